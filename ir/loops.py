@@ -1,0 +1,529 @@
+"""Loop IR: what a kernel computes, and after scheduling exactly how.
+
+Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``)::
+
+    kernel  := Kernel(name, params: Buffer*, body: Stmt*)
+    stmt    := For(var, extent, body, kind)          kind: serial | unroll | parallel
+             | If(cond, then, orelse)
+             | Let(var, value)                       an immutable name for the rest of the block
+             | Alloc(buffer)                         a stack or register buffer for the rest of the block
+             | Store(buffer, index*, value, active?)
+    expr    := Const | Var | Load(buffer, index*, lanes, active?)
+             | Unary(op, x) | Binary(op, x, y) | Select(cond, x, y)
+             | Convert(type, x) | Bitcast(type, x) | Splat(x, lanes) | Reduce(op, x)
+             | Call(function, args, type)            a row of the instruction table, ccml.ir.instructions
+
+Semantics
+---------
+*Types.* Every expression has a :class:`Type`: an element type and a number of lanes (1: a scalar). Both operands of a
+Binary have the same type; comparisons yield ``bool`` with the same lanes. There is no implicit conversion.
+
+*Buffers* are dense row-major arrays of static shape. An index has one ``index`` expression per dimension and is in
+range; the verifier proves it where the indices are affine. A Load or Store of ``lanes`` elements touches that many
+consecutive elements of the last dimension. With ``active`` (an ``index`` expression, 0..lanes) only the first
+``active`` lanes are touched; the others load as zero and are not stored. Elements of ``GLOBAL`` and ``STACK`` buffers
+are scalars; a ``REG`` buffer (registers) may hold vectors, its Loads and Stores move whole elements, and its indices
+are constants once loops are unrolled. Stack and register buffers start undefined.
+
+*Integers* wrap around in two's complement (``add sub mul neg shl``). ``div`` truncates toward zero, ``mod`` has the
+sign of the dividend; division by zero and ``MIN / -1`` are undefined. ``floordiv``/``floormod`` round toward minus
+infinity and are for ``index`` only. ``shl``/``shr`` take a count of 0..bits-1; ``shr`` is arithmetic for signed types.
+``index`` arithmetic does not overflow.
+
+*Floats* are IEEE 754 with round to nearest even; no operation is reassociated, contracted or assumed free of NaN:
+a fused multiply-add is written ``Call("fma")``. ``min``/``max`` are ``x < y ? x : y`` and ``x > y ? x : y``: where an
+operand is NaN the *second* operand is the result. ``div`` by zero gives infinity or NaN.
+
+*Convert* between integers keeps the low bits; integer to float and float to float round to nearest even; float to
+integer truncates and is undefined out of range (clamp first); to ``bool`` is ``x != 0``; from ``bool`` gives 0 or 1.
+
+*Reduce* combines lanes as a tree: the upper half is combined with the lower half until one lane is left.
+
+*Loops.* ``For`` counts from 0 to ``extent`` - 1 in steps of one. ``parallel`` promises that iterations are
+independent. ``unroll`` loops are expanded by ``schedule.unroll`` before printing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from enum import Enum
+from typing import Union
+
+from .types import DType
+
+
+@dataclass(frozen=True)
+class Type:
+    dtype: DType
+    lanes: int = 1
+
+    def __str__(self) -> str:
+        return self.dtype.value if self.lanes == 1 else f"{self.dtype.value}x{self.lanes}"
+
+    def with_lanes(self, lanes: int) -> Type:
+        return Type(self.dtype, lanes)
+
+
+INDEX = Type(DType.INDEX)
+BOOL = Type(DType.BOOL)
+F32 = Type(DType.F32)
+I32 = Type(DType.I32)
+
+
+class Space(Enum):
+    """Where a buffer lives: behind a parameter, on the stack, or in registers."""
+
+    GLOBAL = "global"
+    STACK = "stack"
+    REG = "reg"
+
+
+class Access(Enum):
+    READ = "const"
+    WRITE = "out"
+    READ_WRITE = "inout"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A dense row-major array. ``align`` is the guaranteed alignment of its first element in bytes (0: the element's)."""
+
+    name: str
+    type: Type
+    shape: tuple[int, ...]
+    space: Space = Space.GLOBAL
+    access: Access = Access.READ_WRITE
+    align: int = 0
+
+    @property
+    def dtype(self) -> DType:
+        return self.type.dtype
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Elements between neighbours along each dimension."""
+        strides, step = [], 1
+        for extent in reversed(self.shape):
+            strides.append(step)
+            step *= extent
+        return tuple(reversed(strides))
+
+
+class Expr:
+    """Base of all expressions. The operators build (and lightly simplify) trees; ``int`` operands become constants."""
+
+    type: Type
+
+    def __add__(self, other: ExprLike) -> Expr:
+        return binary("add", self, other)
+
+    def __radd__(self, other: ExprLike) -> Expr:
+        return binary("add", other, self)
+
+    def __sub__(self, other: ExprLike) -> Expr:
+        return binary("sub", self, other)
+
+    def __rsub__(self, other: ExprLike) -> Expr:
+        return binary("sub", other, self)
+
+    def __mul__(self, other: ExprLike) -> Expr:
+        return binary("mul", self, other)
+
+    def __rmul__(self, other: ExprLike) -> Expr:
+        return binary("mul", other, self)
+
+    def __truediv__(self, other: ExprLike) -> Expr:
+        return binary("div", self, other)
+
+    def __rtruediv__(self, other: ExprLike) -> Expr:
+        return binary("div", other, self)
+
+    def __floordiv__(self, other: ExprLike) -> Expr:
+        return binary("floordiv", self, other)
+
+    def __mod__(self, other: ExprLike) -> Expr:
+        return binary("floormod", self, other)
+
+    def __neg__(self) -> Expr:
+        return unary("neg", self)
+
+
+ExprLike = Union[Expr, int, float]
+
+UNARY_OPS = frozenset({"neg", "not", "abs"})
+ARITHMETIC_OPS = frozenset(
+    {"add", "sub", "mul", "div", "mod", "floordiv", "floormod", "min", "max", "and", "or", "xor", "shl", "shr"}
+)
+COMPARE_OPS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+REDUCE_OPS = frozenset({"add", "mul", "min", "max"})
+
+
+@dataclass(frozen=True)
+class Const(Expr):
+    """A literal; with several lanes, the same value in each."""
+
+    value: int | float | bool
+    type: Type
+
+
+@dataclass(frozen=True)
+class Var(Expr):
+    """A loop variable or a Let-bound name."""
+
+    name: str
+    type: Type = INDEX
+
+
+@dataclass(frozen=True)
+class Load(Expr):
+    buffer: Buffer
+    index: tuple[Expr, ...]
+    lanes: int = 1
+    active: Expr | None = None
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return self.buffer.type if self.buffer.space is Space.REG else self.buffer.type.with_lanes(self.lanes)
+
+
+@dataclass(frozen=True)
+class Unary(Expr):
+    """``neg``, ``abs``; ``not`` is logical on bool and bitwise on integers."""
+
+    op: str
+    x: Expr
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return self.x.type
+
+
+@dataclass(frozen=True)
+class Binary(Expr):
+    op: str
+    x: Expr
+    y: Expr
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return Type(DType.BOOL, self.x.type.lanes) if self.op in COMPARE_OPS else self.x.type
+
+
+@dataclass(frozen=True)
+class Select(Expr):
+    """``x`` where ``cond`` (bool, as many lanes), else ``y``. Both sides are evaluated."""
+
+    cond: Expr
+    x: Expr
+    y: Expr
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return self.x.type
+
+
+@dataclass(frozen=True)
+class Convert(Expr):
+    """Conversion by value, lane by lane."""
+
+    type: Type
+    x: Expr
+
+
+@dataclass(frozen=True)
+class Bitcast(Expr):
+    """The same bits (little endian) as another type of the same size; lanes may change."""
+
+    type: Type
+    x: Expr
+
+
+@dataclass(frozen=True)
+class Splat(Expr):
+    x: Expr
+    lanes: int
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return self.x.type.with_lanes(self.lanes)
+
+
+@dataclass(frozen=True)
+class Reduce(Expr):
+    """All lanes combined into a scalar by ``add``, ``mul``, ``min`` or ``max``."""
+
+    op: str
+    x: Expr
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return self.x.type.with_lanes(1)
+
+
+@dataclass(frozen=True)
+class Call(Expr):
+    """A function of the instruction table applied to values; free of side effects."""
+
+    function: str
+    args: tuple[Expr, ...]
+    type: Type
+
+
+class Stmt:
+    """Base of all statements."""
+
+
+Block = tuple[Stmt, ...]
+
+
+class LoopKind(Enum):
+    SERIAL = "serial"
+    UNROLL = "unroll"
+    PARALLEL = "parallel"
+
+
+@dataclass(frozen=True)
+class For(Stmt):
+    var: Var
+    extent: Expr
+    body: Block
+    kind: LoopKind = LoopKind.SERIAL
+
+
+@dataclass(frozen=True)
+class If(Stmt):
+    cond: Expr
+    then: Block
+    orelse: Block = ()
+
+
+@dataclass(frozen=True)
+class Let(Stmt):
+    var: Var
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Alloc(Stmt):
+    buffer: Buffer
+
+
+@dataclass(frozen=True)
+class Store(Stmt):
+    buffer: Buffer
+    index: tuple[Expr, ...]
+    value: Expr
+    active: Expr | None = None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function without result. ``params`` are GLOBAL buffers; ``loc`` names the ONNX nodes that it computes."""
+
+    name: str
+    params: tuple[Buffer, ...]
+    body: Block
+    loc: str = ""
+
+
+# ---------------------------------------------------------------- construction
+
+
+def as_expr(value: ExprLike, type_: Type = INDEX) -> Expr:
+    """``value`` itself if it is an expression, else a constant of ``type_``."""
+    if isinstance(value, Expr):
+        return value
+    return Const(float(value) if type_.dtype.is_float else int(value), type_)
+
+
+def const_value(expr: Expr) -> int | float | bool | None:
+    return expr.value if isinstance(expr, Const) else None
+
+
+_INDEX_FOLD: dict[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "floormod": lambda a, b: a % b,
+    "min": min,
+    "max": max,
+}
+
+
+def binary(op: str, x: ExprLike, y: ExprLike) -> Expr:
+    """``Binary`` with constants folded and neutral elements dropped, for ``index`` operands only.
+
+    Float and fixed-width arithmetic is never rewritten: -0.0, NaN and wrap-around stay as written.
+    """
+    type_ = x.type if isinstance(x, Expr) else y.type if isinstance(y, Expr) else INDEX
+    lhs, rhs = as_expr(x, type_), as_expr(y, type_)
+    if type_ == INDEX and op in _INDEX_FOLD:
+        return _fold_index(op, lhs, rhs)
+    return Binary(op, lhs, rhs)
+
+
+def _fold_index(op: str, lhs: Expr, rhs: Expr) -> Expr:
+    a, b = const_value(lhs), const_value(rhs)
+    if a is not None and b is not None:
+        return Const(_INDEX_FOLD[op](int(a), int(b)), INDEX)
+    if op == "add":
+        if a == 0:
+            return rhs
+        if b == 0:
+            return lhs
+        if a is not None:
+            lhs, rhs, b = rhs, lhs, a
+        if b is not None and isinstance(lhs, Binary) and lhs.op == "add" and isinstance(lhs.y, Const):
+            return _fold_index("add", lhs.x, Const(int(lhs.y.value) + int(b), INDEX))
+        if b is not None and int(b) < 0:
+            return Binary("add", lhs, rhs)
+    elif op == "sub":
+        if b is not None:
+            return _fold_index("add", lhs, Const(-int(b), INDEX))
+    elif op == "mul":
+        if a == 0 or b == 0:
+            return Const(0, INDEX)
+        if a == 1:
+            return rhs
+        if b == 1:
+            return lhs
+    elif op == "floordiv" and b == 1:
+        return lhs
+    elif op == "floormod" and b == 1:
+        return Const(0, INDEX)
+    return Binary(op, lhs, rhs)
+
+
+def unary(op: str, x: Expr) -> Expr:
+    if x.type == INDEX and isinstance(x, Const) and op == "neg":
+        return Const(-int(x.value), INDEX)
+    return Unary(op, x)
+
+
+def load(buffer: Buffer, *index: ExprLike, lanes: int = 1, active: Expr | None = None) -> Load:
+    return Load(buffer, tuple(as_expr(i) for i in index), lanes, active)
+
+
+def store(buffer: Buffer, *index: ExprLike, value: Expr, active: Expr | None = None) -> Store:
+    return Store(buffer, tuple(as_expr(i) for i in index), value, active)
+
+
+def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERIAL) -> Block:
+    """A loop as a block: nothing for extent 0, the body itself (variable replaced by 0) for extent 1."""
+    bound = as_expr(extent)
+    if const_value(bound) == 0:
+        return ()
+    if const_value(bound) == 1:
+        return substitute(body, {var: Const(0, INDEX)})
+    return (For(var, bound, tuple(body), kind),)
+
+
+# ---------------------------------------------------------------- traversal
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The direct sub-expressions, in evaluation order."""
+    found: list[Expr] = []
+    for spec in fields(expr):  # type: ignore[arg-type]
+        item = getattr(expr, spec.name)
+        if isinstance(item, Expr):
+            found.append(item)
+        elif isinstance(item, tuple):
+            found.extend(part for part in item if isinstance(part, Expr))
+    return tuple(found)
+
+
+def walk_expr(expr: Expr) -> Iterator[Expr]:
+    """``expr`` and everything below it, parents first."""
+    yield expr
+    for child in children(expr):
+        yield from walk_expr(child)
+
+
+def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
+    """The expressions that stand directly in ``stmt`` (not those of nested statements)."""
+    if isinstance(stmt, For):
+        return (stmt.extent,)
+    if isinstance(stmt, If):
+        return (stmt.cond,)
+    if isinstance(stmt, Let):
+        return (stmt.value,)
+    if isinstance(stmt, Store):
+        return (*stmt.index, stmt.value, *((stmt.active,) if stmt.active is not None else ()))
+    return ()
+
+
+def walk_stmts(block: Block) -> Iterator[Stmt]:
+    """Every statement of ``block``, parents first."""
+    for stmt in block:
+        yield stmt
+        if isinstance(stmt, For):
+            yield from walk_stmts(stmt.body)
+        elif isinstance(stmt, If):
+            yield from walk_stmts(stmt.then)
+            yield from walk_stmts(stmt.orelse)
+
+
+def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
+    """Rewrites bottom-up: ``rule`` sees each node with rewritten children and returns its replacement or ``None``."""
+    changes: dict[str, object] = {}
+    for spec in fields(expr):  # type: ignore[arg-type]
+        item = getattr(expr, spec.name)
+        if isinstance(item, Expr):
+            new = map_expr(item, rule)
+            if new is not item:
+                changes[spec.name] = new
+        elif isinstance(item, tuple) and any(isinstance(part, Expr) for part in item):
+            parts = tuple(map_expr(part, rule) for part in item)
+            if any(a is not b for a, b in zip(parts, item)):
+                changes[spec.name] = parts
+    if changes:
+        expr = rebuild(replace(expr, **changes))  # type: ignore[type-var]
+    return rule(expr) or expr
+
+
+def rebuild(expr: Expr) -> Expr:
+    """Folds ``index`` arithmetic that became constant."""
+    if isinstance(expr, Binary) and expr.x.type == INDEX and expr.op in _INDEX_FOLD:
+        return _fold_index(expr.op, expr.x, expr.y)
+    return expr
+
+
+def map_block(
+    block: Block,
+    expr_rule: Callable[[Expr], Expr | None],
+    stmt_rule: Callable[[Stmt], Block | None] = lambda stmt: None,
+) -> Block:
+    """Rewrites every expression by ``expr_rule`` and then every statement, innermost first, by ``stmt_rule``."""
+    out: list[Stmt] = []
+    for stmt in block:
+        new = _map_stmt(stmt, expr_rule, stmt_rule)
+        replacement = stmt_rule(new)
+        out.extend((new,) if replacement is None else replacement)
+    return tuple(out)
+
+
+def _map_stmt(
+    stmt: Stmt, expr_rule: Callable[[Expr], Expr | None], stmt_rule: Callable[[Stmt], Block | None]
+) -> Stmt:
+    def go(expr: Expr) -> Expr:
+        return map_expr(expr, expr_rule)
+
+    if isinstance(stmt, For):
+        return replace(stmt, extent=go(stmt.extent), body=map_block(stmt.body, expr_rule, stmt_rule))
+    if isinstance(stmt, If):
+        then = map_block(stmt.then, expr_rule, stmt_rule)
+        return If(go(stmt.cond), then, map_block(stmt.orelse, expr_rule, stmt_rule))
+    if isinstance(stmt, Let):
+        return replace(stmt, value=go(stmt.value))
+    if isinstance(stmt, Store):
+        active = None if stmt.active is None else go(stmt.active)
+        return Store(stmt.buffer, tuple(go(i) for i in stmt.index), go(stmt.value), active)
+    return stmt
+
+
+def substitute(block: Block, bindings: dict[Var, Expr]) -> Block:
+    """``block`` with variables replaced. The caller sees to it that no replaced name is bound again inside."""
+    return map_block(block, lambda e: bindings.get(e) if isinstance(e, Var) else None)

@@ -1,0 +1,90 @@
+"""A whole program: constants, kernels, an ordered list of calls and a memory plan. What the printers print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from .loops import Kernel
+from .types import DType, TensorType
+
+
+class Storage(Enum):
+    """Where a tensor's bytes are: passed by the caller, in the arena, or among the constants."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    ARENA = "arena"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True)
+class BufferDecl:
+    """The memory of one tensor. ``shape`` is the physical shape (halo included); dense, row-major."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    storage: Storage
+
+    @property
+    def nbytes(self) -> int:
+        return TensorType(self.dtype, self.shape).nbytes
+
+
+@dataclass(frozen=True)
+class Call:
+    """One kernel call. ``args`` are buffer names, one for each parameter of the kernel, equal in element count.
+
+    ``macs`` counts multiply-accumulates, ``loc`` names the ONNX nodes, ``layer`` the graph node.
+    """
+
+    kernel: str
+    args: tuple[str, ...]
+    loc: str = ""
+    macs: int = 0
+
+
+@dataclass(frozen=True)
+class Interface:
+    """An input or output of the model: its C name, its ONNX name and its type in the model's own layout."""
+
+    c_name: str
+    name: str
+    type: TensorType
+    buffer: str
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Byte offsets of the ARENA buffers in one arena of ``size`` bytes, aligned to ``align``."""
+
+    offsets: Mapping[str, int]
+    size: int
+    align: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything an artifact is made of.
+
+    ``constants`` hold arrays in their physical (packed) form under the names of CONSTANT buffers. ``taps`` maps
+    names of graph values that can be observed (for calibration and verification) to buffer names.
+    """
+
+    name: str
+    target: str
+    inputs: tuple[Interface, ...]
+    outputs: tuple[Interface, ...]
+    buffers: Mapping[str, BufferDecl]
+    constants: Mapping[str, np.ndarray]
+    kernels: tuple[Kernel, ...]
+    calls: tuple[Call, ...]
+    plan: MemoryPlan
+    taps: Mapping[str, str] = field(default_factory=dict)
+
+    def kernel(self, name: str) -> Kernel:
+        return next(kernel for kernel in self.kernels if kernel.name == name)

@@ -1,0 +1,35 @@
+"""The targets, one data file a family."""
+
+from __future__ import annotations
+
+from . import arm64, cortex_m, generic, x86
+from .target import Abi, Caches, Cpu, Dot, ElementKind, Machine, Registers, Target
+
+TARGETS: tuple[Target, ...] = (*generic.TARGETS, *x86.TARGETS, *cortex_m.TARGETS, *arm64.TARGETS)
+
+__all__ = [
+    "TARGETS", "Abi", "Caches", "Cpu", "Dot", "ElementKind", "Machine", "Registers", "Target", "find", "select",
+]  # fmt: skip
+
+
+def find(name: str) -> Target | None:
+    """The target called ``name`` (or with that alias)."""
+    return next((target for target in TARGETS if name == target.name or name in target.aliases), None)
+
+
+def select(name: str, abi: str | None = None, cpu: str | None = None) -> Machine:
+    """The machine for a target name and optional ABI and CPU names.
+
+    Raises ``KeyError`` whose message lists what there is.
+    """
+    target = find(name)
+    if target is None:
+        raise KeyError(f"no target '{name}'; there are: {', '.join(t.name for t in TARGETS)}")
+    chosen = target.abis[0] if abi is None else next((a for a in target.abis if a.name == abi), None)
+    if chosen is None:
+        raise KeyError(f"target {target.name} has no ABI '{abi}'; there are: {', '.join(a.name for a in target.abis)}")
+    model = chosen.cpus[0] if cpu is None else next((c for c in chosen.cpus if c.name == cpu), None)
+    if model is None:
+        known = ", ".join(c.name for c in chosen.cpus)
+        raise KeyError(f"target {target.name} ({chosen.name}) has no CPU '{cpu}'; there are: {known}")
+    return Machine(target, chosen, model)

@@ -1,0 +1,61 @@
+"""Arm Cortex-M microcontrollers: bare metal, Thumb, no operating system."""
+
+from .target import Abi, Cpu, Dot, ElementKind, Registers, Target
+
+F = ElementKind.F32
+MUL_ADD = (Dot("mul+add", 1, 1, F, F, F),)
+FMA = (Dot("fma", 1, 1, F, F, F),)
+FPV4 = frozenset({"fma", "sqrt"})
+FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
+GCC = "arm-none-eabi-"
+
+
+def _target(name: str, description: str, triple: str, cpu: Cpu, *aliases: str) -> Target:
+    return Target(
+        name=name,
+        aliases=aliases,
+        description=description,
+        arena_align=16,
+        c_flags=("-ffreestanding",),
+        abis=(Abi("eabihf" if triple.endswith("hf") else "eabi", triple, 32, cpus=(cpu,), cross_compile=GCC,
+                  clang_triple=triple),),
+    )  # fmt: skip
+
+
+def _cpu(name: str, features: str, flags: tuple[str, ...], dots: tuple[Dot, ...], has: frozenset[str], vector: int) -> Cpu:
+    return Cpu(
+        name, name, features, (f"-mcpu={name}", "-mthumb", *flags), (1,), Registers(scalar=10, vector=vector), dots, has
+    )
+
+
+SOFT = ("-mfloat-abi=soft",)
+NONE: frozenset[str] = frozenset()
+
+TARGETS = (
+    _target("cortex-m0", "Armv6-M, no FPU", "thumbv6m-none-eabi", _cpu("cortex-m0", "", SOFT, MUL_ADD, NONE, 0), "m0"),
+    _target(
+        "cortex-m0plus", "Armv6-M, no FPU", "thumbv6m-none-eabi",
+        _cpu("cortex-m0plus", "", SOFT, MUL_ADD, NONE, 0), "m0plus", "cortex-m0+",
+    ),
+    _target("cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi", _cpu("cortex-m3", "", SOFT, MUL_ADD, NONE, 0), "m3"),
+    _target(
+        "cortex-m4", "Armv7E-M with DSP and single-precision FPU", "thumbv7em-none-eabihf",
+        _cpu("cortex-m4", "", ("-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"), FMA, FPV4, 32), "arm", "m4",
+    ),
+    _target(
+        "cortex-m7", "Armv7E-M with DSP and FPU, dual issue", "thumbv7em-none-eabihf",
+        _cpu("cortex-m7", "", ("-mfpu=fpv5-d16", "-mfloat-abi=hard"), FMA, FPV5, 32), "m7",
+    ),
+    _target(
+        "cortex-m33", "Armv8-M with DSP and single-precision FPU", "thumbv8m.main-none-eabihf",
+        _cpu("cortex-m33", "", ("-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"), FMA, FPV5, 32), "m33",
+    ),
+    _target(
+        "cortex-m55", "Armv8.1-M with Helium (MVE) and FPU", "thumbv8.1m.main-none-eabihf",
+        _cpu("cortex-m55", "", ("-mfloat-abi=hard",), FMA, FPV5, 32), "m55",
+    ),
+    _target(
+        "cortex-m85", "Armv8.1-M with Helium (MVE) and FPU, dual issue", "thumbv8.1m.main-none-eabihf",
+        _cpu("cortex-m85", "", ("-mfloat-abi=hard",), FMA, FPV5, 32), "m85",
+    ),
+)  # fmt: skip

@@ -1,0 +1,107 @@
+"""What a target is: data that schedules, printers and the command line read. Targets know nothing of ccml."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+
+class ElementKind(Enum):
+    """Operand kinds of a :class:`Dot`."""
+
+    F32 = "f32"
+    I8 = "i8"
+    U8 = "u8"
+    I16 = "i16"
+    I32 = "i32"
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A multiply-accumulate instruction: each of ``lanes`` accumulators takes the sum of ``group`` products.
+
+    ``name`` is the row of the instruction table that spells it, or ``fma`` / ``mul+add`` for plain float arithmetic.
+    """
+
+    name: str
+    lanes: int
+    group: int
+    activation: ElementKind
+    weight: ElementKind
+    accumulator: ElementKind
+
+
+@dataclass(frozen=True)
+class Registers:
+    """``scalar`` and ``vector`` count the registers that a kernel may fill before values are spilled."""
+
+    scalar: int
+    vector: int
+
+
+@dataclass(frozen=True)
+class Caches:
+    """Bytes of the caches that tiles should fit, 0 where there is none."""
+
+    l1: int = 0
+    l2: int = 0
+
+
+@dataclass(frozen=True)
+class Cpu:
+    """One instruction set of a target.
+
+    ``f32_lanes`` lists the usable float vector widths, widest first (1: scalar code). ``features`` name rows of the
+    instruction table that run as machine instructions; what is missing is expanded into others.
+    """
+
+    name: str
+    llvm_cpu: str
+    llvm_features: str
+    c_flags: tuple[str, ...]
+    f32_lanes: tuple[int, ...]
+    registers: Registers
+    dots: tuple[Dot, ...]
+    features: frozenset[str] = frozenset()
+    caches: Caches = Caches()
+
+
+@dataclass(frozen=True)
+class Abi:
+    """One binary interface of a target: a triple with the CPUs it can be compiled for (the first is the default)."""
+
+    name: str
+    triple: str
+    pointer_bits: int
+    cpus: tuple[Cpu, ...]
+    cross_compile: str = ""
+    clang_triple: str = ""
+
+
+@dataclass(frozen=True)
+class Target:
+    """``hosted``: an operating system loads shared libraries. ``page_align`` is theirs, in bytes."""
+
+    name: str
+    description: str
+    abis: tuple[Abi, ...]
+    aliases: tuple[str, ...] = ()
+    hosted: bool = False
+    page_align: int = 0
+    arena_align: int = 16
+    c_flags: tuple[str, ...] = ()
+    shared_flags: tuple[str, ...] = ()
+    notes: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A target narrowed down to one ABI and one CPU: what a compilation is for."""
+
+    target: Target
+    abi: Abi
+    cpu: Cpu
+
+    @property
+    def name(self) -> str:
+        return self.target.name
