@@ -1,0 +1,84 @@
+"""What the description of an operator holds. The rows are in ``ops/table.py``.
+
+Kinds decide how an operator becomes code:
+
+* ``POINTWISE``: every output element is a function of the elements at the same (broadcast) position. ``scalar``
+  builds that function as a loop-IR expression; it works for vectors as well, lane by lane.
+* ``VIEW``: every output element is a copy of an input element (or a constant). ``index_map`` tells which.
+* ``ANCHOR``: owns a loop nest, built by ``nest`` in its plainest form: what is computed, one element at a time.
+
+Pointwise and view operators dissolve into the loads and stores of their neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+import numpy as np
+
+from ..ir.graph import AttrValue, Node, Value
+from ..ir.loops import Block, Expr
+from ..ir.types import TensorType
+
+Attrs = Mapping[str, AttrValue]
+Types = Sequence[TensorType | None]
+Arrays = Sequence[np.ndarray | None]
+
+
+class Kind(Enum):
+    POINTWISE = "pointwise"
+    VIEW = "view"
+    ANCHOR = "anchor"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a view operator finds an element: input number ``operand`` at ``index``.
+
+    With ``valid`` the element exists only where that bool expression holds; elsewhere it is ``fill``, a loop-IR
+    constant (padding).
+    """
+
+    operand: int
+    index: tuple[Expr, ...]
+    valid: Expr | None = None
+    fill: Expr | None = None
+
+
+class NestContext(Protocol):
+    """What an anchor's ``nest`` function builds with. Indices are logical: no halo, no packing."""
+
+    def read(self, value: Value, index: Sequence[Expr]) -> Expr:
+        """One element of an operand."""
+        ...
+
+    def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
+        """Stores one element of an output, with the pointwise work that was fused behind it."""
+        ...
+
+    def fresh(self, stem: str) -> str:
+        """A variable or buffer name that the kernel does not use yet."""
+        ...
+
+
+@dataclass(frozen=True)
+class OpDef:
+    """One operator of the graph IR.
+
+    ``infer(types, attrs)`` gives the output types, raising :class:`ValueError` with the actual shapes where operands
+    do not fit. ``evaluate(arrays, attrs)`` is the meaning, in NumPy. ``summary`` is the row of the docs table.
+    """
+
+    name: str
+    kind: Kind
+    summary: str
+    infer: Callable[[Types, Attrs], tuple[TensorType, ...]]
+    evaluate: Callable[[Arrays, Attrs], tuple[np.ndarray, ...]]
+    scalar: Callable[[Sequence[Expr], Node], Expr] | None = None
+    index_map: Callable[[Node, Sequence[Expr]], Sequence[Source]] | None = None
+    nest: Callable[[NestContext, Node], Block] | None = None
+    macs: Callable[[Node], int] | None = None
+
