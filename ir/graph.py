@@ -165,7 +165,9 @@ class GraphBuilder:
         self.nodes.append(Node(op, operands, outputs, attrs or {}, loc))
         return outputs
 
-    def emit1(self, op: str, *inputs: Value | None, loc: str = "", name: str | None = None, **attrs: AttrValue) -> Value:
+    def emit1(
+        self, op: str, *inputs: Value | None, loc: str = "", name: str | None = None, **attrs: AttrValue
+    ) -> Value:
         """``emit`` for an operator with one output."""
         (value,) = self.emit(op, inputs, attrs, loc=loc, names=None if name is None else [name])
         return value

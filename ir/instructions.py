@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -31,11 +32,28 @@ class Instruction:
 
 
 def _fma(a: np.floating, b: np.floating, c: np.floating) -> np.floating:
-    """One rounding: the product and sum of two float32 values fit a long double closely enough to round once."""
-    if isinstance(a, np.float32):
-        exact = math.fsum([float(a) * float(b), float(c)]) if math.isfinite(float(a) * float(b)) else a * b + c
-        return np.float32(exact)
-    return type(a)(np.longdouble(a) * np.longdouble(b) + np.longdouble(c))
+    """One rounding of the exact sum; zeros and what is not finite follow from the separate operations."""
+    if not all(math.isfinite(operand) for operand in (a, b)):
+        return a * b + c
+    if not math.isfinite(c):
+        return c
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    return _rounded(exact, type(a)) if exact else a * b + c
+
+
+def _rounded(exact: Fraction, kind: type[np.floating]) -> np.floating:
+    """``exact`` to nearest even, once.
+
+    Narrower types go through a float64 rounded to odd, which keeps what decides the second rounding (Boldo and
+    Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+    """
+    try:
+        near = float(exact)
+    except OverflowError:
+        return kind(math.copysign(math.inf, exact))
+    if kind is not np.float64 and Fraction(near) != exact and not np.float64(near).view(np.int64) & 1:
+        near = math.nextafter(near, math.inf if exact > near else -math.inf)
+    return kind(near)
 
 
 INSTRUCTIONS: dict[str, Instruction] = {

@@ -87,7 +87,7 @@ class Access(Enum):
 
 @dataclass(frozen=True)
 class Buffer:
-    """A dense row-major array. ``align`` is the guaranteed alignment of its first element in bytes (0: the element's)."""
+    """A dense row-major array. ``align``: guaranteed alignment of its first element in bytes (0: the element's)."""
 
     name: str
     type: Type
@@ -353,7 +353,7 @@ _INDEX_FOLD: dict[str, Callable[[int, int], int]] = {
 
 
 def binary(op: str, x: ExprLike, y: ExprLike) -> Expr:
-    """``Binary`` with constants folded and neutral elements dropped, for ``index`` operands only.
+    """``Binary`` with constants folded, neutral elements dropped and constants moved outward, for ``index`` only.
 
     Float and fixed-width arithmetic is never rewritten: -0.0, NaN and wrap-around stay as written.
     """
@@ -377,8 +377,10 @@ def _fold_index(op: str, lhs: Expr, rhs: Expr) -> Expr:
             lhs, rhs, b = rhs, lhs, a
         if b is not None and isinstance(lhs, Binary) and lhs.op == "add" and isinstance(lhs.y, Const):
             return _fold_index("add", lhs.x, Const(int(lhs.y.value) + int(b), INDEX))
-        if b is not None and int(b) < 0:
-            return Binary("add", lhs, rhs)
+        if b is None and isinstance(lhs, Binary) and lhs.op == "add" and isinstance(lhs.y, Const):
+            return _fold_index("add", _fold_index("add", lhs.x, rhs), lhs.y)
+        if b is None and isinstance(rhs, Binary) and rhs.op == "add" and isinstance(rhs.y, Const):
+            return _fold_index("add", _fold_index("add", lhs, rhs.x), rhs.y)
     elif op == "sub":
         if b is not None:
             return _fold_index("add", lhs, Const(-int(b), INDEX))
@@ -389,6 +391,8 @@ def _fold_index(op: str, lhs: Expr, rhs: Expr) -> Expr:
             return rhs
         if b == 1:
             return lhs
+        if b is not None and isinstance(lhs, Binary) and lhs.op == "add" and isinstance(lhs.y, Const):
+            return _fold_index("add", _fold_index("mul", lhs.x, rhs), _fold_index("mul", lhs.y, rhs))
     elif op == "floordiv" and b == 1:
         return lhs
     elif op == "floormod" and b == 1:

@@ -26,6 +26,12 @@ from ..ir.types import TensorType
 Attrs = Mapping[str, AttrValue]
 Types = Sequence[TensorType | None]
 Arrays = Sequence[np.ndarray | None]
+Bind = Callable[[str, Expr], Expr]
+"""Names an intermediate value that an expression uses more than once, so that the tree does not repeat it.
+
+``bind(stem, value)`` makes a ``Let`` with a fresh name like ``stem`` and returns its ``Var``; a ``Var`` or ``Const``
+is returned as it is.
+"""
 
 
 class Kind(Enum):
@@ -77,7 +83,7 @@ class OpDef:
     summary: str
     infer: Callable[[Types, Attrs], tuple[TensorType, ...]]
     evaluate: Callable[[Arrays, Attrs], tuple[np.ndarray, ...]]
-    scalar: Callable[[Sequence[Expr], Node], Expr] | None = None
+    scalar: Callable[[Sequence[Expr], Node, Bind], Expr] | None = None
     index_map: Callable[[Node, Sequence[Expr]], Sequence[Source]] | None = None
     nest: Callable[[NestContext, Node], Block] | None = None
     macs: Callable[[Node], int] | None = None

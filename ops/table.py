@@ -1,16 +1,162 @@
-"""The operator table: every operator of the graph IR, one row each."""
+"""The operator table: every operator of the graph IR, one row each.
+
+Attributes are named in the summaries. Axes are non-negative, shapes static; pointwise operators broadcast as NumPy
+does and their operands have one common element type unless the row says otherwise.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
-from ..ir.types import TensorType
-from . import pointwise
-from .opdef import Attrs, OpDef
+from ..ir.types import DType, TensorType
+from . import contraction as ct
+from . import movement as mv
+from . import pointwise as pw
+from . import quantization as qt
+from . import recurrent as rc
+from . import reduction as rd
+from . import window as wd
+from .fused import evaluate_fused, fused_macs, infer_fused
+from .opdef import Attrs, Kind, OpDef
+from .pointwise import ANY, BOOLS, FLOATS, INTEGERS, NUMBERS, apply, binary, predicate, unary
 
-OPS: dict[str, OpDef] = {row.name: row for row in (*pointwise.ROWS,)}
+P, V, A = Kind.POINTWISE, Kind.VIEW, Kind.ANCHOR
+
+_ROWS: tuple[OpDef, ...] = (
+    # Pointwise, one operand: floats
+    OpDef("exp", P, "e^x", unary(FLOATS), apply(np.exp)),
+    OpDef("log", P, "natural logarithm", unary(FLOATS), apply(np.log)),
+    OpDef("sqrt", P, "square root", unary(FLOATS), apply(np.sqrt)),
+    OpDef("reciprocal", P, "1 / x", unary(FLOATS), apply(np.reciprocal)),
+    OpDef("floor", P, "largest integer not above x", unary(FLOATS), apply(np.floor)),
+    OpDef("ceil", P, "smallest integer not below x", unary(FLOATS), apply(np.ceil)),
+    OpDef("round", P, "nearest integer, halves to even", unary(FLOATS), apply(np.rint)),
+    OpDef("sin", P, "sine", unary(FLOATS), apply(np.sin)),
+    OpDef("cos", P, "cosine", unary(FLOATS), apply(np.cos)),
+    OpDef("tan", P, "tangent", unary(FLOATS), apply(np.tan)),
+    OpDef("asin", P, "inverse sine", unary(FLOATS), apply(np.arcsin)),
+    OpDef("acos", P, "inverse cosine", unary(FLOATS), apply(np.arccos)),
+    OpDef("atan", P, "inverse tangent", unary(FLOATS), apply(np.arctan)),
+    OpDef("sinh", P, "hyperbolic sine", unary(FLOATS), apply(np.sinh)),
+    OpDef("cosh", P, "hyperbolic cosine", unary(FLOATS), apply(np.cosh)),
+    OpDef("tanh", P, "hyperbolic tangent", unary(FLOATS), apply(np.tanh)),
+    OpDef("asinh", P, "inverse hyperbolic sine", unary(FLOATS), apply(np.arcsinh)),
+    OpDef("acosh", P, "inverse hyperbolic cosine", unary(FLOATS), apply(np.arccosh)),
+    OpDef("atanh", P, "inverse hyperbolic tangent", unary(FLOATS), apply(np.arctanh)),
+    OpDef("erf", P, "error function", unary(FLOATS), apply(pw.erf)),
+    OpDef("sigmoid", P, "1 / (1 + e^-x)", unary(FLOATS), apply(pw.sigmoid)),
+    # Pointwise, one operand: any number; bool; integers; float to bool
+    OpDef("neg", P, "-x", unary(NUMBERS), apply(np.negative)),
+    OpDef("abs", P, "|x|", unary(NUMBERS), apply(np.abs)),
+    OpDef("sign", P, "-1, 0 or 1", unary(NUMBERS), apply(np.sign)),
+    OpDef("relu", P, "max(x, 0)", unary(NUMBERS), apply(lambda x: np.maximum(x, x.dtype.type(0)))),
+    OpDef("not", P, "negation of bool", unary(BOOLS), apply(np.logical_not)),
+    OpDef("bitnot", P, "complement of an integer's bits", unary(INTEGERS), apply(np.bitwise_not)),
+    OpDef("isnan", P, "x is NaN", unary(FLOATS, DType.BOOL), predicate(np.isnan)),
+    OpDef("isinf", P, "x is infinite; {negative, positive: bool}", unary(FLOATS, DType.BOOL), pw.evaluate_isinf),
+    # Pointwise, two operands
+    OpDef("add", P, "x + y", binary(NUMBERS), apply(np.add)),
+    OpDef("sub", P, "x - y", binary(NUMBERS), apply(np.subtract)),
+    OpDef("mul", P, "x * y", binary(NUMBERS), apply(np.multiply)),
+    OpDef("div", P, "x / y; integers truncate toward zero", binary(NUMBERS), apply(pw.truncating_divide)),
+    OpDef("pow", P, "x ^ y in the type of x; y may have another", pw.infer_pow, apply(pw.power)),
+    OpDef("min", P, "the lesser", binary(NUMBERS), apply(np.minimum)),
+    OpDef("max", P, "the greater", binary(NUMBERS), apply(np.maximum)),
+    OpDef("mod", P, "remainder with the sign of y, or of x with {fmod: bool}", binary(NUMBERS), pw.evaluate_mod),
+    OpDef("and", P, "both", binary(BOOLS), apply(np.logical_and)),
+    OpDef("or", P, "either", binary(BOOLS), apply(np.logical_or)),
+    OpDef("xor", P, "exactly one", binary(BOOLS), apply(np.logical_xor)),
+    OpDef("bitand", P, "bits of both integers", binary(INTEGERS), apply(np.bitwise_and)),
+    OpDef("bitor", P, "bits of either integer", binary(INTEGERS), apply(np.bitwise_or)),
+    OpDef("bitxor", P, "bits of exactly one integer", binary(INTEGERS), apply(np.bitwise_xor)),
+    OpDef("shl", P, "x shifted left by y", binary(INTEGERS), apply(np.left_shift)),
+    OpDef("shr", P, "x shifted right by y", binary(INTEGERS), apply(np.right_shift)),
+    OpDef("eq", P, "x = y", binary(ANY, DType.BOOL), predicate(np.equal)),
+    OpDef("lt", P, "x < y", binary(ANY, DType.BOOL), predicate(np.less)),
+    OpDef("le", P, "x <= y", binary(ANY, DType.BOOL), predicate(np.less_equal)),
+    OpDef("gt", P, "x > y", binary(ANY, DType.BOOL), predicate(np.greater)),
+    OpDef("ge", P, "x >= y", binary(ANY, DType.BOOL), predicate(np.greater_equal)),
+    # Pointwise, the rest
+    OpDef("clip", P, "min(max(x, lo), hi); {lo, hi: float, or int for integers}", unary(NUMBERS), pw.evaluate_clip),
+    OpDef("where", P, "x where the bool condition holds, else y", pw.infer_where, pw.evaluate_where),
+    OpDef("cast", P, "conversion; {to: DType}; float to integer truncates and saturates", pw.infer_cast, pw.evaluate_cast),
+    OpDef(
+        "quantize", P, "saturate(round_half_even(x / scale) + zero_point); {scale, zero_point: tuple, axis, to: DType}",
+        qt.infer_quantize, qt.evaluate_quantize,
+    ),
+    OpDef(
+        "dequantize", P, "(float(x) - zero_point) * scale in float32; {scale, zero_point: tuple, axis}",
+        qt.infer_dequantize, qt.evaluate_dequantize,
+    ),
+    # Views
+    OpDef("reshape", V, "the same elements in order; {shape}", mv.infer_reshape, mv.evaluate_reshape),
+    OpDef("transpose", V, "dimensions reordered; {perm}", mv.infer_transpose, mv.evaluate_transpose),
+    OpDef("expand", V, "x repeated by broadcasting; {shape}", mv.infer_expand, mv.evaluate_expand),
+    OpDef(
+        "slice", V, "every step-th element of each dimension; {starts, steps, sizes}", mv.infer_slice, mv.evaluate_slice
+    ),
+    OpDef("concat", V, "operands one after the other; {axis}", mv.infer_concat, mv.evaluate_concat),
+    OpDef(
+        "pad", V, "a border; {before, after, mode: constant | reflect | edge | wrap, value}",
+        mv.infer_pad, mv.evaluate_pad,
+    ),
+    OpDef("gather", V, "x at indices (0..extent-1) along {axis}", mv.infer_gather, mv.evaluate_gather),
+    # Anchors: contractions
+    OpDef(
+        "conv", A, "convolution of x, w, bias?; {stride, pad, dilation, group, layout: channels_first | channels_last}",
+        ct.infer_conv, ct.evaluate_conv, macs=ct.conv_macs,
+    ),
+    OpDef(
+        "conv_transpose", A, "transposed convolution; {stride, pad, dilation, group, output_padding, layout}",
+        ct.infer_conv_transpose, ct.evaluate_conv_transpose, macs=ct.conv_transpose_macs,
+    ),
+    OpDef("matmul", A, "a @ b + bias?, batches broadcast", ct.infer_matmul, ct.evaluate_matmul, macs=ct.matmul_macs),
+    # Anchors: windows and reductions
+    OpDef(
+        "pool", A, "{kind: max | avg, kernel, stride, pad, dilation, ceil_mode, count_include_pad, layout}",
+        wd.infer_pool, wd.evaluate_pool,
+    ),
+    OpDef("reduce", A, "{kind: sum | mean | max | min | prod, axes, keepdims}", rd.infer_reduce, rd.evaluate_reduce),
+    OpDef(
+        "arg_reduce", A, "index of the {kind: max | min} along {axis, keepdims, last: bool}",
+        rd.infer_arg_reduce, rd.evaluate_arg_reduce,
+    ),
+    OpDef("softmax", A, "e^x / sum(e^x) along {axis}", rd.infer_along_axis, rd.evaluate_softmax),
+    OpDef("log_softmax", A, "log(softmax(x)) along {axis}", rd.infer_along_axis, rd.evaluate_log_softmax),
+    OpDef(
+        "normalize", A, "(x - mean) / sqrt(variance + epsilon) over {axes, epsilon}",
+        rd.infer_normalize, rd.evaluate_normalize,
+    ),
+    OpDef(
+        "rms_normalize", A, "x / sqrt(mean(x^2) + epsilon) over {axes, epsilon}",
+        rd.infer_normalize, rd.evaluate_rms_normalize,
+    ),
+    OpDef("cumsum", A, "running sum along {axis, exclusive, reverse}", rd.infer_cumsum, rd.evaluate_cumsum),
+    # Anchors: recurrences, layouts and gate order as ONNX with layout 0
+    OpDef(
+        "lstm", A,
+        "x, w, r, b?, h0?, c0?, p? -> y, y_h, y_c; {hidden, direction, activations, clip: float, input_forget: bool}",
+        rc.infer_lstm, rc.evaluate_lstm, macs=rc.recurrent_macs,
+    ),
+    OpDef(
+        "gru", A, "x, w, r, b?, h0? -> y, y_h; {hidden, direction, activations, clip, linear_before_reset: bool}",
+        rc.infer_gru, rc.evaluate_gru, macs=rc.recurrent_macs,
+    ),
+    OpDef(
+        "rnn", A, "x, w, r, b?, h0? -> y, y_h; {hidden, direction, activations, clip}",
+        rc.infer_rnn, rc.evaluate_rnn, macs=rc.recurrent_macs,
+    ),
+    OpDef(
+        "fused", A, "one kernel: the nodes of {body: Graph}",
+        infer_fused, lambda arrays, attrs: evaluate_fused(arrays, attrs, OPS), macs=lambda node: fused_macs(node, OPS),
+    ),
+)  # fmt: skip
+
+OPS: dict[str, OpDef] = {row.name: row for row in _ROWS}
 
 
 def infer_types(op: str, inputs: Sequence[Value | None], attrs: Attrs, loc: str = "") -> tuple[TensorType, ...]:

@@ -1,6 +1,6 @@
 """Arm Cortex-M microcontrollers: bare metal, Thumb, no operating system."""
 
-from .target import Abi, Cpu, Dot, ElementKind, Registers, Target
+from .target import IN_ORDER, Abi, Cpu, Dot, ElementKind, Registers, Target
 
 F = ElementKind.F32
 MUL_ADD = (Dot("mul+add", 1, 1, F, F, F),)
@@ -22,10 +22,12 @@ def _target(name: str, description: str, triple: str, cpu: Cpu, *aliases: str) -
     )  # fmt: skip
 
 
-def _cpu(name: str, features: str, flags: tuple[str, ...], dots: tuple[Dot, ...], has: frozenset[str], vector: int) -> Cpu:
-    return Cpu(
-        name, name, features, (f"-mcpu={name}", "-mthumb", *flags), (1,), Registers(scalar=10, vector=vector), dots, has
-    )
+def _cpu(
+    name: str, features: str, flags: tuple[str, ...], dots: tuple[Dot, ...], has: frozenset[str], vector: int
+) -> Cpu:
+    flags = (f"-mcpu={name}", "-mthumb", *flags)
+    registers = Registers(scalar=10, vector=vector)
+    return Cpu(name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER)
 
 
 SOFT = ("-mfloat-abi=soft",)

@@ -48,6 +48,22 @@ class Caches:
 
 
 @dataclass(frozen=True)
+class Pipeline:
+    """Throughput of one core, per cycle, and the latency of a multiply-add in cycles.
+
+    ``in_order``: one instruction after the other, so costs add up instead of overlapping.
+    """
+
+    multiply_adds: float = 2
+    loads: float = 2
+    latency: int = 4
+    in_order: bool = False
+
+
+IN_ORDER = Pipeline(multiply_adds=1, loads=1, latency=1, in_order=True)
+
+
+@dataclass(frozen=True)
 class Cpu:
     """One instruction set of a target.
 
@@ -64,6 +80,7 @@ class Cpu:
     dots: tuple[Dot, ...]
     features: frozenset[str] = frozenset()
     caches: Caches = Caches()
+    pipeline: Pipeline = Pipeline()
 
 
 @dataclass(frozen=True)

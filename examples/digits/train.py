@@ -7,7 +7,6 @@ the versions named in README.md it writes the same bytes each time.
 from __future__ import annotations
 
 import argparse
-import io
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import torch
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from torch import nn
-from torch.nn import functional as F
+from torch.nn import functional
 
 SEED = 0
 EXPORT_OPSET = 18  # the exporter's own
@@ -66,7 +65,7 @@ class SeparableResidual(nn.Module):
         self.pointwise = conv_bn(channels, channels, 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return F.relu(x + self.pointwise(F.relu(self.depthwise(x))))
+        return functional.relu(x + self.pointwise(functional.relu(self.depthwise(x))))
 
 
 class DigitsNet(nn.Module):
@@ -82,17 +81,17 @@ class DigitsNet(nn.Module):
         self.classify = nn.Linear(48 * 2 * 2, 10)
 
     def forward(self, image: torch.Tensor) -> torch.Tensor:
-        x = F.relu(self.stem(image))  # 24, 8, 8
-        x = F.relu(self.widen(x))  # 48, 8, 8
+        x = functional.relu(self.stem(image))  # 24, 8, 8
+        x = functional.relu(self.widen(x))  # 48, 8, 8
         x = self.block(x)  # 48, 8, 8
-        x = F.relu(self.reduce(x))  # 48, 4, 4
+        x = functional.relu(self.reduce(x))  # 48, 4, 4
         x = self.pool(x)  # 48, 2, 2
         return self.classify(x.flatten(1))
 
 
 def shift(image: torch.Tensor) -> torch.Tensor:
     """Move each image of a batch by -1, 0 or 1 pixel along both axes, filling with zero."""
-    padded = F.pad(image, (1, 1, 1, 1))
+    padded = functional.pad(image, (1, 1, 1, 1))
     top, left = torch.randint(0, 3, (2, len(image)))
     rows = (top[:, None] + torch.arange(8))[:, :, None]
     cols = (left[:, None] + torch.arange(8))[:, None, :]
@@ -110,7 +109,7 @@ def train(data: Split) -> DigitsNet:
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, PEAK_RATE, total_steps=EPOCHS * steps)
     for _ in range(EPOCHS):
         for batch in torch.randperm(len(image))[: steps * BATCH].split(BATCH):
-            loss = F.cross_entropy(net(shift(image[batch])), label[batch], label_smoothing=0.05)
+            loss = functional.cross_entropy(net(shift(image[batch])), label[batch], label_smoothing=0.05)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -136,18 +135,16 @@ def name_layers(model: onnx.ModelProto) -> None:
 
 def export(net: DigitsNet) -> onnx.ModelProto:
     """The net as a checked, self-contained ONNX model with batch 1."""
-    buffer = io.BytesIO()
-    torch.onnx.export(
+    program = torch.onnx.export(
         net,
         (torch.zeros(1, 1, 8, 8),),
-        buffer,
         input_names=["image"],
         output_names=["logits"],
         opset_version=EXPORT_OPSET,
-        external_data=False,
         verbose=False,
     )
-    model = onnx.version_converter.convert_version(onnx.load_from_string(buffer.getvalue()), OPSET)
+    assert program is not None  # only the exporter for TorchScript returns nothing
+    model = onnx.version_converter.convert_version(program.model_proto, OPSET)
     strip(model)
     name_layers(model)
     onnx.checker.check_model(model, full_check=True)

@@ -1,0 +1,41 @@
+"""LLVM itself, through llvmlite: from module text to an optimized module, an object or assembly."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import llvmlite.binding as llvm
+from llvmlite.binding import TargetMachine
+
+from ..targets import Machine
+
+
+@cache
+def initialize() -> None:
+    """Registers all back ends, once in a process."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+
+
+def triple(machine: Machine) -> str:
+    """The machine's triple with its vendor written out: LLVM reads the parts by position, clang by meaning."""
+    parts = machine.abi.triple.split("-")
+    return "-".join((parts[0], "unknown", *parts[1:])) if len(parts) == 3 else machine.abi.triple
+
+
+def target_machine(machine: Machine, *, reloc: str, code_model: str = "default") -> TargetMachine:
+    """The code generator for ``machine``. ``reloc`` is ``pic`` or ``static``."""
+    initialize()
+    target = llvm.Target.from_triple(triple(machine))
+    cpu = machine.cpu
+    return target.create_target_machine(cpu.llvm_cpu, cpu.llvm_features, opt=3, reloc=reloc, codemodel=code_model)
+
+
+def optimize(text: str, generator: TargetMachine, *, speed_level: int = 3) -> llvm.ModuleRef:
+    """Parses and verifies module text and runs LLVM's default pipeline, in a context of its own."""
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.verify()
+    tuning = llvm.create_pipeline_tuning_options(speed_level=speed_level)
+    builder = llvm.create_pass_builder(generator, tuning)
+    builder.getModulePassManager().run(module, builder)
+    return module

@@ -1,0 +1,84 @@
+"""The ELF structures that ccml reads and writes itself: little endian, 32 or 64 bits."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MACHINES = {"x86_64": 62, "aarch64": 183, "arm": 40, "thumb": 40}
+"""``e_machine`` by the beginning of a triple."""
+
+ET_REL = 1
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB = 1, 2, 3
+SHF_ALLOC = 2
+STB_LOCAL, STB_GLOBAL = 0, 1
+STT_OBJECT = 1
+STV_HIDDEN = 2
+SHN_UNDEF = 0
+EF_ARM_EABI_VER5 = 0x05000000
+EF_ARM_ABI_FLOAT_HARD = 0x400
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The struct formats of one ELF class."""
+
+    bits: int
+    header: str
+    section: str
+    symbol: str
+
+    @property
+    def header_size(self) -> int:
+        return 16 + struct.calcsize(self.header)
+
+    @property
+    def section_size(self) -> int:
+        return struct.calcsize(self.section)
+
+    @property
+    def symbol_size(self) -> int:
+        return struct.calcsize(self.symbol)
+
+    def pack_symbol(self, name: int, value: int, size: int, info: int, other: int, section: int) -> bytes:
+        if self.bits == 64:
+            return struct.pack(self.symbol, name, info, other, section, value, size)
+        return struct.pack(self.symbol, name, value, size, info, other, section)
+
+    def unpack_symbol(self, data: bytes, offset: int) -> tuple[int, int, int]:
+        """(offset of the name, info, section) of the symbol at ``offset``."""
+        fields = struct.unpack_from(self.symbol, data, offset)
+        return (fields[0], fields[1], fields[3]) if self.bits == 64 else (fields[0], fields[3], fields[5])
+
+
+ELF32 = Layout(32, "<HHIIIIIHHHHHH", "<IIIIIIIIII", "<IIIBBH")
+ELF64 = Layout(64, "<HHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ")
+
+
+def defined_symbols(image: bytes) -> list[str]:
+    """The global symbols that an object defines, hidden ones included, in their order."""
+    return [name for name, binding, section in _symbols(image) if binding != STB_LOCAL and section != SHN_UNDEF]
+
+
+def undefined_symbols(image: bytes) -> list[str]:
+    """The symbols that an object (or shared library) expects from elsewhere, in their order."""
+    return [name for name, _, section in _symbols(image) if name and section == SHN_UNDEF]
+
+
+def _symbols(image: bytes) -> Iterator[tuple[str, int, int]]:
+    """(name, binding, section) of every symbol."""
+    if image[:4] != b"\x7fELF" or image[5] != 1:
+        raise ValueError("not a little-endian ELF object")
+    layout = ELF64 if image[4] == 2 else ELF32
+    header = struct.unpack_from(layout.header, image, 16)
+    start, count = header[5], header[11]
+    sections = [struct.unpack_from(layout.section, image, start + i * layout.section_size) for i in range(count)]
+    for section in sections:
+        if section[1] != SHT_SYMTAB:
+            continue
+        names = sections[section[6]][4]
+        for offset in range(section[4], section[4] + section[5], layout.symbol_size):
+            name, info, where = layout.unpack_symbol(image, offset)
+            end = image.index(b"\0", names + name)
+            yield image[names + name : end].decode(), info >> 4, where

@@ -1,0 +1,121 @@
+"""Writes a relocatable ELF object that holds nothing but read-only data.
+
+Large weights would cost LLVM seconds and gigabytes as text; here they are copied once.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from . import elf
+from .elf import Layout
+
+
+@dataclass(frozen=True)
+class DataSymbol:
+    """``data`` under a hidden global ``name``, aligned to ``align`` bytes (a power of two)."""
+
+    name: str
+    data: bytes
+    align: int
+
+
+def data_object(triple: str, pointer_bits: int, section: str, symbols: Iterable[DataSymbol]) -> bytes:
+    """An object for the machine of ``triple`` with ``symbols`` one after the other in the section ``section``."""
+    layout = elf.ELF64 if pointer_bits == 64 else elf.ELF32
+    content, places = _pack(symbols)
+    strings = _Strings()
+    table = [layout.pack_symbol(0, 0, 0, 0, 0, 0)]
+    info = (elf.STB_GLOBAL << 4) | elf.STT_OBJECT
+    for symbol, offset in places:
+        name = strings.add(symbol.name)
+        table.append(layout.pack_symbol(name, offset, len(symbol.data), info, elf.STV_HIDDEN, 1))
+    align = max((symbol.align for symbol, _ in places), default=1)
+    sections = (
+        _Section(section, elf.SHT_PROGBITS, content, align, flags=elf.SHF_ALLOC),
+        _Section(".symtab", elf.SHT_SYMTAB, b"".join(table), pointer_bits // 8, link=3, info=1, entry=layout.symbol_size),
+        _Section(".strtab", elf.SHT_STRTAB, strings.data),
+        _Section(".note.GNU-stack", elf.SHT_PROGBITS, b""),
+    )
+    return _object(layout, triple, sections)
+
+
+class _Strings:
+    """A string table; offset 0 is the empty string."""
+
+    def __init__(self) -> None:
+        self._parts = [b"\0"]
+        self._size = 1
+
+    def add(self, text: str) -> int:
+        offset = self._size
+        self._parts.append(text.encode() + b"\0")
+        self._size += len(self._parts[-1])
+        return offset
+
+    @property
+    def data(self) -> bytes:
+        return b"".join(self._parts)
+
+
+@dataclass(frozen=True)
+class _Section:
+    name: str
+    type: int
+    data: bytes
+    align: int = 1
+    flags: int = 0
+    link: int = 0
+    info: int = 0
+    entry: int = 0
+
+
+def _pack(symbols: Iterable[DataSymbol]) -> tuple[bytes, list[tuple[DataSymbol, int]]]:
+    """The bytes of all symbols, each at its alignment, and their offsets."""
+    parts, places, end = [], [], 0
+    for symbol in symbols:
+        padding = -end % symbol.align
+        places.append((symbol, end + padding))
+        parts += [bytes(padding), symbol.data]
+        end += padding + len(symbol.data)
+    return b"".join(parts), places
+
+
+def _object(layout: Layout, triple: str, sections: tuple[_Section, ...]) -> bytes:
+    """ELF header, the sections' bytes, and the section headers (the null section first, the names last)."""
+    names = _Strings()
+    offsets_of_names = [names.add(section.name) for section in sections]
+    own_name = names.add(".shstrtab")
+    sections = (*sections, _Section(".shstrtab", elf.SHT_STRTAB, names.data))
+    headers = [bytes(layout.section_size)]
+    parts, end = [], layout.header_size
+    for section, name in zip(sections, (*offsets_of_names, own_name)):
+        padding = -end % section.align
+        parts += [bytes(padding), section.data]
+        end += padding
+        headers.append(
+            struct.pack(
+                layout.section, name, section.type, section.flags, 0, end, len(section.data),
+                section.link, section.info, section.align, section.entry,
+            )
+        )  # fmt: skip
+        end += len(section.data)
+    padding = -end % 8
+    header = struct.pack(
+        layout.header, elf.ET_REL, _machine(triple), 1, 0, 0, end + padding, _flags(triple),
+        layout.header_size, 0, 0, layout.section_size, len(headers), len(headers) - 1,
+    )  # fmt: skip
+    magic = b"\x7fELF" + bytes((layout.bits // 32, 1, 1)) + bytes(9)
+    return b"".join((magic, header, *parts, bytes(padding), *headers))
+
+
+def _machine(triple: str) -> int:
+    return next(number for name, number in elf.MACHINES.items() if triple.startswith(name))
+
+
+def _flags(triple: str) -> int:
+    if _machine(triple) != elf.MACHINES["arm"]:
+        return 0
+    return elf.EF_ARM_EABI_VER5 | (elf.EF_ARM_ABI_FLOAT_HARD if triple.endswith("hf") else 0)

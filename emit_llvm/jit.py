@@ -1,0 +1,202 @@
+"""Kernels and whole programs compiled into this process: for calibration, verification and tests."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.loops import Access, Kernel
+from ..ir.program import Interface, Program, Storage
+from ..targets import Machine, select
+from . import backend
+from .kernels import kernel_function
+from .module import ModuleOptions, call_symbol, constant_bytes, module_text, run_symbol
+
+_CACHE_LINE = 64
+_X86_LEVELS = (
+    ("x86-64-v4", ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+    ("x86-64-v3", ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")),
+    ("x86-64-v2", ()),
+)
+
+
+@cache
+def host_machine() -> Machine:
+    """The machine that this process runs on, at the highest instruction-set level that it has."""
+    backend.initialize()
+    arch = llvm.get_process_triple().split("-")[0]
+    if arch in ("aarch64", "arm64"):
+        return select("linux-arm64")
+    if arch != "x86_64":
+        raise CcmlError(ErrorCode.TOOLCHAIN, f"no in-process compilation on {arch}", hint="use x86-64 or 64-bit Arm")
+    has = llvm.get_host_cpu_features()
+    level = next(name for name, needs in _X86_LEVELS if all(has.get(feature) for feature in needs))
+    return select("x86", cpu=level)
+
+
+class _Library:
+    """A module in executable memory, for as long as this object lives. ``functions`` maps symbols to addresses."""
+
+    def __init__(self, text: str, symbols: Sequence[str], machine: Machine) -> None:
+        generator = backend.target_machine(machine, reloc="pic")
+        image = generator.emit_object(backend.optimize(text, generator))
+        self._engine = llvm.create_lljit_compiler(generator, use_jit_link=True)
+        builder = llvm.JITLibraryBuilder().add_object_img(image)
+        for symbol in symbols:
+            builder.export_symbol(symbol)
+        self._tracker = builder.link(self._engine, "ccml")
+        self.functions = {symbol: self._tracker[symbol] for symbol in symbols}
+
+
+class JitKernel:
+    """One kernel, compiled for this machine.
+
+    >>> JitKernel(kernel, host_machine()).run({"x": x, "y": y})  # writes y
+    """
+
+    def __init__(
+        self, kernel: Kernel, machine: Machine | None = None, *, noalias: frozenset[str] = frozenset()
+    ) -> None:
+        self.kernel = kernel
+        chosen = machine or host_machine()
+        function = kernel_function(kernel, chosen, noalias=noalias, linkage="")
+        text = "\n".join((f'target triple = "{backend.triple(chosen)}"', *sorted(function.declarations), function.text))
+        self._library = _Library(text, [kernel.name], chosen)
+        signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kernel.params))
+        self._function = signature(self._library.functions[kernel.name])
+
+    def run(self, arrays: Mapping[str, np.ndarray]) -> None:
+        """Runs the kernel on contiguous arrays, one for each parameter by name; writes in place."""
+        self._check(arrays)
+        memory = {param.name: _aligned(arrays[param.name], max(param.align, 1)) for param in self.kernel.params}
+        self._function(*(memory[param.name].ctypes.data for param in self.kernel.params))
+        for param in self.kernel.params:
+            if param.access is not Access.READ and memory[param.name] is not arrays[param.name]:
+                arrays[param.name][...] = memory[param.name]
+
+    def _check(self, arrays: Mapping[str, np.ndarray]) -> None:
+        for param in self.kernel.params:
+            array = arrays[param.name]
+            if array.dtype != param.dtype.numpy or array.size != int(np.prod(param.shape, dtype=np.int64)):
+                wanted = f"{param.dtype.numpy}{list(param.shape)}"
+                _refuse(param.name, f"expected {wanted}, got {array.dtype}{list(array.shape)}")
+            if not array.flags.c_contiguous or (param.access is not Access.READ and not array.flags.writeable):
+                _refuse(param.name, "the array must be contiguous, and writable where the kernel writes it")
+
+
+class JitModel:
+    """A whole program, compiled for this machine. ``run`` and ``observe`` may be called from several threads."""
+
+    def __init__(self, program: Program, machine: Machine | None = None) -> None:
+        self.program = program
+        for name in program.constants:
+            constant_bytes(program, name)
+        self._constants = {name: _aligned(array, _CACHE_LINE) for name, array in program.constants.items()}
+        addresses = {name: array.ctypes.data for name, array in self._constants.items()}
+        options = ModuleOptions(addresses=addresses, call_symbols=True)
+        chosen = machine or host_machine()
+        calls = [call_symbol(program, number) for number in range(len(program.calls))]
+        symbols = [run_symbol(program), *calls]
+        self._library = _Library(module_text(program, chosen, options), symbols, chosen)
+        count = 1 + len(program.inputs) + len(program.outputs)
+        signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * count)
+        self._run, *self._calls = (signature(self._library.functions[symbol]) for symbol in symbols)
+        self._arena = _aligned_empty(program.plan.size, max(program.plan.align, 1))
+        self._lock = threading.Lock()
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs, by their ONNX names. Raises ``CcmlError(BAD_INPUT)`` that names the tensor."""
+        arrays = self._bind(inputs)
+        with self._lock:
+            status = self._run(*self._pointers(arrays))
+        if status:
+            raise CcmlError(ErrorCode.BAD_INPUT, f"{run_symbol(self.program)} returned {status}")
+        return {side.name: arrays[side.buffer] for side in self.program.outputs}
+
+    def observe(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs, and for each tap a copy of its buffer (in its physical shape) once it is complete.
+
+        Where a tap has the name of an output, the output's array is returned.
+        """
+        arrays = self._bind(inputs)
+        last = self._last_writers()
+        with self._lock:
+            memory = {name: self._view(name, arrays) for name in self.program.taps.values()}
+            taps = {name: memory[buffer].copy() for name, buffer in self.program.taps.items() if buffer not in last}
+            pointers = self._pointers(arrays)
+            for number, call in enumerate(self._calls):
+                call(*pointers)
+                for name, buffer in self.program.taps.items():
+                    if last.get(buffer) == number:
+                        taps[name] = memory[buffer].copy()
+        return taps | {side.name: arrays[side.buffer] for side in self.program.outputs}
+
+    def _bind(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Caller's and fresh arrays by buffer name, checked against the interface."""
+        known = {side.name for side in self.program.inputs}
+        for name in inputs:
+            if name not in known:
+                _refuse(name, f"the model has no such input; it has: {', '.join(sorted(known))}")
+        arrays = {side.buffer: _checked(side, inputs) for side in self.program.inputs}
+        for side in self.program.outputs:
+            arrays[side.buffer] = np.empty(side.type.shape, side.type.dtype.numpy)
+        return arrays
+
+    def _pointers(self, arrays: Mapping[str, np.ndarray]) -> list[int]:
+        sides = (*self.program.inputs, *self.program.outputs)
+        return [self._arena.ctypes.data, *(arrays[side.buffer].ctypes.data for side in sides)]
+
+    def _last_writers(self) -> dict[str, int]:
+        kernels = {kernel.name: kernel for kernel in self.program.kernels}
+        return {
+            name: number
+            for number, call in enumerate(self.program.calls)
+            for param, name in zip(kernels[call.kernel].params, call.args)
+            if param.access is not Access.READ
+        }
+
+    def _view(self, name: str, arrays: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The memory of a buffer as an array of its physical shape."""
+        decl = self.program.buffers[name]
+        if decl.storage is Storage.CONSTANT:
+            return self._constants[name].reshape(decl.shape)
+        if decl.storage is not Storage.ARENA:
+            return arrays[name].reshape(decl.shape)
+        begin = self.program.plan.offsets[name]
+        return self._arena[begin : begin + decl.nbytes].view(decl.dtype.numpy).reshape(decl.shape)
+
+
+def _checked(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    if side.name not in inputs:
+        _refuse(side.name, "this input is missing")
+    array = np.asarray(inputs[side.name])
+    if array.dtype != side.type.dtype.numpy:
+        _refuse(side.name, f"expected {side.type.dtype.numpy}, got {array.dtype}")
+    if array.shape != side.type.shape:
+        _refuse(side.name, f"expected shape {list(side.type.shape)}, got {list(array.shape)}")
+    return np.require(array, requirements=["C", "A"])
+
+
+def _refuse(tensor: str, reason: str) -> None:
+    raise CcmlError(ErrorCode.BAD_INPUT, reason, loc=tensor)
+
+
+def _aligned_empty(nbytes: int, align: int) -> np.ndarray:
+    memory = np.empty(nbytes + align, np.uint8)
+    start = -memory.ctypes.data % align
+    return memory[start : start + nbytes]
+
+
+def _aligned(array: np.ndarray, align: int) -> np.ndarray:
+    """``array`` itself where it is dense and aligned to ``align`` bytes, else such a copy."""
+    if array.flags.c_contiguous and array.ctypes.data % align == 0:
+        return array
+    memory = _aligned_empty(array.nbytes, align).view(array.dtype).reshape(array.shape)
+    memory[...] = array
+    return memory

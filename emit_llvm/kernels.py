@@ -1,0 +1,125 @@
+"""Scheduled loop-IR kernels -> LLVM functions. Prints just what the loop IR says and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from ..ir import loops
+from ..ir.loops import Access, Block, Buffer, Kernel, LoopKind
+from ..targets import Machine
+from .expressions import internal_error
+from .memory import MemoryWriter, Place
+from .writer import Function, FunctionWriter
+
+FREESTANDING = 'nounwind mustprogress willreturn "no-builtins"'
+"""``no-builtins`` keeps LLVM from turning loops into calls of memset, memcpy and the like."""
+
+
+def kernel_function(
+    kernel: Kernel,
+    machine: Machine,
+    *,
+    symbol: str | None = None,
+    noalias: frozenset[str] = frozenset(),
+    linkage: str = "internal",
+    attributes: str = "",
+) -> Function:
+    """Prints ``kernel`` as the function ``symbol`` (default: the kernel's name).
+
+    The parameters named in ``noalias`` must not overlap any other memory that the kernel writes (or reads, where
+    they are written themselves). ``attributes`` are added to the function's own.
+    """
+    writer = KernelWriter(machine)
+    for number, buffer in enumerate(kernel.params):
+        writer.memory.places[buffer.name] = Place(buffer, (f"%p{number}",))
+    writer.block(kernel.body)
+    writer.out.effect("ret void")
+    params = ", ".join(
+        f"{_parameter(buffer, buffer.name in noalias)} %p{number}" for number, buffer in enumerate(kernel.params)
+    )
+    name = symbol or kernel.name
+    extra = f" {attributes}" if attributes else ""
+    return writer.out.finish(name, f"define {linkage} void @{name}({params}) noinline {FREESTANDING}{extra}")
+
+
+def _parameter(buffer: Buffer, noalias: bool) -> str:
+    size = buffer.dtype.size
+    nbytes = size
+    for extent in buffer.shape:
+        nbytes *= extent
+    words = ["ptr", "noundef", "nonnull", f"align {max(buffer.align, size)}"]
+    if nbytes:
+        words.append(f"dereferenceable({nbytes})")
+    if noalias:
+        words.append("noalias")
+    if buffer.access is Access.READ:
+        words.append("readonly")
+    return " ".join(words)
+
+
+class KernelWriter:
+    """Appends the statements of one kernel."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.out = FunctionWriter()
+        self.pointer_bits = machine.abi.pointer_bits
+        self.memory = MemoryWriter(self.out, self.pointer_bits, machine.cpu.features)
+        self.expressions = self.memory.expressions
+        self._cases: dict[type[loops.Stmt], Callable[..., None]] = {
+            loops.For: self._for,
+            loops.If: self._if,
+            loops.Let: self._let,
+            loops.Alloc: lambda stmt: self.memory.allocate(stmt.buffer),
+            loops.Store: self.memory.store,
+        }
+
+    def block(self, block: Block, bindings: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Prints statements under ``bindings``; the names that they bind go out of scope at the end."""
+        variables, places = dict(self.expressions.variables), dict(self.memory.places)
+        self.expressions.variables.update(bindings)
+        for stmt in block:
+            self.expressions.statement()
+            self._cases[type(stmt)](stmt)
+        self.expressions.variables, self.memory.places = variables, places
+
+    def _let(self, stmt: loops.Let) -> None:
+        self.expressions.variables[stmt.var.name] = self.expressions.write(stmt.value)
+
+    def _if(self, stmt: loops.If) -> None:
+        then, orelse, end = (self.out.label(stem) for stem in ("then", "else", "end"))
+        self.out.branch(self.expressions.write(stmt.cond), then, orelse if stmt.orelse else end)
+        self.out.start(then)
+        self.block(stmt.then)
+        self.out.jump(end)
+        if stmt.orelse:
+            self.out.start(orelse)
+            self.block(stmt.orelse)
+            self.out.jump(end)
+        self.out.start(end)
+
+    def _for(self, stmt: loops.For) -> None:
+        """A loop with its test at the bottom, and one in front where the extent might be 0."""
+        if stmt.kind is LoopKind.UNROLL:
+            raise internal_error(f"loop {stmt.var.name} is still to be unrolled")
+        extent, known = self.expressions.write(stmt.extent), loops.const_value(stmt.extent)
+        if known is not None and known <= 0:
+            return
+        body, end = self.out.label("loop"), self.out.label("end")
+        index = f"i{self.pointer_bits}"
+        if known is None:
+            some = self.out.value(f"icmp sgt {index} {extent}, 0")
+            self.out.branch(some, body, end)
+        else:
+            self.out.jump(body)
+        before, counter, following = self.out.block, self.out.fresh("i"), self.out.fresh("n")
+        self.out.start(body)
+        patch = len(self.out.lines)
+        self.out.effect("")
+        self.block(stmt.body, {stmt.var.name: counter})
+        self.out.effect(f"{following} = add nuw nsw {index} {counter}, 1")
+        latch = self.out.block
+        self.out.lines[patch] = f"  {counter} = phi {index} [ 0, %{before} ], [ {following}, %{latch} ]"
+        last = self.out.value(f"icmp eq {index} {following}, {extent}")
+        self.out.branch(last, end, body)
+        self.out.start(end)

@@ -1,0 +1,194 @@
+"""A whole program -> the text of one LLVM module: constants, kernels and the entry function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+
+from ..ir.aliasing import disjoint_params
+from ..ir.loops import Kernel
+from ..ir.program import BufferDecl, Call, Program, Storage
+from ..targets import Machine
+from . import backend
+from .expressions import internal_error
+from .kernels import FREESTANDING, kernel_function
+from .writer import Function, FunctionWriter
+
+NULL_POINTER = 1
+MISALIGNED_ARENA = 2
+
+
+@dataclass(frozen=True)
+class ModuleOptions:
+    """How a program is printed.
+
+    ``external_constants``: the constants are hidden symbols of another object. ``addresses``: constants are memory of
+    this process, by buffer name (JIT). ``call_symbols``: every call is also a function ``NAME_call_<i>`` with the
+    parameters of the entry. ``attributes`` are added to every function.
+    """
+
+    external_constants: bool = False
+    addresses: Mapping[str, int] | None = None
+    call_symbols: bool = False
+    attributes: str = ""
+
+
+def run_symbol(program: Program) -> str:
+    """The name of the entry function."""
+    return f"{program.name}_run"
+
+
+def call_symbol(program: Program, number: int) -> str:
+    """The name of the function of call ``number``, where ``call_symbols`` asks for it."""
+    return f"{program.name}_call_{number}"
+
+
+def constant_symbol(program: Program, buffer: str) -> str:
+    return f"{program.name}_{buffer}"
+
+
+def constant_bytes(program: Program, buffer: str) -> bytes:
+    """The little-endian bytes of a constant, as many as its declaration says."""
+    array, decl = program.constants[buffer], program.buffers[buffer]
+    data = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
+    if array.dtype != decl.dtype.numpy or len(data) != decl.nbytes:
+        raise internal_error(f"constant {buffer} is {array.dtype}{list(array.shape)}, declared {decl}")
+    return data
+
+
+def constant_align(program: Program, machine: Machine) -> dict[str, int]:
+    """The alignment of each constant: what its uses ask for, and a cache line on machines that have one."""
+    least = machine.target.arena_align if machine.target.hosted else 4
+    align = {name: max(least, decl.dtype.size) for name, decl in program.buffers.items() if name in program.constants}
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    for call in program.calls:
+        for param, name in zip(kernels[call.kernel].params, call.args):
+            if name in align:
+                align[name] = max(align[name], param.align)
+    return align
+
+
+def module_text(program: Program, machine: Machine, options: ModuleOptions | None = None) -> str:
+    """The module that defines ``NAME_run``; everything else in it is internal or hidden."""
+    chosen = options or ModuleOptions()
+    noalias = disjoint_params(program)
+    functions = [_kernel(program, kernel, machine, noalias[kernel.name], chosen) for kernel in program.kernels]
+    entry = _EntryWriter(program, machine, chosen)
+    functions.append(entry.run())
+    if chosen.call_symbols:
+        functions.extend(entry.single(number, call) for number, call in enumerate(program.calls))
+    declarations = sorted(set(chain.from_iterable(function.declarations for function in functions)))
+    parts = (
+        f'source_filename = "{program.name}"',
+        f'target triple = "{backend.triple(machine)}"',
+        *_constants(program, machine, chosen),
+        *declarations,
+        *(function.text for function in functions),
+    )
+    return "\n".join(parts)
+
+
+def _kernel(
+    program: Program, kernel: Kernel, machine: Machine, noalias: frozenset[str], options: ModuleOptions
+) -> Function:
+    symbol = f"{program.name}_{kernel.name}"
+    return kernel_function(
+        kernel, machine, symbol=symbol, noalias=noalias, attributes=_attributes(symbol, options.attributes)
+    )
+
+
+def _attributes(symbol: str, more: str) -> str:
+    """A section for each function, so that a linker can place and drop it."""
+    return f'{more} section ".text.{symbol}"'.strip()
+
+
+def _constants(program: Program, machine: Machine, options: ModuleOptions) -> list[str]:
+    if options.addresses is not None:
+        return []
+    lines = []
+    for name, align in constant_align(program, machine).items():
+        symbol, size = constant_symbol(program, name), program.buffers[name].nbytes
+        if options.external_constants:
+            lines.append(f"@{symbol} = external hidden unnamed_addr constant [{size} x i8], align {align}")
+            continue
+        text = _quoted(constant_bytes(program, name))
+        section = f'section ".rodata.{program.name}"'
+        lines.append(f"@{symbol} = internal unnamed_addr constant [{size} x i8] {text}, {section}, align {align}")
+    return lines
+
+
+def _quoted(data: bytes) -> str:
+    return f'c"{"".join(chr(92) + pair for pair in data.hex(" ").split())}"' if data else "zeroinitializer"
+
+
+class _EntryWriter:
+    """Prints the entry and the functions of single calls: same parameters, different calls."""
+
+    def __init__(self, program: Program, machine: Machine, options: ModuleOptions) -> None:
+        self.program = program
+        self.machine = machine
+        self.options = options
+        self.word = f"i{machine.abi.pointer_bits}"
+        self.kernels = {kernel.name: kernel for kernel in program.kernels}
+        sides = (*program.inputs, *program.outputs)
+        self.pointers = {side.buffer: f"%a{number}" for number, side in enumerate(sides)}
+
+    def run(self) -> Function:
+        """The entry: checks its arguments and makes all calls in order."""
+        out = FunctionWriter()
+        self._check(out)
+        for call in self.program.calls:
+            self._call(out, call)
+        out.effect("ret i32 0")
+        return out.finish(run_symbol(self.program), self._header(run_symbol(self.program)))
+
+    def single(self, number: int, call: Call) -> Function:
+        """The function that makes one call and checks nothing."""
+        out = FunctionWriter()
+        self._call(out, call)
+        out.effect("ret i32 0")
+        symbol = call_symbol(self.program, number)
+        return out.finish(symbol, self._header(symbol))
+
+    def _header(self, symbol: str) -> str:
+        params = ", ".join(("ptr %arena", *(f"ptr {name}" for name in self.pointers.values())))
+        attributes = _attributes(symbol, self.options.attributes)
+        return f"define i32 @{symbol}({params}) {FREESTANDING} {attributes}"
+
+    def _check(self, out: FunctionWriter) -> None:
+        needed = [name for buffer, name in self.pointers.items() if self.program.buffers[buffer].nbytes]
+        if self.program.plan.size:
+            needed.insert(0, "%arena")
+        for name in needed:
+            self._return_if(out, out.value(f"icmp eq ptr {name}, null"), NULL_POINTER)
+        if self.program.plan.size and self.program.plan.align > 1:
+            address = out.value(f"ptrtoint ptr %arena to {self.word}")
+            low = out.value(f"and {self.word} {address}, {self.program.plan.align - 1}")
+            self._return_if(out, out.value(f"icmp ne {self.word} {low}, 0"), MISALIGNED_ARENA)
+
+    def _return_if(self, out: FunctionWriter, cond: str, code: int) -> None:
+        bad, good = out.label("bad"), out.label("good")
+        out.branch(cond, bad, good)
+        out.start(bad)
+        out.effect(f"ret i32 {code}")
+        out.start(good)
+
+    def _call(self, out: FunctionWriter, call: Call) -> None:
+        params = self.kernels[call.kernel].params
+        if len(params) != len(call.args):
+            raise internal_error(f"call of {call.kernel} with {len(call.args)} arguments for {len(params)} parameters")
+        args = ", ".join(f"ptr {self._pointer(out, self.program.buffers[name])}" for name in call.args)
+        out.effect(f"call void @{self.program.name}_{call.kernel}({args})")
+
+    def _pointer(self, out: FunctionWriter, decl: BufferDecl) -> str:
+        if decl.storage in (Storage.INPUT, Storage.OUTPUT):
+            return self.pointers[decl.name]
+        if decl.storage is Storage.CONSTANT:
+            if self.options.addresses is None:
+                return f"@{constant_symbol(self.program, decl.name)}"
+            return f"inttoptr ({self.word} {self.options.addresses[decl.name]} to ptr)"
+        offset = self.program.plan.offsets[decl.name]
+        return "%arena" if offset == 0 else out.value(f"getelementptr inbounds i8, ptr %arena, {self.word} {offset}")

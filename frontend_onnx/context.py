@@ -1,0 +1,172 @@
+"""What an importer rule sees of one ONNX node: operands, attributes in Python types, and ways to emit core operators.
+
+Differences between operator-set versions in *where* a parameter stands (an attribute once, an input later) are
+settled here, by :meth:`NodeContext.parameter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+import onnx
+from onnx import AttributeProto
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import AttrValue, Value
+from ..ir.types import DType
+from .folding import FoldingBuilder
+from .tensors import to_array
+
+
+@dataclass(frozen=True)
+class NodeContext:
+    """One ONNX node. ``opset`` is the version of its domain; ``attributes`` are resolved (functions pass theirs on)."""
+
+    op_type: str
+    opset: int
+    loc: str
+    stem: str
+    inputs: tuple[Value | None, ...]
+    output_count: int
+    wanted: tuple[bool, ...]
+    attributes: Mapping[str, AttributeProto]
+    builder: FoldingBuilder
+
+    # Operands
+
+    def optional(self, position: int) -> Value | None:
+        """An input, or ``None`` where it is absent."""
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def input(self, position: int) -> Value:
+        value = self.optional(position)
+        if value is None:
+            raise self.invalid(f"input {position} of {self.op_type} is missing")
+        return value
+
+    def operands(self) -> tuple[Value, ...]:
+        """The inputs of a variadic operator."""
+        return tuple(self.input(position) for position in range(len(self.inputs)))
+
+    def array(self, value: Value | None) -> np.ndarray | None:
+        """The elements of a value that is constant."""
+        return None if value is None else self.builder.constants.get(value.name)
+
+    def static(self, position: int, what: str) -> np.ndarray:
+        """The elements of an input that has to be constant."""
+        array = self.array(self.input(position))
+        if array is None:
+            raise self.unsupported(f"{what} is computed at run time; it has to be constant")
+        return array
+
+    # Attributes
+
+    def integer(self, name: str, default: int | None = None) -> int:
+        return int(self._attribute(name, AttributeProto.INT, lambda a: a.i, default))  # type: ignore[call-overload]
+
+    def number(self, name: str, default: float | None = None) -> float:
+        return float(self._attribute(name, AttributeProto.FLOAT, lambda a: a.f, default))  # type: ignore[arg-type]
+
+    def string(self, name: str, default: str | None = None) -> str:
+        return str(self._attribute(name, AttributeProto.STRING, lambda a: a.s.decode("utf-8", "replace"), default))
+
+    def integers(self, name: str, default: tuple[int, ...] | None = None) -> tuple[int, ...]:
+        return self._attribute(name, AttributeProto.INTS, lambda a: tuple(a.ints), default)  # type: ignore[return-value]
+
+    def numbers(self, name: str, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
+        return self._attribute(name, AttributeProto.FLOATS, lambda a: tuple(a.floats), default)  # type: ignore[return-value]
+
+    def strings(self, name: str, default: tuple[str, ...] | None = None) -> tuple[str, ...]:
+        decode = lambda a: tuple(s.decode("utf-8", "replace") for s in a.strings)  # noqa: E731
+        return self._attribute(name, AttributeProto.STRINGS, decode, default)  # type: ignore[return-value]
+
+    def tensor(self, name: str) -> np.ndarray:
+        return to_array(self._attribute(name, AttributeProto.TENSOR, lambda a: a.t, None), self.loc)  # type: ignore[arg-type]
+
+    def has(self, name: str) -> bool:
+        return name in self.attributes
+
+    def _attribute(
+        self, name: str, kind: int, read: Callable[[onnx.AttributeProto], object], default: object
+    ) -> object:
+        attribute = self.attributes.get(name)
+        if attribute is None:
+            if default is None:
+                raise self.invalid(f"attribute {name} of {self.op_type} is missing")
+            return default
+        if attribute.type != kind:
+            expected = AttributeProto.AttributeType.Name(kind).lower()
+            raise self.invalid(f"attribute {name} of {self.op_type} is not of type {expected}")
+        return read(attribute)
+
+    def parameter(self, name: str, position: int) -> tuple[int, ...] | None:
+        """Integers that older versions hold in attribute ``name`` and newer ones in the (constant) input."""
+        if self.has(name):
+            return self.integers(name)
+        if self.optional(position) is None:
+            return None
+        array = self.static(position, name)
+        if array.dtype.kind not in "iu" or array.ndim > 1:
+            raise self.invalid(f"{name} is {array.dtype}{list(array.shape)}, not a list of integers")
+        return tuple(int(entry) for entry in array.reshape(-1))
+
+    def scalar_parameter(self, name: str, position: int) -> np.generic | float | None:
+        """One number that older versions hold in float attribute ``name`` and newer ones in the (constant) input."""
+        if self.has(name):
+            return self.number(name)
+        if self.optional(position) is None:
+            return None
+        array = self.static(position, name)
+        if array.size != 1:
+            raise self.invalid(f"{name} has {array.size} elements, not one")
+        return array.reshape(-1)[0]
+
+    def axis(self, axis: int, rank: int) -> int:
+        """A possibly negative axis as 0..rank-1."""
+        if not -rank <= axis < rank:
+            raise self.invalid(f"axis {axis} is outside of rank {rank}")
+        return axis + rank if axis < 0 else axis
+
+    def axes(self, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+        result = tuple(self.axis(axis, rank) for axis in axes)
+        if len(set(result)) != len(result):
+            raise self.invalid(f"axes {tuple(axes)} repeat one")
+        return result
+
+    # Output
+
+    def emit(self, op: str, *inputs: Value | None, **attrs: AttrValue) -> Value:
+        """Emits an operator with one result."""
+        (value,) = self.emit_all(op, *inputs, **attrs)
+        return value
+
+    def emit_all(self, op: str, *inputs: Value | None, **attrs: AttrValue) -> tuple[Value, ...]:
+        return self.builder.emit(op, inputs, attrs, loc=self.loc, names=repeat(f"{self.stem}.{op}"))
+
+    def constant(self, array: np.ndarray) -> Value:
+        return self.builder.constant(array, f"{self.stem}.const")
+
+    def scalar(self, number: float, like: Value) -> Value:
+        """A rank-0 constant of the element type of ``like``."""
+        return self.constant(np.asarray(number, like.dtype.numpy))
+
+    def cast(self, value: Value, to: DType) -> Value:
+        return value if value.dtype is to else self.emit("cast", value, to=to)
+
+    def reshape(self, value: Value, shape: Sequence[int]) -> Value:
+        return value if value.shape == tuple(shape) else self.emit("reshape", value, shape=tuple(shape))
+
+    # Errors
+
+    def invalid(self, reason: str) -> CcmlError:
+        return CcmlError(ErrorCode.INVALID_MODEL, reason, loc=self.loc)
+
+    def unsupported(self, reason: str, hint: str | None = None) -> CcmlError:
+        return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{self.op_type}: {reason}", loc=self.loc, hint=hint)
+
+
+Rule = Callable[[NodeContext], Sequence[Value]]
+"""Emits the core operators of one ONNX node and returns its outputs; trailing optional ones may be left out."""

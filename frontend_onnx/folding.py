@@ -1,0 +1,82 @@
+"""A graph builder that evaluates what is constant while the graph is being built.
+
+Shape arithmetic (Shape, Gather, Concat, ...) never reaches the graph: its nodes have constant operands only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import islice, repeat
+
+import numpy as np
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import AttrValue, GraphBuilder, NameSupply, Node, Value
+from ..ir.types import TensorType
+from ..ops.table import OPS, infer_types
+from .tensors import MAX_ELEMENTS
+
+MAX_FOLDED_BYTES = 256 * 2**20
+"""A larger constant is not materialised; the node that computes it stays in the graph."""
+
+
+class FoldingBuilder(GraphBuilder):
+    """Emits nodes, or their results as constants where all operands are constants.
+
+    ``dequantize`` stays in the graph, so that quantized weights are seen as such. A value without elements is a
+    constant whatever its operands are.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(infer_types, NameSupply())
+
+    def emit(
+        self,
+        op: str,
+        inputs: Iterable[Value | None],
+        attrs: Mapping[str, AttrValue] | None = None,
+        *,
+        loc: str = "",
+        names: Iterable[str] | None = None,
+    ) -> tuple[Value, ...]:
+        operands, attributes = tuple(inputs), attrs or {}
+        types = infer_types(op, operands, attributes, loc)
+        for type_ in types:
+            if type_.size > MAX_ELEMENTS:
+                raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{op} makes {type_}, more than 2^31 elements", loc=loc)
+        stems = list(islice(names if names is not None else repeat(op), len(types)))
+        if any(type_.size == 0 for type_ in types):
+            if any(type_.size for type_ in types):
+                raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{op} over no elements", loc=loc)
+            return tuple(self.typed_constant(np.empty(t.shape, t.dtype.numpy), t, s) for t, s in zip(types, stems))
+        if op != "dequantize" and sum(type_.nbytes for type_ in types) <= MAX_FOLDED_BYTES:
+            arrays = [None if value is None else self.constants.get(value.name) for value in operands]
+            if all(array is not None or value is None for array, value in zip(arrays, operands)):
+                results = OPS[op].evaluate(arrays, attributes)
+                return tuple(self.typed_constant(r, t, s) for r, t, s in zip(results, types, stems, strict=True))
+        return super().emit(op, operands, attributes, loc=loc, names=stems)
+
+    def typed_constant(self, array: np.ndarray, type_: TensorType, stem: str) -> Value:
+        """A constant whose type keeps its quantization."""
+        return Value(self.constant(array, stem).name, type_)
+
+    def dequantized_constant(self, value: Value) -> Node | None:
+        """The ``dequantize`` node behind ``value`` where it reads a constant."""
+        for node in reversed(self.nodes):
+            if any(output.name == value.name for output in node.outputs):
+                return node if node.op == "dequantize" and node.operands[0].name in self.constants else None
+        return None
+
+    def rename(self, start: int, names: Mapping[str, str]) -> None:
+        """Renames outputs (and their uses) of the nodes from number ``start`` on, and constants."""
+
+        def renamed(value: Value | None) -> Value | None:
+            return value if value is None or value.name not in names else Value(names[value.name], value.type)
+
+        for position in range(start, len(self.nodes)):
+            node = self.nodes[position]
+            outputs = tuple(Value(names.get(value.name, value.name), value.type) for value in node.outputs)
+            self.nodes[position] = Node(node.op, tuple(map(renamed, node.inputs)), outputs, node.attrs, node.loc)
+        for old, new in names.items():
+            if old in self.constants:
+                self.constants[new] = self.constants.pop(old)

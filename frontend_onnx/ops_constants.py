@@ -1,0 +1,128 @@
+"""Rules of constants, shapes, and what passes a value through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .context import NodeContext, Rule
+from .tensors import MAX_ELEMENTS, dtype_of
+
+
+def constant(ctx: NodeContext) -> Sequence[Value]:
+    if ctx.has("value"):
+        array = ctx.tensor("value")
+    elif ctx.has("value_float"):
+        array = np.asarray(ctx.number("value_float"), np.float32)
+    elif ctx.has("value_floats"):
+        array = np.asarray(ctx.numbers("value_floats"), np.float32)
+    elif ctx.has("value_int"):
+        array = np.asarray(ctx.integer("value_int"), np.int64)
+    elif ctx.has("value_ints"):
+        array = np.asarray(ctx.integers("value_ints"), np.int64)
+    else:
+        raise ctx.unsupported(f"constants of the kind {', '.join(ctx.attributes) or 'none'} are not supported")
+    return [ctx.constant(array)]
+
+
+def constant_of_shape(ctx: NodeContext) -> Sequence[Value]:
+    shape = tuple(int(extent) for extent in ctx.static(0, "the shape"))
+    value = ctx.tensor("value") if ctx.has("value") else np.zeros(1, np.float32)
+    if value.size != 1:
+        raise ctx.invalid(f"the value has {value.size} elements, not one")
+    return [ctx.emit("expand", ctx.constant(value.reshape(())), shape=shape)]
+
+
+def identity(ctx: NodeContext) -> Sequence[Value]:
+    return [ctx.input(0)]
+
+
+def dropout(ctx: NodeContext) -> Sequence[Value]:
+    """In inference: the input, and a mask of ones."""
+    x, training = ctx.input(0), ctx.optional(2)
+    if training is not None:
+        flag = ctx.array(training)
+        if flag is None or flag.any():
+            raise ctx.unsupported("training_mode is set", hint="export the model for inference")
+    if ctx.output_count < 2:
+        return [x]
+    one = ctx.constant(np.ones((), bool if ctx.opset >= 10 else x.dtype.numpy))
+    return [x, ctx.emit("expand", one, shape=x.shape)]
+
+
+def shape(ctx: NodeContext) -> Sequence[Value]:
+    """``start`` and ``end`` are clamped, as Python slices are."""
+    extents = ctx.input(0).shape
+    end = ctx.integer("end", len(extents))
+    return [ctx.constant(np.asarray(extents[ctx.integer("start", 0) : end], np.int64))]
+
+
+def size(ctx: NodeContext) -> Sequence[Value]:
+    return [ctx.constant(np.asarray(ctx.input(0).type.size, np.int64))]
+
+
+def range_(ctx: NodeContext) -> Sequence[Value]:
+    start, limit, delta = (ctx.static(position, what) for position, what in enumerate(("start", "limit", "delta")))
+    if any(array.size != 1 for array in (start, limit, delta)) or delta.reshape(-1)[0] == 0:
+        raise ctx.invalid("start, limit and delta have to be single numbers, and delta not 0")
+    first, last, step = (array.reshape(-1)[0] for array in (start, limit, delta))
+    count = max(int(np.ceil((last.astype(np.float64) - first) / step)), 0)
+    if count > MAX_ELEMENTS:
+        raise ctx.invalid(f"a range of {count} elements")
+    return [ctx.constant((first + np.arange(count).astype(start.dtype) * step).astype(start.dtype))]
+
+
+def eye_like(ctx: NodeContext) -> Sequence[Value]:
+    x = ctx.input(0)
+    dtype = dtype_of(ctx.integer("dtype"), ctx.loc) if ctx.has("dtype") else x.dtype
+    if len(x.shape) != 2:
+        raise ctx.invalid(f"EyeLike of {x.type}, which is not a matrix")
+    return [ctx.constant(np.eye(*x.shape, k=ctx.integer("k", 0), dtype=dtype.numpy))]
+
+
+def trilu(ctx: NodeContext) -> Sequence[Value]:
+    """Zeros below (or above) a diagonal: a constant mask over the last two dimensions."""
+    x = ctx.input(0)
+    if len(x.shape) < 2:
+        raise ctx.invalid(f"Trilu of {x.type}, which has no matrices")
+    k = int(ctx.static(1, "k").reshape(-1)[0]) if ctx.optional(1) is not None else 0
+    rows, columns = np.ogrid[: x.shape[-2], : x.shape[-1]]
+    kept = columns - rows >= k if ctx.integer("upper", 1) else columns - rows <= k
+    if x.dtype is DType.BOOL:
+        return [ctx.emit("and", x, ctx.constant(kept))]
+    return [ctx.emit("where", ctx.constant(kept), x, ctx.scalar(0, x))]
+
+
+def one_hot(ctx: NodeContext) -> Sequence[Value]:
+    """indices == 0..depth-1 along a new axis, selecting from values[off, on]."""
+    indices, values = ctx.input(0), ctx.input(2)
+    depth = int(ctx.static(1, "depth").reshape(-1)[0])
+    if indices.dtype not in (DType.I32, DType.I64):
+        indices = ctx.cast(indices, DType.I64)
+    axis = ctx.axis(ctx.integer("axis", -1), len(indices.shape) + 1)
+    if depth < 1 or depth > MAX_ELEMENTS or values.shape != (2,):
+        raise ctx.invalid(f"depth {depth} with values {values.type}")
+    wide = ctx.reshape(indices, (*indices.shape[:axis], 1, *indices.shape[axis:]))
+    below = ctx.emit("lt", wide, ctx.scalar(0, wide))
+    wide = ctx.emit("where", below, ctx.emit("add", wide, ctx.scalar(depth, wide)), wide)
+    places = np.arange(depth, dtype=indices.dtype.numpy).reshape(-1, *[1] * (len(indices.shape) - axis))
+    hot = ctx.emit("eq", wide, ctx.constant(places))
+    off, on = (ctx.reshape(ctx.emit("slice", values, starts=(p,), steps=(1,), sizes=(1,)), ()) for p in (0, 1))
+    return [ctx.emit("where", hot, on, off)]
+
+
+RULES: Mapping[str, Rule] = {
+    "Constant": constant,
+    "ConstantOfShape": constant_of_shape,
+    "Dropout": dropout,
+    "EyeLike": eye_like,
+    "Identity": identity,
+    "OneHot": one_hot,
+    "Range": range_,
+    "Shape": shape,
+    "Size": size,
+    "Trilu": trilu,
+}

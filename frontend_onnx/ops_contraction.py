@@ -1,0 +1,129 @@
+"""Rules of convolution and matrix multiplication, in float and with integer operands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ..ir.graph import AttrValue, Value
+from ..ir.types import DType
+from .context import NodeContext, Rule
+from .ops_movement import transposed
+from .padding import WindowAttributes, halves, window_attributes
+
+FIRST = "channels_first"
+
+
+def conv(ctx: NodeContext) -> Sequence[Value]:
+    return [emit_conv(ctx, ctx.input(0), ctx.input(1), ctx.optional(2))]
+
+
+def emit_conv(ctx: NodeContext, x: Value, w: Value, bias: Value | None) -> Value:
+    """A core convolution with the attributes of the node (Conv, ConvInteger and QLinearConv have the same)."""
+    window = _window(ctx, x, w)
+    attrs = {"stride": window.stride, "pad": window.pad, "dilation": window.dilation}
+    return ctx.emit("conv", x, w, bias, **attrs, group=ctx.integer("group", 1), layout=FIRST)
+
+
+def _window(ctx: NodeContext, x: Value, w: Value) -> WindowAttributes:
+    if len(x.shape) < 3 or len(w.shape) != len(x.shape):
+        raise ctx.invalid(f"{ctx.op_type} of {x.type} with weights {w.type}")
+    kernel = w.shape[2:]
+    if ctx.integers("kernel_shape", kernel) != kernel:
+        raise ctx.invalid(f"kernel_shape {ctx.integers('kernel_shape')} differs from that of the weights {w.type}")
+    return window_attributes(ctx, x.shape[2:], kernel)
+
+
+def conv_transpose(ctx: NodeContext) -> Sequence[Value]:
+    """With ``output_shape`` or SAME the padding follows from the wanted extents."""
+    x, w = ctx.input(0), ctx.input(1)
+    window = _window(ctx, x, w)
+    spatial = len(window.kernel)
+    pad, extra = window.pad, ctx.integers("output_padding", (0,) * spatial)
+    wanted = ctx.integers("output_shape", ())[-spatial:]
+    if not wanted and window.same:
+        wanted = tuple(extent * step for extent, step in zip(x.shape[2:], window.stride))
+    if len(extra) != spatial or len(wanted) not in (0, spatial):
+        raise ctx.invalid(f"output_padding {extra} or output_shape {wanted} does not fit {spatial} spatial dimensions")
+    if wanted:
+        full = [
+            (extent - 1) * step + span + more
+            for extent, step, span, more in zip(x.shape[2:], window.stride, window.reach, extra)
+        ]
+        totals = [max(have - want, 0) for have, want in zip(full, wanted)]
+        extra = tuple(more + max(want - have, 0) for more, have, want in zip(extra, full, wanted))
+        pad = halves(totals, upper=ctx.string("auto_pad", "NOTSET") != "SAME_LOWER")
+    attrs: dict[str, AttrValue] = {
+        "stride": window.stride, "pad": pad, "dilation": window.dilation, "output_padding": extra, "layout": FIRST,
+    }  # fmt: skip
+    return [ctx.emit("conv_transpose", x, w, ctx.optional(2), **attrs, group=ctx.integer("group", 1))]
+
+
+def matmul(ctx: NodeContext) -> Sequence[Value]:
+    return [emit_matmul(ctx, ctx.input(0), ctx.input(1))]
+
+
+def emit_matmul(ctx: NodeContext, a: Value, b: Value) -> Value:
+    """numpy.matmul: a vector on the left is a row, one on the right a column, and its dimension is dropped again."""
+    if not a.shape or not b.shape:
+        raise ctx.invalid(f"{ctx.op_type} of {a.type} and {b.type}")
+    rows = a if len(a.shape) > 1 else ctx.reshape(a, (1, *a.shape))
+    columns = b if len(b.shape) > 1 else ctx.reshape(b, (*b.shape, 1))
+    y = ctx.emit("matmul", rows, columns)
+    shape = list(y.shape)
+    if len(b.shape) == 1:
+        del shape[-1]
+    if len(a.shape) == 1:
+        del shape[-1 if len(b.shape) == 1 else -2]
+    return ctx.reshape(y, shape)
+
+
+def gemm(ctx: NodeContext) -> Sequence[Value]:
+    """alpha * A @ B + beta * C; factors go into constants where they can."""
+    a, b, c = ctx.input(0), ctx.input(1), ctx.optional(2)
+    if len(a.shape) != 2 or len(b.shape) != 2:
+        raise ctx.invalid(f"Gemm of {a.type} and {b.type}, which are not matrices")
+    alpha, beta = ctx.number("alpha", 1.0), ctx.number("beta", 1.0)
+    if ctx.integer("transA", 0):
+        a = transposed(ctx, a, (1, 0))
+    if ctx.integer("transB", 0):
+        b = transposed(ctx, b, (1, 0))
+    bias = None if c is None or beta == 0.0 else c if beta == 1.0 else ctx.emit("mul", c, ctx.scalar(beta, c))
+    if alpha == 1.0:
+        return [ctx.emit("matmul", a, b, bias)]
+    if ctx.array(b) is not None:
+        return [ctx.emit("matmul", a, ctx.emit("mul", b, ctx.scalar(alpha, b)), bias)]
+    y = ctx.emit("matmul", a, b)
+    y = ctx.emit("mul", y, ctx.scalar(alpha, y))
+    return [y if bias is None else ctx.emit("add", y, bias)]
+
+
+def _centred(ctx: NodeContext, x: Value, zero_point: Value | None, shape: Sequence[int] = ()) -> Value:
+    """x - zero_point in int32."""
+    wide = ctx.cast(x, DType.I32)
+    if zero_point is None:
+        return wide
+    return ctx.emit("sub", wide, ctx.reshape(ctx.cast(zero_point, DType.I32), shape if zero_point.type.size > 1 else ()))
+
+
+def conv_integer(ctx: NodeContext) -> Sequence[Value]:
+    x, w, w_zero = ctx.input(0), ctx.input(1), ctx.optional(3)
+    channels = (w.shape[0], *[1] * (len(w.shape) - 1))
+    return [emit_conv(ctx, _centred(ctx, x, ctx.optional(2)), _centred(ctx, w, w_zero, channels), None)]
+
+
+def matmul_integer(ctx: NodeContext) -> Sequence[Value]:
+    """The zero point of A is one number or one a row, that of B one or one a column."""
+    a, b, a_zero, b_zero = ctx.input(0), ctx.input(1), ctx.optional(2), ctx.optional(3)
+    a_shape = (*a_zero.shape, 1) if a_zero is not None and len(a_zero.shape) == 1 else getattr(a_zero, "shape", ())
+    b_shape = b_zero.shape if b_zero is not None else ()
+    return [emit_matmul(ctx, _centred(ctx, a, a_zero, a_shape), _centred(ctx, b, b_zero, b_shape))]
+
+
+RULES: Mapping[str, Rule] = {
+    "Conv": conv,
+    "ConvInteger": conv_integer,
+    "ConvTranspose": conv_transpose,
+    "Gemm": gemm,
+    "MatMul": matmul,
+    "MatMulInteger": matmul_integer,
+}

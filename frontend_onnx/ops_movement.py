@@ -1,0 +1,235 @@
+"""Rules of operators that move elements: reshape, transpose, slice, concat, pad, gather and their relatives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from ..ir.graph import Value
+from .context import NodeContext, Rule
+
+
+def reshape(ctx: NodeContext) -> Sequence[Value]:
+    """0 copies an extent (unless allowzero), -1 is what is left over."""
+    x, wanted = ctx.input(0), ctx.parameter("shape", 1)
+    if wanted is None:
+        raise ctx.invalid("Reshape has no shape")
+    keep = not ctx.integer("allowzero", 0)
+    if keep and any(extent == 0 and d >= len(x.shape) for d, extent in enumerate(wanted)):
+        raise ctx.invalid(f"shape {wanted} copies more dimensions than {x.type} has")
+    shape = [x.shape[d] if extent == 0 and keep else extent for d, extent in enumerate(wanted)]
+    if shape.count(-1) > 1 or any(extent < -1 for extent in shape):
+        raise ctx.invalid(f"shape {wanted} is not one")
+    if -1 in shape:
+        rest = prod(extent for extent in shape if extent != -1)
+        if rest == 0 or x.type.size % rest:
+            raise ctx.invalid(f"{x.type} has {x.type.size} elements and cannot take the shape {wanted}")
+        shape[shape.index(-1)] = x.type.size // rest
+    return [ctx.reshape(x, tuple(shape))]
+
+
+def flatten(ctx: NodeContext) -> Sequence[Value]:
+    x = ctx.input(0)
+    axis, rank = ctx.integer("axis", 1), len(x.shape)
+    axis = axis if axis == rank else ctx.axis(axis, rank)
+    return [ctx.reshape(x, (prod(x.shape[:axis]), prod(x.shape[axis:])))]
+
+
+def squeeze(ctx: NodeContext) -> Sequence[Value]:
+    x, axes = ctx.input(0), ctx.parameter("axes", 1)
+    if axes is None:
+        axes = tuple(axis for axis, extent in enumerate(x.shape) if extent == 1)
+    axes = ctx.axes(axes, len(x.shape))
+    if any(x.shape[axis] != 1 for axis in axes):
+        raise ctx.invalid(f"axes {axes} of {x.type} are not all of extent 1")
+    return [ctx.reshape(x, tuple(e for axis, e in enumerate(x.shape) if axis not in axes))]
+
+
+def unsqueeze(ctx: NodeContext) -> Sequence[Value]:
+    x, axes = ctx.input(0), ctx.parameter("axes", 1)
+    if axes is None:
+        raise ctx.invalid("Unsqueeze has no axes")
+    rank = len(x.shape) + len(axes)
+    axes, extents = ctx.axes(axes, rank), iter(x.shape)
+    return [ctx.reshape(x, tuple(1 if axis in axes else next(extents) for axis in range(rank)))]
+
+
+def transpose(ctx: NodeContext) -> Sequence[Value]:
+    x = ctx.input(0)
+    perm = ctx.integers("perm", tuple(reversed(range(len(x.shape)))))
+    return [transposed(ctx, x, ctx.axes(perm, len(x.shape)))]
+
+
+def transposed(ctx: NodeContext, x: Value, perm: tuple[int, ...]) -> Value:
+    """Reordered dimensions. Of a dequantized constant the stored integers are reordered, so that it stays one."""
+    source = ctx.builder.dequantized_constant(x)
+    if source is None or sorted(perm) != list(range(len(x.shape))):
+        return ctx.emit("transpose", x, perm=perm)
+    stored = ctx.emit("transpose", source.operands[0], perm=perm)
+    axis = source.attrs["axis"]
+    assert isinstance(axis, int)
+    moved = perm.index(axis) if len(source.attrs["scale"]) > 1 else axis  # type: ignore[arg-type]
+    return ctx.emit("dequantize", stored, **{**source.attrs, "axis": moved})
+
+
+def expand(ctx: NodeContext) -> Sequence[Value]:
+    x, wanted = ctx.input(0), ctx.parameter("shape", 1)
+    try:
+        shape = np.broadcast_shapes(x.shape, wanted or ())
+    except ValueError as problem:
+        raise ctx.invalid(f"{x.type} does not expand to {wanted}") from problem
+    return [ctx.emit("expand", x, shape=shape)]
+
+
+def tile(ctx: NodeContext) -> Sequence[Value]:
+    """[a, b] -> [1, a, 1, b] -> expanded -> joined."""
+    x, repeats = ctx.input(0), ctx.parameter("repeats", 1)
+    if repeats is None or len(repeats) != len(x.shape) or any(count < 0 for count in repeats):
+        raise ctx.invalid(f"repeats {repeats} do not fit {x.type}")
+    apart = tuple(e for extent in x.shape for e in (1, extent))
+    wide = tuple(e for count, extent in zip(repeats, x.shape) for e in (count, extent))
+    spread = ctx.emit("expand", ctx.emit("reshape", x, shape=apart), shape=wide)
+    return [ctx.emit("reshape", spread, shape=tuple(c * e for c, e in zip(repeats, x.shape)))]
+
+
+def slice_(ctx: NodeContext) -> Sequence[Value]:
+    """Python's slicing: negative positions count from the end, all are clamped."""
+    x = ctx.input(0)
+    starts, ends = ctx.parameter("starts", 1), ctx.parameter("ends", 2)
+    if starts is None or ends is None:
+        raise ctx.invalid("Slice has no starts or no ends")
+    axes = ctx.parameter("axes", 3)
+    axes = ctx.axes(axes if axes is not None else tuple(range(len(starts))), len(x.shape))
+    steps = ctx.parameter("steps", 4) or (1,) * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        raise ctx.invalid(f"starts {starts}, ends {ends}, axes {axes} and steps {steps} do not fit each other")
+    ranges = [range(extent) for extent in x.shape]
+    for start, end, axis, step in zip(starts, ends, axes, steps):
+        # An end at or below -extent - 1 means "past the first element" when stepping backwards.
+        stop = None if step < 0 and end < -x.shape[axis] else end
+        ranges[axis] = range(x.shape[axis])[start:stop:step]
+    return [sliced(ctx, x, ranges)]
+
+
+def sliced(ctx: NodeContext, x: Value, ranges: Sequence[range]) -> Value:
+    """The elements of ``x`` at one range of positions a dimension."""
+    if all(r == range(extent) for r, extent in zip(ranges, x.shape)):
+        return x
+    starts = tuple(r.start if len(r) else 0 for r in ranges)
+    return ctx.emit("slice", x, starts=starts, steps=tuple(r.step for r in ranges), sizes=tuple(map(len, ranges)))
+
+
+def split(ctx: NodeContext) -> Sequence[Value]:
+    x, sizes = ctx.input(0), ctx.parameter("split", 1)
+    axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
+    extent, count = x.shape[axis], ctx.output_count
+    if sizes is None:
+        each = -(-extent // count)
+        sizes = tuple(min(each, max(extent - each * number, 0)) for number in range(count))
+        if ctx.opset < 18 and extent % count:
+            raise ctx.invalid(f"{x.type} does not split evenly in {count} along axis {axis}")
+    if len(sizes) != count or sum(sizes) != extent or any(size < 0 for size in sizes):
+        raise ctx.invalid(f"{x.type} does not split into {sizes} along axis {axis}")
+    parts, start = [], 0
+    for size in sizes:
+        ranges = [range(e) for e in x.shape]
+        ranges[axis] = range(start, start + size)
+        parts.append(sliced(ctx, x, ranges))
+        start += size
+    return parts
+
+
+def concat(ctx: NodeContext) -> Sequence[Value]:
+    """Operands without elements are left out, also such of another rank (an empty cache, say)."""
+    operands = ctx.operands()
+    axis = ctx.axis(ctx.integer("axis"), len(operands[0].shape))
+    full = tuple(value for value in operands if value.type.size) or operands
+    return [full[0] if len(full) == 1 else ctx.emit("concat", *full, axis=axis)]
+
+
+def pad(ctx: NodeContext) -> Sequence[Value]:
+    """Negative amounts cut elements off, before the border is added."""
+    x, rank = ctx.input(0), len(ctx.input(0).shape)
+    amounts = ctx.parameter("pads", 1)
+    mode = ctx.string("mode", "constant")
+    value = ctx.scalar_parameter("value", 2)
+    axes = ctx.parameter("axes", 3) if ctx.opset >= 18 else None
+    axes = tuple(range(rank)) if axes is None else ctx.axes(axes, rank)
+    if amounts is None or len(amounts) != 2 * len(axes):
+        raise ctx.invalid(f"pads {amounts} do not fit {x.type}")
+    if mode not in ("constant", "reflect", "edge", "wrap"):
+        raise ctx.invalid(f"mode is {mode}")
+    before, after = [0] * rank, [0] * rank
+    for number, axis in enumerate(axes):
+        before[axis], after[axis] = amounts[number], amounts[number + len(axes)]
+    x = sliced(ctx, x, [range(max(-b, 0), e - max(-a, 0)) for e, b, a in zip(x.shape, before, after)])
+    before, after = [max(b, 0) for b in before], [max(a, 0) for a in after]
+    if not any((*before, *after)):
+        return [x]
+    fill = float(value or 0) if x.dtype.is_float else int(value or 0)
+    return [ctx.emit("pad", x, before=tuple(before), after=tuple(after), mode=mode, value=fill)]
+
+
+def depth_to_space(ctx: NodeContext) -> Sequence[Value]:
+    """[n, c * b * b, h, w] -> [n, c, h * b, w * b]; DCR holds the block outside of the channels, CRD inside."""
+    x, block, mode = ctx.input(0), ctx.integer("blocksize"), ctx.string("mode", "DCR")
+    if len(x.shape) != 4 or block < 1 or x.shape[1] % (block * block) or mode not in ("DCR", "CRD"):
+        raise ctx.invalid(f"blocks of {block} in mode {mode} do not fit {x.type}")
+    n, channels, height, width = x.shape
+    c = channels // (block * block)
+    if mode == "DCR":
+        apart, perm = (n, block, block, c, height, width), (0, 3, 4, 1, 5, 2)
+    else:
+        apart, perm = (n, c, block, block, height, width), (0, 1, 4, 2, 5, 3)
+    moved = ctx.emit("transpose", ctx.emit("reshape", x, shape=apart), perm=perm)
+    return [ctx.emit("reshape", moved, shape=(n, c, height * block, width * block))]
+
+
+def space_to_depth(ctx: NodeContext) -> Sequence[Value]:
+    """[n, c, h, w] -> [n, b * b * c, h / b, w / b]"""
+    x, block = ctx.input(0), ctx.integer("blocksize")
+    if len(x.shape) != 4 or block < 1 or x.shape[2] % block or x.shape[3] % block:
+        raise ctx.invalid(f"blocks of {block} do not fit {x.type}")
+    n, c, height, width = x.shape
+    apart = ctx.emit("reshape", x, shape=(n, c, height // block, block, width // block, block))
+    moved = ctx.emit("transpose", apart, perm=(0, 3, 5, 1, 2, 4))
+    return [ctx.emit("reshape", moved, shape=(n, c * block * block, height // block, width // block))]
+
+
+def gather(ctx: NodeContext) -> Sequence[Value]:
+    """Negative indices count from the end. Constant indices are checked; one index is a slice."""
+    x, indices = ctx.input(0), ctx.input(1)
+    axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
+    known, extent = ctx.array(indices), x.shape[axis]
+    if known is None:
+        below = ctx.emit("lt", indices, ctx.scalar(0, indices))
+        wrapped = ctx.emit("where", below, ctx.emit("add", indices, ctx.scalar(extent, indices)), indices)
+        return [ctx.emit("gather", x, wrapped, axis=axis)]
+    if known.size and not (-extent <= known.min() and known.max() < extent):
+        raise ctx.invalid(f"indices reach outside of axis {axis} of {x.type}")
+    positive = np.where(known < 0, known + extent, known).astype(known.dtype)
+    if positive.size == 1:
+        ranges = [range(e) for e in x.shape]
+        ranges[axis] = range(int(positive.reshape(-1)[0]), int(positive.reshape(-1)[0]) + 1)
+        return [ctx.reshape(sliced(ctx, x, ranges), (*x.shape[:axis], *known.shape, *x.shape[axis + 1 :]))]
+    return [ctx.emit("gather", x, ctx.constant(positive), axis=axis)]
+
+
+RULES: Mapping[str, Rule] = {
+    "Concat": concat,
+    "DepthToSpace": depth_to_space,
+    "Expand": expand,
+    "Flatten": flatten,
+    "Gather": gather,
+    "Pad": pad,
+    "Reshape": reshape,
+    "Slice": slice_,
+    "SpaceToDepth": space_to_depth,
+    "Split": split,
+    "Squeeze": squeeze,
+    "Tile": tile,
+    "Transpose": transpose,
+    "Unsqueeze": unsqueeze,
+}

@@ -1,0 +1,155 @@
+"""Rules of normalizations: the statistics are a core operator, scale and bias follow as mul and add."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .context import NodeContext, Rule
+
+
+def _per_channel(ctx: NodeContext, value: Value, rank: int) -> Value:
+    """[channels] -> [channels, 1, ...], to broadcast over the spatial dimensions."""
+    return ctx.reshape(value, (value.type.size, *[1] * (rank - 2)))
+
+
+def _stashed(ctx: NodeContext, x: Value, compute: Callable[[Value], Value]) -> Value:
+    """Computes half floats in float32 where ``stash_type`` asks for it (the default)."""
+    if x.dtype is DType.F16 and ctx.integer("stash_type", 1) == 1:
+        return ctx.cast(compute(ctx.cast(x, DType.F32)), DType.F16)
+    return compute(x)
+
+
+def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
+    """x * f + (bias - mean * f) with f = scale / sqrt(variance + epsilon), f computed in float64 where constant."""
+    x, rank = ctx.input(0), len(ctx.input(0).shape)
+    if ctx.integer("training_mode", 0) or any(ctx.wanted[1:]):
+        raise ctx.unsupported("training mode", hint="export the model for inference")
+    if not ctx.integer("spatial", 1) or rank < 2:
+        raise ctx.unsupported(f"{x.type} with spatial={ctx.integer('spatial', 1)}")
+    parameters = [ctx.input(position) for position in range(1, 5)]
+    if any(value.shape != (x.shape[1],) for value in parameters):
+        raise ctx.invalid(f"parameters {', '.join(str(v.type) for v in parameters)} do not fit {x.type}")
+    epsilon = ctx.number("epsilon", 1e-5)
+    arrays = [ctx.array(value) for value in parameters]
+    if all(array is not None for array in arrays):
+        scale, bias, mean, variance = (array.astype(np.float64) for array in arrays if array is not None)
+        with np.errstate(all="ignore"):
+            factor64 = scale / np.sqrt(variance + epsilon)
+            offset64 = bias - mean * factor64
+        factor = ctx.constant(factor64.astype(x.dtype.numpy))
+        offset = ctx.constant(offset64.astype(x.dtype.numpy))
+    else:
+        s, b, m, v = (ctx.cast(value, x.dtype) for value in parameters)
+        factor = ctx.emit("div", s, ctx.emit("sqrt", ctx.emit("add", v, ctx.scalar(epsilon, v))))
+        offset = ctx.emit("sub", b, ctx.emit("mul", m, factor))
+    scaled = ctx.emit("mul", x, _per_channel(ctx, factor, rank))
+    return [ctx.emit("add", scaled, _per_channel(ctx, offset, rank))]
+
+
+def instance_normalization(ctx: NodeContext) -> Sequence[Value]:
+    x, scale, bias = (ctx.input(position) for position in range(3))
+    rank = len(x.shape)
+    if rank < 3 or scale.shape != (x.shape[1],) or bias.shape != (x.shape[1],):
+        raise ctx.invalid(f"scale {scale.type} and bias {bias.type} do not fit {x.type}")
+    normal = ctx.emit("normalize", x, axes=tuple(range(2, rank)), epsilon=ctx.number("epsilon", 1e-5))
+    return [_scaled(ctx, normal, _per_channel(ctx, scale, rank), _per_channel(ctx, bias, rank))]
+
+
+def _scaled(ctx: NodeContext, x: Value, scale: Value, bias: Value | None) -> Value:
+    y = ctx.emit("mul", x, scale)
+    return y if bias is None else ctx.emit("add", y, bias)
+
+
+def group_normalization(ctx: NodeContext) -> Sequence[Value]:
+    """Scale and bias are one a group in opset 18, one a channel from opset 21 on."""
+    x, scale, bias, groups = ctx.input(0), ctx.input(1), ctx.input(2), ctx.integer("num_groups")
+    rank = len(x.shape)
+    if rank < 3 or groups < 1 or x.shape[1] % groups or scale.shape != bias.shape or len(scale.shape) != 1:
+        raise ctx.invalid(f"{groups} groups, scale {scale.type} and bias {bias.type} do not fit {x.type}")
+    if scale.type.size != (x.shape[1] if ctx.opset >= 21 else groups):
+        raise ctx.invalid(f"scale {scale.type} does not fit {x.type} in {groups} groups")
+
+    def compute(x: Value) -> Value:
+        grouped = ctx.reshape(x, (x.shape[0], groups, prod(x.shape[1:]) // groups))
+        y = ctx.emit("normalize", grouped, axes=(2,), epsilon=ctx.number("epsilon", 1e-5))
+        s, b = ctx.cast(scale, x.dtype), ctx.cast(bias, x.dtype)
+        if ctx.opset >= 21:
+            return _scaled(ctx, ctx.reshape(y, x.shape), _per_channel(ctx, s, rank), _per_channel(ctx, b, rank))
+        return ctx.reshape(_scaled(ctx, y, _per_channel(ctx, s, 3), _per_channel(ctx, b, 3)), x.shape)
+
+    return [_stashed(ctx, x, compute)]
+
+
+def _trailing_axes(ctx: NodeContext, x: Value) -> tuple[int, ...]:
+    return tuple(range(ctx.axis(ctx.integer("axis", -1), len(x.shape)), len(x.shape)))
+
+
+def layer_normalization(ctx: NodeContext) -> Sequence[Value]:
+    """The optional outputs are the mean and 1 / sqrt(variance + epsilon)."""
+    x, scale, bias = ctx.input(0), ctx.input(1), ctx.optional(2)
+    axes, epsilon = _trailing_axes(ctx, x), ctx.number("epsilon", 1e-5)
+
+    def compute(x: Value) -> Value:
+        return ctx.emit("normalize", x, axes=axes, epsilon=epsilon)
+
+    y = _scaled(ctx, _stashed(ctx, x, compute), scale, bias)
+    if not any(ctx.wanted[1:]):
+        return [y]
+    wide = ctx.cast(x, DType.F32) if ctx.integer("stash_type", 1) == 1 else x
+    mean = ctx.emit("reduce", wide, kind="mean", axes=axes, keepdims=True)
+    centred = ctx.emit("sub", wide, mean)
+    variance = ctx.emit("reduce", ctx.emit("mul", centred, centred), kind="mean", axes=axes, keepdims=True)
+    deviation = ctx.emit("sqrt", ctx.emit("add", variance, ctx.scalar(epsilon, variance)))
+    return [y, mean, ctx.emit("reciprocal", deviation)]
+
+
+def rms_normalization(ctx: NodeContext) -> Sequence[Value]:
+    x, scale = ctx.input(0), ctx.input(1)
+    axes, epsilon = _trailing_axes(ctx, x), ctx.number("epsilon", 1e-5)
+    y = _stashed(ctx, x, lambda x: ctx.emit("rms_normalize", x, axes=axes, epsilon=epsilon))
+    return [ctx.emit("mul", y, scale)]
+
+
+def lp_normalization(ctx: NodeContext) -> Sequence[Value]:
+    """x / norm, and 0 where the norm is 0."""
+    x, p = ctx.input(0), ctx.integer("p", 2)
+    axis = ctx.axis(ctx.integer("axis", -1), len(x.shape))
+    if p not in (1, 2):
+        raise ctx.invalid(f"p is {p}, neither 1 nor 2")
+    powers = ctx.emit("abs", x) if p == 1 else ctx.emit("mul", x, x)
+    norm = ctx.emit("reduce", powers, kind="sum", axes=(axis,), keepdims=True)
+    norm = norm if p == 1 else ctx.emit("sqrt", norm)
+    zero = ctx.scalar(0, x)
+    return [ctx.emit("where", ctx.emit("eq", norm, zero), zero, ctx.emit("div", x, norm))]
+
+
+def lrn(ctx: NodeContext) -> Sequence[Value]:
+    """x / (bias + alpha * m)^beta; m, the mean square over ``size`` channels, is an average pool along the channels."""
+    x, size = ctx.input(0), ctx.integer("size")
+    if len(x.shape) < 2 or size < 1:
+        raise ctx.invalid(f"LRN of size {size} over {x.type}")
+    squares = ctx.reshape(ctx.emit("mul", x, x), (x.shape[0], 1, x.shape[1], prod(x.shape[2:])))
+    before = (size - 1) // 2
+    mean = ctx.emit(
+        "pool", squares, kind="avg", kernel=(size, 1), stride=(1, 1), pad=(before, 0, size - 1 - before, 0),
+        dilation=(1, 1), ceil_mode=False, count_include_pad=True, layout="channels_first",
+    )  # fmt: skip
+    scaled = ctx.emit("mul", ctx.reshape(mean, x.shape), ctx.scalar(ctx.number("alpha", 1e-4), x))
+    base = ctx.emit("add", scaled, ctx.scalar(ctx.number("bias", 1.0), x))
+    return [ctx.emit("div", x, ctx.emit("pow", base, ctx.scalar(ctx.number("beta", 0.75), x)))]
+
+
+RULES: Mapping[str, Rule] = {
+    "BatchNormalization": batch_normalization,
+    "GroupNormalization": group_normalization,
+    "InstanceNormalization": instance_normalization,
+    "LRN": lrn,
+    "LayerNormalization": layer_normalization,
+    "LpNormalization": lp_normalization,
+    "RMSNormalization": rms_normalization,
+}

@@ -1,0 +1,113 @@
+"""Rules of QuantizeLinear, DequantizeLinear and the QOperator forms, which are dequantize -> operator -> quantize."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .context import NodeContext, Rule
+from .ops_contraction import emit_conv, emit_matmul
+from .tensors import dtype_of
+
+
+def quantize_linear(ctx: NodeContext) -> Sequence[Value]:
+    """The result has the zero point's element type, or ``output_dtype``, or uint8."""
+    zero_point = ctx.optional(2)
+    to = zero_point.dtype if zero_point is not None else DType.U8
+    if zero_point is None and ctx.integer("output_dtype", 0):
+        to = dtype_of(ctx.integer("output_dtype"), ctx.loc)
+    return [quantize(ctx, ctx.input(0), ctx.input(1), zero_point, to, ctx.integer("axis", 1))]
+
+
+def dequantize_linear(ctx: NodeContext) -> Sequence[Value]:
+    """The result has the scale's element type, or ``output_dtype``."""
+    scale = ctx.input(1)
+    to = dtype_of(ctx.integer("output_dtype"), ctx.loc) if ctx.integer("output_dtype", 0) else scale.dtype
+    return [ctx.cast(dequantize(ctx, ctx.input(0), scale, ctx.optional(2), ctx.integer("axis", 1)), to)]
+
+
+def quantize(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, to: DType, axis: int) -> Value:
+    """Constant parameters become attributes; others are computed with."""
+    x = ctx.cast(x, DType.F32)
+    parameters = _constant_parameters(ctx, x, scale, zero_point, axis)
+    if parameters is not None:
+        return ctx.emit("quantize", x, **parameters, to=to)  # type: ignore[arg-type]
+    scale, zero_point = (_spread(ctx, value, x, axis) for value in (scale, zero_point))  # type: ignore[assignment]
+    steps = ctx.emit("round", ctx.emit("div", x, scale))
+    if zero_point is not None:
+        steps = ctx.emit("add", steps, zero_point)
+    limits = np.iinfo(to.numpy)
+    return ctx.cast(ctx.emit("clip", steps, lo=float(limits.min), hi=float(limits.max)), to)
+
+
+def dequantize(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, axis: int) -> Value:
+    if not x.dtype.is_integer:
+        raise ctx.invalid(f"{ctx.op_type} of {x.type}")
+    parameters = _constant_parameters(ctx, x, scale, zero_point, axis)
+    if parameters is not None:
+        return ctx.emit("dequantize", x, **parameters)  # type: ignore[arg-type]
+    scale, zero_point = (_spread(ctx, value, x, axis) for value in (scale, zero_point))  # type: ignore[assignment]
+    real = ctx.cast(x, DType.F32)
+    return ctx.emit("mul", real if zero_point is None else ctx.emit("sub", real, zero_point), scale)
+
+
+def _constant_parameters(
+    ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, axis: int
+) -> dict[str, object] | None:
+    """scale, zero_point and axis as attributes, or ``None`` where they are not constant or in blocks."""
+    scales, zeros = ctx.array(scale), ctx.array(zero_point)
+    if scales is None or (zero_point is not None and zeros is None) or len(scale.shape) > 1 or ctx.integer("block_size", 0):
+        return None
+    if zeros is not None and zeros.shape != scales.shape and zeros.size != scales.size:
+        raise ctx.invalid(f"scale {scale.type} and zero point {zero_point.type if zero_point else None} differ in shape")
+    if zeros is not None and zeros.dtype.kind not in "iu":
+        raise ctx.invalid(f"the zero point is {zeros.dtype}, not an integer")
+    flat = tuple(float(entry) for entry in scales.astype(np.float32).reshape(-1))
+    zero = (0,) * len(flat) if zeros is None else tuple(int(entry) for entry in zeros.reshape(-1))
+    return {"scale": flat, "zero_point": zero, "axis": 0 if len(flat) == 1 else ctx.axis(axis, len(x.shape))}
+
+
+def _spread(ctx: NodeContext, value: Value | None, x: Value, axis: int) -> Value | None:
+    """Parameters in float32, shaped to broadcast against ``x``: one number, one along the axis, or blocks."""
+    if value is None:
+        return None
+    real = ctx.cast(value, DType.F32)
+    if value.type.size == 1 and len(value.shape) <= 1:
+        return ctx.reshape(real, ())
+    axis = ctx.axis(axis, len(x.shape))
+    if len(value.shape) == 1:
+        return ctx.reshape(real, (value.shape[0], *[1] * (len(x.shape) - axis - 1)))
+    block = ctx.integer("block_size", 0)
+    if len(value.shape) != len(x.shape) or block < 1 or -(-x.shape[axis] // block) != value.shape[axis]:
+        raise ctx.invalid(f"blocks of {block} with parameters {value.type} do not fit {x.type}")
+    repeated = np.minimum(np.arange(x.shape[axis], dtype=np.int64) // block, value.shape[axis] - 1)
+    return ctx.emit("gather", real, ctx.constant(repeated), axis=axis)
+
+
+def qlinear_conv(ctx: NodeContext) -> Sequence[Value]:
+    """x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias? (int32 in steps of x_scale * w_scale)"""
+    x_scale, w_scale, y_zero, bias = ctx.input(1), ctx.input(4), ctx.input(7), ctx.optional(8)
+    x = dequantize(ctx, ctx.input(0), x_scale, ctx.input(2), 1)
+    w = dequantize(ctx, ctx.input(3), w_scale, ctx.input(5), 0)
+    if bias is not None:
+        bias = dequantize(ctx, bias, ctx.emit("mul", ctx.reshape(x_scale, ()), w_scale), None, 0)
+    return [quantize(ctx, emit_conv(ctx, x, w, bias), ctx.input(6), y_zero, y_zero.dtype, 1)]
+
+
+def qlinear_matmul(ctx: NodeContext) -> Sequence[Value]:
+    """a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero; parameters of a one or one a row, of b one a column."""
+    y_zero = ctx.input(7)
+    a = dequantize(ctx, ctx.input(0), ctx.input(1), ctx.input(2), -2)
+    b = dequantize(ctx, ctx.input(3), ctx.input(4), ctx.input(5), -1)
+    return [quantize(ctx, emit_matmul(ctx, a, b), ctx.input(6), y_zero, y_zero.dtype, -2)]
+
+
+RULES: Mapping[str, Rule] = {
+    "DequantizeLinear": dequantize_linear,
+    "QLinearConv": qlinear_conv,
+    "QLinearMatMul": qlinear_matmul,
+    "QuantizeLinear": quantize_linear,
+}

@@ -1,0 +1,123 @@
+"""Rules of reductions, softmax and running sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import prod
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .context import NodeContext, Rule
+
+
+def _reduce(ctx: NodeContext, kind: str, x: Value, keepdims: bool | None = None) -> Value:
+    """Over the node's axes. No axes means all, or none with ``noop_with_empty_axes``."""
+    axes = ctx.parameter("axes", 1)
+    if not axes:
+        axes = () if ctx.integer("noop_with_empty_axes", 0) else tuple(range(len(x.shape)))
+    axes = ctx.axes(axes, len(x.shape))
+    if not axes:
+        return x
+    keep = bool(ctx.integer("keepdims", 1)) if keepdims is None else keepdims
+    return ctx.emit("reduce", x, kind=kind, axes=axes, keepdims=keep)
+
+
+def reduce(kind: str, ctx: NodeContext) -> Sequence[Value]:
+    x = ctx.input(0)
+    if x.dtype is DType.BOOL:
+        return [ctx.cast(_reduce(ctx, kind, ctx.cast(x, DType.U8)), DType.BOOL)]
+    return [_reduce(ctx, kind, x)]
+
+
+def reduce_l1(ctx: NodeContext) -> Sequence[Value]:
+    return [_reduce(ctx, "sum", ctx.emit("abs", ctx.input(0)))]
+
+
+def reduce_l2(ctx: NodeContext) -> Sequence[Value]:
+    (total,) = reduce_sum_square(ctx)
+    return [_in_float(ctx, "sqrt", total)]
+
+
+def reduce_sum_square(ctx: NodeContext) -> Sequence[Value]:
+    x = ctx.input(0)
+    return [_reduce(ctx, "sum", ctx.emit("mul", x, x))]
+
+
+def reduce_log_sum(ctx: NodeContext) -> Sequence[Value]:
+    return [_in_float(ctx, "log", _reduce(ctx, "sum", ctx.input(0)))]
+
+
+def reduce_log_sum_exp(ctx: NodeContext) -> Sequence[Value]:
+    """m + log(sum(e^(x - m))) with m the maximum, so that nothing overflows."""
+    given = ctx.input(0)
+    x = given if given.dtype.is_float else ctx.cast(given, DType.F64)
+    top = _reduce(ctx, "max", x, keepdims=True)
+    total = _reduce(ctx, "sum", ctx.emit("exp", ctx.emit("sub", x, top)))
+    return [ctx.cast(ctx.emit("add", ctx.reshape(top, total.shape), ctx.emit("log", total)), given.dtype)]
+
+
+def _in_float(ctx: NodeContext, op: str, x: Value) -> Value:
+    """A float function of a value that may be an integer."""
+    wide = x if x.dtype.is_float else ctx.cast(x, DType.F64)
+    return ctx.cast(ctx.emit(op, wide), x.dtype)
+
+
+def arg_reduce(kind: str, ctx: NodeContext) -> Sequence[Value]:
+    x = ctx.input(0)
+    axis, keepdims = ctx.axis(ctx.integer("axis", 0), len(x.shape)), bool(ctx.integer("keepdims", 1))
+    last = bool(ctx.integer("select_last_index", 0))
+    return [ctx.emit("arg_reduce", x, kind=kind, axis=axis, keepdims=keepdims, last=last)]
+
+
+def along_axis(apply: Callable[[NodeContext, Value, int], Value], ctx: NodeContext) -> Sequence[Value]:
+    """Softmax and its like. Before opset 13 they work on all dimensions from ``axis`` on, taken as one."""
+    x = ctx.input(0)
+    if ctx.opset >= 13:
+        return [apply(ctx, x, ctx.axis(ctx.integer("axis", -1), len(x.shape)))]
+    axis = ctx.axis(ctx.integer("axis", 1), len(x.shape))
+    if axis == len(x.shape) - 1:
+        return [apply(ctx, x, axis)]
+    flat = ctx.reshape(x, (prod(x.shape[:axis]), prod(x.shape[axis:])))
+    return [ctx.reshape(apply(ctx, flat, 1), x.shape)]
+
+
+def _softmax(op: str, ctx: NodeContext, x: Value, axis: int) -> Value:
+    return ctx.emit(op, x, axis=axis)
+
+
+def _hardmax(ctx: NodeContext, x: Value, axis: int) -> Value:
+    """1 at the first maximum along the axis, 0 elsewhere."""
+    first = ctx.emit("arg_reduce", x, kind="max", axis=axis, keepdims=True, last=False)
+    places = np.arange(x.shape[axis], dtype=np.int64).reshape(-1, *[1] * (len(x.shape) - axis - 1))
+    return ctx.cast(ctx.emit("eq", first, ctx.constant(places)), x.dtype)
+
+
+def cumsum(ctx: NodeContext) -> Sequence[Value]:
+    x, axes = ctx.input(0), ctx.static(1, "the axis").reshape(-1)
+    if axes.size != 1:
+        raise ctx.invalid("CumSum has one axis")
+    flags = {name: bool(ctx.integer(name, 0)) for name in ("exclusive", "reverse")}
+    return [ctx.emit("cumsum", x, axis=ctx.axis(int(axes[0]), len(x.shape)), **flags)]
+
+
+RULES: Mapping[str, Rule] = {
+    "ArgMax": partial(arg_reduce, "max"),
+    "ArgMin": partial(arg_reduce, "min"),
+    "CumSum": cumsum,
+    "Hardmax": partial(along_axis, _hardmax),
+    "LogSoftmax": partial(along_axis, partial(_softmax, "log_softmax")),
+    "ReduceL1": reduce_l1,
+    "ReduceL2": reduce_l2,
+    "ReduceLogSum": reduce_log_sum,
+    "ReduceLogSumExp": reduce_log_sum_exp,
+    "ReduceMax": partial(reduce, "max"),
+    "ReduceMean": partial(reduce, "mean"),
+    "ReduceMin": partial(reduce, "min"),
+    "ReduceProd": partial(reduce, "prod"),
+    "ReduceSum": partial(reduce, "sum"),
+    "ReduceSumSquare": reduce_sum_square,
+    "Softmax": partial(along_axis, partial(_softmax, "softmax")),
+}

@@ -1,0 +1,30 @@
+"""All importer rules: the name of an ONNX operator of the default domain -> the function that imports it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from . import (
+    ops_constants,
+    ops_contraction,
+    ops_movement,
+    ops_normalization,
+    ops_pointwise,
+    ops_quantization,
+    ops_recurrent,
+    ops_reduction,
+    ops_window,
+)
+from .context import Rule
+
+RULES: Mapping[str, Rule] = {
+    **ops_constants.RULES,
+    **ops_contraction.RULES,
+    **ops_movement.RULES,
+    **ops_normalization.RULES,
+    **ops_pointwise.RULES,
+    **ops_quantization.RULES,
+    **ops_recurrent.RULES,
+    **ops_reduction.RULES,
+    **ops_window.RULES,
+}

@@ -1,0 +1,58 @@
+"""ONNX element types and tensors as ccml's."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+from onnx import TensorProto, numpy_helper
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.types import DType
+
+MAX_ELEMENTS = 2**31
+"""No value of a model may have more elements."""
+
+_DTYPES = {
+    TensorProto.FLOAT: DType.F32, TensorProto.DOUBLE: DType.F64, TensorProto.FLOAT16: DType.F16,
+    TensorProto.INT64: DType.I64, TensorProto.INT32: DType.I32, TensorProto.INT16: DType.I16,
+    TensorProto.INT8: DType.I8, TensorProto.UINT64: DType.U64, TensorProto.UINT32: DType.U32,
+    TensorProto.UINT16: DType.U16, TensorProto.UINT8: DType.U8, TensorProto.BOOL: DType.BOOL,
+}  # fmt: skip
+
+# Constants of these types are kept, unpacked, in the next wider type: the values are the same.
+_UNPACKED = {TensorProto.INT4: np.int8, TensorProto.UINT4: np.uint8}
+
+
+def dtype_of(elem_type: int, loc: str) -> DType:
+    """The element type behind an ONNX number. Raises ``UNSUPPORTED_FEATURE`` naming the type."""
+    if elem_type in _DTYPES:
+        return _DTYPES[elem_type]
+    if elem_type not in TensorProto.DataType.values() or elem_type == TensorProto.UNDEFINED:
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"element type {elem_type} does not exist", loc=loc)
+    raise CcmlError(
+        ErrorCode.UNSUPPORTED_FEATURE,
+        f"element type {TensorProto.DataType.Name(elem_type).lower()} is not supported",
+        loc=loc,
+        hint=f"supported types are {', '.join(dtype.value for dtype in _DTYPES.values())}",
+    )
+
+
+def to_array(tensor: onnx.TensorProto, loc: str) -> np.ndarray:
+    """The elements of a tensor that is stored in the model. Raises a :class:`CcmlError` where it is malformed."""
+    if tensor.data_location == TensorProto.EXTERNAL:
+        raise CcmlError(
+            ErrorCode.EXTERNAL_DATA, "the data is in another file and was not loaded", loc=loc,
+            hint="load the model with ccml.frontend_onnx.load_model",
+        )  # fmt: skip
+    if tensor.data_type not in _UNPACKED:
+        dtype_of(tensor.data_type, loc)
+    size = 1
+    for extent in tensor.dims:
+        size *= extent
+        if extent < 0 or size > MAX_ELEMENTS:
+            raise CcmlError(ErrorCode.INVALID_MODEL, f"a tensor cannot have the shape {list(tensor.dims)}", loc=loc)
+    try:
+        array = numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"the tensor's data is damaged: {problem}", loc=loc) from problem
+    return array.astype(_UNPACKED.get(tensor.data_type, array.dtype), copy=False)

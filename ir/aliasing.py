@@ -1,0 +1,51 @@
+"""Which kernel parameters never overlap other memory that matters: where the printers may say ``restrict``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .loops import Access
+from .program import Program, Storage
+
+
+@dataclass(frozen=True)
+class _Region:
+    """Bytes ``begin`` to ``end`` of one block of memory: the arena, or a tensor of its own."""
+
+    block: str | None
+    begin: int
+    end: int
+
+    def overlaps(self, other: _Region) -> bool:
+        return self.block == other.block and self.begin < other.end and other.begin < self.end
+
+
+def disjoint_params(program: Program) -> dict[str, frozenset[str]]:
+    """For each kernel the parameters whose memory, in every call, holds nothing that another argument writes and,
+    where they are written themselves, nothing that another argument reads or writes.
+
+    Arena buffers are compared by their planned offsets. Tensors of the caller count as separate from each other and
+    from the arena: the header of the artifact demands it.
+    """
+    overlapping: dict[str, set[str]] = {kernel.name: set() for kernel in program.kernels}
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    for call in program.calls:
+        params = kernels[call.kernel].params
+        regions = [_region(program, name) for name in call.args]
+        for i, first in enumerate(params):
+            for j in range(i):
+                second = params[j]
+                written = first.access is not Access.READ or second.access is not Access.READ
+                if written and regions[i].overlaps(regions[j]):
+                    overlapping[call.kernel] |= {first.name, second.name}
+    return {
+        name: frozenset(param.name for param in kernel.params) - overlapping[name] for name, kernel in kernels.items()
+    }
+
+
+def _region(program: Program, name: str) -> _Region:
+    decl = program.buffers[name]
+    if decl.storage is not Storage.ARENA:
+        return _Region(name, 0, decl.nbytes)
+    begin = program.plan.offsets[name]
+    return _Region(None, begin, begin + decl.nbytes)

@@ -1,0 +1,211 @@
+"""Bounds of ``index`` expressions: what the verifier proves accesses in range with.
+
+An expression is brought to a :class:`Linear` form over *atoms*: loop variables, and sub-expressions that are not
+linear. Its upper bound is found by replacing one atom after another by something at least as large, innermost loop
+variable first because extents may depend on outer variables:
+
+- ``min``/``max``/``select`` branch, with the rest of the form on each side, so that ``j*16 + min(16, n - j*16)``
+  cancels to ``n``;
+- ``floordiv(x, k)`` is between ``(x - k + 1) / k`` and ``x / k``, and within the quotients of the bounds of ``x``;
+  ``floormod(x, k)`` is ``x - k * floordiv(x, k)``;
+- conditions of enclosing Ifs are *facts* ``f >= 0``; adding a positive multiple of a fact can only raise the form;
+- what is loaded from memory or not understood is unbounded; equal loads are taken to give equal values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from .loops import BOOL, INDEX, Binary, Const, Expr, Select, Unary, Var
+
+Number = int | Fraction | float
+FACTS_COMBINED = 2
+_NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
+
+
+@dataclass(frozen=True)
+class Linear:
+    """``sum(factor * atom) + const`` with exact factors; no factor is zero."""
+
+    terms: dict[Expr, int | Fraction] = field(default_factory=dict)
+    const: int | Fraction = 0
+
+    def plus(self, other: Linear, factor: int | Fraction = 1) -> Linear:
+        """``self + factor * other``."""
+        terms = dict(self.terms)
+        for atom, value in other.terms.items():
+            total = terms.get(atom, 0) + factor * value
+            if total:
+                terms[atom] = total
+            else:
+                terms.pop(atom, None)
+        return Linear(terms, self.const + factor * other.const)
+
+    def shifted(self, amount: int | Fraction) -> Linear:
+        return Linear(self.terms, self.const + amount)
+
+    def without(self, atom: Expr) -> Linear:
+        return Linear({a: f for a, f in self.terms.items() if a != atom}, self.const)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is known at one point of a kernel: enclosing loops (outermost first), Lets, and facts that hold."""
+
+    last: dict[Var, Linear] = field(default_factory=dict)
+    lets: dict[Var, Linear] = field(default_factory=dict)
+    conditions: dict[Var, Expr] = field(default_factory=dict)
+    facts: tuple[Linear, ...] = ()
+
+    # ------------------------------------------------------------ walking into a kernel
+
+    def in_loop(self, var: Var, extent: Expr) -> Bounds:
+        """Inside ``for var:extent``."""
+        return replace(self, last={**self.last, var: self.linear(extent).shifted(-1)})
+
+    def with_let(self, var: Var, value: Expr) -> Bounds:
+        """After ``let var = value``."""
+        if var.type == INDEX:
+            return replace(self, lets={**self.lets, var: self.linear(value)})
+        if var.type == BOOL:
+            return replace(self, conditions={**self.conditions, var: value})
+        return self
+
+    def assuming(self, cond: Expr, holds: bool = True) -> Bounds:
+        """Where ``cond`` is known to hold, or not to hold."""
+        return replace(self, facts=(*self.facts, *self._facts_of(cond, holds)))
+
+    # ------------------------------------------------------------ questions
+
+    def range(self, *summands: Expr) -> tuple[int | float, int | float]:
+        """Least and greatest value of the sum of ``summands``; ``-inf``/``inf`` where there is no bound."""
+        form = Linear()
+        for expr in summands:
+            form = form.plus(self.linear(expr))
+        low, high = -self._upper(Linear().plus(form, -1), self.facts), self._upper(form, self.facts)
+        return _integral(low, math.ceil), _integral(high, math.floor)
+
+    def linear(self, expr: Expr) -> Linear:
+        """The linear form of an ``index`` expression."""
+        if isinstance(expr, Const):
+            return Linear({}, int(expr.value))
+        if isinstance(expr, Var) and expr in self.lets:
+            return self.lets[expr]
+        if isinstance(expr, Unary) and expr.op == "neg":
+            return Linear().plus(self.linear(expr.x), -1)
+        if isinstance(expr, Binary):
+            form = self._linear_binary(expr)
+            if form is not None:
+                return form
+        return Linear({expr: 1})
+
+    def _linear_binary(self, expr: Binary) -> Linear | None:
+        """``None`` where ``expr`` is an atom."""
+        if expr.op not in ("add", "sub", "mul", "floormod", "floordiv"):
+            return None
+        x, y = self.linear(expr.x), self.linear(expr.y)
+        if expr.op in ("add", "sub"):
+            return x.plus(y, 1 if expr.op == "add" else -1)
+        if expr.op == "mul" and not y.terms:
+            return Linear().plus(x, y.const)
+        if expr.op == "mul" and not x.terms:
+            return Linear().plus(y, x.const)
+        if expr.op == "floormod" and not y.terms and y.const > 0:
+            return x.plus(Linear({Binary("floordiv", expr.x, expr.y): 1}), -y.const)
+        return None
+
+    # ------------------------------------------------------------ facts
+
+    def _facts_of(self, cond: Expr, holds: bool) -> Iterator[Linear]:
+        """Linear forms that are >= 0 where ``cond`` is ``holds``."""
+        if isinstance(cond, Var) and cond in self.conditions:
+            yield from self._facts_of(self.conditions[cond], holds)
+        elif isinstance(cond, Unary) and cond.op == "not":
+            yield from self._facts_of(cond.x, not holds)
+        elif isinstance(cond, Binary) and cond.op == ("and" if holds else "or"):
+            yield from self._facts_of(cond.x, holds)
+            yield from self._facts_of(cond.y, holds)
+        elif isinstance(cond, Binary) and cond.op in _NEGATED and cond.x.type == INDEX:
+            op = cond.op if holds else _NEGATED[cond.op]
+            difference = self.linear(cond.x).plus(self.linear(cond.y), -1)
+            if op in ("ge", "gt", "eq"):
+                yield difference.shifted(-1 if op == "gt" else 0)
+            if op in ("le", "lt", "eq"):
+                yield Linear().plus(difference, -1).shifted(-1 if op == "lt" else 0)
+
+    # ------------------------------------------------------------ upper bounds
+
+    def _upper(self, form: Linear, facts: tuple[Linear, ...], combine: int = FACTS_COMBINED) -> Number:
+        """An upper bound of ``form``, ``inf`` if there is none."""
+        for atom, factor in form.terms.items():
+            if _is_choice(atom):
+                return self._upper_of_choice(form.without(atom), factor, atom, facts, combine)
+        best = self._upper_without_facts(form)
+        if combine == 0:
+            return best
+        for position, fact in enumerate(facts):
+            others = facts[:position] + facts[position + 1 :]
+            for multiple in {-form.terms.get(atom, 0) / Fraction(value) for atom, value in fact.terms.items()}:
+                if multiple > 0:
+                    best = min(best, self._upper(form.plus(fact, multiple), others, combine - 1))
+        return best
+
+    def _upper_of_choice(
+        self, rest: Linear, factor: int | Fraction, atom: Expr, facts: tuple[Linear, ...], combine: int
+    ) -> Number:
+        if isinstance(atom, Select):
+            known = self.assuming(atom.cond).facts[len(self.facts) :]
+            refuted = self.assuming(atom.cond, False).facts[len(self.facts) :]
+            return max(
+                self._upper(rest.plus(self.linear(atom.x), factor), facts + known, combine),
+                self._upper(rest.plus(self.linear(atom.y), factor), facts + refuted, combine),
+            )
+        assert isinstance(atom, Binary)
+        sides = [self._upper(rest.plus(self.linear(side), factor), facts, combine) for side in (atom.x, atom.y)]
+        return min(sides) if (atom.op == "min") == (factor > 0) else max(sides)
+
+    def _upper_without_facts(self, form: Linear) -> Number:
+        """``form`` holds no choices; replaces one atom and goes on."""
+        if not form.terms:
+            return form.const
+        atom = next((atom for atom in form.terms if atom not in self.last), None)
+        if atom is None:
+            atom = next(var for var in reversed(self.last) if var in form.terms)
+        factor, rest = form.terms[atom], form.without(atom)
+        if isinstance(atom, Var) and atom in self.last:
+            return self._upper(rest.plus(self.last[atom], factor) if factor > 0 else rest, ())
+        if isinstance(atom, Binary) and atom.op == "floordiv":
+            divisor = self.linear(atom.y)
+            if not divisor.terms and divisor.const > 0:
+                return self._upper_of_quotient(rest, factor, atom.x, int(divisor.const))
+        low, high = self._range_of_atom(atom)
+        limit = high if factor > 0 else low
+        return math.inf if isinstance(limit, float) else self._upper(rest.shifted(factor * limit), ())
+
+    def _upper_of_quotient(self, rest: Linear, factor: int | Fraction, x: Expr, divisor: int) -> Number:
+        dividend = self.linear(x) if factor > 0 else self.linear(x).shifted(1 - divisor)
+        related = self._upper(rest.plus(dividend, Fraction(factor) / divisor), ())
+        low, high = self.range(x)
+        limit = high if factor > 0 else low
+        if isinstance(limit, float):
+            return related
+        return min(related, self._upper(rest.shifted(factor * (limit // divisor)), ()))
+
+    def _range_of_atom(self, atom: Expr) -> tuple[int | float, int | float]:
+        """The range of a product; anything else is unbounded."""
+        if not isinstance(atom, Binary) or atom.op != "mul":
+            return -math.inf, math.inf
+        corners = [a * b if a and b else 0 for a in self.range(atom.x) for b in self.range(atom.y)]
+        return min(corners), max(corners)
+
+
+def _is_choice(atom: Expr) -> bool:
+    return isinstance(atom, Select) or (isinstance(atom, Binary) and atom.op in ("min", "max"))
+
+
+def _integral(value: Number, rounding) -> int | float:  # type: ignore[no-untyped-def]
+    """The bound of an integer: rounded, unless infinite."""
+    return value if isinstance(value, float) else rounding(value)

@@ -1,0 +1,165 @@
+"""The typing rules of single loop-IR expressions, as stated at the head of ``ir/loops.py``.
+
+Each rule yields the complaints about one expression, with the invariant that is broken in front; operands are checked
+elsewhere. Access to buffers is the verifier's part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .instructions import Instruction
+from .loops import (
+    ARITHMETIC_OPS,
+    COMPARE_OPS,
+    INDEX,
+    REDUCE_OPS,
+    UNARY_OPS,
+    Binary,
+    Bitcast,
+    Call,
+    Const,
+    Convert,
+    Expr,
+    Reduce,
+    Select,
+    Splat,
+    Type,
+    Unary,
+)
+from .types import DType
+
+INDEX_BITS = 64
+_INDEX_ONLY = ("floordiv", "floormod")
+_BITWISE = ("and", "or", "xor")
+_INTEGER_ONLY = ("shl", "shr", "mod")
+
+
+def complaints(expr: Expr, instructions: Mapping[str, Instruction]) -> Iterator[str]:
+    """What is wrong with the types of ``expr`` itself."""
+    if isinstance(expr, Call):
+        yield from _call(expr, instructions)
+    else:
+        yield from _RULES.get(type(expr), _nothing)(expr)
+
+
+def bits(dtype: DType) -> int:
+    return INDEX_BITS if dtype is DType.INDEX else dtype.size * 8
+
+
+def _nothing(_expr: Any) -> Iterator[str]:
+    yield from ()
+
+
+def _const(expr: Const) -> Iterator[str]:
+    value, dtype = expr.value, expr.type.dtype
+    if expr.type.lanes < 1:
+        yield f"L4: {expr.type} has no lanes"
+    if dtype is DType.BOOL:
+        fits = type(value) in (bool, int) and value in (0, 1)
+    elif dtype.is_float:
+        limit = float(np.finfo(dtype.numpy).max)
+        fits = type(value) is float and (not math.isfinite(value) or abs(value) <= limit)
+    else:
+        info = np.iinfo(dtype.numpy)
+        fits = type(value) is int and int(info.min) <= value <= int(info.max)
+    if not fits:
+        yield f"L5: {value!r} ({type(value).__name__}) is not a literal of type {dtype.value}"
+
+
+def _unary(expr: Unary) -> Iterator[str]:
+    dtype = expr.x.type.dtype
+    if expr.op not in UNARY_OPS:
+        yield f"L4: there is no unary operator {expr.op!r}"
+    elif dtype is DType.BOOL if expr.op != "not" else dtype.is_float:
+        yield f"L4: {expr.op} of {expr.x.type}"
+
+
+def _binary(expr: Binary) -> Iterator[str]:
+    x, y, op = expr.x.type, expr.y.type, expr.op
+    if op not in ARITHMETIC_OPS | COMPARE_OPS:
+        yield f"L4: there is no binary operator {op!r}"
+    elif x != y:
+        yield f"L4: {op} of {x} and {y}"
+    elif not _takes(op, x):
+        yield f"L4: {op} of {x}"
+    elif op in ("shl", "shr") and isinstance(expr.y, Const) and not 0 <= expr.y.value < bits(x.dtype):
+        yield f"L4: {op} of {x} by {expr.y.value}"
+
+
+def _takes(op: str, type_: Type) -> bool:
+    """Whether ``op`` is defined on operands of ``type_``."""
+    if op in _INDEX_ONLY:
+        return type_ == INDEX
+    if type_.dtype is DType.BOOL:
+        return op in (*_BITWISE, "eq", "ne")
+    return type_.dtype.is_integer or op not in (*_BITWISE, *_INTEGER_ONLY)
+
+
+def _select(expr: Select) -> Iterator[str]:
+    if expr.cond.type != Type(DType.BOOL, expr.x.type.lanes):
+        yield f"L4: select of {expr.x.type} by {expr.cond.type}"
+    if expr.x.type != expr.y.type:
+        yield f"L4: select of {expr.x.type} or {expr.y.type}"
+
+
+def _convert(expr: Convert) -> Iterator[str]:
+    if expr.type.lanes != expr.x.type.lanes:
+        yield f"L4: convert of {expr.x.type} to {expr.type}"
+
+
+def _bitcast(expr: Bitcast) -> Iterator[str]:
+    old, new = expr.x.type, expr.type
+    without_bits = {DType.BOOL, DType.INDEX} & {old.dtype, new.dtype}
+    if without_bits or bits(old.dtype) * old.lanes != bits(new.dtype) * new.lanes:
+        yield f"L4: bitcast of {old} to {new}"
+
+
+def _splat(expr: Splat) -> Iterator[str]:
+    if expr.x.type.lanes != 1 or expr.lanes < 1:
+        yield f"L4: splat of {expr.x.type} to {expr.lanes} lanes"
+
+
+def _reduce(expr: Reduce) -> Iterator[str]:
+    type_ = expr.x.type
+    if expr.op not in REDUCE_OPS:
+        yield f"L4: there is no reduction {expr.op!r}"
+    elif type_.dtype is DType.BOOL or type_.lanes & (type_.lanes - 1):
+        yield f"L4: reduce_{expr.op} of {type_}; it takes a power of two lanes of numbers"
+
+
+def _call(expr: Call, instructions: Mapping[str, Instruction]) -> Iterator[str]:
+    row = instructions.get(expr.function)
+    if row is None:
+        yield f"L6: there is no instruction {expr.function!r}"
+        return
+    given = [arg.type for arg in expr.args]
+    shown = f"{expr.function}({', '.join(map(str, given))}) of type {expr.type}"
+    if len(given) != len(row.operands):
+        yield f"L6: {shown}; it takes {len(row.operands)} operands"
+    elif len({type_.lanes for type_ in (*given, expr.type)}) > 1:
+        yield f"L6: {shown}; lanes differ"
+    else:
+        pairs = list(zip((*row.operands, row.result), (*given, expr.type)))
+        common = {type_.dtype for wanted, type_ in pairs if wanted is None}
+        if len(common) > 1 or not all(dtype.is_float for dtype in common):
+            yield f"L6: {shown}; it takes one common floating type"
+        for wanted, type_ in pairs:
+            if wanted is not None and wanted is not type_.dtype:
+                yield f"L6: {shown}; it takes {wanted.value}, not {type_.dtype.value}"
+
+
+_RULES: dict[type[Expr], Callable[[Any], Iterator[str]]] = {
+    Const: _const,
+    Unary: _unary,
+    Binary: _binary,
+    Select: _select,
+    Convert: _convert,
+    Bitcast: _bitcast,
+    Splat: _splat,
+    Reduce: _reduce,
+}

@@ -1,0 +1,260 @@
+"""The invariants of a kernel.
+
+- **L1** A name is not bound while it is bound: parameters, loop variables, Lets and Allocs share one name space, and a
+  binding ends with its block. Names are not empty.
+- **L2** Every variable and buffer that is used is in scope, with the type and shape of its binding.
+- **L3** Parameters are ``GLOBAL``; Allocs are ``STACK`` or ``REG``. ``GLOBAL`` and ``STACK`` elements are scalars, none
+  is ``index``; extents are not negative; an alignment is 0 or a power of two.
+- **L4** Expressions have the types that ``ir/loops.py`` states; loop variables and extents are ``index``, conditions of
+  Ifs are ``bool``, a Let has the type of its value.
+- **L5** A literal fits its type: int for integers, float (finite ones within range) for floats, bool or 0/1 for bool.
+- **L6** Calls name a row of the instruction table and have its operand and result types.
+- **L7** An access has one ``index`` scalar per dimension. Of ``REG`` buffers it moves one whole element and is not
+  masked; elsewhere it moves lanes of the last dimension, and a Store's value has the element type.
+- **L8** Accesses are in range, as far as that depends on loop variables and literals; indices that are loaded from
+  memory are the program's own promise. Conditions of Ifs and clamps with ``min``/``max``/``select`` count.
+- **L9** ``active`` is an ``index`` scalar between 0 and the number of lanes.
+- **L10** A ``const`` parameter is never stored.
+- **L11** Inside a ``parallel`` loop, nothing is stored in ``STACK`` or ``REG`` buffers allocated outside of it.
+- **L12** Once scheduled, there are no ``unroll`` loops and ``REG`` indices are constants.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ..errors import CcmlError, ErrorCode
+from .bounds import Bounds
+from .instructions import INSTRUCTIONS, Instruction
+from .loops import (
+    BOOL,
+    INDEX,
+    Access,
+    Alloc,
+    Block,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Let,
+    Load,
+    LoopKind,
+    Space,
+    Stmt,
+    Store,
+    Var,
+    children,
+)
+from .loops_text import print_block, print_expr
+from .loops_types import complaints
+from .types import DType
+
+
+def verify_kernel(
+    kernel: Kernel, scheduled: bool = False, *, instructions: Mapping[str, Instruction] = INSTRUCTIONS
+) -> None:
+    """Raises ``CcmlError`` (IR_INVALID) with the number of the first broken invariant and the place."""
+    _Verifier(kernel, scheduled, instructions).run()
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What is visible at one place; ``frozen`` are local buffers that a surrounding parallel loop must not store."""
+
+    names: dict[str, Var | Buffer] = field(default_factory=dict)
+    bounds: Bounds = field(default_factory=Bounds)
+    frozen: frozenset[str] = frozenset()
+
+    def locals(self) -> frozenset[str]:
+        buffers = (item for item in self.names.values() if isinstance(item, Buffer))
+        return frozenset(buffer.name for buffer in buffers if buffer.space is not Space.GLOBAL)
+
+
+class _Verifier:
+    def __init__(self, kernel: Kernel, scheduled: bool, instructions: Mapping[str, Instruction]) -> None:
+        self._kernel = kernel
+        self._scheduled = scheduled
+        self._instructions = instructions
+
+    def run(self) -> None:
+        scope = _Scope()
+        for param in self._kernel.params:
+            self._buffer(param, param.space is Space.GLOBAL)
+            scope = self._bind(param, scope)
+        self._block(self._kernel.body, scope)
+
+    def _fail(self, invariant: str, reason: str, at: Stmt | Expr | None = None) -> None:
+        place = ""
+        if isinstance(at, Stmt):
+            place = f", in `{print_block((at,)).splitlines()[0]}`"
+        elif at is not None:
+            place = f", in `{print_expr(at)}`"
+        raise CcmlError(ErrorCode.IR_INVALID, f"{invariant}: {reason}{place}", loc=self._kernel.name)
+
+    # ------------------------------------------------------------ bindings
+
+    def _bind(self, item: Var | Buffer, scope: _Scope) -> _Scope:
+        if not item.name:
+            self._fail("L1", "a name is empty")
+        if item.name in scope.names:
+            self._fail("L1", f"{item.name!r} is bound already")
+        return replace(scope, names={**scope.names, item.name: item})
+
+    def _buffer(self, buffer: Buffer, right_space: bool) -> None:
+        if not right_space:
+            self._fail("L3", f"buffer {buffer.name!r} cannot be {buffer.space.value} here")
+        if buffer.dtype is DType.INDEX:
+            self._fail("L3", f"buffer {buffer.name!r} holds index values")
+        if buffer.type.lanes < 1 or (buffer.type.lanes != 1 and buffer.space is not Space.REG):
+            self._fail("L3", f"buffer {buffer.name!r} in {buffer.space.value} memory has elements {buffer.type}")
+        if any(extent < 0 for extent in buffer.shape):
+            self._fail("L3", f"buffer {buffer.name!r} has the shape {list(buffer.shape)}")
+        if buffer.align < 0 or buffer.align & (buffer.align - 1):
+            self._fail("L3", f"buffer {buffer.name!r} is aligned to {buffer.align}, not a power of two")
+
+    # ------------------------------------------------------------ statements
+
+    def _block(self, block: Block, scope: _Scope) -> None:
+        for stmt in block:
+            scope = self._stmt(stmt, scope)
+
+    def _stmt(self, stmt: Stmt, scope: _Scope) -> _Scope:
+        """Checks ``stmt``; returns what is visible behind it."""
+        match stmt:
+            case For():
+                self._for(stmt, scope)
+            case If(cond, then, orelse):
+                self._expr(cond, scope)
+                if cond.type != BOOL:
+                    self._fail("L4", f"the condition has type {cond.type}", stmt)
+                self._block(then, replace(scope, bounds=scope.bounds.assuming(cond)))
+                self._block(orelse, replace(scope, bounds=scope.bounds.assuming(cond, False)))
+            case Let(var, value):
+                self._expr(value, scope)
+                if var.type != value.type:
+                    self._fail("L4", f"{var.name!r} has type {var.type}, its value {value.type}", stmt)
+                return replace(self._bind(var, scope), bounds=scope.bounds.with_let(var, value))
+            case Alloc(buffer):
+                self._buffer(buffer, buffer.space in (Space.STACK, Space.REG))
+                return self._bind(buffer, scope)
+            case Store():
+                self._store(stmt, scope)
+            case _:
+                self._fail("L4", f"{stmt!r} is not a statement")
+        return scope
+
+    def _for(self, stmt: For, scope: _Scope) -> None:
+        self._expr(stmt.extent, scope)
+        if stmt.var.type != INDEX or stmt.extent.type != INDEX:
+            self._fail("L4", f"{stmt.var.name!r} has type {stmt.var.type}, its extent {stmt.extent.type}", stmt)
+        if self._scheduled and stmt.kind is LoopKind.UNROLL:
+            self._fail("L12", "an unroll loop is left", stmt)
+        inner = replace(self._bind(stmt.var, scope), bounds=scope.bounds.in_loop(stmt.var, stmt.extent))
+        if stmt.kind is LoopKind.PARALLEL:
+            inner = replace(inner, frozen=scope.locals())
+        self._block(stmt.body, inner)
+
+    def _store(self, stmt: Store, scope: _Scope) -> None:
+        buffer, value = stmt.buffer, stmt.value
+        self._expr(value, scope)
+        self._access(buffer, stmt.index, value.type.lanes, stmt.active, scope, stmt)
+        wanted = buffer.type if buffer.space is Space.REG else buffer.type.with_lanes(value.type.lanes)
+        if value.type != wanted:
+            self._fail("L7", f"a value of type {value.type} in {buffer.name!r} of {buffer.type}", stmt)
+        if buffer.space is Space.GLOBAL and buffer.access is Access.READ:
+            self._fail("L10", f"{buffer.name!r} is const", stmt)
+        if buffer.name in scope.frozen:
+            self._fail("L11", f"{buffer.name!r} is allocated outside of the parallel loop", stmt)
+
+    # ------------------------------------------------------------ expressions and accesses
+
+    def _expr(self, expr: Expr, scope: _Scope) -> None:
+        for child in children(expr):
+            self._expr(child, scope)
+        if isinstance(expr, Var):
+            self._in_scope(expr, scope, expr)
+        elif isinstance(expr, Load):
+            lanes = 1 if expr.buffer.space is Space.REG else expr.lanes
+            if lanes < 1 or lanes != expr.lanes:
+                self._fail("L7", f"{expr.lanes} lanes; a reg buffer is read by whole elements", expr)
+            self._access(expr.buffer, expr.index, lanes, expr.active, scope, expr)
+        for complaint in complaints(expr, self._instructions):
+            invariant, _, reason = complaint.partition(": ")
+            self._fail(invariant, reason, expr)
+
+    def _in_scope(self, item: Var | Buffer, scope: _Scope, at: Stmt | Expr) -> None:
+        bound = scope.names.get(item.name)
+        if bound is None:
+            self._fail("L2", f"{item.name!r} is not in scope", at)
+        if bound != item:
+            self._fail("L2", f"{item.name!r} is used as {item}, but bound as {bound}", at)
+
+    def _access(
+        self,
+        buffer: Buffer,
+        index: tuple[Expr, ...],
+        lanes: int,
+        active: Expr | None,
+        scope: _Scope,
+        at: Stmt | Expr,
+    ) -> None:
+        self._in_scope(buffer, scope, at)
+        if isinstance(at, Store):
+            for part in (*index, *(() if active is None else (active,))):
+                self._expr(part, scope)
+        if len(index) != len(buffer.shape):
+            self._fail("L7", f"{len(index)} indices for {len(buffer.shape)} dimensions", at)
+        if any(part.type != INDEX for part in index):
+            self._fail("L7", f"indices of types {', '.join(str(part.type) for part in index)}", at)
+        if buffer.space is Space.REG:
+            self._register_access(index, active, at)
+            lanes = 1
+        if lanes != 1 and not index:
+            self._fail("L7", f"{lanes} lanes of a buffer without dimensions", at)
+        if active is not None:
+            self._active(active, lanes, scope, at)
+        self._in_range(buffer, index, lanes, active, scope, at)
+
+    def _register_access(self, index: tuple[Expr, ...], active: Expr | None, at: Stmt | Expr) -> None:
+        if active is not None:
+            self._fail("L7", "an access to a reg buffer is masked", at)
+        if self._scheduled and not all(isinstance(part, Const) for part in index):
+            self._fail("L12", "an index of a reg buffer is not constant", at)
+
+    def _active(self, active: Expr, lanes: int, scope: _Scope, at: Stmt | Expr) -> None:
+        if active.type != INDEX:
+            self._fail("L9", f"active has type {active.type}", at)
+        low, high = scope.bounds.range(active)
+        if _outside(low, high, 0, lanes):
+            self._fail("L9", f"active may be {_interval(low, high)} of {lanes} lanes", at)
+
+    def _in_range(
+        self,
+        buffer: Buffer,
+        index: tuple[Expr, ...],
+        lanes: int,
+        active: Expr | None,
+        scope: _Scope,
+        at: Stmt | Expr,
+    ) -> None:
+        for dim, (part, extent) in enumerate(zip(index, buffer.shape)):
+            low, high = scope.bounds.range(part)
+            if dim == len(index) - 1:
+                touched = (part, Const(lanes, INDEX)) if active is None else (part, active)
+                high = scope.bounds.range(*touched)[1] - 1
+            if _outside(low, high, 0, extent - 1):
+                size = f"dimension {dim} of {buffer.name!r} has {extent} elements"
+                self._fail("L8", f"{size}, accessed are {_interval(low, high)}", at)
+
+
+def _outside(low: float, high: float, least: int, most: int) -> bool:
+    """Whether a known bound lies outside; an unknown bound is accepted."""
+    return (math.isfinite(low) and low < least) or (math.isfinite(high) and high > most)
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{low}..{high}"

@@ -1,0 +1,31 @@
+"""The meaning of a graph, in NumPy: the oracle that passes, kernels and both printers are tested against."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Graph
+from ..ir.types import DType
+from .fused import run_nodes
+from .table import OPS
+
+
+def evaluate_graph(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Evaluates ``graph`` on one array for each of its inputs.
+
+    Returns the arrays of all values by name: inputs, constants and every node's outputs. Raises ``BAD_INPUT`` where
+    an input is missing, unknown, or differs from its declared type.
+    """
+    expected = {value.name: value.type for value in graph.inputs}
+    for name in [*expected.keys() - inputs.keys(), *inputs.keys() - expected.keys()]:
+        problem = "is missing" if name in expected else f"is not one of the inputs {', '.join(expected)}"
+        raise CcmlError(ErrorCode.BAD_INPUT, f"input {problem}", loc=name)
+    for name, type_ in expected.items():
+        array = np.asarray(inputs[name])
+        if array.shape != type_.shape or array.dtype != type_.dtype.numpy:
+            shape = f"{DType.from_numpy(array.dtype).value}{list(array.shape)}"
+            raise CcmlError(ErrorCode.BAD_INPUT, f"the array is {shape}, the model wants {type_}", loc=name)
+    return run_nodes(graph, {name: np.asarray(array) for name, array in inputs.items()}, OPS)

@@ -1,0 +1,68 @@
+"""Pooling: types and meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.types import TensorType
+from .infer import ints, operand
+from .opdef import Arrays, Attrs, Types
+from .pointwise import present_arrays
+from .windows import (
+    check_geometry,
+    from_channels_first,
+    join_layout,
+    reach,
+    split_layout,
+    to_channels_first,
+    window_counts,
+    windows,
+)
+
+
+def infer_pool(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, layout, kind = operand(types, 0), attrs["layout"], attrs["kind"]
+    if kind not in ("max", "avg") or (kind == "avg" and not x.dtype.is_float):
+        raise ValueError(f"no {kind} pooling of {x}")
+    batch, channels, extents = split_layout(x.shape, layout)
+    kernel, stride, pad, dilation = (ints(attrs, name) for name in ("kernel", "stride", "pad", "dilation"))
+    check_geometry(len(extents), kernel=kernel, stride=stride, pad=pad, dilation=dilation)
+    if any(amount >= span for amount, span in zip(pad, reach(kernel, dilation) * 2)):
+        raise ValueError(f"pad {pad} is not smaller than the window {reach(kernel, dilation)}")
+    counts = window_counts(extents, kernel, stride, pad, dilation, bool(attrs["ceil_mode"]))
+    quant = x.quant if kind == "max" and x.quant is not None and x.quant.axis is None else None
+    return (TensorType(x.dtype, join_layout(batch, channels, counts, layout), quant),)
+
+
+def evaluate_pool(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """Max ignores padding. Avg divides by the elements of the window that are in the input, or with
+    ``count_include_pad`` in the input and its padding; what ``ceil_mode`` adds beyond never counts."""
+    x = to_channels_first(present_arrays(arrays)[0], attrs["layout"])
+    y = _max_pool(x, attrs) if attrs["kind"] == "max" else _avg_pool(x, attrs)
+    return (from_channels_first(y.astype(x.dtype), attrs["layout"]),)
+
+
+def _pooled(x: np.ndarray, attrs: Attrs, inner: object, outer: object) -> np.ndarray:
+    """All windows over ``x`` with ``inner`` in the padding and ``outer`` where ``ceil_mode`` reaches beyond it."""
+    kernel, stride, pad, dilation = (ints(attrs, name) for name in ("kernel", "stride", "pad", "dilation"))
+    extents, spatial = x.shape[2:], x.ndim - 2
+    counts = window_counts(extents, kernel, stride, pad, dilation, bool(attrs["ceil_mode"]))
+    padded = np.pad(x, [(0, 0), (0, 0), *zip(pad[:spatial], pad[spatial:])], constant_values=inner)
+    beyond = [
+        max(0, (count - 1) * step + span - extent)
+        for count, step, span, extent in zip(counts, stride, reach(kernel, dilation), padded.shape[2:])
+    ]
+    padded = np.pad(padded, [(0, 0), (0, 0), *((0, extra) for extra in beyond)], constant_values=outer)
+    return windows(padded, kernel, stride, dilation, counts)
+
+
+def _max_pool(x: np.ndarray, attrs: Attrs) -> np.ndarray:
+    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    return _pooled(x, attrs, least, least).max(axis=tuple(range(x.ndim, 2 * x.ndim - 2)))
+
+
+def _avg_pool(x: np.ndarray, attrs: Attrs) -> np.ndarray:
+    axes = tuple(range(x.ndim, 2 * x.ndim - 2))
+    total = _pooled(x.astype(np.float64), attrs, 0.0, 0.0).sum(axis=axes)
+    in_padding = 1.0 if attrs["count_include_pad"] else 0.0
+    return total / _pooled(np.ones((1, 1, *x.shape[2:])), attrs, in_padding, 0.0).sum(axis=axes)

@@ -1,0 +1,60 @@
+"""Moves transposes until they meet and cancel.
+
+A transpose sinks through the operators behind it (``sink_transposes``) and merges with the next one. Where an operator
+has operands in several layouts, or a transposed value has several users, sinking may cost more than it saves; then a
+local search over the operators' layouts finds the cheaper way. The cost is the number of elements that the remaining
+transposes move at run time.
+"""
+
+from __future__ import annotations
+
+from ..ir.graph import Graph
+from .eliminate_common_subexpressions import eliminate_common_subexpressions
+from .sink_transposes import Plan, Sinker
+from .views import Perm, ints_attr, inverse
+
+TRIALS = 64
+"""Layout changes that the search tries at most."""
+
+
+def cancel_transposes(graph: Graph) -> Graph:
+    """The graph with fewer transposed elements, or as many. Values are the same up to the order of sums."""
+    best, choices = _sunk(graph, {})
+    plan: Plan = {}
+    trials = TRIALS
+    improved = True
+    while improved and transposed_elements(best) and trials > 0:
+        improved = False
+        for name, perm in _alternatives(graph, best, choices, plan)[:trials]:
+            trials -= 1
+            attempt, attempted = _sunk(graph, {**plan, name: perm})
+            if transposed_elements(attempt) < transposed_elements(best):
+                best, choices, plan, improved = attempt, attempted, {**plan, name: perm}, True
+                break
+    return best if transposed_elements(best) <= transposed_elements(graph) else graph
+
+
+def transposed_elements(graph: Graph) -> int:
+    """What the transposes of a graph cost."""
+    return sum(node.output.type.size for node in graph.nodes if node.op == "transpose")
+
+
+def _sunk(graph: Graph, plan: Plan) -> tuple[Graph, dict[str, tuple[Perm, tuple[Perm, ...]]]]:
+    sinker = Sinker(plan)
+    return eliminate_common_subexpressions(sinker.run(graph)), sinker.chosen
+
+
+def _alternatives(
+    graph: Graph, best: Graph, choices: dict[str, tuple[Perm, tuple[Perm, ...]]], plan: Plan
+) -> list[tuple[str, Perm]]:
+    """Changes of one node's layout: to another that its operands offer, or to the one its user transposes it to."""
+    found = [
+        (name, perm) for name, (chosen, offers) in choices.items() for perm in offers if perm != chosen and len(offers) > 1
+    ]
+    for node in best.nodes:
+        name = node.inputs[0].name if node.op == "transpose" and node.inputs[0] is not None else None
+        if name in choices:
+            perm = inverse(ints_attr(node, "perm"))
+            if choices[name][0] != perm and len(choices[name][0]) == len(perm):
+                found.append((name, perm))
+    return found

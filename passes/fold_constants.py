@@ -1,0 +1,42 @@
+"""Computes at compile time what depends on constants only."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.graph import Graph, Node, Value
+from ..ops.table import OPS
+from .rewrite import Rewriter, rewrite
+
+SIZE_LIMIT = 64 << 20
+"""Bytes of the largest constant that is made."""
+
+
+def fold_constants(graph: Graph, *, dequantize: bool = True) -> Graph:
+    """Replaces nodes whose operands are all constants by their value, ``OPS[op].evaluate``.
+
+    A constant that is merely repeated (``expand``) is not stored expanded; its users still fold. Without
+    ``dequantize`` the integers behind a ``dequantize`` node stay visible, as quantization needs them.
+    """
+    repeated: dict[str, np.ndarray] = {}
+
+    def fold(rewriter: Rewriter, node: Node) -> list[Value] | None:
+        if node.op == "dequantize" and not dequantize:
+            return None
+        arrays = [None if value is None else _known(rewriter, value, repeated) for value in node.inputs]
+        known = all(value is None or array is not None for value, array in zip(node.inputs, arrays))
+        if not known or any(value.type.nbytes > SIZE_LIMIT for value in node.outputs):
+            return None
+        if node.op == "expand" and arrays[0] is not None and arrays[0].size < node.output.type.size:
+            repeated[node.output.name] = np.broadcast_to(arrays[0], node.output.shape)
+            return None
+        with np.errstate(all="ignore"):
+            results = OPS[node.op].evaluate(arrays, node.attrs)
+        return [rewriter.constant(array, value.name, value.type) for value, array in zip(node.outputs, results)]
+
+    return rewrite(graph, fold)
+
+
+def _known(rewriter: Rewriter, value: Value, repeated: dict[str, np.ndarray]) -> np.ndarray | None:
+    array = rewriter.array(value)
+    return repeated.get(value.name) if array is None else array

@@ -1,0 +1,302 @@
+"""How a transpose passes an operator: ``op(transpose(x, perm))`` becomes ``transpose(op'(x), perm')``.
+
+One rule for a family of operators. ``perm`` is a transpose's permutation, so dimension ``i`` of the transposed value is
+dimension ``perm[i]`` of its *base* ``x``. No rule changes the order in which an element is computed, except that a
+reduction over several axes may visit them in another order.
+
+A :class:`Sinker` holds the decisions: which layout each node is computed in. ``cancel_transposes`` searches for the
+best ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ..ir.graph import Graph, Node, Value
+from ..ops.opdef import Kind
+from ..ops.table import OPS
+from .rewrite import Rewriter, rewrite
+from .views import (
+    Perm,
+    compose,
+    identity,
+    int_attr,
+    ints_attr,
+    inverse,
+    is_reshape,
+    permuted,
+    reshape,
+    transpose,
+    with_rank,
+)
+
+Plan = Mapping[str, Perm]
+"""Name of a node's output -> the permutation that its operands are taken with, instead of the preferred one."""
+
+
+@dataclass
+class Sinker:
+    """Sinks the transposes of a graph as far as they go, in one walk."""
+
+    plan: Plan
+    chosen: dict[str, tuple[Perm, tuple[Perm, ...]]] = field(default_factory=dict)
+    """Name of a node's output -> the permutation taken and all that its operands offered."""
+
+    def run(self, graph: Graph) -> Graph:
+        return rewrite(graph, self._sink)
+
+    def _sink(self, rewriter: Rewriter, node: Node) -> Value | None:
+        if node.op == "transpose":
+            return transpose(rewriter, _first(node), ints_attr(node, "perm"), loc=node.loc, name=node.output.name)
+        if node.op == "reshape":
+            return _sink_reshape(rewriter, node)
+        if node.op == "matmul":
+            return _sink_matmul(rewriter, node)
+        rule = _rule(node)
+        if rule is None:
+            return None
+        perm = self._choose(rewriter, node)
+        return None if perm == identity(len(perm)) else rule(rewriter, node, perm)
+
+    def _choose(self, rewriter: Rewriter, node: Node) -> Perm:
+        """The layout to compute ``node`` in: the planned one, else the one that leaves the least to transpose."""
+        rank = _rank(node)
+        offers = [perm for value in node.operands if (perm := _perm_of(rewriter, value)) and len(perm) == rank]
+        candidates = tuple(dict.fromkeys([*offers, identity(rank)]))
+        best = min(candidates, key=lambda perm: _cost_of_operands(rewriter, node, perm))
+        if node.op in _ALONG_AXES and offers and _loses_contiguity(node, best):
+            best = identity(rank)
+        best = self.plan.get(node.output.name, best)
+        self.chosen[node.output.name] = best, candidates
+        return best
+
+
+def _first(node: Node) -> Value:
+    value = node.inputs[0]
+    assert value is not None
+    return value
+
+
+def _rank(node: Node) -> int:
+    """The rank that operands are brought to: the result's where they broadcast, otherwise the operand's own."""
+    return len(node.output.shape) if OPS[node.op].kind is Kind.POINTWISE else len(_first(node).shape)
+
+
+def _perm_of(rewriter: Rewriter, value: Value) -> Perm | None:
+    producer = rewriter.producer(value)
+    return ints_attr(producer, "perm") if producer is not None and producer.op == "transpose" else None
+
+
+def _cost_of_operands(rewriter: Rewriter, node: Node, perm: Perm) -> int:
+    """Elements to move so that every operand is there as ``transpose(base, perm)``."""
+    return sum(_cost_of(rewriter, value, perm) for value in node.operands if not rewriter.is_constant(value))
+
+
+def _cost_of(rewriter: Rewriter, value: Value, perm: Perm) -> int:
+    shape = (1,) * (len(perm) - len(value.shape)) + value.shape
+    back, own = inverse(perm), _perm_of(rewriter, value)
+    if own is not None and len(own) == len(perm):
+        back = compose(own, back)
+        shape = permuted(shape, inverse(own))
+    return 0 if is_reshape(shape, back) else value.type.size
+
+
+def _loses_contiguity(node: Node, perm: Perm) -> bool:
+    """Whether an operator along the last dimension would work along another one, which is slower to walk."""
+    axes = ints_attr(node, "axes") if "axes" in node.attrs else (int_attr(node, "axis"),)
+    last = len(perm) - 1
+    return last in axes and last not in permuted(perm, axes) and node.op != "reduce"
+
+
+def _base(rewriter: Rewriter, value: Value, perm: Perm) -> Value:
+    """The value that ``value`` is the transpose by ``perm`` of."""
+    if value.type.size == 1 and rewriter.is_constant(value):
+        return value
+    return transpose(rewriter, with_rank(rewriter, value, len(perm)), inverse(perm))
+
+
+def _bases(rewriter: Rewriter, node: Node, perm: Perm) -> list[Value | None]:
+    return [None if value is None else _base(rewriter, value, perm) for value in node.inputs]
+
+
+def _done(rewriter: Rewriter, node: Node, result: Value, perm: Perm) -> Value:
+    return transpose(rewriter, result, perm, loc=node.loc, name=node.output.name)
+
+
+# One function a family: (rewriter, node, perm of the operands) -> the result. ``perm`` is not the identity.
+
+
+def _pointwise(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
+    """Works on single elements, wherever they are. The axis of per-axis quantization moves."""
+    operands = _bases(rewriter, node, perm)
+    axis = {"axis": perm[int_attr(node, "axis")]} if "axis" in node.attrs and len(perm) > int_attr(node, "axis") else {}
+    return _done(rewriter, node, rewriter.like(node, *operands, **axis), perm)
+
+
+def _along_axis(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
+    """Softmax, cumsum, normalize, concat: the axes are renamed."""
+    operands = _bases(rewriter, node, perm)
+    if "axes" in node.attrs:
+        result = rewriter.like(node, *operands, axes=tuple(sorted(permuted(perm, ints_attr(node, "axes")))))
+    else:
+        result = rewriter.like(node, *operands, axis=perm[int_attr(node, "axis")])
+    return _done(rewriter, node, result, perm)
+
+
+def _reduce(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
+    """Reduce and arg_reduce: the axes are renamed; the dimensions that stay keep their order in the base."""
+    (base,) = _bases(rewriter, node, perm)
+    axes = ints_attr(node, "axes") if node.op == "reduce" else (int_attr(node, "axis"),)
+    renamed = tuple(sorted(permuted(perm, axes)))
+    result = rewriter.like(node, base, **({"axes": renamed} if node.op == "reduce" else {"axis": renamed[0]}))
+    if not node.attrs["keepdims"]:
+        left = [perm[axis] for axis in range(len(perm)) if axis not in axes]
+        perm = tuple(sorted(left).index(axis) for axis in left)
+    return _done(rewriter, node, result, perm)
+
+
+def _per_dimension(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
+    """Pad, slice and expand have an entry for each dimension."""
+    operands = _bases(rewriter, node, perm)
+    entries = {
+        name: permuted(ints_attr(node, name), inverse(perm))
+        for name in ("before", "after", "starts", "steps", "sizes", "shape")
+        if name in node.attrs
+    }
+    return _done(rewriter, node, rewriter.like(node, *operands, **entries), perm)
+
+
+def _gather(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
+    """Indices of rank 1 keep the rank: the axis is renamed."""
+    base = _base(rewriter, _first(node), perm)
+    return _done(rewriter, node, rewriter.like(node, base, node.inputs[1], axis=perm[int_attr(node, "axis")]), perm)
+
+
+_ALONG_AXES = ("softmax", "log_softmax", "cumsum", "normalize", "rms_normalize")
+_RULES: dict[str, Callable[[Rewriter, Node, Perm], Value]] = {
+    **dict.fromkeys((*_ALONG_AXES, "concat"), _along_axis),
+    **dict.fromkeys(("reduce", "arg_reduce"), _reduce),
+    **dict.fromkeys(("pad", "slice", "expand"), _per_dimension),
+    "gather": _gather,
+}
+
+
+def _rule(node: Node) -> Callable[[Rewriter, Node, Perm], Value] | None:
+    if OPS[node.op].kind is Kind.POINTWISE:
+        return _pointwise
+    if node.op == "expand" and len(_first(node).shape) != len(node.output.shape):
+        return None
+    if node.op == "gather" and len(node.operands[1].shape) != 1:
+        return None
+    return _RULES.get(node.op)
+
+
+def _sink_reshape(rewriter: Rewriter, node: Node) -> Value | None:
+    """A reshape that splits, joins, adds or drops dimensions which lie together in the base too.
+
+    Example: f32[1,8,8,64] -transpose(0,3,1,2)-> [1,64,8,8] -reshape-> [1,64,64] becomes
+    f32[1,8,8,64] -reshape-> [1,64,64] -transpose(0,2,1)-> [1,64,64].
+    """
+    perm = _perm_of(rewriter, _first(node))
+    if perm is None:
+        return None
+    source = rewriter.producer(_first(node))
+    assert source is not None
+    base, shape = _first(source), node.output.shape
+    keys = _positions_in_base(_first(node).shape, shape, perm)
+    if keys is None:
+        return None
+    order = tuple(sorted(range(len(shape)), key=keys.__getitem__))
+    result = reshape(rewriter, base, permuted(shape, order), loc=node.loc, name=node.output.name)
+    return _done(rewriter, node, result, inverse(order))
+
+
+def _positions_in_base(before: tuple[int, ...], after: tuple[int, ...], perm: Perm) -> list[tuple[int, int]] | None:
+    """For each dimension of ``after`` a key that sorts it into the base's order; ``None`` if the base scatters it."""
+    keys: list[tuple[int, int]] = []
+    for old, new in groups(before, after):
+        real = [axis for axis in old if before[axis] != 1]
+        places = [perm[axis] for axis in real]
+        steps = [axis for axis in range(min(places), max(places) + 1)] if places else []
+        between = [axis for axis in steps if axis not in places and before[perm.index(axis)] != 1]
+        if places != sorted(places) or between:
+            return None
+        first = places[0] if places else (keys[-1][0] if keys else -1)
+        keys.extend((first, position) for position in new)
+    return keys
+
+
+def groups(before: tuple[int, ...], after: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
+    """Splits a reshape into independent ones: the smallest runs of dimensions with equal products.
+
+    >>> groups((2, 3, 4), (6, 2, 2))
+    [([0, 1], [0]), ([2], [1, 2])]
+    """
+    result: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(before) or j < len(after):
+        old, new, left, right = [], [], 1, 1
+        while True:
+            if left <= right and i < len(before):
+                old.append(i)
+                left *= before[i]
+                i += 1
+            elif j < len(after):
+                new.append(j)
+                right *= after[j]
+                j += 1
+            else:
+                break
+            if left == right and (left != 1 or (old and new)):
+                break
+        result.append((old, new))
+    return result
+
+
+def _sink_matmul(rewriter: Rewriter, node: Node) -> Value | None:
+    return _sink_rows(rewriter, node) or _sink_flattened(rewriter, node)
+
+
+def _sink_rows(rewriter: Rewriter, node: Node) -> Value | None:
+    """Rows of the left operand are independent: what permutes them permutes the result's."""
+    lhs, rhs, *bias = node.inputs
+    assert lhs is not None and rhs is not None
+    perm = _perm_of(rewriter, lhs)
+    if perm is None or perm[-1] != len(perm) - 1 or len(rhs.shape) != 2:
+        return None
+    if any(value is not None and value.type.size != value.shape[-1] for value in bias):
+        return None
+    result = rewriter.like(node, _base(rewriter, lhs, perm), rhs, *bias)
+    return _done(rewriter, node, result, perm)
+
+
+def _sink_flattened(rewriter: Rewriter, node: Node) -> Value | None:
+    """``reshape(transpose(x)) @ w``: the sum runs over the elements of x in another order when w's rows follow.
+
+    Example: [1,4,4,64] -transpose-> [1,64,4,4] -reshape-> [1,1024] @ w becomes
+    [1,4,4,64] -reshape-> [1,1024] @ w', w' = w with its 64*4*4 rows reordered to 4*4*64.
+    """
+    lhs, rhs, *bias = node.inputs
+    flat = rewriter.producer(lhs)
+    rows = rewriter.array(rhs)
+    if flat is None or flat.op != "reshape" or rhs is None or rows is None or rows.ndim != 2:
+        return None
+    moved = rewriter.producer(flat.inputs[0])
+    if moved is None or moved.op != "transpose":
+        return None
+    shape, perm, width = moved.output.shape, ints_attr(moved, "perm"), rows.shape[0]
+    start = next((axis for axis in range(len(shape) - 1, -1, -1) if _product(shape[axis:]) == width), None)
+    if start is None or perm[:start] != identity(start):
+        return None
+    back = tuple(axis - start for axis in inverse(perm)[start:])
+    reordered = rows.reshape(*shape[start:], -1).transpose(*back, len(back)).reshape(rows.shape)
+    weights = rewriter.constant(reordered, rhs.name)
+    return rewriter.like(node, reshape(rewriter, _first(moved), flat.output.shape, loc=flat.loc), weights, *bias)
+
+
+def _product(extents: tuple[int, ...]) -> int:
+    result = 1
+    for extent in extents:
+        result *= extent
+    return result

@@ -1,0 +1,114 @@
+/* Part of the ccml runtime: f32, i32, u32 and bool vectors of four lanes, by SSE2 or NEON where the machine has them.
+   NEON of 32-bit Arm takes denormal numbers for zero; everywhere else the bits are those of ccml_vector.h.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_X4_H
+#define CCML_X4_H
+
+#include "ccml_gnu_vector.h"
+
+#if CCML_X86 || CCML_NEON
+
+CCML_GNU_BOOL(ccml_boolx4, 4, 16)
+CCML_GNU_BOOL_MOVE(ccml_boolx4, 4)
+CCML_GNU_NUMBERS(4, 16)
+CCML_GNU_ORDER(ccml_i32x4, ccml_boolx4)
+CCML_GNU_ORDER(ccml_u32x4, ccml_boolx4)
+CCML_GNU_SELECT(ccml_f32x4, ccml_boolx4)
+CCML_GNU_SELECT(ccml_i32x4, ccml_boolx4)
+CCML_GNU_SELECT(ccml_u32x4, ccml_boolx4)
+
+#if CCML_X86
+CCML_GNU_ARITHMETIC(ccml_f32x4)
+CCML_GNU_ORDER(ccml_f32x4, ccml_boolx4)
+CCML_GNU2(ccml_f32x4, min, _mm_min_ps(x, y))
+CCML_GNU2(ccml_f32x4, max, _mm_max_ps(x, y))
+CCML_GNU1(ccml_f32x4, sqrt, _mm_sqrt_ps(x))
+#else
+CCML_GNU2(ccml_f32x4, add, vaddq_f32((float32x4_t)x, (float32x4_t)y))
+CCML_GNU2(ccml_f32x4, sub, vsubq_f32((float32x4_t)x, (float32x4_t)y))
+CCML_GNU2(ccml_f32x4, mul, vmulq_f32((float32x4_t)x, (float32x4_t)y))
+CCML_GNU_COMPARE(ccml_f32x4, ccml_boolx4, eq, vceqq_f32((float32x4_t)x, (float32x4_t)y))
+CCML_GNU_COMPARE(ccml_f32x4, ccml_boolx4, ne, vmvnq_u32(vceqq_f32((float32x4_t)x, (float32x4_t)y)))
+CCML_GNU_COMPARE(ccml_f32x4, ccml_boolx4, lt, vcltq_f32((float32x4_t)x, (float32x4_t)y))
+CCML_GNU_COMPARE(ccml_f32x4, ccml_boolx4, le, vcleq_f32((float32x4_t)x, (float32x4_t)y))
+CCML_GNU_COMPARE(ccml_f32x4, ccml_boolx4, gt, vcgtq_f32((float32x4_t)x, (float32x4_t)y))
+CCML_GNU_COMPARE(ccml_f32x4, ccml_boolx4, ge, vcgeq_f32((float32x4_t)x, (float32x4_t)y))
+CCML_GNU_MIN_MAX(ccml_f32x4)
+#if defined(__aarch64__)
+CCML_GNU1(ccml_f32x4, sqrt, vsqrtq_f32((float32x4_t)x))
+#else
+CCML_GNU_SCALAR1(ccml_f32x4, ccml_f32, 4, sqrt)
+#endif
+#endif
+
+#if defined(__SSE4_1__)
+CCML_GNU2(ccml_i32x4, min, _mm_min_epi32((__m128i)x, (__m128i)y))
+CCML_GNU2(ccml_i32x4, max, _mm_max_epi32((__m128i)x, (__m128i)y))
+CCML_GNU2(ccml_u32x4, min, _mm_min_epu32((__m128i)x, (__m128i)y))
+CCML_GNU2(ccml_u32x4, max, _mm_max_epu32((__m128i)x, (__m128i)y))
+CCML_GNU1(ccml_f32x4, floor, _mm_round_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
+CCML_GNU1(ccml_f32x4, ceil, _mm_round_ps(x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC))
+CCML_GNU1(ccml_f32x4, trunc, _mm_round_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
+CCML_GNU1(ccml_f32x4, round_even, _mm_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
+#else
+CCML_GNU_MIN_MAX(ccml_i32x4)
+CCML_GNU_MIN_MAX(ccml_u32x4)
+#if CCML_NEON && (defined(__aarch64__) || defined(__ARM_FEATURE_DIRECTED_ROUNDING))
+CCML_GNU1(ccml_f32x4, floor, vrndmq_f32((float32x4_t)x))
+CCML_GNU1(ccml_f32x4, ceil, vrndpq_f32((float32x4_t)x))
+CCML_GNU1(ccml_f32x4, trunc, vrndq_f32((float32x4_t)x))
+CCML_GNU1(ccml_f32x4, round_even, vrndnq_f32((float32x4_t)x))
+#else
+CCML_GNU_SCALAR1(ccml_f32x4, ccml_f32, 4, floor)
+CCML_GNU_SCALAR1(ccml_f32x4, ccml_f32, 4, ceil)
+CCML_GNU_SCALAR1(ccml_f32x4, ccml_f32, 4, trunc)
+CCML_GNU_SCALAR1(ccml_f32x4, ccml_f32, 4, round_even)
+#endif
+#endif
+
+#if CCML_X86 && defined(__FMA__)
+CCML_GNU3(ccml_f32x4, fma, _mm_fmadd_ps(x, y, z))
+#elif CCML_NEON && defined(__ARM_FEATURE_FMA)
+CCML_GNU3(ccml_f32x4, fma, vfmaq_f32((float32x4_t)z, (float32x4_t)x, (float32x4_t)y))
+#else
+CCML_GNU_SCALAR3(ccml_f32x4, ccml_f32, 4, fma)
+#endif
+
+#if defined(__AVX2__)
+static inline __m128i ccml_x4_first(ptrdiff_t active)
+{
+    return (__m128i)(ccml_i32x4_splat((int32_t)active) > (ccml_i32x4){0, 1, 2, 3});
+}
+#define CCML_MASK_LOAD(from, mask) _mm_maskload_epi32((const int *)from, mask)
+#define CCML_MASK_STORE(to, mask, x) _mm_maskstore_epi32((int *)to, mask, (__m128i)x)
+CCML_GNU_MASKED(f32, float, 4, ccml_x4_first, _mm_maskload_ps, _mm_maskstore_ps)
+CCML_GNU_MASKED(i32, int32_t, 4, ccml_x4_first, CCML_MASK_LOAD, CCML_MASK_STORE)
+CCML_GNU_MASKED(u32, uint32_t, 4, ccml_x4_first, CCML_MASK_LOAD, CCML_MASK_STORE)
+#undef CCML_MASK_LOAD
+#undef CCML_MASK_STORE
+#else
+CCML_GNU_ACTIVE(f32, float, 4)
+CCML_GNU_ACTIVE(i32, int32_t, 4)
+CCML_GNU_ACTIVE(u32, uint32_t, 4)
+#endif
+
+CCML_GNU_REDUCE4(ccml_f32x4, float, add, CCML_ADD)
+CCML_GNU_REDUCE4(ccml_f32x4, float, mul, CCML_MUL)
+CCML_GNU_REDUCE4(ccml_f32x4, float, min, ccml_f32_min)
+CCML_GNU_REDUCE4(ccml_f32x4, float, max, ccml_f32_max)
+CCML_GNU_REDUCE4(ccml_i32x4, int32_t, add, CCML_ADD_I32)
+CCML_GNU_REDUCE4(ccml_i32x4, int32_t, mul, CCML_MUL_I32)
+CCML_GNU_REDUCE4(ccml_i32x4, int32_t, min, ccml_i32_min)
+CCML_GNU_REDUCE4(ccml_i32x4, int32_t, max, ccml_i32_max)
+CCML_GNU_REDUCE4(ccml_u32x4, uint32_t, add, CCML_ADD)
+CCML_GNU_REDUCE4(ccml_u32x4, uint32_t, mul, CCML_MUL)
+CCML_GNU_REDUCE4(ccml_u32x4, uint32_t, min, ccml_u32_min)
+CCML_GNU_REDUCE4(ccml_u32x4, uint32_t, max, ccml_u32_max)
+
+CCML_GNU_BOOL_CONVERT(ccml_boolx4, ccml_f32x4, ccml_i32x4, ccml_u32x4)
+
+#else
+CCML_PORTABLE_X32(4)
+#endif
+
+#endif

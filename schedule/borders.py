@@ -1,0 +1,85 @@
+"""Where convolutions find the zeros around their input.
+
+A convolution with padding reads beyond the border of its input without a test, because the input's buffer has a halo
+of zeros. The kernel that computes the tensor writes the halo, too. Tensors that are not ccml's to lay out (inputs of
+the model, constants, tensors that are seen under another shape) are first copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
+from ..ops.opdef import Kind
+from ..ops.table import OPS, infer_types
+from .outputs import copy_value
+from .tensors import Halo
+
+
+def anchor_of(node: Node) -> Node | None:
+    """The anchor inside a fused node."""
+    body = node.attrs.get("body")
+    if not isinstance(body, Graph):
+        return None
+    return next((n for n in body.nodes if OPS[n.op].kind is Kind.ANCHOR), None)
+
+
+def needed_halo(conv: Node) -> Halo:
+    """What a channels-last convolution reads beyond its input ``[n, spatial..., c]``."""
+    x, w = conv.inputs[0], conv.inputs[1]
+    assert x is not None and w is not None
+    rank = len(x.shape) - 2
+    stride, dilation, pad = conv.attrs["stride"], conv.attrs["dilation"], conv.attrs["pad"]
+    before, after = [0], [0]
+    for d in range(rank):
+        reach = (conv.output.shape[1 + d] - 1) * stride[d] + (w.shape[1 + d] - 1) * dilation[d] + 1  # type: ignore[index]
+        before.append(pad[d])  # type: ignore[index,arg-type]
+        after.append(max(0, reach - pad[d] - x.shape[1 + d]))  # type: ignore[index,operator]
+    return Halo((*before, 0), (*after, 0))
+
+
+def plan_borders(graph: Graph, reads_halo: Callable[[Node], bool]) -> tuple[Graph, dict[str, Halo]]:
+    """Halos of values, and the graph with the copies that they need.
+
+    ``reads_halo`` says of a fused node whether its anchor is lowered to code that relies on a halo.
+    """
+    owned = _owned_values(graph)
+    builder = GraphBuilder(infer_types, NameSupply.of(graph))
+    halos: dict[str, Halo] = {}
+    copies: dict[str, Value] = {}
+    for node in graph.nodes:
+        anchor = anchor_of(node)
+        if anchor is not None and reads_halo(node):
+            halo, x = needed_halo(anchor), anchor.inputs[0]
+            assert x is not None
+            if not halo.empty:
+                if x.name not in owned:
+                    if x.name not in copies:
+                        copies[x.name] = copy_value(builder, x, f"{x.name}_padded", f"border of {node.loc}")
+                    node = _redirect(node, x, copies[x.name])
+                    x = copies[x.name]
+                halos[x.name] = halos.get(x.name, Halo.none(len(x.shape))).merge(halo)
+        builder.nodes.append(node)
+    return graph.with_nodes(builder.nodes), halos
+
+
+def _owned_values(graph: Graph) -> set[str]:
+    """Values whose memory only ccml's own kernels touch, always under their own shape."""
+    fused = {v.name for node in graph.nodes if node.op == "fused" for v in node.outputs}
+    reshaped = {v.name for node in graph.nodes if node.op == "reshape" for v in (*node.operands, *node.outputs)}
+    return fused - reshaped - {v.name for v in graph.outputs}
+
+
+def _redirect(node: Node, old: Value, new: Value) -> Node:
+    """The fused node with its anchor's input replaced; other uses inside keep the original."""
+    body = node.attrs["body"]
+    assert isinstance(body, Graph)
+    anchor = anchor_of(node)
+    assert anchor is not None
+    changed = Node(anchor.op, (new, *anchor.inputs[1:]), anchor.outputs, anchor.attrs, anchor.loc)
+    nodes = tuple(changed if n is anchor else n for n in body.nodes)
+    still_used = any(v.name == old.name for n in nodes for v in n.operands)
+    inputs = tuple(v for v in body.inputs if still_used or v.name != old.name)
+    operands = tuple(v for v in node.operands if still_used or v.name != old.name)
+    inner = Graph(body.name, (new, *inputs), body.outputs, nodes, body.constants)
+    return Node(node.op, (new, *operands), node.outputs, {**node.attrs, "body": inner}, node.loc)

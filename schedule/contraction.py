@@ -1,0 +1,262 @@
+"""Convolution and matrix multiplication as contractions for the microkernel."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from ..ir.graph import Node
+from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr, map_expr
+from ..ir.types import DType
+from .kernel import KernelContext
+from .microkernel import Axis, Blocking, Contraction, Region, choose_blocking, contraction_block, regions
+from .tensors import TensorRef, merge_dimensions
+from .vectorize import Vectorizer
+
+
+def lower_conv(ctx: KernelContext) -> Block | None:
+    """``conv`` in channels-last layout with constant float weights; ``None`` where it is something else."""
+    node = ctx.anchor
+    assert node is not None
+    x, w = node.inputs[0], ctx.constant(node.inputs[1])
+    if x is None or w is None or node.attrs["layout"] != "channels_last" or x.dtype is not DType.F32:
+        return None
+    return _ConvLowering(ctx, node, w).emit()
+
+
+def lower_matmul(ctx: KernelContext) -> Block | None:
+    """``matmul`` of float matrices, the right one constant (then packed) or not."""
+    node = ctx.anchor
+    assert node is not None
+    a, b = node.inputs[0], node.inputs[1]
+    assert a is not None and b is not None
+    if a.dtype is not DType.F32 or len(a.shape) < 2 or len(b.shape) < 2:
+        return None
+    weights = ctx.constant(b)
+    if weights is not None and weights.ndim == 2:
+        return _PackedMatmul(ctx, node, weights).emit()
+    return _DynamicMatmul(ctx, node).emit()
+
+
+def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, np.ndarray]]:
+    """``weights[..., k, column]`` in the order in which blocks read it: ``[..., block, k, vectors * lanes]``.
+
+    Missing columns of the last vector are zero.
+    """
+    lanes = blocking.dot.lanes
+    *outer, depth, columns = weights.shape
+    packed = []
+    for region in regions(columns, lanes, blocking.vectors):
+        width = region.vectors * lanes
+        part = np.zeros((*outer, depth, region.blocks * width), weights.dtype)
+        part[..., : region.columns] = weights[..., region.start : region.start + region.columns]
+        part = part.reshape(*outer, depth, region.blocks, width)
+        packed.append((region, np.moveaxis(part, -2, -3)))
+    return packed
+
+
+class _Packed:
+    """Packed weights as the ``rhs`` of a contraction."""
+
+    def __init__(self, ctx: KernelContext, weights: np.ndarray, k_shape: Sequence[int], blocking: Blocking) -> None:
+        self.lanes = blocking.dot.lanes
+        self.buffers: dict[int, Buffer] = {}
+        for region, part in pack_columns(weights, blocking):
+            shape = (*part.shape[:-2], *k_shape, part.shape[-1])
+            self.buffers[region.start] = ctx.pack("w", part.reshape(shape).astype(np.float32))
+
+    def load(self, region: Region, index: Sequence[Expr], vector: int) -> Expr:
+        return Load(self.buffers[region.start], (*index, as_expr(vector * self.lanes)), self.lanes)
+
+
+def _bias(ctx: KernelContext, ref: TensorRef | None, column: Expr, lanes: int, active: int) -> Expr:
+    """The start value of the accumulators: the bias of each column, or zero."""
+    if ref is None:
+        return Const(0.0, Type(DType.F32, lanes))
+    mask = None if active == lanes else as_expr(active)
+    return Load(ref.buffer, (column,), lanes, mask)
+
+
+def _column_bias(ctx: KernelContext, node: Node, columns: int) -> TensorRef | None:
+    """The anchor's bias operand as a row of ``columns`` values, if it is one."""
+    value = node.inputs[2] if len(node.inputs) > 2 else None
+    if value is None:
+        return None
+    constant = ctx.constant(value)
+    if constant is not None and constant.size == 1 != columns:
+        constant = np.full(columns, constant.reshape(-1)[0], np.float32)
+        return TensorRef.whole(ctx.pack("bias", constant))
+    return ctx.refs[value.name].reshaped((columns,))
+
+
+class _ConvLowering:
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+        self.ctx, self.node, self.names = ctx, node, ctx.names
+        x = node.inputs[0]
+        assert x is not None
+        attrs = node.attrs
+        self.group = int(attrs["group"])  # type: ignore[call-overload]
+        self.rank = weights.ndim - 2
+        self.stride: tuple[int, ...] = attrs["stride"]  # type: ignore[assignment]
+        self.dilation: tuple[int, ...] = attrs["dilation"]  # type: ignore[assignment]
+        self.pad: tuple[int, ...] = attrs["pad"][: self.rank]  # type: ignore[index,assignment]
+        self.kernel = weights.shape[1:-1]
+        self.channels = weights.shape[0] // self.group
+        self.depth = weights.shape[-1]
+        self.weights = weights
+        self.refs = dict(ctx.refs)
+        self.x = x
+        self.out_shape = node.output.shape
+
+    def emit(self) -> Block:
+        pointwise = prod(self.kernel) == 1 and prod(self.stride) == 1 and not any(self.pad) and self.group == 1
+        if pointwise:
+            weights = self.weights.reshape(self.channels, self.depth).T
+            return _PackedMatmul(self.ctx, self.node, weights).emit()
+        return self._general()
+
+    def _general(self) -> Block:
+        out = self.out_shape
+        rows, fold = out[-2], self.group == 1 and self.dilation[-1] == 1
+        outer = [Axis(Var(self.names.fresh("n")), out[0])]
+        group = Axis(Var(self.names.fresh("g")), self.group)
+        spatial = [Axis(Var(self.names.fresh("o")), extent) for extent in out[1:-2]]
+        row = Axis(Var(self.names.fresh("row")), rows)
+        k_extents = [*self.kernel[:-1], self.kernel[-1] * self.depth] if fold else [*self.kernel, self.depth]
+        k = tuple(Axis(Var(self.names.fresh("k")), extent) for extent in k_extents)
+        blocking = choose_blocking(
+            self.ctx.cpu, rows, self.channels, prod(k_extents), prod(out[:-2]) * self.group
+        )
+        packed = _Packed(self.ctx, self._k_major(), k_extents, blocking)
+        bias = _column_bias(self.ctx, self.node, self.group * self.channels)
+        position = [outer[0].var, *(a.var for a in spatial)]
+
+        def weight(region: Region, block: Expr, vector: int) -> Expr:
+            return packed.load(region, (group.var, block, *(a.var for a in k)), vector)
+
+        def absolute(column: Expr) -> Expr:
+            return group.var * self.channels + column
+
+        def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:
+            def index(c: Expr) -> Sequence[Expr]:
+                return (*position, r, c)
+
+            return self.ctx.store_vector(index, absolute(column), value, active, self.refs)
+
+        lhs = self._lhs([*position, row.var], [a.var for a in k], group.var, fold)
+        spec = Contraction(
+            (*outer, group, *spatial), row, self.channels, k, lhs, weight,
+            lambda column, lanes, active: _bias(self.ctx, bias, absolute(column), lanes, active), finish,
+        )  # fmt: skip
+        return contraction_block(spec, blocking, self.names)
+
+    def _k_major(self) -> np.ndarray:
+        """Weights [O, k..., I/g] as [group, k... * I/g, O/g]."""
+        grouped = self.weights.reshape(self.group, self.channels, -1)
+        return np.moveaxis(grouped, 1, 2)
+
+    def _lhs(self, position: Sequence[Var], k: Sequence[Var], group: Var, fold: bool) -> Expr:
+        """The input element under kernel position ``k``. Folded: width and channels are one dimension."""
+        ref = self.refs[self.x.name]
+        where: list[Expr] = [position[0]]
+        for d in range(self.rank):
+            start = position[1 + d] * self.stride[d] - self.pad[d]
+            tap = as_expr(0) if fold and d == self.rank - 1 else k[d] * self.dilation[d]
+            where.append(start + tap)
+        if not fold:
+            return Load(ref.buffer, ref.at((*where, group * self.depth + k[-1])))
+        *lead, width, channels = ref.buffer.shape
+        flat = replace(ref.buffer, shape=(*lead, width * channels))
+        *at, column, _ = ref.at((*where, as_expr(0)))
+        return Load(flat, (*at, column * channels + k[-1]))
+
+
+class _PackedMatmul:
+    """``a[rows..., k] @ w[k, n]``: all dimensions of ``a`` but the last are rows, joined where memory allows."""
+
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+        self.ctx, self.node, self.weights = ctx, node, weights
+        a = node.inputs[0]
+        assert a is not None
+        self.a = a
+
+    def emit(self) -> Block:
+        ctx, (depth, columns) = self.ctx, self.weights.shape
+        used = {v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}
+        operands = {v.name for v in self.node.inputs[1:] if v is not None}
+        others = {v.name for n in ctx.body.nodes if n is not self.node for v in n.operands}
+        visible = {
+            name: ref for name, ref in ctx.refs.items() if name in used and (name not in operands or name in others)
+        }
+        shape, refs = merge_dimensions((*self.a.shape[:-1], columns), visible, keep_last=1)
+        outer = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in shape[:-2])
+        row = Axis(Var(ctx.names.fresh("row")), shape[-2])
+        k = Axis(Var(ctx.names.fresh("k")), depth)
+        blocking = choose_blocking(ctx.cpu, row.extent, columns, depth, prod(shape[:-2]))
+        packed = _Packed(ctx, self.weights, (depth,), blocking)
+        bias = _column_bias(ctx, self.node, columns)
+        x = refs[self.a.name]
+        position = [axis.var for axis in outer]
+
+        def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:
+            return ctx.store_vector(lambda c: (*position, r, c), column, value, active, refs)
+
+        spec = Contraction(
+            outer, row, columns, (k,), Load(x.buffer, x.at((*position, row.var, k.var))),
+            lambda region, block, vector: packed.load(region, (block, k.var), vector),
+            lambda column, lanes, active: _bias(ctx, bias, column, lanes, active), finish,
+        )  # fmt: skip
+        return contraction_block(spec, blocking, ctx.names)
+
+
+class _DynamicMatmul:
+    """``a[batch..., m, k] @ b[batch..., k, n]`` with both operands computed at run time."""
+
+    def __init__(self, ctx: KernelContext, node: Node) -> None:
+        self.ctx, self.node = ctx, node
+        a, b = node.inputs[0], node.inputs[1]
+        assert a is not None and b is not None
+        self.a, self.b = a, b
+
+    def emit(self) -> Block:
+        ctx, out = self.ctx, self.node.output.shape
+        rows, columns, depth = out[-2], out[-1], self.a.shape[-1]
+        batch = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in out[:-2])
+        row, k = Axis(Var(ctx.names.fresh("row")), rows), Axis(Var(ctx.names.fresh("k")), depth)
+        blocking = choose_blocking(ctx.cpu, rows, columns, depth, prod(out[:-2]))
+        lanes = blocking.dot.lanes
+        position = [axis.var for axis in batch]
+        lhs = self._operand(self.a.name, (*position, row.var, k.var))
+        column = Var(ctx.names.fresh("c"))
+        rhs = self._operand(self.b.name, (*position, k.var, column))
+
+        def weight(region: Region, block: Expr, vector: int) -> Expr:
+            first = block * (region.vectors * lanes) + (region.start + vector * lanes)
+            active = region.active(vector, lanes, region.blocks - 1)
+            mask = None if active == lanes else as_expr(active)
+            if lanes == 1:
+                return _replaced(rhs, column, first)
+            return Vectorizer(column, lanes, first, ctx.names, active=mask).vector(rhs)
+
+        bias = _column_bias(ctx, self.node, columns)
+
+        def finish(r: Expr, c: Expr, value: Expr, width: int, active: int) -> Block:
+            return ctx.store_vector(lambda n: (*position, r, n), c, value, active, ctx.refs)
+
+        spec = Contraction(
+            batch, row, columns, (k,), lhs, weight,
+            lambda c, width, active: _bias(ctx, bias, c, width, active), finish,
+        )  # fmt: skip
+        return contraction_block(spec, blocking, ctx.names)
+
+    def _operand(self, name: str, index: Sequence[Expr]) -> Load:
+        ref = self.ctx.refs[name]
+        return Load(ref.buffer, ref.at(ref.broadcast_index(index)))
+
+
+def _replaced(expr: Expr, var: Var, value: Expr) -> Expr:
+    return map_expr(expr, lambda part: value if part == var else None)
+

@@ -1,0 +1,156 @@
+"""Depthwise convolution: lanes are channels, neighbouring outputs share the inputs that they load.
+
+For a block of ``rows`` outputs along the width, each input column under the block is loaded once per kernel row and
+multiplied into every output that sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+
+import numpy as np
+
+from ..ir.graph import Node
+from ..ir.loops import (
+    INDEX,
+    Alloc,
+    Binary,
+    Block,
+    Buffer,
+    Call,
+    Const,
+    Expr,
+    Let,
+    Load,
+    Space,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    as_expr,
+    loop,
+)
+from ..ir.types import DType
+from ..targets.target import Cpu
+from .kernel import KernelContext
+from .vectorize import stripes
+
+
+def lower_depthwise(ctx: KernelContext) -> Block | None:
+    """``conv`` with one input and one output channel per group, channels last, float; ``None`` for any other."""
+    node = ctx.anchor
+    assert node is not None
+    x, weights = node.inputs[0], ctx.constant(node.inputs[1])
+    if x is None or weights is None or node.attrs["layout"] != "channels_last" or x.dtype is not DType.F32:
+        return None
+    if weights.shape[-1] != 1 or node.attrs["group"] != weights.shape[0] or weights.ndim < 3:
+        return None
+    return _Depthwise(ctx, node, weights).emit()
+
+
+def block_width(cpu: Cpu, outputs: int, kernel: int) -> int:
+    """Outputs along the width to compute together: as many as registers allow, in blocks of equal size."""
+    budget = (cpu.registers.vector or cpu.registers.scalar - 4) - kernel - 2
+    most = max(1, min(budget, 8 if cpu.registers.vector > 16 else 4))
+    return ceil(outputs / ceil(outputs / most))
+
+
+class _Depthwise:
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+        self.ctx, self.node, self.names = ctx, node, ctx.names
+        self.rank = weights.ndim - 2
+        self.stride: tuple[int, ...] = node.attrs["stride"]  # type: ignore[assignment]
+        self.dilation: tuple[int, ...] = node.attrs["dilation"]  # type: ignore[assignment]
+        self.pad: tuple[int, ...] = node.attrs["pad"][: self.rank]  # type: ignore[index,assignment]
+        self.kernel = weights.shape[1:-1]
+        self.channels = weights.shape[0]
+        self.out = node.output.shape
+        x = node.inputs[0]
+        assert x is not None
+        self.x = ctx.refs[x.name]
+        taps = np.moveaxis(weights.reshape(self.channels, *self.kernel), 0, -1)
+        self.weights = ctx.pack("w", taps.astype(np.float32))
+        bias = node.inputs[2] if len(node.inputs) > 2 else None
+        self.bias = None if bias is None else ctx.refs[bias.name].reshaped((self.channels,)).buffer
+        self.fused = any(dot.name == "fma" for dot in ctx.cpu.dots)
+
+    def emit(self) -> Block:
+        names, out = self.names, self.out
+        batch = Var(names.fresh("n"))
+        spatial = [Var(names.fresh("o")) for _ in out[1:-2]]
+        block: Block = ()
+        width = block_width(self.ctx.cpu, out[-2], self.kernel[-1])
+        start = 0
+        for count, rows in ((out[-2] // width, width), (1, out[-2] % width)):
+            if count and rows:
+                block += self._row_loop([batch, *spatial], start, count, rows)
+                start += count * rows
+        for var, extent in reversed(list(zip((batch, *spatial), out[:-2], strict=True))):
+            block = loop(var, extent, *block)
+        return block
+
+    def _row_loop(self, position: Sequence[Var], start: int, count: int, rows: int) -> Block:
+        block_var = Var(self.names.fresh("rb"))
+        base = (block_var * rows if count > 1 else Const(0, INDEX)) + start
+        body: Block = ()
+        widths = [w for w in self.ctx.cpu.f32_lanes if w > 1]
+        for first, trips, lanes in stripes(self.channels, widths):
+            block = Var(self.names.fresh("cb"))
+            channel = (block * lanes if trips > 1 else Const(0, INDEX)) + first
+            body += loop(block, trips, *self._block(position, base, rows, channel, lanes))
+        return loop(block_var, count, *body)
+
+    def _block(self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, lanes: int) -> Block:
+        type_ = Type(DType.F32, lanes)
+        acc = Buffer(self.names.fresh("acc"), type_, (rows,), Space.REG)
+        out: list[Stmt] = [Alloc(acc)]
+        first: Expr = Const(0.0, type_)
+        if self.bias is not None:
+            named = Var(self.names.fresh("init"), type_)
+            out.append(Let(named, Load(self.bias, (channel,), lanes)))
+            first = named
+        out.extend(Store(acc, (as_expr(i),), first) for i in range(rows))
+        taps = [Var(self.names.fresh("k")) for _ in self.kernel[:-1]]
+        body = self._kernel_row(position, base, rows, channel, taps, acc)
+        for var, extent in reversed(list(zip(taps, self.kernel[:-1], strict=True))):
+            body = loop(var, extent, *body)
+        out.extend(body)
+        for i in range(rows):
+            at = base + i
+            value = Load(acc, (as_expr(i),))
+            out.extend(
+                self.ctx.store_vector(lambda c, at=at: (*position, at, c), channel, value, lanes, self.ctx.refs)  # type: ignore[misc]
+            )
+        return tuple(out)
+
+    def _kernel_row(
+        self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, taps: Sequence[Expr], acc: Buffer
+    ) -> Block:
+        """One row of the kernel: its weights, then every input column under the block."""
+        type_, lanes = acc.type, acc.type.lanes
+        stride, dilation, width = self.stride[-1], self.dilation[-1], self.kernel[-1]
+        out: list[Stmt] = []
+        weights = []
+        for kw in range(width):
+            named = Var(self.names.fresh("wv"), type_)
+            out.append(Let(named, Load(self.weights, (*taps, as_expr(kw), channel), lanes)))
+            weights.append(named)
+        outer = [
+            position[1 + d] * self.stride[d] + taps[d] * self.dilation[d] - self.pad[d] for d in range(self.rank - 1)
+        ]
+        for column in range((rows - 1) * stride + (width - 1) * dilation + 1):
+            users = [(i, kw) for i in range(rows) for kw in range(width) if i * stride + kw * dilation == column]
+            if not users:
+                continue
+            where = (position[0], *outer, base * stride + (column - self.pad[-1]), channel)
+            x = Var(self.names.fresh("xv"), type_)
+            out.append(Let(x, Load(self.x.buffer, self.x.at(where), lanes)))
+            out.extend(self._accumulate(acc, i, x, weights[kw]) for i, kw in users)
+        return tuple(out)
+
+    def _accumulate(self, acc: Buffer, row: int, x: Expr, w: Expr) -> Stmt:
+        at = (as_expr(row),)
+        old = Load(acc, at)
+        value = Call("fma", (x, w, old), acc.type) if self.fused else Binary("add", old, Binary("mul", x, w))
+        return Store(acc, at, value)

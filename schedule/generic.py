@@ -1,0 +1,104 @@
+"""Kernels without a generator of their own: the plain nest of the operator, then vectorized."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..ir.graph import Node, Value
+from ..ir.loops import Block, Expr, Load, Stmt, Store, Var, as_expr, loop
+from ..ops.opdef import Kind
+from ..ops.table import OPS
+from .body import Body
+from .kernel import KernelContext
+from .tensors import TensorRef, merge_dimensions
+from .vectorize import vectorize
+
+
+def lower_nest(ctx: KernelContext) -> Block:
+    """The anchor's nest from the operator table, with the body behind it fused into the stores."""
+    node = ctx.anchor
+    assert node is not None
+    nest = OPS[node.op].nest
+    assert nest is not None, node.op
+    return vectorize(nest(_Nest(ctx), node), ctx.cpu.f32_lanes, ctx.names)
+
+
+class _Nest:
+    """The :class:`NestContext` of a kernel."""
+
+    def __init__(self, ctx: KernelContext) -> None:
+        self.ctx = ctx
+
+    def read(self, value: Value, index: Sequence[Expr]) -> Expr:
+        ref = self.ctx.refs[value.name]
+        return Load(ref.buffer, ref.at(index))
+
+    def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
+        if value.name == self.ctx.output.name:
+            ref = self.ctx.refs[value.name]
+            return (Store(ref.buffer, ref.at(index), element),)
+        return self.ctx.store_element(index, element)
+
+    def fresh(self, stem: str) -> str:
+        return self.ctx.names.fresh(stem)
+
+
+def lower_pointwise(ctx: KernelContext) -> Block:
+    """A group without anchor: one pass over the output, or one over each piece of a concatenation or padding."""
+    pieces = _pieces(ctx)
+    if pieces is None:
+        pieces = [_whole(ctx)]
+    out: list[Stmt] = []
+    for block in pieces:
+        out.extend(vectorize(block, ctx.cpu.f32_lanes, ctx.names))
+    return tuple(out)
+
+
+def _whole(ctx: KernelContext) -> Block:
+    shape, refs = ctx.output.shape, ctx.refs
+    visible = {v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}
+    used = {name: ref for name, ref in refs.items() if name in visible}
+    if all(OPS[node.op].kind is Kind.POINTWISE and node.output.shape == shape for node in ctx.body.nodes):
+        shape, used = merge_dimensions(shape, used)
+    return _loops(ctx, shape, lambda index: _assign(ctx, index, used))
+
+
+def _assign(ctx: KernelContext, index: Sequence[Expr], refs: dict[str, TensorRef]) -> Block:
+    body = Body(ctx.body, refs, ctx.names)
+    value = body.element(ctx.output, index)
+    out = refs[ctx.output.name]
+    return (*body.lets, Store(out.buffer, out.at(index), value))
+
+
+def _loops(ctx: KernelContext, shape: Sequence[int], body) -> Block:  # type: ignore[no-untyped-def]
+    axes = [Var(ctx.names.fresh("i")) for _ in shape]
+    index = [axis if extent > 1 else as_expr(0) for axis, extent in zip(axes, shape)]
+    block: Block = body(index)
+    for axis, extent in reversed(list(zip(axes, shape))):
+        block = loop(axis, extent, *block)
+    return block
+
+
+def _pieces(ctx: KernelContext) -> list[Block] | None:
+    """Loops over the parts of an output that come from different places: no choice is left inside them."""
+    root = ctx.body.producers().get(ctx.output.name)
+    if root is None or root.op not in ("concat",):
+        return None
+    return _concatenated(ctx, root)
+
+
+def _concatenated(ctx: KernelContext, root: Node) -> list[Block]:
+    axis = int(root.attrs["axis"])  # type: ignore[call-overload]
+    out = ctx.refs[ctx.output.name]
+    blocks, start = [], 0
+    for operand in root.operands:
+
+        def copy(index: Sequence[Expr], operand: Value = operand, start: int = start) -> Block:
+            body = Body(ctx.body, ctx.refs, ctx.names)
+            value = body.element(operand, index)
+            where = [i + start if d == axis else i for d, i in enumerate(index)]
+            return (*body.lets, Store(out.buffer, out.at(where), value))
+
+        blocks.append(_loops(ctx, operand.shape, copy))
+        start += operand.shape[axis]
+    return blocks

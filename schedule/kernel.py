@@ -1,0 +1,155 @@
+"""One kernel in the making: its tensors, names, packed constants, and the body behind its anchor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..ir.graph import Graph, Node, Value
+from ..ir.loops import (
+    INDEX,
+    Access,
+    Alloc,
+    Block,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    Let,
+    Load,
+    Space,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    as_expr,
+    loop,
+)
+from ..ir.types import DType
+from ..ops.opdef import Kind
+from ..ops.table import OPS
+from ..targets.target import Cpu
+from .body import Body
+from .names import Names
+from .tensors import TensorRef
+from .vectorize import NotVectorizable, Vectorizer
+
+
+@dataclass
+class KernelContext:
+    """What generators share while they build one kernel from a fused node.
+
+    ``refs`` map the names of outside values (and of the output) to how the kernel sees them; ``packed`` collects the
+    constants in the order in which the kernel reads them, by buffer name.
+    """
+
+    node: Node
+    cpu: Cpu
+    refs: dict[str, TensorRef]
+    outer_constants: Callable[[Value | None], np.ndarray | None]
+    names: Names = field(default_factory=Names)
+    packed: dict[str, np.ndarray] = field(default_factory=dict)
+
+    @property
+    def body(self) -> Graph:
+        body = self.node.attrs["body"]
+        assert isinstance(body, Graph)
+        return body
+
+    @property
+    def anchor(self) -> Node | None:
+        """The node that owns the loop nest, if there is one."""
+        return next((n for n in self.body.nodes if OPS[n.op].kind is Kind.ANCHOR), None)
+
+    @property
+    def output(self) -> Value:
+        (value,) = self.body.outputs
+        return value
+
+    def constant(self, value: Value | None) -> np.ndarray | None:
+        """The array behind an operand, wherever it is kept."""
+        inside = self.body.constant(value)
+        return inside if inside is not None else self.outer_constants(value)
+
+    def pack(self, stem: str, array: np.ndarray) -> Buffer:
+        """Adds a constant in its physical form and returns its buffer."""
+        data = np.ascontiguousarray(array)
+        buffer = Buffer(self.names.fresh(stem), Type(DType.from_numpy(data.dtype)), data.shape, access=Access.READ)
+        self.packed[buffer.name] = data
+        return buffer
+
+    # ---- storing results
+
+    def store_element(self, index: Sequence[Expr], element: Expr, refs: dict[str, TensorRef] | None = None) -> Block:
+        """The body behind the anchor applied to one scalar ``element``, and the store."""
+        tensors = self.refs if refs is None else refs
+        anchor = self.anchor
+        seeds = {} if anchor is None else {anchor.output.name: element}
+        body = Body(self.body, tensors, self.names, seeds)
+        value = body.element(self.output, tuple(index))
+        out = tensors[self.output.name]
+        return (*body.lets, Store(out.buffer, out.at(index), value))
+
+    def store_vector(
+        self,
+        index: Callable[[Expr], Sequence[Expr]],
+        column: Expr,
+        vector: Expr,
+        active: int,
+        refs: dict[str, TensorRef],
+    ) -> Block:
+        """The same for lanes ``column``, ``column + 1``, ...; ``index`` maps a column to an output index.
+
+        Lane by lane through the stack where the body does not vectorize.
+        """
+        lanes = vector.type.lanes
+        if lanes == 1:
+            return self.store_element(index(column), vector, refs)
+        lane, element = Var(self.names.fresh("n")), Var(self.names.fresh("r"), vector.type.with_lanes(1))
+        scalar = self.store_element(index(lane), element, refs)
+        named = Var(self.names.fresh("v"), vector.type)
+        mask = None if active == lanes else as_expr(active)
+        try:
+            wide = Vectorizer(lane, lanes, column, self.names, active=mask, seeds={element: named}).block(scalar)
+            return (Let(named, vector), *wide)
+        except NotVectorizable:
+            return self._store_lanes(scalar, lane, element, column, vector, active)
+
+    def _store_lanes(
+        self, scalar: Block, lane: Var, element: Var, column: Expr, vector: Expr, active: int
+    ) -> Block:
+        spill = Buffer(self.names.fresh("lanes"), element.type, (vector.type.lanes,), Space.STACK)
+        step = Var(self.names.fresh("l"))
+        body = (Let(lane, column + step), Let(element, Load(spill, (step,))), *scalar)
+        return (Alloc(spill), Store(spill, (Const(0, INDEX),), vector), For(step, as_expr(active), body))
+
+    # ---- halo
+
+    def clear_halo(self) -> Block:
+        """Zeros around the output, strip by strip: dimension by dimension, before and after the tensor."""
+        out = self.refs[self.output.name]
+        if out.dense:
+            return ()
+        stmts: list[Stmt] = []
+        rank = len(out.shape)
+        for dim in range(rank):
+            before = out.offset[dim]
+            after = out.buffer.shape[dim] - out.shape[dim] - before
+            for start, extent in ((0, before), (before + out.shape[dim], after)):
+                if extent:
+                    spans = [(o, s) for o, s in zip(out.offset[:dim], out.shape[:dim])]
+                    spans += [(start, extent)] + [(0, p) for p in out.buffer.shape[dim + 1 :]]
+                    stmts.extend(self._zero(out.buffer, spans))
+        return tuple(stmts)
+
+    def _zero(self, buffer: Buffer, spans: Sequence[tuple[int, int]]) -> Block:
+        axes = [Var(self.names.fresh("z")) for _ in spans]
+        index = tuple(var + start if extent > 1 else as_expr(start) for var, (start, extent) in zip(axes, spans))
+        zero = Const(0.0 if buffer.dtype.is_float else 0, buffer.type)
+        block: Block = (Store(buffer, index, zero),)
+        for var, (_, extent) in reversed(list(zip(axes, spans))):
+            block = loop(var, extent, *block)
+        return block
+

@@ -1,0 +1,199 @@
+"""Graph -> Program: every fused node becomes a scheduled kernel and a call."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..ir.graph import Graph, Node, Value
+from ..ir.loops import Block, Buffer, Kernel, Type
+from ..ir.loops_verify import verify_kernel
+from ..ir.program import BufferDecl, Call, Interface, Program, Storage
+from ..ir.types import DType
+from ..memory.check import check_plan
+from ..memory.planner import Request, place
+from ..ops.table import OPS
+from ..targets.target import Machine
+from .borders import anchor_of, plan_borders
+from .contraction import lower_conv, lower_matmul
+from .depthwise import lower_depthwise
+from .generic import lower_nest, lower_pointwise
+from .kernel import KernelContext
+from .legalize import legalize
+from .outputs import separate_outputs, storage_owners
+from .params import bind_parameters
+from .tensors import Halo, TensorRef
+from .unroll import expand_unrolled
+from .vectorize import vectorize
+
+GENERATORS = {"conv": (lower_depthwise, lower_conv), "matmul": (lower_matmul,)}
+
+
+def lower_graph(graph: Graph, machine: Machine) -> Program:
+    """Kernels, calls and memory plan for an optimized ``graph`` on ``machine``.
+
+    The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it.
+    """
+    bordered, halos = plan_borders(separate_outputs(graph), _reads_halo)
+    return _Lowering(bordered, machine, halos).program()
+
+
+def _reads_halo(node: Node) -> bool:
+    """Whether the fused node's convolution goes through a generator, which relies on a halo."""
+    anchor = anchor_of(node)
+    if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
+        return False
+    x = anchor.inputs[0]
+    return x is not None and x.dtype is DType.F32
+
+
+def generate(ctx: KernelContext) -> Block:
+    """The loop nest of a fused node: by the generator of its anchor, or the plain nest."""
+    if ctx.anchor is None:
+        return lower_pointwise(ctx)
+    for generator in GENERATORS.get(ctx.anchor.op, ()):
+        block = generator(ctx)
+        if block is not None:
+            return block
+    return lower_nest(ctx)
+
+
+class _Lowering:
+    def __init__(self, graph: Graph, machine: Machine, halos: Mapping[str, Halo]) -> None:
+        self.graph, self.machine, self.halos = graph, machine, halos
+        self.owner = storage_owners(graph)
+        self.buffers: dict[str, BufferDecl] = {}
+        self.constants: dict[str, np.ndarray] = {}
+        self.kernels: dict[Kernel, str] = {}
+        self.calls: list[Call] = []
+        self.shared: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self.taken: dict[str, int] = {}
+
+    def program(self) -> Program:
+        graph = self.graph
+        for value in graph.values():
+            self._declare(value)
+        for node in graph.nodes:
+            if node.op != "reshape":
+                self._lower(node)
+        program = Program(
+            name=graph.name,
+            target=self.machine.name,
+            inputs=self._interfaces(graph.inputs, ()),
+            outputs=self._interfaces(graph.outputs, graph.inputs),
+            buffers=self.buffers,
+            constants=self.constants,
+            kernels=tuple(replace(kernel, name=name) for kernel, name in self.kernels.items()),
+            calls=tuple(self.calls),
+            plan=place(self._requests(), self.machine.target.arena_align),
+            taps={v.name: self.owner[v.name] for n in graph.nodes for v in n.outputs if v.name not in self.halos},
+        )
+        check_plan(program)
+        return program
+
+    # ---- memory
+
+    def _declare(self, value: Value) -> None:
+        name = self.owner[value.name]
+        if name in self.buffers or name in self.graph.constants:
+            return
+        storage = Storage.ARENA
+        if any(v.name == name for v in self.graph.inputs):
+            storage = Storage.INPUT
+        elif any(self.owner.get(v.name) == name for v in self.graph.outputs):
+            storage = Storage.OUTPUT
+        halo = self._halo(value)
+        self.buffers[name] = BufferDecl(name, value.dtype, halo.padded(value.shape), storage)
+
+    def _halo(self, value: Value) -> Halo:
+        return self.halos.get(value.name, Halo.none(len(value.shape)))
+
+    def _requests(self) -> list[Request]:
+        spans: dict[str, list[int]] = {}
+        for step, call in enumerate(self.calls):
+            for name in call.args:
+                if self.buffers[name].storage is Storage.ARENA:
+                    spans.setdefault(name, []).append(step)
+        return [Request(n, self.buffers[n].nbytes, min(steps), max(steps)) for n, steps in spans.items()]
+
+    def _interfaces(self, values: Sequence[Value], before: Sequence[Value]) -> tuple[Interface, ...]:
+        """C names are the ONNX names as identifiers, made unique over ``before`` as well."""
+        names = _identifiers([v.name for v in (*before, *values)])[len(before) :]
+        return tuple(
+            Interface(name, value.name, value.type, self.owner[value.name]) for name, value in zip(names, values)
+        )
+
+    # ---- kernels
+
+    def _lower(self, node: Node) -> None:
+        ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant)
+        for value in dict.fromkeys((*node.operands, *node.outputs)):
+            ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
+        nest = (*vectorize(ctx.clear_halo(), ctx.cpu.f32_lanes, ctx.names), *generate(ctx))
+        block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
+        block, params, sources = bind_parameters(block)
+        kernel = Kernel("", params, block)
+        if kernel not in self.kernels:
+            stem = _stem(ctx)
+            verify_kernel(replace(kernel, name=stem, loc=node.loc), scheduled=True)
+            self.kernels[kernel] = self._numbered(stem)
+        args = tuple(self._argument(ctx, source) for source in sources)
+        self.calls.append(Call(self.kernels[kernel], args, node.loc, _macs(ctx.anchor)))
+
+    def _ref(self, ctx: KernelContext, value: Value, stem: str) -> TensorRef:
+        halo = self._halo(value)
+        buffer = Buffer(ctx.names.fresh(stem), Type(value.dtype), halo.padded(value.shape))
+        return TensorRef(buffer, value.shape, halo.before)
+
+    def _argument(self, ctx: KernelContext, source: str) -> str:
+        """The memory behind a kernel's buffer: a packed constant, or a tensor of the graph."""
+        if source in ctx.packed:
+            return self._constant_buffer(ctx.packed[source], "w")
+        name = next(name for name, ref in ctx.refs.items() if ref.buffer.name == source)
+        root = self.owner.get(name, name)
+        constant = self.graph.constants.get(root)
+        return root if constant is None else self._constant_buffer(constant, "c")
+
+    def _constant_buffer(self, array: np.ndarray, stem: str) -> str:
+        """The buffer of a constant; equal arrays share one."""
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in self.shared:
+            name = self.shared[key] = self._numbered(stem)
+            self.buffers[name] = BufferDecl(name, DType.from_numpy(array.dtype), array.shape, Storage.CONSTANT)
+            self.constants[name] = array
+        return self.shared[key]
+
+    def _numbered(self, stem: str) -> str:
+        """``stem_0``, ``stem_1``, ...: no name of a value of the graph has this form by chance alone."""
+        number = self.taken.get(stem, 0)
+        self.taken[stem] = number + 1
+        name = f"{stem}_{number}"
+        return self._numbered(stem) if name in self.buffers else name
+
+
+def _stem(ctx: KernelContext) -> str:
+    """What a kernel is called after: its anchor, or the last of its pointwise operators."""
+    anchor = ctx.anchor
+    return anchor.op if anchor is not None else ctx.body.nodes[-1].op
+
+
+def _macs(anchor: Node | None) -> int:
+    count = None if anchor is None else OPS[anchor.op].macs
+    return 0 if count is None or anchor is None else count(anchor)
+
+
+def _identifiers(names: Sequence[str]) -> list[str]:
+    """C identifiers for arbitrary names, unique, in order."""
+    found: list[str] = []
+    for name in names:
+        stem = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "tensor"
+        stem = f"t_{stem}" if stem[0].isdigit() else stem
+        unique, number = stem, 1
+        while unique in found:
+            number += 1
+            unique = f"{stem}_{number}"
+        found.append(unique)
+    return found

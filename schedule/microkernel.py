@@ -1,0 +1,300 @@
+"""The register-blocked contraction microkernel: one generator for convolution, matmul, Gemm and recurrent steps.
+
+``acc[row, column] = init[column] + sum over k of lhs[row, k] * rhs[k, column]``
+
+A block of ``rows x vectors`` accumulators stays in registers while k runs; columns are lanes. Where a block is too
+small to hide the latency of the multiply-add, k is spread over ``chains`` independent sets of accumulators, which are
+added at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, prod
+
+from ..ir.loops import (
+    INDEX,
+    Alloc,
+    Binary,
+    Block,
+    Buffer,
+    Call,
+    Const,
+    Expr,
+    For,
+    Let,
+    Load,
+    LoopKind,
+    Space,
+    Splat,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    as_expr,
+    loop,
+    map_expr,
+)
+from ..ir.types import DType
+from ..targets.target import Cpu, Dot
+from .names import Names
+
+
+@dataclass(frozen=True)
+class Axis:
+    var: Var
+    extent: int
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """How a contraction is cut: ``rows x vectors`` accumulators of ``dot.lanes``, ``chains`` of them over k."""
+
+    dot: Dot
+    rows: int
+    vectors: int
+    chains: int
+    unroll: int
+
+
+@dataclass(frozen=True)
+class Region:
+    """``blocks`` blocks of ``vectors`` vectors of columns, from column ``start``; ``columns`` are there in all."""
+
+    start: int
+    blocks: int
+    vectors: int
+    columns: int
+
+    def active(self, vector: int, lanes: int, block: int) -> int:
+        """Columns that exist in a vector of a block."""
+        return max(0, min(lanes, self.columns - (block * self.vectors + vector) * lanes))
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """One contraction as index functions.
+
+    ``lhs`` is the scalar load in terms of the axes' variables. ``rhs(region, block, k indices, vector)`` gives the
+    vector of weights. ``init(column, lanes, active)`` gives the start value, ``finish(row, column, vector, lanes,
+    active)`` the statements that use a result; ``row`` and ``column`` are index expressions.
+    """
+
+    outer: tuple[Axis, ...]
+    row: Axis
+    columns: int
+    k: tuple[Axis, ...]
+    lhs: Expr
+    rhs: Callable[[Region, Expr, int], Expr]
+    init: Callable[[Expr, int, int], Expr]
+    finish: Callable[[Expr, Expr, Expr, int, int], Block]
+
+    @property
+    def depth(self) -> int:
+        return prod(axis.extent for axis in self.k)
+
+
+def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
+    """Columns as full blocks of ``vectors`` and one narrower block for the rest."""
+    total = ceil(columns / lanes)
+    main = columns // (lanes * vectors)
+    rest = total - main * vectors
+    found = []
+    if main:
+        found.append(Region(0, main, vectors, main * vectors * lanes))
+    if rest:
+        start = main * vectors * lanes
+        found.append(Region(start, 1, rest, columns - start))
+    return tuple(found)
+
+
+# ---------------------------------------------------------------- choice of the blocking
+
+
+def choose_blocking(cpu: Cpu, rows: int, columns: int, depth: int, outer: int = 1) -> Blocking:
+    """The blocking with the lowest estimated cycles among all that fit the registers."""
+    best: tuple[float, int, Blocking] | None = None
+    for dot in cpu.dots:
+        for vectors in range(1, 9):
+            if vectors > max(1, ceil(columns / dot.lanes)):
+                break
+            for height in range(1, min(rows, 30) + 1):
+                blocking = _with_chains(cpu, dot, height, vectors, depth)
+                if blocking is None:
+                    break
+                cost = outer * _cycles(cpu, blocking, rows, columns, depth)
+                key = (cost, height * vectors * dot.lanes, blocking)
+                if best is None or key[:2] < best[:2]:
+                    best = key
+    assert best is not None
+    return best[2]
+
+
+def _with_chains(cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int) -> Blocking | None:
+    """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
+    budget = cpu.registers.vector or cpu.registers.scalar - 4
+    spare = budget - vectors - 1
+    if rows * vectors > max(spare, 1):
+        return None
+    chains = 1
+    wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
+    while chains * rows * vectors < wanted and 2 * chains * rows * vectors <= spare and 4 * chains <= depth:
+        chains *= 2
+    return Blocking(dot, rows, vectors, chains, chains)
+
+
+def _cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
+    total = 0.0
+    for region in regions(columns, blocking.dot.lanes, blocking.vectors):
+        for count, height in _row_blocks(rows, blocking.rows):
+            step = _step(cpu, blocking, height, region.vectors)
+            finish = 3.0 * height * region.vectors * blocking.chains + 12
+            total += region.blocks * count * (depth * step + finish)
+    return total
+
+
+def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
+    """Cycles of one step of k."""
+    pipeline = cpu.pipeline
+    products, loads = rows * vectors, rows + vectors
+    if pipeline.in_order:
+        multiply = products * (1 if blocking.dot.name == "fma" else 2)
+        return multiply / pipeline.multiply_adds + loads / pipeline.loads + 3.0 / blocking.unroll
+    latency = pipeline.latency / blocking.chains
+    return max(products / pipeline.multiply_adds, loads / pipeline.loads, latency, (products + loads + 1) / 6)
+
+
+def _row_blocks(rows: int, height: int) -> list[tuple[int, int]]:
+    """(count, height): the full blocks and the rest."""
+    blocks = [(rows // height, height)] if rows // height else []
+    return blocks + ([(1, rows % height)] if rows % height else [])
+
+
+def unroll_factor(extent: int, statements: int, chains: int, limit: int = 64) -> int:
+    """The largest divisor of ``extent`` that is a multiple of ``chains`` and keeps the body short."""
+    fitting = [u for u in range(1, min(extent, 8) + 1) if extent % u == 0 and u * statements <= limit]
+    multiples = [u for u in fitting if u % chains == 0]
+    return max(multiples or fitting or [1])
+
+
+# ---------------------------------------------------------------- generation
+
+
+def contraction_block(spec: Contraction, blocking: Blocking, names: Names) -> Block:
+    """The loop nest of ``spec``: regions of columns, then the outer axes, then blocks of rows."""
+    out: list[Stmt] = []
+    for region in regions(spec.columns, blocking.dot.lanes, blocking.vectors):
+        block_var = Var(names.fresh("nb"))
+        block: Expr = block_var if region.blocks > 1 else Const(0, INDEX)
+        body: Block = ()
+        start = 0
+        for count, height in _row_blocks(spec.row.extent, blocking.rows):
+            body += _row_loop(spec, blocking, names, region, block, start, count, height)
+            start += count * height
+        for axis in reversed(spec.outer):
+            body = loop(axis.var, axis.extent, *body)
+        out.extend(loop(block_var, region.blocks, *body))
+    return tuple(out)
+
+
+def _row_loop(
+    spec: Contraction, blocking: Blocking, names: Names, region: Region, block: Expr, start: int, count: int, height: int
+) -> Block:
+    var = Var(names.fresh("rb"))
+    base = (var * height if count > 1 else Const(0, INDEX)) + start
+    body = _Microkernel(spec, blocking, names, region, block, base, height).emit()
+    return loop(var, count, *body) if count > 1 else body
+
+
+class _Microkernel:
+    """One block of ``height`` rows by ``region.vectors`` vectors."""
+
+    def __init__(
+        self, spec: Contraction, blocking: Blocking, names: Names, region: Region, block: Expr, base: Expr, height: int
+    ) -> None:
+        self.spec, self.blocking, self.names = spec, blocking, names
+        self.region, self.block, self.base, self.height = region, block, base, height
+        self.lanes = blocking.dot.lanes
+        self.type = Type(DType.F32, self.lanes)
+        inner = spec.k[-1].extent
+        self.unroll = unroll_factor(inner, height * region.vectors, blocking.chains)
+        self.chains = blocking.chains if self.unroll % blocking.chains == 0 else 1
+        shape = (self.chains, height, region.vectors)
+        self.acc = Buffer(names.fresh("acc"), self.type, shape, Space.REG)
+        self.weights = Buffer(names.fresh("wv"), self.type, (region.vectors,), Space.REG)
+
+    def emit(self) -> Block:
+        return (Alloc(self.acc), *self._start(), Alloc(self.weights), *self._k_loops(), *self._finish())
+
+    def _column(self, vector: int) -> Expr:
+        return self.block * (self.region.vectors * self.lanes) + (self.region.start + vector * self.lanes)
+
+    def _active(self, vector: int) -> int:
+        """Only the last block can be partial, and then it is the only one of its region."""
+        return self.region.active(vector, self.lanes, self.region.blocks - 1)
+
+    def _start(self) -> Block:
+        out: list[Stmt] = []
+        zero = Const(0.0, self.type)
+        for j in range(self.region.vectors):
+            first = self.spec.init(self._column(j), self.lanes, self._active(j))
+            if not isinstance(first, Const):
+                named = Var(self.names.fresh("init"), self.type)
+                out.append(Let(named, first))
+                first = named
+            for i in range(self.height):
+                for c in range(self.chains):
+                    out.append(Store(self.acc, _index(c, i, j), first if c == 0 else zero))
+        return tuple(out)
+
+    def _k_loops(self) -> Block:
+        inner = self.spec.k[-1]
+        step, block_var = Var(self.names.fresh("t")), Var(self.names.fresh("kb"))
+        k = block_var * self.unroll + step if self.unroll > 1 else block_var
+        body = self._step(step, {inner.var: k})
+        if self.unroll > 1:
+            body = (For(step, Const(self.unroll, INDEX), body, LoopKind.UNROLL),)
+        nest = loop(block_var, inner.extent // self.unroll, *body)
+        for axis in reversed(self.spec.k[:-1]):
+            nest = loop(axis.var, axis.extent, *nest)
+        return nest
+
+    def _step(self, step: Var, bindings: dict[Var, Expr]) -> Block:
+        """One step of k: the weights into registers, then every row times every vector."""
+        vectors, chain = self.region.vectors, step % self.chains if self.chains > 1 else Const(0, INDEX)
+        loads = tuple(
+            Store(self.weights, _index(j), _bound(self.spec.rhs(self.region, self.block, j), bindings))
+            for j in range(vectors)
+        )
+        i, j = Var(self.names.fresh("i")), Var(self.names.fresh("j"))
+        x = Var(self.names.fresh("xv"), self.type)
+        lhs = _bound(self.spec.lhs, {**bindings, self.spec.row.var: self.base + i})
+        acc = Load(self.acc, (chain, i, j))
+        update = Store(self.acc, (chain, i, j), self._multiply_add(x, Load(self.weights, (j,)), acc))
+        inner = For(j, Const(vectors, INDEX), (update,), LoopKind.UNROLL)
+        splat = lhs if self.lanes == 1 else Splat(lhs, self.lanes)
+        return (*loads, For(i, Const(self.height, INDEX), (Let(x, splat), inner), LoopKind.UNROLL))
+
+    def _multiply_add(self, x: Expr, w: Expr, acc: Expr) -> Expr:
+        if self.blocking.dot.name == "fma":
+            return Call("fma", (x, w, acc), self.type)
+        return Binary("add", acc, Binary("mul", x, w))
+
+    def _finish(self) -> Block:
+        out: list[Stmt] = []
+        for i in range(self.height):
+            for j in range(self.region.vectors):
+                value: Expr = Load(self.acc, _index(0, i, j))
+                for c in range(1, self.chains):
+                    value = Binary("add", value, Load(self.acc, _index(c, i, j)))
+                out.extend(self.spec.finish(self.base + i, self._column(j), value, self.lanes, self._active(j)))
+        return tuple(out)
+
+
+def _index(*values: int) -> tuple[Expr, ...]:
+    return tuple(as_expr(v) for v in values)
+
+
+def _bound(expr: Expr, bindings: dict[Var, Expr]) -> Expr:
+    return map_expr(expr, lambda part: bindings.get(part) if isinstance(part, Var) else None)

@@ -1,0 +1,87 @@
+"""Names inside one kernel, and canonical renaming of a whole kernel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ir.loops import (
+    Alloc,
+    Block,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Let,
+    Load,
+    Stmt,
+    Store,
+    Var,
+    map_expr,
+)
+
+
+class Names:
+    """Hands out variable and buffer names, each once."""
+
+    def __init__(self) -> None:
+        self._count: dict[str, int] = {}
+
+    def fresh(self, stem: str) -> str:
+        """``stem``, then ``stem_1``, ``stem_2``, ..."""
+        count = self._count.get(stem, 0)
+        self._count[stem] = count + 1
+        if count == 0:
+            return stem
+        return self.fresh(f"{stem}_{count}")
+
+
+def rename_bound(block: Block, names: Names) -> Block:
+    """``block`` with fresh names for everything it binds: a copy that can stand beside the original."""
+    return _Renamer(names).block(block)
+
+
+class _Renamer:
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.vars: dict[Var, Var] = {}
+        self.buffers: dict[Buffer, Buffer] = {}
+
+    def expr(self, expr: Expr) -> Expr:
+        return map_expr(expr, self._rule)
+
+    def _rule(self, expr: Expr) -> Expr | None:
+        if isinstance(expr, Var):
+            return self.vars.get(expr)
+        if isinstance(expr, Load) and expr.buffer in self.buffers:
+            return replace(expr, buffer=self.buffers[expr.buffer])
+        return None
+
+    def var(self, var: Var) -> Var:
+        new = Var(self.names.fresh(var.name), var.type)
+        self.vars[var] = new
+        return new
+
+    def block(self, block: Block) -> Block:
+        return tuple(self.stmt(stmt) for stmt in block)
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, For):
+            extent = self.expr(stmt.extent)
+            return For(self.var(stmt.var), extent, self.block(stmt.body), stmt.kind)
+        if isinstance(stmt, If):
+            return If(self.expr(stmt.cond), self.block(stmt.then), self.block(stmt.orelse))
+        if isinstance(stmt, Let):
+            value = self.expr(stmt.value)
+            return Let(self.var(stmt.var), value)
+        if isinstance(stmt, Alloc):
+            new = replace(stmt.buffer, name=self.names.fresh(stmt.buffer.name))
+            self.buffers[stmt.buffer] = new
+            return Alloc(new)
+        if isinstance(stmt, Store):
+            return Store(
+                self.buffers.get(stmt.buffer, stmt.buffer),
+                tuple(self.expr(i) for i in stmt.index),
+                self.expr(stmt.value),
+                None if stmt.active is None else self.expr(stmt.active),
+            )
+        raise TypeError(stmt)

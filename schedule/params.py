@@ -1,0 +1,64 @@
+"""The parameters of a kernel, found in its body."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ir.loops import (
+    Access,
+    Block,
+    Buffer,
+    Expr,
+    Load,
+    Space,
+    Stmt,
+    Store,
+    map_block,
+    stmt_exprs,
+    walk_expr,
+    walk_stmts,
+)
+
+
+def bind_parameters(block: Block) -> tuple[Block, tuple[Buffer, ...], tuple[str, ...]]:
+    """Gives every buffer that ``block`` uses its parameter, with the access that the body shows.
+
+    A buffer that is seen under several shapes becomes one parameter a shape. Returns the block, the parameters (what
+    is read first, then what is written) and for each the name of the buffer that it stands for.
+    """
+    read, written = _used(block)
+    bound: dict[Buffer, Buffer] = {}
+    count: dict[str, int] = {}
+    for buffer in (*(b for b in read if b not in written), *written):
+        number = count.get(buffer.name, 0)
+        count[buffer.name] = number + 1
+        access = Access.READ if buffer not in written else Access.READ_WRITE if buffer in read else Access.WRITE
+        name = buffer.name if number == 0 else f"{buffer.name}_as{number}"
+        bound[buffer] = replace(buffer, name=name, access=access)
+    return _rebound(block, bound), tuple(bound.values()), tuple(buffer.name for buffer in bound)
+
+
+def _used(block: Block) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
+    """Global buffers that are loaded and stored, in order of appearance."""
+    read: dict[Buffer, None] = {}
+    written: dict[Buffer, None] = {}
+    for stmt in walk_stmts(block):
+        for expr in stmt_exprs(stmt):
+            for part in walk_expr(expr):
+                if isinstance(part, Load) and part.buffer.space is Space.GLOBAL:
+                    read[part.buffer] = None
+        if isinstance(stmt, Store) and stmt.buffer.space is Space.GLOBAL:
+            written[stmt.buffer] = None
+    return read, written
+
+
+def _rebound(block: Block, bound: dict[Buffer, Buffer]) -> Block:
+    def expr_rule(expr: Expr) -> Expr | None:
+        return replace(expr, buffer=bound[expr.buffer]) if isinstance(expr, Load) and expr.buffer in bound else None
+
+    def stmt_rule(stmt: Stmt) -> Block | None:
+        if isinstance(stmt, Store) and stmt.buffer in bound:
+            return (replace(stmt, buffer=bound[stmt.buffer]),)
+        return None
+
+    return map_block(block, expr_rule, stmt_rule)

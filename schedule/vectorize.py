@@ -1,0 +1,385 @@
+"""Vectorization: the iterations of a loop become lanes.
+
+A *map* loop (iterations independent)::              A *reduction* loop::
+
+    for c:64                                             for k:64
+      y[c] = x[c] + 1                                      acc[0] = acc[0] + x[k]
+    ->                                                   ->
+    for c:4                                              vacc[0] = splat(0)
+      y[c*16 : 16] = x[c*16 : 16] + splat(1)             for k:4
+                                                           vacc[0] = vacc[0] + x[k*16 : 16]
+                                                         acc[0] = acc[0] + reduce_add(vacc[0])
+
+Legality is checked access by access: along the loop variable every load must be contiguous in its last dimension or
+not move at all, every store contiguous. A reduction reassociates; the schedule asks for it knowingly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..ir.loops import (
+    INDEX,
+    Alloc,
+    Binary,
+    Bitcast,
+    Block,
+    Buffer,
+    Call,
+    Const,
+    Convert,
+    Expr,
+    For,
+    If,
+    Let,
+    Load,
+    Reduce,
+    Select,
+    Space,
+    Splat,
+    Stmt,
+    Store,
+    Type,
+    Unary,
+    Var,
+    map_expr,
+    stmt_exprs,
+    substitute,
+    walk_expr,
+    walk_stmts,
+)
+from ..ir.types import DType
+from .affine import coefficient, occurs
+from .names import Names, rename_bound
+
+
+class NotVectorizable(Exception):  # noqa: N818 - it is no error: another loop is tried
+    """The loop cannot become lanes; the message says which access or statement stands in the way."""
+
+
+VECTOR_DTYPES = frozenset({DType.F32, DType.I32, DType.U32, DType.BOOL})
+
+
+class Vectorizer:
+    """Rewrites straight code and nested loops so that ``var = base + lane`` for all lanes at once.
+
+    ``seeds`` gives variables that already are vectors; ``active`` limits loads and stores to the first lanes.
+    """
+
+    def __init__(
+        self,
+        var: Var,
+        lanes: int,
+        base: Expr,
+        names: Names,
+        *,
+        active: Expr | None = None,
+        seeds: dict[Var, Expr] | None = None,
+    ) -> None:
+        self.var, self.lanes, self.base, self.names, self.active = var, lanes, base, names, active
+        self.vectors: dict[Var, Expr] = dict(seeds or {})
+        self.renamed: dict[Var, Expr] = {}
+        self.registers: dict[Buffer, Buffer] = {}
+
+    # ---- expressions
+
+    def at_base(self, expr: Expr) -> Expr:
+        """``expr`` for lane 0."""
+
+        def rule(part: Expr) -> Expr | None:
+            if part == self.var:
+                return self.base
+            return self.renamed.get(part) if isinstance(part, Var) else None
+
+        return map_expr(expr, rule)
+
+    def varies(self, expr: Expr) -> bool:
+        """Whether lanes can differ in ``expr``."""
+        for part in walk_expr(expr):
+            if part == self.var or (isinstance(part, Var) and part in self.vectors):
+                return True
+            if isinstance(part, Load) and part.buffer in self.registers:
+                return True
+        return False
+
+    def vector(self, expr: Expr) -> Expr:
+        """``expr`` as a vector of all lanes."""
+        if not self.varies(expr):
+            scalar = self.at_base(expr)
+            if scalar.type.dtype not in VECTOR_DTYPES:
+                raise NotVectorizable(f"{scalar.type} has no vectors")
+            if isinstance(scalar, Const):
+                return Const(scalar.value, scalar.type.with_lanes(self.lanes))
+            return Splat(scalar, self.lanes)
+        result = self._varying(expr)
+        if result.type.dtype not in VECTOR_DTYPES:
+            raise NotVectorizable(f"{result.type} has no vectors")
+        return result
+
+    def _varying(self, expr: Expr) -> Expr:
+        if isinstance(expr, Var) and expr in self.vectors:
+            return self.vectors[expr]
+        if isinstance(expr, Load):
+            return self._load(expr)
+        if isinstance(expr, Unary):
+            return Unary(expr.op, self.vector(expr.x))
+        if isinstance(expr, Binary):
+            return Binary(expr.op, self.vector(expr.x), self.vector(expr.y))
+        if isinstance(expr, Select):
+            return Select(self.vector(expr.cond), self.vector(expr.x), self.vector(expr.y))
+        if isinstance(expr, Convert):
+            return Convert(expr.type.with_lanes(self.lanes), self.vector(expr.x))
+        if isinstance(expr, Bitcast) and expr.type.lanes == expr.x.type.lanes == 1:
+            return Bitcast(expr.type.with_lanes(self.lanes), self.vector(expr.x))
+        if isinstance(expr, Call):
+            return Call(expr.function, tuple(self.vector(a) for a in expr.args), expr.type.with_lanes(self.lanes))
+        raise NotVectorizable(f"{type(expr).__name__} depends on {self.var.name}")
+
+    def _load(self, expr: Load) -> Expr:
+        if expr.buffer in self.registers:
+            return replace(expr, buffer=self.registers[expr.buffer])
+        self._check_contiguous(expr.buffer, expr.index, "load")
+        index = tuple(self.at_base(i) for i in expr.index)
+        return Load(expr.buffer, index, self.lanes, self.active)
+
+    def _check_contiguous(self, buffer: Buffer, index: Sequence[Expr], what: str) -> None:
+        if buffer.dtype not in VECTOR_DTYPES:
+            raise NotVectorizable(f"{buffer.dtype.value} has no vectors")
+        if any(occurs(v, i) for v in self.vectors for i in index):
+            raise NotVectorizable(f"{what} {buffer.name}: the index differs between lanes")
+        steps = [coefficient(i, self.var) for i in index]
+        if not steps or steps[-1] != 1 or any(step != 0 for step in steps[:-1]):
+            raise NotVectorizable(f"{what} {buffer.name} is not contiguous along {self.var.name}")
+
+    # ---- statements
+
+    def block(self, block: Block) -> Block:
+        return tuple(self.stmt(stmt) for stmt in block)
+
+    def stmt(self, stmt: Stmt) -> Stmt:
+        if isinstance(stmt, Let):
+            return self._let(stmt)
+        if isinstance(stmt, Alloc):
+            return self._alloc(stmt)
+        if isinstance(stmt, Store):
+            return self._store(stmt)
+        if isinstance(stmt, For) and not self.varies(stmt.extent):
+            fresh = Var(self.names.fresh(stmt.var.name))
+            extent = self.at_base(stmt.extent)
+            self.renamed[stmt.var] = fresh
+            return For(fresh, extent, self.block(stmt.body), stmt.kind)
+        if isinstance(stmt, If) and not self.varies(stmt.cond):
+            return If(self.at_base(stmt.cond), self.block(stmt.then), self.block(stmt.orelse))
+        raise NotVectorizable(f"{type(stmt).__name__} depends on {self.var.name}")
+
+    def _let(self, stmt: Let) -> Stmt:
+        name = self.names.fresh(stmt.var.name)
+        if not self.varies(stmt.value):
+            value = self.at_base(stmt.value)
+            scalar = Var(name, value.type)
+            self.renamed[stmt.var] = scalar
+            return Let(scalar, value)
+        value = self.vector(stmt.value)
+        vector = Var(name, value.type)
+        self.vectors[stmt.var] = vector
+        return Let(vector, value)
+
+    def _alloc(self, stmt: Alloc) -> Stmt:
+        buffer = stmt.buffer
+        if buffer.space is not Space.REG or buffer.type.lanes != 1 or buffer.dtype not in VECTOR_DTYPES:
+            raise NotVectorizable(f"{buffer.name} is allocated in the loop")
+        wide = replace(buffer, name=self.names.fresh(buffer.name), type=buffer.type.with_lanes(self.lanes))
+        self.registers[buffer] = wide
+        return Alloc(wide)
+
+    def _store(self, stmt: Store) -> Stmt:
+        if stmt.buffer in self.registers:
+            index = tuple(self.at_base(i) for i in stmt.index)
+            return Store(self.registers[stmt.buffer], index, self.vector(stmt.value))
+        if stmt.active is not None:
+            raise NotVectorizable("a store is masked already")
+        self._check_contiguous(stmt.buffer, stmt.index, "store")
+        index = tuple(self.at_base(i) for i in stmt.index)
+        return Store(stmt.buffer, index, self.vector(stmt.value), self.active)
+
+
+# ---------------------------------------------------------------- whole loops
+
+
+def vectorize(block: Block, widths: Sequence[int], names: Names) -> Block:
+    """Vectorizes, in every loop nest of ``block``, the outermost loop that allows it.
+
+    ``widths`` are the lane counts to use, widest first; a trip count that is no multiple continues with narrower ones
+    and ends scalar.
+    """
+    out: list[Stmt] = []
+    for stmt in block:
+        out.extend(_vectorize_stmt(stmt, tuple(w for w in widths if w > 1), names))
+    return tuple(out)
+
+
+def _vectorize_stmt(stmt: Stmt, widths: tuple[int, ...], names: Names) -> Block:
+    if isinstance(stmt, If):
+        return (If(stmt.cond, vectorize(stmt.then, widths, names), vectorize(stmt.orelse, widths, names)),)
+    if not isinstance(stmt, For):
+        return (stmt,)
+    if isinstance(stmt.extent, Const):
+        for attempt in (_vectorize_map, _vectorize_reduction):
+            try:
+                return attempt(stmt, widths, names)
+            except NotVectorizable:
+                continue
+    return (For(stmt.var, stmt.extent, vectorize(stmt.body, widths, names), stmt.kind),)
+
+
+def stripes(extent: int, widths: Sequence[int]) -> list[tuple[int, int, int]]:
+    """(start, trips, lanes) covering ``extent``; the scalar rest has one lane."""
+    found, start = [], 0
+    for lanes in (*widths, 1):
+        trips = (extent - start) // lanes
+        if trips:
+            found.append((start, trips, lanes))
+            start += trips * lanes
+    return found
+
+
+def _loop(loop: For, start: int, trips: int, lanes: int, names: Names, body_at: Vectorizer | None) -> Block:
+    """One stripe: ``body_at`` is the vectorizer whose base is the new variable, or ``None`` for scalar code."""
+    if body_at is None:
+        var = Var(names.fresh(loop.var.name))
+        body = rename_bound(loop.body, names)
+        moved = substitute(body, {loop.var: var + start})
+        return (For(var, Const(trips, INDEX), moved, loop.kind),)
+    var = next(v for v in walk_expr(body_at.base) if isinstance(v, Var)) if trips > 1 else Var("")
+    body = body_at.block(loop.body)
+    return body if trips == 1 else (For(var, Const(trips, INDEX), body, loop.kind),)
+
+
+def _vectorizer(loop: For, start: int, trips: int, lanes: int, names: Names) -> Vectorizer:
+    base: Expr = Const(start, INDEX)
+    if trips > 1:
+        base = Var(names.fresh(loop.var.name)) * lanes + start
+    return Vectorizer(loop.var, lanes, base, names)
+
+
+def _vectorize_map(loop: For, widths: tuple[int, ...], names: Names) -> Block:
+    assert isinstance(loop.extent, Const)
+    _check_independent(loop)
+    parts = stripes(int(loop.extent.value), widths)
+    if all(lanes == 1 for _, _, lanes in parts):
+        raise NotVectorizable("fewer iterations than lanes")
+    out: list[Stmt] = []
+    for start, trips, lanes in parts:
+        body_at = _vectorizer(loop, start, trips, lanes, names) if lanes > 1 else None
+        out.extend(_loop(loop, start, trips, lanes, names, body_at))
+    return tuple(out)
+
+
+def _check_independent(loop: For) -> None:
+    """No iteration may read what another writes: memory that the loop both loads and stores, or outer registers."""
+    inside = {stmt.buffer for stmt in walk_stmts(loop.body) if isinstance(stmt, Alloc)}
+    stored = {stmt.buffer for stmt in walk_stmts(loop.body) if isinstance(stmt, Store)} - inside
+    if any(buffer.space is Space.REG for buffer in stored):
+        raise NotVectorizable("a register is carried from one iteration to the next")
+    for load in _loads(loop.body):
+        if load.buffer in stored and not _same_place(loop, load):
+            raise NotVectorizable(f"{load.buffer.name} is both loaded and stored")
+
+
+def _loads(block: Block) -> list[Load]:
+    return [
+        part
+        for stmt in walk_stmts(block)
+        for expr in stmt_exprs(stmt)
+        for part in walk_expr(expr)
+        if isinstance(part, Load)
+    ]
+
+
+def _same_place(loop: For, load: Load) -> bool:
+    """All stores to the buffer use exactly the load's index, which moves with the loop: iterations stay apart."""
+    stores = [s for s in walk_stmts(loop.body) if isinstance(s, Store) and s.buffer == load.buffer]
+    moves = bool(load.index) and coefficient(load.index[-1], loop.var) == 1
+    return moves and all(s.index == load.index for s in stores)
+
+
+# ---------------------------------------------------------------- reductions
+
+_IDENTITY = {"add": 0, "mul": 1}
+
+
+def _identity(op: str, type_: Type) -> int | float:
+    """The neutral element of ``op``."""
+    if op in _IDENTITY:
+        return float(_IDENTITY[op]) if type_.dtype.is_float else _IDENTITY[op]
+    if type_.dtype.is_float:
+        return float("inf") if op == "min" else float("-inf")
+    info = np.iinfo(type_.dtype.numpy)
+    return int(info.max if op == "min" else info.min)
+
+
+def _reduction_stores(loop: For) -> dict[Buffer, str]:
+    """Accumulator -> operator, for the stores ``acc[i] = op(acc[i], f)`` to registers from outside the loop."""
+    inside = {stmt.buffer for stmt in walk_stmts(loop.body) if isinstance(stmt, Alloc)}
+    found: dict[Buffer, str] = {}
+    for stmt in walk_stmts(loop.body):
+        if not isinstance(stmt, Store) or stmt.buffer in inside or stmt.buffer.space is not Space.REG:
+            continue
+        value = stmt.value
+        accumulates = (
+            isinstance(value, Binary)
+            and value.op in ("add", "mul", "min", "max")
+            and value.x == Load(stmt.buffer, stmt.index)
+            and stmt.buffer.type.lanes == 1
+            and stmt.buffer.dtype in VECTOR_DTYPES
+        )
+        if not accumulates or stmt.buffer in found:
+            raise NotVectorizable(f"{stmt.buffer.name} is not a plain accumulator")
+        found[stmt.buffer] = value.op  # type: ignore[union-attr]
+    if not found:
+        raise NotVectorizable("no accumulator")
+    uses = [load.buffer for load in _loads(loop.body) if load.buffer in found]
+    if len(uses) != len(found):
+        raise NotVectorizable("an accumulator is used inside the loop")
+    return found
+
+
+def _vectorize_reduction(loop: For, widths: tuple[int, ...], names: Names) -> Block:
+    assert isinstance(loop.extent, Const)
+    accumulators = _reduction_stores(loop)
+    parts = stripes(int(loop.extent.value), widths[:1])
+    if parts[0][2] == 1:
+        return _vectorize_reduction(loop, widths[1:], names) if len(widths) > 1 else _fail()
+    out: list[Stmt] = []
+    for start, trips, lanes in parts:
+        if lanes == 1:
+            out.extend(_loop(loop, start, trips, 1, names, None))
+            continue
+        body_at = _vectorizer(loop, start, trips, lanes, names)
+        for acc, op in accumulators.items():
+            wide = replace(acc, name=names.fresh(acc.name), type=acc.type.with_lanes(lanes))
+            body_at.registers[acc] = wide
+            neutral = Const(_identity(op, acc.type), wide.type)
+            out.append(Alloc(wide))
+            out.extend(Store(wide, _origin(wide, i), neutral) for i in range(wide.shape[0]))
+        out.extend(_loop(loop, start, trips, lanes, names, body_at))
+        for acc, op in accumulators.items():
+            wide = body_at.registers[acc]
+            for i in range(acc.shape[0]):
+                at = _origin(acc, i)
+                out.append(Store(acc, at, Binary(op, Load(acc, at), Reduce(op, Load(wide, at)))))
+    return tuple(out)
+
+
+def _origin(buffer: Buffer, first: int) -> tuple[Expr, ...]:
+    if len(buffer.shape) != 1:
+        raise NotVectorizable(f"{buffer.name} has more than one dimension")
+    return (Const(first, INDEX),)
+
+
+def _fail() -> Block:
+    raise NotVectorizable("fewer iterations than lanes")
+
