@@ -23,6 +23,11 @@ def triple(machine: Machine) -> str:
     return "-".join((parts[0], "unknown", *parts[1:])) if len(parts) == 3 else machine.abi.triple
 
 
+def relocation(machine: Machine) -> str:
+    """Hosted code may be loaded anywhere; bare metal is linked to fixed addresses."""
+    return "pic" if machine.target.hosted else "static"
+
+
 def target_machine(machine: Machine, *, reloc: str, code_model: str = "default") -> TargetMachine:
     """The code generator for ``machine``. ``reloc`` is ``pic`` or ``static``."""
     initialize()
@@ -34,6 +39,7 @@ def target_machine(machine: Machine, *, reloc: str, code_model: str = "default")
 def optimize(text: str, generator: TargetMachine, *, speed_level: int = 3) -> llvm.ModuleRef:
     """Parses and verifies module text and runs LLVM's default pipeline, in a context of its own."""
     module = llvm.parse_assembly(text, llvm.create_context())
+    module.data_layout = str(generator.target_data)
     module.verify()
     tuning = llvm.create_pipeline_tuning_options(speed_level=speed_level)
     builder = llvm.create_pass_builder(generator, tuning)

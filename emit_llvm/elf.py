@@ -56,6 +56,15 @@ ELF32 = Layout(32, "<HHIIIIIHHHHHH", "<IIIIIIIIII", "<IIIBBH")
 ELF64 = Layout(64, "<HHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ")
 
 
+def without_stack_note(image: bytes) -> bytes:
+    """``image`` with its ``.note.GNU-stack`` section as an empty ``.comment``.
+
+    Bare-metal objects of GCC have no such note, and GNU ld warns where some objects have it and others do not.
+    """
+    name = b"\0.note.GNU-stack\0"
+    return image.replace(name, b"\0.comment\0".ljust(len(name), b"\0"))
+
+
 def defined_symbols(image: bytes) -> list[str]:
     """The global symbols that an object defines, hidden ones included, in their order."""
     return [name for name, binding, section in _symbols(image) if binding != STB_LOCAL and section != SHN_UNDEF]

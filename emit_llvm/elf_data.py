@@ -35,7 +35,9 @@ def data_object(triple: str, pointer_bits: int, section: str, symbols: Iterable[
     align = max((symbol.align for symbol, _ in places), default=1)
     sections = (
         _Section(section, elf.SHT_PROGBITS, content, align, flags=elf.SHF_ALLOC),
-        _Section(".symtab", elf.SHT_SYMTAB, b"".join(table), pointer_bits // 8, link=3, info=1, entry=layout.symbol_size),
+        _Section(
+            ".symtab", elf.SHT_SYMTAB, b"".join(table), pointer_bits // 8, link=3, info=1, entry=layout.symbol_size
+        ),
         _Section(".strtab", elf.SHT_STRTAB, strings.data),
         _Section(".note.GNU-stack", elf.SHT_PROGBITS, b""),
     )

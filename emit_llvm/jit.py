@@ -15,8 +15,10 @@ from ..ir.loops import Access, Kernel
 from ..ir.program import Interface, Program, Storage
 from ..targets import Machine, select
 from . import backend
+from .elf import undefined_symbols
 from .kernels import kernel_function
 from .module import ModuleOptions, call_symbol, constant_bytes, module_text, run_symbol
+from .runtime import helper_object
 
 _CACHE_LINE = 64
 _X86_LEVELS = (
@@ -48,6 +50,9 @@ class _Library:
         image = generator.emit_object(backend.optimize(text, generator))
         self._engine = llvm.create_lljit_compiler(generator, use_jit_link=True)
         builder = llvm.JITLibraryBuilder().add_object_img(image)
+        helpers = helper_object(undefined_symbols(image), machine)
+        if helpers is not None:
+            builder.add_object_img(helpers)
         for symbol in symbols:
             builder.export_symbol(symbol)
         self._tracker = builder.link(self._engine, "ccml")

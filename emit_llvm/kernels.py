@@ -22,13 +22,14 @@ def kernel_function(
     *,
     symbol: str | None = None,
     noalias: frozenset[str] = frozenset(),
-    linkage: str = "internal",
+    linkage: str = "hidden",
     attributes: str = "",
 ) -> Function:
     """Prints ``kernel`` as the function ``symbol`` (default: the kernel's name).
 
     The parameters named in ``noalias`` must not overlap any other memory that the kernel writes (or reads, where
-    they are written themselves). ``attributes`` are added to the function's own.
+    they are written themselves). ``attributes`` are added to the function's own. The function is hidden, not internal:
+    LLVM must not move the arguments of its only caller into it, weights folded to literals among them.
     """
     writer = KernelWriter(machine)
     for number, buffer in enumerate(kernel.params):

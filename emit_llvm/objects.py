@@ -7,10 +7,11 @@ from dataclasses import replace
 from ..ir.program import Program
 from ..targets import Machine
 from . import backend
-from .elf import defined_symbols, undefined_symbols
+from .elf import defined_symbols, undefined_symbols, without_stack_note
 from .elf_data import DataSymbol, data_object
 from .expressions import internal_error
 from .module import ModuleOptions, constant_align, constant_bytes, constant_symbol, module_text
+from .runtime import helper_object
 
 INLINE_CONSTANTS = 1 << 20
 """Programs with more bytes of constants than this keep them in an object of their own."""
@@ -19,7 +20,8 @@ _SIZE_ATTRIBUTES = "optsize"
 
 
 def emit_objects(program: Program, machine: Machine, *, optimize: str = "speed") -> list[tuple[str, bytes]]:
-    """The objects that make the model, as (file name, bytes): ``NAME.o``, and ``NAME_data.o`` for large weights.
+    """The objects that make the model, as (file name, bytes): ``NAME.o``, ``NAME_data.o`` for large weights, and
+    ``NAME_runtime.o`` where the machine lacks instructions that the model needs.
 
     ``optimize`` is ``speed`` or ``size``. Raises an internal error where LLVM introduced a call that the artifact
     does not provide.
@@ -30,8 +32,13 @@ def emit_objects(program: Program, machine: Machine, *, optimize: str = "speed")
     objects = [(f"{program.name}.o", generator.emit_object(module))]
     if options.external_constants:
         objects.append((f"{program.name}_data.o", _data_object(program, machine)))
-    _check_symbols([image for _, image in objects], machine)
-    return objects
+    helpers = helper_object(_missing(objects), machine)
+    if helpers is not None:
+        objects.append((f"{program.name}_runtime.o", helpers))
+    for symbol in _missing(objects):
+        if not is_compiler_helper(symbol, machine):
+            raise internal_error(f"the code for {machine.name} calls {symbol}, which nothing provides")
+    return objects if machine.target.hosted else [(name, without_stack_note(image)) for name, image in objects]
 
 
 def emit_assembly(program: Program, machine: Machine, *, optimize: str = "speed") -> str:
@@ -49,13 +56,13 @@ def emit_ir(program: Program, machine: Machine, *, optimize: str | None = None) 
     return str(backend.optimize(text, _generator(machine), speed_level=_level(optimize)))
 
 
-def is_runtime_helper(symbol: str, machine: Machine) -> bool:
-    """Whether ``symbol`` is a helper of the run-time ABI of 32-bit Arm, which every linker driver there provides.
+def is_compiler_helper(symbol: str, machine: Machine) -> bool:
+    """Whether ``symbol`` is a helper of the run-time ABI that every compiler for bare-metal Arm provides.
 
     The memory functions (``__aeabi_memcpy`` and so on) end in a C library and do not count.
     """
-    is_arm = machine.abi.triple.startswith(("arm", "thumb"))
-    return is_arm and symbol.startswith("__aeabi_") and not symbol.startswith("__aeabi_mem")
+    bare_arm = machine.abi.triple.startswith("thumb") and not machine.target.hosted
+    return bare_arm and symbol.startswith("__aeabi_") and not symbol.startswith("__aeabi_mem")
 
 
 def _options(program: Program, optimize: str) -> ModuleOptions:
@@ -69,7 +76,7 @@ def _level(optimize: str) -> int:
 
 
 def _generator(machine: Machine) -> backend.TargetMachine:
-    return backend.target_machine(machine, reloc="pic" if machine.target.hosted else "static")
+    return backend.target_machine(machine, reloc=backend.relocation(machine))
 
 
 def _data_object(program: Program, machine: Machine) -> bytes:
@@ -80,9 +87,7 @@ def _data_object(program: Program, machine: Machine) -> bytes:
     return data_object(machine.abi.triple, machine.abi.pointer_bits, f".rodata.{program.name}", symbols)
 
 
-def _check_symbols(images: list[bytes], machine: Machine) -> None:
-    provided = {symbol for image in images for symbol in defined_symbols(image)}
-    for image in images:
-        for symbol in undefined_symbols(image):
-            if symbol not in provided and not is_runtime_helper(symbol, machine):
-                raise internal_error(f"the code for {machine.name} calls {symbol}, which nothing provides")
+def _missing(objects: list[tuple[str, bytes]]) -> list[str]:
+    """The symbols that some object needs and none defines."""
+    provided = {symbol for _, image in objects for symbol in defined_symbols(image)}
+    return sorted({symbol for _, image in objects for symbol in undefined_symbols(image)} - provided)

@@ -9,12 +9,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
 from ..targets import Machine
-from .arm_runtime import arm_runtime_object
-from .elf import defined_symbols, undefined_symbols
 
 _LLD_HINT = "install lld (ld.lld on PATH), or the Python package 'ziglang' (pip install 'ccml[zig]')"
 _NATIVE_HINT = f"install a C compiler, or {_LLD_HINT}"
@@ -35,23 +34,22 @@ def link_shared(
         hint = _NATIVE_HINT if _is_native(machine) else _LLD_HINT
         raise CcmlError(ErrorCode.TOOLCHAIN, f"no linker for {machine.abi.triple}", hint=hint)
     with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
-        inputs = _write_inputs(Path(folder), [*objects, *_helpers(objects, machine)])
+        inputs = _write_inputs(Path(folder), objects)
         script = Path(folder, "exports.map")
         script.write_text(f"{{ global: {' '.join(f'{name};' for name in exports)} local: *; }};\n")
-        flags = _flags(machine, soname, script)
-        if command.driver:
-            flags = ["-shared", "-nostdlib", *(f"-Wl,{flag}" for flag in flags)]
-        else:
-            flags = ["-shared", *flags]
-        _run([*command.argv, *flags, "-o", str(out_path), *inputs])
+        flags = command.spell(_flags(machine, soname, script))
+        _run([*command.argv, "-shared", *flags, "-o", str(out_path), *inputs])
 
 
+@dataclass(frozen=True)
 class _Linker:
     """A command line; ``driver``: a C compiler, which takes linker flags behind ``-Wl,``."""
 
-    def __init__(self, *argv: str, driver: bool = False) -> None:
-        self.argv = argv
-        self.driver = driver
+    argv: tuple[str, ...]
+    driver: bool = False
+
+    def spell(self, flags: list[str]) -> list[str]:
+        return ["-nostdlib", *(f"-Wl,{flag}" for flag in flags)] if self.driver else flags
 
 
 def _is_native(machine: Machine) -> bool:
@@ -62,11 +60,11 @@ def _is_native(machine: Machine) -> bool:
 def _linker(machine: Machine) -> _Linker | None:
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if _is_native(machine) and compiler:
-        return _Linker(compiler, driver=True)
+        return _Linker((compiler,), driver=True)
     if lld := shutil.which("ld.lld"):
-        return _Linker(lld)
+        return _Linker((lld,))
     if importlib.util.find_spec("ziglang"):
-        return _Linker(sys.executable, "-m", "ziglang", "ld.lld")
+        return _Linker((sys.executable, "-m", "ziglang", "ld.lld"))
     return None
 
 
@@ -85,13 +83,6 @@ def _write_inputs(folder: Path, objects: Sequence[tuple[str, bytes]]) -> list[st
         path.write_bytes(image)
         paths.append(str(path))
     return paths
-
-
-def _helpers(objects: Sequence[tuple[str, bytes]], machine: Machine) -> list[tuple[str, bytes]]:
-    """The run-time helpers of 32-bit Arm that the objects need, where no compiler brings them."""
-    provided = {symbol for _, image in objects for symbol in defined_symbols(image)}
-    missing = {symbol for _, image in objects for symbol in undefined_symbols(image)} - provided
-    return [("arm_runtime.o", arm_runtime_object(machine))] if missing and machine.abi.pointer_bits == 32 else []
 
 
 def _run(command: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ settled here, by :meth:`NodeContext.parameter`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 
 import numpy as np
@@ -17,6 +17,7 @@ from onnx import AttributeProto
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
+from ..ops.table import OPS
 from .folding import FoldingBuilder
 from .tensors import to_array
 
@@ -34,6 +35,7 @@ class NodeContext:
     wanted: tuple[bool, ...]
     attributes: Mapping[str, AttributeProto]
     builder: FoldingBuilder
+    used: set[str] = field(default_factory=set)
 
     # Operands
 
@@ -55,9 +57,17 @@ class NodeContext:
         """The elements of a value that is constant."""
         return None if value is None else self.builder.constants.get(value.name)
 
+    def known(self, value: Value) -> np.ndarray | None:
+        """As :meth:`array`, also where the value is a constant that is stored quantized."""
+        source = self.builder.dequantized_constant(value)
+        if source is None:
+            return self.array(value)
+        stored = self.builder.constants[source.operands[0].name]
+        return OPS["dequantize"].evaluate([stored], source.attrs)[0]
+
     def static(self, position: int, what: str) -> np.ndarray:
         """The elements of an input that has to be constant."""
-        array = self.array(self.input(position))
+        array = self.known(self.input(position))
         if array is None:
             raise self.unsupported(f"{what} is computed at run time; it has to be constant")
         return array
@@ -92,6 +102,7 @@ class NodeContext:
     def _attribute(
         self, name: str, kind: int, read: Callable[[onnx.AttributeProto], object], default: object
     ) -> object:
+        self.used.add(name)
         attribute = self.attributes.get(name)
         if attribute is None:
             if default is None:
@@ -101,6 +112,10 @@ class NodeContext:
             expected = AttributeProto.AttributeType.Name(kind).lower()
             raise self.invalid(f"attribute {name} of {self.op_type} is not of type {expected}")
         return read(attribute)
+
+    def ignore(self, *names: str) -> None:
+        """Declares that these attributes do not matter here. An attribute that no rule reads is refused otherwise."""
+        self.used.update(names)
 
     def parameter(self, name: str, position: int) -> tuple[int, ...] | None:
         """Integers that older versions hold in attribute ``name`` and newer ones in the (constant) input."""

@@ -42,6 +42,7 @@ def identity(ctx: NodeContext) -> Sequence[Value]:
 
 def dropout(ctx: NodeContext) -> Sequence[Value]:
     """In inference: the input, and a mask of ones."""
+    ctx.ignore("ratio", "seed", "is_test")  # of training
     x, training = ctx.input(0), ctx.optional(2)
     if training is not None:
         flag = ctx.array(training)

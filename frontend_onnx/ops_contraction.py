@@ -102,7 +102,8 @@ def _centred(ctx: NodeContext, x: Value, zero_point: Value | None, shape: Sequen
     wide = ctx.cast(x, DType.I32)
     if zero_point is None:
         return wide
-    return ctx.emit("sub", wide, ctx.reshape(ctx.cast(zero_point, DType.I32), shape if zero_point.type.size > 1 else ()))
+    zero = ctx.cast(zero_point, DType.I32)
+    return ctx.emit("sub", wide, ctx.reshape(zero, shape if zero.type.size > 1 else ()))
 
 
 def conv_integer(ctx: NodeContext) -> Sequence[Value]:

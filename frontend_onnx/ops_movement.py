@@ -1,4 +1,4 @@
-"""Rules of operators that move elements: reshape, transpose, slice, concat, pad, gather and their relatives."""
+"""Rules of operators that move elements: reshape, transpose, slice, concat, pad and their relatives."""
 
 from __future__ import annotations
 
@@ -188,33 +188,14 @@ def depth_to_space(ctx: NodeContext) -> Sequence[Value]:
 
 
 def space_to_depth(ctx: NodeContext) -> Sequence[Value]:
-    """[n, c, h, w] -> [n, b * b * c, h / b, w / b]"""
-    x, block = ctx.input(0), ctx.integer("blocksize")
-    if len(x.shape) != 4 or block < 1 or x.shape[2] % block or x.shape[3] % block:
-        raise ctx.invalid(f"blocks of {block} do not fit {x.type}")
+    """[n, c, h, w] -> [n, c * b * b, h / b, w / b], the inverse of DepthToSpace."""
+    x, block, mode = ctx.input(0), ctx.integer("blocksize"), ctx.string("mode", "DCR")
+    if len(x.shape) != 4 or block < 1 or x.shape[2] % block or x.shape[3] % block or mode not in ("DCR", "CRD"):
+        raise ctx.invalid(f"blocks of {block} in mode {mode} do not fit {x.type}")
     n, c, height, width = x.shape
     apart = ctx.emit("reshape", x, shape=(n, c, height // block, block, width // block, block))
-    moved = ctx.emit("transpose", apart, perm=(0, 3, 5, 1, 2, 4))
+    moved = ctx.emit("transpose", apart, perm=(0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4))
     return [ctx.emit("reshape", moved, shape=(n, c * block * block, height // block, width // block))]
-
-
-def gather(ctx: NodeContext) -> Sequence[Value]:
-    """Negative indices count from the end. Constant indices are checked; one index is a slice."""
-    x, indices = ctx.input(0), ctx.input(1)
-    axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
-    known, extent = ctx.array(indices), x.shape[axis]
-    if known is None:
-        below = ctx.emit("lt", indices, ctx.scalar(0, indices))
-        wrapped = ctx.emit("where", below, ctx.emit("add", indices, ctx.scalar(extent, indices)), indices)
-        return [ctx.emit("gather", x, wrapped, axis=axis)]
-    if known.size and not (-extent <= known.min() and known.max() < extent):
-        raise ctx.invalid(f"indices reach outside of axis {axis} of {x.type}")
-    positive = np.where(known < 0, known + extent, known).astype(known.dtype)
-    if positive.size == 1:
-        ranges = [range(e) for e in x.shape]
-        ranges[axis] = range(int(positive.reshape(-1)[0]), int(positive.reshape(-1)[0]) + 1)
-        return [ctx.reshape(sliced(ctx, x, ranges), (*x.shape[:axis], *known.shape, *x.shape[axis + 1 :]))]
-    return [ctx.emit("gather", x, ctx.constant(positive), axis=axis)]
 
 
 RULES: Mapping[str, Rule] = {
@@ -222,7 +203,6 @@ RULES: Mapping[str, Rule] = {
     "DepthToSpace": depth_to_space,
     "Expand": expand,
     "Flatten": flatten,
-    "Gather": gather,
     "Pad": pad,
     "Reshape": reshape,
     "Slice": slice_,

@@ -26,6 +26,7 @@ def _stashed(ctx: NodeContext, x: Value, compute: Callable[[Value], Value]) -> V
 
 def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
     """x * f + (bias - mean * f) with f = scale / sqrt(variance + epsilon), f computed in float64 where constant."""
+    ctx.ignore("momentum")  # of training
     x, rank = ctx.input(0), len(ctx.input(0).shape)
     if ctx.integer("training_mode", 0) or any(ctx.wanted[1:]):
         raise ctx.unsupported("training mode", hint="export the model for inference")
@@ -35,7 +36,7 @@ def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
     if any(value.shape != (x.shape[1],) for value in parameters):
         raise ctx.invalid(f"parameters {', '.join(str(v.type) for v in parameters)} do not fit {x.type}")
     epsilon = ctx.number("epsilon", 1e-5)
-    arrays = [ctx.array(value) for value in parameters]
+    arrays = [ctx.known(value) for value in parameters]
     if all(array is not None for array in arrays):
         scale, bias, mean, variance = (array.astype(np.float64) for array in arrays if array is not None)
         with np.errstate(all="ignore"):

@@ -44,8 +44,8 @@ def mean(ctx: NodeContext) -> Sequence[Value]:
 
 def mod(ctx: NodeContext) -> Sequence[Value]:
     fmod = bool(ctx.integer("fmod", 0))
-    if not fmod and ctx.input(0).dtype.is_float:
-        raise ctx.invalid("Mod of floats needs fmod=1")
+    if not fmod and ctx.input(0).dtype.is_float and ctx.opset < 28:
+        raise ctx.invalid(f"Mod of floats needs fmod=1 in opset {ctx.opset}")
     return [ctx.emit("mod", ctx.input(0), ctx.input(1), fmod=fmod)]
 
 
@@ -77,10 +77,12 @@ def clip(ctx: NodeContext) -> Sequence[Value]:
 
 
 def cast(ctx: NodeContext) -> Sequence[Value]:
+    ctx.ignore("saturate", "round_mode")  # of float8 only
     return [ctx.cast(ctx.input(0), dtype_of(ctx.integer("to"), ctx.loc))]
 
 
 def cast_like(ctx: NodeContext) -> Sequence[Value]:
+    ctx.ignore("saturate", "round_mode")
     return [ctx.cast(ctx.input(0), ctx.input(1).dtype)]
 
 

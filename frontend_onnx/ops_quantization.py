@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import onnx
 
 from ..ir.graph import Value
 from ..ir.types import DType
@@ -15,6 +16,9 @@ from .tensors import dtype_of
 
 def quantize_linear(ctx: NodeContext) -> Sequence[Value]:
     """The result has the zero point's element type, or ``output_dtype``, or uint8."""
+    ctx.ignore("saturate")  # of float8 only
+    if ctx.integer("precision", 0) not in (0, onnx.TensorProto.FLOAT):
+        raise ctx.unsupported(f"precision {ctx.integer('precision')}; the division is in float32")
     zero_point = ctx.optional(2)
     to = zero_point.dtype if zero_point is not None else DType.U8
     if zero_point is None and ctx.integer("output_dtype", 0):
@@ -59,10 +63,11 @@ def _constant_parameters(
 ) -> dict[str, object] | None:
     """scale, zero_point and axis as attributes, or ``None`` where they are not constant or in blocks."""
     scales, zeros = ctx.array(scale), ctx.array(zero_point)
-    if scales is None or (zero_point is not None and zeros is None) or len(scale.shape) > 1 or ctx.integer("block_size", 0):
+    known = scales is not None and (zero_point is None or zeros is not None)
+    if scales is None or not known or len(scale.shape) > 1 or ctx.integer("block_size", 0):
         return None
-    if zeros is not None and zeros.shape != scales.shape and zeros.size != scales.size:
-        raise ctx.invalid(f"scale {scale.type} and zero point {zero_point.type if zero_point else None} differ in shape")
+    if zeros is not None and zeros.size != scales.size:
+        raise ctx.invalid(f"the scale has the shape {scales.shape}, the zero point {zeros.shape}")
     if zeros is not None and zeros.dtype.kind not in "iu":
         raise ctx.invalid(f"the zero point is {zeros.dtype}, not an integer")
     flat = tuple(float(entry) for entry in scales.astype(np.float32).reshape(-1))

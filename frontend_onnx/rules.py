@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from . import (
     ops_constants,
     ops_contraction,
+    ops_einsum,
+    ops_gather,
     ops_movement,
     ops_normalization,
     ops_pointwise,
     ops_quantization,
     ops_recurrent,
     ops_reduction,
+    ops_resize,
     ops_window,
 )
 from .context import Rule
@@ -20,11 +23,14 @@ from .context import Rule
 RULES: Mapping[str, Rule] = {
     **ops_constants.RULES,
     **ops_contraction.RULES,
+    **ops_einsum.RULES,
+    **ops_gather.RULES,
     **ops_movement.RULES,
     **ops_normalization.RULES,
     **ops_pointwise.RULES,
     **ops_quantization.RULES,
     **ops_recurrent.RULES,
     **ops_reduction.RULES,
+    **ops_resize.RULES,
     **ops_window.RULES,
 }

@@ -12,7 +12,7 @@ from ..ir.types import DType
 MAX_ELEMENTS = 2**31
 """No value of a model may have more elements."""
 
-_DTYPES = {
+_DTYPES: dict[int, DType] = {
     TensorProto.FLOAT: DType.F32, TensorProto.DOUBLE: DType.F64, TensorProto.FLOAT16: DType.F16,
     TensorProto.INT64: DType.I64, TensorProto.INT32: DType.I32, TensorProto.INT16: DType.I16,
     TensorProto.INT8: DType.I8, TensorProto.UINT64: DType.U64, TensorProto.UINT32: DType.U32,
@@ -20,7 +20,7 @@ _DTYPES = {
 }  # fmt: skip
 
 # Constants of these types are kept, unpacked, in the next wider type: the values are the same.
-_UNPACKED = {TensorProto.INT4: np.int8, TensorProto.UINT4: np.uint8}
+_UNPACKED: dict[int, np.dtype] = {TensorProto.INT4: np.dtype(np.int8), TensorProto.UINT4: np.dtype(np.uint8)}
 
 
 def dtype_of(elem_type: int, loc: str) -> DType:

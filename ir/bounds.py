@@ -8,7 +8,8 @@ variable first because extents may depend on outer variables:
   cancels to ``n``;
 - ``floordiv(x, k)`` is between ``(x - k + 1) / k`` and ``x / k``, and within the quotients of the bounds of ``x``;
   ``floormod(x, k)`` is ``x - k * floordiv(x, k)``;
-- conditions of enclosing Ifs are *facts* ``f >= 0``; adding a positive multiple of a fact can only raise the form;
+- conditions of enclosing Ifs are *facts* ``f >= 0``; adding a positive multiple of a fact can only raise the form.
+  At most ``FACTS_COMBINED`` facts come together in one bound, which also ends the search;
 - what is loaded from memory or not understood is unbounded; equal loads are taken to give equal values.
 """
 
@@ -53,18 +54,23 @@ class Linear:
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is known at one point of a kernel: enclosing loops (outermost first), Lets, and facts that hold."""
+    """What is known at one point of a kernel: enclosing loops (outermost first), Lets, and facts that hold.
+
+    Facts that contradict each other show a point that is never reached (``dead``), as unrolled borders have.
+    """
 
     last: dict[Var, Linear] = field(default_factory=dict)
     lets: dict[Var, Linear] = field(default_factory=dict)
     conditions: dict[Var, Expr] = field(default_factory=dict)
     facts: tuple[Linear, ...] = ()
+    dead: bool = False
 
     # ------------------------------------------------------------ walking into a kernel
 
     def in_loop(self, var: Var, extent: Expr) -> Bounds:
         """Inside ``for var:extent``."""
-        return replace(self, last={**self.last, var: self.linear(extent).shifted(-1)})
+        last = self.linear(extent).shifted(-1)
+        return replace(self._with_facts((last,)), last={**self.last, var: last})
 
     def with_let(self, var: Var, value: Expr) -> Bounds:
         """After ``let var = value``."""
@@ -76,17 +82,25 @@ class Bounds:
 
     def assuming(self, cond: Expr, holds: bool = True) -> Bounds:
         """Where ``cond`` is known to hold, or not to hold."""
-        return replace(self, facts=(*self.facts, *self._facts_of(cond, holds)))
+        return self._with_facts(tuple(self._facts_of(cond, holds)))
+
+    def _with_facts(self, new: tuple[Linear, ...]) -> Bounds:
+        dead = self.dead or any(self._upper(fact, self.facts, FACTS_COMBINED) < 0 for fact in new)
+        return replace(self, facts=(*self.facts, *(fact for fact in new if fact.terms)), dead=dead)
 
     # ------------------------------------------------------------ questions
 
     def range(self, *summands: Expr) -> tuple[int | float, int | float]:
-        """Least and greatest value of the sum of ``summands``; ``-inf``/``inf`` where there is no bound."""
+        """Least and greatest value of the sum of ``summands``; ``-inf``/``inf`` where there is no bound.
+
+        Where the point is dead there is no value: ``inf`` is the least and ``-inf`` the greatest.
+        """
+        if self.dead:
+            return math.inf, -math.inf
         form = Linear()
         for expr in summands:
             form = form.plus(self.linear(expr))
-        low, high = -self._upper(Linear().plus(form, -1), self.facts), self._upper(form, self.facts)
-        return _integral(low, math.ceil), _integral(high, math.floor)
+        return self._range(form, FACTS_COMBINED)
 
     def linear(self, expr: Expr) -> Linear:
         """The linear form of an ``index`` expression."""
@@ -123,6 +137,9 @@ class Bounds:
         """Linear forms that are >= 0 where ``cond`` is ``holds``."""
         if isinstance(cond, Var) and cond in self.conditions:
             yield from self._facts_of(self.conditions[cond], holds)
+        elif isinstance(cond, Const):
+            if bool(cond.value) != holds:
+                yield Linear({}, -1)
         elif isinstance(cond, Unary) and cond.op == "not":
             yield from self._facts_of(cond.x, not holds)
         elif isinstance(cond, Binary) and cond.op == ("and" if holds else "or"):
@@ -138,13 +155,17 @@ class Bounds:
 
     # ------------------------------------------------------------ upper bounds
 
-    def _upper(self, form: Linear, facts: tuple[Linear, ...], combine: int = FACTS_COMBINED) -> Number:
-        """An upper bound of ``form``, ``inf`` if there is none."""
+    def _range(self, form: Linear, combine: int) -> tuple[int | float, int | float]:
+        low, high = -self._upper(Linear().plus(form, -1), self.facts, combine), self._upper(form, self.facts, combine)
+        return _integral(low, math.ceil), _integral(high, math.floor)
+
+    def _upper(self, form: Linear, facts: tuple[Linear, ...], combine: int) -> Number:
+        """An upper bound of ``form`` from at most ``combine`` facts, ``inf`` if there is none."""
         for atom, factor in form.terms.items():
             if _is_choice(atom):
                 return self._upper_of_choice(form.without(atom), factor, atom, facts, combine)
-        best = self._upper_without_facts(form)
-        if combine == 0:
+        best = self._upper_by_elimination(form, combine)
+        if combine <= 0:
             return best
         for position, fact in enumerate(facts):
             others = facts[:position] + facts[position + 1 :]
@@ -157,8 +178,7 @@ class Bounds:
         self, rest: Linear, factor: int | Fraction, atom: Expr, facts: tuple[Linear, ...], combine: int
     ) -> Number:
         if isinstance(atom, Select):
-            known = self.assuming(atom.cond).facts[len(self.facts) :]
-            refuted = self.assuming(atom.cond, False).facts[len(self.facts) :]
+            known, refuted = (tuple(self._facts_of(atom.cond, holds)) for holds in (True, False))
             return max(
                 self._upper(rest.plus(self.linear(atom.x), factor), facts + known, combine),
                 self._upper(rest.plus(self.linear(atom.y), factor), facts + refuted, combine),
@@ -167,7 +187,7 @@ class Bounds:
         sides = [self._upper(rest.plus(self.linear(side), factor), facts, combine) for side in (atom.x, atom.y)]
         return min(sides) if (atom.op == "min") == (factor > 0) else max(sides)
 
-    def _upper_without_facts(self, form: Linear) -> Number:
+    def _upper_by_elimination(self, form: Linear, combine: int) -> Number:
         """``form`` holds no choices; replaces one atom and goes on."""
         if not form.terms:
             return form.const
@@ -176,29 +196,32 @@ class Bounds:
             atom = next(var for var in reversed(self.last) if var in form.terms)
         factor, rest = form.terms[atom], form.without(atom)
         if isinstance(atom, Var) and atom in self.last:
-            return self._upper(rest.plus(self.last[atom], factor) if factor > 0 else rest, ())
+            return self._upper(rest.plus(self.last[atom], factor) if factor > 0 else rest, (), combine)
         if isinstance(atom, Binary) and atom.op == "floordiv":
             divisor = self.linear(atom.y)
             if not divisor.terms and divisor.const > 0:
-                return self._upper_of_quotient(rest, factor, atom.x, int(divisor.const))
-        low, high = self._range_of_atom(atom)
+                return self._upper_of_quotient(rest, factor, self.linear(atom.x), int(divisor.const), combine)
+        low, high = self._range_of_atom(atom, combine)
         limit = high if factor > 0 else low
-        return math.inf if isinstance(limit, float) else self._upper(rest.shifted(factor * limit), ())
+        return math.inf if isinstance(limit, float) else self._upper(rest.shifted(factor * limit), (), combine)
 
-    def _upper_of_quotient(self, rest: Linear, factor: int | Fraction, x: Expr, divisor: int) -> Number:
-        dividend = self.linear(x) if factor > 0 else self.linear(x).shifted(1 - divisor)
-        related = self._upper(rest.plus(dividend, Fraction(factor) / divisor), ())
-        low, high = self.range(x)
+    def _upper_of_quotient(
+        self, rest: Linear, factor: int | Fraction, x: Linear, divisor: int, combine: int
+    ) -> Number:
+        dividend = x if factor > 0 else x.shifted(1 - divisor)
+        related = self._upper(rest.plus(dividend, Fraction(factor) / divisor), (), combine)
+        low, high = self._range(x, combine - 1)
         limit = high if factor > 0 else low
         if isinstance(limit, float):
             return related
-        return min(related, self._upper(rest.shifted(factor * (limit // divisor)), ()))
+        return min(related, self._upper(rest.shifted(factor * (limit // divisor)), (), combine))
 
-    def _range_of_atom(self, atom: Expr) -> tuple[int | float, int | float]:
+    def _range_of_atom(self, atom: Expr, combine: int) -> tuple[int | float, int | float]:
         """The range of a product; anything else is unbounded."""
         if not isinstance(atom, Binary) or atom.op != "mul":
             return -math.inf, math.inf
-        corners = [a * b if a and b else 0 for a in self.range(atom.x) for b in self.range(atom.y)]
+        x, y = (self._range(self.linear(side), combine - 1) for side in (atom.x, atom.y))
+        corners = [a * b if a and b else 0 for a in x for b in y]
         return min(corners), max(corners)
 
 

@@ -66,9 +66,9 @@ class Node:
         return replace(self, attrs={**self.attrs, **changes})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Graph:
-    """Nodes in topological order. ``constants`` maps the name of a value to its (read-only) array."""
+    """Compared by identity. Nodes in topological order. ``constants`` maps the name of a value to its (read-only) array."""
 
     name: str
     inputs: tuple[Value, ...]

@@ -189,7 +189,7 @@ class _Run:
         if buffer.space is Space.REG:
             return tuple(places), 1
         if not places:
-            return (np.newaxis, ...), 1  # type: ignore[return-value]
+            return (np.newaxis, ...), touched  # type: ignore[return-value]
         return (*places[:-1], slice(places[-1], places[-1] + touched)), touched
 
     def _binary(self, expr: Binary) -> Operand:

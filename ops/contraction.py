@@ -48,7 +48,8 @@ def infer_conv(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_dtype(w, x)
     batch, channels, extents = split_layout(x.shape, layout)
     out_channels, group_channels, kernel = split_layout(w.shape, layout)
-    group, stride, pad, dilation = integer(attrs, "group"), ints(attrs, "stride"), ints(attrs, "pad"), ints(attrs, "dilation")
+    group = integer(attrs, "group")
+    stride, pad, dilation = ints(attrs, "stride"), ints(attrs, "pad"), ints(attrs, "dilation")
     if len(kernel) != len(extents):
         raise ValueError(f"weights {w} do not fit the rank of {x}")
     if group < 1 or group_channels * group != channels or out_channels % group:
@@ -96,7 +97,8 @@ def infer_conv_transpose(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_dtype(w, x)
     batch, channels, extents = split_layout(x.shape, layout)
     in_channels, group_channels, kernel = split_layout(w.shape, layout)
-    group, stride, pad, dilation = integer(attrs, "group"), ints(attrs, "stride"), ints(attrs, "pad"), ints(attrs, "dilation")
+    group = integer(attrs, "group")
+    stride, pad, dilation = ints(attrs, "stride"), ints(attrs, "pad"), ints(attrs, "dilation")
     extra = ints(attrs, "output_padding")
     if len(kernel) != len(extents):
         raise ValueError(f"weights {w} do not fit the rank of {x}")
@@ -134,13 +136,13 @@ def evaluate_conv_transpose(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, .
     wg = _wide(w).reshape(group, channels // group, group_out, *kernel)
     for tap in np.ndindex(*kernel):
         part = np.einsum("bgci,gco->bgoi", xg, wg[(..., *tap)]).reshape(batch, group, group_out, *extents)
-        place = tuple(
+        place: tuple[slice, ...] = tuple(
             slice(t * dilation[d], t * dilation[d] + (extents[d] - 1) * stride[d] + 1, stride[d])
             for d, t in enumerate(tap)
         )
-        y[(..., *place)] += part
+        y[:, :, :, *place] += part
     kept = tuple(slice(pad[d], pad[d] + count) for d, count in enumerate(counts))
-    y = y[(..., *kept)].reshape(batch, group * group_out, *counts)
+    y = y[:, :, :, *kept].reshape(batch, group * group_out, *counts)
     return (_finish(y, arrays, x.dtype, layout),)
 
 

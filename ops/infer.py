@@ -70,6 +70,13 @@ def integer(attrs: Attrs, name: str) -> int:
     return value
 
 
+def number(attrs: Attrs, name: str) -> float:
+    """An attribute that is a float, or an int (exact however large)."""
+    value = attrs[name]
+    assert isinstance(value, (int, float)), name
+    return value
+
+
 def element_type(attrs: Attrs, name: str) -> DType:
     value = attrs[name]
     assert isinstance(value, DType), name

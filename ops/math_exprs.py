@@ -59,7 +59,10 @@ class _Tables:
 _TABLES = {
     DType.F32: _Tables(
         ln2_high=0.693145751953125, ln2_low=1.4286068203094172e-06,
-        exp=(0.49999993426631705, 0.16666520316736482, 0.041668391932248623, 0.0083687554442130350, 0.0013814506887761808),
+        exp=(
+            0.49999993426631705087, 0.16666520316736482396, 0.041668391932248623456, 0.0083687554442130350472,
+            0.001381450688776180789,
+        ),
         log=(0.66666665603092242, 0.40000345596045663, 0.28536601695234964, 0.23596352077120493),
         erf=(
             0.12837916587182044899, -0.37612626220887207311, 0.11283588254852754589, -0.02685391667241712796,
@@ -136,7 +139,7 @@ def _reduce(x: Expr, bind: Bind, tail: Expr | None = None) -> _Reduced:
 
 @half_through_single
 def exp(x: Expr, bind: Bind) -> Expr:
-    """e^x. f32: 1.0 ULP, f64: 1.0 ULP; results below 2^-125.5 (f64: 2^-1021.5) are 0."""
+    """e^x. f32: 0.95 ULP, f64: 0.96 ULP; results below 2^-125.5 (f64: 2^-1021.5) are 0."""
     return exp_of_sum(x, None, bind)
 
 
@@ -151,13 +154,13 @@ def exp_of_sum(x: Expr, tail: Expr | None, bind: Bind) -> Expr:
 
 @half_through_single
 def sigmoid(x: Expr, bind: Bind) -> Expr:
-    """1 / (1 + e^-x). f32: 2.0 ULP, f64: 2.0 ULP."""
+    """1 / (1 + e^-x). f32: 2.4 ULP, f64: 2.2 ULP."""
     return 1.0 / (1.0 + exp(-x, bind))
 
 
 @half_through_single
 def tanh(x: Expr, bind: Bind) -> Expr:
-    """m / (2 - m) with m = 1 - e^(-2|x|), and the sign of x. f32: 2.0 ULP, f64: 2.0 ULP."""
+    """m / (2 - m) with m = 1 - e^(-2|x|), and the sign of x. f32: 2.5 ULP, f64: 2.6 ULP."""
     x = bind("x", x)
     a = minimum(_TABLES[x.type.dtype].tanh_one, absolute(x))
     reduced = _reduce(bind("a", a * -2.0), bind)
@@ -168,7 +171,7 @@ def tanh(x: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def erf(x: Expr, bind: Bind) -> Expr:
-    """Error function: x + x * P(x^2) up to 1, then 1 - e^Q(|x|), with the sign of x. f32: 2 ULP, f64: 2 ULP."""
+    """Error function: x + x * P(x^2) up to 1, then 1 - e^Q(|x|), with the sign of x. f32: 1.3 ULP, f64: 1.1 ULP."""
     x = bind("x", x)
     tables = _TABLES[x.type.dtype]
     a = bind("a", minimum(tables.erf_one, absolute(x)))
@@ -180,7 +183,7 @@ def erf(x: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def sinh(x: Expr, bind: Bind) -> Expr:
-    """(m + m / (m + 1)) / 2 with m = e^|x| - 1, a quarter of it at a time. f32: 2 ULP, f64: 2 ULP."""
+    """(m + m / (m + 1)) / 2 with m = e^|x| - 1, a quarter of it at a time. f32: 2.3 ULP, f64: 2.6 ULP."""
     x = bind("x", x)
     reduced, scale = _quarter(x, bind)
     quarter = bind("quarter", scale * reduced.q + (scale - 0.25))
@@ -189,7 +192,7 @@ def sinh(x: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def cosh(x: Expr, bind: Bind) -> Expr:
-    """(e^|x| + 1 / e^|x|) / 2. f32: 2 ULP, f64: 2 ULP."""
+    """(e^|x| + 1 / e^|x|) / 2. f32: 1.4 ULP, f64: 1.4 ULP."""
     reduced, scale = _quarter(x, bind)
     quarter = bind("quarter", scale * (reduced.q + 1.0))
     return (quarter + 0.0625 / quarter) * 2.0
@@ -207,7 +210,7 @@ def _quarter(x: Expr, bind: Bind) -> tuple[_Reduced, Expr]:
 
 @half_through_single
 def log(x: Expr, bind: Bind) -> Expr:
-    """Natural logarithm. f32: 1.0 ULP, f64: 1.0 ULP; exact cases: log 0 = -inf, log of less is NaN."""
+    """Natural logarithm. f32: 0.8 ULP, f64: 0.8 ULP. log 0 is -inf, of less it is NaN."""
     x = bind("x", x)
     return _log_special(x, _log_positive(x, None, bind))
 
@@ -247,7 +250,7 @@ def split_exponent(x: Expr, bind: Bind) -> tuple[Expr, Expr]:
 
 
 def log1p(x: Expr, bind: Bind) -> Expr:
-    """log(1 + x), accurate for small x: the rounding error c of w = 1 + x comes back as c / w. 2 ULP."""
+    """log(1 + x), accurate for small x: the rounding error c of w = 1 + x comes back as c / w."""
     x = bind("x", x)
     w = bind("w", x + 1.0)
     lost = select(compare("lt", x, 1.0), x - (w - 1.0), 1.0 - (w - x))
@@ -256,7 +259,7 @@ def log1p(x: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def asinh(x: Expr, bind: Bind) -> Expr:
-    """log(|x| + sqrt(x^2 + 1)) with the sign of x, as log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))). f32: 3 ULP, f64: 3 ULP."""
+    """log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))) with the sign of x. f32: 1.7 ULP, f64: 1.7 ULP."""
     x = bind("x", x)
     a = bind("a", absolute(x))
     square = bind("square", a * a)
@@ -266,7 +269,7 @@ def asinh(x: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def acosh(x: Expr, bind: Bind) -> Expr:
-    """log(x + sqrt(x^2 - 1)), as log1p(t + sqrt(2t + t^2)) with t = x - 1. f32: 3 ULP, f64: 3 ULP."""
+    """log(x + sqrt(x^2 - 1)), as log1p(t + sqrt(2t + t^2)) with t = x - 1. f32: 2.0 ULP, f64: 2.0 ULP."""
     x = bind("x", x)
     t = bind("t", x - 1.0)
     small = t + sqrt(t * 2.0 + t * t, bind)
@@ -282,7 +285,7 @@ def _log1p_or_double(x: Expr, small: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def atanh(x: Expr, bind: Bind) -> Expr:
-    """log((1 + x) / (1 - x)) / 2, as log1p(2|x| + 2|x|^2 / (1 - |x|)) / 2 with the sign of x. f32: 3 ULP, f64: 3 ULP."""
+    """log1p(2|x| + 2|x|^2 / (1 - |x|)) / 2 with the sign of x. f32: 1.7 ULP, f64: 1.6 ULP."""
     x = bind("x", x)
     a = bind("a", absolute(x))
     double = bind("double", a + a)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ir.types import DType, TensorType
-from .infer import broadcast_shapes, check_dtype, element_type, operand
+from .infer import broadcast_shapes, check_dtype, element_type, number, operand
 from .opdef import Arrays, Attrs, Types
 
 Infer = Callable[[Types, Attrs], tuple[TensorType, ...]]
@@ -128,15 +128,14 @@ def evaluate_isinf(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
 def evaluate_clip(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     """min(max(x, lo), hi), so that hi wins where the bounds cross."""
     (x,) = present_arrays(arrays)
-    lo, hi = (_bound(attrs[name], x.dtype) for name in ("lo", "hi"))
+    lo, hi = (_bound(number(attrs, name), x.dtype) for name in ("lo", "hi"))
     return (np.minimum(np.maximum(x, lo), hi),)
 
 
-def _bound(bound: object, dtype: np.dtype) -> np.ndarray:
+def _bound(bound: float, dtype: np.dtype) -> np.ndarray:
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
-        clamped = min(max(bound, limits.min), limits.max)  # type: ignore[type-var]
-        return np.asarray(int(clamped), dtype)  # type: ignore[call-overload]
+        return np.asarray(int(min(max(bound, limits.min), limits.max)), dtype)
     return np.asarray(bound, dtype)
 
 

@@ -17,21 +17,20 @@ def infer_reduce(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_axes(axes, x)
     if kind not in REDUCE_KINDS or x.dtype not in NUMBERS:
         raise ValueError(f"no {kind} of {x}")
-    if x.size == 0 and kind in ("max", "min", "mean") and 0 in (x.shape[axis] for axis in axes) and not x.dtype.is_float:
-        raise ValueError(f"no {kind} of nothing: {x} over axes {axes}")
+    if kind == "mean" and not x.dtype.is_float and 0 in (x.shape[axis] for axis in axes):
+        raise ValueError(f"no mean of nothing: {x} over axes {axes}")
     return (TensorType(x.dtype, reduced_shape(x.shape, axes, bool(attrs["keepdims"]))),)
 
 
 def evaluate_reduce(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """The mean of integers truncates toward zero."""
+    """The mean of integers truncates toward zero; the maximum of nothing is the least value of the type."""
     (x,) = present_arrays(arrays)
     axes, keepdims, kind = ints(attrs, "axes"), bool(attrs["keepdims"]), attrs["kind"]
     wide = x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
     with np.errstate(all="ignore"):
         if kind in ("max", "min"):
-            empty = -np.inf if kind == "max" else np.inf
-            pick, initial = (np.max if kind == "max" else np.min), ({"initial": empty} if x.dtype.kind == "f" else {})
-            result = pick(x, axis=axes, keepdims=keepdims, **initial)
+            pick = np.maximum if kind == "max" else np.minimum
+            result = pick.reduce(x, axis=axes, keepdims=keepdims, initial=_extreme(x.dtype, kind == "max"))
         elif kind == "prod":
             result = np.prod(wide, axis=axes, keepdims=keepdims)
         else:
@@ -39,6 +38,13 @@ def evaluate_reduce(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
             if kind == "mean":
                 result = truncating_divide(result, np.asarray(_count(x, axes), wide.dtype))
         return (np.asarray(result).astype(x.dtype),)
+
+
+def _extreme(dtype: np.dtype, lowest: bool) -> np.generic:
+    """The least (or greatest) value of a type: the maximum (minimum) of nothing."""
+    if dtype.kind == "f":
+        return dtype.type(-np.inf if lowest else np.inf)
+    return dtype.type(np.iinfo(dtype).min if lowest else np.iinfo(dtype).max)
 
 
 def _count(x: np.ndarray, axes: tuple[int, ...]) -> int:
@@ -57,11 +63,8 @@ def evaluate_arg_reduce(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     """The first index of the extreme along the axis, or with ``last`` the last one."""
     (x,) = present_arrays(arrays)
     axis, pick = integer(attrs, "axis"), (np.argmax if attrs["kind"] == "max" else np.argmin)
-    if attrs["last"]:
-        index = x.shape[axis] - 1 - pick(np.flip(x, axis), axis=axis)
-    else:
-        index = pick(x, axis=axis)
-    index = np.asarray(index, np.int64)
+    first = np.asarray(pick(np.flip(x, axis) if attrs["last"] else x, axis=axis), np.int64)
+    index = x.shape[axis] - 1 - first if attrs["last"] else first
     return (np.expand_dims(index, axis) if attrs["keepdims"] else index,)
 
 
@@ -138,6 +141,5 @@ def evaluate_cumsum(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     source = np.flip(x, axis) if attrs["reverse"] else x
     wide = source.astype(np.float64 if x.dtype.kind == "f" else np.int64)
     total = np.cumsum(wide, axis=axis)
-    if attrs["exclusive"]:
-        total = total - wide
-    return (np.ascontiguousarray(np.flip(total, axis) if attrs["reverse"] else total).astype(x.dtype),)
+    result = total - wide if attrs["exclusive"] else total
+    return (np.ascontiguousarray(np.flip(result, axis) if attrs["reverse"] else result).astype(x.dtype),)

@@ -7,6 +7,7 @@ does and their operands have one common element type unless the row says otherwi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,8 +22,11 @@ from . import recurrent as rc
 from . import reduction as rd
 from . import window as wd
 from .fused import evaluate_fused, fused_macs, infer_fused
+from .nests import NESTS
 from .opdef import Attrs, Kind, OpDef
 from .pointwise import ANY, BOOLS, FLOATS, INTEGERS, NUMBERS, apply, binary, predicate, unary
+from .pointwise_exprs import SCALARS
+from .views import INDEX_MAPS
 
 P, V, A = Kind.POINTWISE, Kind.VIEW, Kind.ANCHOR
 
@@ -83,7 +87,7 @@ _ROWS: tuple[OpDef, ...] = (
     # Pointwise, the rest
     OpDef("clip", P, "min(max(x, lo), hi); {lo, hi: float, or int for integers}", unary(NUMBERS), pw.evaluate_clip),
     OpDef("where", P, "x where the bool condition holds, else y", pw.infer_where, pw.evaluate_where),
-    OpDef("cast", P, "conversion; {to: DType}; float to integer truncates and saturates", pw.infer_cast, pw.evaluate_cast),
+    OpDef("cast", P, "to another type; {to: DType}; floats truncate and saturate", pw.infer_cast, pw.evaluate_cast),
     OpDef(
         "quantize", P, "saturate(round_half_even(x / scale) + zero_point); {scale, zero_point: tuple, axis, to: DType}",
         qt.infer_quantize, qt.evaluate_quantize,
@@ -156,7 +160,10 @@ _ROWS: tuple[OpDef, ...] = (
     ),
 )  # fmt: skip
 
-OPS: dict[str, OpDef] = {row.name: row for row in _ROWS}
+OPS: dict[str, OpDef] = {
+    row.name: replace(row, scalar=SCALARS.get(row.name), index_map=INDEX_MAPS.get(row.name), nest=NESTS.get(row.name))
+    for row in _ROWS
+}
 
 
 def infer_types(op: str, inputs: Sequence[Value | None], attrs: Attrs, loc: str = "") -> tuple[TensorType, ...]:

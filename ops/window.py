@@ -42,7 +42,7 @@ def evaluate_pool(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     return (from_channels_first(y.astype(x.dtype), attrs["layout"]),)
 
 
-def _pooled(x: np.ndarray, attrs: Attrs, inner: object, outer: object) -> np.ndarray:
+def _pooled(x: np.ndarray, attrs: Attrs, inner: float, outer: float) -> np.ndarray:
     """All windows over ``x`` with ``inner`` in the padding and ``outer`` where ``ceil_mode`` reaches beyond it."""
     kernel, stride, pad, dilation = (ints(attrs, name) for name in ("kernel", "stride", "pad", "dilation"))
     extents, spatial = x.shape[2:], x.ndim - 2

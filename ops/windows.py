@@ -35,7 +35,8 @@ def window_counts(
     for d, (extent, span, step) in enumerate(zip(extents, reach(kernel, dilation), stride)):
         slack = extent + pad[d] + pad[spatial + d] - span
         if slack < 0:
-            raise ValueError(f"a window of {span} does not fit {extent} elements padded by {pad[d]} and {pad[spatial + d]}")
+            padding = f"{pad[d]} and {pad[spatial + d]}"
+            raise ValueError(f"a window of {span} does not fit {extent} elements padded by {padding}")
         count = slack // step + 1
         if ceil_mode and slack % step and count * step < extent + pad[d]:
             count += 1
@@ -49,7 +50,7 @@ def windows(
     """All windows of a padded ``x[N, C, spatial...]`` as a view ``[N, C, counts..., kernel...]``."""
     span = reach(kernel, dilation)
     axes = tuple(range(2, x.ndim))
-    view = np.lib.stride_tricks.sliding_window_view(x, span, axis=axes)  # type: ignore[call-overload]
+    view = np.lib.stride_tricks.sliding_window_view(x, span, axis=axes)
     starts = tuple(slice(0, (count - 1) * step + 1, step) for count, step in zip(counts, stride))
     taps = tuple(slice(None, None, step) for step in dilation)
     return view[(slice(None), slice(None), *starts, *taps)]

@@ -25,7 +25,7 @@ def cancel_transposes(graph: Graph) -> Graph:
     improved = True
     while improved and transposed_elements(best) and trials > 0:
         improved = False
-        for name, perm in _alternatives(graph, best, choices, plan)[:trials]:
+        for name, perm in _alternatives(best, choices)[:trials]:
             trials -= 1
             attempt, attempted = _sunk(graph, {**plan, name: perm})
             if transposed_elements(attempt) < transposed_elements(best):
@@ -44,13 +44,9 @@ def _sunk(graph: Graph, plan: Plan) -> tuple[Graph, dict[str, tuple[Perm, tuple[
     return eliminate_common_subexpressions(sinker.run(graph)), sinker.chosen
 
 
-def _alternatives(
-    graph: Graph, best: Graph, choices: dict[str, tuple[Perm, tuple[Perm, ...]]], plan: Plan
-) -> list[tuple[str, Perm]]:
+def _alternatives(best: Graph, choices: dict[str, tuple[Perm, tuple[Perm, ...]]]) -> list[tuple[str, Perm]]:
     """Changes of one node's layout: to another that its operands offer, or to the one its user transposes it to."""
-    found = [
-        (name, perm) for name, (chosen, offers) in choices.items() for perm in offers if perm != chosen and len(offers) > 1
-    ]
+    found = [(name, perm) for name, (chosen, offers) in choices.items() for perm in offers if perm != chosen]
     for node in best.nodes:
         name = node.inputs[0].name if node.op == "transpose" and node.inputs[0] is not None else None
         if name in choices:

@@ -37,4 +37,4 @@ def _same(rewriter: Rewriter, value: Value | None, constants: dict[Hashable, Val
     array = rewriter.array(value)
     if value is None or array is None:
         return value
-    return constants.setdefault((value.type, sha256(array).digest()), value)
+    return constants.setdefault((value.type, sha256(array.data).digest()), value)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..ir.graph import Graph, Node, Value
-from .rewrite import Rewriter, rewrite
+from .rewrite import Rewriter, join_locs, rewrite, until_stable
 from .views import int_attr, ints_attr
 
 CONTRACTIONS = ("conv", "conv_transpose", "matmul")
@@ -26,8 +26,12 @@ CONTRACTIONS = ("conv", "conv_transpose", "matmul")
 
 def fold_affine(graph: Graph) -> Graph:
     """Merges per-channel ``add``, ``sub``, ``mul``, ``div`` and ``neg`` into contractions behind or before them."""
-    folder = _Folder()
-    return rewrite(graph, folder.fold_behind, folder.fold_before)
+
+    def walk(before: Graph) -> Graph:
+        folder = _Folder()
+        return rewrite(before, folder.fold_behind, folder.fold_before)
+
+    return until_stable(graph, walk)
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,8 @@ class _Folder:
         new_weights = self._array(rewriter, weights) * _output_scale(anchor, affine.scale) if scaled else None
         if bias is None and not np.any(affine.shift):
             new_bias = None
-        return self._emit(rewriter, anchor, anchor.inputs[0], new_weights, new_bias, node)
+        loc = join_locs(anchor.loc, node.loc)
+        return self._emit(rewriter, anchor, anchor.inputs[0], new_weights, new_bias, node.output.name, loc)
 
     def fold_before(self, rewriter: Rewriter, node: Node) -> Value | None:
         if node.op not in CONTRACTIONS or not rewriter.is_constant(node.operands[1]):
@@ -75,11 +80,14 @@ class _Folder:
             return None
         for position in range(len(producer.inputs)):
             affine = _affine(rewriter, producer, position, _channel_axis(node, producer.output))
-            if affine is not None and (folded := self._before(rewriter, node, affine)) is not None:
+            if affine is None:
+                continue
+            folded = self._before(rewriter, node, affine, join_locs(producer.loc, node.loc))
+            if folded is not None:
                 return folded
         return None
 
-    def _before(self, rewriter: Rewriter, anchor: Node, affine: _Affine) -> Value | None:
+    def _before(self, rewriter: Rewriter, anchor: Node, affine: _Affine, loc: str) -> Value | None:
         weights, bias = anchor.inputs[1], anchor.inputs[2] if len(anchor.inputs) > 2 else None
         assert weights is not None
         array, new_bias = self._array(rewriter, weights), None
@@ -90,7 +98,7 @@ class _Folder:
             new_bias = new_bias if bias is None else new_bias + self._array(rewriter, bias)
         scaled = np.any(affine.scale != 1)
         new_weights = array * _input_scale(anchor, array, affine.scale) if scaled else None
-        return self._emit(rewriter, anchor, affine.x, new_weights, new_bias, anchor)
+        return self._emit(rewriter, anchor, affine.x, new_weights, new_bias, anchor.output.name, loc)
 
     def _emit(
         self,
@@ -99,9 +107,10 @@ class _Folder:
         x: Value | None,
         weights: np.ndarray | None,
         bias: np.ndarray | None,
-        named: Node,
+        name: str,
+        loc: str,
     ) -> Value | None:
-        """``anchor`` on ``x`` with the new arrays (``None``: as before), standing for the output of ``named``."""
+        """``anchor`` on ``x`` with the new arrays (``None``: as before)."""
         _, old_weights, *old_bias = anchor.inputs
         new: list[Value | None] = [x, old_weights, *old_bias]
         for position, array, stem in ((1, weights, "weights"), (2, bias, "bias")):
@@ -110,12 +119,11 @@ class _Folder:
             if not np.all(np.isfinite(array.astype(anchor.output.dtype.numpy))):
                 return None
             old = new[position] if position < len(new) else None
-            stem = f"{named.output.name}.{stem}" if old is None else old.name
+            stem = f"{name}.{stem}" if old is None else old.name
             constant = rewriter.constant(array.astype(anchor.output.dtype.numpy), stem)
             self.wide[constant.name] = array
-            new[position:] = [constant]
-        loc = anchor.loc if anchor.loc == named.loc or not named.loc else f"{anchor.loc} + {named.loc}"
-        return rewriter.emit(anchor.op, new, anchor.attrs, loc=loc, names=[named.output.name])[0]
+            new[position : position + 1] = [constant]
+        return rewriter.emit(anchor.op, new, anchor.attrs, loc=loc, names=[name])[0]
 
     def _array(self, rewriter: Rewriter, value: Value) -> np.ndarray:
         array = self.wide.get(value.name, rewriter.array(value))
@@ -194,7 +202,7 @@ def _output_scale(anchor: Node, scale: np.ndarray) -> np.ndarray:
 
 
 def _input_scale(anchor: Node, weights: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """``scale`` per input channel, shaped like the weights: conv [O,..C/g..], conv_transpose [C,..], matmul [..,K,N]."""
+    """``scale`` per input channel, shaped like the weights: conv [O,..C/g..], conv_transpose [C,..], matmul [K,N]."""
     if anchor.op == "matmul":
         return scale[:, np.newaxis]
     if anchor.op == "conv_transpose":

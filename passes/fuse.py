@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from ..ir.graph import Graph, Node, Value
 from ..ops.opdef import Kind
 from ..ops.table import OPS
+from .eliminate_dead_code import eliminate_dead_code
+from .rewrite import join_locs
 from .views import ints_attr, without_units
 
 
@@ -34,7 +36,7 @@ def fuse(graph: Graph) -> Graph:
     for place in reversed(range(len(graph.nodes))):
         grouping.grow(place)
     groups = sorted(grouping.groups, key=max)
-    return graph.with_nodes(_merged(graph, [graph.nodes[place] for place in sorted(group)]) for group in groups)
+    return eliminate_dead_code(graph.with_nodes(grouping.merged(group) for group in groups))
 
 
 def _kind(node: Node) -> Kind:
@@ -61,15 +63,29 @@ class _Grouping:
         """Makes a group around the node at ``seed``, unless it has one."""
         if seed in self._grouped:
             return
-        group = {seed}
-        node = self.graph.nodes[seed]
-        if _kind(node) is not Kind.VIEW and len(node.outputs) == 1:
-            group = self._with_users(group, node.output.shape)
-            group = self._with_producers(group, lambda place: self._is_pointwise(place, node.output.shape))
-        if _kind(node) is Kind.POINTWISE:
-            group = self._with_producers(group, lambda place: self._is_view(place, node.output.shape))
+        group, node, leaving = {seed}, self.graph.nodes[seed], self._leaving({seed})
+        if _kind(node) is not Kind.VIEW and len(leaving) == 1:
+            shape = leaving[0].shape
+            group = self._with_users(group, shape)
+            group = self._with_producers(group, lambda place, user: self._is_pointwise(place, shape))
+        if _kind(node) is not Kind.ANCHOR and node.op != "reshape":
+            group = self._with_producers(group, self._is_pulled)
         self.groups.append(group)
         self._grouped |= group
+
+    def merged(self, group: set[int]) -> Node:
+        """The fused node of a group; a plain reshape stays what it is."""
+        members = [self.graph.nodes[place] for place in sorted(group)]
+        if len(members) == 1 and members[0].op == "reshape":
+            return members[0]
+        made = {value.name for node in members for value in node.outputs}
+        numbers = _numbers(self.graph, members)
+        operands = {value.name: value for node in members for value in node.operands}
+        inputs = tuple(value for name, value in operands.items() if name not in made and name not in numbers)
+        outputs = self._leaving(group)
+        constants = {name: self.graph.constants[name] for name in numbers}
+        body = Graph(outputs[0].name, inputs, outputs, tuple(members), constants)
+        return Node("fused", inputs, outputs, {"body": body}, join_locs(*(node.loc for node in members)))
 
     def _with_users(self, group: set[int], shape: tuple[int, ...]) -> set[int]:
         """``group`` with the pointwise nodes behind it, as long as a single value leaves it in the end.
@@ -81,77 +97,57 @@ class _Grouping:
             leaving = self._leaving(attempt)
             if len(leaving) == 1:
                 best = set(attempt)
-            users = {place for name in leaving for place in self._users.get(name, ())} - attempt
+            users = {place for value in leaving for place in self._users.get(value.name, ())} - attempt
             if not users or not self._is_pointwise(min(users), shape):
-                return best
-            if any(name in self._outputs for name in leaving) and len(leaving) == 1:
                 return best
             attempt.add(min(users))
 
-    def _with_producers(self, group: set[int], wanted: Callable[[int], bool]) -> set[int]:
-        """``group`` with the nodes before it that are ``wanted`` and used in it alone."""
+    def _with_producers(self, group: set[int], wanted: Callable[[int, int], bool]) -> set[int]:
+        """``group`` with the nodes before it that are ``wanted(node, user)`` and used in it alone, but by no anchor."""
         result = set(group)
         waiting = sorted(group)
         while waiting:
-            for value in self.graph.nodes[waiting.pop()].operands:
+            user = waiting.pop()
+            for value in self.graph.nodes[user].operands:
                 place = self._producers.get(value.name)
-                if place is None or place in result or not wanted(place) or value.name in self._outputs:
+                if place is None or place in result or not wanted(place, user) or value.name in self._outputs:
                     continue
-                if self._users[value.name] <= result:
+                users = self._users[value.name]
+                if users <= result and not any(_kind(self.graph.nodes[user]) is Kind.ANCHOR for user in users):
                     result.add(place)
                     waiting.append(place)
         return result
 
-    def _leaving(self, group: set[int]) -> set[str]:
-        """Values of the group that are graph outputs or used outside."""
-        made = [value.name for place in group for value in self.graph.nodes[place].outputs]
-        return {name for name in made if name in self._outputs or not self._users.get(name, set()) <= group}
+    def _leaving(self, group: set[int]) -> tuple[Value, ...]:
+        """Values of the group that are graph outputs or used outside. A recurrent operator alone may have several."""
+        made = [value for place in sorted(group) for value in self.graph.nodes[place].outputs]
+        return tuple(v for v in made if v.name in self._outputs or not self._users.get(v.name, set()) <= group)
 
     def _is_pointwise(self, place: int, shape: tuple[int, ...]) -> bool:
         node = self.graph.nodes[place]
         return place not in self._grouped and _kind(node) is Kind.POINTWISE and node.output.shape == shape
 
-    def _is_view(self, place: int, shape: tuple[int, ...]) -> bool:
-        """Views that a load can follow: one address for each element, neighbours staying neighbours."""
-        node = self.graph.nodes[place]
-        if place in self._grouped or _kind(node) is not Kind.VIEW or node.output.shape != shape:
+    def _is_pulled(self, place: int, user: int) -> bool:
+        """Whether the node at ``place`` is a view that the loads of ``user`` can follow.
+
+        A view takes the views before it along: one copy instead of several. Pointwise work takes those that read each
+        element once and keep neighbours together.
+        """
+        node, reader = self.graph.nodes[place], self.graph.nodes[user]
+        if place in self._grouped or _kind(node) is not Kind.VIEW or _kind(reader) is Kind.ANCHOR:
             return False
-        if node.op == "transpose":
-            perm = ints_attr(node, "perm")
-            return perm[-1] == len(perm) - 1
-        if node.op == "reshape":
-            return without_units(node.operands[0].shape) == without_units(node.output.shape)
-        return node.op in ("slice", "expand", "pad", "concat")
-
-
-def _merged(graph: Graph, members: list[Node]) -> Node:
-    """The fused node of ``members``, which are in topological order."""
-    if len(members) == 1 and members[0].op == "reshape":
-        return members[0]
-    made = {value.name: value for node in members for value in node.outputs}
-    numbers = _numbers(graph, members)
-    operands = {value.name: value for node in members for value in node.operands}
-    inputs = tuple(value for name, value in operands.items() if name not in made and name not in numbers)
-    outputs = _outputs(graph, members)
-    body = Graph(outputs[0].name, inputs, outputs, tuple(members), {name: graph.constants[name] for name in numbers})
-    loc = " + ".join(dict.fromkeys(node.loc for node in members if node.loc))
-    return Node("fused", inputs, outputs, {"body": body}, loc)
-
-
-def _outputs(graph: Graph, members: list[Node]) -> tuple[Value, ...]:
-    """The values that are needed outside; a recurrent operator alone may have several."""
-    inside = {id(node) for node in members}
-    uses = graph.uses()
-    outputs = {value.name for value in graph.outputs}
-
-    def leaves(value: Value) -> bool:
-        return value.name in outputs or any(id(node) not in inside for node in uses.get(value.name, ()))
-
-    return tuple(value for node in members for value in node.outputs if leaves(value))
+        if node.op == "reshape" and without_units(node.operands[0].shape) != without_units(node.output.shape):
+            return False
+        if _kind(reader) is Kind.VIEW:
+            return True
+        if node.op == "transpose" and ints_attr(node, "perm")[-1] != len(node.output.shape) - 1:
+            return False
+        return node.op != "gather" and node.output.shape == reader.output.shape
 
 
 def _numbers(graph: Graph, members: list[Node]) -> list[str]:
     """Constants of one element that only pointwise nodes read."""
     read = {value.name: value for node in members if _kind(node) is Kind.POINTWISE for value in node.operands}
     arrays = {value.name for node in members if _kind(node) is not Kind.POINTWISE for value in node.operands}
-    return [name for name, value in read.items() if name in graph.constants and value.type.size == 1 and name not in arrays]
+    numbers = {name for name, value in read.items() if value.type.size == 1 and name in graph.constants}
+    return sorted(numbers - arrays)

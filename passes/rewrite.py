@@ -82,10 +82,9 @@ class Rewriter(GraphBuilder):
         self._define(self.nodes[-1])
         return outputs
 
-    def like(self, node: Node, *inputs: Value | None, name: str | None = None, **attrs: AttrValue) -> Value:
-        """``node`` once more, on other operands and with some attributes changed, named after its output."""
-        changed = {**node.attrs, **attrs}
-        return self.emit(node.op, inputs, changed, loc=node.loc, names=[name or node.output.name])[0]
+    def like(self, node: Node, *inputs: Value | None, **attrs: AttrValue) -> Value:
+        """``node`` once more, on other operands and with some attributes changed."""
+        return self.emit(node.op, inputs, {**node.attrs, **attrs}, loc=node.loc, names=[node.output.name])[0]
 
     def keep(self, node: Node) -> None:
         self.nodes.append(node)
@@ -122,7 +121,7 @@ class Rewriter(GraphBuilder):
         self._uses.update(value.name for value in node.operands)
 
     def _replace(self, node: Node, results: tuple[Value, ...], start: int) -> None:
-        """Lets ``results`` stand for the node's outputs; those that were made for it (from ``start`` on) take the name."""
+        """Lets ``results`` stand for the node's outputs; those made for it (from ``start`` on) take the name."""
         made = {value.name for new in self.nodes[start:] for value in new.outputs}
         for old, new in zip(node.outputs, results, strict=True):
             if (old.shape, old.dtype) != (new.shape, new.dtype):
@@ -185,6 +184,11 @@ def rename(graph: Graph, names: Mapping[str, str]) -> Graph:
     ]
     constants = {names.get(name, name): array for name, array in graph.constants.items()}
     return graph.with_nodes(nodes, outputs=tuple(renamed(value) for value in graph.outputs), constants=constants)
+
+
+def join_locs(*locs: str) -> str:
+    """The ONNX nodes that one node stands for, each named once: ``conv1 + bn1``."""
+    return " + ".join(dict.fromkeys(name for loc in locs for name in loc.split(" + ") if name))
 
 
 def until_stable(graph: Graph, step: Pass, limit: int = 20) -> Graph:

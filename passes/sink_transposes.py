@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 from ..ir.graph import Graph, Node, Value
 from ..ops.opdef import Kind
@@ -20,6 +21,7 @@ from .rewrite import Rewriter, rewrite
 from .views import (
     Perm,
     compose,
+    groups,
     identity,
     int_attr,
     ints_attr,
@@ -218,40 +220,13 @@ def _positions_in_base(before: tuple[int, ...], after: tuple[int, ...], perm: Pe
     for old, new in groups(before, after):
         real = [axis for axis in old if before[axis] != 1]
         places = [perm[axis] for axis in real]
-        steps = [axis for axis in range(min(places), max(places) + 1)] if places else []
+        steps = range(min(places), max(places) + 1) if places else ()
         between = [axis for axis in steps if axis not in places and before[perm.index(axis)] != 1]
         if places != sorted(places) or between:
             return None
         first = places[0] if places else (keys[-1][0] if keys else -1)
         keys.extend((first, position) for position in new)
     return keys
-
-
-def groups(before: tuple[int, ...], after: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
-    """Splits a reshape into independent ones: the smallest runs of dimensions with equal products.
-
-    >>> groups((2, 3, 4), (6, 2, 2))
-    [([0, 1], [0]), ([2], [1, 2])]
-    """
-    result: list[tuple[list[int], list[int]]] = []
-    i = j = 0
-    while i < len(before) or j < len(after):
-        old, new, left, right = [], [], 1, 1
-        while True:
-            if left <= right and i < len(before):
-                old.append(i)
-                left *= before[i]
-                i += 1
-            elif j < len(after):
-                new.append(j)
-                right *= after[j]
-                j += 1
-            else:
-                break
-            if left == right and (left != 1 or (old and new)):
-                break
-        result.append((old, new))
-    return result
 
 
 def _sink_matmul(rewriter: Rewriter, node: Node) -> Value | None:
@@ -286,17 +261,10 @@ def _sink_flattened(rewriter: Rewriter, node: Node) -> Value | None:
     if moved is None or moved.op != "transpose":
         return None
     shape, perm, width = moved.output.shape, ints_attr(moved, "perm"), rows.shape[0]
-    start = next((axis for axis in range(len(shape) - 1, -1, -1) if _product(shape[axis:]) == width), None)
+    start = next((axis for axis in range(len(shape) - 1, -1, -1) if prod(shape[axis:]) == width), None)
     if start is None or perm[:start] != identity(start):
         return None
     back = tuple(axis - start for axis in inverse(perm)[start:])
     reordered = rows.reshape(*shape[start:], -1).transpose(*back, len(back)).reshape(rows.shape)
     weights = rewriter.constant(reordered, rhs.name)
     return rewriter.like(node, reshape(rewriter, _first(moved), flat.output.shape, loc=flat.loc), weights, *bias)
-
-
-def _product(extents: tuple[int, ...]) -> int:
-    result = 1
-    for extent in extents:
-        result *= extent
-    return result

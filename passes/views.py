@@ -56,6 +56,33 @@ def without_units(shape: Shape) -> Shape:
     return tuple(extent for extent in shape if extent != 1)
 
 
+def groups(before: tuple[int, ...], after: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
+    """Splits a reshape into independent ones: the smallest runs of dimensions with equal products.
+
+    >>> groups((2, 3, 4), (6, 2, 2))
+    [([0, 1], [0]), ([2], [1, 2])]
+    """
+    result: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(before) or j < len(after):
+        old, new, left, right = [], [], 1, 1
+        while True:
+            if left <= right and i < len(before):
+                old.append(i)
+                left *= before[i]
+                i += 1
+            elif j < len(after):
+                new.append(j)
+                right *= after[j]
+                j += 1
+            else:
+                break
+            if left == right and (left != 1 or (old and new)):
+                break
+        result.append((old, new))
+    return result
+
+
 def transpose(rewriter: Rewriter, x: Value, perm: Perm, *, loc: str = "", name: str | None = None) -> Value:
     """``x`` transposed: folded for constants, merged with the transpose before, a reshape where nothing moves."""
     if perm == identity(len(perm)):
@@ -71,8 +98,9 @@ def transpose(rewriter: Rewriter, x: Value, perm: Perm, *, loc: str = "", name: 
         if producer.op == "transpose":
             return transpose(rewriter, source, compose(ints_attr(producer, "perm"), perm), loc=loc, name=name)
         if producer.op in ("dequantize", "quantize") and rewriter.is_constant(source):
+            attrs = {**producer.attrs, "axis": _moved_axis(producer, perm)}
             moved = transpose(rewriter, source, perm, loc=loc)
-            return rewriter.like(producer, moved, name=name, axis=_moved_axis(producer, perm))
+            return rewriter.emit(producer.op, [moved], attrs, loc=loc, names=[name])[0]
     if is_reshape(x.shape, perm):
         return reshape(rewriter, x, permuted(x.shape, perm), loc=loc, name=name)
     return rewriter.emit("transpose", [x], {"perm": perm}, loc=loc, names=[name])[0]

@@ -70,6 +70,10 @@ static inline double ccml_f16_to_f64(uint16_t x)
     return (double)ccml_f16_to_f32(x);
 }
 
+/* From every number but float, which goes by ccml_f32_to_f16; 64-bit integers beyond 2^53 are infinite either way. */
+#define CCML_TO_F16(x) ccml_f64_to_f16((double)(x))
+#define CCML_F16_TO_BOOL(x) (uint8_t)(((x) & 0x7fffu) != 0)
+
 static inline uint16_t ccml_f16_abs(uint16_t x)
 {
     return (uint16_t)(x & 0x7fffu);

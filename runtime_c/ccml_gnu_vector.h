@@ -179,10 +179,10 @@
         return __builtin_convertvector(x, to);                                                                         \
     }
 
-#define CCML_GNU_BITCAST(from, to, to_name)                                                                            \
-    static inline to from##_as_##to_name(from x)                                                                       \
+#define CCML_GNU_BITCAST(from, to, lanes)                                                                              \
+    static inline ccml_##to##x##lanes ccml_##from##x##lanes##_as_##to##x##lanes(ccml_##from##x##lanes x)               \
     {                                                                                                                  \
-        return (to)x;                                                                                                  \
+        return (ccml_##to##x##lanes)x;                                                                                 \
     }
 
 /* Masks as vectors of 0 and -1 of 32 bits; in memory a mask is bytes of 0 and 1. */
@@ -250,7 +250,13 @@
     CCML_GNU_MOVE(f32, float, lanes, bytes)                                                                            \
     CCML_GNU_MOVE(i32, int32_t, lanes, bytes)                                                                          \
     CCML_GNU_MOVE(u32, uint32_t, lanes, bytes)                                                                         \
-    CCML_GNU_NUMBERS_OF(ccml_f32x##lanes, ccml_i32x##lanes, ccml_u32x##lanes)
+    CCML_GNU_NUMBERS_OF(ccml_f32x##lanes, ccml_i32x##lanes, ccml_u32x##lanes)                                          \
+    CCML_GNU_BITCAST(f32, i32, lanes)                                                                                  \
+    CCML_GNU_BITCAST(f32, u32, lanes)                                                                                  \
+    CCML_GNU_BITCAST(i32, f32, lanes)                                                                                  \
+    CCML_GNU_BITCAST(i32, u32, lanes)                                                                                  \
+    CCML_GNU_BITCAST(u32, f32, lanes)                                                                                  \
+    CCML_GNU_BITCAST(u32, i32, lanes)
 #define CCML_GNU_NUMBERS_OF(floats, ints, unsigneds)                                                                   \
     CCML_GNU_FLOAT(floats, ints)                                                                                       \
     CCML_GNU_INTEGER(ints, unsigneds)                                                                                  \
@@ -262,12 +268,6 @@
     CCML_GNU_CONVERT(ints, floats, f32)                                                                                \
     CCML_GNU_CONVERT(ints, unsigneds, u32)                                                                             \
     CCML_GNU_CONVERT(unsigneds, floats, f32)                                                                           \
-    CCML_GNU_CONVERT(unsigneds, ints, i32)                                                                             \
-    CCML_GNU_BITCAST(floats, ints, i32)                                                                                \
-    CCML_GNU_BITCAST(floats, unsigneds, u32)                                                                           \
-    CCML_GNU_BITCAST(ints, floats, f32)                                                                                \
-    CCML_GNU_BITCAST(ints, unsigneds, u32)                                                                             \
-    CCML_GNU_BITCAST(unsigneds, floats, f32)                                                                           \
-    CCML_GNU_BITCAST(unsigneds, ints, i32)
+    CCML_GNU_CONVERT(unsigneds, ints, i32)
 
 #endif

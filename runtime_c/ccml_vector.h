@@ -4,7 +4,6 @@
 #ifndef CCML_VECTOR_H
 #define CCML_VECTOR_H
 
-#include "ccml_f16.h"
 #include "ccml_float.h"
 
 /* Functions of one, two and three vectors that apply `expr` to the lanes x (, y, z), giving lanes of `type`. */

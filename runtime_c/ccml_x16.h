@@ -53,10 +53,14 @@ CCML_GNU_COMPARE(ccml_f32x16, ccml_boolx16, ge, _mm512_cmp_ps_mask(x, y, _CMP_GE
 CCML_GNU2(ccml_f32x16, min, _mm512_min_ps(x, y))
 CCML_GNU2(ccml_f32x16, max, _mm512_max_ps(x, y))
 CCML_GNU1(ccml_f32x16, sqrt, _mm512_sqrt_ps(x))
+/* Without optimization these are macros of GCC's header, and their constants warn. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 CCML_GNU1(ccml_f32x16, floor, _mm512_roundscale_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
 CCML_GNU1(ccml_f32x16, ceil, _mm512_roundscale_ps(x, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC))
 CCML_GNU1(ccml_f32x16, trunc, _mm512_roundscale_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
 CCML_GNU1(ccml_f32x16, round_even, _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
+#pragma GCC diagnostic pop
 CCML_GNU3(ccml_f32x16, fma, _mm512_fmadd_ps(x, y, z))
 
 #define CCML_ORDER_16(vector, suffix)                                                                                  \

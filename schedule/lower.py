@@ -10,6 +10,7 @@ import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from ..ir.loops import Block, Buffer, Kernel, Type
+from ..ir.loops_text import print_kernel
 from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Call, Interface, Program, Storage
 from ..ir.types import DType
@@ -67,7 +68,7 @@ class _Lowering:
         self.owner = storage_owners(graph)
         self.buffers: dict[str, BufferDecl] = {}
         self.constants: dict[str, np.ndarray] = {}
-        self.kernels: dict[Kernel, str] = {}
+        self.kernels: dict[str, Kernel] = {}
         self.calls: list[Call] = []
         self.shared: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self.taken: dict[str, int] = {}
@@ -86,7 +87,7 @@ class _Lowering:
             outputs=self._interfaces(graph.outputs, graph.inputs),
             buffers=self.buffers,
             constants=self.constants,
-            kernels=tuple(replace(kernel, name=name) for kernel, name in self.kernels.items()),
+            kernels=tuple(self.kernels.values()),
             calls=tuple(self.calls),
             plan=place(self._requests(), self.machine.target.arena_align),
             taps={v.name: self.owner[v.name] for n in graph.nodes for v in n.outputs if v.name not in self.halos},
@@ -135,13 +136,21 @@ class _Lowering:
         nest = (*vectorize(ctx.clear_halo(), ctx.cpu.f32_lanes, ctx.names), *generate(ctx))
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
         block, params, sources = bind_parameters(block)
-        kernel = Kernel("", params, block)
-        if kernel not in self.kernels:
-            stem = _stem(ctx)
-            verify_kernel(replace(kernel, name=stem, loc=node.loc), scheduled=True)
-            self.kernels[kernel] = self._numbered(stem)
+        kernel = self._shared_kernel(Kernel("", params, block), ctx)
         args = tuple(self._argument(ctx, source) for source in sources)
-        self.calls.append(Call(self.kernels[kernel], args, node.loc, _macs(ctx.anchor)))
+        self.calls.append(Call(kernel.name, args, node.loc, _macs(ctx.anchor)))
+
+    def _shared_kernel(self, kernel: Kernel, ctx: KernelContext) -> Kernel:
+        """The kernel itself, named, or the one with the same text that there is already.
+
+        Texts are compared because they tell 0.0 from -0.0.
+        """
+        text = print_kernel(kernel)
+        if text not in self.kernels:
+            stem = _stem(ctx)
+            verify_kernel(replace(kernel, name=stem, loc=ctx.node.loc), scheduled=True)
+            self.kernels[text] = replace(kernel, name=self._numbered(stem))
+        return self.kernels[text]
 
     def _ref(self, ctx: KernelContext, value: Value, stem: str) -> TensorRef:
         halo = self._halo(value)

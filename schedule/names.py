@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..ir.loops import (
@@ -11,20 +12,33 @@ from ..ir.loops import (
     Expr,
     For,
     If,
+    Kernel,
     Let,
     Load,
     Stmt,
     Store,
     Var,
     map_expr,
+    walk_stmts,
 )
 
 
 class Names:
     """Hands out variable and buffer names, each once."""
 
-    def __init__(self) -> None:
-        self._count: dict[str, int] = {}
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._count: dict[str, int] = dict.fromkeys(taken, 1)
+
+    @staticmethod
+    def of(kernel: Kernel) -> Names:
+        """Names that ``kernel`` does not bind yet."""
+        bound = {param.name for param in kernel.params}
+        for stmt in walk_stmts(kernel.body):
+            if isinstance(stmt, (For, Let)):
+                bound.add(stmt.var.name)
+            elif isinstance(stmt, Alloc):
+                bound.add(stmt.buffer.name)
+        return Names(bound)
 
     def fresh(self, stem: str) -> str:
         """``stem``, then ``stem_1``, ``stem_2``, ..."""

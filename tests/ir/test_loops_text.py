@@ -45,7 +45,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 F32X16 = Type(DType.F32, 16)
-I, J = Var("i"), Var("j")
+H, J = Var("i"), Var("j")
 X = Buffer("x", F32, (4, 64), access=Access.READ)
 Y = Buffer("y", F32, (64,), access=Access.WRITE)
 ACC = Buffer("acc", F32X16, (2,), Space.REG)
@@ -96,7 +96,7 @@ def test_parsed_kernel_is_the_tree_it_shows() -> None:
           for i:4, j:4
             y[j*16 : 16] = x[i, j*16 : 16 active 7]
     """
-    body = loop(I, 4, *loop(J, 4, store(Y, J * 16, value=load(X, I, J * 16, lanes=16, active=Const(7, INDEX)))))
+    body = loop(H, 4, *loop(J, 4, store(Y, J * 16, value=load(X, H, J * 16, lanes=16, active=Const(7, INDEX)))))
     assert parse_kernel(dedent(text)) == Kernel("k", (X, Y), body, "node")
 
 
@@ -113,18 +113,18 @@ F, G = Var("f", F32), Var("g", F32)
 N, M = Var("n", I32), Var("m", I32)
 
 SPELLINGS: list[tuple[Expr, str]] = [
-    (I + 3, "i+3"),
-    (I - 3, "i-3"),
-    (Binary("sub", I, Const(3, INDEX)), "i-(3)"),
-    (Binary("sub", I, Const(-3, INDEX)), "i-(-3)"),
-    (Binary("sub", I, Binary("mul", Const(3, INDEX), J)), "i-3*j"),
-    ((I + J) * 2, "(i+j)*2"),
-    (I + J * 2, "i+j*2"),
-    (Binary("sub", I, Binary("sub", J, I)), "i-(j-i)"),
-    (Binary("sub", Binary("sub", I, J), I), "i-j-i"),
-    (I // 4, "floordiv(i, 4)"),
-    (I % 4, "floormod(i, 4)"),
-    (Unary("neg", I), "-i"),
+    (H + 3, "i+3"),
+    (H - 3, "i-3"),
+    (Binary("sub", H, Const(3, INDEX)), "i-(3)"),
+    (Binary("sub", H, Const(-3, INDEX)), "i-(-3)"),
+    (Binary("sub", H, Binary("mul", Const(3, INDEX), J)), "i-3*j"),
+    ((H + J) * 2, "(i+j)*2"),
+    (H + J * 2, "i+j*2"),
+    (Binary("sub", H, Binary("sub", J, H)), "i-(j-i)"),
+    (Binary("sub", Binary("sub", H, J), H), "i-j-i"),
+    (H // 4, "floordiv(i, 4)"),
+    (H % 4, "floormod(i, 4)"),
+    (Unary("neg", H), "-i"),
     (Unary("neg", Const(3, INDEX)), "-(3)"),
     (Unary("neg", Const(-2.0, F32)), "-(-2.0f32)"),
     (Unary("neg", Unary("neg", F)), "--f"),
@@ -151,9 +151,9 @@ SPELLINGS: list[tuple[Expr, str]] = [
     (Call("dot", (N, M), F32), "dot:f32(n, m)"),
     (Call("zero", (), F32X16), "zero:f32x16()"),
     (Call("min", (F, G), F32), '"min"(f, g)'),
-    (load(X, I, J, lanes=16), "x[i, j : 16]"),
-    (load(X, I, J, lanes=16, active=I + 1), "x[i, j : 16 active i+1]"),
-    (load(X, I, J, lanes=1, active=I), "x[i, j : 1 active i]"),
+    (load(X, H, J, lanes=16), "x[i, j : 16]"),
+    (load(X, H, J, lanes=16, active=H + 1), "x[i, j : 16 active i+1]"),
+    (load(X, H, J, lanes=1, active=H), "x[i, j : 1 active i]"),
     (Const(1.5, F32), "1.5f32"),
     (Const(0.0, F32X16), "0.0f32x16"),
     (Const(1e-5, F32), "1e-05f32"),
@@ -184,7 +184,7 @@ def _through_text(expr: Expr) -> Expr:
         Let(var, Const(1.0 if var.type == F32 else 1, var.type))
         for var in (B, F, G, N, M, Var("odd name", F32), Var("splat", F32), Var("i8", F32))
     )
-    nest = For(I, Const(4, INDEX), (For(J, Const(4, INDEX), (*lets, Let(Var("result", expr.type), expr))),))
+    nest = For(H, Const(4, INDEX), (For(J, Const(4, INDEX), (*lets, Let(Var("result", expr.type), expr))),))
     parsed = parse_kernel(print_kernel(Kernel("k", (X, Y), (nest,))))
     return parsed.body[0].body[0].body[-1].value  # type: ignore[attr-defined]
 
@@ -228,7 +228,8 @@ def expressions(draw: st.DrawFn, type_: Type, names: dict[str, Var | Buffer], de
     if form == 5:
         return Convert(type_, sub(draw(st.sampled_from(TYPES)).with_lanes(type_.lanes)))
     if form == 6:
-        return Call(draw(NAMES), tuple(sub(draw(st.sampled_from(TYPES))) for _ in range(draw(st.integers(0, 3)))), type_)
+        args = draw(st.lists(st.sampled_from(TYPES), max_size=3))
+        return Call(draw(NAMES), tuple(sub(arg) for arg in args), type_)
     if form == 7 and type_.dtype is DType.BOOL:
         of = draw(st.sampled_from([F32, INDEX, I32])).with_lanes(type_.lanes)
         return Binary(draw(st.sampled_from(["eq", "ne", "lt", "le", "gt", "ge"])), sub(of), sub(of))
@@ -273,9 +274,11 @@ def blocks(draw: st.DrawFn, names: dict[str, Var | Buffer], depth: int = 3) -> t
 
 @st.composite
 def kernels(draw: st.DrawFn) -> Kernel:
+    types = st.sampled_from([F32, I32, BOOL])
     params = [
-        Buffer(name, Type(draw(st.sampled_from([DType.F32, DType.I32, DType.BOOL]))), shape, access=access)
-        for name, shape, access in (("p", (4, 5), Access.READ), ("q q", (7,), Access.WRITE), ("r", (), Access.READ_WRITE))
+        Buffer("p", draw(types), (4, 5), access=Access.READ),
+        Buffer("q q", draw(types), (7,), access=Access.WRITE, align=64),
+        Buffer("r", draw(types), ()),
     ]
     body = draw(blocks({param.name: param for param in params}))
     return Kernel(draw(NAMES), tuple(params), body, draw(st.text(max_size=5)))

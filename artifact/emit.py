@@ -1,0 +1,93 @@
+"""Writes a compiled program as what was asked for: C, objects, libraries, assembly, LLVM IR."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from ..emit_c.artifact import write_c
+from ..emit_c.header import public_header
+from ..emit_c.symbols import assign_symbols
+from ..emit_llvm.archive import static_library
+from ..emit_llvm.module import run_symbol
+from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
+from ..emit_llvm.shared import link_shared
+from ..errors import CcmlError, ErrorCode
+from ..ir.program import Program
+from ..report.sections import Section, allocated_sections
+from ..targets import Machine
+
+log = logging.getLogger(__name__)
+
+
+class Emit(Enum):
+    """The kinds of output. The value is the spelling of ``--emit``."""
+
+    C = "c"
+    OBJECT = "obj"
+    LIBRARY = "lib"
+    ASSEMBLY = "asm"
+    LLVM = "llvm"
+
+
+DEFAULT_EMIT = (Emit.C, Emit.LIBRARY)
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """``sections`` of the objects, where objects were made; ``shared`` whether there is a shared library."""
+
+    sections: list[Section] | None
+    shared: bool
+
+
+def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Path) -> Emitted:
+    """Writes the files of ``kinds`` into ``folder``; the public header is always among them.
+
+    The shared library needs a linker. Where none is there, that is an error if ``kinds`` is the library alone, and a
+    warning otherwise.
+    """
+    name = program.name
+    if Emit.C in kinds:
+        log.info("writing C")
+        write_c(program, machine, folder)
+    else:
+        header = public_header(program, machine, assign_symbols(program))
+        (folder / f"{name}.h").write_text(header, encoding="utf-8", newline="\n")
+    if Emit.LLVM in kinds:
+        (folder / f"{name}.ll").write_text(emit_ir(program, machine), encoding="utf-8", newline="\n")
+    if Emit.ASSEMBLY in kinds:
+        log.info("generating assembly")
+        (folder / f"{name}.s").write_text(emit_assembly(program, machine), encoding="utf-8", newline="\n")
+    if Emit.OBJECT not in kinds and Emit.LIBRARY not in kinds:
+        return Emitted(None, False)
+    log.info("generating machine code")
+    objects = emit_objects(program, machine)
+    sections = [section for _, image in objects for section in allocated_sections(image)]
+    if Emit.OBJECT in kinds:
+        for file, image in objects:
+            (folder / file).write_bytes(image)
+    if Emit.LIBRARY not in kinds:
+        return Emitted(sections, False)
+    (folder / f"lib{name}.a").write_bytes(static_library(objects))
+    required = set(kinds) == {Emit.LIBRARY}
+    return Emitted(sections, machine.target.hosted and _shared(program, machine, objects, folder, required))
+
+
+def _shared(
+    program: Program, machine: Machine, objects: list[tuple[str, bytes]], folder: Path, required: bool
+) -> bool:
+    """Links ``libNAME.so``; says whether it is there."""
+    library = f"lib{program.name}.so"
+    log.info("linking %s", library)
+    try:
+        link_shared(objects, machine, library, [run_symbol(program)], folder / library)
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.TOOLCHAIN or required:
+            raise
+        log.warning("%s is not written: %s; %s", library, problem.reason, problem.hint)
+        return False
+    return True

@@ -1,0 +1,194 @@
+"""A program as a folder of C sources: header, kernels and run function, weights, runtime and Makefile."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+from pycparser import c_ast
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.program import Program, Storage
+from ..ir.types import DType
+from ..targets import Machine
+from . import tree
+from .amalgamation import runtime_header
+from .header import public_header
+from .kernel import kernel_function
+from .makefile import makefile
+from .requirements import Requirements
+from .spelling import MEMORY_TYPES
+from .symbols import Symbols, assign_symbols, banner, comment_text, interfaces
+from .weights import (
+    INCBIN_THRESHOLD,
+    Constant,
+    array_source,
+    binary_source,
+    collect_constants,
+    declarations,
+    write_binary,
+)
+
+
+def write_c(
+    program: Program,
+    machine: Machine,
+    out_dir: str | Path,
+    *,
+    disjoint: Mapping[str, Collection[str]] | None = None,
+    incbin_threshold: int | None = INCBIN_THRESHOLD,
+) -> list[Path]:
+    """Writes the program for ``machine`` into ``out_dir`` (made if need be) and returns the files written.
+
+    ``disjoint`` names, for each kernel, the parameters that no other parameter overlaps. Constants of more than
+    ``incbin_threshold`` bytes in all are written as a binary file instead of numbers (``None``: never).
+    Raises :class:`CcmlError` where the folder cannot be written or a kernel cannot be said in C.
+    """
+    symbols = assign_symbols(program)
+    constants = collect_constants(program, machine, symbols)
+    total = sum(constant.array.nbytes for constant in constants)
+    binary = incbin_threshold is not None and total > incbin_threshold
+    texts = sources(program, machine, symbols, constants, disjoint or {}, binary)
+    folder = Path(out_dir)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        weights_file = folder / f"{symbols.prefix}_weights.bin"
+        if binary:
+            write_binary(constants, weights_file)
+        else:
+            weights_file.unlink(missing_ok=True)
+    except OSError as error:
+        raise CcmlError(ErrorCode.OUTPUT_FOLDER, f"cannot write: {error}", loc=str(folder)) from error
+    return [*(folder / name for name in texts), *([weights_file] if binary else [])]
+
+
+def sources(
+    program: Program,
+    machine: Machine,
+    symbols: Symbols,
+    constants: list[Constant],
+    disjoint: Mapping[str, Collection[str]],
+    binary: bool,
+) -> dict[str, str]:
+    """The text files of the artifact by name."""
+    needs = Requirements()
+    code = _model_source(program, symbols, needs, disjoint)
+    weights = binary_source if binary else array_source
+    prefix = symbols.prefix
+    return {
+        f"{prefix}.h": public_header(program, machine, symbols),
+        f"{prefix}.c": code,
+        f"{prefix}_weights.c": weights(program, constants, symbols),
+        f"{prefix}_internal.h": _internal_header(program, constants, symbols),
+        f"{prefix}_runtime.h": banner(program, "the runtime that its kernels use") + "\n" + runtime_header(needs),
+        "Makefile": makefile(program, machine, symbols, binary),
+    }
+
+
+def _internal_header(program: Program, constants: list[Constant], symbols: Symbols) -> str:
+    macro = symbols.macro
+    return f"""{banner(program, "what its source files share")}#ifndef {macro}_INTERNAL_H
+#define {macro}_INTERNAL_H
+
+#include "{symbols.prefix}_runtime.h"
+
+#if defined(__GNUC__) && !defined(_WIN32)
+#define {macro}_HIDDEN __attribute__((visibility("hidden")))
+#else
+#define {macro}_HIDDEN
+#endif
+
+{declarations(constants, symbols)}
+#endif
+"""
+
+
+def _model_source(
+    program: Program, symbols: Symbols, needs: Requirements, disjoint: Mapping[str, Collection[str]]
+) -> str:
+    reserved = {symbols.run, *symbols.kernels.values(), *symbols.constants.values()}
+    parts = [
+        banner(program, "kernels and run function"),
+        f'#include "{symbols.prefix}.h"\n#include "{symbols.prefix}_internal.h"\n',
+    ]
+    for name, symbol in symbols.kernels.items():
+        kernel = program.kernel(name)
+        layers = [kernel.loc] if kernel.loc else [call.loc for call in program.calls if call.kernel == name and call.loc]
+        tree_ = kernel_function(kernel, symbol, needs, disjoint=disjoint.get(name, ()), reserved=reserved)
+        comment = f"/* {comment_text(', '.join(layers))} */\n" if layers else ""
+        parts.append(comment + tree.print_c(tree_))
+    parts.append(tree.print_c(_run_function(program, symbols)))
+    return "\n".join(parts)
+
+
+def _run_function(program: Program, symbols: Symbols) -> c_ast.FuncDef:
+    """Checks of the arguments, then the calls in order."""
+    uses_arena = program.plan.size > 0
+    symbols.names.push()
+    memory = symbols.names.bind("memory")
+    symbols.names.pop()
+    body: list[c_ast.Node] = list(_checks(program, symbols))
+    calls = [_kernel_call(program, symbols, position, memory) for position in range(len(program.calls))]
+    if uses_arena and any(program.buffers[arg].storage is Storage.ARENA for call in program.calls for arg in call.args):
+        pointer = c_ast.PtrDecl(["const"], c_ast.TypeDecl(memory, [], None, c_ast.IdentifierType(["unsigned char"])))
+        body.append(c_ast.Decl(memory, [], [], [], [], pointer, tree.name("arena"), None))
+    elif not uses_arena:
+        body.append(tree.discard("arena"))
+    passed = {arg for call in program.calls for arg in call.args}
+    for item, argument in zip(interfaces(program), symbols.arguments):
+        if item.buffer not in passed and not item.type.size:
+            body.append(tree.discard(argument))
+    body.extend(calls)
+    body.append(c_ast.Return(tree.name(f"{symbols.macro}_OK")))
+    return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", static=False)
+
+
+def _parameters(program: Program, symbols: Symbols) -> list[c_ast.Decl]:
+    tensors = [
+        tree.pointer_parameter(argument, MEMORY_TYPES[item.type.dtype], const=position < len(program.inputs))
+        for position, (item, argument) in enumerate(zip(interfaces(program), symbols.arguments))
+    ]
+    return [tree.pointer_parameter("arena", "void", const=False), *tensors]
+
+
+def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
+    """NULL is an error where there is anything to point at."""
+    needed = ["arena"] if program.plan.size else []
+    needed += [arg for item, arg in zip(interfaces(program), symbols.arguments) if item.type.size]
+    missing: c_ast.Node | None = None
+    for argument in needed:
+        test = tree.binary("==", tree.name(argument), tree.name("NULL"))
+        missing = test if missing is None else tree.binary("||", missing, test)
+    if missing is not None:
+        yield _refuse(missing, f"{symbols.macro}_ERROR_NULL")
+    if program.plan.size and program.plan.align > 1:
+        address = tree.cast("uintptr_t", tree.name("arena"))
+        rest = tree.binary("%", address, tree.name(f"{symbols.macro}_ARENA_ALIGN"))
+        yield _refuse(tree.binary("!=", rest, tree.integer(0)), f"{symbols.macro}_ERROR_ALIGN")
+
+
+def _refuse(condition: c_ast.Node, code: str) -> c_ast.Node:
+    return c_ast.If(condition, tree.block([c_ast.Return(tree.name(code))]), None)
+
+
+def _kernel_call(program: Program, symbols: Symbols, position: int, memory: str) -> c_ast.Node:
+    call = program.calls[position]
+    arguments = dict(zip((item.buffer for item in interfaces(program)), symbols.arguments))
+    nodes = []
+    for buffer_name in call.args:
+        buffer = program.buffers[buffer_name]
+        if buffer.storage is Storage.ARENA:
+            nodes.append(_arena_pointer(memory, program.plan.offsets[buffer_name], buffer.dtype))
+        elif buffer.storage is Storage.CONSTANT:
+            nodes.append(tree.name(symbols.constants[buffer_name]))
+        else:
+            nodes.append(tree.name(arguments[buffer_name]))
+    return tree.call(symbols.kernels[call.kernel], *nodes)
+
+
+def _arena_pointer(memory: str, offset: int, dtype: DType) -> c_ast.Node:
+    """``(float *)(void *)(memory + offset)``: by void, as the plan sees to the alignment."""
+    place = tree.binary("+", tree.name(memory), tree.integer(offset)) if offset else tree.name(memory)
+    return tree.cast(MEMORY_TYPES[dtype], tree.cast("void", place, pointer=True), pointer=True)

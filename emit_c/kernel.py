@@ -1,0 +1,146 @@
+"""Kernels as C functions: prints just what the scheduled loop IR says and decides nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from math import prod
+
+from pycparser import c_ast
+
+from ..ir.loops import Access, Alloc, Block, Buffer, For, If, Kernel, Let, Space, Store, Type
+from ..ir.types import DType
+from . import tree
+from .expressions import Expressions
+from .requirements import Requirements
+from .scope import Binding, Scope
+from .spelling import MEMORY_TYPES
+
+
+def kernel_function(
+    kernel: Kernel,
+    symbol: str,
+    needs: Requirements,
+    *,
+    disjoint: Collection[str] = (),
+    reserved: Collection[str] = (),
+) -> c_ast.FuncDef:
+    """The C function ``static void symbol(...)`` of a kernel, one pointer for each parameter.
+
+    ``needs`` collects what it uses of the runtime. Parameters named in ``disjoint`` overlap no other parameter and are
+    ``restrict``. ``reserved`` are file-level names that locals must not hide.
+    """
+    return _Function(kernel, symbol, needs, reserved).definition(disjoint)
+
+
+class _Function:
+    def __init__(self, kernel: Kernel, symbol: str, needs: Requirements, reserved: Collection[str]) -> None:
+        self.kernel = kernel
+        self.symbol = symbol
+        self.scope = Scope(kernel.name, {symbol, *reserved})
+        self.expressions = Expressions(self.scope, needs)
+        self._rules: dict[type, Callable[..., list[c_ast.Node]]] = {
+            For: self._for,
+            If: self._if,
+            Store: self._store,
+        }
+
+    def definition(self, disjoint: Collection[str]) -> c_ast.FuncDef:
+        bindings = [self.scope.bind(buffer) for buffer in self.kernel.params]
+        body = self._block(self.kernel.body)
+        unused = [tree.discard(binding.c_name) for binding in bindings if not binding.read]
+        parameters = [
+            tree.pointer_parameter(
+                binding.c_name,
+                MEMORY_TYPES[buffer.dtype],
+                const=buffer.access is Access.READ,
+                restrict=buffer.name in disjoint,
+            )
+            for buffer, binding in zip(self.kernel.params, bindings)
+        ]
+        return tree.function(self.symbol, parameters, tree.block([*unused, *body]))
+
+    def _block(self, block: Block) -> list[c_ast.Node]:
+        """The statements of a block, which must be the innermost scope."""
+        parts: list[list[c_ast.Node] | Callable[[], list[c_ast.Node]]] = []
+        for stmt in block:
+            if isinstance(stmt, (Let, Alloc)):
+                parts.append(self._let(stmt) if isinstance(stmt, Let) else self._alloc(stmt.buffer))
+            else:
+                parts.append(self._rules[type(stmt)](stmt))
+        return [node for part in parts for node in (part() if callable(part) else part)]
+
+    def _nested(self, block: Block) -> c_ast.Compound:
+        self.scope.push()
+        body = tree.block(self._block(block))
+        self.scope.pop()
+        return body
+
+    def _for(self, stmt: For) -> list[c_ast.Node]:
+        extent = self.expressions.value(stmt.extent)
+        self.scope.push()
+        counter = self.scope.bind(stmt.var).c_name
+        start = c_ast.DeclList([tree.declare(counter, MEMORY_TYPES[DType.INDEX], tree.integer(0))])
+        condition = tree.binary("<", tree.name(counter), extent)
+        step = tree.unary("++", tree.name(counter))
+        body = self._nested(stmt.body)
+        self.scope.pop()
+        return [c_ast.For(start, condition, step, body)]
+
+    def _if(self, stmt: If) -> list[c_ast.Node]:
+        condition = self.expressions.value(stmt.cond)
+        orelse = self._nested(stmt.orelse) if stmt.orelse else None
+        return [c_ast.If(condition, self._nested(stmt.then), orelse)]
+
+    # Declarations are made when their scope ends: only then is known whether the variable is used.
+
+    def _let(self, stmt: Let) -> Callable[[], list[c_ast.Node]]:
+        value = self.expressions.value(stmt.value)
+        binding = self.scope.bind(stmt.var)
+        declaration = tree.declare(binding.c_name, self.expressions.variable_type(stmt.var.type), value, const=True)
+        return lambda: [declaration, *_discard_unread(binding)]
+
+    def _alloc(self, buffer: Buffer) -> Callable[[], list[c_ast.Node]]:
+        if buffer.space is Space.REG:
+            type_name = self.expressions.variable_type(buffer.type)
+            elements = self.scope.bind_elements(buffer)
+            return lambda: [
+                node
+                for element in elements
+                if element.read or element.written
+                for node in (tree.declare(element.c_name, type_name), *_discard_unread(element))
+            ]
+        binding = self.scope.bind(buffer)
+        alignment = [f"CCML_ALIGN({buffer.align})"] if buffer.align > buffer.dtype.size else []
+        array = tree.declare(
+            binding.c_name, MEMORY_TYPES[buffer.dtype], array=max(prod(buffer.shape), 1), specifiers=alignment
+        )
+        return lambda: [array, *_discard_unread(binding)]
+
+    def _store(self, stmt: Store) -> list[c_ast.Node]:
+        buffer = stmt.buffer
+        value = self.expressions.value(stmt.value)
+        if buffer.space is Space.REG:
+            return [tree.assign(tree.name(self.scope.write_element(buffer, stmt.index)), value)]
+        array = self.scope.use_buffer(buffer)
+        offset = self.expressions.offset(buffer, stmt.index)
+        active = None if stmt.active is None else self.expressions.value(stmt.active)
+        if stmt.value.type.lanes > 1:
+            return [self._vector_store(stmt.value.type, tree.address(array, offset), value, active)]
+        if buffer.dtype is DType.BOOL:
+            value = tree.cast(MEMORY_TYPES[DType.BOOL], value)
+        assignment = tree.assign(c_ast.ArrayRef(tree.name(array), offset), value)
+        if active is None:
+            return [assignment]
+        return [c_ast.If(tree.binary(">", active, tree.integer(0)), tree.block([assignment]), None)]
+
+    @staticmethod
+    def _vector_store(
+        type_: Type, where: c_ast.Node, value: c_ast.Node, active: c_ast.Node | None
+    ) -> c_ast.Node:
+        if active is None:
+            return tree.call(f"ccml_{type_}_store", where, value)
+        return tree.call(f"ccml_{type_}_store_active", where, value, active)
+
+
+def _discard_unread(binding: Binding) -> list[c_ast.Node]:
+    return [] if binding.read else [tree.discard(binding.c_name)]

@@ -1,0 +1,94 @@
+"""Every name that an artifact shows: file names, symbols, macros and the C names of arguments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from ..ir.program import Interface, Program, Storage
+from .names import Names, c_identifier
+
+LICENCE = "This file was written by ccml and may be used freely in any product, with or without this notice."
+_MACRO_STEMS = ("ARENA", "OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL")
+
+
+@dataclass(frozen=True)
+class Symbols:
+    """``prefix`` begins every file name and symbol, ``macro`` every macro.
+
+    ``kernels`` and ``constants`` map their loop-IR names to symbols; ``arguments`` and ``stems`` map the index of an
+    interface (inputs, then outputs) to the argument's name and to the beginning of its macros.
+    """
+
+    prefix: str
+    macro: str
+    kernels: Mapping[str, str]
+    constants: Mapping[str, str]
+    arguments: tuple[str, ...]
+    stems: tuple[str, ...]
+    names: Names
+
+    @property
+    def run(self) -> str:
+        return f"{self.prefix}_run"
+
+
+def interfaces(program: Program) -> tuple[Interface, ...]:
+    """Inputs, then outputs: the order of the arguments."""
+    return (*program.inputs, *program.outputs)
+
+
+def assign_symbols(program: Program) -> Symbols:
+    """Valid names that clash with nothing."""
+    prefix = re.sub(r"^v_", "", c_identifier(program.name))
+    names = Names()
+    names.bind(f"{prefix}_run")
+    called = {call.kernel for call in program.calls}
+    kernels = {kernel.name: kernel.name for kernel in program.kernels if kernel.name in called}
+    kernels = {name: names.bind(f"{prefix}_{name}") for name in kernels}
+    constants = {
+        name: names.bind(f"{prefix}_{name}")
+        for name, buffer in program.buffers.items()
+        if buffer.storage is Storage.CONSTANT
+    }
+    macro = prefix.upper()
+    stems = Names(f"{macro}_{stem}" for stem in _MACRO_STEMS)
+    names.push()
+    names.bind("arena")
+    arguments = tuple(names.bind(item.c_name) for item in interfaces(program))
+    return Symbols(
+        prefix=prefix,
+        macro=macro,
+        kernels=kernels,
+        constants=constants,
+        arguments=arguments,
+        stems=tuple(stems.bind(f"{macro}_{argument.upper()}") for argument in arguments),
+        names=names,
+    )
+
+
+def banner(program: Program, what: str) -> str:
+    """The comment at the head of every C file."""
+    return f"/* {comment_text(program.name)}: {what}, by ccml {version('ccml')}.\n   {LICENCE} */\n"
+
+
+def comment_text(text: str) -> str:
+    """``text`` on one line, without what would end or nest a comment."""
+    flat = " ".join(text.split())
+    return flat.replace("*/", "* /").replace("/*", "/ *").rstrip("\\")
+
+
+def c_string(text: str) -> str:
+    """A C string literal with the UTF-8 bytes of ``text``."""
+    out = []
+    for byte in text.encode("utf-8"):
+        char = chr(byte)
+        if char in '"\\?':
+            out.append(f"\\{char}")
+        elif 32 <= byte < 127:
+            out.append(char)
+        else:
+            out.append(f"\\{byte:03o}")
+    return f'"{"".join(out)}"'

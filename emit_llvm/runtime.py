@@ -1,0 +1,36 @@
+"""The object with the run-time helpers that a model's code calls, where the artifact has to bring them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..targets import Machine
+from . import backend
+from .runtime_ir import ARM_HALF_HELPERS, ARM_INTEGER_HELPERS, X86_HELPERS, Helper
+
+
+def helper_object(needed: Iterable[str], machine: Machine) -> bytes | None:
+    """An object that defines those of ``needed`` that ccml has for ``machine``, weak and hidden; ``None`` for none."""
+    table, convention = _helpers(machine)
+    pending, chosen = sorted(set(needed) & table.keys(), reverse=True), {}
+    while pending:
+        name = pending.pop()
+        if name not in chosen:
+            chosen[name] = table[name]
+            pending.extend(table[name].calls)
+    if not chosen:
+        return None
+    parts = [f'target triple = "{backend.triple(machine)}"', "declare double @llvm.fabs.f64(double)"]
+    parts += [chosen[name].text(convention) for name in sorted(chosen)]
+    generator = backend.target_machine(machine, reloc=backend.relocation(machine))
+    return generator.emit_object(backend.optimize("\n".join(parts), generator))
+
+
+def _helpers(machine: Machine) -> tuple[dict[str, Helper], str]:
+    """The table for a machine and the calling convention of its helpers."""
+    if machine.abi.triple.startswith("x86_64"):
+        return X86_HELPERS, ""
+    if machine.abi.triple.startswith(("arm", "thumb")):
+        hosted = ARM_INTEGER_HELPERS if machine.target.hosted else {}
+        return ARM_HALF_HELPERS | hosted, "arm_aapcscc"
+    return {}, ""

@@ -1,0 +1,118 @@
+"""Static types of the graph's inputs: symbolic dimensions are bound by name, or an input's whole shape is fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import onnx
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.types import DType, TensorType
+from .tensors import MAX_ELEMENTS, dtype_of
+
+Dimension = int | str | None
+"""An extent, the name of a symbolic one, or unknown."""
+
+
+def input_types(
+    inputs: Sequence[onnx.ValueInfoProto], dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
+) -> dict[str, TensorType]:
+    """The type of every input, in order.
+
+    ``dims`` binds symbolic dimensions by name; ``shapes`` fixes whole inputs, and with them the dimensions they name.
+    Raises one ``UNBOUND_DIMENSION`` for all dimensions that stay open, and ``BAD_OPTION`` for what does not fit.
+    """
+    declared = {value.name: (_dtype(value), _dimensions(value)) for value in inputs}
+    bound = _bound_dimensions(declared, dims, shapes)
+    types: dict[str, TensorType] = {}
+    open_dimensions: dict[str, list[Dimension] | None] = {}
+    for name, (dtype, dimensions) in declared.items():
+        shape = shapes.get(name)
+        if shape is None and dimensions is not None:
+            resolved = [bound.get(d, d) if isinstance(d, str) else d for d in dimensions]
+            shape = tuple(d for d in resolved if isinstance(d, int))
+            if len(shape) < len(resolved):
+                open_dimensions[name] = resolved
+        elif shape is None:
+            open_dimensions[name] = None
+        if shape is not None and name not in open_dimensions:
+            types[name] = TensorType(dtype, shape)
+            if any(extent < 0 for extent in shape) or types[name].size > MAX_ELEMENTS:
+                raise CcmlError(ErrorCode.BAD_OPTION, f"an input cannot have the shape {list(shape)}", loc=name)
+    if open_dimensions:
+        raise _unbound(open_dimensions)
+    return types
+
+
+def _dtype(value: onnx.ValueInfoProto) -> DType:
+    kind = value.type.WhichOneof("value")
+    if kind != "tensor_type":
+        what = "no type" if kind is None else f"the type {kind.removesuffix('_type')}"
+        reason = f"the input has {what}; only tensors are supported"
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=value.name)
+    return dtype_of(value.type.tensor_type.elem_type, value.name)
+
+
+def _dimensions(value: onnx.ValueInfoProto) -> list[Dimension] | None:
+    if not value.type.tensor_type.HasField("shape"):
+        return None
+    found: list[Dimension] = []
+    for dim in value.type.tensor_type.shape.dim:
+        kind = dim.WhichOneof("value")
+        if kind == "dim_value" and dim.dim_value >= 0:
+            found.append(dim.dim_value)
+        else:  # exporters also write -1, or an empty name, for "unknown"
+            found.append(dim.dim_param or None if kind == "dim_param" else None)
+    return found
+
+
+def _bound_dimensions(
+    declared: Mapping[str, tuple[DType, list[Dimension] | None]],
+    dims: Mapping[str, int],
+    shapes: Mapping[str, tuple[int, ...]],
+) -> dict[str, int]:
+    named = {d: None for _, dimensions in declared.values() for d in dimensions or () if isinstance(d, str)}
+    for name, extent in dims.items():
+        if name not in named:
+            known = f"its symbolic dimensions are {', '.join(named)}" if named else "it has no symbolic dimensions"
+            raise CcmlError(ErrorCode.BAD_OPTION, f"the model has no dimension {name}", hint=known)
+        if extent < 1:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"dimension {name} cannot be {extent}")
+    bound = dict(dims)
+    for name, shape in shapes.items():
+        if name not in declared:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"no input {name}", hint=f"the inputs are {', '.join(declared)}")
+        dimensions = declared[name][1]
+        if dimensions is None:
+            continue
+        if len(dimensions) != len(shape):
+            raise CcmlError(
+                ErrorCode.BAD_OPTION, f"the shape {list(shape)} has not the input's rank {len(dimensions)}", loc=name
+            )
+        for d, extent in zip(dimensions, shape):
+            fixed = bound.setdefault(d, extent) if isinstance(d, str) else d
+            if fixed is not None and fixed != extent:
+                raise CcmlError(
+                    ErrorCode.BAD_OPTION, f"the shape {list(shape)} contradicts the dimension {d} = {fixed}", loc=name
+                )
+    return bound
+
+
+def _unbound(open_dimensions: Mapping[str, list[Dimension] | None]) -> CcmlError:
+    """All open dimensions, and options that bind each of them."""
+    where, options = [], []
+    for name, dimensions in open_dimensions.items():
+        if dimensions is None:
+            where.append(f"{name} has no shape")
+            options.append(f"--shape {name}=1,...")
+            continue
+        where.append(f"{name}[{', '.join('?' if d is None else str(d) for d in dimensions)}]")
+        if None in dimensions:
+            options.append(f"--shape {name}={','.join(str(d) if isinstance(d, int) else '1' for d in dimensions)}")
+        else:
+            options += [f"--dim {d}=1" for d in dimensions if isinstance(d, str)]
+    return CcmlError(
+        ErrorCode.UNBOUND_DIMENSION,
+        f"the inputs have dimensions that are not fixed: {', '.join(where)}",
+        hint=f"bind them, for example with {' '.join(dict.fromkeys(options))}",
+    )

@@ -1,0 +1,136 @@
+"""Rules of Resize and Upsample: one axis after the other, by gathers at constant positions and weighted sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..ir.graph import Value
+from .context import NodeContext, Rule
+from .interpolation import Interpolation, Taps, taps
+
+# With more taps, one matrix product is less work to express (and to run) than that many gathers.
+_MAX_GATHERS = 4
+
+
+def upsample(ctx: NodeContext) -> Sequence[Value]:
+    """What was later called asymmetric, with the floor as the nearest element."""
+    x = ctx.input(0)
+    scales = ctx.numbers("scales") if ctx.has("scales") else _floats(ctx, 1, "scales")
+    return [_asymmetric(ctx, x, scales)]
+
+
+def _asymmetric(ctx: NodeContext, x: Value, scales: tuple[float, ...]) -> Value:
+    if len(scales) != len(x.shape) or any(scale <= 0 for scale in scales):
+        raise ctx.invalid(f"scales {scales} do not fit {x.type}")
+    mode = ctx.string("mode", "nearest")
+    if mode == "nearest" and any(scale < 1 and (1 / scale) % 1 for scale in scales):
+        raise ctx.unsupported(f"nearest with scales {scales}, which opset {ctx.opset} does not define")
+    how = Interpolation({"bilinear": "linear"}.get(mode, mode), "asymmetric", "floor")
+    sizes = _scaled_sizes(x.shape, scales)
+    return _resized(ctx, x, how, sizes, scales, ((0.0, 1.0),) * len(scales))
+
+
+def resize(ctx: NodeContext) -> Sequence[Value]:
+    x = ctx.input(0)
+    if ctx.opset < 11:
+        return [_asymmetric(ctx, x, _floats(ctx, 1, "scales"))]
+    how = Interpolation(
+        ctx.string("mode", "nearest"), ctx.string("coordinate_transformation_mode", "half_pixel"),
+        ctx.string("nearest_mode", "round_prefer_floor"), ctx.number("cubic_coeff_a", -0.75),
+        bool(ctx.integer("exclude_outside", 0)), bool(ctx.integer("antialias", 0)),
+    )  # fmt: skip
+    rank = len(x.shape)
+    axes = ctx.axes(ctx.integers("axes", tuple(range(rank))), rank)
+    sizes, scales = _sizes_and_scales(ctx, x, axes)
+    rois = [(0.0, 1.0)] * rank
+    if how.coordinates == "tf_crop_and_resize":
+        roi = _floats(ctx, 1, "roi")
+        if len(roi) != 2 * len(axes):
+            raise ctx.invalid(f"roi {roi} does not fit axes {axes}")
+        for number, axis in enumerate(axes):
+            rois[axis] = (roi[number], roi[number + len(axes)])
+    return [_resized(ctx, x, how, sizes, scales, rois)]
+
+
+def _floats(ctx: NodeContext, position: int, what: str) -> tuple[float, ...]:
+    return tuple(float(entry) for entry in ctx.static(position, what).reshape(-1))
+
+
+def _scaled_sizes(shape: Sequence[int], scales: Sequence[float]) -> tuple[int, ...]:
+    """floor(extent * scale), the product in float32 as ONNX's shape inference and runtimes take it."""
+    return tuple(int(np.floor(np.float32(extent) * np.float32(scale))) for extent, scale in zip(shape, scales))
+
+
+def _sizes_and_scales(ctx: NodeContext, x: Value, axes: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Output extents and scales of all dimensions, whichever of the two the node gives."""
+    sizes, scales = list(x.shape), [1.0] * len(x.shape)
+    given = _floats(ctx, 2, "scales") if ctx.optional(2) is not None else ()
+    wanted = ctx.parameter("sizes", 3) if ctx.optional(3) is not None else None
+    if (given and wanted) or len(given or wanted or ()) != len(axes) or min(given or wanted or (1,)) <= 0:
+        raise ctx.invalid(f"scales {given} and sizes {wanted} do not fit {len(axes)} axes; one of them has to")
+    if given:
+        if ctx.string("coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize":
+            raise ctx.unsupported("tf_crop_and_resize with scales", hint="give sizes")
+        for axis, scale in zip(axes, given):
+            scales[axis] = scale
+        return _scaled_sizes(x.shape, scales), tuple(scales)
+    policy = ctx.string("keep_aspect_ratio_policy", "stretch")
+    ratios = [size / x.shape[axis] for axis, size in zip(axes, wanted or ())]
+    if policy not in ("stretch", "not_larger", "not_smaller"):
+        raise ctx.invalid(f"keep_aspect_ratio_policy is {policy}")
+    if policy != "stretch":
+        ratios = [min(ratios) if policy == "not_larger" else max(ratios)] * len(axes)
+        wanted = tuple(int(ratio * x.shape[axis] + 0.5) for axis, ratio in zip(axes, ratios))
+    for axis, size, ratio in zip(axes, wanted or (), ratios):
+        sizes[axis], scales[axis] = size, ratio
+    return tuple(sizes), tuple(scales)
+
+
+def _resized(
+    ctx: NodeContext, x: Value, how: Interpolation, sizes: Sequence[int], scales: Sequence[float],
+    rois: Sequence[tuple[float, float]],
+) -> Value:  # fmt: skip
+    if how.mode not in ("nearest", "linear", "cubic"):
+        raise ctx.invalid(f"mode is {how.mode}")
+    if how.mode != "nearest" and not x.dtype.is_float:
+        raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
+    for axis, (size, scale, roi) in enumerate(zip(sizes, scales, rois)):
+        extent = x.shape[axis]
+        if size == extent and scale == 1.0 and roi == (0.0, 1.0):
+            continue
+        x = _along_axis(ctx, x, axis, taps(how, extent, size, scale, roi))
+    return x
+
+
+def _along_axis(ctx: NodeContext, x: Value, axis: int, found: Taps) -> Value:
+    count, width = found.indices.shape
+    rank = len(x.shape)
+    if width == 1:
+        y = ctx.emit("gather", x, ctx.constant(found.indices[:, 0]), axis=axis)
+    elif width <= _MAX_GATHERS:
+        column = (count, *[1] * (rank - axis - 1))
+        parts = []
+        for tap in range(width):
+            weights = ctx.constant(found.weights[:, tap].astype(x.dtype.numpy).reshape(column))
+            taken = ctx.emit("gather", x, ctx.constant(found.indices[:, tap]), axis=axis)
+            parts.append(ctx.emit("mul", taken, weights))
+        y = parts[0]
+        for part in parts[1:]:
+            y = ctx.emit("add", y, part)
+    else:
+        matrix = np.zeros((x.shape[axis], count))
+        np.add.at(matrix, (found.indices, np.arange(count)[:, None]), found.weights)
+        perm = (*(d for d in range(rank) if d != axis), axis)
+        rows = ctx.reshape(ctx.emit("transpose", x, perm=perm), (x.type.size // x.shape[axis], x.shape[axis]))
+        product = ctx.emit("matmul", rows, ctx.constant(matrix.astype(x.dtype.numpy)))
+        moved = ctx.reshape(product, (*(x.shape[d] for d in perm[:-1]), count))
+        y = ctx.emit("transpose", moved, perm=tuple(perm.index(d) for d in range(rank)))
+    if not found.outside.any():
+        return y
+    inside = ctx.constant(~found.outside.reshape(count, *[1] * (rank - axis - 1)))
+    return ctx.emit("where", inside, y, ctx.scalar(ctx.number("extrapolation_value", 0.0), y))
+
+
+RULES: Mapping[str, Rule] = {"Resize": resize, "Upsample": upsample}

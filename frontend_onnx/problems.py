@@ -1,0 +1,39 @@
+"""What a model needs and ccml does not have, collected over the whole model before anything is reported."""
+
+from __future__ import annotations
+
+from ..errors import CcmlError, ErrorCode
+
+
+class Problems:
+    """Unsupported operators and features, each with the node where it stands."""
+
+    def __init__(self) -> None:
+        self._operators: dict[str, list[str]] = {}
+        self._features: list[CcmlError] = []
+
+    def add_operator(self, operator: str, loc: str) -> None:
+        self._operators.setdefault(operator, []).append(loc)
+
+    def add_feature(self, problem: CcmlError) -> None:
+        self._features.append(problem)
+
+    def raise_any(self) -> None:
+        """One error for all: UNSUPPORTED_OPERATOR where there is an operator, UNSUPPORTED_FEATURE otherwise."""
+        features = [f"{problem.loc}: {problem.reason}" for problem in self._features]
+        if self._operators:
+            operators = [f"{operator} ({', '.join(locs)})" for operator, locs in sorted(self._operators.items())]
+            raise CcmlError(
+                ErrorCode.UNSUPPORTED_OPERATOR,
+                "\n  ".join(["the model has operators that ccml does not support:", *operators, *features]),
+                hint="'ccml ops' lists the supported ones",
+            )
+        if len(features) == 1:
+            raise self._features[0]
+        if features:
+            hints = dict.fromkeys(problem.hint for problem in self._features if problem.hint)
+            raise CcmlError(
+                ErrorCode.UNSUPPORTED_FEATURE,
+                "\n  ".join(["the model uses what ccml does not support:", *features]),
+                hint="; ".join(hints) or None,
+            )

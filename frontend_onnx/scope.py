@@ -1,0 +1,65 @@
+"""What the nodes of one graph or function body can see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import onnx
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Value
+
+
+class Missing(Enum):
+    """Instead of a value: an operand that is left out, or one that an unsupported operator should have made."""
+
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+@dataclass
+class Scope:
+    """``values`` are the ONNX names bound so far, ``names`` the IR names that some of them are to get.
+
+    ``attributes`` are those of the function call that the body belongs to, ``path`` its node's name; ``place`` is the
+    node whose branch or body this is.
+    """
+
+    opsets: Mapping[str, int]
+    attributes: Mapping[str, onnx.AttributeProto] = field(default_factory=dict)
+    parent: Scope | None = None
+    path: str = ""
+    place: str = ""
+    depth: int = 0
+    values: dict[str, Value | Missing] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
+
+    def owner(self, name: str, loc: str) -> Scope:
+        """The innermost scope that defines ``name``."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values or name in scope.initializers:
+                return scope
+            scope = scope.parent
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"reads '{name}', which nothing before it defines", loc=loc)
+
+    def locate(self, node: onnx.NodeProto, index: int) -> str:
+        """Where a node is: its name, or for want of one its operator and number; in a function the call's too."""
+        outer = self.path if node.name else self.place
+        own = node.name or f"{node.op_type}_{index}"
+        return f"{outer}/{own}" if outer else own
+
+    def opset(self, domain: str) -> int | None:
+        return self.opsets.get(domain)
+
+    def resolved_attributes(self, node: onnx.NodeProto) -> dict[str, onnx.AttributeProto]:
+        """The node's attributes; references to attributes of the function call are followed, or left out if unset."""
+        found = {}
+        for attribute in node.attribute:
+            source = self.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
+            if source is not None:
+                found[attribute.name] = source
+        return found

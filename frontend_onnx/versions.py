@@ -1,0 +1,26 @@
+"""Which operator sets a model may use."""
+
+from __future__ import annotations
+
+import onnx
+
+from ..errors import CcmlError, ErrorCode
+
+OLDEST_OPSET = 7
+NEWEST_OPSET = onnx.defs.onnx_opset_version()
+
+
+def opset_imports(model: onnx.ModelProto) -> dict[str, int]:
+    """Versions by domain; ``ai.onnx`` is the default domain. Raises where the default domain's is not supported."""
+    opsets = {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in model.opset_import}
+    version = opsets.get("")
+    if version is None and not opsets:
+        raise CcmlError(ErrorCode.INVALID_MODEL, "the model imports no operator set")
+    if version is not None and not OLDEST_OPSET <= version <= NEWEST_OPSET:
+        way_out = "onnx.version_converter" if version < OLDEST_OPSET else "a newer version of the onnx package"
+        raise CcmlError(
+            ErrorCode.UNSUPPORTED_FEATURE,
+            f"the model uses operator set {version}; ccml supports {OLDEST_OPSET} to {NEWEST_OPSET}",
+            hint=f"{way_out} can help",
+        )
+    return opsets

@@ -1,0 +1,161 @@
+"""What the nests of anchors are built with: loops over index spaces, accumulators, and names for shared values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..ir.graph import Node, Value
+from ..ir.loops import (
+    INDEX,
+    Alloc,
+    Binary,
+    Block,
+    Buffer,
+    Const,
+    Expr,
+    ExprLike,
+    Let,
+    LoopKind,
+    Space,
+    Stmt,
+    Store,
+    Type,
+    Var,
+    as_expr,
+    load,
+    loop,
+    store,
+)
+from ..ir.types import DType
+from .expr_tools import const, convert
+from .opdef import NestContext
+
+ZERO = Const(0, INDEX)
+Index = tuple[Expr, ...]
+
+
+class Lets:
+    """Names values: ``bind`` is the :data:`~ccml.ops.opdef.Bind` of the statements that follow :attr:`block`."""
+
+    def __init__(self, ctx: NestContext) -> None:
+        self._ctx = ctx
+        self._stmts: list[Stmt] = []
+
+    @property
+    def block(self) -> Block:
+        return tuple(self._stmts)
+
+    def bind(self, stem: str, value: Expr) -> Expr:
+        if isinstance(value, (Var, Const)):
+            return value
+        var = Var(self._ctx.fresh(stem), value.type)
+        self._stmts.append(Let(var, value))
+        return var
+
+
+def loops(
+    ctx: NestContext,
+    stems: Sequence[str],
+    extents: Sequence[ExprLike],
+    body: Callable[[Index], Block],
+    kind: LoopKind = LoopKind.PARALLEL,
+) -> Block:
+    """A loop for each extent, the first outermost, around ``body(index)``. An extent of 1 needs no loop."""
+    bounds = [as_expr(extent) for extent in extents]
+    index = tuple(ZERO if _is_one(bound) else Var(ctx.fresh(stem)) for stem, bound in zip(stems, bounds, strict=True))
+    block = body(index)
+    for var, bound in zip(reversed(index), reversed(bounds)):
+        if isinstance(var, Var):
+            block = loop(var, bound, *block, kind=kind)
+    return block
+
+
+def serial_loops(
+    ctx: NestContext, stems: Sequence[str], extents: Sequence[ExprLike], body: Callable[[Index], Block]
+) -> Block:
+    """:func:`loops` whose iterations depend on one another."""
+    return loops(ctx, stems, extents, body, LoopKind.SERIAL)
+
+
+def serial_loop(ctx: NestContext, stem: str, extent: ExprLike, body: Callable[[Expr], Block]) -> Block:
+    return serial_loops(ctx, (stem,), (extent,), lambda index: body(index[0]))
+
+
+def _is_one(bound: Expr) -> bool:
+    return isinstance(bound, Const) and bound.value == 1
+
+
+def dim_stems(rank: int) -> tuple[str, ...]:
+    """Loop variables over the dimensions of a tensor: ``i0``, ``i1``, ..."""
+    return tuple(f"i{d}" for d in range(rank))
+
+
+def spatial_stems(prefix: str, rank: int) -> tuple[str, ...]:
+    """Loop variables over spatial dimensions: ``oh``, ``ow`` for the prefix ``o``."""
+    return tuple(prefix + name for name in "dhw"[-rank:]) if 0 < rank <= 3 else dim_stems(rank)
+
+
+# ---------------------------------------------------------------- accumulators and scratch
+
+
+def accumulator_dtype(dtype: DType) -> DType:
+    """What sums of ``dtype`` are held in: f16 in f32, 8 and 16 bits in 32 bits (the low bits are the same)."""
+    if dtype is DType.F16:
+        return DType.F32
+    if dtype.is_integer and dtype.size < 4:
+        return DType.I32
+    return dtype
+
+
+def register(ctx: NestContext, stem: str, dtype: DType) -> Buffer:
+    """A scalar in a register; :func:`get` and :func:`put` access it."""
+    return Buffer(ctx.fresh(stem), Type(dtype), (1,), Space.REG)
+
+
+def scratch(ctx: NestContext, stem: str, dtype: DType, *shape: int) -> Buffer:
+    """A buffer on the stack."""
+    return Buffer(ctx.fresh(stem), Type(dtype), shape, Space.STACK)
+
+
+def get(buffer: Buffer) -> Expr:
+    return load(buffer, 0)
+
+
+def put(buffer: Buffer, value: Expr | float) -> Store:
+    element = value if isinstance(value, Expr) else const(value, buffer.type)
+    return store(buffer, 0, value=element)
+
+
+def accumulate(op: str, buffer: Buffer, value: Expr) -> Store:
+    """``acc = op(acc, value)``: the form in which a reduction is recognised."""
+    return put(buffer, Binary(op, get(buffer), value))
+
+
+def accumulator(ctx: NestContext, stem: str, dtype: DType, start: Expr | float) -> tuple[Buffer, Block]:
+    """A register, and the statements that allocate it and set it to ``start``."""
+    acc = register(ctx, stem, dtype)
+    return acc, (Alloc(acc), put(acc, start))
+
+
+# ---------------------------------------------------------------- operands
+
+
+def operand(node: Node, position: int) -> Value:
+    """An operand that must be there."""
+    value = node.inputs[position]
+    assert value is not None
+    return value
+
+
+def optional(node: Node, position: int) -> Value | None:
+    return node.inputs[position] if position < len(node.inputs) else None
+
+
+def read_as(ctx: NestContext, value: Value, index: Sequence[Expr], dtype: DType) -> Expr:
+    """An element of an operand as ``dtype``."""
+    return convert(ctx.read(value, index), dtype)
+
+
+def write_as(ctx: NestContext, value: Value, index: Sequence[Expr], element: Expr) -> Block:
+    """Stores ``element`` in the type of the output."""
+    return ctx.write(value, index, convert(element, value.dtype))

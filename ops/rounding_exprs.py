@@ -1,0 +1,85 @@
+"""Rounding to whole numbers: the calls, and their expansion for machines that lack the instructions."""
+
+from __future__ import annotations
+
+from ..ir.loops import Binary, Call, Convert, Expr, Type
+from .expr_tools import absolute, bits, compare, const, float_format, half_through_single, select, with_sign_of
+from .opdef import Bind
+
+
+def floor(x: Expr, bind: Bind) -> Expr:
+    return Call("floor", (x,), x.type)
+
+
+def ceil(x: Expr, bind: Bind) -> Expr:
+    return Call("ceil", (x,), x.type)
+
+
+def trunc(x: Expr, bind: Bind) -> Expr:
+    return Call("trunc", (x,), x.type)
+
+
+def round_even(x: Expr, bind: Bind) -> Expr:
+    return Call("round_even", (x,), x.type)
+
+
+def round_to_integer(x: Expr, offset: int = 0) -> Expr:
+    """The nearest integer (halves to even) plus ``offset`` as i32 (f64: i64), for f32 or f64 ``x`` of magnitude below
+    2^(mantissa bits - 1): one addition leaves it in the low bits of the sum, and needs no rounding instruction."""
+    fmt = float_format(x)
+    type_ = Type(fmt.signed, x.type.lanes)
+    magic = int(fmt.dtype.numpy.type(fmt.round_magic).view(fmt.signed.numpy))
+    return Binary("sub", bits(x + fmt.round_magic, fmt.signed), const(magic - offset, type_))
+
+
+def expand_rounding(call: Call, bind: Bind) -> Expr:
+    """``floor``, ``ceil``, ``trunc`` or ``round_even`` of any float by conversion to an integer and back.
+
+    From 2^mantissa on every float is a whole number and stays as it is, as do infinity and NaN; the sign of a zero
+    is that of the operand.
+    """
+    (x,) = call.args
+    return half_through_single(_EXPANSIONS[call.function])(x, bind)
+
+
+def _whole_or(x: Expr, bind: Bind, rounded: Expr) -> Expr:
+    """``rounded`` with the sign of ``x``, or ``x`` where it has no fraction (or is NaN)."""
+    return select(_has_fraction_bits(x), with_sign_of(absolute(rounded), x), x)
+
+
+def _has_fraction_bits(x: Expr) -> Expr:
+    return compare("lt", absolute(x), 2.0 ** float_format(x).mantissa)
+
+
+def _truncated(x: Expr, bind: Bind) -> Expr:
+    """The integer part of ``x`` where it has a fraction, 0 elsewhere: never converts what does not fit."""
+    fmt = float_format(x)
+    small = select(_has_fraction_bits(x), x, 0.0)
+    return bind("whole", Convert(x.type, Convert(Type(fmt.signed, x.type.lanes), small)))
+
+
+def _trunc(x: Expr, bind: Bind) -> Expr:
+    x = bind("x", x)
+    return _whole_or(x, bind, _truncated(x, bind))
+
+
+def _floor(x: Expr, bind: Bind) -> Expr:
+    x = bind("x", x)
+    whole = _truncated(x, bind)
+    return _whole_or(x, bind, select(compare("gt", whole, x), whole - 1.0, whole))
+
+
+def _ceil(x: Expr, bind: Bind) -> Expr:
+    x = bind("x", x)
+    whole = _truncated(x, bind)
+    return _whole_or(x, bind, select(compare("lt", whole, x), whole + 1.0, whole))
+
+
+def _round_even(x: Expr, bind: Bind) -> Expr:
+    """|x| + 2^mantissa has no room for a fraction, and the sum is rounded half to even."""
+    x = bind("x", x)
+    limit = 2.0 ** float_format(x).mantissa
+    return _whole_or(x, bind, (absolute(x) + limit) - limit)
+
+
+_EXPANSIONS = {"floor": _floor, "ceil": _ceil, "trunc": _trunc, "round_even": _round_even}

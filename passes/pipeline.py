@@ -1,0 +1,84 @@
+"""The order of the passes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+
+from ..ir.graph import AttrValue, Graph, Value
+from ..ir.types import TensorType
+from ..ir.verify import verify_graph
+from ..ops.table import OPS, infer_types
+from .cancel_transposes import cancel_transposes
+from .channels_last import channels_last
+from .eliminate_common_subexpressions import eliminate_common_subexpressions
+from .eliminate_dead_code import eliminate_dead_code
+from .fold_affine import fold_affine
+from .fold_constants import fold_constants
+from .fuse import fuse
+from .rewrite import Pass, until_stable
+from .simplify import simplify
+from .sink_reshapes import sink_reshapes
+
+log = logging.getLogger(__name__)
+
+Dump = Callable[[str, Graph], None]
+
+
+def clean_up(graph: Graph) -> Graph:
+    """Folds, simplifies and merges until nothing changes."""
+    return until_stable(graph, lambda g: eliminate_common_subexpressions(simplify(fold_constants(g))))
+
+
+def settle_layout(graph: Graph) -> Graph:
+    """Lets transposes and reshapes move until they cancel or nothing changes."""
+    return until_stable(graph, lambda g: clean_up(sink_reshapes(cancel_transposes(g))))
+
+
+PASSES: tuple[tuple[str, Pass], ...] = (
+    ("eliminate_dead_code", eliminate_dead_code),
+    ("clean_up", clean_up),
+    ("sink_reshapes", sink_reshapes),
+    ("fold_affine", fold_affine),
+    ("channels_last", channels_last),
+    ("settle_layout", settle_layout),
+    ("fold_affine", fold_affine),
+    ("clean_up", clean_up),
+    ("fuse", fuse),
+)
+
+
+def optimize(graph: Graph, *, dump: Dump | None = None) -> Graph:
+    """``graph`` ready for scheduling: channels-last, folded, and grouped into kernels.
+
+    The graph is verified after every pass. ``dump(name, graph)`` sees it under the names ``00-import``,
+    ``01-eliminate_dead_code`` and so on.
+    """
+    _checked("00-import", graph, dump)
+    for number, (name, run) in enumerate(PASSES, 1):
+        start = perf_counter()
+        result = run(graph)
+        seconds = perf_counter() - start
+        log.debug("%02d-%s: %d -> %d nodes in %.3f s", number, name, len(graph.nodes), len(result.nodes), seconds)
+        graph = result
+        _checked(f"{number:02}-{name}", graph, dump)
+    return graph
+
+
+class _Operators:
+    """The operator table as the verifier asks for it."""
+
+    def __contains__(self, op: object) -> bool:
+        return op in OPS
+
+    def infer(
+        self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, AttrValue], loc: str
+    ) -> tuple[TensorType, ...]:
+        return infer_types(op, inputs, attrs, loc)
+
+
+def _checked(name: str, graph: Graph, dump: Dump | None) -> None:
+    if dump is not None:
+        dump(name, graph)
+    verify_graph(graph, _Operators())

@@ -1,0 +1,60 @@
+"""Moves reshapes behind pointwise operators, so that these meet the anchor whose result was reshaped.
+
+``relu(reshape(conv(x)))`` becomes ``reshape(relu(conv(x)))``, and conv and relu become one kernel. A reshape moves no
+element, so every element meets the same operands as before.
+"""
+
+from __future__ import annotations
+
+from ..ir.graph import Graph, Node, Value
+from ..ops.opdef import Kind
+from ..ops.table import OPS
+from .rewrite import Rewriter, rewrite, until_stable
+from .views import Shape, reshape, without_units
+
+
+def sink_reshapes(graph: Graph) -> Graph:
+    """Sinks reshapes through pointwise operators whose other operands are numbers, constants or reshaped alike."""
+    return until_stable(graph, lambda g: rewrite(g, _sink))
+
+
+def _sink(rewriter: Rewriter, node: Node) -> Value | None:
+    if OPS[node.op].kind is not Kind.POINTWISE or _per_axis(node):
+        return None
+    bases = [_base(rewriter, value, node.output.shape) for value in node.operands]
+    shapes = {base.shape for base in bases if base is not None}
+    if len(shapes) != 1:
+        return None
+    (shape,) = shapes
+    target = node.output.shape
+    operands = [
+        _before(rewriter, value, shape, target) if base is None else base for value, base in zip(node.operands, bases)
+    ]
+    if any(operand is None for operand in operands):
+        return None
+    return reshape(rewriter, rewriter.like(node, *operands), target, loc=node.loc, name=node.output.name)
+
+
+def _per_axis(node: Node) -> bool:
+    scale = node.attrs.get("scale")
+    return isinstance(scale, tuple) and len(scale) > 1
+
+
+def _base(rewriter: Rewriter, value: Value, target: Shape) -> Value | None:
+    """What ``value`` is a reshape of, if it is one and does not broadcast."""
+    producer = rewriter.producer(value)
+    return producer.operands[0] if producer is not None and producer.op == "reshape" and value.shape == target else None
+
+
+def _before(rewriter: Rewriter, value: Value, shape: Shape, target: Shape) -> Value | None:
+    """A constant as it broadcasts to ``shape`` what it broadcast to ``target``; ``None`` if it cannot."""
+    array = rewriter.array(value)
+    if array is None:
+        return None
+    if value.type.size == 1:
+        return reshape(rewriter, value, ())
+    if without_units(shape) != without_units(target):
+        return None
+    aligned = (1,) * (len(target) - array.ndim) + array.shape
+    real = iter([extent for extent, full in zip(aligned, target) if full != 1])
+    return reshape(rewriter, value, tuple(1 if full == 1 else next(real) for full in shape))

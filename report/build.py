@@ -1,0 +1,119 @@
+"""A compiled program -> its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..ir.graph import Graph, Node
+from ..ir.loops import Access
+from ..ir.program import Call, Interface, Program
+from ..targets import Machine
+from .lifetimes import live_bytes, placements
+from .schema import SCHEMA, Layer, Model, Options, Report, TargetInfo, Tensor, Totals
+from .sections import Section, grouped
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a report says about where the model came from."""
+
+    version: str
+    file: str
+    sha256: str
+    options: Options
+
+
+def build_report(
+    identity: Identity,
+    imported: Graph,
+    optimized: Graph,
+    program: Program,
+    machine: Machine,
+    sections: Sequence[Section] | None = None,
+) -> Report:
+    """The report of ``program``. ``sections`` are those of its objects, where they were made."""
+    memory = placements(program)
+    live = live_bytes(memory, len(program.calls))
+    parameters = sum(array.size for array in imported.constants.values())
+    return Report(
+        schema=SCHEMA,
+        ccml=identity.version,
+        model=Model(program.name, identity.file, identity.sha256, parameters),
+        target=TargetInfo(machine.name, machine.abi.name, machine.cpu.name, machine.abi.triple),
+        options=identity.options,
+        totals=_totals(program, live, sections),
+        inputs=[_tensor(side) for side in program.inputs],
+        outputs=[_tensor(side) for side in program.outputs],
+        layers=_Layers(optimized, program, live, sections).all(),
+        memory=memory,
+        sections=None if sections is None else grouped(sections),
+        files=[],
+    )
+
+
+def weight_bytes(program: Program) -> int:
+    """Bytes of all constants, in their packed form."""
+    return sum(program.buffers[name].nbytes for name in program.constants)
+
+
+def _totals(program: Program, live: Sequence[int], sections: Sequence[Section] | None) -> Totals:
+    return Totals(
+        ram_bytes=program.plan.size,
+        arena_align=program.plan.align,
+        peak_live_bytes=max(live, default=0),
+        weight_bytes=weight_bytes(program),
+        code_bytes=None if sections is None else sum(section.size for section in sections if section.executable),
+        flash_bytes=None if sections is None else sum(section.size for section in sections),
+        stack_bytes=None,
+        macs=sum(call.macs for call in program.calls),
+    )
+
+
+def _tensor(side: Interface) -> Tensor:
+    return Tensor(side.name, side.c_name, side.type.dtype.value, list(side.type.shape), side.type.nbytes)
+
+
+class _Layers:
+    """Joins calls of the program with nodes of the graph: a call's output buffer is named after its value."""
+
+    def __init__(
+        self, graph: Graph, program: Program, live: Sequence[int], sections: Sequence[Section] | None
+    ) -> None:
+        self.program = program
+        self.live = live
+        self.kernels = {kernel.name: kernel for kernel in program.kernels}
+        self.nodes: Mapping[str, Node] = graph.producers()
+        self.code = None if sections is None else {s.name: s.size for s in sections if s.executable}
+
+    def all(self) -> list[Layer]:
+        return [self._layer(index, call) for index, call in enumerate(self.program.calls)]
+
+    def _layer(self, index: int, call: Call) -> Layer:
+        buffer = self.program.buffers[self._written(call)]
+        node = self.nodes.get(buffer.name)
+        shape = buffer.shape if node is None else node.outputs[0].shape
+        constants = {name for name in call.args if name in self.program.constants}
+        return Layer(
+            index=index,
+            name=call.loc,
+            kernel=call.kernel,
+            ops=["copy"] if node is None else _ops(node),
+            output=buffer.name,
+            dtype=buffer.dtype.value,
+            shape=list(shape),
+            macs=call.macs,
+            weight_bytes=sum(self.program.buffers[name].nbytes for name in constants),
+            live_bytes=self.live[index],
+            code_bytes=None if self.code is None else self.code.get(f".text.{self.program.name}_{call.kernel}"),
+        )
+
+    def _written(self, call: Call) -> str:
+        """The buffer that the call writes; kernels have one result each, or several of which the first is meant."""
+        params = self.kernels[call.kernel].params
+        return next(name for param, name in zip(params, call.args) if param.access is not Access.READ)
+
+
+def _ops(node: Node) -> list[str]:
+    body = node.attrs.get("body")
+    return [inner.op for inner in body.nodes] if isinstance(body, Graph) else [node.op]

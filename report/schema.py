@@ -1,0 +1,136 @@
+"""What report.json holds, as data. Every table and chart is a view of it; docs/report.md describes the fields.
+
+Sizes are bytes. ``None`` (``null`` in the file) stands for what is not known, such as the code size where no object
+was made.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, replace
+
+SCHEMA = 1
+"""Raised when a field changes its meaning or goes away; new fields keep it."""
+
+REPORT_FILE = "report.json"
+
+
+@dataclass(frozen=True)
+class Model:
+    """``sha256`` is that of the ``.onnx`` file alone."""
+
+    name: str
+    file: str
+    sha256: str
+    parameters: int
+
+
+@dataclass(frozen=True)
+class TargetInfo:
+    name: str
+    abi: str
+    cpu: str
+    triple: str
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked for. ``dims`` and ``shapes`` are as given, not all of the model's."""
+
+    dims: dict[str, int]
+    shapes: dict[str, list[int]]
+    emit: list[str]
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input or output. ``name`` is the ONNX name, ``c_name`` the parameter of the C function."""
+
+    name: str
+    c_name: str
+    dtype: str
+    shape: list[int]
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One kernel call. ``live_bytes`` is the RAM that tensors occupy while it runs, ``code_bytes`` its kernel's code.
+
+    Layers that share a kernel or a weight each count it; the totals count it once.
+    """
+
+    index: int
+    name: str
+    kernel: str
+    ops: list[str]
+    output: str
+    dtype: str
+    shape: list[int]
+    macs: int
+    weight_bytes: int
+    live_bytes: int
+    code_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A tensor in the arena: it lives from layer ``first`` to layer ``last``, both included."""
+
+    tensor: str
+    offset: int
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Totals:
+    """``ram_bytes`` is the arena. ``flash_bytes`` is all that an object puts into read-only memory: code and constants."""
+
+    ram_bytes: int
+    arena_align: int
+    peak_live_bytes: int
+    weight_bytes: int
+    code_bytes: int | None
+    flash_bytes: int | None
+    stack_bytes: int | None
+    macs: int
+
+
+@dataclass(frozen=True)
+class File:
+    """``path`` is relative to the folder of the report, with ``/``."""
+
+    path: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """One model compiled for one machine. ``sections`` are those of the object that take memory on the device."""
+
+    schema: int
+    ccml: str
+    model: Model
+    target: TargetInfo
+    options: Options
+    totals: Totals
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+    layers: list[Layer]
+    memory: list[Placement]
+    sections: dict[str, int] | None
+    files: list[File]
+
+    def with_files(self, files: list[File]) -> Report:
+        return replace(self, files=files)
+
+    def to_json(self) -> str:
+        return json_text(asdict(self))
+
+
+def json_text(content: object) -> str:
+    """The one spelling of JSON that ccml writes, so that equal content is equal bytes."""
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -1,0 +1,144 @@
+"""Arrays for a model's inputs: read from files, matched with the model, cut into samples, or made up."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .errors import CcmlError, ErrorCode
+from .frontend_onnx.names import value_name
+from .ir.program import Interface
+from .ir.types import DType, TensorType
+
+_ONLY_INPUT = "input"
+_IN, _OUT = "in:", "out:"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """``inputs`` and ``expected`` by tensor name, each ``[count, *shape]``; a shared input is repeated without a copy.
+
+    ``batched``: the arrays had samples along their first axis. ``ignored`` are keys of the file that mean nothing here.
+    """
+
+    inputs: dict[str, np.ndarray]
+    expected: dict[str, np.ndarray]
+    count: int
+    batched: bool
+    ignored: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
+        for index in range(self.count):
+            yield {name: array[index] for name, array in self.inputs.items()}
+
+    def first(self, count: int) -> Samples:
+        """The first ``count`` samples at most."""
+        kept = min(count, self.count)
+        inputs = {name: array[:kept] for name, array in self.inputs.items()}
+        expected = {name: array[:kept] for name, array in self.expected.items()}
+        return Samples(inputs, expected, kept, self.batched, self.ignored)
+
+
+def read_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of an ``.npz``; an ``.npy`` is one array under the name ``input``. Raises ``BAD_INPUT``."""
+    try:
+        content = np.load(path, allow_pickle=False)
+        if isinstance(content, np.ndarray):
+            return {_ONLY_INPUT: content}
+        with content:
+            return {name: content[name] for name in content.files}
+    except OSError as problem:
+        raise _bad(f"cannot read the file: {problem.strerror or problem}", str(path)) from problem
+    except (ValueError, EOFError, zipfile.BadZipFile) as problem:
+        raise _bad(
+            "the file is no .npz or .npy of plain arrays", str(path), "numpy.savez(path, name=array, ...) writes one"
+        ) from problem
+
+
+def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Interface], outputs: Sequence[Interface]) -> Samples:
+    """Finds the array of every input: under its name, ``in:`` and its name, or ``input`` where there is one input.
+
+    An array is one sample (it has the input's shape), or several: ``[count, *shape]``, or the input's shape with another
+    extent in place of a leading 1. Expected outputs stand under ``out:`` and the output's name, the name itself, or
+    ``expected`` where there is one output. Raises ``BAD_INPUT`` that names the tensor.
+    """
+    keys = {side.name: _key(arrays, side, inputs) for side in inputs}
+    counts: dict[str, int] = {}
+    for side in inputs:
+        count = _samples_in(arrays[keys[side.name]], side)
+        if count is not None:
+            counts[side.name] = count
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name} has {count}" for name, count in counts.items())
+        raise _bad(f"the inputs have different numbers of samples: {listed}")
+    count = next(iter(counts.values()), 1)
+    stacked = {side.name: _stacked(arrays[keys[side.name]], side.type, count, side.name in counts) for side in inputs}
+    found = {side.name: _expected_key(arrays, side, outputs) for side in outputs}
+    expected = {
+        side.name: arrays[key].reshape(count, *side.type.shape)
+        for side in outputs
+        if (key := found[side.name]) is not None and arrays[key].size == count * side.type.size
+    }
+    used = {*keys.values(), *(found[name] for name in expected)}
+    ignored = tuple(key for key in arrays if key not in used)
+    return Samples(stacked, expected, count, bool(counts), ignored)
+
+
+def random_samples(inputs: Sequence[Interface], count: int = 1, seed: int = 0) -> Samples:
+    """Seeded arrays: normally distributed floats; integers 0 or 1; either truth value."""
+    rng = np.random.default_rng(seed)
+    arrays = {side.name: _random(rng, (count, *side.type.shape), side.type.dtype) for side in inputs}
+    return Samples(arrays, {}, count, count > 1)
+
+
+def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> np.ndarray:
+    if dtype.is_float:
+        return rng.standard_normal(shape).astype(dtype.numpy)
+    return rng.integers(0, 2, shape).astype(dtype.numpy)
+
+
+def _key(arrays: Mapping[str, np.ndarray], side: Interface, inputs: Sequence[Interface]) -> str:
+    names = {value_name(key.removeprefix(_IN)): key for key in arrays if not key.startswith(_OUT)}
+    key = names.get(side.name)
+    if key is None and len(inputs) == 1:
+        key = names.get(_ONLY_INPUT)
+    if key is None:
+        hint = f"the inputs are {', '.join(i.name for i in inputs)}; the file has {', '.join(arrays) or 'nothing'}"
+        raise _bad("there is no array for this input", side.name, hint)
+    return key
+
+
+def _expected_key(arrays: Mapping[str, np.ndarray], side: Interface, outputs: Sequence[Interface]) -> str | None:
+    names = {value_name(key.removeprefix(_OUT)): key for key in arrays if not key.startswith(_IN)}
+    key = names.get(side.name)
+    return names.get("expected") if key is None and len(outputs) == 1 else key
+
+
+def _samples_in(array: np.ndarray, side: Interface) -> int | None:
+    """The number of samples along the first axis; ``None`` for an array that is one sample."""
+    type_ = side.type
+    if array.dtype != type_.dtype.numpy:
+        hint = f"array.astype('{type_.dtype.numpy}') converts it"
+        raise _bad(f"expected {type_.dtype.numpy}, got {array.dtype}", side.name, hint)
+    shape = type_.shape
+    if array.shape == shape:
+        return None
+    if array.ndim and array.shape[1:] == shape:
+        return array.shape[0]
+    if array.ndim and array.ndim == len(shape) and shape[0] == 1 and array.shape[1:] == shape[1:]:
+        return array.shape[0]
+    raise _bad(
+        f"expected shape {list(shape)}, or samples of it along the first axis, got {list(array.shape)}", side.name
+    )
+
+
+def _stacked(array: np.ndarray, type_: TensorType, count: int, batched: bool) -> np.ndarray:
+    return array.reshape(count, *type_.shape) if batched else np.broadcast_to(array, (count, *type_.shape))
+
+
+def _bad(reason: str, loc: str | None = None, hint: str | None = None) -> CcmlError:
+    return CcmlError(ErrorCode.BAD_INPUT, reason, loc=loc, hint=hint)

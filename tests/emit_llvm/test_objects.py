@@ -1,0 +1,208 @@
+"""Object files, assembly and IR for every machine."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+from pathlib import Path
+
+import pytest
+from ccml.emit_llvm.elf import defined_symbols, undefined_symbols
+from ccml.emit_llvm.objects import INLINE_CONSTANTS, emit_assembly, emit_ir, emit_objects
+from ccml.errors import CcmlError
+from ccml.ir.loops import Access, Binary, Buffer, Call, Convert, Expr, Kernel, Type, Var, load, loop, store
+from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
+from ccml.ir.program import Call as ProgramCall
+from ccml.ir.types import DType, TensorType
+from ccml.targets import Machine, select
+from elftools.elf.elffile import ELFFile
+
+from tests.emit_llvm.programs import ALL_MACHINES, HOSTED, kernel, machine_id, scale_and_shift
+from tests.tools import needs
+
+each_machine = pytest.mark.parametrize("machine", ALL_MACHINES, ids=machine_id)
+
+
+def program_of(made: Kernel) -> Program:
+    """The program that calls one kernel; ``const`` parameters are the inputs."""
+    inputs = [param for param in made.params if param.access is Access.READ]
+    outputs = [param for param in made.params if param.access is not Access.READ]
+
+    def declare(param: Buffer, storage: Storage) -> BufferDecl:
+        return BufferDecl(param.name, param.dtype, param.shape, storage)
+
+    def interface(param: Buffer) -> Interface:
+        return Interface(param.name, param.name, TensorType(param.dtype, param.shape), param.name)
+
+    buffers = {param.name: declare(param, Storage.INPUT) for param in inputs}
+    buffers |= {param.name: declare(param, Storage.OUTPUT) for param in outputs}
+    return Program(
+        "model", "any", tuple(map(interface, inputs)), tuple(map(interface, outputs)), buffers, {}, (made,),
+        (ProgramCall(made.name, tuple(param.name for param in made.params)),), MemoryPlan({}, 0, 1),
+    )  # fmt: skip
+
+
+def float_kernel(machine: Machine) -> Kernel:
+    """Everything that the machine's features name, on its widest vectors, and a plain copy."""
+    lanes, i = machine.cpu.f32_lanes[0], Var("i")
+    vector = Type(DType.F32, lanes)
+    x = Buffer("x", Type(DType.F32), (64 * lanes,), access=Access.READ)
+    y, z = (Buffer(name, Type(DType.F32), (64 * lanes,), access=Access.WRITE) for name in "yz")
+    value: Expr = load(x, i * lanes, lanes=lanes)
+    for name in sorted(machine.cpu.features & {"sqrt", "floor", "ceil", "trunc", "round_even", "fma"}):
+        value = Call(name, (value,) * (3 if name == "fma" else 1), vector)
+    body = (
+        *loop(i, 64, store(y, i * lanes, value=value / (value + value))),
+        *loop(i, 64 * lanes, store(z, i, value=load(x, i))),
+    )
+    return Kernel("floats", (x, y, z), body)
+
+
+def run(*command: object) -> str:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@each_machine
+def test_float_code_needs_nothing_from_outside(machine: Machine) -> None:
+    ((name, image),) = emit_objects(program_of(float_kernel(machine)), machine)
+    assert name == "model.o"
+    needed = undefined_symbols(image)
+    if machine.name in ("cortex-m0", "cortex-m0plus", "cortex-m3"):
+        assert needed
+        assert all(symbol.startswith("__aeabi_f") for symbol in needed)
+    else:
+        assert needed == []
+
+
+@each_machine
+def test_loops_do_not_become_library_calls(machine: Machine) -> None:
+    made = kernel("""
+        kernel moves(x: i8[4096] const, y: i8[4096] out, z: i32[1024] out, s: i8[4096] out)
+          stack t: i8[4096]
+          for i:4096
+            y[i] = x[i]
+          for i:1024
+            z[i] = 0i32
+          for i:4096
+            t[i] = x[i]
+          for i:4096
+            s[i] = t[4095-i]
+    """)
+    for optimize in ("speed", "size"):
+        ((_, image),) = emit_objects(program_of(made), machine, optimize=optimize)
+        assert undefined_symbols(image) == []
+
+
+@each_machine
+def test_only_the_entry_is_visible(machine: Machine) -> None:
+    program, _ = scale_and_shift()
+    ((_, image),) = emit_objects(program, machine)
+    assert defined_symbols(image) == ["small_scale", "small_shift", "small_run"]
+    elf = ELFFile(io.BytesIO(image))
+    symbols = elf.get_section_by_name(".symtab").iter_symbols()
+    visible = [symbol.name for symbol in symbols if symbol["st_other"]["visibility"] == "STV_DEFAULT"]
+    assert [name for name in visible if name.startswith("small_")] == ["small_run"]
+    sections = {section.name for section in elf.iter_sections()}
+    assert {".text.small_run", ".text.small_scale", ".rodata.small"} <= sections
+    assert (".note.GNU-stack" in sections) == machine.target.hosted
+
+
+@each_machine
+def test_same_bytes_twice(machine: Machine) -> None:
+    program, _ = scale_and_shift()
+    assert emit_objects(program, machine) == emit_objects(scale_and_shift()[0], machine)
+
+
+@each_machine
+def test_half_precision_brings_its_own_helpers(machine: Machine) -> None:
+    """Conversions that the machine lacks come in ``model_runtime.o``, weak and hidden."""
+    i = Var("i")
+    x = Buffer("x", Type(DType.F16), (8,), access=Access.READ)
+    y = Buffer("y", Type(DType.F16), (8,), access=Access.WRITE)
+    value = Convert(Type(DType.F16), Convert(Type(DType.F32), load(x, i)) + load_as_f64(x, i))
+    objects = emit_objects(program_of(Kernel("halves", (x, y), loop(i, 8, store(y, i, value=value)))), machine)
+    provided = {symbol for _, image in objects for symbol in defined_symbols(image)}
+    missing = {symbol for _, image in objects for symbol in undefined_symbols(image)} - provided
+    assert all(symbol.startswith("__aeabi_") for symbol in missing)
+    assert not missing or not machine.target.hosted
+    for name, image in objects[1:]:
+        assert name == "model_runtime.o"
+        for symbol in ELFFile(io.BytesIO(image)).get_section_by_name(".symtab").iter_symbols():
+            if symbol["st_shndx"] != "SHN_UNDEF" and symbol["st_info"]["bind"] != "STB_LOCAL":
+                assert (symbol["st_info"]["bind"], symbol["st_other"]["visibility"]) == ("STB_WEAK", "STV_HIDDEN")
+
+
+def load_as_f64(x: Buffer, i: Expr) -> Expr:
+    """x[i] squared in double precision, back in f32."""
+    wide = Convert(Type(DType.F64), load(x, i))
+    return Convert(Type(DType.F32), Binary("mul", wide, wide))
+
+
+def test_what_nothing_provides_is_an_internal_error() -> None:
+    i = Var("i")
+    x, y = (
+        Buffer(name, Type(DType.F64), (8,), access=access) for name, access in zip("xy", (Access.READ, Access.WRITE))
+    )
+    made = Kernel("doubles", (x, y), loop(i, 8, store(y, i, value=Call("sqrt", (load(x, i),), Type(DType.F64)))))
+    with pytest.raises(CcmlError, match=r"internal error: .* calls sqrt"):
+        emit_objects(program_of(made), select("cortex-m4"))
+
+
+@each_machine
+def test_large_weights_go_into_an_object_of_their_own(machine: Machine) -> None:
+    program, _ = scale_and_shift(pad=INLINE_CONSTANTS)
+    (code_name, code), (data_name, data) = emit_objects(program, machine)
+    assert (code_name, data_name) == ("small.o", "small_data.o")
+    assert set(undefined_symbols(code)) - {"__aeabi_fmul", "__aeabi_fadd", "__aeabi_fcmpgt"} == {"small_w", "small_b"}
+    assert defined_symbols(data) == ["small_w", "small_b", "small_dead"]
+    assert len(data) > INLINE_CONSTANTS
+
+
+def test_assembly_and_ir() -> None:
+    program, _ = scale_and_shift()
+    machine = select("cortex-m4")
+    assert "vmul.f32" in emit_assembly(program, machine)
+    assert 'target triple = "thumbv7em-unknown-none-eabihf"' in emit_ir(program, machine)
+    assert "datalayout" in emit_ir(program, machine, optimize="speed")
+
+
+@needs("arm-none-eabi-gcc")
+@pytest.mark.parametrize("pad", [0, INLINE_CONSTANTS], ids=["inline", "data object"])
+@pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"])
+def test_bare_metal_objects_link_with_gcc(name: str, pad: int, tmp_path: Path) -> None:
+    """Float ABIs agree: a mismatch of the attributes is an error of the linker."""
+    machine = select(name)
+    program, _ = scale_and_shift(pad=pad)
+    paths = []
+    for file_name, image in emit_objects(program, machine):
+        (tmp_path / file_name).write_bytes(image)
+        paths.append(tmp_path / file_name)
+    main = tmp_path / "main.c"
+    main.write_text("""
+        int small_run(void *, const float *, float *);
+        float x[32], y[32]; char arena[144] __attribute__((aligned(16)));
+        float twice(float v) { return 2 * v; }
+        void _start(void) { small_run(arena, x, y); y[0] = twice(y[0]); for (;;); }
+    """)
+    flags = [flag for flag in machine.cpu.c_flags if flag.startswith("-m")]
+    command = [
+        "arm-none-eabi-gcc",
+        *flags,
+        "-nostartfiles",
+        "-Wl,--fatal-warnings,--gc-sections",
+        "-o",
+        tmp_path / "a.elf",
+    ]
+    run(*command, main, *paths)
+    assert "small_run" in run("arm-none-eabi-nm", tmp_path / "a.elf")
+
+
+@needs("readelf")
+@pytest.mark.parametrize("machine", HOSTED, ids=machine_id)
+def test_readelf_has_no_complaints(machine: Machine, tmp_path: Path) -> None:
+    program, _ = scale_and_shift(pad=INLINE_CONSTANTS)
+    for name, image in emit_objects(program, machine):
+        (tmp_path / name).write_bytes(image)
+        assert "Warning" not in run("readelf", "-aW", "--lint", tmp_path / name)

@@ -1,0 +1,86 @@
+"""Shared libraries: what they export, what they need, and that they run."""
+
+from __future__ import annotations
+
+import ctypes
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.emit_llvm import shared
+from ccml.emit_llvm.objects import INLINE_CONSTANTS, emit_objects
+from ccml.emit_llvm.shared import link_shared
+from ccml.errors import CcmlError, ErrorCode
+from ccml.targets import Machine, select
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+
+from tests.emit_llvm.programs import HOSTED, machine_id, scale_and_shift, scale_and_shift_reference
+from tests.tools import needs
+
+
+def linked(machine: Machine, folder: Path, pad: int = 0) -> Path:
+    program, _ = scale_and_shift(pad=pad)
+    path = folder / "libsmall.so"
+    link_shared(emit_objects(program, machine), machine, "libsmall.so", ["small_run"], path)
+    return path
+
+
+@needs("ld.lld")
+@pytest.mark.parametrize("machine", HOSTED, ids=machine_id)
+def test_exports_pages_and_dependencies(machine: Machine, tmp_path: Path) -> None:
+    elf = ELFFile(io.BytesIO(linked(machine, tmp_path).read_bytes()))
+    table = elf.get_section_by_name(".dynsym")
+    assert [symbol.name for symbol in table.iter_symbols() if symbol.name] == ["small_run"]
+    dynamic = elf.get_section_by_name(".dynamic")
+    assert isinstance(dynamic, DynamicSection)
+    tags = {tag.entry.d_tag: tag for tag in dynamic.iter_tags()}
+    assert "DT_NEEDED" not in tags
+    assert tags["DT_SONAME"].soname == "libsmall.so"
+    for segment in elf.iter_segments():
+        kind, flags = segment["p_type"], segment["p_flags"]
+        assert flags & 3 != 3, "writable and executable"
+        if kind == "PT_LOAD":
+            assert segment["p_align"] == machine.target.page_align
+            assert segment["p_vaddr"] % machine.target.page_align == segment["p_offset"] % machine.target.page_align
+    assert not any(section.name == ".note.gnu.build-id" for section in elf.iter_sections())
+
+
+@pytest.mark.parametrize("pad", [0, INLINE_CONSTANTS])
+@needs("cc")
+def test_the_library_runs(pad: int, tmp_path: Path) -> None:
+    library = ctypes.CDLL(str(linked(select("generic"), tmp_path, pad)))
+    program, inputs = scale_and_shift()
+    arena, y = np.zeros(160, np.uint8), np.zeros((4, 8), np.float32)
+    address = arena.ctypes.data + -arena.ctypes.data % 16
+    x = inputs["data:0"].ctypes.data
+    assert library.small_run(ctypes.c_void_p(address), ctypes.c_void_p(x), ctypes.c_void_p(y.ctypes.data)) == 0
+    np.testing.assert_array_equal(y, scale_and_shift_reference(program, inputs))
+
+
+@needs("ld.lld")
+@pytest.mark.parametrize("machine", HOSTED, ids=machine_id)
+def test_same_bytes_twice(machine: Machine, tmp_path: Path) -> None:
+    assert linked(machine, tmp_path).read_bytes() == linked(machine, tmp_path).read_bytes()
+
+
+def test_no_linker_says_what_would_help(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(shared.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shared.importlib.util, "find_spec", lambda name: None)
+    for target, help_text in (("x86", "install a C compiler, or install lld"), ("android", "install lld .*ziglang")):
+        with pytest.raises(CcmlError, match=help_text) as caught:
+            linked(select(target), tmp_path)
+        assert caught.value.kind is ErrorCode.TOOLCHAIN
+
+
+@needs("cc")
+def test_a_failing_linker_is_quoted(tmp_path: Path) -> None:
+    with pytest.raises(CcmlError, match="linking failed: ") as caught:
+        link_shared([("broken.o", b"not an object")], select("x86"), "lib.so", ["f"], tmp_path / "lib.so")
+    assert caught.value.kind is ErrorCode.TOOLCHAIN
+
+
+def test_bare_metal_has_no_shared_libraries(tmp_path: Path) -> None:
+    with pytest.raises(CcmlError, match="cortex-m4 has no shared libraries"):
+        link_shared([], select("cortex-m4"), "lib.so", [], tmp_path / "lib.so")

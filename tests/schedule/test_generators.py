@@ -1,0 +1,83 @@
+"""Kernels of the contraction and depthwise generators, run in process, against the operators' meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.schedule.graphs import anchored_graph, conv_graph, random_inputs
+
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.ir.graph import Graph
+from ccml.ops.evaluate import evaluate_graph
+from ccml.schedule.lower import lower_graph
+from ccml.targets import Machine, select
+
+# Accumulation of k float32 products in another order than the (float64) reference: the error grows with sqrt(k) ulp.
+TOLERANCE = 2e-6
+
+
+def machines() -> list[Machine]:
+    """Every x86 level up to this machine's, and scalar code."""
+    native = host_machine()
+    levels = [cpu.name for cpu in select("x86").abi.cpus]
+    ordered = sorted(levels)
+    usable = ordered[: ordered.index(native.cpu.name) + 1] if native.name == "x86" else []
+    return [*(select("x86", cpu=name) for name in usable), select("generic"), *([] if usable else [native])]
+
+
+def relative_error(graph: Graph, machine: Machine) -> float:
+    inputs = random_inputs(graph)
+    expected = evaluate_graph(graph, inputs)[graph.outputs[0].name]
+    actual = JitModel(lower_graph(graph, machine), machine).run(inputs)[graph.outputs[0].name]
+    return float(np.linalg.norm(actual - expected) / np.linalg.norm(expected))
+
+
+CONVS = {
+    "plain 3x3": conv_graph((1, 8, 8, 16), (16, 3, 3, 16), pad=(1, 1, 1, 1)),
+    "one channel, tall kernel, uneven padding": conv_graph(
+        (1, 49, 10, 1), (64, 10, 4, 1), stride=(2, 2), pad=(4, 1, 5, 1)
+    ),
+    "pointwise": conv_graph((1, 25, 5, 64), (64, 1, 1, 64), epilogue=["relu"]),
+    "pointwise with stride": conv_graph((1, 9, 8, 6), (12, 1, 1, 6), stride=(2, 2)),
+    "columns that fill no vector": conv_graph((1, 5, 7, 3), (10, 3, 3, 3), bias=False),
+    "more columns than a block": conv_graph((1, 4, 4, 8), (83, 3, 3, 8), pad=(1, 1, 1, 1), epilogue=["relu"]),
+    "dilation and batch": conv_graph((2, 9, 11, 5), (10, 3, 2, 5), dilation=(2, 2), pad=(2, 1, 2, 1)),
+    "groups": conv_graph((1, 7, 9, 12), (10, 3, 3, 6), group=2, pad=(1, 1, 1, 1)),
+    "residual and activation": conv_graph((1, 6, 6, 8), (8, 3, 3, 8), pad=(1, 1, 1, 1), epilogue=["add", "relu"]),
+    "padding wider than the kernel needs": conv_graph((1, 5, 5, 4), (4, 3, 3, 4), stride=(3, 3), pad=(1, 1, 3, 3)),
+    "depthwise": conv_graph((1, 25, 5, 64), (64, 3, 3, 1), group=64, pad=(1, 1, 1, 1), epilogue=["relu"]),
+    "depthwise with stride": conv_graph((1, 12, 13, 24), (24, 3, 3, 1), group=24, stride=(2, 2), pad=(0, 0, 1, 1)),
+    "depthwise, odd channels": conv_graph((1, 6, 17, 7), (7, 5, 3, 1), group=7, pad=(2, 1, 2, 1)),
+    "depthwise with dilation": conv_graph((1, 9, 20, 16), (16, 3, 3, 1), group=16, dilation=(2, 3)),
+}
+
+
+@pytest.mark.parametrize("machine", machines(), ids=lambda m: m.cpu.name)
+@pytest.mark.parametrize("name", CONVS)
+def test_convolution(name: str, machine: Machine) -> None:
+    assert relative_error(CONVS[name], machine) < TOLERANCE
+
+
+def matmul_graph(a: tuple[int, ...], b: tuple[int, ...], *, constant: bool, bias: int = 0) -> Graph:
+    rng = np.random.default_rng(3)
+    fixed = {"b": rng.standard_normal(b).astype(np.float32)} if constant else {}
+    if bias:
+        fixed["bias"] = rng.standard_normal(bias).astype(np.float32)
+    inputs = {"a": a} if constant else {"a": a, "b": b}
+    return anchored_graph("matmul", inputs, fixed, {})
+
+
+MATMULS = {
+    "one row": matmul_graph((1, 640), (640, 128), constant=True, bias=128),
+    "one row, few columns": matmul_graph((1, 128), (128, 8), constant=True, bias=8),
+    "rows of a batch": matmul_graph((1, 32, 64), (64, 192), constant=True, bias=192),
+    "both computed": matmul_graph((4, 32, 16), (4, 16, 32), constant=False),
+    "computed, uneven": matmul_graph((2, 3, 7, 5), (2, 3, 5, 11), constant=False),
+    "broadcast batch": matmul_graph((3, 4, 5), (1, 5, 6), constant=False),
+}
+
+
+@pytest.mark.parametrize("machine", machines(), ids=lambda m: m.cpu.name)
+@pytest.mark.parametrize("name", MATMULS)
+def test_matmul(name: str, machine: Machine) -> None:
+    assert relative_error(MATMULS[name], machine) < TOLERANCE

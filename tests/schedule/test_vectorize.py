@@ -1,0 +1,119 @@
+"""Vectorization as text: before and after."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from ccml.ir.loops import Kernel
+from ccml.ir.loops_text import parse_kernel, print_kernel
+from ccml.schedule.names import Names
+from ccml.schedule.unroll import expand_unrolled
+from ccml.schedule.vectorize import vectorize
+
+
+def vectorized(text: str, *widths: int) -> str:
+    kernel = parse_kernel(dedent(text).strip() + "\n")
+    return print_kernel(Kernel(kernel.name, kernel.params, vectorize(kernel.body, widths, Names.of(kernel)), kernel.loc)).strip()
+
+
+def expected(text: str) -> str:
+    return dedent(text).strip()
+
+
+def test_map_loop_becomes_lanes_and_a_rest() -> None:
+    before = """
+        kernel k(x: f32[10] const, y: f32[10] out)
+          for c:10
+            y[c] = x[c]+1.0f32
+    """
+    after = """
+        kernel k(x: f32[10] const, y: f32[10] out)
+          for c_1:2
+            y[c_1*4 : 4] = x[c_1*4 : 4] + 1.0f32x4
+          for c_2:2
+            y[c_2+8] = x[c_2+8] + 1.0f32
+    """
+    assert vectorized(before, 4) == expected(after)
+
+
+def test_the_outermost_contiguous_loop_is_chosen() -> None:
+    before = """
+        kernel k(x: f32[3,3,8] const, y: f32[8] out)
+          for c:8
+            reg acc: f32[1]
+            acc[0] = 0.0f32
+            for kh:3, kw:3
+              acc[0] = max(acc[0], x[kh, kw, c])
+            y[c] = acc[0]
+    """
+    after = """
+        kernel k(x: f32[3,3,8] const, y: f32[8] out)
+          reg acc_1: f32x8[1]
+          acc_1[0] = 0.0f32x8
+          for kh_1:3, kw_1:3
+            acc_1[0] = max(acc_1[0], x[kh_1, kw_1, 0 : 8])
+          y[0 : 8] = acc_1[0]
+    """
+    assert vectorized(before, 8) == expected(after)
+
+
+def test_reduction_keeps_partial_sums_per_lane() -> None:
+    before = """
+        kernel k(x: f32[9] const, y: f32[1] out)
+          reg acc: f32[1]
+          acc[0] = 0.0f32
+          for i:9
+            acc[0] = acc[0] + x[i]
+          y[0] = acc[0]
+    """
+    after = """
+        kernel k(x: f32[9] const, y: f32[1] out)
+          reg acc: f32[1]
+          acc[0] = 0.0f32
+          reg acc_1: f32x4[1]
+          acc_1[0] = 0.0f32x4
+          for i_1:2
+            acc_1[0] = acc_1[0] + x[i_1*4 : 4]
+          acc[0] = acc[0] + reduce_add(acc_1[0])
+          for i_2:1
+            acc[0] = acc[0] + x[i_2+8]
+          y[0] = acc[0]
+    """
+    assert vectorized(before, 4) == expected(after)
+
+
+def test_strided_access_stays_scalar() -> None:
+    text = """
+        kernel k(x: f32[16] const, y: f32[8] out)
+          for c:8
+            y[c] = x[c*2]
+    """
+    assert vectorized(text, 4) == expected(text)
+
+
+def test_a_carried_value_stays_scalar() -> None:
+    text = """
+        kernel k(y: f32[9] inout)
+          for c:8
+            y[c+1] = y[c]
+    """
+    assert vectorized(text, 4) == expected(text)
+
+
+def test_unrolling_copies_the_body_with_fresh_names() -> None:
+    before = """
+        kernel k(x: f32[2] const, y: f32[2] out)
+          unroll i:2
+            let t: f32 = x[i]
+            y[i] = t*t
+    """
+    after = """
+        kernel k(x: f32[2] const, y: f32[2] out)
+          let t_1: f32 = x[0]
+          y[0] = t_1 * t_1
+          let t_2: f32 = x[1]
+          y[1] = t_2 * t_2
+    """
+    kernel = parse_kernel(dedent(before).strip() + "\n")
+    unrolled = Kernel(kernel.name, kernel.params, expand_unrolled(kernel.body, Names.of(kernel)))
+    assert print_kernel(unrolled).strip() == expected(after)
