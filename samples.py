@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 
 from .errors import CcmlError, ErrorCode
-from .frontend_onnx.names import value_name
 from .ir.program import Interface
 from .ir.types import DType, TensorType
 
@@ -59,11 +58,13 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         ) from problem
 
 
-def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Interface], outputs: Sequence[Interface]) -> Samples:
+def match_samples(
+    arrays: Mapping[str, np.ndarray], inputs: Sequence[Interface], outputs: Sequence[Interface]
+) -> Samples:
     """Finds the array of every input: under its name, ``in:`` and its name, or ``input`` where there is one input.
 
-    An array is one sample (it has the input's shape), or several: ``[count, *shape]``, or the input's shape with another
-    extent in place of a leading 1. Expected outputs stand under ``out:`` and the output's name, the name itself, or
+    An array is one sample (it has the input's shape), or several: ``[count, *shape]``, or the input's shape with
+    another extent in place of a leading 1. Expected outputs stand under ``out:`` and the output's name, the name itself, or
     ``expected`` where there is one output. Raises ``BAD_INPUT`` that names the tensor.
     """
     keys = {side.name: _key(arrays, side, inputs) for side in inputs}
@@ -76,6 +77,8 @@ def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Interface],
         listed = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise _bad(f"the inputs have different numbers of samples: {listed}")
     count = next(iter(counts.values()), 1)
+    if count == 0:
+        raise _bad("there are no samples: the first axis of the arrays is empty")
     stacked = {side.name: _stacked(arrays[keys[side.name]], side.type, count, side.name in counts) for side in inputs}
     found = {side.name: _expected_key(arrays, side, outputs) for side in outputs}
     expected = {
@@ -102,7 +105,7 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> n
 
 
 def _key(arrays: Mapping[str, np.ndarray], side: Interface, inputs: Sequence[Interface]) -> str:
-    names = {value_name(key.removeprefix(_IN)): key for key in arrays if not key.startswith(_OUT)}
+    names = {key.removeprefix(_IN): key for key in arrays if not key.startswith(_OUT)}
     key = names.get(side.name)
     if key is None and len(inputs) == 1:
         key = names.get(_ONLY_INPUT)
@@ -113,7 +116,7 @@ def _key(arrays: Mapping[str, np.ndarray], side: Interface, inputs: Sequence[Int
 
 
 def _expected_key(arrays: Mapping[str, np.ndarray], side: Interface, outputs: Sequence[Interface]) -> str | None:
-    names = {value_name(key.removeprefix(_OUT)): key for key in arrays if not key.startswith(_IN)}
+    names = {key.removeprefix(_OUT): key for key in arrays if not key.startswith(_IN)}
     key = names.get(side.name)
     return names.get("expected") if key is None and len(outputs) == 1 else key
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from ..emit_llvm.module import run_symbol
 from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
 from ..emit_llvm.shared import link_shared
 from ..errors import CcmlError, ErrorCode
+from ..ir.aliasing import disjoint_params
 from ..ir.program import Program
 from ..report.sections import Section, allocated_sections
 from ..targets import Machine
@@ -36,24 +36,16 @@ class Emit(Enum):
 DEFAULT_EMIT = (Emit.C, Emit.LIBRARY)
 
 
-@dataclass(frozen=True)
-class Emitted:
-    """``sections`` of the objects, where objects were made; ``shared`` whether there is a shared library."""
-
-    sections: list[Section] | None
-    shared: bool
-
-
-def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Path) -> Emitted:
+def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Path) -> list[Section] | None:
     """Writes the files of ``kinds`` into ``folder``; the public header is always among them.
 
-    The shared library needs a linker. Where none is there, that is an error if ``kinds`` is the library alone, and a
-    warning otherwise.
+    Returns the sections of the objects, where objects were made. The shared library needs a linker: where none is
+    there, that is an error if ``kinds`` is the library alone, and a warning otherwise.
     """
     name = program.name
     if Emit.C in kinds:
         log.info("writing C")
-        write_c(program, machine, folder)
+        write_c(program, machine, folder, disjoint=disjoint_params(program))
     else:
         header = public_header(program, machine, assign_symbols(program))
         (folder / f"{name}.h").write_text(header, encoding="utf-8", newline="\n")
@@ -63,7 +55,7 @@ def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Pa
         log.info("generating assembly")
         (folder / f"{name}.s").write_text(emit_assembly(program, machine), encoding="utf-8", newline="\n")
     if Emit.OBJECT not in kinds and Emit.LIBRARY not in kinds:
-        return Emitted(None, False)
+        return None
     log.info("generating machine code")
     objects = emit_objects(program, machine)
     sections = [section for _, image in objects for section in allocated_sections(image)]
@@ -71,16 +63,17 @@ def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Pa
         for file, image in objects:
             (folder / file).write_bytes(image)
     if Emit.LIBRARY not in kinds:
-        return Emitted(sections, False)
+        return sections
     (folder / f"lib{name}.a").write_bytes(static_library(objects))
-    required = set(kinds) == {Emit.LIBRARY}
-    return Emitted(sections, machine.target.hosted and _shared(program, machine, objects, folder, required))
+    if machine.target.hosted:
+        _shared(program, machine, objects, folder, required=set(kinds) == {Emit.LIBRARY})
+    return sections
 
 
 def _shared(
-    program: Program, machine: Machine, objects: list[tuple[str, bytes]], folder: Path, required: bool
-) -> bool:
-    """Links ``libNAME.so``; says whether it is there."""
+    program: Program, machine: Machine, objects: list[tuple[str, bytes]], folder: Path, *, required: bool
+) -> None:
+    """Links ``libNAME.so``. Without a linker that is an error where it is ``required``, and a warning otherwise."""
     library = f"lib{program.name}.so"
     log.info("linking %s", library)
     try:
@@ -89,5 +82,3 @@ def _shared(
         if problem.kind is not ErrorCode.TOOLCHAIN or required:
             raise
         log.warning("%s is not written: %s; %s", library, problem.reason, problem.hint)
-        return False
-    return True

@@ -11,12 +11,11 @@ _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _MAX_LENGTH = 64
 
 # NAME.h goes on the include path, where it would hide the C library's header of that name.
-_C_HEADERS = frozenset(
-    """
-    assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg stdatomic
-    stdbool stddef stdint stdio stdlib stdnoreturn string tgmath threads time uchar wchar wctype
-    """.split()
-)
+_C_HEADERS = frozenset({
+    "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "setjmp",
+    "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn",
+    "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype",
+})  # fmt: skip
 
 
 def model_name(path: Path, wanted: str | None) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 from pycparser import c_ast
 
 from ..errors import CcmlError, ErrorCode
+from ..ir.aliasing import disjoint_params
 from ..ir.program import Program, Storage
 from ..ir.types import DType
 from ..targets import Machine
@@ -35,20 +36,18 @@ def write_c(
     machine: Machine,
     out_dir: str | Path,
     *,
-    disjoint: Mapping[str, Collection[str]] | None = None,
     incbin_threshold: int | None = INCBIN_THRESHOLD,
 ) -> list[Path]:
     """Writes the program for ``machine`` into ``out_dir`` (made if need be) and returns the files written.
 
-    ``disjoint`` names, for each kernel, the parameters that no other parameter overlaps. Constants of more than
-    ``incbin_threshold`` bytes in all are written as a binary file instead of numbers (``None``: never).
-    Raises :class:`CcmlError` where the folder cannot be written or a kernel cannot be said in C.
+    Constants of more than ``incbin_threshold`` bytes in all are written as a binary file instead of numbers (``None``:
+    never). Raises :class:`CcmlError` where the folder cannot be written or a kernel cannot be said in C.
     """
     symbols = assign_symbols(program)
     constants = collect_constants(program, machine, symbols)
     total = sum(constant.array.nbytes for constant in constants)
     binary = incbin_threshold is not None and total > incbin_threshold
-    texts = sources(program, machine, symbols, constants, disjoint or {}, binary)
+    texts = sources(program, machine, symbols, constants, binary)
     folder = Path(out_dir)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,16 +64,11 @@ def write_c(
 
 
 def sources(
-    program: Program,
-    machine: Machine,
-    symbols: Symbols,
-    constants: list[Constant],
-    disjoint: Mapping[str, Collection[str]],
-    binary: bool,
+    program: Program, machine: Machine, symbols: Symbols, constants: list[Constant], binary: bool
 ) -> dict[str, str]:
     """The text files of the artifact by name."""
     needs = Requirements()
-    code = _model_source(program, symbols, needs, disjoint)
+    code = _model_source(program, symbols, needs)
     weights = binary_source if binary else array_source
     prefix = symbols.prefix
     return {
@@ -105,9 +99,8 @@ def _internal_header(program: Program, constants: list[Constant], symbols: Symbo
 """
 
 
-def _model_source(
-    program: Program, symbols: Symbols, needs: Requirements, disjoint: Mapping[str, Collection[str]]
-) -> str:
+def _model_source(program: Program, symbols: Symbols, needs: Requirements) -> str:
+    disjoint = disjoint_params(program)
     reserved = {symbols.run, *symbols.kernels.values(), *symbols.constants.values()}
     parts = [
         banner(program, "kernels and run function"),
@@ -115,10 +108,10 @@ def _model_source(
     ]
     for name, symbol in symbols.kernels.items():
         kernel = program.kernel(name)
-        layers = [kernel.loc] if kernel.loc else [call.loc for call in program.calls if call.kernel == name and call.loc]
-        tree_ = kernel_function(kernel, symbol, needs, disjoint=disjoint.get(name, ()), reserved=reserved)
-        comment = f"/* {comment_text(', '.join(layers))} */\n" if layers else ""
-        parts.append(comment + tree.print_c(tree_))
+        layers = kernel.loc or ", ".join(call.loc for call in program.calls if call.kernel == name and call.loc)
+        definition = kernel_function(kernel, symbol, needs, disjoint=disjoint[name], reserved=reserved)
+        comment = f"/* {comment_text(layers)} */\n" if layers else ""
+        parts.append(comment + tree.print_c(definition))
     parts.append(tree.print_c(_run_function(program, symbols)))
     return "\n".join(parts)
 

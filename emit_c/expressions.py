@@ -39,7 +39,7 @@ _COMPARE = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 # Integer operations whose low bits depend on the low bits of their operands only: whole trees of them are computed in
 # an unsigned type and converted back once. The count of a shift is not such an operand.
 _WRAPPING = frozenset({"add", "sub", "mul", "and", "or", "xor", "shl"})
-_LOGICAL = {"and": "&&", "or": "||", "min": "&&", "max": "||", "mul": "&&", "xor": "!=", "ne": "!=", "eq": "=="}
+_LOGICAL = {"and": "&&", "or": "||", "xor": "!=", "ne": "!=", "eq": "=="}
 _UNSIGNED = frozenset({DType.U8, DType.U16, DType.U32, DType.U64})
 _NARROW_INTEGERS = frozenset({DType.I8, DType.I16, DType.U8, DType.U16})
 
@@ -139,7 +139,7 @@ class Expressions:
         if type_.lanes > 1:
             return self._vector_binary(expr)
         if type_.dtype is DType.BOOL:
-            return self._logical(expr)
+            return tree.binary(_LOGICAL[op], self.value(expr.x), self.value(expr.y))
         if op in _COMPARE:
             return tree.binary(_OPERATORS[op], self._arithmetic(expr.x), self._arithmetic(expr.y))
         if op in ("min", "max", "floordiv", "floormod") or type_.dtype is DType.F16:
@@ -155,14 +155,8 @@ class Expressions:
         if type_.dtype is DType.BOOL:
             if op == "eq":
                 return self._op(type_, "not", self._op(type_, "xor", x, y))
-            op = {"min": "and", "mul": "and", "max": "or", "ne": "xor"}.get(op, op)
+            op = "xor" if op == "ne" else op
         return self._op(type_, op, x, y)
-
-    def _logical(self, expr: Binary) -> c_ast.Node:
-        operator = _LOGICAL.get(expr.op)
-        if operator is None:
-            raise CcmlError(ErrorCode.IR_INVALID, f"'{expr.op}' has no meaning for bool")
-        return tree.binary(operator, self.value(expr.x), self.value(expr.y))
 
     def _arithmetic(self, expr: Expr) -> c_ast.Node:
         """The value in a type that C's operators work on: f16 as float."""

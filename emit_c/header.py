@@ -120,5 +120,6 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
         verb = "read" if position < len(program.inputs) else "written"
         yield f"   {argument}: {item.type.size} elements, {verb}; {_describe(item)}."
     yield ""
-    yield "   Outputs must not overlap inputs or the arena. The function keeps no state, allocates nothing and may run on"
-    yield f"   several threads at once, each with its own arena and outputs. Returns {macro}_OK or an error above. */"
+    yield "   Outputs must not overlap inputs, each other or the arena. The function keeps no state, allocates nothing"
+    yield "   and may run on several threads at once, each with its own arena and outputs."
+    yield f"   Returns {macro}_OK or an error above. */"

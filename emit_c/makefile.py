@@ -28,7 +28,7 @@ def makefile(program: Program, machine: Machine, symbols: Symbols, weights_file:
 NAME := {name}
 FOLDER := $(dir $(lastword $(MAKEFILE_LIST)))
 BUILD := $(FOLDER)build
-CROSS_COMPILE ?= {abi.cross_compile}
+{f"CROSS_COMPILE ?= {abi.cross_compile}".rstrip()}
 CLANG_TARGET := {abi.clang_triple}
 
 ifeq ($(origin CC),default)
@@ -92,5 +92,5 @@ def _shared(machine: Machine) -> str:
     return f"""
 $(FOLDER)lib$(NAME).so: $(OBJECTS)
 	$(CC) $(TARGET_FLAGS) $(LINK_FLAGS) $(CFLAGS) {flags} -Wl,-soname,lib$(NAME).so \\
-	  -Wl,-z,max-page-size={machine.target.page_align} $(OBJECTS) $(LDFLAGS) -o $@
+		-Wl,-z,max-page-size={machine.target.page_align} $(OBJECTS) $(LDFLAGS) -o $@
 """

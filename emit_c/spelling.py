@@ -51,10 +51,7 @@ def _float_literal(value: float, dtype: DType) -> c_ast.Node:
         special: c_ast.Node = tree.name("CCML_NAN" if math.isnan(value) else "CCML_INFINITY")
         special = tree.unary("-", special) if value < 0 else special
         return special if dtype is DType.F32 else tree.cast("double", special)
-    with np.errstate(over="ignore"):
-        rounded = np.float32(value) if dtype is DType.F32 else np.float64(value)
-    if np.isinf(rounded):
-        return _float_literal(float(rounded), dtype)
+    rounded = np.float32(value) if dtype is DType.F32 else np.float64(value)
     number = c_ast.Constant("float", f"{abs(rounded)!s}{'f' if dtype is DType.F32 else ''}")
     return tree.unary("-", number) if math.copysign(1.0, value) < 0 else number
 

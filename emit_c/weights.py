@@ -116,10 +116,10 @@ def binary_source(program: Program, constants: list[Constant], symbols: Symbols)
     )
     blocks = "".join(_incbin(item, offset, macro) for offset, item in zip(offsets, constants))
     return f'''{banner(program, "constant data")}
-/* The numbers stand in {prefix}_weights.bin, little endian, and are taken in by the assembler (GNU or LLVM, for ELF). It
-   looks for the file in the folders of -I. Where it cannot (clang -flto, or another build system), define
-   {macro}_WEIGHTS_FILE as the path of the file, in quotes. Where the compiler knows no such assembler, leave this file
-   out and link an object that defines these symbols with the bytes at these places of the file:
+/* The numbers stand in {prefix}_weights.bin, little endian, and are taken in by the assembler (GNU or LLVM, for ELF).
+   It looks for the file in the folders of -I. Where it cannot (clang -flto, or another build system), define
+   {macro}_WEIGHTS_FILE as the path of the file, in quotes. Where the compiler knows no such assembler, leave this
+   file out and link an object that defines these symbols with the bytes at these places of the file:
 
          offset      bytes  symbol
 {table}*/
@@ -149,7 +149,7 @@ def write_binary(constants: list[Constant], path: Path) -> None:
         for offset, constant in zip(_offsets(constants), constants):
             file.write(bytes(offset - file.tell()))
             little = constant.array.astype(constant.array.dtype.newbyteorder("<"), copy=False)
-            file.write(memoryview(little.reshape(-1)).cast("B"))
+            file.write(little.reshape(-1).view(np.uint8).data)
 
 
 def _offsets(constants: list[Constant]) -> list[int]:

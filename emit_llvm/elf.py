@@ -10,7 +10,8 @@ MACHINES = {"x86_64": 62, "aarch64": 183, "arm": 40, "thumb": 40}
 """``e_machine`` by the beginning of a triple."""
 
 ET_REL = 1
-SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB = 1, 2, 3
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_REL = 1, 2, 3, 4, 9
+SHT_ARM_EXIDX = 0x70000001
 SHF_ALLOC = 2
 STB_LOCAL, STB_GLOBAL = 0, 1
 STT_OBJECT = 1
@@ -56,13 +57,21 @@ ELF32 = Layout(32, "<HHIIIIIHHHHHH", "<IIIIIIIIII", "<IIIBBH")
 ELF64 = Layout(64, "<HHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ")
 
 
-def without_stack_note(image: bytes) -> bytes:
-    """``image`` with its ``.note.GNU-stack`` section as an empty ``.comment``.
+def as_bare_metal(image: bytes) -> bytes:
+    """``image`` without what only operating systems read, as GCC writes objects of C code.
 
-    Bare-metal objects of GCC have no such note, and GNU ld warns where some objects have it and others do not.
+    The unwind tables of 32-bit Arm, 8 bytes of flash a function, become inactive sections. ``.note.GNU-stack`` becomes
+    an empty ``.comment``: GNU ld warns where some objects have such a note and others do not.
     """
     name = b"\0.note.GNU-stack\0"
-    return image.replace(name, b"\0.comment\0".ljust(len(name), b"\0"))
+    out = bytearray(image.replace(name, b"\0.comment\0".ljust(len(name), b"\0")))
+    layout, start, sections = _sections(image)
+    tables = {number for number, section in enumerate(sections) if section[1] == SHT_ARM_EXIDX}
+    for number, section in enumerate(sections):
+        if number in tables or (section[1] in (SHT_REL, SHT_RELA) and section[7] in tables):
+            begin = start + number * layout.section_size
+            out[begin : begin + layout.section_size] = bytes(layout.section_size)
+    return bytes(out)
 
 
 def defined_symbols(image: bytes) -> list[str]:
@@ -77,12 +86,7 @@ def undefined_symbols(image: bytes) -> list[str]:
 
 def _symbols(image: bytes) -> Iterator[tuple[str, int, int]]:
     """(name, binding, section) of every symbol."""
-    if image[:4] != b"\x7fELF" or image[5] != 1:
-        raise ValueError("not a little-endian ELF object")
-    layout = ELF64 if image[4] == 2 else ELF32
-    header = struct.unpack_from(layout.header, image, 16)
-    start, count = header[5], header[11]
-    sections = [struct.unpack_from(layout.section, image, start + i * layout.section_size) for i in range(count)]
+    layout, _, sections = _sections(image)
     for section in sections:
         if section[1] != SHT_SYMTAB:
             continue
@@ -91,3 +95,14 @@ def _symbols(image: bytes) -> Iterator[tuple[str, int, int]]:
             name, info, where = layout.unpack_symbol(image, offset)
             end = image.index(b"\0", names + name)
             yield image[names + name : end].decode(), info >> 4, where
+
+
+def _sections(image: bytes) -> tuple[Layout, int, list[tuple[int, ...]]]:
+    """The layout of an object, the offset of its section headers and their fields."""
+    if image[:4] != b"\x7fELF" or image[5] != 1:
+        raise ValueError("not a little-endian ELF object")
+    layout = ELF64 if image[4] == 2 else ELF32
+    header = struct.unpack_from(layout.header, image, 16)
+    start, count = header[5], header[11]
+    offsets = (start + number * layout.section_size for number in range(count))
+    return layout, start, [struct.unpack_from(layout.section, image, offset) for offset in offsets]

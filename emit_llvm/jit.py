@@ -17,7 +17,7 @@ from ..targets import Machine, select
 from . import backend
 from .elf import undefined_symbols
 from .kernels import kernel_function
-from .module import ModuleOptions, call_symbol, constant_bytes, module_text, run_symbol
+from .module import ModuleOptions, call_symbol, constant_array, module_text, run_symbol
 from .runtime import helper_object
 
 _CACHE_LINE = 64
@@ -42,7 +42,7 @@ def host_machine() -> Machine:
     return select("x86", cpu=level)
 
 
-class _Library:
+class JitLibrary:
     """A module in executable memory, for as long as this object lives. ``functions`` maps symbols to addresses."""
 
     def __init__(self, text: str, symbols: Sequence[str], machine: Machine) -> None:
@@ -72,7 +72,7 @@ class JitKernel:
         chosen = machine or host_machine()
         function = kernel_function(kernel, chosen, noalias=noalias, linkage="")
         text = "\n".join((f'target triple = "{backend.triple(chosen)}"', *sorted(function.declarations), function.text))
-        self._library = _Library(text, [kernel.name], chosen)
+        self._library = JitLibrary(text, [kernel.name], chosen)
         signature = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * len(kernel.params))
         self._function = signature(self._library.functions[kernel.name])
 
@@ -100,15 +100,13 @@ class JitModel:
 
     def __init__(self, program: Program, machine: Machine | None = None) -> None:
         self.program = program
-        for name in program.constants:
-            constant_bytes(program, name)
-        self._constants = {name: _aligned(array, _CACHE_LINE) for name, array in program.constants.items()}
+        self._constants = {name: _aligned(constant_array(program, name), _CACHE_LINE) for name in program.constants}
         addresses = {name: array.ctypes.data for name, array in self._constants.items()}
         options = ModuleOptions(addresses=addresses, call_symbols=True)
         chosen = machine or host_machine()
         calls = [call_symbol(program, number) for number in range(len(program.calls))]
         symbols = [run_symbol(program), *calls]
-        self._library = _Library(module_text(program, chosen, options), symbols, chosen)
+        self._library = JitLibrary(module_text(program, chosen, options), symbols, chosen)
         count = 1 + len(program.inputs) + len(program.outputs)
         signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * count)
         self._run, *self._calls = (signature(self._library.functions[symbol]) for symbol in symbols)

@@ -50,13 +50,12 @@ def constant_symbol(program: Program, buffer: str) -> str:
     return f"{program.name}_{buffer}"
 
 
-def constant_bytes(program: Program, buffer: str) -> bytes:
-    """The little-endian bytes of a constant, as many as its declaration says."""
+def constant_array(program: Program, buffer: str) -> np.ndarray:
+    """A constant as its declaration says, dense and little endian."""
     array, decl = program.constants[buffer], program.buffers[buffer]
-    data = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes()
-    if array.dtype != decl.dtype.numpy or len(data) != decl.nbytes:
+    if array.dtype != decl.dtype.numpy or array.nbytes != decl.nbytes:
         raise internal_error(f"constant {buffer} is {array.dtype}{list(array.shape)}, declared {decl}")
-    return data
+    return np.asarray(array, dtype=array.dtype.newbyteorder("<"), order="C")
 
 
 def constant_align(program: Program, machine: Machine) -> dict[str, int]:
@@ -112,11 +111,11 @@ def _constants(program: Program, machine: Machine, options: ModuleOptions) -> li
     for name, align in constant_align(program, machine).items():
         symbol, size = constant_symbol(program, name), program.buffers[name].nbytes
         if options.external_constants:
-            lines.append(f"@{symbol} = external hidden unnamed_addr constant [{size} x i8], align {align}")
+            lines.append(f"@{symbol} = external hidden constant [{size} x i8], align {align}")
             continue
-        text = _quoted(constant_bytes(program, name))
+        text = _quoted(constant_array(program, name).tobytes())
         section = f'section ".rodata.{program.name}"'
-        lines.append(f"@{symbol} = internal unnamed_addr constant [{size} x i8] {text}, {section}, align {align}")
+        lines.append(f"@{symbol} = internal constant [{size} x i8] {text}, {section}, align {align}")
     return lines
 
 

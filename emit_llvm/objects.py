@@ -7,10 +7,10 @@ from dataclasses import replace
 from ..ir.program import Program
 from ..targets import Machine
 from . import backend
-from .elf import defined_symbols, undefined_symbols, without_stack_note
+from .elf import as_bare_metal, defined_symbols, undefined_symbols
 from .elf_data import DataSymbol, data_object
 from .expressions import internal_error
-from .module import ModuleOptions, constant_align, constant_bytes, constant_symbol, module_text
+from .module import ModuleOptions, constant_align, constant_array, constant_symbol, module_text
 from .runtime import helper_object
 
 INLINE_CONSTANTS = 1 << 20
@@ -38,7 +38,7 @@ def emit_objects(program: Program, machine: Machine, *, optimize: str = "speed")
     for symbol in _missing(objects):
         if not is_compiler_helper(symbol, machine):
             raise internal_error(f"the code for {machine.name} calls {symbol}, which nothing provides")
-    return objects if machine.target.hosted else [(name, without_stack_note(image)) for name, image in objects]
+    return objects if machine.target.hosted else [(name, as_bare_metal(image)) for name, image in objects]
 
 
 def emit_assembly(program: Program, machine: Machine, *, optimize: str = "speed") -> str:
@@ -81,7 +81,7 @@ def _generator(machine: Machine) -> backend.TargetMachine:
 
 def _data_object(program: Program, machine: Machine) -> bytes:
     symbols = (
-        DataSymbol(constant_symbol(program, name), constant_bytes(program, name), align)
+        DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
         for name, align in constant_align(program, machine).items()
     )
     return data_object(machine.abi.triple, machine.abi.pointer_bits, f".rodata.{program.name}", symbols)

@@ -18,7 +18,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.table import OPS
-from .folding import FoldingBuilder
+from .folding import MAX_FOLDED_BYTES, FoldingBuilder
 from .tensors import to_array
 
 
@@ -163,6 +163,11 @@ class NodeContext:
 
     def constant(self, array: np.ndarray) -> Value:
         return self.builder.constant(array, f"{self.stem}.const")
+
+    def guard_constant(self, elements: int) -> None:
+        """Refuses constants whose size a damaged or hostile model could choose at will."""
+        if elements > MAX_FOLDED_BYTES // 8:
+            raise self.unsupported(f"needs a constant of {elements} elements")
 
     def scalar(self, number: float, like: Value) -> Value:
         """A rank-0 constant of the element type of ``like``."""

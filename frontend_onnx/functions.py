@@ -38,9 +38,10 @@ def has_body(schema: Schema) -> bool:
 
 
 def schema_body(
-    schema: Schema, opset: int, node: onnx.NodeProto, inputs: Sequence[Value | None]
-) -> FunctionProto | None:
-    """The body of an operator's schema for operands of these types, or ``None`` where it has none."""
+    schema: Schema, opset: int, node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto],
+    inputs: Sequence[Value | None],
+) -> FunctionProto | None:  # fmt: skip
+    """The body of an operator's schema for these attributes and types of operands, or ``None`` where it has none."""
     body = b""
     if schema.has_function:
         versions = [version for version in schema.function_opset_versions if version <= opset]
@@ -49,9 +50,11 @@ def schema_body(
     elif schema.has_context_dependent_function:
         versions = [version for version in schema.context_dependent_function_opset_versions if version <= opset]
         if versions:
+            call = helper.make_node(node.op_type, node.input, node.output)
+            call.attribute.extend(attributes.values())
             types = [_type_proto(value).SerializeToString() for value in inputs]
             body = schema.get_context_dependent_function_with_opset_version(
-                max(versions), node.SerializeToString(), types
+                max(versions), call.SerializeToString(), types
             )
     return FunctionProto.FromString(body) if body else None
 

@@ -15,6 +15,7 @@ from .finish import finish
 from .folding import FoldingBuilder
 from .functions import model_functions
 from .scope import Scope
+from .text_check import check_text
 from .versions import opset_imports
 from .walk import Walker
 
@@ -32,6 +33,7 @@ def import_model(
     that an ONNX node puts out keeps its ONNX name. Everything wrong with the model or the options raises
     :class:`CcmlError`; all unsupported operators are reported at once.
     """
+    check_text(model)
     opsets = opset_imports(model)
     scope = Scope(opsets)
     scope.initializers = {tensor.name: tensor for tensor in model.graph.initializer}

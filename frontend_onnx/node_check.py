@@ -39,4 +39,6 @@ def check_node(
 def is_default(attribute: onnx.AttributeProto, schema: Schema) -> bool:
     """Whether an attribute says what the schema says without it."""
     default = schema.attributes[attribute.name].default_value
-    return default.type == attribute.type and helper.get_attribute_value(default) == helper.get_attribute_value(attribute)
+    if default.type != attribute.type:
+        return False
+    return bool(helper.get_attribute_value(default) == helper.get_attribute_value(attribute))

@@ -9,7 +9,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
-from .tensors import MAX_ELEMENTS, dtype_of
+from .tensors import dtype_of
 
 
 def constant(ctx: NodeContext) -> Sequence[Value]:
@@ -31,8 +31,8 @@ def constant(ctx: NodeContext) -> Sequence[Value]:
 def constant_of_shape(ctx: NodeContext) -> Sequence[Value]:
     shape = tuple(int(extent) for extent in ctx.static(0, "the shape"))
     value = ctx.tensor("value") if ctx.has("value") else np.zeros(1, np.float32)
-    if value.size != 1:
-        raise ctx.invalid(f"the value has {value.size} elements, not one")
+    if value.size != 1 or any(extent < 0 for extent in shape):
+        raise ctx.invalid(f"{value.size} values for the shape {shape}")
     return [ctx.emit("expand", ctx.constant(value.reshape(())), shape=shape)]
 
 
@@ -71,8 +71,7 @@ def range_(ctx: NodeContext) -> Sequence[Value]:
         raise ctx.invalid("start, limit and delta have to be single numbers, and delta not 0")
     first, last, step = (array.reshape(-1)[0] for array in (start, limit, delta))
     count = max(int(np.ceil((last.astype(np.float64) - first) / step)), 0)
-    if count > MAX_ELEMENTS:
-        raise ctx.invalid(f"a range of {count} elements")
+    ctx.guard_constant(count)
     return [ctx.constant((first + np.arange(count).astype(start.dtype) * step).astype(start.dtype))]
 
 
@@ -81,6 +80,7 @@ def eye_like(ctx: NodeContext) -> Sequence[Value]:
     dtype = dtype_of(ctx.integer("dtype"), ctx.loc) if ctx.has("dtype") else x.dtype
     if len(x.shape) != 2:
         raise ctx.invalid(f"EyeLike of {x.type}, which is not a matrix")
+    ctx.guard_constant(x.type.size)
     return [ctx.constant(np.eye(*x.shape, k=ctx.integer("k", 0), dtype=dtype.numpy))]
 
 
@@ -90,6 +90,7 @@ def trilu(ctx: NodeContext) -> Sequence[Value]:
     if len(x.shape) < 2:
         raise ctx.invalid(f"Trilu of {x.type}, which has no matrices")
     k = int(ctx.static(1, "k").reshape(-1)[0]) if ctx.optional(1) is not None else 0
+    ctx.guard_constant(x.shape[-2] * x.shape[-1])
     rows, columns = np.ogrid[: x.shape[-2], : x.shape[-1]]
     kept = columns - rows >= k if ctx.integer("upper", 1) else columns - rows <= k
     if x.dtype is DType.BOOL:
@@ -104,8 +105,9 @@ def one_hot(ctx: NodeContext) -> Sequence[Value]:
     if indices.dtype not in (DType.I32, DType.I64):
         indices = ctx.cast(indices, DType.I64)
     axis = ctx.axis(ctx.integer("axis", -1), len(indices.shape) + 1)
-    if depth < 1 or depth > MAX_ELEMENTS or values.shape != (2,):
+    if depth < 1 or values.shape != (2,):
         raise ctx.invalid(f"depth {depth} with values {values.type}")
+    ctx.guard_constant(depth)
     wide = ctx.reshape(indices, (*indices.shape[:axis], 1, *indices.shape[axis:]))
     below = ctx.emit("lt", wide, ctx.scalar(0, wide))
     wide = ctx.emit("where", below, ctx.emit("add", wide, ctx.scalar(depth, wide)), wide)

@@ -44,6 +44,7 @@ def gather_elements(ctx: NodeContext) -> Sequence[Value]:
     others = [(own, e) for d, (own, e) in enumerate(zip(given.shape, x.shape)) if d != axis]
     if len(given.shape) != len(x.shape) or any(own > extent for own, extent in others):
         raise ctx.invalid(f"indices {given.type} do not fit {x.type}")
+    ctx.guard_constant(given.type.size)
     strides = _strides(x.shape)
     indices = ctx.cast(_wrapped(ctx, given, x.shape[axis]), DType.I64)
     base = sum(
@@ -75,6 +76,7 @@ def gather_nd(ctx: NodeContext) -> Sequence[Value]:
         places = part if places is None else ctx.emit("add", places, part)
     assert places is not None
     if batch:
+        ctx.guard_constant(prod(x.shape[:batch]))
         base = np.arange(prod(x.shape[:batch]), dtype=np.int64) * strides[batch - 1]
         shape = (*x.shape[:batch], *[1] * (len(given.shape) - 1 - batch))
         places = ctx.emit("add", places, ctx.constant(base.reshape(shape)))

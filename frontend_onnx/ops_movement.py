@@ -125,6 +125,8 @@ def split(ctx: NodeContext) -> Sequence[Value]:
     x, sizes = ctx.input(0), ctx.parameter("split", 1)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
     extent, count = x.shape[axis], ctx.output_count
+    if ctx.integer("num_outputs", count) != count:
+        raise ctx.invalid(f"num_outputs is {ctx.integer('num_outputs')}, the node has {count} outputs")
     if sizes is None:
         each = -(-extent // count)
         sizes = tuple(min(each, max(extent - each * number, 0)) for number in range(count))

@@ -91,6 +91,7 @@ def _softmax(op: str, ctx: NodeContext, x: Value, axis: int) -> Value:
 def _hardmax(ctx: NodeContext, x: Value, axis: int) -> Value:
     """1 at the first maximum along the axis, 0 elsewhere."""
     first = ctx.emit("arg_reduce", x, kind="max", axis=axis, keepdims=True, last=False)
+    ctx.guard_constant(x.shape[axis])
     places = np.arange(x.shape[axis], dtype=np.int64).reshape(-1, *[1] * (len(x.shape) - axis - 1))
     return ctx.cast(ctx.emit("eq", first, ctx.constant(places)), x.dtype)
 

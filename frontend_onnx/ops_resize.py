@@ -100,6 +100,8 @@ def _resized(
         extent = x.shape[axis]
         if size == extent and scale == 1.0 and roi == (0.0, 1.0):
             continue
+        side = int(np.ceil(2 / min(scale, 1.0))) if how.antialias else 2
+        ctx.guard_constant(max(size, 1) * 2 * side + (extent * size if 2 * side > _MAX_GATHERS else 0))
         x = _along_axis(ctx, x, axis, taps(how, extent, size, scale, roi))
     return x
 

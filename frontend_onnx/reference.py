@@ -29,8 +29,6 @@ def fold_with_reference(
     feeds = {name: array for name, array in zip(names, arrays) if array is not None}
     single = helper.make_node(node.op_type, names, list(node.output))
     single.attribute.extend(attributes.values())
-    for name, attribute in zip(attributes, single.attribute):
-        attribute.name = name
     try:
         results = ReferenceEvaluator(_current(single, feeds, opset)).run(None, feeds)
     except Exception as problem:  # the reference raises whatever its NumPy code meets

@@ -11,6 +11,16 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 
+EQUIVALENTS = {
+    ("com.microsoft", "DequantizeLinear"): 21,
+    ("com.microsoft", "Gelu"): 20,
+    ("com.microsoft", "QuantizeLinear"): 21,
+}
+"""Operators of other domains that do what one of the default domain does from that version on.
+
+ONNX Runtime's quantizer writes the linear ones for 16-bit types where the model's operator set is older than 21.
+"""
+
 
 class Missing(Enum):
     """Instead of a value: an operand that is left out, or one that an unsupported operator should have made."""
@@ -52,8 +62,11 @@ class Scope:
         own = node.name or f"{node.op_type}_{index}"
         return f"{outer}/{own}" if outer else own
 
-    def opset(self, domain: str) -> int | None:
-        return self.opsets.get(domain)
+    def opset_of(self, node: onnx.NodeProto) -> int | None:
+        """The version of the default operator set that says what a node does; ``None`` for other domains."""
+        if node.domain in ("", "ai.onnx"):
+            return self.opsets.get("")
+        return EQUIVALENTS.get((node.domain, node.op_type))
 
     def resolved_attributes(self, node: onnx.NodeProto) -> dict[str, onnx.AttributeProto]:
         """The node's attributes; references to attributes of the function call are followed, or left out if unset."""
@@ -61,5 +74,7 @@ class Scope:
         for attribute in node.attribute:
             source = self.attributes.get(attribute.ref_attr_name) if attribute.ref_attr_name else attribute
             if source is not None:
-                found[attribute.name] = source
+                found[attribute.name] = onnx.AttributeProto()
+                found[attribute.name].CopyFrom(source)
+                found[attribute.name].name = attribute.name
         return found

@@ -19,8 +19,16 @@ _DTYPES: dict[int, DType] = {
     TensorProto.UINT16: DType.U16, TensorProto.UINT8: DType.U8, TensorProto.BOOL: DType.BOOL,
 }  # fmt: skip
 
-# Constants of these types are kept, unpacked, in the next wider type: the values are the same.
-_UNPACKED: dict[int, np.dtype] = {TensorProto.INT4: np.dtype(np.int8), TensorProto.UINT4: np.dtype(np.uint8)}
+_UNPACKED: dict[int, np.dtype] = {
+    getattr(TensorProto, name): np.dtype(wider)
+    for name, wider in {"INT4": np.int8, "UINT4": np.uint8, "INT2": np.int8, "UINT2": np.uint8}.items()
+    if hasattr(TensorProto, name)
+}
+
+
+def is_packed(tensor: onnx.TensorProto) -> bool:
+    """Whether the elements are integers of less than a byte. :func:`to_array` can widen them."""
+    return tensor.data_type in _UNPACKED
 
 
 def dtype_of(elem_type: int, loc: str) -> DType:
@@ -37,14 +45,17 @@ def dtype_of(elem_type: int, loc: str) -> DType:
     )
 
 
-def to_array(tensor: onnx.TensorProto, loc: str) -> np.ndarray:
-    """The elements of a tensor that is stored in the model. Raises a :class:`CcmlError` where it is malformed."""
+def to_array(tensor: onnx.TensorProto, loc: str, *, widen: bool = False) -> np.ndarray:
+    """The elements of a tensor that is stored in the model. Raises a :class:`CcmlError` where it is malformed.
+
+    With ``widen``, integers of less than a byte come as bytes.
+    """
     if tensor.data_location == TensorProto.EXTERNAL:
         raise CcmlError(
             ErrorCode.EXTERNAL_DATA, "the data is in another file and was not loaded", loc=loc,
             hint="load the model with ccml.frontend_onnx.load_model",
         )  # fmt: skip
-    if tensor.data_type not in _UNPACKED:
+    if not (widen and is_packed(tensor)):
         dtype_of(tensor.data_type, loc)
     size = 1
     for extent in tensor.dims:

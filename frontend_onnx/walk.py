@@ -16,7 +16,7 @@ from .problems import Problems
 from .reference import FOLDABLE, fold_with_reference
 from .rules import RULES
 from .scope import Missing, Scope
-from .tensors import to_array
+from .tensors import is_packed, to_array
 
 Results = Sequence[Value | Missing]
 
@@ -35,6 +35,7 @@ class Walker:
         self.problems = Problems()
         self._functions = functions
         self._bound: set[str] = set()
+        self._packed: set[str] = set()
         self._count = 0
 
     def walk(self, nodes: Iterable[onnx.NodeProto], scope: Scope) -> None:
@@ -61,17 +62,29 @@ class Walker:
             return Missing.ABSENT
         owner = scope.owner(onnx_name, loc)
         if onnx_name not in owner.values:
-            array = to_array(owner.initializers[onnx_name], onnx_name)
-            self.bind(owner, onnx_name, self.builder.constant(array, self._name(owner, onnx_name)))
+            tensor = owner.initializers[onnx_name]
+            value = self.builder.constant(to_array(tensor, onnx_name, widen=True), self._name(owner, onnx_name))
+            if is_packed(tensor):
+                self._packed.add(value.name)
+            self.bind(owner, onnx_name, value)
         return owner.values[onnx_name]
+
+    def _refuse_packed(self, operands: Sequence[Value | Missing], loc: str) -> None:
+        """Widened 4-bit integers have the right values, but not the type that other operators go by."""
+        for operand in operands:
+            if isinstance(operand, Value) and operand.name in self._packed:
+                reason = f"{operand.name} has integers of less than a byte, which only DequantizeLinear can read"
+                raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=loc)
 
     def _name(self, scope: Scope, onnx_name: str) -> str:
         """The IR name that belongs to an ONNX name."""
         return scope.names.pop(onnx_name, None) or self.builder.names.fresh(onnx_name)
 
     def _node(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
-        operands = [self.read(scope, name, loc) for name in node.input]
         try:
+            operands = [self.read(scope, name, loc) for name in node.input]
+            if self._packed and node.op_type != "DequantizeLinear":
+                self._refuse_packed(operands, loc)
             if Missing.UNKNOWN in operands:
                 self._note_unsupported(node, loc, scope)
                 outputs: Results | None = None
@@ -92,13 +105,12 @@ class Walker:
         self, node: onnx.NodeProto, inputs: tuple[Value | None, ...], loc: str, scope: Scope
     ) -> Results | None:
         """The outputs of a node, or ``None`` where its operator is not supported (which is noted)."""
-        domain = "" if node.domain == "ai.onnx" else node.domain
         local = self._functions.get((node.domain, node.op_type))
         attributes = scope.resolved_attributes(node)
         if local is not None:
             return self._call(local, bindings(local, attributes, None), node, inputs, loc, scope)
-        opset = scope.opset(domain)
-        schema = None if domain or opset is None else schema_of(node.op_type, opset)
+        opset = scope.opset_of(node)
+        schema = None if opset is None else schema_of(node.op_type, opset)
         if schema is None or opset is None:
             self._note_unsupported(node, loc, scope)
             return None
@@ -107,7 +119,7 @@ class Walker:
             return self._branch(node, attributes, inputs, loc, scope)
         if node.op_type in RULES:
             return self._apply_rule(node, attributes, inputs, schema, opset, loc, scope)
-        body = schema_body(schema, opset, node, inputs)
+        body = schema_body(schema, opset, node, attributes, inputs)
         if body is not None:
             return self._call(body, bindings(body, attributes, schema), node, inputs, loc, scope)
         if node.op_type in FOLDABLE and all(v is None or v.name in self.builder.constants for v in inputs):
@@ -132,7 +144,8 @@ class Walker:
         except CcmlError:
             raise
         except Exception as problem:  # what no rule foresaw is still a fault of the model, reported at its node
-            raise CcmlError(ErrorCode.INVALID_MODEL, f"{node.op_type}: {problem!r}", loc=loc) from problem
+            what = str(problem) if isinstance(problem, ValueError) else repr(problem)
+            raise CcmlError(ErrorCode.INVALID_MODEL, f"{node.op_type}: {what}", loc=loc) from problem
         unread = [name for name, a in attributes.items() if name not in context.used and not is_default(a, schema)]
         if unread:
             raise context.unsupported(f"attribute {', '.join(unread)} is not supported")
@@ -180,12 +193,11 @@ class Walker:
 
     def _note_unsupported(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
         """Notes the node where nothing can import it, and looks for such nodes in its subgraphs."""
-        domain = "" if node.domain == "ai.onnx" else node.domain
         known = (node.domain, node.op_type) in self._functions or node.op_type == "If"
-        opset = scope.opset(domain)
-        schema = None if domain or opset is None else schema_of(node.op_type, opset)
+        opset = scope.opset_of(node)
+        schema = None if opset is None else schema_of(node.op_type, opset)
         if not known and (schema is None or not (node.op_type in RULES or has_body(schema))):
-            self.problems.add_operator(f"{domain}.{node.op_type}" if domain else node.op_type, loc)
+            self.problems.add_operator(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, loc)
         for attribute in node.attribute:
             for index, inner in enumerate(attribute.g.node):
                 self._note_unsupported(inner, inner.name or f"{loc}/{inner.op_type}_{index}", scope)

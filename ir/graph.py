@@ -68,7 +68,10 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Compared by identity. Nodes in topological order. ``constants`` maps the name of a value to its (read-only) array."""
+    """Nodes in topological order. ``constants`` maps the name of a value to its (read-only) array.
+
+    Equality is structural, with constants compared by type, shape and bytes.
+    """
 
     name: str
     inputs: tuple[Value, ...]
@@ -78,6 +81,16 @@ class Graph:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "constants", MappingProxyType(dict(self.constants)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Graph):
+            return NotImplemented
+        mine = (self.name, self.inputs, self.outputs, self.nodes, self.constants.keys())
+        theirs = (other.name, other.inputs, other.outputs, other.nodes, other.constants.keys())
+        return mine == theirs and all(_same_array(a, other.constants[name]) for name, a in self.constants.items())
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.inputs, self.outputs, len(self.nodes)))
 
     def constant(self, value: Value | None) -> np.ndarray | None:
         """The array behind ``value`` if it is a constant, else ``None``."""
@@ -103,6 +116,10 @@ class Graph:
         yield from self.inputs
         for node in self.nodes:
             yield from node.outputs
+
+
+def _same_array(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
 class NameSupply:

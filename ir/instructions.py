@@ -50,7 +50,7 @@ def _rounded(exact: Fraction, kind: type[np.floating]) -> np.floating:
     try:
         near = float(exact)
     except OverflowError:
-        return kind(math.copysign(math.inf, exact))
+        return kind(math.inf if exact > 0 else -math.inf)
     if kind is not np.float64 and Fraction(near) != exact and not np.float64(near).view(np.int64) & 1:
         near = math.nextafter(near, math.inf if exact > near else -math.inf)
     return kind(near)

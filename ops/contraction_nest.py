@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import gcd
+from collections.abc import Callable
 
-from ..ir.graph import Node, Value
-from ..ir.loops import Block, Expr, binary
-from .expr_tools import compare, select
-from .infer import integer, ints
+from ..ir.graph import Node
+from ..ir.loops import Block, Expr
+from .infer import integer
 from .nest_tools import (
-    ZERO,
     Index,
-    Lets,
     accumulate,
     accumulator,
     accumulator_dtype,
@@ -22,116 +18,93 @@ from .nest_tools import (
     operand,
     optional,
     read_as,
-    serial_loops,
-    spatial_stems,
+    serial_loop,
     write_as,
 )
 from .opdef import NestContext
 from .views import broadcast_index
-from .windows_nest import Layout, Taps, clipped_taps, window_dims
-
-Product = tuple[Index, Index]
-"""Where the two factors of a product stand."""
-
-
-def _sum_of_products(
-    ctx: NestContext,
-    node: Node,
-    at: Index,
-    bias: Index,
-    reduction: Callable[[Callable[[Product], Block]], Block],
-) -> Block:
-    """Output ``at`` is the sum of operand 0 times operand 1, over a nest of loops, plus operand 2 at ``bias``.
-
-    ``reduction(term)`` makes the loops around ``term((index of operand 0, index of operand 1))``.
-    """
-    dtype = accumulator_dtype(node.output.dtype)
-    x, w, b = operand(node, 0), operand(node, 1), optional(node, 2)
-    acc, start = accumulator(ctx, "acc", dtype, 0 if b is None else read_as(ctx, b, bias, dtype))
-
-    def term(product: Product) -> Block:
-        factors = read_as(ctx, x, product[0], dtype) * read_as(ctx, w, product[1], dtype)
-        return (accumulate("add", acc, factors),)
-
-    return (*start, *reduction(term), *write_as(ctx, node.output, at, get(acc)))
-
-
-# ---------------------------------------------------------------- convolution
+from .windows_nest import FindTaps, Layout, Taps, tap_loops, transposed_taps, window_dims, window_loops, window_taps
 
 
 def conv(ctx: NestContext, node: Node) -> Block:
-    """channels_first: n, g, oc, spatial / ic, taps; channels_last: n, spatial, g, oc / taps, ic."""
-    w, layout = operand(node, 1), Layout.of(node)
-    dims = window_dims(node, layout.spatial(w))
+    """y[n, oc, o...] = b[oc] + sum of x[n, ic, o * stride - pad + k * dilation...] * w[oc, ic, k...]."""
+    w, layout, groups = operand(node, 1), Layout.of(node), integer(node.attrs, "group")
+    out_channels, in_channels = w.shape[0] // groups, layout.channels(w)
 
-    def window(batch: Expr, position: Index, channels: Callable[[tuple[Taps, ...]], Block]) -> Block:
-        taps, lets = clipped_taps(ctx, dims, position)
-        return (*lets.block, *channels(taps))
+    def indices(group: Expr, oc: Expr, ic: Expr) -> tuple[Expr, Expr, Expr]:
+        return group * in_channels + ic, group * out_channels + oc, ic
 
-    def element(batch: Expr, group: Expr, oc: Expr, position: Index, taps: tuple[Taps, ...]) -> Block:
-        channel = group * (w.shape[0] // integer(node.attrs, "group")) + oc
-        at = layout.join(batch, channel, position)
-        return _sum_of_products(ctx, node, at, (channel,), _conv_reduction(ctx, node, batch, group, channel, taps))
-
-    return _output_loops(ctx, node, window, element)
+    return _convolution(ctx, node, in_channels, out_channels, indices, window_taps)
 
 
-def _conv_reduction(
-    ctx: NestContext, node: Node, batch: Expr, group: Expr, channel: Expr, taps: tuple[Taps, ...]
-) -> Callable[[Callable[[Product], Block]], Block]:
-    w, layout = operand(node, 1), Layout.of(node)
-    in_channels = layout.channels(w)
+def conv_transpose(ctx: NestContext, node: Node) -> Block:
+    """y[n, oc, i * stride - pad + k * dilation...] += x[n, ic, i...] * w[ic, oc, k...], seen from the output."""
+    w, layout, groups = operand(node, 1), Layout.of(node), integer(node.attrs, "group")
+    in_channels, out_channels = w.shape[0] // groups, layout.channels(w)
 
-    def reduction(term: Callable[[Product], Block]) -> Block:
-        def at(ic: Expr, steps: Index) -> Block:
-            inputs = tuple(tap.input_index(t) for tap, t in zip(taps, steps))
-            kernel = tuple(tap.kernel_index(t) for tap, t in zip(taps, steps))
-            x_index = layout.join(batch, group * in_channels + ic, inputs)
-            return term((x_index, layout.join(channel, ic, kernel)))
+    def indices(group: Expr, oc: Expr, ic: Expr) -> tuple[Expr, Expr, Expr]:
+        channel = group * in_channels + ic
+        return channel, channel, oc
 
-        return _reduction_loops(ctx, layout, in_channels, [tap.count for tap in taps], at)
-
-    return reduction
+    return _convolution(ctx, node, in_channels, out_channels, indices, transposed_taps)
 
 
-def _reduction_loops(
-    ctx: NestContext, layout: Layout, in_channels: int, counts: Sequence[Expr], body: Callable[[Expr, Index], Block]
-) -> Block:
-    """Input channels and taps, in the order in which they lie in memory."""
-    kernel = spatial_stems("k", len(counts))
-    if layout.channels_last:
-        return serial_loops(ctx, (*kernel, "ic"), (*counts, in_channels), lambda index: body(index[-1], index[:-1]))
-    return serial_loops(ctx, ("ic", *kernel), (in_channels, *counts), lambda index: body(index[0], index[1:]))
-
-
-def _output_loops(
+def _convolution(
     ctx: NestContext,
     node: Node,
-    window: Callable[[Expr, Index, Callable[[tuple[Taps, ...]], Block]], Block],
-    element: Callable[[Expr, Expr, Expr, Index, tuple[Taps, ...]], Block],
+    in_channels: int,
+    out_channels: int,
+    indices: Callable[[Expr, Expr, Expr], tuple[Expr, Expr, Expr]],
+    find_taps: FindTaps,
 ) -> Block:
-    """Loops over the output in the order of its layout. ``window`` finds the taps at a spatial position."""
+    """Both kinds. ``indices(group, oc, ic)`` are the channel of x and the first and second channel of w.
+
+    Loops: channels_first n, g, oc, o... and in the sum ic, k...; channels_last n, o..., g, oc and in the sum k..., ic.
+    """
+    x, w, b = operand(node, 0), operand(node, 1), optional(node, 2)
     layout, groups = Layout.of(node), integer(node.attrs, "group")
-    spatial = layout.spatial(node.output)
-    stems, rank = spatial_stems("o", len(spatial)), len(spatial)
-    batch = node.output.shape[0]
-    channels = layout.channels(node.output) // groups
-    if layout.channels_last:
+    dims, dtype = window_dims(node, layout.spatial(w)), accumulator_dtype(node.output.dtype)
 
-        def at_position(index: Index) -> Block:
-            n, position = index[0], index[1:]
+    def element(n: Expr, channel: Index, position: Index, taps: tuple[Taps, ...]) -> Block:
+        group, oc = channel
+        out = group * out_channels + oc
+        acc, start = accumulator(ctx, "acc", dtype, 0 if b is None else read_as(ctx, b, (out,), dtype))
 
-            def over_channels(taps: tuple[Taps, ...]) -> Block:
-                return loops(
-                    ctx, ("g", "oc"), (groups, channels), lambda c: element(n, c[0], c[1], position, taps)
-                )
+        def term(ic: Expr, kernel: Index, position: Index) -> Block:
+            x_channel, w_first, w_second = indices(group, oc, ic)
+            factor = read_as(ctx, x, layout.join(n, x_channel, position), dtype)
+            return (accumulate("add", acc, factor * read_as(ctx, w, layout.join(w_first, w_second, kernel), dtype)),)
 
-            return window(n, position, over_channels)
+        if layout.channels_last:
+            total = tap_loops(ctx, taps, lambda k, i: serial_loop(ctx, "ic", in_channels, lambda ic: term(ic, k, i)))
+        else:
+            total = serial_loop(ctx, "ic", in_channels, lambda ic: tap_loops(ctx, taps, lambda k, i: term(ic, k, i)))
+        return (*start, *total, *write_as(ctx, node.output, layout.join(n, out, position), get(acc)))
 
-        return loops(ctx, ("n", *stems), (batch, *spatial), at_position)
+    return window_loops(ctx, node, dims, groups, find_taps, element)
 
-    def at_channel(index: Index) -> Block:
-        n, g, oc, position = index[0], index[1], index[2], index[-rank:] if rank else ()
-        return window(n, position, lambda taps: element(n, g, oc, position, taps))
 
-    return loops(ctx, ("n", "g", "oc", *stems), (batch, groups, channels, *spatial), at_channel)
+def matmul(ctx: NestContext, node: Node) -> Block:
+    """numpy.matmul with a bias that broadcasts: loops over the result, then the sum."""
+    a, b, bias = operand(node, 0), operand(node, 1), optional(node, 2)
+    shape, dtype = node.output.shape, accumulator_dtype(node.output.dtype)
+    rows, columns = a.type.rank > 1, b.type.rank > 1
+    batch_rank = len(shape) - rows - columns
+
+    def element(at: Index) -> Block:
+        batch, row, column = at[:batch_rank], at[batch_rank : batch_rank + rows], at[len(at) - columns :]
+        acc, start = accumulator(ctx, "acc", dtype, 0 if bias is None else read_bias(at))
+
+        def term(k: Expr) -> Block:
+            a_index = (*broadcast_index(a.shape[:-2], batch), *row, k)
+            b_index = (*broadcast_index(b.shape[:-2], batch), k, *column)
+            return (accumulate("add", acc, read_as(ctx, a, a_index, dtype) * read_as(ctx, b, b_index, dtype)),)
+
+        return (*start, *serial_loop(ctx, "k", a.shape[-1], term), *write_as(ctx, node.output, at, get(acc)))
+
+    def read_bias(at: Index) -> Expr:
+        assert bias is not None
+        return read_as(ctx, bias, broadcast_index(bias.shape, at), dtype)
+
+    stems = (*dim_stems(batch_rank), *("m",) * rows, *("n",) * columns)
+    return loops(ctx, stems, shape, element)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
 
 from ..ir.graph import Node, Value
 from ..ir.loops import (
@@ -159,3 +161,40 @@ def read_as(ctx: NestContext, value: Value, index: Sequence[Expr], dtype: DType)
 def write_as(ctx: NestContext, value: Value, index: Sequence[Expr], element: Expr) -> Block:
     """Stores ``element`` in the type of the output."""
     return ctx.write(value, index, convert(element, value.dtype))
+
+
+# ---------------------------------------------------------------- reductions over some dimensions
+
+
+@dataclass(frozen=True)
+class AxisSplit:
+    """The dimensions of ``shape``, divided into ``axes`` (ascending) and those that stay."""
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+
+    @staticmethod
+    def of(value: Value, axes: Sequence[int]) -> AxisSplit:
+        return AxisSplit(value.shape, tuple(sorted(axes)))
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        return tuple(d for d in range(len(self.shape)) if d not in self.axes)
+
+    @property
+    def count(self) -> int:
+        """Elements along the axes."""
+        return prod(self.shape[d] for d in self.axes)
+
+    def kept_loops(self, ctx: NestContext, body: Callable[[Index], Block]) -> Block:
+        """Independent loops over the dimensions that stay."""
+        return loops(ctx, [f"i{d}" for d in self.kept], [self.shape[d] for d in self.kept], body)
+
+    def axis_loops(self, ctx: NestContext, body: Callable[[Index], Block], kind: LoopKind = LoopKind.SERIAL) -> Block:
+        """Loops over the axes."""
+        return loops(ctx, [f"r{d}" for d in self.axes], [self.shape[d] for d in self.axes], body, kind)
+
+    def merge(self, kept: Index, along: Index) -> Index:
+        """The index in the whole of ``shape``."""
+        position = dict(zip((*self.kept, *self.axes), (*kept, *along)))
+        return tuple(position[d] for d in range(len(self.shape)))

@@ -1,2 +1,40 @@
-"""placeholder"""
-NESTS = {}
+"""The nests of the anchors by operator name, ``nest(ctx, node) -> Block``: what is computed, one element at a time.
+
+They read and write through the context, take no decision of scheduling, and are correct as they stand. Outer loops
+over independent elements are ``parallel``; reductions are loops around ``acc = op(acc, term)`` with ``acc`` in a
+register; outputs are walked in the order in which they lie in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ir.graph import Node
+from ..ir.loops import Block
+from .contraction_nest import conv, conv_transpose, matmul
+from .gather_nest import gather
+from .normalization_nest import log_softmax, normalize, rms_normalize, softmax
+from .opdef import NestContext
+from .pool_nest import pool
+from .recurrent_nest import gru, lstm, rnn
+from .reduction_nest import arg_reduce, cumsum, reduce
+
+Nest = Callable[[NestContext, Node], Block]
+
+NESTS: dict[str, Nest] = {
+    "conv": conv,
+    "conv_transpose": conv_transpose,
+    "matmul": matmul,
+    "pool": pool,
+    "reduce": reduce,
+    "arg_reduce": arg_reduce,
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "normalize": normalize,
+    "rms_normalize": rms_normalize,
+    "lstm": lstm,
+    "gru": gru,
+    "rnn": rnn,
+    "cumsum": cumsum,
+    "gather": gather,
+}

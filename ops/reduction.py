@@ -30,7 +30,7 @@ def evaluate_reduce(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     with np.errstate(all="ignore"):
         if kind in ("max", "min"):
             pick = np.maximum if kind == "max" else np.minimum
-            result = pick.reduce(x, axis=axes, keepdims=keepdims, initial=_extreme(x.dtype, kind == "max"))
+            result = pick.reduce(x, axis=axes, keepdims=keepdims, initial=_extreme(x.dtype, kind == "max").item())
         elif kind == "prod":
             result = np.prod(wide, axis=axes, keepdims=keepdims)
         else:

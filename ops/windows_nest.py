@@ -1,4 +1,4 @@
-"""Sliding windows in nests: layouts, and the taps of a window that hit the input.
+"""Sliding windows in nests: layouts, loops over the output, and the taps of a window that hit the input.
 
 Borders cost nothing in the innermost loop: where a window may reach into the padding, the loop over its taps is
 clipped to those that lie inside.
@@ -6,13 +6,15 @@ clipped to those that lie inside.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from ..ir.graph import Node, Value
-from ..ir.loops import Expr, as_expr, binary
+from ..ir.loops import Block, Expr, as_expr, binary
+from .expr_tools import compare, select
 from .infer import ints
-from .nest_tools import Index, Lets
+from .nest_tools import ZERO, Index, Lets, loops, serial_loops, spatial_stems
 from .opdef import Bind, NestContext
 
 
@@ -30,16 +32,23 @@ class Layout:
         return (batch, *spatial, channel) if self.channels_last else (batch, channel, *spatial)
 
     def channels(self, value: Value) -> int:
-        """Extent of the channel dimension (of weights: of the input channels of a group)."""
+        """Extent of the channel dimension; of weights, that of the second."""
         return value.shape[-1 if self.channels_last else 1]
 
     def spatial(self, value: Value) -> tuple[int, ...]:
         return value.shape[1:-1] if self.channels_last else value.shape[2:]
 
 
+# ---------------------------------------------------------------- taps
+
+
 @dataclass(frozen=True)
 class WindowDim:
-    """One dimension of a window: tap ``k`` of output ``o`` reads input ``o * stride - pad + k * dilation``."""
+    """One dimension of a window.
+
+    Tap ``k`` of output ``o`` of a convolution or pooling reads input ``o * stride - pad + k * dilation``; that of a
+    transposed convolution reads ``(o + pad - k * dilation) / stride`` where this is a whole number.
+    """
 
     size: int
     out: int
@@ -52,61 +61,123 @@ class WindowDim:
 
 @dataclass(frozen=True)
 class Taps:
-    """The taps ``first``, ..., ``first + count - 1`` of one window, and the input position of tap 0."""
+    """Taps of one window: ``t`` from 0 to ``count - 1`` stands for tap and input position ``start + (first + t) * step``."""
 
     first: Expr
     count: Expr
-    start: Expr
-    dilation: int
+    kernel_start: Expr
+    kernel_step: int
+    input_start: Expr
+    input_step: int
 
     def kernel_index(self, t: Expr) -> Expr:
-        return self.first + t
+        return self.kernel_start + (self.first + t) * self.kernel_step
 
     def input_index(self, t: Expr) -> Expr:
-        return self.start + (self.first + t) * self.dilation
+        return self.input_start + (self.first + t) * self.input_step
+
+
+FindTaps = Callable[[WindowDim, Expr, Bind], Taps]
 
 
 def window_dims(node: Node, kernel: Sequence[int]) -> tuple[WindowDim, ...]:
     """The spatial dimensions of a convolution or pooling."""
-    layout = Layout.of(node)
+    layout, rank = Layout.of(node), len(kernel)
     sizes, outs = layout.spatial(node.operands[0]), layout.spatial(node.output)
     stride, pad, dilation = (ints(node.attrs, name) for name in ("stride", "pad", "dilation"))
-    rank = len(kernel)
     return tuple(map(WindowDim, sizes, outs, kernel, stride, pad[:rank], pad[rank:], dilation))
 
 
-def clipped_taps(ctx: NestContext, dims: Sequence[WindowDim], position: Index) -> tuple[tuple[Taps, ...], Lets]:
-    """The taps of the window at the output ``position``, dimension by dimension, and the names that they use."""
-    lets = Lets(ctx)
-    return tuple(_clip(dim, o, lets.bind) for dim, o in zip(dims, position)), lets
-
-
-def _clip(dim: WindowDim, o: Expr, bind: Bind) -> Taps:
-    start = o * dim.stride - dim.pad
-    return Taps(*_clipped_range(dim, 0, dim.size, o, bind), start, dim.dilation)
+def window_taps(dim: WindowDim, o: Expr, bind: Bind) -> Taps:
+    """The taps of window ``o`` that lie in the input."""
+    first, count = _taps_between(dim, 0, dim.size, o, bind)
+    return Taps(first, count, ZERO, 1, o * dim.stride - dim.pad, dim.dilation)
 
 
 def taps_in_padding(dim: WindowDim, o: Expr, bind: Bind) -> Expr:
-    """How many taps lie in the input or its padding."""
-    return _clipped_range(dim, -dim.pad, dim.size + dim.pad_end, o, bind)[1]
+    """How many taps of window ``o`` lie in the input or its padding."""
+    return _taps_between(dim, -dim.pad, dim.size + dim.pad_end, o, bind)[1]
 
 
-def _clipped_range(dim: WindowDim, low: int, high: int, o: Expr, bind: Bind) -> tuple[Expr, Expr]:
+def _taps_between(dim: WindowDim, low: int, high: int, o: Expr, bind: Bind) -> tuple[Expr, Expr]:
     """First tap and number of the taps that read positions ``low`` to ``high - 1``.
 
-    Each bound is computed only where some window needs it: tap k is inside for
-    ceil((low - start) / dilation) <= k <= floor((high - 1 - start) / dilation).
+    Those are the taps k with ceil((low - start) / dilation) <= k <= floor((high - 1 - start) / dilation). A bound is
+    computed only if some window needs it.
     """
     starts = [i * dim.stride - dim.pad for i in range(dim.out)]
-    firsts = [-((start - low) // dim.dilation) for start in starts]
-    ends = [(high - 1 - start) // dim.dilation + 1 for start in starts]
+    firsts = [max(-((start - low) // dim.dilation), 0) for start in starts]
+    ends = [min((high - 1 - start) // dim.dilation + 1, dim.kernel) for start in starts]
     start = o * dim.stride - dim.pad
-    first, end = as_expr(0), as_expr(dim.kernel)
-    if max(firsts, default=0) > 0:
+    first, end = ZERO, as_expr(dim.kernel)
+    if any(firsts):
         first = bind("first", binary("max", (low + dim.dilation - 1 - start) // dim.dilation, 0))
-    if min(ends, default=dim.kernel) < dim.kernel:
+    if any(e < dim.kernel for e in ends):
         end = binary("min", (high - 1 - start) // dim.dilation + 1, dim.kernel)
     count = end - first
-    if any(min(e, dim.kernel) < max(f, 0) for f, e in zip(firsts, ends)):
-        count = binary("max", count, 0)
-    return first, count
+    return first, binary("max", count, 0) if any(e < f for f, e in zip(firsts, ends)) else count
+
+
+def transposed_taps(dim: WindowDim, o: Expr, bind: Bind) -> Taps:
+    """The taps that contribute to output ``o`` of a transposed convolution.
+
+    With g = gcd(stride, dilation) there are some only where g divides o + pad: those congruent to k0 modulo
+    stride / g, where k0 * dilation / g = (o + pad) / g modulo stride / g. From one to the next, the input position
+    falls by dilation / g.
+    """
+    common = gcd(dim.stride, dim.dilation)
+    period, fall = dim.stride // common, dim.dilation // common
+    reach = bind("reach", o + dim.pad)
+    k0 = bind("k0", (reach // common * pow(fall, -1, period)) % period if period > 1 else ZERO)
+    last = bind("last", (reach - k0 * dim.dilation) // dim.stride)
+    first = bind("first", binary("max", (last - (dim.size - 1) + (fall - 1)) // fall, 0))
+    taps = (dim.kernel + (period - 1) - k0) // period
+    count = binary("max", binary("min", taps, last // fall + 1) - first, 0)
+    if common > 1:
+        count = select(compare("eq", reach % common, 0), count, 0)
+    return Taps(first, count, k0, period, last, -fall)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def window_loops(
+    ctx: NestContext,
+    node: Node,
+    dims: Sequence[WindowDim],
+    groups: int,
+    find_taps: FindTaps,
+    element: Callable[[Expr, Index, Index, tuple[Taps, ...]], Block],
+) -> Block:
+    """Loops over the output in the order of its layout around ``element(n, (group, channel), position, taps)``."""
+    layout, rank = Layout.of(node), len(dims)
+    batch, channels = node.output.shape[0], layout.channels(node.output) // groups
+    outs, stems = [dim.out for dim in dims], spatial_stems("o", rank)
+
+    def with_taps(position: Index, body: Callable[[tuple[Taps, ...]], Block]) -> Block:
+        lets = Lets(ctx)
+        taps = tuple(find_taps(dim, o, lets.bind) for dim, o in zip(dims, position))
+        inner = body(taps)
+        return (*lets.block, *inner)
+
+    if not layout.channels_last:
+        return loops(
+            ctx, ("n", "g", "oc", *stems), (batch, groups, channels, *outs),
+            lambda i: with_taps(i[3:], lambda taps: element(i[0], i[1:3], i[3:], taps)),
+        )  # fmt: skip
+    return loops(
+        ctx, ("n", *stems), (batch, *outs),
+        lambda i: with_taps(i[1:], lambda taps: loops(
+            ctx, ("g", "oc"), (groups, channels), lambda channel: element(i[0], channel, i[1:], taps)
+        )),
+    )  # fmt: skip
+
+
+def tap_loops(ctx: NestContext, taps: Sequence[Taps], body: Callable[[Index, Index], Block]) -> Block:
+    """Loops over the taps of a window around ``body(kernel indices, input indices)``."""
+
+    def at(steps: Index) -> Block:
+        kernel = tuple(tap.kernel_index(t) for tap, t in zip(taps, steps))
+        return body(kernel, tuple(tap.input_index(t) for tap, t in zip(taps, steps)))
+
+    return serial_loops(ctx, spatial_stems("k", len(taps)), [tap.count for tap in taps], at)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from hashlib import sha256
+
+import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from .rewrite import Rewriter, rewrite
@@ -15,7 +16,7 @@ def eliminate_common_subexpressions(graph: Graph) -> Graph:
     Every operator is a function of its operands, so equal nodes have equal results, bit for bit. Attributes and
     constants are compared as they are written: 0.0 and -0.0 differ, a NaN equals itself.
     """
-    constants: dict[Hashable, Value] = {}
+    constants: dict[Hashable, list[Value]] = {}
     known: dict[Hashable, tuple[Value, ...]] = {}
 
     def merge(rewriter: Rewriter, node: Node) -> tuple[Value, ...] | None:
@@ -32,9 +33,16 @@ def eliminate_common_subexpressions(graph: Graph) -> Graph:
     return rewrite(graph, merge)
 
 
-def _same(rewriter: Rewriter, value: Value | None, constants: dict[Hashable, Value]) -> Value | None:
+def _same(rewriter: Rewriter, value: Value | None, constants: dict[Hashable, list[Value]]) -> Value | None:
     """The first constant with the content and the type of ``value``, or ``value`` itself where it is no constant."""
     array = rewriter.array(value)
     if value is None or array is None:
         return value
-    return constants.setdefault((value.type, sha256(array.data).digest()), value)
+    content = array.reshape(-1)
+    alike = constants.setdefault((value.type, content[:16].tobytes()), [])
+    for other in alike:
+        stored = rewriter.constants[other.name]
+        if stored is array or np.array_equal(content.view(np.uint8), stored.reshape(-1).view(np.uint8)):
+            return other
+    alike.append(value)
+    return value

@@ -16,12 +16,13 @@ def fold_constants(graph: Graph, *, dequantize: bool = True) -> Graph:
     """Replaces nodes whose operands are all constants by their value, ``OPS[op].evaluate``.
 
     A constant that is merely repeated (``expand``) is not stored expanded; its users still fold. Without
-    ``dequantize`` the integers behind a ``dequantize`` node stay visible, as quantization needs them.
+    ``dequantize`` the integers behind a ``dequantize`` node stay visible, as quantization needs them. A reshape that
+    gives a constant out as a graph output stays.
     """
     repeated: dict[str, np.ndarray] = {}
 
     def fold(rewriter: Rewriter, node: Node) -> list[Value] | None:
-        if node.op == "dequantize" and not dequantize:
+        if (node.op == "dequantize" and not dequantize) or (node.op == "reshape" and node.output in graph.outputs):
             return None
         arrays = [None if value is None else _known(rewriter, value, repeated) for value in node.inputs]
         known = all(value is None or array is not None for value, array in zip(node.inputs, arrays))

@@ -25,6 +25,7 @@ def fuse(graph: Graph) -> Graph:
     The body's values are named as outside. Constants stay operands, except single numbers that pointwise nodes read:
     these are constants of the body. The fused node's ``loc`` joins those of its members.
     """
+    graph = eliminate_dead_code(graph)
     grouping = _Grouping(graph)
     # Backwards, so that an addition of two convolutions goes to the later one: by then the other operand is there.
     for place in reversed(range(len(graph.nodes))):
@@ -74,9 +75,9 @@ class _Grouping:
         self._grouped |= group
 
     def merged(self, group: set[int]) -> Node:
-        """The fused node of a group; a plain reshape stays what it is."""
+        """The fused node of a group; a plain reshape stays what it is, and so does what is fused already."""
         members = [self.graph.nodes[place] for place in sorted(group)]
-        if len(members) == 1 and members[0].op == "reshape":
+        if len(members) == 1 and members[0].op in ("reshape", "fused"):
             return members[0]
         made = {value.name for node in members for value in node.outputs}
         numbers = _numbers(self.graph, members)

@@ -79,7 +79,7 @@ def slice_after_split(rewriter: Rewriter, node: Node) -> Value | None:
     [32,192] -reshape-> [32,12,16] -slice-> [32,4,16]; the reshape is free and the slice meets what follows.
     """
     source = _source(rewriter, node, "slice") if node.op == "reshape" else None
-    if source is None or not rewriter.used_once(source[0].output):
+    if source is None or not rewriter.used_once(source[0].output) or node.output.type.size == 0:
         return None
     starts, full = [], []
     for old, new in groups(source[0].output.shape, node.output.shape):

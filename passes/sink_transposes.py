@@ -201,7 +201,7 @@ def _sink_reshape(rewriter: Rewriter, node: Node) -> Value | None:
     f32[1,8,8,64] -reshape-> [1,64,64] -transpose(0,2,1)-> [1,64,64].
     """
     perm = _perm_of(rewriter, _first(node))
-    if perm is None:
+    if perm is None or node.output.type.size == 0:
         return None
     source = rewriter.producer(_first(node))
     assert source is not None

@@ -57,7 +57,7 @@ def without_units(shape: Shape) -> Shape:
 
 
 def groups(before: tuple[int, ...], after: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
-    """Splits a reshape into independent ones: the smallest runs of dimensions with equal products.
+    """Splits a reshape into independent ones: the smallest runs of dimensions with equal products (no extent is 0).
 
     >>> groups((2, 3, 4), (6, 2, 2))
     [([0, 1], [0]), ([2], [1, 2])]

@@ -86,7 +86,7 @@ class Placement:
 
 @dataclass(frozen=True)
 class Totals:
-    """``ram_bytes`` is the arena. ``flash_bytes`` is all that an object puts into read-only memory: code and constants."""
+    """``ram_bytes`` is the arena. ``flash_bytes`` is all that the objects put into memory: code and constants."""
 
     ram_bytes: int
     arena_align: int

@@ -6,15 +6,15 @@
 #include "ccml_base.h"
 
 /* The value of type `from` read as type `to`, of the same size. */
-#define CCML_BITS(from_name, from, to_name, to)                                                                        \
-    static inline to ccml_##from_name##_as_##to_name(from x)                                                           \
-    {                                                                                                                  \
-        union {                                                                                                        \
-            from in;                                                                                                   \
-            to out;                                                                                                    \
-        } both;                                                                                                        \
-        both.in = x;                                                                                                   \
-        return both.out;                                                                                               \
+#define CCML_BITS(from_name, from, to_name, to) \
+    static inline to ccml_##from_name##_as_##to_name(from x) \
+    { \
+        union { \
+            from in; \
+            to out; \
+        } both; \
+        both.in = x; \
+        return both.out; \
     }
 
 CCML_BITS(f32, float, u32, uint32_t)

@@ -91,10 +91,10 @@ static inline uint16_t ccml_f16_fma(uint16_t x, uint16_t y, uint16_t z)
     return ccml_f64_to_f16(ccml_soft_add_to_odd(product, ccml_f16_to_f64(z)));
 }
 
-#define CCML_F16_ARITHMETIC(name, operator)                                                                            \
-    static inline uint16_t ccml_f16_##name(uint16_t x, uint16_t y)                                                     \
-    {                                                                                                                  \
-        return ccml_f32_to_f16(ccml_f16_to_f32(x) operator ccml_f16_to_f32(y));                                        \
+#define CCML_F16_ARITHMETIC(name, operator) \
+    static inline uint16_t ccml_f16_##name(uint16_t x, uint16_t y) \
+    { \
+        return ccml_f32_to_f16(ccml_f16_to_f32(x) operator ccml_f16_to_f32(y)); \
     }
 
 CCML_F16_ARITHMETIC(add, +)
@@ -104,10 +104,10 @@ CCML_F16_ARITHMETIC(div, /)
 
 #undef CCML_F16_ARITHMETIC
 
-#define CCML_F16_MIN_MAX(name, operator)                                                                               \
-    static inline uint16_t ccml_f16_##name(uint16_t x, uint16_t y)                                                     \
-    {                                                                                                                  \
-        return ccml_f16_to_f32(x) operator ccml_f16_to_f32(y) ? x : y;                                                 \
+#define CCML_F16_MIN_MAX(name, operator) \
+    static inline uint16_t ccml_f16_##name(uint16_t x, uint16_t y) \
+    { \
+        return ccml_f16_to_f32(x) operator ccml_f16_to_f32(y) ? x : y; \
     }
 
 CCML_F16_MIN_MAX(min, <)
@@ -115,10 +115,10 @@ CCML_F16_MIN_MAX(max, >)
 
 #undef CCML_F16_MIN_MAX
 
-#define CCML_F16_FUNCTION(name)                                                                                        \
-    static inline uint16_t ccml_f16_##name(uint16_t x)                                                                 \
-    {                                                                                                                  \
-        return ccml_f32_to_f16(ccml_f32_##name(ccml_f16_to_f32(x)));                                                   \
+#define CCML_F16_FUNCTION(name) \
+    static inline uint16_t ccml_f16_##name(uint16_t x) \
+    { \
+        return ccml_f32_to_f16(ccml_f32_##name(ccml_f16_to_f32(x))); \
     }
 
 CCML_F16_FUNCTION(sqrt)

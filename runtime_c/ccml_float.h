@@ -112,10 +112,10 @@ static inline double ccml_f64_fma(double x, double y, double z)
 }
 
 /* One function of floor, ceil, trunc and round_even; rint rounds to nearest even in the default rounding mode. */
-#define CCML_ROUNDING(name, type, op, body)                                                                            \
-    static inline type ccml_##name##_##op(type x)                                                                      \
-    {                                                                                                                  \
-        return body(x);                                                                                                \
+#define CCML_ROUNDING(name, type, op, body) \
+    static inline type ccml_##name##_##op(type x) \
+    { \
+        return body(x); \
     }
 
 #if CCML_ROUND_F32
@@ -145,14 +145,14 @@ CCML_ROUNDING(f64, double, round_even, ccml_soft_f64_round_even)
 #undef CCML_ROUNDING
 
 /* Where an operand is NaN, the second is the result. */
-#define CCML_MIN_MAX(name, type)                                                                                       \
-    static inline type ccml_##name##_min(type x, type y)                                                               \
-    {                                                                                                                  \
-        return x < y ? x : y;                                                                                          \
-    }                                                                                                                  \
-    static inline type ccml_##name##_max(type x, type y)                                                               \
-    {                                                                                                                  \
-        return x > y ? x : y;                                                                                          \
+#define CCML_MIN_MAX(name, type) \
+    static inline type ccml_##name##_min(type x, type y) \
+    { \
+        return x < y ? x : y; \
+    } \
+    static inline type ccml_##name##_max(type x, type y) \
+    { \
+        return x > y ? x : y; \
     }
 
 CCML_MIN_MAX(f32, float)

@@ -5,22 +5,22 @@
 
 #include "ccml_base.h"
 
-#define CCML_INTEGER(name, type)                                                                                       \
-    static inline type ccml_##name##_min(type x, type y)                                                               \
-    {                                                                                                                  \
-        return x < y ? x : y;                                                                                          \
-    }                                                                                                                  \
-    static inline type ccml_##name##_max(type x, type y)                                                               \
-    {                                                                                                                  \
-        return x > y ? x : y;                                                                                          \
+#define CCML_INTEGER(name, type) \
+    static inline type ccml_##name##_min(type x, type y) \
+    { \
+        return x < y ? x : y; \
+    } \
+    static inline type ccml_##name##_max(type x, type y) \
+    { \
+        return x > y ? x : y; \
     }
 
 /* The absolute value of the least number is itself: the negation wraps around in `wide`. */
-#define CCML_SIGNED(name, type, wide)                                                                                  \
-    CCML_INTEGER(name, type)                                                                                           \
-    static inline type ccml_##name##_abs(type x)                                                                       \
-    {                                                                                                                  \
-        return x < 0 ? (type)((wide)0 - (wide)x) : x;                                                                  \
+#define CCML_SIGNED(name, type, wide) \
+    CCML_INTEGER(name, type) \
+    static inline type ccml_##name##_abs(type x) \
+    { \
+        return x < 0 ? (type)((wide)0 - (wide)x) : x; \
     }
 
 CCML_SIGNED(i8, int8_t, uint32_t)

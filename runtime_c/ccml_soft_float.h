@@ -7,87 +7,87 @@
 #include "ccml_bits.h"
 
 /* For a binary format of `mant` stored significand bits, kept in the unsigned type `bits_t`. */
-#define CCML_SOFT_ROUNDING(name, type, bits_name, bits_t, mant, bias)                                                  \
-    /* Toward zero: the bits below the units are cleared. Infinities, NaN and large numbers are integers. */           \
-    static inline type ccml_soft_##name##_trunc(type x)                                                                \
-    {                                                                                                                  \
-        const bits_t bits = ccml_##name##_as_##bits_name(x);                                                           \
-        const int exponent = (int)((bits >> (mant)) & (2 * (bias) + 1)) - (bias);                                      \
-        const bits_t magnitude = (bits_t)-1 >> 1;                                                                      \
-        if (exponent >= (mant)) {                                                                                      \
-            return x;                                                                                                  \
-        }                                                                                                              \
-        if (exponent < 0) {                                                                                            \
-            return ccml_##bits_name##_as_##name(bits & ~magnitude);                                                    \
-        }                                                                                                              \
-        return ccml_##bits_name##_as_##name(bits & ~((((bits_t)1 << (mant)) - 1) >> exponent));                        \
-    }                                                                                                                  \
-    static inline type ccml_soft_##name##_floor(type x)                                                                \
-    {                                                                                                                  \
-        const type whole = ccml_soft_##name##_trunc(x);                                                                \
-        return whole > x ? whole - 1 : whole;                                                                          \
-    }                                                                                                                  \
-    static inline type ccml_soft_##name##_ceil(type x)                                                                 \
-    {                                                                                                                  \
-        const type whole = ccml_soft_##name##_trunc(x);                                                                \
-        return whole < x ? whole + 1 : whole;                                                                          \
-    }                                                                                                                  \
-    /* To nearest even: adding just under half (half, after an odd unit) carries into the units where it must. */      \
-    static inline type ccml_soft_##name##_round_even(type x)                                                           \
-    {                                                                                                                  \
-        const bits_t bits = ccml_##name##_as_##bits_name(x);                                                           \
-        const int exponent = (int)((bits >> (mant)) & (2 * (bias) + 1)) - (bias);                                      \
-        const bits_t magnitude = bits & ((bits_t)-1 >> 1);                                                             \
-        const bits_t half = (bits_t)((bias)-1) << (mant);                                                              \
-        const bits_t one = (bits_t)(bias) << (mant);                                                                   \
-        bits_t unit;                                                                                                   \
-        if (exponent >= (mant)) {                                                                                      \
-            return x;                                                                                                  \
-        }                                                                                                              \
-        if (exponent < 0) {                                                                                            \
-            return ccml_##bits_name##_as_##name((bits ^ magnitude) | (magnitude > half ? one : 0));                    \
-        }                                                                                                              \
-        unit = (bits_t)1 << ((mant)-exponent);                                                                         \
-        return ccml_##bits_name##_as_##name((bits + (unit >> 1) - ((bits & unit) == 0)) & ~(unit - 1));                \
+#define CCML_SOFT_ROUNDING(name, type, bits_name, bits_t, mant, bias) \
+    /* Toward zero: the bits below the units are cleared. Infinities, NaN and large numbers are integers. */ \
+    static inline type ccml_soft_##name##_trunc(type x) \
+    { \
+        const bits_t bits = ccml_##name##_as_##bits_name(x); \
+        const int exponent = (int)((bits >> (mant)) & (2 * (bias) + 1)) - (bias); \
+        const bits_t magnitude = (bits_t)-1 >> 1; \
+        if (exponent >= (mant)) { \
+            return x; \
+        } \
+        if (exponent < 0) { \
+            return ccml_##bits_name##_as_##name(bits & ~magnitude); \
+        } \
+        return ccml_##bits_name##_as_##name(bits & ~((((bits_t)1 << (mant)) - 1) >> exponent)); \
+    } \
+    static inline type ccml_soft_##name##_floor(type x) \
+    { \
+        const type whole = ccml_soft_##name##_trunc(x); \
+        return whole > x ? whole - 1 : whole; \
+    } \
+    static inline type ccml_soft_##name##_ceil(type x) \
+    { \
+        const type whole = ccml_soft_##name##_trunc(x); \
+        return whole < x ? whole + 1 : whole; \
+    } \
+    /* To nearest even: adding just under half (half, after an odd unit) carries into the units where it must. */ \
+    static inline type ccml_soft_##name##_round_even(type x) \
+    { \
+        const bits_t bits = ccml_##name##_as_##bits_name(x); \
+        const int exponent = (int)((bits >> (mant)) & (2 * (bias) + 1)) - (bias); \
+        const bits_t magnitude = bits & ((bits_t)-1 >> 1); \
+        const bits_t half = (bits_t)((bias)-1) << (mant); \
+        const bits_t one = (bits_t)(bias) << (mant); \
+        bits_t unit; \
+        if (exponent >= (mant)) { \
+            return x; \
+        } \
+        if (exponent < 0) { \
+            return ccml_##bits_name##_as_##name((bits ^ magnitude) | (magnitude > half ? one : 0)); \
+        } \
+        unit = (bits_t)1 << ((mant)-exponent); \
+        return ccml_##bits_name##_as_##name((bits + (unit >> 1) - ((bits & unit) == 0)) & ~(unit - 1)); \
     }
 
 /* The schoolbook method, one binary digit of the root a step; the remainder decides the rounding. A tie cannot be:
    its square would need more digits than a number has. */
-#define CCML_SOFT_SQRT(name, type, bits_name, bits_t, mant, bias)                                                      \
-    static inline type ccml_soft_##name##_sqrt(type x)                                                                 \
-    {                                                                                                                  \
-        const bits_t bits = ccml_##name##_as_##bits_name(x);                                                           \
-        bits_t rest = bits & (((bits_t)1 << (mant)) - 1);                                                              \
-        bits_t digit = (bits_t)1 << ((mant) + 1);                                                                      \
-        bits_t root = 0;                                                                                               \
-        bits_t twice_root = 0;                                                                                         \
-        int exponent = (int)((bits >> (mant)) & (2 * (bias) + 1));                                                     \
-        if (!(x > 0) || exponent == 2 * (bias) + 1) {                                                                  \
-            return x < 0 ? (type)CCML_NAN : x;                                                                         \
-        }                                                                                                              \
-        if (exponent != 0) {                                                                                           \
-            rest |= (bits_t)1 << (mant);                                                                               \
-        } else {                                                                                                       \
-            for (exponent = 1; rest >> (mant) == 0; --exponent) {                                                      \
-                rest <<= 1;                                                                                            \
-            }                                                                                                          \
-        }                                                                                                              \
-        exponent -= (bias);                                                                                            \
-        if (exponent % 2 != 0) {                                                                                       \
-            rest <<= 1;                                                                                                \
-            --exponent;                                                                                                \
-        }                                                                                                              \
-        for (rest <<= 1; digit != 0; digit >>= 1) {                                                                    \
-            const bits_t trial = twice_root + digit;                                                                   \
-            if (trial <= rest) {                                                                                       \
-                twice_root = trial + digit;                                                                            \
-                rest -= trial;                                                                                         \
-                root += digit;                                                                                         \
-            }                                                                                                          \
-            rest <<= 1;                                                                                                \
-        }                                                                                                              \
-        root = (root >> 1) + (rest != 0 ? root & 1 : 0);                                                               \
-        return ccml_##bits_name##_as_##name(root + ((bits_t)(exponent / 2 + (bias)-1) << (mant)));                     \
+#define CCML_SOFT_SQRT(name, type, bits_name, bits_t, mant, bias) \
+    static inline type ccml_soft_##name##_sqrt(type x) \
+    { \
+        const bits_t bits = ccml_##name##_as_##bits_name(x); \
+        bits_t rest = bits & (((bits_t)1 << (mant)) - 1); \
+        bits_t digit = (bits_t)1 << ((mant) + 1); \
+        bits_t root = 0; \
+        bits_t twice_root = 0; \
+        int exponent = (int)((bits >> (mant)) & (2 * (bias) + 1)); \
+        if (!(x > 0) || exponent == 2 * (bias) + 1) { \
+            return x < 0 ? (type)CCML_NAN : x; \
+        } \
+        if (exponent != 0) { \
+            rest |= (bits_t)1 << (mant); \
+        } else { \
+            for (exponent = 1; rest >> (mant) == 0; --exponent) { \
+                rest <<= 1; \
+            } \
+        } \
+        exponent -= (bias); \
+        if (exponent % 2 != 0) { \
+            rest <<= 1; \
+            --exponent; \
+        } \
+        for (rest <<= 1; digit != 0; digit >>= 1) { \
+            const bits_t trial = twice_root + digit; \
+            if (trial <= rest) { \
+                twice_root = trial + digit; \
+                rest -= trial; \
+                root += digit; \
+            } \
+            rest <<= 1; \
+        } \
+        root = (root >> 1) + (rest != 0 ? root & 1 : 0); \
+        return ccml_##bits_name##_as_##name(root + ((bits_t)(exponent / 2 + (bias)-1) << (mant))); \
     }
 
 CCML_SOFT_ROUNDING(f32, float, u32, uint32_t, 23, 127)

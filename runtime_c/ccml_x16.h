@@ -63,23 +63,23 @@ CCML_GNU1(ccml_f32x16, round_even, _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST
 #pragma GCC diagnostic pop
 CCML_GNU3(ccml_f32x16, fma, _mm512_fmadd_ps(x, y, z))
 
-#define CCML_ORDER_16(vector, suffix)                                                                                  \
-    CCML_GNU_COMPARE(vector, ccml_boolx16, eq, _mm512_cmpeq_##suffix##_mask((__m512i)x, (__m512i)y))                   \
-    CCML_GNU_COMPARE(vector, ccml_boolx16, ne, _mm512_cmpneq_##suffix##_mask((__m512i)x, (__m512i)y))                  \
-    CCML_GNU_COMPARE(vector, ccml_boolx16, lt, _mm512_cmplt_##suffix##_mask((__m512i)x, (__m512i)y))                   \
-    CCML_GNU_COMPARE(vector, ccml_boolx16, le, _mm512_cmple_##suffix##_mask((__m512i)x, (__m512i)y))                   \
-    CCML_GNU_COMPARE(vector, ccml_boolx16, gt, _mm512_cmpgt_##suffix##_mask((__m512i)x, (__m512i)y))                   \
-    CCML_GNU_COMPARE(vector, ccml_boolx16, ge, _mm512_cmpge_##suffix##_mask((__m512i)x, (__m512i)y))                   \
-    CCML_GNU2(vector, min, _mm512_min_##suffix((__m512i)x, (__m512i)y))                                                \
+#define CCML_ORDER_16(vector, suffix) \
+    CCML_GNU_COMPARE(vector, ccml_boolx16, eq, _mm512_cmpeq_##suffix##_mask((__m512i)x, (__m512i)y)) \
+    CCML_GNU_COMPARE(vector, ccml_boolx16, ne, _mm512_cmpneq_##suffix##_mask((__m512i)x, (__m512i)y)) \
+    CCML_GNU_COMPARE(vector, ccml_boolx16, lt, _mm512_cmplt_##suffix##_mask((__m512i)x, (__m512i)y)) \
+    CCML_GNU_COMPARE(vector, ccml_boolx16, le, _mm512_cmple_##suffix##_mask((__m512i)x, (__m512i)y)) \
+    CCML_GNU_COMPARE(vector, ccml_boolx16, gt, _mm512_cmpgt_##suffix##_mask((__m512i)x, (__m512i)y)) \
+    CCML_GNU_COMPARE(vector, ccml_boolx16, ge, _mm512_cmpge_##suffix##_mask((__m512i)x, (__m512i)y)) \
+    CCML_GNU2(vector, min, _mm512_min_##suffix((__m512i)x, (__m512i)y)) \
     CCML_GNU2(vector, max, _mm512_max_##suffix((__m512i)x, (__m512i)y))
 CCML_ORDER_16(ccml_i32x16, epi32)
 CCML_ORDER_16(ccml_u32x16, epu32)
 #undef CCML_ORDER_16
 
-#define CCML_SELECT_16(vector)                                                                                         \
-    static inline vector vector##_select(ccml_boolx16 condition, vector x, vector y)                                   \
-    {                                                                                                                  \
-        return (vector)_mm512_mask_blend_ps(condition, (__m512)y, (__m512)x);                                          \
+#define CCML_SELECT_16(vector) \
+    static inline vector vector##_select(ccml_boolx16 condition, vector x, vector y) \
+    { \
+        return (vector)_mm512_mask_blend_ps(condition, (__m512)y, (__m512)x); \
     }
 CCML_SELECT_16(ccml_f32x16)
 CCML_SELECT_16(ccml_i32x16)
@@ -118,10 +118,10 @@ CCML_GNU_REDUCE_ALL(ccml_u32x16, uint32_t, ccml_u32x8)
 CCML_GNU_TO_BOOL(ccml_f32x16, ccml_boolx16)
 CCML_GNU_TO_BOOL(ccml_i32x16, ccml_boolx16)
 CCML_GNU_TO_BOOL(ccml_u32x16, ccml_boolx16)
-#define CCML_FROM_BOOL_16(name)                                                                                        \
-    static inline ccml_##name##x16 ccml_boolx16_to_##name(ccml_boolx16 x)                                              \
-    {                                                                                                                  \
-        return ccml_##name##x16_select(x, ccml_##name##x16_splat(1), ccml_##name##x16_splat(0));                       \
+#define CCML_FROM_BOOL_16(name) \
+    static inline ccml_##name##x16 ccml_boolx16_to_##name(ccml_boolx16 x) \
+    { \
+        return ccml_##name##x16_select(x, ccml_##name##x16_splat(1), ccml_##name##x16_splat(0)); \
     }
 CCML_FROM_BOOL_16(f32)
 CCML_FROM_BOOL_16(i32)

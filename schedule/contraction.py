@@ -11,85 +11,98 @@ import numpy as np
 from ..ir.graph import Node
 from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr, map_expr
 from ..ir.types import DType
+from ..targets.target import ElementKind
+from .dots import activation_shift, has_dot, weight_operand, weight_type
 from .kernel import KernelContext
 from .microkernel import Axis, Blocking, Contraction, Region, choose_blocking, contraction_block, regions
-from .tensors import TensorRef, merge_dimensions
+from .tensors import merge_dimensions
 from .vectorize import Vectorizer
 
 
 def lower_conv(ctx: KernelContext) -> Block | None:
-    """``conv`` in channels-last layout with constant float weights; ``None`` where it is something else."""
+    """``conv`` in channels-last layout with constant weights; ``None`` where it is something else."""
     node = ctx.anchor
     assert node is not None
     x, w = node.inputs[0], ctx.constant(node.inputs[1])
-    if x is None or w is None or node.attrs["layout"] != "channels_last" or x.dtype is not DType.F32:
+    if x is None or w is None or node.attrs["layout"] != "channels_last" or not has_dot(ctx.cpu, x.dtype):
         return None
     return _ConvLowering(ctx, node, w).emit()
 
 
 def lower_matmul(ctx: KernelContext) -> Block | None:
-    """``matmul`` of float matrices, the right one constant (then packed) or not."""
+    """``matmul`` with a constant right matrix, or of two computed float matrices."""
     node = ctx.anchor
     assert node is not None
     a, b = node.inputs[0], node.inputs[1]
     assert a is not None and b is not None
-    if a.dtype is not DType.F32 or len(a.shape) < 2 or len(b.shape) < 2:
+    if not has_dot(ctx.cpu, a.dtype) or len(a.shape) < 2 or len(b.shape) < 2:
         return None
     weights = ctx.constant(b)
     if weights is not None and weights.ndim == 2:
         return _PackedMatmul(ctx, node, weights).emit()
-    return _DynamicMatmul(ctx, node).emit()
+    return _DynamicMatmul(ctx, node).emit() if a.dtype is DType.F32 else None
 
 
 def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, np.ndarray]]:
-    """``weights[..., k, column]`` in the order in which blocks read it: ``[..., block, k, vectors * lanes]``.
+    """``weights[g, k..., column]`` in the order in which blocks read it: ``[g, block, k..., vectors * lanes]``.
 
-    Missing columns of the last vector are zero.
+    Missing columns of the last vector are zero. A Dot that takes groups of the last k finds each group in one 32-bit
+    element, the first of the group in its low bits.
     """
-    lanes = blocking.dot.lanes
-    *outer, depth, columns = weights.shape
+    dot = blocking.dot
+    outer, *k, inner, columns = weights.shape
+    groups = -(-inner // dot.group)
     packed = []
-    for region in regions(columns, lanes, blocking.vectors):
-        width = region.vectors * lanes
-        part = np.zeros((*outer, depth, region.blocks * width), weights.dtype)
-        part[..., : region.columns] = weights[..., region.start : region.start + region.columns]
-        part = part.reshape(*outer, depth, region.blocks, width)
-        packed.append((region, np.moveaxis(part, -2, -3)))
+    for region in regions(columns, dot.lanes, blocking.vectors):
+        width = region.vectors * dot.lanes
+        part = np.zeros((outer, *k, groups * dot.group, region.blocks * width), weight_type(dot))
+        part[..., :inner, : region.columns] = weights[..., region.start : region.start + region.columns]
+        part = part.reshape(outer, *k, groups, dot.group, region.blocks, width)
+        part = np.ascontiguousarray(np.moveaxis(np.moveaxis(part, -2, 1), -2, -1))
+        merged = part[..., 0] if dot.group == 1 else part.view("<i4")[..., 0]
+        packed.append((region, merged))
     return packed
 
 
 class _Packed:
-    """Packed weights as the ``rhs`` of a contraction."""
+    """Packed weights ``[g, k..., column]`` as the ``rhs`` of a contraction."""
 
-    def __init__(self, ctx: KernelContext, weights: np.ndarray, k_shape: Sequence[int], blocking: Blocking) -> None:
-        self.lanes = blocking.dot.lanes
-        self.buffers: dict[int, Buffer] = {}
-        for region, part in pack_columns(weights, blocking):
-            shape = (*part.shape[:-2], *k_shape, part.shape[-1])
-            self.buffers[region.start] = ctx.pack("w", part.reshape(shape).astype(np.float32))
+    def __init__(self, ctx: KernelContext, weights: np.ndarray, blocking: Blocking) -> None:
+        self.dot = blocking.dot
+        self.buffers = {region.start: ctx.pack("w", part) for region, part in pack_columns(weights, blocking)}
 
     def load(self, region: Region, index: Sequence[Expr], vector: int) -> Expr:
-        return Load(self.buffers[region.start], (*index, as_expr(vector * self.lanes)), self.lanes)
+        loaded = Load(self.buffers[region.start], (*index, as_expr(vector * self.dot.lanes)), self.dot.lanes)
+        return weight_operand(self.dot, loaded)
 
 
-def _bias(ctx: KernelContext, ref: TensorRef | None, column: Expr, lanes: int, active: int) -> Expr:
-    """The start value of the accumulators: the bias of each column, or zero."""
-    if ref is None:
-        return Const(0.0, Type(DType.F32, lanes))
-    mask = None if active == lanes else as_expr(active)
-    return Load(ref.buffer, (column,), lanes, mask)
+class _Bias:
+    """Where the accumulators of each column start.
 
+    For integers the zero point of the activations is folded in: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``.
+    """
 
-def _column_bias(ctx: KernelContext, node: Node, columns: int) -> TensorRef | None:
-    """The anchor's bias operand as a row of ``columns`` values, if it is one."""
-    value = node.inputs[2] if len(node.inputs) > 2 else None
-    if value is None:
-        return None
-    constant = ctx.constant(value)
-    if constant is not None and constant.size == 1 != columns:
-        constant = np.full(columns, constant.reshape(-1)[0], np.float32)
-        return TensorRef.whole(ctx.pack("bias", constant))
-    return ctx.refs[value.name].reshaped((columns,))
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, blocking: Blocking) -> None:
+        """``weights`` are ``[g, k..., column]``; the bias has an element for every column of every group."""
+        self.type = DType(blocking.dot.accumulator.value)
+        value = node.inputs[2] if len(node.inputs) > 2 else None
+        columns = weights.shape[0] * weights.shape[-1]
+        given = ctx.constant(value)
+        self.buffer: Buffer | None = None
+        if self.type is not DType.F32:
+            zero = int(node.attrs.get("zero_point", 0)) + activation_shift(blocking.dot)  # type: ignore[call-overload]
+            sums = weights.astype(np.int64).sum(axis=tuple(range(1, weights.ndim - 1))).reshape(columns)
+            start = (0 if given is None else given.astype(np.int64).reshape(-1)) - zero * sums
+            self.buffer = ctx.pack("bias", np.broadcast_to(start, (columns,)).astype(np.int32))
+        elif given is not None and given.size != columns:
+            self.buffer = ctx.pack("bias", np.broadcast_to(given.reshape(-1), (columns,)))
+        elif value is not None:
+            self.buffer = ctx.refs[value.name].reshaped((columns,)).buffer
+
+    def load(self, column: Expr, lanes: int, active: int) -> Expr:
+        if self.buffer is None:
+            return Const(0.0, Type(self.type, lanes))
+        return Load(self.buffer, (column,), lanes, None if active == lanes else as_expr(active))
 
 
 class _ConvLowering:
@@ -127,11 +140,13 @@ class _ConvLowering:
         row = Axis(Var(self.names.fresh("row")), rows)
         k_extents = [*self.kernel[:-1], self.kernel[-1] * self.depth] if fold else [*self.kernel, self.depth]
         k = tuple(Axis(Var(self.names.fresh("k")), extent) for extent in k_extents)
+        kind = ElementKind(self.x.dtype.value)
         blocking = choose_blocking(
-            self.ctx.cpu, rows, self.channels, prod(k_extents), prod(out[:-2]) * self.group
+            self.ctx.cpu, kind, rows, self.channels, k_extents, prod(out[:-2]) * self.group
         )
-        packed = _Packed(self.ctx, self._k_major(), k_extents, blocking)
-        bias = _column_bias(self.ctx, self.node, self.group * self.channels)
+        weights = self._k_major(k_extents)
+        packed = _Packed(self.ctx, weights, blocking)
+        bias = _Bias(self.ctx, self.node, weights, blocking)
         position = [outer[0].var, *(a.var for a in spatial)]
 
         def weight(region: Region, block: Expr, vector: int) -> Expr:
@@ -149,14 +164,14 @@ class _ConvLowering:
         lhs = self._lhs([*position, row.var], [a.var for a in k], group.var, fold)
         spec = Contraction(
             (*outer, group, *spatial), row, self.channels, k, lhs, weight,
-            lambda column, lanes, active: _bias(self.ctx, bias, absolute(column), lanes, active), finish,
+            lambda column, lanes, active: bias.load(absolute(column), lanes, active), finish,
         )  # fmt: skip
         return contraction_block(spec, blocking, self.names)
 
-    def _k_major(self) -> np.ndarray:
-        """Weights [O, k..., I/g] as [group, k... * I/g, O/g]."""
-        grouped = self.weights.reshape(self.group, self.channels, -1)
-        return np.moveaxis(grouped, 1, 2)
+    def _k_major(self, k_extents: Sequence[int]) -> np.ndarray:
+        """Weights [O, k..., I/g] as [group, k..., O/g]."""
+        grouped = self.weights.reshape(self.group, self.channels, *k_extents)
+        return np.moveaxis(grouped, 1, -1)
 
     def _lhs(self, position: Sequence[Var], k: Sequence[Var], group: Var, fold: bool) -> Expr:
         """The input element under kernel position ``k``. Folded: width and channels are one dimension."""
@@ -195,9 +210,10 @@ class _PackedMatmul:
         outer = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in shape[:-2])
         row = Axis(Var(ctx.names.fresh("row")), shape[-2])
         k = Axis(Var(ctx.names.fresh("k")), depth)
-        blocking = choose_blocking(ctx.cpu, row.extent, columns, depth, prod(shape[:-2]))
-        packed = _Packed(ctx, self.weights, (depth,), blocking)
-        bias = _column_bias(ctx, self.node, columns)
+        kind = ElementKind(self.a.dtype.value)
+        blocking = choose_blocking(ctx.cpu, kind, row.extent, columns, (depth,), prod(shape[:-2]))
+        packed = _Packed(ctx, self.weights[None], blocking)
+        bias = _Bias(ctx, self.node, self.weights[None], blocking)
         x = refs[self.a.name]
         position = [axis.var for axis in outer]
 
@@ -206,8 +222,8 @@ class _PackedMatmul:
 
         spec = Contraction(
             outer, row, columns, (k,), Load(x.buffer, x.at((*position, row.var, k.var))),
-            lambda region, block, vector: packed.load(region, (block, k.var), vector),
-            lambda column, lanes, active: _bias(ctx, bias, column, lanes, active), finish,
+            lambda region, block, vector: packed.load(region, (as_expr(0), block, k.var), vector),
+            bias.load, finish,
         )  # fmt: skip
         return contraction_block(spec, blocking, ctx.names)
 
@@ -226,7 +242,7 @@ class _DynamicMatmul:
         rows, columns, depth = out[-2], out[-1], self.a.shape[-1]
         batch = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in out[:-2])
         row, k = Axis(Var(ctx.names.fresh("row")), rows), Axis(Var(ctx.names.fresh("k")), depth)
-        blocking = choose_blocking(ctx.cpu, rows, columns, depth, prod(out[:-2]))
+        blocking = choose_blocking(ctx.cpu, ElementKind.F32, rows, columns, (depth,), prod(out[:-2]))
         lanes = blocking.dot.lanes
         position = [axis.var for axis in batch]
         lhs = self._operand(self.a.name, (*position, row.var, k.var))
@@ -241,14 +257,13 @@ class _DynamicMatmul:
                 return _replaced(rhs, column, first)
             return Vectorizer(column, lanes, first, ctx.names, active=mask).vector(rhs)
 
-        bias = _column_bias(ctx, self.node, columns)
+        bias = _Bias(ctx, self.node, np.zeros((1, 1, columns), np.float32), blocking)
 
         def finish(r: Expr, c: Expr, value: Expr, width: int, active: int) -> Block:
             return ctx.store_vector(lambda n: (*position, r, n), c, value, active, ctx.refs)
 
         spec = Contraction(
-            batch, row, columns, (k,), lhs, weight,
-            lambda c, width, active: _bias(ctx, bias, c, width, active), finish,
+            batch, row, columns, (k,), lhs, weight, bias.load, finish,
         )  # fmt: skip
         return contraction_block(spec, blocking, ctx.names)
 

@@ -1,5 +1,8 @@
 """The register-blocked contraction microkernel: one generator for convolution, matmul, Gemm and recurrent steps.
 
+Float and integer alike: the target's :class:`Dot` says how many lanes and how many neighbouring k one
+multiply-accumulate takes.
+
 ``acc[row, column] = init[column] + sum over k of lhs[row, k] * rhs[k, column]``
 
 A block of ``rows x vectors`` accumulators stays in registers while k runs; columns are lanes. Where a block is too
@@ -9,7 +12,7 @@ added at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -19,7 +22,6 @@ from ..ir.loops import (
     Binary,
     Block,
     Buffer,
-    Call,
     Const,
     Expr,
     For,
@@ -37,7 +39,8 @@ from ..ir.loops import (
     map_expr,
 )
 from ..ir.types import DType
-from ..targets.target import Cpu, Dot
+from ..targets.target import Cpu, Dot, ElementKind
+from .dots import group_operand, multiply_accumulate
 from .names import Names
 
 
@@ -76,9 +79,10 @@ class Region:
 class Contraction:
     """One contraction as index functions.
 
-    ``lhs`` is the scalar load in terms of the axes' variables. ``rhs(region, block, k indices, vector)`` gives the
-    vector of weights. ``init(column, lanes, active)`` gives the start value, ``finish(row, column, vector, lanes,
-    active)`` the statements that use a result; ``row`` and ``column`` are index expressions.
+    ``lhs`` is the scalar load in terms of the axes' variables; its type chooses the Dot. ``rhs(region, block, vector)``
+    gives the vector of weights in terms of the k variables, of which the last one counts groups of ``dot.group``.
+    ``init(column, lanes, active)`` gives the start value, ``finish(row, column, vector, lanes, active)`` the statements
+    that use a result; ``row`` and ``column`` are index expressions.
     """
 
     outer: tuple[Axis, ...]
@@ -93,6 +97,10 @@ class Contraction:
     @property
     def depth(self) -> int:
         return prod(axis.extent for axis in self.k)
+
+    @property
+    def activation(self) -> ElementKind:
+        return ElementKind(self.lhs.type.dtype.value)
 
 
 def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
@@ -112,10 +120,16 @@ def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
 # ---------------------------------------------------------------- choice of the blocking
 
 
-def choose_blocking(cpu: Cpu, rows: int, columns: int, depth: int, outer: int = 1) -> Blocking:
-    """The blocking with the lowest estimated cycles among all that fit the registers."""
+def choose_blocking(
+    cpu: Cpu, activation: ElementKind, rows: int, columns: int, k: Sequence[int], outer: int = 1
+) -> Blocking:
+    """The blocking with the lowest estimated cycles among all that fit the registers.
+
+    ``k`` are the extents of the reduction; its last dimension is cut into groups.
+    """
     best: tuple[float, int, Blocking] | None = None
-    for dot in cpu.dots:
+    for dot in (d for d in cpu.dots if d.activation is activation):
+        depth = prod(k[:-1]) * ceil(k[-1] / dot.group)
         for vectors in range(1, 9):
             if vectors > max(1, ceil(columns / dot.lanes)):
                 break
@@ -159,7 +173,7 @@ def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     pipeline = cpu.pipeline
     products, loads = rows * vectors, rows + vectors
     if pipeline.in_order:
-        multiply = products * (1 if blocking.dot.name == "fma" else 2)
+        multiply = products * (2 if blocking.dot.name == "mul+add" else 1)
         return multiply / pipeline.multiply_adds + loads / pipeline.loads + 3.0 / blocking.unroll
     latency = pipeline.latency / blocking.chains
     return max(products / pipeline.multiply_adds, loads / pipeline.loads, latency, (products + loads + 1) / 6)
@@ -199,7 +213,14 @@ def contraction_block(spec: Contraction, blocking: Blocking, names: Names) -> Bl
 
 
 def _row_loop(
-    spec: Contraction, blocking: Blocking, names: Names, region: Region, block: Expr, start: int, count: int, height: int
+    spec: Contraction,
+    blocking: Blocking,
+    names: Names,
+    region: Region,
+    block: Expr,
+    start: int,
+    count: int,
+    height: int,
 ) -> Block:
     var = Var(names.fresh("rb"))
     base = (var * height if count > 1 else Const(0, INDEX)) + start
@@ -216,8 +237,8 @@ class _Microkernel:
         self.spec, self.blocking, self.names = spec, blocking, names
         self.region, self.block, self.base, self.height = region, block, base, height
         self.lanes = blocking.dot.lanes
-        self.type = Type(DType.F32, self.lanes)
-        inner = spec.k[-1].extent
+        self.type = Type(DType(blocking.dot.accumulator.value), self.lanes)
+        inner = ceil(spec.k[-1].extent / blocking.dot.group)
         self.unroll = unroll_factor(inner, height * region.vectors, blocking.chains)
         self.chains = blocking.chains if self.unroll % blocking.chains == 0 else 1
         shape = (self.chains, height, region.vectors)
@@ -236,7 +257,7 @@ class _Microkernel:
 
     def _start(self) -> Block:
         out: list[Stmt] = []
-        zero = Const(0.0, self.type)
+        zero = Const(0.0 if self.type.dtype.is_float else 0, self.type)
         for j in range(self.region.vectors):
             first = self.spec.init(self._column(j), self.lanes, self._active(j))
             if not isinstance(first, Const):
@@ -249,37 +270,42 @@ class _Microkernel:
         return tuple(out)
 
     def _k_loops(self) -> Block:
-        inner = self.spec.k[-1]
+        inner, group = self.spec.k[-1], self.blocking.dot.group
+        full, rest = divmod(inner.extent, group)
         step, block_var = Var(self.names.fresh("t")), Var(self.names.fresh("kb"))
-        k = block_var * self.unroll + step if self.unroll > 1 else block_var
-        body = self._step(step, {inner.var: k})
-        if self.unroll > 1:
-            body = (For(step, Const(self.unroll, INDEX), body, LoopKind.UNROLL),)
-        nest = loop(block_var, inner.extent // self.unroll, *body)
+        unroll = self.unroll if full % self.unroll == 0 else 1
+        k = block_var * unroll + step if unroll > 1 else block_var
+        body = self._step(step, k, group)
+        if unroll > 1:
+            body = (For(step, Const(unroll, INDEX), body, LoopKind.UNROLL),)
+        nest = loop(block_var, full // unroll, *body)
+        if rest:
+            nest += self._step(as_expr(0), as_expr(full), rest)
         for axis in reversed(self.spec.k[:-1]):
             nest = loop(axis.var, axis.extent, *nest)
         return nest
 
-    def _step(self, step: Var, bindings: dict[Var, Expr]) -> Block:
-        """One step of k: the weights into registers, then every row times every vector."""
-        vectors, chain = self.region.vectors, step % self.chains if self.chains > 1 else Const(0, INDEX)
+    def _step(self, step: Expr, k: Expr, present: int) -> Block:
+        """One step of k: the weights into registers, then every row times every vector.
+
+        ``k`` counts groups; ``present`` of the group's elements exist.
+        """
+        dot, inner, vectors = self.blocking.dot, self.spec.k[-1].var, self.region.vectors
+        chain = step % self.chains if self.chains > 1 else as_expr(0)
         loads = tuple(
-            Store(self.weights, _index(j), _bound(self.spec.rhs(self.region, self.block, j), bindings))
+            Store(self.weights, _index(j), _bound(self.spec.rhs(self.region, self.block, j), {inner: k}))
             for j in range(vectors)
         )
         i, j = Var(self.names.fresh("i")), Var(self.names.fresh("j"))
         x = Var(self.names.fresh("xv"), self.type)
-        lhs = _bound(self.spec.lhs, {**bindings, self.spec.row.var: self.base + i})
+        lhs = _bound(self.spec.lhs, {inner: k * dot.group, self.spec.row.var: self.base + i})
+        assert isinstance(lhs, Load)
         acc = Load(self.acc, (chain, i, j))
-        update = Store(self.acc, (chain, i, j), self._multiply_add(x, Load(self.weights, (j,)), acc))
-        inner = For(j, Const(vectors, INDEX), (update,), LoopKind.UNROLL)
-        splat = lhs if self.lanes == 1 else Splat(lhs, self.lanes)
-        return (*loads, For(i, Const(self.height, INDEX), (Let(x, splat), inner), LoopKind.UNROLL))
-
-    def _multiply_add(self, x: Expr, w: Expr, acc: Expr) -> Expr:
-        if self.blocking.dot.name == "fma":
-            return Call("fma", (x, w, acc), self.type)
-        return Binary("add", acc, Binary("mul", x, w))
+        update = Store(self.acc, (chain, i, j), multiply_accumulate(dot, x, Load(self.weights, (j,)), acc))
+        columns = For(j, Const(vectors, INDEX), (update,), LoopKind.UNROLL)
+        operand = group_operand(dot, lhs, present)
+        splat = operand if self.lanes == 1 else Splat(operand, self.lanes)
+        return (*loads, For(i, Const(self.height, INDEX), (Let(x, splat), columns), LoopKind.UNROLL))
 
     def _finish(self) -> Block:
         out: list[Stmt] = []

@@ -48,6 +48,21 @@ SHIFT = """
         y[i, j] = max(x[i, j] + b[j], 0.0f32)
 """
 
+MAIN = """
+    #include <stdio.h>
+    int %s_run(void *, const float *, float *);
+    int main(void)
+    {
+        static float x[32], y[32];
+        static _Alignas(16) char arena[144];
+        if (fread(x, sizeof x, 1, stdin) != 1) return 9;
+        const int status = %s_run(arena, x, y);
+        fwrite(y, sizeof y, 1, stdout);
+        return status;
+    }
+"""
+"""A C program that runs ``scale_and_shift`` from standard input to standard output."""
+
 
 def scale_and_shift(name: str = "small", pad: int = 0) -> tuple[Program, dict[str, np.ndarray]]:
     """max(x * w + b, 0) in two kernels with the product in the arena, and its inputs; ``pad`` bytes of dead weights."""
@@ -82,3 +97,22 @@ def scale_and_shift(name: str = "small", pad: int = 0) -> tuple[Program, dict[st
 
 def scale_and_shift_reference(program: Program, inputs: dict[str, np.ndarray]) -> np.ndarray:
     return np.maximum(inputs["data:0"] * program.constants["w"] + program.constants["b"], np.float32(0))
+
+
+def program_of(made: Kernel) -> Program:
+    """The program that calls one kernel; ``const`` parameters are the inputs."""
+    inputs = [param for param in made.params if param.access is Access.READ]
+    outputs = [param for param in made.params if param.access is not Access.READ]
+
+    def declare(param: Buffer, storage: Storage) -> BufferDecl:
+        return BufferDecl(param.name, param.dtype, param.shape, storage)
+
+    def interface(param: Buffer) -> Interface:
+        return Interface(param.name, param.name, TensorType(param.dtype, param.shape), param.name)
+
+    buffers = {param.name: declare(param, Storage.INPUT) for param in inputs}
+    buffers |= {param.name: declare(param, Storage.OUTPUT) for param in outputs}
+    return Program(
+        "model", "any", tuple(map(interface, inputs)), tuple(map(interface, outputs)), buffers, {}, (made,),
+        (prog.Call(made.name, tuple(param.name for param in made.params)),), MemoryPlan({}, 0, 1),
+    )  # fmt: skip

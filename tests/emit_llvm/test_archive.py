@@ -10,23 +10,10 @@ from ccml.emit_llvm.archive import static_library
 from ccml.emit_llvm.objects import INLINE_CONSTANTS, emit_objects
 from ccml.targets import select
 
-from tests.emit_llvm.programs import scale_and_shift, scale_and_shift_reference
+from tests.emit_llvm.programs import MAIN, scale_and_shift, scale_and_shift_reference
 from tests.tools import needs
 
 LONG = "a_model_with_a_rather_long_name"
-MAIN = """
-    #include <stdio.h>
-    int %s_run(void *, const float *, float *);
-    int main(void)
-    {
-        static float x[32], y[32];
-        static _Alignas(16) char arena[144];
-        if (fread(x, sizeof x, 1, stdin) != 1) return 9;
-        const int status = %s_run(arena, x, y);
-        fwrite(y, sizeof y, 1, stdout);
-        return status;
-    }
-"""
 
 
 def library(name: str, target: str, folder: Path, pad: int) -> Path:

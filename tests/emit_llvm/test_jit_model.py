@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ccml.emit_llvm.jit import JitModel, _Library, host_machine
+from ccml.emit_llvm.jit import JitLibrary, JitModel, host_machine
 from ccml.emit_llvm.module import ModuleOptions, module_text
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.program import MemoryPlan
@@ -87,7 +87,7 @@ def test_threads_may_share_a_model() -> None:
 
 def test_entry_checks_its_pointers() -> None:
     program, inputs = scale_and_shift()
-    library = _Library(module_text(program, host_machine()), ["small_run"], host_machine())
+    library = JitLibrary(module_text(program, host_machine()), ["small_run"], host_machine())
     run = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 3)(library.functions["small_run"])
     memory = np.zeros(176, np.uint8)
     arena = memory.ctypes.data + -memory.ctypes.data % 16

@@ -11,35 +11,14 @@ from ccml.emit_llvm.elf import defined_symbols, undefined_symbols
 from ccml.emit_llvm.objects import INLINE_CONSTANTS, emit_assembly, emit_ir, emit_objects
 from ccml.errors import CcmlError
 from ccml.ir.loops import Access, Binary, Buffer, Call, Convert, Expr, Kernel, Type, Var, load, loop, store
-from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
-from ccml.ir.program import Call as ProgramCall
-from ccml.ir.types import DType, TensorType
+from ccml.ir.types import DType
 from ccml.targets import Machine, select
 from elftools.elf.elffile import ELFFile
 
-from tests.emit_llvm.programs import ALL_MACHINES, HOSTED, kernel, machine_id, scale_and_shift
+from tests.emit_llvm.programs import ALL_MACHINES, HOSTED, kernel, machine_id, program_of, scale_and_shift
 from tests.tools import needs
 
 each_machine = pytest.mark.parametrize("machine", ALL_MACHINES, ids=machine_id)
-
-
-def program_of(made: Kernel) -> Program:
-    """The program that calls one kernel; ``const`` parameters are the inputs."""
-    inputs = [param for param in made.params if param.access is Access.READ]
-    outputs = [param for param in made.params if param.access is not Access.READ]
-
-    def declare(param: Buffer, storage: Storage) -> BufferDecl:
-        return BufferDecl(param.name, param.dtype, param.shape, storage)
-
-    def interface(param: Buffer) -> Interface:
-        return Interface(param.name, param.name, TensorType(param.dtype, param.shape), param.name)
-
-    buffers = {param.name: declare(param, Storage.INPUT) for param in inputs}
-    buffers |= {param.name: declare(param, Storage.OUTPUT) for param in outputs}
-    return Program(
-        "model", "any", tuple(map(interface, inputs)), tuple(map(interface, outputs)), buffers, {}, (made,),
-        (ProgramCall(made.name, tuple(param.name for param in made.params)),), MemoryPlan({}, 0, 1),
-    )  # fmt: skip
 
 
 def float_kernel(machine: Machine) -> Kernel:
@@ -101,12 +80,21 @@ def test_only_the_entry_is_visible(machine: Machine) -> None:
     ((_, image),) = emit_objects(program, machine)
     assert defined_symbols(image) == ["small_scale", "small_shift", "small_run"]
     elf = ELFFile(io.BytesIO(image))
-    symbols = elf.get_section_by_name(".symtab").iter_symbols()
-    visible = [symbol.name for symbol in symbols if symbol["st_other"]["visibility"] == "STV_DEFAULT"]
-    assert [name for name in visible if name.startswith("small_")] == ["small_run"]
+    symbols = [s for s in elf.get_section_by_name(".symtab").iter_symbols() if s["st_info"]["bind"] == "STB_GLOBAL"]
+    visible = [s.name for s in symbols if s["st_shndx"] != "SHN_UNDEF" and s["st_other"]["visibility"] == "STV_DEFAULT"]
+    assert visible == ["small_run"]
     sections = {section.name for section in elf.iter_sections()}
     assert {".text.small_run", ".text.small_scale", ".rodata.small"} <= sections
+    assert elf.get_section_by_name(".rodata.small")["sh_flags"] == 2, "allocated, not merged with other data"
+
+
+@each_machine
+def test_bare_metal_objects_hold_nothing_for_an_operating_system(machine: Machine) -> None:
+    (_, image), _ = emit_objects(scale_and_shift(pad=INLINE_CONSTANTS)[0], machine)
+    sections = {section.name: section["sh_type"] for section in ELFFile(io.BytesIO(image)).iter_sections()}
     assert (".note.GNU-stack" in sections) == machine.target.hosted
+    is_hosted_arm = machine.target.hosted and machine.abi.pointer_bits == 32
+    assert ("SHT_ARM_EXIDX" in sections.values()) == is_hosted_arm
 
 
 @each_machine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import io
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from ccml.targets import Machine, select
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
-from tests.emit_llvm.programs import HOSTED, machine_id, scale_and_shift, scale_and_shift_reference
+from tests.emit_llvm.programs import HOSTED, MAIN, machine_id, scale_and_shift, scale_and_shift_reference
 from tests.tools import needs
 
 
@@ -84,3 +85,17 @@ def test_a_failing_linker_is_quoted(tmp_path: Path) -> None:
 def test_bare_metal_has_no_shared_libraries(tmp_path: Path) -> None:
     with pytest.raises(CcmlError, match="cortex-m4 has no shared libraries"):
         link_shared([], select("cortex-m4"), "lib.so", [], tmp_path / "lib.so")
+
+
+@needs("ld.lld", "aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize("pad", [0, INLINE_CONSTANTS])
+def test_arm64_library_runs_under_emulation(pad: int, tmp_path: Path) -> None:
+    linked(select("linux-arm64"), tmp_path, pad)
+    main = tmp_path / "main.c"
+    main.write_text(MAIN % ("small", "small"))
+    flags = [f"-L{tmp_path}", "-lsmall", f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run(["aarch64-linux-gnu-gcc", main, *flags, "-o", tmp_path / "main"], check=True)
+    program, inputs = scale_and_shift()
+    command = ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", tmp_path / "main"]
+    done = subprocess.run(command, input=inputs["data:0"].tobytes(), capture_output=True, check=True)
+    assert done.stdout == scale_and_shift_reference(program, inputs).tobytes()

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitKernel, host_machine
 from ccml.emit_llvm.kernels import kernel_function
 from ccml.errors import CcmlError, ErrorCode
-from ccml.ir.loops import F32, Access, Alloc, Buffer, Const, Kernel, Space, Type, load, store
-from ccml.ir.types import DType
 
 from tests.emit_llvm.programs import kernel
 
@@ -230,21 +226,3 @@ def test_arrays_are_checked() -> None:
         with pytest.raises(CcmlError, match="y: ") as caught:
             jit.run({"x": good, "y": bad})
         assert caught.value.kind is ErrorCode.BAD_INPUT
-
-
-def test_big_unrolled_kernels_print_quickly() -> None:
-    """No stopwatch: 2000 statements print in time linear in their number."""
-    vector = Type(DType.F32, 16)
-    acc = Buffer("acc", vector, (28,), Space.REG)
-    x, y = Buffer("x", F32, (2000, 16), access=Access.READ), Buffer("y", F32, (16,), access=Access.WRITE)
-
-    def printed(count: int) -> float:
-        clear = [store(acc, i, value=Const(0.0, vector)) for i in range(28)]
-        adds = [store(acc, i % 28, value=load(acc, i % 28) + load(x, i, 0, lanes=16)) for i in range(count)]
-        body = (Alloc(acc), *clear, *adds, store(y, 0, value=load(acc, 0)))
-        start = time.perf_counter()
-        assert kernel_function(Kernel("k", (x, y), body), host_machine()).text.count("fadd") == count
-        return time.perf_counter() - start
-
-    printed(100)
-    assert printed(2000) < 100 * printed(200)

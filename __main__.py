@@ -1,0 +1,5 @@
+"""``python -m ccml``."""
+
+from .cli.main import main
+
+main()

@@ -1,0 +1,84 @@
+"""``ccml compile``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import EmitKinds, json_option, logging_options, model_options, target_options
+from .output import columns, kibibytes, print_facts, print_json, print_table, progress
+
+if TYPE_CHECKING:
+    from ..artifact.build import Artifact
+
+
+@click.command("compile")
+@model_options
+@target_options(required=True)
+@click.option(
+    "-o", "--output", type=click.Path(), metavar="DIR", help="Folder for the files.  [default: NAME_TARGET]"
+)
+@click.option(
+    "--emit", type=EmitKinds(), default="c,lib", show_default=True,
+    help="What to write: c sources, obj files, lib: static and shared library, asm, llvm IR.",
+)  # fmt: skip
+@click.option("--name", metavar="NAME", help="Prefix of files and symbols.  [default: from the model's file]")
+@click.option("--dump-ir", type=click.Path(), metavar="DIR", help="Write the graph after every pass, and the kernels.")
+@json_option
+@logging_options
+def command(
+    model: str,
+    dim: tuple[tuple[str, int], ...],
+    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    target: str,
+    abi: str | None,
+    cpu: str | None,
+    output: str | None,
+    emit: tuple[str, ...],
+    name: str | None,
+    dump_ir: str | None,
+    as_json: bool,
+) -> None:
+    """Compile MODEL for a target.
+
+    \b
+    ccml compile kws.onnx --target arm                    Cortex-M4: C, header, libkws.a
+    ccml compile kws.onnx --target android --abi all      a folder for each ABI, as jniLibs wants it
+    ccml compile kws.onnx --target x86 --cpu native --emit lib -o out
+
+    Needs no compiler or toolchain, but a linker for shared libraries ('ccml doctor' shows what is there). Files of an
+    earlier compilation in the same folder are replaced or removed; other files are never touched. The last lines on
+    stdout sum up the memory that the model needs; report.json in the folder has all the details.
+    """
+    with progress("compiling"):
+        from .. import api
+
+        start = perf_counter()
+        options = api.ModelOptions(dict(dim), dict(shape), name)
+        result = api.compile(model, target, output, abi=abi, cpu=cpu, emit=emit, options=options, dump_ir=dump_ir)
+        seconds = perf_counter() - start
+    if as_json:
+        reports = [asdict(artifact.report) for artifact in result.artifacts]
+        print_json(reports if abi == api.ALL_ABIS else reports[0])
+    else:
+        for artifact in result.artifacts:
+            _print_summary(artifact)
+    click.echo(f"compiled in {seconds:.1f} s", err=True)
+
+
+def _print_summary(artifact: Artifact) -> None:
+    report = artifact.report
+    totals, machine = report.totals, report.target
+    print_facts([
+        ("model", f"{report.model.name} ({report.model.file}), {report.model.parameters:,} parameters"),
+        ("target", f"{machine.name}, {machine.abi}, {machine.cpu}"),
+        ("RAM", f"{kibibytes(totals.ram_bytes)} of arena, aligned to {totals.arena_align}"),
+        ("flash", f"{kibibytes(totals.flash_bytes)}: weights {kibibytes(totals.weight_bytes)}, "
+                  f"code {kibibytes(totals.code_bytes)}"),
+        ("MACs", totals.macs),
+    ])  # fmt: skip
+    click.echo()
+    print_table(f"{artifact.folder}/", columns("file", "#bytes"), [(file.path, file.bytes) for file in report.files])

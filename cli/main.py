@@ -1,0 +1,91 @@
+"""The ``ccml`` command: its group, and how it ends.
+
+Nothing heavy is imported here or at the head of a command's file, so that ``ccml --help`` and shell completion are
+quick; commands import the compiler when they run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from .. import __version__
+from ..errors import CcmlError, ExitCode
+from . import compile as compile_command
+from . import doctor, inspect, ops, run, targets, verify
+from .options import logging_options, settings
+
+_INTERRUPTED = 130
+
+
+class _Group(click.Group):
+    """A group that ends with ccml's exit codes, and shows a traceback to those only who ask for it."""
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        if not standalone_mode:
+            return super().main(args, *rest, standalone_mode=False, **extra)
+        sys.exit(_exit_code(lambda: super(_Group, self).main(args, *rest, standalone_mode=False, **extra)))
+
+
+@click.group(
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 unsupported model, 4 verification mismatch, 5 over budget, "
+    "6 toolchain missing.",
+)
+@click.version_option(__version__, "--version", "-V", message="ccml %(version)s")
+@logging_options
+def cli() -> None:
+    """Compiles ONNX models to C, objects and libraries for Cortex-M, Android and x86."""
+
+
+for command in (compile_command, run, verify, inspect, targets, ops, doctor):
+    cli.add_command(command.command)
+
+
+def _exit_code(invoke: Any) -> int:
+    """Runs the command line and prints the error it ends with, if any."""
+    try:
+        result = invoke()
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        click.echo("aborted", err=True)
+        return _INTERRUPTED
+    except CcmlError as error:
+        click.echo(f"error: {error}", err=True)
+        if settings().debug:
+            traceback.print_exc()
+        return int(error.kind.exit_code)
+    except BrokenPipeError:
+        # Whoever read our output has gone; nothing more can be said, not even by the interpreter at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return int(ExitCode.FAILURE)
+    except MemoryError:
+        click.echo("error: out of memory", err=True)
+        return int(ExitCode.FAILURE)
+    except Exception as error:  # a fault of ccml
+        _report_internal(error)
+        return int(ExitCode.FAILURE)
+    return result if isinstance(result, int) else int(ExitCode.OK)
+
+
+def _report_internal(error: Exception) -> None:
+    click.echo(f"internal error: {type(error).__name__}: {error}", err=True)
+    if settings().debug:
+        traceback.print_exc()
+        click.echo("please report this with the traceback and, if you may, the model", err=True)
+    else:
+        click.echo("please report this, with the output of the same command and --debug", err=True)
+
+
+def main() -> None:
+    """The entry point of the ``ccml`` script."""
+    cli.main(prog_name="ccml")

@@ -1,0 +1,178 @@
+"""Options and parameter types that several commands share."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass
+class Settings:
+    """How talkative the process is."""
+
+    debug: bool = False
+    verbosity: int = 0
+
+
+_SETTINGS = Settings()
+
+
+def settings() -> Settings:
+    return _SETTINGS
+
+
+# ---------------------------------------------------------------- logging
+
+
+def logging_options(function: F) -> F:
+    """``-v`` and ``--debug``, on the group and on every command."""
+    verbose = click.option(
+        "-v", "--verbose", count=True, expose_value=False, is_eager=True, callback=_set_verbosity,
+        help="Say what is being done; twice for more.",
+    )  # fmt: skip
+    debug = click.option(
+        "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_set_debug,
+        help="Show tracebacks of errors.",
+    )  # fmt: skip
+    return verbose(debug(function))
+
+
+def _set_verbosity(context: click.Context, _: click.Parameter, count: int) -> None:
+    if context.parent is None:
+        _SETTINGS.verbosity = 0
+    _SETTINGS.verbosity = max(_SETTINGS.verbosity, count)
+    _set_up_logging()
+
+
+def _set_debug(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if context.parent is None:
+        _SETTINGS.debug = False
+    _SETTINGS.debug = _SETTINGS.debug or wanted
+
+
+class _Formatter(logging.Formatter):
+    """Warnings say that they are."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        label = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
+        return f"{label}{record.getMessage()}"
+
+
+class _StderrHandler(logging.StreamHandler[Any]):
+    """Writes to what ``sys.stderr`` is at that time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.setStream(sys.stderr)
+        super().emit(record)
+
+
+def _set_up_logging() -> None:
+    logger = logging.getLogger("ccml")
+    if not logger.handlers:
+        handler = _StderrHandler()
+        handler.setFormatter(_Formatter())
+        logger.addHandler(handler)
+    levels = (logging.WARNING, logging.INFO, logging.DEBUG)
+    logger.setLevel(levels[min(_SETTINGS.verbosity, 2)])
+
+
+# ---------------------------------------------------------------- parameter types
+
+
+class NameValue(click.ParamType):
+    """``name=value``, the value an extent: a positive integer."""
+
+    name = "name=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, extent = str(value).rpartition("=")
+        if not equals or not name or not extent.strip().isdecimal() or int(extent) < 1:
+            self.fail(f"'{value}' is not name=value with a positive integer, such as batch=1", param, ctx)
+        return name, int(extent)
+
+
+class InputShape(click.ParamType):
+    """``input=1,576``: the whole shape of an input; nothing behind ``=`` is a scalar."""
+
+    name = "input=d0,d1,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[int, ...]]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, extents = str(value).rpartition("=")
+        parts = [part.strip() for part in extents.split(",")] if extents.strip() else []
+        if not equals or not name or not all(part.isdecimal() for part in parts):
+            self.fail(f"'{value}' is not input=d0,d1,... such as input=1,576", param, ctx)
+        return name, tuple(int(part) for part in parts)
+
+
+class EmitKinds(click.ParamType):
+    """A comma-separated list of what to write."""
+
+    name = "kinds"
+    known = ("c", "obj", "lib", "asm", "llvm")
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        if isinstance(value, tuple):
+            return value
+        kinds = tuple(dict.fromkeys(part.strip() for part in str(value).split(",")))
+        unknown = [kind for kind in kinds if kind not in self.known]
+        if unknown:
+            self.fail(f"'{', '.join(unknown)}' is none of {', '.join(self.known)}", param, ctx)
+        return kinds
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        head, comma, last = incomplete.rpartition(",")
+        return [CompletionItem(f"{head}{comma}{kind}") for kind in self.known if kind.startswith(last)]
+
+
+def complete_target(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from ..targets import TARGETS
+
+    known = [(name, target.description) for target in TARGETS for name in (target.name, *target.aliases)]
+    return [CompletionItem(name, help=text) for name, text in known if name.startswith(incomplete)]
+
+
+# ---------------------------------------------------------------- options
+
+
+def model_options(function: F) -> F:
+    """The model file and how it is read: ``model``, ``dim``, ``shape``."""
+    argument = click.argument("model", type=click.Path())
+    dim = click.option(
+        "--dim", multiple=True, type=NameValue(), help="Bind a symbolic dimension of the model; repeatable."
+    )
+    shape = click.option("--shape", multiple=True, type=InputShape(), help="Fix the shape of an input; repeatable.")
+    return argument(dim(shape(function)))
+
+
+def target_options(required: bool) -> Callable[[F], F]:
+    """``--target``, ``--abi`` and ``--cpu``."""
+
+    def decorate(function: F) -> F:
+        target = click.option(
+            "-t", "--target", required=required, shell_complete=complete_target, metavar="NAME",
+            help="What to compile for; 'ccml targets' lists them." + ("" if required else "  [default: generic]"),
+        )  # fmt: skip
+        abi = click.option("--abi", metavar="NAME", help="The ABI of a target that has several, or 'all'.")
+        cpu = click.option(
+            "--cpu", metavar="NAME", help="The CPU of a target that has several, or 'native' for this machine's."
+        )
+        return target(abi(cpu(function)))
+
+    return decorate
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

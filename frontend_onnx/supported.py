@@ -1,0 +1,75 @@
+"""Which ONNX operators the importer supports, for ``ccml ops`` and the documentation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from onnx import defs
+
+from .functions import Schema, has_body
+from .reference import FOLDABLE
+from .rules import RULES
+from .versions import NEWEST_OPSET, OLDEST_OPSET
+
+
+class How(Enum):
+    """By what an operator becomes part of the graph."""
+
+    RULE = "rule"
+    FUNCTION = "function body"
+    CONSTANT = "constant operands only"
+
+
+@dataclass(frozen=True)
+class SupportedOperator:
+    """``since`` are the operator-set versions at which its definition changed, from the oldest supported on."""
+
+    name: str
+    how: How
+    since: tuple[int, ...]
+
+
+def supported_operators() -> list[SupportedOperator]:
+    """Every supported operator of the default domain by name.
+
+    A function body is written in other operators; where it needs one that is not supported (random numbers, loops),
+    so is the operator itself. Such bodies are left out.
+    """
+    versions: dict[str, list[Schema]] = {}
+    for schema in defs.get_all_schemas_with_history():
+        if schema.domain == "" and not schema.deprecated:
+            versions.setdefault(schema.name, []).append(schema)
+    found = []
+    for name, schemas in sorted(versions.items()):
+        how = _how(name, max(schemas, key=lambda schema: schema.since_version))
+        if how is not None:
+            found.append(SupportedOperator(name, how, _since(schemas)))
+    return found
+
+
+def _how(name: str, newest: Schema) -> How | None:
+    if name in RULES:
+        return How.RULE
+    if name == "If":
+        return How.CONSTANT
+    if has_body(newest) and _body_is_supported(newest):
+        return How.FUNCTION
+    return How.CONSTANT if name in FOLDABLE else None
+
+
+def _body_is_supported(schema: Schema) -> bool:
+    """Context-dependent bodies cannot be looked into without operands; those that need loops are known."""
+    if not schema.has_function:
+        return schema.name not in _LOOPING_BODIES
+    return all(node.op_type in RULES or node.op_type == "If" for node in schema.function_body.node)
+
+
+_LOOPING_BODIES = frozenset({"Bernoulli", "CausalConvWithState", "LinearAttention", "SequenceMap"})
+
+
+def _since(schemas: list[Schema]) -> tuple[int, ...]:
+    """The versions of the definitions that operator sets in the supported range select."""
+    every = sorted(schema.since_version for schema in schemas)
+    first = max((version for version in every if version <= OLDEST_OPSET), default=every[0])
+    return tuple(version for version in every if first <= version <= NEWEST_OPSET)

@@ -1,0 +1,174 @@
+"""Plain nests of softmax, log_softmax, normalize and rms_normalize: several passes over each row.
+
+A row is what the axes span; the dimensions that stay are the loops around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..ir.graph import Node
+from ..ir.loops import Alloc, Block, Buffer, Expr, LoopKind, load, store
+from ..ir.types import DType
+from .expr_tools import const
+from .infer import integer, ints
+from .math_exprs import exp, log, sqrt
+from .nest_tools import (
+    AxisSplit,
+    Index,
+    Lets,
+    accumulate,
+    accumulator,
+    accumulator_dtype,
+    get,
+    operand,
+    read_as,
+    scratch,
+    write_as,
+)
+from .opdef import Bind, NestContext
+from .reduction_nest import lowest
+
+ROW_LIMIT = 4096
+"""A row of up to so many exponentials is kept on the stack; those of a longer one are computed twice."""
+
+Term = Callable[[Index, Bind], Expr]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One row of operand 0, at an index of the dimensions that stay."""
+
+    ctx: NestContext
+    node: Node
+    split: AxisSplit
+    kept: Index
+
+    @property
+    def dtype(self) -> DType:
+        return accumulator_dtype(operand(self.node, 0).dtype)
+
+    def read(self, along: Index) -> Expr:
+        return read_as(self.ctx, operand(self.node, 0), self.split.merge(self.kept, along), self.dtype)
+
+    def total(self, stem: str, op: str, start: float, term: Term, keep: Buffer | None = None) -> tuple[Block, Expr]:
+        """A pass that combines ``term`` of every element by ``op``: its statements, and the result's name. The terms
+        are stored in ``keep``, if given."""
+        acc, init = accumulator(self.ctx, stem, self.dtype, start)
+
+        def step(along: Index) -> Block:
+            lets = Lets(self.ctx)
+            value = term(along, lets.bind)
+            if keep is None:
+                return (*lets.block, accumulate(op, acc, value))
+            value = lets.bind("term", value)
+            return (*lets.block, store(keep, *along, value=value), accumulate(op, acc, value))
+
+        steps = self.split.axis_loops(self.ctx, step)
+        lets = Lets(self.ctx)
+        result = lets.bind(stem, get(acc))
+        return (*init, *steps, *lets.block), result
+
+    def write(self, element: Term) -> Block:
+        """The pass that stores the result."""
+
+        def step(along: Index) -> Block:
+            lets = Lets(self.ctx)
+            value = element(along, lets.bind)
+            return (*lets.block, *write_as(self.ctx, self.node.output, self.split.merge(self.kept, along), value))
+
+        return self.split.axis_loops(self.ctx, step, LoopKind.PARALLEL)
+
+
+def _rows(ctx: NestContext, node: Node, axes: Sequence[int], body: Callable[[_Row], Block]) -> Block:
+    split = AxisSplit.of(operand(node, 0), axes)
+    return split.kept_loops(ctx, lambda kept: body(_Row(ctx, node, split, kept)))
+
+
+# ---------------------------------------------------------------- softmax
+
+
+def softmax(ctx: NestContext, node: Node) -> Block:
+    """Three passes: the maximum; the exponentials, kept in a row on the stack, and their sum; the quotients."""
+
+    def body(row: _Row) -> Block:
+        find_top, top = row.total("top", "max", lowest(row.dtype), lambda along, bind: row.read(along))
+
+        def power(along: Index, bind: Bind) -> Expr:
+            return exp(row.read(along) - top, bind)
+
+        fits = row.split.count <= ROW_LIMIT
+        kept_row = scratch(ctx, "row", row.dtype, row.split.count) if fits else None
+        find_total, total = row.total("total", "add", 0, power, kept_row)
+        lets = Lets(ctx)
+        scale = lets.bind("scale", 1.0 / total)
+        if kept_row is None:
+            divide = row.write(lambda along, bind: power(along, bind) * scale)
+            return (*find_top, *find_total, *lets.block, *divide)
+        divide = row.write(lambda along, bind: load(kept_row, *along) * scale)
+        return (*find_top, Alloc(kept_row), *find_total, *lets.block, *divide)
+
+    return _rows(ctx, node, (integer(node.attrs, "axis"),), body)
+
+
+def log_softmax(ctx: NestContext, node: Node) -> Block:
+    """x - max - log(sum of e^(x - max))."""
+
+    def body(row: _Row) -> Block:
+        find_top, top = row.total("top", "max", lowest(row.dtype), lambda along, bind: row.read(along))
+        find_total, total = row.total("total", "add", 0, lambda along, bind: exp(row.read(along) - top, bind))
+        lets = Lets(ctx)
+        log_total = lets.bind("log_total", log(total, lets.bind))
+        subtract = row.write(lambda along, bind: (row.read(along) - top) - log_total)
+        return (*find_top, *find_total, *lets.block, *subtract)
+
+    return _rows(ctx, node, (integer(node.attrs, "axis"),), body)
+
+
+# ---------------------------------------------------------------- normalization
+
+
+def normalize(ctx: NestContext, node: Node) -> Block:
+    """Three passes: the mean; the mean square of the deviations; the deviations over their root mean square."""
+
+    def body(row: _Row) -> Block:
+        find_sum, total = row.total("total", "add", 0, lambda along, bind: row.read(along))
+        means = Lets(ctx)
+        mean = means.bind("mean", total / const(row.split.count, total.type))
+
+        def square(along: Index, bind: Bind) -> Expr:
+            deviation = bind("deviation", row.read(along) - mean)
+            return deviation * deviation
+
+        find_squares, squares = row.total("squares", "add", 0, square)
+        scales, scale = _inverse_root(row, squares)
+        write = row.write(lambda along, bind: (row.read(along) - mean) * scale)
+        return (*find_sum, *means.block, *find_squares, *scales, *write)
+
+    return _rows(ctx, node, ints(node.attrs, "axes"), body)
+
+
+def rms_normalize(ctx: NestContext, node: Node) -> Block:
+    """Two passes: the mean square; the elements over its root."""
+
+    def body(row: _Row) -> Block:
+        def square(along: Index, bind: Bind) -> Expr:
+            value = bind("value", row.read(along))
+            return value * value
+
+        find_squares, squares = row.total("squares", "add", 0, square)
+        scales, scale = _inverse_root(row, squares)
+        return (*find_squares, *scales, *row.write(lambda along, bind: row.read(along) * scale))
+
+    return _rows(ctx, node, ints(node.attrs, "axes"), body)
+
+
+def _inverse_root(row: _Row, squares: Expr) -> tuple[Block, Expr]:
+    """1 / sqrt(squares / count + epsilon), named."""
+    epsilon = row.node.attrs["epsilon"]
+    assert isinstance(epsilon, float)
+    lets = Lets(row.ctx)
+    mean = squares / const(row.split.count, squares.type)
+    scale = lets.bind("scale", 1.0 / sqrt(mean + const(epsilon, squares.type), lets.bind))
+    return lets.block, scale

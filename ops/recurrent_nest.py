@@ -1,0 +1,273 @@
+"""Plain nests of lstm, gru and rnn: directions and batches around the loop over time.
+
+The state and the gates of one batch are on the stack. Each step computes all gates from the old state first; only
+then the state is replaced. Layouts and gate order are in ``ops/recurrent.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..ir.graph import Node, Value
+from ..ir.loops import Alloc, Block, Buffer, Expr, Type, as_expr, load, store
+from ..ir.types import DType
+from .expr_tools import Expansion, absolute, const, maximum, minimum
+from .infer import integer
+from .math_exprs import exp, log1p, sigmoid, tanh
+from .nest_tools import (
+    Lets,
+    accumulate,
+    accumulator,
+    accumulator_dtype,
+    get,
+    loops,
+    operand,
+    optional,
+    read_as,
+    scratch,
+    serial_loop,
+    write_as,
+)
+from .opdef import Bind, NestContext
+
+
+def _softplus(x: Expr, bind: Bind) -> Expr:
+    """log(1 + e^x), without overflow."""
+    x = bind("x", x)
+    return maximum(0, x) + log1p(exp(-absolute(x), bind), bind)
+
+
+def _softsign(x: Expr, bind: Bind) -> Expr:
+    x = bind("x", x)
+    return x / (absolute(x) + 1.0)
+
+
+ACTIVATIONS: dict[str, Expansion] = {
+    "Sigmoid": sigmoid,
+    "Tanh": tanh,
+    "Relu": lambda x, bind: maximum(0, x),
+    "HardSigmoid": lambda x, bind: minimum(1, maximum(0, x * const(0.2, x.type) + 0.5)),
+    "Softsign": _softsign,
+    "Softplus": _softplus,
+}
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One direction of a recurrence for one batch."""
+
+    ctx: NestContext
+    node: Node
+    direction: int
+    batch: Expr
+
+    @property
+    def dtype(self) -> DType:
+        return accumulator_dtype(operand(self.node, 0).dtype)
+
+    @property
+    def hidden(self) -> int:
+        return integer(self.node.attrs, "hidden")
+
+    @property
+    def backward(self) -> bool:
+        return self.direction == 1 or self.node.attrs["direction"] == "reverse"
+
+    def activate(self, number: int, x: Expr, bind: Bind) -> Expr:
+        """Activation ``number`` of this direction, behind the clip of its argument."""
+        names, bound = self.node.attrs["activations"], self.node.attrs["clip"]
+        assert isinstance(names, tuple) and isinstance(bound, float)
+        per_direction = len(names) // _directions(self.node)
+        if bound < math.inf:
+            x = minimum(const(bound, x.type), maximum(const(-bound, x.type), x))
+        return ACTIVATIONS[str(names[self.direction * per_direction + number])](x, bind)
+
+    def read(self, value: Value, *index: Expr) -> Expr:
+        """An element of an operand whose first dimension is the direction."""
+        return read_as(self.ctx, value, (as_expr(self.direction), *index), self.dtype)
+
+    def scratch(self, stem: str, sections: int = 1) -> Buffer:
+        return scratch(self.ctx, stem, self.dtype, sections * self.hidden)
+
+    # ------------------------------------------------------------ sums
+
+    def dot(self, bias: Expr, sums: Sequence[Callable[[Buffer], Block]]) -> tuple[Block, Expr]:
+        """A sum that starts with ``bias``: statements, and its value."""
+        acc, init = accumulator(self.ctx, "acc", self.dtype, bias)
+        return (*init, *(stmt for add in sums for stmt in add(acc))), get(acc)
+
+    def bias(self, row: Expr, recurrent: bool) -> Expr:
+        """The bias of the input weights, or that of the recurrent ones."""
+        w, b = operand(self.node, 1), optional(self.node, 3)
+        if b is None:
+            return const(0, Type(self.dtype))
+        return self.read(b, row + w.shape[1] if recurrent else row)
+
+    def biases(self, row: Expr) -> Expr:
+        return self.bias(row, False) + self.bias(row, True)
+
+    def input(self, row: Expr, t: Expr) -> Callable[[Buffer], Block]:
+        """acc += x[t, batch] . w[row]"""
+        x, w = operand(self.node, 0), operand(self.node, 1)
+
+        def term(acc: Buffer, i: Expr) -> Block:
+            factor = read_as(self.ctx, x, (t, self.batch, i), self.dtype)
+            return (accumulate("add", acc, factor * self.read(w, row, i)),)
+
+        return lambda acc: serial_loop(self.ctx, "i", x.shape[2], lambda i: term(acc, i))
+
+    def recurrent(self, row: Expr, state: Buffer, offset: int = 0) -> Callable[[Buffer], Block]:
+        """acc += state[offset:] . r[row]"""
+        r = operand(self.node, 2)
+
+        def term(acc: Buffer, j: Expr) -> Block:
+            return (accumulate("add", acc, load(state, j + offset) * self.read(r, row, j)),)
+
+        return lambda acc: serial_loop(self.ctx, "j", self.hidden, lambda j: term(acc, j))
+
+    def each_unit(self, body: Callable[[Expr, Lets], Block], units: int | None = None) -> Block:
+        """A loop over the hidden units (or ``units`` rows); ``body`` gets names for what it uses."""
+
+        def unit(k: Expr) -> Block:
+            lets = Lets(self.ctx)
+            stmts = body(k, lets)
+            return (*lets.block, *stmts)
+
+        return serial_loop(self.ctx, "k", units or self.hidden, unit)
+
+    def write(self, number: int, index: tuple[Expr, ...], element: Expr) -> Block:
+        """Stores to output ``number``, whose last dimensions are direction, batch and unit."""
+        *outer, unit = index
+        at = (*outer, as_expr(self.direction), self.batch, unit)
+        return write_as(self.ctx, self.node.outputs[number], at, element)
+
+
+# ---------------------------------------------------------------- what is common
+
+
+Step = Callable[[_Cell, Buffer, Sequence[Buffer], Expr], Block]
+"""``step(cell, work, states, t)``: one step in time, which replaces the states and writes output 0."""
+
+
+def _directions(node: Node) -> int:
+    return operand(node, 1).shape[0]
+
+
+def _recurrence(ctx: NestContext, node: Node, initial: Sequence[Value | None], sections: int, step: Step) -> Block:
+    """Runs ``step`` over time. ``initial`` are the first states, ``sections`` hidden sizes of work space are lent."""
+    seq, batches, _ = operand(node, 0).shape
+
+    def one(cell: _Cell) -> Block:
+        work, states = cell.scratch("work", sections), [cell.scratch("state") for _ in initial]
+        allocs = tuple(Alloc(buffer) for buffer in (work, *states))
+        init = cell.each_unit(lambda k, lets: tuple(
+            store(state, k, value=const(0, state.type) if first is None else cell.read(first, cell.batch, k))
+            for state, first in zip(states, initial)
+        ))  # fmt: skip
+        steps = serial_loop(ctx, "t", seq, lambda t: step(cell, work, states, seq - 1 - t if cell.backward else t))
+        finish = cell.each_unit(lambda k, lets: tuple(
+            stmt for number, state in enumerate(states, start=1) for stmt in cell.write(number, (k,), load(state, k))
+        ))  # fmt: skip
+        return (*allocs, *init, *steps, *finish)
+
+    return tuple(
+        stmt
+        for direction in range(_directions(node))
+        for stmt in loops(ctx, ("b",), (batches,), lambda index: one(_Cell(ctx, node, direction, index[0])))
+    )
+
+
+# ---------------------------------------------------------------- the three cells
+
+
+def lstm(ctx: NestContext, node: Node) -> Block:
+    """All four gates of a step, then c = f * c + i * g, h = o * h(c)."""
+    return _recurrence(ctx, node, (optional(node, 4), optional(node, 5)), 4, _lstm_step)
+
+
+def _lstm_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> Block:
+    h, c = states
+
+    def gate(row: Expr, lets: Lets) -> Block:
+        sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
+        return (*sums, store(work, row, value=total))
+
+    def update(k: Expr, lets: Lets) -> Block:
+        bind, old = lets.bind, lets.bind("c", load(c, k))
+        i, o, f, g = (load(work, k + section * cell.hidden) for section in range(4))
+        i = bind("i", cell.activate(0, _peep(cell, i, 0, k, old), bind))
+        f = 1.0 - i if cell.node.attrs["input_forget"] else cell.activate(0, _peep(cell, f, 2, k, old), bind)
+        new = bind("c", f * old + i * cell.activate(1, g, bind))
+        o = cell.activate(0, _peep(cell, o, 1, k, new), bind)
+        y = bind("y", o * cell.activate(2, new, bind))
+        return (store(c, k, value=new), store(h, k, value=y), *cell.write(0, (t, k), y))
+
+    return (*cell.each_unit(gate, 4 * cell.hidden), *cell.each_unit(update))
+
+
+def _peep(cell: _Cell, gate: Expr, section: int, k: Expr, c: Expr) -> Expr:
+    """The gate with its peephole (i, o, f in this order), if there is one."""
+    p = optional(cell.node, 6)
+    return gate if p is None else gate + cell.read(p, k + section * cell.hidden) * c
+
+
+def gru(ctx: NestContext, node: Node) -> Block:
+    """Gates z and r, the candidate, then h = (1 - z) * candidate + z * h."""
+    return _recurrence(ctx, node, (optional(node, 4),), 4, _gru_step)
+
+
+def _gru_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> Block:
+    """``work`` holds z, r, the candidates and r * h."""
+    (h,), hidden = states, cell.hidden
+
+    def gate(row: Expr, lets: Lets) -> Block:
+        sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
+        after = Lets(cell.ctx)
+        return (*sums, *_stored(after, work, row, cell.activate(0, after.bind("sum", total), after.bind)))
+
+    def reset(k: Expr, lets: Lets) -> Block:
+        return (store(work, k + 3 * hidden, value=load(work, k + hidden) * load(h, k)),)
+
+    def candidate(k: Expr, lets: Lets) -> Block:
+        row, after = k + 2 * hidden, Lets(cell.ctx)
+        if cell.node.attrs["linear_before_reset"]:
+            inner, own = cell.dot(cell.bias(row, False), (cell.input(row, t),))
+            outer, past = cell.dot(cell.bias(row, True), (cell.recurrent(row, h),))
+            sums, total = (*inner, *outer), own + load(work, k + hidden) * past
+        else:
+            sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, work, 3 * hidden)))
+        return (*sums, *_stored(after, work, row, cell.activate(1, after.bind("sum", total), after.bind)))
+
+    def update(k: Expr, lets: Lets) -> Block:
+        z = lets.bind("z", load(work, k))
+        y = lets.bind("y", (1.0 - z) * load(work, k + 2 * hidden) + z * load(h, k))
+        return (store(h, k, value=y), *cell.write(0, (t, k), y))
+
+    resets = () if cell.node.attrs["linear_before_reset"] else cell.each_unit(reset)
+    return (*cell.each_unit(gate, 2 * hidden), *resets, *cell.each_unit(candidate), *cell.each_unit(update))
+
+
+def _stored(lets: Lets, buffer: Buffer, at: Expr, value: Expr) -> Block:
+    return (*lets.block, store(buffer, at, value=value))
+
+
+def rnn(ctx: NestContext, node: Node) -> Block:
+    """h = f(x . w + h . r + bias)."""
+    return _recurrence(ctx, node, (optional(node, 4),), 1, _rnn_step)
+
+
+def _rnn_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> Block:
+    (h,) = states
+
+    def unit(row: Expr, lets: Lets) -> Block:
+        sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
+        after = Lets(cell.ctx)
+        return (*sums, *_stored(after, work, row, cell.activate(0, after.bind("sum", total), after.bind)))
+
+    def update(k: Expr, lets: Lets) -> Block:
+        y = lets.bind("y", load(work, k))
+        return (store(h, k, value=y), *cell.write(0, (t, k), y))
+
+    return (*cell.each_unit(unit), *cell.each_unit(update))

@@ -1,0 +1,115 @@
+"""Plain nests of reduce, arg_reduce and cumsum."""
+
+from __future__ import annotations
+
+from ..ir.graph import Node
+from ..ir.loops import Block, Convert, Expr, Select, Type
+from ..ir.types import DType
+from .expr_tools import compare, const
+from .infer import integer, ints
+from .integer_exprs import dtype_limits
+from .nest_tools import (
+    ZERO,
+    AxisSplit,
+    Index,
+    Lets,
+    accumulate,
+    accumulator,
+    accumulator_dtype,
+    get,
+    operand,
+    put,
+    read_as,
+    serial_loop,
+    write_as,
+)
+from .opdef import NestContext
+
+
+def lowest(dtype: DType) -> float | int:
+    """The neutral element of max."""
+    return float("-inf") if dtype.is_float else dtype_limits(dtype)[0]
+
+
+def highest(dtype: DType) -> float | int:
+    """The neutral element of min."""
+    return float("inf") if dtype.is_float else dtype_limits(dtype)[1]
+
+
+def reduce(ctx: NestContext, node: Node) -> Block:
+    """Loops over the dimensions that stay, then over those that are reduced, each in order."""
+    x, kind = operand(node, 0), str(node.attrs["kind"])
+    split = AxisSplit.of(x, ints(node.attrs, "axes"))
+    dtype = _reduction_dtype(x.dtype, kind, split.count)
+    op = {"sum": "add", "mean": "add", "prod": "mul"}.get(kind, kind)
+    start = {"max": lowest(dtype), "min": highest(dtype), "prod": 1}.get(kind, 0)
+
+    def element(kept: Index) -> Block:
+        acc, init = accumulator(ctx, "acc", dtype, start)
+        total = split.axis_loops(
+            ctx, lambda along: (accumulate(op, acc, read_as(ctx, x, split.merge(kept, along), dtype)),)
+        )
+        result = get(acc) / const(split.count, acc.type) if kind == "mean" else get(acc)
+        return (*init, *total, *write_as(ctx, node.output, _output_index(node, split, kept), result))
+
+    return split.kept_loops(ctx, element)
+
+
+def _reduction_dtype(dtype: DType, kind: str, count: int) -> DType:
+    """Extremes need no more than the type itself; a sum that is divided afterwards must not wrap around."""
+    if kind in ("max", "min"):
+        return dtype
+    if kind == "mean" and dtype.is_integer and (dtype.size > 2 or count > 1 << 15):
+        return DType.I64
+    return accumulator_dtype(dtype)
+
+
+def _output_index(node: Node, split: AxisSplit, kept: Index) -> Index:
+    return split.merge(kept, (ZERO,) * len(split.axes)) if node.attrs["keepdims"] else kept
+
+
+def arg_reduce(ctx: NestContext, node: Node) -> Block:
+    """Keeps the extreme so far and where it was; the first of equals, or with ``last`` the last."""
+    x, axis = operand(node, 0), integer(node.attrs, "axis")
+    split = AxisSplit.of(x, (axis,))
+    greatest = node.attrs["kind"] == "max"
+    test = ("gt" if greatest else "lt") if not node.attrs["last"] else ("ge" if greatest else "le")
+
+    def element(kept: Index) -> Block:
+        best, init = accumulator(ctx, "best", x.dtype, lowest(x.dtype) if greatest else highest(x.dtype))
+        place, init_place = accumulator(ctx, "place", DType.I32, 0)
+
+        def step(along: Index) -> Block:
+            lets = Lets(ctx)
+            value = lets.bind("value", ctx.read(x, split.merge(kept, along)))
+            better = lets.bind("better", compare(test, value, get(best)))
+            here = Convert(Type(DType.I32), along[0])
+            return (
+                *lets.block,
+                put(place, Select(better, here, get(place))),
+                put(best, Select(better, value, get(best))),
+            )
+
+        result = write_as(ctx, node.output, _output_index(node, split, kept), get(place))
+        return (*init, *init_place, *split.axis_loops(ctx, step), *result)
+
+    return split.kept_loops(ctx, element)
+
+
+def cumsum(ctx: NestContext, node: Node) -> Block:
+    """The running sum in a register; ``exclusive`` writes it before the element is added."""
+    x, axis = operand(node, 0), integer(node.attrs, "axis")
+    split, dtype = AxisSplit.of(x, (axis,)), accumulator_dtype(x.dtype)
+
+    def line(kept: Index) -> Block:
+        acc, init = accumulator(ctx, "acc", dtype, 0)
+
+        def step(i: Expr) -> Block:
+            at = split.merge(kept, (x.shape[axis] - 1 - i if node.attrs["reverse"] else i,))
+            add = accumulate("add", acc, read_as(ctx, x, at, dtype))
+            write = write_as(ctx, node.output, at, get(acc))
+            return (*write, add) if node.attrs["exclusive"] else (add, *write)
+
+        return (*init, *serial_loop(ctx, f"r{axis}", x.shape[axis], step))
+
+    return split.kept_loops(ctx, line)

@@ -1,0 +1,73 @@
+"""How operands of a :class:`Dot` are brought into the form that its instruction takes.
+
+A Dot of one product per lane is plain arithmetic. A Dot that sums a group of products takes each group as one 32-bit
+element: four 8-bit or two 16-bit integers, the first in the low bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.loops import Binary, Bitcast, Call, Const, Convert, Expr, Load, Type, as_expr
+from ..ir.types import DType
+from ..targets.target import Cpu, Dot, ElementKind
+
+I32 = Type(DType.I32)
+_PACKED_TYPES = {ElementKind.F32: np.float32, ElementKind.I8: np.int8, ElementKind.I16: np.int16}
+
+
+def has_dot(cpu: Cpu, dtype: DType) -> bool:
+    """Whether the CPU's data name a multiply-accumulate for activations of ``dtype``."""
+    return any(dot.activation.value == dtype.value for dot in cpu.dots)
+
+
+def weight_type(dot: Dot) -> type[np.generic]:
+    """The element type in which weights are packed for ``dot``."""
+    return _PACKED_TYPES[dot.weight]
+
+
+def activation_shift(dot: Dot) -> int:
+    """What :func:`group_operand` adds to every activation: 128 where signed bytes meet an unsigned instruction."""
+    return 128 if dot.name == "dot4_u8i8" and dot.activation is ElementKind.I8 else 0
+
+
+def group_operand(dot: Dot, first: Load, present: int) -> Expr:
+    """The ``dot.group`` activations from ``first`` on as the scalar that the instruction takes.
+
+    Only ``present`` of them exist; the others become zero (their weights are zero as well).
+    """
+    if dot.group == 1:
+        return first if first.type.dtype is DType.F32 else Convert(I32, first)
+    if dot.name == "dot2_i16i16":
+        return _pair(first, present)
+    active = None if present == dot.group else as_expr(present)
+    word: Expr = Bitcast(I32, Load(first.buffer, first.index, dot.group, active))
+    if activation_shift(dot):
+        return Binary("xor", word, Const(-0x7F7F7F80, I32))
+    return word
+
+
+def _pair(first: Load, present: int) -> Expr:
+    """Two activations widened to 16 bits, side by side."""
+    low = Binary("and", Convert(I32, first), Const(0xFFFF, I32))
+    if present == 1:
+        return low
+    *outer, last = first.index
+    second = Load(first.buffer, (*outer, last + 1))
+    return Binary("or", low, Binary("shl", Convert(I32, second), Const(16, I32)))
+
+
+def weight_operand(dot: Dot, loaded: Load) -> Expr:
+    """Packed weights as they enter :func:`multiply_accumulate`."""
+    if dot.group == 1 and dot.accumulator is ElementKind.I32:
+        return Convert(I32.with_lanes(dot.lanes), loaded)
+    return loaded
+
+
+def multiply_accumulate(dot: Dot, x: Expr, w: Expr, acc: Expr) -> Expr:
+    """``acc + x . w``, lane by lane."""
+    if dot.name == "fma":
+        return Call("fma", (x, w, acc), acc.type)
+    if dot.name == "mul+add":
+        return Binary("add", acc, Binary("mul", x, w))
+    return Call(dot.name, (acc, x, w), acc.type)

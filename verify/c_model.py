@@ -1,0 +1,63 @@
+"""The C route on this machine: the artifact's C sources, compiled by the system's compiler and loaded."""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ..api import Compiled
+from ..emit_c.artifact import write_c
+from ..emit_c.symbols import assign_symbols
+from ..errors import CcmlError, ErrorCode
+from ..ir.aliasing import disjoint_params
+
+COMPILERS = ("cc", "gcc", "clang")
+_FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden")
+
+
+class CModel:
+    """A model compiled by ``compiler``, or by the first one that is there. Raises ``TOOLCHAIN`` where none is."""
+
+    def __init__(self, compiled: Compiled, compiler: str | None = None) -> None:
+        self._program = compiled.program
+        found = next(filter(None, map(shutil.which, (compiler,) if compiler else COMPILERS)), None)
+        if found is None:
+            what = f"no compiler '{compiler}'" if compiler else "no C compiler"
+            raise CcmlError(ErrorCode.TOOLCHAIN, what, hint="install gcc or clang; 'ccml doctor' shows what is there")
+        symbols = assign_symbols(self._program)
+        with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
+            library = _build(compiled, found, Path(folder))
+            self._function = ctypes.CDLL(str(library))[symbols.run]
+        self._function.argtypes = [ctypes.c_void_p] * (1 + len(symbols.arguments))
+        self._function.restype = ctypes.c_int
+
+    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs by name."""
+        program = self._program
+        feeds = [np.ascontiguousarray(inputs[side.name]) for side in program.inputs]
+        outputs = {side.name: np.empty(side.type.shape, side.type.dtype.numpy) for side in program.outputs}
+        memory = np.empty(program.plan.size + program.plan.align, np.uint8)
+        arena = memory.ctypes.data + -memory.ctypes.data % max(program.plan.align, 1)
+        status = self._function(arena, *(array.ctypes.data for array in (*feeds, *outputs.values())))
+        if status:
+            raise CcmlError(ErrorCode.MISMATCH, f"the compiled model returned {status}")
+        return outputs
+
+
+def _build(compiled: Compiled, compiler: str, folder: Path) -> Path:
+    program, machine = compiled.program, compiled.machine
+    written = write_c(program, machine, folder, disjoint=disjoint_params(program))
+    sources = [str(path) for path in written if path.suffix == ".c"]
+    library = folder / "model.so"
+    command = [compiler, *_FLAGS, *machine.cpu.c_flags, *machine.target.c_flags, f"-I{folder}", *sources]
+    done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = done.stderr.strip() or f"exit code {done.returncode}"
+        raise CcmlError(ErrorCode.TOOLCHAIN, f"{compiler} cannot compile the C sources: {reason}")
+    return library

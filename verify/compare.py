@@ -1,0 +1,79 @@
+"""How far two arrays are apart, in whatever layout they are held."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+_MAX_PERMUTED = 5
+"""Dimensions (of more than one element) whose orders are all tried."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """``relative_l2`` is |found - reference| / |reference| in the Euclidean norm; the absolute one where that is 0.
+
+    ``max_abs`` is the largest absolute difference. Both are infinite where one array has a NaN or an infinity that
+    the other has not.
+    """
+
+    relative_l2: float
+    max_abs: float
+
+    @property
+    def snr_db(self) -> float:
+        """Signal-to-noise ratio in decibels; infinite for equal arrays."""
+        return math.inf if self.relative_l2 == 0 else -20 * math.log10(self.relative_l2)
+
+    def worse(self, other: Difference | None) -> Difference:
+        """The larger of both in either measure."""
+        if other is None:
+            return self
+        return Difference(max(self.relative_l2, other.relative_l2), max(self.max_abs, other.max_abs))
+
+
+def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
+    """Of two arrays with as many elements, element by element in row-major order."""
+    lhs = np.asarray(found, np.float64).reshape(-1)
+    rhs = np.asarray(reference, np.float64).reshape(-1)
+    finite = np.isfinite(rhs)
+    if not np.array_equal(lhs[~finite], rhs[~finite], equal_nan=True) or not np.isfinite(lhs[finite]).all():
+        return Difference(math.inf, math.inf)
+    apart = lhs[finite] - rhs[finite]
+    noise, signal = float(np.linalg.norm(apart)), float(np.linalg.norm(rhs[finite]))
+    return Difference(noise / signal if signal else noise, float(np.abs(apart).max(initial=0.0)))
+
+
+def best_difference(found: np.ndarray, reference: np.ndarray, tolerance: float) -> Difference | None:
+    """The difference in the layout that makes it smallest; ``None`` where the arrays cannot hold the same tensor.
+
+    ccml keeps tensors channels-last, merges and drops dimensions: ``found`` may be any reshape of a transpose of
+    ``reference``. A tensor that is wrong is wrong in every layout, so the smallest difference is the fair one. The
+    search ends with the first layout within ``tolerance``.
+    """
+    if found.size != reference.size:
+        return None
+    best: Difference | None = None
+    for layout in _layouts(reference):
+        current = difference(found, layout)
+        if best is None or current.relative_l2 < best.relative_l2:
+            best = current
+        if current.relative_l2 <= tolerance:
+            break
+    return best
+
+
+def _layouts(array: np.ndarray) -> Iterator[np.ndarray]:
+    """The array as it is, channels-last, and transposed in every other way."""
+    yield array
+    if array.ndim > 2:
+        yield np.moveaxis(array, 1, -1)
+    solid = array.reshape([extent for extent in array.shape if extent != 1])
+    if solid.ndim <= _MAX_PERMUTED:
+        orders = permutations(range(solid.ndim))
+        next(orders)
+        yield from (solid.transpose(order) for order in orders)

@@ -1,0 +1,182 @@
+"""Compares a compiled model with its reference, layer by layer, and says where a difference begins."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..api import Compiled
+from ..ir.graph import Graph, Node
+from ..ops.evaluate import evaluate_graph
+from ..samples import Samples
+from .c_model import CModel
+from .compare import Difference, best_difference, difference
+from .observe import ObservedModel
+from .reference import Reference, find_reference
+
+log = logging.getLogger(__name__)
+
+Arrays = Mapping[str, np.ndarray]
+Stages = Sequence[tuple[str, Graph]]
+
+CODE_GENERATION = "code generation"
+"""The stage behind the last pass."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A tensor compared. ``reference`` is ``onnx``, ``import``, ``expected`` (by the user) or ``graph``.
+
+    ``graph`` stands for ccml's optimized graph, evaluated in NumPy: for tensors that the model does not have.
+    """
+
+    tensor: str
+    node: str
+    shape: tuple[int, ...]
+    reference: str
+    difference: Difference
+    ok: bool
+
+
+@dataclass(frozen=True)
+class Verification:
+    """``first_layer`` and ``first_stage`` say where the difference begins; ``None`` where there is none."""
+
+    ok: bool
+    backend: str
+    reference: str
+    tolerance: float
+    samples: int
+    layers: tuple[Row, ...]
+    outputs: tuple[Row, ...]
+    first_layer: Row | None
+    first_stage: str | None
+
+
+def verify(
+    compiled: Compiled,
+    stages: Stages,
+    samples: Samples,
+    *,
+    tolerance: float,
+    backend: str = "jit",
+    compiler: str | None = None,
+) -> Verification:
+    """Runs ``samples`` through the compiled model and through the reference.
+
+    ``stages`` are the graphs after each pass, by name, the import first. ``backend`` is ``jit`` or ``c``; the C route
+    shows no layers. A tensor is in order where its relative L2 error is at most ``tolerance`` in every sample.
+    """
+    run: Callable[[Arrays], Arrays]
+    run = ObservedModel(compiled).run if backend == "jit" else CModel(compiled, compiler).run
+    comparison = _Comparison(compiled, tolerance, find_reference(compiled.source, next(iter(samples))))
+    for number, inputs in enumerate(samples):
+        log.info("comparing sample %d of %d", number + 1, samples.count)
+        expected = {name: array[number] for name, array in samples.expected.items()}
+        comparison.add(inputs, run(inputs), expected)
+    layers, outputs = comparison.layers() if backend == "jit" else (), comparison.outputs()
+    first = next((row for row in (*layers, *outputs) if not row.ok), None)
+    stage = None
+    if first is not None and comparison.failing is not None:
+        stage = first_wrong_stage(stages, comparison.failing, comparison.reference, tolerance)
+    return Verification(
+        ok=first is None,
+        backend=backend,
+        reference=comparison.reference.kind,
+        tolerance=tolerance,
+        samples=samples.count,
+        layers=layers,
+        outputs=outputs,
+        first_layer=first,
+        first_stage=stage,
+    )
+
+
+def first_wrong_stage(stages: Stages, inputs: Arrays, reference: Reference, tolerance: float) -> str:
+    """The name of the first graph whose outputs differ from the reference; the code generation where none does."""
+    wanted = reference.values(inputs)
+    for name, graph in stages:
+        values = evaluate_graph(graph, inputs)
+        for output in graph.outputs:
+            if not difference(values[output.name], wanted[output.name]).relative_l2 <= tolerance:
+                return name
+    return CODE_GENERATION
+
+
+@dataclass
+class _Worst:
+    """The worst differences of a tensor over the samples: from the reference and from the optimized graph."""
+
+    reference: Difference | None = None
+    graph: Difference | None = None
+
+
+@dataclass
+class _Comparison:
+    """Collects differences over the samples. ``failing`` are the inputs of the first sample that differs."""
+
+    compiled: Compiled
+    tolerance: float
+    reference: Reference
+    failing: Arrays | None = None
+    _layers: dict[str, _Worst] = field(default_factory=dict)
+    _outputs: dict[tuple[str, str], Difference] = field(default_factory=dict)
+
+    def add(self, inputs: Arrays, found: Arrays, expected: Arrays) -> None:
+        wanted = self.reference.values(inputs)
+        meaning = evaluate_graph(self.compiled.optimized, inputs)
+        for node in self._kernels():
+            name = node.outputs[0].name
+            if name not in found or found[name].size != node.outputs[0].type.size:
+                continue
+            worst = self._layers.setdefault(name, _Worst())
+            worst.graph = difference(found[name], meaning[name]).worse(worst.graph)
+            if name in wanted:
+                best = best_difference(found[name], wanted[name], self.tolerance)
+                worst.reference = None if best is None else best.worse(worst.reference)
+        for output in self.compiled.optimized.outputs:
+            for kind, arrays in ((self.reference.kind, wanted), ("expected", expected)):
+                if output.name in arrays:
+                    key = output.name, kind
+                    apart = difference(found[output.name], arrays[output.name])
+                    self._outputs[key] = apart.worse(self._outputs.get(key))
+        if self.failing is None and not all(row.ok for row in (*self.layers(), *self.outputs())):
+            self.failing = inputs
+
+    def outputs(self) -> tuple[Row, ...]:
+        types = {value.name: value.type for value in self.compiled.optimized.outputs}
+        producers = self.compiled.optimized.producers()
+        return tuple(
+            Row(name, producers[name].loc if name in producers else "", types[name].shape, kind, apart, self._ok(apart))
+            for (name, kind), apart in self._outputs.items()
+        )
+
+    def layers(self) -> tuple[Row, ...]:
+        outputs_ok = all(self._ok(apart) for apart in self._outputs.values())
+        return tuple(
+            self._row(node, self._layers[node.outputs[0].name], outputs_ok)
+            for node in self._kernels()
+            if node.outputs[0].name in self._layers
+        )
+
+    def _row(self, node: Node, worst: _Worst, outputs_ok: bool) -> Row:
+        """Compared with the reference, if it has that tensor.
+
+        A pass may give a tensor of the same name another content (a scale moved into the next layer, say). That is no
+        error where the code does what the graph says and the outputs are right: then the graph is the reference.
+        """
+        assert worst.graph is not None
+        apart, kind = worst.reference, self.reference.kind
+        if apart is None or (not self._ok(apart) and self._ok(worst.graph) and outputs_ok):
+            apart, kind = worst.graph, "graph"
+        value = node.outputs[0]
+        return Row(value.name, node.loc, value.shape, kind, apart, self._ok(apart))
+
+    def _kernels(self) -> Iterator[Node]:
+        return (node for node in self.compiled.optimized.nodes if node.op != "reshape")
+
+    def _ok(self, apart: Difference) -> bool:
+        return apart.relative_l2 <= self.tolerance
