@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import Compiled, LoadedModel, ModelOptions, compile_model, find_machine, load, read
+    from .api import LoadedModel, ModelOptions, Result, Verification, compile, compile_model, find_machine, load, verify
     from .errors import CcmlError, ErrorCode, ExitCode
 
 __version__ = "0.1.0"
 
+_FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
+
 __all__ = [
-    "CcmlError", "Compiled", "ErrorCode", "ExitCode", "LoadedModel", "ModelOptions", "compile_model", "find_machine",
-    "load", "read",
+    "CcmlError", "ErrorCode", "ExitCode", "LoadedModel", "ModelOptions", "Result", "Verification", "compile",
+    "compile_model", "find_machine", "load", "verify",
 ]  # fmt: skip
 
 
@@ -20,10 +22,6 @@ def __getattr__(name: str) -> object:
     """Loads the compiler when it is first used: ``import ccml`` itself is instant."""
     if name not in __all__:
         raise AttributeError(f"module 'ccml' has no attribute '{name}'")
-    from . import errors
+    from importlib import import_module
 
-    if hasattr(errors, name):
-        return getattr(errors, name)
-    from . import api
-
-    return getattr(api, name)
+    return getattr(import_module(".errors" if name in _FROM_ERRORS else ".api", __name__), name)

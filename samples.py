@@ -5,6 +5,7 @@ from __future__ import annotations
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 import numpy as np
@@ -17,17 +18,25 @@ _ONLY_INPUT = "input"
 _IN, _OUT = "in:", "out:"
 
 
+class Batching(Enum):
+    """Where samples stand in the arrays: there is one; along a first axis of their own; in place of a leading 1."""
+
+    NONE = "none"
+    ADDED = "added"
+    LEADING = "leading"
+
+
 @dataclass(frozen=True)
 class Samples:
     """``inputs`` and ``expected`` by tensor name, each ``[count, *shape]``; a shared input is repeated without a copy.
 
-    ``batched``: the arrays had samples along their first axis. ``ignored`` are keys of the file that mean nothing here.
+    ``ignored`` are keys of the file that mean nothing here.
     """
 
     inputs: dict[str, np.ndarray]
     expected: dict[str, np.ndarray]
     count: int
-    batched: bool
+    batching: Batching
     ignored: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[dict[str, np.ndarray]]:
@@ -39,7 +48,18 @@ class Samples:
         kept = min(count, self.count)
         inputs = {name: array[:kept] for name, array in self.inputs.items()}
         expected = {name: array[:kept] for name, array in self.expected.items()}
-        return Samples(inputs, expected, kept, self.batched, self.ignored)
+        return Samples(inputs, expected, kept, self.batching, self.ignored)
+
+    def joined(self, results: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+        """The outputs of all samples as arrays that hold samples like the inputs do."""
+        if self.batching is Batching.NONE:
+            return dict(results[0])
+        stacked = {name: np.stack([result[name] for result in results]) for name in results[0]}
+        merged = self.batching is Batching.LEADING
+        return {
+            name: array.reshape(-1, *array.shape[2:]) if merged and array.shape[1:2] == (1,) else array
+            for name, array in stacked.items()
+        }
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
@@ -64,22 +84,20 @@ def match_samples(
     """Finds the array of every input: under its name, ``in:`` and its name, or ``input`` where there is one input.
 
     An array is one sample (it has the input's shape), or several: ``[count, *shape]``, or the input's shape with
-    another extent in place of a leading 1. Expected outputs stand under ``out:`` and the output's name, the name itself, or
-    ``expected`` where there is one output. Raises ``BAD_INPUT`` that names the tensor.
+    another extent in place of a leading 1. Expected outputs stand under ``out:`` and the output's name, the name
+    itself, or ``expected`` where there is one output. Raises ``BAD_INPUT`` that names the tensor.
     """
     keys = {side.name: _key(arrays, side, inputs) for side in inputs}
-    counts: dict[str, int] = {}
-    for side in inputs:
-        count = _samples_in(arrays[keys[side.name]], side)
-        if count is not None:
-            counts[side.name] = count
+    batchings = {side.name: _batching(arrays[keys[side.name]], side) for side in inputs}
+    batched = {name: batching for name, batching in batchings.items() if batching is not Batching.NONE}
+    counts = {name: len(arrays[keys[name]]) for name in batched}
     if len(set(counts.values())) > 1:
         listed = ", ".join(f"{name} has {count}" for name, count in counts.items())
         raise _bad(f"the inputs have different numbers of samples: {listed}")
     count = next(iter(counts.values()), 1)
     if count == 0:
         raise _bad("there are no samples: the first axis of the arrays is empty")
-    stacked = {side.name: _stacked(arrays[keys[side.name]], side.type, count, side.name in counts) for side in inputs}
+    stacked = {side.name: _stacked(arrays[keys[side.name]], side.type, count, side.name in batched) for side in inputs}
     found = {side.name: _expected_key(arrays, side, outputs) for side in outputs}
     expected = {
         side.name: arrays[key].reshape(count, *side.type.shape)
@@ -88,14 +106,16 @@ def match_samples(
     }
     used = {*keys.values(), *(found[name] for name in expected)}
     ignored = tuple(key for key in arrays if key not in used)
-    return Samples(stacked, expected, count, bool(counts), ignored)
+    kinds = set(batched.values())
+    batching = Batching.NONE if not kinds else Batching.LEADING if kinds == {Batching.LEADING} else Batching.ADDED
+    return Samples(stacked, expected, count, batching, ignored)
 
 
 def random_samples(inputs: Sequence[Interface], count: int = 1, seed: int = 0) -> Samples:
     """Seeded arrays: normally distributed floats; integers 0 or 1; either truth value."""
     rng = np.random.default_rng(seed)
     arrays = {side.name: _random(rng, (count, *side.type.shape), side.type.dtype) for side in inputs}
-    return Samples(arrays, {}, count, count > 1)
+    return Samples(arrays, {}, count, Batching.ADDED if count > 1 else Batching.NONE)
 
 
 def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> np.ndarray:
@@ -121,19 +141,18 @@ def _expected_key(arrays: Mapping[str, np.ndarray], side: Interface, outputs: Se
     return names.get("expected") if key is None and len(outputs) == 1 else key
 
 
-def _samples_in(array: np.ndarray, side: Interface) -> int | None:
-    """The number of samples along the first axis; ``None`` for an array that is one sample."""
+def _batching(array: np.ndarray, side: Interface) -> Batching:
     type_ = side.type
     if array.dtype != type_.dtype.numpy:
         hint = f"array.astype('{type_.dtype.numpy}') converts it"
         raise _bad(f"expected {type_.dtype.numpy}, got {array.dtype}", side.name, hint)
     shape = type_.shape
     if array.shape == shape:
-        return None
+        return Batching.NONE
     if array.ndim and array.shape[1:] == shape:
-        return array.shape[0]
+        return Batching.ADDED
     if array.ndim and array.ndim == len(shape) and shape[0] == 1 and array.shape[1:] == shape[1:]:
-        return array.shape[0]
+        return Batching.LEADING
     raise _bad(
         f"expected shape {list(shape)}, or samples of it along the first axis, got {list(array.shape)}", side.name
     )

@@ -32,8 +32,8 @@ class GraphDump:
             self._folder.mkdir(parents=True, exist_ok=True)
             (self._folder / f"{name}.ccml").write_text(text, encoding="utf-8", newline="\n")
         except OSError as problem:
-            reason = f"cannot write: {problem.strerror or problem}"
-            raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(self._folder), hint="see --dump-ir") from problem
+            reason, hint = f"cannot write: {problem.strerror or problem}", "choose another folder with --dump-ir"
+            raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(self._folder), hint=hint) from problem
 
 
 def dump_kernels(dump: GraphDump, program: Program, machine: Machine) -> None:

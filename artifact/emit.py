@@ -15,7 +15,6 @@ from ..emit_llvm.module import run_symbol
 from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
 from ..emit_llvm.shared import link_shared
 from ..errors import CcmlError, ErrorCode
-from ..ir.aliasing import disjoint_params
 from ..ir.program import Program
 from ..report.sections import Section, allocated_sections
 from ..targets import Machine
@@ -45,7 +44,7 @@ def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Pa
     name = program.name
     if Emit.C in kinds:
         log.info("writing C")
-        write_c(program, machine, folder, disjoint=disjoint_params(program))
+        write_c(program, machine, folder)
     else:
         header = public_header(program, machine, assign_symbols(program))
         (folder / f"{name}.h").write_text(header, encoding="utf-8", newline="\n")

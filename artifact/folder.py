@@ -71,12 +71,9 @@ def publish(stage: Path, folder: Path) -> None:
 
 
 def _refused(folder: Path, problem: OSError) -> CcmlError:
-    return CcmlError(
-        ErrorCode.OUTPUT_FOLDER,
-        f"cannot write: {problem.strerror or problem}",
-        loc=str(folder),
-        hint="choose another folder with -o",
-    )
+    reason = "it is not a folder" if isinstance(problem, FileExistsError) else problem.strerror or problem
+    hint = "choose another folder with -o"
+    return CcmlError(ErrorCode.OUTPUT_FOLDER, f"cannot write: {reason}", loc=str(folder), hint=hint)
 
 
 def _sha256(path: Path) -> str:

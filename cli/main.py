@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -26,10 +27,12 @@ _INTERRUPTED = 130
 class _Group(click.Group):
     """A group that ends with ccml's exit codes, and shows a traceback to those only who ask for it."""
 
-    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        if not standalone_mode:
-            return super().main(args, *rest, standalone_mode=False, **extra)
-        sys.exit(_exit_code(lambda: super(_Group, self).main(args, *rest, standalone_mode=False, **extra)))
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, *, standalone_mode: bool = True, **extra: Any
+    ) -> Any:
+        """``standalone_mode`` ends the process, as click documents it."""
+        run = partial(super().main, args, standalone_mode=False, **extra)
+        return sys.exit(_exit_code(run)) if standalone_mode else run()
 
 
 @click.group(
@@ -48,7 +51,7 @@ for command in (compile_command, run, verify, inspect, targets, ops, doctor):
     cli.add_command(command.command)
 
 
-def _exit_code(invoke: Any) -> int:
+def _exit_code(invoke: Callable[[], object]) -> int:
     """Runs the command line and prints the error it ends with, if any."""
     try:
         result = invoke()

@@ -62,6 +62,13 @@ def shape_text(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) if shape else "scalar"
 
 
+def shortened(name: str, limit: int = 48) -> str:
+    """``name`` with its middle left out where it is long: the beginning and the end tell most."""
+    if len(name) <= limit:
+        return name
+    return f"{name[: limit // 2 - 2]}...{name[-(limit - limit // 2 - 1) :]}"
+
+
 @contextmanager
 def progress(text: str) -> Iterator[None]:
     """A spinner on stderr while something takes its time; nothing where stderr is no terminal."""

@@ -134,9 +134,7 @@ class _Function:
         return [c_ast.If(tree.binary(">", active, tree.integer(0)), tree.block([assignment]), None)]
 
     @staticmethod
-    def _vector_store(
-        type_: Type, where: c_ast.Node, value: c_ast.Node, active: c_ast.Node | None
-    ) -> c_ast.Node:
+    def _vector_store(type_: Type, where: c_ast.Node, value: c_ast.Node, active: c_ast.Node | None) -> c_ast.Node:
         if active is None:
             return tree.call(f"ccml_{type_}_store", where, value)
         return tree.call(f"ccml_{type_}_store_active", where, value, active)

@@ -152,10 +152,16 @@ def write_binary(constants: list[Constant], path: Path) -> None:
             file.write(little.reshape(-1).view(np.uint8).data)
 
 
+def _binary_align(constant: Constant) -> int:
+    """The ABI of x86-64 lets compilers expect any array of 16 bytes or more at a multiple of 16."""
+    return max(constant.align, 16 if constant.array.nbytes >= 16 else 1)
+
+
 def _offsets(constants: list[Constant]) -> list[int]:
     offsets, end = [], 0
     for constant in constants:
-        start = -(-end // constant.align) * constant.align
+        align = _binary_align(constant)
+        start = -(-end // align) * align
         offsets.append(start)
         end = start + constant.array.nbytes
     return offsets
@@ -166,7 +172,7 @@ def _incbin(constant: Constant, offset: int, macro: str) -> str:
     content = f'.incbin \\"" {macro}_WEIGHTS_FILE "\\", {offset}, {size}' if size else ".zero 1"
     return f'''
 __asm__(".pushsection " {macro}_WEIGHTS_SECTION ",\\"a\\",%progbits\\n"
-        ".balign {constant.align}\\n"
+        ".balign {_binary_align(constant)}\\n"
         ".globl {symbol}\\n"
         ".hidden {symbol}\\n"
         ".type {symbol}, %object\\n"

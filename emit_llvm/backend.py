@@ -37,11 +37,16 @@ def target_machine(machine: Machine, *, reloc: str, code_model: str = "default")
 
 
 def optimize(text: str, generator: TargetMachine, *, speed_level: int = 3) -> llvm.ModuleRef:
-    """Parses and verifies module text and runs LLVM's default pipeline, in a context of its own."""
+    """Parses and verifies module text and runs LLVM's default pipeline, in a context of its own.
+
+    Loops are unrolled by the schedule alone: LLVM's unrolling doubles the code of the MLPerf Tiny models on a Cortex-M4
+    (resnet8: 41 for 20 KB), saves no instructions there or time on x86, and takes longer than all the rest.
+    """
     module = llvm.parse_assembly(text, llvm.create_context())
     module.data_layout = str(generator.target_data)
     module.verify()
     tuning = llvm.create_pipeline_tuning_options(speed_level=speed_level)
+    tuning.loop_unrolling = False
     builder = llvm.create_pass_builder(generator, tuning)
     builder.getModulePassManager().run(module, builder)
     return module

@@ -9,6 +9,7 @@ from ..ir import loops
 from ..ir.loops import COMPARE_OPS, Expr, Type
 from ..ir.types import DType
 from . import spelling
+from .dots import is_dot, write_dot
 from .writer import FunctionWriter
 
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
@@ -169,6 +170,8 @@ class ExpressionWriter:
 
     def _call(self, expr: loops.Call) -> str:
         """An instruction-table row that the machine has; anything else could become a call into a C library."""
+        if is_dot(expr.function) and expr.function in self.features:
+            return self._dot(expr)
         row = _INTRINSICS.get(expr.function)
         if row is None or expr.function not in self.features:
             raise internal_error(f"the machine has no instruction for {expr.function}")
@@ -177,6 +180,13 @@ class ExpressionWriter:
         name = self.type_name(expr.type)
         args = [(name, self.write(arg)) for arg in expr.args]
         return self.out.intrinsic(f"llvm.{row}.{self._suffix(expr.type)}", name, *args)
+
+    def _dot(self, expr: loops.Call) -> str:
+        acc, x, w = (self.write(arg) for arg in expr.args)
+        result = write_dot(self.out, expr.function, expr.type.lanes, acc, x, w)
+        if result is None:
+            raise internal_error(f"no machine has {expr.function} of {expr.type.lanes} lanes")
+        return result
 
     # ------------------------------------------------------------ conversion
 

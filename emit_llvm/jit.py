@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -21,8 +21,10 @@ from .module import ModuleOptions, call_symbol, constant_array, module_text, run
 from .runtime import helper_object
 
 _CACHE_LINE = 64
+_AVX512 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
 _X86_LEVELS = (
-    ("x86-64-v4", ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")),
+    ("x86-64-v4-vnni", (*_AVX512, "avx512vnni")),
+    ("x86-64-v4", _AVX512),
     ("x86-64-v3", ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")),
     ("x86-64-v2", ()),
 )
@@ -121,6 +123,20 @@ class JitModel:
         if status:
             raise CcmlError(ErrorCode.BAD_INPUT, f"{run_symbol(self.program)} returned {status}")
         return {side.name: arrays[side.buffer] for side in self.program.outputs}
+
+    def caller(self, inputs: Mapping[str, np.ndarray]) -> Callable[[], None]:
+        """A function that runs the model on ``inputs`` over and over, for benchmarks: everything is bound beforehand.
+
+        It is not safe beside other calls of this model in other threads.
+        """
+        arrays = self._bind(inputs)
+        pointers = [ctypes.c_void_p(pointer) for pointer in self._pointers(arrays)]
+        run = self._run
+
+        def call(_alive: object = (self, arrays)) -> None:
+            run(*pointers)
+
+        return call
 
     def observe(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs, and for each tap a copy of its buffer (in its physical shape) once it is complete.

@@ -120,7 +120,7 @@ def _constants(program: Program, machine: Machine, options: ModuleOptions) -> li
 
 
 def _quoted(data: bytes) -> str:
-    return f'c"{"".join(chr(92) + pair for pair in data.hex(" ").split())}"' if data else "zeroinitializer"
+    return 'c"\\' + data.hex("\\") + '"' if data else "zeroinitializer"
 
 
 class _EntryWriter:

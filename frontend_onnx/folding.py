@@ -5,7 +5,7 @@ Shape arithmetic (Shape, Gather, Concat, ...) never reaches the graph: its nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, repeat
 
 import numpy as np
@@ -18,6 +18,9 @@ from .tensors import MAX_ELEMENTS
 
 MAX_FOLDED_BYTES = 256 * 2**20
 """A larger constant is not materialised; the node that computes it stays in the graph."""
+
+MAX_FOLDED_PAD = 2**12
+"""The same for windows with more padding than any real model has."""
 
 
 class FoldingBuilder(GraphBuilder):
@@ -49,7 +52,7 @@ class FoldingBuilder(GraphBuilder):
             if any(type_.size for type_ in types):
                 raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{op} over no elements", loc=loc)
             return tuple(self.typed_constant(np.empty(t.shape, t.dtype.numpy), t, s) for t, s in zip(types, stems))
-        if op != "dequantize" and sum(type_.nbytes for type_ in types) <= MAX_FOLDED_BYTES:
+        if op != "dequantize" and not _too_large(types, attributes):
             arrays = [None if value is None else self.constants.get(value.name) for value in operands]
             if all(array is not None or value is None for array, value in zip(arrays, operands)):
                 results = OPS[op].evaluate(arrays, attributes)
@@ -80,3 +83,11 @@ class FoldingBuilder(GraphBuilder):
         for old, new in names.items():
             if old in self.constants:
                 self.constants[new] = self.constants.pop(old)
+
+
+def _too_large(types: Sequence[TensorType], attrs: Mapping[str, AttrValue]) -> bool:
+    """Results, or the padded operand of a window, that are better not computed here."""
+    pad = attrs.get("pad", ())
+    assert isinstance(pad, tuple)
+    padded = any(int(amount) > MAX_FOLDED_PAD for amount in pad)
+    return padded or sum(type_.nbytes for type_ in types) > MAX_FOLDED_BYTES

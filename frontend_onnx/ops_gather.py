@@ -27,14 +27,19 @@ def gather(ctx: NodeContext) -> Sequence[Value]:
 
 
 def _wrapped(ctx: NodeContext, indices: Value, extent: int) -> Value:
-    """Indices counted from the end as counted from the beginning. Constant ones are checked."""
+    """Indices counted from the end as counted from the beginning.
+
+    Constant ones are checked; others are kept within the extent, so that no input can make a model read outside of
+    its memory.
+    """
     known = ctx.array(indices)
     if known is not None and known.size and not (-extent <= known.min() and known.max() < extent):
         raise ctx.invalid(f"indices {known.min()} to {known.max()} reach outside of an extent of {extent}")
     if known is not None and known.size and known.min() >= 0:
         return indices
     below = ctx.emit("lt", indices, ctx.scalar(0, indices))
-    return ctx.emit("where", below, ctx.emit("add", indices, ctx.scalar(extent, indices)), indices)
+    wrapped = ctx.emit("where", below, ctx.emit("add", indices, ctx.scalar(extent, indices)), indices)
+    return ctx.emit("clip", wrapped, lo=0, hi=extent - 1)
 
 
 def gather_elements(ctx: NodeContext) -> Sequence[Value]:

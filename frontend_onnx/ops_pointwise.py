@@ -9,6 +9,7 @@ from math import inf, pi, sqrt
 import numpy as np
 
 from ..ir.graph import Value
+from ..ir.types import DType
 from .context import NodeContext, Rule
 from .tensors import dtype_of
 
@@ -64,6 +65,8 @@ def is_inf(ctx: NodeContext) -> Sequence[Value]:
 def clip(ctx: NodeContext) -> Sequence[Value]:
     """Constant bounds become attributes; bounds computed at run time become max and min."""
     x = ctx.input(0)
+    if x.dtype is DType.BOOL:
+        raise ctx.invalid(f"Clip of {x.type}")
     bounds = [ctx.optional(1), ctx.optional(2)] if ctx.opset >= 11 else [None, None]
     if all(bound is None or ctx.array(bound) is not None for bound in bounds):
         lo, hi = ctx.scalar_parameter("min", 1), ctx.scalar_parameter("max", 2)

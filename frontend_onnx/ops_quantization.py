@@ -48,8 +48,9 @@ def quantize(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None,
 
 
 def dequantize(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, axis: int) -> Value:
-    if not x.dtype.is_integer:
-        raise ctx.invalid(f"{ctx.op_type} of {x.type}")
+    if not x.dtype.is_integer or (zero_point is not None and zero_point.dtype is not x.dtype):
+        zero = "" if zero_point is None else f" with the zero point {zero_point.type}"
+        raise ctx.invalid(f"{ctx.op_type} of {x.type}{zero}")
     parameters = _constant_parameters(ctx, x, scale, zero_point, axis)
     if parameters is not None:
         return ctx.emit("dequantize", x, **parameters)  # type: ignore[arg-type]
@@ -70,6 +71,8 @@ def _constant_parameters(
         raise ctx.invalid(f"the scale has the shape {scales.shape}, the zero point {zeros.shape}")
     if zeros is not None and zeros.dtype.kind not in "iu":
         raise ctx.invalid(f"the zero point is {zeros.dtype}, not an integer")
+    if not (np.isfinite(scales) & (scales > 0)).all():
+        raise ctx.invalid("a scale is not positive and finite")
     flat = tuple(float(entry) for entry in scales.astype(np.float32).reshape(-1))
     zero = (0,) * len(flat) if zeros is None else tuple(int(entry) for entry in zeros.reshape(-1))
     return {"scale": flat, "zero_point": zero, "axis": 0 if len(flat) == 1 else ctx.axis(axis, len(x.shape))}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -78,3 +78,19 @@ class Scope:
                 found[attribute.name].CopyFrom(source)
                 found[attribute.name].name = attribute.name
         return found
+
+
+Results = Sequence[Value | Missing]
+"""What a node's outputs are; trailing optional ones may be left out."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A node where it stands, with its operands and attributes resolved."""
+
+    node: onnx.NodeProto
+    attributes: Mapping[str, onnx.AttributeProto]
+    inputs: tuple[Value | None, ...]
+    opset: int
+    loc: str
+    scope: Scope

@@ -11,6 +11,7 @@ from .functions import Schema, has_body
 from .reference import FOLDABLE
 from .rules import RULES
 from .versions import NEWEST_OPSET, OLDEST_OPSET
+from .walk import NESTED
 
 
 class How(Enum):
@@ -18,7 +19,8 @@ class How(Enum):
 
     RULE = "rule"
     FUNCTION = "function body"
-    CONSTANT = "constant operands only"
+    NESTED = "constant condition or count"
+    CONSTANT = "constant operands"
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class SupportedOperator:
 def supported_operators() -> list[SupportedOperator]:
     """Every supported operator of the default domain by name.
 
-    A function body is written in other operators; where it needs one that is not supported (random numbers, loops),
+    A function body is written in other operators; where it needs one that is not supported (random numbers, sequences),
     so is the operator itself. Such bodies are left out.
     """
     versions: dict[str, list[Schema]] = {}
@@ -51,21 +53,21 @@ def supported_operators() -> list[SupportedOperator]:
 def _how(name: str, newest: Schema) -> How | None:
     if name in RULES:
         return How.RULE
-    if name == "If":
-        return How.CONSTANT
+    if name in NESTED:
+        return How.NESTED
     if has_body(newest) and _body_is_supported(newest):
         return How.FUNCTION
     return How.CONSTANT if name in FOLDABLE else None
 
 
 def _body_is_supported(schema: Schema) -> bool:
-    """Context-dependent bodies cannot be looked into without operands; those that need loops are known."""
+    """Context-dependent bodies cannot be looked into without operands; those of no use are known."""
     if not schema.has_function:
-        return schema.name not in _LOOPING_BODIES
-    return all(node.op_type in RULES or node.op_type == "If" for node in schema.function_body.node)
+        return schema.name not in _UNSUPPORTED_BODIES
+    return all(node.op_type in RULES or node.op_type in NESTED for node in schema.function_body.node)
 
 
-_LOOPING_BODIES = frozenset({"Bernoulli", "CausalConvWithState", "LinearAttention", "SequenceMap"})
+_UNSUPPORTED_BODIES = frozenset({"Bernoulli", "SequenceMap"})
 
 
 def _since(schemas: list[Schema]) -> tuple[int, ...]:

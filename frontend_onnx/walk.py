@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import onnx
 
@@ -11,14 +11,15 @@ from ..ir.graph import Value
 from .context import NodeContext
 from .folding import FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
+from .nested import branch, call, loop, scan
 from .node_check import check_node, is_default
 from .problems import Problems
 from .reference import FOLDABLE, fold_with_reference
 from .rules import RULES
-from .scope import Missing, Scope
+from .scope import Missing, Results, Scope, Site
 from .tensors import is_packed, to_array
 
-Results = Sequence[Value | Missing]
+NESTED: Mapping[str, Callable[[Walker, Site], Results]] = {"If": branch, "Loop": loop, "Scan": scan}
 
 MAX_DEPTH = 64
 """Nested functions and branches."""
@@ -51,7 +52,7 @@ class Walker:
     def bind(self, scope: Scope, onnx_name: str, value: Value | Missing) -> None:
         """Defines ``onnx_name``. Raises ``INVALID_MODEL`` where it is defined already."""
         if onnx_name in scope.values:
-            raise CcmlError(ErrorCode.INVALID_MODEL, f"'{onnx_name}' is defined twice", loc=scope.path or None)
+            raise CcmlError(ErrorCode.INVALID_MODEL, f"'{onnx_name}' is defined twice", loc=scope.place or None)
         scope.values[onnx_name] = value
         if isinstance(value, Value):
             self._bound.add(value.name)
@@ -63,7 +64,7 @@ class Walker:
         owner = scope.owner(onnx_name, loc)
         if onnx_name not in owner.values:
             tensor = owner.initializers[onnx_name]
-            value = self.builder.constant(to_array(tensor, onnx_name, widen=True), self._name(owner, onnx_name))
+            value = self.builder.constant(to_array(tensor, onnx_name, widen=True), self.name(owner, onnx_name))
             if is_packed(tensor):
                 self._packed.add(value.name)
             self.bind(owner, onnx_name, value)
@@ -76,18 +77,18 @@ class Walker:
                 reason = f"{operand.name} has integers of less than a byte, which only DequantizeLinear can read"
                 raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=loc)
 
-    def _name(self, scope: Scope, onnx_name: str) -> str:
+    def name(self, scope: Scope, onnx_name: str) -> str:
         """The IR name that belongs to an ONNX name."""
         return scope.names.pop(onnx_name, None) or self.builder.names.fresh(onnx_name)
 
     def _node(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
+        outputs: Results | None = None
         try:
             operands = [self.read(scope, name, loc) for name in node.input]
             if self._packed and node.op_type != "DequantizeLinear":
                 self._refuse_packed(operands, loc)
             if Missing.UNKNOWN in operands:
                 self._note_unsupported(node, loc, scope)
-                outputs: Results | None = None
             else:
                 inputs = tuple(None if isinstance(operand, Missing) else operand for operand in operands)
                 outputs = self._import(node, inputs, loc, scope)
@@ -95,105 +96,69 @@ class Walker:
             if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE:
                 raise
             self.problems.add_feature(problem)
-            outputs = None
         for position, name in enumerate(node.output):
-            if name and name not in scope.values:
-                missing = outputs is None or position >= len(outputs)
-                self.bind(scope, name, Missing.UNKNOWN if missing else outputs[position])  # type: ignore[index]
+            if name:
+                there = outputs is not None and position < len(outputs)
+                self.bind(scope, name, outputs[position] if outputs is not None and there else Missing.UNKNOWN)
 
     def _import(
         self, node: onnx.NodeProto, inputs: tuple[Value | None, ...], loc: str, scope: Scope
     ) -> Results | None:
         """The outputs of a node, or ``None`` where its operator is not supported (which is noted)."""
-        local = self._functions.get((node.domain, node.op_type))
-        attributes = scope.resolved_attributes(node)
+        local, opset = self._functions.get((node.domain, node.op_type)), scope.opset_of(node)
+        site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope)
         if local is not None:
-            return self._call(local, bindings(local, attributes, None), node, inputs, loc, scope)
-        opset = scope.opset_of(node)
+            return call(self, site, local, bindings(local, site.attributes, None))
         schema = None if opset is None else schema_of(node.op_type, opset)
-        if schema is None or opset is None:
+        if schema is None:
             self._note_unsupported(node, loc, scope)
             return None
-        check_node(node, attributes, schema, opset, loc)
-        if node.op_type == "If":
-            return self._branch(node, attributes, inputs, loc, scope)
-        if node.op_type in RULES:
-            return self._apply_rule(node, attributes, inputs, schema, opset, loc, scope)
-        body = schema_body(schema, opset, node, attributes, inputs)
+        check_node(node, site.attributes, schema, site.opset, loc)
+        if node.op_type in NESTED or node.op_type in RULES:
+            start = len(self.builder.nodes)
+            results = NESTED[node.op_type](self, site) if node.op_type in NESTED else self._apply_rule(site, schema)
+            return self._named(site, start, results)
+        body = schema_body(schema, site.opset, node, site.attributes, inputs)
         if body is not None:
-            return self._call(body, bindings(body, attributes, schema), node, inputs, loc, scope)
+            return call(self, site, body, bindings(body, site.attributes, schema))
         if node.op_type in FOLDABLE and all(v is None or v.name in self.builder.constants for v in inputs):
             arrays = [None if value is None else self.builder.constants[value.name] for value in inputs]
-            results = fold_with_reference(node, attributes, arrays, opset, loc)
-            return [self.builder.constant(a, self._name(scope, o)) for a, o in zip(results, node.output)]
+            folded = fold_with_reference(node, site.attributes, arrays, site.opset, loc)
+            return [self.builder.constant(a, self.name(scope, o)) for a, o in zip(folded, node.output)]
         self._note_unsupported(node, loc, scope)
         return None
 
-    def _apply_rule(
-        self, node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], inputs: tuple[Value | None, ...],
-        schema: Schema, opset: int, loc: str, scope: Scope,
-    ) -> Results:  # fmt: skip
-        """Runs the rule; new values among its results get the names of the ONNX outputs."""
+    def _apply_rule(self, site: Site, schema: Schema) -> Results:
+        op_type, outputs = site.node.op_type, site.node.output
         context = NodeContext(
-            node.op_type, opset, loc, next(filter(None, node.output), node.op_type), inputs,
-            len(node.output), tuple(bool(name) for name in node.output), attributes, self.builder,
+            op_type, site.opset, site.loc, next(filter(None, outputs), op_type), site.inputs,
+            len(outputs), tuple(bool(name) for name in outputs), site.attributes, self.builder,
         )  # fmt: skip
-        start = len(self.builder.nodes)
         try:
-            results = RULES[node.op_type](context)
+            results = RULES[op_type](context)
         except CcmlError:
             raise
         except Exception as problem:  # what no rule foresaw is still a fault of the model, reported at its node
             what = str(problem) if isinstance(problem, ValueError) else repr(problem)
-            raise CcmlError(ErrorCode.INVALID_MODEL, f"{node.op_type}: {what}", loc=loc) from problem
-        unread = [name for name, a in attributes.items() if name not in context.used and not is_default(a, schema)]
+            raise CcmlError(ErrorCode.INVALID_MODEL, f"{op_type}: {what}", loc=site.loc) from problem
+        unread = [name for name, a in site.attributes.items() if name not in context.used and not is_default(a, schema)]
         if unread:
             raise context.unsupported(f"attribute {', '.join(unread)} is not supported")
+        return results
+
+    def _named(self, site: Site, start: int, results: Results) -> Results:
+        """Gives new values among the results the names of the ONNX outputs; ``start`` is the node's first."""
         names: dict[str, str] = {}
-        for value, output in zip(results, node.output):
-            if output and value.name not in self._bound and value.name not in names:
-                names[value.name] = self._name(scope, output)
+        for value, output in zip(results, site.node.output):
+            new = isinstance(value, Value) and value.name not in self._bound and value.name not in names
+            if output and new and isinstance(value, Value):
+                names[value.name] = self.name(site.scope, output)
         self.builder.rename(start, names)
-        return [Value(names.get(value.name, value.name), value.type) for value in results]
-
-    def _call(
-        self, function: onnx.FunctionProto, attributes: Mapping[str, onnx.AttributeProto], node: onnx.NodeProto,
-        inputs: tuple[Value | None, ...], loc: str, scope: Scope,
-    ) -> Results:  # fmt: skip
-        """Walks a function's body in a scope of its own."""
-        if len(inputs) > len(function.input) or len(node.output) > len(function.output):
-            raise CcmlError(ErrorCode.INVALID_MODEL, f"too many operands or results for {node.op_type}", loc=loc)
-        opsets = {("" if o.domain == "ai.onnx" else o.domain): o.version for o in function.opset_import}
-        inner = Scope(opsets, attributes, None, loc, loc, scope.depth + 1)
-        for position, formal in enumerate(function.input):
-            value = inputs[position] if position < len(inputs) else None
-            inner.values[formal] = Missing.ABSENT if value is None else value
-        inner.names = {f: self._name(scope, o) for f, o in zip(function.output, node.output) if o}
-        self.walk(function.node, inner)
-        wanted = [formal if actual else "" for formal, actual in zip(function.output, node.output)]
-        return [self.read(inner, formal, loc) for formal in wanted]
-
-    def _branch(
-        self, node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], inputs: tuple[Value | None, ...],
-        loc: str, scope: Scope,
-    ) -> Results | None:  # fmt: skip
-        """Walks the branch that a constant condition chooses."""
-        condition = None if inputs[0] is None else self.builder.constants.get(inputs[0].name)
-        if condition is None or condition.size != 1:
-            self.problems.add_operator("If whose condition is computed at run time", loc)
-            self._note_unsupported(node, loc, scope)
-            return None
-        chosen = "then_branch" if condition.reshape(-1)[0] else "else_branch"
-        graph = attributes[chosen].g
-        inner = Scope(scope.opsets, scope.attributes, scope, scope.path, loc, scope.depth + 1)
-        inner.initializers = {tensor.name: tensor for tensor in graph.initializer}
-        inner.names = {g.name: self._name(scope, o) for g, o in zip(graph.output, node.output) if o}
-        self.walk(graph.node, inner)
-        return [self.read(inner, output.name, loc) for output in graph.output]
+        return [Value(names.get(v.name, v.name), v.type) if isinstance(v, Value) else v for v in results]
 
     def _note_unsupported(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
         """Notes the node where nothing can import it, and looks for such nodes in its subgraphs."""
-        known = (node.domain, node.op_type) in self._functions or node.op_type == "If"
+        known = (node.domain, node.op_type) in self._functions or node.op_type in NESTED
         opset = scope.opset_of(node)
         schema = None if opset is None else schema_of(node.op_type, opset)
         if not known and (schema is None or not (node.op_type in RULES or has_body(schema))):

@@ -1,8 +1,8 @@
 """Bounds of ``index`` expressions: what the verifier proves accesses in range with.
 
 An expression is brought to a :class:`Linear` form over *atoms*: loop variables, and sub-expressions that are not
-linear. Its upper bound is found by replacing one atom after another by something at least as large, innermost loop
-variable first because extents may depend on outer variables:
+linear. Its upper bound is found by replacing one atom after another by something at least as large, those of the
+innermost loop first because extents may depend on outer variables:
 
 - ``min``/``max``/``select`` branch, with the rest of the form on each side, so that ``j*16 + min(16, n - j*16)``
   cancels to ``n``;
@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from .loops import BOOL, INDEX, Binary, Const, Expr, Select, Unary, Var
+from .loops import BOOL, INDEX, Binary, Const, Expr, Select, Unary, Var, walk_expr
 
 Number = int | Fraction | float
 FACTS_COMBINED = 2
@@ -61,6 +61,7 @@ class Bounds:
 
     last: dict[Var, Linear] = field(default_factory=dict)
     lets: dict[Var, Linear] = field(default_factory=dict)
+    ranks: dict[Var, tuple[int, int]] = field(default_factory=dict)
     conditions: dict[Var, Expr] = field(default_factory=dict)
     facts: tuple[Linear, ...] = ()
     dead: bool = False
@@ -70,12 +71,15 @@ class Bounds:
     def in_loop(self, var: Var, extent: Expr) -> Bounds:
         """Inside ``for var:extent``."""
         last = self.linear(extent).shifted(-1)
-        return replace(self._with_facts((last,)), last={**self.last, var: last})
+        ranks = {**self.ranks, var: (len(self.last), 0)}
+        return replace(self._with_facts((last,)), last={**self.last, var: last}, ranks=ranks)
 
     def with_let(self, var: Var, value: Expr) -> Bounds:
         """After ``let var = value``."""
         if var.type == INDEX:
-            return replace(self, lets={**self.lets, var: self.linear(value)})
+            depth, height, _ = self._rank(value)
+            ranks = {**self.ranks, var: (depth, height + 1)}
+            return replace(self, lets={**self.lets, var: self.linear(value)}, ranks=ranks)
         if var.type == BOOL:
             return replace(self, conditions={**self.conditions, var: value})
         return self
@@ -191,9 +195,7 @@ class Bounds:
         """``form`` holds no choices; replaces one atom and goes on."""
         if not form.terms:
             return form.const
-        atom = next((atom for atom in form.terms if atom not in self.last), None)
-        if atom is None:
-            atom = next(var for var in reversed(self.last) if var in form.terms)
+        atom = max(form.terms, key=self._rank)
         factor, rest = form.terms[atom], form.without(atom)
         if isinstance(atom, Var) and atom in self.last:
             return self._upper(rest.plus(self.last[atom], factor) if factor > 0 else rest, (), combine)
@@ -204,6 +206,13 @@ class Bounds:
         low, high = self._range_of_atom(atom, combine)
         limit = high if factor > 0 else low
         return math.inf if isinstance(limit, float) else self._upper(rest.shifted(factor * limit), (), combine)
+
+    def _rank(self, expr: Expr) -> tuple[int, int, int]:
+        """Atoms are replaced from the highest rank down: first those of inner loops, then those that are made of Lets
+        (of Lets), then larger expressions. So an atom goes before those that its own bounds are made of."""
+        parts = list(walk_expr(expr))
+        known = [self.ranks[part] for part in parts if isinstance(part, Var) and part in self.ranks]
+        return max((depth for depth, _ in known), default=-1), max((h for _, h in known), default=0), len(parts)
 
     def _upper_of_quotient(
         self, rest: Linear, factor: int | Fraction, x: Linear, divisor: int, combine: int

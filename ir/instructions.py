@@ -56,6 +56,22 @@ def _rounded(exact: Fraction, kind: type[np.floating]) -> np.floating:
     return kind(near)
 
 
+def _dot(bits: int, unsigned_x: bool) -> Callable[..., np.int32]:
+    """The meaning of a dot product of 32 / ``bits`` integers packed in a word, low bits first; wraps around."""
+
+    def parts(word: np.int32, unsigned: bool) -> list[int]:
+        low = [(int(word) >> shift) & ((1 << bits) - 1) for shift in range(0, 32, bits)]
+        return low if unsigned else [part - (part >> (bits - 1) << bits) for part in low]
+
+    def meaning(acc: np.int32, x: np.int32, w: np.int32) -> np.int32:
+        total = int(acc) + sum(a * b for a, b in zip(parts(x, unsigned_x), parts(w, False), strict=True))
+        return np.array(total & 0xFFFFFFFF, np.uint32).view(np.int32)[()]
+
+    return meaning
+
+
+_WORDS = (DType.I32, DType.I32, DType.I32)
+
 INSTRUCTIONS: dict[str, Instruction] = {
     row.name: row
     for row in (
@@ -65,5 +81,9 @@ INSTRUCTIONS: dict[str, Instruction] = {
         Instruction("ceil", (None,), None, np.ceil),
         Instruction("trunc", (None,), None, np.trunc),
         Instruction("round_even", (None,), None, np.rint),
+        # acc + x . w: four bytes (x unsigned or signed) or two halfwords in each 32-bit lane
+        Instruction("dot4_u8i8", _WORDS, DType.I32, _dot(8, True)),
+        Instruction("dot4_i8i8", _WORDS, DType.I32, _dot(8, False)),
+        Instruction("dot2_i16i16", _WORDS, DType.I32, _dot(16, False)),
     )
 }

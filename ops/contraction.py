@@ -1,6 +1,9 @@
 """Contractions (conv, conv_transpose, matmul): types, meaning and multiply-accumulates.
 
 The meaning sums in float64 (integers: int64) and rounds once at the end, so that it can judge any summation order.
+
+Integers of 8 and 16 bits give sums in i32. Their zero points (``zero_point`` of the first operand, ``rhs_zero_point`` of
+a matmul's second) are subtracted first; what is padded contributes nothing.
 """
 
 from __future__ import annotations
@@ -10,11 +13,13 @@ from math import prod
 import numpy as np
 
 from ..ir.graph import Node
-from ..ir.types import TensorType
-from .infer import broadcast_shapes, check_dtype, integer, ints, operand, optional
+from ..ir.types import DType, TensorType
+from .infer import broadcast_shapes, integer, ints, operand, optional
+from .integer import NARROW, product_dtype, zero_point
 from .opdef import Arrays, Attrs, Types
 from .windows import (
     check_geometry,
+    check_padded,
     from_channels_first,
     join_layout,
     reach,
@@ -25,8 +30,19 @@ from .windows import (
 )
 
 
-def _wide(array: np.ndarray) -> np.ndarray:
-    return array.astype(np.float64 if array.dtype.kind == "f" else np.int64)
+def _wide(array: np.ndarray, zero: int = 0) -> np.ndarray:
+    """In float64, where sums of floats hardly round and products of 16 bits are exact; other integers in int64."""
+    exact = array.dtype.kind == "f" or DType.from_numpy(array.dtype) in NARROW
+    wide = array.astype(np.float64 if exact else np.int64)
+    return wide - zero if zero else wide
+
+
+def _narrowed(y: np.ndarray, arrays: Arrays) -> np.ndarray:
+    """Sums in the result's element type; integers keep the low bits."""
+    dtype = _array(arrays, 0).dtype
+    if DType.from_numpy(dtype) in NARROW:
+        return y.astype(np.int64).astype(np.int32)
+    return y.astype(dtype)
 
 
 def _array(arrays: Arrays, position: int) -> np.ndarray:
@@ -35,17 +51,15 @@ def _array(arrays: Arrays, position: int) -> np.ndarray:
     return array
 
 
-def _check_bias(types: Types, position: int, channels: int, x: TensorType) -> None:
+def _check_bias(types: Types, position: int, channels: int, dtype: DType) -> None:
     bias = optional(types, position)
-    if bias is not None:
-        check_dtype(bias, x)
-        if bias.shape != (channels,):
-            raise ValueError(f"bias {bias} does not fit {channels} output channels")
+    if bias is not None and (bias.dtype is not dtype or bias.shape != (channels,)):
+        raise ValueError(f"bias {bias} does not fit {channels} output channels of {dtype.value}")
 
 
 def infer_conv(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, w, layout = operand(types, 0), operand(types, 1), attrs["layout"]
-    check_dtype(w, x)
+    dtype = product_dtype(x, w)
     batch, channels, extents = split_layout(x.shape, layout)
     out_channels, group_channels, kernel = split_layout(w.shape, layout)
     group = integer(attrs, "group")
@@ -55,9 +69,9 @@ def infer_conv(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if group < 1 or group_channels * group != channels or out_channels % group:
         raise ValueError(f"weights {w} in {group} groups do not fit the {channels} channels of {x}")
     check_geometry(len(extents), stride=stride, pad=pad, dilation=dilation, kernel=kernel)
-    _check_bias(types, 2, out_channels, x)
+    _check_bias(types, 2, out_channels, dtype)
     counts = window_counts(extents, kernel, stride, pad, dilation)
-    return (TensorType(x.dtype, join_layout(batch, out_channels, counts, layout)),)
+    return (TensorType(dtype, join_layout(batch, out_channels, counts, layout)),)
 
 
 def evaluate_conv(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
@@ -68,21 +82,21 @@ def evaluate_conv(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     out_channels, kernel = w.shape[0], w.shape[2:]
     counts = window_counts(extents, kernel, stride, pad, dilation)
     spatial = len(extents)
-    padded = np.pad(_wide(x), [(0, 0), (0, 0), *zip(pad[:spatial], pad[spatial:])])
+    padded = np.pad(_wide(x, zero_point(attrs)), [(0, 0), (0, 0), *zip(pad[:spatial], pad[spatial:])])
     patches = windows(padded, kernel, stride, dilation, counts)
     patches = patches.reshape(batch, group, channels // group, prod(counts), prod(kernel))
     lhs = patches.transpose(1, 0, 3, 2, 4).reshape(group, batch * prod(counts), -1)
     rhs = _wide(w).reshape(group, out_channels // group, -1).transpose(0, 2, 1)
     y = (lhs @ rhs).reshape(group, batch, prod(counts), -1).transpose(1, 0, 3, 2)
-    return (_finish(y.reshape(batch, out_channels, *counts), arrays, x.dtype, layout),)
+    return (_finish(y.reshape(batch, out_channels, *counts), arrays, layout),)
 
 
-def _finish(y: np.ndarray, arrays: Arrays, dtype: np.dtype, layout: object) -> np.ndarray:
+def _finish(y: np.ndarray, arrays: Arrays, layout: object) -> np.ndarray:
     """Adds the bias, rounds and restores the layout."""
     bias = arrays[2] if len(arrays) > 2 else None
     if bias is not None:
         y = y + _wide(bias).reshape(-1, *[1] * (y.ndim - 2))
-    return from_channels_first(y, layout).astype(dtype)
+    return _narrowed(from_channels_first(y, layout), arrays)
 
 
 def conv_macs(node: Node) -> int:
@@ -94,7 +108,7 @@ def conv_macs(node: Node) -> int:
 
 def infer_conv_transpose(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, w, layout = operand(types, 0), operand(types, 1), attrs["layout"]
-    check_dtype(w, x)
+    dtype = product_dtype(x, w)
     batch, channels, extents = split_layout(x.shape, layout)
     in_channels, group_channels, kernel = split_layout(w.shape, layout)
     group = integer(attrs, "group")
@@ -105,11 +119,12 @@ def infer_conv_transpose(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if group < 1 or in_channels != channels or channels % group:
         raise ValueError(f"weights {w} in {group} groups do not fit the {channels} channels of {x}")
     check_geometry(len(extents), stride=stride, pad=pad, dilation=dilation, kernel=kernel, output_padding=extra)
-    _check_bias(types, 2, group_channels * group, x)
+    _check_bias(types, 2, group_channels * group, dtype)
     counts = _transposed_counts(extents, kernel, attrs)
     if any(count < 1 for count in counts):
         raise ValueError(f"pad {pad} leaves nothing of {x}")
-    return (TensorType(x.dtype, join_layout(batch, group_channels * group, counts, layout)),)
+    check_padded(counts, pad)
+    return (TensorType(dtype, join_layout(batch, group_channels * group, counts, layout)),)
 
 
 def _transposed_counts(extents: tuple[int, ...], kernel: tuple[int, ...], attrs: Attrs) -> tuple[int, ...]:
@@ -132,7 +147,7 @@ def evaluate_conv_transpose(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, .
     spatial = len(extents)
     full = [count + pad[d] + pad[spatial + d] for d, count in enumerate(counts)]
     y = np.zeros((batch, group, group_out, *full), _wide(x).dtype)
-    xg = _wide(x).reshape(batch, group, channels // group, -1)
+    xg = _wide(x, zero_point(attrs)).reshape(batch, group, channels // group, -1)
     wg = _wide(w).reshape(group, channels // group, group_out, *kernel)
     for tap in np.ndindex(*kernel):
         part = np.einsum("bgci,gco->bgoi", xg, wg[(..., *tap)]).reshape(batch, group, group_out, *extents)
@@ -143,7 +158,7 @@ def evaluate_conv_transpose(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, .
         y[:, :, :, *place] += part
     kept = tuple(slice(pad[d], pad[d] + count) for d, count in enumerate(counts))
     y = y[:, :, :, *kept].reshape(batch, group * group_out, *counts)
-    return (_finish(y, arrays, x.dtype, layout),)
+    return (_finish(y, arrays, layout),)
 
 
 def conv_transpose_macs(node: Node) -> int:
@@ -156,22 +171,21 @@ def conv_transpose_macs(node: Node) -> int:
 def infer_matmul(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     """Operands have rank 2 at least; the importer reshapes vectors."""
     a, b, bias = operand(types, 0), operand(types, 1), optional(types, 2)
-    check_dtype(b, a)
+    dtype = product_dtype(a, b)
     if a.rank < 2 or b.rank < 2 or a.shape[-1] != b.shape[-2]:
         raise ValueError(f"{a} and {b} do not multiply")
     shape = (*broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
     if bias is not None:
-        check_dtype(bias, a)
-        if broadcast_shapes(bias.shape, shape) != shape:
-            raise ValueError(f"bias {bias} does not broadcast to {shape}")
-    return (TensorType(a.dtype, shape),)
+        if bias.dtype is not dtype or broadcast_shapes(bias.shape, shape) != shape:
+            raise ValueError(f"bias {bias} does not broadcast to {TensorType(dtype, shape)}")
+    return (TensorType(dtype, shape),)
 
 
 def evaluate_matmul(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     a, b = _array(arrays, 0), _array(arrays, 1)
     bias = arrays[2] if len(arrays) > 2 else None
-    y = _wide(a) @ _wide(b)
-    return ((y if bias is None else y + _wide(bias)).astype(a.dtype),)
+    y = _wide(a, zero_point(attrs)) @ _wide(b, zero_point(attrs, "rhs_zero_point"))
+    return (_narrowed(y if bias is None else y + _wide(bias), arrays),)
 
 
 def matmul_macs(node: Node) -> int:

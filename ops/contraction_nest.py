@@ -85,26 +85,21 @@ def _convolution(
 
 
 def matmul(ctx: NestContext, node: Node) -> Block:
-    """numpy.matmul with a bias that broadcasts: loops over the result, then the sum."""
+    """numpy.matmul of two or more dimensions, and a bias that broadcasts: loops over the result, then the sum."""
     a, b, bias = operand(node, 0), operand(node, 1), optional(node, 2)
-    shape, dtype = node.output.shape, accumulator_dtype(node.output.dtype)
-    rows, columns = a.type.rank > 1, b.type.rank > 1
-    batch_rank = len(shape) - rows - columns
+    dtype = accumulator_dtype(node.output.dtype)
 
     def element(at: Index) -> Block:
-        batch, row, column = at[:batch_rank], at[batch_rank : batch_rank + rows], at[len(at) - columns :]
-        acc, start = accumulator(ctx, "acc", dtype, 0 if bias is None else read_bias(at))
+        *batch, m, n = at
+        first = 0 if bias is None else read_as(ctx, bias, broadcast_index(bias.shape, at), dtype)
+        acc, start = accumulator(ctx, "acc", dtype, first)
 
         def term(k: Expr) -> Block:
-            a_index = (*broadcast_index(a.shape[:-2], batch), *row, k)
-            b_index = (*broadcast_index(b.shape[:-2], batch), k, *column)
-            return (accumulate("add", acc, read_as(ctx, a, a_index, dtype) * read_as(ctx, b, b_index, dtype)),)
+            lhs = read_as(ctx, a, (*broadcast_index(a.shape[:-2], batch), m, k), dtype)
+            rhs = read_as(ctx, b, (*broadcast_index(b.shape[:-2], batch), k, n), dtype)
+            return (accumulate("add", acc, lhs * rhs),)
 
         return (*start, *serial_loop(ctx, "k", a.shape[-1], term), *write_as(ctx, node.output, at, get(acc)))
 
-    def read_bias(at: Index) -> Expr:
-        assert bias is not None
-        return read_as(ctx, bias, broadcast_index(bias.shape, at), dtype)
-
-    stems = (*dim_stems(batch_rank), *("m",) * rows, *("n",) * columns)
-    return loops(ctx, stems, shape, element)
+    stems = (*dim_stems(node.output.type.rank - 2), "m", "n")
+    return loops(ctx, stems, node.output.shape, element)

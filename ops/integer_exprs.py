@@ -16,7 +16,7 @@ def divide(x: Expr, y: Expr, bind: Bind) -> Expr:
     if isinstance(y, Const) and y.value not in (0, -1):
         return Binary("div", x, y)
     x, y = bind("x", x), bind("y", y)
-    quotient = Binary("div", x, _safe_divisor(y, bind))
+    quotient: Expr = Binary("div", x, _safe_divisor(y, bind))
     if y.type.dtype.is_signed:
         quotient = select(compare("eq", y, -1), Unary("neg", x), quotient)
     return select(compare("eq", y, 0), 0, quotient)

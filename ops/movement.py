@@ -132,6 +132,8 @@ def infer_gather(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_axes((axis,), x)
     if indices.dtype not in (DType.I32, DType.I64):
         raise ValueError(f"indices are {indices}, not i32 or i64")
+    if indices.size and not x.shape[axis]:
+        raise ValueError(f"there is nothing to gather along axis {axis} of {x}")
     return _moved(x, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
 
 

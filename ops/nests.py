@@ -13,6 +13,7 @@ from ..ir.graph import Node
 from ..ir.loops import Block
 from .contraction_nest import conv, conv_transpose, matmul
 from .gather_nest import gather
+from .integer_nests import int_softmax
 from .normalization_nest import log_softmax, normalize, rms_normalize, softmax
 from .opdef import NestContext
 from .pool_nest import pool
@@ -29,6 +30,7 @@ NESTS: dict[str, Nest] = {
     "reduce": reduce,
     "arg_reduce": arg_reduce,
     "softmax": softmax,
+    "int_softmax": int_softmax,
     "log_softmax": log_softmax,
     "normalize": normalize,
     "rms_normalize": rms_normalize,

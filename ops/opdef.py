@@ -76,6 +76,8 @@ class OpDef:
 
     ``infer(types, attrs)`` gives the output types, raising :class:`ValueError` with the actual shapes where operands
     do not fit. ``evaluate(arrays, attrs)`` is the meaning, in NumPy. ``summary`` is the row of the docs table.
+    ``tables`` are the positions of operands that a pointwise operator indexes by value, so that they do not broadcast;
+    ``scalar`` gets their first element as a Load, to index it anew.
     """
 
     name: str
@@ -87,4 +89,5 @@ class OpDef:
     index_map: Callable[[Node, Sequence[Expr]], Sequence[Source]] | None = None
     nest: Callable[[NestContext, Node], Block] | None = None
     macs: Callable[[Node], int] | None = None
+    tables: tuple[int, ...] = ()
 

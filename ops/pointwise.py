@@ -47,6 +47,14 @@ def binary(allowed: frozenset[DType], result: DType | None = None) -> Infer:
     return infer
 
 
+def infer_bounded(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    """One number, bounded: per-tensor quantization stays what it is."""
+    x = operand(types, 0)
+    _check_allowed(x, NUMBERS)
+    quant = x.quant if x.quant is not None and x.quant.axis is None else None
+    return (TensorType(x.dtype, x.shape, quant),)
+
+
 def apply(function: Callable[..., np.ndarray]) -> Evaluate:
     """Evaluates with a NumPy function of the operands; the result keeps the first operand's type."""
 

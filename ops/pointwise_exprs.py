@@ -25,6 +25,7 @@ from .expr_tools import (
 from .integer_exprs import cast_float, divide, dtype_limits, integer_power, remainder, rounded_power, shift
 from .opdef import Bind
 from .pow_exprs import power
+from .requantize_exprs import INTEGER_SCALARS
 from .rounding_exprs import round_to_integer
 
 Scalar = Callable[[Sequence[Expr], Node, Bind], Expr]
@@ -264,4 +265,5 @@ SCALARS: dict[str, Scalar] = {
     "cast": _cast,
     "quantize": _quantize,
     "dequantize": _dequantize,
+    **INTEGER_SCALARS,
 }

@@ -20,7 +20,7 @@ from .nest_tools import (
 )
 from .opdef import NestContext
 from .reduction_nest import lowest
-from .windows_nest import Layout, Taps, WindowDim, taps_in_padding, tap_loops, window_dims, window_loops, window_taps
+from .windows_nest import Layout, Taps, WindowDim, tap_loops, taps_in_padding, window_dims, window_loops, window_taps
 
 
 def pool(ctx: NestContext, node: Node) -> Block:

@@ -127,15 +127,15 @@ class _Cell:
 
         return lambda acc: serial_loop(self.ctx, "j", self.hidden, lambda j: term(acc, j))
 
-    def each_unit(self, body: Callable[[Expr, Lets], Block], units: int | None = None) -> Block:
-        """A loop over the hidden units (or ``units`` rows); ``body`` gets names for what it uses."""
+    def each_unit(self, body: Callable[[Expr], Block], units: int | None = None) -> Block:
+        """A loop over the hidden units, or over ``units`` rows."""
+        return serial_loop(self.ctx, "k", units or self.hidden, body)
 
-        def unit(k: Expr) -> Block:
-            lets = Lets(self.ctx)
-            stmts = body(k, lets)
-            return (*lets.block, *stmts)
-
-        return serial_loop(self.ctx, "k", units or self.hidden, unit)
+    def store_activated(self, number: int, total: Expr, buffer: Buffer, at: Expr) -> Block:
+        """Stores an activation of ``total``."""
+        lets = Lets(self.ctx)
+        value = self.activate(number, lets.bind("sum", total), lets.bind)
+        return (*lets.block, store(buffer, at, value=value))
 
     def write(self, number: int, index: tuple[Expr, ...], element: Expr) -> Block:
         """Stores to output ``number``, whose last dimensions are direction, batch and unit."""
@@ -162,21 +162,20 @@ def _recurrence(ctx: NestContext, node: Node, initial: Sequence[Value | None], s
     def one(cell: _Cell) -> Block:
         work, states = cell.scratch("work", sections), [cell.scratch("state") for _ in initial]
         allocs = tuple(Alloc(buffer) for buffer in (work, *states))
-        init = cell.each_unit(lambda k, lets: tuple(
+        init = cell.each_unit(lambda k: tuple(
             store(state, k, value=const(0, state.type) if first is None else cell.read(first, cell.batch, k))
             for state, first in zip(states, initial)
         ))  # fmt: skip
         steps = serial_loop(ctx, "t", seq, lambda t: step(cell, work, states, seq - 1 - t if cell.backward else t))
-        finish = cell.each_unit(lambda k, lets: tuple(
+        finish = cell.each_unit(lambda k: tuple(
             stmt for number, state in enumerate(states, start=1) for stmt in cell.write(number, (k,), load(state, k))
         ))  # fmt: skip
         return (*allocs, *init, *steps, *finish)
 
-    return tuple(
-        stmt
-        for direction in range(_directions(node))
-        for stmt in loops(ctx, ("b",), (batches,), lambda index: one(_Cell(ctx, node, direction, index[0])))
-    )
+    def over_batches(direction: int) -> Block:
+        return loops(ctx, ("b",), (batches,), lambda index: one(_Cell(ctx, node, direction, index[0])))
+
+    return tuple(stmt for direction in range(_directions(node)) for stmt in over_batches(direction))
 
 
 # ---------------------------------------------------------------- the three cells
@@ -190,19 +189,21 @@ def lstm(ctx: NestContext, node: Node) -> Block:
 def _lstm_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> Block:
     h, c = states
 
-    def gate(row: Expr, lets: Lets) -> Block:
+    def gate(row: Expr) -> Block:
         sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
         return (*sums, store(work, row, value=total))
 
-    def update(k: Expr, lets: Lets) -> Block:
+    def update(k: Expr) -> Block:
+        lets = Lets(cell.ctx)
         bind, old = lets.bind, lets.bind("c", load(c, k))
-        i, o, f, g = (load(work, k + section * cell.hidden) for section in range(4))
-        i = bind("i", cell.activate(0, _peep(cell, i, 0, k, old), bind))
-        f = 1.0 - i if cell.node.attrs["input_forget"] else cell.activate(0, _peep(cell, f, 2, k, old), bind)
-        new = bind("c", f * old + i * cell.activate(1, g, bind))
-        o = cell.activate(0, _peep(cell, o, 1, k, new), bind)
+        sum_i, sum_o, sum_f, sum_g = (load(work, k + section * cell.hidden) for section in range(4))
+        i = bind("i", cell.activate(0, _peep(cell, sum_i, 0, k, old), bind))
+        coupled = cell.node.attrs["input_forget"]
+        f = 1.0 - i if coupled else cell.activate(0, _peep(cell, sum_f, 2, k, old), bind)
+        new = bind("c", f * old + i * cell.activate(1, sum_g, bind))
+        o = cell.activate(0, _peep(cell, sum_o, 1, k, new), bind)
         y = bind("y", o * cell.activate(2, new, bind))
-        return (store(c, k, value=new), store(h, k, value=y), *cell.write(0, (t, k), y))
+        return (*lets.block, store(c, k, value=new), store(h, k, value=y), *cell.write(0, (t, k), y))
 
     return (*cell.each_unit(gate, 4 * cell.hidden), *cell.each_unit(update))
 
@@ -222,35 +223,31 @@ def _gru_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> B
     """``work`` holds z, r, the candidates and r * h."""
     (h,), hidden = states, cell.hidden
 
-    def gate(row: Expr, lets: Lets) -> Block:
+    def gate(row: Expr) -> Block:
         sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
-        after = Lets(cell.ctx)
-        return (*sums, *_stored(after, work, row, cell.activate(0, after.bind("sum", total), after.bind)))
+        return (*sums, *cell.store_activated(0, total, work, row))
 
-    def reset(k: Expr, lets: Lets) -> Block:
+    def reset(k: Expr) -> Block:
         return (store(work, k + 3 * hidden, value=load(work, k + hidden) * load(h, k)),)
 
-    def candidate(k: Expr, lets: Lets) -> Block:
-        row, after = k + 2 * hidden, Lets(cell.ctx)
+    def candidate(k: Expr) -> Block:
+        row = k + 2 * hidden
         if cell.node.attrs["linear_before_reset"]:
             inner, own = cell.dot(cell.bias(row, False), (cell.input(row, t),))
             outer, past = cell.dot(cell.bias(row, True), (cell.recurrent(row, h),))
             sums, total = (*inner, *outer), own + load(work, k + hidden) * past
         else:
             sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, work, 3 * hidden)))
-        return (*sums, *_stored(after, work, row, cell.activate(1, after.bind("sum", total), after.bind)))
+        return (*sums, *cell.store_activated(1, total, work, row))
 
-    def update(k: Expr, lets: Lets) -> Block:
+    def update(k: Expr) -> Block:
+        lets = Lets(cell.ctx)
         z = lets.bind("z", load(work, k))
         y = lets.bind("y", (1.0 - z) * load(work, k + 2 * hidden) + z * load(h, k))
-        return (store(h, k, value=y), *cell.write(0, (t, k), y))
+        return (*lets.block, store(h, k, value=y), *cell.write(0, (t, k), y))
 
     resets = () if cell.node.attrs["linear_before_reset"] else cell.each_unit(reset)
     return (*cell.each_unit(gate, 2 * hidden), *resets, *cell.each_unit(candidate), *cell.each_unit(update))
-
-
-def _stored(lets: Lets, buffer: Buffer, at: Expr, value: Expr) -> Block:
-    return (*lets.block, store(buffer, at, value=value))
 
 
 def rnn(ctx: NestContext, node: Node) -> Block:
@@ -261,13 +258,13 @@ def rnn(ctx: NestContext, node: Node) -> Block:
 def _rnn_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> Block:
     (h,) = states
 
-    def unit(row: Expr, lets: Lets) -> Block:
+    def unit(row: Expr) -> Block:
         sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
-        after = Lets(cell.ctx)
-        return (*sums, *_stored(after, work, row, cell.activate(0, after.bind("sum", total), after.bind)))
+        return (*sums, *cell.store_activated(0, total, work, row))
 
-    def update(k: Expr, lets: Lets) -> Block:
+    def update(k: Expr) -> Block:
+        lets = Lets(cell.ctx)
         y = lets.bind("y", load(work, k))
-        return (store(h, k, value=y), *cell.write(0, (t, k), y))
+        return (*lets.block, store(h, k, value=y), *cell.write(0, (t, k), y))
 
     return (*cell.each_unit(unit), *cell.each_unit(update))

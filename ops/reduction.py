@@ -29,7 +29,7 @@ def evaluate_reduce(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     wide = x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
     with np.errstate(all="ignore"):
         if kind in ("max", "min"):
-            pick = np.maximum if kind == "max" else np.minimum
+            pick: np.ufunc = np.maximum if kind == "max" else np.minimum
             result = pick.reduce(x, axis=axes, keepdims=keepdims, initial=_extreme(x.dtype, kind == "max").item())
         elif kind == "prod":
             result = np.prod(wide, axis=axes, keepdims=keepdims)

@@ -32,12 +32,19 @@ def round_to_integer(x: Expr, offset: int = 0) -> Expr:
     return Binary("sub", bits(x + fmt.round_magic, fmt.signed), const(magic - offset, type_))
 
 
-def expand_rounding(call: Call, bind: Bind) -> Expr:
+def _unnamed(stem: str, value: Expr) -> Expr:
+    return value
+
+
+def expand_rounding(call: Expr, bind: Bind = _unnamed) -> Expr:
     """``floor``, ``ceil``, ``trunc`` or ``round_even`` of any float by conversion to an integer and back.
+
+    Without ``bind``, for places where no name can be made, the operand is repeated up to eight times.
 
     From 2^mantissa on every float is a whole number and stays as it is, as do infinity and NaN; the sign of a zero
     is that of the operand.
     """
+    assert isinstance(call, Call)
     (x,) = call.args
     return half_through_single(_EXPANSIONS[call.function])(x, bind)
 

@@ -15,6 +15,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType, TensorType
 from . import contraction as ct
+from . import integer as it
 from . import movement as mv
 from . import pointwise as pw
 from . import quantization as qt
@@ -57,7 +58,7 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef("neg", P, "-x", unary(NUMBERS), apply(np.negative)),
     OpDef("abs", P, "|x|", unary(NUMBERS), apply(np.abs)),
     OpDef("sign", P, "-1, 0 or 1", unary(NUMBERS), apply(np.sign)),
-    OpDef("relu", P, "max(x, 0)", unary(NUMBERS), apply(lambda x: np.maximum(x, x.dtype.type(0)))),
+    OpDef("relu", P, "max(x, 0)", pw.infer_bounded, apply(lambda x: np.maximum(x, x.dtype.type(0)))),
     OpDef("not", P, "negation of bool", unary(BOOLS), apply(np.logical_not)),
     OpDef("bitnot", P, "complement of an integer's bits", unary(INTEGERS), apply(np.bitwise_not)),
     OpDef("isnan", P, "x is NaN", unary(FLOATS, DType.BOOL), predicate(np.isnan)),
@@ -85,7 +86,7 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef("gt", P, "x > y", binary(ANY, DType.BOOL), predicate(np.greater)),
     OpDef("ge", P, "x >= y", binary(ANY, DType.BOOL), predicate(np.greater_equal)),
     # Pointwise, the rest
-    OpDef("clip", P, "min(max(x, lo), hi); {lo, hi: float, or int for integers}", unary(NUMBERS), pw.evaluate_clip),
+    OpDef("clip", P, "min(max(x, lo), hi); {lo, hi: float, or int for integers}", pw.infer_bounded, pw.evaluate_clip),
     OpDef("where", P, "x where the bool condition holds, else y", pw.infer_where, pw.evaluate_where),
     OpDef("cast", P, "to another type; {to: DType}; floats truncate and saturate", pw.infer_cast, pw.evaluate_cast),
     OpDef(
@@ -95,6 +96,24 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "dequantize", P, "(float(x) - zero_point) * scale in float32; {scale, zero_point: tuple, axis}",
         qt.infer_dequantize, qt.evaluate_dequantize,
+    ),
+    # Pointwise, integer inference; the results are quantized by {y_scale: float, zero_point: int}
+    OpDef(
+        "requantize", P, "clamp(round_half_even(f32(x) * scale) + zero_point, lo, hi) of i32; {lo, hi, to: DType}",
+        it.infer_requantize, it.evaluate_requantize,
+    ),
+    OpDef("lookup", P, "table[x - least value of x] of 8 bits", it.infer_lookup, it.evaluate_lookup, tables=(1,)),
+    OpDef(
+        "rescale", P, "clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi) of 8 bits; {m1, m2, bias, shift, lo, hi, to}",
+        it.infer_rescale, it.evaluate_rescale,
+    ),
+    OpDef(
+        "rescale_product", P, "clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi); {z1, z2, m, ...} as rescale",
+        it.infer_rescale, it.evaluate_rescale_product,
+    ),
+    OpDef(
+        "rescale_channels", P, "clamp((x * factor + bias) >> shift, lo, hi), factor and bias: i32; {shift, lo, hi, to}",
+        it.infer_rescale_channels, it.evaluate_rescale_channels,
     ),
     # Views
     OpDef("reshape", V, "the same elements in order; {shape}", mv.infer_reshape, mv.evaluate_reshape),
@@ -118,7 +137,10 @@ _ROWS: tuple[OpDef, ...] = (
         "conv_transpose", A, "transposed convolution; {stride, pad, dilation, group, output_padding, layout}",
         ct.infer_conv_transpose, ct.evaluate_conv_transpose, macs=ct.conv_transpose_macs,
     ),
-    OpDef("matmul", A, "a @ b + bias?, batches broadcast", ct.infer_matmul, ct.evaluate_matmul, macs=ct.matmul_macs),
+    OpDef(
+        "matmul", A, "a @ b + bias?, batches broadcast; of integers also {zero_point of a, rhs_zero_point}",
+        ct.infer_matmul, ct.evaluate_matmul, macs=ct.matmul_macs,
+    ),
     # Anchors: windows and reductions
     OpDef(
         "pool", A, "{kind: max | avg, kernel, stride, pad, dilation, ceil_mode, count_include_pad, layout}",
@@ -130,6 +152,10 @@ _ROWS: tuple[OpDef, ...] = (
         rd.infer_arg_reduce, rd.evaluate_arg_reduce,
     ),
     OpDef("softmax", A, "e^x / sum(e^x) along {axis}", rd.infer_along_axis, rd.evaluate_softmax),
+    OpDef(
+        "int_softmax", A, "softmax of 8 bits; table: u32[256] of e^-d; {axis, step, y_scale, zero_point, to: DType}",
+        it.infer_int_softmax, it.evaluate_int_softmax,
+    ),
     OpDef("log_softmax", A, "log(softmax(x)) along {axis}", rd.infer_along_axis, rd.evaluate_log_softmax),
     OpDef(
         "normalize", A, "(x - mean) / sqrt(variance + epsilon) over {axes, epsilon}",

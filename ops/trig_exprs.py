@@ -112,7 +112,7 @@ def cos(x: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def tan(x: Expr, bind: Bind) -> Expr:
-    """sin / cos. f32: 3.1 ULP up to |x| = 20, 3.8 (at poles 6.4) up to 51471; f64: 3.8 ULP up to 1647099; NaN beyond."""
+    """sin / cos. f32: 3.1 ULP to |x| = 20, 3.8 (at poles 6.4) to 51471; f64: 3.8 ULP to 1647099; NaN beyond."""
     x = bind("x", x)
     quadrant, sine, cosine = _sin_cos(x, bind)
     sine, cosine, odd = bind("sine", sine), bind("cosine", cosine), bind("odd", _odd(quadrant))
@@ -179,7 +179,7 @@ def asin(x: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def acos(x: Expr, bind: Bind) -> Expr:
-    """pi/2 - asin(x); above 1/2 it is 2 * asin(sqrt((1 - x) / 2)), below -1/2 pi less that. f32: 1.2 ULP, f64: 1.2 ULP."""
+    """pi/2 - asin(x); above 1/2 2 * asin(sqrt((1 - x) / 2)), below -1/2 pi less that. f32: 1.2 ULP, f64: 1.2 ULP."""
     x = bind("x", x)
     large, angle = _asin_core(bind("a", absolute(x)), bind)
     twice = bind("twice", angle + angle)

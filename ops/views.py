@@ -160,10 +160,12 @@ def _constant_pad(node: Node, x: Value, index: Sequence[Expr]) -> Source:
 
 
 def _reflect(i: Expr, extent: int, before: int, after: int) -> Expr:
-    """-1 is 1, ``extent`` is ``extent - 2``."""
+    """-1 is 1, ``extent`` is ``extent - 2``. The last clamp never binds: it shows the range to the verifier."""
     if before:
         i = binary("max", i, -i)
-    return binary("min", i, 2 * (extent - 1) - i) if after else i
+    if after:
+        i = binary("min", i, 2 * (extent - 1) - i)
+    return binary("max", binary("min", i, extent - 1), 0)
 
 
 def _edge(i: Expr, extent: int, before: int, after: int) -> Expr:

@@ -7,7 +7,7 @@ import numpy as np
 from ..ir.types import TensorType
 from .infer import ints, operand
 from .opdef import Arrays, Attrs, Types
-from .pointwise import present_arrays
+from .pointwise import FLOATS, NUMBERS, present_arrays
 from .windows import (
     check_geometry,
     from_channels_first,
@@ -22,7 +22,7 @@ from .windows import (
 
 def infer_pool(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, layout, kind = operand(types, 0), attrs["layout"], attrs["kind"]
-    if kind not in ("max", "avg") or (kind == "avg" and not x.dtype.is_float):
+    if x.dtype not in {"max": NUMBERS, "avg": FLOATS}.get(str(kind), frozenset()):
         raise ValueError(f"no {kind} pooling of {x}")
     batch, channels, extents = split_layout(x.shape, layout)
     kernel, stride, pad, dilation = (ints(attrs, name) for name in ("kernel", "stride", "pad", "dilation"))

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
+
+MAX_PADDED = 2**31
+"""Elements of a padded plane."""
 
 
 def reach(kernel: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
@@ -21,6 +25,14 @@ def check_geometry(spatial: int, **per_dimension: Sequence[int]) -> None:
             raise ValueError(f"{name} {tuple(entries)} does not fit {spatial} spatial dimensions")
 
 
+def check_padded(extents: Sequence[int], pad: Sequence[int]) -> None:
+    """Refuses padding that would make more of a plane than any memory holds."""
+    spatial = len(extents)
+    padded = tuple(extent + pad[d] + pad[spatial + d] for d, extent in enumerate(extents))
+    if prod(padded) > MAX_PADDED:
+        raise ValueError(f"pad {tuple(pad)} makes {padded} of {tuple(extents)}")
+
+
 def window_counts(
     extents: Sequence[int], kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int], dilation: Sequence[int],
     ceil_mode: bool = False,
@@ -32,6 +44,7 @@ def window_counts(
     """
     counts = []
     spatial = len(extents)
+    check_padded(extents, pad)
     for d, (extent, span, step) in enumerate(zip(extents, reach(kernel, dilation), stride)):
         slack = extent + pad[d] + pad[spatial + d] - span
         if slack < 0:

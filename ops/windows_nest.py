@@ -61,7 +61,8 @@ class WindowDim:
 
 @dataclass(frozen=True)
 class Taps:
-    """Taps of one window: ``t`` from 0 to ``count - 1`` stands for tap and input position ``start + (first + t) * step``."""
+    """Taps of one window. The one numbered t, from 0 to ``count - 1``, has the kernel index and the input position
+    ``start + (first + t) * step``."""
 
     first: Expr
     count: Expr
@@ -103,19 +104,19 @@ def _taps_between(dim: WindowDim, low: int, high: int, o: Expr, bind: Bind) -> t
     """First tap and number of the taps that read positions ``low`` to ``high - 1``.
 
     Those are the taps k with ceil((low - start) / dilation) <= k <= floor((high - 1 - start) / dilation). A bound is
-    computed only if some window needs it.
+    computed only if some window needs it. The number is negative for a window that lies wholly outside.
     """
     starts = [i * dim.stride - dim.pad for i in range(dim.out)]
     firsts = [max(-((start - low) // dim.dilation), 0) for start in starts]
     ends = [min((high - 1 - start) // dim.dilation + 1, dim.kernel) for start in starts]
     start = o * dim.stride - dim.pad
-    first, end = ZERO, as_expr(dim.kernel)
+    first: Expr = ZERO
+    end = as_expr(dim.kernel)
     if any(firsts):
         first = bind("first", binary("max", (low + dim.dilation - 1 - start) // dim.dilation, 0))
     if any(e < dim.kernel for e in ends):
         end = binary("min", (high - 1 - start) // dim.dilation + 1, dim.kernel)
-    count = end - first
-    return first, binary("max", count, 0) if any(e < f for f, e in zip(firsts, ends)) else count
+    return first, end - first
 
 
 def transposed_taps(dim: WindowDim, o: Expr, bind: Bind) -> Taps:
@@ -123,7 +124,7 @@ def transposed_taps(dim: WindowDim, o: Expr, bind: Bind) -> Taps:
 
     With g = gcd(stride, dilation) there are some only where g divides o + pad: those congruent to k0 modulo
     stride / g, where k0 * dilation / g = (o + pad) / g modulo stride / g. From one to the next, the input position
-    falls by dilation / g.
+    falls by dilation / g. Where there are none, their number is 0 or negative.
     """
     common = gcd(dim.stride, dim.dilation)
     period, fall = dim.stride // common, dim.dilation // common
@@ -132,9 +133,9 @@ def transposed_taps(dim: WindowDim, o: Expr, bind: Bind) -> Taps:
     last = bind("last", (reach - k0 * dim.dilation) // dim.stride)
     first = bind("first", binary("max", (last - (dim.size - 1) + (fall - 1)) // fall, 0))
     taps = (dim.kernel + (period - 1) - k0) // period
-    count = binary("max", binary("min", taps, last // fall + 1) - first, 0)
+    count = binary("min", taps, last // fall + 1) - first
     if common > 1:
-        count = select(compare("eq", reach % common, 0), count, 0)
+        count = count - select(compare("eq", reach % common, 0), as_expr(0), dim.kernel)
     return Taps(first, count, k0, period, last, -fall)
 
 

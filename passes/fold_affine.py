@@ -116,11 +116,13 @@ class _Folder:
         for position, array, stem in ((1, weights, "weights"), (2, bias, "bias")):
             if array is None:
                 continue
-            if not np.all(np.isfinite(array.astype(anchor.output.dtype.numpy))):
+            with np.errstate(over="ignore"):
+                rounded = array.astype(anchor.output.dtype.numpy)
+            if not np.all(np.isfinite(rounded)):
                 return None
             old = new[position] if position < len(new) else None
             stem = f"{name}.{stem}" if old is None else old.name
-            constant = rewriter.constant(array.astype(anchor.output.dtype.numpy), stem)
+            constant = rewriter.constant(rounded, stem)
             self.wide[constant.name] = array
             new[position : position + 1] = [constant]
         return rewriter.emit(anchor.op, new, anchor.attrs, loc=loc, names=[name])[0]

@@ -5,7 +5,7 @@ A rule sees one node, whose operands are values of the new graph already, and re
 
     def double_negation(rewriter: Rewriter, node: Node) -> Value | None:
         inner = rewriter.producer(node.inputs[0])
-        return inner.inputs[0] if node.op == inner.op == "neg" else None
+        return inner.inputs[0] if inner is not None and node.op == inner.op == "neg" else None
 
     graph = rewrite(graph, double_negation)
 

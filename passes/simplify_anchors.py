@@ -17,16 +17,14 @@ def whole_window(rewriter: Rewriter, node: Node) -> Value | None:
     (x,) = node.operands
     first = 2 if node.attrs["layout"] == "channels_first" else 1
     axes = tuple(range(first, first + len(x.shape) - 2))
-    if ints_attr(node, "kernel") != tuple(x.shape[axis] for axis in axes) or any(d != 1 for d in _dilation(node)):
+    if ints_attr(node, "kernel") != tuple(x.shape[axis] for axis in axes) or any(
+        d != 1 for d in ints_attr(node, "dilation")
+    ):
         return None
     if any(node.output.shape[axis] != 1 for axis in axes):
         return None
     kind = "max" if node.attrs["kind"] == "max" else "mean"
     return rewriter.emit1("reduce", x, loc=node.loc, name=node.output.name, kind=kind, axes=axes, keepdims=True)
-
-
-def _dilation(node: Node) -> tuple[int, ...]:
-    return ints_attr(node, "dilation")
 
 
 def single_windows(rewriter: Rewriter, node: Node) -> Value | None:
@@ -38,7 +36,7 @@ def single_windows(rewriter: Rewriter, node: Node) -> Value | None:
 
 
 def reduction_of_one(rewriter: Rewriter, node: Node) -> Value | None:
-    """Sum, mean, max, min and product of a single element are that element."""
+    """Sum, mean, max, min and product of a single element are that element (a sum from 0 would lose -0.0's sign)."""
     if node.op != "reduce" or node.operands[0].type.size != node.output.type.size:
         return None
     (x,) = node.operands

@@ -13,7 +13,7 @@ from ..ops.infer import broadcast_shapes
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .rewrite import Rewriter, Rule
-from .views import groups, identity, int_attr, ints_attr, is_reshape, reshape, transpose
+from .views import groups, identity, int_attr, ints_attr, is_reshape, quantized_along_axis, reshape, transpose
 
 
 def _source(rewriter: Rewriter, node: Node, op: str) -> tuple[Node, Value] | None:
@@ -52,7 +52,7 @@ def merged_transposes(rewriter: Rewriter, node: Node) -> Value | None:
     if node.op != "transpose":
         return None
     (x,), perm = node.operands, ints_attr(node, "perm")
-    if not is_reshape(x.shape, perm) and _source(rewriter, node, "transpose") is None:
+    if (not is_reshape(x.shape, perm) or quantized_along_axis(x)) and _source(rewriter, node, "transpose") is None:
         return None
     return transpose(rewriter, x, perm, loc=node.loc, name=node.output.name)
 

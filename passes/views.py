@@ -101,7 +101,7 @@ def transpose(rewriter: Rewriter, x: Value, perm: Perm, *, loc: str = "", name: 
             attrs = {**producer.attrs, "axis": _moved_axis(producer, perm)}
             moved = transpose(rewriter, source, perm, loc=loc)
             return rewriter.emit(producer.op, [moved], attrs, loc=loc, names=[name])[0]
-    if is_reshape(x.shape, perm):
+    if is_reshape(x.shape, perm) and not quantized_along_axis(x):
         return reshape(rewriter, x, permuted(x.shape, perm), loc=loc, name=name)
     return rewriter.emit("transpose", [x], {"perm": perm}, loc=loc, names=[name])[0]
 
@@ -131,4 +131,9 @@ def reshape(rewriter: Rewriter, x: Value, shape: Shape, *, loc: str = "", name: 
 
 def with_rank(rewriter: Rewriter, x: Value, rank: int) -> Value:
     """``x`` with leading unit dimensions, as broadcasting adds them."""
-    return reshape(rewriter, x, (1,) * (rank - len(x.shape)) + x.shape)
+    return x if len(x.shape) == rank else reshape(rewriter, x, (1,) * (rank - len(x.shape)) + x.shape)
+
+
+def quantized_along_axis(x: Value) -> bool:
+    """A transpose renames the axis; a reshape would forget the quantization."""
+    return x.type.quant is not None and x.type.quant.axis is not None

@@ -21,7 +21,7 @@ def memory_chart(report: Report, width: int = 64) -> list[str]:
     for layer in report.layers:
         live = [place for place in report.memory if place.first <= layer.index <= place.last]
         line = _row(live, letters, arena, width)
-        lines.append(f"{layer.index:>{digits}} |{line}| {layer.live_bytes:>9,}  {layer.name}")
+        lines.append(f"{layer.index:>{digits}} |{line}| {layer.live_bytes:>9,}")
     return lines
 
 

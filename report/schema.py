@@ -7,6 +7,7 @@ was made.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass, replace
 
 SCHEMA = 1
@@ -134,3 +135,8 @@ class Report:
 def json_text(content: object) -> str:
     """The one spelling of JSON that ccml writes, so that equal content is equal bytes."""
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def finite(number: float) -> float | None:
+    """``number`` where JSON can say it; ``None`` for infinities and NaN."""
+    return number if math.isfinite(number) else None

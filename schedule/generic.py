@@ -34,10 +34,12 @@ class _Nest:
         return Load(ref.buffer, ref.at(index))
 
     def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
-        if value.name == self.ctx.output.name:
+        node = self.ctx.anchor
+        assert node is not None
+        if value.name in self.ctx.refs:
             ref = self.ctx.refs[value.name]
             return (Store(ref.buffer, ref.at(index), element),)
-        return self.ctx.store_element(index, element)
+        return () if len(node.outputs) > 1 else self.ctx.store_element(index, element)
 
     def fresh(self, stem: str) -> str:
         return self.ctx.names.fresh(stem)

@@ -65,8 +65,8 @@ class KernelContext:
 
     @property
     def output(self) -> Value:
-        (value,) = self.body.outputs
-        return value
+        """The result; of an anchor with several results (which has no body behind it), the first."""
+        return self.body.outputs[0]
 
     def constant(self, value: Value | None) -> np.ndarray | None:
         """The array behind an operand, wherever it is kept."""

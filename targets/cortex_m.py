@@ -2,9 +2,10 @@
 
 from .target import IN_ORDER, Abi, Cpu, Dot, ElementKind, Registers, Target
 
-F = ElementKind.F32
-MUL_ADD = (Dot("mul+add", 1, 1, F, F, F),)
-FMA = (Dot("fma", 1, 1, F, F, F),)
+F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
+INTEGER = tuple(Dot("mul+add", 1, 1, x, I8, I32) for x in (I8, U8, I16))
+MUL_ADD = (Dot("mul+add", 1, 1, F, F, F), *INTEGER)
+FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"

@@ -2,9 +2,14 @@
 
 from .target import Abi, Cpu, Dot, ElementKind, Registers, Target
 
-F = ElementKind.F32
+F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 
-SCALAR_MUL_ADD = Dot("mul+add", 1, 1, F, F, F)
+SCALAR_DOTS = (
+    Dot("mul+add", 1, 1, F, F, F),
+    Dot("mul+add", 1, 1, I8, I8, I32),
+    Dot("mul+add", 1, 1, U8, I8, I32),
+    Dot("mul+add", 1, 1, I16, I8, I32),
+)
 
 TARGETS = (
     Target(
@@ -18,7 +23,7 @@ TARGETS = (
             Abi(
                 "x86_64", "x86_64-unknown-linux-gnu", 64,
                 cpus=(
-                    Cpu("generic", "x86-64", "", (), (1,), Registers(scalar=12, vector=12), (SCALAR_MUL_ADD,),
+                    Cpu("generic", "x86-64", "", (), (1,), Registers(scalar=12, vector=12), SCALAR_DOTS,
                         features=frozenset({"sqrt"})),
                 ),
             ),

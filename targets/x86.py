@@ -2,33 +2,55 @@
 
 from .target import Abi, Caches, Cpu, Dot, ElementKind, Registers, Target
 
-F = ElementKind.F32
+F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"sqrt", "floor", "ceil", "trunc", "round_even"})
+
+
+def _multiply_add(name: str, *widths: int) -> tuple[Dot, ...]:
+    return tuple(Dot(name, lanes, 1, F, F, F) for lanes in widths)
+
+
+def _pairs(*widths: int) -> tuple[Dot, ...]:
+    """PMADDWD: bytes widened to 16 bits, two products a lane."""
+    return tuple(Dot("dot2_i16i16", lanes, 2, x, I16, I32) for lanes in widths for x in (I8, U8, I16))
+
+
+def _vnni(*widths: int) -> tuple[Dot, ...]:
+    """VPDPBUSD: four products of unsigned and signed bytes a lane; 16-bit activations in pairs."""
+    bytes_ = tuple(Dot("dot4_u8i8", lanes, 4, x, I8, I32) for lanes in widths for x in (I8, U8))
+    return bytes_ + tuple(Dot("dot2_i16i16", lanes, 2, I16, I16, I32) for lanes in widths)
+
 
 V2 = Cpu(
     "x86-64-v2", "x86-64-v2", "", ("-march=x86-64-v2",), (4, 1), Registers(scalar=12, vector=16),
-    (Dot("mul+add", 4, 1, F, F, F),), ROUNDING, Caches(l1=32 << 10, l2=256 << 10),
+    (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {"dot2_i16i16"}, Caches(l1=32 << 10, l2=256 << 10),
 )  # fmt: skip
 V3 = Cpu(
     "x86-64-v3", "x86-64-v3", "", ("-march=x86-64-v3",), (8, 4, 1), Registers(scalar=12, vector=16),
-    (Dot("fma", 8, 1, F, F, F), Dot("fma", 4, 1, F, F, F)), ROUNDING | {"fma"}, Caches(l1=32 << 10, l2=512 << 10),
+    (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", "dot2_i16i16"},
+    Caches(l1=32 << 10, l2=512 << 10),
 )  # fmt: skip
 V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),
-    Registers(scalar=12, vector=32),
-    (Dot("fma", 16, 1, F, F, F), Dot("fma", 8, 1, F, F, F), Dot("fma", 4, 1, F, F, F)), ROUNDING | {"fma"},
-    Caches(l1=32 << 10, l2=1 << 20),
+    Registers(scalar=12, vector=32), (*_multiply_add("fma", 16, 8, 4), *_pairs(16, 8, 4)),
+    ROUNDING | {"fma", "dot2_i16i16"}, Caches(l1=32 << 10, l2=1 << 20),
+)  # fmt: skip
+V4_VNNI = Cpu(
+    "x86-64-v4-vnni", "x86-64-v4", "-prefer-256-bit,+avx512vnni", (*V4.c_flags, "-mavx512vnni"), V4.f32_lanes,
+    V4.registers, (*_multiply_add("fma", 16, 8, 4), *_vnni(16, 8, 4)), V4.features | {"dot4_u8i8"}, V4.caches,
 )  # fmt: skip
 
 TARGETS = (
     Target(
         name="x86",
         aliases=("x86-64", "x86_64"),
-        description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v4, native)",
+        description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v4, -v4-vnni, native)",
         hosted=True,
         page_align=4096,
         arena_align=64,
         shared_flags=("-shared",),
-        abis=(Abi("x86_64", "x86_64-unknown-linux-gnu", 64, cpus=(V3, V2, V4), clang_triple="x86_64-linux-gnu"),),
+        abis=(
+            Abi("x86_64", "x86_64-unknown-linux-gnu", 64, cpus=(V3, V2, V4, V4_VNNI), clang_triple="x86_64-linux-gnu"),
+        ),
     ),
 )

@@ -18,11 +18,9 @@ from ccml.ir.loops import (
     Expr,
     For,
     Kernel,
-    Let,
     Load,
     Reduce,
     Select,
-    Splat,
     Stmt,
     Type,
     Unary,
@@ -104,7 +102,7 @@ def divisors(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def arithmetic(type_: Type) -> Case:
-    """Every operation of ``type_``, one row of the output each; comparisons and reductions have outputs of their own."""
+    """Every operation of ``type_``, a row of the output each; comparisons and reductions have their own."""
     dtype, lanes = type_.dtype, type_.lanes
     x, y, z = (operands(dtype, seed) for seed in (0, 1, 2))
     arrays: Arrays = {"x": x, "y": y, "z": z, "d": divisors(x, y)}
@@ -189,9 +187,9 @@ def _fitting(source: DType, target: DType) -> np.ndarray:
 
 def bitcasts() -> Iterator[Case]:
     pairs = [
-        ("f32", "i32", 1), ("i32", "f32", 1), ("f32", "u32", 1), ("u32", "f32", 1), ("f64", "i64", 1), ("u64", "f64", 1),
-        ("i32", "u32", 1), ("u16", "f16", 1), ("f32", "i32", 4), ("u32", "f32", 8), ("i32", "u32", 16),
-        ("i32", "i8", 4), ("i8", "u16", 16), ("f32", "u8", 1),
+        ("f32", "i32", 1), ("i32", "f32", 1), ("f32", "u32", 1), ("u32", "f32", 1), ("f64", "i64", 1),
+        ("u64", "f64", 1), ("i32", "u32", 1), ("u16", "f16", 1), ("f32", "i32", 4), ("u32", "f32", 8),
+        ("i32", "u32", 16), ("i32", "i8", 4), ("i8", "u16", 16), ("f32", "u8", 1),
     ]  # fmt: skip
     for old, new, lanes in pairs:
         source, target = DType(old), DType(new)
@@ -248,7 +246,8 @@ def wrapping_trees() -> Case:
         mixed = Binary("xor", shifted, Unary("not", y)) - Unary("neg", x) * Const(77, type_)
         wide = Convert(Type(DType.I32), x) * Convert(Type(DType.I32), y) + Convert(Type(DType.I32), mixed)
         least = Const(int(np.iinfo(type_.dtype.numpy).min), type_)
-        rows = [mixed, Convert(type_, wide), Binary("shr", mixed, Const(3, type_)), mixed - least, Binary("max", x, mixed)]
+        narrow = Convert(type_, wide)
+        rows = [mixed, narrow, Binary("shr", mixed, Const(3, type_)), mixed - least, Binary("max", x, mixed)]
         out = _output(f"out_{type_}", type_.dtype, len(rows))
         outputs.append(out)
         body += [store(out, row, I, value=value) for row, value in enumerate(rows)]
@@ -286,6 +285,3 @@ def _case(
     arrays = arrays | {out.name: np.zeros(out.shape, out.dtype.numpy) for out in outputs}
     loop = For(I, Const(COUNT // lanes, INDEX), tuple(body))
     return Case(Kernel(name, (*inputs.values(), *outputs), (loop,)), arrays)
-
-
-__all__ = ["Let", "Splat", "all_cases", "arithmetic", "hard_values", "operands"]

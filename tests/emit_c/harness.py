@@ -52,7 +52,7 @@ def compile_cases(cases: list[Case], folder: Path, command: list[str]) -> Path:
     (folder / "runtime.h").write_text(header)
     (folder / "cases.c").write_text(code + _main(cases))
     program = folder / "cases"
-    compile_c([*command, *WARNINGS, "-o", str(program), str(folder / "cases.c")])
+    compile_c([command[0], *WARNINGS, *command[1:], "-o", str(program), str(folder / "cases.c")])
     return program
 
 

@@ -25,6 +25,14 @@ def test_run_gives_outputs_by_onnx_name() -> None:
     np.testing.assert_array_equal(outputs["scores:0"], scale_and_shift_reference(program, inputs))
 
 
+def test_caller_binds_everything_once() -> None:
+    program, inputs = scale_and_shift()
+    model = JitModel(program)
+    call = model.caller(inputs)
+    del model, inputs
+    assert call() is None
+
+
 def test_observe_copies_each_tap_when_it_is_complete() -> None:
     """``t`` is overwritten by nothing here, but its copy must not change with the next run."""
     program, inputs = scale_and_shift()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-
-from ccml.ir.graph import Graph, GraphBuilder, Value
+from ccml.ir.graph import AttrValue, Graph, GraphBuilder, Value
 from ccml.ir.types import DType, TensorType
 from ccml.ops.table import infer_types
 
@@ -43,9 +42,9 @@ class RandomGraph:
         magnitude, sign = self.rng.uniform(0.5, 1.5, shape), self.rng.choice([-1, 1], shape)
         return self.builder.constant((magnitude * sign).astype(np.float32))
 
-    def emit(self, op: str, *inputs: Value | None, **attrs: object) -> Value:
+    def emit(self, op: str, *inputs: Value | None, **attrs: AttrValue) -> Value:
         loc = f"{op}{len(self.builder.nodes)}"
-        return self.builder.emit1(op, *inputs, loc=loc, name=loc, **attrs)  # type: ignore[arg-type]
+        return self.builder.emit1(op, *inputs, loc=loc, name=loc, **attrs)
 
     def pick(self, *choices: int) -> int:
         return int(self.rng.choice(choices))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-
 from ccml.ir.graph import AttrValue, Graph, Node
 from ccml.ir.graph_text import parse_graph, print_graph
 from ccml.ir.verify import verify_graph
@@ -19,8 +18,8 @@ def assert_rewrites(
 ) -> Graph:
     """Runs a pass on the text ``before``; the result must be ``expected`` but for the names of inner values.
 
-    Without ``expected`` the graph must stay as it is. Locations count where the expected text has some. Both graphs must
-    give the same outputs: the same bits, or within ``tolerance`` of the output's largest magnitude.
+    Without ``expected`` the graph must stay as it is. Locations count where the expected text has some. Both graphs
+    must give the same outputs: the same bits, or within ``tolerance`` of the output's largest magnitude.
     """
     graph = parse_graph(before)
     verify_graph(graph)

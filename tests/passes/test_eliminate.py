@@ -29,7 +29,8 @@ def test_what_no_output_needs_is_dropped() -> None:
 def test_a_node_with_one_needed_output_stays() -> None:
     before = """
     graph g(%x: f32[1,1,2], %w: f32[1,3,2], %r: f32[1,3,3]) -> (%h)
-      %y : f32[1,1,1,3], %h : f32[1,1,3] = rnn(%x, %w, %r) {hidden=3, direction="forward", activations=["Tanh"], clip=inf}
+      %y : f32[1,1,1,3], %h : f32[1,1,3] =
+        rnn(%x, %w, %r) {hidden=3, direction="forward", activations=["Tanh"], clip=inf}
     """
     assert_rewrites(eliminate_dead_code, before)
 

@@ -99,7 +99,7 @@ def test_until_stable_ends_at_its_limit() -> None:
 
     def step(graph: Graph) -> Graph:
         calls.append(graph)
-        return graph.with_nodes([])if len(calls) % 2 else parse_graph(CHAIN)
+        return graph.with_nodes([]) if len(calls) % 2 else parse_graph(CHAIN)
 
     until_stable(parse_graph(CHAIN), step, limit=7)
     assert len(calls) == 7

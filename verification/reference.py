@@ -11,7 +11,7 @@ import onnx
 from onnx import version_converter
 from onnx.reference import ReferenceEvaluator
 
-from ..api import Source
+from ..driver import Source
 from ..ops.evaluate import evaluate_graph
 
 log = logging.getLogger(__name__)
@@ -37,7 +37,8 @@ class Reference:
 def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Reference:
     """The best reference that can run the model on ``inputs``.
 
-    The ONNX reference lacks old versions of some operators, so the model is tried as it is and in newer operator sets.
+    The ONNX reference lacks old versions of some operators and has faults in others (BatchNormalization before opset 14
+    computes statistics of its own), so newer operator sets are tried first.
     """
     problem: Exception | None = None
     for model in _versions(source.model):
@@ -55,15 +56,17 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
 def _evaluate(evaluator: ReferenceEvaluator, inputs: Mapping[str, np.ndarray]) -> Arrays:
     with np.errstate(all="ignore"):
         results = evaluator.run(None, dict(inputs), intermediate=True)
+    assert isinstance(results, dict)
     return {name: array for name, array in results.items() if isinstance(array, np.ndarray) and name}
 
 
 def _versions(model: onnx.ModelProto) -> Iterator[onnx.ModelProto]:
-    """The model, then with its operators brought to the newest version, or to the first one that can be reached."""
+    """The model in the newest operator set, in older ones, and as it is."""
+    own = max((opset.version for opset in model.opset_import if opset.domain in ("", "ai.onnx")), default=0)
+    for opset in (onnx.defs.onnx_opset_version(), 21, 17):
+        if opset > own:
+            try:
+                yield version_converter.convert_version(model, opset)
+            except Exception as problem:  # the converter raises RuntimeError and more, with its own words
+                log.debug("not brought to opset %d: %s", opset, problem)
     yield model
-    newest = onnx.defs.onnx_opset_version()
-    for opset in (newest, 21, 19, 17):
-        try:
-            yield version_converter.convert_version(model, opset)
-        except Exception as problem:  # the converter raises RuntimeError and more, with its own words
-            log.debug("not brought to opset %d: %s", opset, problem)

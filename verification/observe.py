@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..api import Compiled
+from ..driver import Compiled
 from ..emit_llvm.jit import JitModel
 from ..ir.graph import Graph, Value
 from ..schedule.borders import anchor_of, needed_halo

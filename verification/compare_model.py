@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..api import Compiled
+from ..driver import Compiled
+from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
 from ..ops.evaluate import evaluate_graph
 from ..samples import Samples
 from .c_model import CModel
-from .compare import Difference, best_difference, difference
+from .difference import Difference, best_difference, difference
 from .observe import ObservedModel
 from .reference import Reference, find_reference
 
@@ -55,8 +56,22 @@ class Verification:
     first_layer: Row | None
     first_stage: str | None
 
+    def require(self) -> None:
+        """Raises ``MISMATCH`` that says where the difference begins, if there is one."""
+        row = self.first_layer
+        if row is None:
+            return
+        stage = f"; it begins in: {self.first_stage}" if self.first_stage else ""
+        raise CcmlError(
+            ErrorCode.MISMATCH,
+            f"'{row.tensor}' differs from the reference by {row.difference.relative_l2:.2e} (relative L2, tolerance "
+            f"{self.tolerance:g}){stage}",
+            loc=row.node or row.tensor,
+            hint="--tolerance sets what is accepted; --dump-ir of 'ccml compile' shows the graph after every pass",
+        )
 
-def verify(
+
+def compare(
     compiled: Compiled,
     stages: Stages,
     samples: Samples,
@@ -108,10 +123,14 @@ def first_wrong_stage(stages: Stages, inputs: Arrays, reference: Reference, tole
 
 @dataclass
 class _Worst:
-    """The worst differences of a tensor over the samples: from the reference and from the optimized graph."""
+    """The worst differences of a tensor over the samples: from the reference and from the optimized graph.
+
+    ``repurposed``: a pass, not the import, gave the tensor another content than the reference has under that name.
+    """
 
     reference: Difference | None = None
     graph: Difference | None = None
+    repurposed: bool = False
 
 
 @dataclass
@@ -128,6 +147,7 @@ class _Comparison:
     def add(self, inputs: Arrays, found: Arrays, expected: Arrays) -> None:
         wanted = self.reference.values(inputs)
         meaning = evaluate_graph(self.compiled.optimized, inputs)
+        imported: Arrays = {}
         for node in self._kernels():
             name = node.outputs[0].name
             if name not in found or found[name].size != node.outputs[0].type.size:
@@ -137,6 +157,10 @@ class _Comparison:
             if name in wanted:
                 best = best_difference(found[name], wanted[name], self.tolerance)
                 worst.reference = None if best is None else best.worse(worst.reference)
+                if best is not None and not self._ok(best) and self._ok(worst.graph):
+                    imported = imported or evaluate_graph(self.compiled.source.graph, inputs)
+                    apart = best_difference(imported[name], wanted[name], self.tolerance) if name in imported else None
+                    worst.repurposed = apart is not None and self._ok(apart)
         for output in self.compiled.optimized.outputs:
             for kind, arrays in ((self.reference.kind, wanted), ("expected", expected)):
                 if output.name in arrays:
@@ -166,11 +190,12 @@ class _Comparison:
         """Compared with the reference, if it has that tensor.
 
         A pass may give a tensor of the same name another content (a scale moved into the next layer, say). That is no
-        error where the code does what the graph says and the outputs are right: then the graph is the reference.
+        error where the import had the right content, the code does what the graph says and the outputs are right: then
+        the graph is the reference.
         """
         assert worst.graph is not None
         apart, kind = worst.reference, self.reference.kind
-        if apart is None or (not self._ok(apart) and self._ok(worst.graph) and outputs_ok):
+        if apart is None or (not self._ok(apart) and worst.repurposed and self._ok(worst.graph) and outputs_ok):
             apart, kind = worst.graph, "graph"
         value = node.outputs[0]
         return Row(value.name, node.loc, value.shape, kind, apart, self._ok(apart))

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from ..api import Compiled
+from ..driver import Compiled
 from ..emit_c.artifact import write_c
 from ..emit_c.symbols import assign_symbols
 from ..errors import CcmlError, ErrorCode
-from ..ir.aliasing import disjoint_params
 
 COMPILERS = ("cc", "gcc", "clang")
 _FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden")
@@ -52,7 +51,7 @@ class CModel:
 
 def _build(compiled: Compiled, compiler: str, folder: Path) -> Path:
     program, machine = compiled.program, compiled.machine
-    written = write_c(program, machine, folder, disjoint=disjoint_params(program))
+    written = write_c(program, machine, folder)
     sources = [str(path) for path in written if path.suffix == ".c"]
     library = folder / "model.so"
     command = [compiler, *_FLAGS, *machine.cpu.c_flags, *machine.target.c_flags, f"-I{folder}", *sources]

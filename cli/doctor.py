@@ -1,0 +1,31 @@
+"""``ccml doctor``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from .options import json_option, logging_options
+from .output import columns, print_facts, print_json, print_table
+
+
+@click.command("doctor")
+@json_option
+@logging_options
+def command(as_json: bool) -> None:
+    """Show which optional tools are on this machine, what each is good for and how to get it."""
+    from ..report.doctor import examine
+
+    found = examine()
+    if as_json:
+        print_json(asdict(found))
+        return
+    print_facts(list(found.facts.items()))
+    click.echo()
+    rows = [
+        ("no" if tool.version is None else "yes", tool.command, tool.version or f"install: {tool.install}", tool.use)
+        for tool in found.tools
+    ]
+    print_table("optional tools", columns("here", "tool", "version", "for"), rows)
+    click.echo("\nC sources, objects and static libraries for every target need none of them.")

@@ -1,0 +1,102 @@
+"""``ccml inspect``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import json_option, logging_options, model_options, target_options
+from .output import columns, kibibytes, print_facts, print_json, print_table, progress, shape_text, shortened
+
+if TYPE_CHECKING:
+    from ..driver import Compiled
+    from ..report.facts import ModelFacts
+    from ..report.schema import Report
+
+
+@click.command("inspect")
+@model_options
+@target_options(required=False)
+@click.option("--kernels", is_flag=True, help="Print the loop IR of the kernels instead.")
+@json_option
+@logging_options
+def command(
+    model: str,
+    dim: tuple[tuple[str, int], ...],
+    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    target: str | None,
+    abi: str | None,
+    cpu: str | None,
+    kernels: bool,
+    as_json: bool,
+) -> None:
+    """Show what MODEL consists of and what it needs on a target.
+
+    Inputs, outputs and operators as the file has them; then layers with MACs, weights and memory as ccml compiles them,
+    and the memory map over time. Code sizes are in the report of 'ccml compile'.
+    """
+    with progress("compiling"):
+        from .. import driver
+        from ..report.facts import model_facts
+
+        machine = driver.find_machine(target or "generic", abi, cpu)
+        content = driver.read_onnx(model)
+        facts = model_facts(content, Path(model).name)
+    if not as_json and not kernels:
+        _print_model(facts)  # before the compiler may find that it does not support the model
+    with progress("compiling"):
+        options = driver.ModelOptions(dict(dim), dict(shape))
+        compiled = driver.compile_source(driver.import_source(model, content, options), machine)
+        report = compiled.report()
+    if kernels:
+        _print_kernels(compiled)
+    elif as_json:
+        fields = asdict(report)
+        print_json({"operators": facts.operators, **{key: fields[key] for key in fields if key != "files"}})
+    else:
+        _print_report(report)
+
+
+def _print_model(facts: ModelFacts) -> None:
+    print_facts([("model", facts.file), ("operator sets", facts.opsets), ("made by", facts.producer)])
+    click.echo()
+    print_table("interface", columns("", "name", "type", "shape"), facts.interface)
+    click.echo()
+    print_table("operators", columns("operator", "#nodes"), list(facts.operators.items()))
+    click.echo()
+
+
+def _print_kernels(compiled: Compiled) -> None:
+    from ..artifact.dump import kernels_text
+
+    click.echo(kernels_text(compiled.program), nl=False)
+
+
+def _print_report(report: Report) -> None:
+    from ..report.chart import legend, memory_chart
+
+    totals, machine = report.totals, report.target
+    head = columns("#", "layer", "operators", "output", "#MACs", "#weights", "#RAM", "kernel")
+    rows = [
+        (layer.index, shortened(layer.name), shortened("+".join(layer.ops), 32), f"{layer.dtype} {shape_text(layer.shape)}", layer.macs,
+         layer.weight_bytes, layer.live_bytes, layer.kernel)
+        for layer in report.layers
+    ]  # fmt: skip
+    print_table(f"layers on {machine.name} ({machine.abi}, {machine.cpu}); sizes in bytes", head, rows)
+    click.echo()
+    print_facts([
+        ("parameters", report.model.parameters),
+        ("MACs", totals.macs),
+        ("weights", kibibytes(totals.weight_bytes)),
+        ("RAM", f"{kibibytes(totals.ram_bytes)} of arena; {kibibytes(totals.peak_live_bytes)} in use at the peak"),
+    ])  # fmt: skip
+    click.echo("\nmemory over time: a line is a layer, a letter a tensor, * where two share a column")
+    for line in memory_chart(report):
+        click.echo(line)
+    click.echo()
+    head = columns("", "tensor", "#offset", "#bytes", "#first layer", "#last layer")
+    tensors = [(letter, shortened(p.tensor), p.offset, p.bytes, p.first, p.last) for letter, p in legend(report)]
+    print_table("tensors in the arena", head, tensors)

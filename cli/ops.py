@@ -1,0 +1,50 @@
+"""``ccml ops``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from .options import json_option, logging_options
+from .output import columns, print_json, print_table
+
+
+@click.command("ops")
+@click.option("--core", is_flag=True, help="List the operators of ccml's own graph IR instead.")
+@click.option("--markdown", is_flag=True, help="Print a Markdown table, for documentation.")
+@json_option
+@logging_options
+def command(core: bool, markdown: bool, as_json: bool) -> None:
+    """List the ONNX operators that ccml supports."""
+    titles, rows = _core() if core else _onnx()
+    if as_json:
+        print_json([dict(zip(titles, row)) for row in rows])
+    elif markdown:
+        head: list[list[object]] = [[*titles], ["---"] * len(titles)]
+        for row in head + rows:
+            click.echo(f"| {' | '.join(_escaped(cell) for cell in row)} |")
+    else:
+        print_table("", columns(*titles), [[_text(cell) for cell in row] for row in rows])
+
+
+def _onnx() -> tuple[list[str], list[list[object]]]:
+    from ..frontend_onnx.supported import supported_operators
+
+    rows: list[list[object]] = [[op.name, list(op.since), op.how.value] for op in supported_operators()]
+    return ["operator", "versions", "by"], rows
+
+
+def _core() -> tuple[list[str], list[list[object]]]:
+    from ..ops.table import OPS
+
+    rows: list[list[object]] = [[op.name, op.kind.value, op.summary] for op in OPS.values()]
+    return ["operator", "kind", "meaning"], rows
+
+
+def _text(cell: object) -> str:
+    return ", ".join(map(str, cell)) if isinstance(cell, Sequence) and not isinstance(cell, str) else str(cell)
+
+
+def _escaped(cell: object) -> str:
+    return _text(cell).replace("|", "\\|")

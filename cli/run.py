@@ -1,0 +1,73 @@
+"""``ccml run``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import json_option, logging_options, model_options
+from .output import columns, print_json, print_table, progress, shape_text
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_SHOWN = 8
+"""Elements of an output that the table shows."""
+
+
+@click.command("run")
+@model_options
+@click.option(
+    "-i", "--input", "file", type=click.Path(), metavar="FILE",
+    help="An .npz with an array for each input, or an .npy for the only one.  [default: random data]",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the outputs to this .npz.")
+@json_option
+@logging_options
+def command(
+    model: str,
+    dim: tuple[tuple[str, int], ...],
+    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    file: str | None,
+    output: str | None,
+    as_json: bool,
+) -> None:
+    """Compile MODEL in memory for this machine and run it.
+
+    The arrays of FILE have the names of the model's inputs ('input' will do where there is one), their types and their
+    shapes, or hold several samples along their first axis. Without --input the model runs on seeded random data.
+    """
+    with progress("compiling"):
+        from .. import api
+
+        loaded = api.load(model, api.ModelOptions(dict(dim), dict(shape)))
+    samples = loaded.compiled.samples(file)
+    if file is None:
+        click.echo("no --input: running on random data (seed 0)", err=True)
+    with progress("running"):
+        outputs = loaded.run_samples(samples)
+    if output is not None:
+        api.save_arrays(output, outputs)
+    if as_json:
+        print_json({"samples": samples.count, "outputs": [_described(name, a) for name, a in outputs.items()]})
+        return
+    rows = [_row(name, array) for name, array in outputs.items()]
+    title = f"{samples.count:,} sample{'s' if samples.count != 1 else ''}"
+    print_table(title, columns("output", "type", "shape", "#min", "#max", "#mean", "values"), rows)
+
+
+def _row(name: str, array: np.ndarray) -> tuple[object, ...]:
+    flat = array.reshape(-1)
+    values = " ".join(f"{value:.6g}" for value in flat[:_SHOWN].tolist()) + (" ..." if flat.size > _SHOWN else "")
+    numbers = [f"{value:.6g}" for value in (array.min(), array.max(), array.mean())] if array.size else ["-"] * 3
+    return name, str(array.dtype), shape_text(array.shape), *numbers, values
+
+
+def _described(name: str, array: np.ndarray) -> dict[str, object]:
+    from ..report.schema import finite
+
+    return {
+        "name": name, "dtype": str(array.dtype), "shape": list(array.shape),
+        "values": [finite(value) for value in array.reshape(-1).tolist()],
+    }  # fmt: skip

@@ -1,0 +1,102 @@
+"""``ccml verify``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from .options import json_option, logging_options, model_options
+from .output import columns, print_json, print_table, progress, shape_text, shortened
+
+if TYPE_CHECKING:
+    from ..verification.compare_model import Row, Verification
+
+_HEAD = columns("layer", "tensor", "shape", "reference", "#relative L2", "#max abs", "#SNR dB", "")
+
+
+@click.command("verify")
+@model_options
+@click.option(
+    "-i", "--input", "file", type=click.Path(), metavar="FILE",
+    help="Samples, as for 'ccml run'; expected outputs in it are compared, too.  [default: random data]",
+)  # fmt: skip
+@click.option(
+    "--tolerance", type=click.FloatRange(min=0), default=1e-4, show_default=True, help="Largest relative L2 error."
+)
+@click.option(
+    "--samples", "limit", type=click.IntRange(min=1), default=4, show_default=True, help="Samples to compare at most."
+)
+@click.option(
+    "--backend", type=click.Choice(["jit", "c"]), default="jit", show_default=True,
+    help="Run the model by LLVM in memory, or its C sources by a C compiler (outputs only).",
+)  # fmt: skip
+@click.option("--cc", "compiler", metavar="COMMAND", help="The compiler for --backend c.  [default: cc, gcc or clang]")
+@json_option
+@logging_options
+def command(
+    model: str,
+    dim: tuple[tuple[str, int], ...],
+    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    file: str | None,
+    tolerance: float,
+    limit: int,
+    backend: str,
+    compiler: str | None,
+    as_json: bool,
+) -> None:
+    """Compare the compiled MODEL with the ONNX reference, layer by layer.
+
+    The model is compiled for this machine and run on samples; every tensor that has memory is compared with the tensor
+    of that name in the ONNX reference evaluator, whatever layout it is held in, and so are the outputs. Where a tensor
+    differs by more than the tolerance, the first such layer and the first pass of the compiler whose result differs are
+    named, and the exit code is 4.
+    """
+    with progress("comparing"):
+        from .. import api
+
+        options = api.ModelOptions(dict(dim), dict(shape))
+        result = api.verify(
+            model, options, file, samples=limit, tolerance=tolerance, backend=backend, compiler=compiler
+        )
+    if as_json:
+        print_json(_described(result))
+    else:
+        if result.layers:
+            print_table("layers", _HEAD, [_row(row) for row in result.layers])
+            click.echo()
+        print_table("outputs", _HEAD, [_row(row) for row in result.outputs])
+        click.echo()
+        if result.ok:
+            click.echo(f"ok: {result.samples} samples agree within {result.tolerance:g} (relative L2)")
+    result.require()
+
+
+def _row(row: Row) -> tuple[object, ...]:
+    apart = row.difference
+    return (
+        shortened(row.node), shortened(row.tensor), shape_text(row.shape), row.reference, f"{apart.relative_l2:.2e}", f"{apart.max_abs:.2e}",
+        f"{apart.snr_db:.1f}", "" if row.ok else "DIFFERS",
+    )  # fmt: skip
+
+
+def _described(result: Verification) -> dict[str, object]:
+    first = result.first_layer
+    return {
+        "ok": result.ok, "backend": result.backend, "reference": result.reference, "tolerance": result.tolerance,
+        "samples": result.samples,
+        "first_layer": None if first is None else {"layer": first.node, "tensor": first.tensor},
+        "first_stage": result.first_stage,
+        "layers": [_described_row(row) for row in result.layers],
+        "outputs": [_described_row(row) for row in result.outputs],
+    }  # fmt: skip
+
+
+def _described_row(row: Row) -> dict[str, object]:
+    from ..report.schema import finite
+
+    return {
+        "layer": row.node, "tensor": row.tensor, "shape": list(row.shape), "reference": row.reference,
+        "relative_l2": finite(row.difference.relative_l2), "max_abs": finite(row.difference.max_abs),
+        "snr_db": finite(row.difference.snr_db), "ok": row.ok,
+    }  # fmt: skip

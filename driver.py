@@ -1,0 +1,155 @@
+"""The way from an ONNX file to a program for one machine, step by step."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import onnx
+
+from . import __version__
+from .artifact.naming import model_name
+from .emit_llvm.jit import host_machine
+from .errors import CcmlError, ErrorCode
+from .frontend_onnx import import_model, load_model
+from .ir.graph import Graph
+from .ir.program import Program
+from .passes.pipeline import optimize
+from .report.build import Identity, build_report
+from .report.schema import Options, Report
+from .samples import Samples, match_samples, random_samples, read_arrays
+from .schedule.lower import lower_graph
+from .targets import Machine, find, select
+
+log = logging.getLogger(__name__)
+
+Dump = Callable[[str, Graph], None]
+PathLike = str | Path
+
+ALL_ABIS = "all"
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How an ONNX file is read: symbolic dimensions bound by name, whole input shapes, and the name of the model."""
+
+    dims: Mapping[str, int] = field(default_factory=dict)
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    name: str | None = None
+
+
+DEFAULT_OPTIONS = ModelOptions()
+
+
+@dataclass(frozen=True)
+class Source:
+    """A model as it was read. ``graph`` is the import, before any pass."""
+
+    path: Path
+    options: ModelOptions
+    model: onnx.ModelProto
+    graph: Graph
+
+    def identity(self, emit: Sequence[str] = ()) -> Identity:
+        """What a report says of the model's origin."""
+        options = Options(
+            dims=dict(sorted(self.options.dims.items())),
+            shapes={name: list(shape) for name, shape in sorted(self.options.shapes.items())},
+            emit=sorted(set(emit)),
+        )
+        with self.path.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        return Identity(__version__, self.path.name, digest, options)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A model on its way to one machine: as read, as optimized, and as a program."""
+
+    source: Source
+    optimized: Graph
+    program: Program
+    machine: Machine
+
+    def samples(self, file: PathLike | None = None, count: int = 1) -> Samples:
+        """Samples from an ``.npz`` or ``.npy`` file, or ``count`` seeded random ones. Raises ``BAD_INPUT``."""
+        if file is None:
+            return random_samples(self.program.inputs, count)
+        samples = match_samples(read_arrays(Path(file)), self.program.inputs, self.program.outputs)
+        if samples.ignored:
+            log.info("not used: %s", ", ".join(samples.ignored))
+        return samples
+
+    def report(self) -> Report:
+        """The report as far as it is known without machine code."""
+        return build_report(self.source.identity(), self.source.graph, self.optimized, self.program, self.machine)
+
+
+def find_machine(target: str, abi: str | None = None, cpu: str | None = None) -> Machine:
+    """The machine for names as the command line takes them. ``native`` is this machine's CPU.
+
+    Raises ``UNKNOWN_TARGET`` that lists what there is.
+    """
+    if cpu == "native":
+        native = host_machine()
+        if target in (native.target.name, *native.target.aliases):
+            return native
+        hint = f"this machine is {native.name}: --target {native.name} --cpu native"
+        raise CcmlError(ErrorCode.UNKNOWN_TARGET, f"--cpu native does not fit --target {target}", hint=hint)
+    try:
+        return select(target, abi, cpu)
+    except KeyError as problem:
+        raise CcmlError(ErrorCode.UNKNOWN_TARGET, str(problem.args[0]), hint="'ccml targets' shows all") from None
+
+
+def find_machines(target: str, abi: str | None = None, cpu: str | None = None) -> list[Machine]:
+    """One machine, or with ``abi="all"`` one for each ABI of the target."""
+    known = find(target)
+    if abi != ALL_ABIS or known is None:
+        return [find_machine(target, abi, cpu)]
+    return [find_machine(target, each.name, cpu) for each in known.abis]
+
+
+def read_onnx(path: PathLike) -> onnx.ModelProto:
+    """The model with its external data."""
+    log.info("reading %s", Path(path).name)
+    return load_model(Path(path))
+
+
+def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions = DEFAULT_OPTIONS) -> Source:
+    """A model's graph. ``options.name`` defaults to the file's name as a C identifier."""
+    name = model_name(Path(path), options.name)
+    graph = import_model(model, dims=options.dims, shapes=options.shapes, name=name)
+    return Source(Path(path), options, model, graph)
+
+
+def read(path: PathLike, options: ModelOptions = DEFAULT_OPTIONS) -> Source:
+    """The ONNX file and its graph."""
+    return import_source(path, read_onnx(path), options)
+
+
+def run_passes(source: Source, dump: Dump | None = None) -> Graph:
+    """The graph ready for scheduling, on whatever machine. ``dump`` sees the graph of each pass."""
+    log.info("optimizing %d operators", len(source.graph.nodes))
+    return optimize(source.graph, dump=dump)
+
+
+def lower(source: Source, optimized: Graph, machine: Machine) -> Compiled:
+    """An optimized graph as a program for one machine."""
+    log.info("generating kernels for %s %s", machine.name, machine.abi.name)
+    return Compiled(source, optimized, lower_graph(optimized, machine), machine)
+
+
+def compile_source(source: Source, machine: Machine, dump: Dump | None = None) -> Compiled:
+    """All passes and the schedule; the emitters take it from there."""
+    return lower(source, run_passes(source, dump), machine)
+
+
+def compile_model(
+    path: PathLike, machine: Machine, options: ModelOptions = DEFAULT_OPTIONS, dump: Dump | None = None
+) -> Compiled:
+    """Everything from the file to the program."""
+    return compile_source(read(path, options), machine, dump)

@@ -1,0 +1,159 @@
+"""Operators of integer inference: types and meaning.
+
+Their results are quantized tensors: ``y_scale`` and ``zero_point`` say what they stand for, ``lo`` and ``hi`` bound
+them (the limits of the type, or tighter where a relu or clip was folded in). Every kernel must give these bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.types import DType, QuantParams, TensorType
+from .infer import broadcast_shapes, check_axes, check_dtype, element_type, integer, number, operand
+from .opdef import Arrays, Attrs, Types
+from .pointwise import present_arrays
+
+BYTES = frozenset({DType.I8, DType.U8})
+NARROW = frozenset({DType.I8, DType.U8, DType.I16})
+"""What integer contractions multiply; they accumulate in i32."""
+
+
+def quantized(shape: tuple[int, ...], to: DType, attrs: Attrs) -> tuple[TensorType, ...]:
+    """The type of a result with the quantization that ``attrs`` give it."""
+    quant = QuantParams((number(attrs, "y_scale"),), (integer(attrs, "zero_point"),))
+    return (TensorType(to, shape, quant),)
+
+
+def product_dtype(x: TensorType, w: TensorType) -> DType:
+    """What sums of products are: i32 for integers of 8 and 16 bits, otherwise the operands' common type."""
+    if x.dtype in NARROW and w.dtype in NARROW:
+        return DType.I32
+    check_dtype(w, x)
+    return x.dtype
+
+
+def zero_point(attrs: Attrs, name: str = "zero_point") -> int:
+    """What is subtracted from an integer operand; 0 where nothing is said."""
+    return integer(attrs, name) if name in attrs else 0
+
+
+def least(dtype: np.dtype) -> int:
+    """The least value of a type: index 0 of tables over all its values."""
+    return int(np.iinfo(dtype).min)
+
+
+def _check_bytes(x: TensorType) -> None:
+    if x.dtype not in BYTES:
+        raise ValueError(f"the operand is {x}, not i8 or u8")
+
+
+def _clamped(steps: np.ndarray, attrs: Attrs) -> np.ndarray:
+    return np.clip(steps, integer(attrs, "lo"), integer(attrs, "hi")).astype(element_type(attrs, "to").numpy)
+
+
+# ---------------------------------------------------------------- requantize
+
+
+def infer_requantize(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    acc, scale, to = operand(types, 0), operand(types, 1), element_type(attrs, "to")
+    if acc.dtype is not DType.I32 or scale.dtype is not DType.F32 or to not in NARROW:
+        raise ValueError(f"requantizes i32 by f32 to i8, u8 or i16, not {acc} by {scale} to {to.value}")
+    if broadcast_shapes(acc.shape, scale.shape) != acc.shape:
+        raise ValueError(f"the scale {scale} does not broadcast to {acc}")
+    return quantized(acc.shape, to, attrs)
+
+
+def evaluate_requantize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """clamp(zero_point + round_half_even(float32(acc) * scale), lo, hi), in IEEE binary32."""
+    acc, scale = present_arrays(arrays)
+    steps = np.rint(acc.astype(np.float32) * scale).astype(np.float64)
+    return (_clamped(steps + integer(attrs, "zero_point"), attrs),)
+
+
+# ---------------------------------------------------------------- lookup
+
+
+def infer_lookup(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    """A table of integers gives a quantized tensor, one of floats a plain one."""
+    x, table = operand(types, 0), operand(types, 1)
+    _check_bytes(x)
+    if table.shape != (256,):
+        raise ValueError(f"the table is {table}; it needs 256 elements")
+    return quantized(x.shape, table.dtype, attrs) if table.dtype.is_integer else (TensorType(table.dtype, x.shape),)
+
+
+def evaluate_lookup(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """table[x - least value of x]"""
+    x, table = present_arrays(arrays)
+    return (table[x.astype(np.int64) - least(x.dtype)],)
+
+
+# ---------------------------------------------------------------- rescale
+
+
+def infer_rescale(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x1, x2 = operand(types, 0), operand(types, 1)
+    _check_bytes(x1)
+    _check_bytes(x2)
+    return quantized(broadcast_shapes(x1.shape, x2.shape), element_type(attrs, "to"), attrs)
+
+
+def evaluate_rescale(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi)"""
+    x1, x2 = (array.astype(np.int64) for array in present_arrays(arrays))
+    total = x1 * integer(attrs, "m1") + x2 * integer(attrs, "m2")
+    return (_clamped(total + integer(attrs, "bias") >> integer(attrs, "shift"), attrs),)
+
+
+def evaluate_rescale_product(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi)"""
+    x1, x2 = (array.astype(np.int64) for array in present_arrays(arrays))
+    total = (x1 - integer(attrs, "z1")) * (x2 - integer(attrs, "z2")) * integer(attrs, "m")
+    return (_clamped(total + integer(attrs, "bias") >> integer(attrs, "shift"), attrs),)
+
+
+def infer_rescale_channels(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, factor, bias = (operand(types, position) for position in range(3))
+    _check_bytes(x)
+    if factor.dtype is not DType.I32 or bias.dtype is not DType.I32:
+        raise ValueError(f"factor {factor} and bias {bias} are not i32")
+    if broadcast_shapes(x.shape, factor.shape, bias.shape) != x.shape:
+        raise ValueError(f"factor {factor} and bias {bias} do not broadcast to {x}")
+    return quantized(x.shape, element_type(attrs, "to"), attrs)
+
+
+def evaluate_rescale_channels(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """clamp((x * factor + bias) >> shift, lo, hi)"""
+    x, factor, bias = (array.astype(np.int64) for array in present_arrays(arrays))
+    return (_clamped(x * factor + bias >> integer(attrs, "shift"), attrs),)
+
+
+# ---------------------------------------------------------------- softmax
+
+
+def infer_int_softmax(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, table = operand(types, 0), operand(types, 1)
+    _check_bytes(x)
+    check_axes((integer(attrs, "axis"),), x)
+    if table.dtype is not DType.U32 or table.shape != (256,):
+        raise ValueError(f"the table is {table}, not u32[256]")
+    return quantized(x.shape, element_type(attrs, "to"), attrs)
+
+
+def evaluate_int_softmax(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """table[max(x) - x] / unit + zero_point, halves to even, clamped to the type.
+
+    ``table[d]`` is proportional to e^(-d * scale of x); its sum along the axis fits u32. ``unit`` is that sum times
+    ``step`` / 2^32, rounded: ``step`` is the scale of the result in steps of 2^-32.
+    """
+    x, table = present_arrays(arrays)
+    axis = integer(attrs, "axis")
+    wide = x.astype(np.int64)
+    terms = table[wide.max(axis=axis, keepdims=True) - wide].astype(np.uint64)
+    total = terms.sum(axis=axis, keepdims=True, dtype=np.uint64)
+    unit = total * np.uint64(integer(attrs, "step")) + np.uint64(1 << 31) >> np.uint64(32)
+    quotient, twice = terms // unit, terms % unit * np.uint64(2)
+    up = (twice > unit) | ((twice == unit) & (quotient % np.uint64(2) == 1))
+    to = element_type(attrs, "to").numpy
+    steps = (quotient + up).astype(np.int64) + integer(attrs, "zero_point")
+    return (np.clip(steps, least(to), np.iinfo(to).max).astype(to),)

@@ -1,0 +1,76 @@
+"""Pointwise operators of integer inference as loop-IR expressions; :data:`INTEGER_SCALARS` holds them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..ir.graph import Node
+from ..ir.loops import Binary, Expr, Load, Type
+from ..ir.types import DType
+from .expr_tools import const, convert, maximum, minimum
+from .infer import element_type, integer
+from .integer_exprs import dtype_limits
+from .opdef import Bind
+from .rounding_exprs import round_to_integer
+
+
+def _requantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
+    """clamp(zero_point + round_half_even(float32(acc) * scale), lo, hi).
+
+    The product is clamped first: the bounds are whole numbers, so rounding cannot leave them, and the result fits.
+    """
+    acc, scale = args
+    zero_point = integer(node.attrs, "zero_point")
+    steps = convert(acc, DType.F32) * scale
+    clamped = minimum(maximum(steps, integer(node.attrs, "lo") - zero_point), integer(node.attrs, "hi") - zero_point)
+    return convert(round_to_integer(clamped, zero_point), element_type(node.attrs, "to"))
+
+
+def _lookup(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
+    """table[x - least value]. The table arrives as a load of its first element."""
+    x, table = args
+    assert isinstance(table, Load)
+    position = convert(convert(x, DType.I32), DType.INDEX) - dtype_limits(x.type.dtype)[0]
+    return replace(table, index=(position,))
+
+
+def _rescale(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
+    """clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi)"""
+    terms = [_wide(x) * _literal(node, name, x) for x, name in zip(args, ("m1", "m2"), strict=True)]
+    return _shifted(terms[0] + terms[1] + _literal(node, "bias", args[0]), node)
+
+
+def _rescale_product(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
+    """clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi)"""
+    lhs, rhs = (_wide(x) - _literal(node, name, x) for x, name in zip(args, ("z1", "z2"), strict=True))
+    return _shifted(lhs * rhs * _literal(node, "m", args[0]) + _literal(node, "bias", args[0]), node)
+
+
+def _rescale_channels(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
+    """clamp((x * factor + bias) >> shift, lo, hi)"""
+    x, factor, bias = args
+    return _shifted(_wide(x) * factor + bias, node)
+
+
+def _wide(x: Expr) -> Expr:
+    return convert(x, DType.I32)
+
+
+def _literal(node: Node, name: str, like: Expr) -> Expr:
+    return const(integer(node.attrs, name), Type(DType.I32, like.type.lanes))
+
+
+def _shifted(total: Expr, node: Node) -> Expr:
+    steps = Binary("shr", total, _literal(node, "shift", total))
+    lo, hi = integer(node.attrs, "lo"), integer(node.attrs, "hi")
+    return convert(minimum(maximum(steps, lo), hi), element_type(node.attrs, "to"))
+
+
+INTEGER_SCALARS: dict[str, Callable[[Sequence[Expr], Node, Bind], Expr]] = {
+    "requantize": _requantize,
+    "lookup": _lookup,
+    "rescale": _rescale,
+    "rescale_product": _rescale_product,
+    "rescale_channels": _rescale_channels,
+}

@@ -1,0 +1,192 @@
+"""Views keep every bit, so all cases are exact."""
+
+from __future__ import annotations
+
+import pytest
+from ccml.ir.graph import Graph
+from ccml.passes.rewrite import until_stable
+from ccml.passes.simplify import simplify
+
+from tests.passes.rewriting import assert_rewrites
+
+
+def simplified(graph: Graph) -> Graph:
+    return until_stable(graph, simplify)
+
+
+def on(shape: str, nodes: str) -> str:
+    return f"graph g(%x: f32{shape}) -> (%y)\n{nodes}"
+
+
+CASES = {
+    "identities vanish": (
+        "[2,3]",
+        """
+        %a : f32[2,3] = reshape(%x) {shape=[2,3]}
+        %b : f32[2,3] = transpose(%a) {perm=[0,1]}
+        %c : f32[2,3] = slice(%b) {starts=[0,0], steps=[1,1], sizes=[2,3]}
+        %d : f32[2,3] = cast(%c) {to=f32}
+        %e : f32[2,3] = expand(%d) {shape=[2,3]}
+        %f : f32[2,3] = pad(%e) {before=[0,0], after=[0,0], mode="constant", value=0.0}
+        %h : f32[2,3] = concat(%f) {axis=1}
+        %y : f32[2,3] = exp(%h)
+        """,
+        "%y : f32[2,3] = exp(%x)",
+    ),
+    "reshapes merge": (
+        "[2,3]",
+        """
+        %a : f32[6] = reshape(%x) {shape=[6]}
+        %y : f32[3,2] = reshape(%a) {shape=[3,2]}
+        """,
+        "%y : f32[3,2] = reshape(%x) {shape=[3,2]}",
+    ),
+    "transposes merge": (
+        "[2,3,4]",
+        """
+        %a : f32[4,2,3] = transpose(%x) {perm=[2,0,1]}
+        %y : f32[4,3,2] = transpose(%a) {perm=[0,2,1]}
+        """,
+        "%y : f32[4,3,2] = transpose(%x) {perm=[2,1,0]}",
+    ),
+    "a transpose of unit dimensions is a reshape": (
+        "[1,3,1,4]",
+        "%y : f32[3,4,1,1] = transpose(%x) {perm=[1,3,2,0]}",
+        "%y : f32[3,4,1,1] = reshape(%x) {shape=[3,4,1,1]}",
+    ),
+    "slices merge": (
+        "[10]",
+        """
+        %a : f32[4] = slice(%x) {starts=[1], steps=[2], sizes=[4]}
+        %y : f32[3] = slice(%a) {starts=[3], steps=[-1], sizes=[3]}
+        """,
+        "%y : f32[3] = slice(%x) {starts=[7], steps=[-2], sizes=[3]}",
+    ),
+    "a reversal is no identity": ("[4]", "%y : f32[4] = slice(%x) {starts=[3], steps=[-1], sizes=[4]}", None),
+    "expands merge": (
+        "[1,3]",
+        """
+        %a : f32[2,3] = expand(%x) {shape=[2,3]}
+        %y : f32[4,2,3] = expand(%a) {shape=[4,2,3]}
+        """,
+        "%y : f32[4,2,3] = expand(%x) {shape=[4,2,3]}",
+    ),
+    "an expand that broadcasting does anyway vanishes": (
+        "[2,3]",
+        """
+        const %k : f32[3] = dense<1.0, 2.0, 3.0>
+        %a : f32[2,3] = expand(%k) {shape=[2,3]}
+        %y : f32[2,3] = add(%a, %x)
+        """,
+        """
+        const %k : f32[3] = dense<1.0, 2.0, 3.0>
+        %y : f32[2,3] = add(%k, %x)
+        """,
+    ),
+    "one of two expands must stay to give the shape": (
+        "[1,3]",
+        """
+        %a : f32[2,3] = expand(%x) {shape=[2,3]}
+        %y : f32[2,3] = mul(%a, %a)
+        """,
+        """
+        %a : f32[2,3] = expand(%x) {shape=[2,3]}
+        %y : f32[2,3] = mul(%x, %a)
+        """,
+    ),
+    "empty parts of a concat vanish": (
+        "[2,3]",
+        """
+        %a : f32[2,0] = slice(%x) {starts=[0,0], steps=[1,1], sizes=[2,0]}
+        %b : f32[2,3] = concat(%a, %x) {axis=1}
+        %y : f32[2,3] = exp(%b)
+        """,
+        "%y : f32[2,3] = exp(%x)",
+    ),
+    "one constant index is a slice": (
+        "[2,3,4]",
+        """
+        const %i : i64[] = dense<2>
+        %y : f32[2,4] = gather(%x, %i) {axis=1}
+        """,
+        """
+        %a : f32[2,1,4] = slice(%x) {starts=[0,2,0], steps=[1,1,1], sizes=[2,1,4]}
+        %y : f32[2,4] = reshape(%a) {shape=[2,4]}
+        """,
+    ),
+    "regular constant indices are a slice": (
+        "[2,9]",
+        """
+        const %i : i64[3] = dense<7, 4, 1>
+        %y : f32[2,3] = gather(%x, %i) {axis=1}
+        """,
+        "%y : f32[2,3] = slice(%x) {starts=[0,7], steps=[1,-3], sizes=[2,3]}",
+    ),
+    "irregular indices stay": (
+        "[2,9]",
+        """
+        const %i : i64[3] = dense<7, 4, 2>
+        %y : f32[2,3] = gather(%x, %i) {axis=1}
+        """,
+        None,
+    ),
+    "a cast to a wider type and on": (
+        "[2]",
+        """
+        %a : f64[2] = cast(%x) {to=f64}
+        %y : i8[2] = cast(%a) {to=i8}
+        """,
+        "%y : i8[2] = cast(%x) {to=i8}",
+    ),
+    "a cast to a narrower type counts": (
+        "[2]",
+        """
+        %a : f16[2] = cast(%x) {to=f16}
+        %y : f32[2] = cast(%a) {to=f32}
+        """,
+        None,
+    ),
+    "heads are sliced after the split": (
+        "[2,12]",
+        """
+        %a : f32[2,4] = slice(%x) {starts=[0,8], steps=[1,1], sizes=[2,4]}
+        %y : f32[2,1,2,2] = reshape(%a) {shape=[2,1,2,2]}
+        """,
+        """
+        %a : f32[2,1,6,2] = reshape(%x) {shape=[2,1,6,2]}
+        %y : f32[2,1,2,2] = slice(%a) {starts=[0,0,4,0], steps=[1,1,1,1], sizes=[2,1,2,2]}
+        """,
+    ),
+    "a slice across parts stays before the split": (
+        "[2,12]",
+        """
+        %a : f32[2,4] = slice(%x) {starts=[0,7], steps=[1,1], sizes=[2,4]}
+        %y : f32[2,2,2] = reshape(%a) {shape=[2,2,2]}
+        """,
+        None,
+    ),
+    "a slice that is joined with its neighbour stays": (
+        "[2,12]",
+        """
+        %a : f32[2,4] = slice(%x) {starts=[0,8], steps=[1,1], sizes=[2,4]}
+        %y : f32[4,2] = reshape(%a) {shape=[4,2]}
+        """,
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_views(name: str) -> None:
+    shape, before, after = CASES[name]
+    assert_rewrites(simplified, on(shape, before), None if after is None else on(shape, after))
+
+
+def test_a_cast_between_keeps_what_it_rounds() -> None:
+    """int64 to float64 rounds above 2^53, although NumPy calls it safe."""
+    text = """
+    graph g(%x: i64[2]) -> (%y)
+      %a : f64[2] = cast(%x) {to=f64}
+      %y : i64[2] = cast(%a) {to=i64}
+    """
+    assert_rewrites(simplified, text)
