@@ -53,7 +53,7 @@ def command(
     earlier compilation in the same folder are replaced or removed; other files are never touched. The last lines on
     stdout sum up the memory that the model needs; report.json in the folder has all the details.
     """
-    with progress("compiling"):
+    with progress():
         from .. import api
 
         start = perf_counter()

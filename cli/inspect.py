@@ -38,7 +38,7 @@ def command(
     Inputs, outputs and operators as the file has them; then layers with MACs, weights and memory as ccml compiles them,
     and the memory map over time. Code sizes are in the report of 'ccml compile'.
     """
-    with progress("compiling"):
+    with progress():
         from .. import driver
         from ..report.facts import model_facts
 
@@ -47,7 +47,7 @@ def command(
         facts = model_facts(content, Path(model).name)
     if not as_json and not kernels:
         _print_model(facts)  # before the compiler may find that it does not support the model
-    with progress("compiling"):
+    with progress():
         options = driver.ModelOptions(dict(dim), dict(shape))
         compiled = driver.compile_source(driver.import_source(model, content, options), machine)
         report = compiled.report()
@@ -81,8 +81,8 @@ def _print_report(report: Report) -> None:
     totals, machine = report.totals, report.target
     head = columns("#", "layer", "operators", "output", "#MACs", "#weights", "#RAM", "kernel")
     rows = [
-        (layer.index, shortened(layer.name), shortened("+".join(layer.ops), 32), f"{layer.dtype} {shape_text(layer.shape)}", layer.macs,
-         layer.weight_bytes, layer.live_bytes, layer.kernel)
+        (layer.index, shortened(layer.name), shortened("+".join(layer.ops), 32),
+         f"{layer.dtype} {shape_text(layer.shape)}", layer.macs, layer.weight_bytes, layer.live_bytes, layer.kernel)
         for layer in report.layers
     ]  # fmt: skip
     print_table(f"layers on {machine.name} ({machine.abi}, {machine.cpu}); sizes in bytes", head, rows)

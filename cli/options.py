@@ -76,12 +76,14 @@ class _StderrHandler(logging.StreamHandler[Any]):
 
 def _set_up_logging() -> None:
     logger = logging.getLogger("ccml")
-    if not logger.handlers:
+    handler = next((h for h in logger.handlers if isinstance(h, _StderrHandler)), None)
+    if handler is None:
         handler = _StderrHandler()
         handler.setFormatter(_Formatter())
         logger.addHandler(handler)
-    levels = (logging.WARNING, logging.INFO, logging.DEBUG)
-    logger.setLevel(levels[min(_SETTINGS.verbosity, 2)])
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(_SETTINGS.verbosity, 2)]
+    handler.setLevel(level)
+    logger.setLevel(level)
 
 
 # ---------------------------------------------------------------- parameter types

@@ -1,7 +1,9 @@
-"""What commands print on stdout: JSON, or tables that are drawn on a terminal and plain elsewhere."""
+"""What commands print on stdout: JSON, tables and facts; and what they are doing, on a terminal."""
 
 from __future__ import annotations
 
+import logging
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,10 +11,13 @@ from dataclasses import dataclass
 
 import click
 
+_LEAST_WIDTH = 12
+"""To which a column of text shrinks on a narrow terminal."""
+
 
 @dataclass(frozen=True)
 class Column:
-    """``number``: aligned to the right."""
+    """``number``: aligned to the right, and never cut."""
 
     title: str
     number: bool = False
@@ -30,16 +35,17 @@ def print_json(content: object) -> None:
 
 
 def print_table(title: str, head: Sequence[Column], rows: Sequence[Sequence[object]]) -> None:
-    """Cells are printed as they are, integers with separators."""
+    """Cells are printed as they are, integers with separators; on a terminal they are cut to its width."""
     cells = [[_cell(value) for value in row] for row in rows]
-    if sys.stdout.isatty():
-        _print_drawn(title, head, cells)
-        return
     widths = [max(map(len, (column.title, *(row[i] for row in cells)))) for i, column in enumerate(head)]
-    click.echo(f"{title}\n" if title else "", nl=False)
+    if sys.stdout.isatty():
+        _fit(widths, head, shutil.get_terminal_size().columns)
+    if title:
+        click.secho(title, bold=True)
     for row in ([column.title for column in head], ["-" * width for width in widths], *cells):
         line = "  ".join(
-            cell.rjust(width) if column.number else cell.ljust(width) for cell, width, column in zip(row, widths, head)
+            cell.rjust(width) if column.number else shortened(cell, width).ljust(width)
+            for cell, width, column in zip(row, widths, head)
         )
         click.echo(line.rstrip())
 
@@ -66,38 +72,53 @@ def shortened(name: str, limit: int = 48) -> str:
     """``name`` with its middle left out where it is long: the beginning and the end tell most."""
     if len(name) <= limit:
         return name
-    return f"{name[: limit // 2 - 2]}...{name[-(limit - limit // 2 - 1) :]}"
+    end = (limit - 2) // 2
+    return f"{name[: limit - 2 - end]}..{name[len(name) - end :]}"
 
 
 @contextmanager
-def progress(text: str) -> Iterator[None]:
-    """A spinner on stderr while something takes its time; nothing where stderr is no terminal."""
-    from .options import settings
-
-    if not sys.stderr.isatty() or settings().verbosity:
+def progress() -> Iterator[None]:
+    """Shows the latest step on stderr while something takes its time; nothing where stderr is no terminal."""
+    logger = logging.getLogger("ccml")
+    level = logger.level
+    if not sys.stderr.isatty() or level < logging.WARNING:
         yield
         return
-    from rich.console import Console
-
-    with Console(stderr=True).status(text):
+    status = _StatusLine()
+    logger.handlers.insert(0, status)
+    logger.setLevel(logging.INFO)
+    try:
         yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(status)
+        status.clear()
+
+
+class _StatusLine(logging.Handler):
+    """One line of the terminal, overwritten by each step, and out of the way of warnings."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.clear()
+        if record.levelno == logging.INFO:
+            text = shortened(f"{record.getMessage()} ...", shutil.get_terminal_size().columns - 1)
+            click.echo(text, nl=False, err=True)
+
+    def clear(self) -> None:
+        click.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _fit(widths: list[int], head: Sequence[Column], limit: int) -> None:
+    """Makes the widest columns of text smaller until a line has ``limit`` characters."""
+    excess = sum(widths) + 2 * (len(widths) - 1) - limit
+    for _ in range(excess):
+        texts = [i for i, column in enumerate(head) if not column.number and widths[i] > _LEAST_WIDTH]
+        if not texts:
+            return
+        widths[max(texts, key=widths.__getitem__)] -= 1
 
 
 def _cell(value: object) -> str:
     if value is None:
         return "-"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _print_drawn(title: str, head: Sequence[Column], cells: Sequence[Sequence[str]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD)
-    for column in head:
-        table.add_column(column.title, justify="right" if column.number else "left", overflow="fold")
-    for row in cells:
-        table.add_row(*map(Text, row))
-    Console().print(table)

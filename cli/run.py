@@ -38,14 +38,14 @@ def command(
     The arrays of FILE have the names of the model's inputs ('input' will do where there is one), their types and their
     shapes, or hold several samples along their first axis. Without --input the model runs on seeded random data.
     """
-    with progress("compiling"):
+    with progress():
         from .. import api
 
         loaded = api.load(model, api.ModelOptions(dict(dim), dict(shape)))
     samples = loaded.compiled.samples(file)
     if file is None:
         click.echo("no --input: running on random data (seed 0)", err=True)
-    with progress("running"):
+    with progress():
         outputs = loaded.run_samples(samples)
     if output is not None:
         api.save_arrays(output, outputs)

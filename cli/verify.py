@@ -52,7 +52,7 @@ def command(
     differs by more than the tolerance, the first such layer and the first pass of the compiler whose result differs are
     named, and the exit code is 4.
     """
-    with progress("comparing"):
+    with progress():
         from .. import api
 
         options = api.ModelOptions(dict(dim), dict(shape))
@@ -75,8 +75,8 @@ def command(
 def _row(row: Row) -> tuple[object, ...]:
     apart = row.difference
     return (
-        shortened(row.node), shortened(row.tensor), shape_text(row.shape), row.reference, f"{apart.relative_l2:.2e}", f"{apart.max_abs:.2e}",
-        f"{apart.snr_db:.1f}", "" if row.ok else "DIFFERS",
+        shortened(row.node), shortened(row.tensor), shape_text(row.shape), row.reference, f"{apart.relative_l2:.2e}",
+        f"{apart.max_abs:.2e}", f"{apart.snr_db:.1f}", "" if row.ok else "DIFFERS",
     )  # fmt: skip
 
 

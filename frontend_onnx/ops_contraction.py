@@ -34,7 +34,11 @@ def _window(ctx: NodeContext, x: Value, w: Value) -> WindowAttributes:
 
 
 def conv_transpose(ctx: NodeContext) -> Sequence[Value]:
-    """With ``output_shape`` or SAME the padding follows from the wanted extents."""
+    """With ``output_shape`` or SAME the padding follows from the wanted extents.
+
+    The odd element of padding goes to the beginning, except for SAME_UPPER (opset 11; the text before says otherwise,
+    but runtimes never did).
+    """
     x, w = ctx.input(0), ctx.input(1)
     window = _window(ctx, x, w)
     spatial = len(window.kernel)
@@ -51,7 +55,7 @@ def conv_transpose(ctx: NodeContext) -> Sequence[Value]:
         ]
         totals = [max(have - want, 0) for have, want in zip(full, wanted)]
         extra = tuple(more + max(want - have, 0) for more, have, want in zip(extra, full, wanted))
-        pad = halves(totals, upper=ctx.string("auto_pad", "NOTSET") != "SAME_LOWER")
+        pad = halves(totals, upper=ctx.string("auto_pad", "NOTSET") == "SAME_UPPER")
     attrs: dict[str, AttrValue] = {
         "stride": window.stride, "pad": pad, "dilation": window.dilation, "output_padding": extra, "layout": FIRST,
     }  # fmt: skip

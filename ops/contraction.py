@@ -2,8 +2,8 @@
 
 The meaning sums in float64 (integers: int64) and rounds once at the end, so that it can judge any summation order.
 
-Integers of 8 and 16 bits give sums in i32. Their zero points (``zero_point`` of the first operand, ``rhs_zero_point`` of
-a matmul's second) are subtracted first; what is padded contributes nothing.
+Integers of 8 and 16 bits give sums in i32. Their zero points (``zero_point`` of the first operand, ``rhs_zero_point``
+of a matmul's second) are subtracted first; what is padded contributes nothing.
 """
 
 from __future__ import annotations
@@ -175,9 +175,8 @@ def infer_matmul(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if a.rank < 2 or b.rank < 2 or a.shape[-1] != b.shape[-2]:
         raise ValueError(f"{a} and {b} do not multiply")
     shape = (*broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
-    if bias is not None:
-        if bias.dtype is not dtype or broadcast_shapes(bias.shape, shape) != shape:
-            raise ValueError(f"bias {bias} does not broadcast to {TensorType(dtype, shape)}")
+    if bias is not None and (bias.dtype is not dtype or broadcast_shapes(bias.shape, shape) != shape):
+        raise ValueError(f"bias {bias} does not broadcast to {TensorType(dtype, shape)}")
     return (TensorType(dtype, shape),)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr
 from .infer import integer
+from .integer import zero_point
 from .nest_tools import (
     Index,
     accumulate,
@@ -64,6 +65,7 @@ def _convolution(
     x, w, b = operand(node, 0), operand(node, 1), optional(node, 2)
     layout, groups = Layout.of(node), integer(node.attrs, "group")
     dims, dtype = window_dims(node, layout.spatial(w)), accumulator_dtype(node.output.dtype)
+    zero = zero_point(node.attrs)
 
     def element(n: Expr, channel: Index, position: Index, taps: tuple[Taps, ...]) -> Block:
         group, oc = channel
@@ -72,7 +74,7 @@ def _convolution(
 
         def term(ic: Expr, kernel: Index, position: Index) -> Block:
             x_channel, w_first, w_second = indices(group, oc, ic)
-            factor = read_as(ctx, x, layout.join(n, x_channel, position), dtype)
+            factor = read_as(ctx, x, layout.join(n, x_channel, position), dtype, zero)
             return (accumulate("add", acc, factor * read_as(ctx, w, layout.join(w_first, w_second, kernel), dtype)),)
 
         if layout.channels_last:
@@ -88,6 +90,7 @@ def matmul(ctx: NestContext, node: Node) -> Block:
     """numpy.matmul of two or more dimensions, and a bias that broadcasts: loops over the result, then the sum."""
     a, b, bias = operand(node, 0), operand(node, 1), optional(node, 2)
     dtype = accumulator_dtype(node.output.dtype)
+    lhs_zero, rhs_zero = zero_point(node.attrs), zero_point(node.attrs, "rhs_zero_point")
 
     def element(at: Index) -> Block:
         *batch, m, n = at
@@ -95,8 +98,8 @@ def matmul(ctx: NestContext, node: Node) -> Block:
         acc, start = accumulator(ctx, "acc", dtype, first)
 
         def term(k: Expr) -> Block:
-            lhs = read_as(ctx, a, (*broadcast_index(a.shape[:-2], batch), m, k), dtype)
-            rhs = read_as(ctx, b, (*broadcast_index(b.shape[:-2], batch), k, n), dtype)
+            lhs = read_as(ctx, a, (*broadcast_index(a.shape[:-2], batch), m, k), dtype, lhs_zero)
+            rhs = read_as(ctx, b, (*broadcast_index(b.shape[:-2], batch), k, n), dtype, rhs_zero)
             return (accumulate("add", acc, lhs * rhs),)
 
         return (*start, *serial_loop(ctx, "k", a.shape[-1], term), *write_as(ctx, node.output, at, get(acc)))

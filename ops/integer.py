@@ -58,9 +58,7 @@ def infer_requantize(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     acc, scale, to = operand(types, 0), operand(types, 1), element_type(attrs, "to")
     if acc.dtype is not DType.I32 or scale.dtype is not DType.F32 or to not in NARROW:
         raise ValueError(f"requantizes i32 by f32 to i8, u8 or i16, not {acc} by {scale} to {to.value}")
-    if broadcast_shapes(acc.shape, scale.shape) != acc.shape:
-        raise ValueError(f"the scale {scale} does not broadcast to {acc}")
-    return quantized(acc.shape, to, attrs)
+    return quantized(broadcast_shapes(acc.shape, scale.shape), to, attrs)
 
 
 def evaluate_requantize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
@@ -117,9 +115,7 @@ def infer_rescale_channels(types: Types, attrs: Attrs) -> tuple[TensorType, ...]
     _check_bytes(x)
     if factor.dtype is not DType.I32 or bias.dtype is not DType.I32:
         raise ValueError(f"factor {factor} and bias {bias} are not i32")
-    if broadcast_shapes(x.shape, factor.shape, bias.shape) != x.shape:
-        raise ValueError(f"factor {factor} and bias {bias} do not broadcast to {x}")
-    return quantized(x.shape, element_type(attrs, "to"), attrs)
+    return quantized(broadcast_shapes(x.shape, factor.shape, bias.shape), element_type(attrs, "to"), attrs)
 
 
 def evaluate_rescale_channels(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:

@@ -153,9 +153,10 @@ def optional(node: Node, position: int) -> Value | None:
     return node.inputs[position] if position < len(node.inputs) else None
 
 
-def read_as(ctx: NestContext, value: Value, index: Sequence[Expr], dtype: DType) -> Expr:
-    """An element of an operand as ``dtype``."""
-    return convert(ctx.read(value, index), dtype)
+def read_as(ctx: NestContext, value: Value, index: Sequence[Expr], dtype: DType, zero_point: int = 0) -> Expr:
+    """An element of an operand as ``dtype``, less the zero point of a quantized one."""
+    element = convert(ctx.read(value, index), dtype)
+    return element - const(zero_point, element.type) if zero_point else element
 
 
 def write_as(ctx: NestContext, value: Value, index: Sequence[Expr], element: Expr) -> Block:

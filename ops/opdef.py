@@ -76,8 +76,8 @@ class OpDef:
 
     ``infer(types, attrs)`` gives the output types, raising :class:`ValueError` with the actual shapes where operands
     do not fit. ``evaluate(arrays, attrs)`` is the meaning, in NumPy. ``summary`` is the row of the docs table.
-    ``tables`` are the positions of operands that a pointwise operator indexes by value, so that they do not broadcast;
-    ``scalar`` gets their first element as a Load, to index it anew.
+    ``tables`` are the positions of operands that are indexed by value: they do not broadcast, and transposes and
+    reshapes of the result do not concern them. ``scalar`` gets their first element as a Load, to index it anew.
     """
 
     name: str

@@ -7,6 +7,7 @@ from ..ir.loops import INDEX, Block, Const, Convert, Expr, Type
 from ..ir.types import DType
 from .expr_tools import const
 from .infer import ints
+from .integer import zero_point
 from .nest_tools import (
     Index,
     Lets,
@@ -24,17 +25,17 @@ from .windows_nest import Layout, Taps, WindowDim, tap_loops, taps_in_padding, w
 
 
 def pool(ctx: NestContext, node: Node) -> Block:
-    """The greatest element of each window, or their mean; the padding is left out of both."""
+    """The greatest element of each window, their mean, or the sum of x - zero_point; the padding is left out."""
     x, layout = operand(node, 0), Layout.of(node)
     dims = window_dims(node, ints(node.attrs, "kernel"))
-    average = node.attrs["kind"] == "avg"
-    dtype = accumulator_dtype(x.dtype) if average else x.dtype
+    greatest, average = node.attrs["kind"] == "max", node.attrs["kind"] == "avg"
+    dtype, zero = x.dtype if greatest else accumulator_dtype(node.output.dtype), zero_point(node.attrs)
 
     def element(n: Expr, channel: Index, position: Index, taps: tuple[Taps, ...]) -> Block:
-        c, op = channel[1], "add" if average else "max"
-        acc, start = accumulator(ctx, "acc", dtype, 0 if average else lowest(dtype))
+        c, op = channel[1], "max" if greatest else "add"
+        acc, start = accumulator(ctx, "acc", dtype, lowest(dtype) if greatest else 0)
         total = tap_loops(
-            ctx, taps, lambda _, at: (accumulate(op, acc, read_as(ctx, x, layout.join(n, c, at), dtype)),)
+            ctx, taps, lambda _, at: (accumulate(op, acc, read_as(ctx, x, layout.join(n, c, at), dtype, zero)),)
         )
         lets = Lets(ctx)
         result = get(acc)

@@ -7,6 +7,7 @@ Layouts and gate order are those of ONNX with ``layout=0``::
     y[seq, dirs, batch, hidden]   y_h, y_c[dirs, batch, hidden]
 
 Gates: lstm i o f c, gru z r h. ``activations`` names one function a gate kind for each direction, as in ONNX.
+``clip`` bounds the argument of every activation; ONNX says no more (ONNX Runtime leaves out the h of lstm).
 """
 
 from __future__ import annotations

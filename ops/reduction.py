@@ -6,6 +6,7 @@ import numpy as np
 
 from ..ir.types import DType, TensorType
 from .infer import check_axes, integer, ints, operand, reduced_shape
+from .integer import NARROW, zero_point
 from .opdef import Arrays, Attrs, Types
 from .pointwise import NUMBERS, present_arrays, truncating_divide
 
@@ -17,14 +18,21 @@ def infer_reduce(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_axes(axes, x)
     if kind not in REDUCE_KINDS or x.dtype not in NUMBERS:
         raise ValueError(f"no {kind} of {x}")
+    centred = "zero_point" in attrs
+    if centred and (kind != "sum" or x.dtype not in NARROW):
+        raise ValueError(f"no {kind} of {x} with a zero point")
     if kind == "mean" and not x.dtype.is_float and 0 in (x.shape[axis] for axis in axes):
         raise ValueError(f"no mean of nothing: {x} over axes {axes}")
-    return (TensorType(x.dtype, reduced_shape(x.shape, axes, bool(attrs["keepdims"]))),)
+    dtype = DType.I32 if centred else x.dtype
+    return (TensorType(dtype, reduced_shape(x.shape, axes, bool(attrs["keepdims"]))),)
 
 
 def evaluate_reduce(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """The mean of integers truncates toward zero; the maximum of nothing is the least value of the type."""
+    """The mean of integers truncates toward zero; the maximum of nothing is the least value of the type. With a
+    ``zero_point``, of 8 or 16 bits, the sum is that of x - zero_point, as i32."""
     (x,) = present_arrays(arrays)
+    if "zero_point" in attrs:
+        x = x.astype(np.int32) - zero_point(attrs)
     axes, keepdims, kind = ints(attrs, "axes"), bool(attrs["keepdims"]), attrs["kind"]
     wide = x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
     with np.errstate(all="ignore"):

@@ -7,6 +7,7 @@ from ..ir.loops import Block, Convert, Expr, Select, Type
 from ..ir.types import DType
 from .expr_tools import compare, const
 from .infer import integer, ints
+from .integer import zero_point
 from .integer_exprs import dtype_limits
 from .nest_tools import (
     ZERO,
@@ -40,14 +41,14 @@ def reduce(ctx: NestContext, node: Node) -> Block:
     """Loops over the dimensions that stay, then over those that are reduced, each in order."""
     x, kind = operand(node, 0), str(node.attrs["kind"])
     split = AxisSplit.of(x, ints(node.attrs, "axes"))
-    dtype = _reduction_dtype(x.dtype, kind, split.count)
+    dtype, zero = _reduction_dtype(x.dtype, kind, split.count), zero_point(node.attrs)
     op = {"sum": "add", "mean": "add", "prod": "mul"}.get(kind, kind)
     start = {"max": lowest(dtype), "min": highest(dtype), "prod": 1}.get(kind, 0)
 
     def element(kept: Index) -> Block:
         acc, init = accumulator(ctx, "acc", dtype, start)
         total = split.axis_loops(
-            ctx, lambda along: (accumulate(op, acc, read_as(ctx, x, split.merge(kept, along), dtype)),)
+            ctx, lambda along: (accumulate(op, acc, read_as(ctx, x, split.merge(kept, along), dtype, zero)),)
         )
         result = get(acc) / const(split.count, acc.type) if kind == "mean" else get(acc)
         return (*init, *total, *write_as(ctx, node.output, _output_index(node, split, kept), result))

@@ -154,7 +154,7 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef("softmax", A, "e^x / sum(e^x) along {axis}", rd.infer_along_axis, rd.evaluate_softmax),
     OpDef(
         "int_softmax", A, "softmax of 8 bits; table: u32[256] of e^-d; {axis, step, y_scale, zero_point, to: DType}",
-        it.infer_int_softmax, it.evaluate_int_softmax,
+        it.infer_int_softmax, it.evaluate_int_softmax, tables=(1,),
     ),
     OpDef("log_softmax", A, "log(softmax(x)) along {axis}", rd.infer_along_axis, rd.evaluate_log_softmax),
     OpDef(

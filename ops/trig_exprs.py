@@ -96,7 +96,7 @@ def trig_limit(dtype: DType) -> float:
 
 @half_through_single
 def sin(x: Expr, bind: Bind) -> Expr:
-    """Sine. f32: 1.6 ULP up to |x| = 20, 2.3 (at zeros 3.6) up to 51471; f64: 2.3 ULP up to 1647099; NaN beyond."""
+    """Sine. f32: 1.6 ULP to |x| = 20, 2.4 (at zeros 3.7) to 51471; f64: 2.4 ULP to 1647099; NaN beyond."""
     x = bind("x", x)
     quadrant, sine, cosine = _sin_cos(x, bind)
     return _within_limit(x, _flip(quadrant, select(_odd(quadrant), cosine, sine), 0))
@@ -104,7 +104,7 @@ def sin(x: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def cos(x: Expr, bind: Bind) -> Expr:
-    """Cosine. f32: 1.6 ULP up to |x| = 20, 2.3 (at zeros 3.6) up to 51471; f64: 2.3 ULP up to 1647099; NaN beyond."""
+    """Cosine. f32: 1.6 ULP to |x| = 20, 2.4 (at zeros 3.7) to 51471; f64: 2.4 ULP to 1647099; NaN beyond."""
     x = bind("x", x)
     quadrant, sine, cosine = _sin_cos(x, bind)
     return _within_limit(x, _flip(quadrant, select(_odd(quadrant), sine, cosine), 1))
@@ -112,7 +112,7 @@ def cos(x: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def tan(x: Expr, bind: Bind) -> Expr:
-    """sin / cos. f32: 3.1 ULP to |x| = 20, 3.8 (at poles 6.4) to 51471; f64: 3.8 ULP to 1647099; NaN beyond."""
+    """sin / cos. f32: 3.4 ULP to |x| = 20, 3.8 (at poles 6.4) to 51471; f64: 3.8 ULP to 1647099; NaN beyond."""
     x = bind("x", x)
     quadrant, sine, cosine = _sin_cos(x, bind)
     sine, cosine, odd = bind("sine", sine), bind("cosine", cosine), bind("odd", _odd(quadrant))
@@ -171,7 +171,7 @@ def _complement(angle: Expr, half_turns: float) -> Expr:
 
 @half_through_single
 def asin(x: Expr, bind: Bind) -> Expr:
-    """Up to 1/2 a series, above pi/2 - 2 * asin(sqrt((1 - |x|) / 2)). NaN for |x| > 1. f32: 2.3 ULP, f64: 2.3 ULP."""
+    """Up to 1/2 a series, above pi/2 - 2 * asin(sqrt((1 - |x|) / 2)). NaN for |x| > 1. f32: 2.4 ULP, f64: 2.4 ULP."""
     x = bind("x", x)
     large, angle = _asin_core(bind("a", absolute(x)), bind)
     return with_sign_of(select(large, _complement(angle + angle, 0.5), angle), x)

@@ -148,7 +148,7 @@ def _pad(node: Node, index: Sequence[Expr]) -> Sequence[Source]:
 
 def _constant_pad(node: Node, x: Value, index: Sequence[Expr]) -> Source:
     before, after = ints(node.attrs, "before"), ints(node.attrs, "after")
-    tests = []
+    tests: list[Expr] = []
     for part, extent, low, high in zip(index, x.shape, before, after):
         test = _between(part, low, low + extent, low + extent + high)
         tests.extend(() if test is None else (test,))

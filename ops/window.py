@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.types import TensorType
+from ..ir.types import DType, TensorType
 from .infer import ints, operand
+from .integer import NARROW, zero_point
 from .opdef import Arrays, Attrs, Types
 from .pointwise import FLOATS, NUMBERS, present_arrays
 from .windows import (
@@ -22,7 +23,7 @@ from .windows import (
 
 def infer_pool(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, layout, kind = operand(types, 0), attrs["layout"], attrs["kind"]
-    if x.dtype not in {"max": NUMBERS, "avg": FLOATS}.get(str(kind), frozenset()):
+    if x.dtype not in {"max": NUMBERS, "avg": FLOATS, "sum": NARROW}.get(str(kind), frozenset()):
         raise ValueError(f"no {kind} pooling of {x}")
     batch, channels, extents = split_layout(x.shape, layout)
     kernel, stride, pad, dilation = (ints(attrs, name) for name in ("kernel", "stride", "pad", "dilation"))
@@ -31,15 +32,17 @@ def infer_pool(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ValueError(f"pad {pad} is not smaller than the window {reach(kernel, dilation)}")
     counts = window_counts(extents, kernel, stride, pad, dilation, bool(attrs["ceil_mode"]))
     quant = x.quant if kind == "max" and x.quant is not None and x.quant.axis is None else None
-    return (TensorType(x.dtype, join_layout(batch, channels, counts, layout), quant),)
+    dtype = DType.I32 if kind == "sum" else x.dtype
+    return (TensorType(dtype, join_layout(batch, channels, counts, layout), quant),)
 
 
 def evaluate_pool(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     """Max ignores padding. Avg divides by the elements of the window that are in the input, or with
-    ``count_include_pad`` in the input and its padding; what ``ceil_mode`` adds beyond never counts."""
+    ``count_include_pad`` in the input and its padding; what ``ceil_mode`` adds beyond never counts. Sum adds up
+    x - zero_point as i32; padding is 0."""
     x = to_channels_first(present_arrays(arrays)[0], attrs["layout"])
-    y = _max_pool(x, attrs) if attrs["kind"] == "max" else _avg_pool(x, attrs)
-    return (from_channels_first(y.astype(x.dtype), attrs["layout"]),)
+    pool = {"max": _max_pool, "avg": _avg_pool, "sum": _sum_pool}[str(attrs["kind"])]
+    return (from_channels_first(pool(x, attrs), attrs["layout"]),)
 
 
 def _pooled(x: np.ndarray, attrs: Attrs, inner: float, outer: float) -> np.ndarray:
@@ -61,8 +64,13 @@ def _max_pool(x: np.ndarray, attrs: Attrs) -> np.ndarray:
     return _pooled(x, attrs, least, least).max(axis=tuple(range(x.ndim, 2 * x.ndim - 2)))
 
 
+def _sum_pool(x: np.ndarray, attrs: Attrs) -> np.ndarray:
+    pooled = _pooled(x.astype(np.int32) - zero_point(attrs), attrs, 0, 0)
+    return pooled.sum(axis=tuple(range(x.ndim, 2 * x.ndim - 2)), dtype=np.int32)
+
+
 def _avg_pool(x: np.ndarray, attrs: Attrs) -> np.ndarray:
     axes = tuple(range(x.ndim, 2 * x.ndim - 2))
     total = _pooled(x.astype(np.float64), attrs, 0.0, 0.0).sum(axis=axes)
     in_padding = 1.0 if attrs["count_include_pad"] else 0.0
-    return total / _pooled(np.ones((1, 1, *x.shape[2:])), attrs, in_padding, 0.0).sum(axis=axes)
+    return (total / _pooled(np.ones((1, 1, *x.shape[2:])), attrs, in_padding, 0.0).sum(axis=axes)).astype(x.dtype)

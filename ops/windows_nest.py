@@ -109,13 +109,12 @@ def _taps_between(dim: WindowDim, low: int, high: int, o: Expr, bind: Bind) -> t
     starts = [i * dim.stride - dim.pad for i in range(dim.out)]
     firsts = [max(-((start - low) // dim.dilation), 0) for start in starts]
     ends = [min((high - 1 - start) // dim.dilation + 1, dim.kernel) for start in starts]
-    start = o * dim.stride - dim.pad
     first: Expr = ZERO
     end = as_expr(dim.kernel)
     if any(firsts):
-        first = bind("first", binary("max", (low + dim.dilation - 1 - start) // dim.dilation, 0))
+        first = bind("first", binary("max", ((low + dim.pad + dim.dilation - 1) - o * dim.stride) // dim.dilation, 0))
     if any(e < dim.kernel for e in ends):
-        end = binary("min", (high - 1 - start) // dim.dilation + 1, dim.kernel)
+        end = binary("min", ((high + dim.pad - 1) - o * dim.stride) // dim.dilation + 1, dim.kernel)
     return first, end - first
 
 

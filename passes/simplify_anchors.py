@@ -23,8 +23,10 @@ def whole_window(rewriter: Rewriter, node: Node) -> Value | None:
         return None
     if any(node.output.shape[axis] != 1 for axis in axes):
         return None
-    kind = "max" if node.attrs["kind"] == "max" else "mean"
-    return rewriter.emit1("reduce", x, loc=node.loc, name=node.output.name, kind=kind, axes=axes, keepdims=True)
+    attrs = {name: value for name, value in node.attrs.items() if name in ("zero_point", "acc_lo", "acc_hi")}
+    kind = {"max": "max", "avg": "mean", "sum": "sum"}[str(node.attrs["kind"])]
+    attrs |= {"kind": kind, "axes": axes, "keepdims": True}
+    return rewriter.emit("reduce", [x], attrs, loc=node.loc, names=[node.output.name])[0]
 
 
 def single_windows(rewriter: Rewriter, node: Node) -> Value | None:
@@ -40,7 +42,7 @@ def reduction_of_one(rewriter: Rewriter, node: Node) -> Value | None:
     if node.op != "reduce" or node.operands[0].type.size != node.output.type.size:
         return None
     (x,) = node.operands
-    if x.type.quant is not None or x.type.size == 0:
+    if x.type.quant is not None or x.type.size == 0 or x.dtype is not node.output.dtype:
         return None
     return reshape(rewriter, x, node.output.shape, loc=node.loc, name=node.output.name)
 
@@ -57,9 +59,12 @@ def one_matrix(rewriter: Rewriter, node: Node) -> Value | None:
 
 
 def padding_inside(rewriter: Rewriter, node: Node) -> Value | None:
-    """conv(pad(x, 0)) = conv(x) with more padding: the same products, those with 0 left out."""
+    """conv(pad(x, 0)) = conv(x) with more padding: the same products, those with 0 left out. Of integers the zero point
+    stands for 0."""
     pad = rewriter.producer(node.inputs[0]) if node.op == "conv" else None
-    if pad is None or pad.op != "pad" or pad.attrs["mode"] != "constant" or pad.attrs["value"] != 0:
+    if pad is None or pad.op != "pad" or pad.attrs["mode"] != "constant":
+        return None
+    if pad.attrs["value"] != node.attrs.get("zero_point", 0):
         return None
     spatial = slice(2, None) if node.attrs["layout"] == "channels_first" else slice(1, -1)
     before, after = ints_attr(pad, "before"), ints_attr(pad, "after")

@@ -124,7 +124,7 @@ def implicit_expand(rewriter: Rewriter, node: Node) -> Value | None:
     for position, plain in enumerate(operands):
         # One at a time: of two expanded operands one may have to stay, to give the result its shape.
         attempt = [*node.operands[:position], plain, *node.operands[position + 1 :]]
-        shape = broadcast_shapes(*(value.shape for value in attempt))
+        shape = broadcast_shapes(*(value.shape for at, value in enumerate(attempt) if at not in OPS[node.op].tables))
         if plain != node.operands[position] and shape == node.output.shape:
             return rewriter.like(node, *attempt)
     return None

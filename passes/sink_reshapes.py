@@ -21,8 +21,12 @@ def sink_reshapes(graph: Graph) -> Graph:
 def _sink(rewriter: Rewriter, node: Node) -> Value | None:
     if OPS[node.op].kind is not Kind.POINTWISE or _per_axis(node):
         return None
-    bases = [_base(rewriter, value, node.output.shape) for value in node.operands]
-    shapes = {base.shape for base in bases if base is not None}
+    tables = OPS[node.op].tables
+    bases = [
+        value if position in tables else _base(rewriter, value, node.output.shape)
+        for position, value in enumerate(node.operands)
+    ]
+    shapes = {base.shape for position, base in enumerate(bases) if base is not None and position not in tables}
     if len(shapes) != 1:
         return None
     (shape,) = shapes

@@ -119,7 +119,11 @@ def _base(rewriter: Rewriter, value: Value, perm: Perm) -> Value:
 
 
 def _bases(rewriter: Rewriter, node: Node, perm: Perm) -> list[Value | None]:
-    return [None if value is None else _base(rewriter, value, perm) for value in node.inputs]
+    tables = OPS[node.op].tables
+    return [
+        value if value is None or position in tables else _base(rewriter, value, perm)
+        for position, value in enumerate(node.inputs)
+    ]
 
 
 def _done(rewriter: Rewriter, node: Node, result: Value, perm: Perm) -> Value:
@@ -175,7 +179,7 @@ def _gather(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
     return _done(rewriter, node, rewriter.like(node, base, node.inputs[1], axis=perm[int_attr(node, "axis")]), perm)
 
 
-_ALONG_AXES = ("softmax", "log_softmax", "cumsum", "normalize", "rms_normalize")
+_ALONG_AXES = ("softmax", "int_softmax", "log_softmax", "cumsum", "normalize", "rms_normalize")
 _RULES: dict[str, Callable[[Rewriter, Node, Perm], Value]] = {
     **dict.fromkeys((*_ALONG_AXES, "concat"), _along_axis),
     **dict.fromkeys(("reduce", "arg_reduce"), _reduce),

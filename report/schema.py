@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 
 SCHEMA = 1
@@ -133,8 +134,28 @@ class Report:
 
 
 def json_text(content: object) -> str:
-    """The one spelling of JSON that ccml writes, so that equal content is equal bytes."""
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """The one spelling of JSON that ccml writes: equal content is equal bytes, lists of scalars take one line."""
+    return "".join(_json_parts(content, "\n")) + "\n"
+
+
+def _json_parts(content: object, newline: str) -> Iterator[str]:
+    inner = newline + "  "
+    if isinstance(content, dict) and content:
+        for number, (key, value) in enumerate(content.items()):
+            yield f"{',' if number else '{'}{inner}{_scalar(key)}: "
+            yield from _json_parts(value, inner)
+        yield newline + "}"
+    elif isinstance(content, list) and any(isinstance(value, (dict, list)) for value in content):
+        for number, value in enumerate(content):
+            yield f"{',' if number else '['}{inner}"
+            yield from _json_parts(value, inner)
+        yield newline + "]"
+    else:
+        yield _scalar(content)
+
+
+def _scalar(content: object) -> str:
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
 
 def finite(number: float) -> float | None:

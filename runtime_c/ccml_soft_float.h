@@ -120,44 +120,67 @@ static inline float ccml_soft_f32_fma(float x, float y, float z)
     return (float)ccml_soft_add_to_odd((double)x * (double)y, (double)z);
 }
 
-/* An unsigned number of 128 bits. */
+/* An unsigned number of 128 bits, handed on by address: at -O0 copies are calls of memcpy on some machines. */
 typedef struct {
     uint64_t high;
     uint64_t low;
 } ccml_u128;
 
-static inline ccml_u128 ccml_u128_multiply(uint64_t x, uint64_t y)
+static inline void ccml_u128_multiply(ccml_u128 *product, uint64_t x, uint64_t y)
 {
     const uint64_t mask = 0xffffffffu;
     const uint64_t low = (x & mask) * (y & mask);
     const uint64_t middle = (x >> 32) * (y & mask) + (low >> 32);
     const uint64_t middle2 = (x & mask) * (y >> 32) + (middle & mask);
-    ccml_u128 product;
 
-    product.high = (x >> 32) * (y >> 32) + (middle >> 32) + (middle2 >> 32);
-    product.low = (middle2 << 32) | (low & mask);
-    return product;
+    product->high = (x >> 32) * (y >> 32) + (middle >> 32) + (middle2 >> 32);
+    product->low = (middle2 << 32) | (low & mask);
 }
 
-/* x shifted left until bit 126 is its highest; the shifts are taken from *exponent. x is not 0 and below 2^127. */
-static inline ccml_u128 ccml_u128_normalize(ccml_u128 x, int *exponent)
+/* Shifts x left until bit 126 is its highest and takes the shifts from *exponent. x is not 0 and below 2^127. */
+static inline void ccml_u128_normalize(ccml_u128 *x, int *exponent)
 {
-    while (x.high >> 62 == 0) {
-        x.high = (x.high << 1) | (x.low >> 63);
-        x.low <<= 1;
+    while (x->high >> 62 == 0) {
+        x->high = (x->high << 1) | (x->low >> 63);
+        x->low <<= 1;
         --*exponent;
     }
-    return x;
 }
 
-/* x / 2^count; where bits are lost, the last bit is set. */
-static inline ccml_u128 ccml_u128_shift_right(ccml_u128 x, int count)
+/* Divides x by 2^count; where bits are lost, the last bit is set. */
+static inline void ccml_u128_shift_right(ccml_u128 *x, int count)
 {
-    for (; count > 0 && (x.high != 0 || x.low > 1); --count) {
-        x.low = (x.low >> 1) | (x.high << 63) | (x.low & 1);
-        x.high >>= 1;
+    for (; count > 0 && (x->high != 0 || x->low > 1); --count) {
+        x->low = (x->low >> 1) | (x->high << 63) | (x->low & 1);
+        x->high >>= 1;
     }
-    return x;
+}
+
+static inline int ccml_u128_less(const ccml_u128 *x, const ccml_u128 *y)
+{
+    return x->high < y->high || (x->high == y->high && x->low < y->low);
+}
+
+/* The larger of two magnitudes becomes their sum, or their difference, with its exponent; the smaller one is used up.
+   Both have bit 126 as the highest; so has the result, unless the difference is 0. */
+static inline void ccml_u128_combine(ccml_u128 *large, int *exponent, ccml_u128 *small, int small_exponent,
+                                     int subtract)
+{
+    ccml_u128_shift_right(small, *exponent - small_exponent);
+    if (subtract) {
+        large->high -= small->high + (large->low < small->low);
+        large->low -= small->low;
+        if ((large->high | large->low) != 0) {
+            ccml_u128_normalize(large, exponent);
+        }
+        return;
+    }
+    large->low += small->low;
+    large->high += small->high + (large->low < small->low);
+    if (large->high >> 63 != 0) {
+        ++*exponent;
+        ccml_u128_shift_right(large, 1);
+    }
 }
 
 /* The significand of a finite double as an integer, with *exponent such that |x| = significand * 2^exponent. */
@@ -171,46 +194,18 @@ static inline uint64_t ccml_soft_f64_split(double x, int *exponent)
     return field == 0 ? fraction : fraction | (uint64_t)1 << 52;
 }
 
-/* significand * 2^exponent rounded to nearest even, for a significand with bit 126 as its highest. */
-static inline uint64_t ccml_soft_f64_round(ccml_u128 significand, int exponent)
+/* The bits of significand * 2^exponent rounded to nearest even; bit 126 is the significand's highest. */
+static inline uint64_t ccml_soft_f64_round(ccml_u128 *significand, int exponent)
 {
     const int field = exponent + 126 + 1023;
-    ccml_u128 kept;
     uint64_t bits;
 
     if (field >= 2047) {
         return (uint64_t)2047 << 52;
     }
-    kept = ccml_u128_shift_right(significand, field > 0 ? 72 : 73 - field);
-    bits = (kept.low >> 2) + (field > 0 ? (uint64_t)(field - 1) << 52 : 0);
-    return bits + ((kept.low & 3) + (bits & 1) > 2);
-}
-
-static inline int ccml_u128_less(ccml_u128 x, ccml_u128 y)
-{
-    return x.high < y.high || (x.high == y.high && x.low < y.low);
-}
-
-/* |large| + |small|, or their difference; both have bit 126 as the highest, with an exponent each. The sum has it, too,
-   and its exponent is in *large_exponent; a difference may be 0. */
-static inline ccml_u128 ccml_u128_combine(ccml_u128 large, int *large_exponent, ccml_u128 small, int small_exponent,
-                                          int subtract)
-{
-    ccml_u128 sum;
-
-    small = ccml_u128_shift_right(small, *large_exponent - small_exponent);
-    if (subtract) {
-        sum.low = large.low - small.low;
-        sum.high = large.high - small.high - (large.low < small.low);
-        return (sum.high | sum.low) == 0 ? sum : ccml_u128_normalize(sum, large_exponent);
-    }
-    sum.low = large.low + small.low;
-    sum.high = large.high + small.high + (sum.low < small.low);
-    if (sum.high >> 63 != 0) {
-        ++*large_exponent;
-        return ccml_u128_shift_right(sum, 1);
-    }
-    return sum;
+    ccml_u128_shift_right(significand, field > 0 ? 72 : 73 - field);
+    bits = (significand->low >> 2) + (field > 0 ? (uint64_t)(field - 1) << 52 : 0);
+    return bits + ((significand->low & 3) + (bits & 1) > 2);
 }
 
 /* Exact product, exact sum (but for a last bit that says "and a little more"), one rounding. */
@@ -222,7 +217,7 @@ static inline double ccml_soft_f64_fma(double x, double y, double z)
     const int subtract = product_sign != addend_sign;
     ccml_u128 product;
     ccml_u128 addend;
-    uint64_t sign;
+    uint64_t bits;
     int product_exponent;
     int addend_exponent;
     int exponent;
@@ -236,28 +231,26 @@ static inline double ccml_soft_f64_fma(double x, double y, double z)
     if (z - z != 0) {
         return z;
     }
-    product = ccml_u128_multiply(ccml_soft_f64_split(x, &product_exponent), ccml_soft_f64_split(y, &exponent));
+    ccml_u128_multiply(&product, ccml_soft_f64_split(x, &product_exponent), ccml_soft_f64_split(y, &exponent));
     product_exponent += exponent;
-    product = ccml_u128_normalize(product, &product_exponent);
+    ccml_u128_normalize(&product, &product_exponent);
     addend.high = ccml_soft_f64_split(z, &addend_exponent);
     addend.low = 0;
     addend_exponent -= 64;
-    addend = ccml_u128_normalize(addend, &addend_exponent);
+    ccml_u128_normalize(&addend, &addend_exponent);
 
     if (addend_exponent > product_exponent ||
-        (addend_exponent == product_exponent && ccml_u128_less(product, addend))) {
-        sign = addend_sign;
-        exponent = addend_exponent;
-        addend = ccml_u128_combine(addend, &exponent, product, product_exponent, subtract);
+        (addend_exponent == product_exponent && ccml_u128_less(&product, &addend))) {
+        ccml_u128_combine(&addend, &addend_exponent, &product, product_exponent, subtract);
+        bits = ccml_soft_f64_round(&addend, addend_exponent) | addend_sign;
     } else {
-        sign = product_sign;
-        exponent = product_exponent;
-        addend = ccml_u128_combine(product, &exponent, addend, addend_exponent, subtract);
+        ccml_u128_combine(&product, &product_exponent, &addend, addend_exponent, subtract);
+        if ((product.high | product.low) == 0) {
+            return 0.0;
+        }
+        bits = ccml_soft_f64_round(&product, product_exponent) | product_sign;
     }
-    if ((addend.high | addend.low) == 0) {
-        return 0.0;
-    }
-    return ccml_u64_as_f64(sign | ccml_soft_f64_round(addend, exponent));
+    return ccml_u64_as_f64(bits);
 }
 
 #endif

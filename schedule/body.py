@@ -12,6 +12,11 @@ from .names import Names
 from .tensors import TensorRef
 
 
+def table_names(graph: Graph) -> set[str]:
+    """The operands that are looked up in, at an index of their own."""
+    return {n.operands[p].name for n in graph.nodes if n.op in OPS for p in OPS[n.op].tables}
+
+
 class Body:
     """Builds the expression of any value of ``graph`` at an index.
 
@@ -55,6 +60,11 @@ class Body:
             self._known[key] = expr
         return self._known[key]
 
+    def _table(self, value: Value) -> Expr:
+        """The first element of a table; the operator moves the index."""
+        buffer = self.refs[value.name].buffer
+        return Load(buffer, (as_expr(0),) * len(buffer.shape))
+
     def _outside(self, value: Value) -> bool:
         return value.name in self.refs and value.name not in self._producers
 
@@ -62,7 +72,10 @@ class Body:
         row = OPS[node.op]
         if row.kind is Kind.POINTWISE:
             assert row.scalar is not None, node.op
-            operands = [self.element(v, self._broadcast(v, index)) for v in node.operands]
+            operands = [
+                self._table(v) if position in row.tables else self.element(v, self._broadcast(v, index))
+                for position, v in enumerate(node.operands)
+            ]
             return row.scalar(operands, node, self.bind)
         assert row.index_map is not None, node.op
         return self._viewed(node, index)

@@ -1,8 +1,8 @@
 """Where convolutions find the zeros around their input.
 
 A convolution with padding reads beyond the border of its input without a test, because the input's buffer has a halo
-of zeros. The kernel that computes the tensor writes the halo, too. Tensors that are not ccml's to lay out (inputs of
-the model, constants, tensors that are seen under another shape) are first copied.
+of zeros (for integers: of the zero point). The kernel that computes the tensor writes the halo, too. Tensors that are
+not ccml's to lay out (inputs of the model, constants, tensors that are seen under another shape) are first copied.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def needed_halo(conv: Node) -> Halo:
         reach = (conv.output.shape[1 + d] - 1) * stride[d] + (w.shape[1 + d] - 1) * dilation[d] + 1  # type: ignore[index]
         before.append(pad[d])  # type: ignore[index,arg-type]
         after.append(max(0, reach - pad[d] - x.shape[1 + d]))  # type: ignore[index,operator]
-    return Halo((*before, 0), (*after, 0))
+    return Halo((*before, 0), (*after, 0), int(conv.attrs.get("zero_point", 0)))  # type: ignore[call-overload]
 
 
 def plan_borders(graph: Graph, reads_halo: Callable[[Node], bool]) -> tuple[Graph, dict[str, Halo]]:

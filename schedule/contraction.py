@@ -12,6 +12,7 @@ from ..ir.graph import Node
 from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr, map_expr
 from ..ir.types import DType
 from ..targets.target import ElementKind
+from .body import table_names
 from .dots import activation_shift, has_dot, weight_operand, weight_type
 from .kernel import KernelContext
 from .microkernel import Axis, Blocking, Contraction, Region, choose_blocking, contraction_block, regions
@@ -203,10 +204,10 @@ class _PackedMatmul:
         used = {v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}
         operands = {v.name for v in self.node.inputs[1:] if v is not None}
         others = {v.name for n in ctx.body.nodes if n is not self.node for v in n.operands}
-        visible = {
-            name: ref for name, ref in ctx.refs.items() if name in used and (name not in operands or name in others)
-        }
-        shape, refs = merge_dimensions((*self.a.shape[:-1], columns), visible, keep_last=1)
+        hidden = (operands - others) | table_names(ctx.body)
+        visible = {name: ref for name, ref in ctx.refs.items() if name in used - hidden}
+        shape, merged = merge_dimensions((*self.a.shape[:-1], columns), visible, keep_last=1)
+        refs = {**ctx.refs, **merged}
         outer = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in shape[:-2])
         row = Axis(Var(ctx.names.fresh("row")), shape[-2])
         k = Axis(Var(ctx.names.fresh("k")), depth)

@@ -2,6 +2,9 @@
 
 For a block of ``rows`` outputs along the width, each input column under the block is loaded once per kernel row and
 multiplied into every output that sees it.
+
+Vectors of integers are multiplied as floats where the machine has vectors: products and sums of bytes stay below 2^24,
+so that float32 holds them exactly, and a fused multiply-add takes one instruction.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from ..ir.loops import (
     Buffer,
     Call,
     Const,
+    Convert,
     Expr,
     Let,
     Load,
@@ -33,20 +37,33 @@ from ..ir.loops import (
 )
 from ..ir.types import DType
 from ..targets.target import Cpu
+from .dots import has_dot
 from .kernel import KernelContext
 from .vectorize import stripes
 
 
 def lower_depthwise(ctx: KernelContext) -> Block | None:
-    """``conv`` with one input and one output channel per group, channels last, float; ``None`` for any other."""
+    """``conv`` with one input and one output channel per group, channels last; ``None`` for any other."""
     node = ctx.anchor
     assert node is not None
     x, weights = node.inputs[0], ctx.constant(node.inputs[1])
-    if x is None or weights is None or node.attrs["layout"] != "channels_last" or x.dtype is not DType.F32:
+    if x is None or weights is None or node.attrs["layout"] != "channels_last" or not has_dot(ctx.cpu, x.dtype):
         return None
     if weights.shape[-1] != 1 or node.attrs["group"] != weights.shape[0] or weights.ndim < 3:
         return None
-    return _Depthwise(ctx, node, weights).emit()
+    kind = _compute_type(ctx.cpu, x.dtype, weights)
+    return None if kind is None else _Depthwise(ctx, node, weights, kind).emit()
+
+
+def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | None:
+    """In what the products are added: float where it is exact and vectors help, else 32-bit integers."""
+    if activation is DType.F32:
+        return DType.F32
+    if max(cpu.f32_lanes) == 1:
+        return DType.I32
+    largest = max(abs(np.iinfo(activation.numpy).min), np.iinfo(activation.numpy).max)
+    bound = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1).max() * largest
+    return DType.F32 if bound < 1 << 24 else None
 
 
 def block_width(cpu: Cpu, outputs: int, kernel: int) -> int:
@@ -57,8 +74,8 @@ def block_width(cpu: Cpu, outputs: int, kernel: int) -> int:
 
 
 class _Depthwise:
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
-        self.ctx, self.node, self.names = ctx, node, ctx.names
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, compute: DType) -> None:
+        self.ctx, self.node, self.names, self.compute = ctx, node, ctx.names, compute
         self.rank = weights.ndim - 2
         self.stride: tuple[int, ...] = node.attrs["stride"]  # type: ignore[assignment]
         self.dilation: tuple[int, ...] = node.attrs["dilation"]  # type: ignore[assignment]
@@ -70,10 +87,20 @@ class _Depthwise:
         assert x is not None
         self.x = ctx.refs[x.name]
         taps = np.moveaxis(weights.reshape(self.channels, *self.kernel), 0, -1)
-        self.weights = ctx.pack("w", taps.astype(np.float32))
-        bias = node.inputs[2] if len(node.inputs) > 2 else None
-        self.bias = None if bias is None else ctx.refs[bias.name].reshaped((self.channels,)).buffer
-        self.fused = any(dot.name == "fma" for dot in ctx.cpu.dots)
+        self.integer = x.dtype is not DType.F32
+        self.weights = ctx.pack("w", taps.astype(np.float32) if compute is DType.F32 else taps)
+        self.bias = self._bias(weights)
+        self.fused = compute is DType.F32 and any(dot.name == "fma" for dot in ctx.cpu.dots)
+
+    def _bias(self, weights: np.ndarray) -> Buffer | None:
+        """The start of each channel; for integers with the zero point folded in: ``- zero_point * sum(w)``."""
+        bias = self.node.inputs[2] if len(self.node.inputs) > 2 else None
+        if not self.integer:
+            return None if bias is None else self.ctx.refs[bias.name].reshaped((self.channels,)).buffer
+        given = self.ctx.constant(bias)
+        sums = weights.astype(np.int64).reshape(self.channels, -1).sum(axis=1)
+        zero = int(self.node.attrs.get("zero_point", 0))  # type: ignore[call-overload]
+        return self.ctx.pack("bias", ((0 if given is None else given.reshape(-1)) - zero * sums).astype(np.int32))
 
     def emit(self) -> Block:
         names, out = self.names, self.out
@@ -102,14 +129,15 @@ class _Depthwise:
         return loop(block_var, count, *body)
 
     def _block(self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, lanes: int) -> Block:
-        type_ = Type(DType.F32, lanes)
+        type_ = Type(self.compute, lanes)
         acc = Buffer(self.names.fresh("acc"), type_, (rows,), Space.REG)
         out: list[Stmt] = [Alloc(acc)]
-        first: Expr = Const(0.0, type_)
+        zero = Const(0.0 if type_.dtype.is_float else 0, type_)
+        bias: Expr | None = None
         if self.bias is not None:
-            named = Var(self.names.fresh("init"), type_)
-            out.append(Let(named, Load(self.bias, (channel,), lanes)))
-            first = named
+            bias = Var(self.names.fresh("init"), Type(self.bias.dtype, lanes))
+            out.append(Let(bias, Load(self.bias, (channel,), lanes)))
+        first = bias if bias is not None and bias.type == type_ else zero
         out.extend(Store(acc, (as_expr(i),), first) for i in range(rows))
         taps = [Var(self.names.fresh("k")) for _ in self.kernel[:-1]]
         body = self._kernel_row(position, base, rows, channel, taps, acc)
@@ -118,7 +146,9 @@ class _Depthwise:
         out.extend(body)
         for i in range(rows):
             at = base + i
-            value = Load(acc, (as_expr(i),))
+            value: Expr = Load(acc, (as_expr(i),))
+            if bias is not None and bias is not first:
+                value = Binary("add", bias, Convert(bias.type, value))
             out.extend(
                 self.ctx.store_vector(lambda c, at=at: (*position, at, c), channel, value, lanes, self.ctx.refs)  # type: ignore[misc]
             )
@@ -134,7 +164,8 @@ class _Depthwise:
         weights = []
         for kw in range(width):
             named = Var(self.names.fresh("wv"), type_)
-            out.append(Let(named, Load(self.weights, (*taps, as_expr(kw), channel), lanes)))
+            tap = Load(self.weights, (*taps, as_expr(kw), channel), lanes)
+            out.append(Let(named, _as(type_, tap)))
             weights.append(named)
         outer = [
             position[1 + d] * self.stride[d] + taps[d] * self.dilation[d] - self.pad[d] for d in range(self.rank - 1)
@@ -145,7 +176,7 @@ class _Depthwise:
                 continue
             where = (position[0], *outer, base * stride + (column - self.pad[-1]), channel)
             x = Var(self.names.fresh("xv"), type_)
-            out.append(Let(x, Load(self.x.buffer, self.x.at(where), lanes)))
+            out.append(Let(x, _as(type_, Load(self.x.buffer, self.x.at(where), lanes))))
             out.extend(self._accumulate(acc, i, x, weights[kw]) for i, kw in users)
         return tuple(out)
 
@@ -154,3 +185,7 @@ class _Depthwise:
         old = Load(acc, at)
         value = Call("fma", (x, w, old), acc.type) if self.fused else Binary("add", old, Binary("mul", x, w))
         return Store(acc, at, value)
+
+
+def _as(type_: Type, loaded: Load) -> Expr:
+    return loaded if loaded.type == type_ else Convert(type_, loaded)

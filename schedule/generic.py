@@ -8,7 +8,7 @@ from ..ir.graph import Node, Value
 from ..ir.loops import Block, Expr, Load, Stmt, Store, Var, as_expr, loop
 from ..ops.opdef import Kind
 from ..ops.table import OPS
-from .body import Body
+from .body import Body, table_names
 from .kernel import KernelContext
 from .tensors import TensorRef, merge_dimensions
 from .vectorize import vectorize
@@ -58,11 +58,12 @@ def lower_pointwise(ctx: KernelContext) -> Block:
 
 def _whole(ctx: KernelContext) -> Block:
     shape, refs = ctx.output.shape, ctx.refs
-    visible = {v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}
-    used = {name: ref for name, ref in refs.items() if name in visible}
     if all(OPS[node.op].kind is Kind.POINTWISE and node.output.shape == shape for node in ctx.body.nodes):
-        shape, used = merge_dimensions(shape, used)
-    return _loops(ctx, shape, lambda index: _assign(ctx, index, used))
+        tables = table_names(ctx.body)
+        visible = ({v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}) - tables
+        shape, merged = merge_dimensions(shape, {name: ref for name, ref in refs.items() if name in visible})
+        refs = {**refs, **merged}
+    return _loops(ctx, shape, lambda index: _assign(ctx, index, refs))
 
 
 def _assign(ctx: KernelContext, index: Sequence[Expr], refs: dict[str, TensorRef]) -> Block:

@@ -127,8 +127,8 @@ class KernelContext:
 
     # ---- halo
 
-    def clear_halo(self) -> Block:
-        """Zeros around the output, strip by strip: dimension by dimension, before and after the tensor."""
+    def fill_halo(self, fill: int) -> Block:
+        """``fill`` around the output, strip by strip: dimension by dimension, before and after the tensor."""
         out = self.refs[self.output.name]
         if out.dense:
             return ()
@@ -141,14 +141,14 @@ class KernelContext:
                 if extent:
                     spans = [(o, s) for o, s in zip(out.offset[:dim], out.shape[:dim])]
                     spans += [(start, extent)] + [(0, p) for p in out.buffer.shape[dim + 1 :]]
-                    stmts.extend(self._zero(out.buffer, spans))
+                    stmts.extend(self._fill(out.buffer, spans, fill))
         return tuple(stmts)
 
-    def _zero(self, buffer: Buffer, spans: Sequence[tuple[int, int]]) -> Block:
+    def _fill(self, buffer: Buffer, spans: Sequence[tuple[int, int]], fill: int) -> Block:
         axes = [Var(self.names.fresh("z")) for _ in spans]
         index = tuple(var + start if extent > 1 else as_expr(start) for var, (start, extent) in zip(axes, spans))
-        zero = Const(0.0 if buffer.dtype.is_float else 0, buffer.type)
-        block: Block = (Store(buffer, index, zero),)
+        value = Const(float(fill) if buffer.dtype.is_float else fill, buffer.type)
+        block: Block = (Store(buffer, index, value),)
         for var, (_, extent) in reversed(list(zip(axes, spans))):
             block = loop(var, extent, *block)
         return block

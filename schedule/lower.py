@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from ..ir.types import DType
 from ..memory.check import check_plan
 from ..memory.planner import Request, place
 from ..ops.table import OPS
-from ..targets.target import Machine
+from ..targets.target import Cpu, Machine
 from .borders import anchor_of, plan_borders
 from .contraction import lower_conv, lower_matmul
 from .depthwise import lower_depthwise
+from .dots import has_dot
 from .generic import lower_nest, lower_pointwise
 from .kernel import KernelContext
 from .legalize import legalize
@@ -38,17 +40,17 @@ def lower_graph(graph: Graph, machine: Machine) -> Program:
 
     The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it.
     """
-    bordered, halos = plan_borders(separate_outputs(graph), _reads_halo)
+    bordered, halos = plan_borders(separate_outputs(graph), partial(_reads_halo, machine.cpu))
     return _Lowering(bordered, machine, halos).program()
 
 
-def _reads_halo(node: Node) -> bool:
+def _reads_halo(cpu: Cpu, node: Node) -> bool:
     """Whether the fused node's convolution goes through a generator, which relies on a halo."""
     anchor = anchor_of(node)
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
         return False
     x = anchor.inputs[0]
-    return x is not None and x.dtype is DType.F32
+    return x is not None and has_dot(cpu, x.dtype)
 
 
 def generate(ctx: KernelContext) -> Block:
@@ -133,7 +135,8 @@ class _Lowering:
         ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant)
         for value in dict.fromkeys((*node.operands, *node.outputs)):
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
-        nest = (*vectorize(ctx.clear_halo(), ctx.cpu.f32_lanes, ctx.names), *generate(ctx))
+        halo = ctx.fill_halo(self._halo(ctx.output).fill)
+        nest = (*vectorize(halo, ctx.cpu.f32_lanes, ctx.names), *generate(ctx))
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
         block, params, sources = bind_parameters(block)
         kernel = self._shared_kernel(Kernel("", params, block), ctx)

@@ -15,10 +15,11 @@ from ..ir.loops import Buffer, Expr, as_expr
 
 @dataclass(frozen=True)
 class Halo:
-    """Elements of zeros before and after the tensor, per dimension."""
+    """Elements before and after the tensor, per dimension, that hold ``fill``: what stands for a real zero."""
 
     before: tuple[int, ...]
     after: tuple[int, ...]
+    fill: int = 0
 
     @staticmethod
     def none(rank: int) -> Halo:
@@ -29,8 +30,10 @@ class Halo:
         return not any(self.before) and not any(self.after)
 
     def merge(self, other: Halo) -> Halo:
-        """The smallest halo that holds both."""
-        return Halo(tuple(map(max, self.before, other.before)), tuple(map(max, self.after, other.after)))
+        """The smallest halo that holds both. An empty one takes the other's fill."""
+        fill = other.fill if self.empty else self.fill
+        assert other.empty or fill == other.fill, "one tensor has one zero point"
+        return Halo(tuple(map(max, self.before, other.before)), tuple(map(max, self.after, other.after)), fill)
 
     def padded(self, shape: Sequence[int]) -> tuple[int, ...]:
         return tuple(b + extent + a for b, extent, a in zip(self.before, shape, self.after, strict=True))

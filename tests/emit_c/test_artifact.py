@@ -141,9 +141,8 @@ def test_a_binary_file_gives_the_same_bytes(compiler: str, x: np.ndarray, tmp_pa
     )
     model = library(tmp_path, compiler, "-O1")
     assert model.differs() == 0
-    assert [array.tobytes() for array in run(model, x, "binary")] == [
-        array.tobytes() for array in run(model, x, "text")
-    ]
+    for got, want in zip(run(model, x, "binary"), run(model, x, "text")):
+        assert got.tobytes() == want.tobytes()
 
 
 def test_writing_again_removes_a_stale_binary_file(tmp_path: Path) -> None:

@@ -40,11 +40,11 @@ def any_bits(dtype: np.dtype, seed: int) -> np.ndarray:
 
 
 def near_ties(dtype: np.dtype) -> list[np.ndarray]:
-    """Sums that cancel, that are off a tie by less than the addend's last bit, or become denormal."""
+    """Sums that cancel, that are off a tie by less than the addend's last bit, or become denormal or zero."""
     rng = np.random.default_rng(1)
     x, y, z = (any_bits(dtype, seed) for seed in range(3))
     short = rng.integers(-4096, 4096, (2, COUNT)).astype(dtype)
-    kind = np.arange(COUNT) % 5
+    kind = np.arange(COUNT) % 6
     with np.errstate(all="ignore"):
         x = np.where(kind == 1, short[0], np.where(kind >= 2, rng.uniform(-2, 2, COUNT).astype(dtype), x))
         y = np.where(kind == 1, short[1], np.where(kind >= 2, rng.uniform(-2, 2, COUNT).astype(dtype), y))
@@ -53,8 +53,9 @@ def near_ties(dtype: np.dtype) -> list[np.ndarray]:
         z = np.where(kind == 1, ulp * dtype.type(0.5), z)
         z = np.where(kind == 2, -product, z)
         z = np.where(kind == 3, product * dtype.type(2) ** rng.integers(-110, 110, COUNT).astype(dtype), z)
-        tiny = np.finfo(dtype).tiny
-        x, z = np.where(kind == 4, x * tiny, x), np.where(kind == 4, short[0] * np.finfo(dtype).smallest_subnormal, z)
+        info = np.finfo(dtype)
+        x = np.where(kind >= 4, x * info.tiny, x)
+        z = np.where(kind == 4, short[0] * info.smallest_subnormal, np.where(kind == 5, -(x * y), z))
     return [column.astype(dtype) for column in (x, y, z)]
 
 

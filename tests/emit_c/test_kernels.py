@@ -85,9 +85,9 @@ def test_conditions_arrays_and_lets() -> None:
           stack t: f32[2,4] align 16
           for i:8
             let big: bool = (x[i] > 1.5f32) & m[i]
-            t[floordiv(i, 4), i % 4] = select(big, x[i], -(x[i]))
+            t[floordiv(i, 4), floormod(i, 4)] = select(big, x[i], -(x[i]))
             if big:
-              y[i] = t[floordiv(i, 4), i % 4]
+              y[i] = t[floordiv(i, 4), floormod(i, 4)]
             else:
               y[i] = f32(inf)
             n[i] = big != m[i]

@@ -7,15 +7,14 @@ from pathlib import Path
 
 import pytest
 from ccml.emit_c import write_c
+from ccml.ir.loops import Type
+from ccml.ir.types import DType
 from ccml.targets import Machine, select
 
 from tests.emit_c.cases import arithmetic, conversions
 from tests.emit_c.harness import WARNINGS, compile_c, kernels_source
 from tests.emit_c.programs import matrix_program
 from tests.tools import needs
-
-from ccml.ir.loops import Type  # isort: skip
-from ccml.ir.types import DType  # isort: skip
 
 
 def make(folder: Path, *arguments: str, cwd: Path | None = None) -> str:
@@ -84,7 +83,7 @@ def test_bare_metal(machine: Machine, compiler: str, tmp_path: Path) -> None:
 )
 def test_every_scalar_operation_without_a_library(cpu: tuple[str, ...], level: str, tmp_path: Path) -> None:
     """Nothing but the compiler's own run-time arithmetic: no libm, no memcpy."""
-    dtypes = [DType.F32, DType.F16, DType.I8, DType.I32, DType.U32, DType.I64]
+    dtypes = [DType.F32, DType.F64, DType.F16, DType.I8, DType.I32, DType.U32, DType.I64]
     cases = [arithmetic(Type(dtype)) for dtype in dtypes] + [conversions(dtype, 1) for dtype in (DType.F32, DType.U8)]
     header, code = kernels_source([case.kernel for case in cases])
     (tmp_path / "runtime.h").write_text(header)

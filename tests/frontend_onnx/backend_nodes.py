@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -92,7 +92,7 @@ def check(test: NodeTest, frozen: tuple[str, ...]) -> None:
 
 def _choices(test: NodeTest) -> list[tuple[str, ...]]:
     """Sets of inputs to freeze, the smallest first."""
-    first, *rest = test.inputs or [""]
+    rest = list(test.inputs)[1:]
     parameters = tuple(n for n in rest if test.inputs[n].ndim <= 1 and test.inputs[n].dtype.kind in "iub")
     small = tuple(n for n in rest if test.inputs[n].ndim <= 1)
     return list(dict.fromkeys([(), parameters, small, tuple(rest), tuple(test.inputs)]))
@@ -109,9 +109,9 @@ def _passes(attempt: Callable[[], None]) -> bool:
 def write_table() -> None:
     lines = ["# Written by backend_nodes.py: test name, inputs frozen into initializers"]
     for test in node_tests().values():
-        found = [frozen for frozen in _choices(test) if _passes(lambda frozen=frozen: check(test, frozen))]  # type: ignore[misc]
-        if found:
-            lines.append(" ".join([test.name, *found[0]]))
+        found = next((frozen for frozen in _choices(test) if _passes(partial(check, test, frozen))), None)
+        if found is not None:
+            lines.append(" ".join([test.name, *found]))
     TABLE.write_text("\n".join(lines) + "\n")
     print(f"{len(lines) - 1} of {len(node_tests())} tests with tensors pass")
 

@@ -49,7 +49,7 @@ def evaluate(expr: Expr, bindings: Bindings, *arrays: np.ndarray) -> np.ndarray:
 def _value(expr: Expr, names: dict[str, np.ndarray]) -> np.ndarray:
     match expr:
         case Const(value, type_):
-            return type_.dtype.numpy.type(value)  # type: ignore[no-any-return]
+            return type_.dtype.numpy.type(value)
         case Var(name):
             return names[name]
         case Unary(op, x):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from ccml.emit_llvm.jit import JitKernel
@@ -42,7 +43,7 @@ def _buffer(value: Value, access: Access) -> Buffer:
     return Buffer(value.name, Type(value.dtype), value.shape, access=access)
 
 
-def make_node(op: str, arrays: Sequence[np.ndarray | None], attrs: dict[str, object]) -> Node:
+def make_node(op: str, arrays: Sequence[np.ndarray | None], attrs: dict[str, Any]) -> Node:
     """The node of ``op`` over values ``x0``, ``x1``, ... of the types of ``arrays``."""
     inputs = tuple(
         None if array is None else Value(f"x{i}", TensorType(DType.from_numpy(array.dtype), array.shape))
@@ -59,7 +60,7 @@ def make_kernel(node: Node) -> Kernel:
     return Kernel(node.op, tuple(ctx.buffers.values()), body)
 
 
-def run_nest(op: str, *arrays: np.ndarray | None, **attrs: object) -> list[np.ndarray]:
+def run_nest(op: str, *arrays: np.ndarray | None, **attrs: Any) -> list[np.ndarray]:
     """The outputs of the verified nest, compiled; where it is small the interpreter has to agree to the bit."""
     node = make_node(op, arrays, attrs)
     kernel = make_kernel(node)
@@ -81,7 +82,7 @@ def _work(node: Node) -> int:
 
 
 def check_nest(
-    op: str, *arrays: np.ndarray | None, rtol: float = 2e-6, atol: float = 1e-6, **attrs: object
+    op: str, *arrays: np.ndarray | None, rtol: float = 2e-6, atol: float = 1e-6, **attrs: Any
 ) -> list[np.ndarray]:
     """The nest against the meaning in the operator table; integers exactly."""
     expected = OPS[op].evaluate(arrays, attrs)
@@ -95,7 +96,7 @@ def check_nest(
     return results
 
 
-def normal(*shape: int, dtype: type = np.float32, seed: int = 0) -> np.ndarray:
+def normal(*shape: int, dtype: type[Any] = np.float32, seed: int = 0) -> np.ndarray:
     """Standard normal numbers (integers: -20 to 20)."""
     rng = np.random.default_rng([seed, *shape])
     if np.dtype(dtype).kind in "iu":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -22,7 +24,7 @@ def operands(op: str, dirs: int, seq: int = 4, batch: int = 2, features: int = 3
     return [normal(*shape, seed=seed) * scale for seed, shape in enumerate(shapes)]
 
 
-def attributes(op: str, direction: str, **changes: object) -> dict[str, object]:
+def attributes(op: str, direction: str, **changes: Any) -> dict[str, Any]:
     dirs = 2 if direction == "bidirectional" else 1
     attrs = {"hidden": 5, "direction": direction, "activations": ACTIVATIONS[op] * dirs, "clip": float("inf")}
     extra = {"lstm": {"input_forget": False}, "gru": {"linear_before_reset": False}, "rnn": {}}[op]

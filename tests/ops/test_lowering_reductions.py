@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from ccml.ops import normalization_nest
@@ -11,7 +13,7 @@ from tests.ops.nest_harness import check_nest, normal, run_nest
 
 @pytest.mark.parametrize("kind", ["sum", "mean", "max", "min", "prod"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.int8, np.uint8, np.int64])
-def test_reduce(kind: str, dtype: type) -> None:
+def test_reduce(kind: str, dtype: type[Any]) -> None:
     x = normal(2, 3, 4, dtype=dtype)
     for axes in ((0,), (1,), (2,), (0, 2), (2, 1), (0, 1, 2), ()):
         for keepdims in (False, True):
@@ -25,7 +27,7 @@ def test_reduce_of_half_floats_sums_in_single_precision() -> None:
 
 @pytest.mark.parametrize("kind", ["max", "min"])
 @pytest.mark.parametrize("dtype", [np.float32, np.int8])
-def test_arg_reduce(kind: str, dtype: type) -> None:
+def test_arg_reduce(kind: str, dtype: type[Any]) -> None:
     x = np.round(normal(4, 5, 3, dtype=dtype))
     for axis in range(3):
         for last in (False, True):
@@ -37,7 +39,7 @@ def test_arg_reduce_of_infinities() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
-def test_cumsum(dtype: type) -> None:
+def test_cumsum(dtype: type[Any]) -> None:
     x = normal(3, 4, 2, dtype=dtype)
     for axis in range(3):
         for exclusive in (False, True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from ccml.ir.graph import Node, Value
-from ccml.ir.loops import INDEX, Binary, Var, walk_expr
+from ccml.ir.loops import INDEX, Binary, Const, Var, walk_expr
 from ccml.ir.types import DType, TensorType
 from ccml.ops.table import OPS
 from ccml.ops.views import INDEX_MAPS, in_range
@@ -13,13 +15,13 @@ from ccml.ops.views import INDEX_MAPS, in_range
 from tests.ops.expr_harness import Bindings, evaluate
 
 
-def make_node(op: str, arrays: tuple[np.ndarray, ...], attrs: dict[str, object]) -> Node:
+def make_node(op: str, arrays: tuple[np.ndarray, ...], attrs: dict[str, Any]) -> Node:
     inputs = tuple(Value(f"x{i}", TensorType(DType.from_numpy(a.dtype), a.shape)) for i, a in enumerate(arrays))
     (type_,) = OPS[op].infer([value.type for value in inputs], attrs)
     return Node(op, inputs, (Value("y", type_),), attrs)
 
 
-def check(op: str, *shapes: tuple[int, ...], **attrs: object) -> None:
+def check(op: str, *shapes: tuple[int, ...], **attrs: Any) -> None:
     arrays = tuple(1 + 1000 * k + np.arange(np.prod(shape)).reshape(shape) for k, shape in enumerate(shapes))
     (expected,) = OPS[op].evaluate(arrays, attrs)
     node = make_node(op, arrays, attrs)
@@ -33,9 +35,9 @@ def check(op: str, *shapes: tuple[int, ...], **attrs: object) -> None:
         raw = np.array([np.broadcast_to(evaluate(i, Bindings(), *positions), expected.shape) for i in source.index])
         for d, extent in enumerate(array.shape):
             assert np.all((raw[d] >= 0) & (raw[d] < extent) | ~valid)
-        safe = in_range(source, node.inputs[source.operand])
+        safe = in_range(source, node.operands[source.operand])
         at = tuple(np.broadcast_to(evaluate(i, Bindings(), *positions), expected.shape) for i in safe.index)
-        if source.fill is not None:
+        if isinstance(source.fill, Const):
             found, covered = np.where(valid, 0, source.fill.value), covered + ~valid
         found, covered = found + np.where(valid, array[at], 0), covered + valid
     assert np.all(covered == 1)

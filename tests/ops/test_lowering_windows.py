@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,13 +20,19 @@ def to_layout(x: np.ndarray, layout: str) -> np.ndarray:
 
 def check_conv(
     layout: str, x: tuple[int, ...], w: tuple[int, ...], *, op: str = "conv", bias: bool = True,
-    dtype: type = np.float32, **attrs: object,
+    dtype: type[Any] = np.float32, **attrs: Any,
 ) -> None:  # fmt: skip
     rank = len(x) - 2
-    given = {"stride": (1,) * rank, "pad": (0,) * 2 * rank, "dilation": (1,) * rank, "group": 1, **attrs}
+    given: dict[str, Any] = {
+        "stride": (1,) * rank,
+        "pad": (0,) * 2 * rank,
+        "dilation": (1,) * rank,
+        "group": 1,
+        **attrs,
+    }
     if op == "conv_transpose":
         given.setdefault("output_padding", (0,) * rank)
-    channels = w[0] if op == "conv" else w[1] * int(given["group"])  # type: ignore[call-overload]
+    channels = w[0] if op == "conv" else w[1] * int(given["group"])
     b = normal(channels, dtype=dtype) if bias else None
     inputs = (to_layout(normal(*x, dtype=dtype), layout), to_layout(normal(*w, dtype=dtype, seed=1), layout), b)
     check_nest(op, *inputs, layout=layout, rtol=1e-5, atol=1e-5, **given)
@@ -47,7 +54,7 @@ def test_conv_in_groups(layout: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int32])
-def test_conv_of_other_types(dtype: type) -> None:
+def test_conv_of_other_types(dtype: type[Any]) -> None:
     check_conv("channels_last", (1, 2, 4, 4), (3, 2, 3, 3), dtype=dtype, pad=(1, 1, 1, 1))
 
 
@@ -63,7 +70,7 @@ def test_windows_beyond_the_input_are_empty(layout: str) -> None:
 )
 def test_conv_transpose(layout: str, stride: tuple[int, ...], dilation: tuple[int, ...]) -> None:
     for pad, extra in (((0, 0, 0, 0), (0, 0)), ((1, 2, 0, 1), (1, 0))):
-        attrs = {"stride": stride, "dilation": dilation, "pad": pad, "output_padding": extra}
+        attrs: dict[str, Any] = {"stride": stride, "dilation": dilation, "pad": pad, "output_padding": extra}
         check_conv(layout, (1, 2, 4, 3), (2, 3, 3, 3), op="conv_transpose", **attrs)
     check_conv(layout, (1, 4, 3, 3), (4, 2, 2, 3), op="conv_transpose", stride=stride, dilation=dilation, group=2)
 
@@ -73,7 +80,7 @@ def test_conv_transpose_with_a_common_factor_of_stride_and_dilation() -> None:
     check_conv("channels_last", (1, 2, 5), (2, 2, 3), op="conv_transpose", stride=(6,), dilation=(4,), pad=(1, 2))
 
 
-def pool(layout: str, x: np.ndarray, kind: str, **attrs: object) -> None:
+def pool(layout: str, x: np.ndarray, kind: str, **attrs: Any) -> None:
     rank = x.ndim - 2
     given = {"stride": (1,) * rank, "pad": (0,) * 2 * rank, "dilation": (1,) * rank, "ceil_mode": False, **attrs}
     given.setdefault("count_include_pad", False)
@@ -93,11 +100,11 @@ def test_pool(layout: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.float64])
-def test_max_pool_of_other_types(dtype: type) -> None:
+def test_max_pool_of_other_types(dtype: type[Any]) -> None:
     pool("channels_last", normal(1, 2, 5, 5, dtype=dtype), "max", kernel=(3, 3), pad=(1, 1, 1, 1))
 
 
-def innermost(op: str, arrays: list[np.ndarray], attrs: dict[str, object]) -> list[For]:
+def innermost(op: str, arrays: list[np.ndarray], attrs: dict[str, Any]) -> list[For]:
     kernel = make_kernel(make_node(op, arrays, attrs))
     return [loop for loop in walk_stmts(kernel.body) if isinstance(loop, For) and not any_loop(loop)]
 
