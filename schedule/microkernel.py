@@ -238,7 +238,7 @@ class _Microkernel:
         self.region, self.block, self.base, self.height = region, block, base, height
         self.lanes = blocking.dot.lanes
         self.type = Type(DType(blocking.dot.accumulator.value), self.lanes)
-        inner = ceil(spec.k[-1].extent / blocking.dot.group)
+        inner = max(1, spec.k[-1].extent // blocking.dot.group)
         self.unroll = unroll_factor(inner, height * region.vectors, blocking.chains)
         self.chains = blocking.chains if self.unroll % blocking.chains == 0 else 1
         shape = (self.chains, height, region.vectors)
@@ -273,12 +273,11 @@ class _Microkernel:
         inner, group = self.spec.k[-1], self.blocking.dot.group
         full, rest = divmod(inner.extent, group)
         step, block_var = Var(self.names.fresh("t")), Var(self.names.fresh("kb"))
-        unroll = self.unroll if full % self.unroll == 0 else 1
-        k = block_var * unroll + step if unroll > 1 else block_var
+        k = block_var * self.unroll + step if self.unroll > 1 else block_var
         body = self._step(step, k, group)
-        if unroll > 1:
-            body = (For(step, Const(unroll, INDEX), body, LoopKind.UNROLL),)
-        nest = loop(block_var, full // unroll, *body)
+        if self.unroll > 1:
+            body = (For(step, Const(self.unroll, INDEX), body, LoopKind.UNROLL),)
+        nest = loop(block_var, full // self.unroll, *body)
         if rest:
             nest += self._step(as_expr(0), as_expr(full), rest)
         for axis in reversed(self.spec.k[:-1]):

@@ -39,6 +39,40 @@ def conv_graph(
     return anchored_graph("conv", {"x": tuple(x)}, constants, attrs, epilogue)
 
 
+def integer_conv_graph(
+    x: Sequence[int],
+    w: Sequence[int],
+    *,
+    stride: Sequence[int] = (1, 1),
+    pad: Sequence[int] = (0, 0, 0, 0),
+    group: int = 1,
+    zero_point: int = 3,
+    dtype: DType = DType.I8,
+) -> Graph:
+    """``conv`` of bytes with its bias, requantized per channel to int8."""
+    rng = np.random.default_rng(5)
+    channels = w[0]
+    arrays = {
+        "w": rng.integers(-127, 128, tuple(w)).astype(np.int8),
+        "b": rng.integers(-5000, 5000, channels).astype(np.int32),
+        "scale": (rng.uniform(0.0002, 0.002, channels) / (256 if dtype is DType.I16 else 1)).astype(np.float32),
+    }
+    for array in arrays.values():
+        array.flags.writeable = False
+    given = Value("x", TensorType(dtype, tuple(x)))
+    operands = {n: Value(n, TensorType(DType.from_numpy(a.dtype), a.shape)) for n, a in arrays.items()}
+    inner = GraphBuilder(infer_types, NameSupply(["x", *arrays]))
+    attrs: dict[str, AttrValue] = {
+        "stride": tuple(stride), "pad": tuple(pad), "dilation": (1, 1), "group": group, "layout": "channels_last",
+        "zero_point": zero_point,
+    }  # fmt: skip
+    acc = inner.emit1("conv", given, operands["w"], operands["b"], loc="anchor", **attrs)
+    y = inner.emit1("requantize", acc, operands["scale"], zero_point=-7, lo=-128, hi=127, to=DType.I8, y_scale=0.1)
+    body = Graph("body", (given, *operands.values()), (y,), tuple(inner.nodes))
+    node = Node("fused", body.inputs, (y,), {"body": body}, "layer")
+    return Graph("model", (given,), (y,), (node,), arrays)
+
+
 def anchored_graph(
     op: str,
     inputs: dict[str, tuple[int, ...]],
@@ -68,5 +102,14 @@ def anchored_graph(
 
 
 def random_inputs(graph: Graph) -> dict[str, np.ndarray]:
+    """Normal floats, and integers over their whole range."""
     rng = np.random.default_rng(11)
-    return {v.name: rng.standard_normal(v.shape).astype(v.dtype.numpy) for v in graph.inputs}
+    found = {}
+    for value in graph.inputs:
+        dtype = value.dtype.numpy
+        if value.dtype.is_float:
+            found[value.name] = rng.standard_normal(value.shape).astype(dtype)
+        else:
+            info = np.iinfo(dtype)
+            found[value.name] = rng.integers(info.min, info.max + 1, value.shape).astype(dtype)
+    return found

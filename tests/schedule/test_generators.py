@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.schedule.graphs import anchored_graph, conv_graph, random_inputs
+from tests.schedule.graphs import anchored_graph, conv_graph, integer_conv_graph, random_inputs
 
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.ir.graph import Graph
+from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
@@ -81,3 +82,28 @@ MATMULS = {
 @pytest.mark.parametrize("name", MATMULS)
 def test_matmul(name: str, machine: Machine) -> None:
     assert relative_error(MATMULS[name], machine) < TOLERANCE
+
+
+INTEGER_CONVS = {
+    "plain 3x3": integer_conv_graph((1, 8, 8, 16), (16, 3, 3, 16), pad=(1, 1, 1, 1)),
+    "k that fills no group": integer_conv_graph((1, 9, 9, 3), (8, 3, 3, 3), stride=(2, 2), pad=(0, 0, 1, 1)),
+    "one channel": integer_conv_graph((1, 49, 10, 1), (64, 10, 4, 1), stride=(2, 2), pad=(4, 1, 5, 1)),
+    "pointwise": integer_conv_graph((1, 5, 5, 64), (64, 1, 1, 64)),
+    "pointwise, odd depth": integer_conv_graph((1, 5, 3, 11), (18, 1, 1, 11)),
+    "unsigned": integer_conv_graph((1, 8, 8, 16), (16, 3, 3, 16), pad=(1, 1, 1, 1), dtype=DType.U8, zero_point=128),
+    "depthwise": integer_conv_graph((1, 9, 9, 24), (24, 3, 3, 1), group=24, pad=(1, 1, 1, 1)),
+    "depthwise, odd channels": integer_conv_graph((1, 9, 9, 7), (7, 3, 3, 1), group=7, stride=(2, 2), pad=(0, 0, 1, 1)),
+    "groups": integer_conv_graph((1, 5, 5, 12), (10, 3, 3, 6), group=2, pad=(1, 1, 1, 1)),
+    "halfwords": integer_conv_graph((1, 5, 5, 12), (10, 1, 1, 12), dtype=DType.I16, zero_point=0),
+}
+
+
+@pytest.mark.parametrize("machine", machines(), ids=lambda m: m.cpu.name)
+@pytest.mark.parametrize("name", INTEGER_CONVS)
+def test_integer_convolution_is_exact(name: str, machine: Machine) -> None:
+    graph = INTEGER_CONVS[name]
+    inputs = random_inputs(graph)
+    expected = evaluate_graph(graph, inputs)[graph.outputs[0].name]
+    actual = JitModel(lower_graph(graph, machine), machine).run(inputs)[graph.outputs[0].name]
+    assert len(np.unique(expected)) > 20, "the case must not saturate everywhere"
+    np.testing.assert_array_equal(actual, expected)

@@ -1,0 +1,46 @@
+"""``ccml inspect``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from onnx import helper
+
+from tests.cli.command_line import DIGITS, ccml, save_model
+
+
+def test_text() -> None:
+    result = ccml("inspect", DIGITS, "--target", "arm")
+    assert result.exit_code == 0, result.stderr
+    for part in ("1x1x8x8", "AveragePool", "cortex-m4", "block.depthwise", "1,186,176", "memory over time"):
+        assert part in result.stdout
+
+
+def test_json() -> None:
+    content = json.loads(ccml("inspect", DIGITS, "--json").stdout)
+    assert content["operators"]["Conv"] == 5
+    assert content["target"]["name"] == "generic"
+    assert content["totals"]["macs"] == sum(layer["macs"] for layer in content["layers"]) == 1186176
+    assert content["totals"]["code_bytes"] is None
+    assert "files" not in content
+
+
+def test_kernels() -> None:
+    result = ccml("inspect", DIGITS, "--kernels", "--target", "arm")
+    assert result.stdout.startswith("kernel ")
+    assert "for " in result.stdout
+
+
+def test_an_unsupported_model_is_still_described(tmp_path: Path) -> None:
+    path = save_model(tmp_path / "m.onnx", helper.make_node("Strange", ["x"], ["y"], domain="my.ops"))
+    result = ccml("inspect", path)
+    assert result.exit_code == 3
+    assert "my.ops.Strange" in result.stdout
+    assert "[E105]" in result.stderr
+
+
+def test_a_model_with_open_dimensions_is_still_described(tmp_path: Path) -> None:
+    path = save_model(tmp_path / "m.onnx", helper.make_node("Relu", ["x"], ["y"]), shape=("batch", 4))
+    result = ccml("inspect", path)
+    assert (result.exit_code, "batchx4" in result.stdout, "--dim batch=1" in result.stderr) == (2, True, True)

@@ -1,0 +1,55 @@
+"""``ccml targets``, ``ccml ops`` and ``ccml doctor``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from ccml.ops.table import OPS
+from ccml.targets import TARGETS
+
+from tests.cli.command_line import ccml
+
+
+def test_targets() -> None:
+    text = ccml("targets").stdout
+    for target in TARGETS:
+        assert f"\n{target.name} " in text
+    content = {entry["name"]: entry for entry in json.loads(ccml("targets", "--json").stdout)}
+    assert set(content) == {target.name for target in TARGETS}
+    assert [abi["name"] for abi in content["android"]["abis"]] == ["arm64-v8a", "armeabi-v7a", "x86_64"]
+    assert content["cortex-m4"]["aliases"][0] == "arm"
+
+
+def test_onnx_operators() -> None:
+    assert "\nConv " in ccml("ops").stdout
+    content = {entry["operator"]: entry for entry in json.loads(ccml("ops", "--json").stdout)}
+    assert content["Conv"]["by"] == "rule"
+    assert 11 in content["Conv"]["versions"]
+
+
+def test_core_operators() -> None:
+    content = json.loads(ccml("ops", "--core", "--json").stdout)
+    assert [entry["operator"] for entry in content] == [op.name for op in OPS.values()]
+
+
+@pytest.mark.parametrize("options", [(), ("--core",)])
+def test_markdown_tables_are_regular(options: tuple[str, ...]) -> None:
+    lines = ccml("ops", "--markdown", *options).stdout.splitlines()
+    assert lines[1] == "| --- | --- | --- |"
+    assert {line.replace("\\|", "").count("|") for line in lines} == {4}
+
+
+def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    result = ccml("doctor")
+    assert result.exit_code == 0
+    assert "apt install gcc-arm-none-eabi" in result.stdout
+    content = json.loads(ccml("doctor", "--json").stdout)
+    assert {"ccml", "LLVM", "this machine"} <= content["facts"].keys()
+    assert {tool["command"]: tool["version"] for tool in content["tools"]}["gcc"] is None
+
+
+def test_doctor_asks_for_versions() -> None:
+    tools = {tool["command"]: tool["version"] for tool in json.loads(ccml("doctor", "--json").stdout)["tools"]}
+    assert tools["make"] is None or tools["make"][0].isdigit()

@@ -1,0 +1,56 @@
+"""``ccml verify``: what it prints and how it ends. What it compares is tested in tests/verification."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.command_line import DIGITS, DIGITS_TEST, ccml, small_model
+from tests.tools import needs
+
+
+def test_digits_layer_by_layer() -> None:
+    result = ccml("verify", DIGITS, "--input", DIGITS_TEST, "--samples", "2", "--json")
+    assert result.exit_code == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert (content["ok"], content["samples"], content["reference"]) == (True, 2, "onnx")
+    assert [row["layer"].split(" ")[0] for row in content["layers"]] == [
+        "stem", "widen", "block.depthwise", "block.pointwise", "reduce", "node_avg_pool2d", "classify",
+    ]  # fmt: skip
+    assert all(row["relative_l2"] < 1e-5 for row in content["layers"])
+    assert [row["reference"] for row in content["outputs"]] == ["onnx", "expected"]
+
+
+def test_tables() -> None:
+    result = ccml("verify", DIGITS, "--samples", "1")
+    assert result.exit_code == 0
+    assert "block.depthwise" in result.stdout
+    assert "ok: 1 samples agree" in result.stdout
+
+
+@needs("gcc")
+@pytest.mark.parametrize("compiler", ["gcc", pytest.param("clang", marks=needs("clang"))])
+def test_the_c_route(compiler: str) -> None:
+    result = ccml("verify", DIGITS, "--backend", "c", "--cc", compiler, "--json")
+    assert result.exit_code == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert (content["backend"], content["layers"]) == ("c", [])
+    assert content["outputs"][0]["relative_l2"] < 1e-5
+
+
+def test_a_mismatch_has_its_own_exit_code(tmp_path: Path) -> None:
+    model = small_model(tmp_path / "m.onnx")
+    np.savez(tmp_path / "in.npz", x=np.ones((2, 3), np.float32), expected=np.full((2, 3), 3, np.float32))
+    result = ccml("verify", model, "--input", tmp_path / "in.npz")
+    assert result.exit_code == 4
+    assert "DIFFERS" in result.stdout
+    assert "ok:" not in result.stdout
+    assert "[E401]" in result.stderr
+
+
+def test_a_compiler_that_is_not_there() -> None:
+    result = ccml("verify", DIGITS, "--backend", "c", "--cc", "no-such-compiler")
+    assert (result.exit_code, "[E601]" in result.stderr) == (6, True)

@@ -1,0 +1,160 @@
+"""What is wrong with a model is said once, for all nodes, by their names."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+from ccml.errors import CcmlError, ErrorCode
+from ccml.frontend_onnx import import_model
+from onnx import TensorProto, helper
+
+from tests.frontend_onnx.graphs import model, one_node, value
+
+X = [value("x", [2, 3])]
+
+
+def import_error(proto: onnx.ModelProto) -> CcmlError:
+    with pytest.raises(CcmlError) as caught:
+        import_model(proto)
+    return caught.value
+
+
+def test_all_unsupported_operators_are_named_with_their_nodes() -> None:
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("NonZero", ["a"], ["b"], name="find"),
+        helper.make_node("Cast", ["b"], ["c"], to=TensorProto.FLOAT),
+        helper.make_node("NonMaxSuppression", ["c", "c"], ["d"]),
+        helper.make_node("NonZero", ["d"], ["e"], name="find again"),
+        helper.make_node("Frobnicate", ["e"], ["y"], domain="com.example"),
+        helper.make_node("TopK", ["x", "k"], ["", "z"]),
+    ]
+    error = import_error(
+        model(nodes, X, ["y"], {"k": np.array([1])}, domains={"com.example": 1})
+    )
+    assert error.kind is ErrorCode.UNSUPPORTED_OPERATOR
+    for text in ("NonZero (find, find again)", "NonMaxSuppression (NonMaxSuppression_3)", "TopK (TopK_6)"):
+        assert text in error.reason
+    assert "com.example.Frobnicate (Frobnicate_5)" in error.reason and "Relu" not in error.reason
+    assert error.hint is not None and "ccml ops" in error.hint
+
+
+def test_unsupported_operators_inside_of_branches() -> None:
+    """Of an If that depends on the input, and of both of its branches."""
+    branches = {
+        f"{name}_branch": helper.make_graph([helper.make_node(op, ["x"], ["r"], name=f"in {name}")], name, [], [value("r", [])])
+        for name, op in (("then", "NonZero"), ("else", "Relu"))
+    }  # fmt: skip
+    nodes = [helper.make_node("NonZero", ["x"], ["i"]), helper.make_node("If", ["i"], ["y"], **branches)]
+    assert "in then" in import_error(model(nodes, X, ["y"])).reason
+
+
+def test_features_are_collected_too() -> None:
+    nodes = [
+        helper.make_node("MaxPool", ["p"], ["a", "i"], kernel_shape=[1, 1], name="pool"),
+        helper.make_node("Dropout", ["x", "", "t"], ["b"], name="drop"),
+    ]
+    constants = {"t": np.array(True)}
+    error = import_error(model(nodes, [*X, value("p", [1, 1, 2, 2])], ["a", "b"], constants))
+    assert error.kind is ErrorCode.UNSUPPORTED_FEATURE
+    assert "pool: MaxPool: the indices output" in error.reason and "drop: Dropout: training_mode" in error.reason
+
+
+@pytest.mark.parametrize(
+    ("op", "arrays", "attrs", "text"),
+    [
+        ("Conv", [np.zeros((1, 1, 4, 4)), np.zeros((1, 1, 3, 3))], {"auto_pad": "SAME"}, "auto_pad is SAME"),
+        ("Transpose", [np.zeros((2, 3))], {"perm": [0, 2]}, "axis 2"),
+        ("Reshape", [np.zeros((2, 3)), np.array([4, -1])], {}, "cannot take the shape"),
+        ("Squeeze", [np.zeros((2, 3)), np.array([0])], {}, "not all of extent 1"),
+        ("Gather", [np.zeros((2, 3)), np.array([2])], {}, "outside"),
+        ("Softmax", [np.zeros((2, 3))], {"axis": 2}, "axis 2 is outside of rank 2"),
+        ("Split", [np.zeros((2, 3)), np.array([1, 3])], {"outputs": 2}, "does not split"),
+        ("Relu", [np.zeros(3)], {"alpha": 1.0}, "no attribute alpha"),
+        ("Softmax", [np.zeros(3)], {"axis": 0.5}, "attribute axis of Softmax (opset 21) is not of type int"),
+        ("Concat", [np.zeros(3)], {}, "attribute axis of Concat (opset 21) is missing"),
+        ("Relu", [np.zeros(3), np.zeros(3)], {}, "takes 1 to 1 inputs"),
+        ("DequantizeLinear", [np.zeros(3, np.int8), np.float32(0)], {}, "scale is not positive"),
+        ("Resize", [np.zeros((1, 1, 4, 4)), None, np.ones(4)], {"mode": "area"}, "mode is area"),
+    ],
+)
+def test_invalid_nodes(op: str, arrays: list[np.ndarray | None], attrs: dict[str, object], text: str) -> None:
+    prepared = [
+        None if a is None else np.asarray(a, np.float32 if np.asarray(a).dtype == np.float64 else None) for a in arrays
+    ]
+    proto, _ = one_node(op, prepared, 21, range(1, len(arrays)), **attrs)
+    error = import_error(proto)
+    assert error.kind is ErrorCode.INVALID_MODEL and error.loc == f"{op}_0"
+    assert text in error.reason
+
+
+def test_shapes_that_do_not_fit_are_quoted() -> None:
+    proto, _ = one_node("Add", [np.zeros((2, 3), np.float32), np.zeros((4, 3), np.float32)], 21)
+    error = import_error(proto)
+    assert error.kind is ErrorCode.SHAPE_MISMATCH and error.loc == "Add_0"
+    assert "(2, 3)" in error.reason and "(4, 3)" in error.reason
+
+
+@pytest.mark.parametrize(("opset", "hint"), [(6, "version_converter"), (1000, "newer version of the onnx package")])
+def test_operator_sets_out_of_range(opset: int, hint: str) -> None:
+    error = import_error(model([helper.make_node("Relu", ["x"], ["y"])], X, ["y"], opset=opset))
+    assert error.kind is ErrorCode.UNSUPPORTED_FEATURE
+    assert error.hint is not None and hint in error.hint
+
+
+def test_parameters_computed_at_run_time() -> None:
+    proto, _ = one_node("Reshape", [np.zeros((2, 3), np.float32), np.array([3, 2])], 21)
+    error = import_error(proto)
+    assert error.kind is ErrorCode.UNSUPPORTED_FEATURE and "shape is computed at run time" in error.reason
+
+
+def test_an_attribute_that_no_rule_reads_is_refused() -> None:
+    """Better than to compute something else: an attribute may change what an operator means."""
+    x = np.zeros((1, 2, 3), np.float32)
+    proto, _ = one_node("AveragePool", [x], 21, kernel_shape=[2])
+    assert import_model(proto).nodes
+    proto, _ = one_node("ConvInteger", [x.astype(np.uint8), np.zeros((1, 2, 1), np.uint8)], 10, [1])
+    assert import_model(proto).nodes
+    proto, _ = one_node("BatchNormalization", [x, *[np.ones(2, np.float32)] * 4], 8, [1, 2, 3, 4], momentum=0.3)
+    assert import_model(proto).nodes  # named as one that does not matter
+    proto, _ = one_node("Unsqueeze", [x, np.array([0])], 13, [1])
+    assert import_model(proto).nodes
+
+
+def test_names_that_nothing_defines() -> None:
+    error = import_error(model([helper.make_node("Add", ["x", "q"], ["y"], name="sum")], X, ["y"]))
+    assert error.kind is ErrorCode.INVALID_MODEL and error.loc == "sum" and "'q'" in error.reason
+    error = import_error(model([helper.make_node("Relu", ["x"], ["y"])], X, ["z"]))
+    assert error.kind is ErrorCode.INVALID_MODEL and "'z'" in error.reason
+
+
+def test_names_that_are_defined_twice() -> None:
+    twice = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Neg", ["x"], ["y"])]
+    assert "defined twice" in import_error(model(twice, X, ["y"])).reason
+    assert "defined twice" in import_error(model(twice[:1], [*X, *X], ["y"])).reason
+
+
+def test_nodes_out_of_order() -> None:
+    nodes = [helper.make_node("Relu", ["a"], ["y"]), helper.make_node("Neg", ["x"], ["a"])]
+    assert import_error(model(nodes, X, ["y"])).kind is ErrorCode.INVALID_MODEL
+
+
+def test_values_beyond_all_memory() -> None:
+    proto, _ = one_node("Expand", [np.zeros((1,), np.float32), np.array([2**20, 2**20])], 21, [1])
+    assert import_error(proto).kind is ErrorCode.UNSUPPORTED_FEATURE
+
+
+def test_text_that_is_not_text() -> None:
+    proto = onnx.ModelProto.FromString(
+        model([helper.make_node("Relu", ["x"], ["y"], name="QQQQ")], X, ["y"]).SerializeToString().replace(b"QQQQ", b"\xff\xfe\xf9\xf8")
+    )  # fmt: skip
+    assert import_error(proto).kind is ErrorCode.INVALID_MODEL
+
+
+def test_packed_integers_are_for_dequantize_only() -> None:
+    """They are widened to bytes, where the quantization of anything else would saturate too late."""
+    four = helper.make_tensor("zero", TensorProto.INT4, [], [3])
+    proto = model([helper.make_node("QuantizeLinear", ["x", "s", "zero"], ["y"])], X, ["y"], {"s": np.float32(0.5)})
+    proto.graph.initializer.append(four)
+    assert import_error(proto).kind is ErrorCode.UNSUPPORTED_FEATURE
