@@ -48,7 +48,8 @@ class Builder:
         y = self.node("Conv", [x, w], f"{name}.conv", strides=[stride] * 2, pads=[pad] * 4)
         norm = {"scale": self.rng.uniform(0.5, 1, out), "bias": self.rng.normal(0, 0.1, out)}
         norm |= {"mean": self.rng.normal(0, 0.1, out), "var": self.rng.uniform(0.8, 1.2, out)}
-        y = self.node("BatchNormalization", [y, *(self.weights(f"{name}.{k}", v) for k, v in norm.items())], f"{name}.bn")
+        parameters = [self.weights(f"{name}.{key}", value) for key, value in norm.items()]
+        y = self.node("BatchNormalization", [y, *parameters], f"{name}.bn")
         return self.node("Relu", [y], f"{name}.relu") if relu else y
 
     def bottleneck(self, x: str, name: str, channels: int, width: int, stride: int) -> str:

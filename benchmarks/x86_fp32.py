@@ -14,10 +14,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import ccml
 import numpy as np
 import onnxruntime
-
-import ccml
 from ccml.emit_llvm.jit import JitModel, host_machine
 
 ROUNDS, CALLS = 40, 50

@@ -22,7 +22,11 @@ def input_types(
     ``dims`` binds symbolic dimensions by name; ``shapes`` fixes whole inputs, and with them the dimensions they name.
     Raises one ``UNBOUND_DIMENSION`` for all dimensions that stay open, and ``BAD_OPTION`` for what does not fit.
     """
-    declared = {value.name: (_dtype(value), _dimensions(value)) for value in inputs}
+    declared: dict[str, tuple[DType, list[Dimension] | None]] = {}
+    for value in inputs:
+        if value.name in declared:
+            raise CcmlError(ErrorCode.INVALID_MODEL, f"input '{value.name}' is defined twice")
+        declared[value.name] = (_dtype(value), _dimensions(value))
     bound = _bound_dimensions(declared, dims, shapes)
     types: dict[str, TensorType] = {}
     open_dimensions: dict[str, list[Dimension] | None] = {}

@@ -64,7 +64,7 @@ class Walker:
         owner = scope.owner(onnx_name, loc)
         if onnx_name not in owner.values:
             tensor = owner.initializers[onnx_name]
-            value = self.builder.constant(to_array(tensor, onnx_name, widen=True), self.name(owner, onnx_name))
+            value = self.builder.constant(to_array(tensor, onnx_name, widen=True), onnx_name)
             if is_packed(tensor):
                 self._packed.add(value.name)
             self.bind(owner, onnx_name, value)
@@ -98,6 +98,8 @@ class Walker:
             self.problems.add_feature(problem)
         for position, name in enumerate(node.output):
             if name:
+                if name in scope.initializers:
+                    raise CcmlError(ErrorCode.INVALID_MODEL, f"'{name}' is an initializer already", loc=loc)
                 there = outputs is not None and position < len(outputs)
                 self.bind(scope, name, outputs[position] if outputs is not None and there else Missing.UNKNOWN)
 
@@ -124,7 +126,8 @@ class Walker:
         if node.op_type in FOLDABLE and all(v is None or v.name in self.builder.constants for v in inputs):
             arrays = [None if value is None else self.builder.constants[value.name] for value in inputs]
             folded = fold_with_reference(node, site.attributes, arrays, site.opset, loc)
-            return [self.builder.constant(a, self.name(scope, o)) for a, o in zip(folded, node.output)]
+            values = [self.builder.constant(array, f"{loc}.folded") for array in folded]
+            return self._named(site, len(self.builder.nodes), values)
         self._note_unsupported(node, loc, scope)
         return None
 

@@ -65,7 +65,7 @@ def _dot(bits: int, unsigned_x: bool) -> Callable[..., np.int32]:
 
     def meaning(acc: np.int32, x: np.int32, w: np.int32) -> np.int32:
         total = int(acc) + sum(a * b for a, b in zip(parts(x, unsigned_x), parts(w, False), strict=True))
-        return np.array(total & 0xFFFFFFFF, np.uint32).view(np.int32)[()]
+        return np.int32((total + (1 << 31)) % (1 << 32) - (1 << 31))
 
     return meaning
 

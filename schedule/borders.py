@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
+from ..ops.infer import ints
+from ..ops.integer import zero_point
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
 from .outputs import copy_value
@@ -29,13 +31,13 @@ def needed_halo(conv: Node) -> Halo:
     x, w = conv.inputs[0], conv.inputs[1]
     assert x is not None and w is not None
     rank = len(x.shape) - 2
-    stride, dilation, pad = conv.attrs["stride"], conv.attrs["dilation"], conv.attrs["pad"]
+    stride, dilation, pad = (ints(conv.attrs, name) for name in ("stride", "dilation", "pad"))
     before, after = [0], [0]
     for d in range(rank):
-        reach = (conv.output.shape[1 + d] - 1) * stride[d] + (w.shape[1 + d] - 1) * dilation[d] + 1  # type: ignore[index]
-        before.append(pad[d])  # type: ignore[index,arg-type]
-        after.append(max(0, reach - pad[d] - x.shape[1 + d]))  # type: ignore[index,operator]
-    return Halo((*before, 0), (*after, 0), int(conv.attrs.get("zero_point", 0)))  # type: ignore[call-overload]
+        reach = (conv.output.shape[1 + d] - 1) * stride[d] + (w.shape[1 + d] - 1) * dilation[d] + 1
+        before.append(pad[d])
+        after.append(max(0, reach - pad[d] - x.shape[1 + d]))
+    return Halo((*before, 0), (*after, 0), zero_point(conv.attrs))
 
 
 def plan_borders(graph: Graph, reads_halo: Callable[[Node], bool]) -> tuple[Graph, dict[str, Halo]]:

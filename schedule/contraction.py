@@ -11,6 +11,8 @@ import numpy as np
 from ..ir.graph import Node
 from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr, map_expr
 from ..ir.types import DType
+from ..ops.infer import integer, ints
+from ..ops.integer import zero_point
 from ..targets.target import ElementKind
 from .body import table_names
 from .dots import activation_shift, has_dot, weight_operand, weight_type
@@ -91,7 +93,7 @@ class _Bias:
         given = ctx.constant(value)
         self.buffer: Buffer | None = None
         if self.type is not DType.F32:
-            zero = int(node.attrs.get("zero_point", 0)) + activation_shift(blocking.dot)  # type: ignore[call-overload]
+            zero = zero_point(node.attrs) + activation_shift(blocking.dot)
             sums = weights.astype(np.int64).sum(axis=tuple(range(1, weights.ndim - 1))).reshape(columns)
             start = (0 if given is None else given.astype(np.int64).reshape(-1)) - zero * sums
             self.buffer = ctx.pack("bias", np.broadcast_to(start, (columns,)).astype(np.int32))
@@ -112,11 +114,10 @@ class _ConvLowering:
         x = node.inputs[0]
         assert x is not None
         attrs = node.attrs
-        self.group = int(attrs["group"])  # type: ignore[call-overload]
+        self.group = integer(attrs, "group")
         self.rank = weights.ndim - 2
-        self.stride: tuple[int, ...] = attrs["stride"]  # type: ignore[assignment]
-        self.dilation: tuple[int, ...] = attrs["dilation"]  # type: ignore[assignment]
-        self.pad: tuple[int, ...] = attrs["pad"][: self.rank]  # type: ignore[index,assignment]
+        self.stride, self.dilation = ints(attrs, "stride"), ints(attrs, "dilation")
+        self.pad = ints(attrs, "pad")[: self.rank]
         self.kernel = weights.shape[1:-1]
         self.channels = weights.shape[0] // self.group
         self.depth = weights.shape[-1]

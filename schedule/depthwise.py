@@ -36,6 +36,8 @@ from ..ir.loops import (
     loop,
 )
 from ..ir.types import DType
+from ..ops.infer import ints
+from ..ops.integer import zero_point
 from ..targets.target import Cpu
 from .dots import has_dot
 from .kernel import KernelContext
@@ -77,9 +79,8 @@ class _Depthwise:
     def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, compute: DType) -> None:
         self.ctx, self.node, self.names, self.compute = ctx, node, ctx.names, compute
         self.rank = weights.ndim - 2
-        self.stride: tuple[int, ...] = node.attrs["stride"]  # type: ignore[assignment]
-        self.dilation: tuple[int, ...] = node.attrs["dilation"]  # type: ignore[assignment]
-        self.pad: tuple[int, ...] = node.attrs["pad"][: self.rank]  # type: ignore[index,assignment]
+        self.stride, self.dilation = ints(node.attrs, "stride"), ints(node.attrs, "dilation")
+        self.pad = ints(node.attrs, "pad")[: self.rank]
         self.kernel = weights.shape[1:-1]
         self.channels = weights.shape[0]
         self.out = node.output.shape
@@ -99,7 +100,7 @@ class _Depthwise:
             return None if bias is None else self.ctx.refs[bias.name].reshaped((self.channels,)).buffer
         given = self.ctx.constant(bias)
         sums = weights.astype(np.int64).reshape(self.channels, -1).sum(axis=1)
-        zero = int(self.node.attrs.get("zero_point", 0))  # type: ignore[call-overload]
+        zero = zero_point(self.node.attrs)
         return self.ctx.pack("bias", ((0 if given is None else given.reshape(-1)) - zero * sums).astype(np.int32))
 
     def emit(self) -> Block:

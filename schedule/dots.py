@@ -13,7 +13,7 @@ from ..ir.types import DType
 from ..targets.target import Cpu, Dot, ElementKind
 
 I32 = Type(DType.I32)
-_PACKED_TYPES = {ElementKind.F32: np.float32, ElementKind.I8: np.int8, ElementKind.I16: np.int16}
+_PACKED_TYPES = {ElementKind.F32: "f4", ElementKind.I8: "i1", ElementKind.I16: "i2"}
 
 
 def has_dot(cpu: Cpu, dtype: DType) -> bool:
@@ -21,9 +21,9 @@ def has_dot(cpu: Cpu, dtype: DType) -> bool:
     return any(dot.activation.value == dtype.value for dot in cpu.dots)
 
 
-def weight_type(dot: Dot) -> type[np.generic]:
+def weight_type(dot: Dot) -> np.dtype:
     """The element type in which weights are packed for ``dot``."""
-    return _PACKED_TYPES[dot.weight]
+    return np.dtype(_PACKED_TYPES[dot.weight])
 
 
 def activation_shift(dot: Dot) -> int:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..ir.graph import Node, Value
 from ..ir.loops import Block, Expr, Load, Stmt, Store, Var, as_expr, loop
+from ..ops.infer import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .body import Body, table_names
@@ -73,7 +74,7 @@ def _assign(ctx: KernelContext, index: Sequence[Expr], refs: dict[str, TensorRef
     return (*body.lets, Store(out.buffer, out.at(index), value))
 
 
-def _loops(ctx: KernelContext, shape: Sequence[int], body) -> Block:  # type: ignore[no-untyped-def]
+def _loops(ctx: KernelContext, shape: Sequence[int], body: Callable[[Sequence[Expr]], Block]) -> Block:
     axes = [Var(ctx.names.fresh("i")) for _ in shape]
     index = [axis if extent > 1 else as_expr(0) for axis, extent in zip(axes, shape)]
     block: Block = body(index)
@@ -91,7 +92,7 @@ def _pieces(ctx: KernelContext) -> list[Block] | None:
 
 
 def _concatenated(ctx: KernelContext, root: Node) -> list[Block]:
-    axis = int(root.attrs["axis"])  # type: ignore[call-overload]
+    axis = integer(root.attrs, "axis")
     out = ctx.refs[ctx.output.name]
     blocks, start = [], 0
     for operand in root.operands:

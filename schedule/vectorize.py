@@ -321,6 +321,14 @@ def _identity(op: str, type_: Type) -> int | float:
     return int(info.max if op == "min" else info.min)
 
 
+def _accumulates(stmt: Store) -> bool:
+    """Whether ``stmt`` is ``acc[i] = op(acc[i], f)`` on scalars."""
+    value, buffer = stmt.value, stmt.buffer
+    if not isinstance(value, Binary) or value.op not in ("add", "mul", "min", "max"):
+        return False
+    return value.x == Load(buffer, stmt.index) and buffer.type.lanes == 1 and buffer.dtype in VECTOR_DTYPES
+
+
 def _reduction_stores(loop: For) -> dict[Buffer, str]:
     """Accumulator -> operator, for the stores ``acc[i] = op(acc[i], f)`` to registers from outside the loop."""
     inside = {stmt.buffer for stmt in walk_stmts(loop.body) if isinstance(stmt, Alloc)}
@@ -328,17 +336,10 @@ def _reduction_stores(loop: For) -> dict[Buffer, str]:
     for stmt in walk_stmts(loop.body):
         if not isinstance(stmt, Store) or stmt.buffer in inside or stmt.buffer.space is not Space.REG:
             continue
-        value = stmt.value
-        accumulates = (
-            isinstance(value, Binary)
-            and value.op in ("add", "mul", "min", "max")
-            and value.x == Load(stmt.buffer, stmt.index)
-            and stmt.buffer.type.lanes == 1
-            and stmt.buffer.dtype in VECTOR_DTYPES
-        )
-        if not accumulates or stmt.buffer in found:
+        if stmt.buffer in found or not _accumulates(stmt):
             raise NotVectorizable(f"{stmt.buffer.name} is not a plain accumulator")
-        found[stmt.buffer] = value.op  # type: ignore[union-attr]
+        assert isinstance(stmt.value, Binary)
+        found[stmt.buffer] = stmt.value.op
     if not found:
         raise NotVectorizable("no accumulator")
     uses = [load.buffer for load in _loads(loop.body) if load.buffer in found]

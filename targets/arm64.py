@@ -46,7 +46,10 @@ TARGETS = (
         arena_align=64,
         shared_flags=("-shared",),
         abis=(
-            Abi("aarch64", "aarch64-unknown-linux-gnu", 64, (ARMV8, ARMV8_DOT), "aarch64-linux-gnu-", "aarch64-linux-gnu"),
+            Abi(
+                "aarch64", "aarch64-unknown-linux-gnu", 64, (ARMV8, ARMV8_DOT), cross_compile="aarch64-linux-gnu-",
+                clang_triple="aarch64-linux-gnu",
+            ),
         ),
     ),
 )

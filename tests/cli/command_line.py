@@ -19,12 +19,14 @@ def ccml(*args: object) -> Result:
     return CliRunner().invoke(cli, [str(arg) for arg in args], prog_name="ccml")
 
 
-def save_model(path: Path, *nodes: onnx.NodeProto, shape: tuple[int | str, ...] = (2, 3), **constants: object) -> Path:
-    """A model from ``x`` to ``y`` (float, ``shape`` both), with the nodes in between."""
+def save_model(
+    path: Path, *nodes: onnx.NodeProto, shape: tuple[int | str, ...] = (2, 3), opset: int = 17, **constants: object
+) -> Path:
+    """A model from ``x`` to ``y`` (float, ``shape`` both), with the nodes in between and constants by name."""
     sides = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", "y")]
     initializers = [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()]
     graph = helper.make_graph(nodes, "model", sides[:1], sides[1:], initializers)
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
     return path
 
 

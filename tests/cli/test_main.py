@@ -50,7 +50,8 @@ def test_module_runs_as_a_script() -> None:
 
 
 def test_shell_completion_knows_targets() -> None:
-    environment = {"_CCML_COMPLETE": "bash_complete", "COMP_WORDS": "ccml compile --target cortex-m5", "COMP_CWORD": "3"}
+    words = "ccml compile --target cortex-m5"
+    environment = {"_CCML_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": "3"}
     done = subprocess.run(
         [sys.executable, "-c", "from ccml.cli.main import main; main()"],
         env=environment, capture_output=True, text=True, check=False,

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import onnx
 import pytest
 from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx import import_model
+from ccml.frontend_onnx.context import NodeContext
+from ccml.ir.graph import Value
 from onnx import TensorProto, helper
 
 from tests.frontend_onnx.graphs import model, one_node, value
@@ -42,10 +46,10 @@ def test_all_unsupported_operators_are_named_with_their_nodes() -> None:
 
 def test_unsupported_operators_inside_of_branches() -> None:
     """Of an If that depends on the input, and of both of its branches."""
-    branches = {
-        f"{name}_branch": helper.make_graph([helper.make_node(op, ["x"], ["r"], name=f"in {name}")], name, [], [value("r", [])])
-        for name, op in (("then", "NonZero"), ("else", "Relu"))
-    }  # fmt: skip
+    branches = {}
+    for name, op in (("then", "NonZero"), ("else", "Relu")):
+        node = helper.make_node(op, ["x"], ["r"], name=f"in {name}")
+        branches[f"{name}_branch"] = helper.make_graph([node], name, [], [value("r", [])])
     nodes = [helper.make_node("NonZero", ["x"], ["i"]), helper.make_node("If", ["i"], ["y"], **branches)]
     assert "in then" in import_error(model(nodes, X, ["y"])).reason
 
@@ -109,17 +113,27 @@ def test_parameters_computed_at_run_time() -> None:
     assert error.kind is ErrorCode.UNSUPPORTED_FEATURE and "shape is computed at run time" in error.reason
 
 
-def test_an_attribute_that_no_rule_reads_is_refused() -> None:
-    """Better than to compute something else: an attribute may change what an operator means."""
-    x = np.zeros((1, 2, 3), np.float32)
-    proto, _ = one_node("AveragePool", [x], 21, kernel_shape=[2])
-    assert import_model(proto).nodes
-    proto, _ = one_node("ConvInteger", [x.astype(np.uint8), np.zeros((1, 2, 1), np.uint8)], 10, [1])
-    assert import_model(proto).nodes
-    proto, _ = one_node("BatchNormalization", [x, *[np.ones(2, np.float32)] * 4], 8, [1, 2, 3, 4], momentum=0.3)
-    assert import_model(proto).nodes  # named as one that does not matter
-    proto, _ = one_node("Unsqueeze", [x, np.array([0])], 13, [1])
-    assert import_model(proto).nodes
+def test_an_attribute_that_no_rule_reads_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Better than to compute something else: a newer operator set may have given the operator another meaning."""
+
+    def forgetful(ctx: NodeContext) -> Sequence[Value]:
+        return [ctx.emit("softmax", ctx.input(0), axis=1)]
+
+    monkeypatch.setattr("ccml.frontend_onnx.walk.RULES", {"Softmax": forgetful})
+    x = np.zeros((2, 3), np.float32)
+    assert import_model(one_node("Softmax", [x], 21)[0]).nodes
+    assert import_model(one_node("Softmax", [x], 21, axis=-1)[0]).nodes  # the default
+    error = import_error(one_node("Softmax", [x], 21, axis=0)[0])
+    assert error.kind is ErrorCode.UNSUPPORTED_FEATURE and "attribute axis is not supported" in error.reason
+
+
+def test_a_fault_that_no_rule_foresaw_names_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(ctx: NodeContext) -> Sequence[Value]:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("ccml.frontend_onnx.walk.RULES", {"Relu": faulty})
+    error = import_error(one_node("Relu", [np.zeros(3, np.float32)], 21)[0])
+    assert error.kind is ErrorCode.INVALID_MODEL and error.loc == "Relu_0"
 
 
 def test_names_that_nothing_defines() -> None:
@@ -133,6 +147,7 @@ def test_names_that_are_defined_twice() -> None:
     twice = [helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Neg", ["x"], ["y"])]
     assert "defined twice" in import_error(model(twice, X, ["y"])).reason
     assert "defined twice" in import_error(model(twice[:1], [*X, *X], ["y"])).reason
+    assert "initializer" in import_error(model(twice[:1], X, ["y"], {"y": np.zeros(3)})).reason
 
 
 def test_nodes_out_of_order() -> None:
@@ -146,9 +161,8 @@ def test_values_beyond_all_memory() -> None:
 
 
 def test_text_that_is_not_text() -> None:
-    proto = onnx.ModelProto.FromString(
-        model([helper.make_node("Relu", ["x"], ["y"], name="QQQQ")], X, ["y"]).SerializeToString().replace(b"QQQQ", b"\xff\xfe\xf9\xf8")
-    )  # fmt: skip
+    content = model([helper.make_node("Relu", ["x"], ["y"], name="QQQQ")], X, ["y"]).SerializeToString()
+    proto = onnx.ModelProto.FromString(content.replace(b"QQQQ", b"\xff\xfe\xf9\xf8"))
     assert import_error(proto).kind is ErrorCode.INVALID_MODEL
 
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from ccml.errors import CcmlError
 from ccml.ir.loops import Access, Buffer, Kernel, Type
 from ccml.ir.program import BufferDecl, Call, MemoryPlan, Program, Storage
 from ccml.ir.types import DType
 from ccml.memory.check import check_plan
 from ccml.memory.planner import Request, place
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 REQUESTS = st.lists(
     st.tuples(st.integers(1, 100), st.integers(0, 8), st.integers(0, 4)).map(
@@ -54,7 +53,7 @@ def copies(offsets: dict[str, int], size: int) -> Program:
     storage = {"in": Storage.INPUT, "out": Storage.OUTPUT}
     names = ["in", "a", "b", "c", "out"]
     buffers = {n: BufferDecl(n, DType.U8, (16,), storage.get(n, Storage.ARENA)) for n in names}
-    calls = tuple(Call("copy", pair) for pair in zip(names, names[1:]))
+    calls = tuple(Call("copy", pair) for pair in pairwise(names))
     return Program("m", "generic", (), (), buffers, {}, (kernel,), calls, MemoryPlan(offsets, size, 16))
 
 

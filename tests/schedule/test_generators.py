@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.schedule.graphs import anchored_graph, conv_graph, integer_conv_graph, random_inputs
-
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.ir.graph import Graph
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
+
+from tests.schedule.graphs import anchored_graph, conv_graph, integer_conv_graph, random_inputs
 
 # Accumulation of k float32 products in another order than the (float64) reference: the error grows with sqrt(k) ulp.
 TOLERANCE = 2e-6

@@ -13,7 +13,8 @@ from ccml.schedule.vectorize import vectorize
 
 def vectorized(text: str, *widths: int) -> str:
     kernel = parse_kernel(dedent(text).strip() + "\n")
-    return print_kernel(Kernel(kernel.name, kernel.params, vectorize(kernel.body, widths, Names.of(kernel)), kernel.loc)).strip()
+    body = vectorize(kernel.body, widths, Names.of(kernel))
+    return print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip()
 
 
 def expected(text: str) -> str:

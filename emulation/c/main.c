@@ -1,0 +1,121 @@
+/* Runs a model on every sample of inputs.bin and writes outputs.bin.
+
+   inputs.bin is a 32-bit count of samples, then the input tensors of each; outputs.bin the output tensors of each.
+   Macros from the command line:
+     MODEL_HEADER               the model's header, in quotes
+     MODEL_RUN                  its function
+     MODEL_ARENA_SIZE, _ALIGN   its arena
+     MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element) for each tensor
+     MODEL_GUARD                bytes behind the arena that must stay untouched
+     MODEL_LIBRARY              if there, the shared library to load the function from, in quotes
+
+   What the model must not rely on is made adverse: the arena and the outputs hold NaN before each run, and tensors
+   are aligned as their elements are, to nothing more. */
+#include <stddef.h>
+#include <stdint.h>
+
+#include MODEL_HEADER
+#include "io.h"
+
+#ifndef MODEL_GUARD
+#define MODEL_GUARD 64
+#endif
+#define NOTHING 0xFF
+#define WIDEST 64
+
+enum { FINE = 0, NO_FILE = 1, BAD_FILE = 2, MODEL_FAILED = 3, GUARD_OVERWRITTEN = 4, NO_FUNCTION = 5 };
+
+__attribute__((aligned(MODEL_ARENA_ALIGN))) static unsigned char arena[MODEL_ARENA_SIZE + MODEL_GUARD + 1];
+
+#define TENSOR(number, bytes, element) \
+  __attribute__((aligned(WIDEST))) static unsigned char memory_##number[(element) + (bytes)]; \
+  static void *const tensor_##number = memory_##number + (element);
+MODEL_INPUTS
+MODEL_OUTPUTS
+#undef TENSOR
+
+typedef __typeof__(MODEL_RUN) function;
+
+#ifdef MODEL_LIBRARY
+#include <dlfcn.h>
+#define NAME_OF(symbol) #symbol
+#define SYMBOL_NAME(macro) NAME_OF(macro)
+
+static function *find_model(void)
+{
+  void *const library = dlopen(MODEL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  void *const symbol = library == NULL ? NULL : dlsym(library, SYMBOL_NAME(MODEL_RUN));
+  if (symbol == NULL) {
+    io_say(dlerror());
+  }
+  union {
+    void *symbol;
+    function *call;
+  } both = {symbol};
+  return both.call;
+}
+#else
+static function *find_model(void)
+{
+  return MODEL_RUN;
+}
+#endif
+
+static void forget(unsigned char *memory, size_t bytes)
+{
+  while (bytes-- > 0) {
+    memory[bytes] = NOTHING;
+  }
+}
+
+static int guard_is_whole(void)
+{
+  size_t at = MODEL_ARENA_SIZE;
+  while (at < MODEL_ARENA_SIZE + MODEL_GUARD && arena[at] == NOTHING) {
+    at++;
+  }
+  return at == MODEL_ARENA_SIZE + MODEL_GUARD;
+}
+
+static int run_sample(function *model, int inputs, int outputs)
+{
+#define TENSOR(number, bytes, element) && io_read(inputs, tensor_##number, bytes)
+  if (!(1 MODEL_INPUTS)) {
+    return BAD_FILE;
+  }
+#undef TENSOR
+  forget(arena, MODEL_ARENA_SIZE + MODEL_GUARD);
+#define TENSOR(number, bytes, element) forget(tensor_##number, bytes);
+  MODEL_OUTPUTS
+#undef TENSOR
+#define TENSOR(number, bytes, element) , tensor_##number
+  if (model(arena MODEL_INPUTS MODEL_OUTPUTS) != 0) {
+    return MODEL_FAILED;
+  }
+#undef TENSOR
+  if (!guard_is_whole()) {
+    return GUARD_OVERWRITTEN;
+  }
+#define TENSOR(number, bytes, element) && io_write(outputs, tensor_##number, bytes)
+  return 1 MODEL_OUTPUTS ? FINE : BAD_FILE;
+#undef TENSOR
+}
+
+int main(void)
+{
+  function *const model = find_model();
+  const int inputs = io_open("inputs.bin", 0);
+  const int outputs = io_open("outputs.bin", 1);
+  uint32_t samples = 0;
+  int status = FINE;
+  if (model == NULL) {
+    return NO_FUNCTION;
+  }
+  if (inputs < 0 || outputs < 0 || !io_read(inputs, &samples, sizeof samples)) {
+    return NO_FILE;
+  }
+  while (samples-- > 0 && status == FINE) {
+    status = run_sample(model, inputs, outputs);
+  }
+  return io_close(outputs) || status != FINE ? status : BAD_FILE;
+}

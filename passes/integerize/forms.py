@@ -1,0 +1,163 @@
+"""What is known of a float value: how it follows from integers.
+
+The pass walks the graph once and notes a form beside each value that has one; ``quantize`` then picks the integer
+operator that gives the same bytes as the floats would.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Union
+
+import numpy as np
+
+from ...ir.graph import Node, Value
+from ...ir.types import DType, QuantParams
+from ...ops.quantization import evaluate_dequantize
+from ..rewrite import Rewriter
+
+
+@dataclass(frozen=True)
+class Stored:
+    """``(value - zero_point) * scale``, as ``dequantize`` computes it: one scale, or one per index of ``axis``."""
+
+    value: Value
+    scale: np.ndarray
+    zero_point: np.ndarray
+    axis: int | None = None
+
+    @property
+    def quant(self) -> QuantParams:
+        scale, zero_point = self.scale.astype(float).tolist(), self.zero_point.tolist()
+        return QuantParams(tuple(scale), tuple(zero_point), self.axis)
+
+    @property
+    def per_tensor(self) -> bool:
+        return self.axis is None
+
+    @property
+    def least(self) -> int:
+        return int(np.iinfo(self.value.dtype.numpy).min)
+
+    @property
+    def codes(self) -> np.ndarray:
+        """All values of the integer type."""
+        limits = np.iinfo(self.value.dtype.numpy)
+        return np.arange(limits.min, limits.max + 1)
+
+    def along_axis(self, parameters: np.ndarray) -> np.ndarray:
+        """``parameters`` shaped to broadcast against the value."""
+        if self.axis is None:
+            return parameters.reshape(())
+        return parameters.reshape(tuple(-1 if d == self.axis else 1 for d in range(len(self.value.shape))))
+
+    def real(self, stored: np.ndarray) -> np.ndarray:
+        """The float32 numbers that ``stored`` stands for."""
+        attrs = {"scale": self.quant.scale, "zero_point": self.quant.zero_point, "axis": self.axis or 0}
+        return evaluate_dequantize([stored], attrs)[0]
+
+
+@dataclass(frozen=True)
+class Tabled:
+    """``table[..., x1 - least, x2 - least]``: a function of one or two integer tensors, element by element.
+
+    The dimensions before those of the sources broadcast against the value: a table for each channel, for example.
+    ``costly`` functions are worth a look into a table even where the result stays a float.
+    """
+
+    sources: tuple[Stored, ...]
+    table: np.ndarray
+    costly: bool = False
+
+    @property
+    def single(self) -> bool:
+        """Whether one table serves all elements."""
+        return self.table.size == math.prod(self.table.shape[self.table.ndim - len(self.sources) :])
+
+    @staticmethod
+    def of(stored: Stored) -> Tabled:
+        """What ``dequantize`` does to every integer."""
+        return Tabled((stored,), stored.real(stored.codes.astype(stored.value.dtype.numpy)))
+
+
+@dataclass(frozen=True)
+class Accumulated:
+    """``min(max(acc * scale, low), high)``; ``scale`` broadcasts to the accumulator, which is within ``bounds``.
+
+    The scales of contractions are float32, computed in float32; those of means are float64.
+    """
+
+    acc: Value
+    scale: np.ndarray
+    bounds: tuple[int, int]
+    low: float = -math.inf
+    high: float = math.inf
+
+    def clamped(self, low: float, high: float) -> Accumulated:
+        return replace(self, low=min(max(self.low, low), high), high=max(min(self.high, high), low))
+
+
+Form = Union[Stored, Tabled, Accumulated]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a per-tensor ``quantize`` node wants."""
+
+    scale: np.float32
+    zero_point: int
+    to: DType
+
+    @staticmethod
+    def of(node: Node) -> Target | None:
+        """``None`` where the parameters differ along an axis."""
+        scale, zero_point, to = node.attrs["scale"], node.attrs["zero_point"], node.attrs["to"]
+        assert isinstance(scale, tuple) and isinstance(zero_point, tuple) and isinstance(to, DType)
+        return Target(np.float32(scale[0]), int(zero_point[0]), to) if len(scale) == 1 else None
+
+    @property
+    def quant(self) -> QuantParams:
+        return QuantParams((float(self.scale),), (self.zero_point,))
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        limits = np.iinfo(self.to.numpy)
+        return int(limits.min), int(limits.max)
+
+    @property
+    def quantize_attrs(self) -> dict[str, object]:
+        return {"scale": (float(self.scale),), "zero_point": (self.zero_point,), "axis": 0, "to": self.to}
+
+    @property
+    def attrs(self) -> dict[str, object]:
+        """Of every integer operator whose result is so quantized."""
+        return {"zero_point": self.zero_point, "y_scale": float(self.scale)}
+
+
+@dataclass
+class State:
+    """The walk: the graph being made, the forms of its float values by name, and why nodes stay in float, by their
+    ``loc``."""
+
+    rewriter: Rewriter
+    forms: dict[str, Form] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    def form(self, value: Value | None) -> Form | None:
+        return None if value is None else self.forms.get(value.name)
+
+    def stored(self, value: Value | None) -> Stored | None:
+        form = self.form(value)
+        return form if isinstance(form, Stored) else None
+
+    def constant(self, value: Value | None) -> np.ndarray | None:
+        """The real elements of a constant, stored as integers or not."""
+        array, stored = self.rewriter.array(value), self.stored(value)
+        if stored is not None and (integers := self.rewriter.array(stored.value)) is not None:
+            return stored.real(integers)
+        return array
+
+    def keep_float(self, node: Node, reason: str) -> None:
+        """Notes why ``node`` is not computed in integers; always ``None``, for a rule to return."""
+        self.reasons.setdefault(node.loc or node.output.name, reason)

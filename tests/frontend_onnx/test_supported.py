@@ -1,0 +1,34 @@
+"""The list behind ``ccml ops``."""
+
+from __future__ import annotations
+
+from ccml.frontend_onnx.rules import RULES
+from ccml.frontend_onnx.supported import How, supported_operators
+from onnx import defs
+
+from tests.frontend_onnx.backend_nodes import expected_to_pass, node_tests
+
+
+def test_every_rule_is_for_an_operator_of_onnx() -> None:
+    names = {schema.name for schema in defs.get_all_schemas_with_history() if schema.domain == ""}
+    assert not RULES.keys() - names
+
+
+def test_the_list() -> None:
+    operators = {operator.name: operator for operator in supported_operators()}
+    assert operators["Conv"].how is How.RULE and operators["Conv"].since[:2] == (1, 11)
+    assert operators["Attention"].how is How.FUNCTION
+    assert operators["NonZero"].how is How.CONSTANT
+    assert operators["If"].how is How.NESTED
+    assert "NonMaxSuppression" not in operators and "RandomNormal" not in operators and "Bernoulli" not in operators
+    assert list(operators) == sorted(operators)
+
+
+def test_what_is_listed_passes_a_test_of_the_backend_suite() -> None:
+    """Where the suite has one at all: every operator in the list has a node test that passes."""
+    tested: dict[str, bool] = {}
+    for name, test in node_tests().items():
+        for node in test.model.graph.node:
+            tested[node.op_type] = tested.get(node.op_type, False) or name in expected_to_pass()
+    listed = {operator.name for operator in supported_operators()}
+    assert not {name for name in listed if not tested.get(name, True)}

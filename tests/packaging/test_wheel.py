@@ -1,0 +1,72 @@
+"""What ``pip install`` puts on a machine, and that it compiles a model there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
+NOT_SOURCES = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+
+
+def run(*command: object, cwd: Path) -> str:
+    """Runs a command, whose output is shown where it fails; nothing of this process's Python reaches it."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(
+        [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy, so that the repository is left alone."""
+    folder = tmp_path_factory.mktemp("wheel")
+    shutil.copytree(ROOT, folder / "ccml", ignore=NOT_SOURCES)
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, folder / "ccml", cwd=folder)
+    (path,) = folder.glob("ccml-*.whl")
+    return path
+
+
+def sources() -> set[str]:
+    """The files of all packages: every folder below the root that has an ``__init__.py``, and the root itself."""
+    packages = [ROOT, *(path.parent for path in ROOT.glob("*/__init__.py"))]
+    files = {path for package in packages for path in package.glob("*.py")}
+    files |= {path for path in (ROOT / "runtime_c").iterdir() if path.suffix in (".c", ".h")}
+    return {f"ccml/{path.relative_to(ROOT).as_posix()}" for path in files}
+
+
+def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
+    metadata = {name for name in names if name.split("/")[0].endswith(".dist-info")}
+    assert names - metadata == sources()
+    assert any(name.endswith("licenses/LICENSE") for name in metadata)
+
+
+def test_a_clean_environment_compiles_a_model(wheel: Path, tmp_path: Path) -> None:
+    environment = tmp_path / "venv"
+    venv.create(environment, with_pip=True)
+    python = environment / "bin" / "python"
+    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip())
+    before = {path.name for path in packages.iterdir()}
+    run(python, "-m", "pip", "install", "--quiet", "--no-deps", wheel, cwd=tmp_path)
+    info = f"{wheel.name.rpartition('-py3')[0]}.dist-info"
+    assert {path.name for path in packages.iterdir()} - before == {"ccml", info}
+
+    run(python, "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
+    ccml = environment / "bin" / "ccml"
+    assert run(ccml, "--version", cwd=tmp_path).startswith("ccml ")
+    summary = run(ccml, "compile", DIGITS, "--target", "arm", cwd=tmp_path)
+    assert "1,186,176" in summary
+    files = {path.name for path in (tmp_path / "digits_cortex-m4").iterdir()}
+    assert {"digits.c", "digits.h", "digits_runtime.h", "libdigits.a", "report.json"} <= files
+    assert "logits" in run(ccml, "run", DIGITS, cwd=tmp_path)

@@ -1,0 +1,87 @@
+"""The report adds up, and agrees with the artifact."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import ccml
+import pytest
+from ccml.api import Result
+from ccml.report.schema import Report
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    return ccml.compile(DIGITS, "arm", tmp_path_factory.mktemp("digits") / "out")
+
+
+@pytest.fixture(scope="module")
+def report(result: Result) -> Report:
+    return result.artifacts[0].report
+
+
+def test_identity(report: Report) -> None:
+    assert (report.model.name, report.model.file, report.model.parameters) == ("digits", "digits.onnx", 36202)
+    assert (report.target.name, report.target.abi) == ("cortex-m4", "eabihf")
+    assert report.options.emit == ["c", "lib"]
+    assert report.ccml == ccml.__version__
+
+
+def test_layers(report: Report) -> None:
+    names = [layer.name.split(" ")[0] for layer in report.layers if "copy" not in layer.ops]
+    assert names == [
+        "stem", "widen", "block.depthwise", "block.pointwise", "reduce", "node_avg_pool2d", "classify",
+    ]  # fmt: skip
+    depthwise = next(layer for layer in report.layers if layer.name.startswith("block.depthwise"))
+    assert (depthwise.ops, depthwise.shape, depthwise.macs) == (["conv", "relu"], [1, 8, 8, 48], 8 * 8 * 48 * 9)
+
+
+def test_totals(report: Report) -> None:
+    totals = report.totals
+    assert totals.macs == sum(layer.macs for layer in report.layers)
+    assert totals.peak_live_bytes == max(layer.live_bytes for layer in report.layers) <= totals.ram_bytes
+    assert totals.ram_bytes % totals.arena_align == 0
+    assert totals.flash_bytes == sum((report.sections or {}).values())
+    assert totals.code_bytes == (report.sections or {})[".text"]
+    assert totals.flash_bytes is not None and totals.code_bytes is not None
+    assert totals.flash_bytes >= totals.code_bytes + totals.weight_bytes
+
+
+def test_memory(report: Report) -> None:
+    for place in report.memory:
+        assert place.offset % report.totals.arena_align == 0
+        assert place.offset + place.bytes <= report.totals.ram_bytes
+        assert 0 <= place.first <= place.last < len(report.layers)
+    for layer in report.layers:
+        live = [place for place in report.memory if place.first <= layer.index <= place.last]
+        assert layer.live_bytes == sum(place.bytes for place in live)
+
+
+def test_the_header_says_the_same(result: Result, report: Report) -> None:
+    macros = dict(re.findall(r"#define DIGITS_(\w+) (\d+)", (result.folder / "digits.h").read_text()))
+    totals = report.totals
+    assert int(macros["ARENA_SIZE"]) == totals.ram_bytes
+    assert int(macros["ARENA_ALIGN"]) == totals.arena_align
+    assert int(macros["WEIGHTS_SIZE"]) == totals.weight_bytes
+    assert int(macros["MACS"]) == totals.macs
+
+
+def test_the_file_is_the_report(result: Result, report: Report) -> None:
+    text = (result.folder / "report.json").read_text()
+    assert text == report.to_json()
+    assert json.loads(text)["layers"][1]["ops"] == ["conv", "relu"]
+
+
+def test_options_are_recorded(tmp_path: Path) -> None:
+    options = ccml.ModelOptions(shapes={"image": (1, 1, 8, 8)}, name="d")
+    made = ccml.compile(DIGITS, "generic", tmp_path / "out", emit=["c"], options=options).artifacts[0].report
+    assert made.options.shapes == {"image": [1, 1, 8, 8]}
+    assert made.options.emit == ["c"]
+    assert made.model.name == "d"
+    assert made.sections is None
+    assert made.totals.code_bytes is None
+    assert made.totals.flash_bytes is None

@@ -1,0 +1,76 @@
+"""What is drawn and printed from a report: the memory chart and JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from ccml.report.chart import legend, memory_chart
+from ccml.report.lifetimes import live_bytes
+from ccml.report.schema import (
+    Layer,
+    Model,
+    Options,
+    Placement,
+    Report,
+    TargetInfo,
+    Totals,
+    finite,
+    json_text,
+)
+
+PLACES = [Placement("in", 0, 64, 0, 1), Placement("mid", 64, 64, 1, 2), Placement("out", 0, 32, 2, 2)]
+
+
+def report(places: list[Placement], steps: int, ram: int) -> Report:
+    live = live_bytes(places, steps)
+    layers = [Layer(i, f"layer{i}", "k", ["conv"], "t", "f32", [1], 0, 0, live[i], None) for i in range(steps)]
+    return Report(
+        1, "0", Model("m", "m.onnx", "", 0), TargetInfo("t", "a", "c", "x"), Options({}, {}, []),
+        Totals(ram, 16, max(live), 0, None, None, None, 0), [], [], layers, places, None, [],
+    )  # fmt: skip
+
+
+def test_live_bytes() -> None:
+    assert live_bytes(PLACES, 3) == [64, 128, 96]
+
+
+def test_chart() -> None:
+    assert memory_chart(report(PLACES, 3, 128), width=8) == [
+        "0 |AAAA....|        64",
+        "1 |AAAABBBB|       128",
+        "2 |CC..BBBB|        96",
+    ]
+
+
+def test_tensors_that_share_a_column() -> None:
+    places = [Placement("a", 0, 16, 0, 0), Placement("b", 16, 16, 0, 0)]
+    assert memory_chart(report(places, 1, 128), width=4) == ["0 |*...|        32"]
+
+
+def test_legend() -> None:
+    assert [(letter, place.tensor) for letter, place in legend(report(PLACES, 3, 128))] == [
+        ("A", "in"), ("B", "mid"), ("C", "out"),
+    ]  # fmt: skip
+
+
+def test_no_arena() -> None:
+    assert memory_chart(report([Placement("a", 0, 0, 0, 0)], 1, 0)) == ["the model needs no arena"]
+
+
+@pytest.mark.parametrize("content", [{}, [], {"a": []}, [[1, 2], [3]], {"a": {"b": [1, {"c": "é"}]}, "d": None}, [{}]])
+def test_json_reads_back(content: Any) -> None:
+    assert json.loads(json_text(content)) == content
+
+
+def test_lists_of_scalars_take_one_line() -> None:
+    assert json_text({"shape": [1, 2], "x": [{"y": "[1,\n2]"}]}) == (
+        '{\n  "shape": [1, 2],\n  "x": [\n    {\n      "y": "[1,\\n2]"\n    }\n  ]\n}\n'
+    )
+
+
+def test_json_has_no_infinities() -> None:
+    assert [finite(number) for number in (1.5, float("inf"), float("nan"))] == [1.5, None, None]
+    with pytest.raises(ValueError, match="Out of range"):
+        json_text([float("nan")])

@@ -1,0 +1,125 @@
+"""Verification finds faults: in a pass, in the generated code, in the import."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import ccml
+import numpy as np
+import pytest
+from ccml.driver import compile_source, read
+from ccml.emit_llvm.jit import host_machine
+from ccml.ir.graph import Graph
+from ccml.passes import pipeline
+from ccml.verification.compare_model import CODE_GENERATION, Stages, Verification, compare
+from ccml.verification.reference import find_reference
+from onnx import helper
+
+from tests.cli.command_line import DIGITS, save_model
+
+
+def verified(path: Path, samples: int = 1) -> Verification:
+    return ccml.verify(path, samples=samples)
+
+
+def test_a_sound_model() -> None:
+    found = verified(DIGITS, samples=2)
+    assert (found.ok, found.first_layer, found.first_stage) == (True, None, None)
+    assert {row.reference for row in found.layers} == {"onnx"}
+    assert len(found.layers) == 7
+    found.require()
+
+
+def scaled(graph: Graph, loc: str, factor: float) -> Graph:
+    """``graph`` with the weights of the node whose ONNX name is ``loc`` multiplied."""
+    weights = next(node for node in graph.nodes if node.loc == loc).operands[1].name
+    array = graph.constants[weights] * np.float32(factor)
+    array.flags.writeable = False
+    return replace(graph, constants={**graph.constants, weights: array})
+
+
+def add_pass(monkeypatch: pytest.MonkeyPatch, name: str, run: Callable[[Graph], Graph]) -> None:
+    first, *rest = pipeline.PASSES
+    monkeypatch.setattr(pipeline, "PASSES", (first, (name, run), *rest))
+
+
+@pytest.mark.parametrize("layer", ["widen", "block.pointwise"])
+def test_a_wrong_pass_is_named(monkeypatch: pytest.MonkeyPatch, layer: str) -> None:
+    add_pass(monkeypatch, "broken_pass", lambda graph: scaled(graph, layer, 1.01))
+    found = verified(DIGITS)
+    assert not found.ok
+    assert found.first_layer is not None and found.first_layer.node.startswith(layer)
+    assert found.first_stage == "02-broken_pass"
+    with pytest.raises(ccml.CcmlError, match="02-broken_pass") as caught:
+        found.require()
+    assert caught.value.kind is ccml.ErrorCode.MISMATCH
+    assert caught.value.loc is not None and caught.value.loc.startswith(layer)
+
+
+def test_wrong_code_is_named() -> None:
+    source = read(DIGITS)
+    stages: Stages = [("00-import", source.graph)]
+    compiled = compile_source(source, host_machine())
+    call = next(call for call in compiled.program.calls if call.loc.startswith("block.depthwise"))
+    weights = next(name for name in call.args if name in compiled.program.constants)
+    wrong = compiled.program.constants[weights] * np.float32(1.5)
+    constants = {**compiled.program.constants, weights: wrong}
+    compiled = replace(compiled, program=replace(compiled.program, constants=constants))
+    found = compare(compiled, stages, compiled.samples(count=1), tolerance=1e-4)
+    assert found.first_layer is not None and found.first_layer.node.startswith("block.depthwise")
+    assert found.first_stage == CODE_GENERATION
+
+
+def test_a_wrong_import_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = save_model(tmp_path / "m.onnx", helper.make_node("Relu", ["x"], ["y"], "only"))
+    source = read(path)
+    node = source.graph.nodes[0]
+    wrong = replace(source, graph=source.graph.with_nodes([replace(node, op="neg", attrs={})]))
+    monkeypatch.setattr("ccml.driver.read", lambda *_: wrong)
+    found = verified(path)
+    assert found.first_layer is not None and found.first_layer.node == "only"
+    assert found.first_stage == "00-import"
+
+
+def test_a_pass_may_give_a_tensor_another_content(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """relu(x 2A) B/2 = relu(x A) B: the tensor in between is twice what its name stands for in the model."""
+    nodes = (
+        helper.make_node("MatMul", ["x", "a"], ["xa"], "first"),
+        helper.make_node("Relu", ["xa"], ["h"], "relu"),
+        helper.make_node("MatMul", ["h", "b"], ["y"], "second"),
+    )
+    rng = np.random.default_rng(0)
+    weights = {name: rng.standard_normal((3, 3)).astype(np.float32) for name in "ab"}
+    path = save_model(tmp_path / "m.onnx", *nodes, **weights)
+    add_pass(monkeypatch, "move_factor", lambda graph: scaled(scaled(graph, "first", 2), "second", 0.5))
+    found = verified(path)
+    assert found.ok
+    assert {row.tensor: row.reference for row in found.layers} == {"h": "graph", "y": "onnx"}
+
+    add_pass(monkeypatch, "lose_factor", lambda graph: scaled(graph, "first", 0.5))
+    lost = verified(path)
+    assert lost.first_layer is not None and lost.first_layer.tensor == "y"
+    assert lost.first_stage == "02-lose_factor"
+
+
+def test_faults_of_the_reference_evaluator_are_avoided(tmp_path: Path) -> None:
+    """Before opset 14, onnx.reference normalizes with statistics of the batch instead of the model's."""
+    names = ("x", "scale", "bias", "mean", "var")
+    node = helper.make_node("BatchNormalization", names, ["y"], "norm")
+    vectors = {name: np.full(3, value, np.float32) for name, value in zip(names[1:], (2, 1, 5, 4))}
+    path = save_model(tmp_path / "m.onnx", node, shape=(2, 3, 4), opset=13, **vectors)
+    assert verified(path).ok
+
+
+def test_a_model_that_the_reference_cannot_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise NotImplementedError("no such operator")
+
+    monkeypatch.setattr("ccml.verification.reference.ReferenceEvaluator", fail)
+    source = read(save_model(tmp_path / "m.onnx", helper.make_node("Relu", ["x"], ["y"])))
+    inputs = {"x": np.ones((2, 3), np.float32)}
+    reference = find_reference(source, inputs)
+    assert reference.kind == "import"
+    np.testing.assert_array_equal(reference.values(inputs)["y"], inputs["x"])
