@@ -39,8 +39,8 @@ integer truncates and is undefined out of range (clamp first); to ``bool`` is ``
 
 *Reduce* combines lanes as a tree: the upper half is combined with the lower half until one lane is left.
 
-*Loops.* ``For`` counts from 0 to ``extent`` - 1 in steps of one; an extent below 0 is as good as 0. ``parallel`` promises that iterations are
-independent. ``unroll`` loops are expanded by ``schedule.unroll`` before printing.
+*Loops.* ``For`` counts from 0 to ``extent`` - 1 in steps of one; an extent below 0 is as good as 0. ``parallel``
+promises that iterations are independent. ``unroll`` loops are expanded by ``schedule.unroll`` before printing.
 """
 
 from __future__ import annotations

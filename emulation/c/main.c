@@ -6,7 +6,7 @@
      MODEL_RUN                  its function
      MODEL_ARENA_SIZE, _ALIGN   its arena
      MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element) for each tensor
-     MODEL_GUARD                bytes behind the arena that must stay untouched
+     MODEL_GUARD                bytes behind the arena that must stay untouched, at least 1
      MODEL_LIBRARY              if there, the shared library to load the function from, in quotes
 
    What the model must not rely on is made adverse: the arena and the outputs hold NaN before each run, and tensors
@@ -25,7 +25,7 @@
 
 enum { FINE = 0, NO_FILE = 1, BAD_FILE = 2, MODEL_FAILED = 3, GUARD_OVERWRITTEN = 4, NO_FUNCTION = 5 };
 
-__attribute__((aligned(MODEL_ARENA_ALIGN))) static unsigned char arena[MODEL_ARENA_SIZE + MODEL_GUARD + 1];
+__attribute__((aligned(MODEL_ARENA_ALIGN))) static unsigned char arena[MODEL_ARENA_SIZE + MODEL_GUARD];
 
 #define TENSOR(number, bytes, element) \
   __attribute__((aligned(WIDEST))) static unsigned char memory_##number[(element) + (bytes)]; \

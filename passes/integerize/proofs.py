@@ -22,9 +22,8 @@ import numpy as np
 
 LIMIT = 2**31 - 1
 """Magnitude of intermediate values: they are i32."""
-INT16 = 2**15 - 1
 _SHIFTS = range(4, 24)
-_STEPS = 200
+_STEPS = 100
 
 
 @dataclass(frozen=True)
@@ -38,42 +37,60 @@ class Scaling:
     hi: int
 
 
-def find_sum(codes: np.ndarray, lhs: np.ndarray, rhs: np.ndarray) -> Scaling | None:
-    """``codes[i, j]`` of ``lhs[i]`` and ``rhs[j]``; multipliers of 16 bits where such serve."""
+def find_sum(codes: np.ndarray, reals: np.ndarray, lhs: np.ndarray, rhs: np.ndarray) -> Scaling | None:
+    """``codes[i, j]`` of the integers ``lhs[i]`` and ``rhs[j]``; ``reals`` are the codes before they were rounded.
+
+    Small shifts are tried first, so that multipliers have 16 bits where such serve.
+    """
     a, b = np.broadcast_arrays(lhs[:, np.newaxis], rhs[np.newaxis, :])
-    return _find(codes.ravel(), [a.ravel(), b.ravel()])
+    return _find(codes.ravel(), reals.ravel(), [a.ravel(), b.ravel()], _SHIFTS)
 
 
-def find_product(codes: np.ndarray, lhs: np.ndarray, rhs: np.ndarray) -> Scaling | None:
+def find_product(codes: np.ndarray, reals: np.ndarray, lhs: np.ndarray, rhs: np.ndarray) -> Scaling | None:
     """``codes[i, j]`` of ``lhs[i] * rhs[j]``, both without their zero points."""
-    return _find(codes.ravel(), [np.outer(lhs, rhs).ravel()])
+    return _find(codes.ravel(), reals.ravel(), [np.outer(lhs, rhs).ravel()], _SHIFTS)
 
 
-def _find(codes: np.ndarray, terms: Sequence[np.ndarray]) -> Scaling | None:
-    slopes = _slopes(codes, terms)
-    if slopes is None:
-        return None
-    columns = [term.astype(np.int64) for term in terms]
+def find_scalings(codes: np.ndarray, reals: np.ndarray, x: np.ndarray) -> list[Scaling] | None:
+    """One for each row of ``codes[channel, i]``, functions of ``x[i]``; all with one shift."""
     for shift in _SHIFTS:
-        multipliers = [round(float(slope) * 2**shift) for slope in slopes]
-        if not _fits(codes, columns, multipliers, shift):
-            return None
-        found = _ascend(_Interval(codes.astype(np.int64), columns, shift), multipliers)
-        if found is not None and _fits(codes, columns, found.multipliers, shift):
+        found = []
+        for row, real in zip(codes, reals, strict=True):
+            scaling = _find(row, real, [x], (shift,))
+            if scaling is None:
+                break
+            found.append(scaling)
+        else:
             return found
     return None
 
 
-def _slopes(codes: np.ndarray, terms: Sequence[np.ndarray]) -> np.ndarray | None:
-    """The real multipliers, from a linear fit over what is not saturated; ``None`` where that is not linear."""
+def _find(
+    codes: np.ndarray, reals: np.ndarray, terms: Sequence[np.ndarray], shifts: Sequence[int]
+) -> Scaling | None:
+    wide, columns = codes.astype(np.int64), [term.astype(np.int64) for term in terms]
+    slopes = _slopes(wide, reals, columns)
+    if slopes is None:
+        return None
+    for shift in shifts:
+        start = [round(float(slope) * 2**shift) for slope in slopes]
+        if not _fits(wide, columns, start, shift):
+            return None
+        found = _ascend(_Biases(wide, columns, shift), start)
+        if found is not None and _fits(wide, columns, found.multipliers, shift):
+            return found
+    return None
+
+
+def _slopes(codes: np.ndarray, reals: np.ndarray, terms: Sequence[np.ndarray]) -> np.ndarray | None:
+    """The real multipliers, from a fit over what is not saturated; ``None`` where that is not linear."""
     inside = (codes > codes.min()) & (codes < codes.max())
-    if np.count_nonzero(inside) < 2 * len(terms) + 2:
+    if not np.any(inside):
         inside = np.ones(codes.shape, bool)
     columns = np.stack([*(term[inside] for term in terms), np.ones(np.count_nonzero(inside))], axis=1).astype(float)
-    solution, *_ = np.linalg.lstsq(columns, codes[inside].astype(float), rcond=None)
-    if np.max(np.abs(columns @ solution - codes[inside])) > 1.5:
-        return None
-    return solution[:-1]
+    wanted = reals[inside].astype(float)
+    solution = np.linalg.lstsq(columns, wanted, rcond=None)[0]
+    return solution[:-1] if np.max(np.abs(columns @ solution - wanted)) < 0.5 else None
 
 
 def _fits(codes: np.ndarray, terms: Sequence[np.ndarray], multipliers: Sequence[int], shift: int) -> bool:
@@ -82,37 +99,42 @@ def _fits(codes: np.ndarray, terms: Sequence[np.ndarray], multipliers: Sequence[
     return 2 * largest + ((int(np.max(np.abs(codes))) + 1) << shift) <= LIMIT
 
 
-@dataclass(frozen=True)
-class _Interval:
+class _Biases:
     """The biases that serve, for one shift."""
 
-    codes: np.ndarray
-    terms: Sequence[np.ndarray]
-    shift: int
+    def __init__(self, codes: np.ndarray, terms: Sequence[np.ndarray], shift: int) -> None:
+        self.lo, self.hi, self.shift = int(codes.min()), int(codes.max()), shift
+        raised, dropped = codes > self.lo, codes < self.hi
+        self._raised = [codes[raised] << shift, *(term[raised] for term in terms)]
+        self._dropped = [(codes[dropped] + 1 << shift) - 1, *(term[dropped] for term in terms)]
 
-    def of(self, multipliers: Sequence[int]) -> tuple[int, int]:
-        """Least and greatest; the interval is empty where the greatest is less."""
-        f = sum((m * term for m, term in zip(multipliers, self.terms)), np.zeros(self.codes.shape, np.int64))
-        raised, dropped = self.codes > self.codes.min(), self.codes < self.codes.max()
-        least = ((self.codes << self.shift) - f)[raised].max(initial=-LIMIT)
-        greatest = (((self.codes + 1) << self.shift) - 1 - f)[dropped].min(initial=LIMIT)
-        return int(least), int(greatest)
+    def interval(self, multipliers: Sequence[int]) -> tuple[int, int]:
+        """Least and greatest; there is none where the greatest is less."""
+        least = _difference(self._raised, multipliers).max(initial=-LIMIT)
+        return int(least), int(_difference(self._dropped, multipliers).min(initial=LIMIT))
 
 
-def _ascend(interval: _Interval, start: Sequence[int]) -> Scaling | None:
+def _difference(columns: Sequence[np.ndarray], multipliers: Sequence[int]) -> np.ndarray:
+    bound, *terms = columns
+    for m, term in zip(multipliers, terms):
+        bound = bound - m * term
+    return bound
+
+
+def _ascend(biases: _Biases, start: Sequence[int]) -> Scaling | None:
     """Steps to the neighbour whose interval is longest, until one is not empty or no step helps."""
+    steps = [step for step in product((-1, 0, 1), repeat=len(start)) if any(step)]
     multipliers = tuple(start)
-    least, greatest = interval.of(multipliers)
+    least, greatest = biases.interval(multipliers)
     for _ in range(_STEPS):
         if greatest >= least:
-            codes = interval.codes
-            bias = (least + greatest) // 2
-            return Scaling(multipliers, bias, interval.shift, int(codes.min()), int(codes.max()))
-        steps = [step for step in product((-1, 0, 1), repeat=len(multipliers)) if any(step)]
-        around = [tuple(m + d for m, d in zip(multipliers, step)) for step in steps]
-        ends = [interval.of(neighbour) for neighbour in around]
-        best = max(range(len(around)), key=lambda i: ends[i][1] - ends[i][0])
-        if ends[best][1] - ends[best][0] <= greatest - least:
+            return Scaling(multipliers, (least + greatest) // 2, biases.shift, biases.lo, biases.hi)
+        around = {
+            neighbour: biases.interval(neighbour)
+            for neighbour in (tuple(m + d for m, d in zip(multipliers, step)) for step in steps)
+        }
+        best = max(around, key=lambda neighbour: around[neighbour][1] - around[neighbour][0])
+        if around[best][1] - around[best][0] <= greatest - least:
             return None
-        multipliers, (least, greatest) = around[best], ends[best]
+        multipliers, (least, greatest) = best, around[best]
     return None

@@ -27,7 +27,7 @@ def function(
 
 
 def call(name: str, inputs: Sequence[str], outputs: Sequence[str], **attrs: object) -> onnx.NodeProto:
-    return helper.make_node(name, inputs, outputs, domain="local", name=f"call {name}", **attrs)
+    return helper.make_node(name, inputs, outputs, domain="local", name=f"make {outputs[0]}", **attrs)
 
 
 def leaky(name: str = "Leaky") -> onnx.FunctionProto:
@@ -52,7 +52,7 @@ def test_a_function_gets_its_attributes() -> None:
     proto = model(nodes, IN, ["y"], functions=[leaky()], domains=DOMAIN)
     agrees(proto)
     graph = checked_import(proto)
-    assert {node.loc for node in graph.nodes} == {"call Leaky/inner"}
+    assert {node.loc for node in graph.nodes} == {"make m/inner", "make y/inner"}
     assert [node.output.name for node in graph.nodes if node.op == "where"] == ["m", "y"]
 
 
