@@ -24,6 +24,7 @@ log = logging.getLogger(__name__)
 @contextmanager
 def staging(folder: Path) -> Iterator[Path]:
     """A fresh folder inside ``folder``, gone afterwards. Raises ``OUTPUT_FOLDER`` where files cannot be written."""
+    existed = folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         stage = Path(tempfile.mkdtemp(prefix=".ccml-", dir=folder))
@@ -35,6 +36,8 @@ def staging(folder: Path) -> Iterator[Path]:
         raise _refused(folder, problem) from problem
     finally:
         shutil.rmtree(stage, ignore_errors=True)
+        if not existed and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def list_files(stage: Path) -> list[File]:

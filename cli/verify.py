@@ -68,7 +68,7 @@ def command(
         print_table("outputs", _HEAD, [_row(row) for row in result.outputs])
         click.echo()
         if result.ok:
-            click.echo(f"ok: {result.samples} samples agree within {result.tolerance:g} (relative L2)")
+            click.echo(f"ok: relative L2 error at most {result.tolerance:g}, samples compared: {result.samples}")
     result.require()
 
 

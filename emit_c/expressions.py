@@ -237,6 +237,8 @@ class Expressions:
         if expr.function not in INSTRUCTIONS:
             known = ", ".join(INSTRUCTIONS)
             raise CcmlError(ErrorCode.IR_INVALID, f"no function '{expr.function}'", hint=f"there are: {known}")
+        if expr.function.startswith("dot"):
+            self.needs.header("ccml_dot.h")
         return self._op(expr.type, expr.function, *(self.value(arg) for arg in expr.args))
 
     def _f16(self, value: c_ast.Node, function: str) -> c_ast.Node:

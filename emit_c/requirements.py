@@ -9,13 +9,21 @@ from ..ir.loops import Type
 from ..ir.types import DType
 from .spelling import MEMORY_TYPES, check_vector, value_type, wide_type
 
-# The lanes and element types for which the runtime has a header, with machine instructions behind it.
+# The lanes and element types for which the runtime has a header, with machine instructions behind it. A header of
+# narrow integers includes that of 32 bits; it has all conversions among both.
 _HEADER_LANES = (4, 8, 16)
-_HEADER_DTYPES = frozenset({DType.F32, DType.I32, DType.U32, DType.BOOL})
+_HEADERS = {
+    **dict.fromkeys((DType.F32, DType.I32, DType.U32, DType.BOOL), "ccml_x{}.h"),
+    **dict.fromkeys((DType.I8, DType.U8, DType.I16, DType.U16), "ccml_narrow{}.h"),
+}
 
 
 def _in_header(type_: Type) -> bool:
-    return type_.lanes in _HEADER_LANES and type_.dtype in _HEADER_DTYPES
+    return type_.lanes in _HEADER_LANES and type_.dtype in _HEADERS
+
+
+def _in_word_header(type_: Type) -> bool:
+    return _in_header(type_) and type_.dtype.size == 4
 
 
 def _order(type_: Type) -> tuple[int, int, str]:
@@ -41,7 +49,7 @@ class Requirements:
             return
         check_vector(type_)
         if _in_header(type_):
-            self.headers.add(f"ccml_x{type_.lanes}.h")
+            self.headers.add(_HEADERS[type_.dtype].format(type_.lanes))
             return
         self.headers.update({"ccml_vector.h", "ccml_f16.h"} if type_.dtype is DType.F16 else {"ccml_vector.h"})
         self.vectors.add(type_)
@@ -51,13 +59,13 @@ class Requirements:
     def conversion(self, source: Type, target: DType) -> None:
         self.type(source)
         self.type(Type(target, source.lanes))
-        if not (_in_header(source) and target in _HEADER_DTYPES):
+        if not (_in_header(source) and target in _HEADERS):
             self.conversions.add((source, target))
 
     def bitcast(self, source: Type, target: Type) -> None:
         self.type(source)
         self.type(target)
-        if not (_in_header(source) and _in_header(target) and source.lanes == target.lanes):
+        if not (_in_word_header(source) and _in_word_header(target) and source.lanes == target.lanes):
             self.headers.add("ccml_vector.h")
             self.bitcasts.add((source, target))
 
@@ -83,7 +91,8 @@ def _vector_instance(type_: Type) -> str:
         return f"CCML_PORTABLE_FLOAT(f16, {memory}, {lanes}, ccml_f16_to_f32, ccml_f32_to_f16)"
     if dtype.is_float:
         return f"CCML_PORTABLE_FLOAT({dtype.value}, {memory}, {lanes}, , )"
-    return f"CCML_PORTABLE_INTEGER({dtype.value}, {memory}, {lanes}, {wide_type(dtype)})"
+    dots = f" CCML_PORTABLE_DOT({lanes})" if dtype is DType.I32 else ""
+    return f"CCML_PORTABLE_INTEGER({dtype.value}, {memory}, {lanes}, {wide_type(dtype)}){dots}"
 
 
 def _convert_instance(source: Type, target: DType) -> str:

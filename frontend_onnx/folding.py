@@ -32,6 +32,7 @@ class FoldingBuilder(GraphBuilder):
 
     def __init__(self) -> None:
         super().__init__(infer_types, NameSupply())
+        self._dequantized: dict[str, Node] = {}
 
     def emit(
         self,
@@ -57,7 +58,9 @@ class FoldingBuilder(GraphBuilder):
             if all(array is not None or value is None for array, value in zip(arrays, operands)):
                 results = OPS[op].evaluate(arrays, attributes)
                 return tuple(self.typed_constant(r, t, s) for r, t, s in zip(results, types, stems, strict=True))
-        return super().emit(op, operands, attributes, loc=loc, names=stems)
+        values = super().emit(op, operands, attributes, loc=loc, names=stems)
+        self._note_dequantized(self.nodes[-1])
+        return values
 
     def typed_constant(self, array: np.ndarray, type_: TensorType, stem: str) -> Value:
         """A constant whose type keeps its quantization."""
@@ -65,10 +68,11 @@ class FoldingBuilder(GraphBuilder):
 
     def dequantized_constant(self, value: Value) -> Node | None:
         """The ``dequantize`` node behind ``value`` where it reads a constant."""
-        for node in reversed(self.nodes):
-            if any(output.name == value.name for output in node.outputs):
-                return node if node.op == "dequantize" and node.operands[0].name in self.constants else None
-        return None
+        return self._dequantized.get(value.name)
+
+    def _note_dequantized(self, node: Node) -> None:
+        if node.op == "dequantize" and node.operands[0].name in self.constants:
+            self._dequantized[node.output.name] = node
 
     def rename(self, start: int, names: Mapping[str, str]) -> None:
         """Renames outputs (and their uses) of the nodes from number ``start`` on, and constants."""
@@ -80,6 +84,7 @@ class FoldingBuilder(GraphBuilder):
             node = self.nodes[position]
             outputs = tuple(Value(names.get(value.name, value.name), value.type) for value in node.outputs)
             self.nodes[position] = Node(node.op, tuple(map(renamed, node.inputs)), outputs, node.attrs, node.loc)
+            self._note_dequantized(self.nodes[position])
         for old, new in names.items():
             if old in self.constants:
                 self.constants[new] = self.constants.pop(old)

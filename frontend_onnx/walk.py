@@ -103,9 +103,7 @@ class Walker:
                 there = outputs is not None and position < len(outputs)
                 self.bind(scope, name, outputs[position] if outputs is not None and there else Missing.UNKNOWN)
 
-    def _import(
-        self, node: onnx.NodeProto, inputs: tuple[Value | None, ...], loc: str, scope: Scope
-    ) -> Results | None:
+    def _import(self, node: onnx.NodeProto, inputs: tuple[Value | None, ...], loc: str, scope: Scope) -> Results | None:
         """The outputs of a node, or ``None`` where its operator is not supported (which is noted)."""
         local, opset = self._functions.get((node.domain, node.op_type)), scope.opset_of(node)
         site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope)

@@ -26,6 +26,11 @@ def evaluate_graph(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, 
     for name, type_ in expected.items():
         array = np.asarray(inputs[name])
         if array.shape != type_.shape or array.dtype != type_.dtype.numpy:
-            shape = f"{DType.from_numpy(array.dtype).value}{list(array.shape)}"
-            raise CcmlError(ErrorCode.BAD_INPUT, f"the array is {shape}, the model wants {type_}", loc=name)
+            found = f"{_spelled(array.dtype)}[{','.join(map(str, array.shape))}]"
+            raise CcmlError(ErrorCode.BAD_INPUT, f"the array is {found}, the model wants {type_}", loc=name)
     return run_nodes(graph, {name: np.asarray(array) for name, array in inputs.items()}, OPS)
+
+
+def _spelled(dtype: np.dtype) -> str:
+    """ccml's name of an element type, or NumPy's for one that ccml does not have."""
+    return next((own.value for own in DType if own is not DType.INDEX and own.numpy == dtype), dtype.name)

@@ -72,5 +72,11 @@ def _sum_pool(x: np.ndarray, attrs: Attrs) -> np.ndarray:
 def _avg_pool(x: np.ndarray, attrs: Attrs) -> np.ndarray:
     axes = tuple(range(x.ndim, 2 * x.ndim - 2))
     total = _pooled(x.astype(np.float64), attrs, 0.0, 0.0).sum(axis=axes)
+    return (total / window_sizes(x.shape[2:], attrs)).astype(x.dtype)
+
+
+def window_sizes(extents: tuple[int, ...], attrs: Attrs) -> np.ndarray:
+    """What an average over each window divides by, [1, 1, counts...]."""
     in_padding = 1.0 if attrs["count_include_pad"] else 0.0
-    return (total / _pooled(np.ones((1, 1, *x.shape[2:])), attrs, in_padding, 0.0).sum(axis=axes)).astype(x.dtype)
+    pooled = _pooled(np.ones((1, 1, *extents)), attrs, in_padding, 0.0)
+    return pooled.sum(axis=tuple(range(pooled.ndim // 2 + 1, pooled.ndim)))

@@ -17,6 +17,7 @@ from .eliminate_dead_code import eliminate_dead_code
 from .fold_affine import fold_affine
 from .fold_constants import fold_constants
 from .fuse import fuse
+from .integerize import integerize
 from .rewrite import Pass, until_stable
 from .simplify import simplify
 from .sink_reshapes import sink_reshapes
@@ -31,6 +32,15 @@ def clean_up(graph: Graph) -> Graph:
     return until_stable(graph, lambda g: eliminate_common_subexpressions(simplify(fold_constants(g))))
 
 
+def clean_up_stored(graph: Graph) -> Graph:
+    """The same, with constants that are stored quantized left as they are."""
+
+    def step(g: Graph) -> Graph:
+        return eliminate_common_subexpressions(simplify(fold_constants(g, dequantize=False)))
+
+    return until_stable(graph, step)
+
+
 def settle_layout(graph: Graph) -> Graph:
     """Lets transposes and reshapes move until they cancel or nothing changes."""
     return until_stable(graph, lambda g: clean_up(sink_reshapes(cancel_transposes(g))))
@@ -38,9 +48,10 @@ def settle_layout(graph: Graph) -> Graph:
 
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("eliminate_dead_code", eliminate_dead_code),
-    ("clean_up", clean_up),
+    ("clean_up", clean_up_stored),
     ("sink_reshapes", sink_reshapes),
     ("fold_affine", fold_affine),
+    ("integerize", integerize),
     ("channels_last", channels_last),
     ("settle_layout", settle_layout),
     ("fold_affine", fold_affine),

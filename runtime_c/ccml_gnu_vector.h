@@ -54,6 +54,9 @@
         return x; \
     }
 
+/* Dot products lane by lane, where the machine has no instruction. */
+#define CCML_GNU_DOT(vector, lanes, op) CCML_GNU_SCALAR3(vector, ccml_i32, lanes, op)
+
 /* Four lanes combined. */
 #define CCML_GNU_REDUCE4(vector, type, op, combine) \
     static inline type vector##_reduce_##op(vector x) \
@@ -83,7 +86,7 @@
 #define CCML_GNU_MOVE(name, type, lanes, bytes) CCML_GNU_MOVE_OF(ccml_##name##x##lanes, type, lanes, bytes)
 #define CCML_GNU_MOVE_OF(vector, type, lanes, bytes) \
     typedef type vector __attribute__((vector_size(bytes))); \
-    typedef type vector##_loose __attribute__((vector_size(bytes), aligned(4), may_alias)); \
+    typedef type vector##_loose __attribute__((vector_size(bytes), aligned(sizeof(type)), may_alias)); \
     static inline vector vector##_splat(type x) \
     { \
         return (vector){CCML_REPEAT##lanes(x)}; \
@@ -151,7 +154,7 @@
     CCML_GNU2(vector, xor, x ^ y) \
     CCML_GNU2(vector, shl, (wide)x << (wide)y) \
     CCML_GNU2(vector, shr, x >> y) \
-    CCML_GNU1(vector, neg, wide##_splat(0) - (wide)x) \
+    CCML_GNU1(vector, neg, (wide){0} - (wide)x) \
     CCML_GNU1(vector, not, ~x)
 
 /* Masks as vectors of 0 and -1: comparisons, selection, and what follows from them. */

@@ -4,6 +4,7 @@
 #ifndef CCML_VECTOR_H
 #define CCML_VECTOR_H
 
+#include "ccml_dot.h"
 #include "ccml_float.h"
 
 /* Functions of one, two and three vectors that apply `expr` to the lanes x (, y, z), giving lanes of `type`. */
@@ -177,6 +178,13 @@
     CCML_LANES_REDUCE(vector, type, lanes, add, (wide)x + (wide)y) \
     CCML_LANES_REDUCE(vector, type, lanes, mul, (wide)x * (wide)y)
 
+/* Dot products, for vectors of i32. */
+#define CCML_PORTABLE_DOT(lanes) CCML_PORTABLE_DOT_OF(ccml_i32x##lanes, lanes)
+#define CCML_PORTABLE_DOT_OF(vector, lanes) \
+    CCML_LANES3(vector, int32_t, lanes, dot4_u8i8, ccml_i32_dot4_u8i8(x, y, z)) \
+    CCML_LANES3(vector, int32_t, lanes, dot4_i8i8, ccml_i32_dot4_i8i8(x, y, z)) \
+    CCML_LANES3(vector, int32_t, lanes, dot2_i16i16, ccml_i32_dot2_i16i16(x, y, z))
+
 /* Masks: lanes of 0 and 1. */
 #define CCML_PORTABLE_BOOL(lanes) CCML_PORTABLE_BOOL_OF(ccml_boolx##lanes, lanes)
 #define CCML_PORTABLE_BOOL_OF(vector, lanes) \
@@ -221,6 +229,7 @@
     CCML_PORTABLE_BOOL(lanes) \
     CCML_PORTABLE_FLOAT(f32, float, lanes, , ) \
     CCML_PORTABLE_INTEGER(i32, int32_t, lanes, uint32_t) \
+    CCML_PORTABLE_DOT(lanes) \
     CCML_PORTABLE_INTEGER(u32, uint32_t, lanes, uint32_t) \
     CCML_PORTABLE_CONVERT(f32, float, i32, int32_t, lanes, (int32_t)) \
     CCML_PORTABLE_CONVERT(f32, float, u32, uint32_t, lanes, (uint32_t)) \

@@ -29,8 +29,8 @@ static void fault(void)
   leave(FAULT);
 }
 
-/* Entered with the stack pointer of the vector table. Thread mode, privileged, no interrupts enabled. */
-void reset(void)
+/* A function of its own, as compilers may vectorize its loops: reset must not use vectors before they are enabled. */
+__attribute__((noinline)) static void fill_memory(void)
 {
   const uint32_t *image = data_image;
   for (uint32_t *word = data_start; word < data_end; word++) {
@@ -39,10 +39,16 @@ void reset(void)
   for (uint32_t *word = bss_start; word < bss_end; word++) {
     *word = 0;
   }
+}
+
+/* Entered with the stack pointer of the vector table. Thread mode, privileged, no interrupts enabled. */
+void reset(void)
+{
 #if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
   CPACR |= CPACR_FULL_FPU_AND_MVE;
   __asm__ volatile("dsb\n\tisb" ::: "memory");
 #endif
+  fill_memory();
   leave((uint32_t)main());
 }
 

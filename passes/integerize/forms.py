@@ -12,7 +12,7 @@ from typing import Union
 
 import numpy as np
 
-from ...ir.graph import Node, Value
+from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType, QuantParams
 from ...ops.quantization import evaluate_dequantize
 from ..rewrite import Rewriter
@@ -54,7 +54,11 @@ class Stored:
 
     def real(self, stored: np.ndarray) -> np.ndarray:
         """The float32 numbers that ``stored`` stands for."""
-        attrs = {"scale": self.quant.scale, "zero_point": self.quant.zero_point, "axis": self.axis or 0}
+        attrs: dict[str, AttrValue] = {
+            "scale": self.quant.scale,
+            "zero_point": self.quant.zero_point,
+            "axis": self.axis or 0,
+        }
         return evaluate_dequantize([stored], attrs)[0]
 
 
@@ -126,11 +130,11 @@ class Target:
         return int(limits.min), int(limits.max)
 
     @property
-    def quantize_attrs(self) -> dict[str, object]:
+    def quantize_attrs(self) -> dict[str, AttrValue]:
         return {"scale": (float(self.scale),), "zero_point": (self.zero_point,), "axis": 0, "to": self.to}
 
     @property
-    def attrs(self) -> dict[str, object]:
+    def attrs(self) -> dict[str, AttrValue]:
         """Of every integer operator whose result is so quantized."""
         return {"zero_point": self.zero_point, "y_scale": float(self.scale)}
 
@@ -159,5 +163,5 @@ class State:
         return array
 
     def keep_float(self, node: Node, reason: str) -> None:
-        """Notes why ``node`` is not computed in integers; always ``None``, for a rule to return."""
+        """Notes why ``node`` is not computed in integers; the first reason counts."""
         self.reasons.setdefault(node.loc or node.output.name, reason)

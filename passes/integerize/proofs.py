@@ -14,8 +14,8 @@ empty, if there is one near. What is found has been checked for every operand: t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -43,20 +43,21 @@ def find_sum(codes: np.ndarray, reals: np.ndarray, lhs: np.ndarray, rhs: np.ndar
     Small shifts are tried first, so that multipliers have 16 bits where such serve.
     """
     a, b = np.broadcast_arrays(lhs[:, np.newaxis], rhs[np.newaxis, :])
-    return _find(codes.ravel(), reals.ravel(), [a.ravel(), b.ravel()], _SHIFTS)
+    return _find(_Wanted.of(codes), reals.ravel(), [a.ravel(), b.ravel()], _SHIFTS)
 
 
 def find_product(codes: np.ndarray, reals: np.ndarray, lhs: np.ndarray, rhs: np.ndarray) -> Scaling | None:
     """``codes[i, j]`` of ``lhs[i] * rhs[j]``, both without their zero points."""
-    return _find(codes.ravel(), reals.ravel(), [np.outer(lhs, rhs).ravel()], _SHIFTS)
+    return _find(_Wanted.of(codes), reals.ravel(), [np.outer(lhs, rhs).ravel()], _SHIFTS)
 
 
 def find_scalings(codes: np.ndarray, reals: np.ndarray, x: np.ndarray) -> list[Scaling] | None:
-    """One for each row of ``codes[channel, i]``, functions of ``x[i]``; all with one shift."""
+    """One for each row of ``codes[channel, i]``, functions of ``x[i]``; all with one shift and the same bounds."""
+    whole = _Wanted.of(codes)
     for shift in _SHIFTS:
         found = []
         for row, real in zip(codes, reals, strict=True):
-            scaling = _find(row, real, [x], (shift,))
+            scaling = _find(replace(whole, codes=row.astype(np.int64)), real, [x], (shift,))
             if scaling is None:
                 break
             found.append(scaling)
@@ -65,45 +66,56 @@ def find_scalings(codes: np.ndarray, reals: np.ndarray, x: np.ndarray) -> list[S
     return None
 
 
-def _find(
-    codes: np.ndarray, reals: np.ndarray, terms: Sequence[np.ndarray], shifts: Sequence[int]
-) -> Scaling | None:
-    wide, columns = codes.astype(np.int64), [term.astype(np.int64) for term in terms]
-    slopes = _slopes(wide, reals, columns)
+@dataclass(frozen=True)
+class _Wanted:
+    """The codes, flat, and what they are clamped to."""
+
+    codes: np.ndarray
+    lo: int
+    hi: int
+
+    @staticmethod
+    def of(codes: np.ndarray) -> _Wanted:
+        return _Wanted(codes.ravel().astype(np.int64), int(codes.min()), int(codes.max()))
+
+
+def _find(wanted: _Wanted, reals: np.ndarray, terms: Sequence[np.ndarray], shifts: Iterable[int]) -> Scaling | None:
+    columns = [term.astype(np.int64) for term in terms]
+    slopes = _slopes(wanted, reals, columns)
     if slopes is None:
         return None
     for shift in shifts:
         start = [round(float(slope) * 2**shift) for slope in slopes]
-        if not _fits(wide, columns, start, shift):
+        if not _fits(wanted, columns, start, shift):
             return None
-        found = _ascend(_Biases(wide, columns, shift), start)
-        if found is not None and _fits(wide, columns, found.multipliers, shift):
+        found = _ascend(_Biases(wanted, columns, shift), start)
+        if found is not None and _fits(wanted, columns, found.multipliers, shift):
             return found
     return None
 
 
-def _slopes(codes: np.ndarray, reals: np.ndarray, terms: Sequence[np.ndarray]) -> np.ndarray | None:
+def _slopes(target: _Wanted, reals: np.ndarray, terms: Sequence[np.ndarray]) -> np.ndarray | None:
     """The real multipliers, from a fit over what is not saturated; ``None`` where that is not linear."""
-    inside = (codes > codes.min()) & (codes < codes.max())
+    inside = (target.codes > target.lo) & (target.codes < target.hi)
     if not np.any(inside):
-        inside = np.ones(codes.shape, bool)
+        inside = np.ones(target.codes.shape, bool)
     columns = np.stack([*(term[inside] for term in terms), np.ones(np.count_nonzero(inside))], axis=1).astype(float)
     wanted = reals[inside].astype(float)
     solution = np.linalg.lstsq(columns, wanted, rcond=None)[0]
     return solution[:-1] if np.max(np.abs(columns @ solution - wanted)) < 0.5 else None
 
 
-def _fits(codes: np.ndarray, terms: Sequence[np.ndarray], multipliers: Sequence[int], shift: int) -> bool:
+def _fits(wanted: _Wanted, terms: Sequence[np.ndarray], multipliers: Sequence[int], shift: int) -> bool:
     """Whether every partial sum is an i32, whatever the order."""
     largest = sum(abs(m) * int(np.max(np.abs(term))) for m, term in zip(multipliers, terms))
-    return 2 * largest + ((int(np.max(np.abs(codes))) + 1) << shift) <= LIMIT
+    return 2 * largest + (max(abs(wanted.lo), abs(wanted.hi)) + 1 << shift) <= LIMIT
 
 
 class _Biases:
     """The biases that serve, for one shift."""
 
-    def __init__(self, codes: np.ndarray, terms: Sequence[np.ndarray], shift: int) -> None:
-        self.lo, self.hi, self.shift = int(codes.min()), int(codes.max()), shift
+    def __init__(self, wanted: _Wanted, terms: Sequence[np.ndarray], shift: int) -> None:
+        self.lo, self.hi, self.shift, codes = wanted.lo, wanted.hi, shift, wanted.codes
         raised, dropped = codes > self.lo, codes < self.hi
         self._raised = [codes[raised] << shift, *(term[raised] for term in terms)]
         self._dropped = [(codes[dropped] + 1 << shift) - 1, *(term[dropped] for term in terms)]

@@ -36,11 +36,15 @@ COUNT = 256
 I = Var("i")  # noqa: E741
 NATIVE = [Type(dtype, lanes) for dtype in (DType.F32, DType.I32, DType.U32) for lanes in (4, 8, 16)]
 OTHER = [
-    Type(DType.F64, 4), Type(DType.F16, 8), Type(DType.I64, 4), Type(DType.U64, 2), Type(DType.I16, 8),
-    Type(DType.U16, 4), Type(DType.I8, 16), Type(DType.U8, 32), Type(DType.F32, 2),
+    Type(DType.F64, 4), Type(DType.F16, 8), Type(DType.I64, 4), Type(DType.U64, 2),
+    Type(DType.U8, 32), Type(DType.F32, 2),
 ]  # fmt: skip
 SCALARS = [Type(dtype) for dtype in DType if dtype not in (DType.BOOL, DType.INDEX)]
-NUMBERS = [*SCALARS, *NATIVE, *OTHER]
+NARROW = [
+    Type(DType.I8, 4), Type(DType.U8, 8), Type(DType.I8, 16), Type(DType.U16, 4), Type(DType.I16, 8),
+    Type(DType.I16, 16),
+]  # fmt: skip
+NUMBERS = [*SCALARS, *NATIVE, *NARROW, *OTHER]
 
 
 def all_cases() -> list[Case]:
@@ -49,7 +53,9 @@ def all_cases() -> list[Case]:
         *(masks(lanes) for lanes in (1, 2, 4, 8, 16)),
         *(conversions(dtype, 1) for dtype in DType if dtype is not DType.INDEX),
         *(conversions(dtype, 4) for dtype in (DType.F32, DType.I32, DType.U32, DType.BOOL, DType.I8, DType.F64)),
-        conversions(DType.F32, 16),
+        *(conversions(dtype, 8) for dtype in (DType.I32, DType.I8, DType.U16)),
+        *(conversions(dtype, 16) for dtype in (DType.F32, DType.I32, DType.U8, DType.I16)),
+        *(dots(lanes) for lanes in (1, 2, 4, 8, 16)),
         *bitcasts(),
         *(partial(type_) for type_ in (*NUMBERS, Type(DType.BOOL), Type(DType.BOOL, 8))),
         *(literals(dtype) for dtype in DType if dtype is not DType.INDEX),
@@ -154,6 +160,18 @@ def masks(lanes: int) -> Case:
     out = _output("out", DType.BOOL, len(rows))
     body: list[Stmt] = [store(out, row, I * lanes, value=value) for row, value in enumerate(rows)]
     return _case(f"masks_{lanes}", inputs, arrays, [out], body, lanes)
+
+
+def dots(lanes: int) -> Case:
+    """The rows of the instruction table on packed words."""
+    names = [name for name in INSTRUCTIONS if name.startswith("dot")]
+    inputs = {name: _input(name, DType.I32) for name in "xyz"}
+    arrays = {name: operands(DType.I32, seed) for seed, name in enumerate("xyz")}
+    values = tuple(load(inputs[name], I * lanes, lanes=lanes) for name in "xyz")
+    out = _output("out", DType.I32, len(names))
+    rows = [Call(name, values, Type(DType.I32, lanes)) for name in names]
+    body: list[Stmt] = [store(out, row, I * lanes, value=value) for row, value in enumerate(rows)]
+    return _case(f"dots_{lanes}", inputs, arrays, [out], body, lanes)
 
 
 # ---------------------------------------------------------------- conversions

@@ -12,7 +12,7 @@ from tests.tools import needs
 
 CPU_FLAGS = Path("/proc/cpuinfo").read_text().split() if Path("/proc/cpuinfo").exists() else []
 ALL = ("all",)
-ON_ARM = ("f16", "f32", "f64", "i8", "u16", "i32", "u64", "i32x4", "u32x4")
+ON_ARM = ("f16", "f32", "f64", "i8", "u16", "i32", "u64", "i32x4", "u32x4", "i8x4", "u16x4")
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
@@ -40,7 +40,17 @@ def check(
 ) -> None:
     """Cases about ``types`` (all: about everything) give the bits of the interpreter."""
     names = {f"{kind}_{type_}" for kind in ("arithmetic", "partial") for type_ in types}
-    names |= {"masks_4", "masks_16", "wrapping_trees", "index"}
+    names |= {
+        "masks_4",
+        "masks_16",
+        "dots_1",
+        "dots_4",
+        "dots_16",
+        "wrapping_trees",
+        "index",
+        "conversions_i8x4",
+        "conversions_i32x16",
+    }
     chosen = [pair for pair in zip(cases, expected) if types == ALL or pair[0].kernel.name in names]
     some = [case for case, _ in chosen]
     actual = run_cases(some, compile_cases(some, folder, command), runner)
@@ -63,17 +73,18 @@ def test_all_bits(command: list[str], cases: list[Case], expected: list[Arrays],
     check(cases, expected, tmp_path, command, ALL)
 
 
-@cpu("avx512vl")
+@cpu("avx512vl", "avx512_vnni")
 @needs("gcc")
 def test_bits_with_all_optimizations(cases: list[Case], expected: list[Arrays], tmp_path: Path) -> None:
     """As the Makefile of an artifact compiles them."""
-    types = ("f32", "f32x4", "f32x8", "f32x16", "i32x16", "u32x8")
-    check(cases, expected, tmp_path, ["gcc", "-O3", "-march=x86-64-v4", "-fno-math-errno", "-ffp-contract=off"], types)
+    types = ("f32", "f32x4", "f32x8", "f32x16", "i32x16", "u32x8", "i8x16", "u8x8", "i16x16")
+    flags = ["-O3", "-march=x86-64-v4", "-mavx512vnni", "-fno-math-errno", "-ffp-contract=off"]
+    check(cases, expected, tmp_path, ["gcc", *flags], types)
 
 
 @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
 def test_bits_on_arm64(cases: list[Case], expected: list[Arrays], tmp_path: Path) -> None:
-    command = ["aarch64-linux-gnu-gcc", "-O1", "-static"]
+    command = ["aarch64-linux-gnu-gcc", "-O1", "-static", "-march=armv8.2-a+dotprod"]
     check(cases, expected, tmp_path, command, (*ON_ARM, "f32x4"), "qemu-aarch64")
 
 

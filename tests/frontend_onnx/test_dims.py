@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import onnx
 import pytest
@@ -18,9 +20,9 @@ def two_inputs(x: list[int | str | None] | None, s: list[int | str | None] | Non
     return model(ADD, [value("x", x), value("s", s)], ["y"])
 
 
-def import_error(proto: onnx.ModelProto, **options: object) -> CcmlError:
+def import_error(proto: onnx.ModelProto, **options: Any) -> CcmlError:
     with pytest.raises(CcmlError) as caught:
-        import_model(proto, **options)  # type: ignore[arg-type]
+        import_model(proto, **options)
     return caught.value
 
 
@@ -68,7 +70,7 @@ def test_dimensions_without_a_name_need_a_shape() -> None:
         ({"dims": {"batch": 2}, "shapes": {"x": (1, 3)}}, "contradicts"),
     ],
 )
-def test_options_that_do_not_fit(options: dict[str, object], text: str) -> None:
+def test_options_that_do_not_fit(options: dict[str, Any], text: str) -> None:
     error = import_error(two_inputs(["batch", 3], ["batch", 1]), **options)
     assert error.kind is ErrorCode.BAD_OPTION and text in str(error)
 

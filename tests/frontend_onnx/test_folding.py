@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper
 
-from tests.frontend_onnx.graphs import checked_import, model, one_node, run, value
+from tests.frontend_onnx.graphs import Operand, checked_import, model, one_node, run, value
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 IN = [value("x", [2, 3])]
@@ -20,7 +20,7 @@ def test_shape_arithmetic_folds() -> None:
         helper.make_node("Concat", ["first", "rest"], ["shape"], axis=0),
         helper.make_node("Reshape", ["x", "shape"], ["y"]),
     ]
-    constants = {"zero": np.array([0]), "one": np.array([1]), "rest": np.array([-1, 1])}
+    constants: dict[str, Operand] = {"zero": np.array([0]), "one": np.array([1]), "rest": np.array([-1, 1])}
     graph = checked_import(model(nodes, IN, ["y"], constants))
     (node,) = graph.nodes
     assert (node.op, node.output.shape, node.loc) == ("reshape", (2, 3, 1), "Reshape_3")
@@ -35,12 +35,12 @@ def test_operators_without_a_rule_fold_through_the_reference() -> None:
         helper.make_node("Cast", ["where"], ["f"], to=TensorProto.FLOAT),
         helper.make_node("Sum", ["x", "f", "spread"], ["y"]),
     ]
-    constants = {
+    constants: dict[str, Operand] = {
         "mask": np.array([1, 0, 1, 1], np.float32), "base": np.zeros((1, 3), np.float32),
         "index": np.array([[2]]), "update": np.array([[5]], np.float32),
     }  # fmt: skip
     (y,) = run(model(nodes, IN, ["y"], constants, opset=10), {"x": X})
-    np.testing.assert_array_equal(y, X + np.float32([0, 2, 8]))
+    np.testing.assert_array_equal(y, X + np.array([0, 2, 8], np.float32))
 
 
 def test_dequantized_constants_stay_and_quantized_ones_fold() -> None:
@@ -49,18 +49,22 @@ def test_dequantized_constants_stay_and_quantized_ones_fold() -> None:
         helper.make_node("DequantizeLinear", ["wq", "s", "z"], ["wf"]),
         helper.make_node("Gemm", ["x", "wf"], ["y"], transB=1),
     ]
-    constants = {"w": np.float32([[1, 2, 3], [4, 5, 60]]), "s": np.float32(0.5), "z": np.array(0, np.int8)}
+    constants: dict[str, Operand] = {
+        "w": np.array([[1, 2, 3], [4, 5, 60]], np.float32),
+        "s": np.float32(0.5),
+        "z": np.array(0, np.int8),
+    }
     graph = checked_import(model(nodes, IN, ["y"], constants))
     assert [node.op for node in graph.nodes] == ["dequantize", "matmul"]
     (stored,) = graph.constants.values()
-    np.testing.assert_array_equal(stored, np.int8([[2, 8], [4, 10], [6, 120]]))
+    np.testing.assert_array_equal(stored, np.array([[2, 8], [4, 10], [6, 120]], np.int8))
 
 
 def test_large_results_are_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ccml.frontend_onnx.folding.MAX_FOLDED_BYTES", 1000)
-    proto, _ = one_node("Expand", [np.float32([1]), np.array([30, 30])], 21, [0, 1])
+    proto, _ = one_node("Expand", [np.array([1], np.float32), np.array([30, 30])], 21, [0, 1])
     assert [node.op for node in checked_import(proto).nodes] == ["expand"]
-    proto, _ = one_node("Expand", [np.float32([1]), np.array([3, 30])], 21, [0, 1])
+    proto, _ = one_node("Expand", [np.array([1], np.float32), np.array([3, 30])], 21, [0, 1])
     assert [node.op for node in checked_import(proto).nodes] == ["reshape"]  # of the constant, to be an output
 
 
@@ -86,7 +90,7 @@ def test_outputs_have_their_onnx_names() -> None:
         helper.make_node("Identity", ["x"], ["d"]),
         helper.make_node("Identity", ["k"], ["e"]),
     ]
-    proto = model(nodes, IN, ["c", "a", "d", "e"], {"k": np.float32([7])})
+    proto = model(nodes, IN, ["c", "a", "d", "e"], {"k": np.array([7], np.float32)})
     graph = checked_import(proto)
     assert [output.name for output in graph.outputs] == ["c", "a", "d", "e"]
     np.testing.assert_array_equal(run(proto, {"x": X})[3], [7])
@@ -137,7 +141,7 @@ def test_16_bit_quantization_as_onnxruntime_writes_it() -> None:
         helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], domain="com.microsoft"),
         helper.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], domain="com.microsoft"),
     ]
-    constants = {"s": np.float32(0.001), "z": np.array(100, np.uint16)}
+    constants: dict[str, Operand] = {"s": np.float32(0.001), "z": np.array(100, np.uint16)}
     proto = model(nodes, IN, ["y"], constants, opset=17, domains={"com.microsoft": 1})
     np.testing.assert_allclose(run(proto, {"x": X})[0], X, atol=5e-4)
     assert str(checked_import(proto).nodes[0].output.type) == "u16[2,3]"
@@ -147,7 +151,7 @@ def test_16_bit_quantization_as_onnxruntime_writes_it() -> None:
 def test_packed_weights_are_widened(signed: bool) -> None:
     """4-bit weights in blocks of two along axis 1."""
     levels = np.array([[-8, 7, 3], [0, 1, -1]]) + (0 if signed else 8)
-    scale = np.float32([[0.5, 2], [1, 4]])
+    scale = np.array([[0.5, 2], [1, 4]], np.float32)
     nodes = [
         helper.make_node("DequantizeLinear", ["w", "s"], ["f"], axis=1, block_size=2),
         helper.make_node("Add", ["x", "f"], ["y"]),

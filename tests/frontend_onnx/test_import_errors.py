@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,7 +14,7 @@ from ccml.frontend_onnx.context import NodeContext
 from ccml.ir.graph import Value
 from onnx import TensorProto, helper
 
-from tests.frontend_onnx.graphs import model, one_node, value
+from tests.frontend_onnx.graphs import Operand, model, one_node, value
 
 X = [value("x", [2, 3])]
 
@@ -34,9 +35,7 @@ def test_all_unsupported_operators_are_named_with_their_nodes() -> None:
         helper.make_node("Frobnicate", ["e"], ["y"], domain="com.example"),
         helper.make_node("TopK", ["x", "k"], ["", "z"]),
     ]
-    error = import_error(
-        model(nodes, X, ["y"], {"k": np.array([1])}, domains={"com.example": 1})
-    )
+    error = import_error(model(nodes, X, ["y"], {"k": np.array([1])}, domains={"com.example": 1}))
     assert error.kind is ErrorCode.UNSUPPORTED_OPERATOR
     for text in ("NonZero (find, find again)", "NonMaxSuppression (NonMaxSuppression_3)", "TopK (TopK_6)"):
         assert text in error.reason
@@ -59,7 +58,7 @@ def test_features_are_collected_too() -> None:
         helper.make_node("MaxPool", ["p"], ["a", "i"], kernel_shape=[1, 1], name="pool"),
         helper.make_node("Dropout", ["x", "", "t"], ["b"], name="drop"),
     ]
-    constants = {"t": np.array(True)}
+    constants: dict[str, Operand] = {"t": np.array(True)}
     error = import_error(model(nodes, [*X, value("p", [1, 1, 2, 2])], ["a", "b"], constants))
     assert error.kind is ErrorCode.UNSUPPORTED_FEATURE
     assert "pool: MaxPool: the indices output" in error.reason and "drop: Dropout: training_mode" in error.reason
@@ -83,7 +82,7 @@ def test_features_are_collected_too() -> None:
         ("Resize", [np.zeros((1, 1, 4, 4)), None, np.ones(4)], {"mode": "area"}, "mode is area"),
     ],
 )
-def test_invalid_nodes(op: str, arrays: list[np.ndarray | None], attrs: dict[str, object], text: str) -> None:
+def test_invalid_nodes(op: str, arrays: list[np.ndarray | None], attrs: dict[str, Any], text: str) -> None:
     prepared = [
         None if a is None else np.asarray(a, np.float32 if np.asarray(a).dtype == np.float64 else None) for a in arrays
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import onnx
@@ -11,7 +12,7 @@ from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx import import_model
 from onnx import TensorProto, helper
 
-from tests.frontend_onnx.graphs import checked_import, model, run, untyped, value
+from tests.frontend_onnx.graphs import Operand, checked_import, model, run, untyped, value
 
 X = np.arange(-3, 3, dtype=np.float32).reshape(2, 3)
 IN = [value("x", [2, 3])]
@@ -26,7 +27,7 @@ def function(
     return helper.make_function("local", name, inputs, outputs, nodes, opsets, attributes)
 
 
-def call(name: str, inputs: Sequence[str], outputs: Sequence[str], **attrs: object) -> onnx.NodeProto:
+def call(name: str, inputs: Sequence[str], outputs: Sequence[str], **attrs: Any) -> onnx.NodeProto:
     return helper.make_node(name, inputs, outputs, domain="local", name=f"make {outputs[0]}", **attrs)
 
 
@@ -108,9 +109,7 @@ def graph(
 LOOPING = [value("i", [], TensorProto.INT64), value("going", [], TensorProto.BOOL), value("c", [2, 3])]
 
 
-def loop(
-    body: onnx.GraphProto, inputs: Sequence[str], outputs: Sequence[str], **constants: np.ndarray
-) -> onnx.ModelProto:
+def loop(body: onnx.GraphProto, inputs: Sequence[str], outputs: Sequence[str], **constants: Operand) -> onnx.ModelProto:
     node = helper.make_node("Loop", inputs, outputs, body=body, name="loop")
     return model([node], IN, outputs, constants)
 

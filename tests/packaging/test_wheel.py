@@ -37,19 +37,26 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def sources() -> set[str]:
-    """The files of all packages: every folder below the root that has an ``__init__.py``, and the root itself."""
-    packages = [ROOT, *(path.parent for path in ROOT.glob("*/__init__.py"))]
-    files = {path for package in packages for path in package.glob("*.py")}
-    files |= {path for path in (ROOT / "runtime_c").iterdir() if path.suffix in (".c", ".h")}
-    return {f"ccml/{path.relative_to(ROOT).as_posix()}" for path in files}
+def packages() -> list[Path]:
+    """The root and every folder below it that is a package."""
+    inner = (path.parent for path in ROOT.rglob("__init__.py"))
+    return [path for path in inner if not {".venv", "build", ".git"} & set(path.relative_to(ROOT).parts)]
 
 
 def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
-    names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
-    metadata = {name for name in names if name.split("/")[0].endswith(".dist-info")}
-    assert names - metadata == sources()
-    assert any(name.endswith("licenses/LICENSE") for name in metadata)
+    names = {Path(name) for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
+    metadata = {name for name in names if name.parts[0].endswith(".dist-info")}
+    assert any(name.match("licenses/LICENSE") for name in metadata)
+
+    code = names - metadata
+    wanted = {path for package in packages() for path in package.glob("*.py")}
+    wanted |= {path for path in (ROOT / "runtime_c").iterdir() if path.suffix in (".c", ".h")}
+    assert {Path("ccml", path.relative_to(ROOT)) for path in wanted} <= code
+
+    assert {name.parts[0] for name in code} == {"ccml"}
+    folders = {"ccml", *(Path("ccml", package.relative_to(ROOT)).as_posix() for package in packages())}
+    strange = {name for name in code if not {parent.as_posix() for parent in name.parents} & folders - {"ccml"}}
+    assert {name.as_posix() for name in strange} == {f"ccml/{path.name}" for path in ROOT.glob("*.py")}
 
 
 def test_a_clean_environment_compiles_a_model(wheel: Path, tmp_path: Path) -> None:

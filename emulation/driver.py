@@ -1,0 +1,90 @@
+"""The driver's view of a program: macros for ``c/main.c``, and the files that it reads and writes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..emit_c.symbols import assign_symbols, interfaces
+from ..errors import CcmlError, ErrorCode
+from ..ir.program import Interface, Program
+
+DRIVER_FOLDER = Path(__file__).parent / "c"
+INPUTS_FILE = "inputs.bin"
+OUTPUTS_FILE = "outputs.bin"
+
+_FAILURES = {
+    1: "it could not open its files",
+    2: "it could not read or write its files",
+    3: "the model returned an error",
+    4: "the model wrote behind its arena",
+    5: "it could not load the library",
+}
+"""What the driver's exit codes say."""
+
+
+def driver_macros(program: Program, library: Path | None = None) -> list[str]:
+    """Compiler options that fit ``c/main.c`` to a program; ``library`` is the shared library that it loads."""
+    symbols = assign_symbols(program)
+    tensors = [
+        f"TENSOR({number}, {stem}_BYTES, {side.type.dtype.size})"
+        for number, (side, stem) in enumerate(zip(interfaces(program), symbols.stems))
+    ]
+    macros = {
+        "MODEL_HEADER": f'"{symbols.prefix}.h"',
+        "MODEL_RUN": symbols.run,
+        "MODEL_ARENA_SIZE": f"{symbols.macro}_ARENA_SIZE",
+        "MODEL_ARENA_ALIGN": f"{symbols.macro}_ARENA_ALIGN",
+        "MODEL_INPUTS": " ".join(tensors[: len(program.inputs)]),
+        "MODEL_OUTPUTS": " ".join(tensors[len(program.inputs) :]),
+    }
+    if library is not None:
+        macros["MODEL_LIBRARY"] = f'"{library}"'
+    return [f"-D{name}={value}" for name, value in macros.items()]
+
+
+def write_inputs(program: Program, samples: Sequence[Mapping[str, np.ndarray]], folder: Path) -> None:
+    """``inputs.bin``: the count of samples, then the tensors of each. Raises ``BAD_INPUT`` for a tensor that does not
+    fit."""
+    parts = [struct.pack("<I", len(samples))]
+    parts += [_bytes(side, sample) for sample in samples for side in program.inputs]
+    (folder / INPUTS_FILE).write_bytes(b"".join(parts))
+
+
+def read_outputs(program: Program, count: int, folder: Path) -> list[dict[str, np.ndarray]]:
+    """The outputs of each sample by name, from ``outputs.bin``."""
+    content = (folder / OUTPUTS_FILE).read_bytes()
+    expected = count * sum(side.type.nbytes for side in program.outputs)
+    if len(content) != expected:
+        raise failure(f"it wrote {len(content)} bytes of outputs, not {expected}")
+    results, position = [], 0
+    for _ in range(count):
+        arrays = {}
+        for side in program.outputs:
+            flat = np.frombuffer(content, side.type.dtype.numpy, side.type.size, position)
+            arrays[side.name] = flat.reshape(side.type.shape)
+            position += side.type.nbytes
+        results.append(arrays)
+    return results
+
+
+def exit_reason(code: int) -> str:
+    """What an exit code of the driver, or of the emulator that ran it, means."""
+    return _FAILURES.get(code, f"exit code {code}")
+
+
+def failure(reason: str, said: Iterable[str] = ()) -> CcmlError:
+    """The error of a driver that did not do its work."""
+    text = "\n".join(filter(None, (line.strip() for line in said)))
+    return CcmlError(ErrorCode.MISMATCH, f"the compiled model does not run: {reason}" + (f"\n{text}" if text else ""))
+
+
+def _bytes(side: Interface, sample: Mapping[str, np.ndarray]) -> bytes:
+    array = np.asarray(sample[side.name])
+    if array.dtype != side.type.dtype.numpy or array.size != side.type.size:
+        wanted = f"{side.type.dtype.numpy}{list(side.type.shape)}"
+        raise CcmlError(ErrorCode.BAD_INPUT, f"expected {wanted}, got {array.dtype}{list(array.shape)}", loc=side.name)
+    return array.tobytes()

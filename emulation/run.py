@@ -1,0 +1,74 @@
+"""Builds the driver with the files of an artifact, and runs it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..ir.program import Program
+from ..targets import Machine
+from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
+from .platforms import Platform, platform_of
+from .toolchain import build, find_tool, run_tool
+
+_C_FLAGS = ("-std=gnu99", "-O3", "-ffp-contract=off", "-fno-math-errno")
+_GCC_FLAGS = ("-fno-tree-loop-distribute-patterns",)
+
+
+@dataclass(frozen=True)
+class Build:
+    """How C is compiled: by ``compiler`` (default: the machine's GCC) and with ``flags`` after all others."""
+
+    compiler: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+DEFAULT_BUILD = Build()
+
+
+def build_and_run(
+    program: Program,
+    machine: Machine,
+    files: Sequence[Path],
+    samples: Sequence[Mapping[str, np.ndarray]],
+    *,
+    include: Path,
+    how: Build = DEFAULT_BUILD,
+) -> list[dict[str, np.ndarray]]:
+    """The outputs of each sample, by name, as the artifact computes them on (an emulation of) ``machine``.
+
+    ``files`` make the model: C sources, objects and static libraries are linked with the driver, a shared library is
+    loaded by it. ``include`` is the folder of the model's header. Raises ``TOOLCHAIN`` where a compiler or emulator is
+    missing or fails, and ``MISMATCH`` where the model returns an error, crashes or writes where it must not.
+    """
+    with tempfile.TemporaryDirectory(prefix="ccml-") as name:
+        folder = Path(name)
+        platform = platform_of(machine)
+        executable = _build(program, platform, files, include, how, folder)
+        write_inputs(program, samples, folder)
+        done = run_tool(platform.command(executable), folder)
+        if done.returncode:
+            raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
+        return read_outputs(program, len(samples), folder)
+
+
+def _build(
+    program: Program, platform: Platform, files: Sequence[Path], include: Path, how: Build, folder: Path
+) -> Path:
+    parts = [file.resolve() for file in files if file.suffix != ".so"]
+    libraries = [folder / file.name for file in files if file.suffix == ".so"]
+    for library, file in zip(libraries, (file for file in files if file.suffix == ".so")):
+        library.write_bytes(platform.loadable(file.read_bytes()))
+    compiler = how.compiler or platform.compiler
+    flags = [*_C_FLAGS, *(() if "clang" in compiler else _GCC_FLAGS), *platform.flags, *how.flags]
+    macros = driver_macros(program, libraries[0] if libraries else None)
+    driver = [DRIVER_FOLDER / source for source in ("main.c", *platform.driver)]
+    executable = folder / "driver"
+    link = platform.link(folder)
+    includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
+    build([find_tool(compiler), *flags, *macros, *includes, *driver, *parts, *link, "-o", executable], folder)
+    return executable

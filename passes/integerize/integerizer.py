@@ -1,0 +1,145 @@
+"""One pass for imported QDQ and QOperator models and for ccml's own quantization: QDQ becomes integer arithmetic.
+
+The walk notes beside each float value how it follows from integers (``forms.py``):
+
+- ``dequantize`` of 8 or 16 bits: a tensor *stored* as integers; views, maxima and concatenations move the integers;
+- a contraction, mean or sum of stored tensors: an *accumulator* in i32 times a scale;
+- pointwise operators on one or two stored tensors: a *table* of all results, computed with the floats' own operators.
+
+``quantize`` then becomes the integer operator that gives the same bytes: ``requantize`` of an accumulator, ``lookup``,
+``rescale`` (proven to be equal for all pairs of operands), ``clip`` or nothing at all. Where a float result is wanted,
+it is the accumulator times its scale. Everything else stays as it is, and the report says why.
+
+The graph must be channels_first; the pass runs before the layout is chosen.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+
+from ...ir.graph import Graph, Node, Value
+from ...ir.types import DType
+from ...ops.integer import BYTES
+from ..rewrite import Rewriter, rewrite
+from .contractions import CONTRACTIONS, add_bias, contraction
+from .forms import Accumulated, State, Stored, Tabled
+from .moves import is_view, move
+from .per_axis import spell_out
+from .report import Kept, kept_in_float
+from .requantization import quantized
+from .sums import reduction
+from .tables import is_pointwise, tabulate
+
+log = logging.getLogger(__name__)
+
+_STORED = (DType.I8, DType.U8, DType.I16, DType.U16)
+_I32 = np.iinfo(np.int32)
+
+
+def integerize(graph: Graph) -> Graph:
+    """``graph`` with integer operators; logs what stays in float."""
+    result, kept = integerize_with_report(graph)
+    for operator in kept:
+        log.info("%s (%s) stays in float: %s", operator.loc, operator.op, operator.reason)
+    return result
+
+
+def integerize_with_report(graph: Graph) -> tuple[Graph, tuple[Kept, ...]]:
+    """The same, with what stays in float; nothing is reported of a graph without quantization.
+
+    Raises ``ACCUMULATOR_OVERFLOW`` that names the tensor where 32 bits could be too few.
+    """
+    if not any(node.op in ("quantize", "dequantize") for node in graph.nodes):
+        return graph, ()
+    rewriter = Rewriter(graph)
+    state = State(rewriter)
+    for node in graph.nodes:
+        rewriter.visit(node, [lambda _, node: _visit(state, node)])
+    result = rewrite(rewriter.finish(), spell_out)
+    return result, kept_in_float(result, state.reasons)
+
+
+def _visit(state: State, node: Node) -> Value | None:
+    """What stands for the node's output; ``None`` keeps it."""
+    if node.op == "dequantize":
+        _note_stored(state, node)
+        return None
+    if node.op == "quantize":
+        return quantized(state, node)
+    if node.op in CONTRACTIONS:
+        return contraction(state, node)
+    if node.op in ("pool", "reduce"):
+        return reduction(state, node)
+    if is_view(node):
+        move(state, node)
+        return _renewed(state, node)
+    if is_pointwise(node):
+        return _pointwise(state, node)
+    state.keep_float(node, f"{node.op} has no integer form here")
+    return None
+
+
+def _note_stored(state: State, node: Node) -> None:
+    """Integers of 8 and 16 bits, any constant ones, and accumulators that the model itself computes."""
+    x, scale, zero_point = node.operands[0], node.attrs["scale"], node.attrs["zero_point"]
+    scales, zeros = np.asarray(scale, np.float32), np.asarray(zero_point, np.int64)
+    stored = Stored(x, scales, zeros, _axis(node) if len(scales) > 1 else None)
+    if x.dtype in _STORED or state.rewriter.is_constant(x):
+        state.forms[node.output.name] = stored
+    elif x.dtype is DType.I32 and not np.any(zeros):
+        bounds = int(_I32.min), int(_I32.max)
+        state.forms[node.output.name] = Accumulated(x, stored.along_axis(scales), bounds)
+
+
+def _axis(node: Node) -> int:
+    axis = node.attrs["axis"]
+    assert isinstance(axis, int)
+    return axis
+
+
+def _renewed(state: State, node: Node) -> Value | None:
+    """A view of integers, whose quantization may be stated differently now."""
+    x = node.operands[0]
+    return state.rewriter.like(node, *node.inputs) if x.dtype.is_integer and x.type.quant is not None else None
+
+
+def _pointwise(state: State, node: Node) -> Value | None:
+    first = state.form(node.operands[0])
+    if isinstance(first, Accumulated) and node.op in ("relu", "clip"):
+        low, high = (0.0, np.inf) if node.op == "relu" else (node.attrs["lo"], node.attrs["hi"])
+        assert isinstance(low, (int, float)) and isinstance(high, (int, float))
+        state.forms[node.output.name] = first.clamped(low, high)
+        return None
+    if node.op == "add" and (biased := add_bias(state, node)) is not None:
+        return biased
+    table = tabulate(state, node)
+    if table is None:
+        state.keep_float(node, _why_no_table(state, node))
+        return None
+    return _with_table(state, node, table)
+
+
+def _why_no_table(state: State, node: Node) -> str:
+    forms = [state.form(value) for value in node.operands]
+    if any(isinstance(form, Accumulated) for form in forms):
+        return "its operand is an accumulator: it is not quantized before"
+    if any(form is not None for form in forms):
+        return "it is not a function of one or two quantized tensors of 8 bits"
+    return "its operands are not quantized"
+
+
+def _with_table(state: State, node: Node, table: Tabled) -> Value | None:
+    """Notes the form. What is costly becomes a look into a table of floats, in case that a float is wanted."""
+    source = table.sources[0].value
+    if len(table.sources) > 1 or not (table.costly and table.single) or source.dtype not in BYTES:
+        state.forms[node.output.name] = table
+        return None
+    floats = state.rewriter.constant(table.table.reshape(-1), f"{node.output.name}.table")
+    if not floats.dtype.is_float:
+        state.forms[node.output.name] = table
+        return None
+    (result,) = state.rewriter.emit("lookup", [source, floats], loc=node.loc, names=[node.output.name])
+    state.forms[result.name] = table
+    return result

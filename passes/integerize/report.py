@@ -1,0 +1,50 @@
+"""Which operators of a quantized model stay in float, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ...ir.graph import Graph, Node
+from ...ops.opdef import Kind
+from ...ops.table import OPS
+
+_BOUNDARY = ("quantize", "dequantize", "cast")
+_UNKNOWN = "its operands are not quantized"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An operator that is computed in float: its kind, the ONNX nodes it comes from, and the reason."""
+
+    op: str
+    loc: str
+    reason: str
+
+
+def kept_in_float(graph: Graph, reasons: Mapping[str, str]) -> tuple[Kept, ...]:
+    """The float operators of an integerized graph, in order; ``reasons`` by ``loc``.
+
+    Left out are the borders between integers and floats (``quantize`` and ``dequantize``, an accumulator times its
+    scale), views, and what depends on constants only.
+    """
+    producers, fixed = graph.producers(), set(graph.constants)
+    kept = []
+    for node in graph.nodes:
+        if all(value.name in fixed for value in node.operands):
+            fixed.update(value.name for value in node.outputs)
+        elif _is_float_work(node) and not _scales_accumulator(node, producers):
+            kept.append(Kept(node.op, node.loc, reasons.get(node.loc or node.output.name, _UNKNOWN)))
+    return tuple(kept)
+
+
+def _is_float_work(node: Node) -> bool:
+    floats = any(value.dtype.is_float for value in (*node.operands[:1], *node.outputs))
+    return floats and node.op not in _BOUNDARY and node.op != "lookup" and OPS[node.op].kind is not Kind.VIEW
+
+
+def _scales_accumulator(node: Node, producers: Mapping[str, Node]) -> bool:
+    source = producers.get(node.operands[0].name)
+    if node.op != "mul" or source is None or source.op != "cast":
+        return False
+    return source.operands[0].dtype.is_integer

@@ -1,0 +1,84 @@
+"""Pointwise operators on values that follow from one or two integer tensors: tables of all their results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...ir.graph import Node, Value
+from ...ir.types import DType
+from ...ops.infer import broadcast_shapes
+from ...ops.integer import BYTES
+from ...ops.opdef import Kind
+from ...ops.table import OPS
+from .forms import Accumulated, Form, State, Stored, Tabled
+
+ENTRIES = 1 << 21
+"""Of the largest table that is tried."""
+_CHEAP = frozenset(
+    ["add", "sub", "mul", "neg", "abs", "relu", "clip", "min", "max", "where", "not", "and", "or", "cast"]
+)
+
+
+def is_pointwise(node: Node) -> bool:
+    return OPS[node.op].kind is Kind.POINTWISE and node.op not in ("quantize", "dequantize")
+
+
+def tabulate(state: State, node: Node) -> Tabled | None:
+    """``node`` as a function of the integer tensors behind its operands."""
+    parts: list[Tabled | np.ndarray] = []
+    for value in node.operands:
+        part = _part(state, value)
+        if part is None:
+            return None
+        parts.append(part)
+    sources = {s.value.name: s for part in parts if isinstance(part, Tabled) for s in part.sources}
+    if not 1 <= len(sources) <= 2:
+        return None
+    ordered = tuple(sources.values())
+    if not _shapes_fit(node, ordered, parts):
+        return None
+    arrays = [_aligned(part, ordered, len(node.output.shape)) for part in parts]
+    if math.prod(broadcast_shapes(*(array.shape for array in arrays))) > ENTRIES:
+        return None
+    with np.errstate(all="ignore"):
+        (table,) = OPS[node.op].evaluate(arrays, node.attrs)
+    costly = node.op not in _CHEAP or any(part.costly for part in parts if isinstance(part, Tabled))
+    return Tabled(ordered, table, costly)
+
+
+def _part(state: State, value: Value) -> Tabled | np.ndarray | None:
+    """An operand as a function of integers, or as a constant. A large constant of bytes counts as a tensor of them."""
+    form, array = as_table(state.form(value)), state.constant(value)
+    return form if array is None or (form is not None and array.size > 1) else array
+
+
+def as_table(form: Form | None) -> Tabled | None:
+    if isinstance(form, Stored):
+        known = form.value.dtype in (DType.I8, DType.U8, DType.I16, DType.U16) and form.per_tensor
+        return Tabled.of(form) if known else None
+    return None if isinstance(form, Accumulated) else form
+
+
+def _shapes_fit(node: Node, sources: Sequence[Stored], parts: Sequence[Tabled | np.ndarray]) -> bool:
+    """One source has the shape of the result; or two, of 8 bits, broadcast to it, with no constants but numbers."""
+    if len(sources) == 1:
+        return sources[0].value.shape == node.output.shape
+    numbers = all(part.single if isinstance(part, Tabled) else part.size == 1 for part in parts)
+    shape = broadcast_shapes(*(source.value.shape for source in sources))
+    return numbers and shape == node.output.shape and all(source.value.dtype in BYTES for source in sources)
+
+
+def _aligned(part: Tabled | np.ndarray, sources: Sequence[Stored], rank: int) -> np.ndarray:
+    """The operand with ``rank`` dimensions of the result and one of each source behind them."""
+    if isinstance(part, np.ndarray):
+        shape = part.shape if part.size > 1 else ()
+        return part.reshape((1,) * (rank - len(shape)) + shape + (1,) * len(sources))
+    outer = part.table.shape[: part.table.ndim - len(part.sources)]
+    own = [source.value.name for source in part.sources]
+    order = [own.index(source.value.name) for source in sources if source.value.name in own]
+    moved = np.moveaxis(part.table, [len(outer) + place for place in order], range(len(outer), part.table.ndim))
+    codes = tuple(len(source.codes) if source.value.name in own else 1 for source in sources)
+    return moved.reshape((1,) * (rank - len(outer)) + outer + codes)

@@ -1,0 +1,110 @@
+/* Part of the ccml runtime: i8, u8, i16 and u16 vectors of four lanes, by SSE4.1 or NEON where the machine has them.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_NARROW_X4_H
+#define CCML_NARROW_X4_H
+
+#include "ccml_gnu_narrow.h"
+#include "ccml_x4.h"
+
+#if CCML_X86 && defined(__SSE4_1__)
+
+CCML_NARROW_TYPE(i8, int8_t, 4, 16, 16)
+CCML_NARROW_TYPE(u8, uint8_t, 4, 16, 16)
+CCML_NARROW_TYPE(i16, int16_t, 4, 8, 16)
+CCML_NARROW_TYPE(u16, uint16_t, 4, 8, 16)
+
+static inline __m128i ccml_narrow_load4(const void *from)
+{
+    int32_t word;
+    __builtin_memcpy(&word, from, 4);
+    return _mm_cvtsi32_si128(word);
+}
+
+static inline void ccml_narrow_store4(void *to, __m128i x)
+{
+    const int32_t word = _mm_cvtsi128_si32(x);
+    __builtin_memcpy(to, &word, 4);
+}
+
+CCML_NARROW_MOVE(i8, int8_t, 4, __m128i, ccml_narrow_load4, ccml_narrow_store4)
+CCML_NARROW_MOVE(u8, uint8_t, 4, __m128i, ccml_narrow_load4, ccml_narrow_store4)
+CCML_NARROW_MOVE(i16, int16_t, 4, __m128i, _mm_loadl_epi64, _mm_storel_epi64)
+CCML_NARROW_MOVE(u16, uint16_t, 4, __m128i, _mm_loadl_epi64, _mm_storel_epi64)
+
+#define CCML_BYTES_4(x) _mm_shuffle_epi8(x, _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1))
+#define CCML_HALVES_4(x) _mm_shuffle_epi8(x, _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1))
+CCML_NARROW_I32(i8, 4, __m128i, __m128i, _mm_cvtepi8_epi32, CCML_BYTES_4)
+CCML_NARROW_I32(u8, 4, __m128i, __m128i, _mm_cvtepu8_epi32, CCML_BYTES_4)
+CCML_NARROW_I32(i16, 4, __m128i, __m128i, _mm_cvtepi16_epi32, CCML_HALVES_4)
+CCML_NARROW_I32(u16, 4, __m128i, __m128i, _mm_cvtepu16_epi32, CCML_HALVES_4)
+#undef CCML_BYTES_4
+#undef CCML_HALVES_4
+
+CCML_NARROW_MIN_MAX(i8, 4, __m128i, _mm_min_epi8, _mm_max_epi8)
+CCML_NARROW_MIN_MAX(u8, 4, __m128i, _mm_min_epu8, _mm_max_epu8)
+CCML_NARROW_MIN_MAX(i16, 4, __m128i, _mm_min_epi16, _mm_max_epi16)
+CCML_NARROW_MIN_MAX(u16, 4, __m128i, _mm_min_epu16, _mm_max_epu16)
+
+#elif CCML_NEON
+
+CCML_NARROW_TYPE(i8, int8_t, 4, 8, 8)
+CCML_NARROW_TYPE(u8, uint8_t, 4, 8, 8)
+CCML_NARROW_TYPE(i16, int16_t, 4, 4, 8)
+CCML_NARROW_TYPE(u16, uint16_t, 4, 4, 8)
+
+static inline uint32x2_t ccml_narrow_load4(const void *from)
+{
+    uint32_t word;
+    __builtin_memcpy(&word, from, 4);
+    return vdup_n_u32(word);
+}
+
+static inline void ccml_narrow_store4(void *to, uint32x2_t x)
+{
+    const uint32_t word = vget_lane_u32(x, 0);
+    __builtin_memcpy(to, &word, 4);
+}
+
+CCML_NARROW_MOVE(i8, int8_t, 4, uint32x2_t, ccml_narrow_load4, ccml_narrow_store4)
+CCML_NARROW_MOVE(u8, uint8_t, 4, uint32x2_t, ccml_narrow_load4, ccml_narrow_store4)
+CCML_NARROW_MOVE(i16, int16_t, 4, int16x4_t, vld1_s16, vst1_s16)
+CCML_NARROW_MOVE(u16, uint16_t, 4, uint16x4_t, vld1_u16, vst1_u16)
+
+#define CCML_WIDEN_BYTES(x) vmovl_s16(vget_low_s16(vmovl_s8(x)))
+#define CCML_WIDEN_UNSIGNED(x) vmovl_u16(vget_low_u16(vmovl_u8(x)))
+#define CCML_BYTES_4(x) vmovn_s16(vcombine_s16(vmovn_s32(x), vmovn_s32(x)))
+CCML_NARROW_I32(i8, 4, int8x8_t, int32x4_t, CCML_WIDEN_BYTES, CCML_BYTES_4)
+CCML_NARROW_I32(u8, 4, uint8x8_t, int32x4_t, CCML_WIDEN_UNSIGNED, CCML_BYTES_4)
+CCML_NARROW_I32(i16, 4, int16x4_t, int32x4_t, vmovl_s16, vmovn_s32)
+CCML_NARROW_I32(u16, 4, uint16x4_t, int32x4_t, vmovl_u16, vmovn_s32)
+#undef CCML_WIDEN_BYTES
+#undef CCML_WIDEN_UNSIGNED
+#undef CCML_BYTES_4
+
+CCML_NARROW_MIN_MAX(i8, 4, int8x8_t, vmin_s8, vmax_s8)
+CCML_NARROW_MIN_MAX(u8, 4, uint8x8_t, vmin_u8, vmax_u8)
+CCML_NARROW_MIN_MAX(i16, 4, int16x4_t, vmin_s16, vmax_s16)
+CCML_NARROW_MIN_MAX(u16, 4, uint16x4_t, vmin_u16, vmax_u16)
+
+#else
+CCML_PORTABLE_NARROW(4)
+#endif
+
+#if CCML_X86 && defined(__AVX512BW__) && defined(__AVX512VL__)
+#define CCML_FIRST(active) (((uint32_t)1 << (active)) - 1u)
+#define CCML_LOAD_BYTES(from, mask) _mm_maskz_loadu_epi8((__mmask16)(mask), from)
+#define CCML_STORE_BYTES(to, mask, x) _mm_mask_storeu_epi8(to, (__mmask16)(mask), (__m128i)x)
+#define CCML_LOAD_HALVES(from, mask) _mm_maskz_loadu_epi16((__mmask8)(mask), from)
+#define CCML_STORE_HALVES(to, mask, x) _mm_mask_storeu_epi16(to, (__mmask8)(mask), (__m128i)x)
+CCML_GNU_MASKED(i8, int8_t, 4, CCML_FIRST, CCML_LOAD_BYTES, CCML_STORE_BYTES)
+CCML_GNU_MASKED(u8, uint8_t, 4, CCML_FIRST, CCML_LOAD_BYTES, CCML_STORE_BYTES)
+CCML_GNU_MASKED(i16, int16_t, 4, CCML_FIRST, CCML_LOAD_HALVES, CCML_STORE_HALVES)
+CCML_GNU_MASKED(u16, uint16_t, 4, CCML_FIRST, CCML_LOAD_HALVES, CCML_STORE_HALVES)
+#undef CCML_FIRST
+#undef CCML_LOAD_BYTES
+#undef CCML_STORE_BYTES
+#undef CCML_LOAD_HALVES
+#undef CCML_STORE_HALVES
+#elif (CCML_X86 && defined(__SSE4_1__)) || CCML_NEON
+typedef uint64_t ccml_narrow_words_x4 __attribute__((vector_size(sizeof(ccml_i8x4))));
+#define CCML_BYTES(active) ((active) * (ptrdiff_t)sizeof(*from))

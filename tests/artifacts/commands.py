@@ -1,0 +1,24 @@
+"""Runs compilers and other tools; a failure shows what they said."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+WARNINGS = (
+    "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wdouble-promotion", "-Werror",
+)  # fmt: skip
+
+
+def run(*command: str | Path, **environment: str) -> str:
+    """What the command prints. Any word on stderr is an error as well."""
+    argv = [str(part) for part in command]
+    done = subprocess.run(argv, capture_output=True, text=True, env=os.environ | environment, check=False)
+    assert done.returncode == 0 and not done.stderr, f"{' '.join(argv)}\n{done.stderr}"
+    return done.stdout
+
+
+def make(folder: Path, *arguments: str) -> str:
+    """Runs the Makefile of an artifact. ``MAKEFLAGS`` of a ``make test`` around this are not for it."""
+    return run("make", "-C", folder, *arguments, MAKEFLAGS="")
