@@ -239,6 +239,8 @@ class Expressions:
             raise CcmlError(ErrorCode.IR_INVALID, f"no function '{expr.function}'", hint=f"there are: {known}")
         if expr.function.startswith("dot"):
             self.needs.header("ccml_dot.h")
+        if expr.function.startswith("widen"):
+            self.needs.header("ccml_widen.h")
         return self._op(expr.type, expr.function, *(self.value(arg) for arg in expr.args))
 
     def _f16(self, value: c_ast.Node, function: str) -> c_ast.Node:

@@ -7,7 +7,7 @@ from math import prod
 
 from pycparser import c_ast
 
-from ..ir.loops import Access, Alloc, Block, Buffer, For, If, Kernel, Let, Space, Store, Type
+from ..ir.loops import Access, Alloc, Block, Buffer, For, If, Invoke, Kernel, Let, Pointer, Space, Store, Type
 from ..ir.types import DType
 from . import tree
 from .expressions import Expressions
@@ -42,6 +42,7 @@ class _Function:
             For: self._for,
             If: self._if,
             Store: self._store,
+            Invoke: self._invoke,
         }
 
     def definition(self, disjoint: Collection[str]) -> c_ast.FuncDef:
@@ -132,6 +133,15 @@ class _Function:
         if active is None:
             return [assignment]
         return [c_ast.If(tree.binary(">", active, tree.integer(0)), tree.block([assignment]), None)]
+
+    def _invoke(self, stmt: Invoke) -> list[c_ast.Node]:
+        self.expressions.needs.block(stmt.block)
+        arguments = [*(self._pointer(pointer) for pointer in stmt.pointers), *map(tree.integer, stmt.scalars)]
+        return [tree.call(f"ccml_{stmt.block}", *arguments)]
+
+    def _pointer(self, pointer: Pointer) -> c_ast.Node:
+        offset = self.expressions.offset(pointer.buffer, pointer.index)
+        return tree.address(self.scope.use_buffer(pointer.buffer), offset)
 
     @staticmethod
     def _vector_store(type_: Type, where: c_ast.Node, value: c_ast.Node, active: c_ast.Node | None) -> c_ast.Node:

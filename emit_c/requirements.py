@@ -43,6 +43,10 @@ class Requirements:
     def header(self, name: str) -> None:
         self.headers.add(name)
 
+    def block(self, name: str) -> None:
+        """A block instruction is invoked: ``pair_i8`` and all others have a header of their own."""
+        self.headers.add(f"ccml_{name}.h")
+
     def type(self, type_: Type) -> None:
         """A value of that type is used."""
         if type_.lanes == 1:

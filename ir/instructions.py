@@ -70,6 +70,16 @@ def _dot(bits: int, unsigned_x: bool) -> Callable[..., np.int32]:
     return meaning
 
 
+def _widen(first: int) -> Callable[..., np.int32]:
+    """The meaning of the two signed bytes ``first`` and ``first + 2`` of a word as its two halfwords."""
+
+    def meaning(word: np.int32) -> np.int32:
+        low, high = (np.int8(np.uint8(int(word) >> 8 * byte & 0xFF)) for byte in (first, first + 2))
+        return np.int32(int(high) * 65536 + (int(low) & 0xFFFF))
+
+    return meaning
+
+
 _WORDS = (DType.I32, DType.I32, DType.I32)
 
 INSTRUCTIONS: dict[str, Instruction] = {
@@ -85,5 +95,8 @@ INSTRUCTIONS: dict[str, Instruction] = {
         Instruction("dot4_u8i8", _WORDS, DType.I32, _dot(8, True)),
         Instruction("dot4_i8i8", _WORDS, DType.I32, _dot(8, False)),
         Instruction("dot2_i16i16", _WORDS, DType.I32, _dot(16, False)),
+        # bytes 0 and 2, or 1 and 3, of a word as two signed halfwords
+        Instruction("widen_even", (DType.I32,), DType.I32, _widen(0)),
+        Instruction("widen_odd", (DType.I32,), DType.I32, _widen(1)),
     )
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .blocks import block_kernel
 from .instructions import INSTRUCTIONS, Instruction
 from .loops import (
     INDEX,
@@ -27,9 +28,11 @@ from .loops import (
     Expr,
     For,
     If,
+    Invoke,
     Kernel,
     Let,
     Load,
+    Pointer,
     Reduce,
     Select,
     Space,
@@ -116,6 +119,8 @@ class _Run:
                 self.memory[buffer.name] = _Memory(buffer)
             case Store():
                 self._store(stmt)
+            case Invoke():
+                self._invoke(stmt)
             case _:
                 raise TypeError(f"not a statement of the loop IR: {stmt!r}")
 
@@ -129,6 +134,25 @@ class _Run:
             memory.data[where], memory.defined[where] = value, True
         else:
             memory.data[where][:active, 0], memory.defined[where][:active, 0] = value[:active], True
+
+    def _invoke(self, stmt: Invoke) -> None:
+        """Runs the meaning on the memory behind the pointers."""
+        kernel = block_kernel(stmt.block, stmt.scalars)
+        run = _Run(self._instructions)
+        for param, pointer in zip(kernel.params, stmt.pointers, strict=True):
+            run.memory[param.name] = self._behind(pointer, param, stmt)
+        run.block(kernel.body)
+
+    def _behind(self, pointer: Pointer, param: Buffer, at: Stmt) -> _Memory:
+        """A view of the elements from ``pointer`` on, as ``param``."""
+        memory, size = self.memory[pointer.buffer.name], int(np.prod(param.shape))
+        places = [self.value(part) for part in pointer.index]
+        start = sum(place * stride for place, stride in zip(places, pointer.buffer.strides, strict=True))
+        if start < 0 or start + size > memory.data.size or (memory.constant and param.access is not Access.READ):
+            raise UndefinedBehaviourError(f"out of range or const at {places}: {print_block((at,)).strip()}")
+        view = _Memory(param, memory.data.reshape(-1, 1)[start : start + size])
+        view.defined = memory.defined.reshape(-1, 1)[start : start + size]
+        return view
 
     # ------------------------------------------------------------ expressions
 

@@ -8,6 +8,7 @@ Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``
              | Let(var, value)                       an immutable name for the rest of the block
              | Alloc(buffer)                         a stack or register buffer for the rest of the block
              | Store(buffer, index*, value, active?)
+             | Invoke(block, pointers: Pointer*, scalars: int*)   a row of the table of ccml.ir.blocks
     expr    := Const | Var | Load(buffer, index*, lanes, active?)
              | Unary(op, x) | Binary(op, x, y) | Select(cond, x, y)
              | Convert(type, x) | Bitcast(type, x) | Splat(x, lanes) | Reduce(op, x)
@@ -38,6 +39,10 @@ operand is NaN the *second* operand is the result. ``div`` by zero gives infinit
 integer truncates and is undefined out of range (clamp first); to ``bool`` is ``x != 0``; from ``bool`` gives 0 or 1.
 
 *Reduce* combines lanes as a tree: the upper half is combined with the lower half until one lane is left.
+
+*Invoke* runs the kernel that the block instruction stands for with these scalars, on the memory that begins at each
+``Pointer(buffer, index*)``; memory that it writes overlaps nothing else that it touches, unless it is given the same
+values there.
 
 *Loops.* ``For`` counts from 0 to ``extent`` - 1 in steps of one; an extent below 0 is as good as 0. ``parallel``
 promises that iterations are independent. ``unroll`` loops are expanded by ``schedule.unroll`` before printing.
@@ -318,6 +323,23 @@ class Store(Stmt):
 
 
 @dataclass(frozen=True)
+class Pointer:
+    """The memory of ``buffer`` from an element on."""
+
+    buffer: Buffer
+    index: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Invoke(Stmt):
+    """A block instruction; ``scalars`` choose among the kernels that it stands for."""
+
+    block: str
+    pointers: tuple[Pointer, ...]
+    scalars: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Kernel:
     """A function without result. ``params`` are GLOBAL buffers; ``loc`` names the ONNX nodes that it computes."""
 
@@ -456,6 +478,8 @@ def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
         return (stmt.value,)
     if isinstance(stmt, Store):
         return (*stmt.index, stmt.value, *((stmt.active,) if stmt.active is not None else ()))
+    if isinstance(stmt, Invoke):
+        return tuple(part for pointer in stmt.pointers for part in pointer.index)
     return ()
 
 
@@ -525,6 +549,8 @@ def _map_stmt(
     if isinstance(stmt, Store):
         active = None if stmt.active is None else go(stmt.active)
         return Store(stmt.buffer, tuple(go(i) for i in stmt.index), go(stmt.value), active)
+    if isinstance(stmt, Invoke):
+        return replace(stmt, pointers=tuple(Pointer(p.buffer, tuple(go(i) for i in p.index)) for p in stmt.pointers))
     return stmt
 
 

@@ -21,10 +21,12 @@ from .loops import (
     Expr,
     For,
     If,
+    Invoke,
     Kernel,
     Let,
     Load,
     LoopKind,
+    Pointer,
     Reduce,
     Select,
     Space,
@@ -56,7 +58,7 @@ _CONVERSIONS: dict[str, type[Convert] | type[Bitcast]] = {"convert": Convert, "b
 _Named = TypeVar("_Named", Var, Buffer)
 
 RESERVED = frozenset(
-    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "select", "splat", "align"}
+    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "select", "splat", "align", "invoke"}
     | {*LOOP_WORDS, *_ALLOC_WORDS, *_UNARY_FUNCTIONS, *_BINARY_FUNCTIONS, *_REDUCTIONS, *_CONVERSIONS}
 )
 
@@ -137,7 +139,28 @@ class _KernelParser:
             alloc = Alloc(self._buffer(_ALLOC_WORDS[word]))
             self._end_of_line()
             return alloc
+        if cursor.accept("invoke"):
+            return self._invoke()
         return self._store()
+
+    def _invoke(self) -> Invoke:
+        """``block(&x[i], &y[0], 16)``: pointers, then scalars."""
+        cursor = self._cursor
+        block = cursor.name("a block instruction")
+        pointers: list[Pointer] = []
+        scalars: list[int] = []
+        cursor.expect("(")
+        while not cursor.accept(")"):
+            if cursor.accept("&"):
+                buffer = self._resolve(cursor.name("a buffer's name"), Buffer)
+                pointers.append(Pointer(buffer, self._subscript()[0]))
+            else:
+                sign = -1 if cursor.accept("-") else 1
+                scalars.append(sign * cursor.integer("a pointer or an integer"))
+            if not cursor.at(")"):
+                cursor.expect(",")
+        self._end_of_line()
+        return Invoke(block, tuple(pointers), tuple(scalars))
 
     def _loops(self, kind: LoopKind) -> For:
         """``i:4, j:8`` and the block below: a nest."""

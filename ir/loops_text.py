@@ -11,6 +11,7 @@
           let v: f32x16 = w[oh, 0, 0, 0 : 16 active 3]
           acc[0] = fma(splat<16>(x[oh*2-4, ow, 0]), v, acc[0])
         y[oh, ow, 0 : 16] = max(acc[0], 0.0f32x16)
+        invoke stage(&x[oh, 0, 0], &s[0], 16)
 
 Loops of one kind that hold nothing but the next loop share a line. Plain integers are ``index``; other literals carry
 their type (``1.5f32``, ``3i32``, ``0.0f32x16``, ``f32(inf)``). ``x-3`` on ``index`` is the sum with -3 that the
@@ -40,9 +41,11 @@ from .loops import (
     Expr,
     For,
     If,
+    Invoke,
     Kernel,
     Let,
     Load,
+    Pointer,
     Reduce,
     Select,
     Space,
@@ -112,7 +115,14 @@ def _stmt(stmt: Stmt, indent: str) -> list[str]:
         case Store(buffer, index, value, active):
             lanes = 1 if buffer.space is Space.REG and active is None else value.type.lanes
             return [f"{indent}{_element(buffer, index, lanes, active)} = {print_expr(value)}"]
+        case Invoke(block, pointers, scalars):
+            given = [*(_pointer(pointer) for pointer in pointers), *map(str, scalars)]
+            return [f"{indent}invoke {_name(block)}({', '.join(given)})"]
     raise TypeError(f"not a statement of the loop IR: {stmt!r}")
+
+
+def _pointer(pointer: Pointer) -> str:
+    return f"&{_element(pointer.buffer, pointer.index, 1, None)}"
 
 
 def _loops(stmt: For, indent: str) -> list[str]:

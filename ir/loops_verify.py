@@ -17,6 +17,9 @@
 - **L10** A ``const`` parameter is never stored.
 - **L11** Inside a ``parallel`` loop, nothing is stored in ``STACK`` or ``REG`` buffers allocated outside of it.
 - **L12** Once scheduled, there are no ``unroll`` loops and ``REG`` indices are constants.
+- **L13** An Invoke names a row of the table of block instructions, with as many scalars and pointers, of the element
+  types of its parameters; what it touches is in range, as far as L8 goes, and not a ``REG`` buffer; what it writes is
+  no ``const`` parameter.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..errors import CcmlError, ErrorCode
+from .blocks import BLOCKS, block_kernel
 from .bounds import Bounds
 from .instructions import INSTRUCTIONS, Instruction
 from .loops import (
@@ -39,10 +43,12 @@ from .loops import (
     Expr,
     For,
     If,
+    Invoke,
     Kernel,
     Let,
     Load,
     LoopKind,
+    Pointer,
     Space,
     Stmt,
     Store,
@@ -143,6 +149,8 @@ class _Verifier:
                 return self._bind(buffer, scope)
             case Store():
                 self._store(stmt, scope)
+            case Invoke():
+                self._invoke(stmt, scope)
             case _:
                 self._fail("L4", f"{stmt!r} is not a statement")
         return scope
@@ -169,6 +177,35 @@ class _Verifier:
             self._fail("L10", f"{buffer.name!r} is const", stmt)
         if buffer.name in scope.frozen:
             self._fail("L11", f"{buffer.name!r} is allocated outside of the parallel loop", stmt)
+
+    def _invoke(self, stmt: Invoke, scope: _Scope) -> None:
+        row = BLOCKS.get(stmt.block)
+        if row is None or len(row.scalars) != len(stmt.scalars):
+            self._fail("L13", f"there is no block instruction {stmt.block!r} of {len(stmt.scalars)} scalars", stmt)
+        params = block_kernel(stmt.block, stmt.scalars).params
+        if len(params) != len(stmt.pointers):
+            self._fail("L13", f"{len(stmt.pointers)} pointers for {len(params)} parameters", stmt)
+        for param, pointer in zip(params, stmt.pointers):
+            self._pointer(param, pointer, scope, stmt)
+
+    def _pointer(self, param: Buffer, pointer: Pointer, scope: _Scope, at: Invoke) -> None:
+        """The elements that ``param`` stands for lie in the pointer's buffer, which is dense."""
+        buffer = pointer.buffer
+        self._in_scope(buffer, scope, at)
+        for part in pointer.index:
+            self._expr(part, scope)
+        if len(pointer.index) != len(buffer.shape) or any(part.type != INDEX for part in pointer.index):
+            self._fail("L7", f"{len(pointer.index)} indices for {len(buffer.shape)} dimensions", at)
+        if buffer.space is Space.REG or buffer.type != param.type:
+            self._fail("L13", f"{buffer.name!r} of {buffer.type} in {buffer.space.value} memory for {param.type}", at)
+        if param.access is not Access.READ and buffer.access is Access.READ:
+            self._fail("L13", f"{buffer.name!r} is const", at)
+        flat = (part * stride for part, stride in zip(pointer.index, buffer.strides))
+        low, high = scope.bounds.range(*flat, Const(math.prod(param.shape) - 1, INDEX))
+        low -= math.prod(param.shape) - 1
+        if _outside(low, high, 0, math.prod(buffer.shape) - 1):
+            size = f"{buffer.name!r} has {math.prod(buffer.shape)} elements"
+            self._fail("L13", f"{size}, accessed are {_interval(low, high)}", at)
 
     # ------------------------------------------------------------ expressions and accesses
 

@@ -52,14 +52,14 @@ def evaluate_quantize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     limits = np.iinfo(to.numpy)
     with np.errstate(all="ignore"):
         steps = np.rint(x / scale).astype(np.float64) + zero_point
-    return (np.clip(np.nan_to_num(steps, nan=limits.min), limits.min, limits.max).astype(to.numpy),)
+    return (np.asarray(np.clip(np.nan_to_num(steps, nan=limits.min), limits.min, limits.max)).astype(to.numpy),)
 
 
 def evaluate_dequantize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     """(float32(x) - zero_point) * scale in float32."""
     (x,) = present_arrays(arrays)
     scale, zero_point = _parameters(x.ndim, attrs)
-    return ((x.astype(np.float32) - zero_point.astype(np.float32)) * scale,)
+    return (np.asarray((x.astype(np.float32) - zero_point.astype(np.float32)) * scale),)
 
 
 def _parameters(rank: int, attrs: Attrs) -> tuple[np.ndarray, np.ndarray]:

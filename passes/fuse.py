@@ -68,7 +68,9 @@ class _Grouping:
         if _kind(node) is not Kind.VIEW and len(leaving) == 1:
             shape = leaving[0].shape
             group = self._with_users(group, shape)
-            group = self._with_producers(group, lambda place, user: self._is_pointwise(place, shape))
+            group = self._with_producers(
+                group, lambda place, user: self._is_pointwise(place, shape) and not self._follows_anchor(place)
+            )
         if _kind(node) is not Kind.ANCHOR and node.op != "reshape":
             group = self._with_producers(group, self._is_pulled)
         self.groups.append(group)
@@ -127,6 +129,17 @@ class _Grouping:
     def _is_pointwise(self, place: int, shape: tuple[int, ...]) -> bool:
         node = self.graph.nodes[place]
         return place not in self._grouped and _kind(node) is Kind.POINTWISE and node.output.shape == shape
+
+    def _follows_anchor(self, place: int) -> bool:
+        """Whether the node is the tail of an anchor that has no group yet and feeds it alone: it goes there."""
+        for value in self.graph.nodes[place].operands:
+            before = self._producers.get(value.name)
+            if before is None or before in self._grouped or self._users[value.name] != {place}:
+                continue
+            kind = _kind(self.graph.nodes[before])
+            if kind is Kind.ANCHOR or (kind is Kind.POINTWISE and self._follows_anchor(before)):
+                return True
+        return False
 
     def _is_pulled(self, place: int, user: int) -> bool:
         """Whether the node at ``place`` is a view that the loads of ``user`` can follow.

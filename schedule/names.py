@@ -12,9 +12,11 @@ from ..ir.loops import (
     Expr,
     For,
     If,
+    Invoke,
     Kernel,
     Let,
     Load,
+    Pointer,
     Stmt,
     Store,
     Var,
@@ -98,4 +100,9 @@ class _Renamer:
                 self.expr(stmt.value),
                 None if stmt.active is None else self.expr(stmt.active),
             )
+        if isinstance(stmt, Invoke):
+            return replace(stmt, pointers=tuple(self.pointer(pointer) for pointer in stmt.pointers))
         raise TypeError(stmt)
+
+    def pointer(self, pointer: Pointer) -> Pointer:
+        return Pointer(self.buffers.get(pointer.buffer, pointer.buffer), tuple(self.expr(i) for i in pointer.index))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
+from ..ir.blocks import block_kernel
 from ..ir.loops import (
     Access,
     Block,
     Buffer,
     Expr,
+    Invoke,
     Load,
+    Pointer,
     Space,
     Stmt,
     Store,
@@ -20,11 +24,14 @@ from ..ir.loops import (
 )
 
 
-def bind_parameters(block: Block) -> tuple[Block, tuple[Buffer, ...], tuple[str, ...]]:
+def bind_parameters(
+    block: Block, scratch: Collection[str] = ()
+) -> tuple[Block, tuple[Buffer, ...], tuple[str, ...]]:
     """Gives every buffer that ``block`` uses its parameter, with the access that the body shows.
 
-    A buffer that is seen under several shapes becomes one parameter a shape. Returns the block, the parameters (what
-    is read first, then what is written) and for each the name of the buffer that it stands for.
+    A buffer that is seen under several shapes becomes one parameter a shape. Buffers named in ``scratch`` are ``out``:
+    what is read there was written before in the same call. Returns the block, the parameters (what is read first, then
+    what is written) and for each the name of the buffer that it stands for.
     """
     read, written = _used(block)
     bound: dict[Buffer, Buffer] = {}
@@ -33,6 +40,8 @@ def bind_parameters(block: Block) -> tuple[Block, tuple[Buffer, ...], tuple[str,
         number = count.get(buffer.name, 0)
         count[buffer.name] = number + 1
         access = Access.READ if buffer not in written else Access.READ_WRITE if buffer in read else Access.WRITE
+        if buffer.name in scratch:
+            access = Access.WRITE
         name = buffer.name if number == 0 else f"{buffer.name}_as{number}"
         bound[buffer] = replace(buffer, name=name, access=access)
     return _rebound(block, bound), tuple(bound.values()), tuple(buffer.name for buffer in bound)
@@ -49,6 +58,10 @@ def _used(block: Block) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
                     read[part.buffer] = None
         if isinstance(stmt, Store) and stmt.buffer.space is Space.GLOBAL:
             written[stmt.buffer] = None
+        if isinstance(stmt, Invoke):
+            for param, pointer in zip(block_kernel(stmt.block, stmt.scalars).params, stmt.pointers, strict=True):
+                if pointer.buffer.space is Space.GLOBAL:
+                    (read if param.access is Access.READ else written)[pointer.buffer] = None
     return read, written
 
 
@@ -59,6 +72,9 @@ def _rebound(block: Block, bound: dict[Buffer, Buffer]) -> Block:
     def stmt_rule(stmt: Stmt) -> Block | None:
         if isinstance(stmt, Store) and stmt.buffer in bound:
             return (replace(stmt, buffer=bound[stmt.buffer]),)
+        if isinstance(stmt, Invoke):
+            moved = (Pointer(bound.get(p.buffer, p.buffer), p.index) for p in stmt.pointers)
+            return (replace(stmt, pointers=tuple(moved)),)
         return None
 
     return map_block(block, expr_rule, stmt_rule)

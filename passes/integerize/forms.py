@@ -7,6 +7,7 @@ operator that gives the same bytes as the floats would.
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from typing import Union
 
@@ -16,6 +17,7 @@ from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType, QuantParams
 from ...ops.quantization import evaluate_dequantize
 from ..rewrite import Rewriter
+from .report import Place, place_of
 
 
 @dataclass(frozen=True)
@@ -139,14 +141,24 @@ class Target:
         return {"zero_point": self.zero_point, "y_scale": float(self.scale)}
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where the integers of a tensor were looked up: ``codes[source - least]``."""
+
+    source: Stored
+    codes: np.ndarray
+
+
 @dataclass
 class State:
-    """The walk: the graph being made, the forms of its float values by name, and why nodes stay in float, by their
-    ``loc``."""
+    """The walk: the graph being made, the forms of its float values and the origins of its integers by name, why nodes
+    stay in float, and the views of integers made so far."""
 
     rewriter: Rewriter
     forms: dict[str, Form] = field(default_factory=dict)
-    reasons: dict[str, str] = field(default_factory=dict)
+    origins: dict[str, Origin] = field(default_factory=dict)
+    reasons: dict[Place, str] = field(default_factory=dict)
+    views: dict[Hashable, Value] = field(default_factory=dict)
 
     def form(self, value: Value | None) -> Form | None:
         return None if value is None else self.forms.get(value.name)
@@ -164,4 +176,4 @@ class State:
 
     def keep_float(self, node: Node, reason: str) -> None:
         """Notes why ``node`` is not computed in integers; the first reason counts."""
-        self.reasons.setdefault(node.loc or node.output.name, reason)
+        self.reasons.setdefault(place_of(node), reason)

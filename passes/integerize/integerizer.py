@@ -22,9 +22,12 @@ import numpy as np
 from ...ir.graph import Graph, Node, Value
 from ...ir.types import DType
 from ...ops.integer import BYTES
+from ...ops.table import infer_types
 from ..rewrite import Rewriter, rewrite
 from .contractions import CONTRACTIONS, add_bias, contraction
 from .forms import Accumulated, State, Stored, Tabled
+from .inputs import with_input_quantization
+from .merge_lookups import merge_lookups
 from .moves import is_view, move
 from .per_axis import spell_out
 from .report import Kept, kept_in_float
@@ -53,11 +56,11 @@ def integerize_with_report(graph: Graph) -> tuple[Graph, tuple[Kept, ...]]:
     """
     if not any(node.op in ("quantize", "dequantize") for node in graph.nodes):
         return graph, ()
-    rewriter = Rewriter(graph)
+    rewriter = Rewriter(with_input_quantization(graph))
     state = State(rewriter)
-    for node in graph.nodes:
+    for node in rewriter.graph.nodes:
         rewriter.visit(node, [lambda _, node: _visit(state, node)])
-    result = rewrite(rewriter.finish(), spell_out)
+    result = rewrite(rewriter.finish(), spell_out, merge_lookups)
     return result, kept_in_float(result, state.reasons)
 
 
@@ -75,10 +78,7 @@ def _visit(state: State, node: Node) -> Value | None:
     if is_view(node):
         move(state, node)
         return _renewed(state, node)
-    if is_pointwise(node):
-        return _pointwise(state, node)
-    state.keep_float(node, f"{node.op} has no integer form here")
-    return None
+    return _pointwise(state, node) if is_pointwise(node) else None
 
 
 def _note_stored(state: State, node: Node) -> None:
@@ -100,9 +100,9 @@ def _axis(node: Node) -> int:
 
 
 def _renewed(state: State, node: Node) -> Value | None:
-    """A view of integers, whose quantization may be stated differently now."""
-    x = node.operands[0]
-    return state.rewriter.like(node, *node.inputs) if x.dtype.is_integer and x.type.quant is not None else None
+    """A view of integers, where the quantization of its operand is stated differently now."""
+    (type_,) = infer_types(node.op, node.inputs, node.attrs, node.loc)
+    return None if type_ == node.output.type else state.rewriter.like(node, *node.inputs)
 
 
 def _pointwise(state: State, node: Node) -> Value | None:

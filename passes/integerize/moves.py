@@ -50,13 +50,19 @@ def emit_view(
     attrs: Mapping[str, AttrValue] = EMPTY,
     type_: TensorType | None = None,
 ) -> Value:
-    """The view of integers, with some attributes changed: a constant where they are constant."""
-    arrays = [state.rewriter.array(value) for value in operands]
+    """The view of integers, with some attributes changed: a constant where they are constant. The same view of the same
+    integers is made once."""
     changed = {**node.attrs, **attrs}
-    if any(array is None for array in arrays):
-        return state.rewriter.emit(node.op, operands, changed, loc=node.loc, names=[name])[0]
-    (result,) = OPS[node.op].evaluate(arrays, changed)
-    return state.rewriter.constant(result, name, type_ or infer_types(node.op, operands, changed, node.loc)[0])
+    key = (node.op, tuple(value.name for value in operands), repr(sorted(changed.items())))
+    if key not in state.views:
+        arrays = [state.rewriter.array(value) for value in operands]
+        if any(array is None for array in arrays):
+            (state.views[key],) = state.rewriter.emit(node.op, operands, changed, loc=node.loc, names=[name])
+        else:
+            (result,) = OPS[node.op].evaluate(arrays, changed)
+            type_ = type_ or infer_types(node.op, operands, changed, node.loc)[0]
+            state.views[key] = state.rewriter.constant(result, name, type_)
+    return state.views[key]
 
 
 def _name(node: Node) -> str:
@@ -66,12 +72,22 @@ def _name(node: Node) -> str:
 def _moved(state: State, node: Node, form: Form | None) -> Form | None:
     table = as_table(form)
     if isinstance(form, Stored):
-        return replace(form, value=emit_view(state, node, [form.value, *node.operands[1:]], _name(node)))
+        value = emit_view(state, node, [form.value, *node.operands[1:]], _name(node))
+        _move_origin(state, node, form.value, value)
+        return replace(form, value=value)
     if table is None or not table.single or len(table.sources) != 1:
         return None
     (source,) = table.sources
     value = emit_view(state, node, [source.value, *node.operands[1:]], _name(node))
     return replace(table, sources=(replace(source, value=value),))
+
+
+def _move_origin(state: State, node: Node, before: Value, after: Value) -> None:
+    """What was looked up in a tensor, and then moved, could have been looked up in the moved tensor."""
+    origin = state.origins.get(before.name)
+    if origin is not None:
+        root = emit_view(state, node, [origin.source.value, *node.operands[1:]], f"{after.name}.origin")
+        state.origins[after.name] = replace(origin, source=replace(origin.source, value=root))
 
 
 def _along_axis(state: State, node: Node, form: Stored) -> Form | None:

@@ -10,7 +10,12 @@ from ...ops.opdef import Kind
 from ...ops.table import OPS
 
 _BOUNDARY = ("quantize", "dequantize", "cast")
-_UNKNOWN = "its operands are not quantized"
+_REASONS = {
+    "softmax": "its result is not quantized",
+    "normalize": "the mean and variance of a row are computed in float",
+    "rms_normalize": "the mean square of a row is computed in float",
+    **dict.fromkeys(("lstm", "gru", "rnn"), "its gates are computed in float"),
+}
 
 
 @dataclass(frozen=True)
@@ -22,20 +27,30 @@ class Kept:
     reason: str
 
 
-def kept_in_float(graph: Graph, reasons: Mapping[str, str]) -> tuple[Kept, ...]:
-    """The float operators of an integerized graph, in order; ``reasons`` by ``loc``.
+Place = tuple[str, str]
+"""Where a node comes from, and what it does: the pass may put others in its place."""
+
+
+def place_of(node: Node) -> Place:
+    return node.loc or node.outputs[0].name, node.op
+
+
+def kept_in_float(graph: Graph, reasons: Mapping[Place, str]) -> tuple[Kept, ...]:
+    """The float operators of an integerized graph, in order, the first of each ONNX node.
 
     Left out are the borders between integers and floats (``quantize`` and ``dequantize``, an accumulator times its
     scale), views, and what depends on constants only.
     """
     producers, fixed = graph.producers(), set(graph.constants)
-    kept = []
+    kept: dict[str, Kept] = {}
     for node in graph.nodes:
         if all(value.name in fixed for value in node.operands):
             fixed.update(value.name for value in node.outputs)
         elif _is_float_work(node) and not _scales_accumulator(node, producers):
-            kept.append(Kept(node.op, node.loc, reasons.get(node.loc or node.output.name, _UNKNOWN)))
-    return tuple(kept)
+            place = place_of(node)
+            reason = reasons.get(place) or _REASONS.get(node.op, f"there is no {node.op} of integers")
+            kept.setdefault(place[0], Kept(node.op, place[0], reason))
+    return tuple(kept.values())
 
 
 def _is_float_work(node: Node) -> bool:

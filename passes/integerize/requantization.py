@@ -9,7 +9,7 @@ from ...ops.integer import BYTES
 from ...ops.quantization import evaluate_quantize
 from ..views import int_attr
 from .contractions import plain
-from .forms import Accumulated, State, Stored, Tabled, Target
+from .forms import Accumulated, Origin, State, Stored, Tabled, Target
 from .moves import PURE, emit_view, is_view
 from .pairs import rescaled_pair
 from .proofs import find_scalings
@@ -74,17 +74,28 @@ def _looked_up(state: State, node: Node, table: Tabled, target: Target, name: st
     if not table.single:
         return _per_channel(state, node, source, table, codes, target, name)
     codes = codes.reshape(-1)
-    if source.value.dtype is target.to and source.quant == target.quant:
-        lo, hi = int(codes.min()), int(codes.max())
-        if np.array_equal(codes, source.codes):
-            return source.value
-        if np.array_equal(codes, np.clip(source.codes, lo, hi)):
-            return state.rewriter.emit1("clip", source.value, loc=node.loc, name=name, lo=lo, hi=hi)
-    if len(codes) > 256:
+    lo, hi = int(codes.min()), int(codes.max())
+    same = source.value.dtype is target.to and source.quant == target.quant
+    if same and np.array_equal(codes, source.codes):
+        return source.value
+    if same and np.array_equal(codes, np.clip(source.codes, lo, hi)):
+        result = state.rewriter.emit1("clip", source.value, loc=node.loc, name=name, lo=lo, hi=hi)
+    elif len(codes) > 256:
         state.keep_float(node, "a function of 16-bit integers would need a table of 65536")
         return None
-    constant = state.rewriter.constant(codes, f"{name}.table")
-    return state.rewriter.emit("lookup", [source.value, constant], target.attrs, loc=node.loc, names=[name])[0]
+    else:
+        constant = state.rewriter.constant(codes, f"{name}.table")
+        (result,) = state.rewriter.emit("lookup", [source.value, constant], target.attrs, loc=node.loc, names=[name])
+    _note_origin(state, source, codes, result)
+    return result
+
+
+def _note_origin(state: State, source: Stored, codes: np.ndarray, result: Value) -> None:
+    """Lookups of lookups count from the first tensor."""
+    before = state.origins.get(source.value.name)
+    if before is not None:
+        source, codes = before.source, codes[before.codes - source.least]
+    state.origins[result.name] = Origin(source, codes.astype(np.int64))
 
 
 def _per_channel(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -34,10 +35,12 @@ def tabulate(state: State, node: Node) -> Tabled | None:
         if part is None:
             return None
         parts.append(part)
-    sources = {s.value.name: s for part in parts if isinstance(part, Tabled) for s in part.sources}
-    if not 1 <= len(sources) <= 2:
+    if len(_sources(parts)) > 1:
+        rooted = [_at_root(state, part) if isinstance(part, Tabled) else part for part in parts]
+        parts = rooted if len(_sources(rooted)) < len(_sources(parts)) else parts
+    ordered = _sources(parts)
+    if not 1 <= len(ordered) <= 2:
         return None
-    ordered = tuple(sources.values())
     if not _shapes_fit(node, ordered, parts):
         return None
     arrays = [_aligned(part, ordered, len(node.output.shape)) for part in parts]
@@ -53,6 +56,27 @@ def _part(state: State, value: Value) -> Tabled | np.ndarray | None:
     """An operand as a function of integers, or as a constant. A large constant of bytes counts as a tensor of them."""
     form, array = as_table(state.form(value)), state.constant(value)
     return form if array is None or (form is not None and array.size > 1) else array
+
+
+def _sources(parts: Sequence[Tabled | np.ndarray]) -> tuple[Stored, ...]:
+    """The different tensors that the operands are functions of."""
+    return tuple({s.value.name: s for part in parts if isinstance(part, Tabled) for s in part.sources}.values())
+
+
+def _at_root(state: State, part: Tabled) -> Tabled:
+    """``part`` as a function of the tensors that its sources were looked up from.
+
+    So x * f(x) is one table, although f(x) was stored as integers in between.
+    """
+    roots = [state.origins.get(source.value.name) for source in part.sources]
+    sources = [source if root is None else root.source for source, root in zip(part.sources, roots)]
+    places = [
+        np.arange(len(source.codes)) if root is None else root.codes - source.least
+        for source, root in zip(part.sources, roots)
+    ]
+    if len(sources) == 2 and sources[0].value != sources[1].value:
+        return replace(part, sources=tuple(sources), table=part.table[..., places[0][:, np.newaxis], places[1]])
+    return replace(part, sources=(sources[0],), table=part.table[(..., *places)])
 
 
 def as_table(form: Form | None) -> Tabled | None:

@@ -17,7 +17,7 @@ from tests.tools import needs
 
 pytestmark = [needs_models, needs("make", "arm-none-eabi-gcc", "qemu-system-arm")]
 
-SAMPLES = 4
+SAMPLES = 3
 """Of each model: QEMU executes some 200 million instructions a second."""
 
 
@@ -40,6 +40,6 @@ def test_cortex_m4_by_clang(workshop: Workshop, record_property: Any) -> None:
 
 
 @pytest.mark.parametrize("route", [by_c_sources, by_llvm("a")], ids=["gcc", "llvm"])
-@pytest.mark.parametrize("machine", map(select, BOARDS), ids=machine_id)
+@pytest.mark.parametrize("machine", [select(name) for name in BOARDS], ids=machine_id)
 def test_every_core(machine: Machine, route: Route, workshop: Workshop, record_property: Any) -> None:
     check(Case(workshop, DIGITS, machine, workshop.samples(DIGITS, machine, 2)), route, record_property)

@@ -16,7 +16,7 @@ from tests.tools import needs
 
 pytestmark = needs_models
 
-SAMPLES = 4
+SAMPLES = 3
 NEEDS = {
     "arm64-v8a": needs("ld.lld", "aarch64-linux-gnu-gcc", "qemu-aarch64"),
     "armeabi-v7a": needs("ld.lld", "arm-linux-gnueabihf-gcc", "qemu-arm"),

@@ -199,3 +199,16 @@ def test_dead_code_is_dropped() -> None:
       %z : f32[2] = neg(%y)
     """
     assert kernels(text) == ["y: exp"]
+
+
+def test_each_anchor_keeps_its_own_tail() -> None:
+    """Of two anchors whose tails meet, neither hands its own tail to the other."""
+    text = """
+    graph g(%x: f32[2,2], %w: f32[2,2], %v: f32[2,2]) -> (%y)
+      %a : f32[2,2] = matmul(%x, %w)
+      %r : f32[2,2] = relu(%a)
+      %b : f32[2,2] = matmul(%x, %v)
+      %s : f32[2,2] = sigmoid(%b)
+      %y : f32[2,2] = add(%r, %s)
+    """
+    assert kernels(text) == ["r: matmul relu", "y: matmul sigmoid add"]

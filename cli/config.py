@@ -1,0 +1,182 @@
+"""``ccml.toml``: the options of a project, for all commands. What stands on the command line counts more.
+
+    [model]
+    name = "kws"
+    dims = { batch = 1 }
+    shapes = { input = [1, 49, 10, 1] }
+
+    [compile]
+    target = "cortex-m4"
+    quantize = "int8"
+
+    [quantize]
+    calibration = "calibration.npz"        # paths are relative to the file
+    range = "mse"
+
+    [quantize.layers."conv1/BiasAdd"]
+    precision = "float"
+
+A key is the long name of an option, its value what the option takes; what the option takes separated by commas may be
+an array. Files become click's defaults (``Context.default_map``), so that options check and convert them as their own.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..errors import CcmlError, ErrorCode
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CONFIG_FILE = "ccml.toml"
+_LAYERS = "layers"
+_LAYERS_META = "ccml.layers"
+
+
+@dataclass(frozen=True)
+class Key:
+    """The parameter that a key stands for. ``named`` keys are tables: ``batch = 1`` is ``--dim batch=1``.
+
+    A ``path`` is relative to the folder of the file. ``command`` is the only command that the key is for, where others
+    have a parameter of that name with another meaning.
+    """
+
+    parameter: str
+    named: bool = False
+    path: bool = False
+    command: str | None = None
+
+
+SECTIONS: Mapping[str, Mapping[str, Key]] = {
+    "model": {"name": Key("name"), "dims": Key("dim", named=True), "shapes": Key("shape", named=True)},
+    "compile": {
+        "target": Key("target"),
+        "abi": Key("abi"),
+        "cpu": Key("cpu"),
+        "emit": Key("emit"),
+        "output": Key("output", path=True, command="compile"),
+        "quantize": Key("quantize"),
+    },
+    "quantize": {
+        "calibration": Key("calibration", path=True),
+        "test-data": Key("test_data", path=True),
+        "range": Key("range_method"),
+        "percentile": Key("percentile"),
+        "activations": Key("activations"),
+        "weights": Key("weights"),
+        "equalize": Key("equalize"),
+        "bias-correction": Key("bias_correction"),
+        "rounding": Key("rounding"),
+        "io": Key("io"),
+        "max-accuracy-drop": Key("max_accuracy_drop"),
+        "min-sqnr": Key("min_sqnr"),
+        "metric": Key("metric"),
+        "mean": Key("mean"),
+        "scale": Key("scale"),
+    },
+}
+
+
+def config_option(function: F) -> F:
+    """``--config``; read before all other options."""
+    return click.option(
+        "--config", type=click.Path(), metavar="FILE", is_eager=True, expose_value=False, callback=_apply,
+        help=f"Options of the project.  [default: {CONFIG_FILE} in the current folder, where there is one]",
+    )(function)  # fmt: skip
+
+
+def layer_overrides() -> Mapping[str, Mapping[str, object]]:
+    """``[quantize.layers]`` of the file that the running command read: ONNX node -> its keys."""
+    return click.get_current_context().meta.get(_LAYERS_META, {})
+
+
+def with_file_defaults(context: click.Context, parameter: click.Parameter, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The callback of a repeatable ``name=value`` option: names that only the file has are kept."""
+    texts = (context.default_map or {}).get(parameter.name or "", ())
+    merged = dict(parameter.type.convert(text, parameter, context) for text in texts)
+    return tuple({**merged, **dict(given)}.items())
+
+
+def _apply(context: click.Context, _: click.Parameter, file: str | None) -> None:
+    path = Path(file or CONFIG_FILE)
+    if context.resilient_parsing or (file is None and not path.is_file()):
+        return
+    content = _read(path)
+    _check_keys(path, "", content, SECTIONS)
+    defaults: dict[str, Any] = {}
+    for section, keys in SECTIONS.items():
+        table = _table(path, section, content.get(section, {}))
+        _check_keys(path, section, table, [*keys, _LAYERS] if section == "quantize" else keys)
+        for name, value in table.items():
+            key = keys.get(name)
+            if key is not None and key.command in (None, context.info_name):
+                defaults[key.parameter] = _converted(context, path, f"{section}.{name}", key, value)
+    context.default_map = defaults
+    layers = _table(path, f"quantize.{_LAYERS}", content.get("quantize", {}).get(_LAYERS, {}))
+    context.meta[_LAYERS_META] = {
+        name: _table(path, f'quantize.{_LAYERS}."{name}"', table) for name, table in layers.items()
+    }
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as stream:
+            return tomllib.load(stream)
+    except OSError as problem:
+        raise _bad(path, f"cannot read the file: {problem.strerror or problem}") from problem
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise _bad(path, f"not TOML: {problem}", "text values stand in quotes") from problem
+
+
+def _check_keys(path: Path, section: str, table: Mapping[str, object], known: Collection[str]) -> None:
+    for key in table:
+        if key not in known:
+            name = f"{section}.{key}" if section else key
+            close = difflib.get_close_matches(key, known, 1)
+            hint = f"did you mean '{close[0]}'?" if close else f"known are {', '.join(known)}"
+            raise _bad(path, f"unknown key '{name}'", hint)
+
+
+def _table(path: Path, name: str, value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _bad(path, f"'{name}' is not a table", f"[{name}] begins one")
+    return value
+
+
+def _converted(context: click.Context, path: Path, name: str, key: Key, value: object) -> object:
+    """``value`` as click takes defaults, tried with the option's own type where the command has that option."""
+    result: object
+    if key.named:
+        result = [f"{item}={_text(path, name, inner)}" for item, inner in _table(path, name, value).items()]
+    elif isinstance(value, bool):
+        result = value
+    else:
+        text = _text(path, name, value)
+        result = str(path.parent / text) if key.path else text
+    parameter = next((p for p in context.command.params if p.name == key.parameter), None)
+    if parameter is not None:
+        try:
+            parameter.type_cast_value(context, result)
+        except click.BadParameter as problem:
+            raise _bad(path, f"{name}: {problem.message}") from problem
+    return result
+
+
+def _text(path: Path, name: str, value: object) -> str:
+    """A value as it would stand on the command line."""
+    if isinstance(value, list) and not any(isinstance(part, (dict, list)) for part in value):
+        return ",".join(map(str, value))
+    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return str(value)
+    raise _bad(path, f"'{name}' has a value of a kind that it cannot have", "a text, a number or an array of these")
+
+
+def _bad(path: Path, reason: str, hint: str | None = None) -> CcmlError:
+    return CcmlError(ErrorCode.BAD_OPTION, reason, loc=str(path), hint=hint)

@@ -1,0 +1,75 @@
+"""What a quantization cost, as data: the ``accuracy`` section of report.json. Tables and the chart are views of it.
+
+Signal-to-quantization-noise ratios are in decibels, ``10 log10(|float|^2 / |float - quantized|^2)`` over all test
+samples; ``None`` stands for no noise at all. Shares are between 0 and 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class LayerAccuracy:
+    """A tensor that is stored quantized, and the layer that makes it.
+
+    ``sqnr_db`` and ``cosine`` compare the running quantized model with the float model: they hold the noise of all
+    layers before. ``own_sqnr_db`` is of the noise that this layer adds to correct inputs: by the rounding of its
+    weights, of its result, and by clipping; ``cause`` names the largest of the three. ``saturation`` is the share of
+    the float values that the stored type cannot reach. ``noise_share`` is the part of the layer in the sum of all own
+    noise, and the order of the list.
+    """
+
+    layer: str
+    tensor: str
+    dtype: str
+    sqnr_db: float | None
+    own_sqnr_db: float | None
+    cosine: float
+    saturation: float
+    noise_share: float
+    cause: str | None
+    mend: str | None = None
+
+
+@dataclass(frozen=True)
+class OutputAccuracy:
+    """An output, end to end. ``top1_agreement``: samples whose largest value is at the same place, where it is one of
+    several scores."""
+
+    name: str
+    sqnr_db: float | None
+    cosine: float
+    max_abs: float
+    top1_agreement: float | None
+
+
+@dataclass(frozen=True)
+class MetricAccuracy:
+    """The user's metric, of the float and of the quantized model."""
+
+    name: str
+    float_value: float
+    quantized_value: float
+
+
+@dataclass(frozen=True)
+class FloatLayer:
+    """What is computed in float, and why."""
+
+    layer: str
+    op: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """``held_out``: whether the test samples were kept back from the calibration data or came from another file."""
+
+    calibration_samples: int
+    test_samples: int
+    held_out: bool
+    outputs: list[OutputAccuracy]
+    metric: MetricAccuracy | None
+    layers: list[LayerAccuracy]
+    float_layers: list[FloatLayer]

@@ -1,0 +1,130 @@
+/* Part of the ccml runtime: two staged pixels by all channels, three channels at a time.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_PAIR_H
+#define CCML_PAIR_H
+
+#include "ccml_tile.h"
+
+#if CCML_ARM_DSP
+
+/* Four products for one channel of both pixels, whose activations are in r2, r3 and r12, lr. */
+#define CCML_PAIR_CHANNEL(acc0, acc1) \
+    CCML_WEIGHTS \
+    "smlad " acc0 ", r11, r2, " acc0 "\n" \
+    "smlad " acc1 ", r11, r12, " acc1 "\n" \
+    "smlad " acc0 ", r10, r3, " acc0 "\n" \
+    "smlad " acc1 ", r10, lr, " acc1 "\n"
+
+#define CCML_PAIR_PIXELS \
+    "ldrd r2, r3, [r1], #8\n" \
+    "ldrd r12, lr, [r1], #8\n"
+
+/* 23 and 9 instructions of four bytes each. */
+#define CCML_PAIR_THREE \
+    CCML_PAIR_PIXELS CCML_PAIR_CHANNEL("r4", "r5") CCML_PAIR_CHANNEL("r6", "r7") CCML_PAIR_CHANNEL("r8", "r9")
+#define CCML_PAIR_ONE CCML_PAIR_PIXELS CCML_PAIR_CHANNEL("r4", "r5")
+
+/* void f(const int32_t *w, const int32_t *x, T *y0, T *y1, int32_t groups, int32_t channels), where
+   result(acc0, acc1) stores both accumulators of a channel at r10 and r11.
+
+   Every register is taken: what a tile needs once is on the stack, from sp on: x, entry of a tile of three, y0, y1, end
+   of x, tiles left, entry of a tile of one, channels left. */
+#define CCML_PAIR(result) \
+    __asm__ volatile( \
+        ".syntax unified\n" \
+        "push {r4-r11, lr}\n" \
+        "sub sp, sp, #32\n" \
+        "ldrd r4, r5, [sp, #68]\n" \
+        "str r1, [sp]\n" \
+        "strd r2, r3, [sp, #8]\n" \
+        "add r6, r1, r4, lsl #4\n" \
+        "str r6, [sp, #16]\n" \
+        CCML_ENTRY("3f", 4, 92) \
+        "str r7, [sp, #4]\n" \
+        CCML_ENTRY("7f", 4, 36) \
+        "str r7, [sp, #24]\n" \
+        "mov r7, #3\n" \
+        "udiv r6, r5, r7\n" \
+        "mls r7, r6, r7, r5\n" \
+        "str r7, [sp, #28]\n" \
+        "str r6, [sp, #20]\n" \
+        "cmp r6, #0\n" \
+        "beq 4f\n" \
+        "1:\n" \
+        "ldm r0!, {r4, r6, r8}\n" \
+        "mov r5, r4\n" \
+        "mov r7, r6\n" \
+        "mov r9, r8\n" \
+        "ldrd r1, r10, [sp]\n" \
+        "bx r10\n" \
+        "2:\n" CCML_PAIR_THREE CCML_PAIR_THREE CCML_PAIR_THREE CCML_PAIR_THREE \
+        "3:\n" \
+        "ldr r10, [sp, #16]\n" \
+        "cmp r1, r10\n" \
+        "bne.w 2b\n" \
+        "ldrd r10, r11, [sp, #8]\n" \
+        result("r4", "r5") result("r6", "r7") result("r8", "r9") \
+        "strd r10, r11, [sp, #8]\n" \
+        "ldr r2, [sp, #20]\n" \
+        "subs r2, r2, #1\n" \
+        "str r2, [sp, #20]\n" \
+        "bne.w 1b\n" \
+        "4:\n" \
+        "ldr r2, [sp, #28]\n" \
+        "cmp r2, #0\n" \
+        "beq.w 8f\n" \
+        "5:\n" \
+        "ldr r4, [r0], #4\n" \
+        "mov r5, r4\n" \
+        "ldr r1, [sp]\n" \
+        "ldrd r6, r10, [sp, #16]\n" \
+        "ldr r10, [sp, #24]\n" \
+        "bx r10\n" \
+        "6:\n" CCML_PAIR_ONE CCML_PAIR_ONE CCML_PAIR_ONE CCML_PAIR_ONE \
+        "7:\n" \
+        "cmp r1, r6\n" \
+        "bne 6b\n" \
+        "ldrd r10, r11, [sp, #8]\n" \
+        result("r4", "r5") \
+        "strd r10, r11, [sp, #8]\n" \
+        "ldr r2, [sp, #28]\n" \
+        "subs r2, r2, #1\n" \
+        "str r2, [sp, #28]\n" \
+        "bne 5b\n" \
+        "8:\n" \
+        "add sp, sp, #32\n" \
+        "pop {r4-r11, pc}\n")
+
+#else
+
+/* The accumulators of one channel, whose words are `tile` apart in the stream. */
+static inline void ccml_pair_channel(
+    const int32_t *w, const int32_t *x, int32_t groups, int32_t tile, int32_t *acc0, int32_t *acc1)
+{
+    for (int32_t g = 0; g < groups; ++g) {
+        const int32_t even = ccml_i32_widen_even(w[g * tile]);
+        const int32_t odd = ccml_i32_widen_odd(w[g * tile]);
+        *acc0 = ccml_i32_dot2_i16i16(ccml_i32_dot2_i16i16(*acc0, x[4 * g], even), x[4 * g + 1], odd);
+        *acc1 = ccml_i32_dot2_i16i16(ccml_i32_dot2_i16i16(*acc1, x[4 * g + 2], even), x[4 * g + 3], odd);
+    }
+}
+
+/* A function body with the parameters above; result(acc, constants) makes an output, `extra` are the words of
+   constants that follow for each channel. */
+#define CCML_PAIR(result, extra) \
+    for (int32_t first = 0, tile; first < channels; first += tile) { \
+        tile = channels - first < 3 ? 1 : 3; \
+        const int32_t *constants = w + tile * (1 + groups); \
+        for (int32_t c = 0; c < tile; ++c) { \
+            int32_t acc0 = w[c]; \
+            int32_t acc1 = w[c]; \
+            ccml_pair_channel(w + tile + c, x, groups, tile, &acc0, &acc1); \
+            y0[first + c] = result(acc0, constants + (extra) * c); \
+            y1[first + c] = result(acc1, constants + (extra) * c); \
+        } \
+        w = constants + (extra) * tile; \
+    }
+
+#endif
+
+#endif

@@ -1,0 +1,29 @@
+/* Part of the ccml runtime: two staged pixels by all channels, as accumulators.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_PAIR_I32_H
+#define CCML_PAIR_I32_H
+
+#include "ccml_pair.h"
+
+#if CCML_ARM_DSP
+#define CCML_PAIR_WORDS(acc0, acc1) \
+    "str " acc0 ", [r10], #4\n" \
+    "str " acc1 ", [r11], #4\n"
+
+CCML_NAKED ccml_pair_i32(
+    const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y0 CCML_UNUSED, int32_t *y1 CCML_UNUSED,
+    int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED)
+{
+    CCML_PAIR(CCML_PAIR_WORDS);
+}
+#else
+#define CCML_PAIR_SAME(acc, constants) (acc)
+
+static inline void ccml_pair_i32(
+    const int32_t *w, const int32_t *x, int32_t *y0, int32_t *y1, int32_t groups, int32_t channels)
+{
+    CCML_PAIR(CCML_PAIR_SAME, 0)
+}
+#endif
+
+#endif

@@ -1,0 +1,46 @@
+/* Part of the ccml runtime: activations of one pixel widened to halfwords, four at a time, for one of two pixels.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_STAGE_H
+#define CCML_STAGE_H
+
+#include "ccml_widen.h"
+
+#if CCML_ARM_DSP
+#define CCML_STAGE_WORD \
+    "ldr r3, [r0], #4\n" \
+    "sxtb16 r12, r3\n" \
+    "sxtb16 r3, r3, ror #8\n" \
+    "strd r12, r3, [r1], #16\n"
+
+CCML_NAKED ccml_stage(const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "subs r2, r2, #4\n"
+        "blt 2f\n"
+        "1:\n" CCML_STAGE_WORD CCML_STAGE_WORD CCML_STAGE_WORD CCML_STAGE_WORD
+        "subs r2, r2, #4\n"
+        "bge 1b\n"
+        "2:\n"
+        "adds r2, r2, #4\n"
+        "beq 4f\n"
+        "3:\n" CCML_STAGE_WORD
+        "subs r2, r2, #1\n"
+        "bne 3b\n"
+        "4:\n"
+        "bx lr\n");
+}
+
+#undef CCML_STAGE_WORD
+#else
+static inline void ccml_stage(const int8_t *x, int32_t *y, int32_t groups)
+{
+    for (int32_t g = 0; g < groups; ++g) {
+        const int32_t word = ccml_four_bytes(&x[4 * g]);
+        y[4 * g] = ccml_i32_widen_even(word);
+        y[4 * g + 1] = ccml_i32_widen_odd(word);
+    }
+}
+#endif
+
+#endif

@@ -1,0 +1,49 @@
+/* Part of the ccml runtime: signed bytes of a 32-bit word as pairs of halfwords.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_WIDEN_H
+#define CCML_WIDEN_H
+
+#include "ccml_base.h"
+
+/* The hand-written routines are for Armv7E-M and Armv8-M with DSP; what is not GNU C takes their C twins. */
+#if CCML_GNU && defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__ARM_ARCH_PROFILE)
+#if __ARM_ARCH_PROFILE == 'M'
+#define CCML_ARM_DSP 1
+#endif
+#endif
+#if !defined(CCML_ARM_DSP)
+#define CCML_ARM_DSP 0
+#endif
+
+/* A function that is nothing but its assembly; its parameters are where the calling convention has them. */
+#define CCML_NAKED static __attribute__((naked, noinline, unused)) void
+#define CCML_UNUSED __attribute__((unused))
+
+static inline int32_t ccml_halfwords(uint32_t low, uint32_t high)
+{
+    return (int32_t)(((uint32_t)(int8_t)(low & 255u) & 65535u) | (uint32_t)(int8_t)(high & 255u) << 16);
+}
+
+/* Bytes 0 and 2. */
+static inline int32_t ccml_i32_widen_even(int32_t word)
+{
+    return ccml_halfwords((uint32_t)word, (uint32_t)word >> 16);
+}
+
+/* Bytes 1 and 3. */
+static inline int32_t ccml_i32_widen_odd(int32_t word)
+{
+    return ccml_halfwords((uint32_t)word >> 8, (uint32_t)word >> 24);
+}
+
+/* The four bytes from x on, the first in the low bits. */
+static inline int32_t ccml_four_bytes(const int8_t *x)
+{
+    uint32_t word = 0;
+    for (int i = 0; i < 4; ++i) {
+        word |= (uint32_t)(uint8_t)x[i] << (8 * i);
+    }
+    return (int32_t)word;
+}
+
+#endif

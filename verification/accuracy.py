@@ -1,0 +1,192 @@
+"""What a quantization costs: the quantized model against the float model, tensor by tensor, on test samples.
+
+Three graphs run, all compiled into this process:
+
+* the float model and the quantized model, which give the noise that has come together at each tensor;
+* the *local* model: the float model, and beside it every layer of the quantized model with its quantized weights, but
+  fed with the float model's tensors. It gives the noise that a layer's weights add on their own. What the layer's
+  result adds on its own follows from the float tensor and its encoding alone: by rounding, and by clipping.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..ir.graph import Graph
+from ..report.accuracy import LayerAccuracy, OutputAccuracy
+from ..samples import Samples
+from .probe import Probe, Tensor, common_tensors, local_graph
+
+log = logging.getLogger(__name__)
+
+Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass
+class Comparison:
+    """Sums over samples of what compares one tensor with another."""
+
+    signal: float = 0.0
+    noise: float = 0.0
+    dot: float = 0.0
+    energy: float = 0.0
+    max_abs: float = 0.0
+
+    def add(self, found: np.ndarray, wanted: np.ndarray) -> None:
+        """Adds one sample, of any shape."""
+        lhs, rhs = found.astype(np.float64).reshape(-1), wanted.astype(np.float64).reshape(-1)
+        apart = lhs - rhs
+        self.signal += float(rhs @ rhs)
+        self.noise += float(apart @ apart)
+        self.dot += float(lhs @ rhs)
+        self.energy += float(lhs @ lhs)
+        self.max_abs = max(self.max_abs, float(np.abs(apart).max(initial=0.0)))
+
+    @property
+    def sqnr_db(self) -> float | None:
+        return decibels(self.noise, self.signal)
+
+    @property
+    def cosine(self) -> float:
+        """1 where both are zero."""
+        length = math.sqrt(self.signal * self.energy)
+        return min(self.dot / length, 1.0) if length else float(self.signal == self.energy)
+
+
+def decibels(noise: float, signal: float) -> float | None:
+    """Rounded to hundredths; ``None`` without noise."""
+    if noise <= 0:
+        return None
+    return round(10 * math.log10(signal / noise), 2) if signal > 0 else -math.inf
+
+
+@dataclass
+class _Noise:
+    """Of one tensor: against the float model in all, and what its layer adds by clipping, rounding and weights."""
+
+    total: Comparison = field(default_factory=Comparison)
+    weights: Comparison = field(default_factory=Comparison)
+    clipping: float = 0.0
+    rounding: float = 0.0
+    clipped: int = 0
+    elements: int = 0
+
+    @property
+    def own(self) -> dict[str, float]:
+        return {"clipping": self.clipping, "rounding": self.rounding, "weights": self.weights.noise}
+
+    @property
+    def own_ratio(self) -> float:
+        signal = self.total.signal
+        return sum(self.own.values()) / signal if signal else 0.0
+
+    def add(self, tensor: Tensor, wanted: np.ndarray, found: np.ndarray, local: np.ndarray | None) -> None:
+        """Adds one sample: the tensor of the float, of the quantized and of the local model."""
+        self.total.add(found, wanted)
+        if local is not None:
+            self.weights.add(local, wanted)
+        self.elements += wanted.size
+        if tensor.encoding is None:
+            return
+        clipped = tensor.encoding.clipped(wanted)
+        error = np.square(tensor.encoding.round_trip(wanted).astype(np.float64) - wanted)
+        self.clipped += int(np.count_nonzero(clipped))
+        self.clipping += float(error[clipped].sum())
+        self.rounding += float(error[~clipped].sum())
+
+
+@dataclass(frozen=True)
+class Measured:
+    """``layers`` by the noise that they add, largest first. Results of the float and of the quantized model are in
+    float, an array for each output with the samples along a new first axis."""
+
+    layers: list[LayerAccuracy]
+    outputs: list[OutputAccuracy]
+    float_results: dict[str, np.ndarray]
+    quantized_results: dict[str, np.ndarray]
+
+
+def measure(original: Graph, quantized: Graph, samples: Samples) -> Measured:
+    """Runs ``samples``, which are of the float model's types, through all three models.
+
+    ``original`` is the float model that was quantized, ``quantized`` the same with quantize and dequantize nodes.
+    """
+    models = _Models(original, quantized)
+    noise = [_Noise() for _ in models.tensors]
+    results: tuple[list[dict[str, np.ndarray]], ...] = ([], [])
+    for number, inputs in enumerate(samples):
+        log.info("comparing with the float model, sample %d of %d", number + 1, samples.count)
+        floats, found = models.run(inputs)
+        for tensor, sums in zip(models.tensors, noise):
+            local = floats.get(models.local_names.get(tensor.origin, ""))
+            sums.add(tensor, floats[tensor.origin], tensor.real(found), local)
+        results[0].append({value.name: floats[value.name] for value in original.outputs})
+        results[1].append({value.name: models.real_output(value.name, found) for value in original.outputs})
+    stacked = [{name: np.stack([one[name] for one in side]) for name in side[0]} for side in results]
+    outputs = [_output(name, stacked[1][name], stacked[0][name]) for name in stacked[0]]
+    return Measured(_layers(models.tensors, noise), outputs, *stacked)
+
+
+class _Models:
+    """The three models, compiled."""
+
+    def __init__(self, original: Graph, quantized: Graph) -> None:
+        log.info("compiling the float and the quantized model for comparison")
+        self.tensors = common_tensors(original, quantized)
+        self._by_origin = {tensor.origin: tensor for tensor in self.tensors}
+        local, self.local_names = local_graph(original, quantized, self.tensors)
+        self._floats = Probe(local, [*self._by_origin, *(value.name for value in original.outputs)])
+        self._integers = Probe(quantized, [tensor.value for tensor in self.tensors])
+        self._stored_inputs = [
+            tensor for value in quantized.inputs if (tensor := self._by_origin.get(value.name)) is not None
+            and tensor.encoding is not None and tensor.value == value.name
+        ]  # fmt: skip
+
+    def run(self, inputs: Arrays) -> tuple[Arrays, Arrays]:
+        """The values of the float model with those of the local one, and of the quantized model."""
+        feeds = dict(inputs)
+        for tensor in self._stored_inputs:
+            assert tensor.encoding is not None
+            feeds[tensor.origin] = tensor.encoding.stored(inputs[tensor.origin])
+        return self._floats.run(inputs), self._integers.run(feeds)
+
+    def real_output(self, name: str, values: Arrays) -> np.ndarray:
+        return self._by_origin[name].real(values) if name in self._by_origin else values[name]
+
+
+def _layers(tensors: Sequence[Tensor], noise: Sequence[_Noise]) -> list[LayerAccuracy]:
+    whole = sum(sums.own_ratio for sums in noise) or 1.0
+    rows = [_layer(tensor, sums, sums.own_ratio / whole) for tensor, sums in zip(tensors, noise)]
+    return sorted(rows, key=lambda row: -row.noise_share)
+
+
+def _layer(tensor: Tensor, sums: _Noise, share: float) -> LayerAccuracy:
+    own = sums.own
+    cause = max(own, key=own.__getitem__) if any(own.values()) else None
+    own_sqnr, saturation = decibels(sum(own.values()), sums.total.signal), sums.clipped / max(sums.elements, 1)
+    return LayerAccuracy(
+        layer=tensor.layer,
+        tensor=tensor.origin,
+        dtype="f32" if tensor.encoding is None else tensor.encoding.dtype.value,
+        sqnr_db=sums.total.sqnr_db,
+        own_sqnr_db=own_sqnr,
+        cosine=round(sums.total.cosine, 6),
+        saturation=round(saturation, 6),
+        noise_share=round(share, 4),
+        cause=cause,
+    )
+
+
+def _output(name: str, found: np.ndarray, wanted: np.ndarray) -> OutputAccuracy:
+    sums = Comparison()
+    sums.add(found, wanted)
+    scores = wanted.shape[-1] if wanted.ndim > 1 else 1
+    agreement = None
+    if scores > 1 and wanted[0].size == scores:
+        agreement = round(float(np.mean(found.argmax(-1) == wanted.argmax(-1))), 6)
+    return OutputAccuracy(name, sums.sqnr_db, round(sums.cosine, 6), sums.max_abs, agreement)

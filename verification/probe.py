@@ -1,0 +1,146 @@
+"""Graphs whose inner tensors can be seen: for the comparison of a quantized model with its float model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..emit_llvm.jit import JitModel, host_machine
+from ..ir.graph import AttrValue, Graph, Node, Value
+from ..ir.types import DType
+from ..ops.quantization import evaluate_dequantize, evaluate_quantize
+from ..passes.eliminate_dead_code import eliminate_dead_code
+from ..passes.pipeline import optimize
+from ..schedule.lower import lower_graph
+
+Arrays = Mapping[str, np.ndarray]
+
+_LOCAL = "local:"
+
+
+class Probe:
+    """A graph, compiled into this process, with inner values as further outputs, in the model's own layout."""
+
+    def __init__(self, graph: Graph, names: Iterable[str]) -> None:
+        shown = {value.name for value in (*graph.inputs, *graph.outputs)}
+        values = {value.name: value for value in graph.values()}
+        more = [values[name] for name in dict.fromkeys(names) if name not in shown]
+        probed = eliminate_dead_code(replace(graph, outputs=(*graph.outputs, *more)))
+        machine = host_machine()
+        self._jit = JitModel(lower_graph(optimize(probed), machine), machine)
+
+    def run(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        """Inputs, outputs and the values asked for."""
+        return {**inputs, **self._jit.run(inputs)}
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How a tensor is stored: the attributes of its ``dequantize`` node."""
+
+    dtype: DType
+    attrs: Mapping[str, AttrValue]
+
+    def real(self, stored: np.ndarray) -> np.ndarray:
+        return evaluate_dequantize([stored], self.attrs)[0]
+
+    def stored(self, x: np.ndarray) -> np.ndarray:
+        return evaluate_quantize([x], {**self.attrs, "to": self.dtype})[0]
+
+    def round_trip(self, x: np.ndarray) -> np.ndarray:
+        """``x`` as it is after having been stored."""
+        return self.real(self.stored(x))
+
+    def clipped(self, x: np.ndarray) -> np.ndarray:
+        """Which elements are beyond the range, by more than the half step that rounding bridges (per-tensor only)."""
+        (scale, *_), (zero_point, *_) = self._parameters
+        limits = np.iinfo(self.dtype.numpy)
+        return (x < (limits.min - zero_point - 0.5) * scale) | (x > (limits.max - zero_point + 0.5) * scale)
+
+    @property
+    def _parameters(self) -> tuple[tuple[float, ...], tuple[int, ...]]:
+        scale, zero_point = self.attrs["scale"], self.attrs["zero_point"]
+        assert isinstance(scale, tuple) and isinstance(zero_point, tuple)
+        return tuple(map(float, scale)), tuple(map(int, zero_point))
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor that both models have: ``origin`` in the float graph, ``value`` in the quantized one, where ``made`` is
+    its float form before it is stored. ``encoding`` is ``None`` for an output that is a float. ``layer`` is the ONNX
+    node that makes it, or the name of an input."""
+
+    origin: str
+    value: str
+    made: str
+    layer: str
+    encoding: Encoding | None
+
+    def real(self, values: Arrays) -> np.ndarray:
+        """Its float form among the values of the quantized model."""
+        array = values[self.value]
+        return array if self.encoding is None else self.encoding.real(array)
+
+
+def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
+    """The stored tensors and the float outputs of a quantized graph, in order, with those of the float graph.
+
+    A tensor keeps its name in one of its three forms: before it is stored, stored, and read.
+    """
+    known = {value.name for value in original.values()}
+    readers = {node.operands[0].name: node for node in quantized.nodes if node.op == "dequantize"}
+    found = []
+    for value in quantized.inputs:
+        if value.name in readers and value.dtype is not DType.F32:
+            found.append(Tensor(value.name, value.name, value.name, value.name, _encoding(readers[value.name], value)))
+    for node in quantized.nodes:
+        if node.op != "quantize":
+            continue
+        made, stored = node.operands[0], node.output
+        read = [readers[stored.name].output.name] if stored.name in readers else []
+        origin = next((name for name in (made.name, stored.name, *read) if name in known), None)
+        if origin is not None:
+            found.append(Tensor(origin, stored.name, made.name, node.loc or made.name, _encoding(node, stored)))
+    producers = quantized.producers()
+    stored_outputs = {tensor.origin for tensor in found}
+    for value in quantized.outputs:
+        node = producers.get(value.name)
+        if node is not None and value.name not in stored_outputs and value.dtype is DType.F32 and value.name in known:
+            found.append(Tensor(value.name, value.name, value.name, node.loc, None))
+    return found
+
+
+def _encoding(node: Node, stored: Value) -> Encoding:
+    return Encoding(stored.dtype, {name: node.attrs[name] for name in ("scale", "zero_point", "axis")})
+
+
+def local_graph(original: Graph, quantized: Graph, tensors: Iterable[Tensor]) -> tuple[Graph, dict[str, str]]:
+    """The float graph, and beside it each layer with quantized weights, reading the float graph's tensors.
+
+    Returned with it are the names under which the results of these layers stand, by the tensor's ``origin``.
+    """
+    floats = {value.name: value for value in original.values()}
+    by_stored = {tensor.value: floats[tensor.origin] for tensor in tensors if tensor.encoding is not None}
+    stands_for = {value.name: floats[value.name] for value in quantized.inputs if value.name in floats}
+    nodes = list(original.nodes)
+    for node in quantized.nodes:
+        if node.op == "quantize" and node.output.name in by_stored:
+            continue
+        if node.op == "dequantize" and node.operands[0].name in by_stored:
+            stands_for[node.output.name] = by_stored[node.operands[0].name]
+            continue
+        outputs = tuple(replace(value, name=_LOCAL + value.name) for value in node.outputs)
+        stands_for.update((old.name, new) for old, new in zip(node.outputs, outputs))
+        inputs = tuple(None if value is None else _local(value, stands_for) for value in node.inputs)
+        nodes.append(replace(node, inputs=inputs, outputs=outputs))
+    constants = {**original.constants, **{_LOCAL + name: array for name, array in quantized.constants.items()}}
+    made = {tensor.origin: stands_for[tensor.made] for tensor in tensors if tensor.made in stands_for}
+    local = {origin: value for origin, value in made.items() if value.name.startswith(_LOCAL)}
+    graph = Graph(original.name, original.inputs, tuple(local.values()), tuple(nodes), constants)
+    return graph, {origin: value.name for origin, value in local.items()}
+
+
+def _local(value: Value, stands_for: Mapping[str, Value]) -> Value:
+    return stands_for[value.name] if value.name in stands_for else replace(value, name=_LOCAL + value.name)
