@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from ccml.emit_llvm.jit import JitModel
-from ccml.emulation import build_and_run
+from ccml.emulation import Build, build_and_run
 from ccml.samples import Samples
 from ccml.targets import Machine
 
@@ -42,11 +42,20 @@ def by_make(*arguments: str) -> Route:
     return run
 
 
-def by_c_sources(case: Case) -> Results:
-    """C, compiled together with the driver: no library, no Makefile."""
-    folder = case.workshop.c_sources(case.model, case.machine)
-    program = case.workshop.program(case.model, case.machine)
-    return build_and_run(program, case.machine, sorted(folder.glob("*.c")), list(case.samples), include=folder)
+def by_c_with(*flags: str) -> Route:
+    """C, compiled together with the driver and ``flags``: no library, no Makefile."""
+
+    def run(case: Case) -> Results:
+        folder = case.workshop.c_sources(case.model, case.machine)
+        program = case.workshop.program(case.model, case.machine)
+        files = sorted(folder.glob("*.c"))
+        how = Build(flags=flags)
+        return build_and_run(program, case.machine, files, list(case.samples), include=folder, how=how)
+
+    return run
+
+
+by_c_sources = by_c_with()
 
 
 def by_llvm(kind: str) -> Route:

@@ -1,9 +1,9 @@
-"""The fp32 models of the model set: how each is read, its data, and how close an artifact has to come."""
+"""The models of the model set: how each is read, its data, and how close an artifact has to come."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ccml.driver import ModelOptions
@@ -11,7 +11,7 @@ from ccml.driver import ModelOptions
 from tests.models import models_dir
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Model:
     """``bound`` is on the relative L2 error, over all samples of the ``.npz`` called ``data``, of each output."""
 
@@ -61,3 +61,14 @@ CLASSIC = (KWS, IC, VWW, AD)
 """The models of MLPerf Tiny up to version 1.2."""
 
 FLOAT = (*CLASSIC, WAKEWORD, DIGITS, TRANSFORMER, SILERO)
+
+INT8 = tuple(
+    replace(
+        model,
+        name=f"{model.name}8",
+        file=f"{model.file}_qdq_int8",
+        options=replace(model.options, name=f"{model.name}8"),
+    )
+    for model in (KWS, IC, WAKEWORD, DIGITS)
+)
+"""The same, quantized by ONNX Runtime."""
