@@ -11,11 +11,11 @@ WARNINGS = (
 )  # fmt: skip
 
 
-def run(*command: str | Path, **environment: str) -> str:
-    """What the command prints. Any word on stderr is an error as well."""
+def run(*command: str | Path, quiet: bool = True, **environment: str) -> str:
+    """What the command prints. With ``quiet``, any word on stderr (a warning) is an error as well."""
     argv = [str(part) for part in command]
     done = subprocess.run(argv, capture_output=True, text=True, env=os.environ | environment, check=False)
-    assert done.returncode == 0 and not done.stderr, f"{' '.join(argv)}\n{done.stderr}"
+    assert done.returncode == 0 and not (quiet and done.stderr), f"{' '.join(argv)}\n{done.stderr}"
     return done.stdout
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from ccml.emit_llvm.jit import host_machine
 from ccml.targets import Machine, select
 
@@ -15,6 +16,16 @@ M4 = select("cortex-m4")
 ARM64_LINUX = select("linux-arm64")
 ANDROID = tuple(select("android", abi) for abi in ("arm64-v8a", "armeabi-v7a", "x86_64"))
 
+_LEVELS = ("generic", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni")
+
+
+def runs_here(machine: Machine) -> pytest.MarkDecorator:
+    """Skips a test where this machine's CPU lacks what code for ``machine`` uses."""
+    able = machine == NATIVE or (
+        NATIVE.cpu.name in _LEVELS and _LEVELS.index(machine.cpu.name) <= _LEVELS.index(NATIVE.cpu.name)
+    )
+    return pytest.mark.skipif(not able, reason=f"needs a CPU of level {machine.cpu.name}")
+
 
 def machine_id(machine: Machine) -> str:
-    return f"{machine.abi.name}" if machine.name == "android" else machine.cpu.name
+    return machine.abi.name if machine.name == "android" else machine.cpu.name

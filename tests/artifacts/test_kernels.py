@@ -25,7 +25,7 @@ from ccml.ir.program import Program
 from ccml.targets import Machine
 
 from tests.artifacts.commands import run
-from tests.artifacts.machines import NATIVE, V3
+from tests.artifacts.machines import NATIVE, V3, runs_here
 from tests.artifacts.workshop import Workshop
 from tests.artifacts.zoo import FLOAT, Model
 from tests.models import needs_models
@@ -41,8 +41,10 @@ Arrays = dict[str, np.ndarray]
 @needs_models
 @pytest.mark.parametrize(
     ("machine", "compiler"),
-    [pytest.param(V3, "gcc", marks=needs("gcc")), pytest.param(NATIVE, "clang", marks=needs("clang"))],
-    ids=["v3-gcc", "native-clang"],
+    [
+        pytest.param(V3, "gcc", marks=[needs("gcc"), runs_here(V3)], id="v3-gcc"),
+        pytest.param(NATIVE, "clang", marks=needs("clang"), id="native-clang"),
+    ],
 )
 @pytest.mark.parametrize("model", FLOAT, ids=str)
 def test_c_and_llvm_agree(model: Model, machine: Machine, compiler: str, workshop: Workshop, tmp_path: Path) -> None:

@@ -8,13 +8,11 @@ import pytest
 from ccml.targets import Machine
 
 from tests.artifacts.machines import ANDROID, ARM64_LINUX, machine_id
-from tests.artifacts.routes import Case, Route, by_llvm, by_make
-from tests.artifacts.workshop import Workshop, error
+from tests.artifacts.routes import Route, assert_expected, by_llvm, by_make, make_case
+from tests.artifacts.workshop import Workshop
 from tests.artifacts.zoo import CLASSIC, Model
 from tests.models import needs_models
 from tests.tools import needs
-
-pytestmark = needs_models
 
 SAMPLES = 3
 NEEDS = {
@@ -22,12 +20,7 @@ NEEDS = {
     "armeabi-v7a": needs("ld.lld", "arm-linux-gnueabihf-gcc", "qemu-arm"),
     "x86_64": needs("ld.lld", "gcc"),
 }
-
-
-def check(case: Case, route: Route, record_property: Any) -> None:
-    worst = error(case.samples, route(case))
-    record_property("relative L2", f"{worst:.2e}")
-    assert worst <= case.model.bound
+pytestmark = needs_models
 
 
 @pytest.mark.parametrize(
@@ -35,11 +28,13 @@ def check(case: Case, route: Route, record_property: Any) -> None:
 )
 @pytest.mark.parametrize("model", CLASSIC, ids=str)
 def test_android_library(model: Model, machine: Machine, workshop: Workshop, record_property: Any) -> None:
-    check(Case(workshop, model, machine, workshop.samples(model, machine, SAMPLES)), by_llvm("so"), record_property)
+    case = make_case(workshop, model, machine, SAMPLES)
+    assert_expected(case, by_llvm("so")(case), record_property)
 
 
 @needs("make", "aarch64-linux-gnu-gcc", "qemu-aarch64")
 @pytest.mark.parametrize("route", [by_make(), by_llvm("a")], ids=["gcc", "llvm"])
 @pytest.mark.parametrize("model", CLASSIC, ids=str)
 def test_linux_arm64(model: Model, route: Route, workshop: Workshop, record_property: Any) -> None:
-    check(Case(workshop, model, ARM64_LINUX, workshop.samples(model, ARM64_LINUX, SAMPLES)), route, record_property)
+    case = make_case(workshop, model, ARM64_LINUX, SAMPLES)
+    assert_expected(case, route(case), record_property)

@@ -9,8 +9,8 @@ import pytest
 from ccml.emulation import Build, build_and_run
 from ccml.targets import Machine
 
-from tests.artifacts.machines import GENERIC, V3
-from tests.artifacts.routes import Case, in_process
+from tests.artifacts.machines import GENERIC, V3, runs_here
+from tests.artifacts.routes import assert_same_bits, in_process, make_case, stacked
 from tests.artifacts.workshop import Workshop
 from tests.artifacts.zoo import FLOAT, Model
 from tests.models import needs_models
@@ -23,17 +23,15 @@ pytestmark = needs_models
 
 @pytest.mark.parametrize(
     ("compiler", "machine"),
-    [pytest.param("gcc", GENERIC, marks=needs("gcc")), pytest.param("clang", V3, marks=needs("clang"))],
-    ids=["gcc-generic", "clang-v3"],
+    [
+        pytest.param("gcc", GENERIC, marks=[needs("gcc"), runs_here(GENERIC)], id="gcc-generic"),
+        pytest.param("clang", V3, marks=[needs("clang"), runs_here(V3)], id="clang-v3"),
+    ],
 )
 @pytest.mark.parametrize("model", FLOAT, ids=str)
 def test_clean(model: Model, compiler: str, machine: Machine, workshop: Workshop) -> None:
     """And the outputs are the same bits as ever."""
-    program, folder = workshop.program(model, machine), workshop.c_sources(model, machine)
-    case = Case(workshop, model, machine, workshop.samples(model, machine, 2))
+    case, folder = make_case(workshop, model, machine, 2), workshop.c_sources(model, machine)
     sources, how = sorted(folder.glob("*.c")), Build(compiler, FLAGS)
-    found = build_and_run(program, machine, sources, list(case.samples), include=folder, how=how)
-    for result, reference in zip(found, in_process(case), strict=True):
-        assert {name: array.tobytes() for name, array in result.items()} == {
-            name: array.tobytes() for name, array in reference.items()
-        }
+    found = build_and_run(case.program, machine, sources, list(case.samples), include=folder, how=how)
+    assert_same_bits(stacked(found), stacked(in_process(case)))

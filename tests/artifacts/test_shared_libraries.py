@@ -11,8 +11,9 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 
 from tests.artifacts.commands import make
-from tests.artifacts.machines import ANDROID, V3, machine_id
-from tests.artifacts.workshop import Workshop, error
+from tests.artifacts.machines import ANDROID, V3, machine_id, runs_here
+from tests.artifacts.routes import assert_same_bits, in_process, make_case, stacked
+from tests.artifacts.workshop import Workshop
 from tests.artifacts.zoo import FLOAT, KWS, Model
 from tests.models import needs_models
 from tests.tools import needs
@@ -39,6 +40,7 @@ def test_android(model: Model, machine: Machine, workshop: Workshop) -> None:
         assert exports(elf) == [f"{model}_run"]
 
 
+@runs_here(V3)
 @needs("make", "gcc")
 def test_a_plain_make_builds_both_libraries(workshop: Workshop, tmp_path: Path) -> None:
     folder = tmp_path / "out"
@@ -48,9 +50,9 @@ def test_a_plain_make_builds_both_libraries(workshop: Workshop, tmp_path: Path) 
         (folder / source.name).symlink_to(source)
     make(folder, "CFLAGS=-Werror")
     assert (folder / "libkws.a").exists()
-    program, samples = workshop.program(KWS, V3), workshop.samples(KWS, V3, 2)
-    results = build_and_run(program, V3, [folder / "libkws.so"], list(samples), include=folder)
-    assert error(samples, results) <= KWS.bound
+    case = make_case(workshop, KWS, V3, 2)
+    found = build_and_run(case.program, V3, [folder / "libkws.so"], list(case.samples), include=folder)
+    assert_same_bits(stacked(found), stacked(in_process(case)))
     with (folder / "libkws.so").open("rb") as stream:
         elf = ELFFile(stream)
         assert exports(elf) == ["kws_run"]

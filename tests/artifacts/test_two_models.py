@@ -11,14 +11,14 @@ from ccml.emit_c.symbols import assign_symbols
 from ccml.emit_llvm.jit import JitModel
 
 from tests.artifacts.commands import run
-from tests.artifacts.machines import V3
+from tests.artifacts.machines import V3, runs_here
 from tests.artifacts.workshop import Workshop
 from tests.artifacts.zoo import DIGITS, KWS, Model
 from tests.models import needs_models
 from tests.tools import needs
 
 PAIR = (KWS, DIGITS)
-pytestmark = [needs_models, needs("make", "gcc")]
+pytestmark = [needs_models, needs("make", "gcc"), runs_here(V3)]
 
 
 @pytest.mark.parametrize("kind", ["c", "llvm"])

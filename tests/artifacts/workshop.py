@@ -49,16 +49,12 @@ class Workshop:
 
     def c_sources(self, model: Model, machine: Machine) -> Path:
         """The folder that ``ccml compile --emit c`` writes."""
-        return self.once(f"{_key(model, machine)}-c", lambda folder: self._emit(model, machine, Emit.C, folder))
+        return self.once(f"{_key(model, machine)}-c", lambda folder: self._emit(model, machine, folder, Emit.C))
 
     def machine_code(self, model: Model, machine: Machine) -> Path:
         """The folder with the objects and libraries that LLVM makes."""
-
-        def build(folder: Path) -> None:
-            self._emit(model, machine, Emit.LIBRARY, folder)
-            self._emit(model, machine, Emit.OBJECT, folder)
-
-        return self.once(f"{_key(model, machine)}-llvm", build)
+        kinds = (Emit.LIBRARY, Emit.OBJECT)
+        return self.once(f"{_key(model, machine)}-llvm", lambda folder: self._emit(model, machine, folder, *kinds))
 
     def built_by_make(self, model: Model, machine: Machine, *arguments: str) -> Path:
         """The folder of C with the static library that its own Makefile builds. A warning is an error."""
@@ -75,9 +71,9 @@ class Workshop:
         samples = match_samples(read_arrays(model.data_path), program.inputs, program.outputs)
         return samples if count is None else samples.first(count)
 
-    def _emit(self, model: Model, machine: Machine, kind: Emit, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        emit(self.program(model, machine), machine, [kind], folder)
+    def _emit(self, model: Model, machine: Machine, folder: Path, *kinds: Emit) -> None:
+        folder.mkdir()
+        emit(self.program(model, machine), machine, kinds, folder)
 
 
 def error(samples: Samples, results: Sequence[dict[str, np.ndarray]]) -> float:
