@@ -40,8 +40,9 @@ def optimize(text: str, generator: TargetMachine, *, speed_level: int = 3) -> ll
     """Parses and verifies module text and runs LLVM's default pipeline, in a context of its own.
 
     Loops are vectorized and unrolled by the schedule alone. LLVM's vectorizers gain nothing on x86, and on a
-    Cortex-M55 they turned scalar code into gathers that read outside the arena; its unrolling doubles the code of the MLPerf Tiny models on a Cortex-M4
-    (resnet8: 41 for 20 KB), saves no instructions there or time on x86, and takes longer than all the rest.
+    Cortex-M55 they turned scalar code into gathers that read outside the arena; its unrolling doubles the code of the
+    MLPerf Tiny models on a Cortex-M4 (resnet8: 41 for 20 KB), saves no instructions there or time on x86, and takes
+    longer than all the rest.
     """
     module = llvm.parse_assembly(text, llvm.create_context())
     module.data_layout = str(generator.target_data)
