@@ -5,7 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .api import LoadedModel, ModelOptions, Result, Verification, compile, compile_model, find_machine, load, verify
+    from .api import (
+        LoadedModel,
+        ModelOptions,
+        Quantization,
+        QuantizedSource,
+        QuantizeOptions,
+        Result,
+        Verification,
+        compile,
+        compile_model,
+        find_machine,
+        load,
+        quantize,
+        verify,
+    )
     from .errors import CcmlError, ErrorCode, ExitCode
 
 __version__ = "0.1.0"
@@ -13,8 +27,9 @@ __version__ = "0.1.0"
 _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 
 __all__ = [
-    "CcmlError", "ErrorCode", "ExitCode", "LoadedModel", "ModelOptions", "Result", "Verification", "compile",
-    "compile_model", "find_machine", "load", "verify",
+    "CcmlError", "ErrorCode", "ExitCode", "LoadedModel", "ModelOptions", "Quantization", "QuantizeOptions",
+    "QuantizedSource", "Result", "Verification", "compile", "compile_model", "find_machine", "load", "quantize",
+    "verify",
 ]  # fmt: skip
 
 

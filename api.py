@@ -3,6 +3,7 @@
 >>> ccml.compile("kws.onnx", "arm", "out")          # writes out/kws.h, out/kws.c, out/libkws.a, ...
 >>> model = ccml.load("kws.onnx")                   # compiles for this machine, in memory
 >>> model.run({"input": features})["scores"]
+>>> ccml.quantize("kws.onnx", ccml.Quantization("calibration.npz"), "kws_int8.onnx").accuracy.outputs
 >>> ccml.verify("kws.onnx", samples=2).ok           # against the ONNX reference, layer by layer
 True
 
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import onnx
 
 from .artifact.build import Artifact, Plan, write_artifacts
 from .artifact.dump import GraphDump, dump_kernels
@@ -28,7 +30,9 @@ from .driver import (
     Compiled,
     ModelOptions,
     PathLike,
+    Source,
     compile_model,
+    compile_source,
     find_machine,
     find_machines,
     lower,
@@ -38,14 +42,16 @@ from .driver import (
 from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
 from .ir.graph import Graph
+from .quantization import Quantization, QuantizedSource, QuantizeOptions, quantize_source
+from .report.accuracy import Accuracy
 from .samples import Samples
 from .verification.compare_model import Verification, compare
 
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "LoadedModel", "ModelOptions", "Result", "Verification", "compile", "compile_model", "find_machine", "load",
-    "save_arrays", "verify",
+    "LoadedModel", "ModelOptions", "Quantization", "QuantizeOptions", "QuantizedSource", "Result", "Verification",
+    "compile", "compile_model", "find_machine", "load", "quantize", "save_arrays", "verify",
 ]  # fmt: skip
 
 
@@ -67,18 +73,20 @@ def compile(  # the name that users look for
     emit: Iterable[str | Emit] = DEFAULT_EMIT,
     options: ModelOptions = DEFAULT_OPTIONS,
     dump_ir: PathLike | None = None,
+    quantization: Quantization | None = None,
 ) -> Result:
     """Compiles ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
     With ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its name. ``dump_ir`` is a folder
-    for the graph after every pass and the kernels.
+    for the graph after every pass and the kernels. With ``quantization`` the float model is quantized first, and the
+    reports say what that cost.
     """
     kinds = [Emit(kind) for kind in emit]
     machines = find_machines(target, abi, cpu)
     name = model_name(Path(path), options.name)
     out = Path(folder) if folder is not None else Path(f"{name}_{machines[0].name}")
     dump = GraphDump(Path(dump_ir)) if dump_ir is not None else None
-    source = read(path, options)
+    source, accuracy = _read(path, options, quantization)
     optimized = run_passes(source, dump)
     identity = source.identity([kind.value for kind in kinds])
 
@@ -87,7 +95,7 @@ def compile(  # the name that users look for
             compiled = lower(source, optimized, machine)
             if dump is not None:
                 dump_kernels(dump, compiled.program, machine)
-            yield Plan(compiled.program, machine, identity, source.graph, optimized)
+            yield Plan(compiled.program, machine, identity, source.graph, optimized, accuracy)
 
     return Result(out, write_artifacts(plans(), kinds, out, subfolders=abi == ALL_ABIS))
 
@@ -113,9 +121,39 @@ class LoadedModel:
         return self._jit.observe(inputs)
 
 
-def load(path: PathLike, options: ModelOptions = DEFAULT_OPTIONS) -> LoadedModel:
-    """Compiles ``path`` for this machine and loads it."""
-    return LoadedModel(compile_model(path, host_machine(), options))
+def load(
+    path: PathLike, options: ModelOptions = DEFAULT_OPTIONS, quantization: Quantization | None = None
+) -> LoadedModel:
+    """Compiles ``path`` for this machine and loads it; with ``quantization`` it is quantized first."""
+    source, _ = _read(path, options, quantization)
+    return LoadedModel(compile_source(source, host_machine()))
+
+
+def quantize(
+    path: PathLike,
+    quantization: Quantization,
+    output: PathLike | None = None,
+    options: ModelOptions = DEFAULT_OPTIONS,
+) -> QuantizedSource:
+    """Quantizes ``path`` and measures what that cost. ``output`` is the QDQ model that is written, if any.
+
+    >>> result = ccml.quantize("kws.onnx", ccml.Quantization("calibration.npz"), "kws_int8.onnx")
+    >>> result.accuracy.outputs[0].sqnr_db
+    """
+    result = quantize_source(read(path, options), quantization)
+    if output is not None:
+        save_onnx(output, result.source.model)
+    return result
+
+
+def _read(
+    path: PathLike, options: ModelOptions, quantization: Quantization | None
+) -> tuple[Source, Accuracy | None]:
+    source = read(path, options)
+    if quantization is None:
+        return source, None
+    result = quantize_source(source, quantization)
+    return result.source, result.accuracy
 
 
 def verify(
@@ -127,16 +165,27 @@ def verify(
     tolerance: float = 1e-4,
     backend: str = "jit",
     compiler: str | None = None,
+    quantization: Quantization | None = None,
 ) -> Verification:
     """Compares the compiled model with the ONNX reference on samples of ``file``, or on random ones.
 
     ``backend`` is ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at most. A difference
-    is in the result, not raised.
+    is in the result, not raised. With ``quantization`` the model is quantized first, and the reference is the
+    quantized model.
     """
     stages: list[tuple[str, Graph]] = []
-    compiled = compile_model(path, host_machine(), options, lambda name, graph: stages.append((name, graph)))
+    source, _ = _read(path, options, quantization)
+    compiled = compile_source(source, host_machine(), lambda name, graph: stages.append((name, graph)))
     chosen = compiled.samples(file, samples).first(samples)
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler)
+
+
+def save_onnx(path: PathLike, model: onnx.ModelProto) -> None:
+    """Writes an ONNX file. Raises ``OUTPUT_FOLDER`` where it cannot be written."""
+    try:
+        onnx.save(model, str(path))
+    except OSError as problem:
+        raise _unwritten(path, problem) from problem
 
 
 def save_arrays(path: PathLike, arrays: Mapping[str, np.ndarray]) -> None:
@@ -145,5 +194,8 @@ def save_arrays(path: PathLike, arrays: Mapping[str, np.ndarray]) -> None:
         with Path(path).open("wb") as stream:
             np.savez(stream, **{f"{name}": array for name, array in arrays.items()})  # type: ignore[arg-type]
     except OSError as problem:
-        reason = f"cannot write: {problem.strerror or problem}"
-        raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(path)) from problem
+        raise _unwritten(path, problem) from problem
+
+
+def _unwritten(path: PathLike, problem: OSError) -> CcmlError:
+    return CcmlError(ErrorCode.OUTPUT_FOLDER, f"cannot write: {problem.strerror or problem}", loc=str(path))

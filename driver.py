@@ -46,12 +46,13 @@ DEFAULT_OPTIONS = ModelOptions()
 
 @dataclass(frozen=True)
 class Source:
-    """A model as it was read. ``graph`` is the import, before any pass."""
+    """A model as it was read. ``graph`` is the import, before any pass; ``quantized`` says how ccml quantized it."""
 
     path: Path
     options: ModelOptions
     model: onnx.ModelProto
     graph: Graph
+    quantized: Mapping[str, object] | None = None
 
     def identity(self, emit: Sequence[str] = ()) -> Identity:
         """What a report says of the model's origin."""
@@ -59,6 +60,7 @@ class Source:
             dims=dict(sorted(self.options.dims.items())),
             shapes={name: list(shape) for name, shape in sorted(self.options.shapes.items())},
             emit=sorted(set(emit)),
+            quantize=None if self.quantized is None else dict(self.quantized),
         )
         with self.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()

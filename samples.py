@@ -7,15 +7,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
 from .errors import CcmlError, ErrorCode
-from .ir.program import Interface
 from .ir.types import DType, TensorType
 
 _ONLY_INPUT = "input"
 _IN, _OUT = "in:", "out:"
+
+
+class Side(Protocol):
+    """An input or output: of a program or of a graph."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def type(self) -> TensorType: ...
 
 
 class Batching(Enum):
@@ -45,10 +55,20 @@ class Samples:
 
     def first(self, count: int) -> Samples:
         """The first ``count`` samples at most."""
-        kept = min(count, self.count)
-        inputs = {name: array[:kept] for name, array in self.inputs.items()}
-        expected = {name: array[:kept] for name, array in self.expected.items()}
-        return Samples(inputs, expected, kept, self.batching, self.ignored)
+        return self.chosen(np.arange(self.count) < count)
+
+    def chosen(self, kept: np.ndarray) -> Samples:
+        """The samples for which ``kept`` is true."""
+        inputs = {name: array[kept] for name, array in self.inputs.items()}
+        expected = {name: array[kept] for name, array in self.expected.items()}
+        return Samples(inputs, expected, int(np.count_nonzero(kept)), self.batching, self.ignored)
+
+    def require_finite(self) -> None:
+        """Raises ``BAD_INPUT`` that names the tensor and the sample where there is a NaN or an infinity."""
+        for name, array in self.inputs.items():
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                bad = next(number for number, sample in enumerate(array) if not np.isfinite(sample).all())
+                raise _bad(f"sample {bad} holds NaN or infinite values", name)
 
     def joined(self, results: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
         """The outputs of all samples as arrays that hold samples like the inputs do."""
@@ -79,7 +99,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 
 
 def match_samples(
-    arrays: Mapping[str, np.ndarray], inputs: Sequence[Interface], outputs: Sequence[Interface]
+    arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outputs: Sequence[Side]
 ) -> Samples:
     """Finds the array of every input: under its name, ``in:`` and its name, or ``input`` where there is one input.
 
@@ -111,7 +131,7 @@ def match_samples(
     return Samples(stacked, expected, count, batching, ignored)
 
 
-def random_samples(inputs: Sequence[Interface], count: int = 1, seed: int = 0) -> Samples:
+def random_samples(inputs: Sequence[Side], count: int = 1, seed: int = 0) -> Samples:
     """Seeded arrays: normally distributed floats; integers 0 or 1; either truth value."""
     rng = np.random.default_rng(seed)
     arrays = {side.name: _random(rng, (count, *side.type.shape), side.type.dtype) for side in inputs}
@@ -124,7 +144,7 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> n
     return rng.integers(0, 2, shape).astype(dtype.numpy)
 
 
-def _key(arrays: Mapping[str, np.ndarray], side: Interface, inputs: Sequence[Interface]) -> str:
+def _key(arrays: Mapping[str, np.ndarray], side: Side, inputs: Sequence[Side]) -> str:
     names = {key.removeprefix(_IN): key for key in arrays if not key.startswith(_OUT)}
     key = names.get(side.name)
     if key is None and len(inputs) == 1:
@@ -135,13 +155,13 @@ def _key(arrays: Mapping[str, np.ndarray], side: Interface, inputs: Sequence[Int
     return key
 
 
-def _expected_key(arrays: Mapping[str, np.ndarray], side: Interface, outputs: Sequence[Interface]) -> str | None:
+def _expected_key(arrays: Mapping[str, np.ndarray], side: Side, outputs: Sequence[Side]) -> str | None:
     names = {key.removeprefix(_OUT): key for key in arrays if not key.startswith(_IN)}
     key = names.get(side.name)
     return names.get("expected") if key is None and len(outputs) == 1 else key
 
 
-def _batching(array: np.ndarray, side: Interface) -> Batching:
+def _batching(array: np.ndarray, side: Side) -> Batching:
     type_ = side.type
     if array.dtype != type_.dtype.numpy:
         hint = f"array.astype('{type_.dtype.numpy}') converts it"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..ir.graph import Graph
 from ..ir.program import Program
+from ..report.accuracy import Accuracy
 from ..report.build import Identity, build_report
 from ..report.schema import REPORT_FILE, SCHEMA, Report, json_text
 from ..targets import Machine
@@ -24,6 +25,7 @@ class Plan:
     identity: Identity
     imported: Graph
     optimized: Graph
+    accuracy: Accuracy | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def write_artifacts(
 def _write(plan: Plan, kinds: Sequence[Emit], folder: Path) -> Report:
     sections = emit(plan.program, plan.machine, kinds, folder)
     report = build_report(plan.identity, plan.imported, plan.optimized, plan.program, plan.machine, sections)
-    report = report.with_files(list_files(folder))
+    report = replace(report, accuracy=plan.accuracy, files=list_files(folder))
     (folder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8", newline="\n")
     return report
 

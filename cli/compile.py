@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .accuracy import accuracy_options, print_accuracy, require_quantization, write_accuracy
 from .options import EmitKinds, json_option, logging_options, model_options, target_options
 from .output import columns, kibibytes, print_facts, print_json, print_table, progress
+from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
     from ..artifact.build import Artifact
+    from ..quantization import Quantization
 
 
 @click.command("compile")
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--name", metavar="NAME", help="Prefix of files and symbols.  [default: from the model's file]")
 @click.option("--dump-ir", type=click.Path(), metavar="DIR", help="Write the graph after every pass, and the kernels.")
+@quantization_options
+@accuracy_options
+@quantize_option
 @json_option
 @logging_options
 def command(
@@ -41,6 +47,9 @@ def command(
     name: str | None,
     dump_ir: str | None,
     as_json: bool,
+    quantization: Quantization | None,
+    report_file: str | None,
+    chart_file: str | None,
 ) -> None:
     """Compile MODEL for a target.
 
@@ -48,24 +57,35 @@ def command(
     ccml compile kws.onnx --target arm                    Cortex-M4: C, header, libkws.a
     ccml compile kws.onnx --target android --abi all      a folder for each ABI, as jniLibs wants it
     ccml compile kws.onnx --target x86 --cpu native --emit lib -o out
+    ccml compile kws.onnx --target arm --quantize int8 --calibration typical.npz
 
     Needs no compiler or toolchain, but a linker for shared libraries ('ccml doctor' shows what is there). Files of an
-    earlier compilation in the same folder are replaced or removed; other files are never touched. The last lines on
-    stdout sum up the memory that the model needs; report.json in the folder has all the details.
+    earlier compilation in the same folder are replaced or removed; other files are never touched. Stdout sums up the
+    memory that the model needs, and what quantization cost; report.json in the folder has all the details.
     """
+    require_quantization(quantization is not None, report_file, chart_file)
     with progress():
         from .. import api
 
         start = perf_counter()
         options = api.ModelOptions(dict(dim), dict(shape), name)
-        result = api.compile(model, target, output, abi=abi, cpu=cpu, emit=emit, options=options, dump_ir=dump_ir)
+        result = api.compile(
+            model, target, output, abi=abi, cpu=cpu, emit=emit, options=options, dump_ir=dump_ir,
+            quantization=quantization,
+        )  # fmt: skip
         seconds = perf_counter() - start
+    report = result.artifacts[0].report
+    if report.accuracy is not None:
+        write_accuracy(report.accuracy, f"{report.model.file}, int8", report_file, chart_file)
     if as_json:
         reports = [asdict(artifact.report) for artifact in result.artifacts]
         print_json(reports if abi == api.ALL_ABIS else reports[0])
     else:
         for artifact in result.artifacts:
             _print_summary(artifact)
+        if report.accuracy is not None:
+            click.echo()
+            print_accuracy(report.accuracy)
     click.echo(f"compiled in {seconds:.1f} s", err=True)
 
 

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..report.text import shortened
 from .options import json_option, logging_options, model_options, target_options
-from .output import columns, kibibytes, print_facts, print_json, print_table, progress, shape_text, shortened
+from .output import columns, kibibytes, print_facts, print_json, print_table, progress, shape_text
+from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
     from ..driver import Compiled
+    from ..quantization import Quantization
     from ..report.facts import ModelFacts
     from ..report.schema import Report
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 @model_options
 @target_options(required=False)
 @click.option("--kernels", is_flag=True, help="Print the loop IR of the kernels instead.")
+@quantization_options
+@quantize_option
 @json_option
 @logging_options
 def command(
@@ -32,6 +37,7 @@ def command(
     cpu: str | None,
     kernels: bool,
     as_json: bool,
+    quantization: Quantization | None,
 ) -> None:
     """Show what MODEL consists of and what it needs on a target.
 
@@ -40,6 +46,7 @@ def command(
     """
     with progress():
         from .. import driver
+        from ..quantization import quantize_source
         from ..report.facts import model_facts
 
         machine = driver.find_machine(target or "generic", abi, cpu)
@@ -49,7 +56,10 @@ def command(
         _print_model(facts)  # before the compiler may find that it does not support the model
     with progress():
         options = driver.ModelOptions(dict(dim), dict(shape))
-        compiled = driver.compile_source(driver.import_source(model, content, options), machine)
+        source = driver.import_source(model, content, options)
+        if quantization is not None:
+            source = quantize_source(source, quantization).source
+        compiled = driver.compile_source(source, machine)
         report = compiled.report()
     if kernels:
         _print_kernels(compiled)

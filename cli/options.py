@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from .config import config_option, with_file_defaults
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -151,13 +153,17 @@ def complete_target(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 
 def model_options(function: F) -> F:
-    """The model file and how it is read: ``model``, ``dim``, ``shape``."""
+    """The model file and how it is read: ``model``, ``dim``, ``shape``; and the file with options of the project."""
     argument = click.argument("model", type=click.Path())
     dim = click.option(
-        "--dim", multiple=True, type=NameValue(), help="Bind a symbolic dimension of the model; repeatable."
-    )
-    shape = click.option("--shape", multiple=True, type=InputShape(), help="Fix the shape of an input; repeatable.")
-    return argument(dim(shape(function)))
+        "--dim", multiple=True, type=NameValue(), callback=with_file_defaults,
+        help="Bind a symbolic dimension of the model; repeatable.",
+    )  # fmt: skip
+    shape = click.option(
+        "--shape", multiple=True, type=InputShape(), callback=with_file_defaults,
+        help="Fix the shape of an input; repeatable.",
+    )  # fmt: skip
+    return argument(dim(shape(config_option(function))))
 
 
 def target_options(required: bool) -> Callable[[F], F]:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import click
 
+from ..report.text import shortened
+
 _LEAST_WIDTH = 12
 """To which a column of text shrinks on a narrow terminal."""
 
@@ -66,14 +68,6 @@ def kibibytes(count: int | None) -> str:
 
 def shape_text(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) if shape else "scalar"
-
-
-def shortened(name: str, limit: int = 48) -> str:
-    """``name`` with its middle left out where it is long: the beginning and the end tell most."""
-    if len(name) <= limit:
-        return name
-    end = (limit - 2) // 2
-    return f"{name[: limit - 2 - end]}..{name[len(name) - end :]}"
 
 
 @contextmanager

@@ -8,9 +8,12 @@ import click
 
 from .options import json_option, logging_options, model_options
 from .output import columns, print_json, print_table, progress, shape_text
+from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
     import numpy as np
+
+    from ..quantization import Quantization
 
 _SHOWN = 8
 """Elements of an output that the table shows."""
@@ -23,6 +26,8 @@ _SHOWN = 8
     help="An .npz with an array for each input, or an .npy for the only one.  [default: random data]",
 )  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the outputs to this .npz.")
+@quantization_options
+@quantize_option
 @json_option
 @logging_options
 def command(
@@ -32,6 +37,7 @@ def command(
     file: str | None,
     output: str | None,
     as_json: bool,
+    quantization: Quantization | None,
 ) -> None:
     """Compile MODEL in memory for this machine and run it.
 
@@ -41,7 +47,7 @@ def command(
     with progress():
         from .. import api
 
-        loaded = api.load(model, api.ModelOptions(dict(dim), dict(shape)))
+        loaded = api.load(model, api.ModelOptions(dict(dim), dict(shape)), quantization)
     samples = loaded.compiled.samples(file)
     if file is None:
         click.echo("no --input: running on random data (seed 0)", err=True)

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..report.text import shortened
 from .options import json_option, logging_options, model_options
-from .output import columns, print_json, print_table, progress, shape_text, shortened
+from .output import columns, print_json, print_table, progress, shape_text
+from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
+    from ..quantization import Quantization
     from ..verification.compare_model import Row, Verification
 
 _HEAD = columns("layer", "tensor", "shape", "reference", "#relative L2", "#max abs", "#SNR dB", "")
@@ -32,6 +35,8 @@ _HEAD = columns("layer", "tensor", "shape", "reference", "#relative L2", "#max a
     help="Run the model by LLVM in memory, or its C sources by a C compiler (outputs only).",
 )  # fmt: skip
 @click.option("--cc", "compiler", metavar="COMMAND", help="The compiler for --backend c.  [default: cc, gcc or clang]")
+@quantization_options
+@quantize_option
 @json_option
 @logging_options
 def command(
@@ -44,21 +49,23 @@ def command(
     backend: str,
     compiler: str | None,
     as_json: bool,
+    quantization: Quantization | None,
 ) -> None:
     """Compare the compiled MODEL with the ONNX reference, layer by layer.
 
     The model is compiled for this machine and run on samples; every tensor that has memory is compared with the tensor
     of that name in the ONNX reference evaluator, whatever layout it is held in, and so are the outputs. Where a tensor
     differs by more than the tolerance, the first such layer and the first pass of the compiler whose result differs are
-    named, and the exit code is 4.
+    named, and the exit code is 4. With --quantize the reference is the quantized model.
     """
     with progress():
         from .. import api
 
         options = api.ModelOptions(dict(dim), dict(shape))
         result = api.verify(
-            model, options, file, samples=limit, tolerance=tolerance, backend=backend, compiler=compiler
-        )
+            model, options, file, samples=limit, tolerance=tolerance, backend=backend, compiler=compiler,
+            quantization=quantization,
+        )  # fmt: skip
     if as_json:
         print_json(_described(result))
     else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from ..ir.program import Interface, Program
 from ..ir.types import DType
 from ..targets import Machine
@@ -96,8 +98,9 @@ def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
             yield f"#define {stem}_DIM{axis} {extent}"
         quant = item.type.quant
         if quant is not None and len(quant.scale) == 1:
-            yield f"#define {stem}_SCALE {quant.scale[0]!r}"
-            yield f"#define {stem}_ZERO_POINT {quant.zero_point[0]}"
+            yield f"/* Quantized: real number = (element - {stem}_ZERO_POINT) * {stem}_SCALE. */"
+            yield f"#define {stem}_SCALE {np.float32(quant.scale[0])!s}f"
+            yield f"#define {stem}_ZERO_POINT ({quant.zero_point[0]})"
         yield ""
 
 

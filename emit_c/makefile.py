@@ -51,9 +51,11 @@ endif
 WARNINGS := {_WARNINGS}
 ALL_CFLAGS := $(TARGET_FLAGS) -std=c99 -O3 -ffp-contract=off -fno-math-errno{" -fPIC" if target.hosted else ""} \\
   -fvisibility=hidden $(WARNINGS) {flags}
+# Neither compiler may turn loops into calls of memcpy and memset: the model needs no C library.
 ifeq ($(IS_CLANG),)
-# GCC would turn loops into calls of memcpy and memset.
 ALL_CFLAGS += -fno-tree-loop-distribute-patterns
+else
+ALL_CFLAGS += -fno-builtin
 endif
 ALL_CFLAGS += $(CFLAGS) -I$(FOLDER).
 

@@ -1,4 +1,5 @@
-"""Dot-product rows of the instruction table as LLVM intrinsics, by row and number of 32-bit lanes."""
+"""Rows of the instruction table on packed integers as LLVM intrinsics: dot products by row and number of 32-bit lanes,
+and the widening of bytes."""
 
 from __future__ import annotations
 
@@ -30,3 +31,14 @@ def write_dot(out: FunctionWriter, function: str, lanes: int, acc: str, x: str, 
         products = out.intrinsic(_PAIRS[lanes], word, *operands)
         return out.value(f"add {word} {products}, {acc}")
     return None
+
+
+def is_widening(function: str) -> bool:
+    return function.startswith("widen")
+
+
+def write_widening(out: FunctionWriter, function: str, word: str) -> str:
+    """Bytes 0 and 2 of a word, or 1 and 3, as two halfwords."""
+    if function == "widen_odd":
+        word = out.intrinsic("llvm.fshr.i32", "i32", ("i32", word), ("i32", word), ("i32", "8"))
+    return out.intrinsic("llvm.arm.sxtb16", "i32", ("i32", word))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from ..ir import loops
+from ..ir.blocks import block_name
 from ..ir.loops import Access, Block, Buffer, Kernel, LoopKind
 from ..targets import Machine
 from .expressions import internal_error
@@ -24,14 +25,16 @@ def kernel_function(
     noalias: frozenset[str] = frozenset(),
     linkage: str = "hidden",
     attributes: str = "",
+    prefix: str = "",
 ) -> Function:
     """Prints ``kernel`` as the function ``symbol`` (default: the kernel's name).
 
     The parameters named in ``noalias`` must not overlap any other memory that the kernel writes (or reads, where
-    they are written themselves). ``attributes`` are added to the function's own. The function is hidden, not internal:
+    they are written themselves). ``attributes`` are added to the function's own, and
+    ``prefix`` begins the symbols of the block instructions that are invoked. The function is hidden, not internal:
     LLVM must not move the arguments of its only caller into it, weights folded to literals among them.
     """
-    writer = KernelWriter(machine)
+    writer = KernelWriter(machine, prefix)
     for number, buffer in enumerate(kernel.params):
         writer.memory.places[buffer.name] = Place(buffer, (f"%p{number}",))
     writer.block(kernel.body)
@@ -62,8 +65,9 @@ def _parameter(buffer: Buffer, noalias: bool) -> str:
 class KernelWriter:
     """Appends the statements of one kernel."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Machine, prefix: str = "") -> None:
         self.out = FunctionWriter()
+        self.prefix = prefix
         self.pointer_bits = machine.abi.pointer_bits
         self.memory = MemoryWriter(self.out, self.pointer_bits, machine.cpu.features)
         self.expressions = self.memory.expressions
@@ -73,6 +77,7 @@ class KernelWriter:
             loops.Let: self._let,
             loops.Alloc: lambda stmt: self.memory.allocate(stmt.buffer),
             loops.Store: self.memory.store,
+            loops.Invoke: self._invoke,
         }
 
     def block(self, block: Block, bindings: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -86,6 +91,10 @@ class KernelWriter:
 
     def _let(self, stmt: loops.Let) -> None:
         self.expressions.variables[stmt.var.name] = self.expressions.write(stmt.value)
+
+    def _invoke(self, stmt: loops.Invoke) -> None:
+        args = ", ".join(f"ptr {self.memory.pointer(pointer)}" for pointer in stmt.pointers)
+        self.out.effect(f"call void @{self.prefix}{block_name(stmt.block, stmt.scalars)}({args})")
 
     def _if(self, stmt: loops.If) -> None:
         then, orelse, end = (self.out.label(stem) for stem in ("then", "else", "end"))

@@ -72,6 +72,10 @@ class MemoryWriter:
         else:
             self._masked_store(type_, value, pointer, align, stmt.active)
 
+    def pointer(self, pointer: loops.Pointer) -> str:
+        """The address of an element."""
+        return self._address(pointer.buffer, pointer.index)[0]
+
     # ------------------------------------------------------------ addresses
 
     def _slot(self, buffer: Buffer, index: tuple[Expr, ...]) -> str:

@@ -75,6 +75,7 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     chosen = options or ModuleOptions()
     noalias = disjoint_params(program)
     functions = [_kernel(program, kernel, machine, noalias[kernel.name], chosen) for kernel in program.kernels]
+    functions += [_kernel(program, block, machine, frozenset(), chosen) for block in program.blocks]
     entry = _EntryWriter(program, machine, chosen)
     functions.append(entry.run())
     if chosen.call_symbols:
@@ -95,8 +96,9 @@ def _kernel(
 ) -> Function:
     symbol = f"{program.name}_{kernel.name}"
     return kernel_function(
-        kernel, machine, symbol=symbol, noalias=noalias, attributes=_attributes(symbol, options.attributes)
-    )
+        kernel, machine, symbol=symbol, noalias=noalias, attributes=_attributes(symbol, options.attributes),
+        prefix=f"{program.name}_",
+    )  # fmt: skip
 
 
 def _attributes(symbol: str, more: str) -> str:

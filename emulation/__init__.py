@@ -1,4 +1,4 @@
-"""Artifacts executed where they are made for: on emulated Cortex-M boards (QEMU), under QEMU's user mode, or right here.
+"""Runs artifacts where they are made for: on emulated Cortex-M boards (QEMU), under QEMU's user mode, or right here.
 
 >>> build_and_run(program, select("cortex-m4"), [Path("out/libkws.a")], samples, include=Path("out"))
 [{"scores": array(...)}, ...]

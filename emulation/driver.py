@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from signal import Signals
 
 import numpy as np
 
@@ -47,8 +48,7 @@ def driver_macros(program: Program, library: Path | None = None) -> list[str]:
 
 
 def write_inputs(program: Program, samples: Sequence[Mapping[str, np.ndarray]], folder: Path) -> None:
-    """``inputs.bin``: the count of samples, then the tensors of each. Raises ``BAD_INPUT`` for a tensor that does not
-    fit."""
+    """``inputs.bin``: the count of samples, then the tensors of each. Raises ``BAD_INPUT`` where one does not fit."""
     parts = [struct.pack("<I", len(samples))]
     parts += [_bytes(side, sample) for sample in samples for side in program.inputs]
     (folder / INPUTS_FILE).write_bytes(b"".join(parts))
@@ -72,8 +72,10 @@ def read_outputs(program: Program, count: int, folder: Path) -> list[dict[str, n
 
 
 def exit_reason(code: int) -> str:
-    """What an exit code of the driver, or of the emulator that ran it, means."""
-    return _FAILURES.get(code, f"exit code {code}")
+    """What an exit code of the driver, or of the emulator that ran it, means; negative ones are signals."""
+    if code < 0:
+        return f"it ended with {Signals(-code).name}"
+    return _FAILURES.get(code, f"it ended with exit code {code}")
 
 
 def failure(reason: str, said: Iterable[str] = ()) -> CcmlError:
@@ -83,6 +85,8 @@ def failure(reason: str, said: Iterable[str] = ()) -> CcmlError:
 
 
 def _bytes(side: Interface, sample: Mapping[str, np.ndarray]) -> bytes:
+    if side.name not in sample:
+        raise CcmlError(ErrorCode.BAD_INPUT, "this input is missing", loc=side.name)
     array = np.asarray(sample[side.name])
     if array.dtype != side.type.dtype.numpy or array.size != side.type.size:
         wanted = f"{side.type.dtype.numpy}{list(side.type.shape)}"

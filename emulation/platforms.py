@@ -37,17 +37,17 @@ class Platform:
 
 @dataclass(frozen=True)
 class _System:
-    """Linux on a processor: the compiler for it, and how its programs run elsewhere."""
+    """Linux on a processor, and for other processors: the compiler, the emulator and where its libraries are."""
 
     processors: tuple[str, ...]
     compiler: str
-    emulator: str = ""
-    sysroot: str = ""
+    emulator: str
+    sysroot: str
 
 
 # Android's libraries need nothing of Android, so a program for Linux on the same processor can load them.
 _SYSTEMS = {
-    "x86_64": _System(("x86_64", "AMD64"), "gcc"),
+    "x86_64": _System(("x86_64", "AMD64"), "x86_64-linux-gnu-gcc", "qemu-x86_64", "/usr/x86_64-linux-gnu"),
     "aarch64": _System(("aarch64", "arm64"), "aarch64-linux-gnu-gcc", "qemu-aarch64", "/usr/aarch64-linux-gnu"),
     "armv7": _System((), "arm-linux-gnueabihf-gcc", "qemu-arm", "/usr/arm-linux-gnueabihf"),
 }

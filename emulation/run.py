@@ -48,8 +48,8 @@ def build_and_run(
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
         platform = platform_of(machine)
-        executable = _build(program, platform, files, include, how, folder)
         write_inputs(program, samples, folder)
+        executable = _build(program, platform, files, include, how, folder)
         done = run_tool(platform.command(executable), folder)
         if done.returncode:
             raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
@@ -59,16 +59,18 @@ def build_and_run(
 def _build(
     program: Program, platform: Platform, files: Sequence[Path], include: Path, how: Build, folder: Path
 ) -> Path:
-    parts = [file.resolve() for file in files if file.suffix != ".so"]
-    libraries = [folder / file.name for file in files if file.suffix == ".so"]
-    for library, file in zip(libraries, (file for file in files if file.suffix == ".so")):
-        library.write_bytes(platform.loadable(file.read_bytes()))
+    """The driver, linked with ``files``; a shared library among them is put into ``folder`` for it to load."""
+    library = next((file for file in files if file.suffix == ".so"), None)
+    loaded = None if library is None else folder / library.name
+    if library is not None and loaded is not None:
+        loaded.write_bytes(platform.loadable(library.read_bytes()))
     compiler = how.compiler or platform.compiler
     flags = [*_C_FLAGS, *(() if "clang" in compiler else _GCC_FLAGS), *platform.flags, *how.flags]
-    macros = driver_macros(program, libraries[0] if libraries else None)
-    driver = [DRIVER_FOLDER / source for source in ("main.c", *platform.driver)]
+    macros = driver_macros(program, loaded)
+    includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
+    sources = [*(DRIVER_FOLDER / part for part in ("main.c", *platform.driver))]
+    sources += [file.resolve() for file in files if file is not library]
     executable = folder / "driver"
     link = platform.link(folder)
-    includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
-    build([find_tool(compiler), *flags, *macros, *includes, *driver, *parts, *link, "-o", executable], folder)
+    build([find_tool(compiler), *flags, *macros, *includes, *sources, *link, "-o", executable], folder)
     return executable

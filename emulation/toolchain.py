@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -20,9 +21,7 @@ def find_tool(name: str) -> str:
     return path
 
 
-def run_tool(
-    command: Sequence[str | Path], folder: Path, seconds: float = 600
-) -> subprocess.CompletedProcess[str]:
+def run_tool(command: Sequence[str | Path], folder: Path, seconds: float = 600) -> subprocess.CompletedProcess[str]:
     """Runs ``command`` in ``folder``, whatever its exit code. Raises ``TOOLCHAIN`` if it takes longer than allowed."""
     argv = [str(part) for part in command]
     try:
@@ -39,5 +38,5 @@ def build(command: Sequence[str | Path], folder: Path) -> None:
     done = run_tool(command, folder)
     if done.returncode:
         reason = done.stderr.strip() or f"exit code {done.returncode}"
-        line = " ".join(map(str, command))
-        raise CcmlError(ErrorCode.TOOLCHAIN, f"building failed: {reason}", hint=f"the command was: {line}")
+        hint = f"the command was: {shlex.join(map(str, command))}"
+        raise CcmlError(ErrorCode.TOOLCHAIN, f"building failed: {reason}", hint=hint)

@@ -1,11 +1,10 @@
-"""Rules of convolution and matrix multiplication, in float and with integer operands."""
+"""Rules of convolution and matrix multiplication."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from ..ir.graph import AttrValue, Value
-from ..ir.types import DType
 from .context import NodeContext, Rule
 from .ops_movement import transposed
 from .padding import WindowAttributes, halves, window_attributes
@@ -17,10 +16,11 @@ def conv(ctx: NodeContext) -> Sequence[Value]:
     return [emit_conv(ctx, ctx.input(0), ctx.input(1), ctx.optional(2))]
 
 
-def emit_conv(ctx: NodeContext, x: Value, w: Value, bias: Value | None) -> Value:
-    """A core convolution with the attributes of the node (Conv, ConvInteger and QLinearConv have the same)."""
+def emit_conv(ctx: NodeContext, x: Value, w: Value, bias: Value | None, **more: AttrValue) -> Value:
+    """A core convolution with the attributes of the node (Conv, ConvInteger and QLinearConv have the same) and
+    ``more``."""
     window = _window(ctx, x, w)
-    attrs = {"stride": window.stride, "pad": window.pad, "dilation": window.dilation}
+    attrs = {"stride": window.stride, "pad": window.pad, "dilation": window.dilation, **more}
     return ctx.emit("conv", x, w, bias, **attrs, group=ctx.integer("group", 1), layout=FIRST)
 
 
@@ -66,13 +66,13 @@ def matmul(ctx: NodeContext) -> Sequence[Value]:
     return [emit_matmul(ctx, ctx.input(0), ctx.input(1))]
 
 
-def emit_matmul(ctx: NodeContext, a: Value, b: Value) -> Value:
+def emit_matmul(ctx: NodeContext, a: Value, b: Value, **attrs: AttrValue) -> Value:
     """numpy.matmul: a vector on the left is a row, one on the right a column, and its dimension is dropped again."""
     if not a.shape or not b.shape:
         raise ctx.invalid(f"{ctx.op_type} of {a.type} and {b.type}")
     rows = a if len(a.shape) > 1 else ctx.reshape(a, (1, *a.shape))
     columns = b if len(b.shape) > 1 else ctx.reshape(b, (*b.shape, 1))
-    y = ctx.emit("matmul", rows, columns)
+    y = ctx.emit("matmul", rows, columns, **attrs)
     shape = list(y.shape)
     if len(b.shape) == 1:
         del shape[-1]
@@ -101,34 +101,9 @@ def gemm(ctx: NodeContext) -> Sequence[Value]:
     return [y if bias is None else ctx.emit("add", y, bias)]
 
 
-def _centred(ctx: NodeContext, x: Value, zero_point: Value | None, shape: Sequence[int] = ()) -> Value:
-    """x - zero_point in int32."""
-    wide = ctx.cast(x, DType.I32)
-    if zero_point is None:
-        return wide
-    zero = ctx.cast(zero_point, DType.I32)
-    return ctx.emit("sub", wide, ctx.reshape(zero, shape if zero.type.size > 1 else ()))
-
-
-def conv_integer(ctx: NodeContext) -> Sequence[Value]:
-    x, w, w_zero = ctx.input(0), ctx.input(1), ctx.optional(3)
-    channels = (w.shape[0], *[1] * (len(w.shape) - 1))
-    return [emit_conv(ctx, _centred(ctx, x, ctx.optional(2)), _centred(ctx, w, w_zero, channels), None)]
-
-
-def matmul_integer(ctx: NodeContext) -> Sequence[Value]:
-    """The zero point of A is one number or one a row, that of B one or one a column."""
-    a, b, a_zero, b_zero = ctx.input(0), ctx.input(1), ctx.optional(2), ctx.optional(3)
-    a_shape = (*a_zero.shape, 1) if a_zero is not None and len(a_zero.shape) == 1 else getattr(a_zero, "shape", ())
-    b_shape = b_zero.shape if b_zero is not None else ()
-    return [emit_matmul(ctx, _centred(ctx, a, a_zero, a_shape), _centred(ctx, b, b_zero, b_shape))]
-
-
 RULES: Mapping[str, Rule] = {
     "Conv": conv,
-    "ConvInteger": conv_integer,
     "ConvTranspose": conv_transpose,
     "Gemm": gemm,
     "MatMul": matmul,
-    "MatMulInteger": matmul_integer,
 }

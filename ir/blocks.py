@@ -7,9 +7,11 @@ the same bits elsewhere); the LLVM printer prints the meaning as a function of i
 Operands of contractions
 ------------------------
 *Weights* are a stream of 32-bit words in the order in which they are read. For each tile of channels: a bias per
-channel; for each group of four k a word of four signed bytes per channel, k0 in the low bits; and for rows that
-requantize per channel a multiplier ``m``, a summand ``a`` and a shift ``n``: the result is
-``clamp(((acc * m >> 32) + a) >> n, -128, 127)``. Channels that fill no tile follow as tiles of one.
+channel; for each group of four k a word of four signed bytes per channel, k0 in the low bits; and, for rows that
+requantize, the float32 scale of each channel. Channels that fill no tile follow as tiles of one.
+
+*Requantization* is ``clamp(zero_point + round_half_even(float32(acc) * scale), -128, 127)`` in float32, where the sum
+of the product and 1.5 * 2^23 has the rounded product in its low bits: it must stay below 2^21.
 
 *Staged activations* are words of two signed halfwords: for each group of four k and each of two pixels (k0, k2) and
 (k1, k3), as ``widen_even`` and ``widen_odd`` make them of four bytes.
@@ -21,6 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .loops import (
+    F32,
     I32,
     Access,
     Alloc,
@@ -49,10 +52,18 @@ PAIR_TILE = 3
 """Channels that ``pair`` rows compute together: with two pixels they fill the registers of an Arm core."""
 SINGLE_TILE = 8
 """Channels that ``single`` rows compute together."""
+KEPT = 4
+"""Channels that the meaning keeps in registers at a time: with more, compilers spill."""
+STRAIGHT = 4
+"""Groups of four k that the meaning runs through without a loop."""
 STAGED_STEP = 4
 """Words of staged activations for each group of four k."""
 
-_I8, _I64 = Type(DType.I8), Type(DType.I64)
+ROUNDER = 1.5 * 2.0**23
+"""A float32 whose unit in the last place is 1."""
+ROUNDER_BITS = 0x4B400000
+
+_I8 = Type(DType.I8)
 
 
 @dataclass(frozen=True)
@@ -77,7 +88,7 @@ def block_name(name: str, scalars: Sequence[int]) -> str:
 
 def stream_words(channels: int, groups: int, requantize: bool) -> int:
     """The length of a stream of weights."""
-    return channels * (1 + groups + (3 if requantize else 0))
+    return channels * (1 + groups + requantize)
 
 
 def _param(name: str, dtype: DType, size: int, access: Access, align: int = 0) -> Buffer:
@@ -121,6 +132,7 @@ class _Contraction:
     groups: int
     channels: int
     tile: int
+    zero_point: int = 0
 
     @property
     def requantize(self) -> bool:
@@ -128,49 +140,63 @@ class _Contraction:
 
     def body(self) -> Block:
         full = self.channels // self.tile
-        start = full * self.tile
-        return (
-            *self._tiles(full, self.tile, 0, as_expr(0), "t"),
-            *self._tiles(self.channels - start, 1, start, as_expr(start * (self._words(1))), "s"),
-        )
+        rest = range(full * self.tile, self.channels)
+        singles = [self._tiles(1, 1, c, as_expr(c * self._words(1)), f"s{c}_") for c in rest]
+        return (*self._tiles(full, self.tile, 0, as_expr(0), "t"), *(stmt for single in singles for stmt in single))
 
     def _words(self, tile: int) -> int:
         return stream_words(tile, self.groups, self.requantize)
 
     def _tiles(self, count: int, tile: int, first: int, stream: Expr, stem: str) -> Block:
+        """``count`` tiles from channel ``first`` on, whose part of the stream begins at ``stream``."""
         t = Var(stem)
-        at = stream + t * self._words(tile)
-        acc = Buffer(f"acc_{stem}", I32, (tile, len(self.outputs)), Space.REG)
-        both = [(c, p) for c in range(tile) for p in range(len(self.outputs))]
-        stmts: list[Stmt] = [Alloc(acc)]
-        stmts += [Store(acc, (as_expr(c), as_expr(p)), Load(self.weights, (at + c,))) for c, p in both]
-        g = Var(f"g_{stem}")
-        stmts += loop(g, self.groups, *self._group(g, at + tile, tile, acc))
-        end = at + tile * (1 + self.groups)
-        for c, p in both:
-            value = self._result(Load(acc, (as_expr(c), as_expr(p))), end + 3 * c)
-            stmts.append(Store(self.outputs[p], (t * tile + (first + c),), value))
-        return loop(t, count, *stmts)
+        parts: Block = ()
+        for start in range(0, tile, KEPT):
+            part = range(start, min(start + KEPT, tile))
+            parts += self._part(stream + t * self._words(tile), tile, part, t * tile + first, f"{stem}{start}")
+        return loop(t, count, *parts)
 
-    def _group(self, g: Expr, at: Expr, tile: int, acc: Buffer) -> Block:
-        """Four products for every channel and pixel."""
-        stem = acc.name
+    def _part(self, at: Expr, tile: int, part: range, channel: Expr, stem: str) -> Block:
+        """The channels ``part`` of the tile whose words begin at ``at``; ``channel`` is the first of the tile."""
+        acc = Buffer(f"acc_{stem}", I32, (len(part), len(self.outputs)), Space.REG)
+        pixels = range(len(self.outputs))
+        stmts: list[Stmt] = [Alloc(acc)]
+        for c in part:
+            bias = Var(f"bias_{stem}_{c}", I32)
+            stmts.append(Let(bias, Load(self.weights, (at + c,))))
+            stmts += [Store(acc, (as_expr(c - part.start), as_expr(p)), bias) for p in pixels]
+        g = Var(f"g_{stem}")
+        if self.groups <= STRAIGHT:
+            for step in range(self.groups):
+                stmts += self._group(as_expr(step), at + tile, tile, part, acc, f"{stem}_{step}")
+        else:
+            stmts += loop(g, self.groups, *self._group(g, at + tile, tile, part, acc, stem))
+        for c in part:
+            scale = Var(f"scale_{stem}_{c}", F32)
+            if self.requantize:
+                stmts.append(Let(scale, Bitcast(F32, Load(self.weights, (at + (tile * (1 + self.groups) + c),)))))
+            for p in pixels:
+                value = self._result(Load(acc, (as_expr(c - part.start), as_expr(p))), scale)
+                stmts.append(Store(self.outputs[p], (channel + c,), value))
+        return tuple(stmts)
+
+    def _group(self, g: Expr, at: Expr, tile: int, part: range, acc: Buffer, stem: str) -> Block:
+        """Four products for every channel of the part and every pixel."""
         out: list[Stmt] = []
         halves = []
         for p in range(len(self.outputs)):
-            even, odd = Var(f"{stem}_e{p}", I32), Var(f"{stem}_o{p}", I32)
+            even, odd = Var(f"x{p}_even_{stem}", I32), Var(f"x{p}_odd_{stem}", I32)
             out += [Let(half, value) for half, value in zip((even, odd), self._pixel(g, p), strict=True)]
             halves.append((even, odd))
-        for c in range(tile):
-            word = Var(f"{stem}_w{c}", I32)
+        for c in part:
+            word = Var(f"w{c}_{stem}", I32)
             out.append(Let(word, Load(self.weights, (at + g * tile + c,))))
             for half, row in enumerate(("widen_even", "widen_odd")):
-                wide = Var(f"{stem}_{row}{c}", I32)
+                wide = Var(f"w{c}_{row[6:]}_{stem}", I32)
                 out.append(Let(wide, Call(row, (word,), I32)))
                 for p, pair in enumerate(halves):
-                    where = (as_expr(c), as_expr(p))
-                    value = Call("dot2_i16i16", (Load(acc, where), pair[half], wide), I32)
-                    out.append(Store(acc, where, value))
+                    where = (as_expr(c - part.start), as_expr(p))
+                    out.append(Store(acc, where, Call("dot2_i16i16", (Load(acc, where), pair[half], wide), I32)))
         return tuple(out)
 
     def _pixel(self, g: Expr, pixel: int) -> tuple[Expr, Expr]:
@@ -180,24 +206,23 @@ class _Contraction:
         word = Bitcast(I32, Load(self.x, (g * 4,), 4))
         return Call("widen_even", (word,), I32), Call("widen_odd", (word,), I32)
 
-    def _result(self, acc: Expr, at: Expr) -> Expr:
+    def _result(self, acc: Expr, scale: Expr) -> Expr:
         if not self.requantize:
             return acc
-        m, a, n = (Load(self.weights, (at + part,)) for part in range(3))
-        product = Binary("mul", Convert(_I64, acc), Convert(_I64, m))
-        high = Convert(I32, Binary("shr", product, Const(32, _I64)))
-        steps = Binary("shr", Binary("add", high, a), n)
+        product = Binary("mul", Convert(F32, acc), scale)
+        rounded = Bitcast(I32, Binary("add", product, Const(ROUNDER, F32)))
+        steps = Binary("sub", rounded, Const(ROUNDER_BITS - self.zero_point, I32))
         return Convert(_I8, Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))
 
 
 def _pair(out: DType) -> Callable[..., Kernel]:
     """Two staged pixels by all channels."""
 
-    def meaning(groups: int, channels: int) -> Kernel:
+    def meaning(groups: int, channels: int, zero_point: int = 0) -> Kernel:
         w = _param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
         x = _param("x", DType.I32, STAGED_STEP * groups, Access.READ, 8)
         y = tuple(_param(name, out, channels, Access.WRITE) for name in ("y0", "y1"))
-        return Kernel("pair", (w, x, *y), _Contraction(w, x, y, groups, channels, PAIR_TILE).body())
+        return Kernel("pair", (w, x, *y), _Contraction(w, x, y, groups, channels, PAIR_TILE, zero_point).body())
 
     return meaning
 
@@ -205,11 +230,11 @@ def _pair(out: DType) -> Callable[..., Kernel]:
 def _single(out: DType) -> Callable[..., Kernel]:
     """One pixel, widened on the way, by all channels."""
 
-    def meaning(groups: int, channels: int) -> Kernel:
+    def meaning(groups: int, channels: int, zero_point: int = 0) -> Kernel:
         w = _param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
         x = _param("x", DType.I8, 4 * groups, Access.READ)
         y = (_param("y", out, channels, Access.WRITE),)
-        return Kernel("single", (w, x, *y), _Contraction(w, x, y, groups, channels, SINGLE_TILE).body())
+        return Kernel("single", (w, x, *y), _Contraction(w, x, y, groups, channels, SINGLE_TILE, zero_point).body())
 
     return meaning
 
@@ -219,9 +244,9 @@ BLOCKS: dict[str, BlockInstruction] = {
     for row in (
         BlockInstruction("stage", ("groups",), _stage),
         BlockInstruction("stage_fill", ("groups", "value"), _stage_fill),
-        BlockInstruction("pair_i8", ("groups", "channels"), _pair(DType.I8)),
+        BlockInstruction("pair_i8", ("groups", "channels", "zero_point"), _pair(DType.I8)),
         BlockInstruction("pair_i32", ("groups", "channels"), _pair(DType.I32)),
-        BlockInstruction("single_i8", ("groups", "channels"), _single(DType.I8)),
+        BlockInstruction("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
         BlockInstruction("single_i32", ("groups", "channels"), _single(DType.I32)),
     )
 }

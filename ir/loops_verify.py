@@ -200,12 +200,19 @@ class _Verifier:
             self._fail("L13", f"{buffer.name!r} of {buffer.type} in {buffer.space.value} memory for {param.type}", at)
         if param.access is not Access.READ and buffer.access is Access.READ:
             self._fail("L13", f"{buffer.name!r} is const", at)
-        flat = (part * stride for part, stride in zip(pointer.index, buffer.strides))
-        low, high = scope.bounds.range(*flat, Const(math.prod(param.shape) - 1, INDEX))
-        low -= math.prod(param.shape) - 1
-        if _outside(low, high, 0, math.prod(buffer.shape) - 1):
-            size = f"{buffer.name!r} has {math.prod(buffer.shape)} elements"
-            self._fail("L13", f"{size}, accessed are {_interval(low, high)}", at)
+        if not any(self._spans(pointer, math.prod(param.shape), dim, scope) for dim in range(len(buffer.shape) + 1)):
+            self._fail("L13", f"the {math.prod(param.shape)} elements for {param.name!r} may leave {buffer.name!r}", at)
+
+    @staticmethod
+    def _spans(pointer: Pointer, size: int, dim: int, scope: _Scope) -> bool:
+        """Whether ``size`` elements from ``pointer`` on lie in the dimensions from ``dim`` on, as far as is known."""
+        shape = pointer.buffer.shape
+        for part, extent in zip(pointer.index[:dim], shape):
+            if _outside(*scope.bounds.range(part), 0, extent - 1):
+                return False
+        flat = [part * stride for part, stride in zip(pointer.index[dim:], pointer.buffer.strides[dim:])]
+        low, high = scope.bounds.range(*flat)
+        return not _outside(low, high, 0, math.prod(shape[dim:]) - size)
 
     # ------------------------------------------------------------ expressions and accesses
 

@@ -72,7 +72,8 @@ class Program:
     """Everything an artifact is made of.
 
     ``constants`` hold arrays in their physical (packed) form under the names of CONSTANT buffers. ``taps`` maps
-    names of graph values that can be observed (for calibration and verification) to buffer names.
+    names of graph values that can be observed (for calibration and verification) to buffer names. ``blocks`` are the
+    meanings of the block instructions that kernels invoke, as the machine computes them, under their ``block_name``.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Program:
     calls: tuple[Call, ...]
     plan: MemoryPlan
     taps: Mapping[str, str] = field(default_factory=dict)
+    blocks: tuple[Kernel, ...] = ()
 
     def kernel(self, name: str) -> Kernel:
         return next(kernel for kernel in self.kernels if kernel.name == name)

@@ -68,6 +68,21 @@ def evaluate_requantize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     return (_clamped(steps + integer(attrs, "zero_point"), attrs),)
 
 
+def infer_requantize_fixed(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    acc, multiplier, shift = operand(types, 0), operand(types, 1), operand(types, 2)
+    if {acc.dtype, multiplier.dtype, shift.dtype} != {DType.I32}:
+        raise ValueError(f"requantizes i32 by i32 multipliers and shifts, not {acc} by {multiplier} and {shift}")
+    shape = broadcast_shapes(acc.shape, multiplier.shape, shift.shape)
+    return quantized(shape, element_type(attrs, "to"), attrs)
+
+
+def evaluate_requantize_fixed(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """clamp(zero_point + ((acc * multiplier + 2^(shift - 1)) >> shift), lo, hi), in 64 bits."""
+    acc, multiplier, shift = (array.astype(np.int64) for array in present_arrays(arrays))
+    steps = acc * multiplier + (np.int64(1) << shift - 1) >> shift
+    return (_clamped(steps + integer(attrs, "zero_point"), attrs),)
+
+
 # ---------------------------------------------------------------- lookup
 
 

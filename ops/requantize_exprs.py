@@ -27,6 +27,17 @@ def _requantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     return convert(round_to_integer(clamped, zero_point), element_type(node.attrs, "to"))
 
 
+def _requantize_fixed(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
+    """clamp(zero_point + ((acc * multiplier + 2^(shift - 1)) >> shift), lo, hi), in 64 bits."""
+    acc, multiplier, shift = (convert(arg, DType.I64) for arg in args)
+    one = const(1, acc.type)
+    steps = Binary("shr", acc * multiplier + Binary("shl", one, shift - one), shift)
+    zero_point = integer(node.attrs, "zero_point")
+    lo, hi = integer(node.attrs, "lo") - zero_point, integer(node.attrs, "hi") - zero_point
+    clamped = minimum(maximum(steps, const(lo, steps.type)), const(hi, steps.type))
+    return convert(clamped + const(zero_point, clamped.type), element_type(node.attrs, "to"))
+
+
 def _lookup(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """table[x - least value]. The table arrives as a load of its first element."""
     x, table = args
@@ -69,6 +80,7 @@ def _shifted(total: Expr, node: Node) -> Expr:
 
 INTEGER_SCALARS: dict[str, Callable[[Sequence[Expr], Node, Bind], Expr]] = {
     "requantize": _requantize,
+    "requantize_fixed": _requantize_fixed,
     "lookup": _lookup,
     "rescale": _rescale,
     "rescale_product": _rescale_product,

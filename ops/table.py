@@ -102,6 +102,10 @@ _ROWS: tuple[OpDef, ...] = (
         "requantize", P, "clamp(round_half_even(f32(x) * scale) + zero_point, lo, hi) of i32; {lo, hi, to: DType}",
         it.infer_requantize, it.evaluate_requantize,
     ),
+    OpDef(
+        "requantize_fixed", P, "x * multiplier / 2^shift, halves up, + zero_point, clamped; in 64 bits, as requantize",
+        it.infer_requantize_fixed, it.evaluate_requantize_fixed,
+    ),
     OpDef("lookup", P, "table[x - least value of x] of 8 bits", it.infer_lookup, it.evaluate_lookup, tables=(1,)),
     OpDef(
         "rescale", P, "clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi) of 8 bits; {m1, m2, bias, shift, lo, hi, to}",

@@ -17,9 +17,10 @@ class LayerAccuracy:
     layers before. ``own_sqnr_db`` is of the noise that this layer adds to correct inputs: by the rounding of its
     weights, of its result, and by clipping; ``cause`` names the largest of the three. ``saturation`` is the share of
     the float values that the stored type cannot reach. ``noise_share`` is the part of the layer in the sum of all own
-    noise, and the order of the list.
+    noise, and the order of the list; ``index`` is the place in the order of execution.
     """
 
+    index: int
     layer: str
     tensor: str
     dtype: str

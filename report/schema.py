@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
+
+from .accuracy import Accuracy
 
 SCHEMA = 1
 """Raised when a field changes its meaning or goes away; new fields keep it."""
@@ -42,6 +44,7 @@ class Options:
     dims: dict[str, int]
     shapes: dict[str, list[int]]
     emit: list[str]
+    quantize: dict[str, object] | None = None
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,8 @@ class File:
 
 @dataclass(frozen=True)
 class Report:
-    """One model compiled for one machine. ``sections`` are those of the object that take memory on the device."""
+    """One model compiled for one machine. ``sections`` are those of the object that take memory on the device.
+    ``accuracy`` is there where ccml quantized the model."""
 
     schema: int
     ccml: str
@@ -125,9 +129,7 @@ class Report:
     memory: list[Placement]
     sections: dict[str, int] | None
     files: list[File]
-
-    def with_files(self, files: list[File]) -> Report:
-        return replace(self, files=files)
+    accuracy: Accuracy | None = None
 
     def to_json(self) -> str:
         return json_text(asdict(self))

@@ -24,75 +24,76 @@
     CCML_PAIR_PIXELS CCML_PAIR_CHANNEL("r4", "r5") CCML_PAIR_CHANNEL("r6", "r7") CCML_PAIR_CHANNEL("r8", "r9")
 #define CCML_PAIR_ONE CCML_PAIR_PIXELS CCML_PAIR_CHANNEL("r4", "r5")
 
-/* void f(const int32_t *w, const int32_t *x, T *y0, T *y1, int32_t groups, int32_t channels), where
-   result(acc0, acc1) stores both accumulators of a channel at r10 and r11.
+/* void f(const int32_t *w, const int32_t *x, T *y0, T *y1, int32_t groups, int32_t channels, ...), where `three` and
+   `one` store the accumulators of a tile, channel by channel in r4 to r9, at r10 and r11; `setup` comes first.
 
-   Every register is taken: what a tile needs once is on the stack, from sp on: x, entry of a tile of three, y0, y1, end
-   of x, tiles left, entry of a tile of one, channels left. */
-#define CCML_PAIR(result) \
+   Every register is taken: what a tile needs once is on the stack, from sp + 32 on: x, entry of a tile of three, y0, y1,
+   end of x, entry of a tile of one, tiles left, channels left. The 32 bytes below and the arguments from sp + 100 on are
+   for `setup`, `three` and `one`. */
+#define CCML_PAIR(setup, three, one) \
     __asm__ volatile( \
         ".syntax unified\n" \
+        ".p2align 2\n" \
         "push {r4-r11, lr}\n" \
-        "sub sp, sp, #32\n" \
-        "ldrd r4, r5, [sp, #68]\n" \
-        "str r1, [sp]\n" \
-        "strd r2, r3, [sp, #8]\n" \
+        "sub sp, sp, #64\n" \
+        "ldrd r4, r5, [sp, #100]\n" \
+        setup \
+        "str r1, [sp, #32]\n" \
+        "strd r2, r3, [sp, #40]\n" \
         "add r6, r1, r4, lsl #4\n" \
-        "str r6, [sp, #16]\n" \
+        "str r6, [sp, #48]\n" \
         CCML_ENTRY("3f", 4, 92) \
-        "str r7, [sp, #4]\n" \
+        "str r7, [sp, #36]\n" \
         CCML_ENTRY("7f", 4, 36) \
-        "str r7, [sp, #24]\n" \
+        "str r7, [sp, #52]\n" \
         "mov r7, #3\n" \
         "udiv r6, r5, r7\n" \
         "mls r7, r6, r7, r5\n" \
-        "str r7, [sp, #28]\n" \
-        "str r6, [sp, #20]\n" \
+        "strd r6, r7, [sp, #56]\n" \
         "cmp r6, #0\n" \
-        "beq 4f\n" \
+        "beq.w 4f\n" \
         "1:\n" \
         "ldm r0!, {r4, r6, r8}\n" \
         "mov r5, r4\n" \
         "mov r7, r6\n" \
         "mov r9, r8\n" \
-        "ldrd r1, r10, [sp]\n" \
+        "ldrd r1, r10, [sp, #32]\n" \
         "bx r10\n" \
         "2:\n" CCML_PAIR_THREE CCML_PAIR_THREE CCML_PAIR_THREE CCML_PAIR_THREE \
         "3:\n" \
-        "ldr r10, [sp, #16]\n" \
+        "ldr r10, [sp, #48]\n" \
         "cmp r1, r10\n" \
         "bne.w 2b\n" \
-        "ldrd r10, r11, [sp, #8]\n" \
-        result("r4", "r5") result("r6", "r7") result("r8", "r9") \
-        "strd r10, r11, [sp, #8]\n" \
-        "ldr r2, [sp, #20]\n" \
+        "ldrd r10, r11, [sp, #40]\n" \
+        three \
+        "strd r10, r11, [sp, #40]\n" \
+        "ldr r2, [sp, #56]\n" \
         "subs r2, r2, #1\n" \
-        "str r2, [sp, #20]\n" \
+        "str r2, [sp, #56]\n" \
         "bne.w 1b\n" \
         "4:\n" \
-        "ldr r2, [sp, #28]\n" \
+        "ldr r2, [sp, #60]\n" \
         "cmp r2, #0\n" \
         "beq.w 8f\n" \
         "5:\n" \
         "ldr r4, [r0], #4\n" \
         "mov r5, r4\n" \
-        "ldr r1, [sp]\n" \
-        "ldrd r6, r10, [sp, #16]\n" \
-        "ldr r10, [sp, #24]\n" \
+        "ldr r1, [sp, #32]\n" \
+        "ldrd r6, r10, [sp, #48]\n" \
         "bx r10\n" \
         "6:\n" CCML_PAIR_ONE CCML_PAIR_ONE CCML_PAIR_ONE CCML_PAIR_ONE \
         "7:\n" \
         "cmp r1, r6\n" \
         "bne 6b\n" \
-        "ldrd r10, r11, [sp, #8]\n" \
-        result("r4", "r5") \
-        "strd r10, r11, [sp, #8]\n" \
-        "ldr r2, [sp, #28]\n" \
+        "ldrd r10, r11, [sp, #40]\n" \
+        one \
+        "strd r10, r11, [sp, #40]\n" \
+        "ldr r2, [sp, #60]\n" \
         "subs r2, r2, #1\n" \
-        "str r2, [sp, #28]\n" \
-        "bne 5b\n" \
+        "str r2, [sp, #60]\n" \
+        "bne.w 5b\n" \
         "8:\n" \
-        "add sp, sp, #32\n" \
+        "add sp, sp, #64\n" \
         "pop {r4-r11, pc}\n")
 
 #else
@@ -109,20 +110,19 @@ static inline void ccml_pair_channel(
     }
 }
 
-/* A function body with the parameters above; result(acc, constants) makes an output, `extra` are the words of
-   constants that follow for each channel. */
-#define CCML_PAIR(result, extra) \
+/* A function body with the parameters above; result(acc, scale) makes an output, `scales` is 1 where the stream has
+   a scale for each channel. */
+#define CCML_PAIR(result, scales) \
     for (int32_t first = 0, tile; first < channels; first += tile) { \
         tile = channels - first < 3 ? 1 : 3; \
-        const int32_t *constants = w + tile * (1 + groups); \
         for (int32_t c = 0; c < tile; ++c) { \
             int32_t acc0 = w[c]; \
             int32_t acc1 = w[c]; \
             ccml_pair_channel(w + tile + c, x, groups, tile, &acc0, &acc1); \
-            y0[first + c] = result(acc0, constants + (extra) * c); \
-            y1[first + c] = result(acc1, constants + (extra) * c); \
+            y0[first + c] = result(acc0, w[tile * (1 + groups) + c]); \
+            y1[first + c] = result(acc1, w[tile * (1 + groups) + c]); \
         } \
-        w = constants + (extra) * tile; \
+        w += tile * (1 + groups + (scales)); \
     }
 
 #endif

@@ -6,23 +6,30 @@
 #include "ccml_pair.h"
 
 #if CCML_ARM_DSP
-#define CCML_PAIR_WORDS(acc0, acc1) \
-    "str " acc0 ", [r10], #4\n" \
-    "str " acc1 ", [r11], #4\n"
+#define CCML_PAIR_I32_ONE \
+    "str r4, [r10], #4\n" \
+    "str r5, [r11], #4\n"
+
+#define CCML_PAIR_I32_THREE \
+    CCML_PAIR_I32_ONE \
+    "str r6, [r10], #4\n" \
+    "str r7, [r11], #4\n" \
+    "str r8, [r10], #4\n" \
+    "str r9, [r11], #4\n"
 
 CCML_NAKED ccml_pair_i32(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y0 CCML_UNUSED, int32_t *y1 CCML_UNUSED,
     int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED)
 {
-    CCML_PAIR(CCML_PAIR_WORDS);
+    CCML_PAIR("", CCML_PAIR_I32_THREE, CCML_PAIR_I32_ONE);
 }
 #else
-#define CCML_PAIR_SAME(acc, constants) (acc)
+#define CCML_PAIR_I32_RESULT(acc, scale) (acc)
 
 static inline void ccml_pair_i32(
     const int32_t *w, const int32_t *x, int32_t *y0, int32_t *y1, int32_t groups, int32_t channels)
 {
-    CCML_PAIR(CCML_PAIR_SAME, 0)
+    CCML_PAIR(CCML_PAIR_I32_RESULT, 0)
 }
 #endif
 

@@ -6,20 +6,22 @@
 #include "ccml_single.h"
 
 #if CCML_ARM_DSP
-#define CCML_SINGLE_WORD(acc) "str " acc ", [r11], #4\n"
+#define CCML_SINGLE_I32_ONE(a) "str " a ", [r11], #4\n"
+#define CCML_SINGLE_I32_FOUR(a, b, c, d) \
+    CCML_SINGLE_I32_ONE(a) CCML_SINGLE_I32_ONE(b) CCML_SINGLE_I32_ONE(c) CCML_SINGLE_I32_ONE(d)
 
 CCML_NAKED ccml_single_i32(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t channels CCML_UNUSED)
 {
-    CCML_SINGLE(CCML_SINGLE_WORD);
+    CCML_SINGLE("", CCML_SINGLE_I32_FOUR, CCML_SINGLE_I32_ONE);
 }
 #else
-#define CCML_SINGLE_SAME(acc, constants) (acc)
+#define CCML_SINGLE_I32_RESULT(acc, scale) (acc)
 
 static inline void ccml_single_i32(const int32_t *w, const int8_t *x, int32_t *y, int32_t groups, int32_t channels)
 {
-    CCML_SINGLE(CCML_SINGLE_SAME, 0)
+    CCML_SINGLE(CCML_SINGLE_I32_RESULT, 0)
 }
 #endif
 

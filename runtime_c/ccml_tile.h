@@ -1,11 +1,12 @@
 /* Part of the ccml runtime: contractions of int8 activations by a stream of weights, tile by tile of channels.
 
    The stream is described in ccml: a bias for each channel of a tile, then for each group of four k a word of weights
-   per channel, then (to requantize) multiplier, summand and shift per channel.
+   per channel, then (to requantize) the float32 scale of each channel.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_TILE_H
 #define CCML_TILE_H
 
+#include "ccml_bits.h"
 #include "ccml_dot.h"
 #include "ccml_widen.h"
 
@@ -17,11 +18,28 @@
     "sxtb16 r11, r10\n" \
     "sxtb16 r10, r10, ror #8\n"
 
-/* The accumulator as a byte: multiplier m, summand a and shift n in registers. */
-#define CCML_REQUANTIZE(acc, m, a, n) \
-    "smmla " acc ", " acc ", " m ", " a "\n" \
-    "asr " acc ", " acc ", " n "\n" \
-    "ssat " acc ", #8, " acc "\n"
+/* 1.5 * 2^23 in r7 and r8 for six accumulators from sp on, and what turns their bits into a result at sp + 24; the zero
+   point in r6. */
+#define CCML_ROUNDERS \
+    "movw r7, #0\n" \
+    "movt r7, #0x4b40\n" \
+    "mov r8, r7\n" \
+    "sub r6, r7, r6\n" \
+    "strd r7, r8, [sp]\n" \
+    "strd r7, r8, [sp, #8]\n" \
+    "strd r7, r8, [sp, #16]\n" \
+    "str r6, [sp, #24]\n"
+
+/* sum += float(acc) * scale, rounded twice as in C. */
+#define CCML_SCALE(sum, acc, scale) \
+    "vcvt.f32.s32 " acc ", " acc "\n" \
+    "vmla.f32 " sum ", " acc ", " scale "\n"
+
+/* The bits of a rounded sum as a byte at *y++; what stands at sp + 24 in `base`. */
+#define CCML_BYTE(bits, base, y) \
+    "sub " bits ", " bits ", " base "\n" \
+    "ssat " bits ", #8, " bits "\n" \
+    "strb " bits ", [" y "], #1\n"
 
 /* The place from which `unroll` copies of `bytes` each, of which the last ends at `label`, leave
    (groups - 1) % unroll + 1 to run, with the Thumb bit, in r7; groups in r4. */
@@ -36,10 +54,11 @@
 
 #else
 
-static inline int8_t ccml_requantize(int32_t acc, const int32_t *constants)
+/* The sum with 1.5 * 2^23 rounds to the nearest even whole number. */
+static inline int8_t ccml_requantize(int32_t acc, int32_t scale, int32_t zero_point)
 {
-    const int32_t high = (int32_t)((int64_t)acc * constants[0] >> 32);
-    const int32_t steps = (int32_t)((uint32_t)high + (uint32_t)constants[1]) >> constants[2];
+    const float rounded = (float)acc * ccml_i32_as_f32(scale) + 12582912.0f;
+    const int32_t steps = ccml_f32_as_i32(rounded) - (0x4B400000 - zero_point);
     return (int8_t)(steps < -128 ? -128 : steps > 127 ? 127 : steps);
 }
 

@@ -5,9 +5,9 @@
 
 #include "ccml_base.h"
 
-/* The hand-written routines are for Armv7E-M and Armv8-M with DSP; what is not GNU C takes their C twins. */
-#if CCML_GNU && defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__ARM_ARCH_PROFILE)
-#if __ARM_ARCH_PROFILE == 'M'
+/* The hand-written routines are for Armv7E-M and Armv8-M with DSP and FPU; all else takes their C twins. */
+#if CCML_GNU && defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && defined(__ARM_ARCH_PROFILE) && defined(__ARM_FP)
+#if __ARM_ARCH_PROFILE == 'M' && (__ARM_FP & 4)
 #define CCML_ARM_DSP 1
 #endif
 #endif

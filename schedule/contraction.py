@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir.graph import Node
+from ..ir.graph import Node, Value
 from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr, map_expr
 from ..ir.types import DType
 from ..ops.infer import integer, ints
@@ -18,7 +18,7 @@ from .body import table_names
 from .dots import activation_shift, has_dot, weight_operand, weight_type
 from .kernel import KernelContext
 from .microkernel import Axis, Blocking, Contraction, Region, choose_blocking, contraction_block, regions
-from .tensors import merge_dimensions
+from .tensors import TensorRef, merge_dimensions
 from .vectorize import Vectorizer
 
 
@@ -202,12 +202,7 @@ class _PackedMatmul:
 
     def emit(self) -> Block:
         ctx, (depth, columns) = self.ctx, self.weights.shape
-        used = {v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}
-        operands = {v.name for v in self.node.inputs[1:] if v is not None}
-        others = {v.name for n in ctx.body.nodes if n is not self.node for v in n.operands}
-        hidden = (operands - others) | table_names(ctx.body)
-        visible = {name: ref for name, ref in ctx.refs.items() if name in used - hidden}
-        shape, merged = merge_dimensions((*self.a.shape[:-1], columns), visible, keep_last=1)
+        shape, merged = join_rows(ctx, self.node, self.a, columns)
         refs = {**ctx.refs, **merged}
         outer = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in shape[:-2])
         row = Axis(Var(ctx.names.fresh("row")), shape[-2])
@@ -228,6 +223,19 @@ class _PackedMatmul:
             bias.load, finish,
         )  # fmt: skip
         return contraction_block(spec, blocking, ctx.names)
+
+
+def join_rows(
+    ctx: KernelContext, node: Node, a: Value, columns: int
+) -> tuple[tuple[int, ...], dict[str, TensorRef]]:
+    """The shape [rows..., columns] of a product of the rows of ``a`` with neighbouring dimensions joined where all
+    tensors of the kernel allow it, and those tensors under it."""
+    used = {v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}
+    operands = {v.name for v in node.inputs[1:] if v is not None}
+    others = {v.name for n in ctx.body.nodes if n is not node for v in n.operands}
+    hidden = (operands - others) | table_names(ctx.body)
+    visible = {name: ref for name, ref in ctx.refs.items() if name in used - hidden}
+    return merge_dimensions((*a.shape[:-1], columns), visible, keep_last=1)
 
 
 class _DynamicMatmul:

@@ -42,7 +42,8 @@ class KernelContext:
     """What generators share while they build one kernel from a fused node.
 
     ``refs`` map the names of outside values (and of the output) to how the kernel sees them; ``packed`` collects the
-    constants in the order in which the kernel reads them, by buffer name.
+    constants in the order in which the kernel reads them, by buffer name, and ``scratch`` memory that lives during a
+    call.
     """
 
     node: Node
@@ -51,6 +52,7 @@ class KernelContext:
     outer_constants: Callable[[Value | None], np.ndarray | None]
     names: Names = field(default_factory=Names)
     packed: dict[str, np.ndarray] = field(default_factory=dict)
+    scratch: dict[str, Buffer] = field(default_factory=dict)
 
     @property
     def body(self) -> Graph:
@@ -78,6 +80,12 @@ class KernelContext:
         data = np.ascontiguousarray(array)
         buffer = Buffer(self.names.fresh(stem), Type(DType.from_numpy(data.dtype)), data.shape, access=Access.READ)
         self.packed[buffer.name] = data
+        return buffer
+
+    def temporary(self, stem: str, dtype: DType, shape: Sequence[int], align: int = 0) -> Buffer:
+        """Memory of the arena for the time of a call; undefined at its beginning."""
+        buffer = Buffer(self.names.fresh(stem), Type(dtype), tuple(shape), align=align)
+        self.scratch[buffer.name] = buffer
         return buffer
 
     # ---- storing results

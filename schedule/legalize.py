@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from ..ir.loops import Block, Call, Expr, map_block
+from ..ir.loops import I32, Binary, Block, Call, Const, Convert, Expr, Type, map_block
+from ..ir.types import DType
 from ..ops.rounding_exprs import expand_rounding
 from ..targets.target import Cpu
 
 ROUNDING = frozenset({"floor", "ceil", "trunc", "round_even"})
+_NARROW = {8: DType.I8, 16: DType.I16}
 
 
 def legalize(block: Block, cpu: Cpu) -> Block:
-    """``block`` with the rounding functions that ``cpu`` lacks expanded into conversions."""
+    """``block`` with the functions that ``cpu`` lacks expanded: rounding into conversions, scalar dot products and
+    widening of packed integers into plain arithmetic."""
 
     def rule(expr: Expr) -> Expr | None:
-        lacks = isinstance(expr, Call) and expr.function in ROUNDING and expr.function not in cpu.features
-        return expand_rounding(expr) if lacks else None
+        if not isinstance(expr, Call) or expr.function in _scalar_features(cpu, expr.type):
+            return None
+        if expr.function in ROUNDING:
+            return expand_rounding(expr)
+        if expr.function in ("widen_even", "widen_odd"):
+            return _widened(expr.args[0], 0 if expr.function == "widen_even" else 8)
+        if expr.function == "dot2_i16i16" and expr.type == I32:
+            acc, x, w = expr.args
+            for bit in (0, 16):
+                acc = Binary("add", acc, Binary("mul", _part(x, bit, 16), _part(w, bit, 16)))
+            return acc
+        return None
 
     return map_block(block, rule)
+
+
+def _scalar_features(cpu: Cpu, type_: Type) -> frozenset[str]:
+    """What the CPU has for ``type_``. Packed integers in a scalar are a matter of cores that can widen them, too."""
+    packed = {"dot2_i16i16"} if type_.lanes == 1 and "widen_even" not in cpu.features else set()
+    return cpu.features - packed
+
+
+def _part(word: Expr, bit: int, bits: int) -> Expr:
+    """The signed integer of ``bits`` from ``bit`` on."""
+    moved = Binary("shr", word, Const(bit, I32)) if bit else word
+    return Convert(I32, Convert(Type(_NARROW[bits]), moved))
+
+
+def _widened(word: Expr, bit: int) -> Expr:
+    """Two signed bytes, 16 bits apart, as halfwords."""
+    low = Binary("and", _part(word, bit, 8), Const(0xFFFF, I32))
+    return Binary("or", low, Binary("shl", _part(word, bit + 16, 8), Const(16, I32)))

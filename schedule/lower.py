@@ -9,8 +9,9 @@ from functools import partial
 
 import numpy as np
 
+from ..ir.blocks import block_kernel
 from ..ir.graph import Graph, Node, Value
-from ..ir.loops import Block, Buffer, Kernel, Type
+from ..ir.loops import Block, Buffer, Invoke, Kernel, Type, walk_stmts
 from ..ir.loops_text import print_kernel
 from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Call, Interface, Program, Storage
@@ -23,16 +24,21 @@ from .borders import anchor_of, plan_borders
 from .contraction import lower_conv, lower_matmul
 from .depthwise import lower_depthwise
 from .dots import has_dot
+from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
 from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
 from .params import bind_parameters
+from .staged import is_staged, lower_staged
 from .tensors import Halo, TensorRef
 from .unroll import expand_unrolled
 from .vectorize import vectorize
 
-GENERATORS = {"conv": (lower_depthwise, lower_conv), "matmul": (lower_matmul,)}
+GENERATORS = {
+    "conv": (lower_staged, lower_depthwise, lower_conv),
+    "matmul": (lower_staged, lower_matmul),
+}
 
 
 def lower_graph(graph: Graph, machine: Machine) -> Program:
@@ -40,6 +46,8 @@ def lower_graph(graph: Graph, machine: Machine) -> Program:
 
     The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it.
     """
+    if not machine.cpu.has_fpu:
+        graph = requantize_in_integers(graph)
     bordered, halos = plan_borders(separate_outputs(graph), partial(_reads_halo, machine.cpu))
     return _Lowering(bordered, machine, halos).program()
 
@@ -50,7 +58,7 @@ def _reads_halo(cpu: Cpu, node: Node) -> bool:
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
         return False
     x = anchor.inputs[0]
-    return x is not None and has_dot(cpu, x.dtype)
+    return x is not None and has_dot(cpu, x.dtype) and not is_staged(cpu, anchor)
 
 
 def generate(ctx: KernelContext) -> Block:
@@ -90,12 +98,23 @@ class _Lowering:
             buffers=self.buffers,
             constants=self.constants,
             kernels=tuple(self.kernels.values()),
+            blocks=self._blocks(),
             calls=tuple(self.calls),
             plan=place(self._requests(), self.machine.target.arena_align),
             taps={v.name: self.owner[v.name] for n in graph.nodes for v in n.outputs if v.name not in self.halos},
         )
         check_plan(program)
         return program
+
+    def _blocks(self) -> tuple[Kernel, ...]:
+        """The block instructions that the kernels invoke, each once."""
+        found = {
+            (stmt.block, stmt.scalars): block_kernel(stmt.block, stmt.scalars)
+            for kernel in self.kernels.values()
+            for stmt in walk_stmts(kernel.body)
+            if isinstance(stmt, Invoke)
+        }
+        return tuple(replace(block, body=legalize(block.body, self.machine.cpu)) for block in found.values())
 
     # ---- memory
 
@@ -138,7 +157,7 @@ class _Lowering:
         halo = ctx.fill_halo(self._halo(ctx.output).fill)
         nest = (*vectorize(halo, ctx.cpu.f32_lanes, ctx.names), *generate(ctx))
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
-        block, params, sources = bind_parameters(block)
+        block, params, sources = bind_parameters(block, ctx.scratch)
         kernel = self._shared_kernel(Kernel("", params, block), ctx)
         args = tuple(self._argument(ctx, source) for source in sources)
         self.calls.append(Call(kernel.name, args, node.loc, _macs(ctx.anchor)))
@@ -164,10 +183,18 @@ class _Lowering:
         """The memory behind a kernel's buffer: a packed constant, or a tensor of the graph."""
         if source in ctx.packed:
             return self._constant_buffer(ctx.packed[source], "w")
+        if source in ctx.scratch:
+            return self._scratch_buffer(ctx.scratch[source])
         name = next(name for name, ref in ctx.refs.items() if ref.buffer.name == source)
         root = self.owner.get(name, name)
         constant = self.graph.constants.get(root)
         return root if constant is None else self._constant_buffer(constant, "c")
+
+    def _scratch_buffer(self, buffer: Buffer) -> str:
+        """Memory of the arena that lives during one call."""
+        name = self._numbered("scratch")
+        self.buffers[name] = BufferDecl(name, buffer.dtype, buffer.shape, Storage.ARENA)
+        return name
 
     def _constant_buffer(self, array: np.ndarray, stem: str) -> str:
         """The buffer of a constant; equal arrays share one."""

@@ -7,6 +7,8 @@ INTEGER = tuple(Dot("mul+add", 1, 1, x, I8, I32) for x in (I8, U8, I16))
 MUL_ADD = (Dot("mul+add", 1, 1, F, F, F), *INTEGER)
 FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
+DSP = frozenset({"dot2_i16i16", "widen_even", "widen_odd"})
+BLOCKS = frozenset({"stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32"})
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 
@@ -43,15 +45,15 @@ TARGETS = (
     _target("cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi", _cpu("cortex-m3", "", SOFT, MUL_ADD, NONE, 0), "m3"),
     _target(
         "cortex-m4", "Armv7E-M with DSP and single-precision FPU", "thumbv7em-none-eabihf",
-        _cpu("cortex-m4", "", ("-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"), FMA, FPV4, 32), "arm", "m4",
+        _cpu("cortex-m4", "", ("-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"), FMA, FPV4 | DSP | BLOCKS, 32), "arm", "m4",
     ),
     _target(
         "cortex-m7", "Armv7E-M with DSP and FPU, dual issue", "thumbv7em-none-eabihf",
-        _cpu("cortex-m7", "", ("-mfpu=fpv5-d16", "-mfloat-abi=hard"), FMA, FPV5, 32), "m7",
+        _cpu("cortex-m7", "", ("-mfpu=fpv5-d16", "-mfloat-abi=hard"), FMA, FPV5 | DSP | BLOCKS, 32), "m7",
     ),
     _target(
         "cortex-m33", "Armv8-M with DSP and single-precision FPU", "thumbv8m.main-none-eabihf",
-        _cpu("cortex-m33", "", ("-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"), FMA, FPV5, 32), "m33",
+        _cpu("cortex-m33", "", ("-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"), FMA, FPV5 | DSP | BLOCKS, 32), "m33",
     ),
     _target(
         "cortex-m55", "Armv8.1-M with Helium (MVE) and FPU", "thumbv8.1m.main-none-eabihf",

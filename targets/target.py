@@ -82,6 +82,11 @@ class Cpu:
     caches: Caches = Caches()
     pipeline: Pipeline = Pipeline()
 
+    @property
+    def has_fpu(self) -> bool:
+        """Whether float arithmetic runs in registers of its own; without, every operation is a library call."""
+        return self.registers.vector > 0
+
 
 @dataclass(frozen=True)
 class Abi:

@@ -59,10 +59,10 @@ class Comparison:
 
 
 def decibels(noise: float, signal: float) -> float | None:
-    """Rounded to hundredths; ``None`` without noise."""
+    """Rounded to hundredths, -100 at least; ``None`` without noise."""
     if noise <= 0:
         return None
-    return round(10 * math.log10(signal / noise), 2) if signal > 0 else -math.inf
+    return round(10 * math.log10(max(signal / noise, 1e-10)), 2)
 
 
 @dataclass
@@ -88,22 +88,24 @@ class _Noise:
     def add(self, tensor: Tensor, wanted: np.ndarray, found: np.ndarray, local: np.ndarray | None) -> None:
         """Adds one sample: the tensor of the float, of the quantized and of the local model."""
         self.total.add(found, wanted)
-        if local is not None:
-            self.weights.add(local, wanted)
         self.elements += wanted.size
-        if tensor.encoding is None:
-            return
-        clipped = tensor.encoding.clipped(wanted)
-        error = np.square(tensor.encoding.round_trip(wanted).astype(np.float64) - wanted)
-        self.clipped += int(np.count_nonzero(clipped))
-        self.clipping += float(error[clipped].sum())
-        self.rounding += float(error[~clipped].sum())
+        encoding = tensor.encoding
+        low, high = encoding.real_range if encoding else (-np.inf, np.inf)
+        inside = np.clip(wanted, low, high)
+        if local is not None:
+            self.weights.add(np.clip(local, low, high), inside)
+        if encoding:
+            beyond = np.square(inside.astype(np.float64) - wanted)
+            half_step = encoding.step / 2
+            self.clipped += int(np.count_nonzero(beyond > half_step**2))
+            self.clipping += float(beyond.sum())
+            self.rounding += float(np.square(encoding.round_trip(inside).astype(np.float64) - inside).sum())
 
 
 @dataclass(frozen=True)
 class Measured:
     """``layers`` by the noise that they add, largest first. Results of the float and of the quantized model are in
-    float, an array for each output with the samples along a new first axis."""
+    float, and hold samples like the inputs do."""
 
     layers: list[LayerAccuracy]
     outputs: list[OutputAccuracy]
@@ -118,18 +120,21 @@ def measure(original: Graph, quantized: Graph, samples: Samples) -> Measured:
     """
     models = _Models(original, quantized)
     noise = [_Noise() for _ in models.tensors]
-    results: tuple[list[dict[str, np.ndarray]], ...] = ([], [])
+    wanted: list[dict[str, np.ndarray]] = []
+    got: list[dict[str, np.ndarray]] = []
     for number, inputs in enumerate(samples):
         log.info("comparing with the float model, sample %d of %d", number + 1, samples.count)
         floats, found = models.run(inputs)
         for tensor, sums in zip(models.tensors, noise):
             local = floats.get(models.local_names.get(tensor.origin, ""))
             sums.add(tensor, floats[tensor.origin], tensor.real(found), local)
-        results[0].append({value.name: floats[value.name] for value in original.outputs})
-        results[1].append({value.name: models.real_output(value.name, found) for value in original.outputs})
-    stacked = [{name: np.stack([one[name] for one in side]) for name in side[0]} for side in results]
-    outputs = [_output(name, stacked[1][name], stacked[0][name]) for name in stacked[0]]
-    return Measured(_layers(models.tensors, noise), outputs, *stacked)
+        wanted.append({value.name: floats[value.name] for value in original.outputs})
+        got.append({value.name: models.real_output(value.name, found) for value in original.outputs})
+    outputs = [
+        _output(name, np.stack([one[name] for one in got]), np.stack([one[name] for one in wanted]))
+        for name in wanted[0]
+    ]
+    return Measured(_layers(models.tensors, noise), outputs, samples.joined(wanted), samples.joined(got))
 
 
 class _Models:
@@ -161,15 +166,16 @@ class _Models:
 
 def _layers(tensors: Sequence[Tensor], noise: Sequence[_Noise]) -> list[LayerAccuracy]:
     whole = sum(sums.own_ratio for sums in noise) or 1.0
-    rows = [_layer(tensor, sums, sums.own_ratio / whole) for tensor, sums in zip(tensors, noise)]
+    rows = [_layer(index, tensor, sums, whole) for index, (tensor, sums) in enumerate(zip(tensors, noise))]
     return sorted(rows, key=lambda row: -row.noise_share)
 
 
-def _layer(tensor: Tensor, sums: _Noise, share: float) -> LayerAccuracy:
+def _layer(index: int, tensor: Tensor, sums: _Noise, whole: float) -> LayerAccuracy:
     own = sums.own
     cause = max(own, key=own.__getitem__) if any(own.values()) else None
     own_sqnr, saturation = decibels(sum(own.values()), sums.total.signal), sums.clipped / max(sums.elements, 1)
     return LayerAccuracy(
+        index=index,
         layer=tensor.layer,
         tensor=tensor.origin,
         dtype="f32" if tensor.encoding is None else tensor.encoding.dtype.value,
@@ -177,7 +183,7 @@ def _layer(tensor: Tensor, sums: _Noise, share: float) -> LayerAccuracy:
         own_sqnr_db=own_sqnr,
         cosine=round(sums.total.cosine, 6),
         saturation=round(saturation, 6),
-        noise_share=round(share, 4),
+        noise_share=round(sums.own_ratio / whole, 4),
         cause=cause,
     )
 

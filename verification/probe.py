@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,9 @@ import numpy as np
 from ..emit_llvm.jit import JitModel, host_machine
 from ..ir.graph import AttrValue, Graph, Node, Value
 from ..ir.types import DType
+from ..ops.opdef import Kind
 from ..ops.quantization import evaluate_dequantize, evaluate_quantize
+from ..ops.table import OPS
 from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..passes.pipeline import optimize
 from ..schedule.lower import lower_graph
@@ -29,16 +31,17 @@ class Probe:
         more = [values[name] for name in dict.fromkeys(names) if name not in shown]
         probed = eliminate_dead_code(replace(graph, outputs=(*graph.outputs, *more)))
         machine = host_machine()
+        self._names = [value.name for value in probed.outputs]
         self._jit = JitModel(lower_graph(optimize(probed), machine), machine)
 
     def run(self, inputs: Arrays) -> dict[str, np.ndarray]:
         """Inputs, outputs and the values asked for."""
-        return {**inputs, **self._jit.run(inputs)}
+        return {**inputs, **dict(zip(self._names, self._jit.run(inputs).values(), strict=True))}
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """How a tensor is stored: the attributes of its ``dequantize`` node."""
+    """How a tensor is stored: the attributes of its ``dequantize`` node, with one scale and zero point."""
 
     dtype: DType
     attrs: Mapping[str, AttrValue]
@@ -53,24 +56,25 @@ class Encoding:
         """``x`` as it is after having been stored."""
         return self.real(self.stored(x))
 
-    def clipped(self, x: np.ndarray) -> np.ndarray:
-        """Which elements are beyond the range, by more than the half step that rounding bridges (per-tensor only)."""
-        (scale, *_), (zero_point, *_) = self._parameters
-        limits = np.iinfo(self.dtype.numpy)
-        return (x < (limits.min - zero_point - 0.5) * scale) | (x > (limits.max - zero_point + 0.5) * scale)
+    @property
+    def step(self) -> float:
+        """The distance of neighbours among the numbers that can be stored."""
+        scale = self.attrs["scale"]
+        assert isinstance(scale, tuple)
+        return float(scale[0])
 
     @property
-    def _parameters(self) -> tuple[tuple[float, ...], tuple[int, ...]]:
-        scale, zero_point = self.attrs["scale"], self.attrs["zero_point"]
-        assert isinstance(scale, tuple) and isinstance(zero_point, tuple)
-        return tuple(map(float, scale)), tuple(map(int, zero_point))
-
+    def real_range(self) -> tuple[float, float]:
+        """The least and the greatest number that can be stored."""
+        limits = np.iinfo(self.dtype.numpy)
+        least, greatest = self.real(np.array([limits.min, limits.max], self.dtype.numpy)).tolist()
+        return least, greatest
 
 @dataclass(frozen=True)
 class Tensor:
     """A tensor that both models have: ``origin`` in the float graph, ``value`` in the quantized one, where ``made`` is
     its float form before it is stored. ``encoding`` is ``None`` for an output that is a float. ``layer`` is the ONNX
-    node that makes it, or the name of an input."""
+    node that makes it (the contraction before an activation function), or the name of an input."""
 
     origin: str
     value: str
@@ -89,8 +93,9 @@ def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
 
     A tensor keeps its name in one of its three forms: before it is stored, stored, and read.
     """
-    known = {value.name for value in original.values()}
+    known, makers = {value.name for value in original.values()}, original.producers()
     readers = {node.operands[0].name: node for node in quantized.nodes if node.op == "dequantize"}
+    producers = quantized.producers()
     found = []
     for value in quantized.inputs:
         if value.name in readers and value.dtype is not DType.F32:
@@ -101,15 +106,37 @@ def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
         made, stored = node.operands[0], node.output
         read = [readers[stored.name].output.name] if stored.name in readers else []
         origin = next((name for name in (made.name, stored.name, *read) if name in known), None)
-        if origin is not None:
-            found.append(Tensor(origin, stored.name, made.name, node.loc or made.name, _encoding(node, stored)))
-    producers = quantized.producers()
-    stored_outputs = {tensor.origin for tensor in found}
+        if origin is not None and not _is_moved(node, producers):
+            found.append(Tensor(origin, stored.name, made.name, origin, _encoding(node, stored)))
+    origins = {tensor.origin for tensor in found}
     for value in quantized.outputs:
-        node = producers.get(value.name)
-        if node is not None and value.name not in stored_outputs and value.dtype is DType.F32 and value.name in known:
-            found.append(Tensor(value.name, value.name, value.name, node.loc, None))
-    return found
+        if value.name not in origins and value.dtype is DType.F32 and value.name in makers:
+            found.append(Tensor(value.name, value.name, value.name, value.name, None))
+    return [replace(tensor, layer=_anchor(tensor.origin, makers, origins)) for tensor in found]
+
+
+def _anchor(name: str, makers: Mapping[str, Node], stored: Collection[str]) -> str:
+    """The name of the layer that makes a tensor: the contraction before an activation function, say."""
+    while name in makers:
+        sources = [value.name for value in makers[name].operands if value.name in makers]
+        through = OPS[makers[name].op].kind is Kind.POINTWISE and len(sources) == 1 and sources[0] not in stored
+        if not through:
+            return makers[name].loc or name
+        (name,) = sources
+    return name
+
+
+def _is_moved(quantize: Node, producers: Mapping[str, Node]) -> bool:
+    """Whether only elements of another stored tensor are stored again, as they are."""
+    mover = producers.get(quantize.operands[0].name)
+    if mover is None or OPS[mover.op].kind is not Kind.VIEW:
+        return False
+    sources = [producers.get(value.name) for value in mover.operands]
+    return all(
+        source is not None and source.op == "dequantize"
+        and all(source.attrs[name] == quantize.attrs[name] for name in ("scale", "zero_point"))
+        for source in sources
+    )  # fmt: skip
 
 
 def _encoding(node: Node, stored: Value) -> Encoding:
@@ -125,7 +152,12 @@ def local_graph(original: Graph, quantized: Graph, tensors: Iterable[Tensor]) ->
     by_stored = {tensor.value: floats[tensor.origin] for tensor in tensors if tensor.encoding is not None}
     stands_for = {value.name: floats[value.name] for value in quantized.inputs if value.name in floats}
     nodes = list(original.nodes)
+    constants = {**original.constants, **{_LOCAL + name: array for name, array in quantized.constants.items()}}
     for node in quantized.nodes:
+        if node.op == "dequantize" and node.operands[0].name in quantized.constants:
+            array = quantized.constants[node.operands[0].name]
+            constants[_LOCAL + node.output.name] = _frozen(evaluate_dequantize([array], node.attrs)[0])
+            continue
         if node.op == "quantize" and node.output.name in by_stored:
             continue
         if node.op == "dequantize" and node.operands[0].name in by_stored:
@@ -135,11 +167,15 @@ def local_graph(original: Graph, quantized: Graph, tensors: Iterable[Tensor]) ->
         stands_for.update((old.name, new) for old, new in zip(node.outputs, outputs))
         inputs = tuple(None if value is None else _local(value, stands_for) for value in node.inputs)
         nodes.append(replace(node, inputs=inputs, outputs=outputs))
-    constants = {**original.constants, **{_LOCAL + name: array for name, array in quantized.constants.items()}}
     made = {tensor.origin: stands_for[tensor.made] for tensor in tensors if tensor.made in stands_for}
     local = {origin: value for origin, value in made.items() if value.name.startswith(_LOCAL)}
     graph = Graph(original.name, original.inputs, tuple(local.values()), tuple(nodes), constants)
     return graph, {origin: value.name for origin, value in local.items()}
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
 
 
 def _local(value: Value, stands_for: Mapping[str, Value]) -> Value:

@@ -23,10 +23,16 @@ static void leave(uint32_t code)
   }
 }
 
-static void fault(void)
+__attribute__((used)) static void report_fault(void)
 {
   (void)semihosting(SYS_WRITE0, "the processor took an exception: a fault, or a stack overflow\n");
   leave(FAULT);
+}
+
+/* After an overflow there is no stack to report it on. */
+__attribute__((naked)) static void fault(void)
+{
+  __asm__ volatile("ldr r0, =stack_top\n\tmov sp, r0\n\tldr r0, =report_fault\n\tbx r0\n\t.ltorg");
 }
 
 /* A function of its own, as compilers may vectorize its loops: reset must not use vectors before they are enabled. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -76,14 +76,12 @@ def _constant_factor(state: State, node: Node, position: int, stored: Stored) ->
     assert array is not None
     centred = array.astype(np.int64) - stored.along_axis(stored.zero_point)
     low, high = int(centred.min(initial=0)), int(centred.max(initial=0))
-    value = stored.value
-    if np.any(stored.zero_point) or value.dtype is DType.U8:
-        dtype = next((d for d in (DType.I8, DType.I16) if _holds(d, low, high)), None)
-        if dtype is None:
-            return None
-        quant = Stored(stored.value, stored.scale, np.zeros_like(stored.zero_point), stored.axis).quant
-        type_ = TensorType(dtype, value.shape, quant)
-        value = state.rewriter.constant(centred.astype(dtype.numpy), value.name, type_)
+    dtype = next((d for d in (DType.I8, DType.I16) if _holds(d, low, high)), None)
+    if dtype is None:
+        return None
+    quant = replace(stored, zero_point=np.zeros_like(stored.zero_point)).quant
+    type_ = TensorType(dtype, stored.value.shape, quant if np.all(stored.scale > 0) else None)
+    value = state.rewriter.constant(centred.astype(dtype.numpy), stored.value.name, type_)
     return _Factor(value, 0, scale, centred, (low, high))
 
 

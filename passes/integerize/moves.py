@@ -23,7 +23,7 @@ PURE = ("reshape", "transpose", "expand", "slice", "gather")
 
 
 def is_view(node: Node) -> bool:
-    return OPS[node.op].kind is Kind.VIEW
+    return OPS[node.op].kind is Kind.VIEW or node.op in PURE
 
 
 def move(state: State, node: Node) -> None:

@@ -9,7 +9,7 @@ from ...ir.types import DType
 from ...ops.integer import evaluate_requantize
 from ...ops.quantization import evaluate_quantize
 from .forms import State, Stored, Tabled, Target
-from .proofs import find_product, find_sum
+from .proofs import FLOAT_LIMIT, Scaling, find_even_sum, find_product, find_sum
 
 _NEIGHBOURS = (0, 1, -1, 2, -2, 3, -3)
 """Scales to try: so many float32 numbers beside the computed one."""
@@ -28,6 +28,9 @@ def rescaled_pair(state: State, node: Node, table: Tabled, target: Target, name:
     if scaling is not None:
         (m1, m2), attrs = scaling.multipliers, {"bias": scaling.bias, "shift": scaling.shift}
         return _emit(state, node, "rescale", table, {**bounds, **attrs, "m1": m1, "m2": m2}, name)
+    scaling = find_even_sum(codes.astype(np.int64) - target.zero_point, reals - target.zero_point, lhs.codes, rhs.codes)
+    if scaling is not None:
+        return _even_sum(state, node, table, scaling, bounds, name)
     a, b = (source.codes - int(source.zero_point[0]) for source in table.sources)
     if not _is_product(reals, a, b):
         state.keep_float(node, "no integer arithmetic was found that gives the same for every pair of operands")
@@ -43,6 +46,23 @@ def rescaled_pair(state: State, node: Node, table: Tabled, target: Target, name:
 def _emit(state: State, node: Node, op: str, table: Tabled, attrs: dict[str, AttrValue], name: str) -> Value:
     operands = [source.value for source in table.sources]
     return state.rewriter.emit(op, operands, attrs, loc=node.loc, names=[name])[0]
+
+
+def _even_sum(
+    state: State, node: Node, table: Tabled, scaling: Scaling, bounds: dict[str, AttrValue], name: str
+) -> Value:
+    """x1 * m1 + x2 * m2 + bias in i32, requantized by 2^-shift: both are exact in float32, and halves go to even."""
+    emit = state.rewriter.emit1
+
+    def literal(number: int) -> Value:
+        return state.rewriter.constant(np.asarray(number, np.int32), f"{name}.factor")
+
+    wide = [emit("cast", source.value, loc=node.loc, name=f"{name}.wide", to=DType.I32) for source in table.sources]
+    terms = [emit("mul", x, literal(m), loc=node.loc) for x, m in zip(wide, scaling.multipliers)]
+    acc = emit("add", emit("add", *terms, loc=node.loc), literal(scaling.bias), loc=node.loc, name=f"{name}.acc")
+    scale = state.rewriter.constant(np.asarray(2.0**-scaling.shift, np.float32), f"{name}.scale")
+    attrs = {**bounds, "acc_lo": -FLOAT_LIMIT, "acc_hi": FLOAT_LIMIT}
+    return state.rewriter.emit("requantize", [acc, scale], attrs, loc=node.loc, names=[name])[0]
 
 
 def _is_product(reals: np.ndarray, a: np.ndarray, b: np.ndarray) -> bool:

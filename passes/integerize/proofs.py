@@ -8,8 +8,11 @@ with ``lo`` and ``hi`` their least and greatest. For given multipliers and shift
 
     max over codes > lo of (code << shift) - f   <=   bias   <=   min over codes < hi of ((code + 1) << shift) - 1 - f
 
-Its length is concave in the multipliers, so a step-wise ascent from the real solution finds an interval that is not
-empty, if there is one near. What is found has been checked for every operand: the interval is that check.
+Sums that hit halves, as scales that are powers of two make them do, are wanted as round_half_even((f + bias) / 2^shift)
+instead; there, code - 1/2 and code + 1/2 belong to an even code, and not to an odd one.
+
+The length of the interval is concave in the multipliers, so a step-wise ascent from the real solution finds one that is
+not empty, if there is one near. What is found has been checked for every operand: the interval is that check.
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ import numpy as np
 
 LIMIT = 2**31 - 1
 """Magnitude of intermediate values: they are i32."""
+FLOAT_LIMIT = 2**24
+"""Up to here, i32 are float32 as well."""
 _SHIFTS = range(4, 24)
 _STEPS = 100
 
@@ -44,6 +49,13 @@ def find_sum(codes: np.ndarray, reals: np.ndarray, lhs: np.ndarray, rhs: np.ndar
     """
     a, b = np.broadcast_arrays(lhs[:, np.newaxis], rhs[np.newaxis, :])
     return _find(_Wanted.of(codes), reals.ravel(), [a.ravel(), b.ravel()], _SHIFTS)
+
+
+def find_even_sum(codes: np.ndarray, reals: np.ndarray, lhs: np.ndarray, rhs: np.ndarray) -> Scaling | None:
+    """The same with halves to even; all sums are exact in float32. ``codes`` are without their zero point."""
+    a, b = np.broadcast_arrays(lhs[:, np.newaxis], rhs[np.newaxis, :])
+    wanted = replace(_Wanted.of(codes), to_even=True)
+    return _find(wanted, reals.ravel(), [a.ravel(), b.ravel()], range(1, 16))
 
 
 def find_product(codes: np.ndarray, reals: np.ndarray, lhs: np.ndarray, rhs: np.ndarray) -> Scaling | None:
@@ -73,6 +85,15 @@ class _Wanted:
     codes: np.ndarray
     lo: int
     hi: int
+    to_even: bool = False
+
+    def sums(self, shift: int) -> tuple[np.ndarray, np.ndarray]:
+        """Least and greatest sum that gives each code."""
+        start = self.codes << shift
+        if self.to_even:
+            half, odd = 1 << shift - 1, self.codes & 1
+            return start - half + odd, start + half - odd
+        return start, start + (1 << shift) - 1
 
     @staticmethod
     def of(codes: np.ndarray) -> _Wanted:
@@ -108,17 +129,19 @@ def _slopes(target: _Wanted, reals: np.ndarray, terms: Sequence[np.ndarray]) -> 
 def _fits(wanted: _Wanted, terms: Sequence[np.ndarray], multipliers: Sequence[int], shift: int) -> bool:
     """Whether every partial sum is an i32, whatever the order."""
     largest = sum(abs(m) * int(np.max(np.abs(term))) for m, term in zip(multipliers, terms))
-    return 2 * largest + (max(abs(wanted.lo), abs(wanted.hi)) + 1 << shift) <= LIMIT
+    limit = FLOAT_LIMIT if wanted.to_even else LIMIT
+    return 2 * largest + (max(abs(wanted.lo), abs(wanted.hi)) + 1 << shift) <= limit
 
 
 class _Biases:
     """The biases that serve, for one shift."""
 
     def __init__(self, wanted: _Wanted, terms: Sequence[np.ndarray], shift: int) -> None:
-        self.lo, self.hi, self.shift, codes = wanted.lo, wanted.hi, shift, wanted.codes
-        raised, dropped = codes > self.lo, codes < self.hi
-        self._raised = [codes[raised] << shift, *(term[raised] for term in terms)]
-        self._dropped = [(codes[dropped] + 1 << shift) - 1, *(term[dropped] for term in terms)]
+        self.lo, self.hi, self.shift = wanted.lo, wanted.hi, shift
+        raised, dropped = wanted.codes > self.lo, wanted.codes < self.hi
+        least, greatest = wanted.sums(shift)
+        self._raised = [least[raised], *(term[raised] for term in terms)]
+        self._dropped = [greatest[dropped], *(term[dropped] for term in terms)]
 
     def interval(self, multipliers: Sequence[int]) -> tuple[int, int]:
         """Least and greatest; there is none where the greatest is less."""

@@ -10,6 +10,7 @@ from ...ops.opdef import Kind
 from ...ops.table import OPS
 
 _BOUNDARY = ("quantize", "dequantize", "cast")
+_OTHERWISE = "what it belongs to has no integer form"
 _REASONS = {
     "softmax": "its result is not quantized",
     "normalize": "the mean and variance of a row are computed in float",
@@ -48,7 +49,7 @@ def kept_in_float(graph: Graph, reasons: Mapping[Place, str]) -> tuple[Kept, ...
             fixed.update(value.name for value in node.outputs)
         elif _is_float_work(node) and not _scales_accumulator(node, producers):
             place = place_of(node)
-            reason = reasons.get(place) or _REASONS.get(node.op, f"there is no {node.op} of integers")
+            reason = reasons.get(place) or _REASONS.get(node.op, _OTHERWISE)
             kept.setdefault(place[0], Kept(node.op, place[0], reason))
     return tuple(kept.values())
 

@@ -27,8 +27,8 @@ def quantized(state: State, node: Node) -> Value | None:
 
 
 def _integers(state: State, node: Node, x: Value, target: Target, name: str) -> Value | None:
-    """``x`` as integers; ``node`` is the ``quantize`` that asks for them."""
-    form = state.form(x)
+    """``x`` as integers, for the ``quantize`` ``node``; they are ascribed to the operator that computes ``x``."""
+    form, node = state.form(x), state.rewriter.producer(x) or node
     if isinstance(form, Accumulated):
         return _requantized(state, node, form, target, name)
     table = as_table(form)
@@ -40,7 +40,7 @@ def _integers(state: State, node: Node, x: Value, target: Target, name: str) -> 
     if producer is not None and producer.op == "softmax":
         return _softmax(state, producer, target, name)
     if producer is not None and is_view(producer):
-        return _viewed(state, node, producer, target, name)
+        return _viewed(state, producer, target, name)
     return None
 
 
@@ -138,7 +138,7 @@ def _softmax(state: State, softmax: Node, target: Target, name: str) -> Value | 
     return state.rewriter.emit("int_softmax", operands, attrs, loc=softmax.loc, names=[name])[0]
 
 
-def _viewed(state: State, node: Node, view: Node, target: Target, name: str) -> Value | None:
+def _viewed(state: State, view: Node, target: Target, name: str) -> Value | None:
     """quantize(view(x)) = view(quantize(x)): what is moved has 8 bits then."""
     moved = view.operands if view.op == "concat" else view.operands[:1]
     if view.op in PURE and moved[0].type.size > view.output.type.size and moved[0].name not in state.forms:
@@ -151,8 +151,8 @@ def _viewed(state: State, node: Node, view: Node, target: Target, name: str) -> 
     parts = []
     for x in moved:
         stem = f"{x.name}.{target.to.value}"
-        part = _integers(state, node, x, target, stem)
+        part = _integers(state, view, x, target, stem)
         if part is None:
-            (part,) = state.rewriter.emit("quantize", [x], target.quantize_attrs, loc=node.loc, names=[stem])
+            (part,) = state.rewriter.emit("quantize", [x], target.quantize_attrs, loc=view.loc, names=[stem])
         parts.append(part)
     return emit_view(state, view, [*parts, *view.operands[len(moved) :]], name, attrs)

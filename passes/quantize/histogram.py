@@ -1,29 +1,35 @@
-"""What is kept of a tensor while it is observed: extremes and a histogram, whatever the number of values."""
+"""What is kept of a tensor while it is observed: histograms, whatever the number of values."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 
 MAX_BINS = 4096
 """Between half as many and this many bins cover the observed range: 8 or more for each step of an int8."""
 
+FOLDS = 4
+"""Parts of the samples that are observed apart, so that a range can be tried on samples that it was not made from."""
+
 
 @dataclass
 class Histogram:
-    """Counts in bins of width ``2^exponent`` that begin at multiples of it; bin ``i`` is ``first + i`` widths from 0.
+    """Counts in bins of width ``2^exponent`` that begin at multiples of it: the first at ``first`` widths from 0.
 
     When values outside arrive, bins are added, and when there are too many, pairs are joined. Because widths are
     powers of two and 0 is an edge, any two histograms can be brought to the same bins exactly. Zeros are counted apart:
-    0 is represented exactly by every encoding.
+    every encoding represents 0 exactly. ``low`` and ``high`` are the exact extremes.
     """
 
     exponent: int | None = None
     first: int = 0
     counts: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     zeros: int = 0
+    low: float = math.inf
+    high: float = -math.inf
 
     @property
     def width(self) -> float:
@@ -40,35 +46,38 @@ class Histogram:
     def add(self, x: np.ndarray) -> None:
         """Counts finite values."""
         flat = x.reshape(-1)
+        if not flat.size:
+            return
+        low, high = float(flat.min()), float(flat.max())
+        self.low, self.high = min(self.low, low), max(self.high, high)
         values = flat[flat != 0].astype(np.float64)
         self.zeros += flat.size - values.size
         if not values.size:
             return
-        low, high = float(values.min()), float(values.max())
         if self.exponent is None:
             self.exponent = math.frexp(max(high, 0.0) - min(low, 0.0))[1] - int(math.log2(MAX_BINS))
-        self._cover(low, high)
+        self._cover(float(values.min()), float(values.max()))
         places = np.floor(values / self.width).astype(np.int64) - self.first
         self.counts += np.bincount(places, minlength=self.counts.size)
 
     def merged(self, other: Histogram) -> Histogram:
         """The histogram of both sets of values."""
-        mine, theirs = self._copy(), other._copy()
-        mine.zeros += theirs.zeros
-        if theirs.exponent is None or mine.exponent is None:
-            filled = theirs if mine.exponent is None else mine
-            return Histogram(filled.exponent, filled.first, filled.counts, mine.zeros)
-        while mine.exponent < theirs.exponent:
-            mine._coarsen()
-        mine._cover(theirs.first * theirs.width, (theirs.first + theirs.counts.size - 0.5) * theirs.width)
-        while theirs.exponent < mine.exponent:
-            theirs._coarsen()
-        start = theirs.first - mine.first
-        mine.counts[start : start + theirs.counts.size] += theirs.counts
-        return mine
+        coarse, fine = self._copy(), other._copy()
+        if (coarse.exponent is None) or (fine.exponent is not None and coarse.exponent < fine.exponent):
+            coarse, fine = fine, coarse
+        coarse.zeros += fine.zeros
+        coarse.low, coarse.high = min(coarse.low, fine.low), max(coarse.high, fine.high)
+        if fine.exponent is None:
+            return coarse
+        coarse._cover(fine.first * fine.width, (fine.first + fine.counts.size - 0.5) * fine.width)
+        while fine.exponent != coarse.exponent:
+            fine._coarsen()
+        start = fine.first - coarse.first
+        coarse.counts[start : start + fine.counts.size] += fine.counts
+        return coarse
 
     def _copy(self) -> Histogram:
-        return Histogram(self.exponent, self.first, self.counts.copy(), self.zeros)
+        return Histogram(self.exponent, self.first, self.counts.copy(), self.zeros, self.low, self.high)
 
     def _cover(self, low: float, high: float) -> None:
         """Adds bins for ``low`` and ``high``, joining pairs of bins as long as they would be too many."""
@@ -80,7 +89,8 @@ class Histogram:
                 break
             self._coarsen()
         grown = np.zeros(end - begin, np.int64)
-        grown[self.first - begin : self.first - begin + self.counts.size] = self.counts
+        start = self.first - begin if self.counts.size else 0
+        grown[start : start + self.counts.size] = self.counts
         self.first, self.counts = begin, grown
 
     def _coarsen(self) -> None:
@@ -94,36 +104,51 @@ class Histogram:
 
 @dataclass
 class TensorStats:
-    """A tensor as observed over samples: extremes, their moving averages, and the histogram.
+    """A tensor as observed over samples; sample ``i`` goes to fold ``i % FOLDS``.
 
-    ``low`` and ``high`` are those of all samples; ``smooth_low`` and ``smooth_high`` follow the extremes of each
-    sample with ``momentum`` (Jacob et al. 2018, section 3.1).
+    ``smooth_low`` and ``smooth_high`` follow the extremes of each sample with ``momentum`` (Jacob et al., "Quantization
+    and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference", 2018, section 3.1).
     """
 
     momentum: float = 0.9
-    low: float = math.inf
-    high: float = -math.inf
+    folds: list[Histogram] = field(default_factory=lambda: [Histogram() for _ in range(FOLDS)])
+    samples: int = 0
     smooth_low: float = math.nan
     smooth_high: float = math.nan
-    histogram: Histogram = field(default_factory=Histogram)
+
+    @property
+    def whole(self) -> Histogram:
+        """All folds."""
+        return reduce(Histogram.merged, self.folds)
+
+    @property
+    def low(self) -> float:
+        """The least value, 0 if none is below: every range contains 0."""
+        return min(0.0, *(fold.low for fold in self.folds))
+
+    @property
+    def high(self) -> float:
+        return max(0.0, *(fold.high for fold in self.folds))
 
     def add(self, x: np.ndarray) -> None:
         """Observes one sample."""
+        fold = self.folds[self.samples % FOLDS]
+        self.samples += 1
         if not x.size:
             return
         low, high = float(x.min()), float(x.max())
-        if math.isinf(self.low):
+        if math.isnan(self.smooth_low):
             self.smooth_low, self.smooth_high = low, high
-        else:
-            self.smooth_low += (1.0 - self.momentum) * (low - self.smooth_low)
-            self.smooth_high += (1.0 - self.momentum) * (high - self.smooth_high)
-        self.low, self.high = min(self.low, low), max(self.high, high)
-        self.histogram.add(x)
+        self.smooth_low += (1.0 - self.momentum) * (low - self.smooth_low)
+        self.smooth_high += (1.0 - self.momentum) * (high - self.smooth_high)
+        fold.add(x)
 
     def merged(self, other: TensorStats) -> TensorStats:
         """The statistics of tensors that are to share an encoding."""
         return TensorStats(
-            self.momentum, min(self.low, other.low), max(self.high, other.high),
-            min(self.smooth_low, other.smooth_low), max(self.smooth_high, other.smooth_high),
-            self.histogram.merged(other.histogram),
-        )  # fmt: skip
+            self.momentum,
+            [mine.merged(theirs) for mine, theirs in zip(self.folds, other.folds)],
+            max(self.samples, other.samples),
+            float(np.fmin(self.smooth_low, other.smooth_low)),
+            float(np.fmax(self.smooth_high, other.smooth_high)),
+        )

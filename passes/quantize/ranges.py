@@ -1,8 +1,7 @@
-"""Range methods: which part of what was observed an int8 is to cover. Beyond it values saturate."""
+"""Range methods: which real numbers an encoding is to cover. Beyond them values saturate."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -12,77 +11,126 @@ from .options import RangeMethod
 
 Range = tuple[float, float]
 
-STEPS = 255
-"""Steps of an 8-bit encoding."""
+SATURATION_WEIGHT = 4.0
+"""What a squared error by saturation counts against one by rounding. Rounding errors are independent and average out
+in the sums that follow; saturation errors of neighbours have one sign and add up."""
 
-_GRID = np.linspace(0.05, 1.0, 96)
-"""Parts of the observed range that the MSE method tries, for either side."""
+_PARTS = np.concatenate([np.linspace(0.05, 1.0, 39), np.linspace(1.05, 1.6, 12)])
+"""Ends of a range that the MSE method tries, as parts of the extremes of the samples that it is made from."""
+
+_THRESHOLDS = np.linspace(0.05, 1.0, 96)
+"""Parts of the observed range that the entropy method tries."""
+
+_SYMBOLS = 128
+"""Levels that the entropy method tells apart, as TensorRT does for 8 bits."""
 
 
-def find_range(stats: TensorStats, method: RangeMethod, percentile: float) -> Range:
-    """The range, with 0 inside. ``percentile`` (50..100) is for the method of that name."""
-    if math.isinf(stats.low):
+def find_range(stats: TensorStats, method: RangeMethod, percentile: float, levels: int = 256) -> Range:
+    """The range, with 0 inside, for an encoding of ``levels`` integers. ``percentile`` is for the method of that name."""
+    if not stats.whole.counts.size:
         return 0.0, 0.0
-    low, high = _METHODS[method](stats, percentile)
-    return max(min(low, 0.0), min(stats.low, 0.0)), min(max(high, 0.0), max(stats.high, 0.0))
+    low, high = _METHODS[method](stats, percentile, levels)
+    return min(low, 0.0), max(high, 0.0)
 
 
-def _min_max(stats: TensorStats, percentile: float) -> Range:
+def _min_max(stats: TensorStats, percentile: float, levels: int) -> Range:
     return stats.low, stats.high
 
 
-def _moving_average(stats: TensorStats, percentile: float) -> Range:
+def _moving_average(stats: TensorStats, percentile: float, levels: int) -> Range:
     return stats.smooth_low, stats.smooth_high
 
 
-def _percentile(stats: TensorStats, percentile: float) -> Range:
-    """All but ``100 - percentile`` percent of the values on either side."""
-    edges, counts = _with_zeros(stats.histogram)
-    share = np.cumsum(counts) / counts.sum()
-    tail = 1.0 - percentile / 100.0
-    low = edges[int(np.searchsorted(share, tail, side="right"))]
-    high = edges[min(int(np.searchsorted(share, 1.0 - tail, side="left")), counts.size - 1) + 1]
-    return float(low), float(high)
+def _percentile(stats: TensorStats, percentile: float, levels: int) -> Range:
+    """Both ends so that ``percentile`` percent of the values are below (above) them, to the width of a bin."""
+    histogram = stats.whole
+    first, counts = _with_zeros(histogram)
+    edges = (first + np.arange(counts.size + 1)) * histogram.width
+    below = np.cumsum(counts)
+    tail = counts.sum() * (1.0 - percentile / 100.0)
+    low = edges[int(np.searchsorted(below, tail, side="right"))]
+    high = edges[min(int(np.searchsorted(below, counts.sum() - tail, side="left")), counts.size - 1) + 1]
+    return max(float(low), stats.low), min(float(high), stats.high)
 
 
-def _with_zeros(histogram: Histogram) -> tuple[np.ndarray, np.ndarray]:
-    """Edges and counts of bins from below 0 to above, the zeros in the bin that begins at 0."""
-    begin = min(histogram.first, 0)
-    end = max(histogram.first + histogram.counts.size, 1)
+def _with_zeros(histogram: Histogram) -> tuple[int, np.ndarray]:
+    """The counts with the zeros in the bin that begins at 0, and the place of the first bin."""
+    begin, end = min(histogram.first, 0), max(histogram.first + histogram.counts.size, 1)
     counts = np.zeros(end - begin, np.int64)
-    counts[histogram.first - begin : histogram.first - begin + histogram.counts.size] = histogram.counts
+    start = histogram.first - begin
+    counts[start : start + histogram.counts.size] = histogram.counts
     counts[-begin] += histogram.zeros
-    return np.arange(begin, end + 1) * histogram.width, counts
+    return begin, counts
 
 
-def _mse(stats: TensorStats, percentile: float) -> Range:
-    """The range of the least mean squared error: rounding inside against saturation outside.
+def _mse(stats: TensorStats, percentile: float, levels: int) -> Range:
+    """The range of the least squared error on samples that it was not made from.
 
-    With step d = (high - low) / 255 a value inside is off by d^2 / 12 on average, one outside by its distance from
-    the range. All pairs of a grid are tried (the idea of Banner et al., "Post training 4-bit quantization of
-    convolutional networks for rapid-deployment", 2019, with the observed distribution in place of a model of it).
+    With a step d a value inside is off by d^2 / 12 on average, one outside by its distance from the range (the idea of
+    Banner et al., "Post training 4-bit quantization of convolutional networks for rapid-deployment", 2019, with the
+    observed distribution in place of a model of it). Ends are tried as multiples of the extremes of all folds but one,
+    on that one; the multiples with the least error, geometric mean over folds, are taken of the extremes of all folds.
+    Few or uneven samples so get a margin, many like ones none. A fold that alone is far out counts once and not more.
     """
-    lows, highs = min(stats.low, 0.0) * _GRID, max(stats.high, 0.0) * _GRID
-    below, above = _tail_errors(stats.histogram, lows, highs)
-    step = (highs[np.newaxis, :] - lows[:, np.newaxis]) / STEPS
-    error = step**2 / 12 * int(stats.histogram.counts.sum()) + below[:, np.newaxis] + above[np.newaxis, :]
-    best_low, best_high = np.unravel_index(int(np.argmin(error)), error.shape)
-    return float(lows[best_low]), float(highs[best_high])
+    folds = [number for number, fold in enumerate(stats.folds) if fold.counts.size]
+    score = np.zeros((_PARTS.size, _PARTS.size))
+    for number in folds:
+        others = [stats.folds[other] for other in folds if other != number] or [stats.folds[number]]
+        lows = min(0.0, *(other.low for other in others)) * _PARTS
+        highs = max(0.0, *(other.high for other in others)) * _PARTS
+        score += np.log(_squared_error(stats.folds[number], lows, highs, levels))
+    if len(folds) == 1:
+        score[_PARTS > 1, :] = score[:, _PARTS > 1] = np.inf
+    best_low, best_high = np.unravel_index(int(np.argmin(score)), score.shape)
+    return float(stats.low * _PARTS[best_low]), float(stats.high * _PARTS[best_high])
 
 
-def _tail_errors(histogram: Histogram, lows: np.ndarray, highs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of squared distances of the values below each of ``lows`` and above each of ``highs``."""
-    centers, counts = histogram.centers, histogram.counts
-    below = [float(np.sum(counts * np.square(np.minimum(centers - low, 0.0)))) for low in lows]
-    above = [float(np.sum(counts * np.square(np.maximum(centers - high, 0.0)))) for high in highs]
-    return np.array(below), np.array(above)
+def _squared_error(histogram: Histogram, lows: np.ndarray, highs: np.ndarray, levels: int) -> np.ndarray:
+    """Of all pairs of ends, weighted as :data:`SATURATION_WEIGHT` says."""
+    filled = histogram.counts > 0
+    centers, counts = histogram.centers[filled], histogram.counts[filled]
+    below = (counts * np.square(np.minimum(centers - lows[:, np.newaxis], 0.0))).sum(axis=1)
+    above = (counts * np.square(np.maximum(centers - highs[:, np.newaxis], 0.0))).sum(axis=1)
+    step = (highs[np.newaxis, :] - lows[:, np.newaxis]) / (levels - 1)
+    saturated = below[:, np.newaxis] + above[np.newaxis, :]
+    return counts.sum() * step**2 / 12 + SATURATION_WEIGHT * saturated + np.finfo(float).tiny
 
 
-def _entropy(stats: TensorStats, percentile: float) -> Range:
-    raise NotImplementedError
+def _entropy(stats: TensorStats, percentile: float, levels: int) -> Range:
+    """The part of the range whose quantized distribution diverges least from the observed one.
+
+    Migacz, "8-bit inference with TensorRT", 2017: the reference distribution holds what is outside in its last bins,
+    the candidate lacks it; the candidate is summed into as many bins as there are levels and spread out again over the
+    bins that hold something. Zeros, which are exact, say nothing about the range.
+    """
+    histogram = stats.whole
+    best, least = 1.0, np.inf
+    for part in _THRESHOLDS:
+        inside = (histogram.centers >= stats.low * part) & (histogram.centers <= stats.high * part)
+        divergence = _divergence(histogram.counts, inside) if inside.sum() >= _SYMBOLS else np.inf
+        if divergence < least:
+            best, least = float(part), divergence
+    return stats.low * best, stats.high * best
 
 
-_METHODS: Mapping[RangeMethod, Callable[[TensorStats, float], Range]] = {
+def _divergence(counts: np.ndarray, inside: np.ndarray) -> float:
+    """Kullback-Leibler divergence of the quantized candidate from the reference."""
+    places = np.flatnonzero(inside)
+    candidate = counts[inside].astype(np.float64)
+    reference = candidate.copy()
+    reference[0] += counts[: places[0]].sum()
+    reference[-1] += counts[places[-1] + 1 :].sum()
+    level = np.arange(candidate.size) * _SYMBOLS // candidate.size
+    filled = reference > 0
+    mass, bins = np.bincount(level, candidate), np.bincount(level, filled)
+    quantized = np.where(filled, (mass / np.maximum(bins, 1))[level], 0.0)
+    if not quantized.any():
+        return float("inf")
+    p, q = reference[filled] / reference.sum(), quantized[filled] / quantized.sum()
+    return float(np.sum(p * np.log(p / np.maximum(q, 1e-12))))
+
+
+_METHODS: Mapping[RangeMethod, Callable[[TensorStats, float, int], Range]] = {
     RangeMethod.MIN_MAX: _min_max,
     RangeMethod.MOVING_AVERAGE: _moving_average,
     RangeMethod.PERCENTILE: _percentile,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from ccml.emit_llvm.jit import JitModel
-from ccml.emulation import build_and_run
+from ccml.emulation import Build, build_and_run
 from ccml.ir.program import Program
 from ccml.samples import Samples
 from ccml.targets import Machine
@@ -52,11 +52,18 @@ def by_make(*arguments: str) -> Route:
     return run
 
 
-def by_c_sources(case: Case) -> Results:
-    """C, compiled together with the driver: no library, no Makefile."""
-    folder = case.workshop.c_sources(case.model, case.machine)
-    files = sorted(folder.glob("*.c"))
-    return build_and_run(case.program, case.machine, files, list(case.samples), include=folder)
+def by_c_with(*flags: str, compiler: str | None = None) -> Route:
+    """C, compiled together with the driver and with ``flags``: no library, no Makefile."""
+
+    def run(case: Case) -> Results:
+        folder = case.workshop.c_sources(case.model, case.machine)
+        files, how = sorted(folder.glob("*.c")), Build(compiler, flags)
+        return build_and_run(case.program, case.machine, files, list(case.samples), include=folder, how=how)
+
+    return run
+
+
+by_c_sources = by_c_with()
 
 
 def by_llvm(kind: str) -> Route:

@@ -67,7 +67,8 @@ def test_samples_come_and_outputs_go(machine: Machine, tmp_path: Path) -> None:
 @pytest.mark.parametrize("machine", [ON_LINUX, ON_BOARDS[3]])
 def test_memory_is_adverse(machine: Machine, tmp_path: Path) -> None:
     """Floats are NaN where the model has not written, also in the arena; tensors are aligned as little as they may."""
-    (result,) = run(machine, tmp_path, "y[0] = ((float *)arena)[15]; y[1] = (uintptr_t)x % 64; y[2] = (uintptr_t)n % 64;")
+    body = "y[0] = ((float *)arena)[15]; y[1] = (uintptr_t)x % 64; y[2] = (uintptr_t)n % 64;"
+    (result,) = run(machine, tmp_path, body)
     assert np.isnan(result["the y"][0])
     assert result["the y"][1:].tolist() == [4, 8]
     assert (result["the m"] == -1).all()
@@ -115,7 +116,7 @@ def test_an_input_that_does_not_fit(tmp_path: Path) -> None:
 @runs_here(GENERIC)
 @needs("gcc")
 def test_what_a_compiler_says_is_quoted(tmp_path: Path) -> None:
-    with pytest.raises(CcmlError, match="nonsense.*undeclared") as caught:
+    with pytest.raises(CcmlError, match=r"nonsense.*undeclared") as caught:
         run(GENERIC, tmp_path, "nonsense;")
     assert caught.value.kind is ErrorCode.TOOLCHAIN
 
@@ -129,7 +130,7 @@ def test_missing_tools(machine: Machine, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_machines_that_nothing_emulates(tmp_path: Path) -> None:
-    with pytest.raises(CcmlError, match="no emulated board has a cortex-m85.*\n.*there are: cortex-m0, "):
+    with pytest.raises(CcmlError, match=r"no emulated board has a cortex-m85.*\n.*there are: cortex-m0, "):
         run(select("cortex-m85"), tmp_path, "")
     strange = replace(GENERIC, abi=replace(GENERIC.abi, triple="hexagon-unknown-linux"))
     with pytest.raises(CcmlError, match="nothing here runs code for hexagon-unknown-linux"):

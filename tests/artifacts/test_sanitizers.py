@@ -6,11 +6,10 @@ Without optimization, as an optimizer may drop what it would be wrong to execute
 from __future__ import annotations
 
 import pytest
-from ccml.emulation import Build, build_and_run
 from ccml.targets import Machine
 
 from tests.artifacts.machines import GENERIC, V3, runs_here
-from tests.artifacts.routes import assert_same_bits, in_process, make_case, stacked
+from tests.artifacts.routes import assert_same_bits, by_c_with, in_process, make_case, stacked
 from tests.artifacts.workshop import Workshop
 from tests.artifacts.zoo import FLOAT, Model
 from tests.models import needs_models
@@ -31,7 +30,6 @@ pytestmark = needs_models
 @pytest.mark.parametrize("model", FLOAT, ids=str)
 def test_clean(model: Model, compiler: str, machine: Machine, workshop: Workshop) -> None:
     """And the outputs are the same bits as ever."""
-    case, folder = make_case(workshop, model, machine, 2), workshop.c_sources(model, machine)
-    sources, how = sorted(folder.glob("*.c")), Build(compiler, FLAGS)
-    found = build_and_run(case.program, machine, sources, list(case.samples), include=folder, how=how)
+    case = make_case(workshop, model, machine, 2)
+    found = by_c_with(*FLAGS, compiler=compiler)(case)
     assert_same_bits(stacked(found), stacked(in_process(case)))

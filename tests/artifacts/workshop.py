@@ -1,4 +1,4 @@
-"""What the tests share, made once in a test run: programs, folders of C, libraries. All xdist workers use one folder."""
+"""What the tests share, made once in a test run: programs, C sources, libraries; one folder for all xdist workers."""
 
 from __future__ import annotations
 

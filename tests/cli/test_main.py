@@ -18,11 +18,11 @@ HEAVY = ("numpy", "onnx", "llvmlite", "pycparser")
 def test_help_lists_every_command() -> None:
     result = ccml("--help")
     assert result.exit_code == 0
-    for name in ("compile", "run", "verify", "inspect", "targets", "ops", "doctor"):
+    for name in ("compile", "run", "quantize", "verify", "inspect", "targets", "ops", "doctor"):
         assert f"\n  {name} " in result.stdout
 
 
-@pytest.mark.parametrize("name", ["compile", "run", "verify", "inspect", "targets", "ops", "doctor"])
+@pytest.mark.parametrize("name", ["compile", "run", "quantize", "verify", "inspect", "targets", "ops", "doctor"])
 def test_every_command_has_help(name: str) -> None:
     result = ccml(name, "--help")
     assert result.exit_code == 0

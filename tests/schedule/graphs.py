@@ -47,8 +47,11 @@ def integer_conv_graph(
     group: int = 1,
     zero_point: int = 3,
     dtype: DType = DType.I8,
+    lo: int = -128,
+    residual: bool = False,
 ) -> Graph:
-    """``conv`` of bytes with its bias, requantized per channel to int8."""
+    """``conv`` of bytes with its bias, requantized per channel to int8 (not less than ``lo``); with ``residual``, a
+    second input ``r`` is added."""
     rng = np.random.default_rng(5)
     channels = w[0]
     arrays = {
@@ -66,10 +69,15 @@ def integer_conv_graph(
         "zero_point": zero_point,
     }  # fmt: skip
     acc = inner.emit1("conv", given, operands["w"], operands["b"], loc="anchor", **attrs)
-    y = inner.emit1("requantize", acc, operands["scale"], zero_point=-7, lo=-128, hi=127, to=DType.I8, y_scale=0.1)
-    body = Graph("body", (given, *operands.values()), (y,), tuple(inner.nodes))
+    y = inner.emit1("requantize", acc, operands["scale"], zero_point=-7, lo=lo, hi=127, to=DType.I8, y_scale=0.1)
+    inputs = [given]
+    if residual:
+        inputs.append(Value("r", y.type))
+        rescaled: dict[str, AttrValue] = {"m1": 90, "m2": 61, "bias": 640, "shift": 7, "lo": -128, "hi": 127}
+        y = inner.emit1("rescale", y, inputs[1], zero_point=3, to=DType.I8, y_scale=0.2, **rescaled)
+    body = Graph("body", (*inputs, *operands.values()), (y,), tuple(inner.nodes))
     node = Node("fused", body.inputs, (y,), {"body": body}, "layer")
-    return Graph("model", (given,), (y,), (node,), arrays)
+    return Graph("model", tuple(inputs), (y,), (node,), arrays)
 
 
 def anchored_graph(

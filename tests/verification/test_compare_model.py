@@ -77,7 +77,7 @@ def test_a_wrong_import_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     source = read(path)
     node = source.graph.nodes[0]
     wrong = replace(source, graph=source.graph.with_nodes([replace(node, op="neg", attrs={})]))
-    monkeypatch.setattr("ccml.driver.read", lambda *_: wrong)
+    monkeypatch.setattr("ccml.api.read", lambda *_: wrong)
     found = verified(path)
     assert found.first_layer is not None and found.first_layer.node == "only"
     assert found.first_stage == "00-import"

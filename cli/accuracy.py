@@ -1,0 +1,95 @@
+"""The accuracy of a quantized model as tables on stdout, as JSON and as a chart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..errors import CcmlError, ErrorCode
+from ..report.text import shortened
+from .output import columns, print_facts, print_table
+
+if TYPE_CHECKING:
+    from ..report.accuracy import Accuracy
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def accuracy_options(function: F) -> F:
+    """``--report`` and ``--chart``."""
+    report = click.option(
+        "--report", "report_file", type=click.Path(), metavar="FILE.json", help="Write what quantization cost as JSON."
+    )
+    chart = click.option(
+        "--chart", "chart_file", type=click.Path(), metavar="FILE.svg", help="Draw what quantization cost."
+    )
+    return report(chart(function))
+
+
+def require_quantization(quantized: bool, report_file: str | None, chart_file: str | None) -> None:
+    """Raises ``BAD_OPTION`` where a report of a quantization is wanted, but none takes place."""
+    if not quantized and (report_file is not None or chart_file is not None):
+        hint = "--quantize int8 --calibration DATA"
+        raise CcmlError(ErrorCode.BAD_OPTION, "--report and --chart show what quantization cost", hint=hint)
+
+
+def write_accuracy(accuracy: Accuracy, title: str, report_file: str | None, chart_file: str | None) -> None:
+    """Writes the files that are wanted."""
+    from dataclasses import asdict
+
+    from ..report.accuracy_chart import accuracy_chart
+    from ..report.schema import json_text
+
+    if report_file is not None:
+        _write(report_file, json_text(asdict(accuracy)))
+    if chart_file is not None:
+        _write(chart_file, accuracy_chart(accuracy, title))
+
+
+def print_accuracy(accuracy: Accuracy) -> None:
+    """End to end, layer by layer, and what stays in float."""
+    print_facts(list(_summary(accuracy)))
+    head = columns("layer", "type", "#SQNR dB", "#alone dB", "#of noise", "#cosine", "#clipped", "loses to", "mend")
+    rows = [
+        (shortened(row.layer), row.dtype, decibels(row.sqnr_db), decibels(row.own_sqnr_db), f"{row.noise_share:.1%}",
+         f"{row.cosine:.5f}", f"{row.saturation:.2%}", row.cause, row.mend)
+        for row in accuracy.layers
+    ]  # fmt: skip
+    click.echo()
+    print_table("layers by the noise that they add", head, rows)
+    if any(row.mend and "=" in row.mend for row in accuracy.layers):
+        click.echo('a mend with = goes into ccml.toml, under [quantize.layers."LAYER"]')
+    click.echo()
+    if accuracy.float_layers:
+        kept = [(shortened(each.layer), each.op, each.reason) for each in accuracy.float_layers]
+        print_table("computed in float", columns("layer", "operator", "because"), kept)
+    else:
+        click.echo("nothing is computed in float")
+
+
+def _summary(accuracy: Accuracy) -> Iterator[tuple[str, object]]:
+    kind = "held out" if accuracy.held_out else "the calibration data themselves"
+    yield "calibration", f"{accuracy.calibration_samples:,} samples"
+    yield "tested on", f"{accuracy.test_samples:,} samples, {kind}"
+    for output in accuracy.outputs:
+        agreement = "" if output.top1_agreement is None else f", top-1 agreement {output.top1_agreement:.2%}"
+        yield shortened(output.name), f"SQNR {decibels(output.sqnr_db)} dB, cosine {output.cosine:.6f}{agreement}"
+    if accuracy.metric is not None:
+        metric = accuracy.metric
+        change = metric.quantized_value - metric.float_value
+        yield metric.name, f"{metric.quantized_value:.6g}, in float {metric.float_value:.6g} ({change:+.6g})"
+
+
+def decibels(value: float | None) -> str:
+    return "exact" if value is None else f"{value:.1f}"
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8", newline="\n")
+    except OSError as problem:
+        reason = f"cannot write: {problem.strerror or problem}"
+        raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=path) from problem

@@ -1,0 +1,61 @@
+"""``ccml quantize``."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import click
+
+from .accuracy import accuracy_options, print_accuracy, write_accuracy
+from .options import json_option, logging_options, model_options
+from .output import print_facts, print_json, progress
+from .quantize_options import quantization_options
+
+if TYPE_CHECKING:
+    from ..quantization import Quantization
+
+
+@click.command("quantize")
+@model_options
+@click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the quantized model as a QDQ model.")
+@quantization_options
+@accuracy_options
+@json_option
+@logging_options
+def command(
+    model: str,
+    dim: tuple[tuple[str, int], ...],
+    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    output: str | None,
+    as_json: bool,
+    quantization: Quantization,
+    report_file: str | None,
+    chart_file: str | None,
+) -> None:
+    """Quantize the float MODEL to 8-bit integers and show what that costs.
+
+    \b
+    ccml quantize kws.onnx --calibration typical.npz -o kws_int8.onnx
+    ccml quantize kws.onnx --calibration photos/ --mean 127.5 --scale 127.5 --chart kws.svg
+
+    The float model is compiled into this process and runs on the calibration data, which should be typical: some
+    hundred samples. The written model has QuantizeLinear and DequantizeLinear nodes, as other tools read it, too;
+    'ccml compile' makes the same integer code of it as 'ccml compile --quantize int8' does of MODEL.
+    """
+    with progress():
+        from dataclasses import asdict
+
+        from .. import api
+
+        start = perf_counter()
+        result = api.quantize(model, quantization, output, api.ModelOptions(dict(dim), dict(shape)))
+        seconds = perf_counter() - start
+    write_accuracy(result.accuracy, f"{result.source.path.name}, int8", report_file, chart_file)
+    if as_json:
+        print_json(asdict(result.accuracy))
+    else:
+        if output is not None:
+            print_facts([("written", output)])
+        print_accuracy(result.accuracy)
+    click.echo(f"quantized in {seconds:.1f} s", err=True)

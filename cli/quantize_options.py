@@ -1,0 +1,136 @@
+"""The options of quantization, for all commands that can quantize."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from ..quantization import Quantization
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+RANGE_METHODS = ("min-max", "moving-average", "percentile", "entropy", "mse")
+ACTIVATIONS = ("int8", "uint8", "symmetric")
+
+
+class Numbers(click.ParamType):
+    """Numbers, separated by commas: one for all channels of an image, or one each."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
+        if isinstance(value, tuple):
+            return value
+        try:
+            return tuple(float(part) for part in str(value).split(","))
+        except ValueError:
+            self.fail(f"'{value}' is not a list of numbers such as 0.485,0.456,0.406", param, ctx)
+
+
+_OPTIONS = (
+    click.option(
+        "--calibration", type=click.Path(), metavar="DATA",
+        help="Typical inputs: an .npz with an array for each input, an .npy, a folder of .npy or of images.",
+    ),
+    click.option(
+        "--test-data", type=click.Path(), metavar="DATA",
+        help="Measure the accuracy on these.  [default: every fifth sample of the calibration data, held out]",
+    ),
+    click.option(
+        "--range", "range_method", type=click.Choice(RANGE_METHODS), help="How ranges of activations are found."
+    ),
+    click.option(
+        "--percentile", type=click.FloatRange(50, 100), metavar="PERCENT", help="For --range percentile."
+    ),
+    click.option(
+        "--activations", type=click.Choice(ACTIVATIONS),
+        help="How activations are stored; symmetric is int8 with zero point 0.  [default: int8]",
+    ),
+    click.option(
+        "--weights", type=click.Choice(["per-channel", "per-tensor"]), help="Scales of weights.  [default: per-channel]"
+    ),
+    click.option("--equalize/--no-equalize", default=None, help="Even out the ranges of channels across layers."),
+    click.option(
+        "--bias-correction/--no-bias-correction", default=None, help="Correct what rounding shifts on average."
+    ),
+    click.option("--rounding", type=click.Choice(["nearest", "adaptive"]), help="How weights are rounded."),
+    click.option(
+        "--io", type=click.Choice(["int8", "float"]), help="Type of the model's inputs and outputs.  [default: float]"
+    ),
+    click.option(
+        "--max-accuracy-drop", type=click.FloatRange(min=0), metavar="DROP",
+        help="Keep layers in higher precision until top-1 agreement (or the metric) drops by at most this, as 0.01.",
+    ),
+    click.option(
+        "--min-sqnr", type=float, metavar="DB", help="Keep layers in higher precision until the outputs have this SQNR."
+    ),
+    click.option(
+        "--metric", metavar="MODULE:FUNCTION",
+        help="function(outputs, data) -> float, larger is better; both arguments are arrays by name.",
+    ),
+    click.option("--mean", type=Numbers(), metavar="NUMBERS", help="Images: (pixel - mean) / scale, pixels 0..255."),
+    click.option("--scale", type=Numbers(), metavar="NUMBERS", help="Images: see --mean."),
+)  # fmt: skip
+
+
+def quantization_options(function: F) -> F:
+    """All of them, as one argument ``quantization``: a :class:`Quantization`, or ``None`` where nothing is wanted.
+
+    The command has an option ``--quantize``, or quantizes always.
+    """
+
+    @wraps(function)
+    def command(*args: Any, quantize: str = "int8", **values: Any) -> Any:
+        given = {name: values.pop(name) for name in _NAMES}
+        if quantize == "none":
+            _refuse_given()
+        return function(*args, quantization=None if quantize == "none" else _quantization(given), **values)
+
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command  # type: ignore[return-value]
+
+
+quantize_option = click.option(
+    "--quantize", type=click.Choice(["none", "int8"]), default="none", show_default=True,
+    help="Quantize the float model first; needs --calibration.",
+)  # fmt: skip
+
+_NAMES = (
+    "calibration", "test_data", "range_method", "percentile", "activations", "weights", "equalize", "bias_correction",
+    "rounding", "io", "max_accuracy_drop", "min_sqnr", "metric", "mean", "scale",
+)  # fmt: skip
+
+
+def _refuse_given() -> None:
+    """Raises a usage error where the command line has options of a quantization that does not take place."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        if option.name in _NAMES and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option.opts[0]} is for quantization: add --quantize int8.")
+
+
+def _quantization(given: Mapping[str, Any]) -> Quantization:
+    """The request. Raises a usage error without calibration data."""
+    from ..passes.quantize.options import RangeMethod
+    from ..quantization import Quantization, QuantizeOptions
+
+    if given["calibration"] is None:
+        raise click.UsageError("Quantization needs --calibration DATA: typical inputs of the model.")
+    options = {
+        "range_method": None if given["range_method"] is None else RangeMethod(given["range_method"]),
+        "percentile": given["percentile"],
+        "activations": given["activations"],
+        "per_channel": None if given["weights"] is None else given["weights"] == "per-channel",
+        "equalize": given["equalize"],
+        "bias_correction": given["bias_correction"],
+        "adaptive_rounding": None if given["rounding"] is None else given["rounding"] == "adaptive",
+        "integer_io": None if given["io"] is None else given["io"] == "int8",
+    }
+    chosen = QuantizeOptions(**{name: value for name, value in options.items() if value is not None})
+    return Quantization(given["calibration"], chosen, given["test_data"], given["metric"])

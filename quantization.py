@@ -1,0 +1,149 @@
+"""From a float model and typical inputs to a quantized model, with a report of what that cost."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
+from itertools import takewhile
+from pathlib import Path
+
+import numpy as np
+
+from .driver import PathLike, Source
+from .errors import CcmlError, ErrorCode
+from .ir.graph import Graph
+from .passes.integerize import integerize, integerize_with_report
+from .passes.pipeline import PASSES
+from .passes.quantize.options import RangeMethod
+from .report.accuracy import Accuracy, FloatLayer, MetricAccuracy
+from .samples import Samples, match_samples, read_arrays
+from .verification.accuracy import measure
+from .verification.mends import Tried, propose_mend
+from .verification.metric import evaluate_metric, find_metric
+
+log = logging.getLogger(__name__)
+
+@dataclass(frozen=True)
+class QuantizeOptions:
+    """Stands in for that of passes/quantize until it is there."""
+
+    range_method: RangeMethod = RangeMethod.MSE
+    percentile: float = 99.99
+    activations: str = "int8"
+    per_channel: bool = True
+    equalize: bool = True
+    bias_correction: bool = True
+    adaptive_rounding: bool = False
+    integer_io: bool = False
+
+
+HELD_OUT = 5
+"""Every fifth sample of the calibration data tests the result, where there is no test data."""
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """What to quantize with: files or folders of data, and how. ``metric`` is ``module:function``."""
+
+    calibration: PathLike
+    options: QuantizeOptions = field(default_factory=QuantizeOptions)
+    test_data: PathLike | None = None
+    metric: str | None = None
+
+
+@dataclass(frozen=True)
+class QuantizedSource:
+    """A quantized model as it would be read from its ONNX file, and what it is worth."""
+
+    source: Source
+    accuracy: Accuracy
+
+
+def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
+    """Quantizes ``source`` and measures the result.
+
+    Raises ``BAD_INPUT`` that names the tensor for data that do not fit, ``BAD_OPTION`` where the model is quantized
+    already.
+    """
+    if any(node.op in ("quantize", "dequantize") for node in source.graph.nodes):
+        hint = "'ccml compile' without --quantize takes it as it is"
+        raise CcmlError(ErrorCode.BAD_OPTION, "the model is quantized already", loc=source.path.name, hint=hint)
+    metric = find_metric(wanted.metric) if wanted.metric else None
+    calibration, test = _split(source, wanted)
+    from .passes.quantize import quantize_graph  # type: ignore[attr-defined]  # until it is there
+
+    log.info("quantizing with %d samples", calibration.samples.count)
+    model = quantize_graph(source.graph, calibration.samples, wanted.options)
+    measured = measure(model.original, model.graph, test.samples)
+    scores = None
+    if metric is not None and wanted.metric is not None:
+        both = [
+            evaluate_metric(metric, wanted.metric, results, test.arrays)
+            for results in (measured.float_results, measured.quantized_results)
+        ]
+        scores = MetricAccuracy(wanted.metric, *both)
+    accuracy = Accuracy(
+        calibration_samples=calibration.samples.count,
+        test_samples=test.samples.count,
+        held_out=test is not calibration,
+        outputs=measured.outputs,
+        metric=scores,
+        layers=[replace(row, mend=propose_mend(row, _tried(wanted.options))) for row in measured.layers],
+        float_layers=float_layers(model.graph),
+    )
+    quantized = replace(source, graph=model.graph, quantized=_described(wanted.options))
+    return QuantizedSource(quantized, accuracy)
+
+
+def float_layers(graph: Graph) -> list[FloatLayer]:
+    """What of a quantized graph is computed in float all the same, and why."""
+    for _, run in takewhile(lambda step: step[1] is not integerize, PASSES):
+        graph = run(graph)
+    _, kept = integerize_with_report(graph)
+    return [FloatLayer(each.loc, each.op, each.reason) for each in kept]
+
+
+def _described(options: QuantizeOptions) -> dict[str, object]:
+    """The options for report.json."""
+    return {
+        name: value.value if isinstance(value, Enum) else value for name, value in asdict(options).items()
+    }
+
+
+def _tried(options: QuantizeOptions) -> Tried:
+    return Tried(options.range_method.value, options.equalize, options.per_channel, options.adaptive_rounding)
+
+
+# ---------------------------------------------------------------- data
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Samples, and all arrays of the file that have as many: the user's metric may want labels."""
+
+    samples: Samples
+    arrays: Mapping[str, np.ndarray]
+
+    def chosen(self, kept: np.ndarray) -> _Data:
+        return _Data(self.samples.chosen(kept), {name: array[kept] for name, array in self.arrays.items()})
+
+
+def _split(source: Source, wanted: Quantization) -> tuple[_Data, _Data]:
+    """Calibration and test data: the same where there are too few to keep some back."""
+    data = _read(wanted.calibration, source.graph)
+    if wanted.test_data is not None:
+        return data, _read(wanted.test_data, source.graph)
+    if data.samples.count < HELD_OUT:
+        log.warning("%d samples are too few to hold some back: tested on the calibration data", data.samples.count)
+        return data, data
+    kept_back = np.arange(data.samples.count) % HELD_OUT == HELD_OUT - 1
+    return data.chosen(~kept_back), data.chosen(kept_back)
+
+
+def _read(path: PathLike, graph: Graph) -> _Data:
+    arrays = read_arrays(Path(path))
+    samples = match_samples(arrays, graph.inputs, ())
+    samples.require_finite()
+    return _Data(samples, {name: array for name, array in arrays.items() if array.shape[:1] == (samples.count,)})

@@ -1,0 +1,228 @@
+"""Activations of one pixel in the order in which block instructions read them.
+
+What lies side by side in the input (neighbouring taps of a row of the kernel, where nothing is padded) is taken at
+once; beyond the border stands the zero point. Channels that fill no groups of four are gathered in a column of bytes
+first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Protocol
+
+from ..ir.blocks import STAGED_STEP
+from ..ir.graph import Node
+from ..ir.loops import (
+    Binary,
+    Block,
+    Buffer,
+    Const,
+    Expr,
+    If,
+    Invoke,
+    Load,
+    LoopKind,
+    Pointer,
+    Store,
+    Type,
+    Var,
+    as_expr,
+    loop,
+)
+from ..ir.types import DType
+from ..ops.infer import ints
+from .kernel import KernelContext
+from .tensors import TensorRef
+
+I8 = Type(DType.I8)
+UNROLLED = 16
+"""Bytes of a run that are copied without a loop."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a pixel sees of its input: ``kernel`` taps of ``depth`` channels over spatial dimensions of ``extent``."""
+
+    kernel: tuple[int, ...]
+    stride: tuple[int, ...]
+    dilation: tuple[int, ...]
+    pad: tuple[int, ...]
+    extent: tuple[int, ...]
+    outputs: tuple[int, ...]
+    depth: int
+
+    @staticmethod
+    def of(node: Node) -> Window:
+        x, w = node.inputs[0], node.inputs[1]
+        assert x is not None and w is not None
+        if node.op == "matmul":
+            return Window.pixel(x.shape[-1])
+        rank = len(w.shape) - 2
+        stride, dilation, pad = (ints(node.attrs, name)[:rank] for name in ("stride", "dilation", "pad"))
+        return Window(w.shape[1:-1], stride, dilation, pad, x.shape[1:-1], node.output.shape[1:-1], x.shape[-1])
+
+    @staticmethod
+    def pixel(depth: int) -> Window:
+        """One element of the input for each of the output."""
+        return Window((), (), (), (), (), (), depth)
+
+    @property
+    def pointwise(self) -> bool:
+        return prod(self.kernel) == 1 and prod(self.stride) == 1 and not any(self.pad) and self.extent == self.outputs
+
+    @property
+    def size(self) -> int:
+        return prod(self.kernel) * self.depth
+
+    def inside(self, dim: int, start: Expr, taps: int) -> Expr | None:
+        """Whether ``taps`` taps from ``start`` on are in the input; ``None`` where they always are."""
+        reach = (taps - 1) * self.dilation[dim]
+        last = (self.outputs[dim] - 1) * self.stride[dim] - self.pad[dim] + (self.kernel[dim] - 1) * self.dilation[dim]
+        tests = [Binary("ge", start, as_expr(0))] if self.pad[dim] else []
+        tests += [Binary("le", start, as_expr(self.extent[dim] - 1 - reach))] if last >= self.extent[dim] else []
+        return _all(tests)
+
+
+class Staging:
+    """``pair`` holds the staged activations of two pixels."""
+
+    def __init__(self, ctx: KernelContext, x: TensorRef, window: Window, zero_point: int) -> None:
+        self.ctx, self.x, self.window, self.zero_point = ctx, x, window, zero_point
+        self.groups = -(-window.size // 4)
+        self.pair = ctx.temporary("pair", DType.I32, (self.groups, 2, STAGED_STEP // 2), align=8)
+        self.column: Buffer | None = None
+
+    def prepare(self) -> Block:
+        """What is done once, before any pixel: the bytes that fill the last group of a column."""
+        if self.column is None:
+            return ()
+        rest = range(self.window.size, 4 * self.groups)
+        return tuple(Store(self.column, (as_expr(at),), Const(0, I8)) for at in rest)
+
+    def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
+        """The activations of the pixel at ``position`` into ``slot`` of the pair."""
+        if self.window.depth % 4 == 0:
+            return self._rows(position, _Groups(self, slot))
+        column = self._new_column()
+        gathered = self._rows(position, _Bytes(self, column))
+        return (*gathered, Invoke("stage", (_first(column), self._slot(as_expr(0), slot)), (self.groups,)))
+
+    def bytes(self, position: Sequence[Expr]) -> tuple[Block, Pointer]:
+        """The activations of a single pixel as bytes, in place where they lie side by side."""
+        if not self.window.kernel and self.window.depth % 4 == 0:
+            return (), Pointer(self.x.buffer, self.x.at((*position, 0)))
+        column = self._new_column()
+        return (*self.prepare(), *self._rows(position, _Bytes(self, column))), _first(column)
+
+    def _new_column(self) -> Buffer:
+        self.column = self.ctx.temporary("column", DType.I8, (4 * self.groups,), align=4)
+        return self.column
+
+    def _slot(self, group: Expr, slot: Expr) -> Pointer:
+        return Pointer(self.pair, (group, slot, as_expr(0)))
+
+    def _rows(self, position: Sequence[Expr], sink: _Sink) -> Block:
+        """Every row of taps: as one run, or tap by tap at the border."""
+        window = self.window
+        if not window.kernel:
+            return sink.copy(as_expr(0), 1, position)
+        taps = [Var(self.ctx.names.fresh("k")) for _ in window.kernel[:-1]]
+        starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
+        where = [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)]
+        first: Expr = as_expr(0)
+        for tap, extent in zip(taps, window.kernel):
+            first = first * extent + tap
+        width = window.kernel[-1]
+        block = self._row(first * width, (position[0], *where), starts[-1], sink)
+        valid = _all([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
+        if valid is not None:
+            block = (If(valid, block, sink.fill(first * width, width)),)
+        for tap, extent in reversed(list(zip(taps, window.kernel))):
+            block = loop(tap, extent, *block)
+        return block
+
+    def _row(self, first: Expr, where: Sequence[Expr], start: Expr, sink: _Sink) -> Block:
+        """The taps along the width, of which the first has number ``first`` and lies at column ``start``."""
+        window, width = self.window, self.window.kernel[-1]
+        tap = Var(self.ctx.names.fresh("tap"))
+        column = start + tap * window.dilation[-1]
+        one = sink.copy(first + tap, 1, (*where, column))
+        valid = window.inside(len(window.kernel) - 1, column, 1)
+        if valid is not None:
+            one = (If(valid, one, sink.fill(first + tap, 1)),)
+        single = loop(tap, width, *one)
+        if window.dilation[-1] != 1 or width == 1:
+            return single
+        run = sink.copy(first, width, (*where, start))
+        interior = window.inside(len(window.kernel) - 1, start, width)
+        return run if interior is None else (If(interior, run, single),)
+
+
+class _Sink(Protocol):
+    """Where taps go: ``copy`` those from ``where`` of the input on, or ``fill`` in the zero point. ``first`` is the
+    number of the first tap."""
+
+    def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block: ...
+
+    def fill(self, first: Expr, taps: int) -> Block: ...
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """Into a slot of the staged pair."""
+
+    staging: Staging
+    slot: Expr
+
+    def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
+        x = self.staging.x
+        return (Invoke("stage", (Pointer(x.buffer, x.at((*where, 0))), self._at(first)), (self._groups(taps),)),)
+
+    def fill(self, first: Expr, taps: int) -> Block:
+        return (Invoke("stage_fill", (self._at(first),), (self._groups(taps), self.staging.zero_point)),)
+
+    def _groups(self, taps: int) -> int:
+        return taps * self.staging.window.depth // 4
+
+    def _at(self, first: Expr) -> Pointer:
+        return Pointer(self.staging.pair, (first * self._groups(1), self.slot, as_expr(0)))
+
+
+@dataclass(frozen=True)
+class _Bytes:
+    """Into a column of bytes."""
+
+    staging: Staging
+    column: Buffer
+
+    def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
+        x, depth = self.staging.x, self.staging.window.depth
+        *at, channel = x.at((*where, 0))
+        if not self.staging.window.kernel:
+            return self._each(first, taps, lambda i: Load(x.buffer, (*at, channel + i)))
+        *lead, width, channels = x.buffer.shape
+        flat = replace(x.buffer, shape=(*lead, width * channels))
+        return self._each(first, taps, lambda i: Load(flat, (*at[:-1], at[-1] * depth + i)))
+
+    def fill(self, first: Expr, taps: int) -> Block:
+        return self._each(first, taps, lambda _: Const(self.staging.zero_point, I8))
+
+    def _each(self, first: Expr, taps: int, value: Callable[[Expr], Expr]) -> Block:
+        size = taps * self.staging.window.depth
+        i = Var(self.staging.ctx.names.fresh("i"))
+        store = Store(self.column, (first * self.staging.window.depth + i,), value(i))
+        return loop(i, size, store, kind=LoopKind.UNROLL if size <= UNROLLED else LoopKind.SERIAL)
+
+
+def _all(tests: Sequence[Expr]) -> Expr | None:
+    """The conjunction, or ``None`` of nothing."""
+    found: Expr | None = None
+    for test in tests:
+        found = test if found is None else Binary("and", found, test)
+    return found
+
+
+def _first(buffer: Buffer) -> Pointer:
+    return Pointer(buffer, tuple(as_expr(0) for _ in buffer.shape))

@@ -1,0 +1,140 @@
+"""Integer contractions through block instructions: the same bytes as the operators' meaning on every way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.emit_c import write_c
+from ccml.emit_llvm.jit import JitModel
+from ccml.emit_llvm.objects import emit_objects
+from ccml.emulation import build_and_run
+from ccml.ir.blocks import BLOCKS
+from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ccml.ir.loops import Invoke, walk_stmts
+from ccml.ir.program import Program, Storage
+from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.ops.table import infer_types
+from ccml.schedule.lower import lower_graph
+from ccml.targets import Machine, select
+
+from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.tools import needs
+
+SAME = (1, 1, 1, 1)
+M4 = select("cortex-m4")
+
+
+def with_blocks() -> Machine:
+    """The portable target as if it had the block instructions: their meaning and C twins on this machine."""
+    machine = select("generic")
+    return replace(machine, cpu=replace(machine.cpu, features=machine.cpu.features | set(BLOCKS)))
+
+
+def matmul_graph(rows: tuple[int, ...], depth: int, columns: int) -> Graph:
+    """int8 rows by constant weights, requantized with one scale."""
+    rng = np.random.default_rng(2)
+    arrays = {
+        "w": rng.integers(-127, 128, (depth, columns)).astype(np.int8),
+        "scale": np.array([0.0011], np.float32),
+    }
+    for array in arrays.values():
+        array.flags.writeable = False
+    x = Value("x", TensorType(DType.I8, (*rows, depth)))
+    operands = {name: Value(name, TensorType(DType.from_numpy(a.dtype), a.shape)) for name, a in arrays.items()}
+    inner = GraphBuilder(infer_types, NameSupply(["x", *arrays]))
+    acc = inner.emit1("matmul", x, operands["w"], loc="anchor", zero_point=-5)
+    attrs: dict[str, AttrValue] = {"zero_point": 12, "lo": -128, "hi": 127, "to": DType.I8, "y_scale": 0.1}
+    y = inner.emit1("requantize", acc, operands["scale"], **attrs)  # type: ignore[arg-type]
+    body = Graph("body", (x, *operands.values()), (y,), tuple(inner.nodes))
+    return Graph("model", (x,), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), arrays)
+
+
+GRAPHS = {
+    "pointwise, odd pixels": integer_conv_graph((1, 5, 5, 64), (64, 1, 1, 64)),
+    "pointwise, one channel left": integer_conv_graph((1, 4, 4, 8), (7, 1, 1, 8)),
+    "pointwise, depth 11": integer_conv_graph((1, 5, 3, 11), (18, 1, 1, 11)),
+    "pointwise with stride": integer_conv_graph((1, 9, 7, 8), (5, 1, 1, 8), stride=(2, 2)),
+    "3x3": integer_conv_graph((1, 8, 8, 16), (16, 3, 3, 16), pad=SAME),
+    "3x3, odd rows": integer_conv_graph((1, 7, 5, 8), (10, 3, 3, 8), pad=SAME, zero_point=-128),
+    "batch": integer_conv_graph((2, 5, 5, 12), (5, 3, 3, 12), pad=SAME),
+    "uneven padding": integer_conv_graph((1, 9, 9, 3), (8, 3, 3, 3), stride=(2, 2), pad=(0, 0, 1, 1)),
+    "one channel, tall kernel": integer_conv_graph((1, 49, 10, 1), (64, 10, 4, 1), stride=(2, 2), pad=(4, 1, 5, 1)),
+    "one channel to one": integer_conv_graph((1, 6, 6, 1), (1, 3, 3, 1), pad=SAME),
+    "two pixels": integer_conv_graph((1, 1, 2, 20), (9, 1, 1, 20)),
+    "three pixels": integer_conv_graph((1, 3, 1, 20), (9, 1, 1, 20)),
+    "single pixel": integer_conv_graph((1, 1, 1, 64), (12, 1, 1, 64)),
+    "single pixel, depth 11": integer_conv_graph((1, 1, 1, 11), (17, 1, 1, 11)),
+    "single window": integer_conv_graph((1, 3, 3, 5), (9, 3, 3, 5)),
+    "clamped above the least": integer_conv_graph((1, 5, 5, 8), (7, 3, 3, 8), pad=SAME, lo=-7),
+    "clamped, single pixel": integer_conv_graph((1, 1, 1, 40), (11, 1, 1, 40), lo=-7),
+    "residual": integer_conv_graph((1, 6, 6, 8), (8, 3, 3, 8), pad=SAME, residual=True),
+    "residual, odd pixels": integer_conv_graph((1, 5, 5, 8), (8, 1, 1, 8), residual=True),
+    "matmul": matmul_graph((6,), 24, 10),
+    "matmul, odd rows of a batch": matmul_graph((2, 3), 13, 5),
+    "fully connected": matmul_graph((1,), 64, 24),
+}
+by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
+Route = Callable[[Program, Machine, dict[str, np.ndarray], Path], np.ndarray]
+
+
+def by_jit(program: Program, machine: Machine, inputs: dict[str, np.ndarray], folder: Path) -> np.ndarray:
+    return JitModel(program, machine).run(inputs)["y"]
+
+
+def by_c(program: Program, machine: Machine, inputs: dict[str, np.ndarray], folder: Path) -> np.ndarray:
+    files = [path for path in write_c(program, machine, folder) if path.suffix == ".c"]
+    return build_and_run(program, machine, files, [inputs], include=folder)[0]["y"]
+
+
+def by_objects(program: Program, machine: Machine, inputs: dict[str, np.ndarray], folder: Path) -> np.ndarray:
+    write_c(program, machine, folder)
+    for name, image in emit_objects(program, machine):
+        (folder / name).write_bytes(image)
+    return build_and_run(program, machine, sorted(folder.glob("*.o")), [inputs], include=folder)[0]["y"]
+
+
+def assert_exact(graph: Graph, machine: Machine, route: Route, folder: Path) -> None:
+    inputs = random_inputs(graph)
+    program = lower_graph(graph, machine)
+    assert any(isinstance(stmt, Invoke) for kernel in program.kernels for stmt in walk_stmts(kernel.body))
+    output = graph.outputs[0].name
+    expected = evaluate_graph(graph, inputs)[output]
+    assert len(np.unique(expected)) > 5, "the case must not saturate everywhere"
+    named = replace(program, outputs=tuple(replace(item, name="y", c_name="y") for item in program.outputs))
+    np.testing.assert_array_equal(route(named, machine, inputs, folder), expected)
+
+
+@by_graph
+def test_meaning_in_process(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, with_blocks(), by_jit, tmp_path)
+
+
+@needs("gcc")
+@by_graph
+def test_portable_c(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, with_blocks(), by_c, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("route", [by_c, by_objects])
+@by_graph
+def test_emulated_cortex_m4(graph: Graph, route: Route, tmp_path: Path) -> None:
+    assert_exact(graph, M4, route, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("core", ["cortex-m7", "cortex-m33"])
+def test_other_cores(core: str, tmp_path: Path) -> None:
+    assert_exact(GRAPHS["3x3, odd rows"], select(core), by_c, tmp_path)
+
+
+def test_activations_need_no_halo_and_little_scratch() -> None:
+    """Two pixels of int16 are staged at a time; the accumulators stay in registers."""
+    program = lower_graph(GRAPHS["3x3"], M4)
+    arena = [buffer.nbytes for buffer in program.buffers.values() if buffer.storage is Storage.ARENA]
+    assert arena == [2 * 2 * 9 * 16]

@@ -1,0 +1,118 @@
+"""What is measured of a quantized model, on models whose noise is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from ccml.ir.graph_text import parse_graph
+from ccml.report.accuracy import LayerAccuracy
+from ccml.samples import Batching, Samples
+from ccml.verification.accuracy import Comparison, Measured, decibels, measure
+from ccml.verification.mends import Tried, propose_mend
+
+X = np.random.default_rng(0).uniform(-1, 1, (400, 1, 2)).astype(np.float32)
+
+ORIGINAL = """
+graph g(%x: f32[1,2]) -> (%y)
+  const %w : f32[2,2] = dense<1.0, 0.0, 0.0, 1.0>
+  %m : f32[1,2] = matmul(%x, %w)   @"dense"
+  %y : f32[1,2] = abs(%m)   @"act"
+"""
+
+
+def measured(scale: float, weight_scale: float) -> Measured:
+    """``x`` is stored in steps of ``scale``; the weights, which are 1, as 100 times ``weight_scale``."""
+    stored = f"scale=[{scale!r}], zero_point=[0]"
+    quantized = f"""
+    graph g(%x: f32[1,2]) -> (%y)
+      const %w.q : i8[2,2] = dense<100, 0, 0, 100>
+      %w.dq : f32[2,2] = dequantize(%w.q) {{axis=0, scale=[{weight_scale!r}], zero_point=[0]}}
+      %x.q : i8[1,2] quant(scale={scale!r}, zero_point=0) = quantize(%x) {{axis=0, {stored}, to=i8}}
+      %x.dq : f32[1,2] = dequantize(%x.q) {{axis=0, {stored}}}
+      %m : f32[1,2] = matmul(%x.dq, %w.dq)   @"dense"
+      %y : f32[1,2] = abs(%m)   @"act"
+    """
+    samples = Samples({"x": X}, {}, len(X), Batching.LEADING)
+    return measure(parse_graph(ORIGINAL), parse_graph(quantized), samples)
+
+
+def rows(result: Measured) -> dict[str, LayerAccuracy]:
+    return {row.layer: row for row in result.layers}
+
+
+def test_rounding() -> None:
+    found = rows(measured(0.125, 0.01))["x"]
+    expected = 10 * np.log10(np.mean(np.square(X)) / (0.125**2 / 12))
+    assert found.own_sqnr_db == found.sqnr_db == pytest.approx(expected, abs=0.5)
+    assert (found.cause, found.saturation, found.dtype) == ("rounding", 0, "i8")
+
+
+def test_clipping() -> None:
+    found = rows(measured(0.5 / 127, 0.01))["x"]
+    assert found.saturation == pytest.approx(0.5, abs=0.05)
+    assert found.cause == "clipping"
+
+
+def test_noise_of_weights_is_the_layers_own() -> None:
+    result = measured(1 / 127, 0.009)
+    found = rows(result)["dense"]
+    assert (found.cause, found.dtype, found.tensor) == ("weights", "f32", "y")
+    assert found.own_sqnr_db == pytest.approx(20, abs=0.01)
+    assert [row.layer for row in result.layers] == ["dense", "x"]
+    assert result.layers[0].noise_share > 0.9
+
+
+def test_a_layer_without_noise_of_its_own() -> None:
+    found = rows(measured(0.125, 0.01))["dense"]
+    assert found.own_sqnr_db is None or found.own_sqnr_db > 100
+    assert found.sqnr_db == pytest.approx(rows(measured(0.125, 0.01))["x"].sqnr_db, abs=0.5)
+
+
+def test_outputs() -> None:
+    (output,) = measured(0.125, 0.01).outputs
+    assert output.name == "y"
+    assert output.max_abs == pytest.approx(0.0625, abs=0.005)
+    assert output.top1_agreement == pytest.approx(0.95, abs=0.05)
+
+
+def test_results_hold_samples_as_the_inputs_do() -> None:
+    result = measured(0.125, 0.01)
+    np.testing.assert_allclose(result.float_results["y"], np.abs(X).reshape(400, 2), atol=1e-6)
+    assert result.quantized_results["y"].shape == (400, 2)
+
+
+def test_decibels() -> None:
+    assert (decibels(0, 1), decibels(0.01, 1), decibels(1, 0)) == (None, 20, -100)
+
+
+def test_cosine() -> None:
+    sums = Comparison()
+    sums.add(np.zeros(3), np.zeros(3))
+    assert sums.cosine == 1
+    sums.add(np.array([1.0, 0, 0]), np.array([1.0, 1.0, 0]))
+    assert sums.cosine == pytest.approx(np.sqrt(0.5))
+
+
+def layer(cause: str | None, own: float | None = 30.0, share: float = 0.5, dtype: str = "i8") -> LayerAccuracy:
+    return LayerAccuracy(0, "conv", "t", dtype, 30.0, own, 0.999, 0.0, share, cause)
+
+
+@pytest.mark.parametrize(
+    ("row", "tried", "mend"),
+    [
+        (layer("rounding"), Tried("mse", True, True, False), 'precision = "int16"'),
+        (layer("rounding", dtype="i16"), Tried("mse", True, True, False), 'precision = "float"'),
+        (layer("rounding"), Tried("mse", False, True, False), "--equalize"),
+        (layer("rounding"), Tried("min-max", True, True, False), 'range = "mse"'),
+        (layer("clipping"), Tried("mse", True, True, False), 'range = "min-max"'),
+        (layer("clipping"), Tried("min-max", True, True, False), "more calibration data"),
+        (layer("weights"), Tried("mse", True, False, False), "--weights per-channel"),
+        (layer("weights"), Tried("mse", True, True, False), "--rounding adaptive"),
+        (layer("weights"), Tried("mse", True, True, True), 'precision = "float"'),
+        (layer("rounding", own=50.0), Tried("mse", True, True, True), None),
+        (layer("rounding", share=0.01), Tried("mse", True, True, True), None),
+        (layer(None, own=None), Tried("mse", True, True, True), None),
+    ],
+)
+def test_mends(row: LayerAccuracy, tried: Tried, mend: str | None) -> None:
+    assert propose_mend(row, tried) == mend
