@@ -146,9 +146,7 @@ def quantize(
     return result
 
 
-def _read(
-    path: PathLike, options: ModelOptions, quantization: Quantization | None
-) -> tuple[Source, Accuracy | None]:
+def _read(path: PathLike, options: ModelOptions, quantization: Quantization | None) -> tuple[Source, Accuracy | None]:
     source = read(path, options)
     if quantization is None:
         return source, None

@@ -16,28 +16,14 @@ from .errors import CcmlError, ErrorCode
 from .ir.graph import Graph
 from .passes.integerize import integerize, integerize_with_report
 from .passes.pipeline import PASSES
-from .passes.quantize.options import RangeMethod
-from .report.accuracy import Accuracy, FloatLayer, MetricAccuracy
+from .passes.quantize import QuantizeOptions, quantize_graph
+from .report.accuracy import Accuracy, FloatLayer, LayerAccuracy, MetricAccuracy
 from .samples import Samples, match_samples, read_arrays
-from .verification.accuracy import measure
+from .verification.accuracy import Measured, measure
 from .verification.mends import Tried, propose_mend
-from .verification.metric import evaluate_metric, find_metric
+from .verification.metric import Metric, evaluate_metric, find_metric
 
 log = logging.getLogger(__name__)
-
-@dataclass(frozen=True)
-class QuantizeOptions:
-    """Stands in for that of passes/quantize until it is there."""
-
-    range_method: RangeMethod = RangeMethod.MSE
-    percentile: float = 99.99
-    activations: str = "int8"
-    per_channel: bool = True
-    equalize: bool = True
-    bias_correction: bool = True
-    adaptive_rounding: bool = False
-    integer_io: bool = False
-
 
 HELD_OUT = 5
 """Every fifth sample of the calibration data tests the result, where there is no test data."""
@@ -72,29 +58,24 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
         raise CcmlError(ErrorCode.BAD_OPTION, "the model is quantized already", loc=source.path.name, hint=hint)
     metric = find_metric(wanted.metric) if wanted.metric else None
     calibration, test = _split(source, wanted)
-    from .passes.quantize import quantize_graph  # type: ignore[attr-defined]  # until it is there
-
     log.info("quantizing with %d samples", calibration.samples.count)
     model = quantize_graph(source.graph, calibration.samples, wanted.options)
     measured = measure(model.original, model.graph, test.samples)
-    scores = None
-    if metric is not None and wanted.metric is not None:
-        both = [
-            evaluate_metric(metric, wanted.metric, results, test.arrays)
-            for results in (measured.float_results, measured.quantized_results)
-        ]
-        scores = MetricAccuracy(wanted.metric, *both)
     accuracy = Accuracy(
         calibration_samples=calibration.samples.count,
         test_samples=test.samples.count,
         held_out=test is not calibration,
         outputs=measured.outputs,
-        metric=scores,
-        layers=[replace(row, mend=propose_mend(row, _tried(wanted.options))) for row in measured.layers],
+        metric=_scores(metric, wanted.metric or "", measured, test) if metric else None,
+        layers=[replace(row, mend=propose_mend(row, _tried(wanted.options, row))) for row in measured.layers],
         float_layers=float_layers(model.graph),
     )
-    quantized = replace(source, graph=model.graph, quantized=_described(wanted.options))
-    return QuantizedSource(quantized, accuracy)
+    return QuantizedSource(replace(source, graph=model.graph, quantized=_described(wanted.options)), accuracy)
+
+
+def _scores(metric: Metric, name: str, measured: Measured, test: _Data) -> MetricAccuracy:
+    both = (measured.float_results, measured.quantized_results)
+    return MetricAccuracy(name, *(evaluate_metric(metric, name, results, test.arrays) for results in both))
 
 
 def float_layers(graph: Graph) -> list[FloatLayer]:
@@ -106,14 +87,20 @@ def float_layers(graph: Graph) -> list[FloatLayer]:
 
 
 def _described(options: QuantizeOptions) -> dict[str, object]:
-    """The options for report.json."""
-    return {
-        name: value.value if isinstance(value, Enum) else value for name, value in asdict(options).items()
-    }
+    """The options for report.json, without what is not set."""
+    return {name: _plain(value) for name, value in asdict(options).items() if value is not None and value != {}}
 
 
-def _tried(options: QuantizeOptions) -> Tried:
-    return Tried(options.range_method.value, options.equalize, options.per_channel, options.adaptive_rounding)
+def _plain(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items() if inner is not None}
+    return value.value if isinstance(value, Enum) else value
+
+
+def _tried(options: QuantizeOptions, row: LayerAccuracy) -> Tried:
+    own = options.layer([row.layer, row.tensor])
+    adaptive = options.adaptive_rounding if own.adaptive_rounding is None else own.adaptive_rounding
+    return Tried((own.range_method or options.range_method).value, options.equalize, options.per_channel, adaptive)
 
 
 # ---------------------------------------------------------------- data

@@ -98,9 +98,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
         ) from problem
 
 
-def match_samples(
-    arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outputs: Sequence[Side]
-) -> Samples:
+def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outputs: Sequence[Side]) -> Samples:
     """Finds the array of every input: under its name, ``in:`` and its name, or ``input`` where there is one input.
 
     An array is one sample (it has the input's shape), or several: ``[count, *shape]``, or the input's shape with

@@ -210,7 +210,8 @@ def compare_kernels(model: onnx.ModelProto, runs: list[dict[str, np.ndarray]], r
 
 def _by_reference(model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> np.ndarray:
     newer = version_converter.convert_version(model, REFERENCE_OPSET)
-    return np.asarray(ReferenceEvaluator(newer).run(None, feeds)[0])
+    (result,) = ReferenceEvaluator(newer).run(None, feeds)
+    return np.asarray(result)
 
 
 # ---------------------------------------------------------------- end to end

@@ -92,9 +92,9 @@ def config_option(function: F) -> F:
     )(function)  # fmt: skip
 
 
-def layer_overrides() -> Mapping[str, Mapping[str, object]]:
-    """``[quantize.layers]`` of the file that the running command read: ONNX node -> its keys."""
-    return click.get_current_context().meta.get(_LAYERS_META, {})
+def layer_overrides() -> tuple[Path, Mapping[str, Mapping[str, object]]]:
+    """The file that the running command read, and its ``[quantize.layers]``: ONNX node -> its keys."""
+    return click.get_current_context().meta.get(_LAYERS_META, (Path(CONFIG_FILE), {}))
 
 
 def with_file_defaults(context: click.Context, parameter: click.Parameter, given: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -120,9 +120,8 @@ def _apply(context: click.Context, _: click.Parameter, file: str | None) -> None
                 defaults[key.parameter] = _converted(context, path, f"{section}.{name}", key, value)
     context.default_map = defaults
     layers = _table(path, f"quantize.{_LAYERS}", content.get("quantize", {}).get(_LAYERS, {}))
-    context.meta[_LAYERS_META] = {
-        name: _table(path, f'quantize.{_LAYERS}."{name}"', table) for name, table in layers.items()
-    }
+    tables = {name: _table(path, f'quantize.{_LAYERS}."{name}"', table) for name, table in layers.items()}
+    context.meta[_LAYERS_META] = path, tables
 
 
 def _read(path: Path) -> dict[str, Any]:

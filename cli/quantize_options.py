@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from ..errors import CcmlError
+from .config import layer_overrides
+
 if TYPE_CHECKING:
+    from ..passes.quantize.options import LayerOptions, RangeMethod
     from ..quantization import Quantization
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 RANGE_METHODS = ("min-max", "moving-average", "percentile", "entropy", "mse")
-ACTIVATIONS = ("int8", "uint8", "symmetric")
+ACTIVATIONS = ("int8", "uint8", "symmetric", "int16")
 
 
 class Numbers(click.ParamType):
@@ -49,7 +53,7 @@ _OPTIONS = (
     ),
     click.option(
         "--activations", type=click.Choice(ACTIVATIONS),
-        help="How activations are stored; symmetric is int8 with zero point 0.  [default: int8]",
+        help="How activations are stored; symmetric: int8, zero point 0.  [default: int8]",
     ),
     click.option(
         "--weights", type=click.Choice(["per-channel", "per-tensor"]), help="Scales of weights.  [default: per-channel]"
@@ -117,20 +121,43 @@ def _refuse_given() -> None:
 
 def _quantization(given: Mapping[str, Any]) -> Quantization:
     """The request. Raises a usage error without calibration data."""
-    from ..passes.quantize.options import RangeMethod
     from ..quantization import Quantization, QuantizeOptions
 
     if given["calibration"] is None:
         raise click.UsageError("Quantization needs --calibration DATA: typical inputs of the model.")
-    options = {
-        "range_method": None if given["range_method"] is None else RangeMethod(given["range_method"]),
-        "percentile": given["percentile"],
-        "activations": given["activations"],
-        "per_channel": None if given["weights"] is None else given["weights"] == "per-channel",
-        "equalize": given["equalize"],
-        "bias_correction": given["bias_correction"],
-        "adaptive_rounding": None if given["rounding"] is None else given["rounding"] == "adaptive",
-        "integer_io": None if given["io"] is None else given["io"] == "int8",
-    }
-    chosen = QuantizeOptions(**{name: value for name, value in options.items() if value is not None})
-    return Quantization(given["calibration"], chosen, given["test_data"], given["metric"])
+    options = {field: convert(given[name]) for name, (field, convert) in _FIELDS.items() if given[name] is not None}
+    return Quantization(
+        given["calibration"], QuantizeOptions(**options, layers=_layers()), given["test_data"], given["metric"]
+    )
+
+
+def _range_method(name: str) -> RangeMethod:
+    from ..passes.quantize.options import RangeMethod
+
+    return RangeMethod(name)
+
+
+_FIELDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
+    "range_method": ("range_method", _range_method),
+    "percentile": ("percentile", float),
+    "activations": ("activations", str),
+    "weights": ("per_channel", "per-channel".__eq__),
+    "equalize": ("equalize", bool),
+    "bias_correction": ("bias_correction", bool),
+    "rounding": ("adaptive_rounding", "adaptive".__eq__),
+    "io": ("integer_io", "int8".__eq__),
+    "min_sqnr": ("min_sqnr", float),
+    "max_accuracy_drop": ("max_accuracy_drop", float),
+}
+"""Of each option the field of :class:`QuantizeOptions` that it sets, and how."""
+
+
+def _layers() -> dict[str, LayerOptions]:
+    """The overrides of ccml.toml. Raises ``BAD_OPTION`` that names the file, the layer and the key."""
+    from ..passes.quantize.options import LayerOptions
+
+    file, tables = layer_overrides()
+    try:
+        return {name: LayerOptions.from_table(name, table) for name, table in tables.items()}
+    except CcmlError as problem:
+        raise CcmlError(problem.kind, problem.reason, loc=f"{file}: {problem.loc}", hint=problem.hint) from None

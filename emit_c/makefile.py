@@ -54,6 +54,9 @@ ALL_CFLAGS := $(TARGET_FLAGS) -std=c99 -O3 -ffp-contract=off -fno-math-errno{" -
 # Neither compiler may turn loops into calls of memcpy and memset: the model needs no C library.
 ifeq ($(IS_CLANG),)
 ALL_CFLAGS += -fno-tree-loop-distribute-patterns
+# Kernels hold in registers what they need again. GCC would carry more from one iteration to the next and add up
+# products in an order of its own, for which it runs out of registers.
+ALL_CFLAGS += {" ".join(["-fno-predictive-commoning -fno-tree-reassoc", *machine.cpu.gcc_flags])}
 else
 ALL_CFLAGS += -fno-builtin
 endif

@@ -79,9 +79,9 @@ def _bare_metal(machine: Machine, board: Board) -> Platform:
     def link(folder: Path) -> list[str]:
         """A linker script cannot take addresses from the command line, so the preprocessor puts them in."""
         macros = [f"-DBOARD_{name}={value:#x}" for name, value in regions.items()]
-        script = [find_tool(compiler), "-E", "-P", "-x", "c", *macros, DRIVER_FOLDER / "board.ld", "-o", "board.ld"]
-        build(script, folder)
-        return ["-nostdlib", "-lgcc", "-Wl,-T,board.ld", "-Wl,--gc-sections", "-Wl,--no-warn-rwx-segments"]
+        template = str(DRIVER_FOLDER / "board.ld")
+        build([find_tool(compiler), "-E", "-P", "-x", "c", *macros, template, "-o", "board.ld"], folder)
+        return ["-nostdlib", "-lgcc", "-Wl,-T,board.ld", "-Wl,--gc-sections"]
 
     def command(program: Path) -> list[str]:
         semihosting = ["-semihosting-config", "enable=on,target=native"]

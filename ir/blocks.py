@@ -54,8 +54,8 @@ SINGLE_TILE = 8
 """Channels that ``single`` rows compute together."""
 KEPT = 4
 """Channels that the meaning keeps in registers at a time: with more, compilers spill."""
-STRAIGHT = 4
-"""Groups of four k that the meaning runs through without a loop."""
+STRAIGHT = 10
+"""Groups of four k that the meaning runs through at most before it loops: counters cost registers."""
 STAGED_STEP = 4
 """Words of staged activations for each group of four k."""
 
@@ -166,11 +166,11 @@ class _Contraction:
             stmts.append(Let(bias, Load(self.weights, (at + c,))))
             stmts += [Store(acc, (as_expr(c - part.start), as_expr(p)), bias) for p in pixels]
         g = Var(f"g_{stem}")
-        if self.groups <= STRAIGHT:
-            for step in range(self.groups):
-                stmts += self._group(as_expr(step), at + tile, tile, part, acc, f"{stem}_{step}")
-        else:
-            stmts += loop(g, self.groups, *self._group(g, at + tile, tile, part, acc, stem))
+        steps = max(n for n in range(1, STRAIGHT + 1) if self.groups % n == 0)
+        body: Block = ()
+        for step in range(steps):
+            body += self._group(g * steps + step, at + tile, tile, part, acc, f"{stem}_{step}")
+        stmts += loop(g, self.groups // steps, *body)
         for c in part:
             scale = Var(f"scale_{stem}_{c}", F32)
             if self.requantize:

@@ -57,6 +57,17 @@
 /* Dot products lane by lane, where the machine has no instruction. */
 #define CCML_GNU_DOT(vector, lanes, op) CCML_GNU_SCALAR3(vector, ccml_i32, lanes, op)
 
+/* Dot products by a machine's functions: those that add to x, and pairs of products that are added here. The empty
+   instruction keeps GCC from adding up many products in another order, for which it runs out of registers. */
+#define CCML_X86_DOT(vector, reg, op, dot) CCML_GNU3(vector, op, dot((reg)x, (reg)y, (reg)z))
+#define CCML_X86_PAIRS(vector, reg, products) \
+    static inline vector vector##_dot2_i16i16(vector x, vector y, vector z) \
+    { \
+        x = vector##_add(x, (vector)products((reg)y, (reg)z)); \
+        __asm__("" : "+v"(x)); \
+        return x; \
+    }
+
 /* Four lanes combined. */
 #define CCML_GNU_REDUCE4(vector, type, op, combine) \
     static inline type vector##_reduce_##op(vector x) \

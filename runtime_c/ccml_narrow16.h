@@ -1,4 +1,4 @@
-/* Part of the ccml runtime: i8, u8, i16 and u16 vectors of sixteen lanes.
+/* Part of the ccml runtime: i8, u8, i16 and u16 vectors of sixteen lanes, by AVX-512BW where the machine has it.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_NARROW16_H
 #define CCML_NARROW16_H
@@ -6,33 +6,38 @@
 #include "ccml_narrow.h"
 #include "ccml_x16.h"
 
-#if defined(__AVX512F__) && CCML_X86
+#if CCML_X86 && defined(__AVX512BW__) && defined(__AVX512VL__)
 
-CCML_GNU_NARROWS(16, 16, 32)
-CCML_GNU_WIDEN(i8, 16, _mm512_cvtepi8_epi32((__m128i)x))
-CCML_GNU_WIDEN(u8, 16, _mm512_cvtepu8_epi32((__m128i)x))
-CCML_GNU_WIDEN(i16, 16, _mm512_cvtepi16_epi32((__m256i)x))
-CCML_GNU_WIDEN(u16, 16, _mm512_cvtepu16_epi32((__m256i)x))
+CCML_NARROW_TYPE(i8, int8_t, 16, 16, 16)
+CCML_NARROW_TYPE(u8, uint8_t, 16, 16, 16)
+CCML_NARROW_TYPE(i16, int16_t, 16, 16, 32)
+CCML_NARROW_TYPE(u16, uint16_t, 16, 16, 32)
 
-static inline __m128i ccml_x16_low_bytes(ccml_i32x16 x)
-{
-    return _mm512_cvtepi32_epi8((__m512i)x);
-}
+CCML_NARROW_MOVE(i8, int8_t, 16, __m128i, _mm_loadu_si128, _mm_storeu_si128)
+CCML_NARROW_MOVE(u8, uint8_t, 16, __m128i, _mm_loadu_si128, _mm_storeu_si128)
+CCML_NARROW_MOVE(i16, int16_t, 16, __m256i, _mm256_loadu_si256, _mm256_storeu_si256)
+CCML_NARROW_MOVE(u16, uint16_t, 16, __m256i, _mm256_loadu_si256, _mm256_storeu_si256)
 
-static inline __m256i ccml_x16_low_halves(ccml_i32x16 x)
-{
-    return _mm512_cvtepi32_epi16((__m512i)x);
-}
+CCML_NARROW_I32(i8, 16, __m128i, __m512i, _mm512_cvtepi8_epi32, _mm512_cvtepi32_epi8)
+CCML_NARROW_I32(u8, 16, __m128i, __m512i, _mm512_cvtepu8_epi32, _mm512_cvtepi32_epi8)
+CCML_NARROW_I32(i16, 16, __m256i, __m512i, _mm512_cvtepi16_epi32, _mm512_cvtepi32_epi16)
+CCML_NARROW_I32(u16, 16, __m256i, __m512i, _mm512_cvtepu16_epi32, _mm512_cvtepi32_epi16)
 
-CCML_GNU_TRUNCATE(i8, 16, ccml_x16_low_bytes)
-CCML_GNU_TRUNCATE(u8, 16, ccml_x16_low_bytes)
-CCML_GNU_TRUNCATE(i16, 16, ccml_x16_low_halves)
-CCML_GNU_TRUNCATE(u16, 16, ccml_x16_low_halves)
+CCML_NARROW_MIN_MAX(i8, 16, __m128i, _mm_min_epi8, _mm_max_epi8)
+CCML_NARROW_MIN_MAX(u8, 16, __m128i, _mm_min_epu8, _mm_max_epu8)
+CCML_NARROW_MIN_MAX(i16, 16, __m256i, _mm256_min_epi16, _mm256_max_epi16)
+CCML_NARROW_MIN_MAX(u16, 16, __m256i, _mm256_min_epu16, _mm256_max_epu16)
+
+CCML_NARROW_MASKED(i8, int8_t, 16, __m128i, __mmask16, _mm_maskz_loadu_epi8, _mm_mask_storeu_epi8)
+CCML_NARROW_MASKED(u8, uint8_t, 16, __m128i, __mmask16, _mm_maskz_loadu_epi8, _mm_mask_storeu_epi8)
+CCML_NARROW_MASKED(i16, int16_t, 16, __m256i, __mmask16, _mm256_maskz_loadu_epi16, _mm256_mask_storeu_epi16)
+CCML_NARROW_MASKED(u16, uint16_t, 16, __m256i, __mmask16, _mm256_maskz_loadu_epi16, _mm256_mask_storeu_epi16)
+
+CCML_NARROW_ALL(16)
 
 #else
 CCML_PORTABLE_NARROWS(16)
 #endif
-
 CCML_NARROW_CONVERSIONS(16)
 
 #endif

@@ -1,4 +1,4 @@
-/* Part of the ccml runtime: i8, u8, i16 and u16 vectors of four lanes.
+/* Part of the ccml runtime: i8, u8, i16 and u16 vectors of four lanes, by SSE4.1 or NEON where the machine has them.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_NARROW4_H
 #define CCML_NARROW4_H
@@ -6,56 +6,97 @@
 #include "ccml_narrow.h"
 #include "ccml_x4.h"
 
-#if defined(__SSE4_1__) && CCML_X86
+#if CCML_X86 && defined(__SSE4_1__)
 
-CCML_GNU_NARROWS(4, 4, 8)
-CCML_GNU_WIDEN(i8, 4, _mm_cvtepi8_epi32(_mm_cvtsi32_si128((int)x)))
-CCML_GNU_WIDEN(u8, 4, _mm_cvtepu8_epi32(_mm_cvtsi32_si128((int)x)))
-CCML_GNU_WIDEN(i16, 4, _mm_cvtepi16_epi32(_mm_set_epi64x(0, (long long)x)))
-CCML_GNU_WIDEN(u16, 4, _mm_cvtepu16_epi32(_mm_set_epi64x(0, (long long)x)))
+CCML_NARROW_TYPE(i8, int8_t, 4, 16, 16)
+CCML_NARROW_TYPE(u8, uint8_t, 4, 16, 16)
+CCML_NARROW_TYPE(i16, int16_t, 4, 8, 16)
+CCML_NARROW_TYPE(u16, uint16_t, 4, 8, 16)
 
-static inline int32_t ccml_x4_low_bytes(ccml_i32x4 x)
+static inline __m128i ccml_narrow4_load(const void *from)
 {
-    const __m128i low = _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
-    return _mm_cvtsi128_si32(_mm_shuffle_epi8((__m128i)x, low));
+    int32_t word;
+    __builtin_memcpy(&word, from, 4);
+    return _mm_cvtsi32_si128(word);
 }
 
-static inline long long ccml_x4_low_halves(ccml_i32x4 x)
+static inline void ccml_narrow4_store(void *to, __m128i x)
 {
-    const __m128i low = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1);
-    return _mm_shuffle_epi8((__m128i)x, low)[0];
+    const int32_t word = _mm_cvtsi128_si32(x);
+    __builtin_memcpy(to, &word, 4);
 }
+
+CCML_NARROW_MOVE(i8, int8_t, 4, __m128i, ccml_narrow4_load, ccml_narrow4_store)
+CCML_NARROW_MOVE(u8, uint8_t, 4, __m128i, ccml_narrow4_load, ccml_narrow4_store)
+CCML_NARROW_MOVE(i16, int16_t, 4, __m128i, _mm_loadl_epi64, _mm_storel_epi64)
+CCML_NARROW_MOVE(u16, uint16_t, 4, __m128i, _mm_loadl_epi64, _mm_storel_epi64)
+
+#define CCML_BYTES_4(x) _mm_shuffle_epi8(x, _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1))
+#define CCML_HALVES_4(x) _mm_shuffle_epi8(x, _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1))
+CCML_NARROW_I32(i8, 4, __m128i, __m128i, _mm_cvtepi8_epi32, CCML_BYTES_4)
+CCML_NARROW_I32(u8, 4, __m128i, __m128i, _mm_cvtepu8_epi32, CCML_BYTES_4)
+CCML_NARROW_I32(i16, 4, __m128i, __m128i, _mm_cvtepi16_epi32, CCML_HALVES_4)
+CCML_NARROW_I32(u16, 4, __m128i, __m128i, _mm_cvtepu16_epi32, CCML_HALVES_4)
+#undef CCML_BYTES_4
+#undef CCML_HALVES_4
+
+CCML_NARROW_MIN_MAX(i8, 4, __m128i, _mm_min_epi8, _mm_max_epi8)
+CCML_NARROW_MIN_MAX(u8, 4, __m128i, _mm_min_epu8, _mm_max_epu8)
+CCML_NARROW_MIN_MAX(i16, 4, __m128i, _mm_min_epi16, _mm_max_epi16)
+CCML_NARROW_MIN_MAX(u16, 4, __m128i, _mm_min_epu16, _mm_max_epu16)
 
 #elif CCML_NEON
 
-CCML_GNU_NARROWS(4, 4, 8)
-CCML_GNU_WIDEN(i8, 4, vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8((uint64_t)(uint32_t)x)))))
-CCML_GNU_WIDEN(u8, 4, vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8((uint64_t)(uint32_t)x)))))
-CCML_GNU_WIDEN(i16, 4, vmovl_s16((int16x4_t)x))
-CCML_GNU_WIDEN(u16, 4, vmovl_u16((uint16x4_t)x))
+CCML_NARROW_TYPE(i8, int8_t, 4, 8, 8)
+CCML_NARROW_TYPE(u8, uint8_t, 4, 8, 8)
+CCML_NARROW_TYPE(i16, int16_t, 4, 4, 8)
+CCML_NARROW_TYPE(u16, uint16_t, 4, 4, 8)
 
-static inline int16x4_t ccml_x4_low_halves(ccml_i32x4 x)
+static inline uint32x2_t ccml_narrow4_load(const void *from)
 {
-    return vmovn_s32((int32x4_t)x);
+    uint32_t word;
+    __builtin_memcpy(&word, from, 4);
+    return vdup_n_u32(word);
 }
 
-static inline uint32_t ccml_x4_low_bytes(ccml_i32x4 x)
+static inline void ccml_narrow4_store(void *to, uint32x2_t x)
 {
-    const int16x4_t halves = ccml_x4_low_halves(x);
-    return vget_lane_u32(vreinterpret_u32_s8(vmovn_s16(vcombine_s16(halves, halves))), 0);
+    const uint32_t word = vget_lane_u32(x, 0);
+    __builtin_memcpy(to, &word, 4);
 }
 
+CCML_NARROW_MOVE(i8, int8_t, 4, uint32x2_t, ccml_narrow4_load, ccml_narrow4_store)
+CCML_NARROW_MOVE(u8, uint8_t, 4, uint32x2_t, ccml_narrow4_load, ccml_narrow4_store)
+CCML_NARROW_MOVE(i16, int16_t, 4, int16x4_t, vld1_s16, vst1_s16)
+CCML_NARROW_MOVE(u16, uint16_t, 4, uint16x4_t, vld1_u16, vst1_u16)
+
+#define CCML_WIDEN_BYTES(x) vmovl_s16(vget_low_s16(vmovl_s8(x)))
+#define CCML_WIDEN_UNSIGNED(x) vmovl_u16(vget_low_u16(vmovl_u8(x)))
+#define CCML_BYTES_4(x) vmovn_s16(vcombine_s16(vmovn_s32(x), vmovn_s32(x)))
+CCML_NARROW_I32(i8, 4, int8x8_t, int32x4_t, CCML_WIDEN_BYTES, CCML_BYTES_4)
+CCML_NARROW_I32(u8, 4, uint8x8_t, int32x4_t, CCML_WIDEN_UNSIGNED, CCML_BYTES_4)
+CCML_NARROW_I32(i16, 4, int16x4_t, int32x4_t, vmovl_s16, vmovn_s32)
+CCML_NARROW_I32(u16, 4, uint16x4_t, int32x4_t, vmovl_u16, vmovn_s32)
+#undef CCML_WIDEN_BYTES
+#undef CCML_WIDEN_UNSIGNED
+#undef CCML_BYTES_4
+
+CCML_NARROW_MIN_MAX(i8, 4, int8x8_t, vmin_s8, vmax_s8)
+CCML_NARROW_MIN_MAX(u8, 4, uint8x8_t, vmin_u8, vmax_u8)
+CCML_NARROW_MIN_MAX(i16, 4, int16x4_t, vmin_s16, vmax_s16)
+CCML_NARROW_MIN_MAX(u16, 4, uint16x4_t, vmin_u16, vmax_u16)
+
+#endif
+
+#if (CCML_X86 && defined(__SSE4_1__)) || CCML_NEON
+CCML_NARROW_ACTIVE(i8, int8_t, 4, uint32)
+CCML_NARROW_ACTIVE(u8, uint8_t, 4, uint32)
+CCML_NARROW_ACTIVE(i16, int16_t, 4, uint64)
+CCML_NARROW_ACTIVE(u16, uint16_t, 4, uint64)
+CCML_NARROW_ALL(4)
 #else
 CCML_PORTABLE_NARROWS(4)
 #endif
-
-#if (defined(__SSE4_1__) && CCML_X86) || CCML_NEON
-CCML_GNU_TRUNCATE(i8, 4, ccml_x4_low_bytes)
-CCML_GNU_TRUNCATE(u8, 4, ccml_x4_low_bytes)
-CCML_GNU_TRUNCATE(i16, 4, ccml_x4_low_halves)
-CCML_GNU_TRUNCATE(u16, 4, ccml_x4_low_halves)
-#endif
-
 CCML_NARROW_CONVERSIONS(4)
 
 #endif

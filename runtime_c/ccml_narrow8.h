@@ -1,4 +1,4 @@
-/* Part of the ccml runtime: i8, u8, i16 and u16 vectors of eight lanes.
+/* Part of the ccml runtime: i8, u8, i16 and u16 vectors of eight lanes, by AVX2 or AVX-512 where the machine has them.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_NARROW8_H
 #define CCML_NARROW8_H
@@ -6,37 +6,59 @@
 #include "ccml_narrow.h"
 #include "ccml_x8.h"
 
-#if defined(__AVX2__) && CCML_X86
+#if CCML_X86 && defined(__AVX2__)
 
-CCML_GNU_NARROWS(8, 8, 16)
-CCML_GNU_WIDEN(i8, 8, _mm256_cvtepi8_epi32(_mm_set_epi64x(0, (long long)x)))
-CCML_GNU_WIDEN(u8, 8, _mm256_cvtepu8_epi32(_mm_set_epi64x(0, (long long)x)))
-CCML_GNU_WIDEN(i16, 8, _mm256_cvtepi16_epi32((__m128i)x))
-CCML_GNU_WIDEN(u16, 8, _mm256_cvtepu16_epi32((__m128i)x))
+CCML_NARROW_TYPE(i8, int8_t, 8, 16, 16)
+CCML_NARROW_TYPE(u8, uint8_t, 8, 16, 16)
+CCML_NARROW_TYPE(i16, int16_t, 8, 8, 16)
+CCML_NARROW_TYPE(u16, uint16_t, 8, 8, 16)
 
-static inline long long ccml_x8_low_bytes(ccml_i32x8 x)
+CCML_NARROW_MOVE(i8, int8_t, 8, __m128i, _mm_loadl_epi64, _mm_storel_epi64)
+CCML_NARROW_MOVE(u8, uint8_t, 8, __m128i, _mm_loadl_epi64, _mm_storel_epi64)
+CCML_NARROW_MOVE(i16, int16_t, 8, __m128i, _mm_loadu_si128, _mm_storeu_si128)
+CCML_NARROW_MOVE(u16, uint16_t, 8, __m128i, _mm_loadu_si128, _mm_storeu_si128)
+
+/* Both halves of the register packed, one after the other. */
+static inline __m128i ccml_narrow8_halves(__m256i x)
 {
-    const __m128i four = _mm_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
-    const __m256i low = _mm256_shuffle_epi8((__m256i)x, _mm256_broadcastsi128_si256(four));
-    return _mm_unpacklo_epi32(_mm256_castsi256_si128(low), _mm256_extracti128_si256(low, 1))[0];
+    const __m256i low = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1,
+                                         0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1);
+    return _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_shuffle_epi8(x, low), 0x08));
 }
 
-static inline __m128i ccml_x8_low_halves(ccml_i32x8 x)
+static inline __m128i ccml_narrow8_bytes(__m256i x)
 {
-    const __m128i four = _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1);
-    const __m256i low = _mm256_shuffle_epi8((__m256i)x, _mm256_broadcastsi128_si256(four));
-    return _mm256_castsi256_si128(_mm256_permute4x64_epi64(low, 8));
+    const __m256i low = _mm256_setr_epi8(0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1,
+                                         0, 4, 8, 12, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    const __m256i packed = _mm256_shuffle_epi8(x, low);
+    return _mm_unpacklo_epi32(_mm256_castsi256_si128(packed), _mm256_extracti128_si256(packed, 1));
 }
 
-CCML_GNU_TRUNCATE(i8, 8, ccml_x8_low_bytes)
-CCML_GNU_TRUNCATE(u8, 8, ccml_x8_low_bytes)
-CCML_GNU_TRUNCATE(i16, 8, ccml_x8_low_halves)
-CCML_GNU_TRUNCATE(u16, 8, ccml_x8_low_halves)
+CCML_NARROW_I32(i8, 8, __m128i, __m256i, _mm256_cvtepi8_epi32, ccml_narrow8_bytes)
+CCML_NARROW_I32(u8, 8, __m128i, __m256i, _mm256_cvtepu8_epi32, ccml_narrow8_bytes)
+CCML_NARROW_I32(i16, 8, __m128i, __m256i, _mm256_cvtepi16_epi32, ccml_narrow8_halves)
+CCML_NARROW_I32(u16, 8, __m128i, __m256i, _mm256_cvtepu16_epi32, ccml_narrow8_halves)
+
+CCML_NARROW_MIN_MAX(i8, 8, __m128i, _mm_min_epi8, _mm_max_epi8)
+CCML_NARROW_MIN_MAX(u8, 8, __m128i, _mm_min_epu8, _mm_max_epu8)
+CCML_NARROW_MIN_MAX(i16, 8, __m128i, _mm_min_epi16, _mm_max_epi16)
+CCML_NARROW_MIN_MAX(u16, 8, __m128i, _mm_min_epu16, _mm_max_epu16)
+
+CCML_NARROW_ACTIVE(i8, int8_t, 8, uint64)
+CCML_NARROW_ACTIVE(u8, uint8_t, 8, uint64)
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+CCML_NARROW_MASKED(i16, int16_t, 8, __m128i, __mmask8, _mm_maskz_loadu_epi16, _mm_mask_storeu_epi16)
+CCML_NARROW_MASKED(u16, uint16_t, 8, __m128i, __mmask8, _mm_maskz_loadu_epi16, _mm_mask_storeu_epi16)
+#else
+CCML_GNU_ACTIVE(i16, int16_t, 8)
+CCML_GNU_ACTIVE(u16, uint16_t, 8)
+#endif
+
+CCML_NARROW_ALL(8)
 
 #else
 CCML_PORTABLE_NARROWS(8)
 #endif
-
 CCML_NARROW_CONVERSIONS(8)
 
 #endif

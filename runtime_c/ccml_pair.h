@@ -24,13 +24,14 @@
     CCML_PAIR_PIXELS CCML_PAIR_CHANNEL("r4", "r5") CCML_PAIR_CHANNEL("r6", "r7") CCML_PAIR_CHANNEL("r8", "r9")
 #define CCML_PAIR_ONE CCML_PAIR_PIXELS CCML_PAIR_CHANNEL("r4", "r5")
 
-/* void f(const int32_t *w, const int32_t *x, T *y0, T *y1, int32_t groups, int32_t channels, ...), where `three` and
-   `one` store the accumulators of a tile, channel by channel in r4 to r9, at r10 and r11; `setup` comes first.
+/* void f(const int32_t *w, const int32_t *x, T *y0, T *y1, int32_t groups, int32_t channels, ...), where T has
+   1 << scale bytes. `setup` comes first; `three` and `one` store the accumulators of a tile, channel by channel in r4 to
+   r9, at r10 and r11.
 
    Every register is taken: what a tile needs once is on the stack, from sp + 32 on: x, entry of a tile of three, y0, y1,
-   end of x, entry of a tile of one, tiles left, channels left. The 32 bytes below and the arguments from sp + 100 on are
-   for `setup`, `three` and `one`. */
-#define CCML_PAIR(setup, three, one) \
+   end of x, entry of a tile of one, y0 behind the tiles of three, channels left. The 32 bytes below and the arguments
+   from sp + 108 on are for `setup`, `three` and `one`. */
+#define CCML_PAIR(scale, setup, three, one) \
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
@@ -42,14 +43,16 @@
         "strd r2, r3, [sp, #40]\n" \
         "add r6, r1, r4, lsl #4\n" \
         "str r6, [sp, #48]\n" \
-        CCML_ENTRY("3f", 4, 92) \
+        CCML_ENTRY("3f", 8, 92) \
         "str r7, [sp, #36]\n" \
         CCML_ENTRY("7f", 4, 36) \
         "str r7, [sp, #52]\n" \
         "mov r7, #3\n" \
         "udiv r6, r5, r7\n" \
         "mls r7, r6, r7, r5\n" \
-        "strd r6, r7, [sp, #56]\n" \
+        "add r8, r6, r6, lsl #1\n" \
+        "add r8, r2, r8, lsl #" #scale "\n" \
+        "strd r8, r7, [sp, #56]\n" \
         "cmp r6, #0\n" \
         "beq.w 4f\n" \
         "1:\n" \
@@ -59,7 +62,7 @@
         "mov r9, r8\n" \
         "ldrd r1, r10, [sp, #32]\n" \
         "bx r10\n" \
-        "2:\n" CCML_PAIR_THREE CCML_PAIR_THREE CCML_PAIR_THREE CCML_PAIR_THREE \
+        "2:\n" CCML_REPEAT("8", CCML_PAIR_THREE) \
         "3:\n" \
         "ldr r10, [sp, #48]\n" \
         "cmp r1, r10\n" \
@@ -68,8 +71,7 @@
         three \
         "strd r10, r11, [sp, #40]\n" \
         "ldr r2, [sp, #56]\n" \
-        "subs r2, r2, #1\n" \
-        "str r2, [sp, #56]\n" \
+        "cmp r10, r2\n" \
         "bne.w 1b\n" \
         "4:\n" \
         "ldr r2, [sp, #60]\n" \
@@ -81,7 +83,7 @@
         "ldr r1, [sp, #32]\n" \
         "ldrd r6, r10, [sp, #48]\n" \
         "bx r10\n" \
-        "6:\n" CCML_PAIR_ONE CCML_PAIR_ONE CCML_PAIR_ONE CCML_PAIR_ONE \
+        "6:\n" CCML_REPEAT("4", CCML_PAIR_ONE) \
         "7:\n" \
         "cmp r1, r6\n" \
         "bne 6b\n" \

@@ -21,7 +21,7 @@ CCML_NAKED ccml_pair_i32(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y0 CCML_UNUSED, int32_t *y1 CCML_UNUSED,
     int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED)
 {
-    CCML_PAIR("", CCML_PAIR_I32_THREE, CCML_PAIR_I32_ONE);
+    CCML_PAIR(2, "", CCML_PAIR_I32_THREE, CCML_PAIR_I32_ONE);
 }
 #else
 #define CCML_PAIR_I32_RESULT(acc, scale) (acc)

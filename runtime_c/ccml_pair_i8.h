@@ -47,7 +47,7 @@ CCML_NAKED ccml_pair_i8(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y0 CCML_UNUSED, int8_t *y1 CCML_UNUSED,
     int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED)
 {
-    CCML_PAIR(CCML_PAIR_I8_SETUP, CCML_PAIR_I8_THREE, CCML_PAIR_I8_ONE);
+    CCML_PAIR(0, CCML_PAIR_I8_SETUP, CCML_PAIR_I8_THREE, CCML_PAIR_I8_ONE);
 }
 #else
 #define CCML_PAIR_I8_RESULT(acc, scale) ccml_requantize(acc, scale, zero_point)

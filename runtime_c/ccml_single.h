@@ -48,7 +48,7 @@
         "ldm r0!, {r4-r9, r12, lr}\n" \
         "ldrd r1, r10, [sp, #32]\n" \
         "bx r10\n" \
-        "2:\n" CCML_SINGLE_EIGHT CCML_SINGLE_EIGHT \
+        "2:\n" CCML_REPEAT("2", CCML_SINGLE_EIGHT) \
         "3:\n" \
         "ldr r10, [sp, #44]\n" \
         "cmp r1, r10\n" \

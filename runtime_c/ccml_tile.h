@@ -18,6 +18,8 @@
     "sxtb16 r11, r10\n" \
     "sxtb16 r10, r10, ror #8\n"
 
+#define CCML_REPEAT(times, text) ".rept " times "\n" text ".endr\n"
+
 /* 1.5 * 2^23 in r7 and r8 for six accumulators from sp on, and what turns their bits into a result at sp + 24; the zero
    point in r6. */
 #define CCML_ROUNDERS \

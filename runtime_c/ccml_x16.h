@@ -99,15 +99,15 @@ CCML_GNU_MASKED(u32, uint32_t, 16, ccml_x16_first, CCML_MASK_LOAD, CCML_MASK_STO
 #undef CCML_MASK_LOAD
 #undef CCML_MASK_STORE
 
-#if defined(__AVX512BW__)
-CCML_GNU3(ccml_i32x16, dot2_i16i16, _mm512_add_epi32((__m512i)x, _mm512_madd_epi16((__m512i)y, (__m512i)z)))
-#else
-CCML_GNU_DOT(ccml_i32x16, 16, dot2_i16i16)
-#endif
 #if defined(__AVX512VNNI__)
-CCML_GNU3(ccml_i32x16, dot4_u8i8, _mm512_dpbusd_epi32((__m512i)x, (__m512i)y, (__m512i)z))
+CCML_X86_DOT(ccml_i32x16, __m512i, dot4_u8i8, _mm512_dpbusd_epi32)
+CCML_X86_DOT(ccml_i32x16, __m512i, dot2_i16i16, _mm512_dpwssd_epi32)
+#elif defined(__AVX512BW__)
+CCML_GNU_DOT(ccml_i32x16, 16, dot4_u8i8)
+CCML_X86_PAIRS(ccml_i32x16, __m512i, _mm512_madd_epi16)
 #else
 CCML_GNU_DOT(ccml_i32x16, 16, dot4_u8i8)
+CCML_GNU_DOT(ccml_i32x16, 16, dot2_i16i16)
 #endif
 CCML_GNU_DOT(ccml_i32x16, 16, dot4_i8i8)
 

@@ -92,15 +92,18 @@ CCML_GNU_ACTIVE(i32, int32_t, 4)
 CCML_GNU_ACTIVE(u32, uint32_t, 4)
 #endif
 
-#if CCML_X86
-CCML_GNU3(ccml_i32x4, dot2_i16i16, _mm_add_epi32((__m128i)x, _mm_madd_epi16((__m128i)y, (__m128i)z)))
-#else
-CCML_GNU_DOT(ccml_i32x4, 4, dot2_i16i16)
-#endif
 #if CCML_X86 && defined(__AVX512VNNI__) && defined(__AVX512VL__)
-CCML_GNU3(ccml_i32x4, dot4_u8i8, _mm_dpbusd_epi32((__m128i)x, (__m128i)y, (__m128i)z))
+CCML_X86_DOT(ccml_i32x4, __m128i, dot4_u8i8, _mm_dpbusd_epi32)
+CCML_X86_DOT(ccml_i32x4, __m128i, dot2_i16i16, _mm_dpwssd_epi32)
+#elif CCML_X86 && defined(__AVXVNNI__)
+CCML_X86_DOT(ccml_i32x4, __m128i, dot4_u8i8, _mm_dpbusd_avx_epi32)
+CCML_X86_DOT(ccml_i32x4, __m128i, dot2_i16i16, _mm_dpwssd_avx_epi32)
+#elif CCML_X86
+CCML_GNU_DOT(ccml_i32x4, 4, dot4_u8i8)
+CCML_X86_PAIRS(ccml_i32x4, __m128i, _mm_madd_epi16)
 #else
 CCML_GNU_DOT(ccml_i32x4, 4, dot4_u8i8)
+CCML_GNU_DOT(ccml_i32x4, 4, dot2_i16i16)
 #endif
 #if CCML_NEON && defined(__ARM_FEATURE_DOTPROD)
 CCML_GNU3(ccml_i32x4, dot4_i8i8, vdotq_s32((int32x4_t)x, (int8x16_t)y, (int8x16_t)z))

@@ -56,15 +56,18 @@ CCML_GNU_MIN_MAX(ccml_i32x8)
 CCML_GNU_MIN_MAX(ccml_u32x8)
 #endif
 
-#if defined(__AVX2__)
-CCML_GNU3(ccml_i32x8, dot2_i16i16, _mm256_add_epi32((__m256i)x, _mm256_madd_epi16((__m256i)y, (__m256i)z)))
-#else
-CCML_GNU_DOT(ccml_i32x8, 8, dot2_i16i16)
-#endif
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
-CCML_GNU3(ccml_i32x8, dot4_u8i8, _mm256_dpbusd_epi32((__m256i)x, (__m256i)y, (__m256i)z))
+CCML_X86_DOT(ccml_i32x8, __m256i, dot4_u8i8, _mm256_dpbusd_epi32)
+CCML_X86_DOT(ccml_i32x8, __m256i, dot2_i16i16, _mm256_dpwssd_epi32)
+#elif defined(__AVXVNNI__)
+CCML_X86_DOT(ccml_i32x8, __m256i, dot4_u8i8, _mm256_dpbusd_avx_epi32)
+CCML_X86_DOT(ccml_i32x8, __m256i, dot2_i16i16, _mm256_dpwssd_avx_epi32)
+#elif defined(__AVX2__)
+CCML_GNU_DOT(ccml_i32x8, 8, dot4_u8i8)
+CCML_X86_PAIRS(ccml_i32x8, __m256i, _mm256_madd_epi16)
 #else
 CCML_GNU_DOT(ccml_i32x8, 8, dot4_u8i8)
+CCML_GNU_DOT(ccml_i32x8, 8, dot2_i16i16)
 #endif
 CCML_GNU_DOT(ccml_i32x8, 8, dot4_i8i8)
 

@@ -225,9 +225,7 @@ class _PackedMatmul:
         return contraction_block(spec, blocking, ctx.names)
 
 
-def join_rows(
-    ctx: KernelContext, node: Node, a: Value, columns: int
-) -> tuple[tuple[int, ...], dict[str, TensorRef]]:
+def join_rows(ctx: KernelContext, node: Node, a: Value, columns: int) -> tuple[tuple[int, ...], dict[str, TensorRef]]:
     """The shape [rows..., columns] of a product of the rows of ``a`` with neighbouring dimensions joined where all
     tensors of the kernel allow it, and those tensors under it."""
     used = {v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}

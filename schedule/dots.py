@@ -49,6 +49,8 @@ def group_operand(dot: Dot, first: Load, present: int) -> Expr:
 
 def _pair(first: Load, present: int) -> Expr:
     """Two activations widened to 16 bits, side by side."""
+    if present == 2 and first.type.dtype is DType.I16:
+        return Bitcast(I32, Load(first.buffer, first.index, 2))
     low = Binary("and", Convert(I32, first), Const(0xFFFF, I32))
     if present == 1:
         return low

@@ -24,9 +24,7 @@ from ..ir.loops import (
 )
 
 
-def bind_parameters(
-    block: Block, scratch: Collection[str] = ()
-) -> tuple[Block, tuple[Buffer, ...], tuple[str, ...]]:
+def bind_parameters(block: Block, scratch: Collection[str] = ()) -> tuple[Block, tuple[Buffer, ...], tuple[str, ...]]:
     """Gives every buffer that ``block`` uses its parameter, with the access that the body shows.
 
     A buffer that is seen under several shapes becomes one parameter a shape. Buffers named in ``scratch`` are ``out``:

@@ -68,7 +68,8 @@ class Cpu:
     """One instruction set of a target.
 
     ``f32_lanes`` lists the usable float vector widths, widest first (1: scalar code). ``features`` name rows of the
-    instruction table that run as machine instructions; what is missing is expanded into others.
+    instruction table that run as machine instructions; what is missing is expanded into others. ``c_flags`` are for
+    every C compiler, ``gcc_flags`` for GCC alone.
     """
 
     name: str
@@ -81,6 +82,7 @@ class Cpu:
     features: frozenset[str] = frozenset()
     caches: Caches = Caches()
     pipeline: Pipeline = Pipeline()
+    gcc_flags: tuple[str, ...] = ()
 
     @property
     def has_fpu(self) -> bool:

@@ -5,6 +5,10 @@ from .target import Abi, Caches, Cpu, Dot, ElementKind, Registers, Target
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"sqrt", "floor", "ceil", "trunc", "round_even"})
 
+# Constants and weights that are used after or around an innermost loop must not occupy the registers that the schedule
+# has filled with accumulators: GCC would rather spill these.
+NO_HOISTING = ("-fno-tree-loop-im", "-fno-tree-pre", "-fno-gcse", "-fno-move-loop-invariants")
+
 
 def _multiply_add(name: str, *widths: int) -> tuple[Dot, ...]:
     return tuple(Dot(name, lanes, 1, F, F, F) for lanes in widths)
@@ -24,20 +28,22 @@ def _vnni(*widths: int) -> tuple[Dot, ...]:
 V2 = Cpu(
     "x86-64-v2", "x86-64-v2", "", ("-march=x86-64-v2",), (4, 1), Registers(scalar=12, vector=16),
     (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {"dot2_i16i16"}, Caches(l1=32 << 10, l2=256 << 10),
+    gcc_flags=NO_HOISTING,
 )  # fmt: skip
 V3 = Cpu(
     "x86-64-v3", "x86-64-v3", "", ("-march=x86-64-v3",), (8, 4, 1), Registers(scalar=12, vector=16),
     (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", "dot2_i16i16"},
-    Caches(l1=32 << 10, l2=512 << 10),
+    Caches(l1=32 << 10, l2=512 << 10), gcc_flags=NO_HOISTING,
 )  # fmt: skip
 V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),
     Registers(scalar=12, vector=32), (*_multiply_add("fma", 16, 8, 4), *_pairs(16, 8, 4)),
-    ROUNDING | {"fma", "dot2_i16i16"}, Caches(l1=32 << 10, l2=1 << 20),
+    ROUNDING | {"fma", "dot2_i16i16"}, Caches(l1=32 << 10, l2=1 << 20), gcc_flags=NO_HOISTING,
 )  # fmt: skip
 V4_VNNI = Cpu(
     "x86-64-v4-vnni", "x86-64-v4", "-prefer-256-bit,+avx512vnni", (*V4.c_flags, "-mavx512vnni"), V4.f32_lanes,
     V4.registers, (*_multiply_add("fma", 16, 8, 4), *_vnni(16, 8, 4)), V4.features | {"dot4_u8i8"}, V4.caches,
+    gcc_flags=NO_HOISTING,
 )  # fmt: skip
 
 TARGETS = (

@@ -70,6 +70,7 @@ class Encoding:
         least, greatest = self.real(np.array([limits.min, limits.max], self.dtype.numpy)).tolist()
         return least, greatest
 
+
 @dataclass(frozen=True)
 class Tensor:
     """A tensor that both models have: ``origin`` in the float graph, ``value`` in the quantized one, where ``made`` is

@@ -11,6 +11,7 @@ from ...ir.types import DType, TensorType
 from ...ops.integer import NARROW
 from .forms import Accumulated, State, Stored
 from .ranges import check_bounds, product_bounds, value_range
+from .tables import as_stored
 
 CONTRACTIONS = ("conv", "conv_transpose", "matmul")
 
@@ -45,7 +46,7 @@ def contraction(state: State, node: Node) -> Value | None:
 
 
 def _activation(state: State, node: Node, position: int) -> _Factor | None:
-    stored = state.stored(node.operands[position])
+    stored = as_stored(state, node.operands[position], node)
     if stored is None or stored.value.dtype not in NARROW:
         return None
     if state.rewriter.is_constant(stored.value):

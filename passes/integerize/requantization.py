@@ -14,7 +14,7 @@ from .moves import PURE, emit_view, is_view
 from .pairs import rescaled_pair
 from .proofs import find_scalings
 from .softmax import exponentials
-from .tables import as_table
+from .tables import as_stored, as_table
 
 
 def quantized(state: State, node: Node) -> Value | None:
@@ -124,7 +124,7 @@ def _per_channel(
 
 
 def _softmax(state: State, softmax: Node, target: Target, name: str) -> Value | None:
-    stored, axis = state.stored(softmax.operands[0]), int_attr(softmax, "axis")
+    stored, axis = as_stored(state, softmax.operands[0], softmax), int_attr(softmax, "axis")
     if stored is None or not stored.per_tensor or stored.value.dtype not in BYTES:
         state.keep_float(softmax, "its operand is not of 8 bits")
         return None

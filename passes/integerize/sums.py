@@ -13,7 +13,7 @@ from ..views import ints_attr
 from .contractions import dequantized, plain
 from .forms import Accumulated, State, Stored, Tabled
 from .ranges import check_bounds, value_range
-from .tables import as_table
+from .tables import as_stored, as_table
 
 _SUMMED = ("sum", "mean", "avg")
 
@@ -24,7 +24,7 @@ def reduction(state: State, node: Node) -> Value | None:
     if kind in ("max", "min"):
         _note_extreme(state, node)
         return None
-    stored = state.stored(node.operands[0])
+    stored = as_stored(state, node.operands[0], node)
     if kind not in _SUMMED or stored is None or not stored.per_tensor or stored.value.dtype not in NARROW:
         state.keep_float(node, f"no integer form of {node.op} {kind} of this operand")
         return None

@@ -86,6 +86,21 @@ def as_table(form: Form | None) -> Tabled | None:
     return None if isinstance(form, Accumulated) else form
 
 
+def as_stored(state: State, value: Value, node: Node) -> Stored | None:
+    """``value`` as integers times a scale, for its user ``node``; a clip of such becomes a clip of the integers."""
+    form = state.form(value)
+    if not isinstance(form, Tabled) or len(form.sources) != 1 or not form.single:
+        return form if isinstance(form, Stored) else None
+    (source,), table = form.sources, form.table.reshape(-1)
+    reals = Tabled.of(source).table
+    inside = np.flatnonzero(table == reals)
+    if not inside.size or not np.array_equal(table, np.clip(reals, reals[inside[0]], reals[inside[-1]])):
+        return None
+    lo, hi = (int(source.codes[place]) for place in (inside[0], inside[-1]))
+    (result,) = state.rewriter.emit("clip", [source.value], {"lo": lo, "hi": hi}, loc=node.loc, names=[value.name])
+    return Stored(result, source.scale, source.zero_point)
+
+
 def _shapes_fit(node: Node, sources: Sequence[Stored], parts: Sequence[Tabled | np.ndarray]) -> bool:
     """One source has the shape of the result; or two, of 8 bits, broadcast to it, with no constants but numbers."""
     if len(sources) == 1:

@@ -1,155 +1,238 @@
-"""Cross-layer equalization: channels of a tensor that shares one scale are brought to like ranges.
+"""Cross-layer equalization: channels of a tensor that has one scale are brought to like ranges.
 
 Between two layers with nothing but positively homogeneous operators (f(s x) = s f(x) for s > 0: ReLU, pooling, moves),
 
     W2 f(W1 x + b1)  =  (W2 S) f(S^-1 W1 x + S^-1 b1)        S = diag(s), s > 0
 
-Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, section 4.1, choose S from
-the weights, which then share one scale. Here weights have a scale a channel, so dividing W1 costs nothing; what is won
-is the rounding of the tensor between, and what is lost is that the columns of W2 differ more. As in Xiao et al.,
-"SmoothQuant", 2022, a strength moves the burden from one to the other:
+Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction", 2019, section 4.1, choose S so
+that the weights, which share one scale there, are alike. Here weights have a scale a channel, so dividing W1 costs
+nothing; what is won is the rounding of the tensor between, and what is lost is that the columns of W2 differ more. As
+in Xiao et al., "SmoothQuant", 2022, a strength moves the burden from one to the other,
 
     s_c = range_c ^ strength
 
-and the strength is the one with the least predicted noise at the outputs of the second layers.
+and it is the one with the least predicted noise at the outputs of the second layers. The prediction is made on samples
+that the ranges were not taken from: where a channel is wider on other samples, equalizing costs saturation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ...ir.graph import Graph, Node, Value
-from ...ir.types import DType
 from ...ops.infer import ints
+from ...samples import Samples
 from .encoding import WEIGHT_LEVELS
-from .linear import from_matrices, groups_of, to_matrices
-from .partition import key
-from .ranges import STEPS
+from .histogram import FOLDS
+from .linear import from_matrices, groups_of, input_taps, output_axis, output_taps, to_matrices
+from .observe import FloatModel
+from .ranges import SATURATION_WEIGHT
+from .roles import LINEAR
+
+log = logging.getLogger(__name__)
 
 STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
-FLOOR = 1 / 16
-"""Channels are not treated as narrower than this part of the widest: their range may be larger on other inputs."""
+NARROWEST = 1 / 16
+"""No channel counts as narrower than this part of the widest."""
+LEVELS = 256
+_POSITIONS = 512
+"""Elements of a channel that are kept of a sample."""
 
-LINEAR = ("conv", "conv_transpose", "matmul")
-
-
-@dataclass(frozen=True)
-class ChannelStats:
-    low: np.ndarray
-    high: np.ndarray
-    power: np.ndarray
+Constants = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Pair:
+    """A layer, the tensor (and its channel axis) that its successors read, and these."""
+
     first: Node
-    between: tuple[tuple[str, int], ...]
+    tensor: Value
+    axis: int
     seconds: tuple[Node, ...]
 
 
-def find_pairs(graph: Graph, eligible) -> list[Pair]:
-    uses, outputs = graph.uses(), {v.name for v in graph.outputs}
-    found = []
-    for node in graph.nodes:
-        if node.op not in LINEAR or not eligible(node):
-            continue
-        pair = _follow(graph, node, uses, outputs, eligible)
-        if pair is not None:
-            found.append(pair)
-    return found
+def equalize(graph: Graph, eligible: Callable[[Node], bool], samples: Samples, chosen: Sequence[int]) -> Graph:
+    """``graph`` with the same outputs (but for rounding), equalized where that is predicted to lessen the noise.
+
+    ``eligible`` says which layers may change; ``chosen`` are the samples to look at.
+    """
+    pairs = find_pairs(graph, eligible)
+    if not pairs:
+        return graph
+    log.info("equalizing %d pairs of layers", len(pairs))
+    observed = _channel_values(graph, pairs, samples, chosen)
+    constants: Constants = dict(graph.constants)
+    for pair, values in zip(pairs, observed):
+        scales = best_scales(pair, values, constants)
+        if np.any(scales != 1.0):
+            rescale(pair, scales, constants)
+    changed = {name: _frozen(array, graph.constants[name]) for name, array in constants.items()}
+    return replace(graph, constants=changed)
 
 
-def _follow(graph, first, uses, outputs, eligible):
-    value = first.output
-    axis = len(value.shape) - 1 if first.op == "matmul" else 1
-    if first.op == "matmul" and len(first.inputs) > 2 and first.inputs[2] is not None and first.inputs[2].type.size != value.shape[-1]:
-        return None
-    between = [(value.name, axis)]
-    while True:
-        users = uses.get(value.name, [])
-        if value.name in outputs or not users:
+def _frozen(array: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """``array`` as a constant of the old type."""
+    if array is old:
+        return old
+    copy = np.array(array, old.dtype, order="C")
+    copy.flags.writeable = False
+    return copy
+
+
+# ---------------------------------------------------------------- pairs
+
+
+def find_pairs(graph: Graph, eligible: Callable[[Node], bool]) -> list[Pair]:
+    """All pairs, in order. Layers that share weights or biases with others are left alone."""
+    readers = graph.uses()
+
+    def may_change(node: Node) -> bool:
+        constants = [value for value in node.inputs[1:] if value is not None]
+        own = all(value.name in graph.constants and len(readers[value.name]) == 1 for value in constants)
+        return node.op in LINEAR and eligible(node) and own and _has_plain_bias(node)
+
+    found = (_pair(graph, node, readers, may_change) for node in graph.nodes if may_change(node))
+    return [pair for pair in found if pair is not None]
+
+
+def _has_plain_bias(node: Node) -> bool:
+    bias = node.inputs[2] if len(node.inputs) > 2 else None
+    return bias is None or bias.type.size == node.output.shape[output_axis(node)]
+
+
+def _pair(
+    graph: Graph, first: Node, readers: Mapping[str, list[Node]], may_change: Callable[[Node], bool]
+) -> Pair | None:
+    value, axis = first.output, output_axis(first)
+    while value not in graph.outputs:
+        users = readers.get(value.name, [])
+        if users and all(may_change(user) and user.inputs[0] == value and _input_axis(user) == axis for user in users):
+            return Pair(first, value, axis, tuple(users))
+        behind = _axis_behind(users[0], axis) if len(users) == 1 else None
+        if behind is None:
             return None
-        if all(u.op in LINEAR and eligible(u) and u.inputs[0] == value and axis == (len(value.shape) - 1 if u.op == "matmul" else 1) for u in users):
-            return Pair(first, tuple(between), tuple(users))
-        if len(users) != 1:
-            return None
-        (user,) = users
-        moved = _axis_behind(user, axis)
-        if moved is None:
-            return None
-        value, axis = user.output, moved
-        between.append((value.name, axis))
-
-
-def _axis_behind(node, axis):
-    if node.op == "relu":
-        return axis
-    if node.op == "pool":
-        return axis if axis == 1 else None
-    if node.op == "reduce" and node.attrs["kind"] in ("mean", "sum", "max", "min") and axis not in ints(node.attrs, "axes"):
-        return axis if node.attrs["keepdims"] else axis - sum(a < axis for a in ints(node.attrs, "axes"))
-    if node.op == "transpose":
-        return ints(node.attrs, "perm").index(axis)
-    if node.op == "reshape":
-        x, y = node.operands[0].shape, node.output.shape
-        if np.prod(x) == x[axis]:
-            hits = [i for i, e in enumerate(y) if e == x[axis]]
-            return hits[0] if hits else None
+        value, axis = users[0].output, behind
     return None
 
 
-def scales_for(pair, stats: ChannelStats, constants) -> np.ndarray:
-    span = np.maximum(stats.high, 0) - np.minimum(stats.low, 0)
-    span = np.maximum(span, FLOOR * span.max())
-    if not span.max() > 0:
-        return np.ones_like(span)
-    best, least = np.ones_like(span), np.inf
-    for strength in STRENGTHS:
-        s = (span / span.max()) ** strength
-        n = _noise(pair, stats, s, constants)
-        if n < least * 0.999:
-            best, least = s, n
-    return best
+def _input_axis(node: Node) -> int:
+    return len(node.operands[0].shape) - 1 if node.op == "matmul" else 1
 
 
-def _noise(pair, stats, s, constants):
-    step = (np.max(np.maximum(stats.high, 0) / s) - np.min(np.minimum(stats.low, 0) / s)) / STEPS
+def _axis_behind(node: Node, axis: int) -> int | None:
+    """Where the channels of the operand are in the result of a homogeneous operator; ``None`` for other operators."""
+    if node.op == "relu" or (node.op == "pool" and axis == 1):
+        return axis
+    if node.op == "transpose":
+        return ints(node.attrs, "perm").index(axis)
+    if node.op == "reduce" and node.attrs["kind"] != "prod" and axis not in ints(node.attrs, "axes"):
+        return axis if node.attrs["keepdims"] else axis - sum(other < axis for other in ints(node.attrs, "axes"))
+    if node.op == "reshape" and node.operands[0].type.size == node.operands[0].shape[axis]:
+        shape = node.output.shape
+        return shape.index(node.output.type.size) if node.output.type.size in shape else None
+    return None
+
+
+# ---------------------------------------------------------------- how much
+
+
+def _channel_values(graph: Graph, pairs: Sequence[Pair], samples: Samples, chosen: Sequence[int]) -> list[np.ndarray]:
+    """Elements of each pair's tensor, ``[samples, channels, positions]``."""
+    model = FloatModel(graph, [pair.tensor.name for pair in pairs])
+    kept: list[list[np.ndarray]] = [[] for _ in pairs]
+    wanted = set(chosen)
+    for inputs in (inputs for number, inputs in enumerate(samples) if number in wanted):
+        values = model.run(inputs)
+        for pair, rows in zip(pairs, kept):
+            channels = np.moveaxis(values[pair.tensor.name], pair.axis, 0)
+            flat = channels.reshape(channels.shape[0], -1)
+            rows.append(flat[:, :: -(-flat.shape[1] // _POSITIONS)])
+    return [np.stack(rows).astype(np.float64) for rows in kept]
+
+
+def best_scales(pair: Pair, values: np.ndarray, constants: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The divisor of each channel, from observed ``values[samples, channels, positions]``."""
+    weights = [to_matrices(node, constants[node.operands[1].name].astype(np.float64)) for node in pair.seconds]
+    noise = [
+        sum(_predicted_noise(pair, weights, train, test, strength) for train, test in _folds(values))
+        for strength in STRENGTHS
+    ]
+    best = STRENGTHS[int(np.argmin(noise))]
+    log.debug("%s: equalized with strength %g", pair.first.loc, best)
+    return _scales(values, best)
+
+
+def _folds(values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Samples to take ranges from, and others to try them on."""
+    fold = np.arange(len(values)) % FOLDS
+    if len(values) == 1:
+        yield values, values
+        return
+    for number in range(min(FOLDS, len(values))):
+        yield values[fold != number], values[fold == number]
+
+
+def _scales(values: np.ndarray, strength: float) -> np.ndarray:
+    low, high = _extremes(values)
+    span = high - low
+    widest = span.max()
+    return np.maximum(span / widest, NARROWEST) ** strength if widest > 0 else np.ones_like(span)
+
+
+def _extremes(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each channel, with 0."""
+    return np.minimum(values.min(axis=(0, 2)), 0.0), np.maximum(values.max(axis=(0, 2)), 0.0)
+
+
+def _predicted_noise(
+    pair: Pair, weights: Sequence[np.ndarray], train: np.ndarray, test: np.ndarray, strength: float
+) -> float:
+    """The mean squared error of the second layers' outputs, by rounding and saturation of the tensor between and by
+    rounding of their weights; all errors independent."""
+    scales = _scales(train, strength)
+    low, high = _extremes(train / scales[:, np.newaxis])
+    low, high = low.min(), high.max()
+    scaled = test / scales[:, np.newaxis]
+    rounding = ((high - low) / (LEVELS - 1)) ** 2 / 12 * (scaled != 0)
+    saturation = np.square(np.maximum(scaled - high, 0.0) + np.maximum(low - scaled, 0.0))
+    error = (rounding + SATURATION_WEIGHT * saturation).mean(axis=(0, 2))
+    power = np.square(scaled).mean(axis=(0, 2))
     total = 0.0
-    for node in pair.seconds:
-        w = constants[node.inputs[1].name].astype(np.float64)
-        m = to_matrices(node, w)
-        g = m.shape[0]
-        per = len(s) // g
-        taps = m.shape[1] // per
-        sc = np.repeat(s.reshape(g, per), taps, axis=1)
-        pw = np.repeat(stats.power.reshape(g, per), taps, axis=1)
-        gain = np.square(m).sum(axis=2)
-        rounding = step**2 / 12 * np.sum(np.square(sc) * gain)
-        wstep = np.abs(m * sc[:, :, None]).max(axis=1) / WEIGHT_LEVELS
-        weights = np.sum(np.square(wstep).sum(axis=1) / 12 * np.sum(pw / np.square(sc), axis=1))
-        total += rounding + weights
+    for node, matrices in zip(pair.seconds, weights):
+        scaled_weights = matrices * _per_row(node, scales)[:, :, np.newaxis]
+        step = np.abs(scaled_weights).max(axis=1) / WEIGHT_LEVELS
+        total += float(np.sum(_per_row(node, error) * np.square(scaled_weights).sum(axis=2)))
+        total += float(np.sum(np.square(step).sum(axis=1) / 12 * _per_row(node, power).sum(axis=1)))
     return total
 
 
-def apply(graph: Graph, pair: Pair, s, constants):
-    f = pair.first
-    w = constants[f.inputs[1].name]
-    m = to_matrices(f, w.astype(np.float64))
-    g = m.shape[0]
-    if f.op == "conv_transpose":
-        raise NotImplementedError
-    m = m / s.reshape(g, 1, -1)
-    constants[f.inputs[1].name] = from_matrices(f, m, w.shape)
-    if len(f.inputs) > 2 and f.inputs[2] is not None:
-        b = constants[f.inputs[2].name]
-        constants[f.inputs[2].name] = (b.reshape(-1).astype(np.float64) / s).reshape(b.shape)
-    for node in pair.seconds:
-        w = constants[node.inputs[1].name]
-        m = to_matrices(node, w.astype(np.float64))
-        g = m.shape[0]
-        per = len(s) // g
-        sc = np.repeat(s.reshape(g, per), m.shape[1] // per, axis=1)
-        constants[node.inputs[1].name] = from_matrices(node, m * sc[:, :, None], w.shape)
+def _per_row(node: Node, channels: np.ndarray) -> np.ndarray:
+    """One number an input channel as ``[group, k]``."""
+    return np.repeat(channels.reshape(groups_of(node), -1), input_taps(node), axis=1)
+
+
+# ---------------------------------------------------------------- the change
+
+
+def rescale(pair: Pair, scales: np.ndarray, constants: Constants) -> None:
+    """Divides the first layer's output channels by ``scales``; the second layers multiply their input channels."""
+    first = pair.first
+    _, weights, *bias = first.inputs
+    assert weights is not None
+    columns = np.repeat(scales.reshape(groups_of(first), 1, -1), output_taps(first), axis=2)
+    _change(first, weights, lambda matrices: matrices / columns, constants)
+    if bias and bias[0] is not None:
+        array = constants[bias[0].name].astype(np.float64)
+        constants[bias[0].name] = (array.reshape(-1) / scales).reshape(array.shape)
+    for second in pair.seconds:
+        rows = _per_row(second, scales)[:, :, np.newaxis]
+        _change(second, second.operands[1], lambda matrices, rows=rows: matrices * rows, constants)  # type: ignore[misc]
+
+
+def _change(node: Node, weights: Value, change: Callable[[np.ndarray], np.ndarray], constants: Constants) -> None:
+    matrices = to_matrices(node, constants[weights.name].astype(np.float64))
+    constants[weights.name] = from_matrices(node, change(matrices), weights.shape)

@@ -1,7 +1,7 @@
 """Writes a quantization down: the graph with ``quantize`` and ``dequantize`` nodes, as ONNX has them.
 
-A stored value v becomes ``v -> quantize -> dequantize``, and everything that read v reads the result. Weights and biases
-become integer constants behind ``dequantize``.
+A stored value v becomes ``v -> quantize -> v.q -> dequantize -> v.dq``, and everything that read v reads v.dq. Weights
+and biases become integer constants behind ``dequantize``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...ir.types import QuantParams, TensorType
 from ...ops.table import infer_types
 from ..eliminate_dead_code import eliminate_dead_code
 from .encoding import Encoding
-from .partition import key
+from .partition import Partition, key
 
 
 @dataclass(frozen=True)
@@ -28,25 +28,25 @@ class StoredConstant:
 
 
 Parameters = Mapping[str, Mapping[int, StoredConstant]]
-"""Of each node (by the name of its first output) the operands, by position, that become integer constants."""
+"""Of each node (:func:`key`) the operands, by position, that become integer constants."""
 
 
 def insert_qdq(
-    graph: Graph, encodings: Mapping[str, Encoding], parameters: Parameters, integer_interface: bool = False
+    partition: Partition, encodings: Mapping[str, Encoding], parameters: Parameters, integer_io: bool
 ) -> Graph:
-    """``encodings`` names every stored value. With ``integer_interface`` stored inputs and outputs are integers."""
-    return _Inserter(graph, encodings, parameters, integer_interface).run()
+    """``encodings`` has every stored value. With ``integer_io`` stored inputs and outputs are integers."""
+    return _Inserter(partition, encodings, parameters, integer_io).run()
 
 
 class _Inserter(GraphBuilder):
     def __init__(
-        self, graph: Graph, encodings: Mapping[str, Encoding], parameters: Parameters, integer_interface: bool
+        self, partition: Partition, encodings: Mapping[str, Encoding], parameters: Parameters, integer_io: bool
     ) -> None:
-        super().__init__(infer_types, NameSupply.of(graph))
-        self.graph, self.encodings, self.stored_constants = graph, encodings, parameters
-        self.integer_interface = integer_interface
-        self.constants.update(graph.constants)
-        self.outputs = {value.name for value in graph.outputs}
+        super().__init__(infer_types, NameSupply.of(partition.graph))
+        self.graph, self.factors = partition.graph, partition.factors
+        self.encodings, self.parameters, self.integer_io = encodings, parameters, integer_io
+        self.constants.update(self.graph.constants)
+        self.outputs = {value.name for value in self.graph.outputs}
         self.read: dict[str, Value] = {}
         """What stands for a value of the float graph."""
 
@@ -55,30 +55,37 @@ class _Inserter(GraphBuilder):
         for node in self.graph.nodes:
             self._node(node)
         outputs = tuple(self._output(value) for value in self.graph.outputs)
-        nodes = tuple(self.nodes)
-        return eliminate_dead_code(Graph(self.graph.name, inputs, outputs, nodes, self.constants))
+        return eliminate_dead_code(Graph(self.graph.name, inputs, outputs, tuple(self.nodes), self.constants))
 
     def _input(self, value: Value) -> Value:
         encoding = self.encodings.get(value.name)
         if encoding is None:
             return value
-        if not self.integer_interface:
-            self._store(value, value.name, value.name, encoding)
+        if not self.integer_io:
+            self._store(value, value.name, encoding, value.name)
             return value
         stored = replace(value, type=_stored_type(value, encoding))
-        self.read[value.name] = self._dequantize(stored, value.name, f"{value.name}.dq", encoding)
+        self.read[value.name] = self._dequantize(stored, self.names.fresh(f"{value.name}.dq"), encoding, value.name)
         return stored
 
+    def _output(self, value: Value) -> Value:
+        if value.name in self.encodings and self.integer_io:
+            return replace(value, type=_stored_type(value, self.encodings[value.name]))
+        return self.read.get(value.name, value)
+
     def _node(self, node: Node) -> None:
+        name = key(node)
+        if name in self.factors and name in self.encodings:
+            self._store_multiple(node, self.encodings[name])
+            return
         operands = [None if value is None else self.read.get(value.name, value) for value in node.inputs]
-        for position, constant in self.stored_constants.get(key(node), {}).items():
-            operands[position:] = [self._constant(node, position, constant), *operands[position + 1 :]]
+        for position, constant in self.parameters.get(name, {}).items():
+            operands[position : position + 1] = [self._constant(node, position, constant)]
         made = [self._made(value) for value in node.outputs]
         self.nodes.append(replace(node, inputs=tuple(operands), outputs=tuple(made)))
         for old, new in zip(node.outputs, made):
-            encoding = self.encodings.get(old.name)
-            if encoding is not None:
-                self._store(new, old.name, node.loc, encoding)
+            if old.name in self.encodings:
+                self._store(new, old.name, self.encodings[old.name], node.loc)
 
     def _made(self, value: Value) -> Value:
         """A stored output makes way for what the graph puts out under its name."""
@@ -86,21 +93,29 @@ class _Inserter(GraphBuilder):
             return replace(value, name=self.names.fresh(f"{value.name}.float"))
         return value
 
-    def _store(self, value: Value, name: str, loc: str, encoding: Encoding) -> None:
+    def _store(self, value: Value, name: str, encoding: Encoding, loc: str) -> None:
+        """Value ``name`` of the float graph, computed as ``value``, is stored and read again."""
+        self._pair(value, name, encoding, encoding, loc)
+
+    def _store_multiple(self, node: Node, encoding: Encoding) -> None:
+        """c * x is stored as x is with 1/c times the scale; the node itself is not needed."""
+        x, factor = self.factors[key(node)]
+        scale = float(np.float32(encoding.scale[0] / factor))
+        self._pair(self.read.get(x.name, x), key(node), replace(encoding, scale=(scale,)), encoding, node.loc)
+
+    def _pair(self, value: Value, name: str, stored_as: Encoding, read_as: Encoding, loc: str) -> None:
+        """An output's own name goes to what the graph puts out: the integers, or the floats read again."""
         is_output = name in self.outputs and value.name != name
-        stems = [f"{name}.q", f"{name}.dq"]
+        names = [self.names.fresh(f"{name}.q"), self.names.fresh(f"{name}.dq")]
         if is_output:
-            stems[0 if self.integer_interface else 1] = name
-        stored = Value(self._name(stems[0], name), _stored_type(value, encoding))
-        self.nodes.append(Node("quantize", (value,), (stored,), encoding.attrs, loc))
-        self.read[name] = self._dequantize(stored, loc, stems[1], encoding, given=stems[1] == name)
+            names[0 if self.integer_io else 1] = name
+        stored = Value(names[0], _stored_type(value, stored_as))
+        self.nodes.append(Node("quantize", (value,), (stored,), stored_as.attrs, loc))
+        self.read[name] = self._dequantize(stored, names[1], read_as, loc)
 
-    def _name(self, stem: str, output: str) -> str:
-        return stem if stem == output else self.names.fresh(stem)
-
-    def _dequantize(self, stored: Value, loc: str, stem: str, encoding: Encoding, given: bool = False) -> Value:
+    def _dequantize(self, stored: Value, name: str, encoding: Encoding, loc: str) -> Value:
         (type_,) = infer_types("dequantize", [stored], encoding.parameters, loc)
-        value = Value(stem if given else self.names.fresh(stem), type_)
+        value = Value(name, type_)
         self.nodes.append(Node("dequantize", (stored,), (value,), encoding.parameters, loc))
         return value
 
@@ -108,14 +123,7 @@ class _Inserter(GraphBuilder):
         old = node.inputs[position] if position < len(node.inputs) else None
         stem = f"{key(node)}.bias" if old is None else old.name
         stored = self.constant(constant.array, f"{stem}.q")
-        return self._dequantize(stored, node.loc, f"{stem}.dq", constant.encoding)
-
-    def _output(self, value: Value) -> Value:
-        if value.name not in self.encodings:
-            return value
-        if self.integer_interface:
-            return replace(value, type=_stored_type(value, self.encodings[value.name]))
-        return self.read[value.name]
+        return self._dequantize(stored, self.names.fresh(f"{stem}.dq"), constant.encoding, node.loc)
 
 
 def _stored_type(value: Value, encoding: Encoding) -> TensorType:

@@ -2,68 +2,93 @@
 
 The result describes a graph of ``quantize`` and ``dequantize`` pairs as ONNX writes them:
 
-* Every contraction with constant weights is an integer node, unless an override keeps it in float.
+* Every contraction with constant weights is an integer node, unless an option keeps it in float.
 * What lies between integer nodes is one too, where there is an integer form. An element move right before one as well:
   moving bytes is cheaper than moving floats. What precedes (a normalization of the model's input, say) stays float.
 * A *unit* has no ``quantize`` inside. Units are: an anchor, or a pointwise operator of several tensors, with the clamps
-  and constant factors behind it (conv + relu); and pointwise operators of one tensor, which together are one lookup
-  table (GELU, SiLU), whatever they are made of.
+  behind it (conv + relu); and pointwise operators of one tensor, which together are one lookup table (GELU, SiLU),
+  whatever they are made of.
+* x * c with a number c > 0 behind a contraction is no operation on integers: the same integers are read with c times
+  the scale.
 * With a float interface what follows the last anchor stays float: logits leave the accumulators as floats, and a
   final softmax reads them so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
-from ...ir.graph import Graph, Node
+from ...ir.graph import Graph, Node, Value
 from ...ops.opdef import Kind
 from ...ops.table import OPS
 from .roles import Role, activations, is_real, role_of
 
-_CLAMPS = frozenset({"relu", "clip", "neg"})
+_CLAMPS = frozenset({"relu", "clip"})
+_ACCUMULATING = frozenset({"conv", "conv_transpose", "matmul", "pool", "reduce"})
 _TAIL_ANCHORS = frozenset({"softmax", "log_softmax"})
 _TAIL_VIEWS = frozenset({"reshape", "transpose", "slice"})
 
 
 @dataclass(frozen=True)
 class Partition:
-    """``integer`` holds the nodes (by the name of their first output) that compute on integers; ``stored`` the values
-    between them, each with the name of its group: members of a group share one encoding. ``sources`` are the values of
-    each group whose observation gives its range: those that no element move made from another member."""
+    """``integer`` holds the nodes (:func:`key`) that compute on integers.
+
+    ``stored`` maps each value that is stored as integers to the first member of its group, whose members share one
+    encoding; ``sources`` maps that first member to the members that no element move made from another one. ``inside``
+    are the values within units. ``factors`` holds values that are a number times the value before: name and number.
+    """
 
     graph: Graph
     integer: frozenset[str]
     stored: Mapping[str, str]
-    sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    sources: Mapping[str, tuple[str, ...]]
+    inside: frozenset[str]
+    factors: Mapping[str, tuple[Value, float]]
 
     def is_integer(self, node: Node) -> bool:
         return key(node) in self.integer
 
+    def unit_of(self, name: str) -> Iterator[Node]:
+        """The nodes of the unit that ends with a value, the last one first; none for an input."""
+        producers = self.graph.producers()
+        waiting, seen = [name], set()
+        while waiting:
+            node = producers.get(waiting.pop())
+            if node is not None and key(node) not in seen:
+                seen.add(key(node))
+                yield node
+                waiting.extend(value.name for value in node.operands if value.name in self.inside)
+
 
 def key(node: Node) -> str:
+    """What nodes are known by: the name of the first output."""
     return node.outputs[0].name
 
 
-def partition(graph: Graph, keep_float: Callable[[Node], bool], integer_interface: bool) -> Partition:
-    """``keep_float`` says which nodes an override keeps in float."""
-    builder = _Builder(graph, keep_float, integer_interface)
+def layer_names(node: Node) -> list[str]:
+    """What a user may call the layer: the node's name, those of the ONNX nodes in it, or that of its output."""
+    return list(dict.fromkeys([node.loc, *node.loc.split(" + "), *(value.name for value in node.outputs)]))
+
+
+def partition(graph: Graph, keep_float: Callable[[Node], bool], integer_io: bool) -> Partition:
+    """``keep_float`` says which nodes an option keeps in float."""
+    builder = _Builder(graph, keep_float, integer_io)
     builder.flood()
-    stored = builder.stored_values()
-    groups = builder.groups(stored)
-    return Partition(graph, frozenset(builder.integer), groups, builder.sources(groups))
+    origins = builder.origins()
+    inside, factors = builder.inside(origins)
+    groups = builder.groups(builder.stored_values(inside))
+    return Partition(graph, frozenset(builder.integer), groups, builder.sources(groups), frozenset(inside), factors)
 
 
 class _Builder:
-    def __init__(self, graph: Graph, keep_float: Callable[[Node], bool], integer_interface: bool) -> None:
+    def __init__(self, graph: Graph, keep_float: Callable[[Node], bool], integer_io: bool) -> None:
         self.graph = graph
-        self.integer_interface = integer_interface
+        self.integer_io = integer_io
         self.producers, self.uses = graph.producers(), graph.uses()
         self.outputs = {value.name for value in graph.outputs}
         self.roles = {key(node): Role.FLOAT if keep_float(node) else role_of(graph, node) for node in graph.nodes}
-        for name in self._tail():
-            self.roles[name] = Role.FLOAT
+        self.roles.update((name, Role.FLOAT) for name in self._tail())
         self.integer = {name for name, role in self.roles.items() if role is Role.CORE}
 
     # ------------------------------------------------------------ nodes
@@ -72,68 +97,44 @@ class _Builder:
         """Nodes of one run-time operand each that lead to graph outputs only."""
         found: set[str] = set()
         for node in reversed(self.graph.nodes):
-            (*values,) = node.outputs
-            users = [user for value in values for user in self.uses.get(value.name, ())]
-            ends = all(key(user) in found for user in users) and len(activations(self.graph, node)) == 1
-            if ends and self._may_end(node):
-                found.add(key(node))
+            users = [user for value in node.outputs for user in self.uses.get(value.name, ())]
+            if len(activations(self.graph, node)) == 1 and all(key(user) in found for user in users):
+                found.update([key(node)] if self._may_end(node) else ())
         return found
 
     def _may_end(self, node: Node) -> bool:
         if node.op in _TAIL_ANCHORS:
             return True
-        return not self.integer_interface and (node.op in _TAIL_VIEWS or OPS[node.op].kind is Kind.POINTWISE)
+        return not self.integer_io and (node.op in _TAIL_VIEWS or OPS[node.op].kind is Kind.POINTWISE)
 
     def flood(self) -> None:
         """Lets glue and moves become integer nodes, from neighbour to neighbour."""
-        changed = True
-        while changed:
+        before = -1
+        while before < len(self.integer):
             before = len(self.integer)
             for node in self.graph.nodes:
                 if self.roles[key(node)] in (Role.MOVE, Role.GLUE) and self._is_drawn(node):
                     self.integer.add(key(node))
-            changed = len(self.integer) > before
 
     def _is_drawn(self, node: Node) -> bool:
+        """Whether integers are there already: an operand is made, or read, by an integer node; or a move's result is."""
         operands = activations(self.graph, node)
         if any(key(self.producers[v.name]) in self.integer for v in operands if v.name in self.producers):
             return True
         if any(key(user) in self.integer for value in operands for user in self.uses[value.name]):
             return True
         users = (user for value in node.outputs for user in self.uses.get(value.name, ()))
-        return self.roles[key(node)] is Role.MOVE and any(key(user) in self.integer for user in users)
+        return self._is_move(node) and any(key(user) in self.integer for user in users)
 
-    # ------------------------------------------------------------ values
+    def _is_move(self, node: Node) -> bool:
+        return self.roles[key(node)] is Role.MOVE
 
-    def stored_values(self) -> set[str]:
-        """Values that are quantized: what integer nodes read, what integer moves make, and an integer interface."""
-        inside = self._inside()
-        stored = {
-            value.name
-            for node in self.graph.nodes
-            if key(node) in self.integer
-            for value in activations(self.graph, node)
-            if value.name not in inside
-        }
-        for node in self.graph.nodes:
-            if key(node) in self.integer and self.roles[key(node)] is Role.MOVE:
-                stored.update(value.name for value in node.outputs)
-        if self.integer_interface:
-            stored.update(value.name for value in (*self.graph.inputs, *self.graph.outputs) if is_real(value))
-        return stored
+    def _is_pointwise(self, node: Node) -> bool:
+        return key(node) in self.integer and OPS[node.op].kind is Kind.POINTWISE
 
-    def _inside(self) -> set[str]:
-        """Values inside units."""
-        origin = self._origins()
-        inside = {name for name, start in origin.items() if name != start}
-        members: dict[str, list[Node]] = {}
-        for node in self.graph.nodes:
-            starts = self._starts(node, origin) if self._is_pointwise(node) else set()
-            if len(starts) == 1:
-                members.setdefault(starts.pop(), []).append(node)
-        return inside | {start for start, nodes in members.items() if self._takes_behind(start, nodes)}
+    # ------------------------------------------------------------ units
 
-    def _origins(self) -> dict[str, str]:
+    def origins(self) -> dict[str, str]:
         """For every result of an integer pointwise node the value that it is a function of; itself at a unit's end.
 
         A value belongs to the inside only if all its users compute with the same origin; whether they do depends on
@@ -161,43 +162,70 @@ class _Builder:
         same = (self._is_pointwise(u) and self._starts(u, origin) == {origin[name]} for u in self.uses.get(name, ()))
         return name in self.outputs or not all(same)
 
-    def _is_pointwise(self, node: Node) -> bool:
-        return key(node) in self.integer and OPS[node.op].kind is Kind.POINTWISE
+    def inside(self, origin: Mapping[str, str]) -> tuple[set[str], dict[str, tuple[Value, float]]]:
+        """Values inside units, and the values that are numbers times one of them."""
+        inside = {name for name, start in origin.items() if name != start}
+        behind: dict[str, list[Node]] = {}
+        for node in filter(self._is_pointwise, self.graph.nodes):
+            starts = self._starts(node, origin)
+            if len(starts) == 1:
+                behind.setdefault(starts.pop(), []).append(node)
+        factors: dict[str, tuple[Value, float]] = {}
+        for start, nodes in behind.items():
+            producer = self._own_producer(start)
+            if producer is None:
+                continue
+            factor = self._factor(nodes[0]) if len(nodes) == 1 and producer.op in _ACCUMULATING else None
+            if factor is not None:
+                factors[nodes[0].output.name] = activations(self.graph, nodes[0])[0], factor
+            if factor is not None or all(node.op in _CLAMPS for node in nodes):
+                inside.add(start)
+        return inside, factors
 
-    def _takes_behind(self, start: str, nodes: list[Node]) -> bool:
-        """Whether pointwise ``nodes`` on ``start`` belong to the unit that makes it: clamps and constant factors."""
-        producer = self.producers.get(start)
-        if producer is None or key(producer) not in self.integer or self.roles[key(producer)] is Role.MOVE:
-            return False
-        if start in self.outputs or len(self.uses[start]) > 1:
-            return False
-        return all(node.op in _CLAMPS or self._is_scaling(node) for node in nodes)
+    def _own_producer(self, name: str) -> Node | None:
+        """The integer node that makes a value for one reader only; not a move."""
+        producer = self.producers.get(name)
+        if producer is None or key(producer) not in self.integer or self._is_move(producer):
+            return None
+        return None if name in self.outputs or len(self.uses[name]) > 1 else producer
 
-    def _is_scaling(self, node: Node) -> bool:
-        factors = [value for value in node.operands if value.name in self.graph.constants]
-        return node.op in ("mul", "div") and len(factors) == 1 and factors[0].type.size == 1
+    def _factor(self, node: Node) -> float | None:
+        """c > 0 where the node is x * c or x / (1 / c) with a number c."""
+        numbers = [self.graph.constant(value) for value in node.inputs]
+        known = [number for number in numbers if number is not None and number.size == 1]
+        if node.op not in ("mul", "div") or len(known) != 1 or (node.op == "div" and numbers[0] is not None):
+            return None
+        value = float(known[0].reshape(()))
+        return None if not 1e-30 < value < 1e30 else value if node.op == "mul" else 1.0 / value
 
-    # ------------------------------------------------------------ groups
+    # ------------------------------------------------------------ values
+
+    def stored_values(self, inside: set[str]) -> set[str]:
+        """Values that are quantized: what integer nodes read, what integer moves make, and an integer interface."""
+        stored: set[str] = set()
+        for node in self.graph.nodes:
+            if key(node) in self.integer:
+                made = node.outputs if self._is_move(node) else ()
+                stored.update(v.name for v in (*activations(self.graph, node), *made) if v.name not in inside)
+        if self.integer_io:
+            stored.update(value.name for value in (*self.graph.inputs, *self.graph.outputs) if is_real(value))
+        return stored
 
     def groups(self, stored: set[str]) -> dict[str, str]:
         """The stored values, each with the first member of its group."""
-        leader: dict[str, str] = {}
         order = [value.name for value in self.graph.values() if value.name in stored]
-        for name in order:
-            leader[name] = name
+        first = {name: name for name in order}
         for node in self.graph.nodes:
-            if key(node) in self.integer and self.roles[key(node)] is Role.MOVE:
-                members = [v.name for v in (*activations(self.graph, node), *node.outputs) if v.name in leader]
-                heads = {leader[name] for name in members}
-                first = next(name for name in order if name in heads)
-                leader = {name: first if head in heads else head for name, head in leader.items()}
-        return leader
+            if key(node) in self.integer and self._is_move(node):
+                joined = {first[v.name] for v in (*activations(self.graph, node), *node.outputs) if v.name in first}
+                head = next(name for name in order if name in joined)
+                first = {name: head if old in joined else old for name, old in first.items()}
+        return first
 
     def sources(self, groups: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {head: [] for head in groups.values()}
+        found: dict[str, tuple[str, ...]] = dict.fromkeys(groups.values(), ())
         for name, head in groups.items():
             producer = self.producers.get(name)
-            moved = producer is not None and self.roles[key(producer)] is Role.MOVE and key(producer) in self.integer
-            if not moved:
-                found[head].append(name)
-        return {head: tuple(names) for head, names in found.items()}
+            if producer is None or not (self._is_move(producer) and key(producer) in self.integer):
+                found[head] = (*found[head], name)
+        return found

@@ -1,4 +1,4 @@
-"""What quantization can do with each operator, and why it leaves the rest in float."""
+"""What quantization can do with each operator."""
 
 from __future__ import annotations
 
@@ -20,63 +20,56 @@ class Role(Enum):
     FLOAT = "float"
 
 
+LINEAR = ("conv", "conv_transpose", "matmul")
 RECURRENT = ("lstm", "gru", "rnn")
-WEIGHTED = {"conv": (1,), "conv_transpose": (1,), "matmul": (1,), "lstm": (1, 2), "gru": (1, 2), "rnn": (1, 2)}
-"""Operators with weights, and the operands that these are."""
 
 _MOVES = frozenset({"reshape", "transpose", "slice", "concat", "gather", "expand"})
-_GLUE = frozenset({"softmax", "log_softmax", "normalize", "rms_normalize", "arg_reduce", "pad"})
+_GLUE = frozenset({"softmax", "log_softmax", "normalize", "rms_normalize", "arg_reduce"})
+_UNBOUNDED = frozenset({"div", "pow", "mod"})
+"""Of two computed operands, small changes of one can change the result without bound."""
 
 
 def is_real(value: Value | None) -> bool:
     return value is not None and value.dtype is DType.F32
 
 
+def weight_positions(graph: Graph, node: Node) -> tuple[int, ...]:
+    """The operands that are constant weights."""
+    positions = (1,) if node.op in LINEAR else (1, 2) if node.op in RECURRENT else ()
+    return tuple(p for p in positions if graph.constant(node.inputs[p]) is not None)
+
+
 def activations(graph: Graph, node: Node) -> list[Value]:
-    """The float operands that are computed at run time."""
-    return [value for value in node.operands if is_real(value) and value.name not in graph.constants]
+    """The float operands computed at run time that a node reads as integers; states of recurrences stay floats."""
+    operands = node.operands[:1] if node.op in RECURRENT else node.operands
+    return [value for value in operands if is_real(value) and value.name not in graph.constants]
 
 
 def role_of(graph: Graph, node: Node) -> Role:
-    return _classify(graph, node)[0]
-
-
-def reason_for_float(graph: Graph, node: Node) -> str:
-    """Why a node's role is ``FLOAT``."""
-    return _classify(graph, node)[1]
-
-
-def _classify(graph: Graph, node: Node) -> tuple[Role, str]:
-    if not activations(graph, node):
-        return Role.FLOAT, "it has no float32 operand that is computed at run time"
-    if node.op in WEIGHTED:
-        return _core(graph, node)
-    if node.op == "pad" and node.attrs["mode"] == "constant" and node.attrs["value"] == 0:
-        return Role.MOVE, ""
-    if node.op == "pad" and node.attrs["mode"] != "constant":
-        return Role.MOVE, ""
+    operands = activations(graph, node)
+    if not operands or any(value.type.size == 0 for value in (*operands, *node.outputs)):
+        return Role.FLOAT
+    if node.op in LINEAR or node.op in RECURRENT:
+        return Role.CORE if _has_integer_form(graph, node) else Role.FLOAT
     if node.op in _MOVES:
-        whole = all(value.name not in graph.constants for value in node.operands if is_real(value))
-        return (Role.MOVE, "") if whole else (Role.FLOAT, "it moves constants")
+        constants = any(is_real(value) and value.name in graph.constants for value in node.operands)
+        return Role.FLOAT if constants else Role.MOVE
+    if node.op == "pad":
+        return Role.GLUE if node.attrs["mode"] == "constant" and node.attrs["value"] != 0 else Role.MOVE
     if node.op in ("pool", "reduce"):
         kind = node.attrs["kind"]
-        if kind in ("max", "min"):
-            return Role.MOVE, ""
-        return (Role.FLOAT, "products have no fixed range") if kind == "prod" else (Role.GLUE, "")
-    if node.op in _GLUE or OPS[node.op].kind is Kind.POINTWISE:
-        return (Role.GLUE, "")
-    return Role.FLOAT, f"there is no integer form of {node.op}"
+        return Role.MOVE if kind in ("max", "min") else Role.FLOAT if kind == "prod" else Role.GLUE
+    if OPS[node.op].kind is Kind.POINTWISE:
+        return Role.FLOAT if node.op in _UNBOUNDED and len(operands) > 1 else Role.GLUE
+    return Role.GLUE if node.op in _GLUE else Role.FLOAT
 
 
-def _core(graph: Graph, node: Node) -> tuple[Role, str]:
-    if not is_real(node.inputs[0]) or node.inputs[0].name in graph.constants:  # type: ignore[union-attr]
-        return Role.FLOAT, "the weights are not the second operand"
-    weights = [node.inputs[position] for position in WEIGHTED[node.op]]
-    constant = [graph.constant(value) is not None for value in weights]
-    if node.op == "matmul" and not any(constant):
-        return Role.CORE, ""
-    if not all(constant):
-        return Role.FLOAT, "the weights are computed at run time"
-    if node.op == "matmul" and len(weights[0].shape) != 2:  # type: ignore[union-attr]
-        return Role.FLOAT, "the weights differ from matrix to matrix"
-    return Role.CORE, ""
+def _has_integer_form(graph: Graph, node: Node) -> bool:
+    """Weights are constant, or a matmul has none; a first operand that is constant would be the weights of others."""
+    first, second = node.inputs[0], node.inputs[1]
+    assert first is not None and second is not None
+    if first.name in graph.constants:
+        return False
+    if node.op == "matmul":
+        return second.name not in graph.constants or len(second.shape) == 2
+    return len(weight_positions(graph, node)) == (2 if node.op in RECURRENT else 1)

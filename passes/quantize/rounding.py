@@ -1,96 +1,119 @@
-"""From float weights to int8: the scale of each channel, and which way each weight is rounded."""
+"""From float weights to int8: the scale of each channel, and which way each weight is rounded.
+
+Weights are matrices ``[group, k, columns]`` as ``linear.py`` makes them; ``numbers[group, columns]`` says which scale a
+column has. A scale is given by its *peak*, the magnitude that becomes 127.
+"""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from .encoding import WEIGHT_LEVELS
 
 _SHRINK = np.linspace(1.0, 0.5, 51)
-"""Parts of a channel's largest weight that are tried as the end of its range."""
+"""Parts of a channel's largest weight that are tried as its peak."""
+
+_BLOCK = 64
+"""Rows that are rounded before the others learn of it: most of the work is then in matrix products."""
+
+_SWEEPS = 2
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Second moments of a layer's inputs, about their means, for each group: ``quantized[g, k, k]`` of the inputs as
-    the quantized model computes them, and ``cross[g, k, k]`` of those (rows) with the float model's (columns)."""
-
-    quantized: np.ndarray
-    cross: np.ndarray
-    original: np.ndarray
-
-    def error(self, weights: np.ndarray, rounded: np.ndarray) -> float:
-        """The mean squared difference of outputs, ``|x @ weights - x_quantized @ rounded|^2`` summed over columns."""
-        own = np.einsum("gkn,gkl,gln->", rounded, self.quantized, rounded, optimize=True)
-        mixed = np.einsum("gkn,gkl,gln->", rounded, self.cross, weights, optimize=True)
-        wanted = np.einsum("gkn,gkl,gln->", weights, self.original, weights, optimize=True)
-        return float(own - 2 * mixed + wanted)
+def largest_peaks(matrices: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """The largest weight of each scale."""
+    peaks = np.zeros(int(numbers.max()) + 1)
+    np.maximum.at(peaks, numbers, np.abs(matrices).max(axis=1))
+    return peaks
 
 
-def channel_peaks(matrices: np.ndarray, importance: np.ndarray | None) -> np.ndarray:
-    """For each column of ``[g, k, n]`` the magnitude that becomes 127.
-
-    The largest weight; or with ``importance[g, k]`` (the inputs' mean squares) the part of it that makes
-    ``sum_k importance * (w - rounded(w))^2`` least.
-    """
-    peaks = np.abs(matrices).max(axis=1)
-    if importance is None:
-        return peaks
-    best, least = peaks, np.full(peaks.shape, np.inf)
+def best_peaks(matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray) -> np.ndarray:
+    """The peaks with the least ``sum_k importance[g, k] * (w - rounded(w))^2``; with the inputs' mean squares as
+    importance that is the noise at the output, if inputs are independent."""
+    peaks = largest_peaks(matrices, numbers)
+    best, least = peaks.copy(), np.full(peaks.shape, np.inf)
     for part in _SHRINK:
-        error = np.einsum("gk,gkn->gn", importance, np.square(matrices - nearest(matrices, peaks * part)))
-        best = np.where(error < least, peaks * part, best)
-        least = np.minimum(error, least)
+        steps = peak_steps(peaks * part)[numbers]
+        apart = np.square(matrices - nearest(matrices, steps))
+        error = np.bincount(numbers.reshape(-1), np.einsum("gk,gkn->gn", importance, apart).reshape(-1), peaks.size)
+        best, least = np.where(error < least, peaks * part, best), np.minimum(error, least)
     return best
 
 
-def steps(peaks: np.ndarray) -> np.ndarray:
-    """The scale of each column, as ``weight_encoding`` has it."""
+def peak_steps(peaks: np.ndarray) -> np.ndarray:
+    """The scales that belong to peaks, as float32 holds them."""
     return np.where(peaks > 0, (peaks / WEIGHT_LEVELS).astype(np.float32).astype(np.float64), 1.0)
 
 
-def nearest(matrices: np.ndarray, peaks: np.ndarray) -> np.ndarray:
-    """Weights rounded to the nearest multiple of their column's step."""
-    step = steps(peaks)[:, np.newaxis, :]
+def nearest(matrices: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Each weight as the nearest multiple of its column's step, ``steps[group, columns]``."""
+    step = steps[:, np.newaxis, :]
     return np.clip(np.rint(matrices / step), -WEIGHT_LEVELS, WEIGHT_LEVELS) * step
 
 
-def compensated(matrices: np.ndarray, peaks: np.ndarray, moments: Moments, damping: float, sweeps: int = 2) -> np.ndarray:
-    """Rounds one row of weights after the other; the rows that are left take up the error.
+def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, damping: float) -> np.ndarray:
+    """Weights rounded so that the *outputs* are near those of the float weights.
 
-    Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative Pre-trained Transformers", 2022:
-    rounding w_i by e changes the output by e x_i, and the least squares change of the other weights that makes up
-    for it is given by the Cholesky factor of the inverse of the moments. Rows go by falling importance. 
+    ``moments[g, k, k]`` are the second moments of the inputs: rounding changes the outputs by ``e x`` with the mean
+    square ``e^T moments e``. First as Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative
+    Pre-trained Transformers", 2022: one row after the other is rounded, by falling importance, and the rows that are
+    left take up its error as the inverse of the moments says. Then as Behdin et al., "QuantEase", 2023: each row in
+    turn is set to its best values, all others given. ``damping`` times their mean is added to the diagonal.
+
+    Raises ``numpy.linalg.LinAlgError`` where the moments are too near to singular.
     """
     size = matrices.shape[1]
-    trace = np.einsum("gkk->gk", moments.quantized)
-    mean = trace.mean(axis=1, keepdims=True)
-    diagonal = damping * np.where(mean > 0, mean, 1.0) * np.ones_like(trace)
-    h = moments.quantized.copy()
-    h[:, np.arange(size), np.arange(size)] += diagonal
-    target = matrices - np.linalg.solve(h, (moments.quantized - moments.cross) @ matrices)
-    order = np.argsort(-np.einsum("gkk->gk", h), axis=1, kind="stable")
-    ho = np.take_along_axis(np.take_along_axis(h, order[:, :, None], 1), order[:, None, :], 2)
-    w = np.take_along_axis(target, order[:, :, None], 1)
-    upper = np.linalg.cholesky(np.linalg.inv(ho)).transpose(0, 2, 1)  # lower L with H^-1 = L L^T; U = L^T
-    # need upper factor: H^-1 = U^T U
-    step = steps(peaks)
-    q = np.empty_like(w)
-    t = w.copy()
-    for i in range(size):
-        q[:, i] = np.clip(np.rint(w[:, i] / step), -WEIGHT_LEVELS, WEIGHT_LEVELS) * step
-        e = (w[:, i] - q[:, i]) / upper[:, i, i, None]
-        w[:, i + 1 :] -= upper[:, i, i + 1 :, None] * e[:, None, :]
-    for _ in range(sweeps):
-        r = np.einsum("gkl,gln->gkn", ho, q - t)
-        for i in range(size):
-            hii = ho[:, i, i, None]
-            best = np.clip(np.rint((q[:, i] - r[:, i] / hii) / step), -WEIGHT_LEVELS, WEIGHT_LEVELS) * step
-            d = best - q[:, i]
-            q[:, i] = best
-            r += ho[:, :, i, None] * d[:, None, :]
-    out = np.empty_like(q)
-    np.put_along_axis(out, order[:, :, None], q, 1)
-    return out
+    hessian = moments.copy()
+    power = np.einsum("gkk->gk", moments).mean(axis=1, keepdims=True)
+    hessian[:, np.arange(size), np.arange(size)] += damping * np.where(power > 0, power, 1.0)
+    order = np.argsort(-np.einsum("gkk->gk", hessian), axis=1, kind="stable")
+    hessian = np.take_along_axis(np.take_along_axis(hessian, order[:, :, None], axis=1), order[:, None, :], axis=2)
+    target = np.take_along_axis(matrices, order[:, :, None], axis=1)
+    rounded = _sequential(target, steps, hessian)
+    for _ in range(_SWEEPS):
+        _descend(rounded, target, steps, hessian)
+    result = np.empty_like(rounded)
+    np.put_along_axis(result, order[:, :, None], rounded, axis=1)
+    return result
+
+
+def _round_row(row: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    return np.clip(np.rint(row / steps), -WEIGHT_LEVELS, WEIGHT_LEVELS) * steps
+
+
+def _sequential(target: np.ndarray, steps: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+    """GPTQ, algorithm 1, for all groups at once: ``H^-1 = U^T U`` with U upper triangular."""
+    upper = np.linalg.cholesky(np.linalg.inv(hessian)).transpose(0, 2, 1)
+    left, rounded = target.copy(), np.empty_like(target)
+    size = target.shape[1]
+    for begin in range(0, size, _BLOCK):
+        end = min(begin + _BLOCK, size)
+        errors = np.empty((target.shape[0], end - begin, target.shape[2]))
+        for row in range(begin, end):
+            rounded[:, row] = _round_row(left[:, row], steps)
+            error = (left[:, row] - rounded[:, row]) / upper[:, row, row, None]
+            left[:, row + 1 : end] -= upper[:, row, row + 1 : end, None] * error[:, None, :]
+            errors[:, row - begin] = error
+        left[:, end:] -= upper[:, begin:end, end:].transpose(0, 2, 1) @ errors
+    return rounded
+
+
+def _descend(rounded: np.ndarray, target: np.ndarray, steps: np.ndarray, hessian: np.ndarray) -> None:
+    """One sweep of coordinate descent, in place. The error ``(q - w)^T H (q - w)`` never grows."""
+    gradient = hessian @ (rounded - target)
+    size = target.shape[1]
+    for begin in range(0, size, _BLOCK):
+        end = min(begin + _BLOCK, size)
+        before = rounded[:, begin:end].copy()
+        for row in range(begin, end):
+            best = _round_row(rounded[:, row] - gradient[:, row] / hessian[:, row, row, None], steps)
+            change = best - rounded[:, row]
+            rounded[:, row] = best
+            gradient[:, begin:end] += hessian[:, begin:end, row, None] * change[:, None, :]
+        moved = hessian[:, :, begin:end] @ (rounded[:, begin:end] - before)
+        gradient[:, :begin] += moved[:, :begin]
+        gradient[:, end:] += moved[:, end:]
+
+
+def output_error(apart: np.ndarray, moments: np.ndarray) -> float:
+    """The mean squared change of the outputs where the weights change by ``apart``."""
+    return float(np.sum(apart * (moments @ apart)))

@@ -28,7 +28,7 @@ from tests.tools import needs
 
 pytestmark = [needs_models, needs("make", "arm-none-eabi-gcc", "qemu-system-arm")]
 
-SAMPLES = 3
+SAMPLES = 8
 
 
 @pytest.mark.parametrize("model", CLASSIC, ids=str)

@@ -8,13 +8,13 @@ import pytest
 from ccml.targets import Machine
 
 from tests.artifacts.machines import ANDROID, ARM64_LINUX, machine_id
-from tests.artifacts.routes import Route, assert_expected, by_llvm, by_make, make_case
+from tests.artifacts.routes import assert_expected, assert_same_bits, by_llvm, by_make, make_case, stacked
 from tests.artifacts.workshop import Workshop
 from tests.artifacts.zoo import CLASSIC, Model
 from tests.models import needs_models
 from tests.tools import needs
 
-SAMPLES = 3
+SAMPLES = 8
 NEEDS = {
     "arm64-v8a": needs("ld.lld", "aarch64-linux-gnu-gcc", "qemu-aarch64"),
     "armeabi-v7a": needs("ld.lld", "arm-linux-gnueabihf-gcc", "qemu-arm"),
@@ -32,9 +32,12 @@ def test_android_library(model: Model, machine: Machine, workshop: Workshop, rec
     assert_expected(case, by_llvm("so")(case), record_property)
 
 
-@needs("make", "aarch64-linux-gnu-gcc", "qemu-aarch64")
-@pytest.mark.parametrize("route", [by_make(), by_llvm("a")], ids=["gcc", "llvm"])
+@needs("make", "clang", "aarch64-linux-gnu-gcc", "qemu-aarch64")
 @pytest.mark.parametrize("model", CLASSIC, ids=str)
-def test_linux_arm64(model: Model, route: Route, workshop: Workshop, record_property: Any) -> None:
+def test_linux_arm64(model: Model, workshop: Workshop, record_property: Any) -> None:
+    """From C by both compilers, and from LLVM's library: the same bits."""
     case = make_case(workshop, model, ARM64_LINUX, SAMPLES)
-    assert_expected(case, route(case), record_property)
+    by_gcc = by_make()(case)
+    assert_expected(case, by_gcc, record_property)
+    assert_same_bits(stacked(by_gcc), stacked(by_make("CC=clang")(case)))
+    assert_same_bits(stacked(by_gcc), stacked(by_llvm("a")(case)))

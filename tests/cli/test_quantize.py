@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from ccml.cli.quantize_options import RANGE_METHODS
-from ccml.passes.quantize.options import RangeMethod
+from ccml.cli import quantize_options
+from ccml.passes.quantize.options import ACTIVATIONS, RangeMethod
 from onnx import helper
 
 from tests.cli.command_line import DIGITS, DIGITS_TEST, ccml, files_in, save_model
@@ -148,8 +148,21 @@ def test_metrics_that_do_not_work(metric: str, reason: str) -> None:
 # ---------------------------------------------------------------- options
 
 
-def test_range_methods_are_those_of_the_pass() -> None:
-    assert [method.value for method in RangeMethod] == list(RANGE_METHODS)
+def test_choices_are_those_of_the_pass() -> None:
+    assert tuple(method.value for method in RangeMethod) == quantize_options.RANGE_METHODS
+    assert tuple(ACTIVATIONS) == quantize_options.ACTIVATIONS
+
+
+def test_an_override_of_a_layer(tmp_path: Path) -> None:
+    config = tmp_path / "p.toml"
+    config.write_text('[quantize.layers."block.pointwise"]\nprecision = "float"\n')
+    content = quantized("--config", config)
+    assert "block.pointwise" in {row["layer"] for row in content["float_layers"]}
+    config.write_text('[quantize.layers.stem]\nprecision = "int7"\n')
+    result = ccml("quantize", DIGITS, "--calibration", CALIBRATION, "--config", config)
+    assert result.exit_code == 2
+    for part in (str(config), "stem", "precision", "int16"):
+        assert part in result.stderr
 
 
 def test_the_project_quantizes(dense: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,6 +145,16 @@ def test_an_overflowing_sum_is_refused() -> None:
     assert caught.value.kind is ErrorCode.ACCUMULATOR_OVERFLOW
 
 
+def test_a_clip_before_a_contraction_clips_the_integers() -> None:
+    q = Qdq()
+    x = q.op("relu", q.input((1, 3, 8), 0.05, -20))
+    w = q.weights(random_weights(4, 3, 3), scales(4))
+    result = check(q.graph(q.quantize(q.conv(x, w))), ["clip", "conv", "requantize"], same=False)
+    assert (result.nodes[0].attrs["lo"], result.nodes[0].attrs["hi"]) == (-20, 127)
+    mean = q.op("reduce", x, kind="mean", axes=(2,), keepdims=True)
+    check(q.graph(q.quantize(mean)), ["clip", "reduce", "requantize"], same=False)
+
+
 def test_what_is_not_quantized_stays_in_float() -> None:
     q = Qdq()
     x = q.input((1, 3, 8))

@@ -51,6 +51,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     code = names - metadata
     wanted = {path for package in packages() for path in package.glob("*.py")}
     wanted |= {path for path in (ROOT / "runtime_c").iterdir() if path.suffix in (".c", ".h")}
+    wanted |= set((ROOT / "emulation" / "c").iterdir())
     assert {Path("ccml", path.relative_to(ROOT)) for path in wanted} <= code
 
     assert {name.parts[0] for name in code} == {"ccml"}

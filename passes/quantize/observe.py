@@ -1,0 +1,88 @@
+"""The float model, compiled into this process, with its inner values to be seen."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...emit_llvm.jit import JitModel, host_machine
+from ...ir.graph import Graph, Node
+from ...samples import Samples
+from ...schedule.lower import lower_graph
+from ..eliminate_dead_code import eliminate_dead_code
+from ..pipeline import optimize
+from .histogram import TensorStats
+from .linear import output_axis
+from .partition import key
+
+log = logging.getLogger(__name__)
+
+Arrays = Mapping[str, np.ndarray]
+
+
+class FloatModel:
+    """``run`` gives the inputs and the values asked for."""
+
+    def __init__(self, graph: Graph, names: Iterable[str]) -> None:
+        given = {value.name for value in graph.inputs}
+        wanted = set(names) - given
+        shown = tuple(value for value in graph.values() if value.name in wanted)
+        self._names = [value.name for value in shown]
+        self._model: JitModel | None = None
+        if shown:
+            machine = host_machine()
+            seen = eliminate_dead_code(replace(graph, outputs=shown))
+            self._model = JitModel(lower_graph(optimize(seen), machine), machine)
+
+    def run(self, inputs: Arrays) -> dict[str, np.ndarray]:
+        if self._model is None:
+            return dict(inputs)
+        return {**inputs, **dict(zip(self._names, self._model.run(inputs).values(), strict=True))}
+
+
+@dataclass(frozen=True)
+class Observations:
+    """``stats`` of each value that was asked for. ``means`` holds, for each layer, the mean of each output channel
+    before the activation function for every sample in ``tuned``: ``[samples, channels]``."""
+
+    stats: Mapping[str, TensorStats]
+    means: Mapping[str, np.ndarray]
+
+
+def spread(count: int, most: int) -> list[int]:
+    """``most`` numbers below ``count`` at most, evenly apart."""
+    return sorted({int(place) for place in np.linspace(0, count - 1, min(count, most))})
+
+
+def observe(
+    graph: Graph, samples: Samples, names: Iterable[str], layers: Sequence[Node], tuned: Sequence[int]
+) -> Observations:
+    """Runs all samples; the means are of those numbered in ``tuned``."""
+    wanted = list(dict.fromkeys(names))
+    log.info("compiling the float model for this machine")
+    model = FloatModel(graph, [*wanted, *map(key, layers)])
+    stats = {name: TensorStats() for name in wanted}
+    means: dict[str, list[np.ndarray]] = {key(node): [] for node in layers}
+    chosen = set(tuned)
+    for number, values in enumerate(_runs(model, samples)):
+        for name, tensor in stats.items():
+            tensor.add(values[name])
+        if number in chosen:
+            for node in layers:
+                means[key(node)].append(channel_means(node, values[key(node)]))
+    return Observations(stats, {name: np.stack(rows) for name, rows in means.items()})
+
+
+def _runs(model: FloatModel, samples: Samples) -> Iterator[Arrays]:
+    for number, inputs in enumerate(samples):
+        log.info("observing the float model, sample %d of %d", number + 1, samples.count)
+        yield model.run(inputs)
+
+
+def channel_means(node: Node, output: np.ndarray) -> np.ndarray:
+    """The mean of each output channel of a layer."""
+    axis = output_axis(node)
+    return output.astype(np.float64).mean(axis=tuple(d for d in range(output.ndim) if d != axis))

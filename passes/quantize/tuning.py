@@ -1,0 +1,246 @@
+"""Weights and biases of all layers, one after the other, each on the inputs that the quantized layers before it give.
+
+The quantized model is followed through the graph for a few samples. At each layer the samples' second moments decide
+the rounding of its weights (``rounding.py``), and then its bias takes back what the outputs are off by on average. So
+each layer also makes up for what those before it left.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...errors import CcmlError, ErrorCode
+from ...ir.graph import Graph, Node
+from ...ir.types import DType
+from ...ops.table import OPS
+from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
+from .insert import StoredConstant
+from .linear import channel_scales, from_matrices, output_axis, scale_axis, scale_numbers, to_matrices, to_rows
+from .observe import Arrays, channel_means
+from .options import QuantizeOptions
+from .partition import Partition, key, layer_names
+from .roles import LINEAR, weight_positions
+from .rounding import best_peaks, compensated, largest_peaks, nearest, output_error, peak_steps
+
+log = logging.getLogger(__name__)
+
+DAMPINGS = (0.003, 0.03, 0.3, 3.0)
+"""How far second moments from samples are trusted: the smallest follows them, the largest nearly rounds to nearest."""
+
+_MOST_ROWS = 1 << 14
+"""Rows of inputs, over all samples, that second moments are made of."""
+_MOST_INPUTS = 1 << 13
+"""Layers with larger sums than these round to nearest: their moments would be too large a matrix."""
+
+_LARGEST = np.iinfo(np.int32).max
+_BIAS_ROOM = 2**30
+
+
+@dataclass(frozen=True)
+class TunedLayer:
+    """A layer's weights as integers, by operand position, and its bias as floats (``None``: no bias that can be an
+    integer)."""
+
+    weights: Mapping[int, StoredConstant]
+    bias: np.ndarray | None = None
+
+
+@dataclass
+class Tuner:
+    """``means`` are the channel means that the float model's layers have for the same samples (``Observations``)."""
+
+    partition: Partition
+    encodings: Mapping[str, Encoding]
+    options: QuantizeOptions
+    means: Mapping[str, np.ndarray]
+    _values: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    _fixed: dict[str, np.ndarray] = field(default_factory=dict)
+
+    def tune(self, samples: Sequence[Arrays]) -> dict[str, TunedLayer]:
+        """The layers by :func:`key`."""
+        graph = self.partition.graph
+        self._fixed = dict(graph.constants)
+        for value in graph.inputs:
+            self._store(value.name, [sample[value.name] for sample in samples])
+        last = {value.name: place for place, node in enumerate(graph.nodes) for value in node.operands}
+        tuned: dict[str, TunedLayer] = {}
+        for place, node in enumerate(graph.nodes):
+            if self.partition.is_integer(node) and weight_positions(graph, node):
+                log.info("tuning the weights of %s", node.loc or key(node))
+                tuned[key(node)] = self._layer(node)
+            else:
+                self._finish(node, self._run(node, {}, len(samples)))
+            for value in node.operands:
+                if last[value.name] == place:
+                    self._values.pop(value.name, None)
+        return tuned
+
+    def _store(self, name: str, arrays: list[np.ndarray]) -> None:
+        """Keeps a value as its readers will find it."""
+        encoding = self.encodings.get(name)
+        self._values[name] = arrays if encoding is None else [encoding.round_trip(array) for array in arrays]
+
+    def _run(self, node: Node, constants: Mapping[int, np.ndarray], count: int) -> list[tuple[np.ndarray, ...]]:
+        """The node's results for all samples, with some operands replaced."""
+        results = []
+        for sample in range(count):
+            operands = [None if value is None else self._operand(value.name, sample) for value in node.inputs]
+            for position, array in constants.items():
+                operands[position] = array
+            results.append(OPS[node.op].evaluate(operands, node.attrs))
+        return results
+
+    def _finish(self, node: Node, results: Sequence[tuple[np.ndarray, ...]]) -> None:
+        for number, value in enumerate(node.outputs):
+            self._store(value.name, [result[number] for result in results])
+
+    def _operand(self, name: str, sample: int) -> np.ndarray:
+        return self._fixed[name] if name in self._fixed else self._values[name][sample]
+
+    # ------------------------------------------------------------ one layer
+
+    def _layer(self, node: Node) -> TunedLayer:
+        inputs = self._values[node.operands[0].name]
+        x = self.encodings[node.operands[0].name]
+        weights = {p: self._weights(node, p, inputs, x) for p in weight_positions(self.partition.graph, node)}
+        real = {position: stored.encoding.dequantize(stored.array) for position, stored in weights.items()}
+        if node.op not in LINEAR:
+            self._finish(node, self._run(node, real, len(inputs)))
+            return TunedLayer(weights)
+        results = self._run(node, real, len(inputs))
+        bias = self._bias(node)
+        if bias is not None and self._wants(node, "bias_correction"):
+            shift = self._shift(node, [result[0] for result in results])
+            bias = bias + shift
+            along = [-1 if d == output_axis(node) else 1 for d in range(len(node.output.shape))]
+            results = [(result[0] + shift.reshape(along),) for result in results]
+        self._finish(node, results)
+        return TunedLayer(weights, bias)
+
+    def _wants(self, node: Node, option: str) -> bool:
+        own = getattr(self.options.layer(layer_names(node)), option)
+        return bool(getattr(self.options, option) if own is None else own)
+
+    def _bias(self, node: Node) -> np.ndarray | None:
+        """One float an output channel; ``None`` where the bias is computed, or differs within a channel."""
+        channels = self.means[key(node)].shape[1]
+        value = node.inputs[2] if len(node.inputs) > 2 else None
+        if value is None:
+            return np.zeros(channels, np.float32)
+        array = self.partition.graph.constant(value)
+        return array.reshape(-1) if array is not None and array.size == channels else None
+
+    def _shift(self, node: Node, outputs: Sequence[np.ndarray]) -> np.ndarray:
+        """What each channel lacks: of the samples' means, the median, which a few saturated samples do not move.
+
+        Bias correction is from Nagel et al., "Data-Free Quantization Through Weight Equalization and Bias Correction",
+        2019, section 4.2.
+        """
+        found = np.stack([channel_means(node, output) for output in outputs])
+        return np.median(self.means[key(node)] - found, axis=0).astype(np.float32)
+
+    # ------------------------------------------------------------ weights
+
+    def _weights(self, node: Node, position: int, inputs: Sequence[np.ndarray], x: Encoding) -> StoredConstant:
+        array = self.partition.graph.constant(node.inputs[position])
+        assert array is not None
+        matrices = to_matrices(node, array.astype(np.float64))
+        numbers = scale_numbers(node, matrices)
+        if not self.options.per_channel:
+            numbers = np.zeros_like(numbers)
+        if node.op in LINEAR and matrices.shape[1] <= _MOST_INPUTS:
+            folds = _folded_rows(node, inputs)
+            moments = [_moments(rows) for rows in folds]
+            whole = _moments(np.concatenate(folds, axis=1))
+            importance = np.einsum("gkk->gk", whole)
+            peaks = self._peaks(node, matrices, numbers, importance, x)
+            adapt = self._wants(node, "adaptive_rounding")
+            rounded = _rounded(matrices, peak_steps(peaks)[numbers], moments, whole, adapt)
+        else:
+            peaks = self._peaks(node, matrices, numbers, np.ones(matrices.shape[:2]), x)
+            rounded = nearest(matrices, peak_steps(peaks)[numbers])
+        encoding = weight_encoding(peaks, scale_axis(node))
+        stored = StoredConstant(encoding.quantize(from_matrices(node, rounded, array.shape)), encoding)
+        if node.op in LINEAR:
+            check_accumulator(node, stored, x)
+        return stored
+
+    def _peaks(
+        self, node: Node, matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray, x: Encoding
+    ) -> np.ndarray:
+        """Found, and so large that the bias is within 32 bits in steps of both scales."""
+        power = importance.mean()
+        peaks = best_peaks(matrices, numbers, importance + 1e-6 * power if power > 0 else np.ones_like(importance))
+        bias = self._bias(node) if node.op in LINEAR else None
+        if bias is None or not np.any(bias):
+            return peaks
+        least = np.zeros_like(peaks)
+        np.maximum.at(least, np.resize(np.unique(numbers), bias.size), np.abs(bias, dtype=np.float64))
+        return np.maximum(peaks, least * WEIGHT_LEVELS / (x.scale[0] * _BIAS_ROOM))
+
+
+def _folded_rows(node: Node, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The layer's input rows of even and of odd samples."""
+    most = max(1, _MOST_ROWS // len(inputs))
+    rows = [to_rows(node, x, most).astype(np.float64) for x in inputs]
+    return [np.concatenate(rows[start::2], axis=1) for start in range(min(2, len(rows)))]
+
+
+def _moments(rows: np.ndarray) -> np.ndarray:
+    """Second moments about the mean: the bias takes care of the mean."""
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    return centred.transpose(0, 2, 1) @ centred / rows.shape[1]
+
+
+def _rounded(
+    matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray], whole: np.ndarray, adapt: bool
+) -> np.ndarray:
+    """Rounded to nearest, or adaptively with the damping that serves best on samples it was not made from."""
+    plain = nearest(matrices, steps)
+    if not adapt or len(folds) < 2:
+        return plain
+
+    def held_out(attempt: Callable[[np.ndarray], np.ndarray]) -> float:
+        return sum(output_error(attempt(folds[1 - n]) - matrices, folds[n]) for n in (0, 1))
+
+    best, least = plain, held_out(lambda _: plain)
+    for damping in DAMPINGS:
+        try:
+            error = held_out(lambda moments, damping=damping: compensated(matrices, steps, moments, damping))  # type: ignore[misc]
+            if error < least:
+                best, least = compensated(matrices, steps, whole, damping), error
+        except np.linalg.LinAlgError:
+            continue
+    return best
+
+
+# ---------------------------------------------------------------- biases and accumulators
+
+
+def bias_constant(node: Node, bias: np.ndarray, x: Encoding, weights: StoredConstant) -> StoredConstant:
+    """The bias in the steps of the accumulator: input scale times weight scale, in float32."""
+    scales = np.asarray(weights.encoding.scale, np.float32) * np.float32(x.scale[0])
+    steps = tuple(channel_scales(node, scales).astype(float).tolist())
+    encoding = Encoding(DType.I32, steps, (0,) * len(steps), 0)
+    return StoredConstant(encoding.quantize(bias), encoding)
+
+
+def check_accumulator(node: Node, weights: StoredConstant, x: Encoding) -> None:
+    """Raises ``ACCUMULATOR_OVERFLOW`` where some input could make a sum of products that 32 bits do not hold."""
+    bound = accumulator_bound(node, weights, x)
+    if bound > _LARGEST:
+        reason = f"a sum of products with {weights.array.size} weights could reach {bound:.3g}, beyond 32 bits"
+        hint = f'[quantize.layers."{node.loc or key(node)}"] precision = "float"'
+        raise CcmlError(ErrorCode.ACCUMULATOR_OVERFLOW, reason, loc=node.operands[1].name, hint=hint)
+
+
+def accumulator_bound(node: Node, weights: StoredConstant, x: Encoding) -> float:
+    """The largest magnitude of ``sum(weight * (input - zero_point))``, room for the bias included."""
+    limits = np.iinfo(x.dtype.numpy)
+    largest = max(int(limits.max) - x.zero_point[0], x.zero_point[0] - int(limits.min))
+    sums = np.abs(to_matrices(node, weights.array.astype(np.int64))).sum(axis=1)
+    return float(sums.max(initial=0)) * largest

@@ -1,0 +1,285 @@
+"""What integer kernels are made of, in C: the same bits as NumPy by every instruction set, compiler and optimization."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+
+import numpy as np
+import pytest
+from ccml.emit_c import write_c
+from ccml.emulation import build_and_run
+from ccml.ir.loops_text import parse_kernel
+from ccml.ir.types import DType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.schedule.lower import lower_graph
+from ccml.targets import Machine, select
+
+from tests.artifacts.machines import machine_id, runs_here
+from tests.emit_c.harness import (
+    WARNINGS,
+    Arrays,
+    Case,
+    assert_same_bits,
+    compile_c,
+    compile_cases,
+    kernels_source,
+    run_cases,
+)
+from tests.schedule.graphs import random_inputs
+from tests.schedule.test_generators import INTEGER_CONVS
+from tests.tools import needs
+
+COUNT = 64
+LANES = (4, 8, 16)
+NARROW = ("i8", "u8", "i16")
+LEVELS = [select("x86", cpu=f"x86-64-{level}") for level in ("v2", "v3", "v4", "v4-vnni")]
+ON_LEVELS = [pytest.param(machine, marks=runs_here(machine), id=machine_id(machine)) for machine in LEVELS]
+COMPILERS = [pytest.param(name, marks=needs(name)) for name in ("gcc", "clang")]
+HAS_AVX_VNNI = Path("/proc/cpuinfo").exists() and " avx_vnni " in Path("/proc/cpuinfo").read_text()
+
+Expected = tuple[Case, Arrays]
+
+
+# ---------------------------------------------------------------- kernels, and what NumPy makes of them
+
+
+def bits(dtype: str, seed: int, count: int = COUNT) -> np.ndarray:
+    """The ends of the range against each other, then random bits."""
+    info = np.iinfo(DType(dtype).numpy)
+    values = np.random.default_rng(seed).integers(info.min, info.max + 1, count).astype(info.dtype)
+    ends = np.array([info.min, info.max, info.min + 1, 0], info.dtype)
+    values[:16] = np.tile(ends, 4) if seed % 2 else np.repeat(ends, 4)
+    return values
+
+
+def expect(text: str, given: Arrays, results: Arrays) -> Expected:
+    """A kernel with its inputs, and outputs full of zeros before."""
+    empty = {name: np.zeros_like(array) for name, array in results.items()}
+    return Case(parse_kernel(dedent(text)), given | empty), results
+
+
+def conversions(narrow: str, lanes: int) -> Expected:
+    """Loads that widen, stores that keep the low bits."""
+    text = f"""
+    kernel conversions_{narrow}_{lanes}(x: {narrow}[64] const, w: i32[64] const, ints: i32[64] out, floats: f32[64] out,
+        low: {narrow}[64] out)
+      for b:{COUNT // lanes}
+        ints[b*{lanes} : {lanes}] = convert<i32x{lanes}>(x[b*{lanes} : {lanes}])
+        floats[b*{lanes} : {lanes}] = convert<f32x{lanes}>(x[b*{lanes} : {lanes}])
+        low[b*{lanes} : {lanes}] = convert<{narrow}x{lanes}>(w[b*{lanes} : {lanes}])
+    """
+    x, w = bits(narrow, 1), bits("i32", 2)
+    return expect(text, {"x": x, "w": w}, {"ints": x.astype("i4"), "floats": x.astype("f4"), "low": w.astype(x.dtype)})
+
+
+def partial(narrow: str, lanes: int) -> Expected:
+    """The first ``n`` lanes for every ``n`` (as a variable) and for 3 (as a constant), plus one."""
+    text = f"""
+    kernel partial_{narrow}_{lanes}(x: {narrow}[{lanes + 1},{lanes}] const, some: {narrow}[{lanes + 1},{lanes}] out,
+        three: i32[{lanes + 1},{lanes}] out)
+      for n:{lanes + 1}
+        some[n, 0 : {lanes} active n] = x[n, 0 : {lanes} active n] + 1{narrow}x{lanes}
+        three[n, 0 : {lanes}] = convert<i32x{lanes}>(x[n, 0 : {lanes} active 3])
+    """
+    x = bits(narrow, 3, (lanes + 1) * lanes).reshape(lanes + 1, lanes)
+    within = np.tri(lanes + 1, lanes, -1, dtype=bool)
+    one = np.ones((), x.dtype)
+    three = np.where(np.arange(lanes) < 3, x, 0).astype("i4")
+    return expect(text, {"x": x}, {"some": np.where(within, x + one, 0 * one), "three": three})
+
+
+def words(narrow: str) -> Expected:
+    """Neighbours read as one 32-bit integer, as dot products take them; the missing ones are zero."""
+    group = 4 // DType(narrow).size
+    text = f"""
+    kernel words_{narrow}(x: {narrow}[64] const, full: i32[16] out, part: i32[16] out)
+      for b:{COUNT // group}
+        full[b] = bitcast<i32>(x[b*{group} : {group}])
+        part[b] = bitcast<i32>(x[b*{group} : {group} active {group - 1}])
+    """.replace("[16]", f"[{COUNT // group}]")
+    x = bits(narrow, 1)
+    part = x.copy()
+    part[group - 1 :: group] = 0
+    return expect(text, {"x": x}, {"full": x.view("i4"), "part": part.view("i4")})
+
+
+def dots(lanes: int) -> Expected:
+    """The rows of the instruction table on packed words, wrapping around."""
+    at, kind = (f"b*{lanes} : {lanes}", f"i32x{lanes}") if lanes > 1 else ("b", "i32")
+    forms = {"dot4_u8i8": ("u1", "i1"), "dot4_i8i8": ("i1", "i1"), "dot2_i16i16": ("i2", "i2")}
+    stores = [f"{name}[{at}] = {name}:{kind}(acc[{at}], x[{at}], w[{at}])" for name in forms]
+    outputs = ", ".join(f"{name}: i32[64] out" for name in forms)
+    text = f"kernel dots_{lanes}(acc: i32[64] const, x: i32[64] const, w: i32[64] const, {outputs})\n"
+    text += f"  for b:{COUNT // lanes}\n" + "".join(f"    {store}\n" for store in stores)
+    acc, x, w = bits("i32", 1), packed(2), packed(3)
+    results = {}
+    for name, (x_part, w_part) in forms.items():
+        products = x.view(x_part).astype("i8") * w.view(w_part).astype("i8")
+        results[name] = (acc + products.reshape(COUNT, -1).sum(axis=1)).astype("i4")
+    return expect(text, {"acc": acc, "x": x, "w": w}, results)
+
+
+def packed(seed: int) -> np.ndarray:
+    """Words that are extreme as bytes and as halfwords."""
+    words_of = np.concatenate([bits("i16", seed), bits("i8", seed).view("i2"), bits("i16", seed + 2)[:32]])
+    return words_of.view("i4")[:COUNT]
+
+
+def requantize(narrow: str, lanes: int) -> Expected:
+    """Scaled by channel, rounded to even, clamped, stored in 8 or 16 bits; accumulators meet ties and both ends."""
+    low, high = np.iinfo(DType(narrow).numpy).min, np.iinfo(DType(narrow).numpy).max
+    at, many = (f"b*{lanes} : {lanes}", f"x{lanes}") if lanes > 1 else ("b", "")
+    text = f"""
+    kernel requantize_{narrow}_{lanes}(acc: i32[64] const, scale: f32[64] const, y: {narrow}[64] out)
+      for b:{COUNT // lanes}
+        let scaled: f32{many} = convert<f32{many}>(acc[{at}]) * scale[{at}]
+        let kept: f32{many} = min(max(round_even(scaled), {low - 3}.0f32{many}), {high - 3}.0f32{many})
+        y[{at}] = convert<{narrow}{many}>(convert<i32{many}>(kept) + 3i32{many})
+    """
+    acc = np.arange(-COUNT // 2, COUNT // 2, dtype="i4") * (high + 7)
+    acc[:4] = [np.iinfo("i4").min, np.iinfo("i4").max, 5, -5]
+    scale = np.full(COUNT, 0.0625, "f4")
+    scale[2:4] = 0.5
+    scaled = np.rint(acc.astype("f4") * scale)
+    y = (np.clip(scaled, low - 3, high - 3).astype("i4") + 3).astype(DType(narrow).numpy)
+    return expect(text, {"acc": acc, "scale": scale}, {"y": y})
+
+
+def integers(lanes: int) -> Expected:
+    """Minimum and maximum of 32 bits, by sign and of floats."""
+    text = f"""
+    kernel integers_{lanes}(x: i32[64] const, w: i32[64] const, least: i32[64] out, greatest: i32[64] out)
+      for b:{COUNT // lanes}
+        least[b*{lanes} : {lanes}] = min(x[b*{lanes} : {lanes}], w[b*{lanes} : {lanes}])
+        greatest[b*{lanes} : {lanes}] = max(x[b*{lanes} : {lanes}], w[b*{lanes} : {lanes}])
+    """
+    x, w = bits("i32", 1), bits("i32", 2)
+    return expect(text, {"x": x, "w": w}, {"least": np.minimum(x, w), "greatest": np.maximum(x, w)})
+
+
+def everything() -> Iterator[Expected]:
+    for lanes in LANES:
+        for narrow in NARROW:
+            yield conversions(narrow, lanes)
+            yield partial(narrow, lanes)
+            yield requantize(narrow, lanes)
+        yield dots(lanes)
+        yield integers(lanes)
+    yield from (words(narrow) for narrow in NARROW)
+    yield dots(1)
+    yield requantize("i8", 1)
+
+
+ALL = list(everything())
+
+
+def check(folder: Path, *command: str, runner: tuple[str, ...] = ()) -> None:
+    cases = [case for case, _ in ALL]
+    found = run_cases(cases, compile_cases(cases, folder, list(command)), runner)
+    for (case, want), got in zip(ALL, found, strict=True):
+        assert_same_bits(got, want, case.kernel.name)
+
+
+# ---------------------------------------------------------------- tests
+
+
+def test_numpy_and_the_interpreter_agree() -> None:
+    for case, want in ALL:
+        assert_same_bits(case.expected(), want, case.kernel.name)
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O3"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("machine", ON_LEVELS)
+def test_machine_instructions(machine: Machine, compiler: str, level: str, tmp_path: Path) -> None:
+    check(tmp_path, compiler, level, *machine.cpu.c_flags)
+
+
+@pytest.mark.skipif(not HAS_AVX_VNNI, reason="needs a CPU with avx_vnni")
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_avx_vnni(compiler: str, tmp_path: Path) -> None:
+    check(tmp_path, compiler, "-O1", "-march=x86-64-v3", "-mavxvnni")
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O3"])
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_portable_form(compiler: str, level: str, tmp_path: Path) -> None:
+    check(tmp_path, compiler, level, "-DCCML_PORTABLE=1")
+
+
+@needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize("march", ["armv8-a", "armv8.2-a+dotprod"])
+def test_neon_of_arm64(march: str, tmp_path: Path) -> None:
+    check(tmp_path, "aarch64-linux-gnu-gcc", "-O3", f"-march={march}", "-static", runner=("qemu-aarch64",))
+
+
+@needs("arm-linux-gnueabihf-gcc", "qemu-arm")
+def test_neon_and_smlad_of_arm32(tmp_path: Path) -> None:
+    flags = ("-O3", "-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb", "-static")
+    check(tmp_path, "arm-linux-gnueabihf-gcc", *flags, runner=("qemu-arm",))
+
+
+@needs("arm-none-eabi-gcc")
+@pytest.mark.parametrize(("core", "instruction"), [("cortex-m4", "smlad"), ("cortex-m0plus", None)])
+def test_scalar_pairs_on_cortex_m(core: str, instruction: str | None, tmp_path: Path) -> None:
+    header, code = kernels_source([dots(1)[0].kernel])
+    (tmp_path / "runtime.h").write_text(header)
+    (tmp_path / "dots.c").write_text(code.replace("static void kernel_0", "void kernel_0(); void kernel_0"))
+    flags = ["-O2", *select(core).cpu.c_flags, "-ffreestanding", "-S", "-o", str(tmp_path / "dots.s")]
+    compile_c(["arm-none-eabi-gcc", *WARNINGS, *flags, str(tmp_path / "dots.c")])
+    assert ("smlad" in (tmp_path / "dots.s").read_text()) == (instruction == "smlad")
+
+
+# ---------------------------------------------------------------- whole kernels
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("machine", [*ON_LEVELS, pytest.param(select("generic"), id="generic")])
+def test_convolutions(machine: Machine, compiler: str, tmp_path: Path) -> None:
+    """All as one library, without a warning."""
+    programs = [
+        replace(lower_graph(graph, machine), name=f"conv{number}") for number, graph in enumerate(INTEGER_CONVS.values())
+    ]
+    for program in programs:
+        write_c(program, machine, tmp_path)
+    sources = map(str, sorted(tmp_path.glob("*.c")))
+    flags = ["-O3", *machine.cpu.c_flags, "-fPIC", "-shared", "-o", str(tmp_path / "convs.so")]
+    compile_c([compiler, *WARNINGS, *flags, *sources])
+    library = ctypes.CDLL(str(tmp_path / "convs.so"))
+    for program, (name, graph) in zip(programs, INTEGER_CONVS.items(), strict=True):
+        inputs = random_inputs(graph)
+        expected = evaluate_graph(graph, inputs)[graph.outputs[0].name]
+        actual = np.zeros_like(expected)
+        arena = np.zeros(program.plan.size + 64, np.uint8)
+        pointers = (arena[-arena.ctypes.data % 64 :], inputs["x"], actual)
+        run = getattr(library, f"{program.name}_run")
+        assert run(*(ctypes.c_void_p(array.ctypes.data) for array in pointers)) == 0
+        np.testing.assert_array_equal(actual, expected, name)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m0plus"])
+def test_convolutions_on_cortex_m(core: str, tmp_path: Path) -> None:
+    run_emulated(select(core), ["k that fills no group", "depthwise, odd channels", "halfwords"], tmp_path)
+
+
+@needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+def test_convolutions_by_dot_products_of_neon(tmp_path: Path) -> None:
+    machine = select("linux-arm64", cpu="armv8.2-a-dotprod")
+    run_emulated(machine, ["plain 3x3", "k that fills no group", "depthwise, odd channels"], tmp_path)
+
+
+def run_emulated(machine: Machine, names: list[str], folder: Path) -> None:
+    for number, name in enumerate(names):
+        graph = INTEGER_CONVS[name]
+        program = replace(lower_graph(graph, machine), name=f"conv{number}")
+        written = write_c(program, machine, folder / program.name)
+        sources = [path for path in written if path.suffix == ".c"]
+        inputs = random_inputs(graph)
+        (outputs,) = build_and_run(program, machine, sources, [inputs], include=folder / program.name)
+        expected = evaluate_graph(graph, inputs)
+        np.testing.assert_array_equal(outputs[graph.outputs[0].name], expected[graph.outputs[0].name], name)
