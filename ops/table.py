@@ -131,7 +131,7 @@ _ROWS: tuple[OpDef, ...] = (
         "pad", V, "a border; {before, after, mode: constant | reflect | edge | wrap, value}",
         mv.infer_pad, mv.evaluate_pad,
     ),
-    OpDef("gather", V, "x at indices (0..extent-1) along {axis}", mv.infer_gather, mv.evaluate_gather),
+    OpDef("gather", A, "x at indices (0..extent-1) along {axis}", mv.infer_gather, mv.evaluate_gather),
     # Anchors: contractions
     OpDef(
         "conv", A, "convolution of x, w, bias?; {stride, pad, dilation, group, layout: channels_first | channels_last}",

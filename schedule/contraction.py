@@ -13,9 +13,8 @@ from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr, map
 from ..ir.types import DType
 from ..ops.infer import integer, ints
 from ..ops.integer import zero_point
-from ..targets.target import ElementKind
 from .body import table_names
-from .dots import activation_shift, has_dot, weight_operand, weight_type
+from .dots import activation_shift, has_dot, usable_dots, weight_operand, weight_type
 from .kernel import KernelContext
 from .microkernel import Axis, Blocking, Contraction, Region, choose_blocking, contraction_block, regions
 from .tensors import TensorRef, merge_dimensions
@@ -27,7 +26,9 @@ def lower_conv(ctx: KernelContext) -> Block | None:
     node = ctx.anchor
     assert node is not None
     x, w = node.inputs[0], ctx.constant(node.inputs[1])
-    if x is None or w is None or node.attrs["layout"] != "channels_last" or not has_dot(ctx.cpu, x.dtype):
+    if x is None or w is None or node.attrs["layout"] != "channels_last":
+        return None
+    if not has_dot(ctx.cpu, x.dtype, w.dtype):
         return None
     return _ConvLowering(ctx, node, w).emit()
 
@@ -38,9 +39,10 @@ def lower_matmul(ctx: KernelContext) -> Block | None:
     assert node is not None
     a, b = node.inputs[0], node.inputs[1]
     assert a is not None and b is not None
-    if not has_dot(ctx.cpu, a.dtype) or len(a.shape) < 2 or len(b.shape) < 2:
-        return None
     weights = ctx.constant(b)
+    known = None if weights is None else weights.dtype
+    if not has_dot(ctx.cpu, a.dtype, known) or len(a.shape) < 2 or len(b.shape) < 2:
+        return None
     if weights is not None and weights.ndim == 2:
         return _PackedMatmul(ctx, node, weights).emit()
     return _DynamicMatmul(ctx, node).emit() if a.dtype is DType.F32 else None
@@ -142,9 +144,9 @@ class _ConvLowering:
         row = Axis(Var(self.names.fresh("row")), rows)
         k_extents = [*self.kernel[:-1], self.kernel[-1] * self.depth] if fold else [*self.kernel, self.depth]
         k = tuple(Axis(Var(self.names.fresh("k")), extent) for extent in k_extents)
-        kind = ElementKind(self.x.dtype.value)
+        dots = usable_dots(self.ctx.cpu, self.x.dtype, self.weights.dtype)
         blocking = choose_blocking(
-            self.ctx.cpu, kind, rows, self.channels, k_extents, prod(out[:-2]) * self.group
+            self.ctx.cpu, dots, rows, self.channels, k_extents, prod(out[:-2]) * self.group
         )
         weights = self._k_major(k_extents)
         packed = _Packed(self.ctx, weights, blocking)
@@ -207,8 +209,8 @@ class _PackedMatmul:
         outer = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in shape[:-2])
         row = Axis(Var(ctx.names.fresh("row")), shape[-2])
         k = Axis(Var(ctx.names.fresh("k")), depth)
-        kind = ElementKind(self.a.dtype.value)
-        blocking = choose_blocking(ctx.cpu, kind, row.extent, columns, (depth,), prod(shape[:-2]))
+        dots = usable_dots(ctx.cpu, self.a.dtype, self.weights.dtype)
+        blocking = choose_blocking(ctx.cpu, dots, row.extent, columns, (depth,), prod(shape[:-2]))
         packed = _Packed(ctx, self.weights[None], blocking)
         bias = _Bias(ctx, self.node, self.weights[None], blocking)
         x = refs[self.a.name]
@@ -250,7 +252,7 @@ class _DynamicMatmul:
         rows, columns, depth = out[-2], out[-1], self.a.shape[-1]
         batch = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in out[:-2])
         row, k = Axis(Var(ctx.names.fresh("row")), rows), Axis(Var(ctx.names.fresh("k")), depth)
-        blocking = choose_blocking(ctx.cpu, ElementKind.F32, rows, columns, (depth,), prod(out[:-2]))
+        blocking = choose_blocking(ctx.cpu, usable_dots(ctx.cpu, DType.F32), rows, columns, (depth,), prod(out[:-2]))
         lanes = blocking.dot.lanes
         position = [axis.var for axis in batch]
         lhs = self._operand(self.a.name, (*position, row.var, k.var))

@@ -16,9 +16,19 @@ I32 = Type(DType.I32)
 _PACKED_TYPES = {ElementKind.F32: "f4", ElementKind.I8: "i1", ElementKind.I16: "i2"}
 
 
-def has_dot(cpu: Cpu, dtype: DType) -> bool:
-    """Whether the CPU's data name a multiply-accumulate for activations of ``dtype``."""
-    return any(dot.activation.value == dtype.value for dot in cpu.dots)
+def usable_dots(cpu: Cpu, activation: DType, weights: np.dtype | None = None) -> tuple[Dot, ...]:
+    """The multiply-accumulates for activations and weights of these types; of any weights where they do not matter."""
+    return tuple(
+        dot
+        for dot in cpu.dots
+        if dot.activation.value == activation.value
+        and (weights is None or np.can_cast(weights, weight_type(dot), casting="safe"))
+    )
+
+
+def has_dot(cpu: Cpu, activation: DType, weights: np.dtype | None = None) -> bool:
+    """Whether the CPU's data name such a multiply-accumulate."""
+    return bool(usable_dots(cpu, activation, weights))
 
 
 def weight_type(dot: Dot) -> np.dtype:

@@ -48,8 +48,9 @@ def lower_graph(graph: Graph, machine: Machine) -> Program:
     """
     if not machine.cpu.has_fpu:
         graph = requantize_in_integers(graph)
+    names = [value.name for value in graph.outputs]
     bordered, halos = plan_borders(separate_outputs(graph), partial(_reads_halo, machine.cpu))
-    return _Lowering(bordered, machine, halos).program()
+    return _Lowering(bordered, machine, halos).program(names)
 
 
 def _reads_halo(cpu: Cpu, node: Node) -> bool:
@@ -83,18 +84,20 @@ class _Lowering:
         self.shared: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self.taken: dict[str, int] = {}
 
-    def program(self) -> Program:
+    def program(self, output_names: Sequence[str]) -> Program:
+        """``output_names`` are the model's, in order; a copy behind an output must not change its name."""
         graph = self.graph
         for value in graph.values():
             self._declare(value)
         for node in graph.nodes:
             if node.op != "reshape":
                 self._lower(node)
+        input_names = [value.name for value in graph.inputs]
         program = Program(
             name=graph.name,
             target=self.machine.name,
-            inputs=self._interfaces(graph.inputs, ()),
-            outputs=self._interfaces(graph.outputs, graph.inputs),
+            inputs=self._interfaces(graph.inputs, input_names, ()),
+            outputs=self._interfaces(graph.outputs, output_names, input_names),
             buffers=self.buffers,
             constants=self.constants,
             kernels=tuple(self.kernels.values()),
@@ -141,11 +144,14 @@ class _Lowering:
                     spans.setdefault(name, []).append(step)
         return [Request(n, self.buffers[n].nbytes, min(steps), max(steps)) for n, steps in spans.items()]
 
-    def _interfaces(self, values: Sequence[Value], before: Sequence[Value]) -> tuple[Interface, ...]:
+    def _interfaces(
+        self, values: Sequence[Value], names: Sequence[str], before: Sequence[str]
+    ) -> tuple[Interface, ...]:
         """C names are the ONNX names as identifiers, made unique over ``before`` as well."""
-        names = _identifiers([v.name for v in (*before, *values)])[len(before) :]
+        c_names = _identifiers([*before, *names])[len(before) :]
         return tuple(
-            Interface(name, value.name, value.type, self.owner[value.name]) for name, value in zip(names, values)
+            Interface(c_name, name, value.type, self.owner[value.name])
+            for c_name, name, value in zip(c_names, names, values)
         )
 
     # ---- kernels

@@ -39,7 +39,7 @@ from ..ir.loops import (
     map_expr,
 )
 from ..ir.types import DType
-from ..targets.target import Cpu, Dot, ElementKind
+from ..targets.target import Cpu, Dot
 from .dots import group_operand, multiply_accumulate
 from .names import Names
 
@@ -98,10 +98,6 @@ class Contraction:
     def depth(self) -> int:
         return prod(axis.extent for axis in self.k)
 
-    @property
-    def activation(self) -> ElementKind:
-        return ElementKind(self.lhs.type.dtype.value)
-
 
 def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
     """Columns as full blocks of ``vectors`` and one narrower block for the rest."""
@@ -121,14 +117,14 @@ def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
 
 
 def choose_blocking(
-    cpu: Cpu, activation: ElementKind, rows: int, columns: int, k: Sequence[int], outer: int = 1
+    cpu: Cpu, dots: Sequence[Dot], rows: int, columns: int, k: Sequence[int], outer: int = 1
 ) -> Blocking:
-    """The blocking with the lowest estimated cycles among all that fit the registers.
+    """The blocking with the lowest estimated cycles among all of ``dots`` that fit the registers.
 
     ``k`` are the extents of the reduction; its last dimension is cut into groups.
     """
     best: tuple[float, int, Blocking] | None = None
-    for dot in (d for d in cpu.dots if d.activation is activation):
+    for dot in dots:
         depth = prod(k[:-1]) * ceil(k[-1] / dot.group)
         for vectors in range(1, 9):
             if vectors > max(1, ceil(columns / dot.lanes)):

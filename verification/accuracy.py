@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..ir.graph import Graph
+from ..passes.quantize.observe import FloatModel
 from ..report.accuracy import LayerAccuracy, OutputAccuracy
 from ..samples import Samples
-from .probe import Probe, Tensor, common_tensors, local_graph
+from .tensor_pairs import Tensor, common_tensors, local_graph
 
 log = logging.getLogger(__name__)
 
@@ -145,8 +146,9 @@ class _Models:
         self.tensors = common_tensors(original, quantized)
         self._by_origin = {tensor.origin: tensor for tensor in self.tensors}
         local, self.local_names = local_graph(original, quantized, self.tensors)
-        self._floats = Probe(local, [*self._by_origin, *(value.name for value in original.outputs)])
-        self._integers = Probe(quantized, [tensor.value for tensor in self.tensors])
+        outputs = [value.name for value in original.outputs]
+        self._floats = FloatModel(local, [*self.local_names.values(), *self._by_origin, *outputs])
+        self._integers = FloatModel(quantized, [*(tensor.value for tensor in self.tensors), *outputs])
         self._stored_inputs = [
             tensor for value in quantized.inputs if (tensor := self._by_origin.get(value.name)) is not None
             and tensor.encoding is not None and tensor.value == value.name

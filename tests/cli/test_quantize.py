@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -21,10 +22,15 @@ LAYERS = {
 }  # fmt: skip
 
 
-def quantized(*options: object) -> dict[str, object]:
-    result = ccml("quantize", DIGITS, "--calibration", CALIBRATION, "--json", *options)
+INT8 = ("--calibration", CALIBRATION, "--rounding", "nearest")
+"""Quick: tuning the weights takes most of the time."""
+
+
+def quantized(*options: object) -> dict[str, Any]:
+    result = ccml("quantize", DIGITS, *INT8, "--json", *options)
     assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
+    content: dict[str, Any] = json.loads(result.stdout)
+    return content
 
 
 @pytest.fixture
@@ -63,7 +69,7 @@ def test_the_report_of_held_out_samples() -> None:
 
 def test_tables_and_files(tmp_path: Path) -> None:
     files = ["--report", tmp_path / "r.json", "--chart", tmp_path / "c.svg", "-o", tmp_path / "q.onnx"]
-    result = ccml("quantize", DIGITS, "--calibration", CALIBRATION, *files)
+    result = ccml("quantize", DIGITS, *INT8, *files)
     assert result.exit_code == 0, result.stderr
     for part in ("40 samples, held out", "top-1 agreement", "layers by the noise", "block.depthwise", "in float"):
         assert part in result.stdout
@@ -77,7 +83,7 @@ def test_tables_and_files(tmp_path: Path) -> None:
 def test_the_written_model_is_what_compile_quantizes(tmp_path: Path) -> None:
     quantized("-o", tmp_path / "q.onnx")
     onnx.checker.check_model(tmp_path / "q.onnx", full_check=True)
-    own = ["--quantize", "int8", "--calibration", CALIBRATION]
+    own = ("--quantize", "int8", *INT8)
     for name, command in (("a", ("run", tmp_path / "q.onnx")), ("b", ("run", DIGITS, *own))):
         result = ccml(*command, "--input", DIGITS_TEST, "--output", tmp_path / f"{name}.npz")
         assert result.exit_code == 0, result.stderr
@@ -89,7 +95,7 @@ def test_the_written_model_is_what_compile_quantizes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("target", ["arm", "x86"])
 def test_compile(tmp_path: Path, target: str) -> None:
     out = tmp_path / "out"
-    options = ["--quantize", "int8", "--calibration", CALIBRATION, "--io", "int8", "-o", out, "--target", target]
+    options = ["--quantize", "int8", *INT8, "--io", "int8", "-o", out, "--target", target]
     result = ccml("compile", DIGITS, *options, "--emit", "c")
     assert result.exit_code == 0, result.stderr
     assert "layers by the noise" in result.stdout
@@ -104,7 +110,7 @@ def test_compile(tmp_path: Path, target: str) -> None:
 
 
 def test_inspect_shows_integer_layers() -> None:
-    result = ccml("inspect", DIGITS, "--quantize", "int8", "--calibration", CALIBRATION, "--json")
+    result = ccml("inspect", DIGITS, "--quantize", "int8", *INT8, "--json")
     assert result.exit_code == 0, result.stderr
     assert {layer["dtype"] for layer in json.loads(result.stdout)["layers"]} >= {"i8"}
 
@@ -139,7 +145,7 @@ def test_a_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
      ("math:sqrt", "takes two dictionaries")],
 )  # fmt: skip
 def test_metrics_that_do_not_work(metric: str, reason: str) -> None:
-    result = ccml("quantize", DIGITS, "--calibration", CALIBRATION, "--metric", metric)
+    result = ccml("quantize", DIGITS, *INT8, "--metric", metric)
     assert result.exit_code == 2
     assert "[E203] --metric" in result.stderr
     assert reason in result.stderr
@@ -159,7 +165,7 @@ def test_an_override_of_a_layer(tmp_path: Path) -> None:
     content = quantized("--config", config)
     assert "block.pointwise" in {row["layer"] for row in content["float_layers"]}
     config.write_text('[quantize.layers.stem]\nprecision = "int7"\n')
-    result = ccml("quantize", DIGITS, "--calibration", CALIBRATION, "--config", config)
+    result = ccml("quantize", DIGITS, *INT8, "--config", config)
     assert result.exit_code == 2
     for part in (str(config), "stem", "precision", "int16"):
         assert part in result.stderr
@@ -232,8 +238,8 @@ def test_a_sum_that_32_bits_cannot_hold(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.random.default_rng(0).uniform(0, 1, (5, count)).astype(np.float32))
     result = ccml("quantize", path, "--calibration", tmp_path / "x.npy")
     assert result.exit_code == 1
-    assert "[E108] dense: " in result.stderr
-    assert "y" in result.stderr
+    assert "[E108] w: " in result.stderr
+    assert '[quantize.layers."dense"] precision = "float"' in result.stderr
 
 
 def test_a_model_that_is_quantized_already(tmp_path: Path) -> None:

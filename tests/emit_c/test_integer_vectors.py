@@ -18,7 +18,7 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
 
-from tests.artifacts.machines import machine_id, runs_here
+from tests.artifacts.machines import GENERIC, machine_id, runs_here
 from tests.emit_c.harness import (
     WARNINGS,
     Arrays,
@@ -224,21 +224,31 @@ def test_neon_and_smlad_of_arm32(tmp_path: Path) -> None:
 
 
 @needs("arm-none-eabi-gcc")
-@pytest.mark.parametrize(("core", "instruction"), [("cortex-m4", "smlad"), ("cortex-m0plus", None)])
-def test_scalar_pairs_on_cortex_m(core: str, instruction: str | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("core", "has_smlad"), [("cortex-m4", True), ("cortex-m0plus", False)])
+def test_pairs_on_cortex_m(core: str, has_smlad: bool, tmp_path: Path) -> None:
     header, code = kernels_source([dots(1)[0].kernel])
     (tmp_path / "runtime.h").write_text(header)
     (tmp_path / "dots.c").write_text(code.replace("static void kernel_0", "void kernel_0(); void kernel_0"))
     flags = ["-O2", *select(core).cpu.c_flags, "-ffreestanding", "-S", "-o", str(tmp_path / "dots.s")]
     compile_c(["arm-none-eabi-gcc", *WARNINGS, *flags, str(tmp_path / "dots.c")])
-    assert ("smlad" in (tmp_path / "dots.s").read_text()) == (instruction == "smlad")
+    assert ("smlad" in (tmp_path / "dots.s").read_text()) == has_smlad
 
 
 # ---------------------------------------------------------------- whole kernels
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("machine", [*ON_LEVELS, pytest.param(select("generic"), id="generic")])
+def machine_or_name(value: Machine | str) -> str:
+    return value if isinstance(value, str) else machine_id(value)
+
+
+@pytest.mark.parametrize(
+    ("machine", "compiler"),
+    [
+        *(pytest.param(machine, "gcc", marks=[needs("gcc"), runs_here(machine)]) for machine in (*LEVELS, GENERIC)),
+        *(pytest.param(machine, "clang", marks=[needs("clang"), runs_here(machine)]) for machine in LEVELS[1::2]),
+    ],
+    ids=machine_or_name,
+)
 def test_convolutions(machine: Machine, compiler: str, tmp_path: Path) -> None:
     """All as one library, without a warning."""
     programs = [
@@ -274,12 +284,16 @@ def test_convolutions_by_dot_products_of_neon(tmp_path: Path) -> None:
 
 
 def run_emulated(machine: Machine, names: list[str], folder: Path) -> None:
+    compiler = f"{machine.abi.cross_compile}gcc"
+    flags = ["-O3", *machine.cpu.c_flags, *machine.target.c_flags, "-ffp-contract=off"]
     for number, name in enumerate(names):
         graph = INTEGER_CONVS[name]
         program = replace(lower_graph(graph, machine), name=f"conv{number}")
-        written = write_c(program, machine, folder / program.name)
-        sources = [path for path in written if path.suffix == ".c"]
+        objects = []
+        for source in (path for path in write_c(program, machine, folder) if path.suffix == ".c"):
+            objects.append(source.with_suffix(".o"))
+            compile_c([compiler, *WARNINGS, *flags, "-c", str(source), "-o", str(objects[-1])])
         inputs = random_inputs(graph)
-        (outputs,) = build_and_run(program, machine, sources, [inputs], include=folder / program.name)
+        (outputs,) = build_and_run(program, machine, objects, [inputs], include=folder)
         expected = evaluate_graph(graph, inputs)
         np.testing.assert_array_equal(outputs[graph.outputs[0].name], expected[graph.outputs[0].name], name)

@@ -1,4 +1,4 @@
-"""Graphs whose inner tensors can be seen: for the comparison of a quantized model with its float model."""
+"""What a quantized graph and its float graph have in common, tensor by tensor."""
 
 from __future__ import annotations
 
@@ -7,36 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..emit_llvm.jit import JitModel, host_machine
 from ..ir.graph import AttrValue, Graph, Node, Value
 from ..ir.types import DType
 from ..ops.opdef import Kind
 from ..ops.quantization import evaluate_dequantize, evaluate_quantize
 from ..ops.table import OPS
-from ..passes.eliminate_dead_code import eliminate_dead_code
-from ..passes.pipeline import optimize
-from ..schedule.lower import lower_graph
 
 Arrays = Mapping[str, np.ndarray]
 
 _LOCAL = "local:"
-
-
-class Probe:
-    """A graph, compiled into this process, with inner values as further outputs, in the model's own layout."""
-
-    def __init__(self, graph: Graph, names: Iterable[str]) -> None:
-        shown = {value.name for value in (*graph.inputs, *graph.outputs)}
-        values = {value.name: value for value in graph.values()}
-        more = [values[name] for name in dict.fromkeys(names) if name not in shown]
-        probed = eliminate_dead_code(replace(graph, outputs=(*graph.outputs, *more)))
-        machine = host_machine()
-        self._names = [value.name for value in probed.outputs]
-        self._jit = JitModel(lower_graph(optimize(probed), machine), machine)
-
-    def run(self, inputs: Arrays) -> dict[str, np.ndarray]:
-        """Inputs, outputs and the values asked for."""
-        return {**inputs, **dict(zip(self._names, self._jit.run(inputs).values(), strict=True))}
 
 
 @dataclass(frozen=True)
