@@ -20,6 +20,7 @@ that they differ from integers; ``inf`` and ``nan`` are floats, types such as ``
 from __future__ import annotations
 
 import base64
+import math
 import binascii
 from collections.abc import Iterator, Mapping
 from typing import Literal
@@ -114,9 +115,11 @@ def _dense(array: np.ndarray, full: bool) -> str:
 
 
 def _element(element: np.generic) -> int | float | bool:
-    """``element`` as the number with the shortest text that gives the same element back."""
+    """``element`` as the number with the shortest text that gives the same element back; any NaN as the plain one."""
     if not isinstance(element, np.floating):
         return element.item()
+    if np.isnan(element):
+        return math.nan
     short = float(str(element))
     return short if type(element)(short) == element else float(element)
 

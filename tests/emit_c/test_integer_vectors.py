@@ -1,4 +1,4 @@
-"""What integer kernels are made of, in C: the same bits as NumPy by every instruction set, compiler and optimization."""
+"""What integer kernels are made of, in C: the bits of NumPy by every instruction set, compiler and optimization."""
 
 from __future__ import annotations
 
@@ -244,15 +244,16 @@ def machine_or_name(value: Machine | str) -> str:
 @pytest.mark.parametrize(
     ("machine", "compiler"),
     [
-        *(pytest.param(machine, "gcc", marks=[needs("gcc"), runs_here(machine)]) for machine in (*LEVELS, GENERIC)),
-        *(pytest.param(machine, "clang", marks=[needs("clang"), runs_here(machine)]) for machine in LEVELS[1::2]),
+        pytest.param(machine, compiler, marks=[needs(compiler), runs_here(machine)])
+        for machine, compiler in zip((*LEVELS, GENERIC), ("clang", "gcc", "clang", "gcc", "gcc"), strict=True)
     ],
     ids=machine_or_name,
 )
 def test_convolutions(machine: Machine, compiler: str, tmp_path: Path) -> None:
     """All as one library, without a warning."""
     programs = [
-        replace(lower_graph(graph, machine), name=f"conv{number}") for number, graph in enumerate(INTEGER_CONVS.values())
+        replace(lower_graph(graph, machine), name=f"conv{number}")
+        for number, graph in enumerate(INTEGER_CONVS.values())
     ]
     for program in programs:
         write_c(program, machine, tmp_path)
