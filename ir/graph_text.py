@@ -20,8 +20,8 @@ that they differ from integers; ``inf`` and ``nan`` are floats, types such as ``
 from __future__ import annotations
 
 import base64
-import math
 import binascii
+import math
 from collections.abc import Iterator, Mapping
 from typing import Literal
 

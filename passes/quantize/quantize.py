@@ -7,13 +7,12 @@ the weights and biases layer by layer; write it down. Where a quality is demande
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 
 import numpy as np
 
-from ...errors import CcmlError, ErrorCode
 from ...ir.graph import Graph, Node
 from ...ir.types import DType
 from ...samples import Samples
@@ -25,7 +24,7 @@ from .equalize import equalize
 from .histogram import TensorStats
 from .insert import StoredConstant, insert_qdq
 from .observe import Observations, observe, spread
-from .options import ACTIVATIONS, ORDINARY, LayerOptions, Precision, QuantizeOptions
+from .options import ACTIVATIONS, Precision, QuantizeOptions
 from .partition import Partition, key, layer_names, partition
 from .ranges import find_range
 from .roles import LINEAR, weight_positions

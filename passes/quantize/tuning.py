@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...errors import CcmlError, ErrorCode
-from ...ir.graph import Graph, Node
+from ...ir.graph import Node
 from ...ir.types import DType
 from ...ops.table import OPS
 from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
@@ -24,7 +24,7 @@ from .observe import Arrays, channel_means
 from .options import QuantizeOptions
 from .partition import Partition, key, layer_names
 from .roles import LINEAR, weight_positions
-from .rounding import best_peaks, compensated, largest_peaks, nearest, output_error, peak_steps
+from .rounding import best_peaks, compensated, nearest, output_error, peak_steps
 
 log = logging.getLogger(__name__)
 

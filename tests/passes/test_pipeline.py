@@ -61,9 +61,10 @@ def test_transposes_never_grow() -> None:
     for seed in range(60):
         graph = random_graph(seed)
         steps: dict[str, Graph] = {}
-        optimize(graph, dump=lambda name, step: steps.__setitem__(name.partition("-")[2], step))
-        before = transposed_elements(channels_last(steps["integerize"]))
-        assert transposed_elements(steps["settle_layout"]) <= before
+        optimize(graph, dump=steps.__setitem__)
+        named = {name.partition("-")[2]: step for name, step in steps.items()}
+        before = transposed_elements(channels_last(named["integerize"]))
+        assert transposed_elements(named["settle_layout"]) <= before
 
 
 @needs_models
