@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnx
 
 from .artifact.build import Artifact, Plan, write_artifacts
 from .artifact.dump import GraphDump, dump_kernels
@@ -140,10 +139,10 @@ def quantize(
     >>> result = ccml.quantize("kws.onnx", ccml.Quantization("calibration.npz"), "kws_int8.onnx")
     >>> result.accuracy.outputs[0].sqnr_db
     """
-    result = quantize_source(read(path, options), quantization)
     if output is not None:
-        save_onnx(output, result.source.model)
-    return result
+        reason = "not supported yet: writing the quantized model as ONNX (--output)"
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=str(output))
+    return quantize_source(read(path, options), quantization)
 
 
 def _read(path: PathLike, options: ModelOptions, quantization: Quantization | None) -> tuple[Source, Accuracy | None]:
@@ -178,22 +177,11 @@ def verify(
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler)
 
 
-def save_onnx(path: PathLike, model: onnx.ModelProto) -> None:
-    """Writes an ONNX file. Raises ``OUTPUT_FOLDER`` where it cannot be written."""
-    try:
-        onnx.save(model, str(path))
-    except OSError as problem:
-        raise _unwritten(path, problem) from problem
-
-
 def save_arrays(path: PathLike, arrays: Mapping[str, np.ndarray]) -> None:
     """Writes an ``.npz``. Raises ``OUTPUT_FOLDER`` where it cannot be written."""
     try:
         with Path(path).open("wb") as stream:
             np.savez(stream, **{f"{name}": array for name, array in arrays.items()})  # type: ignore[arg-type]
     except OSError as problem:
-        raise _unwritten(path, problem) from problem
-
-
-def _unwritten(path: PathLike, problem: OSError) -> CcmlError:
-    return CcmlError(ErrorCode.OUTPUT_FOLDER, f"cannot write: {problem.strerror or problem}", loc=str(path))
+        reason = f"cannot write: {problem.strerror or problem}"
+        raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(path)) from problem

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from .errors import CcmlError, ErrorCode
 from .ir.graph import Graph
 from .passes.integerize import integerize, integerize_with_report
 from .passes.pipeline import PASSES
-from .passes.quantize import QuantizeOptions, quantize_graph
-from .report.accuracy import Accuracy, FloatLayer, LayerAccuracy, MetricAccuracy
+from .passes.quantize import MixedPrecision, QuantizeOptions, quantize_graph
+from .report.accuracy import Accuracy, Cost, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
 from .samples import Samples, match_samples, read_arrays
 from .verification.accuracy import Measured, measure
 from .verification.mends import Tried, propose_mend
@@ -31,12 +32,17 @@ HELD_OUT = 5
 
 @dataclass(frozen=True)
 class Quantization:
-    """What to quantize with: files or folders of data, and how. ``metric`` is ``module:function``."""
+    """What to quantize with: files or folders of data, and how.
+
+    ``metric`` is ``module:function``; images become ``(pixel - mean) / scale``.
+    """
 
     calibration: PathLike
     options: QuantizeOptions = field(default_factory=QuantizeOptions)
     test_data: PathLike | None = None
     metric: str | None = None
+    mean: tuple[float, ...] | None = None
+    scale: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -51,31 +57,58 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
     """Quantizes ``source`` and measures the result.
 
     Raises ``BAD_INPUT`` that names the tensor for data that do not fit, ``BAD_OPTION`` where the model is quantized
-    already.
+    already, and ``ACCUMULATOR_OVERFLOW`` that names the tensor where 32 bits could be too few.
     """
-    if any(node.op in ("quantize", "dequantize") for node in source.graph.nodes):
-        hint = "'ccml compile' without --quantize takes it as it is"
-        raise CcmlError(ErrorCode.BAD_OPTION, "the model is quantized already", loc=source.path.name, hint=hint)
-    metric = find_metric(wanted.metric) if wanted.metric else None
+    _refuse_missing(wanted)
+    metric = None if wanted.metric is None else _Metric(wanted.metric, find_metric(wanted.metric))
     calibration, test = _split(source, wanted)
     log.info("quantizing with %d samples", calibration.samples.count)
-    model = quantize_graph(source.graph, calibration.samples, wanted.options)
+    score = None if metric is None else partial(metric.of_stacked, test)
+    model = quantize_graph(source.graph, calibration.samples, wanted.options, test=test.samples, score=score)
     measured = measure(model.original, model.graph, test.samples)
     accuracy = Accuracy(
         calibration_samples=calibration.samples.count,
         test_samples=test.samples.count,
         held_out=test is not calibration,
         outputs=measured.outputs,
-        metric=_scores(metric, wanted.metric or "", measured, test) if metric else None,
+        metric=None if metric is None else metric.compared(measured, test),
         layers=[replace(row, mend=propose_mend(row, _tried(wanted.options, row))) for row in measured.layers],
         float_layers=float_layers(model.graph),
+        mixed=None if model.mixed is None else _mixed(model.mixed),
     )
     return QuantizedSource(replace(source, graph=model.graph, quantized=_described(wanted.options)), accuracy)
 
 
-def _scores(metric: Metric, name: str, measured: Measured, test: _Data) -> MetricAccuracy:
-    both = (measured.float_results, measured.quantized_results)
-    return MetricAccuracy(name, *(evaluate_metric(metric, name, results, test.arrays) for results in both))
+def _refuse_missing(wanted: Quantization) -> None:
+    """What is not there yet is refused, not ignored."""
+    folders = any(path is not None and Path(path).is_dir() for path in (wanted.calibration, wanted.test_data))
+    if folders or wanted.mean is not None or wanted.scale is not None:
+        reason = "data in folders and images (--mean, --scale) are not supported yet"
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=str(wanted.calibration), hint="an .npz or .npy file")
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """The user's function, by its name."""
+
+    name: str
+    function: Metric
+
+    def of_stacked(self, data: _Data, outputs: Mapping[str, np.ndarray]) -> float:
+        """Of outputs that have the samples along an axis of their own."""
+        count = range(data.samples.count)
+        outputs = data.samples.joined([{name: array[n] for name, array in outputs.items()} for n in count])
+        return evaluate_metric(self.function, self.name, outputs, data.arrays)
+
+    def compared(self, measured: Measured, data: _Data) -> MetricAccuracy:
+        both = (measured.float_results, measured.quantized_results)
+        values = (evaluate_metric(self.function, self.name, outputs, data.arrays) for outputs in both)
+        return MetricAccuracy(self.name, *values)
+
+
+def _mixed(mixed: MixedPrecision) -> Mixed:
+    steps = [RaisedLayer(step.layer, step.precision.value, step.noise_share) for step in mixed.steps]
+    return Mixed(steps, Cost(**asdict(mixed.before)), Cost(**asdict(mixed.after)))
 
 
 def float_layers(graph: Graph) -> list[FloatLayer]:

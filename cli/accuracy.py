@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,7 +14,7 @@ from ..report.text import shortened
 from .output import columns, print_facts, print_table
 
 if TYPE_CHECKING:
-    from ..report.accuracy import Accuracy
+    from ..report.accuracy import Accuracy, Mixed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,8 +39,6 @@ def require_quantization(quantized: bool, report_file: str | None, chart_file: s
 
 def write_accuracy(accuracy: Accuracy, title: str, report_file: str | None, chart_file: str | None) -> None:
     """Writes the files that are wanted."""
-    from dataclasses import asdict
-
     from ..report.accuracy_chart import accuracy_chart
     from ..report.schema import json_text
 
@@ -63,11 +62,27 @@ def print_accuracy(accuracy: Accuracy) -> None:
     if any(row.mend and "=" in row.mend for row in accuracy.layers):
         click.echo('a mend with = goes into ccml.toml, under [quantize.layers."LAYER"]')
     click.echo()
+    if accuracy.mixed is not None:
+        _print_mixed(accuracy.mixed)
     if accuracy.float_layers:
         kept = [(shortened(each.layer), each.op, each.reason) for each in accuracy.float_layers]
         print_table("computed in float", columns("layer", "operator", "because"), kept)
     else:
         click.echo("nothing is computed in float")
+
+
+def _print_mixed(mixed: Mixed) -> None:
+    """What was raised, and what that costs."""
+    if not mixed.raised:
+        click.echo("the demanded quality is reached with all layers in 8 bits\n")
+        return
+    raised = [(shortened(each.layer), each.precision, f"{each.noise_share:.1%}") for each in mixed.raised]
+    print_table("in higher precision", columns("layer", "precision", "#of noise at outputs"), raised)
+    before, after = asdict(mixed.before), asdict(mixed.after)
+    click.echo()
+    rows = [(name.replace("_", " "), before[name], after[name]) for name in before]
+    print_table("what that costs", columns("", "#all in 8 bits", "#as compiled"), rows)
+    click.echo()
 
 
 def _summary(accuracy: Accuracy) -> Iterator[tuple[str, object]]:

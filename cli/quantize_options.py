@@ -127,8 +127,9 @@ def _quantization(given: Mapping[str, Any]) -> Quantization:
         raise click.UsageError("Quantization needs --calibration DATA: typical inputs of the model.")
     options = {field: convert(given[name]) for name, (field, convert) in _FIELDS.items() if given[name] is not None}
     return Quantization(
-        given["calibration"], QuantizeOptions(**options, layers=_layers()), given["test_data"], given["metric"]
-    )
+        given["calibration"], QuantizeOptions(**options, layers=_layers()), given["test_data"], given["metric"],
+        given["mean"], given["scale"],
+    )  # fmt: skip
 
 
 def _range_method(name: str) -> RangeMethod:

@@ -64,6 +64,36 @@ class FloatLayer:
 
 
 @dataclass(frozen=True)
+class RaisedLayer:
+    """What was given more than 8 bits to reach the demanded quality: ``precision`` is ``int16`` (of its result) or
+    ``float``. ``noise_share`` is its estimated part of the noise at the outputs."""
+
+    layer: str
+    precision: str
+    noise_share: float
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Multiply-accumulates by the type of their operands; bytes of weights, and of all stored tensors together."""
+
+    int8_macs: int
+    int16_macs: int
+    float_macs: int
+    weight_bytes: int
+    tensor_bytes: int
+
+
+@dataclass(frozen=True)
+class Mixed:
+    """Mixed precision: the layers raised, and the cost with all of them in 8 bits and as they are."""
+
+    raised: list[RaisedLayer]
+    before: Cost
+    after: Cost
+
+
+@dataclass(frozen=True)
 class Accuracy:
     """``held_out``: whether the test samples were kept back from the calibration data or came from another file."""
 
@@ -74,3 +104,4 @@ class Accuracy:
     metric: MetricAccuracy | None
     layers: list[LayerAccuracy]
     float_layers: list[FloatLayer]
+    mixed: Mixed | None = None

@@ -29,7 +29,7 @@ from ...samples import Samples
 from .encoding import WEIGHT_LEVELS
 from .histogram import FOLDS
 from .linear import from_matrices, groups_of, input_taps, output_axis, output_taps, to_matrices
-from .observe import FloatModel
+from .observe import FloatModel, runs
 from .ranges import SATURATION_WEIGHT
 from .roles import LINEAR
 
@@ -39,39 +39,49 @@ STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 NARROWEST = 1 / 16
 """No channel counts as narrower than this part of the widest."""
 LEVELS = 256
-_POSITIONS = 512
-"""Elements of a channel that are kept of a sample."""
+_ELEMENTS = 1 << 13
 
 Constants = dict[str, np.ndarray]
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A layer, the tensor (and its channel axis) that its successors read, and these."""
+    """A layer, its successors, and the tensors from one to the others, each with the axis of its channels; the last
+    tensor is what the successors read."""
 
     first: Node
-    tensor: Value
-    axis: int
+    tensors: tuple[tuple[Value, int], ...]
     seconds: tuple[Node, ...]
 
 
-def equalize(graph: Graph, eligible: Callable[[Node], bool], samples: Samples, chosen: Sequence[int]) -> Graph:
+@dataclass(frozen=True)
+class Equalized:
+    """``divisors`` of the tensors that are smaller than before, shaped to broadcast."""
+
+    graph: Graph
+    divisors: Mapping[str, np.ndarray]
+
+
+def equalize(
+    graph: Graph, eligible: Callable[[Node], bool], model: FloatModel, samples: Samples, chosen: Sequence[int]
+) -> Equalized:
     """``graph`` with the same outputs (but for rounding), equalized where that is predicted to lessen the noise.
 
-    ``eligible`` says which layers may change; ``chosen`` are the samples to look at.
+    ``eligible`` says which layers may change; ``model`` is the graph, compiled; ``chosen`` are the samples to look at.
     """
     pairs = find_pairs(graph, eligible)
-    if not pairs:
-        return graph
-    log.info("equalizing %d pairs of layers", len(pairs))
-    observed = _channel_values(graph, pairs, samples, chosen)
+    observed = _channel_values(pairs, model, samples, chosen)
     constants: Constants = dict(graph.constants)
+    divisors: dict[str, np.ndarray] = {}
     for pair, values in zip(pairs, observed):
         scales = best_scales(pair, values, constants)
         if np.any(scales != 1.0):
             rescale(pair, scales, constants)
+            for value, axis in pair.tensors:
+                divisors[value.name] = scales.reshape([-1 if d == axis else 1 for d in range(len(value.shape))])
+    log.info("equalized %d of %d pairs of layers", len({*divisors} & {p.first.output.name for p in pairs}), len(pairs))
     changed = {name: _frozen(array, graph.constants[name]) for name, array in constants.items()}
-    return replace(graph, constants=changed)
+    return Equalized(replace(graph, constants=changed), divisors)
 
 
 def _frozen(array: np.ndarray, old: np.ndarray) -> np.ndarray:
@@ -108,14 +118,16 @@ def _pair(
     graph: Graph, first: Node, readers: Mapping[str, list[Node]], may_change: Callable[[Node], bool]
 ) -> Pair | None:
     value, axis = first.output, output_axis(first)
+    tensors = [(value, axis)]
     while value not in graph.outputs:
         users = readers.get(value.name, [])
         if users and all(may_change(user) and user.inputs[0] == value and _input_axis(user) == axis for user in users):
-            return Pair(first, value, axis, tuple(users))
+            return Pair(first, tuple(tensors), tuple(users))
         behind = _axis_behind(users[0], axis) if len(users) == 1 else None
         if behind is None:
             return None
         value, axis = users[0].output, behind
+        tensors.append((value, axis))
     return None
 
 
@@ -140,17 +152,18 @@ def _axis_behind(node: Node, axis: int) -> int | None:
 # ---------------------------------------------------------------- how much
 
 
-def _channel_values(graph: Graph, pairs: Sequence[Pair], samples: Samples, chosen: Sequence[int]) -> list[np.ndarray]:
-    """Elements of each pair's tensor, ``[samples, channels, positions]``."""
-    model = FloatModel(graph, [pair.tensor.name for pair in pairs])
+def _channel_values(
+    pairs: Sequence[Pair], model: FloatModel, samples: Samples, chosen: Sequence[int]
+) -> list[np.ndarray]:
+    """Elements of what each pair's successors read, ``[samples, channels, positions]``: so many, evenly apart, that a
+    channel has :data:`_ELEMENTS` over all samples."""
     kept: list[list[np.ndarray]] = [[] for _ in pairs]
-    wanted = set(chosen)
-    for inputs in (inputs for number, inputs in enumerate(samples) if number in wanted):
-        values = model.run(inputs)
+    positions = max(1, _ELEMENTS // len(chosen))
+    for values in runs(model, samples, chosen) if pairs else ():
         for pair, rows in zip(pairs, kept):
-            channels = np.moveaxis(values[pair.tensor.name], pair.axis, 0)
-            flat = channels.reshape(channels.shape[0], -1)
-            rows.append(flat[:, :: -(-flat.shape[1] // _POSITIONS)])
+            tensor, axis = pair.tensors[-1]
+            channels = np.moveaxis(values[tensor.name], axis, 0).reshape(tensor.shape[axis], -1)
+            rows.append(channels[:, :: -(-channels.shape[1] // positions)])
     return [np.stack(rows).astype(np.float64) for rows in kept]
 
 

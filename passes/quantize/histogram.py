@@ -104,7 +104,8 @@ class Histogram:
 
 @dataclass
 class TensorStats:
-    """A tensor as observed over samples; sample ``i`` goes to fold ``i % FOLDS``.
+    """A tensor as observed over samples; sample ``i`` goes to fold ``i % FOLDS``. Samples that hold NaN or infinity
+    only clear ``finite``.
 
     ``smooth_low`` and ``smooth_high`` follow the extremes of each sample with ``momentum`` (Jacob et al., "Quantization
     and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference", 2018, section 3.1).
@@ -113,6 +114,7 @@ class TensorStats:
     momentum: float = 0.9
     folds: list[Histogram] = field(default_factory=lambda: [Histogram() for _ in range(FOLDS)])
     samples: int = 0
+    finite: bool = True
     smooth_low: float = math.nan
     smooth_high: float = math.nan
 
@@ -137,6 +139,9 @@ class TensorStats:
         if not x.size:
             return
         low, high = float(x.min()), float(x.max())
+        if not math.isfinite(low) or not math.isfinite(high):
+            self.finite = False
+            return
         if math.isnan(self.smooth_low):
             self.smooth_low, self.smooth_high = low, high
         self.smooth_low += (1.0 - self.momentum) * (low - self.smooth_low)
@@ -149,6 +154,7 @@ class TensorStats:
             self.momentum,
             [mine.merged(theirs) for mine, theirs in zip(self.folds, other.folds)],
             max(self.samples, other.samples),
+            self.finite and other.finite,
             float(np.fmin(self.smooth_low, other.smooth_low)),
             float(np.fmax(self.smooth_high, other.smooth_high)),
         )

@@ -58,28 +58,32 @@ def spread(count: int, most: int) -> list[int]:
 
 
 def observe(
-    graph: Graph, samples: Samples, names: Iterable[str], layers: Sequence[Node], tuned: Sequence[int]
+    model: FloatModel,
+    samples: Samples,
+    names: Iterable[str],
+    layers: Sequence[Node],
+    tuned: Sequence[int],
+    divisors: Arrays,
 ) -> Observations:
-    """Runs all samples; the means are of those numbered in ``tuned``."""
-    wanted = list(dict.fromkeys(names))
-    log.info("compiling the float model for this machine")
-    model = FloatModel(graph, [*wanted, *map(key, layers)])
-    stats = {name: TensorStats() for name in wanted}
+    """Runs all samples; the means are of those numbered in ``tuned``. What ``divisors`` names is divided first: it is
+    the same tensor of the equalized model."""
+    stats = {name: TensorStats() for name in names}
     means: dict[str, list[np.ndarray]] = {key(node): [] for node in layers}
     chosen = set(tuned)
-    for number, values in enumerate(_runs(model, samples)):
+    for number, values in enumerate(runs(model, samples, range(samples.count))):
+        equalized = {**values, **{name: values[name] / divisor for name, divisor in divisors.items()}}
         for name, tensor in stats.items():
-            tensor.add(values[name])
+            tensor.add(equalized[name])
         if number in chosen:
             for node in layers:
-                means[key(node)].append(channel_means(node, values[key(node)]))
+                means[key(node)].append(channel_means(node, equalized[key(node)]))
     return Observations(stats, {name: np.stack(rows) for name, rows in means.items()})
 
 
-def _runs(model: FloatModel, samples: Samples) -> Iterator[Arrays]:
-    for number, inputs in enumerate(samples):
-        log.info("observing the float model, sample %d of %d", number + 1, samples.count)
-        yield model.run(inputs)
+def runs(model: FloatModel, samples: Samples, chosen: Sequence[int]) -> Iterator[Arrays]:
+    for place, number in enumerate(chosen):
+        log.info("observing the float model, sample %d of %d", place + 1, len(chosen))
+        yield model.run({name: array[number] for name, array in samples.inputs.items()})
 
 
 def channel_means(node: Node, output: np.ndarray) -> np.ndarray:

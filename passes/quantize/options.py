@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 from ...errors import CcmlError, ErrorCode
 from ...ir.types import DType
 
 
-class RangeMethod(str, Enum):
+class RangeMethod(StrEnum):
     """How the range of an activation is found from what was observed (``ranges.py``)."""
 
     MIN_MAX = "min-max"
@@ -22,8 +22,8 @@ class RangeMethod(str, Enum):
     MSE = "mse"
 
 
-class Precision(str, Enum):
-    """``INT8``: 8-bit activations. ``INT16``: the layer's result has 16 bits. ``FLOAT``: the layer computes in float."""
+class Precision(StrEnum):
+    """``INT8``: 8-bit activations. ``INT16``: the result of the layer has 16 bits. ``FLOAT``: it computes in float."""
 
     INT8 = "int8"
     INT16 = "int16"
@@ -91,7 +91,7 @@ _KEYS: Mapping[str, tuple[str, Any, str]] = {
     "bias-correction": ("bias_correction", _boolean, "true or false"),
 }
 
-ORDINARY = LayerOptions()
+_ORDINARY = LayerOptions()
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class QuantizeOptions:
             item.name: next((v for v in (getattr(options, item.name) for options in found) if v is not None), None)
             for item in fields(LayerOptions)
         }
-        return LayerOptions(**merged) if found else ORDINARY
+        return LayerOptions(**merged) if found else _ORDINARY
 
     def require_known_layers(self, names: Iterable[str]) -> None:
         """Raises ``BAD_OPTION`` for an override of a layer that the model does not have."""
@@ -146,3 +146,6 @@ class QuantizeOptions:
 def _bad(layer: str | None, reason: str, hint: str | None = None) -> CcmlError:
     loc = "quantization" if layer is None else f'[quantize.layers."{layer}"]'
     return CcmlError(ErrorCode.BAD_OPTION, reason, loc=loc, hint=hint)
+
+
+DEFAULT_OPTIONS = QuantizeOptions()

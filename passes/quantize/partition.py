@@ -117,7 +117,7 @@ class _Builder:
                     self.integer.add(key(node))
 
     def _is_drawn(self, node: Node) -> bool:
-        """Whether integers are there already: an operand is made, or read, by an integer node; or a move's result is."""
+        """Whether integers are there already: an integer node makes or reads an operand, or reads a move's result."""
         operands = activations(self.graph, node)
         if any(key(self.producers[v.name]) in self.integer for v in operands if v.name in self.producers):
             return True

@@ -7,30 +7,40 @@ the weights and biases layer by layer; write it down. Where a quality is demande
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import reduce
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.graph import Graph, Node
-from ...ir.types import DType
+from ...errors import CcmlError, ErrorCode
+from ...ir.graph import Graph
 from ...samples import Samples
 from ..eliminate_dead_code import eliminate_dead_code
 from ..fold_affine import fold_affine
 from ..pipeline import clean_up
-from .encoding import Encoding, activation_encoding
-from .equalize import equalize
-from .histogram import TensorStats
-from .insert import StoredConstant, insert_qdq
-from .observe import Observations, observe, spread
-from .options import ACTIVATIONS, Precision, QuantizeOptions
-from .partition import Partition, key, layer_names, partition
-from .ranges import find_range
-from .roles import LINEAR, weight_positions
-from .tuning import TunedLayer, Tuner, bias_constant
+from .execute import evaluate_samples
+from .mixed import GoodEnough, MixedPrecision, raise_precision
+from .options import DEFAULT_OPTIONS, QuantizeOptions
+from .quantizer import Quantizer
 
 log = logging.getLogger(__name__)
+
+Score = Callable[[Mapping[str, np.ndarray]], float]
+"""How good outputs (``[samples, ...]``, by name) are; larger is better."""
+
+
+@dataclass(frozen=True)
+class QuantizedModel:
+    """``graph`` is ``original`` with quantize and dequantize nodes: its values have the same names and meaning, with
+    ``.q`` and ``.dq`` behind the name where they are stored and read again.
+
+    ``original`` computes what the given graph computes; it was prepared and equalized. ``mixed`` says what was given
+    more precision, if that was asked for.
+    """
+
+    original: Graph
+    graph: Graph
+    mixed: MixedPrecision | None = None
 
 
 def prepare(graph: Graph) -> Graph:
@@ -38,106 +48,57 @@ def prepare(graph: Graph) -> Graph:
     return clean_up(fold_affine(clean_up(eliminate_dead_code(graph))))
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What mixed precision has decided: values (by the first member of their group) with 16 bits, and float layers."""
+def quantize_graph(
+    graph: Graph,
+    samples: Samples,
+    options: QuantizeOptions = DEFAULT_OPTIONS,
+    *,
+    test: Samples | None = None,
+    score: Score | None = None,
+) -> QuantizedModel:
+    """Quantizes an imported float graph, with ``samples`` as typical inputs.
 
-    wide: frozenset[str] = frozenset()
-    floats: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Quantizer:
-    """A prepared and equalized graph with all that was observed of it."""
-
-    graph: Graph
-    samples: Samples
-    options: QuantizeOptions
-    observed: Observations
-    tuned_samples: tuple[int, ...]
-
-    @staticmethod
-    def of(graph: Graph, samples: Samples, options: QuantizeOptions) -> Quantizer:
-        """Equalizes and observes ``graph``, which :func:`prepare` has made."""
-        options.require_known_layers(known_names(graph))
-        chosen = spread(samples.count, options.tuning_samples)
-        parts = partition(graph, lambda node: _is_float(node, options, Choices()), options.integer_io)
-        if options.equalize:
-            changed = equalize(graph, parts.is_integer, samples, chosen)
-            parts = replace(parts, graph=changed)
-        layers = [node for node in parts.graph.nodes if node.op in LINEAR and weight_positions(parts.graph, node)]
-        names = [value.name for value in parts.graph.values() if value.dtype is DType.F32]
-        observed = observe(parts.graph, samples, names, layers, chosen)
-        return Quantizer(parts.graph, samples, options, observed, tuple(chosen))
-
-    def partition(self, choices: Choices = Choices()) -> Partition:
-        return partition(self.graph, lambda node: _is_float(node, self.options, choices), self.options.integer_io)
-
-    def encodings(self, parts: Partition, choices: Choices = Choices()) -> dict[str, Encoding]:
-        """Of every stored value."""
-        found = {head: self._encoding(parts, head, head in choices.wide) for head in parts.sources}
-        return {name: found[head] for name, head in parts.stored.items()}
-
-    def _encoding(self, parts: Partition, head: str, wide: bool) -> Encoding:
-        members = [name for name, first in parts.stored.items() if first == head]
-        options = self.options.layer(name for member in members for name in value_names(parts, member))
-        if wide or options.precision is Precision.INT16:
-            dtype, symmetric = ACTIVATIONS["int16"]
-        else:
-            dtype, symmetric = ACTIVATIONS[self.options.activations]
-        stats = reduce(TensorStats.merged, (self.observed.stats[name] for name in parts.sources[head]))
-        method = options.range_method or self.options.range_method
-        percentile = options.percentile or self.options.percentile
-        limits = np.iinfo(dtype.numpy)
-        low, high = find_range(stats, method, percentile, int(limits.max) - int(limits.min) + 1)
-        return activation_encoding(low, high, dtype, symmetric)
-
-    def tune(self, parts: Partition, encodings: Mapping[str, Encoding]) -> dict[str, TunedLayer]:
-        samples = [{name: array[n] for name, array in self.samples.inputs.items()} for n in self.tuned_samples]
-        return Tuner(parts, encodings, self.options, self.observed.means).tune(samples)
-
-    def write(
-        self, parts: Partition, encodings: Mapping[str, Encoding], tuned: Mapping[str, TunedLayer]
-    ) -> Graph:
-        """The quantized graph. ``tuned`` may have more layers than are to be integers."""
-        parameters: dict[str, dict[int, StoredConstant]] = {}
-        for node in self.graph.nodes:
-            layer = tuned.get(key(node))
-            if layer is not None and parts.is_integer(node):
-                parameters[key(node)] = dict(layer.weights)
-                if layer.bias is not None and (np.any(layer.bias) or len(node.operands) > 2):
-                    x = encodings[node.operands[0].name]
-                    parameters[key(node)][2] = bias_constant(node, layer.bias, x, layer.weights[1])
-        return insert_qdq(parts, encodings, parameters, self.options.integer_io)
+    ``test`` are the samples that ``options.min_sqnr`` and ``options.max_accuracy_drop`` are about (by default
+    ``samples``), and ``score`` is what accuracy means (by default top-1 agreement with the float model).
+    Raises ``BAD_INPUT`` that names the tensor for samples that hold NaN or infinity or make such values,
+    ``BAD_OPTION`` for a graph that is quantized already or an override of no layer, and ``ACCUMULATOR_OVERFLOW``.
+    """
+    if any(node.op in ("quantize", "dequantize") for node in graph.nodes):
+        raise CcmlError(ErrorCode.BAD_OPTION, "the model is quantized already", loc=graph.name)
+    samples.require_finite()
+    quantizer = Quantizer.of(prepare(graph), samples, options)
+    result = quantizer.quantize()
+    if options.min_sqnr is None and options.max_accuracy_drop is None:
+        return QuantizedModel(quantizer.graph, result.graph)
+    judged = samples if test is None else test
+    wanted = evaluate_samples(quantizer.graph, judged)
+    result, mixed = raise_precision(quantizer, result, judged, _demand(wanted, options, score))
+    return QuantizedModel(quantizer.graph, result.graph, mixed)
 
 
-def _is_float(node: Node, options: QuantizeOptions, choices: Choices) -> bool:
-    return key(node) in choices.floats or options.layer(layer_names(node)).precision is Precision.FLOAT
+def _demand(wanted: Mapping[str, np.ndarray], options: QuantizeOptions, score: Score | None) -> GoodEnough:
+    """What the outputs have to fulfil, given those of the float model."""
+    accuracy = score or (lambda outputs: top1_agreement(outputs, wanted))
+    goal = accuracy(wanted)
+
+    def good_enough(outputs: Mapping[str, np.ndarray]) -> bool:
+        if options.min_sqnr is not None and any(sqnr(outputs[n], wanted[n]) < options.min_sqnr for n in wanted):
+            return False
+        return options.max_accuracy_drop is None or goal - accuracy(outputs) <= options.max_accuracy_drop
+
+    return good_enough
 
 
-def value_names(parts: Partition, name: str) -> list[str]:
-    """What a user may call the layer that makes a stored value, or the input that it is."""
-    return [name, *(known for node in parts.unit_of(name) for known in layer_names(node))]
+def sqnr(found: np.ndarray, wanted: np.ndarray) -> float:
+    """The signal-to-quantization-noise ratio in dB; infinite without noise."""
+    signal = float(np.square(wanted, dtype=np.float64).sum())
+    noise = float(np.square(found.astype(np.float64) - wanted).sum())
+    return float("inf") if noise == 0 else 10 * float(np.log10(max(signal / noise, 1e-30)))
 
 
-def known_names(graph: Graph) -> list[str]:
-    inputs = [value.name for value in graph.inputs]
-    return [*inputs, *(name for node in graph.nodes for name in layer_names(node) if name)]
-
-
-@dataclass(frozen=True)
-class QuantizedModel:
-    """``graph`` is ``original`` with quantize and dequantize nodes; their values have the same names and meaning.
-
-    ``original`` computes what the given graph computes: it was prepared, and equalized."""
-
-    original: Graph
-    graph: Graph
-
-
-def quantize_graph(graph: Graph, samples: Samples, options: QuantizeOptions = QuantizeOptions()) -> QuantizedModel:
-    q = Quantizer.of(prepare(graph), samples, options)
-    parts = q.partition()
-    encodings = q.encodings(parts)
-    tuned = q.tune(parts, encodings)
-    return QuantizedModel(q.graph, q.write(parts, encodings, tuned))
+def top1_agreement(outputs: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> float:
+    """The share of samples whose largest value is at the same place, the least of all outputs."""
+    return min(
+        float(np.mean(outputs[name].reshape(len(array), -1).argmax(1) == array.reshape(len(array), -1).argmax(1)))
+        for name, array in wanted.items()
+    )

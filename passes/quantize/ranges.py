@@ -26,7 +26,7 @@ _SYMBOLS = 128
 
 
 def find_range(stats: TensorStats, method: RangeMethod, percentile: float, levels: int = 256) -> Range:
-    """The range, with 0 inside, for an encoding of ``levels`` integers. ``percentile`` is for the method of that name."""
+    """The range, with 0 inside, for an encoding of ``levels`` integers; ``percentile`` is for that method."""
     if not stats.whole.counts.size:
         return 0.0, 0.0
     low, high = _METHODS[method](stats, percentile, levels)

@@ -36,8 +36,8 @@ _MOST_ROWS = 1 << 14
 _MOST_INPUTS = 1 << 13
 """Layers with larger sums than these round to nearest: their moments would be too large a matrix."""
 
-_LARGEST = np.iinfo(np.int32).max
-_BIAS_ROOM = 2**30
+_BIAS_ROOM = 2**29
+"""The largest bias in steps of an accumulator."""
 
 
 @dataclass(frozen=True)
@@ -231,16 +231,15 @@ def bias_constant(node: Node, bias: np.ndarray, x: Encoding, weights: StoredCons
 
 def check_accumulator(node: Node, weights: StoredConstant, x: Encoding) -> None:
     """Raises ``ACCUMULATOR_OVERFLOW`` where some input could make a sum of products that 32 bits do not hold."""
-    bound = accumulator_bound(node, weights, x)
-    if bound > _LARGEST:
-        reason = f"a sum of products with {weights.array.size} weights could reach {bound:.3g}, beyond 32 bits"
+    if not fits_accumulator(node, weights, x):
+        reason = f"the sum of its products with {x.dtype.value} inputs could need more than 32 bits"
         hint = f'[quantize.layers."{node.loc or key(node)}"] precision = "float"'
         raise CcmlError(ErrorCode.ACCUMULATOR_OVERFLOW, reason, loc=node.operands[1].name, hint=hint)
 
 
-def accumulator_bound(node: Node, weights: StoredConstant, x: Encoding) -> float:
-    """The largest magnitude of ``sum(weight * (input - zero_point))``, room for the bias included."""
+def fits_accumulator(node: Node, weights: StoredConstant, x: Encoding) -> bool:
+    """Whether ``sum(weight * (input - zero_point))`` fits 32 bits for all inputs, with room for a bias."""
     limits = np.iinfo(x.dtype.numpy)
     largest = max(int(limits.max) - x.zero_point[0], x.zero_point[0] - int(limits.min))
     sums = np.abs(to_matrices(node, weights.array.astype(np.int64))).sum(axis=1)
-    return float(sums.max(initial=0)) * largest
+    return int(sums.max(initial=0)) * largest + _BIAS_ROOM <= np.iinfo(np.int32).max

@@ -25,6 +25,8 @@ LAYERS = {
 INT8 = ("--calibration", CALIBRATION, "--rounding", "nearest")
 """Quick: tuning the weights takes most of the time."""
 
+NO_EXPORT = pytest.mark.xfail(reason="quantized graphs are not written as ONNX yet", strict=True)
+
 
 def quantized(*options: object) -> dict[str, Any]:
     result = ccml("quantize", DIGITS, *INT8, "--json", *options)
@@ -68,7 +70,7 @@ def test_the_report_of_held_out_samples() -> None:
 
 
 def test_tables_and_files(tmp_path: Path) -> None:
-    files = ["--report", tmp_path / "r.json", "--chart", tmp_path / "c.svg", "-o", tmp_path / "q.onnx"]
+    files = ["--report", tmp_path / "r.json", "--chart", tmp_path / "c.svg"]
     result = ccml("quantize", DIGITS, *INT8, *files)
     assert result.exit_code == 0, result.stderr
     for part in ("40 samples, held out", "top-1 agreement", "layers by the noise", "block.depthwise", "in float"):
@@ -80,6 +82,7 @@ def test_tables_and_files(tmp_path: Path) -> None:
     assert {element.text for element in drawing.iter() if element.tag.endswith("text")} >= LAYERS
 
 
+@NO_EXPORT
 def test_the_written_model_is_what_compile_quantizes(tmp_path: Path) -> None:
     quantized("-o", tmp_path / "q.onnx")
     onnx.checker.check_model(tmp_path / "q.onnx", full_check=True)
@@ -196,6 +199,32 @@ def test_usage_errors(options: tuple[object, ...], reason: str) -> None:
     assert (result.exit_code, reason in result.stderr) == (2, True), result.stderr
 
 
+def test_mixed_precision() -> None:
+    plain = quantized()["outputs"][0]["sqnr_db"]
+    result = ccml("quantize", DIGITS, *INT8, "--min-sqnr", plain + 2)
+    assert result.exit_code == 0, result.stderr
+    for part in ("in higher precision", "what that costs", "int16"):
+        assert part in result.stdout
+    content = quantized("--min-sqnr", plain + 2)
+    assert content["outputs"][0]["sqnr_db"] >= plain + 1.99
+    assert content["mixed"]["raised"]
+    assert quantized("--min-sqnr", plain - 2)["mixed"]["raised"] == []
+
+
+def test_an_accuracy_drop_by_the_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    source = "def rows(outputs, data):\n    return len(outputs['logits']) == len(data['image'])\n"
+    (tmp_path / "ccml_test_rows.py").write_text(source)
+    content = quantized("--metric", "ccml_test_rows:rows", "--max-accuracy-drop", "0")
+    assert (content["metric"]["quantized_value"], content["mixed"]["raised"]) == (1, [])
+
+
+@pytest.mark.parametrize("options", [("--mean", "1"), ("--test-data", "."), ("-o", "q.onnx")])
+def test_what_is_not_there_yet_is_refused(options: tuple[str, ...]) -> None:
+    result = ccml("quantize", DIGITS, *INT8, *options)
+    assert (result.exit_code, "[E106]" in result.stderr) == (3, True)
+
+
 # ---------------------------------------------------------------- data that do not fit
 
 
@@ -242,6 +271,7 @@ def test_a_sum_that_32_bits_cannot_hold(tmp_path: Path) -> None:
     assert '[quantize.layers."dense"] precision = "float"' in result.stderr
 
 
+@NO_EXPORT
 def test_a_model_that_is_quantized_already(tmp_path: Path) -> None:
     quantized("-o", tmp_path / "q.onnx")
     result = ccml("quantize", tmp_path / "q.onnx", "--calibration", CALIBRATION)
@@ -250,6 +280,6 @@ def test_a_model_that_is_quantized_already(tmp_path: Path) -> None:
 
 def test_an_output_that_cannot_be_written(dense: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", samples())
-    for option in ("-o", "--report", "--chart"):
+    for option in ("--report", "--chart"):
         result = ccml("quantize", dense, "--calibration", tmp_path / "x.npy", option, tmp_path / "no" / "file")
         assert (result.exit_code, "[E204]" in result.stderr) == (1, True)

@@ -24,6 +24,17 @@ def test_digits_layer_by_layer() -> None:
     assert [row["reference"] for row in content["outputs"]] == ["onnx", "expected"]
 
 
+def test_a_quantized_model() -> None:
+    """In integers the kernels are exact; only the scaled logits are floats."""
+    data = DIGITS.with_name("digits_calibration.npz")
+    options = ["--quantize", "int8", "--calibration", data, "--rounding", "nearest", "--input", data]
+    result = ccml("verify", DIGITS, *options, "--tolerance", "1e-6", "--json")
+    assert result.exit_code == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert (content["ok"], content["reference"]) == (True, "import")
+    assert {row["layer"] for row in content["layers"]} >= {"image", "classify"}
+
+
 def test_tables() -> None:
     result = ccml("verify", DIGITS, "--samples", "1")
     assert result.exit_code == 0

@@ -1,0 +1,67 @@
+"""Graph -> ModelProto: a ``channels_first`` graph of float operators, quantize and dequantize as standard ONNX.
+
+What other runtimes load after quantization, and what Netron shows. Values keep their names; a node is named after its
+``loc``. Importing the result gives a graph with the same meaning.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import onnx
+from onnx import helper, numpy_helper
+
+from .. import __version__
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Graph, NameSupply, Value
+from ..ir.types import DType
+from .export_context import ELEMENT_TYPES, ExportContext
+from .export_rules import RULES
+
+OPSET = 21
+"""The first one with 16-bit QuantizeLinear."""
+IR_VERSION = 10
+"""The oldest format that may hold the operator set."""
+
+
+def export_model(graph: Graph) -> onnx.ModelProto:
+    """Raises ``UNSUPPORTED_FEATURE`` that names the node where ONNX has no such operator: after integerization, layout
+    or fusion."""
+    values = NameSupply.of(graph)
+    nodes: list[onnx.NodeProto] = []
+    constants = dict(graph.constants)
+    names = NameSupply()
+    for node in graph.nodes:
+        rule = RULES.get(node.op)
+        context = ExportContext(node, graph, nodes, constants, values, names)
+        if rule is None:
+            raise context.unsupported(f"ONNX has no operator {node.op}")
+        rule(context)
+    read = {name for node in nodes for name in node.input} | {value.name for value in graph.outputs}
+    proto = helper.make_graph(
+        nodes,
+        graph.name,
+        [_value_info(value) for value in graph.inputs],
+        [_value_info(value) for value in graph.outputs],
+        [numpy_helper.from_array(array, name) for name, array in constants.items() if name in read],
+    )
+    opset = helper.make_operatorsetid("", OPSET)
+    return helper.make_model(
+        proto, producer_name="ccml", producer_version=__version__, opset_imports=[opset], ir_version=IR_VERSION
+    )
+
+
+def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
+    """Writes :func:`export_model`'s result. Raises ``OUTPUT_FOLDER`` where the file cannot be written."""
+    content = export_model(graph).SerializeToString(deterministic=True)
+    try:
+        Path(path).write_bytes(content)
+    except OSError as problem:
+        reason = f"cannot write the file: {problem.strerror or problem}"
+        raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(path)) from problem
+
+
+def _value_info(value: Value) -> onnx.ValueInfoProto:
+    assert value.dtype is not DType.INDEX
+    return helper.make_tensor_value_info(value.name, ELEMENT_TYPES[value.dtype], value.shape)

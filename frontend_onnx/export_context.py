@@ -1,0 +1,100 @@
+"""What an export rule writes with: ONNX nodes in order, and initializers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import AttrValue, Graph, NameSupply, Node
+from ..ir.types import DType
+
+ELEMENT_TYPES: dict[DType, int] = {
+    DType.F64: TensorProto.DOUBLE, DType.F32: TensorProto.FLOAT, DType.F16: TensorProto.FLOAT16,
+    DType.I64: TensorProto.INT64, DType.I32: TensorProto.INT32, DType.I16: TensorProto.INT16,
+    DType.I8: TensorProto.INT8, DType.U64: TensorProto.UINT64, DType.U32: TensorProto.UINT32,
+    DType.U16: TensorProto.UINT16, DType.U8: TensorProto.UINT8, DType.BOOL: TensorProto.BOOL,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class ExportContext:
+    """One node of the graph, and the ONNX graph under construction."""
+
+    node: Node
+    graph: Graph
+    nodes: list[onnx.NodeProto]
+    constants: dict[str, np.ndarray]
+    values: NameSupply
+    names: NameSupply
+
+    def inputs(self) -> list[str]:
+        """The operands' names, empty where absent; trailing absent ones are left out."""
+        found = ["" if value is None else value.name for value in self.node.inputs]
+        while found and not found[-1]:
+            found.pop()
+        return found
+
+    def outputs(self) -> list[str]:
+        return [value.name for value in self.node.outputs]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The element type of the first operand."""
+        return self.node.operands[0].dtype.numpy
+
+    def ints(self, name: str) -> tuple[int, ...]:
+        value = self.attr(name)
+        assert isinstance(value, tuple), name
+        return value  # type: ignore[return-value]
+
+    def integer(self, name: str) -> int:
+        """An int, or a bool as 0 or 1."""
+        value = self.attr(name)
+        assert isinstance(value, int), name
+        return int(value)
+
+    def number(self, name: str) -> float:
+        value = self.attr(name)
+        assert isinstance(value, (int, float)), name
+        return value
+
+    def string(self, name: str) -> str:
+        value = self.attr(name)
+        assert isinstance(value, str), name
+        return value
+
+    def attr(self, name: str) -> AttrValue:
+        return self.node.attrs[name]
+
+    def emit(self, op_type: str, inputs: Sequence[str], outputs: Sequence[str] | None = None, **attrs: object) -> str:
+        """Adds a node and returns its first output, which has a name of its own unless ``outputs`` are given."""
+        results = [self.values.fresh(f"{self.node.outputs[0].name}.{op_type}")] if outputs is None else list(outputs)
+        stem = self.node.loc or self.node.outputs[0].name
+        name = self.names.fresh(f"{stem}/{op_type}" if op_type in _BORDERS else stem)
+        self.nodes.append(helper.make_node(op_type, list(inputs), results, name=name, **attrs))  # type: ignore[arg-type]
+        return results[0]
+
+    def constant(self, array: np.ndarray, stem: str) -> str:
+        """Adds an initializer."""
+        name = self.values.fresh(f"{self.node.outputs[0].name}.{stem}")
+        self.constants[name] = np.asarray(array)
+        return name
+
+    def int64(self, numbers: Sequence[int], stem: str) -> str:
+        return self.constant(np.array(numbers, np.int64), stem)
+
+    def scalar(self, number: float, stem: str) -> str:
+        """A number of the first operand's type."""
+        return self.constant(np.asarray(number, self.dtype), stem)
+
+    def unsupported(self, reason: str) -> CcmlError:
+        return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"export: {reason}", loc=self.node.loc or self.node.outputs[0].name)
+
+
+_BORDERS = ("QuantizeLinear", "DequantizeLinear")
+"""Nodes beside the one that they are named after."""

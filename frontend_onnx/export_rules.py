@@ -1,0 +1,272 @@
+"""How each core operator is written in ONNX, operator set 21."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from ..ir.types import DType
+from .export_context import ELEMENT_TYPES, ExportContext
+from .ops_pointwise import SAME
+
+ExportRule = Callable[[ExportContext], None]
+
+_REDUCTIONS = {"sum": "ReduceSum", "mean": "ReduceMean", "max": "ReduceMax", "min": "ReduceMin", "prod": "ReduceProd"}
+_GLOBAL = {"mean": "GlobalAveragePool", "max": "GlobalMaxPool"}
+_SHIFTED = (DType.U8, DType.U16, DType.U32, DType.U64)
+
+
+def _same(op_type: str, ctx: ExportContext, **attrs: object) -> None:
+    ctx.emit(op_type, ctx.inputs(), ctx.outputs(), **attrs)
+
+
+def _require_float(ctx: ExportContext) -> None:
+    if not ctx.node.operands[0].dtype.is_float:
+        raise ctx.unsupported(f"{ctx.node.op} of {ctx.node.operands[0].type} is no ONNX operator")
+
+
+# ---------------------------------------------------------------- pointwise
+
+
+def _isinf(ctx: ExportContext) -> None:
+    _same("IsInf", ctx, detect_negative=ctx.integer("negative"), detect_positive=ctx.integer("positive"))
+
+
+def _mod(ctx: ExportContext) -> None:
+    """x mod y with the sign of y is x - floor(x / y) * y for floats."""
+    if ctx.integer("fmod") or not ctx.node.operands[0].dtype.is_float:
+        _same("Mod", ctx, fmod=ctx.integer("fmod"))
+        return
+    x, y = ctx.inputs()
+    whole = ctx.emit("Mul", [ctx.emit("Floor", [ctx.emit("Div", [x, y])]), y])
+    ctx.emit("Sub", [x, whole], ctx.outputs())
+
+
+def _shift(direction: str, ctx: ExportContext) -> None:
+    if ctx.node.operands[0].dtype not in _SHIFTED:
+        raise ctx.unsupported(f"ONNX shifts unsigned integers only, not {ctx.node.operands[0].type}")
+    _same("BitShift", ctx, direction=direction)
+
+
+def _clip(ctx: ExportContext) -> None:
+    bounds = [
+        "" if isinstance(bound, float) and math.isinf(bound) else ctx.scalar(bound, name)
+        for name, bound in (("lo", ctx.number("lo")), ("hi", ctx.number("hi")))
+    ]
+    inputs = [*ctx.inputs(), *bounds]
+    ctx.emit("Clip", inputs[:-1] if not bounds[-1] else inputs, ctx.outputs())
+
+
+def _cast(ctx: ExportContext) -> None:
+    to = ctx.attr("to")
+    assert isinstance(to, DType)
+    _same("Cast", ctx, to=ELEMENT_TYPES[to])
+
+
+def _quantize(ctx: ExportContext) -> None:
+    to = ctx.attr("to")
+    assert isinstance(to, DType)
+    _same_with_parameters(ctx, "QuantizeLinear", to.numpy)
+
+
+def _dequantize(ctx: ExportContext) -> None:
+    _same_with_parameters(ctx, "DequantizeLinear", ctx.dtype)
+
+
+def _same_with_parameters(ctx: ExportContext, op_type: str, stored: np.dtype) -> None:
+    """One scale is a scalar, several are a vector along the axis. A zero point of 32 bits may only be 0."""
+    scale, zero_point = np.array(ctx.attr("scale"), np.float32), np.array(ctx.attr("zero_point"), stored)
+    single = scale.size == 1
+    inputs = [*ctx.inputs(), ctx.constant(scale.reshape(()) if single else scale, "scale")]
+    if stored != np.int32:
+        inputs.append(ctx.constant(zero_point.reshape(()) if single else zero_point, "zero_point"))
+    elif np.any(zero_point):
+        raise ctx.unsupported("an i32 zero point has to be 0")
+    attrs = {} if single else {"axis": ctx.integer("axis")}
+    ctx.emit(op_type, inputs, ctx.outputs(), **attrs)
+
+
+# ---------------------------------------------------------------- views
+
+
+def _reshape(ctx: ExportContext) -> None:
+    shape = ctx.ints("shape")
+    attrs = {"allowzero": 1} if 0 in shape else {}
+    ctx.emit("Reshape", [*ctx.inputs(), ctx.int64(shape, "shape")], ctx.outputs(), **attrs)
+
+
+def _expand(ctx: ExportContext) -> None:
+    ctx.emit("Expand", [*ctx.inputs(), ctx.int64(ctx.ints("shape"), "shape")], ctx.outputs())
+
+
+def _slice(ctx: ExportContext) -> None:
+    starts, steps, sizes = ctx.ints("starts"), ctx.ints("steps"), ctx.ints("sizes")
+    before_first = np.iinfo(np.int64).min
+    ends = [start + step * size for start, step, size in zip(starts, steps, sizes)]
+    ends = [before_first if end < 0 else end for end in ends]
+    numbers = {"starts": starts, "ends": ends, "axes": range(len(starts)), "steps": steps}
+    ctx.emit("Slice", [*ctx.inputs(), *(ctx.int64(list(n), name) for name, n in numbers.items())], ctx.outputs())
+
+
+def _pad(ctx: ExportContext) -> None:
+    inputs = [*ctx.inputs(), ctx.int64((*ctx.ints("before"), *ctx.ints("after")), "pads")]
+    if ctx.string("mode") == "constant":
+        inputs.append(ctx.scalar(ctx.number("value"), "value"))
+    ctx.emit("Pad", inputs, ctx.outputs(), mode=ctx.string("mode"))
+
+
+# ---------------------------------------------------------------- contractions and windows
+
+
+def _window(ctx: ExportContext, kernel: Sequence[int]) -> dict[str, Sequence[int]]:
+    if ctx.string("layout") != "channels_first":
+        raise ctx.unsupported("ONNX windows are channels_first; export before the layout is chosen")
+    return {
+        "kernel_shape": kernel, "strides": ctx.ints("stride"), "pads": ctx.ints("pad"), "dilations": ctx.ints("dilation"),
+    }  # fmt: skip
+
+
+def _conv(ctx: ExportContext) -> None:
+    _require_float(ctx)
+    _same("Conv", ctx, group=ctx.integer("group"), **_window(ctx, ctx.node.operands[1].shape[2:]))
+
+
+def _conv_transpose(ctx: ExportContext) -> None:
+    _require_float(ctx)
+    window = _window(ctx, ctx.node.operands[1].shape[2:])
+    _same("ConvTranspose", ctx, group=ctx.integer("group"), output_padding=ctx.ints("output_padding"), **window)
+
+
+def _matmul(ctx: ExportContext) -> None:
+    """Gemm where all are matrices, MatMul and Add otherwise."""
+    _require_float(ctx)
+    a, b, *bias = ctx.inputs()
+    if not bias:
+        ctx.emit("MatMul", [a, b], ctx.outputs())
+    elif all(len(value.shape) == 2 for value in ctx.node.operands[:2]):
+        ctx.emit("Gemm", [a, b, *bias], ctx.outputs())
+    else:
+        ctx.emit("Add", [ctx.emit("MatMul", [a, b]), *bias], ctx.outputs())
+
+
+def _pool(ctx: ExportContext) -> None:
+    window = _window(ctx, ctx.ints("kernel"))
+    if ctx.string("kind") == "max":
+        _same("MaxPool", ctx, ceil_mode=ctx.integer("ceil_mode"), **window)
+        return
+    counted = ctx.integer("count_include_pad")
+    _same("AveragePool", ctx, ceil_mode=ctx.integer("ceil_mode"), count_include_pad=counted, **window)
+
+
+# ---------------------------------------------------------------- reductions
+
+
+def _reduce(ctx: ExportContext) -> None:
+    """Over all spatial dimensions it is a global pooling, which runtimes know better how to quantize."""
+    axes, kind, x = ctx.ints("axes"), ctx.string("kind"), ctx.node.operands[0]
+    spatial = len(x.shape) > 2 and axes == tuple(range(2, len(x.shape)))
+    if spatial and ctx.integer("keepdims") and kind in _GLOBAL and x.dtype.is_float:
+        _same(_GLOBAL[kind], ctx)
+        return
+    inputs = [*ctx.inputs(), ctx.int64(axes, "axes")]
+    ctx.emit(
+        _REDUCTIONS[kind], inputs, ctx.outputs(), keepdims=ctx.integer("keepdims"), noop_with_empty_axes=int(not axes)
+    )
+
+
+def _arg_reduce(ctx: ExportContext) -> None:
+    attrs = {"axis": ctx.integer("axis"), "keepdims": ctx.integer("keepdims"), "select_last_index": ctx.integer("last")}
+    _same("ArgMax" if ctx.string("kind") == "max" else "ArgMin", ctx, **attrs)
+
+
+def _along_axis(op_type: str, ctx: ExportContext) -> None:
+    _same(op_type, ctx, axis=ctx.integer("axis"))
+
+
+def _normalize(ctx: ExportContext) -> None:
+    """LayerNormalization over the last dimensions; written out over others."""
+    axes, x = ctx.ints("axes"), ctx.node.operands[0]
+    if axes and sorted(axes) == list(range(len(x.shape) - len(axes), len(x.shape))):
+        ones = ctx.constant(np.ones([x.shape[axis] for axis in sorted(axes)], ctx.dtype), "scale")
+        epsilon = ctx.number("epsilon")
+        ctx.emit("LayerNormalization", [x.name, ones], ctx.outputs(), axis=min(axes), epsilon=epsilon)
+        return
+    mean = ctx.emit("ReduceMean", [x.name, ctx.int64(axes, "axes")], noop_with_empty_axes=1)
+    _over_rms(ctx, ctx.emit("Sub", [x.name, mean]))
+
+
+def _rms_normalize(ctx: ExportContext) -> None:
+    _over_rms(ctx, ctx.node.operands[0].name)
+
+
+def _over_rms(ctx: ExportContext, x: str) -> None:
+    """x / sqrt(mean(x^2) + epsilon)"""
+    axes = ctx.int64(ctx.ints("axes"), "axes")
+    power = ctx.emit("ReduceMean", [ctx.emit("Mul", [x, x]), axes], noop_with_empty_axes=1)
+    root = ctx.emit("Sqrt", [ctx.emit("Add", [power, ctx.scalar(ctx.number("epsilon"), "epsilon")])])
+    ctx.emit("Div", [x, root], ctx.outputs())
+
+
+def _cumsum(ctx: ExportContext) -> None:
+    axis = ctx.constant(np.asarray(ctx.integer("axis"), np.int64), "axis")
+    attrs = {"exclusive": ctx.integer("exclusive"), "reverse": ctx.integer("reverse")}
+    ctx.emit("CumSum", [*ctx.inputs(), axis], ctx.outputs(), **attrs)
+
+
+# ---------------------------------------------------------------- recurrences
+
+
+def _recurrent(op_type: str, flag: str | None, ctx: ExportContext) -> None:
+    """The core operators have no sequence lengths, which ONNX has before the states."""
+    x, w, r, *rest = ctx.inputs()
+    bias, states = rest[:1] or [""], rest[1:]
+    attrs: dict[str, object] = {
+        "hidden_size": ctx.integer("hidden"), "direction": ctx.string("direction"), "activations": ctx.attr("activations"),
+    }  # fmt: skip
+    if not math.isinf(ctx.number("clip")):
+        attrs["clip"] = ctx.number("clip")
+    if flag is not None:
+        attrs[flag] = ctx.integer(flag)
+    inputs = [x, w, r, *bias, "", *states]
+    while not inputs[-1]:
+        inputs.pop()
+    ctx.emit(op_type, inputs, ctx.outputs(), **attrs)
+
+
+RULES: Mapping[str, ExportRule] = {
+    **{op: partial(_same, onnx_op) for onnx_op, op in SAME.items()},
+    "arg_reduce": _arg_reduce,
+    "cast": _cast,
+    "clip": _clip,
+    "concat": partial(_along_axis, "Concat"),
+    "conv": _conv,
+    "conv_transpose": _conv_transpose,
+    "cumsum": _cumsum,
+    "dequantize": _dequantize,
+    "expand": _expand,
+    "gather": partial(_along_axis, "Gather"),
+    "gru": partial(_recurrent, "GRU", "linear_before_reset"),
+    "isinf": _isinf,
+    "log_softmax": partial(_along_axis, "LogSoftmax"),
+    "lstm": partial(_recurrent, "LSTM", "input_forget"),
+    "matmul": _matmul,
+    "max": partial(_same, "Max"),
+    "min": partial(_same, "Min"),
+    "mod": _mod,
+    "normalize": _normalize,
+    "pad": _pad,
+    "pool": _pool,
+    "quantize": _quantize,
+    "reduce": _reduce,
+    "reshape": _reshape,
+    "rms_normalize": _rms_normalize,
+    "rnn": partial(_recurrent, "RNN", None),
+    "shl": partial(_shift, "LEFT"),
+    "shr": partial(_shift, "RIGHT"),
+    "slice": _slice,
+    "softmax": partial(_along_axis, "Softmax"),
+    "transpose": lambda ctx: _same("Transpose", ctx, perm=ctx.ints("perm")),
+}

@@ -1,0 +1,141 @@
+"""One float graph with all that was observed of it: quantized as often as mixed precision asks, in different ways."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+
+from ...errors import CcmlError, ErrorCode
+from ...ir.graph import Graph, Node
+from ...ir.types import DType
+from ...samples import Samples
+from .encoding import Encoding, activation_encoding
+from .equalize import Equalized, equalize
+from .histogram import TensorStats
+from .insert import StoredConstant, insert_qdq
+from .observe import FloatModel, Observations, observe, spread
+from .options import ACTIVATIONS, Precision, QuantizeOptions
+from .partition import Partition, key, layer_names, partition
+from .ranges import find_range
+from .roles import LINEAR, weight_positions
+from .tuning import TunedLayer, Tuner, bias_constant
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What mixed precision has decided: values whose groups have 16 bits, and layers (``key``) in float."""
+
+    wide: frozenset[str] = frozenset()
+    floats: frozenset[str] = frozenset()
+
+
+_NONE = Choices()
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """The graph with quantize and dequantize nodes, and the layers that it was written from."""
+
+    graph: Graph
+    tuned: Mapping[str, TunedLayer]
+
+
+@dataclass(frozen=True)
+class Quantizer:
+    """A prepared and equalized graph with all that was observed of it."""
+
+    graph: Graph
+    samples: Samples
+    options: QuantizeOptions
+    observed: Observations
+    tuned_samples: tuple[int, ...]
+
+    @staticmethod
+    def of(graph: Graph, samples: Samples, options: QuantizeOptions) -> Quantizer:
+        """Equalizes and observes ``graph``, which :func:`prepare` has made."""
+        options.require_known_layers(known_names(graph))
+        parts = partition(graph, lambda node: _is_float(node, options, _NONE), options.integer_io)
+        layers = [node for node in graph.nodes if node.op in LINEAR and weight_positions(graph, node)]
+        names = [value.name for value in graph.values() if value.dtype is DType.F32]
+        log.info("compiling the float model for this machine")
+        model = FloatModel(graph, names)
+        chosen = spread(samples.count, options.tuning_samples)
+        equalized = Equalized(graph, {})
+        if options.equalize:
+            equalized = equalize(graph, parts.is_integer, model, samples, chosen)
+        observed = observe(model, samples, names, layers, chosen, equalized.divisors)
+        return Quantizer(equalized.graph, samples, options, observed, tuple(chosen))
+
+    def partition(self, choices: Choices = _NONE) -> Partition:
+        return partition(self.graph, lambda node: _is_float(node, self.options, choices), self.options.integer_io)
+
+    def encodings(self, parts: Partition, choices: Choices = _NONE) -> dict[str, Encoding]:
+        """Of every stored value."""
+        found = {head: self._encoding(parts, head, choices) for head in parts.sources}
+        return {name: found[head] for name, head in parts.stored.items()}
+
+    def _encoding(self, parts: Partition, head: str, choices: Choices) -> Encoding:
+        members = [name for name, first in parts.stored.items() if first == head]
+        options = self.options.layer(name for member in members for name in value_names(parts, member))
+        if options.precision is Precision.INT16 or not choices.wide.isdisjoint(members):
+            dtype, symmetric = ACTIVATIONS["int16"]
+        else:
+            dtype, symmetric = ACTIVATIONS[self.options.activations]
+        stats = reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))
+        method = options.range_method or self.options.range_method
+        percentile = options.percentile or self.options.percentile
+        limits = np.iinfo(dtype.numpy)
+        low, high = find_range(stats, method, percentile, int(limits.max) - int(limits.min) + 1)
+        return activation_encoding(low, high, dtype, symmetric)
+
+    def _stats(self, name: str) -> TensorStats:
+        stats = self.observed.stats[name]
+        if not stats.finite:
+            hint = f'[quantize.layers."{name}"] precision = "float" leaves the layer that makes it as it is'
+            reason = "it holds NaN or infinite values for some of the samples, which integers cannot stand for"
+            raise CcmlError(ErrorCode.BAD_INPUT, reason, loc=name, hint=hint)
+        return stats
+
+    def quantize(self, choices: Choices = _NONE) -> Quantized:
+        parts = self.partition(choices)
+        encodings = self.encodings(parts, choices)
+        tuned = self.tune(parts, encodings)
+        return Quantized(self.write(parts, encodings, tuned), tuned)
+
+    def tune(self, parts: Partition, encodings: Mapping[str, Encoding]) -> dict[str, TunedLayer]:
+        samples = [{name: array[n] for name, array in self.samples.inputs.items()} for n in self.tuned_samples]
+        return Tuner(parts, encodings, self.options, self.observed.means).tune(samples)
+
+    def write(
+        self, parts: Partition, encodings: Mapping[str, Encoding], tuned: Mapping[str, TunedLayer]
+    ) -> Graph:
+        """The quantized graph. ``tuned`` may have more layers than are to be integers."""
+        parameters: dict[str, dict[int, StoredConstant]] = {}
+        for node in self.graph.nodes:
+            layer = tuned.get(key(node))
+            if layer is not None and parts.is_integer(node):
+                parameters[key(node)] = dict(layer.weights)
+                if layer.bias is not None and (np.any(layer.bias) or len(node.operands) > 2):
+                    x = encodings[node.operands[0].name]
+                    parameters[key(node)][2] = bias_constant(node, layer.bias, x, layer.weights[1])
+        return insert_qdq(parts, encodings, parameters, self.options.integer_io)
+
+
+def _is_float(node: Node, options: QuantizeOptions, choices: Choices) -> bool:
+    return key(node) in choices.floats or options.layer(layer_names(node)).precision is Precision.FLOAT
+
+
+def value_names(parts: Partition, name: str) -> list[str]:
+    """What a user may call the layer that makes a stored value, or the input that it is."""
+    return [name, *(known for node in parts.unit_of(name) for known in layer_names(node))]
+
+
+def known_names(graph: Graph) -> list[str]:
+    inputs = [value.name for value in graph.inputs]
+    return [*inputs, *(name for node in graph.nodes for name in layer_names(node) if name)]
