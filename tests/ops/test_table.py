@@ -168,8 +168,8 @@ def test_rows_are_complete(op: str) -> None:
     row = OPS[op]
     assert row.name == op and row.summary
     assert (row.scalar is not None) == (row.kind is Kind.POINTWISE)
-    assert (row.index_map is not None or op == "gather") == (row.kind is Kind.VIEW)
-    assert (row.nest is not None) == ((row.kind is Kind.ANCHOR and op != "fused") or op == "gather")
+    assert (row.index_map is not None) == (row.kind is Kind.VIEW)
+    assert (row.nest is not None) == (row.kind is Kind.ANCHOR and op != "fused")
 
 
 @pytest.mark.parametrize(
