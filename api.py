@@ -40,6 +40,7 @@ from .driver import (
 )
 from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
+from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
 from .quantization import Quantization, QuantizedSource, QuantizeOptions, quantize_source
 from .report.accuracy import Accuracy
@@ -139,10 +140,10 @@ def quantize(
     >>> result = ccml.quantize("kws.onnx", ccml.Quantization("calibration.npz"), "kws_int8.onnx")
     >>> result.accuracy.outputs[0].sqnr_db
     """
+    result = quantize_source(read(path, options), quantization)
     if output is not None:
-        reason = "not supported yet: writing the quantized model as ONNX (--output)"
-        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=str(output))
-    return quantize_source(read(path, options), quantization)
+        save_graph(result.source.graph, output)
+    return result
 
 
 def _read(path: PathLike, options: ModelOptions, quantization: Quantization | None) -> tuple[Source, Accuracy | None]:

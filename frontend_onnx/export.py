@@ -14,15 +14,13 @@ from onnx import helper, numpy_helper
 
 from .. import __version__
 from ..errors import CcmlError, ErrorCode
-from ..ir.graph import Graph, NameSupply, Value
+from ..ir.graph import Graph, NameSupply, Node, Value
 from ..ir.types import DType
 from .export_context import ELEMENT_TYPES, ExportContext
 from .export_rules import RULES
 
-OPSET = 21
-"""The first one with 16-bit QuantizeLinear."""
-IR_VERSION = 10
-"""The oldest format that may hold the operator set."""
+VERSIONS = {"ordinary": (19, 9), "wide": (21, 10)}
+"""Operator set and the oldest format that may hold it; the wide one has QuantizeLinear to 16 bits."""
 
 
 def export_model(graph: Graph) -> onnx.ModelProto:
@@ -46,9 +44,10 @@ def export_model(graph: Graph) -> onnx.ModelProto:
         [_value_info(value) for value in graph.outputs],
         [numpy_helper.from_array(array, name) for name, array in constants.items() if name in read],
     )
-    opset = helper.make_operatorsetid("", OPSET)
+    opset, ir_version = VERSIONS["wide" if any(_is_wide(node) for node in graph.nodes) else "ordinary"]
+    imports = [helper.make_operatorsetid("", opset)]
     return helper.make_model(
-        proto, producer_name="ccml", producer_version=__version__, opset_imports=[opset], ir_version=IR_VERSION
+        proto, producer_name="ccml", producer_version=__version__, opset_imports=imports, ir_version=ir_version
     )
 
 
@@ -60,6 +59,11 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
     except OSError as problem:
         reason = f"cannot write the file: {problem.strerror or problem}"
         raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(path)) from problem
+
+
+def _is_wide(node: Node) -> bool:
+    stored = {"quantize": node.outputs, "dequantize": node.operands}.get(node.op, ())
+    return any(value.dtype in (DType.I16, DType.U16) for value in stored)
 
 
 def _value_info(value: Value) -> onnx.ValueInfoProto:

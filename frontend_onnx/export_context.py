@@ -93,7 +93,8 @@ class ExportContext:
         return self.constant(np.asarray(number, self.dtype), stem)
 
     def unsupported(self, reason: str) -> CcmlError:
-        return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"export: {reason}", loc=self.node.loc or self.node.outputs[0].name)
+        loc = self.node.loc or self.node.outputs[0].name
+        return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"export: {reason}", loc=loc)
 
 
 _BORDERS = ("QuantizeLinear", "DequantizeLinear")

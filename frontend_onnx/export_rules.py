@@ -1,4 +1,4 @@
-"""How each core operator is written in ONNX, operator set 21."""
+"""How each core operator is written in ONNX, operator set 19 (or 21, which differs in types only)."""
 
 from __future__ import annotations
 
@@ -124,9 +124,8 @@ def _pad(ctx: ExportContext) -> None:
 def _window(ctx: ExportContext, kernel: Sequence[int]) -> dict[str, Sequence[int]]:
     if ctx.string("layout") != "channels_first":
         raise ctx.unsupported("ONNX windows are channels_first; export before the layout is chosen")
-    return {
-        "kernel_shape": kernel, "strides": ctx.ints("stride"), "pads": ctx.ints("pad"), "dilations": ctx.ints("dilation"),
-    }  # fmt: skip
+    names = {"strides": "stride", "pads": "pad", "dilations": "dilation"}
+    return {"kernel_shape": kernel, **{onnx_name: ctx.ints(name) for onnx_name, name in names.items()}}
 
 
 def _conv(ctx: ExportContext) -> None:
@@ -223,9 +222,8 @@ def _recurrent(op_type: str, flag: str | None, ctx: ExportContext) -> None:
     """The core operators have no sequence lengths, which ONNX has before the states."""
     x, w, r, *rest = ctx.inputs()
     bias, states = rest[:1] or [""], rest[1:]
-    attrs: dict[str, object] = {
-        "hidden_size": ctx.integer("hidden"), "direction": ctx.string("direction"), "activations": ctx.attr("activations"),
-    }  # fmt: skip
+    attrs: dict[str, object] = {name: ctx.attr(name) for name in ("direction", "activations")}
+    attrs["hidden_size"] = ctx.integer("hidden")
     if not math.isinf(ctx.number("clip")):
         attrs["clip"] = ctx.number("clip")
     if flag is not None:

@@ -12,6 +12,7 @@ from onnx import version_converter
 from onnx.reference import ReferenceEvaluator
 
 from ..driver import Source
+from ..frontend_onnx.export import export_model
 from ..ops.evaluate import evaluate_graph
 
 log = logging.getLogger(__name__)
@@ -39,12 +40,10 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
 
     The ONNX reference lacks old versions of some operators and has faults in others (BatchNormalization before opset 14
     computes statistics of its own), so newer operator sets are tried first.
-    What ccml quantized is compared with its quantized graph: the file is still the float model.
+    What ccml quantized is compared with the QDQ model that it makes.
     """
-    if source.quantized is not None:
-        return Reference("import", source, None)
     problem: Exception | None = None
-    for model in _versions(source.model):
+    for model in _versions(source.model if source.quantized is None else export_model(source.graph)):
         try:
             evaluator = ReferenceEvaluator(model)
             _evaluate(evaluator, inputs)
