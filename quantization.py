@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 
 from .driver import PathLike, Source
-from .errors import CcmlError, ErrorCode
 from .ir.graph import Graph
 from .passes.integerize import integerize, integerize_with_report
 from .passes.pipeline import PASSES
 from .passes.quantize import MixedPrecision, QuantizeOptions, quantize_graph
+from .passes.quantize.calibration import DEFAULT_IMAGES, CalibrationData, read_calibration
+from .passes.quantize.images import ImageOptions
 from .report.accuracy import Accuracy, Cost, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
-from .samples import Samples, match_samples, read_arrays
 from .verification.accuracy import Measured, measure
 from .verification.mends import Tried, propose_mend
 from .verification.metric import Metric, evaluate_metric, find_metric
@@ -34,15 +34,14 @@ HELD_OUT = 5
 class Quantization:
     """What to quantize with: files or folders of data, and how.
 
-    ``metric`` is ``module:function``; images become ``(pixel - mean) / scale``.
+    ``metric`` is ``module:function``; ``images`` says what becomes of the pixels of images.
     """
 
     calibration: PathLike
     options: QuantizeOptions = field(default_factory=QuantizeOptions)
     test_data: PathLike | None = None
     metric: str | None = None
-    mean: tuple[float, ...] | None = None
-    scale: tuple[float, ...] | None = None
+    images: ImageOptions = DEFAULT_IMAGES
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,6 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
     Raises ``BAD_INPUT`` that names the tensor for data that do not fit, ``BAD_OPTION`` where the model is quantized
     already, and ``ACCUMULATOR_OVERFLOW`` that names the tensor where 32 bits could be too few.
     """
-    _refuse_missing(wanted)
     metric = None if wanted.metric is None else _Metric(wanted.metric, find_metric(wanted.metric))
     calibration, test = _split(source, wanted)
     log.info("quantizing with %d samples", calibration.samples.count)
@@ -79,14 +77,6 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
     return QuantizedSource(replace(source, graph=model.graph, quantized=_described(wanted.options)), accuracy)
 
 
-def _refuse_missing(wanted: Quantization) -> None:
-    """What is not there yet is refused, not ignored."""
-    folders = any(path is not None and Path(path).is_dir() for path in (wanted.calibration, wanted.test_data))
-    if folders or wanted.mean is not None or wanted.scale is not None:
-        reason = "data in folders and images (--mean, --scale) are not supported yet"
-        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=str(wanted.calibration), hint="an .npz or .npy file")
-
-
 @dataclass(frozen=True)
 class _Metric:
     """The user's function, by its name."""
@@ -94,13 +84,13 @@ class _Metric:
     name: str
     function: Metric
 
-    def of_stacked(self, data: _Data, outputs: Mapping[str, np.ndarray]) -> float:
+    def of_stacked(self, data: CalibrationData, outputs: Mapping[str, np.ndarray]) -> float:
         """Of outputs that have the samples along an axis of their own."""
         count = range(data.samples.count)
         outputs = data.samples.joined([{name: array[n] for name, array in outputs.items()} for n in count])
         return evaluate_metric(self.function, self.name, outputs, data.arrays)
 
-    def compared(self, measured: Measured, data: _Data) -> MetricAccuracy:
+    def compared(self, measured: Measured, data: CalibrationData) -> MetricAccuracy:
         both = (measured.float_results, measured.quantized_results)
         values = (evaluate_metric(self.function, self.name, outputs, data.arrays) for outputs in both)
         return MetricAccuracy(self.name, *values)
@@ -136,34 +126,13 @@ def _tried(options: QuantizeOptions, row: LayerAccuracy) -> Tried:
     return Tried((own.range_method or options.range_method).value, options.equalize, options.per_channel, adaptive)
 
 
-# ---------------------------------------------------------------- data
-
-
-@dataclass(frozen=True)
-class _Data:
-    """Samples, and all arrays of the file that have as many: the user's metric may want labels."""
-
-    samples: Samples
-    arrays: Mapping[str, np.ndarray]
-
-    def chosen(self, kept: np.ndarray) -> _Data:
-        return _Data(self.samples.chosen(kept), {name: array[kept] for name, array in self.arrays.items()})
-
-
-def _split(source: Source, wanted: Quantization) -> tuple[_Data, _Data]:
+def _split(source: Source, wanted: Quantization) -> tuple[CalibrationData, CalibrationData]:
     """Calibration and test data: the same where there are too few to keep some back."""
-    data = _read(wanted.calibration, source.graph)
+    inputs = source.graph.inputs
+    data = read_calibration(Path(wanted.calibration), inputs, wanted.images)
     if wanted.test_data is not None:
-        return data, _read(wanted.test_data, source.graph)
+        return data, read_calibration(Path(wanted.test_data), inputs, wanted.images)
     if data.samples.count < HELD_OUT:
         log.warning("%d samples are too few to hold some back: tested on the calibration data", data.samples.count)
         return data, data
-    kept_back = np.arange(data.samples.count) % HELD_OUT == HELD_OUT - 1
-    return data.chosen(~kept_back), data.chosen(kept_back)
-
-
-def _read(path: PathLike, graph: Graph) -> _Data:
-    arrays = read_arrays(Path(path))
-    samples = match_samples(arrays, graph.inputs, ())
-    samples.require_finite()
-    return _Data(samples, {name: array for name, array in arrays.items() if array.shape[:1] == (samples.count,)})
+    return data.split(HELD_OUT)

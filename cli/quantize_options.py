@@ -13,6 +13,7 @@ from ..errors import CcmlError
 from .config import layer_overrides
 
 if TYPE_CHECKING:
+    from ..passes.quantize.images import ImageOptions
     from ..passes.quantize.options import LayerOptions, RangeMethod
     from ..quantization import Quantization
 
@@ -128,8 +129,14 @@ def _quantization(given: Mapping[str, Any]) -> Quantization:
     options = {field: convert(given[name]) for name, (field, convert) in _FIELDS.items() if given[name] is not None}
     return Quantization(
         given["calibration"], QuantizeOptions(**options, layers=_layers()), given["test_data"], given["metric"],
-        given["mean"], given["scale"],
+        _images(given["mean"], given["scale"]),
     )  # fmt: skip
+
+
+def _images(mean: tuple[float, ...] | None, scale: tuple[float, ...] | None) -> ImageOptions:
+    from ..passes.quantize.images import ImageOptions
+
+    return ImageOptions(mean or (0.0,), scale or (1.0,))
 
 
 def _range_method(name: str) -> RangeMethod:

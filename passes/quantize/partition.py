@@ -119,12 +119,18 @@ class _Builder:
     def _is_drawn(self, node: Node) -> bool:
         """Whether integers are there already: an integer node makes or reads an operand, or reads a move's result."""
         operands = activations(self.graph, node)
-        if any(key(self.producers[v.name]) in self.integer for v in operands if v.name in self.producers):
+        if any(self._is_made_of_integers(value) or self._is_read_as_integers(value) for value in operands):
             return True
-        if any(key(user) in self.integer for value in operands for user in self.uses[value.name]):
-            return True
-        users = (user for value in node.outputs for user in self.uses.get(value.name, ()))
-        return self._is_move(node) and any(key(user) in self.integer for user in users)
+        return self._is_move(node) and any(map(self._is_read_as_integers, node.outputs))
+
+    def _is_made_of_integers(self, value: Value) -> bool:
+        """By an integer node; the final states of recurrences (all results but the first) stay floats."""
+        producer = self.producers.get(value.name)
+        return producer is not None and key(producer) == value.name and value.name in self.integer
+
+    def _is_read_as_integers(self, value: Value) -> bool:
+        users = (user for user in self.uses.get(value.name, ()) if key(user) in self.integer)
+        return any(value in activations(self.graph, user) for user in users)
 
     def _is_move(self, node: Node) -> bool:
         return self.roles[key(node)] is Role.MOVE
