@@ -23,7 +23,7 @@ def decode32(address: int, high: int, low: int) -> Instruction:
         return _plain_immediate(address, high, low) if high & 0x200 else _modified_immediate(address, high, low)
     if group == 0b1111100:
         return _load_store(address, high, low)
-    return _register(address, high, low) if not high & 0x80 else _multiply(address, high, low)
+    return _register(address, high, low) if not high & 0x100 else _multiply(address, high, low)
 
 
 # ---------------------------------------------------------------- memory

@@ -14,10 +14,13 @@ from .instruction import ALWAYS, NONE, PC, SP, Instruction
 FLOATS = 16
 """Where s0 begins among the registers of the state."""
 
-FUEL = 48
+_FLAGS = 48
+"""Where in the state the flags are, three words: helpers for comparisons return them."""
+
+FUEL = 52
 """Where in the state, in words, the number of backward jumps left is, a 64-bit integer."""
 
-STATE_WORDS = 50
+STATE_WORDS = 54
 
 _PARAMETERS = "ptr noalias %mem, ptr noalias %state, ptr noalias %row"
 _ARGUMENTS = "ptr %mem, ptr %state, ptr %row"
@@ -26,16 +29,18 @@ _ARGUMENTS = "ptr %mem, ptr %state, ptr %row"
 class FunctionIr:
     """Collects the lines of one function. Values are names or literals of i32 unless said otherwise."""
 
-    def __init__(self, symbol: str, registers: Iterable[int], mask: int) -> None:
+    def __init__(self, symbol: str, registers: Iterable[int], mask: int, *, promote: bool = True) -> None:
+        """``promote``: variables may become registers, which takes long where jumps lead anywhere."""
         self.registers = sorted(registers)
         self.mask = mask
-        self.lines: list[str] = [f"define void @{symbol}({_PARAMETERS}) nounwind {{", "entry:"]
+        attributes = "nounwind" if promote else "nounwind noinline optnone"
+        self.lines: list[str] = [f"define void @{symbol}({_PARAMETERS}) {attributes} {{", "entry:"]
         self._count = 0
         for number in self.registers:
             self.lines.append(f"%r{number} = alloca i32")
         for flags in ("", "f"):
             self.lines += [f"%{flags}nz = alloca i32", f"%{flags}c = alloca i1", f"%{flags}v = alloca i1"]
-            self.lines += [f"store i32 1, ptr %{flags}nz", f"store i1 0, ptr %{flags}c", f"store i1 0, ptr %{flags}v"]
+        self.set_float_flags("1", "0", "0")
         self.reload()
 
     # ------------------------------------------------------------ building blocks
@@ -116,6 +121,9 @@ class FunctionIr:
     def carry(self) -> str:
         return self.emit("load i1, ptr %c")
 
+    def overflow(self) -> str:
+        return self.emit("load i1, ptr %v")
+
     def condition(self, code: int) -> str:
         """Whether a condition holds (i1)."""
         if code == ALWAYS:
@@ -129,13 +137,13 @@ class FunctionIr:
         if pair == 1:
             return self.carry()
         if pair == 3:
-            return self.emit("load i1, ptr %v")
+            return self.overflow()
         if pair == 4:
             return self.binary("and", self.carry(), self.compare("ne", self.emit("load i32, ptr %nz"), "0"), "i1")
         negative = self.compare("slt", self.emit("load i32, ptr %nz"), "0")
         if pair == 2:
             return negative
-        same = self.binary("xor", self.binary("xor", negative, self.emit("load i1, ptr %v"), "i1"), "true", "i1")
+        same = self.binary("xor", self.binary("xor", negative, self.overflow(), "i1"), "true", "i1")
         if pair == 5:
             return same
         return self.binary("and", same, self.compare("ne", self.emit("load i32, ptr %nz"), "0"), "i1")
@@ -176,11 +184,19 @@ class FunctionIr:
         for number in self.registers:
             value = self.emit(f"load i32, ptr %r{number}")
             self.do(f"store i32 {value}, ptr {self._slot(number)}")
+        flags = [self.emit("load i32, ptr %nz"), self.unsigned(self.carry()), self.unsigned(self.overflow())]
+        for number, value in enumerate(flags, _FLAGS):
+            self.do(f"store i32 {value}, ptr {self._slot(number)}")
 
     def reload(self) -> None:
         for number in self.registers:
             value = self.emit(f"load i32, ptr {self._slot(number)}")
             self.do(f"store i32 {value}, ptr %r{number}")
+        result, *bits = (self.emit(f"load i32, ptr {self._slot(_FLAGS + number)}") for number in range(3))
+        carry, overflow = (self.emit(f"trunc i32 {bit} to i1") for bit in bits)
+        self.set_result(result)
+        self.set_carry(carry)
+        self.set_overflow(overflow)
 
     def _slot(self, number: int) -> str:
         return self.emit(f"getelementptr i32, ptr %state, i64 {number}")

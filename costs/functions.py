@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .decode import decode, it_conditions
 from .image import Image
@@ -83,7 +83,6 @@ class _Explorer:
         self.end = address + size
         self.seen: dict[int, Instruction] = {}
         self.leaders = {address}
-        self.lowest_target = self.end or len(self.memory)
 
     def run(self) -> Function:
         self._follow(self.function.address)
@@ -98,8 +97,8 @@ class _Explorer:
         waiting = [start]
         while waiting:
             address, conditions = waiting.pop(), ()
-            while address not in self.seen and address + 2 <= len(self.memory):
-                instruction = decode(self.memory, 0, address, conditions)
+            while address not in self.seen and self._is_code(address):
+                instruction = self._decode(address, conditions)
                 conditions = it_conditions(instruction) if instruction.op == "it" else conditions[1:]
                 self.seen[address] = instruction
                 waiting.extend(self._targets(instruction))
@@ -107,11 +106,23 @@ class _Explorer:
                     break
                 address = instruction.end
 
+    def _decode(self, address: int, conditions: tuple[int, ...]) -> Instruction:
+        """The instruction, a BL within the function as what it is meant for: Armv6-M has no other long jump."""
+        instruction = decode(self.memory, 0, address, conditions)
+        inside = self.function.address < instruction.target < self.end and instruction.target not in self.names
+        return replace(instruction, op="b") if instruction.op == "bl" and inside else instruction
+
+    def _is_code(self, address: int) -> bool:
+        """Behind computed jumps data may be taken for code, which then must not lead further."""
+        if self.function.computed:
+            return self.function.address <= address < self.end
+        return 0 < address < len(self.memory) - 4
+
     def _targets(self, instruction: Instruction) -> list[int]:
         """Where it may go within the function; these are leaders, and so is what follows."""
         function = self.function
         if instruction.op in ("bl", "blx"):
-            if instruction.op == "bl":
+            if instruction.op == "bl" and (instruction.target in self.names or not function.computed):
                 function.calls.add(instruction.target)
             function.indirect |= instruction.op == "blx"
             return []

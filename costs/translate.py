@@ -104,7 +104,8 @@ class _Body:
     def __init__(self, whole: _Translator, function: Function) -> None:
         self.whole = whole
         self.function = function
-        self.f = FunctionIr(f"f_{function.address:x}", _registers(function), whole.mask)
+        symbol, used = f"f_{function.address:x}", _registers(function)
+        self.f = FunctionIr(symbol, used, whole.mask, promote=not function.computed)
 
     def text(self) -> str:
         self.f.do(f"br label %b{self.function.address:x}")
@@ -124,7 +125,10 @@ class _Body:
         f = self.f
         if i.op in ("bl", "blx"):
             f.put(LR, str(i.end | 1))
-            if i.op == "bl":
+            if i.op == "bl" and i.target not in self.function.calls:
+                f.leave()  # data behind a computed jump, taken for code
+                f.label(f"y{i.address:x}")
+            elif i.op == "bl":
                 f.enter(self.whole.symbol(i.target), self._row(i))
             else:
                 f.enter("dispatch", self._row(i), f.get(i.rm))
