@@ -19,7 +19,6 @@ from pathlib import Path
 
 import ccml
 import onnx
-
 from quantized_models import FLOAT_MODELS, MODELS, quantized_file, samples
 from x86_fp32 import CALLS, ROUNDS, own, peer, timings
 
