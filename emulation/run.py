@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
+from ..emit_c.compiler_flags import all_flags
 from ..ir.program import Program
 from ..targets import Machine
 from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
 from .platforms import Platform, platform_of
 from .toolchain import build, find_tool, run_tool
 
-_C_FLAGS = ("-std=gnu99", "-O3", "-ffp-contract=off", "-fno-math-errno")
-_GCC_FLAGS = ("-fno-tree-loop-distribute-patterns",)
+_C_FLAGS = ("-std=gnu99", "-O3")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,9 @@ def build_and_run(
         folder = Path(name)
         platform = platform_of(machine)
         write_inputs(program, samples, folder)
-        executable = _build(program, platform, files, include, how, folder)
+        compiler = how.compiler or platform.compiler
+        flags = (*_C_FLAGS, *all_flags(machine, compiler), *how.flags)
+        executable = _build(program, platform, files, include, [find_tool(compiler), *flags], folder)
         done = run_tool(platform.command(executable), folder)
         if done.returncode:
             raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
@@ -57,20 +59,19 @@ def build_and_run(
 
 
 def _build(
-    program: Program, platform: Platform, files: Sequence[Path], include: Path, how: Build, folder: Path
+    program: Program, platform: Platform, files: Sequence[Path], include: Path, compile_: Sequence[str], folder: Path
 ) -> Path:
-    """The driver, linked with ``files``; a shared library among them is put into ``folder`` for it to load."""
+    """The driver, linked with ``files`` by the command ``compile_``; a shared library among them is put into ``folder``
+    for it to load."""
     library = next((file for file in files if file.suffix == ".so"), None)
     loaded = None if library is None else folder / library.name
     if library is not None and loaded is not None:
         loaded.write_bytes(platform.loadable(library.read_bytes()))
-    compiler = how.compiler or platform.compiler
-    flags = [*_C_FLAGS, *(() if "clang" in compiler else _GCC_FLAGS), *platform.flags, *how.flags]
     macros = driver_macros(program, loaded)
     includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
     sources = [*(DRIVER_FOLDER / part for part in ("main.c", *platform.driver))]
     sources += [file.resolve() for file in files if file is not library]
     executable = folder / "driver"
     link = platform.link(folder)
-    build([find_tool(compiler), *flags, *macros, *includes, *sources, *link, "-o", executable], folder)
+    build([*compile_, *macros, *includes, *sources, *link, "-o", executable], folder)
     return executable
