@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from .blocks_helium import HELIUM_ROWS
 from .loops import (
     F32,
     I32,
@@ -248,5 +249,6 @@ BLOCKS: dict[str, BlockInstruction] = {
         BlockInstruction("pair_i32", ("groups", "channels"), _pair(DType.I32)),
         BlockInstruction("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
         BlockInstruction("single_i32", ("groups", "channels"), _single(DType.I32)),
+        *(BlockInstruction(*row) for row in HELIUM_ROWS),
     )
 }

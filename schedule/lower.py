@@ -26,6 +26,7 @@ from .depthwise import lower_depthwise
 from .dots import has_dot
 from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
+from .helium import is_helium_contraction, lower_helium
 from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
@@ -36,8 +37,8 @@ from .unroll import expand_unrolled
 from .vectorize import vectorize
 
 GENERATORS = {
-    "conv": (lower_staged, lower_depthwise, lower_conv),
-    "matmul": (lower_staged, lower_matmul),
+    "conv": (lower_helium, lower_staged, lower_depthwise, lower_conv),
+    "matmul": (lower_helium, lower_staged, lower_matmul),
 }
 
 
@@ -59,7 +60,7 @@ def _reads_halo(cpu: Cpu, node: Node) -> bool:
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
         return False
     x = anchor.inputs[0]
-    return x is not None and has_dot(cpu, x.dtype) and not is_staged(cpu, anchor)
+    return x is not None and has_dot(cpu, x.dtype) and not (is_staged(cpu, anchor) or is_helium_contraction(cpu, anchor))
 
 
 def generate(ctx: KernelContext) -> Block:

@@ -9,6 +9,7 @@ FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
 DSP = frozenset({"dot2_i16i16", "widen_even", "widen_odd"})
 BLOCKS = frozenset({"stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32"})
+HELIUM = frozenset({"reduce_add", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32", "helium_pixel_i8", "helium_pixel_i32"})
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 
@@ -57,10 +58,10 @@ TARGETS = (
     ),
     _target(
         "cortex-m55", "Armv8.1-M with Helium (MVE) and FPU", "thumbv8.1m.main-none-eabihf",
-        _cpu("cortex-m55", "", ("-mfloat-abi=hard",), FMA, FPV5, 32), "m55",
+        _cpu("cortex-m55", "", ("-mfloat-abi=hard",), FMA, FPV5 | HELIUM, 32), "m55",
     ),
     _target(
         "cortex-m85", "Armv8.1-M with Helium (MVE) and FPU, dual issue", "thumbv8.1m.main-none-eabihf",
-        _cpu("cortex-m85", "", ("-mfloat-abi=hard",), FMA, FPV5, 32), "m85",
+        _cpu("cortex-m85", "", ("-mfloat-abi=hard",), FMA, FPV5 | HELIUM, 32), "m85",
     ),
 )  # fmt: skip
