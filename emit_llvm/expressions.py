@@ -237,6 +237,8 @@ class ExpressionWriter:
     def _reduce(self, expr: loops.Reduce) -> str:
         """Halves the vector until one lane is left: lower half ``op`` upper half."""
         value, type_ = self.write(expr.x), expr.x.type
+        if expr.op == "add" and type_.dtype is DType.I32 and "reduce_add" in self.features:
+            return self.out.intrinsic(f"llvm.vector.reduce.add.{self._suffix(type_)}", "i32", (self.type_name(type_), value))
         while type_.lanes > 1:
             half = type_.lanes // 2
             if half * 2 != type_.lanes:

@@ -25,6 +25,7 @@ from functools import partial
 
 from . import blocks_depthwise as depthwise
 from .blocks_common import param, requantized
+from .blocks_helium import HELIUM_ROWS
 from .loops import (
     F32,
     I32,
@@ -243,5 +244,6 @@ BLOCKS: dict[str, BlockInstruction] = {
             "depthwise_finish_pair", ("outputs", "step", "zero_point"), partial(depthwise.finish, 2)
         ),
         BlockInstruction("depthwise_finish_row", ("outputs", "step", "zero_point"), partial(depthwise.finish, 1)),
+        *(BlockInstruction(*row) for row in HELIUM_ROWS),
     )
 }

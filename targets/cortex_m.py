@@ -12,6 +12,10 @@ BLOCKS = frozenset({
     "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "depthwise_stage", "depthwise_fill",
     "depthwise_pair", "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
 })  # fmt: skip
+HELIUM = frozenset({
+    "reduce_add", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32", "helium_pixel_i8",
+    "helium_pixel_i32",
+})  # fmt: skip
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 
@@ -60,10 +64,10 @@ TARGETS = (
     ),
     _target(
         "cortex-m55", "Armv8.1-M with Helium (MVE) and FPU", "thumbv8.1m.main-none-eabihf",
-        _cpu("cortex-m55", "", ("-mfloat-abi=hard",), FMA, FPV5, 32), "m55",
+        _cpu("cortex-m55", "", ("-mfloat-abi=hard",), FMA, FPV5 | HELIUM, 32), "m55",
     ),
     _target(
         "cortex-m85", "Armv8.1-M with Helium (MVE) and FPU, dual issue", "thumbv8.1m.main-none-eabihf",
-        _cpu("cortex-m85", "", ("-mfloat-abi=hard",), FMA, FPV5, 32), "m85",
+        _cpu("cortex-m85", "", ("-mfloat-abi=hard",), FMA, FPV5 | HELIUM, 32), "m85",
     ),
 )  # fmt: skip
