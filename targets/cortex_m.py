@@ -9,6 +9,7 @@ FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
 DSP = frozenset({"dot2_i16i16", "widen_even", "widen_odd"})
 BLOCKS = frozenset({"stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32"})
+LONG = frozenset({"mul_high"})
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 
@@ -42,7 +43,10 @@ TARGETS = (
         "cortex-m0plus", "Armv6-M, no FPU", "thumbv6m-none-eabi",
         _cpu("cortex-m0plus", "", SOFT, MUL_ADD, NONE, 0), "m0plus", "cortex-m0+",
     ),
-    _target("cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi", _cpu("cortex-m3", "", SOFT, MUL_ADD, NONE, 0), "m3"),
+    _target(
+        "cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi",
+        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG, 0), "m3",
+    ),
     _target(
         "cortex-m4", "Armv7E-M with DSP and single-precision FPU", "thumbv7em-none-eabihf",
         _cpu("cortex-m4", "", ("-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"), FMA, FPV4 | DSP | BLOCKS, 32), "arm", "m4",
