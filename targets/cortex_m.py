@@ -16,6 +16,7 @@ HELIUM = frozenset({
     "reduce_add", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32", "helium_pixel_i8",
     "helium_pixel_i32",
 })  # fmt: skip
+LONG = frozenset({"mul_high"})
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 
@@ -49,7 +50,10 @@ TARGETS = (
         "cortex-m0plus", "Armv6-M, no FPU", "thumbv6m-none-eabi",
         _cpu("cortex-m0plus", "", SOFT, MUL_ADD, NONE, 0), "m0plus", "cortex-m0+",
     ),
-    _target("cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi", _cpu("cortex-m3", "", SOFT, MUL_ADD, NONE, 0), "m3"),
+    _target(
+        "cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi",
+        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG, 0), "m3",
+    ),
     _target(
         "cortex-m4", "Armv7E-M with DSP and single-precision FPU", "thumbv7em-none-eabihf",
         _cpu("cortex-m4", "", ("-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"), FMA, FPV4 | DSP | BLOCKS, 32), "arm", "m4",
