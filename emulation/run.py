@@ -21,10 +21,12 @@ _GCC_FLAGS = ("-fno-tree-loop-distribute-patterns",)
 
 @dataclass(frozen=True)
 class Build:
-    """How C is compiled: by ``compiler`` (default: the machine's GCC) and with ``flags`` after all others."""
+    """How C is compiled: by ``compiler`` (default: the machine's GCC) and with ``flags`` after all others. With
+    ``in_arena``, the driver keeps inputs and outputs in the arena."""
 
     compiler: str | None = None
     flags: tuple[str, ...] = ()
+    in_arena: bool = False
 
 
 DEFAULT_BUILD = Build()
@@ -66,7 +68,7 @@ def _build(
         loaded.write_bytes(platform.loadable(library.read_bytes()))
     compiler = how.compiler or platform.compiler
     flags = [*_C_FLAGS, *(() if "clang" in compiler else _GCC_FLAGS), *platform.flags, *how.flags]
-    macros = driver_macros(program, loaded)
+    macros = driver_macros(program, loaded, how.in_arena)
     includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
     sources = [*(DRIVER_FOLDER / part for part in ("main.c", *platform.driver))]
     sources += [file.resolve() for file in files if file is not library]
