@@ -17,7 +17,7 @@ from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Call, Interface, Program, Storage
 from ..ir.types import DType
 from ..memory.check import check_plan
-from ..memory.planner import Request, place
+from ..memory.layout import plan_memory
 from ..ops.table import OPS
 from ..targets.target import Cpu, Machine
 from .borders import anchor_of, plan_borders
@@ -98,6 +98,7 @@ class _Lowering:
             if node.op != "reshape":
                 self._lower(node)
         input_names = [value.name for value in graph.inputs]
+        kernels = {kernel.name: kernel for kernel in self.kernels.values()}
         program = Program(
             name=graph.name,
             target=self.machine.name,
@@ -108,7 +109,7 @@ class _Lowering:
             kernels=tuple(self.kernels.values()),
             blocks=self._blocks(),
             calls=tuple(self.calls),
-            plan=place(self._requests(), self.machine.target.arena_align),
+            plan=plan_memory(self.calls, kernels, self.buffers, self.machine.target),
             taps={v.name: self.owner[v.name] for n in graph.nodes for v in n.outputs if v.name not in self.halos},
         )
         check_plan(program)
@@ -140,14 +141,6 @@ class _Lowering:
 
     def _halo(self, value: Value) -> Halo:
         return self.halos.get(value.name, Halo.none(len(value.shape)))
-
-    def _requests(self) -> list[Request]:
-        spans: dict[str, list[int]] = {}
-        for step, call in enumerate(self.calls):
-            for name in call.args:
-                if self.buffers[name].storage is Storage.ARENA:
-                    spans.setdefault(name, []).append(step)
-        return [Request(n, self.buffers[n].nbytes, min(steps), max(steps)) for n, steps in spans.items()]
 
     def _interfaces(
         self, values: Sequence[Value], names: Sequence[str], before: Sequence[str]
