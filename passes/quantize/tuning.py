@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -200,22 +201,20 @@ def _rounded(
     matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray], whole: np.ndarray, adapt: bool
 ) -> np.ndarray:
     """Rounded to nearest, or adaptively with the damping that serves best on samples it was not made from."""
-    plain = nearest(matrices, steps)
     if not adapt or len(folds) < 2:
-        return plain
+        return nearest(matrices, steps)
 
     def held_out(attempt: Callable[[np.ndarray], np.ndarray]) -> float:
-        return sum(output_error(attempt(folds[1 - n]) - matrices, folds[n]) for n in (0, 1))
-
-    best, least = plain, held_out(lambda _: plain)
-    for damping in DAMPINGS:
         try:
-            error = held_out(lambda moments, damping=damping: compensated(matrices, steps, moments, damping))  # type: ignore[misc]
-            if error < least:
-                best, least = compensated(matrices, steps, whole, damping), error
+            return sum(output_error(attempt(folds[1 - n]) - matrices, folds[n]) for n in (0, 1))
         except np.linalg.LinAlgError:
-            continue
-    return best
+            return np.inf
+
+    attempts: list[Callable[[np.ndarray], np.ndarray]] = [
+        lambda _: nearest(matrices, steps),
+        *(partial(compensated, matrices, steps, damping=damping) for damping in DAMPINGS),
+    ]
+    return min(attempts, key=held_out)(whole)
 
 
 # ---------------------------------------------------------------- biases and accumulators
