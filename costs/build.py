@@ -75,7 +75,15 @@ def _linked(files: Sequence[Path], machine: Machine, entry: str, flags: Sequence
     """A program without start-up code."""
     link = ["-nostdlib", f"-Wl,-e,{entry}", f"-Wl,-u,{entry}", f"-Wl,-Ttext={BASE:#x}", "-Wl,--gc-sections", "-lgcc"]
     executable = folder / "linked"
-    command = [find_tool(_compiler(machine)), *machine.cpu.c_flags, *flags, *files, *link, "-o", executable]
+    command: list[str | Path] = [
+        find_tool(_compiler(machine)),
+        *machine.cpu.c_flags,
+        *flags,
+        *files,
+        *link,
+        "-o",
+        executable,
+    ]
     build(command, folder)
     return load_executable(executable.read_bytes())
 

@@ -46,7 +46,7 @@ def shifted(f: FunctionIr, x: str, kind: str, amount: int) -> tuple[str, str | N
 def _add_with(f: FunctionIr, i: Instruction, x: str, y: str, carry: str) -> None:
     """AddWithCarry of the manual: x + y + carry (an i1)."""
     wide = [f.emit(f"zext i32 {value} to i64") for value in (x, y)]
-    total = f.binary("add", f.binary("add", *wide, "i64"), f.emit(f"zext i1 {carry} to i64"), "i64")
+    total = f.binary("add", f.binary("add", wide[0], wide[1], "i64"), f.emit(f"zext i1 {carry} to i64"), "i64")
     result = f.emit(f"trunc i64 {total} to i32")
     if i.sets_flags:
         f.set_result(result)
@@ -244,7 +244,7 @@ def _most_significant(f: FunctionIr, i: Instruction) -> None:
     if i.op == "smulw":
         y = _half(f, y, i.imm & 1)
     wide = [f.emit(f"sext i32 {value} to i64") for value in (x, y)]
-    product = f.binary("mul", *wide, "i64")
+    product = f.binary("mul", wide[0], wide[1], "i64")
     if i.op == "smulw":
         _accumulated(f, i, f.emit(f"trunc i64 {f.binary('ashr', product, '16', 'i64')} to i32"))
         return
@@ -273,7 +273,7 @@ def _long_multiply(f: FunctionIr, i: Instruction) -> None:
         x, y = _half(f, x, i.imm & 2), _half(f, y, i.imm & 1)
     extend = "zext" if i.op[0] == "u" else "sext"
     wide = [f.emit(f"{extend} i32 {value} to i64") for value in (x, y)]
-    product = f.binary("mul", *wide, "i64")
+    product = f.binary("mul", wide[0], wide[1], "i64")
     if i.op == "umaal":
         for register in (i.ra, i.rd):
             product = f.binary("add", product, f.emit(f"zext i32 {f.get(register)} to i64"), "i64")
@@ -283,7 +283,7 @@ def _long_multiply(f: FunctionIr, i: Instruction) -> None:
 
 
 def _long_shift(f: FunctionIr, i: Instruction) -> None:
-    """A pair of registers, ``rd`` the low one, by a constant or (to the left, or right where negative) by a register."""
+    """A pair of registers, ``rd`` the low one, by a constant or by the low bits of a register."""
     kind, amount = i.shift
     value = _pair(f, i.rd, i.ra)
     if amount:
@@ -300,7 +300,7 @@ def _divide(f: FunctionIr, i: Instruction) -> None:
     zero = f.compare("eq", y, "0")
     extend = "sext" if i.op == "sdiv" else "zext"
     wide = [f.emit(f"{extend} i32 {value} to i64") for value in (x, f.select(zero, "1", y))]
-    quotient = f.emit(f"trunc i64 {f.binary(i.op, *wide, 'i64')} to i32")
+    quotient = f.emit(f"trunc i64 {f.binary(i.op, wide[0], wide[1], 'i64')} to i32")
     f.put(i.rd, f.select(zero, "0", quotient))
 
 

@@ -9,7 +9,6 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from ..emit_llvm import backend
-from ..emit_llvm.jit import host_machine
 from .function_ir import FUEL, STATE_WORDS
 from .translate import Translation
 
@@ -45,11 +44,11 @@ def simulate(translation: Translation, memory: np.ndarray, registers: dict[int, 
 def _compiled(text: str) -> llvm.ExecutionEngine:
     """Machine code after the passes that make registers of variables; more would take longer than they save."""
     backend.initialize()
-    machine = host_machine()
-    target = llvm.Target.from_triple(backend.triple(machine))
-    generator = target.create_target_machine(opt=1, reloc="pic", codemodel="default")
+    triple = llvm.get_process_triple()
+    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    generator = llvm.Target.from_triple(triple).create_target_machine(cpu, features, opt=1, reloc="pic")
     module = llvm.parse_assembly(text, llvm.create_context())
-    module.triple = backend.triple(machine)
+    module.triple = triple
     module.data_layout = str(generator.target_data)
     tuning = llvm.create_pipeline_tuning_options(speed_level=1)
     builder = llvm.create_pass_builder(generator, tuning)
