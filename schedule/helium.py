@@ -123,9 +123,9 @@ class _Contraction:
         data = np.zeros((tiles * tile, runs, vectors * STEP), np.int8)
         data[: self.channels, :, : flat.shape[2]] = flat
         steps = data.reshape(tiles, tile, runs * vectors, STEP).transpose(0, 2, 1, 3)
-        parts = [_tiled(self.bias.astype(np.int32), tile), np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
+        parts = [tiled(self.bias.astype(np.int32), tile), np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
         if self.requantization is not None:
-            parts.append(_tiled(self.requantization.scale.astype(np.float32), tile).view(np.int32))
+            parts.append(tiled(self.requantization.scale.astype(np.float32), tile).view(np.int32))
         return self.ctx.pack("w", np.concatenate(parts, axis=1).astype(np.int32).reshape(-1))
 
     # ---- loops
@@ -168,7 +168,7 @@ class _Contraction:
         return Invoke(f"helium_pixels_{kind}", (w, x, y), (*shape, *more))
 
 
-def _tiled(values: np.ndarray, tile: int) -> np.ndarray:
+def tiled(values: np.ndarray, tile: int) -> np.ndarray:
     """``values`` of the channels [tile number, channel], with zeros behind the last."""
     padded = np.zeros(pad(values.size, tile), values.dtype)
     padded[: values.size] = values

@@ -27,6 +27,7 @@ from .dots import has_dot
 from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
 from .helium import is_helium_contraction, lower_helium
+from .helium_depthwise import is_helium_depthwise, lower_helium_depthwise
 from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
@@ -37,7 +38,7 @@ from .unroll import expand_unrolled
 from .vectorize import vectorize
 
 GENERATORS = {
-    "conv": (lower_helium, lower_staged, lower_depthwise, lower_conv),
+    "conv": (lower_helium, lower_helium_depthwise, lower_staged, lower_depthwise, lower_conv),
     "matmul": (lower_helium, lower_staged, lower_matmul),
 }
 
@@ -60,7 +61,8 @@ def _reads_halo(cpu: Cpu, node: Node) -> bool:
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
         return False
     x = anchor.inputs[0]
-    return x is not None and has_dot(cpu, x.dtype) and not (is_staged(cpu, anchor) or is_helium_contraction(cpu, anchor))
+    in_place = is_staged(cpu, anchor) or is_helium_contraction(cpu, anchor) or is_helium_depthwise(cpu, anchor)
+    return x is not None and has_dot(cpu, x.dtype) and not in_place
 
 
 def generate(ctx: KernelContext) -> Block:
