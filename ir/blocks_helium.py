@@ -250,10 +250,56 @@ def _fill(size: int, value: int) -> Kernel:
     return Kernel("helium_fill", (y,), body)
 
 
+def _rescale(size: int, m1: int, m2: int, bias: int, shift: int, lo: int, hi: int) -> Kernel:
+    """``clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi)``, as the operator ``rescale`` has it."""
+    x1, x2 = (param(name, DType.I8, size, Access.READ) for name in ("x1", "x2"))
+    y = param("y", DType.I8, size, Access.WRITE)
+    words, i = Type(DType.I32, 4), Var("i")
+
+    def results(at: Expr, active: Expr | None) -> Stmt:
+        terms = [
+            Binary("mul", Convert(words, Load(x, (at,), 4, active)), Const(m, words)) for x, m in ((x1, m1), (x2, m2))
+        ]
+        total = Binary("add", Binary("add", *terms), Const(bias, words))
+        steps = Binary("shr", total, Const(shift, words))
+        limited = Binary("min", Binary("max", steps, Const(lo, words)), Const(hi, words))
+        return Store(y, (at,), Convert(Type(DType.I8, 4), limited), active)
+
+    body = loop(i, size // 4, results(i * 4, None))
+    if size % 4:
+        body += (results(as_expr(size // 4 * 4), as_expr(size % 4)),)
+    return Kernel("helium_rescale", (x1, x2, y), body)
+
+
+def _sum(rows: int, channels: int, start: int) -> Kernel:
+    """``start`` and the bytes of all rows, added up for each channel."""
+    x = param("x", DType.I8, rows * channels, Access.READ)
+    y = param("y", DType.I32, pad(channels, 4), Access.WRITE, 4)
+    words, row, t = Type(DType.I32, 4), Var("row"), Var("t")
+
+    def results(c: Expr, active: Expr | None, stem: str) -> Block:
+        acc = Buffer(f"acc{stem}", words, (1,), Space.REG)
+        value = Convert(words, Load(x, (row * channels + c,), 4, active))
+        add = Store(acc, (as_expr(0),), Binary("add", Load(acc, (as_expr(0),)), value))
+        return (
+            Alloc(acc),
+            Store(acc, (as_expr(0),), Const(start, words)),
+            *loop(row, rows, add),
+            Store(y, (c,), Load(acc, (as_expr(0),))),
+        )
+
+    body = loop(t, channels // 4, *results(t * 4, None, ""))
+    if channels % 4:
+        body += results(as_expr(channels // 4 * 4), as_expr(channels % 4), "_rest")
+    return Kernel("helium_sum", (x, y), body)
+
+
 _PIXELS = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
 HELIUM_ROWS = (
     ("helium_copy", ("runs", "size", "x_step", "y_step"), _copy),
     ("helium_fill", ("size", "value"), _fill),
+    ("helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale),
+    ("helium_sum", ("rows", "channels", "start"), _sum),
     ("helium_pixels_i8", (*_PIXELS, "zero_point"), _pixels(DType.I8)),
     ("helium_pixels_i32", _PIXELS, _pixels(DType.I32)),
     ("helium_pixel_i8", ("vectors", "channels", "zero_point"), _pixel(DType.I8)),

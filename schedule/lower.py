@@ -28,6 +28,7 @@ from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
 from .helium import is_helium_contraction, lower_helium
 from .helium_depthwise import is_helium_depthwise, lower_helium_depthwise
+from .helium_sum import lower_helium_sum
 from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
@@ -39,6 +40,7 @@ from .vectorize import vectorize
 
 GENERATORS = {
     "conv": (lower_helium, lower_helium_depthwise, lower_staged, lower_depthwise, lower_conv),
+    "reduce": (lower_helium_sum,),
     "matmul": (lower_helium, lower_staged, lower_matmul),
 }
 
