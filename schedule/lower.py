@@ -23,6 +23,7 @@ from ..targets.target import Cpu, Machine
 from .borders import anchor_of, plan_borders
 from .contraction import lower_conv, lower_matmul
 from .depthwise import lower_depthwise
+from .depthwise_rows import is_row_depthwise, lower_row_depthwise
 from .dots import has_dot
 from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
@@ -36,7 +37,7 @@ from .unroll import expand_unrolled
 from .vectorize import vectorize
 
 GENERATORS = {
-    "conv": (lower_staged, lower_depthwise, lower_conv),
+    "conv": (lower_staged, lower_row_depthwise, lower_depthwise, lower_conv),
     "matmul": (lower_staged, lower_matmul),
 }
 
@@ -59,7 +60,8 @@ def _reads_halo(cpu: Cpu, node: Node) -> bool:
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
         return False
     x = anchor.inputs[0]
-    return x is not None and has_dot(cpu, x.dtype) and not is_staged(cpu, anchor)
+    blocks = is_staged(cpu, anchor) or is_row_depthwise(cpu, anchor)
+    return x is not None and has_dot(cpu, x.dtype) and not blocks
 
 
 def generate(ctx: KernelContext) -> Block:

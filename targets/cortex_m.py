@@ -8,7 +8,10 @@ MUL_ADD = (Dot("mul+add", 1, 1, F, F, F), *INTEGER)
 FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
 DSP = frozenset({"dot2_i16i16", "widen_even", "widen_odd"})
-BLOCKS = frozenset({"stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32"})
+BLOCKS = frozenset({
+    "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "depthwise_stage", "depthwise_fill",
+    "depthwise_pair", "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
+})  # fmt: skip
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 
