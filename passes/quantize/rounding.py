@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .encoding import WEIGHT_LEVELS, weight_encoding
+from .encoding import WEIGHT_LEVELS
 
 _SHRINK = np.linspace(1.0, 0.5, 51)
 """Parts of a channel's largest weight that are tried as its peak."""
@@ -40,8 +40,9 @@ def best_peaks(matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray
 
 
 def peak_steps(peaks: np.ndarray) -> np.ndarray:
-    """The scales that belong to peaks, as :func:`weight_encoding` has them."""
-    return np.array(weight_encoding(peaks, 0).scale)
+    """The scales that belong to peaks, as ``weight_encoding`` has them."""
+    normal = np.maximum((peaks / WEIGHT_LEVELS).astype(np.float32), np.finfo(np.float32).tiny)
+    return np.where(peaks > 0, normal.astype(np.float64), 1.0)
 
 
 def nearest(matrices: np.ndarray, steps: np.ndarray) -> np.ndarray:
