@@ -26,6 +26,8 @@ from functools import partial
 from . import blocks_depthwise as depthwise
 from . import blocks_quad as quad
 from .blocks_common import param, requantized
+from .blocks_helium import HELIUM_ROWS
+from .blocks_helium_depthwise import DEPTHWISE_ROWS
 from .loops import (
     F32,
     I32,
@@ -247,5 +249,6 @@ BLOCKS: dict[str, BlockInstruction] = {
         BlockInstruction("depthwise_stride2", ("outputs",), depthwise.stride2),
         BlockInstruction("depthwise_finish_pair", ("outputs", "step", "zero_point"), partial(depthwise.finish, 2)),
         BlockInstruction("depthwise_finish_row", ("outputs", "step", "zero_point"), partial(depthwise.finish, 1)),
+        *(BlockInstruction(*row) for row in (*HELIUM_ROWS, *DEPTHWISE_ROWS)),
     )
 }

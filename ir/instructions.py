@@ -101,6 +101,20 @@ def _half_product(x_bit: int, w_bit: int) -> Callable[..., np.int32]:
     return meaning
 
 
+def _mul_high(a: np.int32, b: np.int32) -> np.int32:
+    return np.int32(int(a) * int(b) >> 32)
+
+
+def _scale_round(acc: np.int32, factor: np.int32, shift: np.int32) -> np.int32:
+    """``shift`` > 0: by a multiplier, halves up. Otherwise in binary32 with halves to even, saturated."""
+    if shift > 0:
+        return np.int32((int(acc) * int(factor) >> 32) + (1 << int(shift) - 1) >> int(shift))
+    scale = np.float32(math.ldexp(int(factor), int(shift)))
+    with np.errstate(over="ignore"):
+        product = float(np.float32(acc) * scale)
+    return np.int32(round(max(min(product, 2.0**31 - 1), -(2.0**31))))
+
+
 _WORDS = (DType.I32, DType.I32, DType.I32)
 
 INSTRUCTIONS: dict[str, Instruction] = {
@@ -125,5 +139,9 @@ INSTRUCTIONS: dict[str, Instruction] = {
         # acc + the low halfword of x times the high one of w, and the high one by the low one
         Instruction("low_by_high", _WORDS, DType.I32, _half_product(0, 16)),
         Instruction("high_by_low", _WORDS, DType.I32, _half_product(16, 0)),
+        # the upper word of the product
+        Instruction("mul_high", (DType.I32, DType.I32), DType.I32, _mul_high),
+        # acc * factor / 2^(32 + shift) for shift > 0, else float32(acc) * (factor * 2^shift); rounded to a whole number
+        Instruction("scale_round", _WORDS, DType.I32, _scale_round),
     )
 }

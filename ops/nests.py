@@ -13,6 +13,7 @@ from ..ir.graph import Node
 from ..ir.loops import Block
 from .contraction_nest import conv, conv_transpose, matmul
 from .gather_nest import gather
+from .int_normalize_nest import int_normalize
 from .integer_nests import int_softmax
 from .normalization_nest import log_softmax, normalize, rms_normalize, softmax
 from .opdef import NestContext
@@ -31,6 +32,7 @@ NESTS: dict[str, Nest] = {
     "arg_reduce": arg_reduce,
     "softmax": softmax,
     "int_softmax": int_softmax,
+    "int_normalize": int_normalize,
     "log_softmax": log_softmax,
     "normalize": normalize,
     "rms_normalize": rms_normalize,

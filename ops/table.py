@@ -15,6 +15,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType, TensorType
 from . import contraction as ct
+from . import int_normalize as nm
 from . import integer as it
 from . import movement as mv
 from . import pointwise as pw
@@ -103,7 +104,7 @@ _ROWS: tuple[OpDef, ...] = (
         it.infer_requantize, it.evaluate_requantize,
     ),
     OpDef(
-        "requantize_fixed", P, "x * multiplier / 2^shift, halves up, + zero_point, clamped; in 64 bits, as requantize",
+        "requantize_fixed", P, "in integers: x * factor / 2^(32 + shift); for shift <= 0 f32(x) * (factor * 2^shift)",
         it.infer_requantize_fixed, it.evaluate_requantize_fixed,
     ),
     OpDef("lookup", P, "table[x - least value of x] of 8 bits", it.infer_lookup, it.evaluate_lookup, tables=(1,)),
@@ -159,6 +160,12 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "int_softmax", A, "softmax of 8 bits; table: u32[256] of e^-d; {axis, step, y_scale, zero_point, to: DType}",
         it.infer_int_softmax, it.evaluate_int_softmax, tables=(1,),
+    ),
+    OpDef(
+        "int_normalize", A,
+        "x, or x - mean, over its root mean square, of integers; {axes, mean: bool, x_zero_point, fraction, epsilon, "
+        "factor, shift, y_scale, zero_point, lo, hi, to: DType}",
+        nm.infer_int_normalize, nm.evaluate_int_normalize,
     ),
     OpDef("log_softmax", A, "log(softmax(x)) along {axis}", rd.infer_along_axis, rd.evaluate_log_softmax),
     OpDef(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ir.loops import I32, Binary, Block, Call, Const, Convert, Expr, Type, map_block
 from ..ir.types import DType
 from ..ops.rounding_exprs import expand_rounding
+from ..ops.scale_exprs import expand_mul_high
 from ..targets.target import Cpu
 
 ROUNDING = frozenset({"floor", "ceil", "trunc", "round_even"})
@@ -28,6 +29,8 @@ def legalize(block: Block, cpu: Cpu) -> Block:
             acc, x, w = expr.args
             bits = (0, 16) if expr.function == "low_by_high" else (16, 0)
             return Binary("add", acc, Binary("mul", _part(x, bits[0], 16), _part(w, bits[1], 16)))
+        if expr.function == "mul_high":
+            return expand_mul_high(*expr.args)
         if expr.function == "dot2_i16i16" and expr.type == I32:
             acc, x, w = expr.args
             for bit in (0, 16):

@@ -13,8 +13,7 @@ _BOUNDARY = ("quantize", "dequantize", "cast")
 _OTHERWISE = "what it belongs to has no integer form"
 _REASONS = {
     "softmax": "its result is not quantized",
-    "normalize": "the mean and variance of a row are computed in float",
-    "rms_normalize": "the mean square of a row is computed in float",
+    **dict.fromkeys(("normalize", "rms_normalize"), "its result is not quantized"),
     **dict.fromkeys(("lstm", "gru", "rnn"), "its gates are computed in float"),
 }
 
