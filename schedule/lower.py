@@ -31,6 +31,7 @@ from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
 from .params import bind_parameters
 from .staged import is_staged, lower_staged
+from .stored_weights import lower_weight_matmul
 from .tensors import Halo, TensorRef
 from .unroll import expand_unrolled
 from .vectorize import vectorize
@@ -38,6 +39,7 @@ from .vectorize import vectorize
 GENERATORS = {
     "conv": (lower_staged, lower_depthwise, lower_conv),
     "matmul": (lower_staged, lower_matmul),
+    "weight_matmul": (lower_weight_matmul,),
 }
 
 
