@@ -110,3 +110,5 @@ def _print_report(report: Report) -> None:
     head = columns("", "tensor", "#offset", "#bytes", "#first layer", "#last layer")
     tensors = [(letter, shortened(p.tensor), p.offset, p.bytes, p.first, p.last) for letter, p in legend(report)]
     print_table("tensors in the arena", head, tensors)
+    if totals.peak_tensors:
+        click.echo(f"\nat the peak: {', '.join(shortened(tensor) for tensor in totals.peak_tensors)}")

@@ -90,5 +90,10 @@ def _report_internal(error: Exception) -> None:
 
 
 def main() -> None:
-    """The entry point of the ``ccml`` script."""
+    """The entry point of the ``ccml`` script.
+
+    NumPy's linear algebra, which tunes weights, gets one thread unless the user says otherwise: the matrices are small,
+    and threads that wait for each other took twice the time on two busy cores. It has to be said before NumPy loads.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     cli.main(prog_name="ccml")

@@ -21,6 +21,10 @@ _INTRINSICS = {
 }  # fmt: skip
 
 
+SCALE_HELPER = "ccml_scale_round"
+"""What computes the row ``scale_round``, on every machine: a function of the runtime (``scale_runtime.py``)."""
+
+
 def internal_error(reason: str) -> CcmlError:
     """Scheduled loop IR that no printer can print: a bug of ccml, not of the model."""
     return CcmlError(ErrorCode.IR_INVALID, f"internal error: {reason}", hint="please report it with the model")
@@ -174,6 +178,10 @@ class ExpressionWriter:
             return self._dot(expr)
         if is_widening(expr.function) and expr.function in self.features:
             return write_widening(self.out, expr.function, self.write(expr.args[0]))
+        if expr.function == "mul_high" and expr.function in self.features:
+            return self._mul_high(*(self.write(arg) for arg in expr.args))
+        if expr.function == "scale_round":
+            return self.out.intrinsic(SCALE_HELPER, "i32", *(("i32", self.write(arg)) for arg in expr.args))
         row = _INTRINSICS.get(expr.function)
         if row is None or expr.function not in self.features:
             raise internal_error(f"the machine has no instruction for {expr.function}")
@@ -182,6 +190,11 @@ class ExpressionWriter:
         name = self.type_name(expr.type)
         args = [(name, self.write(arg)) for arg in expr.args]
         return self.out.intrinsic(f"llvm.{row}.{self._suffix(expr.type)}", name, *args)
+
+    def _mul_high(self, x: str, y: str) -> str:
+        wide = [self.out.value(f"sext i32 {value} to i64") for value in (x, y)]
+        upper = self.out.value(f"lshr i64 {self.out.value(f'mul i64 {wide[0]}, {wide[1]}')}, 32")
+        return self.out.value(f"trunc i64 {upper} to i32")
 
     def _dot(self, expr: loops.Call) -> str:
         acc, x, w = (self.write(arg) for arg in expr.args)
@@ -237,6 +250,8 @@ class ExpressionWriter:
     def _reduce(self, expr: loops.Reduce) -> str:
         """Halves the vector until one lane is left: lower half ``op`` upper half."""
         value, type_ = self.write(expr.x), expr.x.type
+        if expr.op == "add" and type_.dtype is DType.I32 and "reduce_add" in self.features:
+            return self.out.intrinsic(f"llvm.vector.reduce.add.{self._suffix(type_)}", "i32", (self.type_name(type_), value))
         while type_.lanes > 1:
             half = type_.lanes // 2
             if half * 2 != type_.lanes:

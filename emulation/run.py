@@ -13,7 +13,7 @@ from ..emit_c.compiler_flags import all_flags
 from ..ir.program import Program
 from ..targets import Machine
 from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
-from .platforms import Platform, platform_of
+from .platforms import platform_of
 from .toolchain import build, find_tool, run_tool
 
 _C_FLAGS = ("-std=gnu99", "-O3")
@@ -21,10 +21,12 @@ _C_FLAGS = ("-std=gnu99", "-O3")
 
 @dataclass(frozen=True)
 class Build:
-    """How C is compiled: by ``compiler`` (default: the machine's GCC) and with ``flags`` after all others."""
+    """How C is compiled: by ``compiler`` (default: the machine's GCC) and with ``flags`` after all others. With
+    ``in_arena``, the driver keeps inputs and outputs in the arena."""
 
     compiler: str | None = None
     flags: tuple[str, ...] = ()
+    in_arena: bool = False
 
 
 DEFAULT_BUILD = Build()
@@ -47,31 +49,30 @@ def build_and_run(
     """
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
-        platform = platform_of(machine)
         write_inputs(program, samples, folder)
-        compiler = how.compiler or platform.compiler
-        flags = (*_C_FLAGS, *all_flags(machine, compiler), *how.flags)
-        executable = _build(program, platform, files, include, [find_tool(compiler), *flags], folder)
-        done = run_tool(platform.command(executable), folder)
+        executable = _build(program, machine, files, include, how, folder)
+        done = run_tool(platform_of(machine).command(executable), folder)
         if done.returncode:
             raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
         return read_outputs(program, len(samples), folder)
 
 
 def _build(
-    program: Program, platform: Platform, files: Sequence[Path], include: Path, compile_: Sequence[str], folder: Path
+    program: Program, machine: Machine, files: Sequence[Path], include: Path, how: Build, folder: Path
 ) -> Path:
-    """The driver, linked with ``files`` by the command ``compile_``; a shared library among them is put into ``folder``
-    for it to load."""
+    """The driver, linked with ``files``; a shared library among them is put into ``folder`` for it to load."""
+    platform = platform_of(machine)
     library = next((file for file in files if file.suffix == ".so"), None)
     loaded = None if library is None else folder / library.name
     if library is not None and loaded is not None:
         loaded.write_bytes(platform.loadable(library.read_bytes()))
-    macros = driver_macros(program, loaded)
+    compiler = how.compiler or platform.compiler
+    flags = [*_C_FLAGS, *all_flags(machine, compiler), *how.flags]
+    macros = driver_macros(program, loaded, how.in_arena)
     includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
     sources = [*(DRIVER_FOLDER / part for part in ("main.c", *platform.driver))]
     sources += [file.resolve() for file in files if file is not library]
     executable = folder / "driver"
     link = platform.link(folder)
-    build([*compile_, *macros, *includes, *sources, *link, "-o", executable], folder)
+    build([find_tool(compiler), *flags, *macros, *includes, *sources, *link, "-o", executable], folder)
     return executable

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..ir.types import DType
+from ..ops.windows import reach
 from .export_context import ELEMENT_TYPES, ExportContext
 from .ops_pointwise import SAME
 
@@ -167,12 +168,22 @@ def _matmul(ctx: ExportContext) -> None:
 
 
 def _pool(ctx: ExportContext) -> None:
-    window = _window(ctx, ctx.ints("kernel"))
+    """Padding that no window reaches is left out: with ``ceil_mode`` others let one more window begin in it."""
+    kernel, node = ctx.ints("kernel"), ctx.node
+    window, ceil_mode = _window(ctx, kernel), ctx.integer("ceil_mode")
+    spatial = len(kernel)
+    spans = reach(kernel, ctx.ints("dilation"))
+    rows = zip(node.operands[0].shape[2:], node.output.shape[2:], ctx.ints("stride"), spans, ctx.ints("pad"))
+    needed = [(count - 1) * step + span - extent - before for extent, count, step, span, before in rows]
+    window["pads"] = [*ctx.ints("pad")[:spatial], *map(_between, needed, ctx.ints("pad")[spatial:])]
     if ctx.string("kind") == "max":
-        _same("MaxPool", ctx, ceil_mode=ctx.integer("ceil_mode"), **window)
+        _same("MaxPool", ctx, ceil_mode=ceil_mode, **window)
         return
-    counted = ctx.integer("count_include_pad")
-    _same("AveragePool", ctx, ceil_mode=ctx.integer("ceil_mode"), count_include_pad=counted, **window)
+    _same("AveragePool", ctx, ceil_mode=ceil_mode, count_include_pad=ctx.integer("count_include_pad"), **window)
+
+
+def _between(needed: int, given: int) -> int:
+    return min(max(needed, 0), given)
 
 
 # ---------------------------------------------------------------- reductions

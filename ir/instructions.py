@@ -80,6 +80,20 @@ def _widen(first: int) -> Callable[..., np.int32]:
     return meaning
 
 
+def _mul_high(a: np.int32, b: np.int32) -> np.int32:
+    return np.int32(int(a) * int(b) >> 32)
+
+
+def _scale_round(acc: np.int32, factor: np.int32, shift: np.int32) -> np.int32:
+    """``shift`` > 0: by a multiplier, halves up. Otherwise in binary32 with halves to even, saturated."""
+    if shift > 0:
+        return np.int32((int(acc) * int(factor) >> 32) + (1 << int(shift) - 1) >> int(shift))
+    scale = np.float32(math.ldexp(int(factor), int(shift)))
+    with np.errstate(over="ignore"):
+        product = float(np.float32(acc) * scale)
+    return np.int32(round(max(min(product, 2.0**31 - 1), -(2.0**31))))
+
+
 _WORDS = (DType.I32, DType.I32, DType.I32)
 
 INSTRUCTIONS: dict[str, Instruction] = {
@@ -98,5 +112,9 @@ INSTRUCTIONS: dict[str, Instruction] = {
         # bytes 0 and 2, or 1 and 3, of a word as two signed halfwords
         Instruction("widen_even", (DType.I32,), DType.I32, _widen(0)),
         Instruction("widen_odd", (DType.I32,), DType.I32, _widen(1)),
+        # the upper word of the product
+        Instruction("mul_high", (DType.I32, DType.I32), DType.I32, _mul_high),
+        # acc * factor / 2^(32 + shift) for shift > 0, else float32(acc) * (factor * 2^shift); rounded to a whole number
+        Instruction("scale_round", _WORDS, DType.I32, _scale_round),
     )
 }

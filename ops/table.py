@@ -105,7 +105,7 @@ _ROWS: tuple[OpDef, ...] = (
         it.infer_requantize, it.evaluate_requantize,
     ),
     OpDef(
-        "requantize_fixed", P, "x * multiplier / 2^shift, halves up, + zero_point, clamped; in 64 bits, as requantize",
+        "requantize_fixed", P, "in integers: x * factor / 2^(32 + shift); for shift <= 0 f32(x) * (factor * 2^shift)",
         it.infer_requantize_fixed, it.evaluate_requantize_fixed,
     ),
     OpDef("lookup", P, "table[x - least value of x] of 8 bits", it.infer_lookup, it.evaluate_lookup, tables=(1,)),

@@ -9,8 +9,8 @@ from ..ir.graph import Graph, Node
 from ..ir.loops import Access
 from ..ir.program import Call, Interface, Program
 from ..targets import Machine
-from .lifetimes import live_bytes, placements
-from .schema import SCHEMA, Layer, Model, Options, Report, TargetInfo, Tensor, Totals
+from .lifetimes import live_bytes, peak_tensors, placements
+from .schema import SCHEMA, Layer, Model, Options, Placement, Report, TargetInfo, Tensor, Totals
 from .sections import Section, grouped
 
 
@@ -42,7 +42,7 @@ def build_report(
         model=Model(program.name, identity.file, identity.sha256, parameters),
         target=TargetInfo(machine.name, machine.abi.name, machine.cpu.name, machine.abi.triple),
         options=identity.options,
-        totals=_totals(program, live, sections),
+        totals=_totals(program, memory, live, sections),
         inputs=[_tensor(side) for side in program.inputs],
         outputs=[_tensor(side) for side in program.outputs],
         layers=_Layers(optimized, program, live, sections).all(),
@@ -57,11 +57,15 @@ def weight_bytes(program: Program) -> int:
     return sum(program.buffers[name].nbytes for name in program.constants)
 
 
-def _totals(program: Program, live: Sequence[int], sections: Sequence[Section] | None) -> Totals:
+def _totals(
+    program: Program, memory: list[Placement], live: list[int], sections: Sequence[Section] | None
+) -> Totals:
     return Totals(
-        ram_bytes=program.plan.size,
+        ram_bytes=program.plan.ram,
+        arena_bytes=program.plan.size,
         arena_align=program.plan.align,
         peak_live_bytes=max(live, default=0),
+        peak_tensors=peak_tensors(memory, live),
         weight_bytes=weight_bytes(program),
         code_bytes=None if sections is None else sum(section.size for section in sections if section.executable),
         flash_bytes=None if sections is None else sum(section.size for section in sections),

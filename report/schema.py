@@ -80,7 +80,7 @@ class Layer:
 
 @dataclass(frozen=True)
 class Placement:
-    """A tensor in the arena: it lives from layer ``first`` to layer ``last``, both included."""
+    """A tensor with a place in the arena: it lives from layer ``first`` to layer ``last``, both included."""
 
     tensor: str
     offset: int
@@ -91,11 +91,15 @@ class Placement:
 
 @dataclass(frozen=True)
 class Totals:
-    """``ram_bytes`` is the arena. ``flash_bytes`` is all that the objects put into memory: code and constants."""
+    """``ram_bytes`` is the arena, on targets where inputs and outputs have a place in it with these; ``arena_bytes`` is
+    what it takes where the caller keeps them elsewhere. ``peak_tensors`` live when most of it is used. ``flash_bytes``
+    is all that the objects put into memory: code and constants."""
 
     ram_bytes: int
+    arena_bytes: int
     arena_align: int
     peak_live_bytes: int
+    peak_tensors: list[str]
     weight_bytes: int
     code_bytes: int | None
     flash_bytes: int | None

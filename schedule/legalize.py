@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..ir.loops import I32, Binary, Block, Call, Const, Convert, Expr, Type, map_block
 from ..ir.types import DType
 from ..ops.rounding_exprs import expand_rounding
+from ..ops.scale_exprs import expand_mul_high
 from ..targets.target import Cpu
 
 ROUNDING = frozenset({"floor", "ceil", "trunc", "round_even"})
@@ -22,6 +23,8 @@ def legalize(block: Block, cpu: Cpu) -> Block:
             return expand_rounding(expr)
         if expr.function in ("widen_even", "widen_odd"):
             return _widened(expr.args[0], 0 if expr.function == "widen_even" else 8)
+        if expr.function == "mul_high":
+            return expand_mul_high(*expr.args)
         if expr.function == "dot2_i16i16" and expr.type == I32:
             acc, x, w = expr.args
             for bit in (0, 16):

@@ -17,15 +17,19 @@ from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Call, Interface, Program, Storage
 from ..ir.types import DType
 from ..memory.check import check_plan
-from ..memory.planner import Request, place
+from ..memory.layout import plan_memory
 from ..ops.table import OPS
 from ..targets.target import Cpu, Machine
 from .borders import anchor_of, plan_borders
 from .contraction import lower_conv, lower_matmul
 from .depthwise import lower_depthwise
+from .depthwise_rows import is_row_depthwise, lower_row_depthwise
 from .dots import has_dot
 from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
+from .helium import is_helium_contraction, lower_helium
+from .helium_depthwise import is_helium_depthwise, lower_helium_depthwise
+from .helium_sum import lower_helium_sum
 from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
@@ -37,10 +41,16 @@ from .unroll import expand_unrolled
 from .vectorize import vectorize
 
 GENERATORS = {
-    "conv": (lower_staged, lower_depthwise, lower_conv),
-    "matmul": (lower_staged, lower_matmul),
+    "conv": (
+        lower_helium, lower_helium_depthwise, lower_staged, lower_row_depthwise, lower_depthwise, lower_conv,
+    ),
+    "reduce": (lower_helium_sum,),
+    "matmul": (lower_helium, lower_staged, lower_matmul),
     "weight_matmul": (lower_weight_matmul,),
 }
+
+FILLS_BORDERS = (is_helium_contraction, is_helium_depthwise, is_staged, is_row_depthwise)
+"""Tell where a generator puts values in place of what is beyond the border by itself, and needs no halo."""
 
 
 def lower_graph(graph: Graph, machine: Machine) -> Program:
@@ -61,7 +71,7 @@ def _reads_halo(cpu: Cpu, node: Node) -> bool:
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
         return False
     x = anchor.inputs[0]
-    return x is not None and has_dot(cpu, x.dtype) and not is_staged(cpu, anchor)
+    return x is not None and has_dot(cpu, x.dtype) and not any(fills(cpu, anchor) for fills in FILLS_BORDERS)
 
 
 def generate(ctx: KernelContext) -> Block:
@@ -95,6 +105,7 @@ class _Lowering:
             if node.op != "reshape":
                 self._lower(node)
         input_names = [value.name for value in graph.inputs]
+        kernels = {kernel.name: kernel for kernel in self.kernels.values()}
         program = Program(
             name=graph.name,
             target=self.machine.name,
@@ -105,7 +116,7 @@ class _Lowering:
             kernels=tuple(self.kernels.values()),
             blocks=self._blocks(),
             calls=tuple(self.calls),
-            plan=place(self._requests(), self.machine.target.arena_align),
+            plan=plan_memory(self.calls, kernels, self.buffers, self.machine.target),
             taps={v.name: self.owner[v.name] for n in graph.nodes for v in n.outputs if v.name not in self.halos},
         )
         check_plan(program)
@@ -137,14 +148,6 @@ class _Lowering:
 
     def _halo(self, value: Value) -> Halo:
         return self.halos.get(value.name, Halo.none(len(value.shape)))
-
-    def _requests(self) -> list[Request]:
-        spans: dict[str, list[int]] = {}
-        for step, call in enumerate(self.calls):
-            for name in call.args:
-                if self.buffers[name].storage is Storage.ARENA:
-                    spans.setdefault(name, []).append(step)
-        return [Request(n, self.buffers[n].nbytes, min(steps), max(steps)) for n, steps in spans.items()]
 
     def _interfaces(
         self, values: Sequence[Value], names: Sequence[str], before: Sequence[str]

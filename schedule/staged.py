@@ -14,7 +14,6 @@ finishes them. A single pixel (a fully connected layer) is not staged: its activ
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -23,11 +22,11 @@ from ..ir.blocks import PAIR_TILE, SINGLE_TILE
 from ..ir.graph import Node
 from ..ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Load, Pointer, Var, as_expr, loop
 from ..ir.types import DType
-from ..ops.infer import integer
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
 from .contraction import join_rows
 from .kernel import KernelContext
+from .requantization import Requantization, requantization_of
 from .staging import Staging, Window
 
 
@@ -52,14 +51,6 @@ def lower_staged(ctx: KernelContext) -> Block | None:
     if weights is None or not is_staged(ctx.cpu, node):
         return None
     return _Staged(ctx, node, weights).emit()
-
-
-@dataclass(frozen=True)
-class _Requantization:
-    """The scale of each channel, and the zero point of the result."""
-
-    scale: np.ndarray
-    zero_point: int
 
 
 class _Staged:
@@ -91,23 +82,9 @@ class _Staged:
         base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
         return base - zero_point(self.node.attrs) * columns.astype(np.int64).sum(axis=1)
 
-    def _requantization(self) -> _Requantization | None:
-        """What follows the anchor, where it is a requantization that the blocks compute exactly."""
-        body = self.ctx.body
-        last = body.nodes[-1]
-        if len(body.nodes) != 2 or last.op != "requantize" or last.operands[0].name != self.node.output.name:
-            return None
-        limits = (integer(last.attrs, "lo"), integer(last.attrs, "hi"))
-        scale = self.ctx.constant(last.operands[1])
-        if last.attrs["to"] is not DType.I8 or limits != (-128, 127) or scale is None:
-            return None
-        if scale.size != 1 and scale.shape[-1:] != (scale.size,):
-            return None
-        scales = np.broadcast_to(scale.astype(np.float32).reshape(-1), (self.channels,))
-        wide = self.columns.astype(np.int64)
-        reach = np.abs(self.bias) + 128 * np.abs(wide).sum(axis=1)
-        fits = np.all(reach * np.abs(scales.astype(np.float64)) < 2**21)
-        return _Requantization(scales, integer(last.attrs, "zero_point")) if fits else None
+    def _requantization(self) -> Requantization | None:
+        reach = np.abs(self.bias) + 128 * np.abs(self.columns.astype(np.int64)).sum(axis=1)
+        return requantization_of(self.ctx, reach, 2**21)
 
     def _stream(self, tile: int) -> Buffer:
         """The weights as ``ir/blocks.py`` describes them."""

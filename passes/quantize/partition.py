@@ -50,6 +50,24 @@ class Partition:
     def is_integer(self, node: Node) -> bool:
         return key(node) in self.integer
 
+    def result_of(self, node: Node) -> str | None:
+        """The stored value at the end of the unit that ``node`` is in, with nothing but clamps or a factor between;
+        ``None`` where the result stays a float or becomes another function of it."""
+        uses, value = self.graph.uses(), node.output
+        while value.name not in self.stored:
+            users = uses.get(value.name, [])
+            if value.name not in self.inside or len(users) != 1:
+                return None
+            (user,) = users
+            if user.op not in _CLAMPS and key(user) not in self.factors:
+                return None
+            value = user.output
+        return value.name
+
+    def factor_of(self, name: str) -> float:
+        """What number times the value before a stored value is."""
+        return self.factors[name][1] if name in self.factors else 1.0
+
     def unit_of(self, name: str) -> Iterator[Node]:
         """The nodes of the unit that ends with a value, the last one first; none for an input."""
         producers = self.graph.producers()

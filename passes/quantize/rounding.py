@@ -81,19 +81,21 @@ def _round_row(row: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 
 def _sequential(target: np.ndarray, steps: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """GPTQ, algorithm 1, for all groups at once: ``H^-1 = U^T U`` with U upper triangular."""
-    upper = np.linalg.cholesky(np.linalg.inv(hessian)).transpose(0, 2, 1)
-    left, rounded = target.copy(), np.empty_like(target)
+    """GPTQ for all groups at once, in the form of Chee et al., "QuIP: 2-Bit Quantization of Large Language Models With
+    Guarantees", 2023, theorem 6, which needs no inverse: with ``H = U D U^T``, U unit upper triangular, row k is
+    rounded after it took up the errors ``sum_{j<k} U[j, k] (w_j - q_j)`` of the rows before.
+    """
+    factor = np.linalg.cholesky(hessian[:, ::-1, ::-1])[:, ::-1, ::-1]
+    unit = factor / np.einsum("gkk->gk", factor)[:, np.newaxis, :]
+    rounded, errors = np.empty_like(target), np.empty_like(target)
     size = target.shape[1]
     for begin in range(0, size, _BLOCK):
         end = min(begin + _BLOCK, size)
-        errors = np.empty((target.shape[0], end - begin, target.shape[2]))
+        taken = unit[:, :begin, begin:end].transpose(0, 2, 1) @ errors[:, :begin]
         for row in range(begin, end):
-            rounded[:, row] = _round_row(left[:, row], steps)
-            error = (left[:, row] - rounded[:, row]) / upper[:, row, row, None]
-            left[:, row + 1 : end] -= upper[:, row, row + 1 : end, None] * error[:, None, :]
-            errors[:, row - begin] = error
-        left[:, end:] -= upper[:, begin:end, end:].transpose(0, 2, 1) @ errors
+            inner = unit[:, np.newaxis, begin:row, row] @ errors[:, begin:row]
+            rounded[:, row] = _round_row(target[:, row] + taken[:, row - begin] + inner[:, 0], steps)
+            errors[:, row] = target[:, row] - rounded[:, row]
     return rounded
 
 

@@ -15,7 +15,8 @@ from ccml.ir.loops_verify import verify_kernel
 
 SCALARS = {
     "stage": (3,), "stage_fill": (3, -5), "pair_i8": (13, 7, -128), "pair_i32": (2, 5), "single_i8": (3, 11, 4),
-    "single_i32": (2, 9),
+    "single_i32": (2, 9), "depthwise_stage": (5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
+    "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
 }  # fmt: skip
 
 

@@ -1,0 +1,60 @@
+"""Runs translated code on the host, and gives the counters."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from ..emit_llvm import backend
+from ..emit_llvm.jit import host_machine
+from .function_ir import FUEL, STATE_WORDS
+from .translate import Translation
+
+_FUEL = 1 << 36
+
+
+@dataclass(frozen=True)
+class Run:
+    """``counts`` is a matrix: a row for the entry function and for each of its call sites, a column for each counter.
+    ``finished``: it came to its end, with ``result`` in the first register."""
+
+    counts: np.ndarray
+    result: int
+    finished: bool
+
+
+def simulate(translation: Translation, memory: np.ndarray, registers: dict[int, int]) -> Run:
+    """``memory`` is read and written; ``registers`` are those at the start, the others are zero."""
+    state = np.zeros(STATE_WORDS + 2, np.uint32)
+    for number, value in registers.items():
+        state[number] = value
+    fuel = state[FUEL : FUEL + 2].view(np.int64)
+    fuel[0] = _FUEL
+    counts = np.zeros((translation.rows, translation.width), np.int64)
+    engine = _compiled(translation.text)
+    ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(engine.get_function_address("run"))(
+        memory.ctypes.data, state.ctypes.data, counts.ctypes.data
+    )
+    return Run(counts, int(state[0]), bool(fuel[0] > 0))
+
+
+def _compiled(text: str) -> llvm.ExecutionEngine:
+    """Machine code after the passes that make registers of variables; more would take longer than they save."""
+    backend.initialize()
+    machine = host_machine()
+    target = llvm.Target.from_triple(backend.triple(machine))
+    generator = target.create_target_machine(opt=1, reloc="pic", codemodel="default")
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple = backend.triple(machine)
+    module.data_layout = str(generator.target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
+    builder = llvm.create_pass_builder(generator, tuning)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
+    return llvm.create_mcjit_compiler(module, generator)

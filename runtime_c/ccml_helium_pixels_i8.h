@@ -1,0 +1,44 @@
+/* Part of the ccml runtime: pixels by all channels, requantized to bytes.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_HELIUM_PIXELS_I8_H
+#define CCML_HELIUM_PIXELS_I8_H
+
+#include "ccml_helium_pixels.h"
+
+#if CCML_HELIUM
+#define CCML_HELIUM_PIXELS_I8_SETUP \
+    "ldr r6, [sp, #120]\n" \
+    "vdup.16 q4, r6\n"
+
+#define CCML_HELIUM_PIXELS_I8_STORE \
+    "vldrw.u32 q2, [r5], #16\n" \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
+    "vmov q1[2], q1[0], r8, r12\n" \
+    "vmov q1[3], q1[1], r10, lr\n" \
+    CCML_HELIUM_REQUANTIZE("q2", "q2", "q4") \
+    "vshr.u32 q1, q0, #16\n" \
+    "vctp.32 r9\n" \
+    "vpstt\n" \
+    "vstrbt.32 q0, [r1], #4\n" \
+    "vstrbt.32 q1, [r3], #4\n"
+
+CCML_NAKED ccml_helium_pixels_i8(
+    const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t runs CCML_UNUSED,
+    int32_t vectors CCML_UNUSED, int32_t run_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
+    int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED)
+{
+    CCML_HELIUM_PIXELS(CCML_HELIUM_PIXELS_I8_SETUP, "mov r7, r9\n", CCML_HELIUM_PIXELS_I8_STORE);
+}
+#else
+#define CCML_HELIUM_PIXELS_I8_RESULT(acc, scale) ccml_helium_requantize(acc, scale, zero_point)
+
+static inline void ccml_helium_pixels_i8(
+    const int32_t *w, const int8_t *x, int8_t *y, int32_t runs, int32_t vectors, int32_t run_step, int32_t pixels,
+    int32_t pixel_step, int32_t channels, int32_t zero_point)
+{
+    CCML_HELIUM_PIXELS(CCML_HELIUM_PIXELS_I8_RESULT, 1, 1)
+}
+#endif
+
+#endif
