@@ -35,6 +35,7 @@ from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
 from .params import bind_parameters
 from .staged import is_staged, lower_staged
+from .stored_weights import lower_weight_matmul
 from .tensors import Halo, TensorRef
 from .unroll import expand_unrolled
 from .vectorize import vectorize
@@ -45,6 +46,7 @@ GENERATORS = {
     ),
     "reduce": (lower_helium_sum,),
     "matmul": (lower_helium, lower_staged, lower_matmul),
+    "weight_matmul": (lower_weight_matmul,),
 }
 
 FILLS_BORDERS = (is_helium_contraction, is_helium_depthwise, is_staged, is_row_depthwise)
