@@ -52,11 +52,25 @@ from .stream_steps import Pace, Stage, paces, stage_of, window
 
 @dataclass(frozen=True)
 class Stream:
-    """One kernel for several calls. ``rings`` are the buffers of rows that replace intermediate tensors."""
+    """One kernel for several calls. ``rings`` are the buffers of rows that replace intermediate tensors.
+
+    ``unfolded`` is the kernel with each stage as a loop over all its rows in every step. It touches all that the kernel
+    does, and is easier to verify.
+    """
 
     kernel: Kernel
     call: Call
     rings: Mapping[str, BufferDecl]
+    unfolded: Kernel
+
+    @property
+    def sound(self) -> bool:
+        """Whether every access is in range."""
+        try:
+            verify_kernel(self.unfolded, scheduled=True)
+        except CcmlError:
+            return False
+        return True
 
 
 def stream(
@@ -85,11 +99,7 @@ def stream(
                 rings[name] = size
     if not rings:
         return None
-    try:
-        return _Merged(stages, found, rings, scratch, buffers).stream()
-    except CcmlError as e:
-        print(e)
-        return None
+    return _Merged(stages, found, rings, scratch, buffers).stream()
 
 
 def _scratch(calls: Sequence[Call], buffers: Mapping[str, BufferDecl], kept: Collection[str]) -> set[str]:
@@ -161,20 +171,22 @@ class _Merged:
         steps = 1 + max(pace.last_step for pace in self.paces)
         before: list[Stmt] = []
         body: list[Stmt] = []
+        rows: list[Stmt] = []
         for stage, pace in zip(self.stages, self.paces, strict=True):
             *first, main = self._own(stage)
             assert isinstance(main, For)
             before += first
+            rows.append(main)
             body += self._row(main, pace, t, steps)
         private = [self.memory[name] for name in (*self.scratch, *self.rings) if name in self.memory]
         block, params, sources = bind_parameters((*before, *loop(t, steps, *body)), private)
+        unfolded, same, _ = bind_parameters((*before, *loop(t, steps, *rows)), private)
         names = {own: name for name, own in self.memory.items()}
         loc = ", ".join(dict.fromkeys(stage.call.loc for stage in self.stages))
-        kernel = Kernel("stream", params, block, loc)
-        verify_kernel(kernel, scheduled=True)
         macs = sum(stage.call.macs for stage in self.stages)
         call = Call("", tuple(names[source] for source in sources), loc, macs)
-        return Stream(replace(kernel, loc=""), call, {name: self._ring(name) for name in self.rings})
+        rings = {name: self._ring(name) for name in self.rings}
+        return Stream(Kernel("stream", params, block), call, rings, Kernel("stream", same, unfolded))
 
     def _ring(self, name: str) -> BufferDecl:
         decl = self.buffers[name]
