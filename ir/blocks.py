@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from functools import partial
 
 from . import blocks_depthwise as depthwise
@@ -74,6 +75,11 @@ class BlockInstruction:
 
 def block_kernel(name: str, scalars: Sequence[int]) -> Kernel:
     """The meaning of an Invoke, under :func:`block_name`."""
+    return _meaning(name, tuple(scalars))
+
+
+@lru_cache(maxsize=256)
+def _meaning(name: str, scalars: tuple[int, ...]) -> Kernel:
     kernel = BLOCKS[name].meaning(*scalars)
     return Kernel(block_name(name, scalars), kernel.params, kernel.body, kernel.loc)
 
