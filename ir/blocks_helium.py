@@ -13,7 +13,7 @@ beyond the k that count: into what follows, as long as that is memory of the sam
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .loops import (
@@ -67,7 +67,7 @@ def tile_words(tile: int, steps: int, requantize: bool) -> int:
     return tile * (1 + steps * STEP // 4 + requantize)
 
 
-def _param(name: str, dtype: DType, size: int, access: Access, align: int = 0) -> Buffer:
+def param(name: str, dtype: DType, size: int, access: Access, align: int = 0) -> Buffer:
     return Buffer(name, Type(dtype), (size,), Space.GLOBAL, access, align)
 
 
@@ -114,7 +114,8 @@ class _Contraction:
             if self.requantize:
                 out.append(Let(scale, Bitcast(scale.type, Load(self.weights, (scales + part,), 4))))
             for p, place in enumerate(places):
-                out += self._results(acc, p, part, scale, place + t * self.tile, active, f"{stem}_{p}_{part}")
+                where, name = place + (t * self.tile + part), f"{stem}_{p}_{part}"
+                out += store_results(self.y, where, acc, (p, part), active - part, scale, self.zero_point, name)
         return tuple(out)
 
     def _products(self, at: Expr, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
@@ -149,21 +150,24 @@ class _Contraction:
                 out.append(Store(acc, where, Binary("add", Load(acc, where), total)))
         return tuple(out)
 
-    def _results(
-        self, acc: Buffer, pixel: int, part: int, scale: Expr, place: Expr, active: int, stem: str
-    ) -> Block:
-        """Four accumulators, of which those of the first ``active`` channels of the tile count."""
-        lanes = Buffer(f"lanes{stem}", I32, (4,), Space.STACK, align=16)
-        out: list[Stmt] = [Alloc(lanes)]
-        for n in range(4):
-            out.append(Store(lanes, (as_expr(n),), Load(acc, (as_expr(pixel), as_expr(part + n)))))
-        value: Expr = Load(lanes, (as_expr(0),), 4)
-        if self.requantize:
-            value = requantized(value, scale, self.zero_point)
-        count = min(max(active - part, 0), 4)
-        if self.requantize and count < 4:
-            return (*out, Store(self.y, (place + part,), value, as_expr(count))) if count else ()
-        return (*out, Store(self.y, (place + part,), value))
+
+def store_results(
+    y: Buffer, place: Expr, acc: Buffer, first: Sequence[int], active: int, scale: Expr, zero_point: int, stem: str
+) -> Block:
+    """The four accumulators from ``first`` on, of which ``active`` count, requantized where ``y`` holds bytes."""
+    lanes = Buffer(f"lanes{stem}", I32, (4,), Space.STACK, align=16)
+    out: list[Stmt] = [Alloc(lanes)]
+    *outer, start = first
+    for n in range(4):
+        where = (*map(as_expr, outer), as_expr(start + n))
+        out.append(Store(lanes, (as_expr(n),), Load(acc, where)))
+    value: Expr = Load(lanes, (as_expr(0),), 4)
+    if y.dtype is not DType.I8:
+        return (*out, Store(y, (place,), value))
+    value = requantized(value, scale, zero_point)
+    if active < 4:
+        return (*out, Store(y, (place,), value, as_expr(active))) if active > 0 else ()
+    return (*out, Store(y, (place,), value))
 
 
 def requantized(acc: Expr, scale: Expr, zero_point: int) -> Expr:
@@ -184,9 +188,9 @@ def _pixels(out: DType) -> Callable[..., Kernel]:
         tiles = -(-channels // PIXELS_TILE)
         words = tiles * tile_words(PIXELS_TILE, runs * vectors, out is DType.I8)
         row = channels if out is DType.I8 else tiles * PIXELS_TILE
-        w = _param("w", DType.I32, words, Access.READ, 4)
-        x = _param("x", DType.I8, (pixels - 1) * pixel_step + _reach(runs, vectors, run_step), Access.READ)
-        y = _param("y", out, pixels * row, Access.WRITE)
+        w = param("w", DType.I32, words, Access.READ, 4)
+        x = param("x", DType.I8, (pixels - 1) * pixel_step + _reach(runs, vectors, run_step), Access.READ)
+        y = param("y", out, pixels * row, Access.WRITE)
         work = _Contraction(w, x, y, runs, vectors, run_step, channels, PIXELS_TILE, zero_point)
         pair = Var("pair")
         two = [pair * 2 + slot for slot in range(2)]
@@ -213,9 +217,9 @@ def _pixel(out: DType) -> Callable[..., Kernel]:
 
     def meaning(vectors: int, channels: int, zero_point: int = 0) -> Kernel:
         tiles = -(-channels // PIXEL_TILE)
-        w = _param("w", DType.I32, tiles * tile_words(PIXEL_TILE, vectors, out is DType.I8), Access.READ, 4)
-        x = _param("x", DType.I8, vectors * STEP, Access.READ)
-        y = _param("y", out, channels if out is DType.I8 else tiles * PIXEL_TILE, Access.WRITE)
+        w = param("w", DType.I32, tiles * tile_words(PIXEL_TILE, vectors, out is DType.I8), Access.READ, 4)
+        x = param("x", DType.I8, vectors * STEP, Access.READ)
+        y = param("y", out, channels if out is DType.I8 else tiles * PIXEL_TILE, Access.WRITE)
         work = _Contraction(w, x, y, 1, vectors, 0, channels, PIXEL_TILE, zero_point)
         return Kernel("helium_pixel", (w, x, y), work.tiles((as_expr(0),), (as_expr(0),), ""))
 
@@ -224,8 +228,8 @@ def _pixel(out: DType) -> Callable[..., Kernel]:
 
 def _copy(runs: int, size: int, x_step: int, y_step: int) -> Kernel:
     """``runs`` of ``size`` bytes each."""
-    x = _param("x", DType.I8, (runs - 1) * x_step + size, Access.READ)
-    y = _param("y", DType.I8, (runs - 1) * y_step + size, Access.WRITE)
+    x = param("x", DType.I8, (runs - 1) * x_step + size, Access.READ)
+    y = param("y", DType.I8, (runs - 1) * y_step + size, Access.WRITE)
     run, v = Var("run"), Var("v")
     whole, rest = size // STEP, size % STEP
     body: Block = ()
@@ -238,7 +242,7 @@ def _copy(runs: int, size: int, x_step: int, y_step: int) -> Kernel:
 
 def _fill(size: int, value: int) -> Kernel:
     """The same byte throughout, as at borders."""
-    y = _param("y", DType.I8, size, Access.WRITE)
+    y = param("y", DType.I8, size, Access.WRITE)
     v, wide = Var("v"), Const(value, Type(DType.I8, STEP))
     body = loop(v, size // STEP, Store(y, (v * STEP,), wide))
     if size % STEP:
@@ -246,10 +250,56 @@ def _fill(size: int, value: int) -> Kernel:
     return Kernel("helium_fill", (y,), body)
 
 
+def _rescale(size: int, m1: int, m2: int, bias: int, shift: int, lo: int, hi: int) -> Kernel:
+    """``clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi)``, as the operator ``rescale`` has it."""
+    x1, x2 = (param(name, DType.I8, size, Access.READ) for name in ("x1", "x2"))
+    y = param("y", DType.I8, size, Access.WRITE)
+    words, i = Type(DType.I32, 4), Var("i")
+
+    def results(at: Expr, active: Expr | None) -> Stmt:
+        terms = [
+            Binary("mul", Convert(words, Load(x, (at,), 4, active)), Const(m, words)) for x, m in ((x1, m1), (x2, m2))
+        ]
+        total = Binary("add", Binary("add", *terms), Const(bias, words))
+        steps = Binary("shr", total, Const(shift, words))
+        limited = Binary("min", Binary("max", steps, Const(lo, words)), Const(hi, words))
+        return Store(y, (at,), Convert(Type(DType.I8, 4), limited), active)
+
+    body = loop(i, size // 4, results(i * 4, None))
+    if size % 4:
+        body += (results(as_expr(size // 4 * 4), as_expr(size % 4)),)
+    return Kernel("helium_rescale", (x1, x2, y), body)
+
+
+def _sum(rows: int, channels: int, start: int) -> Kernel:
+    """``start`` and the bytes of all rows, added up for each channel."""
+    x = param("x", DType.I8, rows * channels, Access.READ)
+    y = param("y", DType.I32, pad(channels, 4), Access.WRITE, 4)
+    words, row, t = Type(DType.I32, 4), Var("row"), Var("t")
+
+    def results(c: Expr, active: Expr | None, stem: str) -> Block:
+        acc = Buffer(f"acc{stem}", words, (1,), Space.REG)
+        value = Convert(words, Load(x, (row * channels + c,), 4, active))
+        add = Store(acc, (as_expr(0),), Binary("add", Load(acc, (as_expr(0),)), value))
+        return (
+            Alloc(acc),
+            Store(acc, (as_expr(0),), Const(start, words)),
+            *loop(row, rows, add),
+            Store(y, (c,), Load(acc, (as_expr(0),))),
+        )
+
+    body = loop(t, channels // 4, *results(t * 4, None, ""))
+    if channels % 4:
+        body += results(as_expr(channels // 4 * 4), as_expr(channels % 4), "_rest")
+    return Kernel("helium_sum", (x, y), body)
+
+
 _PIXELS = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
 HELIUM_ROWS = (
     ("helium_copy", ("runs", "size", "x_step", "y_step"), _copy),
     ("helium_fill", ("size", "value"), _fill),
+    ("helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale),
+    ("helium_sum", ("rows", "channels", "start"), _sum),
     ("helium_pixels_i8", (*_PIXELS, "zero_point"), _pixels(DType.I8)),
     ("helium_pixels_i32", _PIXELS, _pixels(DType.I32)),
     ("helium_pixel_i8", ("vectors", "channels", "zero_point"), _pixel(DType.I8)),

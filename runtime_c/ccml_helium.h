@@ -38,9 +38,9 @@
     "lsr r6, r6, #" #shift "\n" \
     "add r6, r6, #1\n"
 
-/* Sums in q0 and q1 times the scales, rounded to the nearest even, the zero point (halfwords in q4) added: bytes of q0
+/* Sums in q0 and q1 times the scales, rounded to the nearest even, the zero point (halfwords in `zero`) added: bytes of q0
    in the even and those of q1 in the odd halfwords of q0. What overflows 32 or 16 bits ends as the nearest byte. */
-#define CCML_HELIUM_REQUANTIZE(scale0, scale1) \
+#define CCML_HELIUM_REQUANTIZE(scale0, scale1, zero) \
     "vcvt.f32.s32 q0, q0\n" \
     "vcvt.f32.s32 q1, q1\n" \
     "vmul.f32 q0, q0, " scale0 "\n" \
@@ -49,7 +49,7 @@
     "vcvtn.s32.f32 q1, q1\n" \
     "vqmovnb.s32 q0, q0\n" \
     "vqmovnt.s32 q0, q1\n" \
-    "vqadd.s16 q0, q0, q4\n" \
+    "vqadd.s16 q0, q0, " zero "\n" \
     "vqmovnb.s16 q0, q0\n"
 
 #define CCML_HELIUM_REPEAT(times, text) ".rept " times "\n" text ".endr\n"

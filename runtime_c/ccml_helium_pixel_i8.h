@@ -18,7 +18,7 @@
     "vmov q0[3], q0[1], r4, r12\n" \
     "vmov q1[2], q1[0], r2, r10\n" \
     "vmov q1[3], q1[1], r6, lr\n" \
-    CCML_HELIUM_REQUANTIZE("q2", "q3") \
+    CCML_HELIUM_REQUANTIZE("q2", "q3", "q4") \
     "vctp.16 r11\n" \
     "vpst\n" \
     "vstrbt.16 q0, [r3], #8\n"

@@ -16,7 +16,7 @@
     "vmov q0[3], q0[1], r2, r6\n" \
     "vmov q1[2], q1[0], r8, r12\n" \
     "vmov q1[3], q1[1], r10, lr\n" \
-    CCML_HELIUM_REQUANTIZE("q2", "q2") \
+    CCML_HELIUM_REQUANTIZE("q2", "q2", "q4") \
     "vshr.u32 q1, q0, #16\n" \
     "vctp.32 r9\n" \
     "vpstt\n" \

@@ -20,7 +20,7 @@ from math import prod
 import numpy as np
 
 from ..ir.blocks_helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
-from ..ir.graph import Node
+from ..ir.graph import Node, Value
 from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr, loop
 from ..ir.types import DType
 from ..ops.infer import integer
@@ -63,23 +63,51 @@ class Requantization:
     zero_point: int
 
 
+@dataclass(frozen=True)
+class Residual:
+    """A ``rescale`` of the result (operand number ``position``) and of another tensor of its shape."""
+
+    node: Node
+    position: int
+
+    @property
+    def other(self) -> Value:
+        return self.node.operands[1 - self.position]
+
+
 def exact_requantization(ctx: KernelContext, reach: np.ndarray) -> Requantization | None:
-    """What follows the anchor, where it is a requantization that the blocks compute exactly for accumulators up to
-    ``reach`` in each channel."""
+    """What follows the anchor, where that begins with a requantization that the blocks compute exactly for accumulators
+    up to ``reach`` in each channel."""
     node, body = ctx.anchor, ctx.body
-    last = body.nodes[-1]
-    if node is None or len(body.nodes) != 2 or last.op != "requantize" or last.operands[0].name != node.output.name:
+    if node is None or len(body.nodes) < 2:
         return None
-    scale = ctx.constant(last.operands[1])
-    if last.attrs["to"] is not DType.I8 or scale is None:
+    first = body.nodes[1]
+    if first.op != "requantize" or first.operands[0].name != node.output.name:
         return None
-    if (integer(last.attrs, "lo"), integer(last.attrs, "hi")) != (-128, 127):
+    scale = ctx.constant(first.operands[1])
+    if first.attrs["to"] is not DType.I8 or scale is None:
+        return None
+    if (integer(first.attrs, "lo"), integer(first.attrs, "hi")) != (-128, 127):
         return None
     if scale.size != 1 and scale.shape[-1:] != (scale.size,):
         return None
     scales = np.broadcast_to(scale.astype(np.float32).reshape(-1), reach.shape)
     fits = np.all(reach * np.abs(scales.astype(np.float64)) < 2**21)
-    return Requantization(scales, integer(last.attrs, "zero_point")) if fits else None
+    return Requantization(scales, integer(first.attrs, "zero_point")) if fits else None
+
+
+def residual(ctx: KernelContext) -> Residual | None:
+    """The sum with another tensor that is all that follows the anchor and its requantization."""
+    nodes = ctx.body.nodes
+    if len(nodes) != 3 or nodes[2].op != "rescale" or nodes[2].attrs["to"] is not DType.I8:
+        return None
+    operands = nodes[2].operands
+    places = [n for n, operand in enumerate(operands) if operand.name == nodes[1].output.name]
+    if len(operands) != 2 or len(places) != 1:
+        return None
+    found = Residual(nodes[2], places[0])
+    plain = found.other.dtype is DType.I8 and found.other.shape == ctx.output.shape and found.other.name in ctx.refs
+    return found if plain else None
 
 
 class _Contraction:
@@ -96,7 +124,7 @@ class _Contraction:
         columns = weights.T if node.op == "matmul" else weights
         self.columns = columns.reshape(self.channels, -1, x.shape[-1]).astype(np.int64)
         if window.pointwise:
-            if x.shape[-1] % STEP == 0:
+            if x.shape[-1] % STEP == 0 and residual(ctx) is None:
                 joined, merged = join_rows(ctx, node, x, self.channels)
                 self.shape, self.refs = joined[:-1], {**self.refs, **merged}
             window = Window.pixel(x.shape[-1])
@@ -106,7 +134,9 @@ class _Contraction:
         )
         self.bias = self._bias()
         reach = np.abs(self.bias) + 128 * np.abs(self.columns).sum(axis=(1, 2))
-        self.requantization = exact_requantization(ctx, reach)
+        self.residual = residual(ctx)
+        simple = len(ctx.body.nodes) == 2 or self.residual is not None
+        self.requantization = exact_requantization(ctx, reach) if simple else None
         self.stream = self._stream(PIXEL_TILE if self.single else PIXELS_TILE)
 
     def _bias(self) -> np.ndarray:
@@ -123,9 +153,9 @@ class _Contraction:
         data = np.zeros((tiles * tile, runs, vectors * STEP), np.int8)
         data[: self.channels, :, : flat.shape[2]] = flat
         steps = data.reshape(tiles, tile, runs * vectors, STEP).transpose(0, 2, 1, 3)
-        parts = [_tiled(self.bias.astype(np.int32), tile), np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
+        parts = [tiled(self.bias.astype(np.int32), tile), np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
         if self.requantization is not None:
-            parts.append(_tiled(self.requantization.scale.astype(np.float32), tile).view(np.int32))
+            parts.append(tiled(self.requantization.scale.astype(np.float32), tile).view(np.int32))
         return self.ctx.pack("w", np.concatenate(parts, axis=1).astype(np.int32).reshape(-1))
 
     # ---- loops
@@ -144,6 +174,8 @@ class _Contraction:
         y, rq = self.refs[self.ctx.output.name], self.requantization
         if rq is not None:
             out = Pointer(y.buffer, y.at((*position, 0, 0)))
+            if self.residual is not None:
+                return self._sum(self.residual, rq, position, x, out)
             return (self._invoke("i8", x, out, self.shape[-1], (rq.zero_point,)),)
         tile = PIXEL_TILE if self.single else PIXELS_TILE
         acc = self.ctx.temporary("acc", DType.I32, (2, pad(self.channels, tile)), align=16)
@@ -160,6 +192,19 @@ class _Contraction:
             block += loop(pair, trips, multiply, *loop(slot, pixels, *finish))
         return block
 
+    def _sum(
+        self, found: Residual, rq: Requantization, position: Sequence[Expr], x: Pointer, out: Pointer
+    ) -> Block:
+        """The requantized row, and its sum with the other tensor."""
+        size = self.shape[-1] * self.channels
+        own = Pointer(self.ctx.temporary("row", DType.I8, (size,), align=STEP), (as_expr(0),))
+        ref = self.refs[found.other.name]
+        other = Pointer(ref.buffer, ref.at((*position, 0, 0)))
+        operands = (own, other) if found.position == 0 else (other, own)
+        scalars = (integer(found.node.attrs, name) for name in ("m1", "m2", "bias", "shift", "lo", "hi"))
+        multiply = self._invoke("i8", x, own, self.shape[-1], (rq.zero_point,))
+        return (multiply, Invoke("helium_rescale", (*operands, out), (size, *scalars)))
+
     def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:
         rows, w = self.rows, Pointer(self.stream, (as_expr(0),))
         if self.single:
@@ -168,7 +213,7 @@ class _Contraction:
         return Invoke(f"helium_pixels_{kind}", (w, x, y), (*shape, *more))
 
 
-def _tiled(values: np.ndarray, tile: int) -> np.ndarray:
+def tiled(values: np.ndarray, tile: int) -> np.ndarray:
     """``values`` of the channels [tile number, channel], with zeros behind the last."""
     padded = np.zeros(pad(values.size, tile), values.dtype)
     padded[: values.size] = values

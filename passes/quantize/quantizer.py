@@ -15,6 +15,7 @@ from ...ir.types import DType
 from ...samples import Samples
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
+from .exact_scales import with_exact_scales
 from .histogram import TensorStats
 from .insert import StoredConstant, insert_qdq
 from .observe import FloatModel, Observations, observe, spread
@@ -105,7 +106,9 @@ class Quantizer:
     def quantize(self, choices: Choices = _NONE) -> Quantized:
         parts = self.partition(choices)
         encodings = self.encodings(parts, choices)
-        tuned = self.tune(parts, encodings)
+        plain = self.tune(parts, encodings)
+        inputs = {key(node): encodings[node.operands[0].name] for node in self.graph.nodes if key(node) in plain}
+        tuned = with_exact_scales(self.write(parts, encodings, plain), plain, inputs)
         return Quantized(self.write(parts, encodings, tuned), tuned)
 
     def tune(self, parts: Partition, encodings: Mapping[str, Encoding]) -> dict[str, TunedLayer]:
