@@ -92,6 +92,11 @@ def load_executable(image: bytes) -> Image:
     return Image(bytes(memory), functions, {})
 
 
+def function_addresses(image: bytes) -> dict[str, int]:
+    """Where the functions of a linked program are."""
+    return {s.name: s.value & ~1 for s in _Object(image).symbols if s.is_function and s.section != SHN_UNDEF}
+
+
 def link_objects(images: Sequence[bytes]) -> Image:
     """Objects at addresses of ccml's choice."""
     return _Linker([_Object(image) for image in images]).image()
