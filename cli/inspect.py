@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..report.text import shortened
-from .options import json_option, logging_options, model_options, target_options
+from .options import json_option, logging_options, model_options, route_option, target_options
 from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
 
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 @click.command("inspect")
 @model_options
 @target_options(required=False)
-@click.option(
-    "--route", type=click.Choice(["llvm", "c"]), default="llvm", show_default=True,
-    help="Predict costs for LLVM's objects, or for the C sources by GCC.",
-)
+@route_option
 @click.option("--kernels", is_flag=True, help="Print the loop IR of the kernels instead.")
 @quantization_options
 @quantize_option

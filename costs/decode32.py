@@ -165,7 +165,8 @@ def _plain_immediate(address: int, high: int, low: int) -> Instruction:
         return Instruction(address, 4, "movt", rd=rd, imm=rn << 12 | imm12)
     if op in (16, 18, 24, 26):
         if op & 2 and not at:
-            return Instruction(address, 4, "other", rd=rd)  # SSAT16, USAT16
+            name, bits = ("ssat16", (low & 15) + 1) if op < 24 else ("usat16", low & 15)
+            return Instruction(address, 4, name, rd=rd, rm=rn, imm=bits)
         shift = immediate_shift(op & 2, at)
         name, bits = ("ssat", (low & 31) + 1) if op < 24 else ("usat", low & 31)
         return Instruction(address, 4, name, rd=rd, rm=rn, imm=bits, shift=shift)

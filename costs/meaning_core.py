@@ -185,8 +185,20 @@ def _pack(f: FunctionIr, i: Instruction) -> None:
 
 def _saturate(f: FunctionIr, i: Instruction) -> None:
     x, _ = shifted(f, f.get(i.rm), *i.shift)
-    low, high = (-(1 << (i.imm - 1)), (1 << (i.imm - 1)) - 1) if i.op == "ssat" else (0, (1 << i.imm) - 1)
-    f.put(i.rd, f.call("llvm.smin.i32", f.call("llvm.smax.i32", x, str(low)), str(high)))
+    low, high = (-(1 << (i.imm - 1)), (1 << (i.imm - 1)) - 1) if i.op[0] == "s" else (0, (1 << i.imm) - 1)
+    if i.op.endswith("16"):
+        f.put(i.rd, _halves(f, *(_clamped(f, _half(f, x, top), low, high) for top in (0, 1))))
+    else:
+        f.put(i.rd, _clamped(f, x, low, high))
+
+
+def _clamped(f: FunctionIr, x: str, low: int, high: int) -> str:
+    return f.call("llvm.smin.i32", f.call("llvm.smax.i32", x, str(low)), str(high))
+
+
+def _halves(f: FunctionIr, low: str, high: str) -> str:
+    """Two halfwords as a word."""
+    return f.binary("or", f.binary("and", low, "65535"), f.binary("shl", high, "16"))
 
 
 def _reverse(f: FunctionIr, i: Instruction) -> None:
@@ -318,9 +330,9 @@ def _parallel(f: FunctionIr, i: Instruction) -> None:
     for top in (0, 1):
         value = f.binary("add" if "add" in i.op else "sub", _half(f, x, top), _half(f, y, top))
         if i.op[0] == "q":
-            value = f.call("llvm.smin.i32", f.call("llvm.smax.i32", value, "-32768"), "32767")
+            value = _clamped(f, value, -32768, 32767)
         halves.append(value)
-    f.put(i.rd, f.binary("or", f.binary("and", halves[0], "65535"), f.binary("shl", halves[1], "16")))
+    f.put(i.rd, _halves(f, halves[0], halves[1]))
 
 
 # ---------------------------------------------------------------- memory
@@ -401,7 +413,7 @@ _GROUPS: tuple[tuple[Meaning, str], ...] = (
     (_field, "sbfx ubfx"),
     (_insert, "bfi"),
     (_pack, "pkh"),
-    (_saturate, "ssat usat"),
+    (_saturate, "ssat usat ssat16 usat16"),
     (_reverse, "clz rbit rev rev16 revsh"),
     (_multiply, "mul mls"),
     (_multiply_halves, "smulxy"),
