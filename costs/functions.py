@@ -119,7 +119,7 @@ class _Explorer:
         """Behind computed jumps data may be taken for code, which then must not lead further."""
         if self.function.computed:
             return self.function.address <= address < self.end
-        return 0 < address < len(self.memory) - 4
+        return 0 < address <= len(self.memory) - 4
 
     def _targets(self, instruction: Instruction) -> list[int]:
         """Where it may go within the function; these are leaders, and so is what follows."""

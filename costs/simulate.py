@@ -12,7 +12,7 @@ from ..emit_llvm import backend
 from .function_ir import FUEL, STATE_WORDS
 from .translate import Translation
 
-_FUEL = 1 << 31
+FUEL_OF_A_RUN = 1 << 31
 """Backward jumps: seconds on the host, and more than ten runs of the largest of the MLPerf Tiny models take."""
 
 
@@ -26,13 +26,16 @@ class Run:
     finished: bool
 
 
-def simulate(translation: Translation, memory: np.ndarray, registers: dict[int, int]) -> Run:
-    """``memory`` is read and written; ``registers`` are those at the start, the others are zero."""
+def simulate(
+    translation: Translation, memory: np.ndarray, registers: dict[int, int], jumps: int = FUEL_OF_A_RUN
+) -> Run:
+    """``memory`` is read and written; ``registers`` are those at the start, the others are zero. The run ends after so
+    many ``jumps`` backward."""
     state = np.zeros(STATE_WORDS + 2, np.uint32)
     for number, value in registers.items():
         state[number] = value
     fuel = state[FUEL : FUEL + 2].view(np.int64)
-    fuel[0] = _FUEL
+    fuel[0] = jumps
     counts = np.zeros((translation.rows, translation.width), np.int64)
     engine = _compiled(translation.text)
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(engine.get_function_address("run"))(
