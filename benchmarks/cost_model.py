@@ -116,8 +116,9 @@ def main() -> None:
                 worst[core, route] = max(worst[core, route], (abs(error), name))
                 cycles = found["profile"]["est_cycles_m4"]
                 print(
-                    f"{name:9s} {core:6s} {route:5s} {costs.instructions:13,d} {found['instructions']:13,d} {error:7.3%} "
-                    f"{costs.stack_bytes} {found['stack']:7d} {costs.cycles:13,d} {cycles:13,d} {seconds:7.1f}",
+                    f"{name:9s} {core:6s} {route:5s} {costs.instructions:13,d} {found['instructions']:13,d} "
+                    f"{error:7.3%} {costs.stack_bytes!s:>6s} {found['stack']:7d} {costs.cycles:13,d} {cycles:13,d} "
+                    f"{seconds:7.1f}",
                     flush=True,
                 )
     print("\nworst error by core and route")
