@@ -183,4 +183,9 @@ def target_options(required: bool) -> Callable[[F], F]:
     return decorate
 
 
+route_option = click.option(
+    "--route", type=click.Choice(["llvm", "c"]), default="llvm", show_default=True,
+    help="The machine code that is looked at: LLVM's objects, or the C sources by GCC.",
+)  # fmt: skip
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
