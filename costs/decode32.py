@@ -71,7 +71,7 @@ def _load_store(address: int, high: int, low: int) -> Instruction:
     else:
         rm, shift = low & 15, ("lsl", low >> 4 & 3)
     if load and rt == PC:
-        name, kind = ("jump_loaded" if rn != SP else "pop_pc"), Kind.BRANCH
+        name, kind = ("pop_pc" if rn == SP and index == "post" else "jump_loaded"), Kind.BRANCH
     return Instruction(
         address, 4, name, kind, rd=rt, rn=rn, rm=rm, imm=imm, shift=shift, width=width, signed=sign, index=index, words=1
     )

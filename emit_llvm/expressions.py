@@ -9,7 +9,7 @@ from ..ir import loops
 from ..ir.loops import COMPARE_OPS, Expr, Type
 from ..ir.types import DType
 from . import spelling
-from .dots import is_dot, is_widening, write_dot, write_widening
+from .dots import is_dot, is_packed, write_dot, write_packed
 from .writer import FunctionWriter
 
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
@@ -176,8 +176,8 @@ class ExpressionWriter:
         """An instruction-table row that the machine has; anything else could become a call into a C library."""
         if is_dot(expr.function) and expr.function in self.features:
             return self._dot(expr)
-        if is_widening(expr.function) and expr.function in self.features:
-            return write_widening(self.out, expr.function, self.write(expr.args[0]))
+        if is_packed(expr.function) and expr.function in self.features:
+            return write_packed(self.out, expr.function, *(self.write(arg) for arg in expr.args))
         if expr.function == "mul_high" and expr.function in self.features:
             return self._mul_high(*(self.write(arg) for arg in expr.args))
         if expr.function == "scale_round":

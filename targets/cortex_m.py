@@ -7,10 +7,13 @@ INTEGER = tuple(Dot("mul+add", 1, 1, x, I8, I32) for x in (I8, U8, I16))
 MUL_ADD = (Dot("mul+add", 1, 1, F, F, F), *INTEGER)
 FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
-DSP = frozenset({"dot2_i16i16", "widen_even", "widen_odd"})
+DSP = frozenset({
+    "dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_sub", "low_by_high", "high_by_low"
+})  # fmt: skip
 BLOCKS = frozenset({
-    "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "depthwise_stage", "depthwise_fill",
-    "depthwise_pair", "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
+    "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "quad_stage_pixel", "quad_stage",
+    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "depthwise_stage", "depthwise_fill", "depthwise_pair",
+    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
 })  # fmt: skip
 HELIUM = frozenset({
     "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32",

@@ -40,8 +40,9 @@ def best_peaks(matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray
 
 
 def peak_steps(peaks: np.ndarray) -> np.ndarray:
-    """The scales that belong to peaks, as float32 holds them."""
-    return np.where(peaks > 0, (peaks / WEIGHT_LEVELS).astype(np.float32).astype(np.float64), 1.0)
+    """The scales that belong to peaks, as ``weight_encoding`` has them."""
+    normal = np.maximum((peaks / WEIGHT_LEVELS).astype(np.float32), np.finfo(np.float32).tiny)
+    return np.where(peaks > 0, normal.astype(np.float64), 1.0)
 
 
 def nearest(matrices: np.ndarray, steps: np.ndarray) -> np.ndarray:

@@ -17,6 +17,8 @@ SCALARS = {
     "stage": (3,), "stage_fill": (3, -5), "pair_i8": (13, 7, -128), "pair_i32": (2, 5), "single_i8": (3, 11, 4),
     "single_i32": (2, 9), "depthwise_stage": (5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
     "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
+    "quad_stage_pixel": (3,), "quad_stage": (3, 12), "quad_fill": (3, -128), "quad_i8": (9, 6, -128),
+    "quad_i32": (2, 4), "lone_i8": (3, 4, 5), "lone_i32": (1, 2),
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ccml.passes.quantize.encoding import weight_encoding
 from ccml.passes.quantize.rounding import (
     best_peaks,
     compensated,
@@ -40,6 +41,11 @@ def test_best_peaks_give_up_a_weight_that_hardly_matters() -> None:
 
 def test_channels_of_zeros_have_a_scale() -> None:
     assert peak_steps(np.zeros(3)).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("peak", [0.0, 1e-45, 1e-38, 1e-30, 0.3, 100.0])
+def test_steps_are_the_scales_of_the_stored_weights(peak: float) -> None:
+    assert peak_steps(np.array([peak])).tolist() == list(weight_encoding([peak], 0).scale)
 
 
 def correlated(rng: np.random.Generator, size: int) -> np.ndarray:
