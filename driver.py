@@ -21,6 +21,7 @@ from .passes.pipeline import optimize
 from .report.build import Identity, build_report
 from .report.schema import Options, Report
 from .samples import Samples, match_samples, random_samples, read_arrays
+from .schedule.goal import DEFAULT_GOAL, Goal
 from .schedule.lower import lower_graph
 from .targets import Machine, find, select
 
@@ -139,19 +140,25 @@ def run_passes(source: Source, dump: Dump | None = None) -> Graph:
     return optimize(source.graph, dump=dump)
 
 
-def lower(source: Source, optimized: Graph, machine: Machine) -> Compiled:
-    """An optimized graph as a program for one machine."""
+def lower(source: Source, optimized: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL) -> Compiled:
+    """An optimized graph as a program for one machine. Raises ``BUDGET`` where ``goal`` cannot be met."""
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
-    return Compiled(source, optimized, lower_graph(optimized, machine), machine)
+    return Compiled(source, optimized, lower_graph(optimized, machine, goal), machine)
 
 
-def compile_source(source: Source, machine: Machine, dump: Dump | None = None) -> Compiled:
+def compile_source(
+    source: Source, machine: Machine, dump: Dump | None = None, goal: Goal = DEFAULT_GOAL
+) -> Compiled:
     """All passes and the schedule; the emitters take it from there."""
-    return lower(source, run_passes(source, dump), machine)
+    return lower(source, run_passes(source, dump), machine, goal)
 
 
 def compile_model(
-    path: PathLike, machine: Machine, options: ModelOptions = DEFAULT_OPTIONS, dump: Dump | None = None
+    path: PathLike,
+    machine: Machine,
+    options: ModelOptions = DEFAULT_OPTIONS,
+    dump: Dump | None = None,
+    goal: Goal = DEFAULT_GOAL,
 ) -> Compiled:
     """Everything from the file to the program."""
-    return compile_source(read(path, options), machine, dump)
+    return compile_source(read(path, options), machine, dump, goal)
