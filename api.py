@@ -25,9 +25,12 @@ from .artifact.emit import DEFAULT_EMIT, Emit
 from .artifact.naming import model_name
 from .driver import (
     ALL_ABIS,
+    DEFAULT_GOAL,
     DEFAULT_OPTIONS,
     Compiled,
+    Goal,
     ModelOptions,
+    Optimize,
     PathLike,
     Source,
     compile_model,
@@ -50,8 +53,8 @@ from .verification.compare_model import Verification, compare
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "LoadedModel", "ModelOptions", "Quantization", "QuantizeOptions", "QuantizedSource", "Result", "Verification",
-    "compile", "compile_model", "find_machine", "load", "quantize", "save_arrays", "verify",
+    "Goal", "LoadedModel", "ModelOptions", "Optimize", "Quantization", "QuantizeOptions", "QuantizedSource", "Result",
+    "Verification", "compile", "compile_model", "find_machine", "load", "quantize", "save_arrays", "verify",
 ]  # fmt: skip
 
 
@@ -74,12 +77,13 @@ def compile(  # the name that users look for
     options: ModelOptions = DEFAULT_OPTIONS,
     dump_ir: PathLike | None = None,
     quantization: Quantization | None = None,
+    goal: Goal = DEFAULT_GOAL,
 ) -> Result:
     """Compiles ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
     With ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its name. ``dump_ir`` is a folder
     for the graph after every pass and the kernels. With ``quantization`` the float model is quantized first, and the
-    reports say what that cost.
+    reports say what that cost. ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
     """
     kinds = [Emit(kind) for kind in emit]
     machines = find_machines(target, abi, cpu)
@@ -88,11 +92,11 @@ def compile(  # the name that users look for
     dump = GraphDump(Path(dump_ir)) if dump_ir is not None else None
     source, accuracy = _read(path, options, quantization)
     optimized = run_passes(source, dump)
-    identity = source.identity([kind.value for kind in kinds])
+    identity = source.identity([kind.value for kind in kinds], goal)
 
     def plans() -> Iterable[Plan]:
         for machine in machines:
-            compiled = lower(source, optimized, machine)
+            compiled = lower(source, optimized, machine, goal)
             if dump is not None:
                 dump_kernels(dump, compiled.program, machine)
             yield Plan(compiled.program, machine, identity, source.graph, optimized, accuracy)

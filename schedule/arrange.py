@@ -15,6 +15,10 @@ from .choose_streams import Layout, lower_peak
 from .goal import Goal, Optimize
 
 
+_NAMED = 6
+"""Tensors that an error names."""
+
+
 def arrange(
     calls: Sequence[Call],
     kernels: Mapping[str, Kernel],
@@ -37,9 +41,9 @@ def arrange(
 
 def _too_much(layout: Layout, limit: int) -> CcmlError:
     peak = at_peak(lifetimes(layout.calls, layout.kernels, layout.buffers), layout.plan.offsets)
-    tensors = ", ".join(f"{request.name} ({request.nbytes:,})" for request in peak)
+    tensors = ", ".join(f"{request.name} ({request.nbytes:,})" for request in peak[:_NAMED])
     return CcmlError(
         ErrorCode.BUDGET,
         f"the model needs {layout.plan.ram:,} bytes of RAM, inputs and outputs included; {limit:,} are allowed",
-        hint=f"at the peak there are these tensors (bytes): {tensors}",
+        hint=f"the largest tensors at the peak, in bytes: {tensors}",
     )
