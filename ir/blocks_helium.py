@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
 from .loops import (
-    F32,
     I32,
     Access,
     Alloc,
@@ -119,20 +119,23 @@ class _Contraction:
         return tuple(out)
 
     def _products(self, at: Expr, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
-        whole = self.runs * self.vectors <= STRAIGHT
-        run, v = Var(f"run{stem}"), as_expr(0) if whole else Var(f"v{stem}")
+        if self.runs * self.vectors <= STRAIGHT:
+            pairs = [(r, v) for r in range(self.runs) for v in range(self.vectors)]
+            steps = [self._step(at, as_expr(r), as_expr(v), origins, acc, f"{stem}_{r}_{v}") for r, v in pairs]
+            return tuple(stmt for step in steps for stmt in step)
+        run, v = Var(f"run{stem}"), Var(f"v{stem}")
         straight = max(n for n in range(1, STRAIGHT + 1) if self.vectors % n == 0)
         body: Block = ()
-        for each in range(self.runs if whole else 1):
-            for n in range(straight):
-                r = as_expr(each) if whole else run
-                step = r * self.vectors + (v * straight + n)
-                offset = r * self.run_step + (v * straight + n) * STEP
-                body += self._step(at + step * (self.tile * STEP // 4), offset, origins, acc, f"{stem}_{each}_{n}")
-        return body if isinstance(v, Const) else loop(run, self.runs, *loop(v, self.vectors // straight, *body))
+        for n in range(straight):
+            body += self._step(at, run, v * straight + n, origins, acc, f"{stem}_{n}")
+        return loop(run, self.runs, *loop(v, self.vectors // straight, *body))
 
-    def _step(self, at: Expr, offset: Expr, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
+    def _step(
+        self, at: Expr, run: Expr, vector: Expr, origins: tuple[Expr, ...], acc: Buffer, stem: str
+    ) -> Block:
         """Sixteen products for each channel and pixel."""
+        at += (run * self.vectors + vector) * (self.tile * STEP // 4)
+        offset = run * self.run_step + vector * STEP
         wide = Type(DType.I32, STEP)
         out: list[Stmt] = []
         columns = []
@@ -295,7 +298,7 @@ def _sum(rows: int, channels: int, start: int) -> Kernel:
 
 
 _PIXELS = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
-HELIUM_ROWS = (
+HELIUM_ROWS: tuple[tuple[str, tuple[str, ...], Callable[..., Kernel]], ...] = (
     ("helium_copy", ("runs", "size", "x_step", "y_step"), _copy),
     ("helium_fill", ("size", "value"), _fill),
     ("helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale),

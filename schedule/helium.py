@@ -128,10 +128,8 @@ class _Contraction:
                 joined, merged = join_rows(ctx, node, x, self.channels)
                 self.shape, self.refs = joined[:-1], {**self.refs, **merged}
             window = Window.pixel(x.shape[-1])
-        self.single = prod(self.shape) == 1
-        self.rows = Rows(
-            ctx, self.refs[x.name], window, zero_point(node.attrs), self.shape[-1], self.channels, self.single
-        )
+        self.single = self.shape[-1] == 1
+        self.rows = Rows(ctx, self.refs[x.name], window, zero_point(node.attrs), self.shape[-1], self.channels)
         self.bias = self._bias()
         reach = np.abs(self.bias) + 128 * np.abs(self.columns).sum(axis=(1, 2))
         self.residual = residual(ctx)

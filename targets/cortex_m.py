@@ -11,8 +11,9 @@ DSP = frozenset({"dot2_i16i16", "widen_even", "widen_odd"})
 BLOCKS = frozenset({"stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32"})
 HELIUM = frozenset(
     {
-        "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32", "helium_pixel_i8",
-        "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
+        "reduce_add", "helium_copy", "helium_fill", "helium_rescale", "helium_sum", "helium_pixels_i8",
+        "helium_pixels_i32", "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows",
+        "helium_depthwise_pixels",
     }
 )  # fmt: skip
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
