@@ -7,8 +7,8 @@ each channel. Where channels or k do not fill a tile or a step, the stream has z
 *Activations* are read where they lie: ``runs`` of ``vectors`` steps each, ``run_step`` bytes apart. A step may reach
 beyond the k that count: into what follows, as long as that is memory of the same tensor.
 
-*Requantization* is ``clamp(zero_point + round_half_even(float32(acc) * scale), -128, 127)``; the product stays below
-2^21 (see ``ROUNDER``).
+*Requantization* is ``clamp(zero_point + round_half_even(float32(acc) * scale), lo, 127)``; the product stays below 2^21
+(see ``ROUNDER``).
 """
 
 from __future__ import annotations
@@ -84,6 +84,7 @@ class _Contraction:
     channels: int
     tile: int
     zero_point: int = 0
+    lo: int = -128
 
     @property
     def requantize(self) -> bool:
@@ -115,7 +116,8 @@ class _Contraction:
                 out.append(Let(scale, Bitcast(scale.type, Load(self.weights, (scales + part,), 4))))
             for p, place in enumerate(places):
                 where, name = place + (t * self.tile + part), f"{stem}_{p}_{part}"
-                out += store_results(self.y, where, acc, (p, part), active - part, scale, self.zero_point, name)
+                limits = (self.zero_point, self.lo)
+                out += store_results(self.y, where, acc, (p, part), active - part, scale, limits, name)
         return tuple(out)
 
     def _products(self, at: Expr, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
@@ -155,9 +157,10 @@ class _Contraction:
 
 
 def store_results(
-    y: Buffer, place: Expr, acc: Buffer, first: Sequence[int], active: int, scale: Expr, zero_point: int, stem: str
+    y: Buffer, place: Expr, acc: Buffer, first: Sequence[int], active: int, scale: Expr, limits: tuple[int, int], stem: str
 ) -> Block:
-    """The four accumulators from ``first`` on, of which ``active`` count, requantized where ``y`` holds bytes."""
+    """The four accumulators from ``first`` on, of which ``active`` count, requantized with the zero point and the least
+    result ``limits`` where ``y`` holds bytes."""
     lanes = Buffer(f"lanes{stem}", I32, (4,), Space.STACK, align=16)
     out: list[Stmt] = [Alloc(lanes)]
     *outer, start = first
@@ -167,18 +170,18 @@ def store_results(
     value: Expr = Load(lanes, (as_expr(0),), 4)
     if y.dtype is not DType.I8:
         return (*out, Store(y, (place,), value))
-    value = requantized(value, scale, zero_point)
+    value = requantized(value, scale, *limits)
     if active < 4:
         return (*out, Store(y, (place,), value, as_expr(active))) if active > 0 else ()
     return (*out, Store(y, (place,), value))
 
 
-def requantized(acc: Expr, scale: Expr, zero_point: int) -> Expr:
+def requantized(acc: Expr, scale: Expr, zero_point: int, lo: int) -> Expr:
     """Four results as bytes."""
     wide, words = Type(DType.F32, 4), Type(DType.I32, 4)
     sums = Binary("add", Binary("mul", Convert(wide, acc), scale), Const(ROUNDER, wide))
     steps = Binary("sub", Bitcast(words, sums), Const(ROUNDER_BITS - zero_point, words))
-    limited = Binary("min", Binary("max", steps, Const(-128, words)), Const(127, words))
+    limited = Binary("min", Binary("max", steps, Const(lo, words)), Const(127, words))
     return Convert(Type(DType.I8, 4), limited)
 
 
@@ -186,7 +189,7 @@ def _pixels(out: DType) -> Callable[..., Kernel]:
     """``pixels`` pixels, two at a time; a last one that is left alone is computed twice."""
 
     def meaning(
-        runs: int, vectors: int, run_step: int, pixels: int, pixel_step: int, channels: int, zero_point: int = 0
+        runs: int, vectors: int, run_step: int, pixels: int, pixel_step: int, channels: int, zero: int = 0, lo: int = 0
     ) -> Kernel:
         tiles = -(-channels // PIXELS_TILE)
         words = tiles * tile_words(PIXELS_TILE, runs * vectors, out is DType.I8)
@@ -194,7 +197,7 @@ def _pixels(out: DType) -> Callable[..., Kernel]:
         w = param("w", DType.I32, words, Access.READ, 4)
         x = param("x", DType.I8, (pixels - 1) * pixel_step + _reach(runs, vectors, run_step), Access.READ)
         y = param("y", out, pixels * row, Access.WRITE)
-        work = _Contraction(w, x, y, runs, vectors, run_step, channels, PIXELS_TILE, zero_point)
+        work = _Contraction(w, x, y, runs, vectors, run_step, channels, PIXELS_TILE, zero, lo)
         pair = Var("pair")
         two = [pair * 2 + slot for slot in range(2)]
         body = loop(pair, pixels // 2, *work.tiles(*_both(two, pixel_step, row), stem=""))
@@ -218,12 +221,12 @@ def _reach(runs: int, vectors: int, run_step: int) -> int:
 def _pixel(out: DType) -> Callable[..., Kernel]:
     """One pixel of one run by all channels."""
 
-    def meaning(vectors: int, channels: int, zero_point: int = 0) -> Kernel:
+    def meaning(vectors: int, channels: int, zero: int = 0, lo: int = 0) -> Kernel:
         tiles = -(-channels // PIXEL_TILE)
         w = param("w", DType.I32, tiles * tile_words(PIXEL_TILE, vectors, out is DType.I8), Access.READ, 4)
         x = param("x", DType.I8, vectors * STEP, Access.READ)
         y = param("y", out, channels if out is DType.I8 else tiles * PIXEL_TILE, Access.WRITE)
-        work = _Contraction(w, x, y, 1, vectors, 0, channels, PIXEL_TILE, zero_point)
+        work = _Contraction(w, x, y, 1, vectors, 0, channels, PIXEL_TILE, zero, lo)
         return Kernel("helium_pixel", (w, x, y), work.tiles((as_expr(0),), (as_expr(0),), ""))
 
     return meaning
@@ -303,8 +306,8 @@ HELIUM_ROWS: tuple[tuple[str, tuple[str, ...], Callable[..., Kernel]], ...] = (
     ("helium_fill", ("size", "value"), _fill),
     ("helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale),
     ("helium_sum", ("rows", "channels", "start"), _sum),
-    ("helium_pixels_i8", (*_PIXELS, "zero_point"), _pixels(DType.I8)),
+    ("helium_pixels_i8", (*_PIXELS, "zero_point", "lo"), _pixels(DType.I8)),
     ("helium_pixels_i32", _PIXELS, _pixels(DType.I32)),
-    ("helium_pixel_i8", ("vectors", "channels", "zero_point"), _pixel(DType.I8)),
+    ("helium_pixel_i8", ("vectors", "channels", "zero_point", "lo"), _pixel(DType.I8)),
     ("helium_pixel_i32", ("vectors", "channels"), _pixel(DType.I32)),
 )

@@ -57,10 +57,15 @@ def lower_helium(ctx: KernelContext) -> Block | None:
 
 @dataclass(frozen=True)
 class Requantization:
-    """The scale of each channel, and the zero point of the result."""
+    """The scale of each channel, and the zero point and the least value of the result."""
 
     scale: np.ndarray
     zero_point: int
+    lo: int
+
+    @property
+    def scalars(self) -> tuple[int, int]:
+        return self.zero_point, self.lo
 
 
 @dataclass(frozen=True)
@@ -87,13 +92,13 @@ def exact_requantization(ctx: KernelContext, reach: np.ndarray) -> Requantizatio
     scale = ctx.constant(first.operands[1])
     if first.attrs["to"] is not DType.I8 or scale is None:
         return None
-    if (integer(first.attrs, "lo"), integer(first.attrs, "hi")) != (-128, 127):
+    if integer(first.attrs, "hi") != 127:
         return None
     if scale.size != 1 and scale.shape[-1:] != (scale.size,):
         return None
     scales = np.broadcast_to(scale.astype(np.float32).reshape(-1), reach.shape)
     fits = np.all(reach * np.abs(scales.astype(np.float64)) < 2**21)
-    return Requantization(scales, integer(first.attrs, "zero_point")) if fits else None
+    return Requantization(scales, integer(first.attrs, "zero_point"), integer(first.attrs, "lo")) if fits else None
 
 
 def residual(ctx: KernelContext) -> Residual | None:
@@ -174,7 +179,7 @@ class _Contraction:
             out = Pointer(y.buffer, y.at((*position, 0, 0)))
             if self.residual is not None:
                 return self._sum(self.residual, rq, position, x, out)
-            return (self._invoke("i8", x, out, self.shape[-1], (rq.zero_point,)),)
+            return (self._invoke("i8", x, out, self.shape[-1], rq.scalars),)
         tile = PIXEL_TILE if self.single else PIXELS_TILE
         acc = self.ctx.temporary("acc", DType.I32, (2, pad(self.channels, tile)), align=16)
         out = Pointer(acc, (as_expr(0), as_expr(0)))
@@ -200,7 +205,7 @@ class _Contraction:
         other = Pointer(ref.buffer, ref.at((*position, 0, 0)))
         operands = (own, other) if found.position == 0 else (other, own)
         scalars = (integer(found.node.attrs, name) for name in ("m1", "m2", "bias", "shift", "lo", "hi"))
-        multiply = self._invoke("i8", x, own, self.shape[-1], (rq.zero_point,))
+        multiply = self._invoke("i8", x, own, self.shape[-1], rq.scalars)
         return (multiply, Invoke("helium_rescale", (*operands, out), (size, *scalars)))
 
     def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:

@@ -164,7 +164,7 @@ class _Depthwise:
             block += self._fill(x, self.pad[1] + self.inner, self.columns - self.pad[1] - self.inner)
         assert self.requantization is not None
         shape = (self.out[2], self.stride[1] * self.channels, self.dilation[1] * self.channels, self.taps[1])
-        scalars = (*shape, self.channels, self.requantization.zero_point)
+        scalars = (*shape, self.channels, *self.requantization.scalars)
         rows = tuple(Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows))
         kind = "rows" if strip.rows == 2 else "pixels"
         return (*block, Invoke(f"helium_depthwise_{kind}", (w, x, *rows), scalars))

@@ -7,15 +7,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.emit_llvm.jit import JitModel
 from ccml.ir.blocks import BLOCKS
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ccml.ir.program import Storage
 from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
 from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
 
-from tests.schedule.graphs import integer_conv_graph
+from tests.schedule.graphs import integer_conv_graph, random_inputs
 from tests.schedule.test_staged import GRAPHS as CONTRACTIONS
 from tests.schedule.test_staged import SAME, Route, assert_exact, by_c, by_jit, by_objects, matmul_graph
 from tests.tools import needs
@@ -67,11 +69,13 @@ GRAPHS = {
     "depthwise 2x4": integer_conv_graph((1, 6, 9, 8), (8, 2, 4, 1), pad=(0, 2, 1, 1), group=8),
     "depthwise 4x1": integer_conv_graph((1, 9, 4, 6), (6, 4, 1, 1), group=6),
     "depthwise, wide borders": integer_conv_graph((1, 2, 2, 8), (8, 3, 3, 1), pad=(3, 3, 4, 4), group=8),
-    "depthwise 5x5": integer_conv_graph((1, 7, 7, 8), (8, 5, 5, 1), pad=(2, 2, 2, 2), group=8),
     "depthwise, clamped": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, lo=-7),
-    "depthwise, residual": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, residual=True),
     "sum of a map": sum_graph((2, 5, 7, 10), (1, 2), True),
     "sum of a sequence": sum_graph((3, 9, 16), (1,), False),
+}
+ORDINARY = {
+    "depthwise 5x5": integer_conv_graph((1, 7, 7, 8), (8, 5, 5, 1), pad=(2, 2, 2, 2), group=8),
+    "depthwise, residual": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, residual=True),
 }
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
 
@@ -79,6 +83,13 @@ by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
 @by_graph
 def test_meaning_in_process(graph: Graph, tmp_path: Path) -> None:
     assert_exact(graph, with_helium(), by_jit, tmp_path)
+
+
+@pytest.mark.parametrize("graph", ORDINARY.values(), ids=ORDINARY.keys())
+def test_what_has_no_block_is_right_too(graph: Graph) -> None:
+    inputs = random_inputs(graph)
+    (result,) = JitModel(lower_graph(graph, with_helium()), with_helium()).run(inputs).values()
+    np.testing.assert_array_equal(result, *evaluate_graph(graph, inputs).values())
 
 
 @needs("gcc")
