@@ -47,8 +47,8 @@ PIXELS_TILE = 4
 """Channels that ``helium_pixels`` rows compute together, for two pixels."""
 PIXEL_TILE = 8
 """Channels that ``helium_pixel`` rows compute together."""
-STRAIGHT = 12
-"""Steps that the meaning runs through without a loop."""
+STRAIGHT = {PIXELS_TILE: 4, PIXEL_TILE: 1}
+"""Steps that the meaning runs through at most before it loops, by tile: with more, addresses are spilled."""
 
 ROUNDER = 1.5 * 2.0**23
 """A float32 whose unit in the last place is 1: in the sum with it, a number is rounded to the nearest even."""
@@ -121,12 +121,12 @@ class _Contraction:
         return tuple(out)
 
     def _products(self, at: Expr, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
-        if self.runs * self.vectors <= STRAIGHT:
+        if self.runs * self.vectors <= STRAIGHT[self.tile]:
             pairs = [(r, v) for r in range(self.runs) for v in range(self.vectors)]
             steps = [self._step(at, as_expr(r), as_expr(v), origins, acc, f"{stem}_{r}_{v}") for r, v in pairs]
             return tuple(stmt for step in steps for stmt in step)
         run, v = Var(f"run{stem}"), Var(f"v{stem}")
-        straight = max(n for n in range(1, STRAIGHT + 1) if self.vectors % n == 0)
+        straight = max(n for n in range(1, STRAIGHT[self.tile] + 1) if self.vectors % n == 0)
         body: Block = ()
         for n in range(straight):
             body += self._step(at, run, v * straight + n, origins, acc, f"{stem}_{n}")
