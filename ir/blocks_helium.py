@@ -7,8 +7,8 @@ each channel. Where channels or k do not fill a tile or a step, the stream has z
 *Activations* are read where they lie: ``runs`` of ``vectors`` steps each, ``run_step`` bytes apart. A step may reach
 beyond the k that count: into what follows, as long as that is memory of the same tensor.
 
-*Requantization* is ``clamp(zero_point + round_half_even(float32(acc) * scale), lo, 127)``; the product stays below 2^21
-(see ``ROUNDER``).
+*Requantization* is ``clamp(zero_point + round_half_even(float32(acc) * scale), lo, 127)``; the product stays below
+2^21.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .loops import (
     Bitcast,
     Block,
     Buffer,
+    Call,
     Const,
     Convert,
     Expr,
@@ -47,12 +48,8 @@ PIXELS_TILE = 4
 """Channels that ``helium_pixels`` rows compute together, for two pixels."""
 PIXEL_TILE = 8
 """Channels that ``helium_pixel`` rows compute together."""
-STRAIGHT = {PIXELS_TILE: 4, PIXEL_TILE: 1}
+STRAIGHT = {PIXELS_TILE: 6, PIXEL_TILE: 1}
 """Steps that the meaning runs through at most before it loops, by tile: with more, addresses are spilled."""
-
-ROUNDER = 1.5 * 2.0**23
-"""A float32 whose unit in the last place is 1: in the sum with it, a number is rounded to the nearest even."""
-ROUNDER_BITS = 0x4B400000
 
 _I8 = Type(DType.I8)
 
@@ -157,7 +154,14 @@ class _Contraction:
 
 
 def store_results(
-    y: Buffer, place: Expr, acc: Buffer, first: Sequence[int], active: int, scale: Expr, limits: tuple[int, int], stem: str
+    y: Buffer,
+    place: Expr,
+    acc: Buffer,
+    first: Sequence[int],
+    active: int,
+    scale: Expr,
+    limits: tuple[int, int],
+    stem: str,
 ) -> Block:
     """The four accumulators from ``first`` on, of which ``active`` count, requantized with the zero point and the least
     result ``limits`` where ``y`` holds bytes."""
@@ -179,8 +183,8 @@ def store_results(
 def requantized(acc: Expr, scale: Expr, zero_point: int, lo: int) -> Expr:
     """Four results as bytes."""
     wide, words = Type(DType.F32, 4), Type(DType.I32, 4)
-    sums = Binary("add", Binary("mul", Convert(wide, acc), scale), Const(ROUNDER, wide))
-    steps = Binary("sub", Bitcast(words, sums), Const(ROUNDER_BITS - zero_point, words))
+    product = Binary("mul", Convert(wide, acc), scale)
+    steps = Binary("add", Convert(words, Call("round_even", (product,), wide)), Const(zero_point, words))
     limited = Binary("min", Binary("max", steps, Const(lo, words)), Const(127, words))
     return Convert(Type(DType.I8, 4), limited)
 

@@ -91,7 +91,7 @@ static inline int8_t ccml_helium_depthwise(
             window[4 * i + n] = x[4 * ((i < taps ? i : taps - 1) * tap_step + c) + n];
         }
     }
-    return ccml_helium_requantize(ccml_helium_dot(tile[c % 4], window, row), tile[20 + c % 4], zero_point);
+    return ccml_helium_requantize(ccml_helium_dot(tile[c % 4], window, row), tile[20 + c % 4], zero_point, lo);
 }
 
 #endif
