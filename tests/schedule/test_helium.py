@@ -78,7 +78,8 @@ ORDINARY = {
     "depthwise, residual": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, residual=True),
 }
 FEW = [
-    "pointwise, odd pixels", "pointwise, depth 11", "3x3", "3x3, dilation", "one channel, tall kernel", "many steps in a run",
+    "pointwise, odd pixels", "pointwise, depth 11", "3x3", "3x3, dilation", "one channel, tall kernel",
+    "many steps in a run",
     "borders wider than the map", "fully connected, depth 300", "clamped above the least", "residual", "matmul",
     "depthwise, odd rows", "depthwise, channels left", "depthwise, stride, odd", "depthwise, clamped", "sum of a map",
 ]  # fmt: skip
