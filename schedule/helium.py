@@ -31,6 +31,9 @@ from .helium_rows import Rows
 from .kernel import KernelContext
 from .staging import Window
 
+CHUNK = 32
+"""Pixels that are computed at a time where a row has many."""
+
 
 def is_helium_contraction(cpu: Cpu, anchor: Node) -> bool:
     """Whether a contraction (with constant weights) goes through Helium block instructions; then it needs no halo."""
@@ -176,10 +179,9 @@ class _Contraction:
         """The pixels of a row."""
         y, rq = self.refs[self.ctx.output.name], self.requantization
         if rq is not None:
-            out = Pointer(y.buffer, y.at((*position, 0, 0)))
             if self.residual is not None:
-                return self._sum(self.residual, rq, position, x, out)
-            return (self._invoke("i8", x, out, self.shape[-1], rq.scalars),)
+                return self._sum(self.residual, rq, position, x, Pointer(y.buffer, y.at((*position, 0, 0))))
+            return self._chunks(position, x, rq)
         tile = PIXEL_TILE if self.single else PIXELS_TILE
         acc = self.ctx.temporary("acc", DType.I32, (2, pad(self.channels, tile)), align=16)
         out = Pointer(acc, (as_expr(0), as_expr(0)))
@@ -193,6 +195,20 @@ class _Contraction:
             finish = loop(c, self.channels, *self.ctx.store_element(index, Load(acc, (slot, c)), self.refs))
             multiply = self._invoke("i32", moved, out, pixels, ())
             block += loop(pair, trips, multiply, *loop(slot, pixels, *finish))
+        return block
+
+    def _chunks(self, position: Sequence[Expr], x: Pointer, rq: Requantization) -> Block:
+        """The requantized pixels of a row, a long one in pieces: what is read and written at a time stays small."""
+        y, pixels = self.refs[self.ctx.output.name], self.shape[-1]
+        size = pixels if pixels <= 2 * CHUNK else CHUNK
+        chunk = Var(self.names.fresh("chunk"))
+        block: Block = ()
+        for first, trips, count in ((0, pixels // size, size), (pixels // size * size, 1, pixels % size)):
+            start = chunk * size + first
+            source = Pointer(x.buffer, (*x.index[:-1], x.index[-1] + start * self.rows.pixel_step))
+            if count:
+                out = Pointer(y.buffer, y.at((*position, start, 0)))
+                block += loop(chunk, trips, self._invoke("i8", source, out, count, rq.scalars))
         return block
 
     def _sum(
