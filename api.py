@@ -28,9 +28,12 @@ from .costs.measure import measure
 from .costs.predict import has_cost_model, predict
 from .driver import (
     ALL_ABIS,
+    DEFAULT_GOAL,
     DEFAULT_OPTIONS,
     Compiled,
+    Goal,
     ModelOptions,
+    Optimize,
     PathLike,
     Source,
     compile_model,
@@ -54,8 +57,8 @@ from .verification.compare_model import Verification, compare
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "LoadedModel", "ModelOptions", "Quantization", "QuantizeOptions", "QuantizedSource", "Result", "Verification",
-    "compile", "compile_model", "find_machine", "load", "profile", "quantize", "save_arrays", "verify",
+    "Goal", "LoadedModel", "ModelOptions", "Optimize", "Quantization", "QuantizeOptions", "QuantizedSource", "Result",
+    "Verification", "compile", "compile_model", "find_machine", "load", "profile", "quantize", "save_arrays", "verify",
 ]  # fmt: skip
 
 
@@ -78,12 +81,13 @@ def compile(  # the name that users look for
     options: ModelOptions = DEFAULT_OPTIONS,
     dump_ir: PathLike | None = None,
     quantization: Quantization | None = None,
+    goal: Goal = DEFAULT_GOAL,
 ) -> Result:
     """Compiles ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
     With ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its name. ``dump_ir`` is a folder
     for the graph after every pass and the kernels. With ``quantization`` the float model is quantized first, and the
-    reports say what that cost.
+    reports say what that cost. ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
     """
     kinds = [Emit(kind) for kind in emit]
     machines = find_machines(target, abi, cpu)
@@ -92,11 +96,11 @@ def compile(  # the name that users look for
     dump = GraphDump(Path(dump_ir)) if dump_ir is not None else None
     source, accuracy = _read(path, options, quantization)
     optimized = run_passes(source, dump)
-    identity = source.identity([kind.value for kind in kinds])
+    identity = source.identity([kind.value for kind in kinds], goal)
 
     def plans() -> Iterable[Plan]:
         for machine in machines:
-            compiled = lower(source, optimized, machine)
+            compiled = lower(source, optimized, machine, goal)
             if dump is not None:
                 dump_kernels(dump, compiled.program, machine)
             yield Plan(compiled.program, machine, identity, source.graph, optimized, accuracy)

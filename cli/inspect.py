@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..report.text import shortened
-from .options import json_option, logging_options, model_options, route_option, target_options
+from .options import goal_options, json_option, logging_options, model_options, route_option, target_options
 from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 @model_options
 @target_options(required=False)
 @route_option
+@goal_options
 @click.option("--kernels", is_flag=True, help="Print the loop IR of the kernels instead.")
 @quantization_options
 @quantize_option
@@ -37,6 +38,8 @@ def command(
     abi: str | None,
     cpu: str | None,
     route: str,
+    optimize: str,
+    max_ram: int | None,
     kernels: bool,
     as_json: bool,
     quantization: Quantization | None,
@@ -62,7 +65,8 @@ def command(
         source = driver.import_source(model, content, options)
         if quantization is not None:
             source = quantize_source(source, quantization).source
-        compiled = driver.compile_source(source, machine)
+        goal = driver.Goal(driver.Optimize(optimize), max_ram)
+        compiled = driver.compile_source(source, machine, goal=goal)
         report = compiled.report(None if kernels else compiled.costs(route))
     if kernels:
         _print_kernels(compiled)
@@ -118,5 +122,13 @@ def _print_report(report: Report) -> None:
     head = columns("", "tensor", "#offset", "#bytes", "#first layer", "#last layer")
     tensors = [(letter, shortened(p.tensor), p.offset, p.bytes, p.first, p.last) for letter, p in legend(report)]
     print_table("tensors in the arena", head, tensors)
+    rings = [
+        (layer.index, shortened(ring.tensor), ring.bytes, ring.tensor_bytes)
+        for layer in report.layers
+        for ring in layer.rings
+    ]
+    if rings:
+        click.echo()
+        print_table("streamed row by row", columns("#layer", "tensor", "#bytes", "#of"), rings)
     if totals.peak_tensors:
         click.echo(f"\nat the peak: {', '.join(shortened(tensor) for tensor in totals.peak_tensors)}")

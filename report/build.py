@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..costs.predict import Costs
@@ -11,7 +11,7 @@ from ..ir.loops import Access
 from ..ir.program import Call, Interface, Program
 from ..targets import Machine
 from .lifetimes import live_bytes, peak_tensors, placements
-from .schema import SCHEMA, Layer, Model, Options, Placement, Report, TargetInfo, Tensor, Totals
+from .schema import SCHEMA, Layer, Model, Options, Placement, Report, Ring, TargetInfo, Tensor, Totals
 from .sections import Section, grouped
 
 
@@ -109,30 +109,39 @@ class _Layers:
         return [self._layer(index, call) for index, call in enumerate(self.program.calls)]
 
     def _layer(self, index: int, call: Call) -> Layer:
-        buffer = self.program.buffers[self._written(call)]
-        node = self.nodes.get(buffer.name)
-        shape = buffer.shape if node is None else node.outputs[0].shape
+        written = self._written(call)
+        nodes = list({id(node): node for name in written if (node := self.nodes.get(name))}.values())
+        last = nodes[-1] if nodes else None
+        output = self.program.buffers[written[0] if last is None else last.outputs[0].name]
         constants = {name for name in call.args if name in self.program.constants}
         return Layer(
             index=index,
             name=call.loc,
             kernel=call.kernel,
-            ops=["copy"] if node is None else _ops(node),
-            output=buffer.name,
-            dtype=buffer.dtype.value,
-            shape=list(shape),
+            ops=["copy"] if last is None else [op for node in nodes for op in _ops(node)],
+            output=output.name,
+            dtype=output.dtype.value,
+            shape=list(output.shape if last is None else last.outputs[0].shape),
             macs=call.macs,
             weight_bytes=sum(self.program.buffers[name].nbytes for name in constants),
             live_bytes=self.live[index],
             code_bytes=None if self.code is None else self.code.get(f".text.{self.program.name}_{call.kernel}"),
             instructions=None if self.costs is None else self.costs[index].instructions,
             cycles=None if self.costs is None else self.costs[index].cycles,
+            rings=[ring for node in nodes for ring in self._rings(node)],
         )
 
-    def _written(self, call: Call) -> str:
-        """The buffer that the call writes; kernels have one result each, or several of which the first is meant."""
+    def _written(self, call: Call) -> list[str]:
+        """The buffers that the call writes, scratch memory among them; a stream has a result for each of its layers."""
         params = self.kernels[call.kernel].params
-        return next(name for param, name in zip(params, call.args) if param.access is not Access.READ)
+        return [name for param, name in zip(params, call.args) if param.access is not Access.READ]
+
+    def _rings(self, node: Node) -> Iterator[Ring]:
+        """The results of which there are only some rows at a time."""
+        for value in node.outputs:
+            decl = self.program.buffers.get(value.name)
+            if decl is not None and decl.nbytes < value.type.nbytes:
+                yield Ring(value.name, decl.nbytes, value.type.nbytes)
 
 
 def _ops(node: Node) -> list[str]:

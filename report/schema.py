@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from .accuracy import Accuracy
 
@@ -45,6 +45,8 @@ class Options:
     shapes: dict[str, list[int]]
     emit: list[str]
     quantize: dict[str, object] | None = None
+    optimize: str = "balanced"
+    max_ram: int | None = None
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,19 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Ring:
+    """An intermediate tensor of a stream of layers, of which ``bytes`` of ``tensor_bytes`` exist at a time."""
+
+    tensor: str
+    bytes: int
+    tensor_bytes: int
+
+
+@dataclass(frozen=True)
 class Layer:
     """One kernel call. ``live_bytes`` is the RAM that tensors occupy while it runs, ``code_bytes`` its kernel's code.
-    ``instructions`` are predicted, ``cycles`` estimated.
+    ``instructions`` are predicted, ``cycles`` estimated. Where it is a stream of several layers, which it runs row by
+    row, ``rings`` tell what that saves.
 
     Layers that share a kernel or a weight each count it; the totals count it once.
     """
@@ -79,6 +91,7 @@ class Layer:
     code_bytes: int | None
     instructions: int | None = None
     cycles: int | None = None
+    rings: list[Ring] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
