@@ -15,6 +15,7 @@ from .instruction import NONE, PC, SP, Instruction
 
 _CLOBBERED = (0, 1, 2, 3, 12, 14)
 _WRITES_NO_RD = frozenset({"str", "strd", "push", "stm", "b", "cbz", "cbnz", "it", "trap", "tbb", "tbh"})
+_FLOATS_TO_CORE = frozenset({"vmov_to_core", "vmov_to_core2", "vmrs"})
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ class _Frames:
         if i.op in ("ldm", "ldmdb") and not i.floats:
             for register in i.registers:
                 state.pop(register, None)
-        if i.op not in _WRITES_NO_RD and i.rd != NONE:
+        of_floats = i.op[0] == "v" and i.op not in _FLOATS_TO_CORE
+        if i.op not in _WRITES_NO_RD and i.rd != NONE and not of_floats:
             for register in (i.rd, i.ra) if i.words == 2 or i.op.endswith("2") else (i.rd,):
                 state.pop(register, None)
             if result is not None:

@@ -22,6 +22,7 @@ FRAMES = [
     ("registers", "push {r4-r7, lr}\n pop {r4-r7, pc}", 20),
     ("locals", "push {r4, lr}\n sub sp, #24\n add sp, #24\n pop {r4, pc}", 32),
     ("floats", "vpush {s16-s19}\n vpop {s16-s19}\n bx lr", 16),
+    ("a float register of the same number", "push {r4, lr}\n vmov.f32 s13, s1\n vmul.f32 s13, s13\n pop {r4, pc}", 8),
     ("a store before", "str lr, [sp, #-8]!\n ldr pc, [sp], #8", 8),
     ("the deeper of two ways", "cbz r0, 1f\n push {r4-r7}\n pop {r4-r7}\n bx lr\n1: push {r4}\n pop {r4}\n bx lr", 16),
     ("in a loop, once", "1: push {r4, r5}\n pop {r4, r5}\n subs r0, #1\n bne 1b\n bx lr", 8),
