@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .functions import Function, falls_through
-from .instruction import NONE, PC, SP, Instruction
+from .instruction import ALWAYS, NONE, PC, SP, Instruction
 
 _CLOBBERED = (0, 1, 2, 3, 12, 14)
 _WRITES_NO_RD = frozenset({"str", "strd", "push", "stm", "b", "cbz", "cbnz", "it", "trap", "tbb", "tbh"})
@@ -75,7 +75,7 @@ class _Frames:
             seen.add(address)
             last = None
             for last in self.function.blocks[address]:
-                self._step(last, state)
+                self._executed(last, state)
                 if SP not in state:
                     return False
             if last is not None:
@@ -86,6 +86,17 @@ class _Frames:
         targets = [last.target] if last.target and last.op != "bl" else []
         targets += self.function.tables.get(last.address, ())
         return targets + ([last.end] if falls_through(last) else [])
+
+    def _executed(self, i: Instruction, state: _State) -> None:
+        """With a condition it is part of a return, behind which the stack pointer is what it was where it fails."""
+        if i.cond == ALWAYS or i.op == "b":
+            self._step(i, state)
+            return
+        taken = dict(state)
+        self._step(i, taken)
+        for register in [register for register, value in state.items() if taken.get(register) != value]:
+            if register != SP:
+                del state[register]
 
     def _step(self, i: Instruction, state: _State) -> None:
         if i.op in ("bl", "blx", "b") and i.target in self.function.calls:

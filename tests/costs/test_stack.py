@@ -50,6 +50,11 @@ def test_the_deepest_chain_of_calls_counts() -> None:
     assert bound(code + "g:\n sub sp, #80\n add sp, #80\n bx lr\nh:\n push {r4}\n pop {r4}\n bx lr") == 8 + 100 + 4
 
 
+def test_a_conditional_return_leaves_the_frame_to_the_other_way() -> None:
+    code = "f:\n push {r4, lr}\n sub sp, #8\n cmp r0, #0\n itt eq\n addeq sp, #8\n popeq {r4, pc}\n bl g\n"
+    assert bound(code + " add sp, #8\n pop {r4, pc}\ng:\n push {r4-r7}\n pop {r4-r7}\n bx lr") == 16 + 16
+
+
 def test_a_tail_call_has_left_its_frame() -> None:
     assert bound("f:\n push {r4, lr}\n pop {r4, lr}\n b.w g\ng:\n push {r4-r7}\n pop {r4-r7}\n bx lr") == 16
 
