@@ -37,7 +37,7 @@ def interpolated(state: State, node: Node) -> Value | None:
         return None
     bits = next((b for b in range(_BITS) if all(_whole(tap.weights * 2**b) for tap in taps)), _BITS)
     integers = [np.rint(tap.weights * 2.0**bits).astype(np.int64) for tap in taps]
-    growth = int(sum(np.abs(weights) for weights in integers).max())
+    growth = int(np.sum([np.abs(weights) for weights in integers], axis=0).max())
     low, high = -growth * max(map(abs, base.bounds)), growth * max(map(abs, base.bounds))
     if high > _I32:
         return None

@@ -44,7 +44,8 @@ def _bounded(state: State, node: Node, target: Target, name: str, integers: Inte
     if x is None:
         return None
     low, high = (0.0, math.inf) if node.op == "relu" else (node.attrs["lo"], node.attrs["hi"])
-    lo, hi = (int(evaluate_quantize([np.float32(bound)], target.quantize_attrs)[0]) for bound in (low, high))
+    bounds = np.asarray([low, high], np.float32)
+    lo, hi = evaluate_quantize([bounds], target.quantize_attrs)[0].tolist()
     return state.rewriter.emit("clip", [x], {"lo": lo, "hi": hi}, loc=node.loc, names=[name])[0]
 
 
