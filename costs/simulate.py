@@ -12,7 +12,7 @@ from ..emit_llvm import backend
 from .function_ir import FUEL, STATE_WORDS
 from .translate import Translation
 
-FUEL_OF_A_RUN = 1 << 31
+FUEL_OF_A_RUN = 1 << 30
 """Backward jumps: seconds on the host, and more than ten runs of the largest of the MLPerf Tiny models take."""
 
 
