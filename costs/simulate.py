@@ -13,7 +13,8 @@ from .function_ir import FUEL, STATE_WORDS
 from .translate import Translation
 
 FUEL_OF_A_RUN = 1 << 30
-"""Backward jumps: seconds on the host, and more than ten runs of the largest of the MLPerf Tiny models take."""
+"""Backward jumps, some seconds on the host. The longest run of the MLPerf Tiny models, in float on a core without an
+FPU, takes a fraction of them."""
 
 
 @dataclass(frozen=True)
