@@ -13,7 +13,7 @@ HELIUM = frozenset(
     {
         "reduce_add", "helium_copy", "helium_fill", "helium_rescale", "helium_sum", "helium_pixels_i8",
         "helium_pixels_i32", "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows",
-        "helium_depthwise_pixels",
+        "helium_depthwise_pixels", "helium_depthwise_windows",
     }
 )  # fmt: skip
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
