@@ -101,8 +101,21 @@ class _Depthwise:
         at = t * words
         acc = Buffer(f"acc{stem}", I32, (len(places), PIXELS_TILE), Space.REG)
         out: list[Stmt] = [Alloc(acc)]
-        for c in range(PIXELS_TILE):
-            out += self._channel(at, c, tuple(origin + (t * PIXELS_TILE + c) for origin in origins), acc, stem)
+        sums = [[self._bias(at, c, out, stem)] * acc.shape[0] for c in range(PIXELS_TILE)]
+        for s, step in enumerate(self.steps):
+            columns = [
+                self._gather(origin + t * PIXELS_TILE, step, out, f"{stem}_{s}_{n}") for n, origin in enumerate(origins)
+            ]
+            for c in range(PIXELS_TILE):
+                w = Var(f"w{stem}_{c}_{s}", _WORDS)
+                out.append(Let(w, Load(self.weights, (at + PIXELS_TILE * (1 + 4 * s) + c * 4,), 4)))
+                for n in range(acc.shape[0]):
+                    x = Load(columns[min(n, len(columns) - 1)], (as_expr(c * WORD),), WORD)
+                    row: Expr = Binary("shl", w, Const(8, _WORDS)) if self.shifted and n else w
+                    total = Reduce("add", Binary("mul", _bytes(x), _bytes(row)))
+                    sums[c][n] = Binary("add", sums[c][n], total)
+        for c, each in enumerate(sums):
+            out += [Store(acc, (as_expr(n), as_expr(c)), value) for n, value in enumerate(each)]
         scale = Var(f"scale{stem}", Type(DType.F32, 4))
         out.append(Let(scale, Bitcast(scale.type, Load(self.weights, (at + (words - PIXELS_TILE),), 4))))
         for n in reversed(range(len(places))):
@@ -110,25 +123,25 @@ class _Depthwise:
             out += store_results(self.outputs[n], where, acc, (n, 0), active, scale, self.limits, name)
         return tuple(out)
 
-    def _channel(self, at: Expr, c: int, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
+    def _bias(self, at: Expr, c: int, out: list[Stmt], stem: str) -> Expr:
         bias = Var(f"bias{stem}_{c}", I32)
-        out: list[Stmt] = [Let(bias, Load(self.weights, (at + c,)))]
-        sums: list[Expr] = [bias] * acc.shape[0]
-        for s, words in enumerate(self.steps):
-            w = Var(f"w{stem}_{c}_{s}", _WORDS)
-            out.append(Let(w, Load(self.weights, (at + PIXELS_TILE * (1 + 4 * s) + c * 4,), 4)))
-            for n in range(acc.shape[0]):
-                if n < len(origins):
-                    lanes = Buffer(f"x{stem}_{c}_{s}_{n}", I32, (4,), Space.STACK, align=16)
-                    out.append(Alloc(lanes))
-                    for lane, word in enumerate(words):
-                        gathered = Load(self.x, ((origins[n] + word) * WORD,), WORD)
-                        out.append(Store(lanes, (as_expr(lane),), Bitcast(I32, gathered)))
-                row: Expr = Binary("shl", w, Const(8, _WORDS)) if self.shifted and n else w
-                products = Binary("mul", _bytes(Load(lanes, (as_expr(0),), 4)), _bytes(row))
-                sums[n] = Binary("add", sums[n], Reduce("add", products))
-        out += [Store(acc, (as_expr(n), as_expr(c)), value) for n, value in enumerate(sums)]
-        return tuple(out)
+        out.append(Let(bias, Load(self.weights, (at + c,))))
+        return bias
+
+    def _gather(self, origin: Expr, words: tuple[int, ...], out: list[Stmt], stem: str) -> Buffer:
+        """The words of a step for four channels [channel, word]."""
+        loaded, gathered = (
+            Buffer(f"{name}{stem}", I32, (PIXELS_TILE * WORD,), Space.STACK, align=16) for name in ("xt", "x")
+        )
+        out += [Alloc(loaded), Alloc(gathered)]
+        for lane, word in enumerate(words):
+            four = Bitcast(_WORDS, Load(self.x, ((origin + word) * WORD,), 16))
+            out.append(Store(loaded, (as_expr(lane * WORD),), four))
+        for c in range(PIXELS_TILE):
+            for lane in range(WORD):
+                value = Load(loaded, (as_expr(lane * WORD + c),))
+                out.append(Store(gathered, (as_expr(c * WORD + lane),), value))
+        return gathered
 
 
 def _bytes(words: Expr) -> Expr:
