@@ -10,7 +10,7 @@ Gate order, layouts and formulas are those of ONNX (``ops/recurrent.py``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -116,9 +116,9 @@ class _Unroller:
         order = range(self.steps)
         backwards = self.node.attrs["direction"] == "reverse" or number == 1
         hidden: dict[int, Value] = {}
-        advance: Callable[..., list[Value]] = {"lstm": step.lstm, "gru": step.gru, "rnn": step.rnn}[self.node.op]
+        advance: Mapping[str, Callable[..., list[Value]]] = {"lstm": step.lstm, "gru": step.gru, "rnn": step.rnn}
         for time in reversed(order) if backwards else order:
-            state = [*advance(self._input(time), *state)]
+            state = [*advance[self.node.op](self._input(time), *state)]
             assert state[0] is not None
             hidden[time] = state[0]
         self.result.tied += [step.states, step.resets]
