@@ -26,12 +26,13 @@ _C_FLAGS = ("-std=gnu99", "-O3", "-g", "-ffunction-sections", "-fdata-sections")
 
 @dataclass(frozen=True)
 class Build:
-    """``layer_of`` gives the call of the program to which an instruction of the entry function belongs; it is empty
-    where that could not be found out."""
+    """``objects`` make the model. ``layer_of`` gives the call of the program to which an instruction of the entry
+    function belongs; it is empty where that could not be found out."""
 
     image: Image
     entry: str
     layer_of: Mapping[int, int]
+    objects: tuple[bytes, ...]
 
 
 def build_objects(program: Program, machine: Machine, objects: Sequence[tuple[str, bytes]] | None = None) -> Build:
@@ -39,19 +40,15 @@ def build_objects(program: Program, machine: Machine, objects: Sequence[tuple[st
 
     Helpers of the compiler's run-time library are linked where GCC for the machine is installed.
     """
-    images = [image for _, image in objects or emit_objects(program, machine)]
+    images = tuple(image for _, image in objects or emit_objects(program, machine))
     image = link_objects(images)
     entry = run_symbol(program)
     compiler = _compiler(machine)
     if image.missing and shutil.which(compiler):
         with tempfile.TemporaryDirectory(prefix="ccml-") as name:
             folder = Path(name)
-            files = []
-            for number, content in enumerate(images):
-                files.append(folder / f"{number}.o")
-                files[-1].write_bytes(content)
-            image = _linked(files, machine, entry, (), folder)
-    return Build(image, entry, _layers_by_calls(program, image, entry))
+            image = _linked(write_objects(images, folder), machine, entry, folder)
+    return Build(image, entry, _layers_by_calls(program, image, entry), images)
 
 
 def build_c(program: Program, machine: Machine) -> Build:
@@ -60,23 +57,34 @@ def build_c(program: Program, machine: Machine) -> Build:
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
         sources = [file for file in write_c(program, machine, folder) if file.suffix == ".c"]
-        flags = (*_C_FLAGS, *all_flags(machine, _compiler(machine)), f"-I{folder}")
-        image = _linked(sources, machine, symbols.run, flags, folder)
+        flags = (*_C_FLAGS, *all_flags(machine, _compiler(machine)), "-I.")
+        for source in sources:
+            build([find_tool(_compiler(machine)), *flags, "-c", source, "-o", source.with_suffix(".o")], folder)
+        objects = tuple(source.with_suffix(".o").read_bytes() for source in sources)
+        image = _linked(write_objects(objects, folder), machine, symbols.run, folder)
         text = (folder / f"{symbols.prefix}.c").read_text(encoding="utf-8")
         lines = dict(_call_lines(text, symbols.run, [symbols.kernels[call.kernel] for call in program.calls]))
-        return Build(image, symbols.run, _layers_by_lines(image, symbols.run, lines, machine, folder))
+        return Build(image, symbols.run, _layers_by_lines(image, symbols.run, lines, machine, folder), objects)
+
+
+def write_objects(objects: Sequence[bytes], folder: Path) -> list[Path]:
+    """The objects as files."""
+    files = [folder / f"object{number}.o" for number in range(len(objects))]
+    for file, content in zip(files, objects, strict=True):
+        file.write_bytes(content)
+    return files
 
 
 def _compiler(machine: Machine) -> str:
     return f"{machine.abi.cross_compile}gcc"
 
 
-def _linked(files: Sequence[Path], machine: Machine, entry: str, flags: Sequence[str], folder: Path) -> Image:
+def _linked(files: Sequence[Path], machine: Machine, entry: str, folder: Path) -> Image:
     """A program without start-up code."""
     link = ["-nostdlib", f"-Wl,-e,{entry}", f"-Wl,-u,{entry}", f"-Wl,-Ttext={BASE:#x}", "-Wl,--gc-sections", "-lgcc"]
     executable = folder / "linked"
-    command = [find_tool(_compiler(machine)), *machine.cpu.c_flags, *flags, *files, *link, "-o", executable]
-    build(command, folder)
+    compiler = find_tool(_compiler(machine))
+    build([compiler, *machine.cpu.c_flags, *map(str, files), *link, "-o", str(executable)], folder)
     return load_executable(executable.read_bytes())
 
 

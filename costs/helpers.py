@@ -55,7 +55,7 @@ def _bits(f: FunctionIr, value: str) -> tuple[str]:
 def _arithmetic(op: str, swapped: bool = False) -> Callable[..., tuple[str, ...]]:
     def meaning(f: FunctionIr, a: str, b: str, *_: str) -> tuple[str, ...]:
         x, y = _float(f, a), _float(f, b)
-        return _bits(f, f.binary(op, *((y, x) if swapped else (x, y)), "float"))
+        return _bits(f, f.binary(op, y if swapped else x, x if swapped else y, "float"))
 
     return meaning
 
@@ -117,7 +117,7 @@ def _division(op: str) -> Callable[..., tuple[str, ...]]:
         zero = f.compare("eq", b, "0")
         extend = "sext" if op == "sdiv" else "zext"
         wide = [f.emit(f"{extend} i32 {word} to i64") for word in (a, f.select(zero, "1", b))]
-        quotient = f.emit(f"trunc i64 {f.binary(op, *wide, 'i64')} to i32")
+        quotient = f.emit(f"trunc i64 {f.binary(op, wide[0], wide[1], 'i64')} to i32")
         return quotient, f.binary("sub", a, f.binary("mul", quotient, b))
 
     return meaning

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from ..ir.program import Program
 from ..samples import random_samples
 from ..targets import Machine
 from ..targets.timing import TIMINGS, Timing
-from .build import Build
+from .build import Build, build_c, build_objects
 from .cycles import instruction_cycles, taken_cycles
 from .functions import Function, find_functions
 from .instruction import SP
@@ -48,6 +48,26 @@ class Costs:
     stack_bytes: int | None
     layers: tuple[LayerCost, ...] | None
     assumed: tuple[str, ...] = ()
+
+
+def has_cost_model(machine: Machine) -> bool:
+    """Whether costs can be predicted for ``machine``."""
+    return machine.cpu.name in TIMINGS
+
+
+def object_costs(
+    program: Program, machine: Machine, objects: Sequence[tuple[str, bytes]] | None = None
+) -> Costs | None:
+    """The costs of LLVM's code, whose ``objects`` are made if need be; ``None`` without a cost model."""
+    if not has_cost_model(machine):
+        return None
+    log.info("predicting costs")
+    return predict(program, machine, build_objects(program, machine, objects))
+
+
+def c_costs(program: Program, machine: Machine) -> Costs | None:
+    """The costs of the C sources compiled by GCC. Raises ``TOOLCHAIN`` where that is not installed."""
+    return predict(program, machine, build_c(program, machine)) if has_cost_model(machine) else None
 
 
 def predict(
@@ -104,18 +124,21 @@ class _Tally:
     timing: Timing
 
     def costs(self, memory: bytes) -> Costs:
-        layers = [[0, 0.0] for _ in self.program.calls]
+        counts = [0] * len(self.program.calls)
+        spents = [0.0] * len(self.program.calls)
         total, cycles = 0, 0.0
         for address, count, spent in self._entries():
             total += count
             cycles += spent
             layer = self.build.layer_of.get(address)
             if layer is not None:
-                layers[layer][0] += count
-                layers[layer][1] += spent
-        found = tuple(LayerCost(count, round(spent)) for count, spent in layers) if self.build.layer_of else None
+                counts[layer] += count
+                spents[layer] += spent
+        layers = tuple(LayerCost(count, round(spent)) for count, spent in zip(counts, spents, strict=True))
         stack = stack_bytes(self.functions, self.entry, memory)
-        return Costs(total, round(cycles), stack, found, tuple(self.translation.missing))
+        return Costs(
+            total, round(cycles), stack, layers if self.build.layer_of else None, tuple(self.translation.missing)
+        )
 
     def _entries(self) -> Iterator[tuple[int, int, float]]:
         """(address in the entry function, instructions, cycles): its own, and what is called from there."""

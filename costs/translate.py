@@ -24,7 +24,8 @@ _LOOP_SIZE = 15
 @dataclass(frozen=True)
 class Translation:
     """``blocks`` and ``taken`` give the counter of a basic block and of the jump at its end, by (function, block);
-    ``missing`` those of helpers without code, which count instructions. ``sites`` are the addresses of the entry function's calls, in the order of their rows, from row 1 on."""
+    ``missing`` those of helpers without code, which count instructions. ``sites`` are the addresses of the entry
+    function's calls, in the order of their rows, from row 1 on."""
 
     text: str
     blocks: Mapping[tuple[int, int], int]
@@ -62,8 +63,8 @@ class _Translator:
             for block in function.blocks:
                 self.blocks[function.address, block] = len(self.blocks)
         first = len(self.blocks)
-        for function, block in self.blocks:
-            self.taken[function, block] = first + len(self.taken)
+        for number, place in enumerate(self.blocks, first):
+            self.taken[place] = number
         for name in missing:
             self.calls[name] = 2 * first + len(self.calls)
         self.width = 2 * first + len(self.calls)

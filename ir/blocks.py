@@ -21,8 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from functools import partial
+from functools import lru_cache, partial
 
 from . import blocks_depthwise as depthwise
 from . import blocks_quad as quad

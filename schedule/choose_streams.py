@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..ir.loops import Kernel
@@ -29,17 +29,13 @@ class Layout:
     plan: MemoryPlan
 
 
-def lower_peak(
-    calls: Sequence[Call],
-    kernels: Mapping[str, Kernel],
-    buffers: Mapping[str, BufferDecl],
-    target: Target,
-    enough: int = 0,
-) -> Layout:
+def lower_peak(layout: Layout, target: Target, enough: int = 0) -> Layout:
     """Streams neighbouring calls, each time those that bring the peak down most, until it is ``enough`` or does not
     get lower. The calls of a stream are one call of the result."""
-    return _Search(tuple(calls), kernels, buffers, target, enough).run()
+    return _Search(layout, target, enough).run()
 
+
+_STREAM = "candidate_"
 
 Span = tuple[int, int]
 """The first and the last of some neighbouring calls."""
@@ -47,17 +43,14 @@ Span = tuple[int, int]
 
 @dataclass
 class _Search:
-    calls: tuple[Call, ...]
-    kernels: Mapping[str, Kernel]
-    buffers: Mapping[str, BufferDecl]
+    start: Layout
     target: Target
     enough: int
     streams: dict[Span, Stream | None] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> Layout:
-        spans: list[Span] = [(n, n) for n in range(len(self.calls))]
-        best = self._layout(spans)
+        best, spans = self.start, [(n, n) for n in range(len(self.start.calls))]
         while best.plan.ram > self.enough:
             found = [(layout, longer) for longer in self._longer(spans, best) if (layout := self._layout(longer))]
             found = [pair for pair in found if pair[0].plan.ram < best.plan.ram]
@@ -67,7 +60,7 @@ class _Search:
                 break
             best, spans = chosen
             log.info("%d streams, %d bytes of RAM", sum(first < last for first, last in spans), best.plan.ram)
-        return best
+        return _renumbered(best)
 
     def _sound(self, span: Span) -> bool:
         found = self._stream(span) if span[0] < span[1] else None
@@ -112,17 +105,17 @@ class _Search:
     def _stream(self, span: Span) -> Stream | None:
         if span not in self.streams:
             first, last = span
-            inside = self.calls[first : last + 1]
-            others = (*self.calls[:first], *self.calls[last + 1 :])
+            inside = self.start.calls[first : last + 1]
+            others = (*self.start.calls[:first], *self.start.calls[last + 1 :])
             kept = {name for call in others for name in call.args}
-            self.streams[span] = stream(inside, self.kernels, self.buffers, kept)
+            self.streams[span] = stream(inside, self.start.kernels, self.start.buffers, kept)
         return self.streams[span]
 
     def _layout(self, spans: list[Span]) -> Layout:
-        calls, kernels, buffers = [], dict(self.kernels), dict(self.buffers)
+        calls, kernels, buffers = [], dict(self.start.kernels), dict(self.start.buffers)
         for span in spans:
             if span[0] == span[1]:
-                calls.append(self.calls[span[0]])
+                calls.append(self.start.calls[span[0]])
                 continue
             found = self._stream(span)
             assert found is not None
@@ -137,8 +130,17 @@ class _Search:
         return Layout(tuple(calls), kernels, buffers, plan_memory(calls, kernels, buffers, self.target))
 
     def _uses(self) -> set[str]:
-        return {name for call in self.calls for name in call.args}
+        return {name for call in self.start.calls for name in call.args}
 
     def _name(self, kernel: Kernel) -> str:
         """The same for kernels of the same text."""
-        return self.names.setdefault(print_kernel(kernel), f"stream_{len(self.names)}")
+        return self.names.setdefault(print_kernel(kernel), f"{_STREAM}{len(self.names)}")
+
+
+def _renumbered(layout: Layout) -> Layout:
+    """Streams numbered in the order of their calls."""
+    found = dict.fromkeys(call.kernel for call in layout.calls if call.kernel.startswith(_STREAM))
+    names = {old: f"stream_{number}" for number, old in enumerate(found)}
+    kernels = [replace(k, name=names.get(k.name, k.name)) for k in layout.kernels.values()]
+    calls = tuple(replace(call, kernel=names.get(call.kernel, call.kernel)) for call in layout.calls)
+    return replace(layout, calls=calls, kernels={kernel.name: kernel for kernel in kernels})
