@@ -126,7 +126,7 @@ def _gemm(body: _Body) -> str:
     c = ""
     if body.input(6):
         steps = body.emit("Mul", body.input(1), body.input(4))
-        steps = steps if alpha == 1.0 else body.emit("Mul", steps, body.constant(np.float32(alpha)))
+        steps = steps if alpha == 1.0 else body.emit("Mul", steps, body.constant(np.asarray(alpha, np.float32)))
         c = body.emit("Mul", body.emit("Cast", body.input(6), to=onnx.TensorProto.FLOAT), steps)
         if alpha == 1.0:
             c = body.emit("DequantizeLinear", body.input(6), steps, axis=0)
