@@ -14,7 +14,6 @@ from ..targets.target import Target
 from .choose_streams import Layout, lower_peak
 from .goal import Goal, Optimize
 
-
 _NAMED = 6
 """Tensors that an error names."""
 
