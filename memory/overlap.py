@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ir.loops import Access, Kernel
 from ..ir.program import Call
+from .replay import MOST_ACCESSES, replay_length
 from .trace import Touches, trace_kernel
 
 
@@ -16,7 +17,10 @@ def least_distances(kernel: Kernel, call: Call) -> dict[tuple[str, str], int]:
     bytes at which no byte of X is overwritten before it has been read for the last time.
 
     Where Y begins so far before X (or, where the distance is negative, at most so far behind it), they may overlap.
+    Nothing is said of kernels that take too long to replay.
     """
+    if replay_length(kernel) > MOST_ACCESSES:
+        return {}
     roles: dict[str, set[Access]] = {}
     for param, name in zip(kernel.params, call.args, strict=True):
         roles.setdefault(name, set()).add(param.access)

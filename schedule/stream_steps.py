@@ -16,6 +16,7 @@ import numpy as np
 
 from ..ir.loops import Access, Kernel
 from ..ir.program import Call
+from ..memory.replay import MOST_ACCESSES, replay_length
 from ..memory.trace import OuterLoop, Touches, trace_kernel
 
 _NOTHING = 1 << 60
@@ -56,7 +57,10 @@ class Stage:
 
 
 def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None:
-    """``None`` where the kernel is no loop over rows, or touches tensors other than ``scratch`` before it."""
+    """``None`` where the kernel is no loop over rows, touches tensors other than ``scratch`` before it, or takes too
+    long to follow."""
+    if replay_length(kernel) > MOST_ACCESSES:
+        return None
     trace = trace_kernel(kernel)
     if trace.outer is None:
         return None
