@@ -23,6 +23,9 @@ from .artifact.build import Artifact, Plan, write_artifacts
 from .artifact.dump import GraphDump, dump_kernels
 from .artifact.emit import DEFAULT_EMIT, Emit
 from .artifact.naming import model_name
+from .costs.build import build_c, build_objects
+from .costs.measure import measure
+from .costs.predict import has_cost_model, predict
 from .driver import (
     ALL_ABIS,
     DEFAULT_GOAL,
@@ -47,6 +50,7 @@ from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
 from .quantization import Quantization, QuantizedSource, QuantizeOptions, quantize_source
 from .report.accuracy import Accuracy
+from .report.profile import Profile, build_profile
 from .samples import Samples
 from .verification.compare_model import Verification, compare
 
@@ -54,7 +58,7 @@ log = logging.getLogger(__name__)
 
 __all__ = [
     "Goal", "LoadedModel", "ModelOptions", "Optimize", "Quantization", "QuantizeOptions", "QuantizedSource", "Result",
-    "Verification", "compile", "compile_model", "find_machine", "load", "quantize", "save_arrays", "verify",
+    "Verification", "compile", "compile_model", "find_machine", "load", "profile", "quantize", "save_arrays", "verify",
 ]  # fmt: skip
 
 
@@ -180,6 +184,35 @@ def verify(
     compiled = compile_source(source, host_machine(), lambda name, graph: stages.append((name, graph)))
     chosen = compiled.samples(file, samples).first(samples)
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler)
+
+
+def profile(
+    path: PathLike,
+    target: str,
+    options: ModelOptions = DEFAULT_OPTIONS,
+    file: PathLike | None = None,
+    *,
+    abi: str | None = None,
+    cpu: str | None = None,
+    route: str = "llvm",
+    quantization: Quantization | None = None,
+) -> Profile:
+    """Runs the model once on an emulated Cortex-M board and counts executed instructions by layer.
+
+    The input is the first sample of ``file``, or random. ``route`` is ``llvm`` for LLVM's objects or ``c`` for the C
+    sources by GCC. Raises ``TOOLCHAIN`` where QEMU or a compiler is missing.
+    """
+    machine = find_machine(target, abi, cpu)
+    if not has_cost_model(machine):
+        raise CcmlError(ErrorCode.BAD_OPTION, f"profiles are of Cortex-M targets, which {machine.name} is not")
+    source, _ = _read(path, options, quantization)
+    compiled = compile_source(source, machine)
+    built = (build_c if route == "c" else build_objects)(compiled.program, machine)
+    sample = next(iter(compiled.samples(file)))
+    log.info("running on the emulated board")
+    measured = measure(compiled.program, machine, built, sample)
+    costs = predict(compiled.program, machine, built, sample)
+    return build_profile(compiled.program, machine, route, measured, costs)
 
 
 def save_arrays(path: PathLike, arrays: Mapping[str, np.ndarray]) -> None:

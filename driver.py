@@ -12,6 +12,7 @@ import onnx
 
 from . import __version__
 from .artifact.naming import model_name
+from .costs.predict import Costs, c_costs, object_costs
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx import import_model, load_model
@@ -95,10 +96,14 @@ class Compiled:
             log.info("not used: %s", ", ".join(samples.ignored))
         return samples
 
-    def report(self) -> Report:
-        """The report as far as it is known without machine code."""
+    def report(self, costs: Costs | None = None) -> Report:
+        """The report as far as it is known without machine code, with ``costs`` where they were predicted."""
         identity = self.source.identity(goal=self.goal)
-        return build_report(identity, self.source.graph, self.optimized, self.program, self.machine)
+        return build_report(identity, self.source.graph, self.optimized, self.program, self.machine, costs=costs)
+
+    def costs(self, route: str = "llvm") -> Costs | None:
+        """What a run costs by the ``llvm`` objects or by the ``c`` sources; ``None`` without a cost model."""
+        return (c_costs if route == "c" else object_costs)(self.program, self.machine)
 
 
 def find_machine(target: str, abi: str | None = None, cpu: str | None = None) -> Machine:

@@ -10,7 +10,7 @@ import click
 
 from .accuracy import accuracy_options, print_accuracy, require_quantization, write_accuracy
 from .options import EmitKinds, goal_options, json_option, logging_options, model_options, target_options
-from .output import columns, kibibytes, print_facts, print_json, print_table, progress
+from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress
 from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
@@ -103,6 +103,7 @@ def _print_summary(artifact: Artifact) -> None:
         ("flash", f"{kibibytes(totals.flash_bytes)}: weights {kibibytes(totals.weight_bytes)}, "
                   f"code {kibibytes(totals.code_bytes)}"),
         ("MACs", totals.macs),
+        *cost_facts(totals),
     ])  # fmt: skip
     click.echo()
     print_table(f"{artifact.folder}/", columns("file", "#bytes"), [(file.path, file.bytes) for file in report.files])

@@ -200,6 +200,12 @@ def target_options(required: bool) -> Callable[[F], F]:
     return decorate
 
 
+route_option = click.option(
+    "--route", type=click.Choice(["llvm", "c"]), default="llvm", show_default=True,
+    help="The machine code that is looked at: LLVM's objects, or the C sources by GCC.",
+)  # fmt: skip
+
+
 def goal_options(function: F) -> F:
     """``--optimize`` and ``--max-ram``."""
     optimize = click.option(

@@ -241,6 +241,8 @@ class Expressions:
             self.needs.header("ccml_dot.h")
         if expr.function.startswith("widen"):
             self.needs.header("ccml_widen.h")
+        if expr.function in ("mul_high", "scale_round"):
+            self.needs.header("ccml_scale.h")
         return self._op(expr.type, expr.function, *(self.value(arg) for arg in expr.args))
 
     def _f16(self, value: c_ast.Node, function: str) -> c_ast.Node:

@@ -9,7 +9,7 @@ from ..ir import loops
 from ..ir.loops import COMPARE_OPS, Expr, Type
 from ..ir.types import DType
 from . import spelling
-from .dots import is_dot, is_widening, write_dot, write_widening
+from .dots import is_dot, is_packed, write_dot, write_packed
 from .writer import FunctionWriter
 
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
@@ -19,6 +19,10 @@ _FLOAT_COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt
 _INTRINSICS = {
     "fma": "fma", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round_even": "roundeven",
 }  # fmt: skip
+
+
+SCALE_HELPER = "ccml_scale_round"
+"""What computes the row ``scale_round``, on every machine: a function of the runtime (``scale_runtime.py``)."""
 
 
 def internal_error(reason: str) -> CcmlError:
@@ -172,8 +176,12 @@ class ExpressionWriter:
         """An instruction-table row that the machine has; anything else could become a call into a C library."""
         if is_dot(expr.function) and expr.function in self.features:
             return self._dot(expr)
-        if is_widening(expr.function) and expr.function in self.features:
-            return write_widening(self.out, expr.function, self.write(expr.args[0]))
+        if is_packed(expr.function) and expr.function in self.features:
+            return write_packed(self.out, expr.function, *(self.write(arg) for arg in expr.args))
+        if expr.function == "mul_high" and expr.function in self.features:
+            return self._mul_high(*(self.write(arg) for arg in expr.args))
+        if expr.function == "scale_round":
+            return self.out.intrinsic(SCALE_HELPER, "i32", *(("i32", self.write(arg)) for arg in expr.args))
         row = _INTRINSICS.get(expr.function)
         if row is None or expr.function not in self.features:
             raise internal_error(f"the machine has no instruction for {expr.function}")
@@ -182,6 +190,11 @@ class ExpressionWriter:
         name = self.type_name(expr.type)
         args = [(name, self.write(arg)) for arg in expr.args]
         return self.out.intrinsic(f"llvm.{row}.{self._suffix(expr.type)}", name, *args)
+
+    def _mul_high(self, x: str, y: str) -> str:
+        wide = [self.out.value(f"sext i32 {value} to i64") for value in (x, y)]
+        upper = self.out.value(f"lshr i64 {self.out.value(f'mul i64 {wide[0]}, {wide[1]}')}, 32")
+        return self.out.value(f"trunc i64 {upper} to i32")
 
     def _dot(self, expr: loops.Call) -> str:
         acc, x, w = (self.write(arg) for arg in expr.args)
@@ -235,8 +248,14 @@ class ExpressionWriter:
         return value if expr.lanes == 1 else self.splat(value, self.type_name(expr.x.type), expr.lanes)
 
     def _reduce(self, expr: loops.Reduce) -> str:
-        """Halves the vector until one lane is left: lower half ``op`` upper half."""
+        """Halves the vector until one lane is left: lower half ``op`` upper half.
+
+        The order of wrapping sums does not matter: machines with an instruction for them get it.
+        """
         value, type_ = self.write(expr.x), expr.x.type
+        if expr.op == "add" and type_.dtype is DType.I32 and "reduce_add" in self.features:
+            name = f"llvm.vector.reduce.add.{self._suffix(type_)}"
+            return self.out.intrinsic(name, "i32", (self.type_name(type_), value))
         while type_.lanes > 1:
             half = type_.lanes // 2
             if half * 2 != type_.lanes:

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 
 from ..targets import Machine
 from . import backend
+from .expressions import SCALE_HELPER
 from .runtime_ir import ARM_HALF_HELPERS, ARM_INTEGER_HELPERS, X86_HELPERS, Helper
+from .scale_runtime import scale_helper
 
 
 def helper_object(needed: Iterable[str], machine: Machine) -> bytes | None:
@@ -28,9 +30,10 @@ def helper_object(needed: Iterable[str], machine: Machine) -> bytes | None:
 
 def _helpers(machine: Machine) -> tuple[dict[str, Helper], str]:
     """The table for a machine and the calling convention of its helpers."""
+    everywhere = {SCALE_HELPER: scale_helper(machine)}
     if machine.abi.triple.startswith("x86_64"):
-        return X86_HELPERS, ""
+        return X86_HELPERS | everywhere, ""
     if machine.abi.triple.startswith(("arm", "thumb")):
         hosted = ARM_INTEGER_HELPERS if machine.target.hosted else {}
-        return ARM_HALF_HELPERS | hosted, "arm_aapcscc"
-    return {}, ""
+        return ARM_HALF_HELPERS | hosted | everywhere, "arm_aapcscc"
+    return everywhere, ""

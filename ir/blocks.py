@@ -24,7 +24,10 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 
 from . import blocks_depthwise as depthwise
+from . import blocks_quad as quad
 from .blocks_common import param, requantized
+from .blocks_helium import HELIUM_ROWS
+from .blocks_helium_depthwise import DEPTHWISE_ROWS
 from .loops import (
     F32,
     I32,
@@ -238,15 +241,19 @@ BLOCKS: dict[str, BlockInstruction] = {
         BlockInstruction("pair_i32", ("groups", "channels"), _pair(DType.I32)),
         BlockInstruction("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
         BlockInstruction("single_i32", ("groups", "channels"), _single(DType.I32)),
-        BlockInstruction(
-            "depthwise_stage", ("columns", "step", "left", "right", "zero_point"), depthwise.stage
-        ),
+        BlockInstruction("quad_stage_pixel", ("groups",), quad.stage_pixel),
+        BlockInstruction("quad_stage", ("groups", "step"), quad.stage),
+        BlockInstruction("quad_fill", ("groups", "value"), quad.fill),
+        BlockInstruction("quad_i8", ("groups", "channels", "zero_point"), quad.contraction("quad", DType.I8, 4)),
+        BlockInstruction("quad_i32", ("groups", "channels"), quad.contraction("quad", DType.I32, 4)),
+        BlockInstruction("lone_i8", ("groups", "channels", "zero_point"), quad.contraction("lone", DType.I8, 1)),
+        BlockInstruction("lone_i32", ("groups", "channels"), quad.contraction("lone", DType.I32, 1)),
+        BlockInstruction("depthwise_stage", ("columns", "step", "left", "right", "zero_point"), depthwise.stage),
         BlockInstruction("depthwise_fill", ("columns", "half", "zero_point"), depthwise.fill),
         BlockInstruction("depthwise_pair", ("outputs",), depthwise.pair),
         BlockInstruction("depthwise_stride2", ("outputs",), depthwise.stride2),
-        BlockInstruction(
-            "depthwise_finish_pair", ("outputs", "step", "zero_point"), partial(depthwise.finish, 2)
-        ),
+        BlockInstruction("depthwise_finish_pair", ("outputs", "step", "zero_point"), partial(depthwise.finish, 2)),
         BlockInstruction("depthwise_finish_row", ("outputs", "step", "zero_point"), partial(depthwise.finish, 1)),
+        *(BlockInstruction(*row) for row in (*HELIUM_ROWS, *DEPTHWISE_ROWS)),
     )
 }

@@ -24,13 +24,11 @@ from .loops import (
     Buffer,
     Call,
     Const,
-    Convert,
     Expr,
     Kernel,
     Let,
     Load,
     Store,
-    Type,
     Var,
     as_expr,
     loop,
@@ -113,8 +111,8 @@ def pair(outputs: int) -> Kernel:
     upper: Expr = loads[0]
     lower: Expr = loads[0]
     for (rows01, rows23), (w01, w12) in zip(columns, weights, strict=True):
-        upper = _bottom_by_top(_dot(upper, rows01, w01), rows23, w12)
-        lower = _dot(_top_by_bottom(lower, rows01, w01), rows23, w12)
+        upper = Call("low_by_high", (_dot(upper, rows01, w01), rows23, w12), I32)
+        lower = _dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
     first, second = Var("upper", I32), Var("lower", I32)
     body = (*lets, Let(first, upper), Let(second, lower), Store(x, (at,), first), Store(x, (at + 1,), second))
     block = loop(lane, LANES, *_channel(w, lane, loads, weights), *loop(column, outputs, *body))
@@ -128,7 +126,7 @@ def stride2(outputs: int) -> Kernel:
     lets, columns = _columns(x, column * (2 * COLUMN) + lane * 2)
     acc: Expr = loads[0]
     for (rows01, rows23), (w01, w12) in zip(columns, weights, strict=True):
-        acc = _bottom_by_top(_dot(acc, rows01, w01), rows23, w12)
+        acc = Call("low_by_high", (_dot(acc, rows01, w01), rows23, w12), I32)
     found = Var("acc", I32)
     body = (*lets, Let(found, acc), Store(x, (column * COLUMN + lane * 2,), found))
     block = loop(lane, LANES, *_channel(w, lane, loads, weights), *loop(column, outputs, *body))
@@ -168,22 +166,6 @@ def _columns(x: Buffer, at: Expr) -> tuple[Block, list[tuple[Var, Var]]]:
 
 def _dot(acc: Expr, x: Expr, w: Expr) -> Expr:
     return Call("dot2_i16i16", (acc, x, w), I32)
-
-
-def _bottom(x: Expr) -> Expr:
-    return Convert(I32, Convert(Type(DType.I16), x))
-
-
-def _top(x: Expr) -> Expr:
-    return Binary("shr", x, Const(16, I32))
-
-
-def _bottom_by_top(acc: Expr, x: Expr, w: Expr) -> Expr:
-    return Binary("add", acc, Binary("mul", _bottom(x), _top(w)))
-
-
-def _top_by_bottom(acc: Expr, x: Expr, w: Expr) -> Expr:
-    return Binary("add", acc, Binary("mul", _top(x), _bottom(w)))
 
 
 def finish(rows: int, outputs: int, step: int, zero_point: int) -> Kernel:

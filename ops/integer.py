@@ -69,17 +69,21 @@ def evaluate_requantize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
 
 
 def infer_requantize_fixed(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    acc, multiplier, shift = operand(types, 0), operand(types, 1), operand(types, 2)
-    if {acc.dtype, multiplier.dtype, shift.dtype} != {DType.I32}:
-        raise ValueError(f"requantizes i32 by i32 multipliers and shifts, not {acc} by {multiplier} and {shift}")
-    shape = broadcast_shapes(acc.shape, multiplier.shape, shift.shape)
+    acc, factor, shift = operand(types, 0), operand(types, 1), operand(types, 2)
+    if {acc.dtype, factor.dtype, shift.dtype} != {DType.I32}:
+        raise ValueError(f"requantizes i32 by i32 factors and shifts, not {acc} by {factor} and {shift}")
+    shape = broadcast_shapes(acc.shape, factor.shape, shift.shape)
     return quantized(shape, element_type(attrs, "to"), attrs)
 
 
 def evaluate_requantize_fixed(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """clamp(zero_point + ((acc * multiplier + 2^(shift - 1)) >> shift), lo, hi), in 64 bits."""
-    acc, multiplier, shift = (array.astype(np.int64) for array in present_arrays(arrays))
-    steps = acc * multiplier + (np.int64(1) << shift - 1) >> shift
+    """clamp(zero_point + steps, lo, hi), where steps are ``(acc * factor + 2^(31 + shift)) >> (32 + shift)`` in 64 bits
+    for shift > 0, and otherwise round_half_even(f32(acc) * (factor * 2^shift))."""
+    acc, factor, shift = (array.astype(np.int64) for array in present_arrays(arrays))
+    right = np.maximum(shift, 1)
+    exact = acc * factor + (np.int64(1) << 31 + right) >> 32 + right
+    scale = np.ldexp(factor.astype(np.float32), np.minimum(shift, 0).astype(np.int32))
+    steps = np.where(shift > 0, exact, np.rint(acc.astype(np.float32) * scale).astype(np.float64))
     return (_clamped(steps + integer(attrs, "zero_point"), attrs),)
 
 
@@ -127,7 +131,8 @@ def evaluate_rescale_product(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, 
 
 def infer_rescale_channels(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, factor, bias = (operand(types, position) for position in range(3))
-    _check_bytes(x)
+    if x.dtype not in NARROW:
+        raise ValueError(f"the operand is {x}, not i8, u8 or i16")
     if factor.dtype is not DType.I32 or bias.dtype is not DType.I32:
         raise ValueError(f"factor {factor} and bias {bias} are not i32")
     return quantized(broadcast_shapes(x.shape, factor.shape, bias.shape), element_type(attrs, "to"), attrs)

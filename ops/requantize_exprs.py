@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..ir.graph import Node
-from ..ir.loops import Binary, Expr, Load, Type
+from ..ir.loops import Binary, Call, Expr, Load, Type
 from ..ir.types import DType
 from .expr_tools import const, convert, maximum, minimum
 from .infer import element_type, integer
@@ -28,13 +28,11 @@ def _requantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 
 def _requantize_fixed(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
-    """clamp(zero_point + ((acc * multiplier + 2^(shift - 1)) >> shift), lo, hi), in 64 bits."""
-    acc, multiplier, shift = (convert(arg, DType.I64) for arg in args)
-    one = const(1, acc.type)
-    steps = Binary("shr", acc * multiplier + Binary("shl", one, shift - one), shift)
+    """clamp(zero_point + scale_round(acc, factor, shift), lo, hi)"""
+    steps = Call("scale_round", tuple(args), args[0].type)
     zero_point = integer(node.attrs, "zero_point")
     lo, hi = integer(node.attrs, "lo") - zero_point, integer(node.attrs, "hi") - zero_point
-    clamped = minimum(maximum(steps, const(lo, steps.type)), const(hi, steps.type))
+    clamped = minimum(maximum(steps, lo), hi)
     return convert(clamped + const(zero_point, clamped.type), element_type(node.attrs, "to"))
 
 

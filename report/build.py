@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..costs.predict import Costs
 from ..ir.graph import Graph, Node
 from ..ir.loops import Access
 from ..ir.program import Call, Interface, Program
@@ -31,8 +32,10 @@ def build_report(
     program: Program,
     machine: Machine,
     sections: Sequence[Section] | None = None,
+    costs: Costs | None = None,
 ) -> Report:
-    """The report of ``program``. ``sections`` are those of its objects, where they were made."""
+    """The report of ``program``. ``sections`` are those of its objects, where they were made, ``costs`` those of a run,
+    where they were predicted."""
     memory = placements(program)
     live = live_bytes(memory, len(program.calls))
     parameters = sum(array.size for array in imported.constants.values())
@@ -42,10 +45,10 @@ def build_report(
         model=Model(program.name, identity.file, identity.sha256, parameters),
         target=TargetInfo(machine.name, machine.abi.name, machine.cpu.name, machine.abi.triple),
         options=identity.options,
-        totals=_totals(program, memory, live, sections),
+        totals=_totals(program, memory, live, sections, costs),
         inputs=[_tensor(side) for side in program.inputs],
         outputs=[_tensor(side) for side in program.outputs],
-        layers=_Layers(optimized, program, live, sections).all(),
+        layers=_Layers(optimized, program, live, sections, costs).all(),
         memory=memory,
         sections=None if sections is None else grouped(sections),
         files=[],
@@ -58,7 +61,11 @@ def weight_bytes(program: Program) -> int:
 
 
 def _totals(
-    program: Program, memory: list[Placement], live: list[int], sections: Sequence[Section] | None
+    program: Program,
+    memory: list[Placement],
+    live: list[int],
+    sections: Sequence[Section] | None,
+    costs: Costs | None,
 ) -> Totals:
     return Totals(
         ram_bytes=program.plan.ram,
@@ -69,8 +76,10 @@ def _totals(
         weight_bytes=weight_bytes(program),
         code_bytes=None if sections is None else sum(section.size for section in sections if section.executable),
         flash_bytes=None if sections is None else sum(section.size for section in sections),
-        stack_bytes=None,
+        stack_bytes=None if costs is None else costs.stack_bytes,
         macs=sum(call.macs for call in program.calls),
+        instructions=None if costs is None else costs.instructions,
+        cycles=None if costs is None else costs.cycles,
     )
 
 
@@ -82,10 +91,16 @@ class _Layers:
     """Joins calls of the program with nodes of the graph: a call's output buffer is named after its value."""
 
     def __init__(
-        self, graph: Graph, program: Program, live: Sequence[int], sections: Sequence[Section] | None
+        self,
+        graph: Graph,
+        program: Program,
+        live: Sequence[int],
+        sections: Sequence[Section] | None,
+        costs: Costs | None,
     ) -> None:
         self.program = program
         self.live = live
+        self.costs = None if costs is None else costs.layers
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.nodes: Mapping[str, Node] = graph.producers()
         self.code = None if sections is None else {s.name: s.size for s in sections if s.executable}
@@ -111,6 +126,8 @@ class _Layers:
             weight_bytes=sum(self.program.buffers[name].nbytes for name in constants),
             live_bytes=self.live[index],
             code_bytes=None if self.code is None else self.code.get(f".text.{self.program.name}_{call.kernel}"),
+            instructions=None if self.costs is None else self.costs[index].instructions,
+            cycles=None if self.costs is None else self.costs[index].cycles,
             rings=[ring for node in nodes for ring in self._rings(node)],
         )
 

@@ -72,7 +72,8 @@ class Ring:
 @dataclass(frozen=True)
 class Layer:
     """One kernel call. ``live_bytes`` is the RAM that tensors occupy while it runs, ``code_bytes`` its kernel's code.
-    Where it is a stream of several layers, which it runs row by row, ``rings`` tell what that saves.
+    ``instructions`` are predicted, ``cycles`` estimated. Where it is a stream of several layers, which it runs row by
+    row, ``rings`` tell what that saves.
 
     Layers that share a kernel or a weight each count it; the totals count it once.
     """
@@ -88,6 +89,8 @@ class Layer:
     weight_bytes: int
     live_bytes: int
     code_bytes: int | None
+    instructions: int | None = None
+    cycles: int | None = None
     rings: list[Ring] = field(default_factory=list)
 
 
@@ -106,7 +109,8 @@ class Placement:
 class Totals:
     """``ram_bytes`` is the arena, on targets where inputs and outputs have a place in it with these; ``arena_bytes`` is
     what it takes where the caller keeps them elsewhere. ``peak_tensors`` live when most of it is used. ``flash_bytes``
-    is all that the objects put into memory: code and constants."""
+    is all that the objects put into memory: code and constants. ``stack_bytes``, ``instructions`` and ``cycles`` are
+    those of one run, for targets with a cost model."""
 
     ram_bytes: int
     arena_bytes: int
@@ -118,6 +122,8 @@ class Totals:
     flash_bytes: int | None
     stack_bytes: int | None
     macs: int
+    instructions: int | None = None
+    cycles: int | None = None
 
 
 @dataclass(frozen=True)

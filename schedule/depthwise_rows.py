@@ -39,7 +39,7 @@ from ..ops.infer import ints
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
 from .kernel import KernelContext
-from .requantization import requantization_of
+from .requantization import Requantization, requantization_of
 
 
 def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
@@ -92,11 +92,15 @@ class _RowDepthwise:
         given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
         bias = np.zeros(self.channels, np.int64) if given is None else given.astype(np.int64).reshape(-1)
         self.bias = bias - self.zero_point * taps.sum(axis=(1, 2))
-        self.requantization = requantization_of(ctx, np.abs(self.bias) + 128 * np.abs(taps).sum(axis=(1, 2)), 2**15)
+        self.requantization = self._requantization(taps)
         self.weights = self._stream(taps)
         width = self.out[2]
         self.columns = (width - 1) * self.stride + KERNEL
         self.staged = ctx.temporary("columns", DType.I32, (self.columns * COLUMN,), align=8)
+
+    def _requantization(self, taps: np.ndarray) -> Requantization | None:
+        found = requantization_of(self.ctx, np.abs(self.bias) + 128 * np.abs(taps).sum(axis=(1, 2)))
+        return found if found is not None and found.whole else None
 
     def _stream(self, taps: np.ndarray) -> Buffer:
         """The weights as ``ir/blocks_depthwise.py`` describes them."""

@@ -1,8 +1,7 @@
 """Requantization in integers for cores without an FPU, with the bits of the float definition.
 
-``requantize`` becomes ``requantize_fixed`` where a multiplier and a shift are proven, channel by channel, to give the
-same result for every accumulator that can occur. Where there is none the float definition stays: the compiler's float
-routines are IEEE 754 as well, only slow.
+``requantize`` becomes ``requantize_fixed``: a channel takes a multiplier where one is proven to give the same result
+for every accumulator that can occur, and binary32 in integers where there is none.
 """
 
 from __future__ import annotations
@@ -13,12 +12,12 @@ import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType, TensorType
-from ..ops.fixed_point import exact_multipliers
+from ..ops.fixed_point import FixedPoint, exact_multipliers, float_parts
 from ..ops.infer import integer
 
 
 def requantize_in_integers(graph: Graph) -> Graph:
-    """``graph`` with every requantization for which a proof is found replaced inside its fused node."""
+    """``graph`` with every requantization replaced inside its fused node."""
     constants = dict(graph.constants)
     nodes = [_rewritten(node, constants) for node in graph.nodes]
     return replace(graph, nodes=tuple(nodes), constants=constants)
@@ -37,7 +36,7 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray]) -> Node:
             nodes.append(inner)
             continue
         operands = []
-        for stem, array in zip(("multiplier", "shift"), fixed):
+        for stem, array in zip(("factor", "shift"), fixed):
             value = Value(f"{inner.output.name}_{stem}", TensorType(DType.I32, array.shape))
             (inside if array.size == 1 else constants)[value.name] = array
             added.extend(() if array.size == 1 else (value,))
@@ -51,20 +50,32 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray]) -> Node:
 
 
 def _fixed(node: Node, constants: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Multipliers and shifts in the shape of the scales; ``None`` where a channel has none."""
+    """Factors and shifts in the shape of the scales; ``None`` for scales beyond all sense."""
     scale = node.inputs[1]
     assert scale is not None
-    if "acc_lo" not in node.attrs:
-        return None
     scales = constants[scale.name]
+    if not np.all((scales > 0) & (scales < 2.0**23)):
+        return None
+    found = _exact(node, scales.reshape(-1))
+    pairs = [float_parts(each) if pair is None else pair for each, pair in zip(scales.reshape(-1), found, strict=True)]
+    factors, shifts = (_readonly(np.array(column, np.int32).reshape(scales.shape)) for column in zip(*pairs))
+    return factors, shifts
+
+
+def _exact(node: Node, scales: np.ndarray) -> list[tuple[int, int] | None]:
+    """Multiplier and shift beyond the upper word of the product, for each channel that has them."""
+    if "acc_lo" not in node.attrs:
+        return [None] * len(scales)
     bounds = [(integer(node.attrs, "acc_lo"), integer(node.attrs, "acc_hi"))] * scales.size
     zero_point, lo, hi = (integer(node.attrs, name) for name in ("zero_point", "lo", "hi"))
-    found = exact_multipliers(scales.reshape(-1), bounds, zero_point, lo, hi)
-    if any(form is None for form in found):
-        return None
-    multipliers = np.array([form.multiplier for form in found if form is not None], np.int32)
-    shifts = np.array([32 + form.post_shift - form.pre_shift for form in found if form is not None], np.int32)
-    return _readonly(multipliers.reshape(scales.shape)), _readonly(shifts.reshape(scales.shape))
+    return [None if form is None else _shifted(form) for form in exact_multipliers(scales, bounds, zero_point, lo, hi)]
+
+
+def _shifted(form: FixedPoint) -> tuple[int, int] | None:
+    """The form with a shift of at least 1, so that the upper word of the product need not be rounded."""
+    doubled = max(0, 1 - form.post_shift)
+    fits = form.pre_shift == 0 and form.multiplier << doubled < 1 << 31
+    return (form.multiplier << doubled, form.post_shift + doubled) if fits else None
 
 
 def _readonly(array: np.ndarray) -> np.ndarray:

@@ -28,19 +28,30 @@ from .dots import has_dot
 from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
 from .goal import DEFAULT_GOAL, Goal
+from .helium import is_helium_contraction, lower_helium
+from .helium_depthwise import is_helium_depthwise, lower_helium_depthwise
+from .helium_sum import lower_helium_sum
 from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
 from .params import bind_parameters
 from .staged import is_staged, lower_staged
+from .stored_weights import lower_weight_matmul
 from .tensors import Halo, TensorRef
 from .unroll import expand_unrolled
 from .vectorize import vectorize
 
 GENERATORS = {
-    "conv": (lower_staged, lower_row_depthwise, lower_depthwise, lower_conv),
-    "matmul": (lower_staged, lower_matmul),
+    "conv": (
+        lower_helium, lower_helium_depthwise, lower_staged, lower_row_depthwise, lower_depthwise, lower_conv,
+    ),
+    "reduce": (lower_helium_sum,),
+    "matmul": (lower_helium, lower_staged, lower_matmul),
+    "weight_matmul": (lower_weight_matmul,),
 }
+
+FILLS_BORDERS = (is_helium_contraction, is_helium_depthwise, is_staged, is_row_depthwise)
+"""Tell where a generator puts values in place of what is beyond the border by itself, and needs no halo."""
 
 
 def lower_graph(graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL) -> Program:
@@ -62,8 +73,7 @@ def _reads_halo(cpu: Cpu, node: Node) -> bool:
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
         return False
     x = anchor.inputs[0]
-    blocks = is_staged(cpu, anchor) or is_row_depthwise(cpu, anchor)
-    return x is not None and has_dot(cpu, x.dtype) and not blocks
+    return x is not None and has_dot(cpu, x.dtype) and not any(fills(cpu, anchor) for fills in FILLS_BORDERS)
 
 
 def generate(ctx: KernelContext) -> Block:

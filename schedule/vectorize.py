@@ -55,6 +55,9 @@ from ..ir.types import DType
 from .affine import coefficient, occurs
 from .names import Names, rename_bound
 
+SCALAR_ONLY = frozenset({"scale_round"})
+"""Rows of the instruction table that no machine has for lanes."""
+
 
 class NotVectorizable(Exception):  # noqa: N818 - it is no error: another loop is tried
     """The loop cannot become lanes; the message says which access or statement stands in the way."""
@@ -134,7 +137,7 @@ class Vectorizer:
             return Convert(expr.type.with_lanes(self.lanes), self.vector(expr.x))
         if isinstance(expr, Bitcast) and expr.type.lanes == expr.x.type.lanes == 1:
             return Bitcast(expr.type.with_lanes(self.lanes), self.vector(expr.x))
-        if isinstance(expr, Call):
+        if isinstance(expr, Call) and expr.function not in SCALAR_ONLY:
             return Call(expr.function, tuple(self.vector(a) for a in expr.args), expr.type.with_lanes(self.lanes))
         raise NotVectorizable(f"{type(expr).__name__} depends on {self.var.name}")
 

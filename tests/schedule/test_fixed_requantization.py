@@ -1,4 +1,4 @@
-"""Requantization in integers: taken where it is proven, with the bits of the float definition."""
+"""Requantization in integers, with the bits of the float definition."""
 
 from __future__ import annotations
 
@@ -36,17 +36,19 @@ def operators(graph: Graph) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("scale", "expected"),
+    ("scale", "multiplied"),
     [
-        (0.01133719, "requantize_fixed"),
+        (0.01133719, True),
         # acc = 256 (2 k + 1) lies between two results: halves go to even, which no multiplication does.
-        (2.0**-9, "requantize"),
+        (2.0**-9, False),
     ],
 )
-def test_taken_only_where_the_bits_stay(scale: float, expected: str) -> None:
+def test_multiplied_only_where_the_bits_stay(scale: float, multiplied: bool) -> None:
     graph = bounded(integer_conv_graph((1, 5, 5, 16), (8, 3, 3, 16), pad=(1, 1, 1, 1)), scale)
     rewritten = requantize_in_integers(graph)
-    assert operators(rewritten) == ["conv", expected]
+    assert operators(rewritten) == ["conv", "requantize_fixed"]
+    shifts = next(array for name, array in rewritten.constants.items() if name.endswith("shift"))
+    assert np.all(shifts > 0) == multiplied
     inputs = random_inputs(graph)
     meaning = evaluate_graph(graph, inputs)[graph.outputs[0].name]
     np.testing.assert_array_equal(evaluate_graph(rewritten, inputs)[graph.outputs[0].name], meaning)
