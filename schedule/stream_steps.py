@@ -34,12 +34,12 @@ class Footprint:
     pieces: tuple[np.ndarray, np.ndarray]
 
     @staticmethod
-    def of(touches: Touches, loop: OuterLoop) -> Footprint | None:
+    def of(touches: Touches, loop: OuterLoop, count: int) -> Footprint | None:
         """``None`` where something is touched before the loop."""
         rows = loop.iterations(touches)
         if rows.size and rows.min() < 0:
             return None
-        begin, end = np.full(loop.extent, _NOTHING), np.zeros(loop.extent, np.int64)
+        begin, end = np.full(count, _NOTHING), np.zeros(count, np.int64)
         np.minimum.at(begin, rows, touches.begin)
         np.maximum.at(end, rows, touches.end)
         return Footprint(begin, end, (touches.begin, touches.end))
@@ -47,10 +47,12 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Stage:
-    """One kernel of a stream with its call; footprints by tensor."""
+    """One kernel of a stream with its call; footprints by tensor. ``loop`` is the number of the statement that is the
+    loop over rows; what comes behind it is the last row."""
 
     kernel: Kernel
     call: Call
+    loop: int
     rows: int
     reads: Mapping[str, Footprint]
     writes: Mapping[str, Footprint]
@@ -64,6 +66,8 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
     trace = trace_kernel(kernel)
     if trace.outer is None:
         return None
+    outer = trace.outer
+    count = outer.extent + (outer.position + 1 < len(kernel.body))
     reads: dict[str, Footprint] = {}
     writes: dict[str, Footprint] = {}
     for name in dict.fromkeys(call.args):
@@ -73,13 +77,13 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
         for found, wanted in ((trace.reads, reads), (trace.writes, writes)):
             touches = Touches.joined([found[p.name] for p in params if p.name in found])
             if touches.time.size:
-                footprint = Footprint.of(touches, trace.outer)
+                footprint = Footprint.of(touches, outer, count)
                 if footprint is None:
                     return None
                 wanted[name] = footprint
         if any(p.access is Access.READ_WRITE for p in params):
             return None
-    return Stage(kernel, call, trace.outer.extent, reads, writes)
+    return Stage(kernel, call, outer.position, count, reads, writes)
 
 
 @dataclass(frozen=True)
