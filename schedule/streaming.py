@@ -171,11 +171,10 @@ class _Merged:
         rows: list[Stmt] = []
         for stage, pace in zip(self.stages, self.paces, strict=True):
             own = self._own(stage)
-            main, rest = own[stage.loop], own[stage.loop + 1 :]
-            assert isinstance(main, For)
-            before += own[: stage.loop]
-            rows += (main, *rest)
-            body += self._row(main, rest, pace, t, steps)
+            if not stage.first_row:
+                before += own[: stage.loop]
+            rows += own[0 if stage.first_row else stage.loop :]
+            body += self._row(stage, own, pace, t, steps)
         private = [self.memory[name] for name in (*self.scratch, *self.rings) if name in self.memory]
         block, params, sources = bind_parameters((*before, *loop(t, steps, *body)), private)
         unfolded, same, _ = bind_parameters((*before, *loop(t, steps, *rows)), private)
@@ -190,11 +189,10 @@ class _Merged:
         decl = self.buffers[name]
         return BufferDecl(name, decl.dtype, (self.rings[name] // decl.dtype.size,), Storage.ARENA)
 
-    def _row(self, main: For, rest: Block, pace: Pace, t: Var, steps: int) -> Block:
-        """One row of a stage, if one is due in step ``t``; the ``rest`` behind the loop is the last of them."""
+    def _row(self, stage: Stage, own: Block, pace: Pace, t: Var, steps: int) -> Block:
+        """One row of a stage, if one is due in step ``t``."""
         row = Var(self.names.fresh("row"))
         p, q, lag = pace.numerator, pace.denominator, pace.lag
-        number = (t * p - lag) // q
         tests: list[Expr] = []
         if lag:
             tests.append(Binary("ge", row, as_expr(0)))
@@ -202,15 +200,13 @@ class _Merged:
             tests.append(Binary("lt", row, as_expr(pace.rows)))
         if q > 1:
             tests.append(Binary("lt", row, (t * p + (p - lag)) // q))
-        body = substitute(main.body, {main.var: row})
-        if rest:
-            body = (If(Binary("lt", row, as_expr(pace.rows - 1)), body, rest),)
-        if not tests:
-            return (Let(row, number), *body)
-        cond = tests[0]
-        for test in tests[1:]:
-            cond = Binary("and", cond, test)
-        return (Let(row, number), If(cond, body))
+        body = _numbered_row(stage, own, row)
+        if tests:
+            cond = tests[0]
+            for test in tests[1:]:
+                cond = Binary("and", cond, test)
+            body = (If(cond, body),)
+        return (Let(row, (t * p - lag) // q), *body)
 
     def _own(self, stage: Stage) -> Block:
         """The kernel's body with names of its own, and with rings in place of the intermediate tensors."""
@@ -225,6 +221,18 @@ class _Merged:
                 shape = (*shape[:dim], self.rings[tensor] // step, *shape[dim + 1 :])
             bound[param] = replace(param, name=own, access=Access.READ_WRITE, shape=shape)
         return rename_bound(_rebound(stage.kernel.body, bound), self.names)
+
+
+def _numbered_row(stage: Stage, own: Block, row: Var) -> Block:
+    """Row number ``row``: what stands before the loop, one of its iterations, or what stands behind it."""
+    main = own[stage.loop]
+    assert isinstance(main, For)
+    first, last = own[: stage.loop], own[stage.loop + 1 :]
+    skipped = int(stage.first_row)
+    block = substitute(main.body, {main.var: row - skipped})
+    if last:
+        block = (If(Binary("lt", row, as_expr(stage.rows - 1)), block, last),)
+    return (If(Binary("lt", row, as_expr(1)), first, block),) if skipped else block
 
 
 def _rebound(block: Block, bound: Mapping[Buffer, Buffer]) -> Block:
@@ -256,12 +264,16 @@ def _rebound(block: Block, bound: Mapping[Buffer, Buffer]) -> Block:
 def _wrapped(index: Expr, size: int) -> Expr:
     """``index`` modulo ``size``; of a multiple, the multiple of something modulo less, as ``x * 4 mod 20`` is
     ``(x mod 5) * 4``."""
-    offset = 0
-    if isinstance(index, Binary) and index.op == "add" and isinstance(index.y, Const):
-        index, offset = index.x, int(index.y.value)
-    factor = index.y.value if isinstance(index, Binary) and index.op == "mul" and isinstance(index.y, Const) else 1
-    common = gcd(int(factor), size)
-    if common > 1 and isinstance(index, Binary):
-        number = index.x * (int(factor) // common) + offset // common
-        return (number % (size // common)) * common + offset % common
-    return (index + offset) % size
+    base, offset = _split(index, "add", 0)
+    number, factor = _split(base, "mul", 1)
+    common = gcd(factor, size)
+    if common == 1:
+        return index % size
+    return ((number * (factor // common) + offset // common) % (size // common)) * common + offset % common
+
+
+def _split(index: Expr, op: str, neutral: int) -> tuple[Expr, int]:
+    """``index`` as something ``op`` a constant."""
+    if isinstance(index, Binary) and index.op == op and isinstance(index.y, Const):
+        return index.x, int(index.y.value)
+    return index, neutral
