@@ -13,7 +13,9 @@ scales of the four channels follow.
 
 from __future__ import annotations
 
-from .blocks_common import param, requantized
+from collections.abc import Sequence
+
+from .blocks_common import param, requantized, requantized_fixed
 from .loops import (
     F32,
     I32,
@@ -53,31 +55,35 @@ def stage(columns: int, step: int, left: int, right: int, zero_point: int) -> Ke
     y = param("y", DType.I32, (left + columns + right) * COLUMN, Access.WRITE, 8)
     both = Const((zero_point << 16) + (zero_point & 0xFFFF), I32)
     before, after, column = Var("before"), Var("after"), Var("column")
-    at = column * COLUMN + left * COLUMN
     body: Block = ()
+    words: dict[int, Expr] = {}
     for half in range(2):
-        evens, odds = [], []
-        for row in rows[2 * half : 2 * half + 2]:
-            word, even, odd = (Var(f"{row.name}_{stem}", I32) for stem in ("word", "even", "odd"))
-            body += (
-                Let(word, Bitcast(I32, Load(row, (column * step,), LANES))),
-                Let(even, Call("widen_even", (word,), I32)),
-                Let(odd, Call("widen_odd", (word,), I32)),
-            )
-            evens.append(even)
-            odds.append(odd)
-        for first, pair in enumerate((evens, odds)):
-            body += (Store(y, (at + (2 * first + half),), _bottoms(*pair)),)
-            body += (Store(y, (at + (2 * first + half + LANES),), _tops(*pair)),)
+        pair = [Var(f"{row.name}_word", I32) for row in rows[2 * half : 2 * half + 2]]
+        for buffer, word in zip(rows[2 * half : 2 * half + 2], pair, strict=True):
+            body += (Let(word, Bitcast(I32, Load(buffer, (column * step,), LANES))),)
+        for first, join in enumerate((_bottoms, _tops)):
+            joined = Var(f"joined{half}_{first}", I32)
+            body += (Let(joined, join(*pair)),)
+            for odd, row in enumerate(("widen_even", "widen_odd")):
+                words[LANES * first + 2 * odd + half] = Call(row, (joined,), I32)
+    found = [Var(f"found{number}", I32) for number in range(COLUMN)]
+    body += tuple(Let(name, words[number]) for number, name in enumerate(found))
+    at = column * COLUMN + left * COLUMN
+    body += _column(y, at, found)
+    border = [both] * COLUMN
     return Kernel(
         "depthwise_stage",
         (*rows, y),
         (
-            *loop(before, left * COLUMN, Store(y, (before,), both)),
+            *loop(before, left, *_column(y, before * COLUMN, border)),
             *loop(column, columns, *body),
-            *loop(after, right * COLUMN, Store(y, (after + (left + columns) * COLUMN,), both)),
+            *loop(after, right, *_column(y, after * COLUMN + (left + columns) * COLUMN, border)),
         ),
     )
+
+
+def _column(y: Buffer, at: Expr, words: Sequence[Expr]) -> Block:
+    return tuple(Store(y, (at + number,), word) for number, word in enumerate(words))
 
 
 def _bottoms(first: Expr, second: Expr) -> Expr:
@@ -168,18 +174,21 @@ def _dot(acc: Expr, x: Expr, w: Expr) -> Expr:
     return Call("dot2_i16i16", (acc, x, w), I32)
 
 
-def finish(rows: int, outputs: int, step: int, zero_point: int) -> Kernel:
+def finish(rows: int, outputs: int, step: int, zero_point: int, shift: int = 0) -> Kernel:
     """Requantizes the accumulators of one or two rows into pixels that are ``step`` bytes apart. Where both rows of
-    outputs are at the same place, the upper row counts."""
+    outputs are at the same place, the upper row counts. With a ``shift`` there are factors in place of scales."""
     scales = param("scales", DType.I32, LANES, Access.READ, 4)
     x = param("x", DType.I32, outputs * COLUMN, Access.READ, 8)
     y = tuple(param(f"y{row}", DType.I8, (outputs - 1) * step + LANES, Access.WRITE) for row in range(rows))
     column = Var("column")
-    named = [Var(f"scale{lane}", F32) for lane in range(LANES)]
-    lets = tuple(Let(name, Bitcast(F32, Load(scales, (as_expr(lane),)))) for lane, name in enumerate(named))
+    named = [Var(f"scale{lane}", I32) for lane in range(LANES)]
+    lets = tuple(Let(name, Load(scales, (as_expr(lane),))) for lane, name in enumerate(named))
     stores = []
     for row in reversed(range(rows)):
         for lane, scale in enumerate(named):
             acc = Load(x, (column * COLUMN + (2 * lane + row),))
-            stores.append(Store(y[row], (column * step + lane,), requantized(acc, scale, zero_point)))
+            value = requantized(acc, Bitcast(F32, scale), zero_point)
+            if shift:
+                value = requantized_fixed(acc, scale, zero_point, shift)
+            stores.append(Store(y[row], (column * step + lane,), value))
     return Kernel("depthwise_finish", (scales, x, *y), (*lets, *loop(column, outputs, *stores)))

@@ -11,17 +11,19 @@ extension serves four weights, where separate bytes need two.
     o1 * (256 * w1 + w0) + e0 * w0 = 256 * ((x1 - 127) * w1 + x0 * w0)
 
 Accumulators are 256 times the sums of products; the stream's biases (also times 256) add ``127 * w`` for odd k. The
-scales are divided by 256, which is exact. A group of four k of four pixels takes eight words: (o1, o3) of each pixel,
+scales are divided by 256, which is exact; or there are factors instead, so that the upper word of ``acc * factor``,
+shifted, is the result. A group of four k of four pixels takes eight words: (o1, o3) of each pixel,
 then (e0, e2) of each pixel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from .blocks_common import param, requantized
+from .blocks_common import param, requantized, requantized_fixed
 from .loops import (
     F32,
     I32,
@@ -54,7 +56,8 @@ STEP = 2 * PIXELS
 GROUPS = 9
 """Groups of four k that the meaning runs through at most before it loops."""
 ODD_OFFSET = 127
-SCALE = 256
+PRE_SHIFT = 8
+SCALE = 1 << PRE_SHIFT
 """What accumulators are multiples of."""
 
 
@@ -128,18 +131,32 @@ def stream_words(channels: int, groups: int, requantize: bool) -> int:
 
 
 def contraction(name: str, out: DType, pixels: int) -> Callable[..., Kernel]:
-    """``pixels`` staged pixels by all channels, an even number."""
+    """``pixels`` staged pixels by all channels, an even number. With a ``shift`` the stream has factors, no scales."""
 
-    def meaning(groups: int, channels: int, zero_point: int = 0) -> Kernel:
+    def meaning(groups: int, channels: int, zero_point: int = 0, shift: int = 0) -> Kernel:
         w = param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
         x = param("x", DType.I32, STEP * groups - PIXELS + pixels, Access.READ, 4)
         y = tuple(param(f"y{pixel}", out, channels, Access.WRITE) for pixel in range(pixels))
-        return Kernel(name, (w, x, *y), _tiles(w, x, y, groups, channels, zero_point))
+        return Kernel(name, (w, x, *y), _tiles(w, x, y, groups, channels, _Rounding(zero_point, shift)))
 
     return meaning
 
 
-def _tiles(w: Buffer, x: Buffer, y: Sequence[Buffer], groups: int, channels: int, zero_point: int) -> Block:
+@dataclass(frozen=True)
+class _Rounding:
+    zero_point: int
+    shift: int
+
+    def result(self, acc: Expr, word: Expr, out: DType) -> Expr:
+        """What becomes of an accumulator, where the stream has ``word`` for its channel."""
+        if out is DType.I32:
+            return Binary("shr", acc, Const(PRE_SHIFT, I32))
+        if self.shift:
+            return requantized_fixed(acc, word, self.zero_point, self.shift)
+        return requantized(acc, Bitcast(F32, word), self.zero_point)
+
+
+def _tiles(w: Buffer, x: Buffer, y: Sequence[Buffer], groups: int, channels: int, rounding: _Rounding) -> Block:
     tile, g = Var("tile"), Var("g")
     requantize = y[0].dtype is DType.I8
     at = tile * stream_words(TILE, groups, requantize)
@@ -156,12 +173,11 @@ def _tiles(w: Buffer, x: Buffer, y: Sequence[Buffer], groups: int, channels: int
         body += _group(w, at + (group * TILE + TILE), x, group * STEP, acc, f"_{step}")
     stmts += loop(g, groups // steps, *body)
     for c in range(TILE):
-        scale = Var(f"scale{c}", F32)
+        word = Var(f"scale{c}", I32)
         if requantize:
-            stmts.append(Let(scale, Bitcast(F32, Load(w, (at + (TILE * (1 + groups) + c),)))))
+            stmts.append(Let(word, Load(w, (at + (TILE * (1 + groups) + c),))))
         for p, out in enumerate(y):
-            found: Expr = Load(acc, (as_expr(c), as_expr(p)))
-            value = requantized(found, scale, zero_point) if requantize else Binary("shr", found, Const(8, I32))
+            value = rounding.result(Load(acc, (as_expr(c), as_expr(p))), word, out.dtype)
             stmts.append(Store(out, (tile * TILE + c,), value))
     return loop(tile, channels // TILE, *stmts)
 

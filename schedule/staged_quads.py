@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks_quad import ODD_OFFSET, PIXELS, SCALE, TILE, packable, packed, stream_words
+from ..ir.blocks_quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, packable, packed, stream_words
 from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType
 from ..targets.target import Cpu
+from .requantization import fixed_form
 from .staged_base import Position, StagedContraction, rows_of, start
 from .staging import QUAD
 
@@ -31,8 +32,9 @@ class _Quads:
     def __init__(self, work: StagedContraction) -> None:
         self.work, self.rq = work, work.requantization
         self.staging = work.staging(QUAD)
+        self.fixed = None if self.rq is None else fixed_form(self.rq, *work.bounds, PRE_SHIFT)
         self.stream = self._stream()
-        self.kind = "i32" if self.rq is None else "i8"
+        self.kind = "i32" if self.rq is None else "i8" if self.fixed is None else "fixed"
         self.values: Buffer | None = None
         if self.rq is None or not self.rq.whole:
             dtype = DType.I32 if self.rq is None else DType.I8
@@ -53,7 +55,9 @@ class _Quads:
             for first in range(begin, begin + count, TILE):
                 tile = slice(first, first + TILE)
                 parts += [bias[tile], words[tile].T.reshape(-1)]
-                if self.rq is not None:
+                if self.fixed is not None:
+                    parts.append(self.fixed.factors[tile])
+                elif self.rq is not None:
                     parts.append((self.rq.scale[tile] / np.float32(SCALE)).view(np.int32))
         return work.ctx.pack("w", np.concatenate(parts))
 
@@ -62,7 +66,8 @@ class _Quads:
         pixels, outer, positions = work.pixels(PIXELS)
         quad, rest = Var(work.names.fresh("quad")), Var(work.names.fresh("rest"))
         first = quad * PIXELS
-        block = (*self.staging.stage_all(positions(first)), *self._multiply("quad", positions(first), PIXELS))
+        staged = self.staging.stage_all(positions(first), work.in_rows(PIXELS))
+        block = (*staged, *self._multiply("quad", positions(first), PIXELS))
         block = loop(quad, pixels // PIXELS, *block)
         if pixels % PIXELS:
             position = positions(rest + pixels // PIXELS * PIXELS)
@@ -78,6 +83,7 @@ class _Quads:
             pointers = work.outputs(position, count) if self.values is None else rows_of(self.values, count)
             moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + first)) for p in pointers)
             scalars = (work.groups, channels) + (() if self.rq is None else (self.rq.zero_point,))
+            scalars += () if self.fixed is None else (self.fixed.shift,)
             operands = (start(self.stream, begin), start(self.staging.pixels), *moved)
             out += (Invoke(f"{name}_{self.kind}", operands, scalars),)
             begin += stream_words(channels, work.groups, self.rq is not None)
