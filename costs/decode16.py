@@ -5,7 +5,24 @@ from __future__ import annotations
 from .instruction import NONE, PC, SP, Instruction, Kind
 
 SHIFTS = ("lsl", "lsr", "asr", "ror")
-_LOGIC = ("and", "eor", "lsl", "lsr", "asr", "adc", "sbc", "ror", "tst", "rsb", "cmp", "cmn", "orr", "mul", "bic", "mvn")
+_LOGIC = (
+    "and",
+    "eor",
+    "lsl",
+    "lsr",
+    "asr",
+    "adc",
+    "sbc",
+    "ror",
+    "tst",
+    "rsb",
+    "cmp",
+    "cmn",
+    "orr",
+    "mul",
+    "bic",
+    "mvn",
+)
 _TESTS = {"tst": "and", "cmp": "sub", "cmn": "add"}
 _INDEXED = (("str", 4, False), ("str", 2, False), ("str", 1, False), ("ldr", 1, True),
             ("ldr", 4, False), ("ldr", 2, False), ("ldr", 1, False), ("ldr", 2, True))  # fmt: skip
@@ -49,9 +66,7 @@ def decode16(address: int, half: int, flags: bool) -> Instruction:
         cond = half >> 8 & 15
         if cond >= 14:
             return Instruction(address, 2, "trap", Kind.BRANCH)
-        return Instruction(
-            address, 2, "b", Kind.BRANCH, cond=cond, target=address + 4 + signed(half << 1, 9)
-        )
+        return Instruction(address, 2, "b", Kind.BRANCH, cond=cond, target=address + 4 + signed(half << 1, 9))
     return Instruction(address, 2, "b", Kind.BRANCH, target=address + 4 + signed(half << 1, 12))
 
 

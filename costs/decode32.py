@@ -48,9 +48,7 @@ def _multiple_double(address: int, high: int, low: int) -> Instruction:
     offset = (low & 255) * 4 * (1 if high & 0x80 else -1)
     index = "post" if not high & 0x100 else "pre" if writes else "offset"
     name = "ldrd" if load else "strd"
-    return Instruction(
-        address, 4, name, kind, rd=low >> 12, ra=low >> 8 & 15, rn=rn, imm=offset, index=index, words=2
-    )
+    return Instruction(address, 4, name, kind, rd=low >> 12, ra=low >> 8 & 15, rn=rn, imm=offset, index=index, words=2)
 
 
 def _load_store(address: int, high: int, low: int) -> Instruction:
@@ -71,9 +69,21 @@ def _load_store(address: int, high: int, low: int) -> Instruction:
     else:
         rm, shift = low & 15, ("lsl", low >> 4 & 3)
     if load and rt == PC:
-        name, kind = ("jump_loaded" if rn != SP else "pop_pc"), Kind.BRANCH
+        name, kind = ("pop_pc" if rn == SP and index == "post" else "jump_loaded"), Kind.BRANCH
     return Instruction(
-        address, 4, name, kind, rd=rt, rn=rn, rm=rm, imm=imm, shift=shift, width=width, signed=sign, index=index, words=1
+        address,
+        4,
+        name,
+        kind,
+        rd=rt,
+        rn=rn,
+        rm=rm,
+        imm=imm,
+        shift=shift,
+        width=width,
+        signed=sign,
+        index=index,
+        words=1,
     )
 
 
@@ -99,7 +109,9 @@ def _long_shift(address: int, high: int, low: int) -> Instruction:
     amount = (low >> 10 & 0x1C | low >> 6 & 3) or 32
     if low & 15 == SP:
         shift = ("asr" if kind & 2 else "lsl", 0)
-        return Instruction(address, 4, "other" if odd == PC else "long_shift", rd=even, ra=odd, rm=low >> 12, shift=shift)
+        return Instruction(
+            address, 4, "other" if odd == PC else "long_shift", rd=even, ra=odd, rm=low >> 12, shift=shift
+        )
     if odd == PC:
         name = ("lsl", "lsr", "asr", "lsl")[kind]
         return Instruction(address, 4, "mov", rd=high & 15, rm=high & 15, shift=(name, amount))
@@ -136,9 +148,7 @@ def _alu(
         name = "mov" if name == "orr" else "mvn"
     if rd == PC and flags and name in _TESTED:
         rd = NONE
-    return Instruction(
-        address, 4, name, rd=rd, rn=rn, rm=rm, imm=imm, carry=carry, shift=shift, sets_flags=flags
-    )
+    return Instruction(address, 4, name, rd=rd, rn=rn, rm=rm, imm=imm, carry=carry, shift=shift, sets_flags=flags)
 
 
 def _plain_immediate(address: int, high: int, low: int) -> Instruction:
@@ -155,18 +165,15 @@ def _plain_immediate(address: int, high: int, low: int) -> Instruction:
         return Instruction(address, 4, "movt", rd=rd, imm=rn << 12 | imm12)
     if op in (16, 18, 24, 26):
         if op & 2 and not at:
-            return Instruction(address, 4, "other", rd=rd)  # SSAT16, USAT16
+            name, bits = ("ssat16", (low & 15) + 1) if op < 24 else ("usat16", low & 15)
+            return Instruction(address, 4, name, rd=rd, rm=rn, imm=bits)
         shift = immediate_shift(op & 2, at)
         name, bits = ("ssat", (low & 31) + 1) if op < 24 else ("usat", low & 31)
         return Instruction(address, 4, name, rd=rd, rm=rn, imm=bits, shift=shift)
     if op in (20, 28):
-        return Instruction(
-            address, 4, "sbfx" if op == 20 else "ubfx", rd=rd, rn=rn, imm=at, width=(low & 31) + 1
-        )
+        return Instruction(address, 4, "sbfx" if op == 20 else "ubfx", rd=rd, rn=rn, imm=at, width=(low & 31) + 1)
     if op == 22:
-        return Instruction(
-            address, 4, "bfi", rd=rd, rn=NONE if rn == PC else rn, imm=at, width=(low & 31) + 1 - at
-        )
+        return Instruction(address, 4, "bfi", rd=rd, rn=NONE if rn == PC else rn, imm=at, width=(low & 31) + 1 - at)
     return Instruction(address, 4, "other")
 
 
@@ -174,7 +181,9 @@ def _register(address: int, high: int, low: int) -> Instruction:
     """Shifts by a register, extensions, parallel arithmetic, reversals."""
     op, rn, rd, rm = high >> 4 & 15, high & 15, low >> 8 & 15, low & 15
     if not op & 8 and low & 0xF0 == 0:
-        return Instruction(address, 4, "shift", rd=rd, rn=rn, rm=rm, shift=(SHIFTS[op >> 1], 0), sets_flags=bool(op & 1))
+        return Instruction(
+            address, 4, "shift", rd=rd, rn=rn, rm=rm, shift=(SHIFTS[op >> 1], 0), sets_flags=bool(op & 1)
+        )
     if op < 6 and low & 0x80:
         ra = NONE if rn == PC else rn
         return Instruction(address, 4, _EXTENSIONS[op], rd=rd, rm=rm, ra=ra, imm=(low >> 4 & 3) * 8)

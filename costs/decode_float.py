@@ -27,7 +27,8 @@ def decode_float(address: int, high: int, low: int) -> Instruction:
     scalar = single or low >> 8 & 15 == 11
     if high & 0xFE00 == 0xEC00:
         if scalar:
-            return _move_pair(address, high, low, single) if high & 0x1E0 == 0x40 else _memory(address, high, low, single)
+            made = _move_pair if high & 0x1E0 == 0x40 else _memory
+            return made(address, high, low, single)
         return _vector_memory(address, high, low)
     if high & 0xFE00 == 0xFC00:
         return _interleaved(address, high, low)
@@ -86,7 +87,7 @@ def _vector_memory(address: int, high: int, low: int) -> Instruction:
 
 
 def _interleaved(address: int, high: int, low: int) -> Instruction:
-    """VLD2, VLD4 and their stores: the last of each set steps over what the set moves. Gathers move no core register."""
+    """VLD2, VLD4 and their stores: the last of each set steps over what the set moves; gathers move no base."""
     kind = Kind.VECTOR_MEMORY
     if high & 0x120 == 0x20 and low & 0x1000:
         size = 64 if low & 1 else 32

@@ -213,10 +213,10 @@ class FunctionIr:
         self.save()
         self.do("ret void")
 
-    def count(self, counter: int) -> None:
-        """One more of a counter."""
+    def count(self, counter: int, more: str = "1") -> None:
+        """Adds to a counter."""
         place = self.emit(f"getelementptr i64, ptr %row, i64 {counter}")
-        value = self.binary("add", self.emit(f"load i64, ptr {place}"), "1", "i64")
+        value = self.binary("add", self.emit(f"load i64, ptr {place}"), more, "i64")
         self.do(f"store i64 {value}, ptr {place}")
 
     def burn(self, name: str, target: str) -> None:

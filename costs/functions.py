@@ -36,8 +36,10 @@ def is_return(instruction: Instruction) -> bool:
     """Leaves the function for where it was called from."""
     if instruction.op in _LOADS_PC and not instruction.floats:
         return PC in instruction.registers
-    return instruction.op == "pop_pc" or (instruction.op == "bx" and instruction.rm == LR) or (
-        instruction.op == "jump" and instruction.rm == LR and instruction.rn == NONE
+    return (
+        instruction.op == "pop_pc"
+        or (instruction.op == "bx" and instruction.rm == LR)
+        or (instruction.op == "jump" and instruction.rm == LR and instruction.rn == NONE)
     )
 
 
@@ -96,7 +98,8 @@ class _Explorer:
     def _follow(self, start: int) -> None:
         waiting = [start]
         while waiting:
-            address, conditions = waiting.pop(), ()
+            address = waiting.pop()
+            conditions: tuple[int, ...] = ()
             while address not in self.seen and self._is_code(address):
                 instruction = self._decode(address, conditions)
                 conditions = it_conditions(instruction) if instruction.op == "it" else conditions[1:]
@@ -116,7 +119,7 @@ class _Explorer:
         """Behind computed jumps data may be taken for code, which then must not lead further."""
         if self.function.computed:
             return self.function.address <= address < self.end
-        return 0 < address < len(self.memory) - 4
+        return 0 < address <= len(self.memory) - 4
 
     def _targets(self, instruction: Instruction) -> list[int]:
         """Where it may go within the function; these are leaders, and so is what follows."""

@@ -16,6 +16,9 @@ from .decode import decode
 BASE = 0x1000
 """The first address: small integers must not be mistaken for pointers, nor the other way around."""
 
+_BEHIND = bytes(4)
+"""The last instruction may be read as one of 32 bits."""
+
 _SHT_NOBITS = 8
 _PT_LOAD = 1
 _STT_FUNC = 2
@@ -89,7 +92,12 @@ def load_executable(image: bytes) -> Image:
     for segment in loaded:
         memory[segment[2] : segment[2] + segment[4]] = image[segment[1] : segment[1] + segment[4]]
     functions = {s.name: (s.value & ~1, s.size) for s in elf.symbols if s.is_function and s.section != SHN_UNDEF}
-    return Image(bytes(memory), functions, {})
+    return Image(bytes(memory) + _BEHIND, functions, {})
+
+
+def function_addresses(image: bytes) -> dict[str, int]:
+    """Where the functions of a linked program are."""
+    return {s.name: s.value & ~1 for s in _Object(image).symbols if s.is_function and s.section != SHN_UNDEF}
 
 
 def link_objects(images: Sequence[bytes]) -> Image:
@@ -127,7 +135,7 @@ class _Linker:
             for symbol in elf.symbols:
                 if symbol.is_function and symbol.section in places:
                     functions[symbol.name] = ((places[symbol.section] + symbol.value) & ~1, symbol.size)
-        return Image(bytes(self.memory), functions, self.missing)
+        return Image(bytes(self.memory) + _BEHIND, functions, self.missing)
 
     def _relocate(self, elf: _Object, places: Mapping[int, int]) -> None:
         for section in elf.sections:

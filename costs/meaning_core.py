@@ -46,7 +46,7 @@ def shifted(f: FunctionIr, x: str, kind: str, amount: int) -> tuple[str, str | N
 def _add_with(f: FunctionIr, i: Instruction, x: str, y: str, carry: str) -> None:
     """AddWithCarry of the manual: x + y + carry (an i1)."""
     wide = [f.emit(f"zext i32 {value} to i64") for value in (x, y)]
-    total = f.binary("add", f.binary("add", *wide, "i64"), f.emit(f"zext i1 {carry} to i64"), "i64")
+    total = f.binary("add", f.binary("add", wide[0], wide[1], "i64"), f.emit(f"zext i1 {carry} to i64"), "i64")
     result = f.emit(f"trunc i64 {total} to i32")
     if i.sets_flags:
         f.set_result(result)
@@ -185,8 +185,20 @@ def _pack(f: FunctionIr, i: Instruction) -> None:
 
 def _saturate(f: FunctionIr, i: Instruction) -> None:
     x, _ = shifted(f, f.get(i.rm), *i.shift)
-    low, high = (-(1 << (i.imm - 1)), (1 << (i.imm - 1)) - 1) if i.op == "ssat" else (0, (1 << i.imm) - 1)
-    f.put(i.rd, f.call("llvm.smin.i32", f.call("llvm.smax.i32", x, str(low)), str(high)))
+    low, high = (-(1 << (i.imm - 1)), (1 << (i.imm - 1)) - 1) if i.op[0] == "s" else (0, (1 << i.imm) - 1)
+    if i.op.endswith("16"):
+        f.put(i.rd, _halves(f, *(_clamped(f, _half(f, x, top), low, high) for top in (0, 1))))
+    else:
+        f.put(i.rd, _clamped(f, x, low, high))
+
+
+def _clamped(f: FunctionIr, x: str, low: int, high: int) -> str:
+    return f.call("llvm.smin.i32", f.call("llvm.smax.i32", x, str(low)), str(high))
+
+
+def _halves(f: FunctionIr, low: str, high: str) -> str:
+    """Two halfwords as a word."""
+    return f.binary("or", f.binary("and", low, "65535"), f.binary("shl", high, "16"))
 
 
 def _reverse(f: FunctionIr, i: Instruction) -> None:
@@ -244,7 +256,7 @@ def _most_significant(f: FunctionIr, i: Instruction) -> None:
     if i.op == "smulw":
         y = _half(f, y, i.imm & 1)
     wide = [f.emit(f"sext i32 {value} to i64") for value in (x, y)]
-    product = f.binary("mul", *wide, "i64")
+    product = f.binary("mul", wide[0], wide[1], "i64")
     if i.op == "smulw":
         _accumulated(f, i, f.emit(f"trunc i64 {f.binary('ashr', product, '16', 'i64')} to i32"))
         return
@@ -273,7 +285,7 @@ def _long_multiply(f: FunctionIr, i: Instruction) -> None:
         x, y = _half(f, x, i.imm & 2), _half(f, y, i.imm & 1)
     extend = "zext" if i.op[0] == "u" else "sext"
     wide = [f.emit(f"{extend} i32 {value} to i64") for value in (x, y)]
-    product = f.binary("mul", *wide, "i64")
+    product = f.binary("mul", wide[0], wide[1], "i64")
     if i.op == "umaal":
         for register in (i.ra, i.rd):
             product = f.binary("add", product, f.emit(f"zext i32 {f.get(register)} to i64"), "i64")
@@ -283,7 +295,7 @@ def _long_multiply(f: FunctionIr, i: Instruction) -> None:
 
 
 def _long_shift(f: FunctionIr, i: Instruction) -> None:
-    """A pair of registers, ``rd`` the low one, by a constant or (to the left, or right where negative) by a register."""
+    """A pair of registers, ``rd`` the low one, by a constant or by the low bits of a register."""
     kind, amount = i.shift
     value = _pair(f, i.rd, i.ra)
     if amount:
@@ -300,7 +312,7 @@ def _divide(f: FunctionIr, i: Instruction) -> None:
     zero = f.compare("eq", y, "0")
     extend = "sext" if i.op == "sdiv" else "zext"
     wide = [f.emit(f"{extend} i32 {value} to i64") for value in (x, f.select(zero, "1", y))]
-    quotient = f.emit(f"trunc i64 {f.binary(i.op, *wide, 'i64')} to i32")
+    quotient = f.emit(f"trunc i64 {f.binary(i.op, wide[0], wide[1], 'i64')} to i32")
     f.put(i.rd, f.select(zero, "0", quotient))
 
 
@@ -318,9 +330,9 @@ def _parallel(f: FunctionIr, i: Instruction) -> None:
     for top in (0, 1):
         value = f.binary("add" if "add" in i.op else "sub", _half(f, x, top), _half(f, y, top))
         if i.op[0] == "q":
-            value = f.call("llvm.smin.i32", f.call("llvm.smax.i32", value, "-32768"), "32767")
+            value = _clamped(f, value, -32768, 32767)
         halves.append(value)
-    f.put(i.rd, f.binary("or", f.binary("and", halves[0], "65535"), f.binary("shl", halves[1], "16")))
+    f.put(i.rd, _halves(f, halves[0], halves[1]))
 
 
 # ---------------------------------------------------------------- memory
@@ -401,7 +413,7 @@ _GROUPS: tuple[tuple[Meaning, str], ...] = (
     (_field, "sbfx ubfx"),
     (_insert, "bfi"),
     (_pack, "pkh"),
-    (_saturate, "ssat usat"),
+    (_saturate, "ssat usat ssat16 usat16"),
     (_reverse, "clz rbit rev rev16 revsh"),
     (_multiply, "mul mls"),
     (_multiply_halves, "smulxy"),

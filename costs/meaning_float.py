@@ -15,7 +15,8 @@ INTRINSICS = (
     "declare float @llvm.maxnum.f32(float, float)", "declare i32 @llvm.fptosi.sat.i32.f32(float)",
     "declare i32 @llvm.fptoui.sat.i32.f32(float)",
 )  # fmt: skip
-_ROUNDING = {"a": "round", "n": "roundeven", "p": "ceil", "m": "floor", "z": "trunc", "r": "roundeven", "x": "roundeven"}
+_NEAREST = "roundeven"
+_ROUNDING = {"a": "round", "n": _NEAREST, "p": "ceil", "m": "floor", "z": "trunc", "r": _NEAREST, "x": _NEAREST}
 
 
 def _apply(f: FunctionIr, function: str, *args: str) -> str:

@@ -9,11 +9,11 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from ..emit_llvm import backend
-from ..emit_llvm.jit import host_machine
 from .function_ir import FUEL, STATE_WORDS
 from .translate import Translation
 
-_FUEL = 1 << 36
+FUEL_OF_A_RUN = 1 << 31
+"""Backward jumps: seconds on the host, and more than ten runs of the largest of the MLPerf Tiny models take."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,16 @@ class Run:
     finished: bool
 
 
-def simulate(translation: Translation, memory: np.ndarray, registers: dict[int, int]) -> Run:
-    """``memory`` is read and written; ``registers`` are those at the start, the others are zero."""
+def simulate(
+    translation: Translation, memory: np.ndarray, registers: dict[int, int], jumps: int = FUEL_OF_A_RUN
+) -> Run:
+    """``memory`` is read and written; ``registers`` are those at the start, the others are zero. The run ends after so
+    many ``jumps`` backward."""
     state = np.zeros(STATE_WORDS + 2, np.uint32)
     for number, value in registers.items():
         state[number] = value
     fuel = state[FUEL : FUEL + 2].view(np.int64)
-    fuel[0] = _FUEL
+    fuel[0] = jumps
     counts = np.zeros((translation.rows, translation.width), np.int64)
     engine = _compiled(translation.text)
     ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(engine.get_function_address("run"))(
@@ -44,11 +47,11 @@ def simulate(translation: Translation, memory: np.ndarray, registers: dict[int, 
 def _compiled(text: str) -> llvm.ExecutionEngine:
     """Machine code after the passes that make registers of variables; more would take longer than they save."""
     backend.initialize()
-    machine = host_machine()
-    target = llvm.Target.from_triple(backend.triple(machine))
-    generator = target.create_target_machine(opt=1, reloc="pic", codemodel="default")
+    triple = llvm.get_process_triple()
+    cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+    generator = llvm.Target.from_triple(triple).create_target_machine(cpu, features, opt=1, reloc="pic")
     module = llvm.parse_assembly(text, llvm.create_context())
-    module.triple = backend.triple(machine)
+    module.triple = triple
     module.data_layout = str(generator.target_data)
     tuning = llvm.create_pipeline_tuning_options(speed_level=1)
     builder = llvm.create_pass_builder(generator, tuning)

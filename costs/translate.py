@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from . import meaning_core, meaning_float
 from .function_ir import FLOATS, FunctionIr
-from .functions import Function, is_computed, is_return
+from .functions import Function, is_return
+from .helpers import emit_helper
 from .instruction import ALWAYS, LR, NONE, PC, SP, Instruction
 
 _MEANINGS = {**meaning_core.CORE, **meaning_float.FLOAT}
@@ -22,8 +23,9 @@ _LOOP_SIZE = 15
 
 @dataclass(frozen=True)
 class Translation:
-    """``blocks`` and ``taken`` give the counter of a basic block and of the jump at its end, by (function, block).
-    ``sites`` are the addresses of the entry function's calls, in the order of their rows, from row 1 on."""
+    """``blocks`` and ``taken`` give the counter of a basic block and of the jump at its end, by (function, block);
+    ``missing`` those of helpers without code, which count instructions. ``sites`` are the addresses of the entry
+    function's calls, in the order of their rows, from row 1 on."""
 
     text: str
     blocks: Mapping[tuple[int, int], int]
@@ -37,13 +39,19 @@ class Translation:
         return 1 + len(self.sites)
 
 
-def translate(functions: Mapping[int, Function], entry: int, missing: Mapping[str, int], mask: int) -> Translation:
-    """``missing`` are helpers without code, by name; ``mask`` keeps addresses inside of the memory."""
-    return _Translator(functions, entry, missing, mask).run()
+def translate(
+    functions: Mapping[int, Function], entry: int, missing: Mapping[str, int], mask: int, core: str
+) -> Translation:
+    """``missing`` are helpers without code, by name, which take what they take on ``core``; ``mask`` keeps addresses
+    inside of the memory."""
+    return _Translator(functions, entry, missing, mask, core).run()
 
 
 class _Translator:
-    def __init__(self, functions: Mapping[int, Function], entry: int, missing: Mapping[str, int], mask: int) -> None:
+    def __init__(
+        self, functions: Mapping[int, Function], entry: int, missing: Mapping[str, int], mask: int, core: str
+    ) -> None:
+        self.core = core
         self.functions = functions
         self.entry = entry
         self.helpers = {address & ~1: name for name, address in missing.items()}
@@ -55,8 +63,8 @@ class _Translator:
             for block in function.blocks:
                 self.blocks[function.address, block] = len(self.blocks)
         first = len(self.blocks)
-        for function, block in self.blocks:
-            self.taken[function, block] = first + len(self.taken)
+        for number, place in enumerate(self.blocks, first):
+            self.taken[place] = number
         for name in missing:
             self.calls[name] = 2 * first + len(self.calls)
         self.width = 2 * first + len(self.calls)
@@ -66,7 +74,7 @@ class _Translator:
     def run(self) -> Translation:
         parts = [*meaning_core.INTRINSICS, *meaning_float.INTRINSICS]
         parts += [_Body(self, function).text() for function in self.functions.values()]
-        parts += [self._helper(name) for name in self.calls]
+        parts += [emit_helper(name, counter, self.core, self.mask) for name, counter in self.calls.items()]
         if any(function.indirect for function in self.functions.values()):
             parts.append(self._dispatch())
         arguments = "ptr %mem, ptr %state, ptr %row"
@@ -76,17 +84,6 @@ class _Translator:
     def symbol(self, address: int) -> str:
         address &= ~1
         return f'"h_{self.helpers[address]}"' if address in self.helpers else f"f_{address:x}"
-
-    def _helper(self, name: str) -> str:
-        """A helper of the run-time library: its result, and one more call."""
-        from .helpers import HELPERS
-
-        f = FunctionIr(f'"h_{name}"', (0, 1, 2, 3), self.mask)
-        f.count(self.calls[name])
-        if name in HELPERS:
-            HELPERS[name].meaning(f)
-        f.leave()
-        return f.text()
 
     def _dispatch(self) -> str:
         """A call by address, to any of the functions."""

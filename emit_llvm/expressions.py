@@ -248,10 +248,14 @@ class ExpressionWriter:
         return value if expr.lanes == 1 else self.splat(value, self.type_name(expr.x.type), expr.lanes)
 
     def _reduce(self, expr: loops.Reduce) -> str:
-        """Halves the vector until one lane is left: lower half ``op`` upper half."""
+        """Halves the vector until one lane is left: lower half ``op`` upper half.
+
+        The order of wrapping sums does not matter: machines with an instruction for them get it.
+        """
         value, type_ = self.write(expr.x), expr.x.type
         if expr.op == "add" and type_.dtype is DType.I32 and "reduce_add" in self.features:
-            return self.out.intrinsic(f"llvm.vector.reduce.add.{self._suffix(type_)}", "i32", (self.type_name(type_), value))
+            name = f"llvm.vector.reduce.add.{self._suffix(type_)}"
+            return self.out.intrinsic(name, "i32", (self.type_name(type_), value))
         while type_.lanes > 1:
             half = type_.lanes // 2
             if half * 2 != type_.lanes:

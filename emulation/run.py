@@ -49,15 +49,27 @@ def build_and_run(
     """
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
-        write_inputs(program, samples, folder)
-        executable = _build(program, machine, files, include, how, folder)
-        done = run_tool(platform_of(machine).command(executable), folder)
-        if done.returncode:
-            raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
-        return read_outputs(program, len(samples), folder)
+        executable = build_driver(program, machine, files, include, how, folder)
+        return run_driver(program, machine, samples, executable, folder)
 
 
-def _build(
+def run_driver(
+    program: Program,
+    machine: Machine,
+    samples: Sequence[Mapping[str, np.ndarray]],
+    executable: Path,
+    folder: Path,
+    options: Sequence[str] = (),
+) -> list[dict[str, np.ndarray]]:
+    """What :func:`build_and_run` does once the driver is built; ``options`` are more of the emulator's."""
+    write_inputs(program, samples, folder)
+    done = run_tool([*platform_of(machine).command(executable), *options], folder)
+    if done.returncode:
+        raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
+    return read_outputs(program, len(samples), folder)
+
+
+def build_driver(
     program: Program, machine: Machine, files: Sequence[Path], include: Path, how: Build, folder: Path
 ) -> Path:
     """The driver, linked with ``files``; a shared library among them is put into ``folder`` for it to load."""

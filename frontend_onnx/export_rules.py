@@ -90,6 +90,21 @@ def _same_with_parameters(ctx: ExportContext, op_type: str, stored: np.dtype) ->
     ctx.emit(op_type, inputs, ctx.outputs(), **attrs)
 
 
+def _dequantize_blocks(ctx: ExportContext) -> None:
+    """Constants that fit 4 bits are written as such."""
+    x, scale, *zero = ctx.node.operands
+    arrays = [ctx.graph.constant(value) for value in (x, *zero)]
+    inputs = [value.name for value in (x, *zero)]
+    if x.dtype is DType.I8 and all(array is not None and _fits_4_bits(array) for array in arrays):
+        inputs = [ctx.int4(array, stem) for array, stem in zip(arrays, ("int4", "zero_point")) if array is not None]
+    inputs.insert(1, scale.name)
+    ctx.emit("DequantizeLinear", inputs, ctx.outputs(), axis=ctx.integer("axis"), block_size=ctx.integer("block"))
+
+
+def _fits_4_bits(array: np.ndarray) -> bool:
+    return int(array.min(initial=0)) >= -8 and int(array.max(initial=0)) <= 7
+
+
 # ---------------------------------------------------------------- views
 
 
@@ -255,6 +270,7 @@ RULES: Mapping[str, ExportRule] = {
     "conv_transpose": _conv_transpose,
     "cumsum": _cumsum,
     "dequantize": _dequantize,
+    "dequantize_blocks": _dequantize_blocks,
     "expand": _expand,
     "gather": partial(_along_axis, "Gather"),
     "gru": partial(_recurrent, "GRU", "linear_before_reset"),

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 
 from . import blocks_depthwise as depthwise
 from . import blocks_quad as quad
@@ -74,6 +74,11 @@ class BlockInstruction:
 
 def block_kernel(name: str, scalars: Sequence[int]) -> Kernel:
     """The meaning of an Invoke, under :func:`block_name`."""
+    return _meaning(name, tuple(scalars))
+
+
+@lru_cache(maxsize=256)
+def _meaning(name: str, scalars: tuple[int, ...]) -> Kernel:
     kernel = BLOCKS[name].meaning(*scalars)
     return Kernel(block_name(name, scalars), kernel.params, kernel.body, kernel.loc)
 

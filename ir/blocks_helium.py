@@ -7,8 +7,8 @@ each channel. Where channels or k do not fill a tile or a step, the stream has z
 *Activations* are read where they lie: ``runs`` of ``vectors`` steps each, ``run_step`` bytes apart. A step may reach
 beyond the k that count: into what follows, as long as that is memory of the same tensor.
 
-*Requantization* is ``clamp(zero_point + round_half_even(float32(acc) * scale), -128, 127)``; the product stays below
-2^21 (see ``ROUNDER``).
+*Requantization* is ``clamp(zero_point + round_half_even(float32(acc) * scale), lo, 127)``; the product stays below
+2^21.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from .loops import (
     Bitcast,
     Block,
     Buffer,
+    Call,
     Const,
     Convert,
     Expr,
@@ -47,12 +48,8 @@ PIXELS_TILE = 4
 """Channels that ``helium_pixels`` rows compute together, for two pixels."""
 PIXEL_TILE = 8
 """Channels that ``helium_pixel`` rows compute together."""
-STRAIGHT = 12
-"""Steps that the meaning runs through without a loop."""
-
-ROUNDER = 1.5 * 2.0**23
-"""A float32 whose unit in the last place is 1: in the sum with it, a number is rounded to the nearest even."""
-ROUNDER_BITS = 0x4B400000
+STRAIGHT = {PIXELS_TILE: 6, PIXEL_TILE: 1}
+"""Steps that the meaning runs through at most before it loops, by tile: with more, addresses are spilled."""
 
 _I8 = Type(DType.I8)
 
@@ -84,6 +81,7 @@ class _Contraction:
     channels: int
     tile: int
     zero_point: int = 0
+    lo: int = -128
 
     @property
     def requantize(self) -> bool:
@@ -115,24 +113,28 @@ class _Contraction:
                 out.append(Let(scale, Bitcast(scale.type, Load(self.weights, (scales + part,), 4))))
             for p, place in enumerate(places):
                 where, name = place + (t * self.tile + part), f"{stem}_{p}_{part}"
-                out += store_results(self.y, where, acc, (p, part), active - part, scale, self.zero_point, name)
+                limits = (self.zero_point, self.lo)
+                out += store_results(self.y, where, acc, (p, part), active - part, scale, limits, name)
         return tuple(out)
 
     def _products(self, at: Expr, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
-        whole = self.runs * self.vectors <= STRAIGHT
-        run, v = Var(f"run{stem}"), as_expr(0) if whole else Var(f"v{stem}")
-        straight = max(n for n in range(1, STRAIGHT + 1) if self.vectors % n == 0)
+        if self.runs * self.vectors <= STRAIGHT[self.tile]:
+            pairs = [(r, v) for r in range(self.runs) for v in range(self.vectors)]
+            steps = [self._step(at, as_expr(r), as_expr(v), origins, acc, f"{stem}_{r}_{v}") for r, v in pairs]
+            return tuple(stmt for step in steps for stmt in step)
+        run, v = Var(f"run{stem}"), Var(f"v{stem}")
+        straight = max(n for n in range(1, STRAIGHT[self.tile] + 1) if self.vectors % n == 0)
         body: Block = ()
-        for each in range(self.runs if whole else 1):
-            for n in range(straight):
-                r = as_expr(each) if whole else run
-                step = r * self.vectors + (v * straight + n)
-                offset = r * self.run_step + (v * straight + n) * STEP
-                body += self._step(at + step * (self.tile * STEP // 4), offset, origins, acc, f"{stem}_{each}_{n}")
-        return body if isinstance(v, Const) else loop(run, self.runs, *loop(v, self.vectors // straight, *body))
+        for n in range(straight):
+            body += self._step(at, run, v * straight + n, origins, acc, f"{stem}_{n}")
+        return loop(run, self.runs, *loop(v, self.vectors // straight, *body))
 
-    def _step(self, at: Expr, offset: Expr, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
+    def _step(
+        self, at: Expr, run: Expr, vector: Expr, origins: tuple[Expr, ...], acc: Buffer, stem: str
+    ) -> Block:
         """Sixteen products for each channel and pixel."""
+        at += (run * self.vectors + vector) * (self.tile * STEP // 4)
+        offset = run * self.run_step + vector * STEP
         wide = Type(DType.I32, STEP)
         out: list[Stmt] = []
         columns = []
@@ -152,9 +154,17 @@ class _Contraction:
 
 
 def store_results(
-    y: Buffer, place: Expr, acc: Buffer, first: Sequence[int], active: int, scale: Expr, zero_point: int, stem: str
+    y: Buffer,
+    place: Expr,
+    acc: Buffer,
+    first: Sequence[int],
+    active: int,
+    scale: Expr,
+    limits: tuple[int, int],
+    stem: str,
 ) -> Block:
-    """The four accumulators from ``first`` on, of which ``active`` count, requantized where ``y`` holds bytes."""
+    """The four accumulators from ``first`` on, of which ``active`` count, requantized with the zero point and the least
+    result ``limits`` where ``y`` holds bytes."""
     lanes = Buffer(f"lanes{stem}", I32, (4,), Space.STACK, align=16)
     out: list[Stmt] = [Alloc(lanes)]
     *outer, start = first
@@ -164,18 +174,18 @@ def store_results(
     value: Expr = Load(lanes, (as_expr(0),), 4)
     if y.dtype is not DType.I8:
         return (*out, Store(y, (place,), value))
-    value = requantized(value, scale, zero_point)
+    value = requantized(value, scale, *limits)
     if active < 4:
         return (*out, Store(y, (place,), value, as_expr(active))) if active > 0 else ()
     return (*out, Store(y, (place,), value))
 
 
-def requantized(acc: Expr, scale: Expr, zero_point: int) -> Expr:
+def requantized(acc: Expr, scale: Expr, zero_point: int, lo: int) -> Expr:
     """Four results as bytes."""
     wide, words = Type(DType.F32, 4), Type(DType.I32, 4)
-    sums = Binary("add", Binary("mul", Convert(wide, acc), scale), Const(ROUNDER, wide))
-    steps = Binary("sub", Bitcast(words, sums), Const(ROUNDER_BITS - zero_point, words))
-    limited = Binary("min", Binary("max", steps, Const(-128, words)), Const(127, words))
+    product = Binary("mul", Convert(wide, acc), scale)
+    steps = Binary("add", Convert(words, Call("round_even", (product,), wide)), Const(zero_point, words))
+    limited = Binary("min", Binary("max", steps, Const(lo, words)), Const(127, words))
     return Convert(Type(DType.I8, 4), limited)
 
 
@@ -183,7 +193,7 @@ def _pixels(out: DType) -> Callable[..., Kernel]:
     """``pixels`` pixels, two at a time; a last one that is left alone is computed twice."""
 
     def meaning(
-        runs: int, vectors: int, run_step: int, pixels: int, pixel_step: int, channels: int, zero_point: int = 0
+        runs: int, vectors: int, run_step: int, pixels: int, pixel_step: int, channels: int, zero: int = 0, lo: int = 0
     ) -> Kernel:
         tiles = -(-channels // PIXELS_TILE)
         words = tiles * tile_words(PIXELS_TILE, runs * vectors, out is DType.I8)
@@ -191,7 +201,7 @@ def _pixels(out: DType) -> Callable[..., Kernel]:
         w = param("w", DType.I32, words, Access.READ, 4)
         x = param("x", DType.I8, (pixels - 1) * pixel_step + _reach(runs, vectors, run_step), Access.READ)
         y = param("y", out, pixels * row, Access.WRITE)
-        work = _Contraction(w, x, y, runs, vectors, run_step, channels, PIXELS_TILE, zero_point)
+        work = _Contraction(w, x, y, runs, vectors, run_step, channels, PIXELS_TILE, zero, lo)
         pair = Var("pair")
         two = [pair * 2 + slot for slot in range(2)]
         body = loop(pair, pixels // 2, *work.tiles(*_both(two, pixel_step, row), stem=""))
@@ -215,12 +225,12 @@ def _reach(runs: int, vectors: int, run_step: int) -> int:
 def _pixel(out: DType) -> Callable[..., Kernel]:
     """One pixel of one run by all channels."""
 
-    def meaning(vectors: int, channels: int, zero_point: int = 0) -> Kernel:
+    def meaning(vectors: int, channels: int, zero: int = 0, lo: int = 0) -> Kernel:
         tiles = -(-channels // PIXEL_TILE)
         w = param("w", DType.I32, tiles * tile_words(PIXEL_TILE, vectors, out is DType.I8), Access.READ, 4)
         x = param("x", DType.I8, vectors * STEP, Access.READ)
         y = param("y", out, channels if out is DType.I8 else tiles * PIXEL_TILE, Access.WRITE)
-        work = _Contraction(w, x, y, 1, vectors, 0, channels, PIXEL_TILE, zero_point)
+        work = _Contraction(w, x, y, 1, vectors, 0, channels, PIXEL_TILE, zero, lo)
         return Kernel("helium_pixel", (w, x, y), work.tiles((as_expr(0),), (as_expr(0),), ""))
 
     return meaning
@@ -295,13 +305,13 @@ def _sum(rows: int, channels: int, start: int) -> Kernel:
 
 
 _PIXELS = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
-HELIUM_ROWS = (
+HELIUM_ROWS: tuple[tuple[str, tuple[str, ...], Callable[..., Kernel]], ...] = (
     ("helium_copy", ("runs", "size", "x_step", "y_step"), _copy),
     ("helium_fill", ("size", "value"), _fill),
     ("helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale),
     ("helium_sum", ("rows", "channels", "start"), _sum),
-    ("helium_pixels_i8", (*_PIXELS, "zero_point"), _pixels(DType.I8)),
+    ("helium_pixels_i8", (*_PIXELS, "zero_point", "lo"), _pixels(DType.I8)),
     ("helium_pixels_i32", _PIXELS, _pixels(DType.I32)),
-    ("helium_pixel_i8", ("vectors", "channels", "zero_point"), _pixel(DType.I8)),
+    ("helium_pixel_i8", ("vectors", "channels", "zero_point", "lo"), _pixel(DType.I8)),
     ("helium_pixel_i32", ("vectors", "channels"), _pixel(DType.I32)),
 )

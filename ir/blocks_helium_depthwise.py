@@ -85,7 +85,7 @@ class _Depthwise:
     tap_step: int
     taps: int
     channels: int
-    zero_point: int
+    limits: tuple[int, int]
 
     def tiles(self, origins: tuple[Expr, ...], places: tuple[Expr, ...], stem: str) -> Block:
         """All channels of the outputs at ``places``, whose windows begin at the words ``origins``."""
@@ -106,7 +106,7 @@ class _Depthwise:
         out.append(Let(scale, Bitcast(scale.type, Load(self.weights, (at + (STREAM - PIXELS_TILE),), 4))))
         for n in reversed(range(len(places))):
             where, name = places[n] + t * PIXELS_TILE, f"{stem}_{n}"
-            out += store_results(self.outputs[n], where, acc, (n, 0), active, scale, self.zero_point, name)
+            out += store_results(self.outputs[n], where, acc, (n, 0), active, scale, self.limits, name)
         return tuple(out)
 
     def _channel(self, at: Expr, c: int, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
@@ -131,20 +131,20 @@ def _bytes(words: Expr) -> Expr:
     return Convert(Type(DType.I32, 16), Bitcast(Type(DType.I8, 16), words))
 
 
-def _rows(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int, zero_point: int) -> Kernel:
+def _rows(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int, zero: int, lo: int) -> Kernel:
     """Two neighbouring rows of the output."""
     w, x, y = _params(pixels, pixel_step, tap_step, taps, channels, ("y0", "y1"))
-    work = _Depthwise(w, x, y, True, tap_step, taps, channels, zero_point)
+    work = _Depthwise(w, x, y, True, tap_step, taps, channels, (zero, lo))
     pixel = Var("pixel")
     place = pixel * channels
     body = loop(pixel, pixels, *work.tiles((pixel * pixel_step,), (place, place), ""))
     return Kernel("helium_depthwise_rows", (w, x, *y), body)
 
 
-def _pixels(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int, zero_point: int) -> Kernel:
+def _pixels(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int, zero: int, lo: int) -> Kernel:
     """One row of the output, two pixels at a time; a last one that is left alone is computed twice."""
     w, x, y = _params(pixels, pixel_step, tap_step, taps, channels, ("y",))
-    work = _Depthwise(w, x, (*y, *y), False, tap_step, taps, channels, zero_point)
+    work = _Depthwise(w, x, (*y, *y), False, tap_step, taps, channels, (zero, lo))
     pair = Var("pair")
     both = [pair * 2 + slot for slot in range(2)]
     places = tuple(pixel * channels for pixel in both)
@@ -165,7 +165,7 @@ def _params(
     return w, x, tuple(param(name, DType.I8, pixels * channels, Access.WRITE) for name in names)
 
 
-_SCALARS = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point")
+_SCALARS = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
 DEPTHWISE_ROWS: tuple[tuple[str, tuple[str, ...], Callable[..., Kernel]], ...] = (
     ("helium_interleave", ("size", "row_step", "s0", "s1", "s2", "s3", "fill"), _interleave),
     ("helium_depthwise_rows", _SCALARS, _rows),

@@ -60,11 +60,26 @@ class Touches:
 
 
 @dataclass(frozen=True)
+class OuterLoop:
+    """The loop that a kernel's body ends with: when it begins, and how long each of its iterations takes."""
+
+    start: int
+    step: int
+    extent: int
+
+    def iterations(self, touches: Touches) -> np.ndarray:
+        """The iteration in which each access happens; negative: before the loop."""
+        return (touches.time - self.start) // max(self.step, 1)
+
+
+@dataclass(frozen=True)
 class Trace:
-    """The accesses of a kernel by parameter name."""
+    """The accesses of a kernel by parameter name. ``outer`` is there where the last statement is a loop whose
+    iterations are followed one by one."""
 
     reads: dict[str, Touches]
     writes: dict[str, Touches]
+    outer: OuterLoop | None
 
 
 @lru_cache(maxsize=256)
@@ -72,7 +87,9 @@ def trace_kernel(kernel: Kernel) -> Trace:
     """Every access of the parameters of ``kernel``; one that outer loops repeat only once, but for the outermost."""
     tracer = _Tracer(max(_depth(kernel.body), 1))
     tracer.block(kernel.body, Scope(tracer.depth), ())
-    return Trace(_by_name(tracer.events, True), _by_name(tracer.events, False))
+    last = kernel.body[-1] if kernel.body else None
+    outer = tracer.outer if isinstance(last, For) and isinstance(last.extent, Const) else None
+    return Trace(_by_name(tracer.events, True), _by_name(tracer.events, False), outer)
 
 
 def _by_name(events: list[_Event], reads: bool) -> dict[str, Touches]:
@@ -133,6 +150,7 @@ class _Tracer:
         self.depth = depth
         self.now = 0
         self.events: list[_Event] = []
+        self.outer: OuterLoop | None = None
 
     def block(self, block: Block, scope: Scope, loops: tuple[int, ...], mask: np.ndarray | None = None) -> None:
         """``loops`` are the extents of the loops around, ``mask`` says where the block may run."""
@@ -175,6 +193,8 @@ class _Tracer:
         for event in self.events[first:]:
             event.leave(axis, extent, self.now, followed)
             event.time = event.time + start
+        if not loops:
+            self.outer = OuterLoop(start, self.now, extent) if followed else None
         self.now = start + extent * self.now
 
     def _loads(self, expr: Expr, scope: Scope, runs: np.ndarray) -> None:

@@ -20,6 +20,7 @@ from .opdef import NestContext
 from .pool_nest import pool
 from .recurrent_nest import gru, lstm, rnn
 from .reduction_nest import arg_reduce, cumsum, reduce
+from .stored_weights_nest import dequantize_blocks, weight_matmul
 
 Nest = Callable[[NestContext, Node], Block]
 
@@ -27,6 +28,8 @@ NESTS: dict[str, Nest] = {
     "conv": conv,
     "conv_transpose": conv_transpose,
     "matmul": matmul,
+    "weight_matmul": weight_matmul,
+    "dequantize_blocks": dequantize_blocks,
     "pool": pool,
     "reduce": reduce,
     "arg_reduce": arg_reduce,

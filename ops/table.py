@@ -22,6 +22,7 @@ from . import pointwise as pw
 from . import quantization as qt
 from . import recurrent as rc
 from . import reduction as rd
+from . import stored_weights as sw
 from . import window as wd
 from .fused import evaluate_fused, fused_macs, infer_fused
 from .nests import NESTS
@@ -145,6 +146,14 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "matmul", A, "a @ b + bias?, batches broadcast; of integers also {zero_point of a, rhs_zero_point}",
         ct.infer_matmul, ct.evaluate_matmul, macs=ct.matmul_macs,
+    ),
+    OpDef(
+        "weight_matmul", A, "x @ ((w - zero_point) * scale), x: f32, w: i8, scale, zero_point?; {block}: rows a scale",
+        sw.infer_weight_matmul, sw.evaluate_weight_matmul, macs=sw.weight_matmul_macs,
+    ),
+    OpDef(
+        "dequantize_blocks", A, "(float(x) - zero_point) * scale, an entry of both for {block} elements along {axis}",
+        sw.infer_dequantize_blocks, sw.evaluate_dequantize_blocks,
     ),
     # Anchors: windows and reductions
     OpDef(

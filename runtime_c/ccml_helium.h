@@ -39,8 +39,8 @@
     "add r6, r6, #1\n"
 
 /* Sums in q0 and q1 times the scales, rounded to the nearest even, the zero point (halfwords in `zero`) added: bytes of q0
-   in the even and those of q1 in the odd halfwords of q0. What overflows 32 or 16 bits ends as the nearest byte. */
-#define CCML_HELIUM_REQUANTIZE(scale0, scale1, zero) \
+   in the even and those of q1 in the odd halfwords of q0, not less than those of `least`. What overflows 32 or 16 bits ends as the nearest byte. */
+#define CCML_HELIUM_REQUANTIZE(scale0, scale1, zero, least) \
     "vcvt.f32.s32 q0, q0\n" \
     "vcvt.f32.s32 q1, q1\n" \
     "vmul.f32 q0, q0, " scale0 "\n" \
@@ -50,18 +50,19 @@
     "vqmovnb.s32 q0, q0\n" \
     "vqmovnt.s32 q0, q1\n" \
     "vqadd.s16 q0, q0, " zero "\n" \
-    "vqmovnb.s16 q0, q0\n"
+    "vqmovnb.s16 q0, q0\n" \
+    "vmax.s8 q0, q0, " least "\n"
 
 #define CCML_HELIUM_REPEAT(times, text) ".rept " times "\n" text ".endr\n"
 
 #else
 
 /* The sum with 1.5 * 2^23 rounds to the nearest even whole number. */
-static inline int8_t ccml_helium_requantize(int32_t acc, int32_t scale, int32_t zero_point)
+static inline int8_t ccml_helium_requantize(int32_t acc, int32_t scale, int32_t zero_point, int32_t lo)
 {
     const float rounded = (float)acc * ccml_i32_as_f32(scale) + 12582912.0f;
     const int32_t steps = ccml_f32_as_i32(rounded) - (0x4B400000 - zero_point);
-    return (int8_t)(steps < -128 ? -128 : steps > 127 ? 127 : steps);
+    return (int8_t)(steps < lo ? lo : steps > 127 ? 127 : steps);
 }
 
 /* acc + the sixteen products of bytes of x and bytes packed in four words; wraps around. */

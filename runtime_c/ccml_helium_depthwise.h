@@ -7,22 +7,22 @@
 
 #if CCML_HELIUM
 
-/* void f(const int32_t *w, const int8_t *x, int8_t *y, ..., tap_step, taps, channels, zero_point), the four of which are
-   at `sp` and the places of the names; `setup` leaves pixels in r4 and pixel_step in r5.
+/* void f(const int32_t *w, const int8_t *x, int8_t *y, ..., tap_step, taps, channels, zero_point, lo), which are at `sp`
+   and the places of the names; `setup` leaves pixels in r4 and pixel_step in r5.
 
    Even registers and lr hold sums, those of the first output in r0 to r6; r1 and r3 are the words of both, r5 weights,
    r7 the first output, r9 how far the second is from it, r11 the channels left; q4 to q7 where the taps of four channels
-   are, q3 the zero point. On the stack: words, pixels left, w, bytes to the next words. `begin` prepares the outputs at
-   r1, whose number it leaves in r6, `channel(offsets, sum0, sum1)` multiplies, `move` goes on to the next four channels
-   and `behind` to the next outputs (from the end of the last in r7), with flags that say whether there are any. */
-#define CCML_HELIUM_DEPTHWISE(setup, tap_step, taps, channels, zero_point, begin, channel, move, behind) \
+   are, q3 the least result. On the stack: words, pixels left, w, bytes to the next words. `begin` prepares the outputs at
+   r1, whose number it leaves in r6, `channel(offsets, sum0, sum1)` multiplies, `move` goes on to the next four channels,
+   `load` brings the zero point into the register `zero` (where the sums no longer need one) and `behind` to the next outputs (from the end of the last in r7), with flags that say whether there are any. */
+#define CCML_HELIUM_DEPTHWISE(setup, tap_step, taps, channels, lo, begin, channel, move, load, zero, behind) \
     __asm__ volatile( \
         ".syntax unified\n" \
         "push {r4-r11, lr}\n" \
         "vpush {d8-d15}\n" \
         "sub sp, sp, #16\n" \
-        "ldr r4, [sp, #" zero_point "]\n" \
-        "vdup.16 q3, r4\n" \
+        "ldr r4, [sp, #" lo "]\n" \
+        "vdup.8 q3, r4\n" \
         "ldr r4, [sp, #" taps "]\n" \
         "sub r4, r4, #1\n" \
         "vdup.32 q5, r4\n" \
@@ -58,7 +58,8 @@
         "vmov q0[3], q0[1], r2, r6\n" \
         "vmov q1[2], q1[0], r8, r12\n" \
         "vmov q1[3], q1[1], r10, lr\n" \
-        CCML_HELIUM_REQUANTIZE("q2", "q2", "q3") \
+        load \
+        CCML_HELIUM_REQUANTIZE("q2", "q2", zero, "q3") \
         "vshr.u32 q1, q0, #16\n" \
         "add r0, r7, r9\n" \
         "vctp.32 r11\n" \
@@ -78,7 +79,8 @@
 
 /* One output of channel c, whose window begins at the words x; `shift` more bytes up in each word. */
 static inline int8_t ccml_helium_depthwise(
-    const int32_t *w, const int8_t *x, int32_t shift, int32_t tap_step, int32_t taps, int32_t c, int32_t zero_point)
+    const int32_t *w, const int8_t *x, int32_t shift, int32_t tap_step, int32_t taps, int32_t c, int32_t zero_point,
+    int32_t lo)
 {
     const int32_t *tile = &w[c / 4 * 24];
     int32_t row[4];
@@ -89,7 +91,7 @@ static inline int8_t ccml_helium_depthwise(
             window[4 * i + n] = x[4 * ((i < taps ? i : taps - 1) * tap_step + c) + n];
         }
     }
-    return ccml_helium_requantize(ccml_helium_dot(tile[c % 4], window, row), tile[20 + c % 4], zero_point);
+    return ccml_helium_requantize(ccml_helium_dot(tile[c % 4], window, row), tile[20 + c % 4], zero_point, lo);
 }
 
 #endif

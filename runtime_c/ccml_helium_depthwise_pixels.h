@@ -27,6 +27,10 @@
     "vldrw.u32 q2, [r3, " offsets "]\n" \
     CCML_HELIUM_DOT(sum1, "q2", "q1")
 
+#define CCML_HELIUM_PAIRS_MOVE \
+    "add r1, r1, #16\n" \
+    "add r3, r3, #16\n"
+
 #define CCML_HELIUM_PAIRS_BEHIND \
     "ldr r4, [sp, #128]\n" \
     "add r7, r7, r4\n" \
@@ -39,20 +43,20 @@
 CCML_NAKED ccml_helium_depthwise_pixels(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t pixels CCML_UNUSED,
     int32_t pixel_step CCML_UNUSED, int32_t tap_step CCML_UNUSED, int32_t taps CCML_UNUSED,
-    int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED)
+    int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t lo CCML_UNUSED)
 {
     CCML_HELIUM_DEPTHWISE(
-        CCML_HELIUM_PAIRS_SETUP, "120", "124", "128", "132", CCML_HELIUM_PAIRS_BEGIN, CCML_HELIUM_PAIRS_CHANNEL,
-        "add r1, r1, #16\nadd r3, r3, #16\n", CCML_HELIUM_PAIRS_BEHIND);
+        CCML_HELIUM_PAIRS_SETUP, "120", "124", "128", "136", CCML_HELIUM_PAIRS_BEGIN, CCML_HELIUM_PAIRS_CHANNEL,
+        CCML_HELIUM_PAIRS_MOVE, "ldr r2, [sp, #132]\n", "r2", CCML_HELIUM_PAIRS_BEHIND);
 }
 #else
 static inline void ccml_helium_depthwise_pixels(
     const int32_t *w, const int8_t *x, int8_t *y, int32_t pixels, int32_t pixel_step, int32_t tap_step, int32_t taps,
-    int32_t channels, int32_t zero_point)
+    int32_t channels, int32_t zero_point, int32_t lo)
 {
     for (int32_t i = 0; i < pixels * channels; ++i) {
         const int8_t *words = &x[4 * (i / channels * pixel_step)];
-        y[i] = ccml_helium_depthwise(w, words, 0, tap_step, taps, i % channels, zero_point);
+        y[i] = ccml_helium_depthwise(w, words, 0, tap_step, taps, i % channels, zero_point, lo);
     }
 }
 #endif

@@ -21,17 +21,17 @@
     CCML_HELIUM_PIXEL_CHANNEL("q2", "lr")
 
 /* void f(const int32_t *w, const int8_t *x, T *y, int32_t vectors, int32_t channels, ...). Even registers and lr hold
-   sums; r9 is x, r3 is y, r11 the channels left. On the stack: entry of the steps, how often; the arguments from sp + 60
+   sums; r9 is x, r3 is y, r11 the channels left. On the stack: entry of the steps, how often; the arguments from sp + 76
    on. `setup` comes first, `store` takes the sums. */
 #define CCML_HELIUM_PIXEL(setup, store) \
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
         "push {r4-r11, lr}\n" \
-        "vpush {d8-d9}\n" \
+        "vpush {d8-d11}\n" \
         "sub sp, sp, #8\n" \
         setup \
-        "ldr r11, [sp, #60]\n" \
+        "ldr r11, [sp, #76]\n" \
         "mov r5, r0\n" \
         "mov r4, r3\n" \
         CCML_HELIUM_ENTRY("3f", 4, 2, 68) \
@@ -53,7 +53,7 @@
         "subs r11, r11, #8\n" \
         "bgt.w 1b\n" \
         "add sp, sp, #8\n" \
-        "vpop {d8-d9}\n" \
+        "vpop {d8-d11}\n" \
         "pop {r4-r11, pc}\n")
 
 #else

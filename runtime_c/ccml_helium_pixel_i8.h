@@ -7,8 +7,9 @@
 
 #if CCML_HELIUM
 #define CCML_HELIUM_PIXEL_I8_SETUP \
-    "ldr r6, [sp, #64]\n" \
-    "vdup.16 q4, r6\n"
+    "ldrd r6, r7, [sp, #80]\n" \
+    "vdup.16 q4, r6\n" \
+    "vdup.8 q5, r7\n"
 
 /* The even channels in q0, the odd ones in q1. */
 #define CCML_HELIUM_PIXEL_I8_STORE \
@@ -18,22 +19,23 @@
     "vmov q0[3], q0[1], r4, r12\n" \
     "vmov q1[2], q1[0], r2, r10\n" \
     "vmov q1[3], q1[1], r6, lr\n" \
-    CCML_HELIUM_REQUANTIZE("q2", "q3", "q4") \
+    CCML_HELIUM_REQUANTIZE("q2", "q3", "q4", "q5") \
     "vctp.16 r11\n" \
     "vpst\n" \
     "vstrbt.16 q0, [r3], #8\n"
 
 CCML_NAKED ccml_helium_pixel_i8(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t vectors CCML_UNUSED,
-    int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED)
+    int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED,
+    int32_t lo CCML_UNUSED)
 {
     CCML_HELIUM_PIXEL(CCML_HELIUM_PIXEL_I8_SETUP, CCML_HELIUM_PIXEL_I8_STORE);
 }
 #else
-#define CCML_HELIUM_PIXEL_I8_RESULT(acc, scale) ccml_helium_requantize(acc, scale, zero_point)
+#define CCML_HELIUM_PIXEL_I8_RESULT(acc, scale) ccml_helium_requantize(acc, scale, zero_point, lo)
 
 static inline void ccml_helium_pixel_i8(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t vectors, int32_t channels, int32_t zero_point)
+    const int32_t *w, const int8_t *x, int8_t *y, int32_t vectors, int32_t channels, int32_t zero_point, int32_t lo)
 {
     CCML_HELIUM_PIXEL(CCML_HELIUM_PIXEL_I8_RESULT, 1, 1)
 }

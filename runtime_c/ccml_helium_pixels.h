@@ -23,26 +23,26 @@
 
    Even registers and lr hold sums, those of the first pixel in r0 to r6. The rest is on the stack: x of both pixels, y
    of both pixels, entry of the steps, how often, runs, from the end of a run to the next, channels left, w, y of the
-   first pixel, pixels left; the arguments from sp + 100 on. `setup` comes first, `row` makes bytes of y (r7) of
+   first pixel, pixels left; the arguments from sp + 116 on. `setup` comes first, `row` makes bytes of y (r7) of
    channels (r9), `store` takes the sums. A last pixel that is left alone is computed twice. */
 #define CCML_HELIUM_PIXELS(setup, row, store) \
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
         "push {r4-r11, lr}\n" \
-        "vpush {d8-d9}\n" \
+        "vpush {d8-d11}\n" \
         "sub sp, sp, #48\n" \
-        "ldrd r4, r5, [sp, #100]\n" \
+        "ldrd r4, r5, [sp, #116]\n" \
         setup \
         "sub r5, r5, r4, lsl #4\n" \
         "strd r3, r5, [sp, #24]\n" \
         CCML_HELIUM_ENTRY("5f", 8, 3, 56) \
         "strd r9, r6, [sp, #16]\n" \
-        "ldr r6, [sp, #108]\n" \
+        "ldr r6, [sp, #124]\n" \
         "strd r0, r2, [sp, #36]\n" \
         "1:\n" \
         "str r6, [sp, #44]\n" \
-        "ldrd r4, r9, [sp, #112]\n" \
+        "ldrd r4, r9, [sp, #128]\n" \
         row \
         "cmp r6, #1\n" \
         "itt eq\n" \
@@ -78,7 +78,7 @@
         "ldr r6, [sp, #44]\n" \
         "subs r6, r6, #2\n" \
         "ble 6f\n" \
-        "ldrd r4, r9, [sp, #112]\n" \
+        "ldrd r4, r9, [sp, #128]\n" \
         row \
         "ldr r1, [sp]\n" \
         "add r1, r1, r4, lsl #1\n" \
@@ -88,7 +88,7 @@
         "b 1b\n" \
         "6:\n" \
         "add sp, sp, #48\n" \
-        "vpop {d8-d9}\n" \
+        "vpop {d8-d11}\n" \
         "pop {r4-r11, pc}\n" \
         "7:\n" \
         "add r1, r1, r9\n" \

@@ -31,6 +31,9 @@ from .helium_rows import Rows
 from .kernel import KernelContext
 from .staging import Window
 
+CHUNK = 32
+"""Pixels that are computed at a time where a row has many."""
+
 
 def is_helium_contraction(cpu: Cpu, anchor: Node) -> bool:
     """Whether a contraction (with constant weights) goes through Helium block instructions; then it needs no halo."""
@@ -57,10 +60,15 @@ def lower_helium(ctx: KernelContext) -> Block | None:
 
 @dataclass(frozen=True)
 class Requantization:
-    """The scale of each channel, and the zero point of the result."""
+    """The scale of each channel, and the zero point and the least value of the result."""
 
     scale: np.ndarray
     zero_point: int
+    lo: int
+
+    @property
+    def scalars(self) -> tuple[int, int]:
+        return self.zero_point, self.lo
 
 
 @dataclass(frozen=True)
@@ -87,13 +95,13 @@ def exact_requantization(ctx: KernelContext, reach: np.ndarray) -> Requantizatio
     scale = ctx.constant(first.operands[1])
     if first.attrs["to"] is not DType.I8 or scale is None:
         return None
-    if (integer(first.attrs, "lo"), integer(first.attrs, "hi")) != (-128, 127):
+    if integer(first.attrs, "hi") != 127:
         return None
     if scale.size != 1 and scale.shape[-1:] != (scale.size,):
         return None
     scales = np.broadcast_to(scale.astype(np.float32).reshape(-1), reach.shape)
     fits = np.all(reach * np.abs(scales.astype(np.float64)) < 2**21)
-    return Requantization(scales, integer(first.attrs, "zero_point")) if fits else None
+    return Requantization(scales, integer(first.attrs, "zero_point"), integer(first.attrs, "lo")) if fits else None
 
 
 def residual(ctx: KernelContext) -> Residual | None:
@@ -128,10 +136,8 @@ class _Contraction:
                 joined, merged = join_rows(ctx, node, x, self.channels)
                 self.shape, self.refs = joined[:-1], {**self.refs, **merged}
             window = Window.pixel(x.shape[-1])
-        self.single = prod(self.shape) == 1
-        self.rows = Rows(
-            ctx, self.refs[x.name], window, zero_point(node.attrs), self.shape[-1], self.channels, self.single
-        )
+        self.single = self.shape[-1] == 1
+        self.rows = Rows(ctx, self.refs[x.name], window, zero_point(node.attrs), self.shape[-1], self.channels)
         self.bias = self._bias()
         reach = np.abs(self.bias) + 128 * np.abs(self.columns).sum(axis=(1, 2))
         self.residual = residual(ctx)
@@ -173,10 +179,9 @@ class _Contraction:
         """The pixels of a row."""
         y, rq = self.refs[self.ctx.output.name], self.requantization
         if rq is not None:
-            out = Pointer(y.buffer, y.at((*position, 0, 0)))
             if self.residual is not None:
-                return self._sum(self.residual, rq, position, x, out)
-            return (self._invoke("i8", x, out, self.shape[-1], (rq.zero_point,)),)
+                return self._sum(self.residual, rq, position, x, Pointer(y.buffer, y.at((*position, 0, 0))))
+            return self._chunks(position, x, rq)
         tile = PIXEL_TILE if self.single else PIXELS_TILE
         acc = self.ctx.temporary("acc", DType.I32, (2, pad(self.channels, tile)), align=16)
         out = Pointer(acc, (as_expr(0), as_expr(0)))
@@ -192,6 +197,20 @@ class _Contraction:
             block += loop(pair, trips, multiply, *loop(slot, pixels, *finish))
         return block
 
+    def _chunks(self, position: Sequence[Expr], x: Pointer, rq: Requantization) -> Block:
+        """The requantized pixels of a row, a long one in pieces: what is read and written at a time stays small."""
+        y, pixels = self.refs[self.ctx.output.name], self.shape[-1]
+        size = pixels if pixels <= 2 * CHUNK else CHUNK
+        chunk = Var(self.names.fresh("chunk"))
+        block: Block = ()
+        for first, trips, count in ((0, pixels // size, size), (pixels // size * size, 1, pixels % size)):
+            start = chunk * size + first
+            source = Pointer(x.buffer, (*x.index[:-1], x.index[-1] + start * self.rows.pixel_step))
+            if count:
+                out = Pointer(y.buffer, y.at((*position, start, 0)))
+                block += loop(chunk, trips, self._invoke("i8", source, out, count, rq.scalars))
+        return block
+
     def _sum(
         self, found: Residual, rq: Requantization, position: Sequence[Expr], x: Pointer, out: Pointer
     ) -> Block:
@@ -202,7 +221,7 @@ class _Contraction:
         other = Pointer(ref.buffer, ref.at((*position, 0, 0)))
         operands = (own, other) if found.position == 0 else (other, own)
         scalars = (integer(found.node.attrs, name) for name in ("m1", "m2", "bias", "shift", "lo", "hi"))
-        multiply = self._invoke("i8", x, own, self.shape[-1], (rq.zero_point,))
+        multiply = self._invoke("i8", x, own, self.shape[-1], rq.scalars)
         return (multiply, Invoke("helium_rescale", (*operands, out), (size, *scalars)))
 
     def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:

@@ -117,7 +117,8 @@ class _Depthwise:
 
     def emit(self) -> Block:
         stream = self.ctx.pack("w", self._stream().astype(np.int32))
-        size = max(self.columns * self.channels, self.pad[1] * self.channels + pad(self.inner * self.channels, INTERLEAVED))
+        inner = pad(self.inner * self.channels, INTERLEAVED)
+        size = max(self.columns * self.channels, self.pad[1] * self.channels + inner)
         words = self.ctx.temporary("words", DType.I8, ((size + PIXELS_TILE) * WORD,), align=16)
         w, x = Pointer(stream, (as_expr(0),)), Pointer(words, (as_expr(0),))
         batch = Var(self.names.fresh("n"))
@@ -143,7 +144,8 @@ class _Depthwise:
         if columns <= 0:
             return ()
         unit = self.channels * WORD
-        return (Invoke("helium_fill", (Pointer(words.buffer, (as_expr(column * unit),)),), (columns * unit, self.zero)),)
+        place = Pointer(words.buffer, (as_expr(column * unit),))
+        return (Invoke("helium_fill", (place,), (columns * unit, self.zero)),)
 
     def _row(self, batch: Expr, strips: list[_Strip], step: Expr, w: Pointer, x: Pointer) -> Block:
         """The strips that are ``step`` apart, which read the input alike."""
@@ -162,7 +164,7 @@ class _Depthwise:
             block += self._fill(x, self.pad[1] + self.inner, self.columns - self.pad[1] - self.inner)
         assert self.requantization is not None
         shape = (self.out[2], self.stride[1] * self.channels, self.dilation[1] * self.channels, self.taps[1])
-        scalars = (*shape, self.channels, self.requantization.zero_point)
+        scalars = (*shape, self.channels, *self.requantization.scalars)
         rows = tuple(Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows))
         kind = "rows" if strip.rows == 2 else "pixels"
         return (*block, Invoke(f"helium_depthwise_{kind}", (w, x, *rows), scalars))

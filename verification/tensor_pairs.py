@@ -53,8 +53,9 @@ class Encoding:
 @dataclass(frozen=True)
 class Tensor:
     """A tensor that both models have: ``origin`` in the float graph, ``value`` in the quantized one, where ``made`` is
-    its float form before it is stored. ``encoding`` is ``None`` for an output that is a float. ``layer`` is the ONNX
-    node that makes it (the contraction before an activation function), or the name of an input."""
+    its float form before it is stored. ``encoding`` is ``None`` for floats: outputs, and results of layers whose
+    weights alone are stored. ``layer`` is the ONNX node that makes it (the contraction before an activation function),
+    or the name of an input."""
 
     origin: str
     value: str
@@ -69,7 +70,8 @@ class Tensor:
 
 
 def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
-    """The stored tensors and the float outputs of a quantized graph, in order, with those of the float graph.
+    """The stored tensors, the float results of stored weights and the float outputs of a quantized graph, in order,
+    with those of the float graph.
 
     A tensor keeps its name in one of its three forms: before it is stored, stored, and read.
     """
@@ -81,6 +83,8 @@ def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
         if value.name in readers and value.dtype is not DType.F32:
             found.append(Tensor(value.name, value.name, value.name, value.name, _encoding(readers[value.name], value)))
     for node in quantized.nodes:
+        if _weights_are_stored(node, producers) and node.output.name in makers:
+            found.append(Tensor(node.output.name, node.output.name, node.output.name, node.output.name, None))
         if node.op != "quantize":
             continue
         made, stored = node.operands[0], node.output
@@ -93,6 +97,15 @@ def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
         if value.name not in origins and value.dtype is DType.F32 and value.name in makers:
             found.append(Tensor(value.name, value.name, value.name, value.name, None))
     return [replace(tensor, layer=_anchor(tensor.origin, makers, origins)) for tensor in found]
+
+
+def _weights_are_stored(node: Node, producers: Mapping[str, Node]) -> bool:
+    """Whether weights are, and the operand is not."""
+    if node.op != "matmul":
+        return False
+    x, w = (producers.get(value.name) for value in node.operands[:2])
+    stored = w is not None and w.op in ("dequantize", "dequantize_blocks")
+    return stored and (x is None or x.op != "dequantize")
 
 
 def _anchor(name: str, makers: Mapping[str, Node], stored: Collection[str]) -> str:
@@ -131,6 +144,8 @@ def local_graph(original: Graph, quantized: Graph, tensors: Iterable[Tensor]) ->
     floats = {value.name: value for value in original.values()}
     stored = {tensor.value: tensor for tensor in tensors if tensor.encoding is not None}
     stands_for = {value.name: floats[value.name] for value in quantized.inputs if value.name in floats}
+    unstored = {tensor.made: floats[tensor.origin] for tensor in tensors if tensor.encoding is None}
+    local: dict[str, Value] = {}
     steps = {name: tensor.encoding.step for name, tensor in stored.items() if tensor.encoding is not None}
     nodes = list(original.nodes)
     constants = {**original.constants, **{_LOCAL + name: array for name, array in quantized.constants.items()}}
@@ -154,10 +169,13 @@ def local_graph(original: Graph, quantized: Graph, tensors: Iterable[Tensor]) ->
         else:
             outputs = tuple(replace(value, name=_LOCAL + value.name) for value in node.outputs)
             inputs = tuple(None if value is None else _local(value, stands_for) for value in node.inputs)
-            stands_for.update((old.name, new) for old, new in zip(node.outputs, outputs))
+            for old, new in zip(node.outputs, outputs):
+                if old.name in unstored:
+                    local[unstored[old.name].name] = new
+                stands_for[old.name] = unstored.get(old.name, new)
             nodes.append(replace(node, inputs=inputs, outputs=outputs))
     made = {tensor.origin: stands_for[tensor.made] for tensor in tensors if tensor.made in stands_for}
-    local = {origin: value for origin, value in made.items() if value.name.startswith(_LOCAL)}
+    local.update((origin, value) for origin, value in made.items() if value.name.startswith(_LOCAL))
     graph = Graph(original.name, original.inputs, tuple(local.values()), tuple(nodes), constants)
     return graph, {origin: value.name for origin, value in local.items()}
 

@@ -26,7 +26,10 @@ from .tuning import TunedLayer
 
 log = logging.getLogger(__name__)
 
-_MOST_ULPS = 64
+_MOST_ULPS = 32
+_LEAST_PRODUCT = 2.0**-13
+"""Smaller multipliers are left as they are: float32 rounds so many of their products to halves that there is hardly
+ever a fixed-point number that does the same."""
 
 _I32 = np.iinfo(np.int32)
 
@@ -92,7 +95,9 @@ def _moved(found: _Requantization, weights: Encoding, x_scale: np.float32) -> tu
     scales = np.array(weights.scale, np.float32)
     if not np.array_equal(np.unique(_products(scales, x_scale, found)), np.unique(found.scales)):
         return scales, 0
-    waiting = np.flatnonzero(~found.exact(_products(scales, x_scale, found)))
+    missing = ~found.exact(_products(scales, x_scale, found))
+    hopeless = missing & (_products(scales, x_scale, found) < _LEAST_PRODUCT)
+    waiting = np.flatnonzero(missing & ~hopeless)
     nominal = scales.view(np.int32).copy()
     for ulps in (sign * ulps for ulps in range(1, _MOST_ULPS + 1) for sign in (1, -1)):
         if not waiting.size:
@@ -101,7 +106,7 @@ def _moved(found: _Requantization, weights: Encoding, x_scale: np.float32) -> tu
         exact = found.exact(_products(tried, x_scale, found))
         scales[waiting[exact]] = tried[exact]
         waiting = waiting[~exact]
-    return scales, waiting.size
+    return scales, waiting.size + int(hopeless.sum())
 
 
 def _products(scales: np.ndarray, x_scale: np.float32, found: _Requantization) -> np.ndarray:

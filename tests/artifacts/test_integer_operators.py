@@ -40,7 +40,25 @@ def normalizations() -> Graph:
     return q.graph(*outputs)
 
 
-GRAPHS = {"normalizations": normalizations}
+def stored_weights() -> Graph:
+    """Products of floats by integers, whose sums are exact: activations and scales are powers of two, or small
+    integers, so that every order of summation gives the same bits."""
+    rng = np.random.default_rng(0)
+    q = Qdq()
+    outputs = []
+    for number, (k, n, block, lim) in enumerate(((64, 19, 32, 8), (40, 33, 40, 128), (30, 5, 3, 8))):
+        x = q.input((3, k), 0.25, 0, DType.I8, f"x{number}")
+        x = q.op("mul", x, q.builder.constant(np.full((3, k), 0.5, np.float32)))
+        scale = 2.0 ** rng.integers(-3, 3, (-(-k // block), n))
+        w = [rng.integers(-lim, lim, (k, n)).astype(np.int8), scale.astype(np.float32)]
+        operands = [q.builder.constant(array) for array in w]
+        if number != 1:
+            operands.append(q.builder.constant(rng.integers(-lim, lim, scale.shape).astype(np.int8)))
+        outputs.append(q.op("relu", q.op("weight_matmul", x, *operands, block=block)))
+    return q.graph(*outputs)
+
+
+GRAPHS = {"normalizations": normalizations, "stored_weights": stored_weights}
 
 
 @pytest.mark.parametrize("name", GRAPHS)

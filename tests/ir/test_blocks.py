@@ -22,11 +22,18 @@ SCALARS = {
     "quad_fixed": (9, 6, -128, 11), "lone_fixed": (3, 4, 5, 15), "depthwise_fixed_pair": (4, 8, -3, 9),
     "depthwise_fixed_row": (3, 8, 5, 1),
 }  # fmt: skip
+HELIUM = {
+    "helium_copy": (3, 21, 30, 24), "helium_fill": (35, -3), "helium_rescale": (13, 3, -4, 5, 6, -100, 90),
+    "helium_sum": (5, 7, -9), "helium_pixels_i8": (2, 3, 60, 5, 16, 6, -128, -9),
+    "helium_pixels_i32": (3, 5, 80, 4, 48, 5),
+    "helium_pixel_i8": (14, 11, 7, -128), "helium_pixel_i32": (2, 9), "helium_interleave": (21, 30, -1, 0, 1, 0, -7),
+    "helium_depthwise_rows": (5, 12, 6, 3, 6, 1, -128), "helium_depthwise_pixels": (5, 12, 6, 3, 6, 1, -128),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SCALARS)
 def test_meaning_is_a_scheduled_kernel(name: str) -> None:
-    kernel = block_kernel(name, SCALARS[name])
+    kernel = block_kernel(name, {**SCALARS, **HELIUM}[name])
     verify_kernel(kernel, scheduled=True)
     assert parse_kernel(print_kernel(kernel)) == kernel
 

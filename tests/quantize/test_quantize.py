@@ -84,6 +84,25 @@ def test_kinds_of_activations(activations: str) -> None:
     assert quality(model, graph) > (40 if activations == "int16" else 18)
 
 
+def attention(length: int) -> Graph:
+    """softmax(x x1) x2 with a layer of weights behind."""
+    net = Network((1, 4, 8), (1, 8, length), (1, length, 4))
+    probabilities = net.op("softmax", net.op("matmul", net.x, net.inputs[1]), axis=2)
+    return net.graph(net.dense(net.op("matmul", probabilities, net.inputs[2]), 3))
+
+
+@pytest.mark.parametrize(("length", "wide"), [(16, {"x", "softmax_1", "matmul_2"}), (300, {"x", "matmul_2"})])
+def test_products_of_computed_tensors_keep_bytes_where_sums_would_not_fit(length: int, wide: set[str]) -> None:
+    graph = attention(length)
+    model = quantize_graph(graph, samples_for(graph), QuantizeOptions(activations="int16"))
+    stored = stored_of(model.graph)
+    assert {name for name, dtype in stored.items() if dtype is DType.I16} >= wide
+    assert {"x1", "x2"} <= {name for name, dtype in stored.items() if dtype is DType.I8}
+    assert (stored["softmax_1"] is DType.I16) == ("softmax_1" in wide)
+    integerize_with_report(model.graph)
+    assert quality(model, graph) > 20
+
+
 @pytest.mark.parametrize("method", list(RangeMethod))
 def test_range_methods(method: RangeMethod) -> None:
     graph = classifier()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ccml.passes.quantize.encoding import weight_encoding
 from ccml.passes.quantize.rounding import (
     best_peaks,
     compensated,
@@ -10,6 +11,8 @@ from ccml.passes.quantize.rounding import (
     output_error,
     peak_steps,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 NUMBERS = np.array([[0, 1]])
 
@@ -42,6 +45,11 @@ def test_channels_of_zeros_have_a_scale() -> None:
     assert peak_steps(np.zeros(3)).tolist() == [1.0, 1.0, 1.0]
 
 
+@pytest.mark.parametrize("peak", [0.0, 1e-45, 1e-38, 1e-30, 0.3, 100.0])
+def test_steps_are_the_scales_of_the_stored_weights(peak: float) -> None:
+    assert peak_steps(np.array([peak])).tolist() == list(weight_encoding([peak], 0).scale)
+
+
 def correlated(rng: np.random.Generator, size: int) -> np.ndarray:
     """Moments of inputs that are mixtures of few sources."""
     inputs = rng.standard_normal((400, 4)) @ rng.standard_normal((4, size)) + 0.1 * rng.standard_normal((400, size))
@@ -59,6 +67,23 @@ def test_compensated_rounding_lessens_the_output_error(size: int) -> None:
     multiples = better / steps
     assert np.allclose(multiples, np.rint(multiples))
     assert np.abs(multiples).max() <= 127.001
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.floats(0.02, 2.0), st.sampled_from([0.003, 0.3, 3.0]))
+@settings(max_examples=60, deadline=None)
+def test_no_column_is_ever_worse_than_nearest(seed: int, size: int, step: float, damping: float) -> None:
+    """On its objective: the moments with the damping on the diagonal."""
+    rng = np.random.default_rng(seed)
+    matrices, moments = rng.standard_normal((2, size, 4)), np.concatenate([correlated(rng, size) for _ in range(2)])
+    steps = np.full((2, 4), step)
+    damped = moments + damping * np.einsum("gkk->g", moments)[:, None, None] / size * np.eye(size)
+    better = compensated(matrices, steps, moments, damping) - matrices
+    plain = nearest(matrices, steps) - matrices
+    for group in range(2):
+        for column in range(4):
+            objective = (apart[group, :, column] @ damped[group] @ apart[group, :, column] for apart in (better, plain))
+            found, bound = objective
+            assert found <= bound * (1 + 1e-9) + 1e-12
 
 
 def test_independent_inputs_leave_nothing_to_compensate() -> None:

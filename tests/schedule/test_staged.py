@@ -30,7 +30,7 @@ M4 = select("cortex-m4")
 
 
 def with_blocks() -> Machine:
-    """The portable target as if it had the block instructions: their meaning and C twins on this machine."""
+    """The portable target as if it had M4's block instructions: their meaning and C twins on this machine."""
     machine = select("generic")
     return replace(machine, cpu=replace(machine.cpu, features=machine.cpu.features | M4.cpu.features & set(BLOCKS)))
 
