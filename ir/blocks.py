@@ -25,6 +25,7 @@ from functools import lru_cache, partial
 
 from . import blocks_depthwise as depthwise
 from . import blocks_quad as quad
+from . import blocks_solo as solo
 from .blocks_common import param, requantized
 from .blocks_helium import HELIUM_ROWS
 from .blocks_helium_depthwise import DEPTHWISE_ROWS
@@ -250,6 +251,7 @@ BLOCKS: dict[str, BlockInstruction] = {
         BlockInstruction("quad_i8", ("groups", "channels", "zero_point"), quad.contraction("quad", DType.I8, 4)),
         BlockInstruction("quad_i32", ("groups", "channels"), quad.contraction("quad", DType.I32, 4)),
         BlockInstruction("quad_fixed", _FIXED, quad.contraction("quad", DType.I8, 4)),
+        BlockInstruction("solo_fixed", _FIXED, solo.solo),
         BlockInstruction("lone_fixed", _FIXED, quad.contraction("lone", DType.I8, 1)),
         BlockInstruction("lone_i8", ("groups", "channels", "zero_point"), quad.contraction("lone", DType.I8, 1)),
         BlockInstruction("lone_i32", ("groups", "channels"), quad.contraction("lone", DType.I32, 1)),

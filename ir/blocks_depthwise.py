@@ -111,25 +111,39 @@ def fill(columns: int, half: int, zero_point: int) -> Kernel:
 def pair(outputs: int) -> Kernel:
     """The accumulators of two rows of outputs, stride 1: of the upper row and of the lower row."""
     w, x, lane, loads, weights = _operands(outputs + KERNEL - 1)
-    column = Var("column")
+    together = min(outputs, 2)
+    step, last = Var("step"), outputs - outputs % together
+    block = loop(step, outputs // together, *_pairs(x, step * together, lane, loads[0], weights, together, ""))
+    if outputs % together:
+        block += _pairs(x, as_expr(last), lane, loads[0], weights, 1, "_last")
+    return Kernel("depthwise_pair", (w, x), loop(lane, LANES, *_channel(w, lane, loads, weights), *block))
+
+
+def _pairs(
+    x: Buffer, column: Expr, lane: Expr, bias: Expr, weights: Sequence[tuple[Var, Var]], count: int, stem: str
+) -> Block:
+    """``count`` outputs of both rows from ``column`` on, column of the kernel by column: neighbours share weights."""
     at = column * COLUMN + lane * 2
-    lets, columns = _columns(x, at)
-    upper: Expr = loads[0]
-    lower: Expr = loads[0]
-    for (rows01, rows23), (w01, w12) in zip(columns, weights, strict=True):
-        upper = Call("low_by_high", (_dot(upper, rows01, w01), rows23, w12), I32)
-        lower = _dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
-    first, second = Var("upper", I32), Var("lower", I32)
-    body = (*lets, Let(first, upper), Let(second, lower), Store(x, (at,), first), Store(x, (at + 1,), second))
-    block = loop(lane, LANES, *_channel(w, lane, loads, weights), *loop(column, outputs, *body))
-    return Kernel("depthwise_pair", (w, x), block)
+    sums: list[list[Expr]] = [[bias, bias] for _ in range(count)]
+    out, columns = _columns(x, at, count + KERNEL - 1, stem)
+    for k, (w01, w12) in enumerate(weights):
+        for number in range(count):
+            (upper, lower), (rows01, rows23) = sums[number], columns[number + k]
+            names = (Var(f"upper{number}_{k}{stem}", I32), Var(f"lower{number}_{k}{stem}", I32))
+            more = Call("low_by_high", (_dot(upper, rows01, w01), rows23, w12), I32)
+            less = _dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
+            out += (Let(names[0], more), Let(names[1], less))
+            sums[number] = [*names]
+    for number, rows in enumerate(sums):
+        out += tuple(Store(x, (at + (number * COLUMN + row),), value) for row, value in enumerate(rows))
+    return out
 
 
 def stride2(outputs: int) -> Kernel:
     """The accumulators of one row of outputs, stride 2."""
     w, x, lane, loads, weights = _operands((outputs - 1) * 2 + KERNEL)
     column = Var("column")
-    lets, columns = _columns(x, column * (2 * COLUMN) + lane * 2)
+    lets, columns = _columns(x, column * (2 * COLUMN) + lane * 2, KERNEL)
     acc: Expr = loads[0]
     for (rows01, rows23), (w01, w12) in zip(columns, weights, strict=True):
         acc = Call("low_by_high", (_dot(acc, rows01, w01), rows23, w12), I32)
@@ -159,12 +173,12 @@ def _channel(w: Buffer, lane: Expr, bias: list[Var], weights: list[tuple[Var, Va
     return out
 
 
-def _columns(x: Buffer, at: Expr) -> tuple[Block, list[tuple[Var, Var]]]:
-    """Three staged columns from word ``at`` on."""
+def _columns(x: Buffer, at: Expr, count: int, stem: str = "") -> tuple[Block, list[tuple[Var, Var]]]:
+    """Staged columns from word ``at`` on."""
     out: Block = ()
     found = []
-    for k in range(KERNEL):
-        rows = (Var(f"rows01_{k}", I32), Var(f"rows23_{k}", I32))
+    for k in range(count):
+        rows = (Var(f"rows01_{k}{stem}", I32), Var(f"rows23_{k}{stem}", I32))
         out += tuple(Let(row, Load(x, (at + (k * COLUMN + half),))) for half, row in enumerate(rows))
         found.append(rows)
     return out, found

@@ -80,29 +80,34 @@ def stage_pixel(groups: int) -> Kernel:
     x = param("x", DType.I8, 4 * groups, Access.READ)
     y = param("y", DType.I32, STEP * groups - PIXELS + 1, Access.WRITE, 4)
     g = Var("g")
-    return Kernel("quad_stage_pixel", (x, y), loop(g, groups, *_staged(x, g * 4, y, g * STEP, "")))
+    lets, odd, even = staged_words(x, g * 4, "")
+    stores = (Store(y, (g * STEP,), odd), Store(y, (g * STEP + PIXELS,), even))
+    return Kernel("quad_stage_pixel", (x, y), loop(g, groups, *lets, *stores))
 
 
 def stage(groups: int, step: int) -> Kernel:
     """Four pixels that begin ``step`` bytes apart."""
     x = param("x", DType.I8, 4 * groups + 3 * step, Access.READ)
     y = param("y", DType.I32, STEP * groups, Access.WRITE, 8)
-    g = Var("g")
-    body: Block = ()
-    for pixel in range(PIXELS):
-        body += _staged(x, g * 4 + pixel * step, y, g * STEP + pixel, str(pixel))
-    return Kernel("quad_stage", (x, y), loop(g, groups, *body))
+    g, pair = Var("g"), Var("pair")
+    source, at = g * 4 + pair * (2 * step), g * STEP + pair * 2
+    first, *begin = staged_words(x, source, "0")
+    second, *end = staged_words(x, source + step, "1")
+    words = (begin[0], end[0], begin[1], end[1])
+    stores = (Store(y, (at + number % 2 + number // 2 * PIXELS,), word) for number, word in enumerate(words))
+    return Kernel("quad_stage", (x, y), loop(pair, PIXELS // 2, *loop(g, groups, *first, *second, *stores)))
 
 
-def _staged(x: Buffer, source: Expr, y: Buffer, at: Expr, stem: str) -> Block:
-    word, odd = Var(f"word{stem}", I32), Var(f"odd{stem}", I32)
+def staged_words(x: Buffer, source: Expr, stem: str) -> tuple[Block, Var, Var]:
+    """Definitions of the words of odd and even k for four bytes from ``source`` on."""
+    word, odd, even = Var(f"word{stem}", I32), Var(f"odd{stem}", I32), Var(f"even{stem}", I32)
     shifted = Binary("and", Binary("shl", word, Const(8, I32)), Const(-0x00FF0100, I32))
-    return (
+    lets = (
         Let(word, Bitcast(I32, Load(x, (source,), 4))),
         Let(odd, Call("halves_add", (Const(_both(-ODD_OFFSET), I32), Call("widen_odd", (word,), I32)), I32)),
-        Store(y, (at,), odd),
-        Store(y, (at + PIXELS,), Call("halves_sub", (shifted, odd), I32)),
+        Let(even, Call("halves_sub", (shifted, odd), I32)),
     )
+    return lets, odd, even
 
 
 def _both(value: int) -> int:

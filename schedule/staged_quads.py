@@ -18,9 +18,19 @@ from .staging import QUAD
 
 def fits_quads(cpu: Cpu, work: StagedContraction) -> bool:
     """Whether there are four pixels and two channels, and the weights and accumulators can be packed."""
-    if "quad_i8" not in cpu.features or work.channels < TILE or work.pixels(PIXELS)[0] < PIXELS:
-        return False
+    enough = work.channels >= TILE and work.pixels(PIXELS)[0] >= PIXELS
+    return "quad_i8" in cpu.features and enough and is_packable(work)
+
+
+def is_packable(work: StagedContraction) -> bool:
+    """Whether weights and accumulators can be packed."""
     return packable(work.columns) and bool(np.all(work.reach < 1 << 23))
+
+
+def packed_bias(work: StagedContraction) -> np.ndarray:
+    """The start of accumulators that are multiples of 256, with what the offset of odd activations takes away."""
+    bias = SCALE * (work.bias + ODD_OFFSET * work.columns[:, 1::2].astype(np.int64).sum(axis=1))
+    return (bias & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
 
 
 def lower_quads(work: StagedContraction) -> Block:
@@ -48,8 +58,7 @@ class _Quads:
 
     def _stream(self) -> Buffer:
         work = self.work
-        bias = SCALE * (work.bias + ODD_OFFSET * work.columns[:, 1::2].astype(np.int64).sum(axis=1))
-        bias, words = (bias & 0xFFFFFFFF).astype(np.uint32).view(np.int32), packed(work.columns)
+        bias, words = packed_bias(work), packed(work.columns)
         parts = []
         for begin, count in self._parts():
             for first in range(begin, begin + count, TILE):
