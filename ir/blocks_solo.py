@@ -30,7 +30,7 @@ from .types import DType
 
 TILE = 4
 """Channels that are computed together."""
-GROUPS = 4
+GROUPS = 8
 """Groups of four k that the meaning runs through at most before it loops."""
 
 
