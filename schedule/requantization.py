@@ -48,6 +48,8 @@ class Fixed:
 
 def fixed_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_shift: int) -> Fixed | None:
     """The form for accumulators within bounds; ``None`` where a channel has none."""
+    if not np.all(rq.scale > 0):
+        return None
     usual = USUAL_SHIFT if pre_shift else USUAL_SHIFT // 2
     shifts = sorted(range(1, MOST_SHIFT + 1), key=lambda shift: abs(shift - usual))
     bounds = [(int(low), int(high)) for low, high in zip(lowest, highest, strict=True)]

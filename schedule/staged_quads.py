@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.blocks_quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, packable, packed, stream_words
-from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr, loop
+from ..ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType
 from ..targets.target import Cpu
 from .requantization import fixed_form
@@ -98,8 +98,7 @@ class _Quads:
             begin += stream_words(channels, work.groups, self.rq is not None)
         if self.values is None:
             return out
-        slot: Expr = Var(work.names.fresh("slot"))
         if count == 1:
             return (*out, *work.finish(self.values, as_expr(0), position(as_expr(0))))
-        assert isinstance(slot, Var)
+        slot = Var(work.names.fresh("slot"))
         return (*out, *loop(slot, count, *work.finish(self.values, slot, position(slot))))

@@ -26,15 +26,16 @@ def lower_solo(work: StagedContraction) -> Block | None:
     before, x = work.staging(QUAD).bytes(origin)
     bias, words = packed_bias(work), packed(work.columns)
     even = work.channels // TILE * TILE
+    parts = [(0, even)] + ([(work.channels - TILE, TILE)] if even < work.channels else [])
     stream: list[np.ndarray] = []
-    blocks: Block = ()
-    firsts = [*range(0, even, TILE)] + ([work.channels - TILE] if even < work.channels else [])
-    for first in firsts:
-        tile = slice(first, first + TILE)
-        stream += [bias[tile], words[tile].T.reshape(-1), fixed.factors[tile]]
+    for begin, channels in parts:
+        for first in range(begin, begin + channels, TILE):
+            tile = slice(first, first + TILE)
+            stream += [bias[tile], words[tile].T.reshape(-1), fixed.factors[tile]]
     w = work.ctx.pack("w", np.concatenate(stream))
-    for first, channels in ((0, even), (work.channels - TILE, TILE))[: 1 + (even < work.channels)]:
-        y = Pointer(work.y.buffer, work.y.at((*origin, first)))
-        at = start(w, even * (work.groups + 2) if first else 0)
+    blocks: Block = ()
+    for begin, channels in parts:
+        y = Pointer(work.y.buffer, work.y.at((*origin, begin)))
+        at = start(w, even * (work.groups + 2) if begin else 0)
         blocks += (Invoke("solo_fixed", (at, x, y), (work.groups, channels, rq.zero_point, fixed.shift)),)
     return (*before, *blocks)
