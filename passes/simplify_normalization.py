@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..ir.graph import Node, Value
+from ..ir.graph import AttrValue, Node, Value
 from .rewrite import Rewriter, Rule, join_locs
 from .views import ints_attr
 
@@ -32,7 +32,7 @@ def written_out_normalization(rewriter: Rewriter, node: Node) -> Value | None:
         x = _centred(rewriter, d, axes)
         op, operand = ("rms_normalize", d) if x is None else ("normalize", x)
         loc = join_locs(root.loc, node.loc)
-        attrs = {"axes": axes, "epsilon": number}
+        attrs: dict[str, AttrValue] = {"axes": axes, "epsilon": number}
         return rewriter.emit(op, [operand], attrs, loc=loc, names=[node.output.name])[0]
     return None
 
