@@ -8,6 +8,7 @@ from pathlib import Path
 from onnx import helper
 
 from tests.cli.command_line import DIGITS, ccml, save_model
+from tests.models import models_dir, needs_models
 
 
 def test_text() -> None:
@@ -15,6 +16,22 @@ def test_text() -> None:
     assert result.exit_code == 0, result.stderr
     for part in ("1x1x8x8", "AveragePool", "cortex-m4", "block.depthwise", "1,186,176", "memory over time"):
         assert part in result.stdout
+
+
+def test_costs_of_a_cortex_m() -> None:
+    """Layers add up to the total but for what belongs to none: checks of arguments, entry and return."""
+    content = json.loads(ccml("inspect", DIGITS, "--target", "cortex-m4", "--json").stdout)
+    executed = sum(layer["instructions"] for layer in content["layers"])
+    assert 0 <= content["totals"]["instructions"] - executed < 100
+    assert content["totals"]["macs"] < content["totals"]["instructions"] < content["totals"]["cycles"]
+    assert 0 < content["totals"]["stack_bytes"] < 1024
+    assert "instructions" in ccml("inspect", DIGITS, "--target", "cortex-m4").stdout
+
+
+def test_costs_are_not_known_elsewhere() -> None:
+    content = json.loads(ccml("inspect", DIGITS, "--target", "x86", "--json").stdout)
+    assert content["totals"]["instructions"] is None
+    assert "instructions" not in ccml("inspect", DIGITS, "--target", "x86").stdout
 
 
 def test_json() -> None:
@@ -30,6 +47,15 @@ def test_kernels() -> None:
     result = ccml("inspect", DIGITS, "--kernels", "--target", "arm")
     assert result.stdout.startswith("kernel ")
     assert "for " in result.stdout
+
+
+@needs_models
+def test_what_is_streamed_and_what_sets_the_peak() -> None:
+    path = models_dir() / "mlperf_tiny_kws_dscnn_qdq_int8.onnx"
+    plain, small = (ccml("inspect", path, "--target", "arm", *more) for more in ((), ("--optimize", "ram")))
+    assert "streamed row by row" not in plain.stdout
+    assert "streamed row by row" in small.stdout
+    assert "at the peak: " in small.stdout
 
 
 def test_an_unsupported_model_is_still_described(tmp_path: Path) -> None:

@@ -9,7 +9,13 @@ from pathlib import Path
 import ccml
 import pytest
 from ccml.api import Result
-from ccml.report.schema import Report
+from ccml.report.build import Identity, build_report
+from ccml.report.schema import Options, Report
+from ccml.schedule.goal import Goal, Optimize
+from ccml.schedule.lower import lower_graph
+from ccml.targets import select
+
+from tests.schedule.chains import LARGE
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
 
@@ -38,6 +44,15 @@ def test_layers(report: Report) -> None:
     ]  # fmt: skip
     depthwise = next(layer for layer in report.layers if layer.name.startswith("block.depthwise"))
     assert (depthwise.ops, depthwise.shape, depthwise.macs) == (["conv", "relu"], [1, 8, 8, 48], 8 * 8 * 48 * 9)
+
+
+def test_costs(report: Report) -> None:
+    """As many instructions as multiply-accumulates at least, and a frame for each of two functions on the stack."""
+    assert report.totals.instructions is not None
+    assert report.totals.stack_bytes is not None
+    assert report.totals.instructions > report.totals.macs
+    assert 16 <= report.totals.stack_bytes <= 1024
+    assert all(layer.instructions is not None and layer.instructions > layer.macs for layer in report.layers)
 
 
 def test_totals(report: Report) -> None:
@@ -98,3 +113,14 @@ def test_options_are_recorded(tmp_path: Path) -> None:
     assert made.sections is None
     assert made.totals.code_bytes is None
     assert made.totals.flash_bytes is None
+
+
+def test_streams() -> None:
+    """A stream is one layer: the operators of all that it runs, the last result, and what is kept of the others."""
+    graph, machine = LARGE["residual"], select("cortex-m4")
+    program = lower_graph(graph, machine, Goal(Optimize.RAM))
+    report = build_report(Identity("", "", "", Options({}, {}, [])), graph, graph, program, machine)
+    layer = report.layers[0]
+    assert (len(report.layers), layer.output, layer.shape) == (1, "t1", [1, 14, 12, 16])
+    assert layer.ops == ["conv", "requantize", "conv", "requantize", "rescale"]
+    assert [(ring.tensor, ring.bytes, ring.tensor_bytes) for ring in layer.rings] == [("t0", 3 * 192, 14 * 192)]

@@ -55,6 +55,7 @@ def matmul_graph(rows: tuple[int, ...], depth: int, columns: int) -> Graph:
 
 
 GRAPHS = {
+    "pointwise, odd rows of one pixel": integer_conv_graph((1, 9, 1, 4), (8, 1, 1, 4), stride=(2, 2)),
     "pointwise, odd pixels": integer_conv_graph((1, 5, 5, 64), (64, 1, 1, 64)),
     "pointwise, one channel left": integer_conv_graph((1, 4, 4, 8), (7, 1, 1, 8)),
     "pointwise, depth 11": integer_conv_graph((1, 5, 3, 11), (18, 1, 1, 11)),
