@@ -7,7 +7,8 @@ innermost loop first because extents may depend on outer variables:
 - ``min``/``max``/``select`` branch, with the rest of the form on each side, so that ``j*16 + min(16, n - j*16)``
   cancels to ``n``;
 - ``floordiv(x, k)`` is between ``(x - k + 1) / k`` and ``x / k``, and within the quotients of the bounds of ``x``;
-  ``floormod(x, k)`` is ``x - k * floordiv(x, k)``, but of a choice just something from 0 to ``k - 1``;
+  where it is one of two numbers, both are tried. ``floormod(x, k)`` is ``x - k * floordiv(x, k)``, but of a choice just
+  something from 0 to ``k - 1``;
 - conditions of enclosing Ifs are *facts* ``f >= 0``; adding a positive multiple of a fact can only raise the form.
   At most ``FACTS_COMBINED`` facts come together in one bound, which also ends the search;
 - what is loaded from memory or not understood is unbounded; equal loads are taken to give equal values.
@@ -221,9 +222,22 @@ class Bounds:
         related = self._upper(rest.plus(dividend, Fraction(factor) / divisor), (), combine)
         low, high = self._range(x, combine - 1)
         limit = high if factor > 0 else low
-        if isinstance(limit, float):
-            return related
-        return min(related, self._upper(rest.shifted(factor * (limit // divisor)), (), combine))
+        if not isinstance(limit, float):
+            related = min(related, self._upper(rest.shifted(factor * (limit // divisor)), (), combine))
+        if combine and not isinstance(low, float) and not isinstance(high, float):
+            last = high // divisor
+            if low // divisor == last - 1:
+                related = min(related, self._upper_of_two(rest, factor, x, last * divisor, divisor))
+        return related
+
+    def _upper_of_two(self, rest: Linear, factor: int | Fraction, x: Linear, border: int, divisor: int) -> Number:
+        """Where the quotient is one of two numbers: ``x`` is below the ``border`` between them, or not."""
+        below, above = Linear({}, border - 1).plus(x, -1), x.shifted(-border)
+        quotient = border // divisor
+        return max(
+            self._upper(rest.shifted(factor * (quotient - 1)), (below,), 1),
+            self._upper(rest.shifted(factor * quotient), (above,), 1),
+        )
 
     def _range_of_atom(self, atom: Expr, combine: int) -> tuple[int | float, int | float]:
         """The range of a product, or of the remainder of a choice; anything else is unbounded."""

@@ -9,7 +9,6 @@ from ..ir.program import BufferDecl, Call, MemoryPlan, Storage
 from ..targets.target import Target
 from .overlap import least_distances
 from .planner import Request, place
-from .replay import MOST_ACCESSES, replay_length
 
 WORD = 4
 """Bytes that kernels like to load at once: what tensors are aligned to at least."""
@@ -28,9 +27,8 @@ def plan_memory(
     for step, call in enumerate(calls):
         dying = {n for n in call.args if n in known and known[n].last == step}
         born = {n for n in call.args if n in known and known[n].first == step}
-        kernel = kernels[call.kernel]
-        if dying and born and replay_length(kernel) <= MOST_ACCESSES:
-            found = least_distances(kernel, call)
+        if dying and born:
+            found = least_distances(kernels[call.kernel], call)
             distances |= {(x, y): least for (x, y), least in found.items() if x in dying and y in born}
     return place(requests, target.arena_align, distances)
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from ..ir.loops import Access, Kernel
 from ..ir.program import Call
+from ..ir.types import DType
+from .replay import MOST_ACCESSES, replay_length
 from .trace import Touches, trace_kernel
 
 
@@ -16,7 +18,11 @@ def least_distances(kernel: Kernel, call: Call) -> dict[tuple[str, str], int]:
     bytes at which no byte of X is overwritten before it has been read for the last time.
 
     Where Y begins so far before X (or, where the distance is negative, at most so far behind it), they may overlap.
+    Nothing is said of kernels that take too long to replay, and of tensors that a C compiler may take to be apart
+    because of their types.
     """
+    if replay_length(kernel) > MOST_ACCESSES:
+        return {}
     roles: dict[str, set[Access]] = {}
     for param, name in zip(kernel.params, call.args, strict=True):
         roles.setdefault(name, set()).add(param.access)
@@ -27,7 +33,16 @@ def least_distances(kernel: Kernel, call: Call) -> dict[tuple[str, str], int]:
     trace = trace_kernel(kernel)
     reads = {name: _touches(trace.reads, kernel, call, name) for name in read}
     writes = {name: _touches(trace.writes, kernel, call, name) for name in written}
-    return {(x, y): _distance(reads[x], writes[y]) for x in read for y in written}
+    types = dict(zip(call.args, (param.dtype for param in kernel.params), strict=True))
+    return {
+        (x, y): _distance(reads[x], writes[y]) for x in read for y in written if may_alias(types[x], types[y])
+    }
+
+
+def may_alias(a: DType, b: DType) -> bool:
+    """Whether C's rules for lvalues (C99, 6.5 paragraph 7) keep accesses of both types in order: bytes may alias
+    everything, other types those that differ in sign at most."""
+    return min(a.size, b.size) == 1 or (a.size == b.size and a.is_float == b.is_float)
 
 
 def _touches(found: Mapping[str, Touches], kernel: Kernel, call: Call, tensor: str) -> Touches:

@@ -7,6 +7,7 @@ belong to it and a store makes bytes its own. It shares nothing with the analysi
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 
 from ..errors import CcmlError, ErrorCode
@@ -60,6 +61,7 @@ def replay(kernel: Kernel, places: Mapping[str, tuple[int, int]], memory: bytear
     return None if found is None else str(found)
 
 
+@lru_cache(maxsize=256)
 def replay_length(kernel: Kernel) -> float:
     """An upper bound on the accesses of parameters; infinite where there is none."""
     return _length(kernel.body, {buffer.name for buffer in kernel.params}, Bounds())

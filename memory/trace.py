@@ -61,21 +61,22 @@ class Touches:
 
 @dataclass(frozen=True)
 class OuterLoop:
-    """The loop that a kernel's body ends with: when it begins, and how long each of its iterations takes."""
+    """A loop, statement number ``position`` of a kernel's body: when it begins, and how long an iteration takes."""
 
+    position: int
     start: int
     step: int
     extent: int
 
     def iterations(self, touches: Touches) -> np.ndarray:
-        """The iteration in which each access happens; negative: before the loop."""
-        return (touches.time - self.start) // max(self.step, 1)
+        """The iteration in which each access happens; negative: before the loop, ``extent``: behind it."""
+        return np.minimum((touches.time - self.start) // max(self.step, 1), self.extent)
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The accesses of a kernel by parameter name. ``outer`` is there where the last statement is a loop whose
-    iterations are followed one by one."""
+    """The accesses of a kernel by parameter name. ``outer`` is the longest of the body's own loops, where there is one
+    with a constant extent whose iterations are followed one by one."""
 
     reads: dict[str, Touches]
     writes: dict[str, Touches]
@@ -85,10 +86,9 @@ class Trace:
 @lru_cache(maxsize=256)
 def trace_kernel(kernel: Kernel) -> Trace:
     """Every access of the parameters of ``kernel``; one that outer loops repeat only once, but for the outermost."""
-    tracer = _Tracer(max(_depth(kernel.body), 1))
+    tracer = _Tracer(kernel.body)
     tracer.block(kernel.body, Scope(tracer.depth), ())
-    last = kernel.body[-1] if kernel.body else None
-    outer = tracer.outer if isinstance(last, For) and isinstance(last.extent, Const) else None
+    outer = max(tracer.outer, key=lambda loop: loop.extent, default=None)
     return Trace(_by_name(tracer.events, True), _by_name(tracer.events, False), outer)
 
 
@@ -146,11 +146,12 @@ class _Event:
 class _Tracer:
     """Walks through a kernel once. ``now`` is the time within the innermost loop."""
 
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
+    def __init__(self, body: Block) -> None:
+        self.body = body
+        self.depth = max(_depth(body), 1)
         self.now = 0
         self.events: list[_Event] = []
-        self.outer: OuterLoop | None = None
+        self.outer: list[OuterLoop] = []
 
     def block(self, block: Block, scope: Scope, loops: tuple[int, ...], mask: np.ndarray | None = None) -> None:
         """``loops`` are the extents of the loops around, ``mask`` says where the block may run."""
@@ -193,8 +194,8 @@ class _Tracer:
         for event in self.events[first:]:
             event.leave(axis, extent, self.now, followed)
             event.time = event.time + start
-        if not loops:
-            self.outer = OuterLoop(start, self.now, extent) if followed else None
+        if not loops and any(stmt is part for part in self.body) and followed and isinstance(stmt.extent, Const):
+            self.outer.append(OuterLoop(self.body.index(stmt), start, self.now, extent))
         self.now = start + extent * self.now
 
     def _loads(self, expr: Expr, scope: Scope, runs: np.ndarray) -> None:

@@ -9,6 +9,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Kernel
 from ..ir.program import BufferDecl, Call
 from ..memory.layout import lifetimes, plan_memory
+from ..memory.order import order_calls
 from ..memory.peak import at_peak
 from ..targets.target import Target
 from .choose_streams import Layout, lower_peak
@@ -29,6 +30,8 @@ def arrange(
     enough. Raises ``BUDGET`` where it is not enough whatever is done."""
     target = replace(target, scarce_ram=target.scarce_ram or goal.scarce_ram)
     layout = Layout(tuple(calls), kernels, buffers, plan_memory(calls, kernels, buffers, target))
+    if target.scarce_ram:
+        layout = _reordered(layout, target)
     limit = goal.max_ram
     if goal.optimize is Optimize.RAM or (limit is not None and layout.plan.ram > limit):
         enough = 0 if goal.optimize is Optimize.RAM or limit is None else limit
@@ -36,6 +39,15 @@ def arrange(
     if limit is not None and layout.plan.ram > limit:
         raise _too_much(layout, limit)
     return layout
+
+
+def _reordered(layout: Layout, target: Target) -> Layout:
+    """With another order of the calls, where that takes less memory."""
+    calls = order_calls(layout.calls, layout.kernels, layout.buffers)
+    if calls == layout.calls:
+        return layout
+    other = replace(layout, calls=calls, plan=plan_memory(calls, layout.kernels, layout.buffers, target))
+    return min(layout, other, key=lambda found: found.plan.ram)
 
 
 def _too_much(layout: Layout, limit: int) -> CcmlError:

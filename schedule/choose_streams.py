@@ -70,15 +70,18 @@ class _Search:
         return False
 
     def _longer(self, spans: list[Span], layout: Layout) -> list[list[Span]]:
-        """Ways to join spans, of which one is at the peak."""
+        """Ways to join spans, of which one is at the peak: each alone, and all together that join the same kernels."""
         peak = self._at_peak(layout)
-        found = []
+        alike: dict[tuple[str, ...], list[Span]] = {}
         for start in range(len(spans)):
             for end in range(start + 1, min(start + LONGEST, len(spans))):
                 joined = (spans[start][0], spans[end][1])
                 if peak & set(range(start, end + 1)) and self._stream(joined) is not None:
-                    found.append([*spans[:start], joined, *spans[end + 1 :]])
-        return found
+                    inside = tuple(call.kernel for call in self.start.calls[joined[0] : joined[1] + 1])
+                    alike.setdefault(inside, []).append(joined)
+        alone = [[joined] for found in alike.values() for joined in found]
+        together = [apart for found in alike.values() if len(apart := _apart(found)) > 1]
+        return [_with(spans, joined) for joined in (*alone, *together)]
 
     def _at_peak(self, layout: Layout) -> set[int]:
         """The calls in which some tensor lies at the top of the arena, or that must give way for one to lie lower."""
@@ -135,6 +138,21 @@ class _Search:
     def _name(self, kernel: Kernel) -> str:
         """The same for kernels of the same text."""
         return self.names.setdefault(print_kernel(kernel), f"{_STREAM}{len(self.names)}")
+
+
+def _apart(spans: list[Span]) -> list[Span]:
+    """Those that do not overlap an earlier one."""
+    found: list[Span] = []
+    for span in spans:
+        if not found or found[-1][1] < span[0]:
+            found.append(span)
+    return found
+
+
+def _with(spans: list[Span], joined: list[Span]) -> list[Span]:
+    """``spans`` with ``joined`` in place of those that they consist of."""
+    rest = [span for span in spans if not any(first <= span[0] <= last for first, last in joined)]
+    return sorted([*rest, *joined])
 
 
 def _renumbered(layout: Layout) -> Layout:

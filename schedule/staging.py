@@ -127,18 +127,55 @@ class Staging:
         gathered = self._rows(position, _Bytes(self, column))
         return (*gathered, Invoke(self.layout.copy, (_first(column), self.slot(as_expr(0), slot)), (self.groups,)))
 
-    def stage_all(self, position: Callable[[Expr], Sequence[Expr]]) -> Block:
-        """The activations of as many pixels as there are slots; ``position`` of a slot."""
-        slot = Var(self.ctx.names.fresh("slot"))
+    def stage_all(self, position: Callable[[Expr], Sequence[Expr]], neighbours: bool) -> Block:
+        """The activations of as many pixels as there are slots; ``position`` of a slot. ``neighbours`` of a row are
+        staged together where nothing is padded."""
+        slot, window = Var(self.ctx.names.fresh("slot")), self.window
         each = loop(slot, self.layout.pixels, *self.stage(position(slot), slot))
-        if self.layout.all is None or self.window.depth % 4:
+        if self.layout.all is None or window.depth % 4 or not neighbours:
             return each
-        first = tuple(position(as_expr(0)))
-        if not self.window.kernel:
-            return self.run(as_expr(0), first, 1, self.window.depth)
-        return each
+        first = position(as_expr(0))
+        if not window.kernel:
+            return self._run(as_expr(0), first, 1, window.depth)
+        if window.dilation[-1] != 1:
+            return each
+        width = window.kernel[-1]
+        step = window.stride[-1]
+        taps, where, start = self._taps(first)
+        number = self._number(taps) * width
+        block = self._run(number, (first[0], *where, start), width, step * window.depth)
+        valid = self._valid(where)
+        if valid is not None:
+            slot = Var(self.ctx.names.fresh("slot"))
+            block = (If(valid, block, loop(slot, self.layout.pixels, *_Groups(self, slot).fill(number, width))),)
+        block = self._over_taps(taps, block)
+        interior = window.inside(len(window.kernel) - 1, start, (self.layout.pixels - 1) * step + width)
+        return block if interior is None else (If(interior, block, each),)
 
-    def run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
+    def _taps(self, position: Sequence[Expr]) -> tuple[list[Var], list[Expr], Expr]:
+        """Variables for the taps but along the width, where they read, and the column of the first tap of a row."""
+        window = self.window
+        taps = [Var(self.ctx.names.fresh("k")) for _ in window.kernel[:-1]]
+        starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
+        return taps, [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)], starts[-1]
+
+    def _number(self, taps: Sequence[Expr]) -> Expr:
+        """Which row of taps it is."""
+        number: Expr = as_expr(0)
+        for tap, extent in zip(taps, self.window.kernel):
+            number = number * extent + tap
+        return number
+
+    def _valid(self, where: Sequence[Expr]) -> Expr | None:
+        """Whether a row of taps is in the input."""
+        return _all([test for d, at in enumerate(where) if (test := self.window.inside(d, at, 1)) is not None])
+
+    def _over_taps(self, taps: Sequence[Var], block: Block) -> Block:
+        for tap, extent in reversed(list(zip(taps, self.window.kernel))):
+            block = loop(tap, extent, *block)
+        return block
+
+    def _run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
         """``taps`` taps from number ``first`` on of all pixels, of which the first pixel reads at ``where`` and the
         others ``step`` bytes apart."""
         assert self.layout.all is not None
@@ -168,20 +205,13 @@ class Staging:
         window = self.window
         if not window.kernel:
             return sink.copy(as_expr(0), 1, position)
-        taps = [Var(self.ctx.names.fresh("k")) for _ in window.kernel[:-1]]
-        starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
-        where = [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)]
-        first: Expr = as_expr(0)
-        for tap, extent in zip(taps, window.kernel):
-            first = first * extent + tap
-        width = window.kernel[-1]
-        block = self._row(first * width, (position[0], *where), starts[-1], sink)
-        valid = _all([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
+        taps, where, start = self._taps(position)
+        number = self._number(taps) * window.kernel[-1]
+        block = self._row(number, (position[0], *where), start, sink)
+        valid = self._valid(where)
         if valid is not None:
-            block = (If(valid, block, sink.fill(first * width, width)),)
-        for tap, extent in reversed(list(zip(taps, window.kernel))):
-            block = loop(tap, extent, *block)
-        return block
+            block = (If(valid, block, sink.fill(number, window.kernel[-1])),)
+        return self._over_taps(taps, block)
 
     def _row(self, first: Expr, where: Sequence[Expr], start: Expr, sink: _Sink) -> Block:
         """The taps along the width, of which the first has number ``first`` and lies at column ``start``."""

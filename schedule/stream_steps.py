@@ -14,9 +14,10 @@ from math import gcd
 
 import numpy as np
 
-from ..ir.loops import Access, Kernel
+from ..ir.loops import Access, Alloc, Kernel, Let
 from ..ir.program import Call
-from ..memory.trace import OuterLoop, Touches, trace_kernel
+from ..memory.replay import MOST_ACCESSES, replay_length
+from ..memory.trace import Touches, trace_kernel
 
 _NOTHING = 1 << 60
 
@@ -33,12 +34,9 @@ class Footprint:
     pieces: tuple[np.ndarray, np.ndarray]
 
     @staticmethod
-    def of(touches: Touches, loop: OuterLoop) -> Footprint | None:
-        """``None`` where something is touched before the loop."""
-        rows = loop.iterations(touches)
-        if rows.size and rows.min() < 0:
-            return None
-        begin, end = np.full(loop.extent, _NOTHING), np.zeros(loop.extent, np.int64)
+    def of(touches: Touches, rows: np.ndarray, count: int) -> Footprint:
+        """From the accesses, and for each the number of its row."""
+        begin, end = np.full(count, _NOTHING), np.zeros(count, np.int64)
         np.minimum.at(begin, rows, touches.begin)
         np.maximum.at(end, rows, touches.end)
         return Footprint(begin, end, (touches.begin, touches.end))
@@ -46,36 +44,50 @@ class Footprint:
 
 @dataclass(frozen=True)
 class Stage:
-    """One kernel of a stream with its call; footprints by tensor."""
+    """One kernel of a stream with its call; footprints by tensor. ``loop`` is the number of the statement that is the
+    loop over rows; what comes behind it is the last row, and what comes before it, with ``first_row``, the first."""
 
     kernel: Kernel
     call: Call
+    loop: int
     rows: int
+    first_row: bool
     reads: Mapping[str, Footprint]
     writes: Mapping[str, Footprint]
 
 
 def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None:
-    """``None`` where the kernel is no loop over rows, or touches tensors other than ``scratch`` before it."""
+    """``None`` where the kernel has no loop over rows, takes too long to follow, or touches tensors (but ``scratch``)
+    before the loop in statements that cannot be taken out."""
+    if replay_length(kernel) > MOST_ACCESSES:
+        return None
     trace = trace_kernel(kernel)
     if trace.outer is None:
         return None
-    reads: dict[str, Footprint] = {}
-    writes: dict[str, Footprint] = {}
-    for name in dict.fromkeys(call.args):
-        if name in scratch:
-            continue
-        params = [p for p, arg in zip(kernel.params, call.args, strict=True) if arg == name]
-        for found, wanted in ((trace.reads, reads), (trace.writes, writes)):
-            touches = Touches.joined([found[p.name] for p in params if p.name in found])
-            if touches.time.size:
-                footprint = Footprint.of(touches, trace.outer)
-                if footprint is None:
-                    return None
-                wanted[name] = footprint
-        if any(p.access is Access.READ_WRITE for p in params):
-            return None
-    return Stage(kernel, call, trace.outer.extent, reads, writes)
+    reads = _by_tensor(trace.reads, kernel, call, scratch)
+    writes = _by_tensor(trace.writes, kernel, call, scratch)
+    loop = trace.outer
+    earlier = any((loop.iterations(touches) < 0).any() for touches in (*reads.values(), *writes.values()))
+    inout = any(p.access is Access.READ_WRITE and n not in scratch for p, n in zip(kernel.params, call.args))
+    if inout or (earlier and any(isinstance(stmt, (Alloc, Let)) for stmt in kernel.body[: loop.position])):
+        return None
+    rows = earlier + loop.extent + (loop.position + 1 < len(kernel.body))
+
+    def footprints(found: Mapping[str, Touches]) -> dict[str, Footprint]:
+        return {name: Footprint.of(t, np.maximum(loop.iterations(t), -1) + earlier, rows) for name, t in found.items()}
+
+    return Stage(kernel, call, loop.position, rows, earlier, footprints(reads), footprints(writes))
+
+
+def _by_tensor(
+    found: Mapping[str, Touches], kernel: Kernel, call: Call, scratch: Sequence[str]
+) -> dict[str, Touches]:
+    """The accesses of each tensor but ``scratch``, whatever parameters it stands behind."""
+    parts: dict[str, list[Touches]] = {}
+    for param, name in zip(kernel.params, call.args, strict=True):
+        if name not in scratch and param.name in found:
+            parts.setdefault(name, []).append(found[param.name])
+    return {name: Touches.joined(touches) for name, touches in parts.items()}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import lcm, prod
+from math import gcd, lcm, prod
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ..ir.loops import (
     Binary,
     Block,
     Buffer,
+    Const,
     Expr,
     For,
     If,
@@ -119,22 +120,18 @@ def _read_before_written(stages: Sequence[Stage]) -> bool:
 
 
 def _ring_bytes(stages: Sequence[Stage], found: Sequence[Pace], tensor: str, nbytes: int) -> int | None:
-    """The size of the buffer of rows; ``None`` where it were no smaller than the tensor, or rows cannot be told apart.
+    """The size of the buffer of rows; ``None`` where it were no smaller than the tensor.
 
-    It is a multiple of what a step of the leading dimension of every view takes, and no access goes across such a step.
+    It is a multiple of what a step of the leading dimension of every view takes, and no access goes across its end.
     """
     views = _views(stages, tensor)
     unit = lcm(*(view.strides[_leading(view)] * view.dtype.size for view in views))
-    size = -(-window(stages, found, tensor) // unit) * unit
-    if size >= nbytes or nbytes % unit:
+    if nbytes % unit:
         return None
-    for stage in stages:
-        for touched in (stage.reads.get(tensor), stage.writes.get(tensor)):
-            if touched is not None:
-                begin, end = touched.pieces
-                if np.any(begin // unit != (end - 1) // unit):
-                    return None
-    return size
+    touched = [part for stage in stages for part in (stage.reads.get(tensor), stage.writes.get(tensor)) if part]
+    begin, end = (np.concatenate([part.pieces[side] for part in touched]) for side in range(2))
+    least = -(-window(stages, found, tensor) // unit) * unit
+    return next((size for size in range(least, nbytes, unit) if np.all(begin // size == (end - 1) // size)), None)
 
 
 def _views(stages: Sequence[Stage], tensor: str) -> list[Buffer]:
@@ -173,11 +170,11 @@ class _Merged:
         body: list[Stmt] = []
         rows: list[Stmt] = []
         for stage, pace in zip(self.stages, self.paces, strict=True):
-            *first, main = self._own(stage)
-            assert isinstance(main, For)
-            before += first
-            rows.append(main)
-            body += self._row(main, pace, t, steps)
+            own = self._own(stage)
+            if not stage.first_row:
+                before += own[: stage.loop]
+            rows += own[0 if stage.first_row else stage.loop :]
+            body += self._row(stage, own, pace, t, steps)
         private = [self.memory[name] for name in (*self.scratch, *self.rings) if name in self.memory]
         block, params, sources = bind_parameters((*before, *loop(t, steps, *body)), private)
         unfolded, same, _ = bind_parameters((*before, *loop(t, steps, *rows)), private)
@@ -192,11 +189,10 @@ class _Merged:
         decl = self.buffers[name]
         return BufferDecl(name, decl.dtype, (self.rings[name] // decl.dtype.size,), Storage.ARENA)
 
-    def _row(self, main: For, pace: Pace, t: Var, steps: int) -> Block:
+    def _row(self, stage: Stage, own: Block, pace: Pace, t: Var, steps: int) -> Block:
         """One row of a stage, if one is due in step ``t``."""
         row = Var(self.names.fresh("row"))
         p, q, lag = pace.numerator, pace.denominator, pace.lag
-        number = (t * p - lag) // q
         tests: list[Expr] = []
         if lag:
             tests.append(Binary("ge", row, as_expr(0)))
@@ -204,13 +200,13 @@ class _Merged:
             tests.append(Binary("lt", row, as_expr(pace.rows)))
         if q > 1:
             tests.append(Binary("lt", row, (t * p + (p - lag)) // q))
-        body = substitute(main.body, {main.var: row})
-        if not tests:
-            return (Let(row, number), *body)
-        cond = tests[0]
-        for test in tests[1:]:
-            cond = Binary("and", cond, test)
-        return (Let(row, number), If(cond, body))
+        body = _numbered_row(stage, own, row)
+        if tests:
+            cond = tests[0]
+            for test in tests[1:]:
+                cond = Binary("and", cond, test)
+            body = (If(cond, body),)
+        return (Let(row, (t * p - lag) // q), *body)
 
     def _own(self, stage: Stage) -> Block:
         """The kernel's body with names of its own, and with rings in place of the intermediate tensors."""
@@ -227,13 +223,25 @@ class _Merged:
         return rename_bound(_rebound(stage.kernel.body, bound), self.names)
 
 
+def _numbered_row(stage: Stage, own: Block, row: Var) -> Block:
+    """Row number ``row``: what stands before the loop, one of its iterations, or what stands behind it."""
+    main = own[stage.loop]
+    assert isinstance(main, For)
+    first, last = own[: stage.loop], own[stage.loop + 1 :]
+    skipped = int(stage.first_row)
+    block = substitute(main.body, {main.var: row - skipped})
+    if last:
+        block = (If(Binary("lt", row, as_expr(stage.rows - 1)), block, last),)
+    return (If(Binary("lt", row, as_expr(1)), first, block),) if skipped else block
+
+
 def _rebound(block: Block, bound: Mapping[Buffer, Buffer]) -> Block:
     """Other buffers for those that are ``bound``; where one is shorter, indices wrap around."""
 
     def index(buffer: Buffer, old: Sequence[Expr]) -> tuple[Expr, ...]:
         new = bound[buffer]
         pairs = zip(old, buffer.shape, new.shape, strict=True)
-        return tuple(i if extent == size else i % size for i, extent, size in pairs)
+        return tuple(i if extent == size else _wrapped(i, size) for i, extent, size in pairs)
 
     def expr_rule(expr: Expr) -> Expr | None:
         if isinstance(expr, Load) and expr.buffer in bound:
@@ -251,3 +259,21 @@ def _rebound(block: Block, bound: Mapping[Buffer, Buffer]) -> Block:
         return None
 
     return map_block(block, expr_rule, stmt_rule)
+
+
+def _wrapped(index: Expr, size: int) -> Expr:
+    """``index`` modulo ``size``; of a multiple, the multiple of something modulo less, as ``x * 4 mod 20`` is
+    ``(x mod 5) * 4``."""
+    base, offset = _split(index, "add", 0)
+    number, factor = _split(base, "mul", 1)
+    common = gcd(factor, size)
+    if common == 1:
+        return index % size
+    return ((number * (factor // common) + offset // common) % (size // common)) * common + offset % common
+
+
+def _split(index: Expr, op: str, neutral: int) -> tuple[Expr, int]:
+    """``index`` as something ``op`` a constant."""
+    if isinstance(index, Binary) and index.op == op and isinstance(index.y, Const):
+        return index.x, int(index.y.value)
+    return index, neutral

@@ -7,19 +7,19 @@ INTEGER = tuple(Dot("mul+add", 1, 1, x, I8, I32) for x in (I8, U8, I16))
 MUL_ADD = (Dot("mul+add", 1, 1, F, F, F), *INTEGER)
 FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
-DSP = frozenset({
-    "dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_sub", "low_by_high", "high_by_low"
-})  # fmt: skip
+LONG = frozenset({"mul_high"})
+DSP = LONG | {"dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_sub", "low_by_high", "high_by_low"}
 BLOCKS = frozenset({
     "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "quad_stage_pixel", "quad_stage",
-    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "depthwise_stage", "depthwise_fill", "depthwise_pair",
+    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "lone_fixed", "solo_fixed",
+    "depthwise_fixed_pair", "depthwise_fixed_row", "depthwise_stage", "depthwise_fill", "depthwise_pair",
     "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
 })  # fmt: skip
 HELIUM = frozenset({
     "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32",
     "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
+    "helium_depthwise_windows",
 })  # fmt: skip
-LONG = frozenset({"mul_high"})
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 

@@ -19,7 +19,7 @@ import logging
 
 import numpy as np
 
-from ...ir.graph import Graph, Node, Value
+from ...ir.graph import AttrValue, Graph, Node, Value
 from ...ir.types import DType
 from ...ops.integer import BYTES
 from ...ops.table import OPS, infer_types
@@ -82,7 +82,7 @@ def _visit(state: State, node: Node) -> Value | None:
         return reduction(state, node)
     if is_view(node):
         move(state, node)
-        return _renewed(state, node)
+        return _looked_up_rows(state, node) or _renewed(state, node)
     return _pointwise(state, node) if is_pointwise(node) else None
 
 
@@ -108,6 +108,19 @@ def _note_blocks(state: State, node: Node) -> None:
 
 def _axis(node: Node) -> int:
     return int_attr(node, "axis")
+
+
+def _looked_up_rows(state: State, node: Node) -> Value | None:
+    """Rows of a constant table (an embedding): the integers are gathered, and become floats then."""
+    table, moved = state.stored(node.operands[0]), state.stored(node.output)
+    if node.op != "gather" or table is None or moved is None or not state.rewriter.is_constant(table.value):
+        return None
+    if state.rewriter.is_constant(moved.value):
+        return None
+    attrs: dict[str, AttrValue] = {"scale": moved.quant.scale, "zero_point": moved.quant.zero_point, "axis": 0}
+    (real,) = state.rewriter.emit("dequantize", [moved.value], attrs, loc=node.loc, names=[node.output.name])
+    state.forms[real.name] = moved
+    return real
 
 
 def _renewed(state: State, node: Node) -> Value | None:

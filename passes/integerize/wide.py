@@ -55,8 +55,8 @@ def _best_scale(
     """The scale that gives most of the codes, and the part that is one step off (1 where any is further)."""
     best, least = computed, 1.0
     for step in _NEIGHBOURS:
-        scale = (np.asarray(computed).view(np.int32) + np.int32(step)).view(np.float32)
-        apart = np.abs(evaluate_requantize([centred, scale], attrs)[0].astype(np.int64) - codes)
+        scale = np.float32((np.asarray(computed).view(np.int32) + np.int32(step)).view(np.float32))
+        apart = np.abs(evaluate_requantize([centred, np.asarray(scale)], attrs)[0].astype(np.int64) - codes)
         part = float(np.mean(apart)) if apart.max() <= 1 else 1.0
         if part < least:
             best, least = scale, part

@@ -238,3 +238,26 @@ def test_bad_options_are_usage_errors(model: Path, options: tuple[str, ...], cod
     assert exit_code == 2
     for part in (code, *parts):
         assert part in text
+
+
+def test_a_limit_on_ram_that_cannot_be_kept(tmp_path: Path) -> None:
+    result = ccml("compile", DIGITS, "--target", "arm", "-o", tmp_path / "out", "--max-ram", "1KB")
+    assert result.exit_code == 5
+    assert isinstance(result.exception, SystemExit)
+    assert "bytes of RAM" in result.stderr
+    assert "1,000 are allowed" in result.stderr
+    assert "tensors at the peak" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("limit", ["1MiB", "1048576", "1000KB"])
+def test_a_limit_on_ram_that_is_kept(model: Path, tmp_path: Path, limit: str) -> None:
+    result = ccml("compile", model, "--target", "arm", "-o", tmp_path / "out", "--max-ram", limit, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["options"]["max_ram"] in (1 << 20, 1_000_000)
+
+
+def test_a_limit_is_a_number_of_bytes(model: Path) -> None:
+    result = ccml("compile", model, "--target", "arm", "--max-ram", "lots")
+    assert result.exit_code == 2
+    assert "such as 34000, 34KB or 32KiB" in result.stderr

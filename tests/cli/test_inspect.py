@@ -8,6 +8,7 @@ from pathlib import Path
 from onnx import helper
 
 from tests.cli.command_line import DIGITS, ccml, save_model
+from tests.models import models_dir, needs_models
 
 
 def test_text() -> None:
@@ -46,6 +47,15 @@ def test_kernels() -> None:
     result = ccml("inspect", DIGITS, "--kernels", "--target", "arm")
     assert result.stdout.startswith("kernel ")
     assert "for " in result.stdout
+
+
+@needs_models
+def test_what_is_streamed_and_what_sets_the_peak() -> None:
+    path = models_dir() / "mlperf_tiny_kws_dscnn_qdq_int8.onnx"
+    plain, small = (ccml("inspect", path, "--target", "arm", *more) for more in ((), ("--optimize", "ram")))
+    assert "streamed row by row" not in plain.stdout
+    assert "streamed row by row" in small.stdout
+    assert "at the peak: " in small.stdout
 
 
 def test_an_unsupported_model_is_still_described(tmp_path: Path) -> None:

@@ -147,6 +147,15 @@ def test_what_is_read_at_unknown_places_stays_whole() -> None:
     assert least_distances(kernel, call_of(kernel))["x", "y"] == 23
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "allowed"),
+    [("f32", "i32", False), ("i16", "i32", False), ("u32", "i32", True), ("f32", "f32", True), ("f32", "i8", True)],
+)
+def test_types_that_c_takes_to_be_apart(x: str, y: str, allowed: bool) -> None:
+    kernel = parse_kernel(f"kernel k(x: {x}[8] const, y: {y}[8] out)\n  for i:8\n    y[i] = convert<{y}>(x[i])\n")
+    assert bool(least_distances(kernel, call_of(kernel))) == allowed
+
+
 SMALL = st.integers(0, 3)
 
 

@@ -9,7 +9,13 @@ from pathlib import Path
 import ccml
 import pytest
 from ccml.api import Result
-from ccml.report.schema import Report
+from ccml.report.build import Identity, build_report
+from ccml.report.schema import Options, Report
+from ccml.schedule.goal import Goal, Optimize
+from ccml.schedule.lower import lower_graph
+from ccml.targets import select
+
+from tests.schedule.chains import LARGE
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
 
@@ -107,3 +113,14 @@ def test_options_are_recorded(tmp_path: Path) -> None:
     assert made.sections is None
     assert made.totals.code_bytes is None
     assert made.totals.flash_bytes is None
+
+
+def test_streams() -> None:
+    """A stream is one layer: the operators of all that it runs, the last result, and what is kept of the others."""
+    graph, machine = LARGE["residual"], select("cortex-m4")
+    program = lower_graph(graph, machine, Goal(Optimize.RAM))
+    report = build_report(Identity("", "", "", Options({}, {}, [])), graph, graph, program, machine)
+    layer = report.layers[0]
+    assert (len(report.layers), layer.output, layer.shape) == (1, "t1", [1, 14, 12, 16])
+    assert layer.ops == ["conv", "requantize", "conv", "requantize", "rescale"]
+    assert [(ring.tensor, ring.bytes, ring.tensor_bytes) for ring in layer.rings] == [("t0", 3 * 192, 14 * 192)]

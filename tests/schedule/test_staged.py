@@ -55,9 +55,18 @@ def matmul_graph(rows: tuple[int, ...], depth: int, columns: int) -> Graph:
 
 
 GRAPHS = {
+    "pointwise, odd rows of one pixel": integer_conv_graph((1, 9, 1, 4), (8, 1, 1, 4), stride=(2, 2)),
     "pointwise, odd pixels": integer_conv_graph((1, 5, 5, 64), (64, 1, 1, 64)),
     "pointwise, one channel left": integer_conv_graph((1, 4, 4, 8), (7, 1, 1, 8)),
     "pointwise, depth 11": integer_conv_graph((1, 5, 3, 11), (18, 1, 1, 11)),
+    "weights of -128": integer_conv_graph((1, 5, 5, 24), (9, 1, 1, 24), least=-128),
+    "weights of -128, residual": integer_conv_graph((1, 5, 5, 24), (9, 1, 1, 24), least=-128, residual=True),
+    "more than 24 bits": integer_conv_graph((1, 2, 3, 1200), (3, 1, 1, 1200), scale=0.0001),
+    "ties": integer_conv_graph((1, 7, 3, 16), (6, 1, 1, 16), ties=True),
+    "pointwise, odd channels": integer_conv_graph((1, 4, 6, 12), (9, 1, 1, 12)),
+    "3x3, wide rows": integer_conv_graph((1, 4, 12, 8), (6, 3, 3, 8), pad=SAME),
+    "3x3, wide rows, stride": integer_conv_graph((1, 5, 25, 4), (6, 3, 3, 4), pad=SAME, stride=(2, 2)),
+    "wide rows, bytes": integer_conv_graph((1, 3, 16, 6), (4, 3, 3, 6), pad=SAME),
     "pointwise with stride": integer_conv_graph((1, 9, 7, 8), (5, 1, 1, 8), stride=(2, 2)),
     "3x3": integer_conv_graph((1, 8, 8, 16), (16, 3, 3, 16), pad=SAME),
     "3x3, odd rows": integer_conv_graph((1, 7, 5, 8), (10, 3, 3, 8), pad=SAME, zero_point=-128),

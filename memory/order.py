@@ -1,0 +1,123 @@
+"""The order of calls: among all that compute the same, one with few bytes alive at a time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..ir.loops import Access, Kernel
+from ..ir.program import BufferDecl, Call, Storage
+from .overlap import least_distances
+
+MOST_STATES = 20_000
+"""Sets of finished calls that the search looks at before it gives up."""
+
+
+def order_calls(
+    calls: Sequence[Call], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl]
+) -> tuple[Call, ...]:
+    """The order in which the most bytes that live during any call are the fewest; the given one where none is better
+    or the search gets too long.
+
+    Best-first search over sets of finished calls, each extended by every call whose operands are there: what lives
+    after a set does not depend on the order within it.
+    """
+    graph = _Graph(calls, kernels, buffers)
+    everything = (1 << len(calls)) - 1
+    given = graph.peak(range(len(calls)))
+    queue: list[tuple[int, int, tuple[int, ...]]] = [(0, 0, ())]
+    seen: set[int] = set()
+    while queue and len(seen) < MOST_STATES:
+        peak, done, order = heapq.heappop(queue)
+        if peak >= given:
+            break
+        if done == everything:
+            return tuple(calls[n] for n in order)
+        if done in seen:
+            continue
+        seen.add(done)
+        for n in graph.ready(done):
+            heapq.heappush(queue, (max(peak, graph.bytes_during(n, done)), done | 1 << n, (*order, n)))
+    return tuple(calls)
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """Sets of calls are bit masks."""
+
+    calls: Sequence[Call]
+    kernels: Mapping[str, Kernel]
+    buffers: Mapping[str, BufferDecl]
+
+    @cached_property
+    def users(self) -> dict[str, int]:
+        """The calls that use each tensor that is not constant."""
+        found: dict[str, int] = {}
+        for n, call in enumerate(self.calls):
+            for name in call.args:
+                if self.buffers[name].storage is not Storage.CONSTANT:
+                    found[name] = found.get(name, 0) | 1 << n
+        return found
+
+    @cached_property
+    def writers(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for n, call in enumerate(self.calls):
+            for param, name in zip(self.kernels[call.kernel].params, call.args, strict=True):
+                if param.access is not Access.READ:
+                    found[name] = found.get(name, 0) | 1 << n
+        return found
+
+    @cached_property
+    def before(self) -> list[int]:
+        """The calls that each must come after: those before it that share a tensor that one of the two writes."""
+        found = []
+        for n, call in enumerate(self.calls):
+            earlier = 0
+            for name in set(call.args) & set(self.users):
+                writers = self.writers.get(name, 0)
+                earlier |= self.users[name] if writers >> n & 1 else writers
+            found.append(earlier & ((1 << n) - 1))
+        return found
+
+    @cached_property
+    def savings(self) -> list[dict[tuple[str, str], int]]:
+        """What each call saves where its operand dies and its result may overlap it."""
+        found = []
+        for call in self.calls:
+            pairs = {}
+            for (x, y), least in least_distances(self.kernels[call.kernel], call).items():
+                if x in self.users:
+                    old, new = self.buffers[x].nbytes, self.buffers[y].nbytes
+                    pairs[x, y] = max(0, old + new - max(old + max(least, 0), new + max(-least, 0)))
+            found.append(pairs)
+        return found
+
+    def ready(self, done: int) -> list[int]:
+        return [n for n in range(len(self.calls)) if not done >> n & 1 and not self.before[n] & ~done]
+
+    def bytes_during(self, n: int, done: int) -> int:
+        """What lives while call ``n`` runs after those that are ``done``."""
+        after = done | 1 << n
+        total = sum(self.buffers[name].nbytes for name in self.users if self._lives(name, done, after))
+        saved: dict[str, int] = {}
+        for (x, y), least in self.savings[n].items():
+            dies = self.buffers[x].storage is not Storage.OUTPUT and not self.users[x] & ~after
+            if dies and not self.users[y] & done:
+                saved[x] = max(saved.get(x, 0), least)
+        return total - sum(saved.values())
+
+    def _lives(self, name: str, done: int, after: int) -> bool:
+        storage, users = self.buffers[name].storage, self.users[name]
+        begun = storage is Storage.INPUT or bool(users & after)
+        return begun and (storage is Storage.OUTPUT or bool(users & ~done))
+
+    def peak(self, order: Sequence[int]) -> int:
+        """The most bytes that live during any call."""
+        most = done = 0
+        for n in order:
+            most = max(most, self.bytes_during(n, done))
+            done |= 1 << n
+        return most

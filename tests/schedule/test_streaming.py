@@ -1,0 +1,170 @@
+"""Streams of layers: the same results from less memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.emit_c import write_c
+from ccml.emit_llvm.jit import JitModel
+from ccml.emit_llvm.objects import emit_objects
+from ccml.emulation import Build, build_and_run
+from ccml.errors import CcmlError, ErrorCode
+from ccml.ir.graph import Graph
+from ccml.ir.interpret import run_kernel
+from ccml.ir.loops import For
+from ccml.ir.program import Program, Storage
+from ccml.ops.evaluate import evaluate_graph
+from ccml.schedule.goal import Goal, Optimize
+from ccml.schedule.lower import lower_graph
+from ccml.schedule.streaming import Stream, stream
+from ccml.targets import select
+
+from tests.schedule.chains import LARGE, SMALL, Layer, chain, random_chain
+from tests.schedule.graphs import random_inputs
+from tests.schedule.test_staged import with_blocks
+from tests.tools import needs
+
+M4 = select("cortex-m4")
+RAM = Goal(Optimize.RAM)
+
+
+def streamed(program: Program) -> Stream | None:
+    """One stream of all calls."""
+    return stream(program.calls, {kernel.name: kernel for kernel in program.kernels}, program.buffers, ())
+
+
+def assert_same_bytes(graph: Graph, program: Program, found: Stream) -> None:
+    """The stream, interpreted on memory full of nonsense, gives what the operators mean."""
+    x = random_inputs(graph)
+    memory = {**program.constants, **x}
+    for name, decl in (program.buffers | found.rings).items():
+        if name not in memory:
+            memory[name] = np.full(decl.shape, 77, decl.dtype.numpy)
+    run_kernel(found.kernel, {p.name: memory[n] for p, n in zip(found.kernel.params, found.call.args, strict=True)})
+    for value in graph.outputs:
+        assert memory[value.name].tobytes() == evaluate_graph(graph, x)[value.name].tobytes()
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_same_results(name: str) -> None:
+    program = lower_graph(SMALL[name], M4)
+    found = streamed(program)
+    assert found is not None
+    assert found.sound
+    assert_same_bytes(SMALL[name], program, found)
+
+
+def test_random_chains() -> None:
+    count = 0
+    for seed in range(12):
+        graph = random_chain(seed)
+        program = lower_graph(graph, M4)
+        found = streamed(program)
+        if found is not None:
+            count += 1
+            assert_same_bytes(graph, program, found)
+    assert count >= 8
+
+
+@pytest.mark.parametrize("seed", range(12, 24))
+def test_random_chains_in_this_process(seed: int) -> None:
+    """Streamed or not, wherever the plan puts the tensors."""
+    graph = random_chain(seed)
+    machine = with_blocks()
+    for goal in (Goal(), RAM):
+        sharing = replace(machine, target=replace(machine.target, scarce_ram=True))
+        x = random_inputs(graph)
+        found = JitModel(lower_graph(graph, sharing, goal)).run(x)
+        assert found[graph.outputs[0].name].tobytes() == evaluate_graph(graph, x)[graph.outputs[0].name].tobytes()
+
+
+def test_rows_that_a_convolution_needs() -> None:
+    """Three rows for 3x3, and the row of the shortcut that is added at once."""
+    row = 12 * 16
+    for name, rows in (("residual", {"t0": 3 * row}), ("downsampling", {"t0": 3 * row, "t1": row})):
+        found = streamed(lower_graph(LARGE[name], M4))
+        assert found is not None
+        assert {tensor: decl.nbytes for tensor, decl in found.rings.items()} == rows
+
+
+def test_nothing_is_computed_twice() -> None:
+    """Each stage runs each of its rows once: so many as its own kernel has."""
+    program = lower_graph(LARGE["separable"], M4)
+    found = streamed(program)
+    assert found is not None
+    assert found.call.macs == sum(call.macs for call in program.calls)
+    outer = [kernel.body[-1] for call in program.calls for kernel in program.kernels if kernel.name == call.kernel]
+    assert all(isinstance(loop, For) for loop in outer)
+    steps = found.kernel.body[-1]
+    assert isinstance(steps, For)
+    assert len(steps.body) == 2 * len(program.calls)
+
+
+def test_a_tensor_that_others_use_stays_whole() -> None:
+    program = lower_graph(LARGE["separable"], M4)
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    kept = {"t1"}
+    found = stream(program.calls[:4], kernels, program.buffers, kept | {"t3"})
+    assert found is not None
+    assert set(found.rings) == {"t0", "t2"}
+    assert stream(program.calls[:2], kernels, program.buffers, {"t0", "t1"}) is None
+
+
+def test_a_layer_that_needs_all_of_its_operand_ends_a_stream() -> None:
+    graph = chain((1, 6, 6, 8), [Layer(8), Layer(4, kernel=9)])
+    program = lower_graph(graph, M4)
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    assert stream(program.calls, kernels, program.buffers, ()) is None
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_less_memory(name: str) -> None:
+    assert lower_graph(LARGE[name], M4, RAM).plan.ram < lower_graph(LARGE[name], M4).plan.ram
+
+
+def test_a_residual_block_takes_one_feature_map_and_a_few_rows() -> None:
+    program = lower_graph(LARGE["residual"], M4, RAM)
+    row = 12 * 16
+    scratch = sum(d.nbytes for n, d in program.buffers.items() if d.storage is Storage.ARENA and n != "t0")
+    assert program.plan.ram <= 14 * row + 3 * row + scratch
+
+
+def test_a_limit_is_kept_with_least_effort() -> None:
+    graph = LARGE["separable"]
+    plain = lower_graph(graph, M4)
+    enough, least = plain.plan.ram, lower_graph(graph, M4, RAM).plan.ram
+    assert lower_graph(graph, M4, Goal(max_ram=enough)).calls == plain.calls
+    limit = (enough + least) // 2
+    between = lower_graph(graph, M4, Goal(max_ram=limit)).plan.ram
+    assert least <= between <= limit
+
+
+def test_a_limit_that_cannot_be_kept() -> None:
+    least = lower_graph(LARGE["residual"], M4, RAM).plan.ram
+    with pytest.raises(CcmlError, match=f"needs {least:,} bytes of RAM.* 1,000 are allowed") as caught:
+        lower_graph(LARGE["residual"], M4, Goal(max_ram=1000))
+    assert caught.value.kind is ErrorCode.BUDGET
+    assert "t1 (2,688)" in str(caught.value.hint)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("in_arena", [False, True], ids=["apart", "in-arena"])
+@pytest.mark.parametrize("route", ["c", "llvm"])
+@pytest.mark.parametrize("name", LARGE)
+def test_on_a_board(name: str, route: str, in_arena: bool, tmp_path: Path) -> None:
+    """Rings and overlapping tensors together, on the bytes of an emulated core."""
+    graph = LARGE[name]
+    program = lower_graph(graph, M4, RAM)
+    x = random_inputs(graph)
+    files = [path for path in write_c(program, M4, tmp_path) if path.suffix == ".c"]
+    if route == "llvm":
+        files = []
+        for file, image in emit_objects(program, M4):
+            files.append(tmp_path / file)
+            files[-1].write_bytes(image)
+    found = build_and_run(program, M4, files, [x, x], include=tmp_path, how=Build(in_arena=in_arena))
+    expected = evaluate_graph(graph, x)[graph.outputs[0].name]
+    assert [result[graph.outputs[0].name].tobytes() for result in found] == [expected.tobytes()] * 2
