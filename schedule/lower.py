@@ -30,15 +30,19 @@ from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
 from .params import bind_parameters
+from .planes import is_plane, lower_planes
+from .quads import is_quad, lower_quads
 from .staged import is_staged, lower_staged
 from .tensors import Halo, TensorRef
 from .unroll import expand_unrolled
 from .vectorize import vectorize
 
 GENERATORS = {
-    "conv": (lower_staged, lower_depthwise, lower_conv),
-    "matmul": (lower_staged, lower_matmul),
+    "conv": (lower_quads, lower_staged, lower_planes, lower_depthwise, lower_conv),
+    "matmul": (lower_quads, lower_staged, lower_matmul),
 }
+WITHOUT_HALO = (is_staged, is_quad, is_plane)
+"""What has the borders handled in its own loops."""
 
 
 def lower_graph(graph: Graph, machine: Machine) -> Program:
@@ -59,7 +63,7 @@ def _reads_halo(cpu: Cpu, node: Node) -> bool:
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
         return False
     x = anchor.inputs[0]
-    return x is not None and has_dot(cpu, x.dtype) and not is_staged(cpu, anchor)
+    return x is not None and has_dot(cpu, x.dtype) and not any(direct(cpu, anchor) for direct in WITHOUT_HALO)
 
 
 def generate(ctx: KernelContext) -> Block:

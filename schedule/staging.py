@@ -104,9 +104,9 @@ class Staging:
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
         """The activations of the pixel at ``position`` into ``slot`` of the pair."""
         if self.window.depth % 4 == 0:
-            return self._rows(position, _Groups(self, slot))
+            return window_rows(self.ctx, self.window, position, _Groups(self, slot))
         column = self._new_column()
-        gathered = self._rows(position, _Bytes(self, column))
+        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column))
         return (*gathered, Invoke("stage", (_first(column), self._slot(as_expr(0), slot)), (self.groups,)))
 
     def bytes(self, position: Sequence[Expr]) -> tuple[Block, Pointer]:
@@ -114,7 +114,7 @@ class Staging:
         if not self.window.kernel and self.window.depth % 4 == 0:
             return (), Pointer(self.x.buffer, self.x.at((*position, 0)))
         column = self._new_column()
-        return (*self.prepare(), *self._rows(position, _Bytes(self, column))), _first(column)
+        return (*self.prepare(), *window_rows(self.ctx, self.window, position, _Bytes(self, column))), _first(column)
 
     def _new_column(self) -> Buffer:
         self.column = self.ctx.temporary("column", DType.I8, (4 * self.groups,), align=4)
@@ -123,41 +123,44 @@ class Staging:
     def _slot(self, group: Expr, slot: Expr) -> Pointer:
         return Pointer(self.pair, (group, slot, as_expr(0)))
 
-    def _rows(self, position: Sequence[Expr], sink: _Sink) -> Block:
-        """Every row of taps: as one run, or tap by tap at the border."""
-        window = self.window
-        if not window.kernel:
-            return sink.copy(as_expr(0), 1, position)
-        taps = [Var(self.ctx.names.fresh("k")) for _ in window.kernel[:-1]]
-        starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
-        where = [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)]
-        first: Expr = as_expr(0)
-        for tap, extent in zip(taps, window.kernel):
-            first = first * extent + tap
-        width = window.kernel[-1]
-        block = self._row(first * width, (position[0], *where), starts[-1], sink)
-        valid = _all([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
-        if valid is not None:
-            block = (If(valid, block, sink.fill(first * width, width)),)
-        for tap, extent in reversed(list(zip(taps, window.kernel))):
-            block = loop(tap, extent, *block)
-        return block
 
-    def _row(self, first: Expr, where: Sequence[Expr], start: Expr, sink: _Sink) -> Block:
-        """The taps along the width, of which the first has number ``first`` and lies at column ``start``."""
-        window, width = self.window, self.window.kernel[-1]
-        tap = Var(self.ctx.names.fresh("tap"))
-        column = start + tap * window.dilation[-1]
-        one = sink.copy(first + tap, 1, (*where, column))
-        valid = window.inside(len(window.kernel) - 1, column, 1)
-        if valid is not None:
-            one = (If(valid, one, sink.fill(first + tap, 1)),)
-        single = loop(tap, width, *one)
-        if window.dilation[-1] != 1 or width == 1:
-            return single
-        run = sink.copy(first, width, (*where, start))
-        interior = window.inside(len(window.kernel) - 1, start, width)
-        return run if interior is None else (If(interior, run, single),)
+def window_rows(ctx: KernelContext, window: Window, position: Sequence[Expr], sink: _Sink) -> Block:
+    """Every row of taps under the pixel at ``position``: as one run, or tap by tap at the border."""
+    if not window.kernel:
+        return sink.copy(as_expr(0), 1, position)
+    taps = [Var(ctx.names.fresh("k")) for _ in window.kernel[:-1]]
+    starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
+    where = [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)]
+    first: Expr = as_expr(0)
+    for tap, extent in zip(taps, window.kernel):
+        first = first * extent + tap
+    width = window.kernel[-1]
+    block = _row(ctx, window, first * width, (position[0], *where), starts[-1], sink)
+    valid = _all([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
+    if valid is not None:
+        block = (If(valid, block, sink.fill(first * width, width)),)
+    for tap, extent in reversed(list(zip(taps, window.kernel))):
+        block = loop(tap, extent, *block)
+    return block
+
+
+def _row(
+    ctx: KernelContext, window: Window, first: Expr, where: Sequence[Expr], start: Expr, sink: _Sink
+) -> Block:
+    """The taps along the width, of which the first has number ``first`` and lies at column ``start``."""
+    width = window.kernel[-1]
+    tap = Var(ctx.names.fresh("tap"))
+    column = start + tap * window.dilation[-1]
+    one = sink.copy(first + tap, 1, (*where, column))
+    valid = window.inside(len(window.kernel) - 1, column, 1)
+    if valid is not None:
+        one = (If(valid, one, sink.fill(first + tap, 1)),)
+    single = loop(tap, width, *one)
+    if window.dilation[-1] != 1 or width == 1:
+        return single
+    run = sink.copy(first, width, (*where, start))
+    interior = window.inside(len(window.kernel) - 1, start, width)
+    return run if interior is None else (If(interior, run, single),)
 
 
 class _Sink(Protocol):

@@ -9,7 +9,8 @@ FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
 DSP = frozenset({"dot2_i16i16", "widen_even", "widen_odd"})
 BLOCKS = frozenset({"stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32"})
-LONG = frozenset({"mul_high"})
+QUADS = frozenset({"spread", "quad_words", "single_words", "requantize_i8", "plane_row", "plane_fill", "depthwise3x3"})
+LONG_QUADS = QUADS | {"mul_high", "pack", "quad_pairs"}
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 
@@ -35,17 +36,16 @@ def _cpu(
 
 
 SOFT = ("-mfloat-abi=soft",)
-NONE: frozenset[str] = frozenset()
 
 TARGETS = (
-    _target("cortex-m0", "Armv6-M, no FPU", "thumbv6m-none-eabi", _cpu("cortex-m0", "", SOFT, MUL_ADD, NONE, 0), "m0"),
+    _target("cortex-m0", "Armv6-M, no FPU", "thumbv6m-none-eabi", _cpu("cortex-m0", "", SOFT, MUL_ADD, QUADS, 0), "m0"),
     _target(
         "cortex-m0plus", "Armv6-M, no FPU", "thumbv6m-none-eabi",
-        _cpu("cortex-m0plus", "", SOFT, MUL_ADD, NONE, 0), "m0plus", "cortex-m0+",
+        _cpu("cortex-m0plus", "", SOFT, MUL_ADD, QUADS, 0), "m0plus", "cortex-m0+",
     ),
     _target(
         "cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi",
-        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG, 0), "m3",
+        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG_QUADS, 0), "m3",
     ),
     _target(
         "cortex-m4", "Armv7E-M with DSP and single-precision FPU", "thumbv7em-none-eabihf",

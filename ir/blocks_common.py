@@ -1,0 +1,35 @@
+"""What the meanings of block instructions have in common."""
+
+from __future__ import annotations
+
+from .loops import (
+    F32,
+    I32,
+    Access,
+    Binary,
+    Bitcast,
+    Buffer,
+    Const,
+    Convert,
+    Expr,
+    Space,
+    Type,
+)
+from .types import DType
+
+ROUNDER = 1.5 * 2.0**23
+"""A float32 whose unit in the last place is 1: the sum with it is rounded to the nearest even whole number."""
+ROUNDER_BITS = 0x4B400000
+
+
+def param(name: str, dtype: DType, size: int, access: Access, align: int = 0) -> Buffer:
+    """A flat parameter of a meaning."""
+    return Buffer(name, Type(dtype), (size,), Space.GLOBAL, access, align)
+
+
+def requantized(acc: Expr, scale: Expr, zero_point: int) -> Expr:
+    """``clamp(zero_point + round_half_even(float32(acc) * scale), -128, 127)`` as a byte."""
+    product = Binary("mul", Convert(F32, acc), scale)
+    rounded = Bitcast(I32, Binary("add", product, Const(ROUNDER, F32)))
+    steps = Binary("sub", rounded, Const(ROUNDER_BITS - zero_point, I32))
+    return Convert(Type(DType.I8), Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))
