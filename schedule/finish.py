@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -14,6 +16,16 @@ from .tensors import TensorRef
 
 _SAFE = 1 << 28
 """Accumulators below leave room for the zero point beside the upper word of the product."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """``count`` pixels that are neighbours in the output. ``position`` maps their slots to indices; in a dense output
+    the first has the number ``pixel`` where rows do not matter."""
+
+    position: Callable[[Expr], Sequence[Expr]]
+    count: int
+    pixel: Expr | None = None
 
 
 class Finish:
@@ -38,23 +50,23 @@ class Finish:
         columns = [np.broadcast_to(p.reshape(-1), (reach.size,)) for p in pairs if p is not None]
         return self.ctx.pack("s", np.stack(columns, axis=1)), integer(last.attrs, "zero_point")
 
-    def pixels(
-        self, acc: Buffer, first: Expr, channels: int, position: Callable[[Expr], Sequence[Expr]], count: int
-    ) -> Block:
-        """``channels`` from ``first`` on of ``count`` pixels, neighbours in the output; ``position`` maps their slot to
-        an index."""
+    def pixels(self, acc: Buffer, first: Expr, channels: int, turn: Turn) -> Block:
+        """``channels`` from ``first`` on of the pixels of a turn."""
         ctx, y = self.ctx, self.refs[self.ctx.output.name]
-        origin = tuple(as_expr(0) for _ in acc.shape)
         if self.scales is not None:
             s, zero = self.scales
-            pointers = (
-                Pointer(acc, origin), Pointer(s, (first, as_expr(0))),
-                Pointer(y.buffer, y.at((*position(as_expr(0)), first))),
-            )  # fmt: skip
-            return (Invoke("requantize_i8", pointers, (channels, count, acc.shape[-1], y.buffer.shape[-1], zero)),)
+            pointers = (Pointer(acc, (as_expr(0), as_expr(0))), Pointer(s, (first, as_expr(0))), self._out(turn, first))
+            return (Invoke("requantize_i8", pointers, (channels, turn.count, acc.shape[-1], y.buffer.shape[-1], zero)),)
         c, slot = Var(ctx.names.fresh("c")), Var(ctx.names.fresh("slot"))
-        element = ctx.store_element((*position(slot), first + c), Load(acc, (c, slot)), self.refs)
-        return loop(slot, count, *loop(c, channels, *element))
+        element = ctx.store_element((*turn.position(slot), first + c), Load(acc, (c, slot)), self.refs)
+        return loop(slot, turn.count, *loop(c, channels, *element))
+
+    def _out(self, turn: Turn, channel: Expr) -> Pointer:
+        y = self.refs[self.ctx.output.name]
+        if turn.pixel is None:
+            return Pointer(y.buffer, y.at((*turn.position(as_expr(0)), channel)))
+        flat = replace(y.buffer, shape=(prod(y.buffer.shape[:-1]), y.buffer.shape[-1]))
+        return Pointer(flat, (turn.pixel, channel))
 
 
 def _per_channel(array: np.ndarray, channels: int) -> bool:

@@ -23,7 +23,7 @@ from ..ir.types import DType
 from ..ops.infer import ints
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
-from .finish import Finish
+from .finish import Finish, Turn
 from .kernel import KernelContext
 from .quads import start
 from .staging import Window
@@ -110,7 +110,7 @@ class _Planes:
         def position(slot: Expr) -> tuple[Expr, ...]:
             return (o, first + slot // self.columns, slot % self.columns)
 
-        finish = self.finish.pixels(self.acc, c, 1, position, rows * self.columns)
+        finish = self.finish.pixels(self.acc, c, 1, Turn(position, rows * self.columns))
         return loop(c, self.channels, *staged, multiply, *finish)
 
     def _stage(self, o: Expr, first: Expr, r: Expr, c: Expr) -> Block:

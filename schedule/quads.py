@@ -27,7 +27,7 @@ from ..ir.types import DType
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
 from .contraction import join_rows
-from .finish import Finish
+from .finish import Finish, Turn
 from .kernel import KernelContext
 from .quad_staging import PackedPixels, WordPixels
 from .staging import Window
@@ -118,7 +118,7 @@ class _Quads:
         pointers = (start(self.ctx.pack("b", bias)), start(w), start(staging.words), start(acc))
         block = Invoke("single_words", pointers, (self.steps, len(padded)))
         staged = staging.stage(origin, as_expr(0))
-        return (*staged, block, *self.finish.pixels(acc, as_expr(0), self.channels, lambda _: origin, 1))
+        return (*staged, block, *self.finish.pixels(acc, as_expr(0), self.channels, Turn(lambda _: origin, 1)))
 
     def _quads(self) -> Block:
         """Four neighbours of a row at a time, or of all pixels where rows do not have fours."""
@@ -129,17 +129,17 @@ class _Quads:
         staging = kind(self.ctx, self.x, self.window, zero_point(self.node.attrs), PIXELS)
         multiply = self._multiplier(staging.words)
 
-        def turn(first: Expr, count: int) -> Block:
+        def some(first: Expr, count: int) -> Block:
             def position(slot: Expr) -> tuple[Expr, ...]:
                 return (*outer, first + slot) if nested else unflattened(first + slot, self.shape)
 
             staged = (s for slot in range(count) for s in staging.stage(position(as_expr(slot)), as_expr(slot)))
-            return (*staged, *multiply(position, count))
+            return (*staged, *multiply(Turn(position, count, None if nested else first)))
 
         quad, full = Var(self.names.fresh("quad")), pixels // PIXELS
-        block = loop(quad, full, *turn(quad * PIXELS, PIXELS)) if full else ()
+        block = loop(quad, full, *some(quad * PIXELS, PIXELS)) if full else ()
         if pixels % PIXELS:
-            block = (*block, *turn(as_expr(full * PIXELS), pixels % PIXELS))
+            block = (*block, *some(as_expr(full * PIXELS), pixels % PIXELS))
         for var, extent in reversed(list(zip(outer, self.shape))):
             block = loop(var, extent, *block)
         return (*staging.prepare(), *block)
@@ -148,21 +148,20 @@ class _Quads:
         """Whether neighbours in the output are as far from one another across the ends of rows."""
         return self.refs[self.ctx.output.name].dense
 
-    def _multiplier(self, staged: Buffer) -> Callable[[Callable[[Expr], Sequence[Expr]], int], Block]:
+    def _multiplier(self, staged: Buffer) -> Callable[[Turn], Block]:
         """All channels, chunk by chunk, of some staged pixels."""
         name, b, w = self._packed() if self._paired else self._plain()
         acc = self.ctx.temporary("acc", DType.I32, (min(self.channels, CHUNK), PIXELS))
 
-        def chunk(first: Expr, channels: int, position: Callable[[Expr], Sequence[Expr]], count: int) -> Block:
+        def chunk(first: Expr, channels: int, turn: Turn) -> Block:
             pointers = (Pointer(b, (first, as_expr(0))), Pointer(w, (first, as_expr(0))), start(staged), start(acc))
-            block = Invoke(name, pointers, (self.steps, channels))
-            return (block, *self.finish.pixels(acc, first, channels, position, count))
+            return (Invoke(name, pointers, (self.steps, channels)), *self.finish.pixels(acc, first, channels, turn))
 
-        def multiply(position: Callable[[Expr], Sequence[Expr]], count: int) -> Block:
+        def multiply(turn: Turn) -> Block:
             var, full = Var(self.names.fresh("chunk")), self.channels // CHUNK
-            block = loop(var, full, *chunk(var * CHUNK, CHUNK, position, count)) if full else ()
+            block = loop(var, full, *chunk(var * CHUNK, CHUNK, turn)) if full else ()
             rest = self.channels % CHUNK
-            return (*block, *chunk(as_expr(full * CHUNK), rest, position, count)) if rest else block
+            return (*block, *chunk(as_expr(full * CHUNK), rest, turn)) if rest else block
 
         return multiply
 
