@@ -17,6 +17,7 @@ side.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from .blocks_common import param
 from .loops import (
@@ -199,30 +200,36 @@ def _fields(total: Expr, stem: str) -> tuple[Let, Expr]:
 # ---------------------------------------------------------------- requantization
 
 
-def _requantize(channels: int, pixels: int, lanes: int, step: int, zero_point: int) -> Kernel:
+@dataclass(frozen=True)
+class _Requantization:
     """Accumulators [channel, lanes] as bytes of ``pixels`` that are ``step`` apart. ``s`` has the factor and the shift
-    of each channel, as ``scale_round`` takes them."""
-    a = param("a", DType.I32, lanes * channels, Access.READ)
-    s = param("s", DType.I32, 2 * channels, Access.READ)
-    y = param("y", DType.I8, (pixels - 1) * step + channels, Access.WRITE)
-    c, factor, shift = Var("c"), Var("factor", I32), Var("shift", I32)
-    half, one = Var("half", I32), Const(1, I32)
+    of each channel, as ``scale_round`` takes them; ``fixed``: all shifts are positive."""
 
-    def results(steps: Callable[[Expr], Expr]) -> Block:
-        return tuple(
-            Store(y, (c + p * step,), _clamped(steps(Load(a, (c * lanes + p,))), zero_point)) for p in range(pixels)
-        )
+    fixed: bool
 
-    def fixed(acc: Expr) -> Expr:
-        return Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), half), shift)
+    def __call__(self, channels: int, pixels: int, lanes: int, step: int, zero_point: int) -> Kernel:
+        a = param("a", DType.I32, lanes * channels, Access.READ)
+        s = param("s", DType.I32, 2 * channels, Access.READ)
+        y = param("y", DType.I8, (pixels - 1) * step + channels, Access.WRITE)
+        c, factor, shift, half = Var("c"), Var("factor", I32), Var("shift", I32), Var("half", I32)
 
-    multiplied = (Let(half, Binary("shl", one, Binary("sub", shift, one))), *results(fixed))
-    exact = results(lambda acc: Call("scale_round", (acc, factor, shift), I32))
-    body = (
-        Let(factor, Load(s, (c * 2,))), Let(shift, Load(s, (c * 2 + 1,))),
-        If(Binary("gt", shift, Const(0, I32)), multiplied, exact),
-    )  # fmt: skip
-    return Kernel("requantize_i8", (a, s, y), loop(c, channels, *body))
+        def results(value: Callable[[Expr], Expr], stem: str) -> Block:
+            def one(p: Expr) -> Store:
+                return Store(y, (c + p * step,), _clamped(value(Load(a, (c * lanes + p,))), zero_point))
+
+            p = Var(f"p_{stem}")
+            return loop(p, pixels, one(p)) if pixels > PIXELS else tuple(one(as_expr(p)) for p in range(pixels))
+
+        def by_multiplier(acc: Expr) -> Expr:
+            return Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), half), shift)
+
+        one = Const(1, I32)
+        multiplied = (Let(half, Binary("shl", one, Binary("sub", shift, one))), *results(by_multiplier, "fixed"))
+        if not self.fixed:
+            floats = results(lambda acc: Call("scale_round", (acc, factor, shift), I32), "float")
+            multiplied = (If(Binary("gt", shift, Const(0, I32)), multiplied, floats),)
+        body = (Let(factor, Load(s, (c * 2,))), Let(shift, Load(s, (c * 2 + 1,))), *multiplied)
+        return Kernel("requantize", (a, s, y), loop(c, channels, *body))
 
 
 def _clamped(steps: Expr, zero_point: int) -> Expr:
@@ -236,5 +243,6 @@ QUAD_ROWS = (
     ("quad_words", ("steps", "channels"), _quad_words),
     ("quad_pairs", ("steps", "channels"), _quad_pairs),
     ("single_words", ("steps", "channels"), _single_words),
-    ("requantize_i8", ("channels", "pixels", "lanes", "step", "zero_point"), _requantize),
+    ("requantize_i8", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=False)),
+    ("requantize_fixed", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=True)),
 )

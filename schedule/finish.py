@@ -32,7 +32,7 @@ class Finish:
     """What follows the anchor of ``ctx``, for accumulators [channel, lane] that ``reach`` bounds, per channel."""
 
     def __init__(self, ctx: KernelContext, refs: dict[str, TensorRef], reach: np.ndarray) -> None:
-        self.ctx, self.refs = ctx, refs
+        self.ctx, self.refs, self.row = ctx, refs, ""
         self.scales = self._scales(reach)
 
     def _scales(self, reach: np.ndarray) -> tuple[Buffer, int] | None:
@@ -48,6 +48,7 @@ class Finish:
         if not np.all(reach < _SAFE) or any(p is None or not _per_channel(p, reach.size) for p in pairs):
             return None
         columns = [np.broadcast_to(p.reshape(-1), (reach.size,)) for p in pairs if p is not None]
+        self.row = "requantize_fixed" if np.all(columns[1] > 0) else "requantize_i8"
         return self.ctx.pack("s", np.stack(columns, axis=1)), integer(last.attrs, "zero_point")
 
     def pixels(self, acc: Buffer, first: Expr, channels: int, turn: Turn) -> Block:
@@ -56,7 +57,7 @@ class Finish:
         if self.scales is not None:
             s, zero = self.scales
             pointers = (Pointer(acc, (as_expr(0), as_expr(0))), Pointer(s, (first, as_expr(0))), self._out(turn, first))
-            return (Invoke("requantize_i8", pointers, (channels, turn.count, acc.shape[-1], y.buffer.shape[-1], zero)),)
+            return (Invoke(self.row, pointers, (channels, turn.count, acc.shape[-1], y.buffer.shape[-1], zero)),)
         c, slot = Var(ctx.names.fresh("c")), Var(ctx.names.fresh("slot"))
         element = ctx.store_element((*turn.position(slot), first + c), Load(acc, (c, slot)), self.refs)
         return loop(slot, turn.count, *loop(c, channels, *element))

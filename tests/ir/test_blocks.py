@@ -16,7 +16,8 @@ from ccml.ir.loops_verify import verify_kernel
 SCALARS = {
     "stage": (3,), "stage_fill": (3, -5), "pair_i8": (13, 7, -128), "pair_i32": (2, 5), "single_i8": (3, 11, 4),
     "single_i32": (2, 9), "spread": (5, 4), "pack": (3, -128), "quad_words": (13, 3), "quad_pairs": (13, 3),
-    "single_words": (13, 8), "requantize_i8": (3, 2, 4, 7, -128), "plane_row": (3, 5, 1, 2, -4), "plane_fill": (6, 9),
+    "single_words": (13, 8), "requantize_i8": (3, 2, 4, 7, -128), "requantize_fixed": (3, 6, 6, 7, 5),
+    "plane_row": (3, 5, 1, 2, -4), "plane_fill": (6, 9),
     "depthwise3x3": (2, 7, 2, 17),
 }  # fmt: skip
 

@@ -103,13 +103,13 @@ def quad_pairs(steps: int, channels: int) -> Case:
     return Case("quad_pairs", (steps, channels), inputs, {"y": y.astype(np.int32).ravel()})
 
 
-def requantize(channels: int, pixels: int, lanes: int, step: int, zero_point: int) -> Case:
+def requantize(channels: int, pixels: int, lanes: int, step: int, zero_point: int, fixed: bool = False) -> Case:
     """Channels with multipliers and with float scales, and results beyond both ends of a byte."""
     a = words(channels, lanes, reach=1 << 18)
     a[:, 0] = RNG.choice([(1 << 28) - 1, 1 - (1 << 28), 65535, -65536, 0, -1], channels)
     s, y = np.zeros((channels, 2), np.int32), np.zeros((pixels - 1) * step + channels, np.int8)
     for c in range(channels):
-        if c % 3 == 1:
+        if c % 3 == 1 and not fixed:
             s[c] = float_parts(np.float32(RNG.uniform(2e-4, 2e-2)))
             results = np.rint(a[c].astype(np.float32) * np.ldexp(np.float32(s[c, 0]), s[c, 1])).astype(np.int64)
         else:
@@ -118,7 +118,8 @@ def requantize(channels: int, pixels: int, lanes: int, step: int, zero_point: in
             results = (wide + (1 << 31 + shift)) >> 32 + shift
         y[np.arange(pixels) * step + c] = np.clip(zero_point + results[:pixels], -128, 127)
     inputs = {"a": a.ravel(), "s": s.ravel()}
-    return Case("requantize_i8", (channels, pixels, lanes, step, zero_point), inputs, {"y": y})
+    row = "requantize_fixed" if fixed else "requantize_i8"
+    return Case(row, (channels, pixels, lanes, step, zero_point), inputs, {"y": y})
 
 
 def plane_row(columns: int, step: int, left: int, right: int, value: int) -> Case:
@@ -145,6 +146,7 @@ CASES = (
     *(quad_pairs(steps, channels) for steps in (1, 7, 8, 9, 240) for channels in (1, 2, 5)),
     *(single_words(steps, channels) for steps in (1, 7, 8, 9, 40) for channels in (4, 8)),
     requantize(7, 4, 4, 9, -128), requantize(5, 1, 4, 1, 127), requantize(1, 11, 11, 3, 0), requantize(6, 3, 4, 6, -7),
+    requantize(9, 4, 4, 9, -128, True), requantize(1, 11, 12, 3, 127, True), requantize(5, 1, 1, 1, 3, True),
     plane_row(1, 1, 0, 0, 0), plane_row(4, 3, 1, 1, -128), plane_row(7, 8, 0, 2, 5), plane_row(9, 64, 2, 0, 127),
     *(depthwise(rows, outputs, stride, 30) for rows in (1, 3) for outputs in (1, 4, 7, 12) for stride in (1, 2)),
 )  # fmt: skip
