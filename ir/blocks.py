@@ -23,7 +23,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .blocks_plane import PLANE_ROWS
-from .blocks_quad import QUAD_ROWS
+from .blocks_plain import PLAIN_ROWS
 from .loops import (
     F32,
     I32,
@@ -250,6 +250,6 @@ BLOCKS: dict[str, BlockInstruction] = {
         BlockInstruction("pair_i32", ("groups", "channels"), _pair(DType.I32)),
         BlockInstruction("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
         BlockInstruction("single_i32", ("groups", "channels"), _single(DType.I32)),
-        *(BlockInstruction(*row) for row in (*QUAD_ROWS, *PLANE_ROWS)),
+        *(BlockInstruction(*row) for row in (*PLAIN_ROWS, *PLANE_ROWS)),
     )
 }

@@ -237,7 +237,7 @@ def _clamped(steps: Expr, zero_point: int) -> Expr:
     return Convert(I8, Binary("min", Binary("max", moved, Const(-128, I32)), Const(127, I32)))
 
 
-QUAD_ROWS = (
+PLAIN_ROWS = (
     ("spread", ("count", "step"), _spread),
     ("pack", ("count", "flip"), _pack),
     ("quad_words", ("steps", "channels"), _quad_words),
