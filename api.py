@@ -23,11 +23,17 @@ from .artifact.build import Artifact, Plan, write_artifacts
 from .artifact.dump import GraphDump, dump_kernels
 from .artifact.emit import DEFAULT_EMIT, Emit
 from .artifact.naming import model_name
+from .costs.build import build_c, build_objects
+from .costs.measure import measure
+from .costs.predict import has_cost_model, predict
 from .driver import (
     ALL_ABIS,
+    DEFAULT_GOAL,
     DEFAULT_OPTIONS,
     Compiled,
+    Goal,
     ModelOptions,
+    Optimize,
     PathLike,
     Source,
     compile_model,
@@ -44,14 +50,15 @@ from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
 from .quantization import Quantization, QuantizedSource, QuantizeOptions, quantize_source
 from .report.accuracy import Accuracy
+from .report.profile import Profile, build_profile
 from .samples import Samples
 from .verification.compare_model import Verification, compare
 
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "LoadedModel", "ModelOptions", "Quantization", "QuantizeOptions", "QuantizedSource", "Result", "Verification",
-    "compile", "compile_model", "find_machine", "load", "quantize", "save_arrays", "verify",
+    "Goal", "LoadedModel", "ModelOptions", "Optimize", "Quantization", "QuantizeOptions", "QuantizedSource", "Result",
+    "Verification", "compile", "compile_model", "find_machine", "load", "profile", "quantize", "save_arrays", "verify",
 ]  # fmt: skip
 
 
@@ -74,12 +81,13 @@ def compile(  # the name that users look for
     options: ModelOptions = DEFAULT_OPTIONS,
     dump_ir: PathLike | None = None,
     quantization: Quantization | None = None,
+    goal: Goal = DEFAULT_GOAL,
 ) -> Result:
     """Compiles ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
     With ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its name. ``dump_ir`` is a folder
     for the graph after every pass and the kernels. With ``quantization`` the float model is quantized first, and the
-    reports say what that cost.
+    reports say what that cost. ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
     """
     kinds = [Emit(kind) for kind in emit]
     machines = find_machines(target, abi, cpu)
@@ -88,11 +96,11 @@ def compile(  # the name that users look for
     dump = GraphDump(Path(dump_ir)) if dump_ir is not None else None
     source, accuracy = _read(path, options, quantization)
     optimized = run_passes(source, dump)
-    identity = source.identity([kind.value for kind in kinds])
+    identity = source.identity([kind.value for kind in kinds], goal)
 
     def plans() -> Iterable[Plan]:
         for machine in machines:
-            compiled = lower(source, optimized, machine)
+            compiled = lower(source, optimized, machine, goal)
             if dump is not None:
                 dump_kernels(dump, compiled.program, machine)
             yield Plan(compiled.program, machine, identity, source.graph, optimized, accuracy)
@@ -176,6 +184,35 @@ def verify(
     compiled = compile_source(source, host_machine(), lambda name, graph: stages.append((name, graph)))
     chosen = compiled.samples(file, samples).first(samples)
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler)
+
+
+def profile(
+    path: PathLike,
+    target: str,
+    options: ModelOptions = DEFAULT_OPTIONS,
+    file: PathLike | None = None,
+    *,
+    abi: str | None = None,
+    cpu: str | None = None,
+    route: str = "llvm",
+    quantization: Quantization | None = None,
+) -> Profile:
+    """Runs the model once on an emulated Cortex-M board and counts executed instructions by layer.
+
+    The input is the first sample of ``file``, or random. ``route`` is ``llvm`` for LLVM's objects or ``c`` for the C
+    sources by GCC. Raises ``TOOLCHAIN`` where QEMU or a compiler is missing.
+    """
+    machine = find_machine(target, abi, cpu)
+    if not has_cost_model(machine):
+        raise CcmlError(ErrorCode.BAD_OPTION, f"profiles are of Cortex-M targets, which {machine.name} is not")
+    source, _ = _read(path, options, quantization)
+    compiled = compile_source(source, machine)
+    built = (build_c if route == "c" else build_objects)(compiled.program, machine)
+    sample = next(iter(compiled.samples(file)))
+    log.info("running on the emulated board")
+    measured = measure(compiled.program, machine, built, sample)
+    costs = predict(compiled.program, machine, built, sample)
+    return build_profile(compiled.program, machine, route, measured, costs)
 
 
 def save_arrays(path: PathLike, arrays: Mapping[str, np.ndarray]) -> None:

@@ -12,6 +12,7 @@ import onnx
 
 from . import __version__
 from .artifact.naming import model_name
+from .costs.predict import Costs, c_costs, object_costs
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx import import_model, load_model
@@ -21,6 +22,7 @@ from .passes.pipeline import optimize
 from .report.build import Identity, build_report
 from .report.schema import Options, Report
 from .samples import Samples, match_samples, random_samples, read_arrays
+from .schedule.goal import DEFAULT_GOAL, Goal, Optimize
 from .schedule.lower import lower_graph
 from .targets import Machine, find, select
 
@@ -30,6 +32,12 @@ Dump = Callable[[str, Graph], None]
 PathLike = str | Path
 
 ALL_ABIS = "all"
+
+__all__ = [
+    "ALL_ABIS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "Compiled", "Goal", "ModelOptions", "Optimize", "Source",
+    "compile_model", "compile_source", "find_machine", "find_machines", "import_source", "lower", "read", "read_onnx",
+    "run_passes",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -54,13 +62,15 @@ class Source:
     graph: Graph
     quantized: Mapping[str, object] | None = None
 
-    def identity(self, emit: Sequence[str] = ()) -> Identity:
+    def identity(self, emit: Sequence[str] = (), goal: Goal = DEFAULT_GOAL) -> Identity:
         """What a report says of the model's origin."""
         options = Options(
             dims=dict(sorted(self.options.dims.items())),
             shapes={name: list(shape) for name, shape in sorted(self.options.shapes.items())},
             emit=sorted(set(emit)),
             quantize=None if self.quantized is None else dict(self.quantized),
+            optimize=goal.optimize.value,
+            max_ram=goal.max_ram,
         )
         with self.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -75,6 +85,7 @@ class Compiled:
     optimized: Graph
     program: Program
     machine: Machine
+    goal: Goal = DEFAULT_GOAL
 
     def samples(self, file: PathLike | None = None, count: int = 1) -> Samples:
         """Samples from an ``.npz`` or ``.npy`` file, or ``count`` seeded random ones. Raises ``BAD_INPUT``."""
@@ -85,9 +96,14 @@ class Compiled:
             log.info("not used: %s", ", ".join(samples.ignored))
         return samples
 
-    def report(self) -> Report:
-        """The report as far as it is known without machine code."""
-        return build_report(self.source.identity(), self.source.graph, self.optimized, self.program, self.machine)
+    def report(self, costs: Costs | None = None) -> Report:
+        """The report as far as it is known without machine code, with ``costs`` where they were predicted."""
+        identity = self.source.identity(goal=self.goal)
+        return build_report(identity, self.source.graph, self.optimized, self.program, self.machine, costs=costs)
+
+    def costs(self, route: str = "llvm") -> Costs | None:
+        """What a run costs by the ``llvm`` objects or by the ``c`` sources; ``None`` without a cost model."""
+        return (c_costs if route == "c" else object_costs)(self.program, self.machine)
 
 
 def find_machine(target: str, abi: str | None = None, cpu: str | None = None) -> Machine:
@@ -139,19 +155,25 @@ def run_passes(source: Source, dump: Dump | None = None) -> Graph:
     return optimize(source.graph, dump=dump)
 
 
-def lower(source: Source, optimized: Graph, machine: Machine) -> Compiled:
-    """An optimized graph as a program for one machine."""
+def lower(source: Source, optimized: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL) -> Compiled:
+    """An optimized graph as a program for one machine. Raises ``BUDGET`` where ``goal`` cannot be met."""
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
-    return Compiled(source, optimized, lower_graph(optimized, machine), machine)
+    return Compiled(source, optimized, lower_graph(optimized, machine, goal), machine, goal)
 
 
-def compile_source(source: Source, machine: Machine, dump: Dump | None = None) -> Compiled:
+def compile_source(
+    source: Source, machine: Machine, dump: Dump | None = None, goal: Goal = DEFAULT_GOAL
+) -> Compiled:
     """All passes and the schedule; the emitters take it from there."""
-    return lower(source, run_passes(source, dump), machine)
+    return lower(source, run_passes(source, dump), machine, goal)
 
 
 def compile_model(
-    path: PathLike, machine: Machine, options: ModelOptions = DEFAULT_OPTIONS, dump: Dump | None = None
+    path: PathLike,
+    machine: Machine,
+    options: ModelOptions = DEFAULT_OPTIONS,
+    dump: Dump | None = None,
+    goal: Goal = DEFAULT_GOAL,
 ) -> Compiled:
     """Everything from the file to the program."""
-    return compile_source(read(path, options), machine, dump)
+    return compile_source(read(path, options), machine, dump, goal)

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from functools import partial
-from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from .driver import PathLike, Source
 from .ir.graph import Graph
 from .passes.integerize import integerize, integerize_with_report
-from .passes.pipeline import PASSES
+from .passes.pipeline import before
 from .passes.quantize import MixedPrecision, QuantizeOptions, quantize_graph
 from .passes.quantize.calibration import DEFAULT_IMAGES, CalibrationData, read_calibration
 from .passes.quantize.images import ImageOptions
@@ -103,9 +102,7 @@ def _mixed(mixed: MixedPrecision) -> Mixed:
 
 def float_layers(graph: Graph) -> list[FloatLayer]:
     """What of a quantized graph is computed in float all the same, and why."""
-    for _, run in takewhile(lambda step: step[1] is not integerize, PASSES):
-        graph = run(graph)
-    _, kept = integerize_with_report(graph)
+    _, kept = integerize_with_report(before(integerize, graph))
     return [FloatLayer(each.loc, each.op, each.reason) for each in kept]
 
 

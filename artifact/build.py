@@ -6,11 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ..costs.predict import object_costs
 from ..ir.graph import Graph
 from ..ir.program import Program
 from ..report.accuracy import Accuracy
 from ..report.build import Identity, build_report
 from ..report.schema import REPORT_FILE, SCHEMA, Report, json_text
+from ..report.sections import sections_of
 from ..targets import Machine
 from .emit import Emit, emit
 from .folder import list_files, publish, staging
@@ -53,8 +55,10 @@ def write_artifacts(
 
 
 def _write(plan: Plan, kinds: Sequence[Emit], folder: Path) -> Report:
-    sections = emit(plan.program, plan.machine, kinds, folder)
-    report = build_report(plan.identity, plan.imported, plan.optimized, plan.program, plan.machine, sections)
+    objects = emit(plan.program, plan.machine, kinds, folder)
+    sections = None if objects is None else sections_of(objects)
+    costs = None if objects is None else object_costs(plan.program, plan.machine, objects)
+    report = build_report(plan.identity, plan.imported, plan.optimized, plan.program, plan.machine, sections, costs)
     report = replace(report, accuracy=plan.accuracy, files=list_files(folder))
     (folder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8", newline="\n")
     return report

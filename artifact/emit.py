@@ -16,7 +16,6 @@ from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
 from ..emit_llvm.shared import link_shared
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Program
-from ..report.sections import Section, allocated_sections
 from ..targets import Machine
 
 log = logging.getLogger(__name__)
@@ -35,10 +34,13 @@ class Emit(Enum):
 DEFAULT_EMIT = (Emit.C, Emit.LIBRARY)
 
 
-def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Path) -> list[Section] | None:
+Objects = list[tuple[str, bytes]]
+
+
+def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Path) -> Objects | None:
     """Writes the files of ``kinds`` into ``folder``; the public header is always among them.
 
-    Returns the sections of the objects, where objects were made. The shared library needs a linker: where none is
+    Returns the objects by file name, where objects were made. The shared library needs a linker: where none is
     there, that is an error if ``kinds`` is the library alone, and a warning otherwise.
     """
     name = program.name
@@ -57,16 +59,15 @@ def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Pa
         return None
     log.info("generating machine code")
     objects = emit_objects(program, machine)
-    sections = [section for _, image in objects for section in allocated_sections(image)]
     if Emit.OBJECT in kinds:
         for file, image in objects:
             (folder / file).write_bytes(image)
     if Emit.LIBRARY not in kinds:
-        return sections
+        return objects
     (folder / f"lib{name}.a").write_bytes(static_library(objects))
     if machine.target.hosted:
         _shared(program, machine, objects, folder, required=set(kinds) == {Emit.LIBRARY})
-    return sections
+    return objects
 
 
 def _shared(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from .accuracy import accuracy_options, print_accuracy, require_quantization, write_accuracy
-from .options import EmitKinds, json_option, logging_options, model_options, target_options
-from .output import columns, kibibytes, print_facts, print_json, print_table, progress
+from .options import EmitKinds, goal_options, json_option, logging_options, model_options, target_options
+from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress
 from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     help="What to write: c sources, obj files, lib: static and shared library, asm, llvm IR.",
 )  # fmt: skip
 @click.option("--name", metavar="NAME", help="Prefix of files and symbols.  [default: from the model's file]")
+@goal_options
 @click.option("--dump-ir", type=click.Path(), metavar="DIR", help="Write the graph after every pass, and the kernels.")
 @quantization_options
 @accuracy_options
@@ -45,6 +46,8 @@ def command(
     output: str | None,
     emit: tuple[str, ...],
     name: str | None,
+    optimize: str,
+    max_ram: int | None,
     dump_ir: str | None,
     as_json: bool,
     quantization: Quantization | None,
@@ -58,6 +61,7 @@ def command(
     ccml compile kws.onnx --target android --abi all      a folder for each ABI, as jniLibs wants it
     ccml compile kws.onnx --target x86 --cpu native --emit lib -o out
     ccml compile kws.onnx --target arm --quantize int8 --calibration typical.npz
+    ccml compile kws.onnx --target arm --max-ram 16KiB    or say why not
 
     Needs no compiler or toolchain, but a linker for shared libraries ('ccml doctor' shows what is there). Files of an
     earlier compilation in the same folder are replaced or removed; other files are never touched. Stdout sums up the
@@ -71,7 +75,7 @@ def command(
         options = api.ModelOptions(dict(dim), dict(shape), name)
         result = api.compile(
             model, target, output, abi=abi, cpu=cpu, emit=emit, options=options, dump_ir=dump_ir,
-            quantization=quantization,
+            quantization=quantization, goal=api.Goal(api.Optimize(optimize), max_ram),
         )  # fmt: skip
         seconds = perf_counter() - start
     report = result.artifacts[0].report
@@ -99,6 +103,7 @@ def _print_summary(artifact: Artifact) -> None:
         ("flash", f"{kibibytes(totals.flash_bytes)}: weights {kibibytes(totals.weight_bytes)}, "
                   f"code {kibibytes(totals.code_bytes)}"),
         ("MACs", totals.macs),
+        *cost_facts(totals),
     ])  # fmt: skip
     click.echo()
     print_table(f"{artifact.folder}/", columns("file", "#bytes"), [(file.path, file.bytes) for file in report.files])

@@ -63,6 +63,8 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "emit": Key("emit"),
         "output": Key("output", path=True, command="compile"),
         "quantize": Key("quantize"),
+        "optimize": Key("optimize"),
+        "max-ram": Key("max_ram"),
     },
     "quantize": {
         "calibration": Key("calibration", path=True),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..report.text import shortened
-from .options import json_option, logging_options, model_options, target_options
-from .output import columns, kibibytes, print_facts, print_json, print_table, progress, shape_text
+from .options import goal_options, json_option, logging_options, model_options, route_option, target_options
+from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 @click.command("inspect")
 @model_options
 @target_options(required=False)
+@route_option
+@goal_options
 @click.option("--kernels", is_flag=True, help="Print the loop IR of the kernels instead.")
 @quantization_options
 @quantize_option
@@ -35,6 +37,9 @@ def command(
     target: str | None,
     abi: str | None,
     cpu: str | None,
+    route: str,
+    optimize: str,
+    max_ram: int | None,
     kernels: bool,
     as_json: bool,
     quantization: Quantization | None,
@@ -42,7 +47,8 @@ def command(
     """Show what MODEL consists of and what it needs on a target.
 
     Inputs, outputs and operators as the file has them; then layers with MACs, weights and memory as ccml compiles them,
-    and the memory map over time. Code sizes are in the report of 'ccml compile'.
+    and the memory map over time; for Cortex-M also the instructions that a run executes, by layer, with an estimate of
+    cycles. Code sizes are in the report of 'ccml compile'.
     """
     with progress():
         from .. import driver
@@ -59,8 +65,9 @@ def command(
         source = driver.import_source(model, content, options)
         if quantization is not None:
             source = quantize_source(source, quantization).source
-        compiled = driver.compile_source(source, machine)
-        report = compiled.report()
+        goal = driver.Goal(driver.Optimize(optimize), max_ram)
+        compiled = driver.compile_source(source, machine, goal=goal)
+        report = compiled.report(None if kernels else compiled.costs(route))
     if kernels:
         _print_kernels(compiled)
     elif as_json:
@@ -89,12 +96,16 @@ def _print_report(report: Report) -> None:
     from ..report.chart import legend, memory_chart
 
     totals, machine = report.totals, report.target
-    head = columns("#", "layer", "operators", "output", "#MACs", "#weights", "#RAM", "kernel")
-    rows = [
+    head = columns("#", "layer", "operators", "output", "#MACs", "#instructions", "#weights", "#RAM", "kernel")
+    rows: list[tuple[object, ...]] = [
         (layer.index, shortened(layer.name), shortened("+".join(layer.ops), 32),
-         f"{layer.dtype} {shape_text(layer.shape)}", layer.macs, layer.weight_bytes, layer.live_bytes, layer.kernel)
+         f"{layer.dtype} {shape_text(layer.shape)}", layer.macs, layer.instructions, layer.weight_bytes,
+         layer.live_bytes, layer.kernel)
         for layer in report.layers
     ]  # fmt: skip
+    if totals.instructions is None:
+        at = [column.title for column in head].index("instructions")
+        head, rows = head[:at] + head[at + 1 :], [row[:at] + row[at + 1 :] for row in rows]
     print_table(f"layers on {machine.name} ({machine.abi}, {machine.cpu}); sizes in bytes", head, rows)
     click.echo()
     print_facts([
@@ -102,6 +113,7 @@ def _print_report(report: Report) -> None:
         ("MACs", totals.macs),
         ("weights", kibibytes(totals.weight_bytes)),
         ("RAM", f"{kibibytes(totals.ram_bytes)} of arena; {kibibytes(totals.peak_live_bytes)} in use at the peak"),
+        *cost_facts(totals),
     ])  # fmt: skip
     click.echo("\nmemory over time: a line is a layer, a letter a tensor, * where two share a column")
     for line in memory_chart(report):
@@ -110,3 +122,13 @@ def _print_report(report: Report) -> None:
     head = columns("", "tensor", "#offset", "#bytes", "#first layer", "#last layer")
     tensors = [(letter, shortened(p.tensor), p.offset, p.bytes, p.first, p.last) for letter, p in legend(report)]
     print_table("tensors in the arena", head, tensors)
+    rings = [
+        (layer.index, shortened(ring.tensor), ring.bytes, ring.tensor_bytes)
+        for layer in report.layers
+        for ring in layer.rings
+    ]
+    if rings:
+        click.echo()
+        print_table("streamed row by row", columns("#layer", "tensor", "#bytes", "#of"), rings)
+    if totals.peak_tensors:
+        click.echo(f"\nat the peak: {', '.join(shortened(tensor) for tensor in totals.peak_tensors)}")

@@ -18,7 +18,7 @@ import click
 from .. import __version__
 from ..errors import CcmlError, ExitCode
 from . import compile as compile_command
-from . import doctor, inspect, ops, quantize, run, targets, verify
+from . import doctor, inspect, ops, profile, quantize, run, targets, verify
 from .options import logging_options, settings
 
 _INTERRUPTED = 130
@@ -47,7 +47,7 @@ def cli() -> None:
     """Compiles ONNX models to C, objects and libraries for Cortex-M, Android and x86."""
 
 
-for command in (compile_command, run, quantize, verify, inspect, targets, ops, doctor):
+for command in (compile_command, run, quantize, verify, inspect, profile, targets, ops, doctor):
     cli.add_command(command.command)
 
 
@@ -90,5 +90,10 @@ def _report_internal(error: Exception) -> None:
 
 
 def main() -> None:
-    """The entry point of the ``ccml`` script."""
+    """The entry point of the ``ccml`` script.
+
+    NumPy's linear algebra, which tunes weights, gets one thread unless the user says otherwise: the matrices are small,
+    and threads that wait for each other took twice the time on two busy cores. It has to be said before NumPy loads.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     cli.main(prog_name="ccml")

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -142,6 +142,23 @@ class EmitKinds(click.ParamType):
         return [CompletionItem(f"{head}{comma}{kind}") for kind in self.known if kind.startswith(last)]
 
 
+class ByteCount(click.ParamType):
+    """A number of bytes: ``34000``, ``34KB`` or ``32KiB``."""
+
+    name = "bytes"
+    units: ClassVar[dict[str, int]] = {"": 1, "b": 1, "kb": 1000, "kib": 1024, "mb": 1000**2, "mib": 1024**2}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        text = str(value).strip().lower()
+        digits = text.rstrip("bikm")
+        unit = self.units.get(text[len(digits) :])
+        if not digits.strip().isdecimal() or unit is None:
+            self.fail(f"'{value}' is not a number of bytes such as 34000, 34KB or 32KiB", param, ctx)
+        return int(digits) * unit
+
+
 def complete_target(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     from ..targets import TARGETS
 
@@ -181,6 +198,25 @@ def target_options(required: bool) -> Callable[[F], F]:
         return target(abi(cpu(function)))
 
     return decorate
+
+
+route_option = click.option(
+    "--route", type=click.Choice(["llvm", "c"]), default="llvm", show_default=True,
+    help="The machine code that is looked at: LLVM's objects, or the C sources by GCC.",
+)  # fmt: skip
+
+
+def goal_options(function: F) -> F:
+    """``--optimize`` and ``--max-ram``."""
+    optimize = click.option(
+        "--optimize", type=click.Choice(["balanced", "ram"]), default="balanced", show_default=True,
+        help="ram: run layers row by row where that lowers the peak of memory.",
+    )  # fmt: skip
+    max_ram = click.option(
+        "--max-ram", type=ByteCount(), metavar="BYTES",
+        help="The RAM that may be used, inputs and outputs included; what it takes is done, or the exit code is 5.",
+    )  # fmt: skip
+    return optimize(max_ram(function))
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

@@ -8,10 +8,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 
 from ..report.text import shortened
+
+if TYPE_CHECKING:
+    from ..report.schema import Totals
 
 _LEAST_WIDTH = 12
 """To which a column of text shrinks on a narrow terminal."""
@@ -64,6 +68,16 @@ def kibibytes(count: int | None) -> str:
     if count is None:
         return "not known"
     return f"{count:,} bytes" if count < 1024 else f"{count:,} bytes ({count / 1024:,.1f} KiB)"
+
+
+def cost_facts(totals: Totals) -> list[tuple[str, object]]:
+    """What a run takes, where that was predicted."""
+    if totals.instructions is None or totals.cycles is None:
+        return []
+    return [
+        ("stack", kibibytes(totals.stack_bytes)),
+        ("instructions", f"{totals.instructions:,} executed in a run; about {totals.cycles:,} cycles"),
+    ]
 
 
 def shape_text(shape: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ import click
 from .accuracy import accuracy_options, print_accuracy, write_accuracy
 from .options import json_option, logging_options, model_options
 from .output import print_facts, print_json, progress
-from .quantize_options import quantization_options
+from .quantize_options import mode_option, quantization_options
 
 if TYPE_CHECKING:
     from ..quantization import Quantization
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @click.command("quantize")
 @model_options
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the quantized model as a QDQ model.")
+@mode_option
 @quantization_options
 @accuracy_options
 @json_option

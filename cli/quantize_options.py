@@ -86,25 +86,29 @@ _OPTIONS = (
 def quantization_options(function: F) -> F:
     """All of them, as one argument ``quantization``: a :class:`Quantization`, or ``None`` where nothing is wanted.
 
-    The command has an option ``--quantize``, or quantizes always.
+    The command has one of the options :data:`quantize_option` and :data:`mode_option`.
     """
 
     @wraps(function)
-    def command(*args: Any, quantize: str = "int8", **values: Any) -> Any:
+    def command(*args: Any, quantize: str, **values: Any) -> Any:
         given = {name: values.pop(name) for name in _NAMES}
-        if quantize == "none":
-            _refuse_given()
-        return function(*args, quantization=None if quantize == "none" else _quantization(given), **values)
+        _refuse_given(quantize)
+        return function(*args, quantization=None if quantize == "none" else _quantization(quantize, given), **values)
 
     for option in reversed(_OPTIONS):
         command = option(command)
     return command  # type: ignore[return-value]
 
 
+MODES = ("int8", "weights8", "weights4")
+_MEANING = "weights8, weights4: the weights of matrix products alone."
 quantize_option = click.option(
-    "--quantize", type=click.Choice(["none", "int8"]), default="none", show_default=True,
-    help="Quantize the float model first; needs --calibration.",
+    "--quantize", type=click.Choice(["none", *MODES]), default="none", show_default=True,
+    help=f"Quantize the float model first; needs --calibration. {_MEANING}",
 )  # fmt: skip
+mode_option = click.option(
+    "--to", "quantize", type=click.Choice(MODES), default="int8", show_default=True, help=f"What to store. {_MEANING}"
+)
 
 _NAMES = (
     "calibration", "test_data", "range_method", "percentile", "activations", "weights", "equalize", "bias_correction",
@@ -112,24 +116,33 @@ _NAMES = (
 )  # fmt: skip
 
 
-def _refuse_given() -> None:
+_OF_WEIGHTS = ("calibration", "test_data", "rounding", "metric", "mean", "scale")
+
+
+def _refuse_given(quantize: str) -> None:
     """Raises a usage error where the command line has options of a quantization that does not take place."""
     context = click.get_current_context()
+    allowed = {"none": (), "int8": _NAMES}.get(quantize, _OF_WEIGHTS)
     for option in context.command.params:
-        if option.name in _NAMES and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"{option.opts[0]} is for quantization: add --quantize int8.")
+        given = option.name in _NAMES and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+        if given and option.name not in allowed:
+            name = option.opts[0]
+            if quantize == "none":
+                raise click.UsageError(f"{name} is for quantization: add --quantize int8.")
+            raise click.UsageError(f"{name} is for int8; {quantize} leaves activations as they are.")
 
 
-def _quantization(given: Mapping[str, Any]) -> Quantization:
+def _quantization(quantize: str, given: Mapping[str, Any]) -> Quantization:
     """The request. Raises a usage error without calibration data."""
+    from ..passes.quantize.options import Mode
     from ..quantization import Quantization, QuantizeOptions
 
     if given["calibration"] is None:
         raise click.UsageError("Quantization needs --calibration DATA: typical inputs of the model.")
     options = {field: convert(given[name]) for name, (field, convert) in _FIELDS.items() if given[name] is not None}
     return Quantization(
-        given["calibration"], QuantizeOptions(**options, layers=_layers()), given["test_data"], given["metric"],
-        _images(given["mean"], given["scale"]),
+        given["calibration"], QuantizeOptions(Mode(quantize), **options, layers=_layers()), given["test_data"],
+        given["metric"], _images(given["mean"], given["scale"]),
     )  # fmt: skip
 
 

@@ -72,6 +72,7 @@ def _sizes(program: Program, symbols: Symbols) -> list[str]:
         "/* The working memory that the caller passes, in bytes, and what its address must be a multiple of. */",
         f"#define {macro}_ARENA_SIZE {program.plan.size}",
         f"#define {macro}_ARENA_ALIGN {program.plan.align}",
+        *_whole_arena(program, macro),
         "",
         "/* Bytes of constant data in the program, and multiply-accumulates of one run. */",
         f"#define {macro}_WEIGHTS_SIZE {weights}",
@@ -83,6 +84,18 @@ def _sizes(program: Program, symbols: Symbols) -> list[str]:
     ]
 
 
+def _whole_arena(program: Program, macro: str) -> list[str]:
+    if not program.plan.whole:
+        return []
+    return [
+        "",
+        "/* Inputs and outputs, all or some, may be kept in the arena, each at its _OFFSET. The arena then takes this",
+        "   many bytes. The model uses the place of an input once it has been read, and that of an output until it is",
+        "   written: write such an input before each run, and take such an output before the next. */",
+        f"#define {macro}_ARENA_SIZE_WITH_IO {program.plan.whole}",
+    ]
+
+
 def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
     for position, (item, stem) in enumerate(zip(interfaces(program), symbols.stems)):
         number = position if position < len(program.inputs) else position - len(program.inputs)
@@ -91,6 +104,8 @@ def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
         yield f"#define {stem}_TYPE {MEMORY_TYPES[item.type.dtype]}"
         yield f"#define {stem}_ELEMENTS {item.type.size}"
         yield f"#define {stem}_BYTES {item.type.nbytes}"
+        if item.buffer in program.plan.offsets:
+            yield f"#define {stem}_OFFSET {program.plan.offsets[item.buffer]} /* in the arena, if it is kept there */"
         yield f"#define {stem}_RANK {item.type.rank}"
         if item.type.rank:
             yield f"#define {stem}_DIMS {{{', '.join(map(str, item.type.shape))}}}"
@@ -125,4 +140,7 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
     yield ""
     yield "   Outputs must not overlap inputs, each other or the arena. The function keeps no state, allocates nothing"
     yield "   and may run on several threads at once, each with its own arena and outputs."
+    if program.plan.whole:
+        yield f"   In an arena of {macro}_ARENA_SIZE_WITH_IO bytes, each may be at its _OFFSET instead; an input there"
+        yield "   is overwritten during the run."
     yield f"   Returns {macro}_OK or an error above. */"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..ir.program import Program
 from ..targets import Machine
+from .compiler_flags import CLANG, MEANING, gcc_flags, machine_flags
 from .symbols import LICENCE, Symbols
 
 _WARNINGS = "-Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -pedantic"
@@ -14,7 +15,7 @@ def makefile(program: Program, machine: Machine, symbols: Symbols, weights_file:
     """Builds ``lib<name>.a``, and ``lib<name>.so`` for targets with an operating system."""
     target, abi = machine.target, machine.abi
     name = symbols.prefix
-    flags = " ".join([*machine.cpu.c_flags, *target.c_flags])
+    flags = " ".join((*MEANING, *machine_flags(machine)))
     libraries = f"lib{name}.a" + (f" lib{name}.so" if target.hosted else "")
     return f"""# {name} for {machine.name} ({abi.name}, {machine.cpu.name}).
 # {LICENCE}
@@ -49,16 +50,14 @@ LINK_FLAGS := -fuse-ld=lld
 endif
 
 WARNINGS := {_WARNINGS}
-ALL_CFLAGS := $(TARGET_FLAGS) -std=c99 -O3 -ffp-contract=off -fno-math-errno{" -fPIC" if target.hosted else ""} \\
+ALL_CFLAGS := $(TARGET_FLAGS) -std=c99 -O3{" -fPIC" if target.hosted else ""} \\
   -fvisibility=hidden $(WARNINGS) {flags}
-# Neither compiler may turn loops into calls of memcpy and memset: the model needs no C library.
+# Neither compiler may turn loops into calls of memcpy and memset: the model needs no C library. GCC would also keep
+# more in registers than there are.
 ifeq ($(IS_CLANG),)
-ALL_CFLAGS += -fno-tree-loop-distribute-patterns
-# Kernels hold in registers what they need again. GCC would carry more from one iteration to the next and add up
-# products in an order of its own, for which it runs out of registers.
-ALL_CFLAGS += {" ".join(["-fno-predictive-commoning -fno-tree-reassoc", *machine.cpu.gcc_flags])}
+ALL_CFLAGS += {" ".join(gcc_flags(machine))}
 else
-ALL_CFLAGS += -fno-builtin
+ALL_CFLAGS += {" ".join(CLANG)}
 endif
 ALL_CFLAGS += $(CFLAGS) -I$(FOLDER).
 

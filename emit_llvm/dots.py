@@ -1,5 +1,5 @@
 """Rows of the instruction table on packed integers as LLVM intrinsics: dot products by row and number of 32-bit lanes,
-and the widening of bytes."""
+and operations on the bytes and halfwords of a word."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ _ACCUMULATING = {
     ("dot4_i8i8", 4): "llvm.aarch64.neon.sdot.v4i32.v16i8",
 }
 _PAIRS = {16: "llvm.x86.avx512.pmaddw.d.512", 8: "llvm.x86.avx2.pmadd.wd", 4: "llvm.x86.sse2.pmadd.wd"}
+_PRODUCTS = {"low_by_high": "smlabt", "high_by_low": "smlatb"}
+_DSP = {"widen_even": "sxtb16", "widen_odd": "sxtb16", "halves_add": "sadd16", "halves_sub": "ssub16", **_PRODUCTS}
 
 
 def is_dot(function: str) -> bool:
@@ -33,12 +35,14 @@ def write_dot(out: FunctionWriter, function: str, lanes: int, acc: str, x: str, 
     return None
 
 
-def is_widening(function: str) -> bool:
-    return function.startswith("widen")
+def is_packed(function: str) -> bool:
+    """Whether it is a row on bytes or halfwords of single words, as Arm's DSP extension has them."""
+    return function in _DSP
 
 
-def write_widening(out: FunctionWriter, function: str, word: str) -> str:
-    """Bytes 0 and 2 of a word, or 1 and 3, as two halfwords."""
+def write_packed(out: FunctionWriter, function: str, *words: str) -> str:
     if function == "widen_odd":
-        word = out.intrinsic("llvm.fshr.i32", "i32", ("i32", word), ("i32", word), ("i32", "8"))
-    return out.intrinsic("llvm.arm.sxtb16", "i32", ("i32", word))
+        words = (out.intrinsic("llvm.fshr.i32", "i32", ("i32", words[0]), ("i32", words[0]), ("i32", "8")),)
+    if function in _PRODUCTS:
+        words = (*words[1:], words[0])
+    return out.intrinsic(f"llvm.arm.{_DSP[function]}", "i32", *(("i32", word) for word in words))

@@ -9,7 +9,7 @@ from ..ir import loops
 from ..ir.loops import COMPARE_OPS, Expr, Type
 from ..ir.types import DType
 from . import spelling
-from .dots import is_dot, is_widening, write_dot, write_widening
+from .dots import is_dot, is_packed, write_dot, write_packed
 from .writer import FunctionWriter
 
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
@@ -176,8 +176,8 @@ class ExpressionWriter:
         """An instruction-table row that the machine has; anything else could become a call into a C library."""
         if is_dot(expr.function) and expr.function in self.features:
             return self._dot(expr)
-        if is_widening(expr.function) and expr.function in self.features:
-            return write_widening(self.out, expr.function, self.write(expr.args[0]))
+        if is_packed(expr.function) and expr.function in self.features:
+            return write_packed(self.out, expr.function, *(self.write(arg) for arg in expr.args))
         if expr.function == "mul_high" and expr.function in self.features:
             return self._mul_high(*(self.write(arg) for arg in expr.args))
         if expr.function == "scale_round":
@@ -248,8 +248,14 @@ class ExpressionWriter:
         return value if expr.lanes == 1 else self.splat(value, self.type_name(expr.x.type), expr.lanes)
 
     def _reduce(self, expr: loops.Reduce) -> str:
-        """Halves the vector until one lane is left: lower half ``op`` upper half."""
+        """Halves the vector until one lane is left: lower half ``op`` upper half.
+
+        The order of wrapping sums does not matter: machines with an instruction for them get it.
+        """
         value, type_ = self.write(expr.x), expr.x.type
+        if expr.op == "add" and type_.dtype is DType.I32 and "reduce_add" in self.features:
+            name = f"llvm.vector.reduce.add.{self._suffix(type_)}"
+            return self.out.intrinsic(name, "i32", (self.type_name(type_), value))
         while type_.lanes > 1:
             half = type_.lanes // 2
             if half * 2 != type_.lanes:

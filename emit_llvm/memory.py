@@ -69,6 +69,10 @@ class MemoryWriter:
         pointer, align = self._address(stmt.buffer, stmt.index)
         if stmt.active is None:
             self.out.effect(f"store {name} {value}, ptr {pointer}, align {align}")
+        elif isinstance(stmt.active, loops.Const) and stmt.active.value == 1 and type_.lanes > 1:
+            # LLVM 22 makes a masked store of one narrowed lane a store of the lane before it was narrowed.
+            lane = self.out.value(f"extractelement {name} {value}, i32 0")
+            self.out.effect(f"store {spelling.memory_name(type_.dtype)} {lane}, ptr {pointer}, align {align}")
         else:
             self._masked_store(type_, value, pointer, align, stmt.active)
 

@@ -27,21 +27,24 @@ _FAILURES = {
 """What the driver's exit codes say."""
 
 
-def driver_macros(program: Program, library: Path | None = None) -> list[str]:
-    """Compiler options that fit ``c/main.c`` to a program; ``library`` is the shared library that it loads."""
+def driver_macros(program: Program, library: Path | None = None, in_arena: bool = False) -> list[str]:
+    """Compiler options that fit ``c/main.c`` to a program; ``library`` is the shared library that it loads. Inputs and
+    outputs are kept ``in_arena``, where they have a place there."""
     symbols = assign_symbols(program)
     tensors = [
-        f"TENSOR({number}, {stem}_BYTES, {side.type.dtype.size})"
+        f"TENSOR({number}, {stem}_BYTES, {side.type.dtype.size}, {f'{stem}_OFFSET' if in_arena else 0})"
         for number, (side, stem) in enumerate(zip(interfaces(program), symbols.stems))
     ]
     macros = {
         "MODEL_HEADER": f'"{symbols.prefix}.h"',
         "MODEL_RUN": symbols.run,
-        "MODEL_ARENA_SIZE": f"{symbols.macro}_ARENA_SIZE",
+        "MODEL_ARENA_SIZE": f"{symbols.macro}_ARENA_SIZE{'_WITH_IO' if in_arena else ''}",
         "MODEL_ARENA_ALIGN": f"{symbols.macro}_ARENA_ALIGN",
         "MODEL_INPUTS": " ".join(tensors[: len(program.inputs)]),
         "MODEL_OUTPUTS": " ".join(tensors[len(program.inputs) :]),
     }
+    if in_arena:
+        macros["MODEL_IN_ARENA"] = "1"
     if library is not None:
         macros["MODEL_LIBRARY"] = f'"{library}"'
     return [f"-D{name}={value}" for name, value in macros.items()]

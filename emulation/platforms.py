@@ -21,14 +21,13 @@ _EF_ARM_ABI_FLOAT_SOFT = 0x200
 
 @dataclass(frozen=True)
 class Platform:
-    """``flags`` fit the driver (and C sources of a model) to the machine, ``driver`` are its parts for this platform.
+    """``driver`` are the parts of the driver for this platform.
 
     ``link`` makes what the linker needs in a folder and returns its options; ``command`` is what runs a program, and
     ``loadable`` gives the bytes of a shared library in the form that the driver can load.
     """
 
     compiler: str
-    flags: tuple[str, ...]
     driver: tuple[str, ...]
     link: Callable[[Path], Sequence[str]]
     command: Callable[[Path], Sequence[str]]
@@ -65,7 +64,6 @@ def platform_of(machine: Machine) -> Platform:
 
 
 def _bare_metal(machine: Machine, board: Board) -> Platform:
-    flags = (*machine.cpu.c_flags, *machine.target.c_flags)
     compiler = f"{machine.abi.cross_compile}gcc"
     regions = {
         "VECTORS": board.vectors,
@@ -88,7 +86,7 @@ def _bare_metal(machine: Machine, board: Board) -> Platform:
         quiet = ["-display", "none", "-monitor", "none", "-serial", "none", "-nic", "none"]
         return [find_tool("qemu-system-arm"), "-M", board.machine, *quiet, *semihosting, "-kernel", str(program)]
 
-    return Platform(compiler, flags, ("startup.c", "io_semihosting.c"), link, command)
+    return Platform(compiler, ("startup.c", "io_semihosting.c"), link, command)
 
 
 def _linux(machine: Machine, system: _System) -> Platform:
@@ -100,9 +98,8 @@ def _linux(machine: Machine, system: _System) -> Platform:
         prefix = os.environ.get("QEMU_LD_PREFIX", system.sysroot)
         return [find_tool(system.emulator), "-L", prefix, str(program)]
 
-    flags = (*machine.cpu.c_flags, *machine.target.c_flags)
     compiler = "gcc" if native else system.compiler
-    return Platform(compiler, flags, ("io_posix.c",), lambda _: ["-ldl"], command, _unmarked)
+    return Platform(compiler, ("io_posix.c",), lambda _: ["-ldl"], command, _unmarked)
 
 
 def _unmarked(image: bytes) -> bytes:

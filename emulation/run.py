@@ -9,22 +9,24 @@ from pathlib import Path
 
 import numpy as np
 
+from ..emit_c.compiler_flags import all_flags
 from ..ir.program import Program
 from ..targets import Machine
 from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
-from .platforms import Platform, platform_of
+from .platforms import platform_of
 from .toolchain import build, find_tool, run_tool
 
-_C_FLAGS = ("-std=gnu99", "-O3", "-ffp-contract=off", "-fno-math-errno")
-_GCC_FLAGS = ("-fno-tree-loop-distribute-patterns",)
+_C_FLAGS = ("-std=gnu99", "-O3")
 
 
 @dataclass(frozen=True)
 class Build:
-    """How C is compiled: by ``compiler`` (default: the machine's GCC) and with ``flags`` after all others."""
+    """How C is compiled: by ``compiler`` (default: the machine's GCC) and with ``flags`` after all others. With
+    ``in_arena``, the driver keeps inputs and outputs in the arena."""
 
     compiler: str | None = None
     flags: tuple[str, ...] = ()
+    in_arena: bool = False
 
 
 DEFAULT_BUILD = Build()
@@ -47,26 +49,38 @@ def build_and_run(
     """
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
-        platform = platform_of(machine)
-        write_inputs(program, samples, folder)
-        executable = _build(program, platform, files, include, how, folder)
-        done = run_tool(platform.command(executable), folder)
-        if done.returncode:
-            raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
-        return read_outputs(program, len(samples), folder)
+        executable = build_driver(program, machine, files, include, how, folder)
+        return run_driver(program, machine, samples, executable, folder)
 
 
-def _build(
-    program: Program, platform: Platform, files: Sequence[Path], include: Path, how: Build, folder: Path
+def run_driver(
+    program: Program,
+    machine: Machine,
+    samples: Sequence[Mapping[str, np.ndarray]],
+    executable: Path,
+    folder: Path,
+    options: Sequence[str] = (),
+) -> list[dict[str, np.ndarray]]:
+    """What :func:`build_and_run` does once the driver is built; ``options`` are more of the emulator's."""
+    write_inputs(program, samples, folder)
+    done = run_tool([*platform_of(machine).command(executable), *options], folder)
+    if done.returncode:
+        raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
+    return read_outputs(program, len(samples), folder)
+
+
+def build_driver(
+    program: Program, machine: Machine, files: Sequence[Path], include: Path, how: Build, folder: Path
 ) -> Path:
     """The driver, linked with ``files``; a shared library among them is put into ``folder`` for it to load."""
+    platform = platform_of(machine)
     library = next((file for file in files if file.suffix == ".so"), None)
     loaded = None if library is None else folder / library.name
     if library is not None and loaded is not None:
         loaded.write_bytes(platform.loadable(library.read_bytes()))
     compiler = how.compiler or platform.compiler
-    flags = [*_C_FLAGS, *(() if "clang" in compiler else _GCC_FLAGS), *platform.flags, *how.flags]
-    macros = driver_macros(program, loaded)
+    flags = [*_C_FLAGS, *all_flags(machine, compiler), *how.flags]
+    macros = driver_macros(program, loaded, how.in_arena)
     includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
     sources = [*(DRIVER_FOLDER / part for part in ("main.c", *platform.driver))]
     sources += [file.resolve() for file in files if file is not library]

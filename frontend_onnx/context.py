@@ -62,8 +62,8 @@ class NodeContext:
         source = self.builder.dequantized_constant(value)
         if source is None:
             return self.array(value)
-        stored = self.builder.constants[source.operands[0].name]
-        return OPS["dequantize"].evaluate([stored], source.attrs)[0]
+        stored = [self.builder.constants[operand.name] for operand in source.operands]
+        return OPS[source.op].evaluate(stored, source.attrs)[0]
 
     def static(self, position: int, what: str) -> np.ndarray:
         """The elements of an input that has to be constant."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
@@ -20,7 +21,7 @@ from .export_context import ELEMENT_TYPES, ExportContext
 from .export_rules import RULES
 
 VERSIONS = {"ordinary": (19, 9), "wide": (21, 10)}
-"""Operator set and the oldest format that may hold it; the wide one has QuantizeLinear to 16 bits."""
+"""Operator set and the oldest format that may hold it; the wide one has QuantizeLinear to 16 bits, and blocks."""
 
 
 def export_model(graph: Graph) -> onnx.ModelProto:
@@ -30,9 +31,10 @@ def export_model(graph: Graph) -> onnx.ModelProto:
     nodes: list[onnx.NodeProto] = []
     constants = dict(graph.constants)
     names = NameSupply()
+    packed: set[str] = set()
     for node in graph.nodes:
         rule = RULES.get(node.op)
-        context = ExportContext(node, graph, nodes, constants, values, names)
+        context = ExportContext(node, graph, nodes, constants, values, names, packed)
         if rule is None:
             raise context.unsupported(f"ONNX has no operator {node.op}")
         rule(context)
@@ -42,7 +44,7 @@ def export_model(graph: Graph) -> onnx.ModelProto:
         graph.name,
         [_value_info(value) for value in graph.inputs],
         [_value_info(value) for value in graph.outputs],
-        [numpy_helper.from_array(array, name) for name, array in constants.items() if name in read],
+        [_initializer(name, array, name in packed) for name, array in constants.items() if name in read],
     )
     opset, ir_version = VERSIONS["wide" if any(_is_wide(node) for node in graph.nodes) else "ordinary"]
     imports = [helper.make_operatorsetid("", opset)]
@@ -61,7 +63,19 @@ def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:
         raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(path)) from problem
 
 
+def _initializer(name: str, array: np.ndarray, packed: bool) -> onnx.TensorProto:
+    """Packed: two elements a byte, the first in the low bits."""
+    if not packed:
+        return numpy_helper.from_array(array, name)
+    flat = array.reshape(-1).astype(np.uint8)
+    low, high = (np.resize(np.append(part, 0), -(-flat.size // 2)) for part in (flat[::2], flat[1::2]))
+    content = ((low & 15) | (high << 4)).astype(np.uint8).tobytes()
+    return onnx.TensorProto(name=name, data_type=onnx.TensorProto.INT4, dims=array.shape, raw_data=content)
+
+
 def _is_wide(node: Node) -> bool:
+    if node.op == "dequantize_blocks":
+        return True
     stored = {"quantize": node.outputs, "dequantize": node.operands}.get(node.op, ())
     return any(value.dtype in (DType.I16, DType.U16) for value in stored)
 

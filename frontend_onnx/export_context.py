@@ -31,6 +31,8 @@ class ExportContext:
     constants: dict[str, np.ndarray]
     values: NameSupply
     names: NameSupply
+    packed: set[str]
+    """Constants that are written with 4 bits an element."""
 
     def inputs(self) -> list[str]:
         """The operands' names, empty where absent; trailing absent ones are left out."""
@@ -83,6 +85,12 @@ class ExportContext:
         """Adds an initializer."""
         name = self.values.fresh(f"{self.node.outputs[0].name}.{stem}")
         self.constants[name] = np.asarray(array)
+        return name
+
+    def int4(self, array: np.ndarray, stem: str) -> str:
+        """Adds an initializer of integers from -8 to 7."""
+        name = self.constant(array, stem)
+        self.packed.add(name)
         return name
 
     def int64(self, numbers: Sequence[int], stem: str) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..ir.types import DType
+from ..ops.windows import reach
 from .export_context import ELEMENT_TYPES, ExportContext
 from .ops_pointwise import SAME
 
@@ -89,6 +90,21 @@ def _same_with_parameters(ctx: ExportContext, op_type: str, stored: np.dtype) ->
     ctx.emit(op_type, inputs, ctx.outputs(), **attrs)
 
 
+def _dequantize_blocks(ctx: ExportContext) -> None:
+    """Constants that fit 4 bits are written as such."""
+    x, scale, *zero = ctx.node.operands
+    arrays = [ctx.graph.constant(value) for value in (x, *zero)]
+    inputs = [value.name for value in (x, *zero)]
+    if x.dtype is DType.I8 and all(array is not None and _fits_4_bits(array) for array in arrays):
+        inputs = [ctx.int4(array, stem) for array, stem in zip(arrays, ("int4", "zero_point")) if array is not None]
+    inputs.insert(1, scale.name)
+    ctx.emit("DequantizeLinear", inputs, ctx.outputs(), axis=ctx.integer("axis"), block_size=ctx.integer("block"))
+
+
+def _fits_4_bits(array: np.ndarray) -> bool:
+    return int(array.min(initial=0)) >= -8 and int(array.max(initial=0)) <= 7
+
+
 # ---------------------------------------------------------------- views
 
 
@@ -152,12 +168,22 @@ def _matmul(ctx: ExportContext) -> None:
 
 
 def _pool(ctx: ExportContext) -> None:
-    window = _window(ctx, ctx.ints("kernel"))
+    """Padding that no window reaches is left out: with ``ceil_mode`` others let one more window begin in it."""
+    kernel, node = ctx.ints("kernel"), ctx.node
+    window, ceil_mode = _window(ctx, kernel), ctx.integer("ceil_mode")
+    spatial = len(kernel)
+    spans = reach(kernel, ctx.ints("dilation"))
+    rows = zip(node.operands[0].shape[2:], node.output.shape[2:], ctx.ints("stride"), spans, ctx.ints("pad"))
+    needed = [(count - 1) * step + span - extent - before for extent, count, step, span, before in rows]
+    window["pads"] = [*ctx.ints("pad")[:spatial], *map(_between, needed, ctx.ints("pad")[spatial:])]
     if ctx.string("kind") == "max":
-        _same("MaxPool", ctx, ceil_mode=ctx.integer("ceil_mode"), **window)
+        _same("MaxPool", ctx, ceil_mode=ceil_mode, **window)
         return
-    counted = ctx.integer("count_include_pad")
-    _same("AveragePool", ctx, ceil_mode=ctx.integer("ceil_mode"), count_include_pad=counted, **window)
+    _same("AveragePool", ctx, ceil_mode=ceil_mode, count_include_pad=ctx.integer("count_include_pad"), **window)
+
+
+def _between(needed: int, given: int) -> int:
+    return min(max(needed, 0), given)
 
 
 # ---------------------------------------------------------------- reductions
@@ -244,6 +270,7 @@ RULES: Mapping[str, ExportRule] = {
     "conv_transpose": _conv_transpose,
     "cumsum": _cumsum,
     "dequantize": _dequantize,
+    "dequantize_blocks": _dequantize_blocks,
     "expand": _expand,
     "gather": partial(_along_axis, "Gather"),
     "gru": partial(_recurrent, "GRU", "linear_before_reset"),

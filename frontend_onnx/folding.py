@@ -23,11 +23,14 @@ MAX_FOLDED_PAD = 2**12
 """The same for windows with more padding than any real model has."""
 
 
+_DEQUANTIZE = ("dequantize", "dequantize_blocks")
+
+
 class FoldingBuilder(GraphBuilder):
     """Emits nodes, or their results as constants where all operands are constants.
 
-    ``dequantize`` stays in the graph, so that quantized weights are seen as such. A value without elements is a
-    constant whatever its operands are.
+    ``dequantize``, of blocks as well, stays in the graph, so that quantized weights are seen as such. A value without
+    elements is a constant whatever its operands are.
     """
 
     def __init__(self) -> None:
@@ -53,7 +56,7 @@ class FoldingBuilder(GraphBuilder):
             if any(type_.size for type_ in types):
                 raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{op} over no elements", loc=loc)
             return tuple(self.typed_constant(np.empty(t.shape, t.dtype.numpy), t, s) for t, s in zip(types, stems))
-        if op != "dequantize" and not _too_large(types, attributes):
+        if op not in _DEQUANTIZE and not _too_large(types, attributes):
             arrays = [None if value is None else self.constants.get(value.name) for value in operands]
             if all(array is not None or value is None for array, value in zip(arrays, operands)):
                 results = OPS[op].evaluate(arrays, attributes)
@@ -67,11 +70,11 @@ class FoldingBuilder(GraphBuilder):
         return Value(self.constant(array, stem).name, type_)
 
     def dequantized_constant(self, value: Value) -> Node | None:
-        """The ``dequantize`` node behind ``value`` where it reads a constant."""
+        """The node behind ``value`` where that is a constant stored quantized."""
         return self._dequantized.get(value.name)
 
     def _note_dequantized(self, node: Node) -> None:
-        if node.op == "dequantize" and node.operands[0].name in self.constants:
+        if node.op in _DEQUANTIZE and all(value.name in self.constants for value in node.operands):
             self._dequantized[node.output.name] = node
 
     def rename(self, start: int, names: Mapping[str, str]) -> None:

@@ -67,11 +67,11 @@ def transposed(ctx: NodeContext, x: Value, perm: tuple[int, ...]) -> Value:
     source = ctx.builder.dequantized_constant(x)
     if source is None or sorted(perm) != list(range(len(x.shape))):
         return ctx.emit("transpose", x, perm=perm)
-    stored = ctx.emit("transpose", source.operands[0], perm=perm)
-    axis = source.attrs["axis"]
+    stored = [ctx.emit("transpose", operand, perm=perm) for operand in source.operands]
+    axis, scale = source.attrs["axis"], source.attrs.get("scale")
     assert isinstance(axis, int)
-    moved = perm.index(axis) if len(source.attrs["scale"]) > 1 else axis  # type: ignore[arg-type]
-    return ctx.emit("dequantize", stored, **{**source.attrs, "axis": moved})
+    moved = axis if isinstance(scale, tuple) and len(scale) == 1 else perm.index(axis)
+    return ctx.emit(source.op, *stored, **{**source.attrs, "axis": moved})
 
 
 def expand(ctx: NodeContext) -> Sequence[Value]:

@@ -54,9 +54,20 @@ def dequantize(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | Non
     parameters = _constant_parameters(ctx, x, scale, zero_point, axis)
     if parameters is not None:
         return ctx.emit("dequantize", x, **parameters)  # type: ignore[arg-type]
+    if len(scale.shape) > 1 and scale.type.size > 1:
+        return _dequantize_blocks(ctx, x, scale, zero_point, axis)
     scale, zero_point = (_spread(ctx, value, x, axis) for value in (scale, zero_point))  # type: ignore[assignment]
     real = ctx.cast(x, DType.F32)
     return ctx.emit("mul", real if zero_point is None else ctx.emit("sub", real, zero_point), scale)
+
+
+def _dequantize_blocks(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, axis: int) -> Value:
+    axis, block = ctx.axis(axis, len(x.shape)), ctx.integer("block_size", 0)
+    extents = tuple(-(-extent // max(block, 1)) if d == axis else extent for d, extent in enumerate(x.shape))
+    if block < 1 or scale.shape != extents or (zero_point is not None and zero_point.shape != extents):
+        zero = "" if zero_point is None else f" and {zero_point.type}"
+        raise ctx.invalid(f"blocks of {block} with parameters {scale.type}{zero} do not fit {x.type}")
+    return ctx.emit("dequantize_blocks", x, ctx.cast(scale, DType.F32), zero_point, axis=axis, block=block)
 
 
 def _constant_parameters(

@@ -15,9 +15,9 @@ from .context import NodeContext, Rule
 
 def _reduce(ctx: NodeContext, kind: str, x: Value, keepdims: bool | None = None) -> Value:
     """Over the node's axes. No axes means all, or none with ``noop_with_empty_axes``."""
-    axes = ctx.parameter("axes", 1)
+    axes, none_if_empty = ctx.parameter("axes", 1), ctx.integer("noop_with_empty_axes", 0)
     if not axes:
-        axes = () if ctx.integer("noop_with_empty_axes", 0) else tuple(range(len(x.shape)))
+        axes = () if none_if_empty else tuple(range(len(x.shape)))
     axes = ctx.axes(axes, len(x.shape))
     if not axes:
         return x

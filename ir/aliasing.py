@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .loops import Access
-from .program import Program, Storage
+from .program import Program
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ def disjoint_params(program: Program) -> dict[str, frozenset[str]]:
     """For each kernel the parameters whose memory, in every call, holds nothing that another argument writes and,
     where they are written themselves, nothing that another argument reads or writes.
 
-    Arena buffers are compared by their planned offsets. Tensors of the caller count as separate from each other and
-    from the arena: the header of the artifact demands it.
+    Buffers with planned offsets are compared by these: a tensor of the caller's is there or, as the header of the
+    artifact demands, apart from everything else. Without an offset it always is.
     """
     overlapping: dict[str, set[str]] = {kernel.name: set() for kernel in program.kernels}
     kernels = {kernel.name: kernel for kernel in program.kernels}
@@ -45,7 +45,7 @@ def disjoint_params(program: Program) -> dict[str, frozenset[str]]:
 
 def _region(program: Program, name: str) -> _Region:
     decl = program.buffers[name]
-    if decl.storage is not Storage.ARENA:
+    begin = program.plan.offsets.get(name)
+    if begin is None:
         return _Region(name, 0, decl.nbytes)
-    begin = program.plan.offsets[name]
     return _Region(None, begin, begin + decl.nbytes)

@@ -21,21 +21,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
-from .blocks_plane import PLANE_ROWS
+from . import blocks_depthwise as depthwise
+from . import blocks_quad as quad
+from .blocks_common import param, requantized
+from .blocks_helium import HELIUM_ROWS
+from .blocks_helium_depthwise import DEPTHWISE_ROWS
 from .blocks_plain import PLAIN_ROWS
+from .blocks_plane import PLANE_ROWS
 from .loops import (
     F32,
     I32,
     Access,
     Alloc,
-    Binary,
     Bitcast,
     Block,
     Buffer,
     Call,
     Const,
-    Convert,
     Expr,
     Kernel,
     Let,
@@ -43,7 +47,6 @@ from .loops import (
     Space,
     Stmt,
     Store,
-    Type,
     Var,
     as_expr,
     loop,
@@ -61,12 +64,6 @@ STRAIGHT = 10
 STAGED_STEP = 4
 """Words of staged activations for each group of four k."""
 
-ROUNDER = 1.5 * 2.0**23
-"""A float32 whose unit in the last place is 1."""
-ROUNDER_BITS = 0x4B400000
-
-_I8 = Type(DType.I8)
-
 
 @dataclass(frozen=True)
 class BlockInstruction:
@@ -79,6 +76,11 @@ class BlockInstruction:
 
 def block_kernel(name: str, scalars: Sequence[int]) -> Kernel:
     """The meaning of an Invoke, under :func:`block_name`."""
+    return _meaning(name, tuple(scalars))
+
+
+@lru_cache(maxsize=256)
+def _meaning(name: str, scalars: tuple[int, ...]) -> Kernel:
     kernel = BLOCKS[name].meaning(*scalars)
     return Kernel(block_name(name, scalars), kernel.params, kernel.body, kernel.loc)
 
@@ -93,17 +95,13 @@ def stream_words(channels: int, groups: int, requantize: bool) -> int:
     return channels * (1 + groups + requantize)
 
 
-def _param(name: str, dtype: DType, size: int, access: Access, align: int = 0) -> Buffer:
-    return Buffer(name, Type(dtype), (size,), Space.GLOBAL, access, align)
-
-
 # ---------------------------------------------------------------- staging
 
 
 def _stage(groups: int) -> Kernel:
     """Four bytes at a time, widened for one of two pixels."""
-    x = _param("x", DType.I8, 4 * groups, Access.READ)
-    y = _param("y", DType.I32, STAGED_STEP * groups - 2, Access.WRITE, 8)
+    x = param("x", DType.I8, 4 * groups, Access.READ)
+    y = param("y", DType.I32, STAGED_STEP * groups - 2, Access.WRITE, 8)
     g, word = Var("g"), Var("word", I32)
     body = (
         Let(word, Bitcast(I32, Load(x, (g * 4,), 4))),
@@ -115,7 +113,7 @@ def _stage(groups: int) -> Kernel:
 
 def _stage_fill(groups: int, value: int) -> Kernel:
     """The same activation throughout, as at borders."""
-    y = _param("y", DType.I32, STAGED_STEP * groups - 2, Access.WRITE, 8)
+    y = param("y", DType.I32, STAGED_STEP * groups - 2, Access.WRITE, 8)
     g, both = Var("g"), Const((value << 16) + (value & 0xFFFF), I32)
     stores = tuple(Store(y, (g * STAGED_STEP + half,), both) for half in range(2))
     return Kernel("stage_fill", (y,), loop(g, groups, *stores))
@@ -209,21 +207,16 @@ class _Contraction:
         return Call("widen_even", (word,), I32), Call("widen_odd", (word,), I32)
 
     def _result(self, acc: Expr, scale: Expr) -> Expr:
-        if not self.requantize:
-            return acc
-        product = Binary("mul", Convert(F32, acc), scale)
-        rounded = Bitcast(I32, Binary("add", product, Const(ROUNDER, F32)))
-        steps = Binary("sub", rounded, Const(ROUNDER_BITS - self.zero_point, I32))
-        return Convert(_I8, Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))
+        return requantized(acc, scale, self.zero_point) if self.requantize else acc
 
 
 def _pair(out: DType) -> Callable[..., Kernel]:
     """Two staged pixels by all channels."""
 
     def meaning(groups: int, channels: int, zero_point: int = 0) -> Kernel:
-        w = _param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
-        x = _param("x", DType.I32, STAGED_STEP * groups, Access.READ, 8)
-        y = tuple(_param(name, out, channels, Access.WRITE) for name in ("y0", "y1"))
+        w = param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
+        x = param("x", DType.I32, STAGED_STEP * groups, Access.READ, 8)
+        y = tuple(param(name, out, channels, Access.WRITE) for name in ("y0", "y1"))
         return Kernel("pair", (w, x, *y), _Contraction(w, x, y, groups, channels, PAIR_TILE, zero_point).body())
 
     return meaning
@@ -233,9 +226,9 @@ def _single(out: DType) -> Callable[..., Kernel]:
     """One pixel, widened on the way, by all channels."""
 
     def meaning(groups: int, channels: int, zero_point: int = 0) -> Kernel:
-        w = _param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
-        x = _param("x", DType.I8, 4 * groups, Access.READ)
-        y = (_param("y", out, channels, Access.WRITE),)
+        w = param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
+        x = param("x", DType.I8, 4 * groups, Access.READ)
+        y = (param("y", out, channels, Access.WRITE),)
         return Kernel("single", (w, x, *y), _Contraction(w, x, y, groups, channels, SINGLE_TILE, zero_point).body())
 
     return meaning
@@ -251,5 +244,19 @@ BLOCKS: dict[str, BlockInstruction] = {
         BlockInstruction("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
         BlockInstruction("single_i32", ("groups", "channels"), _single(DType.I32)),
         *(BlockInstruction(*row) for row in (*PLAIN_ROWS, *PLANE_ROWS)),
+        BlockInstruction("quad_stage_pixel", ("groups",), quad.stage_pixel),
+        BlockInstruction("quad_stage", ("groups", "step"), quad.stage),
+        BlockInstruction("quad_fill", ("groups", "value"), quad.fill),
+        BlockInstruction("quad_i8", ("groups", "channels", "zero_point"), quad.contraction("quad", DType.I8, 4)),
+        BlockInstruction("quad_i32", ("groups", "channels"), quad.contraction("quad", DType.I32, 4)),
+        BlockInstruction("lone_i8", ("groups", "channels", "zero_point"), quad.contraction("lone", DType.I8, 1)),
+        BlockInstruction("lone_i32", ("groups", "channels"), quad.contraction("lone", DType.I32, 1)),
+        BlockInstruction("depthwise_stage", ("columns", "step", "left", "right", "zero_point"), depthwise.stage),
+        BlockInstruction("depthwise_fill", ("columns", "half", "zero_point"), depthwise.fill),
+        BlockInstruction("depthwise_pair", ("outputs",), depthwise.pair),
+        BlockInstruction("depthwise_stride2", ("outputs",), depthwise.stride2),
+        BlockInstruction("depthwise_finish_pair", ("outputs", "step", "zero_point"), partial(depthwise.finish, 2)),
+        BlockInstruction("depthwise_finish_row", ("outputs", "step", "zero_point"), partial(depthwise.finish, 1)),
+        *(BlockInstruction(*row) for row in (*HELIUM_ROWS, *DEPTHWISE_ROWS)),
     )
 }

@@ -7,7 +7,7 @@ innermost loop first because extents may depend on outer variables:
 - ``min``/``max``/``select`` branch, with the rest of the form on each side, so that ``j*16 + min(16, n - j*16)``
   cancels to ``n``;
 - ``floordiv(x, k)`` is between ``(x - k + 1) / k`` and ``x / k``, and within the quotients of the bounds of ``x``;
-  ``floormod(x, k)`` is ``x - k * floordiv(x, k)``;
+  ``floormod(x, k)`` is ``x - k * floordiv(x, k)``, but of a choice just something from 0 to ``k - 1``;
 - conditions of enclosing Ifs are *facts* ``f >= 0``; adding a positive multiple of a fact can only raise the form.
   At most ``FACTS_COMBINED`` facts come together in one bound, which also ends the search;
 - what is loaded from memory or not understood is unbounded; equal loads are taken to give equal values.
@@ -131,7 +131,7 @@ class Bounds:
             return Linear().plus(x, y.const)
         if expr.op == "mul" and not x.terms:
             return Linear().plus(y, x.const)
-        if expr.op == "floormod" and not y.terms and y.const > 0:
+        if expr.op == "floormod" and not y.terms and y.const > 0 and not any(map(_is_choice, x.terms)):
             return x.plus(Linear({Binary("floordiv", expr.x, expr.y): 1}), -y.const)
         return None
 
@@ -226,7 +226,10 @@ class Bounds:
         return min(related, self._upper(rest.shifted(factor * (limit // divisor)), (), combine))
 
     def _range_of_atom(self, atom: Expr, combine: int) -> tuple[int | float, int | float]:
-        """The range of a product; anything else is unbounded."""
+        """The range of a product, or of the remainder of a choice; anything else is unbounded."""
+        if isinstance(atom, Binary) and atom.op == "floormod":
+            divisor = self.linear(atom.y)
+            return (-math.inf, math.inf) if divisor.terms else (0, int(divisor.const) - 1)
         if not isinstance(atom, Binary) or atom.op != "mul":
             return -math.inf, math.inf
         x, y = (self._range(self.linear(side), combine - 1) for side in (atom.x, atom.y))

@@ -80,6 +80,27 @@ def _widen(first: int) -> Callable[..., np.int32]:
     return meaning
 
 
+def _halves(operation: Callable[[int, int], int]) -> Callable[..., np.int32]:
+    """The meaning of an operation on both halfwords of two words; each wraps around."""
+
+    def meaning(x: np.int32, y: np.int32) -> np.int32:
+        low, high = (operation(int(x) >> bit, int(y) >> bit) & 0xFFFF for bit in (0, 16))
+        return np.uint32(high << 16 | low).astype(np.int32)
+
+    return meaning
+
+
+def _half_product(x_bit: int, w_bit: int) -> Callable[..., np.int32]:
+    """The meaning of ``acc`` plus the product of a halfword of ``x`` and one of ``w``; wraps around."""
+
+    def meaning(acc: np.int32, x: np.int32, w: np.int32) -> np.int32:
+        parts = (np.int32(word).view(np.uint32) >> np.uint32(bit) for word, bit in ((x, x_bit), (w, w_bit)))
+        product = np.prod([part.astype(np.uint16).view(np.int16).astype(np.int64) for part in parts])
+        return np.uint32((int(acc) + int(product)) & 0xFFFFFFFF).astype(np.int32)
+
+    return meaning
+
+
 def _mul_high(a: np.int32, b: np.int32) -> np.int32:
     return np.int32(int(a) * int(b) >> 32)
 
@@ -112,6 +133,12 @@ INSTRUCTIONS: dict[str, Instruction] = {
         # bytes 0 and 2, or 1 and 3, of a word as two signed halfwords
         Instruction("widen_even", (DType.I32,), DType.I32, _widen(0)),
         Instruction("widen_odd", (DType.I32,), DType.I32, _widen(1)),
+        # both halfwords of two words
+        Instruction("halves_add", _WORDS[:2], DType.I32, _halves(int.__add__)),
+        Instruction("halves_sub", _WORDS[:2], DType.I32, _halves(int.__sub__)),
+        # acc + the low halfword of x times the high one of w, and the high one by the low one
+        Instruction("low_by_high", _WORDS, DType.I32, _half_product(0, 16)),
+        Instruction("high_by_low", _WORDS, DType.I32, _half_product(16, 0)),
         # the upper word of the product
         Instruction("mul_high", (DType.I32, DType.I32), DType.I32, _mul_high),
         # acc * factor / 2^(32 + shift) for shift > 0, else float32(acc) * (factor * 2^shift); rounded to a whole number

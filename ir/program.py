@@ -60,11 +60,21 @@ class Interface:
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """Byte offsets of the ARENA buffers in one arena of ``size`` bytes, aligned to ``align``."""
+    """Byte offsets of the ARENA buffers in one arena of ``size`` bytes, aligned to ``align``.
+
+    Where INPUT and OUTPUT buffers have offsets as well, the caller may keep them there instead of in memory of his own;
+    the arena then takes ``whole`` bytes (0: they have none). During a run their places are used for other tensors.
+    """
 
     offsets: Mapping[str, int]
     size: int
     align: int
+    whole: int = 0
+
+    @property
+    def ram(self) -> int:
+        """All that the arena may have to be."""
+        return max(self.size, self.whole)
 
 
 @dataclass(frozen=True)

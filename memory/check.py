@@ -5,53 +5,124 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
-from ..ir.loops import Access
-from ..ir.program import Program, Storage
+from ..ir.loops import Access, Kernel
+from ..ir.program import Call, Program, Storage
+from .replay import replay
+
+_FOREIGN = 255
+"""The mark of bytes that belong to none of the tensors that a replay looks at."""
 
 
 def check_plan(program: Program) -> None:
     """Simulates the calls, remembering which tensor owns each byte of the arena.
 
-    Raises ``IR_INVALID`` where a tensor leaves the arena, is misaligned, or where a kernel reads bytes that are not
-    (or no longer) those of the tensor it asks for.
+    Tensors of the caller's that have a place in the arena count as if they were there. A call whose tensors overlap is
+    replayed access by access. Raises ``IR_INVALID`` where a tensor leaves the arena, is misaligned, or where a kernel
+    reads bytes that are not (or no longer) those of the tensor it asks for.
     """
-    plan = program.plan
-    owner = np.full(plan.size, -1)
-    number = {name: n for n, name in enumerate(plan.offsets)}
-    for name, offset in plan.offsets.items():
-        nbytes = program.buffers[name].nbytes
-        if offset % plan.align or offset < 0 or offset + nbytes > plan.size:
-            raise CcmlError(ErrorCode.IR_INVALID, f"{name} lies at {offset}..{offset + nbytes} of {plan.size}")
-    kernels = {kernel.name: kernel for kernel in program.kernels}
-    for step, call in enumerate(program.calls):
-        params = kernels[call.kernel].params
-        arena = [(p, a) for p, a in zip(params, call.args, strict=True) if _in_arena(program, a)]
-        for param, name in arena:
+    _Check(program).run()
+
+
+class _Check:
+    def __init__(self, program: Program) -> None:
+        self.program, self.plan = program, program.plan
+        self.kernels = {kernel.name: kernel for kernel in program.kernels}
+        self.number = {name: n for n, name in enumerate(self.plan.offsets)}
+        self.owner = np.full(self.plan.ram, -1)
+        self.replayed: set[tuple[str, tuple[int | None, ...]]] = set()
+
+    def run(self) -> None:
+        for name in self.plan.offsets:
+            self._check_place(name)
+        for side in self.program.inputs:
+            if side.buffer in self.plan.offsets:
+                self._expect_free(side.buffer)
+                self._own(side.buffer)
+        for step, call in enumerate(self.program.calls):
+            self._call(call, f"call {step} ({call.loc})")
+        for side in self.program.outputs:
+            if side.buffer in self.plan.offsets:
+                self._expect(side.buffer, "the caller")
+
+    def _check_place(self, name: str) -> None:
+        first, end = self._span(name)
+        limit = self.plan.size if self.program.buffers[name].storage is Storage.ARENA else self.plan.whole
+        if first < 0 or end > limit:
+            raise _invalid(f"{name} lies at {first}..{end} of {limit}")
+
+    def _call(self, call: Call, where: str) -> None:
+        kernel = self.kernels[call.kernel]
+        planned = [(p, a) for p, a in zip(kernel.params, call.args, strict=True) if a in self.plan.offsets]
+        for param, name in planned:
+            if self.plan.offsets[name] % max(param.align, param.dtype.size):
+                raise _invalid(f"{where}: {name} is misaligned at {self.plan.offsets[name]}")
+        written = {name for param, name in planned if param.access is not Access.READ}
+        read = {name for param, name in planned if param.access is Access.READ} - written
+        for param, name in planned:
             if param.access is not Access.WRITE:
-                _expect(owner, number, program, name, f"call {step} ({call.loc})")
-        _check_disjoint([name for _, name in arena], program, f"call {step} ({call.loc})")
-        for param, name in arena:
-            if param.access is not Access.READ:
-                first = plan.offsets[name]
-                owner[first : first + program.buffers[name].nbytes] = number[name]
+                self._expect(name, where)
+        if any(self._overlap(a, b) for a in written for b in written if a < b):
+            raise _invalid(f"{where}: two tensors that it writes overlap")
+        if any(self._overlap(a, b) for a in written for b in read):
+            self._replay(kernel, call, where)
+        for name in written:
+            self._own(name)
+
+    def _replay(self, kernel: Kernel, call: Call, where: str) -> None:
+        """Once for every arrangement of the tensors of a kernel."""
+        places = [self.plan.offsets.get(name) for name in call.args]
+        start = min(place for place in places if place is not None)
+        key = (kernel.name, tuple(None if place is None else place - start for place in places))
+        if key in self.replayed:
+            return
+        self.replayed.add(key)
+        marks = {name: mark for mark, name in enumerate(dict.fromkeys(call.args))}
+        memory = bytearray([_FOREIGN]) * self.plan.ram
+        for name, mark in marks.items():
+            if name in self.plan.offsets:
+                first, end = self._span(name)
+                mine = self.owner[first:end] == self.number[name]
+                part = np.frombuffer(memory, np.uint8)[first:end]
+                part[mine] = mark
+        found = replay(
+            kernel,
+            {
+                param.name: (self.plan.offsets[name], marks[name])
+                for param, name in zip(kernel.params, call.args, strict=True)
+                if name in self.plan.offsets
+            },
+            memory,
+        )
+        if found is not None:
+            raise _invalid(f"{where}: byte {found}, but was overwritten by then: its tensors overlap too far")
+
+    # ---- bytes and their owners
+
+    def _span(self, name: str) -> tuple[int, int]:
+        first = self.plan.offsets[name]
+        return first, first + self.program.buffers[name].nbytes
+
+    def _overlap(self, a: str, b: str) -> bool:
+        (start, end), (other, stop) = self._span(a), self._span(b)
+        return start < stop and other < end
+
+    def _own(self, name: str) -> None:
+        first, end = self._span(name)
+        self.owner[first:end] = self.number[name]
+
+    def _expect_free(self, name: str) -> None:
+        first, end = self._span(name)
+        if (self.owner[first:end] != -1).any():
+            raise _invalid(f"input {name} overlaps another")
+
+    def _expect(self, name: str, where: str) -> None:
+        first, end = self._span(name)
+        strange = np.flatnonzero(self.owner[first:end] != self.number[name])
+        if strange.size:
+            byte = first + int(strange[0])
+            other = next((n for n, i in self.number.items() if i == self.owner[byte]), "nobody")
+            raise _invalid(f"{where} reads {name}, but byte {byte} belongs to {other}")
 
 
-def _in_arena(program: Program, name: str) -> bool:
-    return program.buffers[name].storage is Storage.ARENA
-
-
-def _expect(owner: np.ndarray, number: dict[str, int], program: Program, name: str, where: str) -> None:
-    first = program.plan.offsets[name]
-    strange = np.flatnonzero(owner[first : first + program.buffers[name].nbytes] != number[name])
-    if strange.size:
-        byte = first + int(strange[0])
-        other = next((n for n, i in number.items() if i == owner[byte]), "nobody")
-        raise CcmlError(ErrorCode.IR_INVALID, f"{where} reads {name}, but byte {byte} belongs to {other}")
-
-
-def _check_disjoint(names: list[str], program: Program, where: str) -> None:
-    spans = {name: (program.plan.offsets[name], program.buffers[name].nbytes) for name in names}
-    for a, (start, size) in spans.items():
-        for b, (other, extent) in spans.items():
-            if a < b and start < other + extent and other < start + size:
-                raise CcmlError(ErrorCode.IR_INVALID, f"{where}: {a} and {b} overlap")
+def _invalid(reason: str) -> CcmlError:
+    return CcmlError(ErrorCode.IR_INVALID, reason)

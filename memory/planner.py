@@ -2,59 +2,196 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ..ir.program import MemoryPlan
+
+ATTEMPTS = 400
+"""Orders that the search tries."""
+EXACT = 7
+"""Up to so many tensors all orders are tried."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """A tensor of ``nbytes`` that lives from step ``first`` to step ``last``, both included."""
+    """A tensor of ``nbytes`` that lives from step ``first`` to step ``last``, both included, at a multiple of ``align``
+    (0: that of the arena). The caller may keep a tensor ``outside`` of the arena."""
 
     name: str
     nbytes: int
     first: int
     last: int
+    align: int = 0
+    outside: bool = False
 
     def overlaps(self, other: Request) -> bool:
         """Whether both live at some step."""
         return self.first <= other.last and other.first <= self.last
 
 
-def place(requests: Sequence[Request], align: int) -> MemoryPlan:
-    """Offsets such that tensors that live at the same time do not share bytes.
+Distances = Mapping[tuple[str, str], int]
+"""For (X, Y) the least ``start(X) - start(Y)`` at which they may share bytes; Y may also lie wholly behind X."""
 
-    Largest first, each at the lowest gap among its contemporaries where it fits (greedy by size, Pisarchyk & Lee,
-    "Efficient Memory Management for Deep Neural Net Inference", 2020), in two orders, of which the smaller arena wins.
+
+def place(requests: Sequence[Request], align: int, distances: Distances | None = None) -> MemoryPlan:
+    """Offsets such that tensors that live at the same time do not share bytes, or only as ``distances`` allow.
+
+    Tensors are placed one after the other, each at the lowest offset that those before leave (greedy placement,
+    Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). Several orders are tried: by
+    size, by time from either end; then the best is improved by moving forward what lies at the top of the arena
+    ("squeaky wheel" optimization, Joslin & Clements, 1999), and few tensors are tried in all orders. The search ends
+    where no order can be better, or after a fixed number of attempts.
     """
-    by_size = sorted(requests, key=lambda r: (-r.nbytes, r.first, r.name))
-    by_time = sorted(requests, key=lambda r: (r.first, -r.nbytes, r.name))
-    plans = [_greedy(order, align) for order in (by_size, by_time)]
-    return min(plans, key=lambda plan: plan.size)
+    return _Search(requests, align, distances or {}).best()
 
 
-def _greedy(order: Sequence[Request], align: int) -> MemoryPlan:
-    offsets: dict[str, int] = {}
-    placed: list[Request] = []
-    size = 0
-    for request in order:
-        taken = sorted((offsets[r.name], r.nbytes) for r in placed if r.overlaps(request))
-        offset = _lowest_gap(taken, request.nbytes, align)
-        offsets[request.name] = offset
-        placed.append(request)
-        size = max(size, offset + request.nbytes)
-    return MemoryPlan(dict(sorted(offsets.items())), _up(size, align), align)
+@dataclass
+class _Placed:
+    """Offsets, and the two sizes to keep small: of all, and of what cannot be outside of the arena."""
+
+    offsets: dict[str, int]
+    total: int
+    own: int
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        return self.total, self.own
 
 
-def _lowest_gap(taken: Sequence[tuple[int, int]], nbytes: int, align: int) -> int:
-    """The lowest aligned offset at which ``nbytes`` stay clear of ``taken`` (offset, size) pairs, sorted."""
-    offset = 0
-    for start, extent in taken:
-        if offset + nbytes <= start:
-            break
-        offset = max(offset, _up(start + extent, align))
-    return offset
+@dataclass
+class _Search:
+    requests: Sequence[Request]
+    align: int
+    distances: Distances
+    forbidden: dict[tuple[str, str], tuple[int, int]] = field(init=False)
+    contemporaries: dict[str, list[Request]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.requests = [r for r in self.requests if r.nbytes] + [r for r in self.requests if not r.nbytes]
+        self.contemporaries = {
+            a.name: [b for b in self.requests if b is not a and a.overlaps(b)] for a in self.requests
+        }
+        self.forbidden = {
+            (a.name, b.name): self._forbidden(a, b) for a in self.requests for b in self.contemporaries[a.name]
+        }
+
+    def best(self) -> MemoryPlan:
+        found = self._order_by_order()
+        offsets = dict(sorted(found.offsets.items()))
+        outside = any(request.outside for request in self.requests)
+        whole = _up(found.total, self.align) if outside else 0
+        return MemoryPlan(offsets, _up(found.own, self.align), self.align, whole)
+
+    def _order_by_order(self) -> _Placed:
+        requests = self.requests
+        orders = [
+            sorted(requests, key=lambda r: (-r.nbytes, r.first, r.name)),
+            sorted(requests, key=lambda r: (r.first, -r.nbytes, r.name)),
+            sorted(requests, key=lambda r: (-r.last, -r.nbytes, r.name)),
+            sorted(requests, key=lambda r: (-r.last, r.first, -r.nbytes, r.name)),
+        ]
+        least = self._lower_bound()
+        results = [(self._place(order), order) for order in orders]
+        best = min((placed for placed, _ in results), key=lambda placed: placed.cost)
+        for _, start in results:
+            if best.total > least:
+                best = min(best, self._improved(start, least), key=lambda placed: placed.cost)
+        if best.total > least and len(requests) <= EXACT:
+            best = self._exact(best)
+        return best
+
+    def _lower_bound(self) -> int:
+        """What the tensors of one step need at least: those that no distance lets overlap are disjoint."""
+        steps = {r.first for r in self.requests}
+        return max((self._at_step(step) for step in steps), default=0)
+
+    def _at_step(self, step: int) -> int:
+        """At most one dying tensor hides behind each new one: all others lie side by side."""
+        live = [r for r in self.requests if r.first <= step <= r.last]
+        shared = {x for x, y in self.distances} & {r.name for r in live if r.last == step}
+        born = sum(r.nbytes for r in live if r.first == step and r.name not in shared)
+        dying = sum(r.nbytes for r in live if r.name in shared)
+        others = sum(r.nbytes for r in live) - born - dying
+        return others + max(born, dying)
+
+    def _improved(self, order: Sequence[Request], least: int) -> _Placed:
+        """What is at the top goes to the front, again and again."""
+        current = list(order)
+        best = placed = self._place(current)
+        seen = {tuple(r.name for r in current)}
+        for _ in range(ATTEMPTS // 4):
+            top = [r for r in current if placed.offsets[r.name] + r.nbytes == placed.total]
+            if best.total <= least or not top:
+                break
+            chosen = max(top, key=lambda r: current.index(r))
+            position = current.index(chosen)
+            for target in (position // 2, 0):
+                moved = [r for r in current if r is not chosen]
+                moved.insert(target, chosen)
+                if tuple(r.name for r in moved) not in seen:
+                    break
+            else:
+                break
+            current = moved
+            seen.add(tuple(r.name for r in current))
+            placed = self._place(current)
+            best = min(best, placed, key=lambda p: p.cost)
+        return best
+
+    def _exact(self, best: _Placed) -> _Placed:
+        """All orders, but those that begin with more than the best."""
+
+        def extend(placed: dict[str, int], top: int, rest: tuple[Request, ...]) -> None:
+            nonlocal best
+            if top >= best.total:
+                return
+            if not rest:
+                own = max((placed[r.name] + r.nbytes for r in self.requests if not r.outside), default=0)
+                best = _Placed(dict(placed), top, own)
+                return
+            for position, request in enumerate(rest):
+                offset = self._lowest(request, placed)
+                placed[request.name] = offset
+                extend(placed, max(top, offset + request.nbytes), rest[:position] + rest[position + 1 :])
+                del placed[request.name]
+
+        extend({}, 0, tuple(self.requests))
+        return best
+
+    def _place(self, order: Sequence[Request]) -> _Placed:
+        offsets: dict[str, int] = {}
+        total = own = 0
+        for request in order:
+            offset = offsets[request.name] = self._lowest(request, offsets)
+            end = offset + request.nbytes
+            total, own = max(total, end), own if request.outside else max(own, end)
+        return _Placed(offsets, total, own)
+
+    def _lowest(self, request: Request, offsets: Mapping[str, int]) -> int:
+        """The lowest aligned offset that is not forbidden by the tensors that have one."""
+        step = request.align or self.align
+        gaps = []
+        for other in self.contemporaries[request.name]:
+            if other.name in offsets:
+                low, high = self.forbidden[request.name, other.name]
+                gaps.append((offsets[other.name] + low, offsets[other.name] + high))
+        offset = 0
+        for low, high in sorted(gaps):
+            if low < offset < high:
+                offset = _up(high, step)
+        return offset
+
+    def _forbidden(self, new: Request, old: Request) -> tuple[int, int]:
+        """The offsets of ``new`` relative to ``old`` that are strictly between the two are forbidden."""
+        if not new.nbytes or not old.nbytes:
+            return 0, 0
+        low, high = -new.nbytes, old.nbytes
+        if (old.name, new.name) in self.distances and old.last == new.first:
+            return max(low, -self.distances[old.name, new.name]), high
+        if (new.name, old.name) in self.distances and new.last == old.first:
+            return low, min(high, self.distances[new.name, old.name])
+        return low, high
 
 
 def _up(value: int, align: int) -> int:

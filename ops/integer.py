@@ -131,7 +131,8 @@ def evaluate_rescale_product(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, 
 
 def infer_rescale_channels(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, factor, bias = (operand(types, position) for position in range(3))
-    _check_bytes(x)
+    if x.dtype not in NARROW:
+        raise ValueError(f"the operand is {x}, not i8, u8 or i16")
     if factor.dtype is not DType.I32 or bias.dtype is not DType.I32:
         raise ValueError(f"factor {factor} and bias {bias} are not i32")
     return quantized(broadcast_shapes(x.shape, factor.shape, bias.shape), element_type(attrs, "to"), attrs)

@@ -13,12 +13,14 @@ from ..ir.graph import Node
 from ..ir.loops import Block
 from .contraction_nest import conv, conv_transpose, matmul
 from .gather_nest import gather
+from .int_normalize_nest import int_normalize
 from .integer_nests import int_softmax
 from .normalization_nest import log_softmax, normalize, rms_normalize, softmax
 from .opdef import NestContext
 from .pool_nest import pool
 from .recurrent_nest import gru, lstm, rnn
 from .reduction_nest import arg_reduce, cumsum, reduce
+from .stored_weights_nest import dequantize_blocks, weight_matmul
 
 Nest = Callable[[NestContext, Node], Block]
 
@@ -26,11 +28,14 @@ NESTS: dict[str, Nest] = {
     "conv": conv,
     "conv_transpose": conv_transpose,
     "matmul": matmul,
+    "weight_matmul": weight_matmul,
+    "dequantize_blocks": dequantize_blocks,
     "pool": pool,
     "reduce": reduce,
     "arg_reduce": arg_reduce,
     "softmax": softmax,
     "int_softmax": int_softmax,
+    "int_normalize": int_normalize,
     "log_softmax": log_softmax,
     "normalize": normalize,
     "rms_normalize": rms_normalize,

@@ -15,12 +15,14 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType, TensorType
 from . import contraction as ct
+from . import int_normalize as nm
 from . import integer as it
 from . import movement as mv
 from . import pointwise as pw
 from . import quantization as qt
 from . import recurrent as rc
 from . import reduction as rd
+from . import stored_weights as sw
 from . import window as wd
 from .fused import evaluate_fused, fused_macs, infer_fused
 from .nests import NESTS
@@ -145,6 +147,14 @@ _ROWS: tuple[OpDef, ...] = (
         "matmul", A, "a @ b + bias?, batches broadcast; of integers also {zero_point of a, rhs_zero_point}",
         ct.infer_matmul, ct.evaluate_matmul, macs=ct.matmul_macs,
     ),
+    OpDef(
+        "weight_matmul", A, "x @ ((w - zero_point) * scale), x: f32, w: i8, scale, zero_point?; {block}: rows a scale",
+        sw.infer_weight_matmul, sw.evaluate_weight_matmul, macs=sw.weight_matmul_macs,
+    ),
+    OpDef(
+        "dequantize_blocks", A, "(float(x) - zero_point) * scale, an entry of both for {block} elements along {axis}",
+        sw.infer_dequantize_blocks, sw.evaluate_dequantize_blocks,
+    ),
     # Anchors: windows and reductions
     OpDef(
         "pool", A, "{kind: max | avg, kernel, stride, pad, dilation, ceil_mode, count_include_pad, layout}",
@@ -159,6 +169,12 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "int_softmax", A, "softmax of 8 bits; table: u32[256] of e^-d; {axis, step, y_scale, zero_point, to: DType}",
         it.infer_int_softmax, it.evaluate_int_softmax, tables=(1,),
+    ),
+    OpDef(
+        "int_normalize", A,
+        "x, or x - mean, over its root mean square, of integers; {axes, mean: bool, x_zero_point, fraction, epsilon, "
+        "factor, shift, y_scale, zero_point, lo, hi, to: DType}",
+        nm.infer_int_normalize, nm.evaluate_int_normalize,
     ),
     OpDef("log_softmax", A, "log(softmax(x)) along {axis}", rd.infer_along_axis, rd.evaluate_log_softmax),
     OpDef(

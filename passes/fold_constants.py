@@ -8,6 +8,7 @@ from ..ir.graph import Graph, Node, Value
 from ..ops.table import OPS
 from .rewrite import Rewriter, rewrite
 
+_DEQUANTIZE = ("dequantize", "dequantize_blocks")
 SIZE_LIMIT = 64 << 20
 """Bytes of the largest constant that is made."""
 
@@ -22,7 +23,7 @@ def fold_constants(graph: Graph, *, dequantize: bool = True) -> Graph:
     repeated: dict[str, np.ndarray] = {}
 
     def fold(rewriter: Rewriter, node: Node) -> list[Value] | None:
-        if (node.op == "dequantize" and not dequantize) or (node.op == "reshape" and node.output in graph.outputs):
+        if (node.op in _DEQUANTIZE and not dequantize) or (node.op == "reshape" and node.output in graph.outputs):
             return None
         arrays = [None if value is None else _known(rewriter, value, repeated) for value in node.inputs]
         known = all(value is None or array is not None for value, array in zip(node.inputs, arrays))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from time import perf_counter
 
 from ..ir.graph import AttrValue, Graph, Value
@@ -58,6 +59,13 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("clean_up", clean_up),
     ("fuse", fuse),
 )
+
+
+def before(last: Pass, graph: Graph) -> Graph:
+    """``graph`` after the passes that come before ``last``."""
+    for _, run in takewhile(lambda step: step[1] is not last, PASSES):
+        graph = run(graph)
+    return graph
 
 
 def optimize(graph: Graph, *, dump: Dump | None = None) -> Graph:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..costs.predict import Costs
 from ..ir.graph import Graph, Node
 from ..ir.loops import Access
 from ..ir.program import Call, Interface, Program
 from ..targets import Machine
-from .lifetimes import live_bytes, placements
-from .schema import SCHEMA, Layer, Model, Options, Report, TargetInfo, Tensor, Totals
+from .lifetimes import live_bytes, peak_tensors, placements
+from .schema import SCHEMA, Layer, Model, Options, Placement, Report, Ring, TargetInfo, Tensor, Totals
 from .sections import Section, grouped
 
 
@@ -31,8 +32,10 @@ def build_report(
     program: Program,
     machine: Machine,
     sections: Sequence[Section] | None = None,
+    costs: Costs | None = None,
 ) -> Report:
-    """The report of ``program``. ``sections`` are those of its objects, where they were made."""
+    """The report of ``program``. ``sections`` are those of its objects, where they were made, ``costs`` those of a run,
+    where they were predicted."""
     memory = placements(program)
     live = live_bytes(memory, len(program.calls))
     parameters = sum(array.size for array in imported.constants.values())
@@ -42,10 +45,10 @@ def build_report(
         model=Model(program.name, identity.file, identity.sha256, parameters),
         target=TargetInfo(machine.name, machine.abi.name, machine.cpu.name, machine.abi.triple),
         options=identity.options,
-        totals=_totals(program, live, sections),
+        totals=_totals(program, memory, live, sections, costs),
         inputs=[_tensor(side) for side in program.inputs],
         outputs=[_tensor(side) for side in program.outputs],
-        layers=_Layers(optimized, program, live, sections).all(),
+        layers=_Layers(optimized, program, live, sections, costs).all(),
         memory=memory,
         sections=None if sections is None else grouped(sections),
         files=[],
@@ -57,16 +60,26 @@ def weight_bytes(program: Program) -> int:
     return sum(program.buffers[name].nbytes for name in program.constants)
 
 
-def _totals(program: Program, live: Sequence[int], sections: Sequence[Section] | None) -> Totals:
+def _totals(
+    program: Program,
+    memory: list[Placement],
+    live: list[int],
+    sections: Sequence[Section] | None,
+    costs: Costs | None,
+) -> Totals:
     return Totals(
-        ram_bytes=program.plan.size,
+        ram_bytes=program.plan.ram,
+        arena_bytes=program.plan.size,
         arena_align=program.plan.align,
         peak_live_bytes=max(live, default=0),
+        peak_tensors=peak_tensors(memory, live),
         weight_bytes=weight_bytes(program),
         code_bytes=None if sections is None else sum(section.size for section in sections if section.executable),
         flash_bytes=None if sections is None else sum(section.size for section in sections),
-        stack_bytes=None,
+        stack_bytes=None if costs is None else costs.stack_bytes,
         macs=sum(call.macs for call in program.calls),
+        instructions=None if costs is None else costs.instructions,
+        cycles=None if costs is None else costs.cycles,
     )
 
 
@@ -78,10 +91,16 @@ class _Layers:
     """Joins calls of the program with nodes of the graph: a call's output buffer is named after its value."""
 
     def __init__(
-        self, graph: Graph, program: Program, live: Sequence[int], sections: Sequence[Section] | None
+        self,
+        graph: Graph,
+        program: Program,
+        live: Sequence[int],
+        sections: Sequence[Section] | None,
+        costs: Costs | None,
     ) -> None:
         self.program = program
         self.live = live
+        self.costs = None if costs is None else costs.layers
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.nodes: Mapping[str, Node] = graph.producers()
         self.code = None if sections is None else {s.name: s.size for s in sections if s.executable}
@@ -90,28 +109,39 @@ class _Layers:
         return [self._layer(index, call) for index, call in enumerate(self.program.calls)]
 
     def _layer(self, index: int, call: Call) -> Layer:
-        buffer = self.program.buffers[self._written(call)]
-        node = self.nodes.get(buffer.name)
-        shape = buffer.shape if node is None else node.outputs[0].shape
+        written = self._written(call)
+        nodes = list({id(node): node for name in written if (node := self.nodes.get(name))}.values())
+        last = nodes[-1] if nodes else None
+        output = self.program.buffers[written[0] if last is None else last.outputs[0].name]
         constants = {name for name in call.args if name in self.program.constants}
         return Layer(
             index=index,
             name=call.loc,
             kernel=call.kernel,
-            ops=["copy"] if node is None else _ops(node),
-            output=buffer.name,
-            dtype=buffer.dtype.value,
-            shape=list(shape),
+            ops=["copy"] if last is None else [op for node in nodes for op in _ops(node)],
+            output=output.name,
+            dtype=output.dtype.value,
+            shape=list(output.shape if last is None else last.outputs[0].shape),
             macs=call.macs,
             weight_bytes=sum(self.program.buffers[name].nbytes for name in constants),
             live_bytes=self.live[index],
             code_bytes=None if self.code is None else self.code.get(f".text.{self.program.name}_{call.kernel}"),
+            instructions=None if self.costs is None else self.costs[index].instructions,
+            cycles=None if self.costs is None else self.costs[index].cycles,
+            rings=[ring for node in nodes for ring in self._rings(node)],
         )
 
-    def _written(self, call: Call) -> str:
-        """The buffer that the call writes; kernels have one result each, or several of which the first is meant."""
+    def _written(self, call: Call) -> list[str]:
+        """The buffers that the call writes, scratch memory among them; a stream has a result for each of its layers."""
         params = self.kernels[call.kernel].params
-        return next(name for param, name in zip(params, call.args) if param.access is not Access.READ)
+        return [name for param, name in zip(params, call.args) if param.access is not Access.READ]
+
+    def _rings(self, node: Node) -> Iterator[Ring]:
+        """The results of which there are only some rows at a time."""
+        for value in node.outputs:
+            decl = self.program.buffers.get(value.name)
+            if decl is not None and decl.nbytes < value.type.nbytes:
+                yield Ring(value.name, decl.nbytes, value.type.nbytes)
 
 
 def _ops(node: Node) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from .accuracy import Accuracy
 
@@ -45,6 +45,8 @@ class Options:
     shapes: dict[str, list[int]]
     emit: list[str]
     quantize: dict[str, object] | None = None
+    optimize: str = "balanced"
+    max_ram: int | None = None
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,19 @@ class Tensor:
 
 
 @dataclass(frozen=True)
+class Ring:
+    """An intermediate tensor of a stream of layers, of which ``bytes`` of ``tensor_bytes`` exist at a time."""
+
+    tensor: str
+    bytes: int
+    tensor_bytes: int
+
+
+@dataclass(frozen=True)
 class Layer:
     """One kernel call. ``live_bytes`` is the RAM that tensors occupy while it runs, ``code_bytes`` its kernel's code.
+    ``instructions`` are predicted, ``cycles`` estimated. Where it is a stream of several layers, which it runs row by
+    row, ``rings`` tell what that saves.
 
     Layers that share a kernel or a weight each count it; the totals count it once.
     """
@@ -76,11 +89,14 @@ class Layer:
     weight_bytes: int
     live_bytes: int
     code_bytes: int | None
+    instructions: int | None = None
+    cycles: int | None = None
+    rings: list[Ring] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class Placement:
-    """A tensor in the arena: it lives from layer ``first`` to layer ``last``, both included."""
+    """A tensor with a place in the arena: it lives from layer ``first`` to layer ``last``, both included."""
 
     tensor: str
     offset: int
@@ -91,16 +107,23 @@ class Placement:
 
 @dataclass(frozen=True)
 class Totals:
-    """``ram_bytes`` is the arena. ``flash_bytes`` is all that the objects put into memory: code and constants."""
+    """``ram_bytes`` is the arena, on targets where inputs and outputs have a place in it with these; ``arena_bytes`` is
+    what it takes where the caller keeps them elsewhere. ``peak_tensors`` live when most of it is used. ``flash_bytes``
+    is all that the objects put into memory: code and constants. ``stack_bytes``, ``instructions`` and ``cycles`` are
+    those of one run, for targets with a cost model."""
 
     ram_bytes: int
+    arena_bytes: int
     arena_align: int
     peak_live_bytes: int
+    peak_tensors: list[str]
     weight_bytes: int
     code_bytes: int | None
     flash_bytes: int | None
     stack_bytes: int | None
     macs: int
+    instructions: int | None = None
+    cycles: int | None = None
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,11 @@ def allocated_sections(image: bytes) -> Iterator[Section]:
             yield Section(image[names + name : end].decode(), size, bool(flags & _SHF_EXECINSTR))
 
 
+def sections_of(objects: Iterable[tuple[str, bytes]]) -> list[Section]:
+    """The sections of several objects, given with their names."""
+    return [section for _, image in objects for section in allocated_sections(image)]
+
+
 def grouped(sections: Iterable[Section]) -> dict[str, int]:
     """Sizes by the kind of section: ``.text.kws_run`` counts as ``.text``."""
     sizes: dict[str, int] = {}

@@ -15,11 +15,9 @@
     "smlad " acc0 ", r10, r3, " acc0 "\n" \
     "smlad " acc1 ", r10, lr, " acc1 "\n"
 
-#define CCML_PAIR_PIXELS \
-    "ldrd r2, r3, [r1], #8\n" \
-    "ldrd r12, lr, [r1], #8\n"
+#define CCML_PAIR_PIXELS "ldm.w r1!, {r2, r3, r12, lr}\n"
 
-/* 23 and 9 instructions of four bytes each. */
+/* 22 and 8 instructions of four bytes each. */
 #define CCML_PAIR_THREE \
     CCML_PAIR_PIXELS CCML_PAIR_CHANNEL("r4", "r5") CCML_PAIR_CHANNEL("r6", "r7") CCML_PAIR_CHANNEL("r8", "r9")
 #define CCML_PAIR_ONE CCML_PAIR_PIXELS CCML_PAIR_CHANNEL("r4", "r5")
@@ -43,9 +41,9 @@
         "strd r2, r3, [sp, #40]\n" \
         "add r6, r1, r4, lsl #4\n" \
         "str r6, [sp, #48]\n" \
-        CCML_ENTRY("3f", 8, 92) \
+        CCML_ENTRY("3f", 8, 88) \
         "str r7, [sp, #36]\n" \
-        CCML_ENTRY("7f", 4, 36) \
+        CCML_ENTRY("7f", 4, 32) \
         "str r7, [sp, #52]\n" \
         "mov r7, #3\n" \
         "udiv r6, r5, r7\n" \

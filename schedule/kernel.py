@@ -90,11 +90,18 @@ class KernelContext:
 
     # ---- storing results
 
-    def store_element(self, index: Sequence[Expr], element: Expr, refs: dict[str, TensorRef] | None = None) -> Block:
-        """The body behind the anchor applied to one scalar ``element``, and the store."""
+    def store_element(
+        self,
+        index: Sequence[Expr],
+        element: Expr,
+        refs: dict[str, TensorRef] | None = None,
+        done: str | None = None,
+    ) -> Block:
+        """The body behind the anchor applied to one scalar ``element``, and the store. ``element`` is the anchor's
+        result, or that of the value ``done`` of the body."""
         tensors = self.refs if refs is None else refs
         anchor = self.anchor
-        seeds = {} if anchor is None else {anchor.output.name: element}
+        seeds = {} if anchor is None else {done or anchor.output.name: element}
         body = Body(self.body, tensors, self.names, seeds)
         value = body.element(self.output, tuple(index))
         out = tensors[self.output.name]

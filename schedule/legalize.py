@@ -23,6 +23,12 @@ def legalize(block: Block, cpu: Cpu) -> Block:
             return expand_rounding(expr)
         if expr.function in ("widen_even", "widen_odd"):
             return _widened(expr.args[0], 0 if expr.function == "widen_even" else 8)
+        if expr.function in ("halves_add", "halves_sub"):
+            return _halves(expr.function[7:], *expr.args)
+        if expr.function in ("low_by_high", "high_by_low"):
+            acc, x, w = expr.args
+            bits = (0, 16) if expr.function == "low_by_high" else (16, 0)
+            return Binary("add", acc, Binary("mul", _part(x, bits[0], 16), _part(w, bits[1], 16)))
         if expr.function == "mul_high":
             return expand_mul_high(*expr.args)
         if expr.function == "dot2_i16i16" and expr.type == I32:
@@ -45,6 +51,13 @@ def _part(word: Expr, bit: int, bits: int) -> Expr:
     """The signed integer of ``bits`` from ``bit`` on."""
     moved = Binary("shr", word, Const(bit, I32)) if bit else word
     return Convert(I32, Convert(Type(_NARROW[bits]), moved))
+
+
+def _halves(op: str, x: Expr, y: Expr) -> Expr:
+    """The operation on both halfwords of two words."""
+    mask = Const(-0x10000, I32)
+    high = Binary(op, Binary("and", x, mask), Binary("and", y, mask))
+    return Binary("or", high, Binary("and", Binary(op, x, y), Const(0xFFFF, I32)))
 
 
 def _widened(word: Expr, bit: int) -> Expr:

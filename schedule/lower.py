@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,15 +17,20 @@ from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Call, Interface, Program, Storage
 from ..ir.types import DType
 from ..memory.check import check_plan
-from ..memory.planner import Request, place
 from ..ops.table import OPS
 from ..targets.target import Cpu, Machine
+from .arrange import arrange
 from .borders import anchor_of, plan_borders
 from .contraction import lower_conv, lower_matmul
 from .depthwise import lower_depthwise
+from .depthwise_rows import is_row_depthwise, lower_row_depthwise
 from .dots import has_dot
 from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
+from .goal import DEFAULT_GOAL, Goal
+from .helium import is_helium_contraction, lower_helium
+from .helium_depthwise import is_helium_depthwise, lower_helium_depthwise
+from .helium_sum import lower_helium_sum
 from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
@@ -33,28 +38,35 @@ from .params import bind_parameters
 from .planes import is_plane, lower_planes
 from .quads import is_quad, lower_quads
 from .staged import is_staged, lower_staged
+from .stored_weights import lower_weight_matmul
 from .tensors import Halo, TensorRef
 from .unroll import expand_unrolled
 from .vectorize import vectorize
 
 GENERATORS = {
-    "conv": (lower_quads, lower_staged, lower_planes, lower_depthwise, lower_conv),
-    "matmul": (lower_quads, lower_staged, lower_matmul),
+    "conv": (
+        lower_helium, lower_helium_depthwise, lower_quads, lower_staged, lower_row_depthwise,
+        lower_planes, lower_depthwise, lower_conv,
+    ),
+    "reduce": (lower_helium_sum,),
+    "matmul": (lower_helium, lower_quads, lower_staged, lower_matmul),
+    "weight_matmul": (lower_weight_matmul,),
 }
-WITHOUT_HALO = (is_staged, is_quad, is_plane)
-"""What has the borders handled in its own loops."""
+FILLS_BORDERS = (is_helium_contraction, is_helium_depthwise, is_quad, is_staged, is_row_depthwise, is_plane)
+"""Tell where a generator puts values in place of what is beyond the border by itself, and needs no halo."""
 
 
-def lower_graph(graph: Graph, machine: Machine) -> Program:
+def lower_graph(graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL) -> Program:
     """Kernels, calls and memory plan for an optimized ``graph`` on ``machine``.
 
-    The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it.
+    The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it. Raises ``BUDGET``
+    where more RAM is needed than the ``goal`` allows.
     """
     if not machine.cpu.has_fpu:
         graph = requantize_in_integers(graph)
     names = [value.name for value in graph.outputs]
     bordered, halos = plan_borders(separate_outputs(graph), partial(_reads_halo, machine.cpu))
-    return _Lowering(bordered, machine, halos).program(names)
+    return _Lowering(bordered, machine, halos).program(names, goal)
 
 
 def _reads_halo(cpu: Cpu, node: Node) -> bool:
@@ -63,7 +75,7 @@ def _reads_halo(cpu: Cpu, node: Node) -> bool:
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
         return False
     x = anchor.inputs[0]
-    return x is not None and has_dot(cpu, x.dtype) and not any(direct(cpu, anchor) for direct in WITHOUT_HALO)
+    return x is not None and has_dot(cpu, x.dtype) and not any(fills(cpu, anchor) for fills in FILLS_BORDERS)
 
 
 def generate(ctx: KernelContext) -> Block:
@@ -88,7 +100,7 @@ class _Lowering:
         self.shared: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self.taken: dict[str, int] = {}
 
-    def program(self, output_names: Sequence[str]) -> Program:
+    def program(self, output_names: Sequence[str], goal: Goal) -> Program:
         """``output_names`` are the model's, in order; a copy behind an output must not change its name."""
         graph = self.graph
         for value in graph.values():
@@ -97,27 +109,31 @@ class _Lowering:
             if node.op != "reshape":
                 self._lower(node)
         input_names = [value.name for value in graph.inputs]
+        kernels = {kernel.name: kernel for kernel in self.kernels.values()}
+        layout = arrange(self.calls, kernels, self.buffers, self.machine.target, goal)
+        whole = {name for name, decl in self.buffers.items() if layout.buffers.get(name) == decl}
+        values = [value for node in graph.nodes for value in node.outputs]
         program = Program(
             name=graph.name,
             target=self.machine.name,
             inputs=self._interfaces(graph.inputs, input_names, ()),
             outputs=self._interfaces(graph.outputs, output_names, input_names),
-            buffers=self.buffers,
+            buffers=layout.buffers,
             constants=self.constants,
-            kernels=tuple(self.kernels.values()),
-            blocks=self._blocks(),
-            calls=tuple(self.calls),
-            plan=place(self._requests(), self.machine.target.arena_align),
-            taps={v.name: self.owner[v.name] for n in graph.nodes for v in n.outputs if v.name not in self.halos},
+            kernels=tuple(layout.kernels.values()),
+            blocks=self._blocks(layout.kernels.values()),
+            calls=layout.calls,
+            plan=layout.plan,
+            taps={v.name: o for v in values if v.name not in self.halos and (o := self.owner[v.name]) in whole},
         )
         check_plan(program)
         return program
 
-    def _blocks(self) -> tuple[Kernel, ...]:
+    def _blocks(self, kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
         """The block instructions that the kernels invoke, each once."""
         found = {
             (stmt.block, stmt.scalars): block_kernel(stmt.block, stmt.scalars)
-            for kernel in self.kernels.values()
+            for kernel in kernels
             for stmt in walk_stmts(kernel.body)
             if isinstance(stmt, Invoke)
         }
@@ -139,14 +155,6 @@ class _Lowering:
 
     def _halo(self, value: Value) -> Halo:
         return self.halos.get(value.name, Halo.none(len(value.shape)))
-
-    def _requests(self) -> list[Request]:
-        spans: dict[str, list[int]] = {}
-        for step, call in enumerate(self.calls):
-            for name in call.args:
-                if self.buffers[name].storage is Storage.ARENA:
-                    spans.setdefault(name, []).append(step)
-        return [Request(n, self.buffers[n].nbytes, min(steps), max(steps)) for n, steps in spans.items()]
 
     def _interfaces(
         self, values: Sequence[Value], names: Sequence[str], before: Sequence[str]

@@ -48,6 +48,7 @@ from .names import Names
 class Axis:
     var: Var
     extent: int
+    kind: LoopKind = LoopKind.SERIAL
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,9 @@ class Contraction:
     gives the vector of weights in terms of the k variables, of which the last one counts groups of ``dot.group``.
     ``init(column, lanes, active)`` gives the start value, ``finish(row, column, vector, lanes, active)`` the statements
     that use a result; ``row`` and ``column`` are index expressions.
+
+    With ``scale(region, block, vector)``, a vector in terms of the first of the k variables, the sum over all other k
+    is multiplied by it before it is added up.
     """
 
     outer: tuple[Axis, ...]
@@ -93,6 +97,7 @@ class Contraction:
     rhs: Callable[[Region, Expr, int], Expr]
     init: Callable[[Expr, int, int], Expr]
     finish: Callable[[Expr, Expr, Expr, int, int], Block]
+    scale: Callable[[Region, Expr, int], Expr] | None = None
 
     @property
     def depth(self) -> int:
@@ -117,11 +122,12 @@ def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
 
 
 def choose_blocking(
-    cpu: Cpu, dots: Sequence[Dot], rows: int, columns: int, k: Sequence[int], outer: int = 1
+    cpu: Cpu, dots: Sequence[Dot], rows: int, columns: int, k: Sequence[int], outer: int = 1, *, sums: bool = False
 ) -> Blocking:
     """The blocking with the lowest estimated cycles among all of ``dots`` that fit the registers.
 
-    ``k`` are the extents of the reduction; its last dimension is cut into groups.
+    ``k`` are the extents of the reduction; its last dimension is cut into groups. With ``sums`` a second set of
+    accumulators is needed for what is scaled.
     """
     best: tuple[float, int, Blocking] | None = None
     for dot in dots:
@@ -130,7 +136,7 @@ def choose_blocking(
             if vectors > max(1, ceil(columns / dot.lanes)):
                 break
             for height in range(1, min(rows, 30) + 1):
-                blocking = _with_chains(cpu, dot, height, vectors, depth)
+                blocking = _with_chains(cpu, dot, height, vectors, depth, height * vectors if sums else 0)
                 if blocking is None:
                     break
                 cost = outer * _cycles(cpu, blocking, rows, columns, depth)
@@ -141,10 +147,10 @@ def choose_blocking(
     return best[2]
 
 
-def _with_chains(cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int) -> Blocking | None:
+def _with_chains(cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken: int) -> Blocking | None:
     """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
     budget = cpu.registers.vector or cpu.registers.scalar - 4
-    spare = budget - vectors - 1
+    spare = budget - vectors - 1 - taken
     if rows * vectors > max(spare, 1):
         return None
     chains = 1
@@ -239,10 +245,33 @@ class _Microkernel:
         self.chains = blocking.chains if self.unroll % blocking.chains == 0 else 1
         shape = (self.chains, height, region.vectors)
         self.acc = Buffer(names.fresh("acc"), self.type, shape, Space.REG)
+        self.sums = Buffer(names.fresh("sums"), self.type, shape[1:], Space.REG)
         self.weights = Buffer(names.fresh("wv"), self.type, (region.vectors,), Space.REG)
 
     def emit(self) -> Block:
-        return (Alloc(self.acc), *self._start(), Alloc(self.weights), *self._k_loops(), *self._finish())
+        if self.spec.scale is not None:
+            return (*self._scaled_loops(), *self._finish(lambda i, j: Load(self.sums, _index(i, j))))
+        start = (Alloc(self.acc), *self._start(), Alloc(self.weights))
+        return (*start, *self._k_loops(self.spec.k[:-1]), *self._finish(self._total))
+
+    def _scaled_loops(self) -> Block:
+        """For each step of the first k: the sum over the others, times its scale, added to what is there."""
+        assert self.spec.scale is not None
+        every = [(i, j) for i in range(self.height) for j in range(self.region.vectors)]
+        zero = Const(0.0, self.type)
+        start = [Store(self.sums, _index(i, j), zero) for i, j in every]
+        clear = [Store(self.acc, _index(c, i, j), zero) for i, j in every for c in range(self.chains)]
+        add: list[Stmt] = []
+        for j in range(self.region.vectors):
+            scale = Var(self.names.fresh("scale"), self.type)
+            add.append(Let(scale, self.spec.scale(self.region, self.block, j)))
+            for i in range(self.height):
+                scaled = Binary("mul", self._total(i, j), scale)
+                add.append(Store(self.sums, _index(i, j), Binary("add", Load(self.sums, _index(i, j)), scaled)))
+        first, *others, _ = self.spec.k
+        body = (*clear, *self._k_loops(others), *add)
+        blocks = loop(first.var, first.extent, *body)
+        return (Alloc(self.sums), *start, Alloc(self.acc), Alloc(self.weights), *blocks)
 
     def _column(self, vector: int) -> Expr:
         return self.block * (self.region.vectors * self.lanes) + (self.region.start + vector * self.lanes)
@@ -265,7 +294,7 @@ class _Microkernel:
                     out.append(Store(self.acc, _index(c, i, j), first if c == 0 else zero))
         return tuple(out)
 
-    def _k_loops(self) -> Block:
+    def _k_loops(self, outer: Sequence[Axis]) -> Block:
         inner, group = self.spec.k[-1], self.blocking.dot.group
         full, rest = divmod(inner.extent, group)
         step, block_var = Var(self.names.fresh("t")), Var(self.names.fresh("kb"))
@@ -276,8 +305,8 @@ class _Microkernel:
         nest = loop(block_var, full // self.unroll, *body)
         if rest:
             nest += self._step(as_expr(0), as_expr(full), rest)
-        for axis in reversed(self.spec.k[:-1]):
-            nest = loop(axis.var, axis.extent, *nest)
+        for axis in reversed(outer):
+            nest = loop(axis.var, axis.extent, *nest, kind=axis.kind)
         return nest
 
     def _step(self, step: Expr, k: Expr, present: int) -> Block:
@@ -302,13 +331,18 @@ class _Microkernel:
         splat = operand if self.lanes == 1 else Splat(operand, self.lanes)
         return (*loads, For(i, Const(self.height, INDEX), (Let(x, splat), columns), LoopKind.UNROLL))
 
-    def _finish(self) -> Block:
+    def _total(self, i: int, j: int) -> Expr:
+        """The sum of the chains."""
+        value: Expr = Load(self.acc, _index(0, i, j))
+        for c in range(1, self.chains):
+            value = Binary("add", value, Load(self.acc, _index(c, i, j)))
+        return value
+
+    def _finish(self, result: Callable[[int, int], Expr]) -> Block:
         out: list[Stmt] = []
         for i in range(self.height):
             for j in range(self.region.vectors):
-                value: Expr = Load(self.acc, _index(0, i, j))
-                for c in range(1, self.chains):
-                    value = Binary("add", value, Load(self.acc, _index(c, i, j)))
+                value = result(i, j)
                 out.extend(self.spec.finish(self.base + i, self._column(j), value, self.lanes, self._active(j)))
         return tuple(out)
 

@@ -13,6 +13,7 @@ from math import prod
 from typing import Protocol
 
 from ..ir.blocks import STAGED_STEP
+from ..ir.blocks_quad import PIXELS, STEP
 from ..ir.graph import Node
 from ..ir.loops import (
     Binary,
@@ -85,13 +86,30 @@ class Window:
         return _all(tests)
 
 
-class Staging:
-    """``pair`` holds the staged activations of two pixels."""
+@dataclass(frozen=True)
+class Layout:
+    """Where staged pixels are: the words of a group of four k, of which pixel ``slot`` has the first at
+    ``slot * between``; the block instructions that ``copy`` and ``fill`` a slot, and the one that copies ``all``."""
 
-    def __init__(self, ctx: KernelContext, x: TensorRef, window: Window, zero_point: int) -> None:
-        self.ctx, self.x, self.window, self.zero_point = ctx, x, window, zero_point
+    pixels: int
+    words: int
+    between: int
+    copy: str
+    fill: str
+    all: str | None
+
+
+PAIR = Layout(2, STAGED_STEP, STAGED_STEP // 2, "stage", "stage_fill", None)
+QUAD = Layout(PIXELS, STEP, 1, "quad_stage_pixel", "quad_fill", "quad_stage")
+
+
+class Staging:
+    """``pixels`` holds the staged activations of as many pixels as the layout has."""
+
+    def __init__(self, ctx: KernelContext, x: TensorRef, window: Window, zero_point: int, layout: Layout) -> None:
+        self.ctx, self.x, self.window, self.zero_point, self.layout = ctx, x, window, zero_point, layout
         self.groups = -(-window.size // 4)
-        self.pair = ctx.temporary("pair", DType.I32, (self.groups, 2, STAGED_STEP // 2), align=8)
+        self.pixels = ctx.temporary("pixels", DType.I32, (self.groups, layout.words), align=8)
         self.column: Buffer | None = None
 
     def prepare(self) -> Block:
@@ -107,7 +125,29 @@ class Staging:
             return window_rows(self.ctx, self.window, position, _Groups(self, slot))
         column = self._new_column()
         gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column))
-        return (*gathered, Invoke("stage", (_first(column), self._slot(as_expr(0), slot)), (self.groups,)))
+        return (*gathered, Invoke(self.layout.copy, (_first(column), self.slot(as_expr(0), slot)), (self.groups,)))
+
+    def stage_all(self, position: Callable[[Expr], Sequence[Expr]]) -> Block:
+        """The activations of as many pixels as there are slots; ``position`` of a slot."""
+        slot = Var(self.ctx.names.fresh("slot"))
+        each = loop(slot, self.layout.pixels, *self.stage(position(slot), slot))
+        if self.layout.all is None or self.window.depth % 4:
+            return each
+        first = tuple(position(as_expr(0)))
+        if not self.window.kernel:
+            return self.run(as_expr(0), first, 1, self.window.depth)
+        return each
+
+    def run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
+        """``taps`` taps from number ``first`` on of all pixels, of which the first pixel reads at ``where`` and the
+        others ``step`` bytes apart."""
+        assert self.layout.all is not None
+        groups = taps * self.window.depth // 4
+        pointers = (
+            Pointer(self.x.buffer, self.x.at((*where, 0))),
+            self.slot(first * (self.window.depth // 4), as_expr(0)),
+        )
+        return (Invoke(self.layout.all, pointers, (groups, step)),)
 
     def bytes(self, position: Sequence[Expr]) -> tuple[Block, Pointer]:
         """The activations of a single pixel as bytes, in place where they lie side by side."""
@@ -120,8 +160,8 @@ class Staging:
         self.column = self.ctx.temporary("column", DType.I8, (4 * self.groups,), align=4)
         return self.column
 
-    def _slot(self, group: Expr, slot: Expr) -> Pointer:
-        return Pointer(self.pair, (group, slot, as_expr(0)))
+    def slot(self, group: Expr, slot: Expr) -> Pointer:
+        return Pointer(self.pixels, (group, slot * self.layout.between))
 
 
 def window_rows(ctx: KernelContext, window: Window, position: Sequence[Expr], sink: _Sink) -> Block:
@@ -174,23 +214,29 @@ class _Sink(Protocol):
 
 @dataclass(frozen=True)
 class _Groups:
-    """Into a slot of the staged pair."""
+    """Into a slot of the staged pixels."""
 
     staging: Staging
     slot: Expr
 
     def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
         x = self.staging.x
-        return (Invoke("stage", (Pointer(x.buffer, x.at((*where, 0))), self._at(first)), (self._groups(taps),)),)
+        return (
+            Invoke(
+                self.staging.layout.copy,
+                (Pointer(x.buffer, x.at((*where, 0))), self._at(first)),
+                (self._groups(taps),),
+            ),
+        )
 
     def fill(self, first: Expr, taps: int) -> Block:
-        return (Invoke("stage_fill", (self._at(first),), (self._groups(taps), self.staging.zero_point)),)
+        return (Invoke(self.staging.layout.fill, (self._at(first),), (self._groups(taps), self.staging.zero_point)),)
 
     def _groups(self, taps: int) -> int:
         return taps * self.staging.window.depth // 4
 
     def _at(self, first: Expr) -> Pointer:
-        return Pointer(self.staging.pair, (first * self._groups(1), self.slot, as_expr(0)))
+        return self.staging.slot(first * self._groups(1), self.slot)
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,18 @@ INTEGER = tuple(Dot("mul+add", 1, 1, x, I8, I32) for x in (I8, U8, I16))
 MUL_ADD = (Dot("mul+add", 1, 1, F, F, F), *INTEGER)
 FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
-DSP = frozenset({"dot2_i16i16", "widen_even", "widen_odd"})
-BLOCKS = frozenset({"stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32"})
+DSP = frozenset({
+    "dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_sub", "low_by_high", "high_by_low"
+})  # fmt: skip
+BLOCKS = frozenset({
+    "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "quad_stage_pixel", "quad_stage",
+    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "depthwise_stage", "depthwise_fill", "depthwise_pair",
+    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
+})  # fmt: skip
+HELIUM = frozenset({
+    "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32",
+    "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
+})  # fmt: skip
 REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed"})
 PLANES = frozenset({"plane_row", "plane_fill", "depthwise3x3"})
 QUADS = frozenset({"spread", "quad_words", "single_words"}) | REQUANTIZE | PLANES
@@ -23,6 +33,7 @@ def _target(name: str, description: str, triple: str, cpu: Cpu, *aliases: str) -
         aliases=aliases,
         description=description,
         arena_align=16,
+        scarce_ram=True,
         c_flags=("-ffreestanding",),
         abis=(Abi("eabihf" if triple.endswith("hf") else "eabi", triple, 32, cpus=(cpu,), cross_compile=GCC,
                   clang_triple=triple),),
@@ -63,10 +74,10 @@ TARGETS = (
     ),
     _target(
         "cortex-m55", "Armv8.1-M with Helium (MVE) and FPU", "thumbv8.1m.main-none-eabihf",
-        _cpu("cortex-m55", "", ("-mfloat-abi=hard",), FMA, FPV5, 32), "m55",
+        _cpu("cortex-m55", "", ("-mfloat-abi=hard",), FMA, FPV5 | HELIUM, 32), "m55",
     ),
     _target(
         "cortex-m85", "Armv8.1-M with Helium (MVE) and FPU, dual issue", "thumbv8.1m.main-none-eabihf",
-        _cpu("cortex-m85", "", ("-mfloat-abi=hard",), FMA, FPV5, 32), "m85",
+        _cpu("cortex-m85", "", ("-mfloat-abi=hard",), FMA, FPV5 | HELIUM, 32), "m85",
     ),
 )  # fmt: skip

@@ -104,7 +104,11 @@ class Abi:
 
 @dataclass(frozen=True)
 class Target:
-    """``hosted``: an operating system loads shared libraries. ``page_align`` is theirs, in bytes."""
+    """``hosted``: an operating system loads shared libraries. ``page_align`` is theirs, in bytes.
+
+    ``scarce_ram``: tensors share memory wherever that is sound, inputs and outputs of the model included, although
+    compilers then know less of what overlaps.
+    """
 
     name: str
     description: str
@@ -113,6 +117,7 @@ class Target:
     hosted: bool = False
     page_align: int = 0
     arena_align: int = 16
+    scarce_ram: bool = False
     c_flags: tuple[str, ...] = ()
     shared_flags: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """What a quantization costs: the quantized model against the float model, tensor by tensor, on test samples.
 
-Three graphs run, all compiled into this process:
+Three graphs run: the quantized model compiled into this process, the others by the definition of their operators,
 
 * the float model and the quantized model, which give the noise that has come together at each tensor;
 * the *local* model: the float model, and beside it every layer of the quantized model with its quantized weights, but
@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..ir.graph import Graph
+from ..ops.evaluate import evaluate_graph
 from ..passes.quantize.observe import FloatModel
 from ..report.accuracy import LayerAccuracy, OutputAccuracy
 from ..samples import Samples
@@ -139,15 +140,14 @@ def measure(original: Graph, quantized: Graph, samples: Samples) -> Measured:
 
 
 class _Models:
-    """The three models, compiled."""
+    """The three models: the quantized one compiled, the others in a graph."""
 
     def __init__(self, original: Graph, quantized: Graph) -> None:
-        log.info("compiling the float and the quantized model for comparison")
+        log.info("compiling the quantized model for this machine")
         self.tensors = common_tensors(original, quantized)
         self._by_origin = {tensor.origin: tensor for tensor in self.tensors}
-        local, self.local_names = local_graph(original, quantized, self.tensors)
+        self._floats, self.local_names = local_graph(original, quantized, self.tensors)
         outputs = [value.name for value in original.outputs]
-        self._floats = FloatModel(local, [*self.local_names.values(), *self._by_origin, *outputs])
         self._integers = FloatModel(quantized, [*(tensor.value for tensor in self.tensors), *outputs])
         self._stored_inputs = [
             tensor for value in quantized.inputs if (tensor := self._by_origin.get(value.name)) is not None
@@ -160,7 +160,7 @@ class _Models:
         for tensor in self._stored_inputs:
             assert tensor.encoding is not None
             feeds[tensor.origin] = tensor.encoding.stored(inputs[tensor.origin])
-        return self._floats.run(inputs), self._integers.run(feeds)
+        return evaluate_graph(self._floats, inputs), self._integers.run(feeds)
 
     def real_output(self, name: str, values: Arrays) -> np.ndarray:
         return self._by_origin[name].real(values) if name in self._by_origin else values[name]

@@ -13,11 +13,12 @@ import numpy as np
 
 from ..driver import Compiled
 from ..emit_c.artifact import write_c
+from ..emit_c.compiler_flags import all_flags
 from ..emit_c.symbols import assign_symbols
 from ..errors import CcmlError, ErrorCode
 
 COMPILERS = ("cc", "gcc", "clang")
-_FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden")
+_FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
 
 
 class CModel:
@@ -54,7 +55,7 @@ def _build(compiled: Compiled, compiler: str, folder: Path) -> Path:
     written = write_c(program, machine, folder)
     sources = [str(path) for path in written if path.suffix == ".c"]
     library = folder / "model.so"
-    command = [compiler, *_FLAGS, *machine.cpu.c_flags, *machine.target.c_flags, f"-I{folder}", *sources]
+    command = [compiler, *_FLAGS, *all_flags(machine, compiler), f"-I{folder}", *sources]
     done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)
     if done.returncode:
         reason = done.stderr.strip() or f"exit code {done.returncode}"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ir.graph import AttrValue, Graph, Node, Value
-from ..ir.types import DType
+from ..ir.types import DType, TensorType
 from ..ops.opdef import Kind
 from ..ops.quantization import evaluate_dequantize, evaluate_quantize
 from ..ops.table import OPS
@@ -53,8 +53,9 @@ class Encoding:
 @dataclass(frozen=True)
 class Tensor:
     """A tensor that both models have: ``origin`` in the float graph, ``value`` in the quantized one, where ``made`` is
-    its float form before it is stored. ``encoding`` is ``None`` for an output that is a float. ``layer`` is the ONNX
-    node that makes it (the contraction before an activation function), or the name of an input."""
+    its float form before it is stored. ``encoding`` is ``None`` for floats: outputs, and results of layers whose
+    weights alone are stored. ``layer`` is the ONNX node that makes it (the contraction before an activation function),
+    or the name of an input."""
 
     origin: str
     value: str
@@ -69,7 +70,8 @@ class Tensor:
 
 
 def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
-    """The stored tensors and the float outputs of a quantized graph, in order, with those of the float graph.
+    """The stored tensors, the float results of stored weights and the float outputs of a quantized graph, in order,
+    with those of the float graph.
 
     A tensor keeps its name in one of its three forms: before it is stored, stored, and read.
     """
@@ -81,6 +83,8 @@ def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
         if value.name in readers and value.dtype is not DType.F32:
             found.append(Tensor(value.name, value.name, value.name, value.name, _encoding(readers[value.name], value)))
     for node in quantized.nodes:
+        if _weights_are_stored(node, producers) and node.output.name in makers:
+            found.append(Tensor(node.output.name, node.output.name, node.output.name, node.output.name, None))
         if node.op != "quantize":
             continue
         made, stored = node.operands[0], node.output
@@ -93,6 +97,15 @@ def common_tensors(original: Graph, quantized: Graph) -> list[Tensor]:
         if value.name not in origins and value.dtype is DType.F32 and value.name in makers:
             found.append(Tensor(value.name, value.name, value.name, value.name, None))
     return [replace(tensor, layer=_anchor(tensor.origin, makers, origins)) for tensor in found]
+
+
+def _weights_are_stored(node: Node, producers: Mapping[str, Node]) -> bool:
+    """Whether weights are, and the operand is not."""
+    if node.op != "matmul":
+        return False
+    x, w = (producers.get(value.name) for value in node.operands[:2])
+    stored = w is not None and w.op in ("dequantize", "dequantize_blocks")
+    return stored and (x is None or x.op != "dequantize")
 
 
 def _anchor(name: str, makers: Mapping[str, Node], stored: Collection[str]) -> str:
@@ -129,28 +142,48 @@ def local_graph(original: Graph, quantized: Graph, tensors: Iterable[Tensor]) ->
     Returned with it are the names under which the results of these layers stand, by the tensor's ``origin``.
     """
     floats = {value.name: value for value in original.values()}
-    by_stored = {tensor.value: floats[tensor.origin] for tensor in tensors if tensor.encoding is not None}
+    stored = {tensor.value: tensor for tensor in tensors if tensor.encoding is not None}
     stands_for = {value.name: floats[value.name] for value in quantized.inputs if value.name in floats}
+    unstored = {tensor.made: floats[tensor.origin] for tensor in tensors if tensor.encoding is None}
+    local: dict[str, Value] = {}
+    steps = {name: tensor.encoding.step for name, tensor in stored.items() if tensor.encoding is not None}
     nodes = list(original.nodes)
     constants = {**original.constants, **{_LOCAL + name: array for name, array in quantized.constants.items()}}
     for node in quantized.nodes:
         if node.op == "dequantize" and node.operands[0].name in quantized.constants:
             array = quantized.constants[node.operands[0].name]
             constants[_LOCAL + node.output.name] = _frozen(evaluate_dequantize([array], node.attrs)[0])
-            continue
-        if node.op == "quantize" and node.output.name in by_stored:
-            continue
-        if node.op == "dequantize" and node.operands[0].name in by_stored:
-            stands_for[node.output.name] = by_stored[node.operands[0].name]
-            continue
-        outputs = tuple(replace(value, name=_LOCAL + value.name) for value in node.outputs)
-        stands_for.update((old.name, new) for old, new in zip(node.outputs, outputs))
-        inputs = tuple(None if value is None else _local(value, stands_for) for value in node.inputs)
-        nodes.append(replace(node, inputs=inputs, outputs=outputs))
+        elif node.op == "quantize":
+            name = node.output.name
+            steps.setdefault(name, _step(node))
+            stands_for[name] = floats[stored[name].origin] if name in stored else _local(node.operands[0], stands_for)
+        elif node.op == "dequantize" and node.operands[0].name in steps:
+            value = _local(node.operands[0], stands_for)
+            factor = _step(node) / steps[node.operands[0].name]
+            if factor != 1.0:
+                number = Value(f"{_LOCAL}{node.output.name}.factor", TensorType(DType.F32, ()))
+                constants[number.name] = _frozen(np.asarray(factor, np.float32))
+                nodes.append(Node("mul", (value, number), (replace(node.output, name=_LOCAL + node.output.name),)))
+                value = nodes[-1].output
+            stands_for[node.output.name] = value
+        else:
+            outputs = tuple(replace(value, name=_LOCAL + value.name) for value in node.outputs)
+            inputs = tuple(None if value is None else _local(value, stands_for) for value in node.inputs)
+            for old, new in zip(node.outputs, outputs):
+                if old.name in unstored:
+                    local[unstored[old.name].name] = new
+                stands_for[old.name] = unstored.get(old.name, new)
+            nodes.append(replace(node, inputs=inputs, outputs=outputs))
     made = {tensor.origin: stands_for[tensor.made] for tensor in tensors if tensor.made in stands_for}
-    local = {origin: value for origin, value in made.items() if value.name.startswith(_LOCAL)}
+    local.update((origin, value) for origin, value in made.items() if value.name.startswith(_LOCAL))
     graph = Graph(original.name, original.inputs, tuple(local.values()), tuple(nodes), constants)
     return graph, {origin: value.name for origin, value in local.items()}
+
+
+def _step(node: Node) -> float:
+    scale = node.attrs["scale"]
+    assert isinstance(scale, tuple)
+    return float(scale[0])
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

@@ -5,7 +5,8 @@
      MODEL_HEADER               the model's header, in quotes
      MODEL_RUN                  its function
      MODEL_ARENA_SIZE, _ALIGN   its arena
-     MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element) for each tensor
+     MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element, offset in the arena) for each tensor
+     MODEL_IN_ARENA             if there, the tensors are kept in the arena, at their offsets
      MODEL_GUARD                bytes behind the arena that must stay untouched, at least 1
      MODEL_LIBRARY              if there, the shared library to load the function from, in quotes
 
@@ -27,9 +28,13 @@ enum { FINE = 0, NO_FILE = 1, BAD_FILE = 2, MODEL_FAILED = 3, GUARD_OVERWRITTEN 
 
 __attribute__((aligned(MODEL_ARENA_ALIGN))) static unsigned char arena[MODEL_ARENA_SIZE + MODEL_GUARD];
 
-#define TENSOR(number, bytes, element) \
+#ifdef MODEL_IN_ARENA
+#define TENSOR(number, bytes, element, offset) static void *const tensor_##number = arena + (offset);
+#else
+#define TENSOR(number, bytes, element, offset) \
   __attribute__((aligned(WIDEST))) static unsigned char memory_##number[(element) + (bytes)]; \
   static void *const tensor_##number = memory_##number + (element);
+#endif
 MODEL_INPUTS
 MODEL_OUTPUTS
 #undef TENSOR
@@ -79,16 +84,18 @@ static int guard_is_whole(void)
 
 static int run_sample(function *model, int inputs, int outputs)
 {
-#define TENSOR(number, bytes, element) && io_read(inputs, tensor_##number, bytes)
+  forget(arena, MODEL_ARENA_SIZE + MODEL_GUARD);
+#ifndef MODEL_IN_ARENA
+#define TENSOR(number, bytes, element, offset) forget(tensor_##number, bytes);
+  MODEL_OUTPUTS
+#undef TENSOR
+#endif
+#define TENSOR(number, bytes, element, offset) && io_read(inputs, tensor_##number, bytes)
   if (!(1 MODEL_INPUTS)) {
     return BAD_FILE;
   }
 #undef TENSOR
-  forget(arena, MODEL_ARENA_SIZE + MODEL_GUARD);
-#define TENSOR(number, bytes, element) forget(tensor_##number, bytes);
-  MODEL_OUTPUTS
-#undef TENSOR
-#define TENSOR(number, bytes, element) , tensor_##number
+#define TENSOR(number, bytes, element, offset) , tensor_##number
   if (model(arena MODEL_INPUTS MODEL_OUTPUTS) != 0) {
     return MODEL_FAILED;
   }
@@ -96,7 +103,7 @@ static int run_sample(function *model, int inputs, int outputs)
   if (!guard_is_whole()) {
     return GUARD_OVERWRITTEN;
   }
-#define TENSOR(number, bytes, element) && io_write(outputs, tensor_##number, bytes)
+#define TENSOR(number, bytes, element, offset) && io_write(outputs, tensor_##number, bytes)
   return 1 MODEL_OUTPUTS ? FINE : BAD_FILE;
 #undef TENSOR
 }

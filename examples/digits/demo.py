@@ -31,7 +31,7 @@ def shared_library(folder: Path, report: dict) -> Model | None:
     except OSError:
         return None
     run.argtypes = [ctypes.c_void_p] * 3
-    size, align = report["totals"]["ram_bytes"], report["totals"]["arena_align"]
+    size, align = report["totals"]["arena_bytes"], report["totals"]["arena_align"]
     memory = np.zeros(size + align, np.uint8)
     arena = memory.ctypes.data + -memory.ctypes.data % align
 

@@ -11,6 +11,7 @@ from ...ir.types import DType, TensorType
 from ...ops.integer import NARROW
 from .forms import Accumulated, State, Stored
 from .ranges import check_bounds, product_bounds, value_range
+from .stored_weights import with_stored_weights
 from .tables import as_stored
 
 CONTRACTIONS = ("conv", "conv_transpose", "matmul")
@@ -32,6 +33,8 @@ def contraction(state: State, node: Node) -> Value | None:
     """``node`` on integers, and its float result: accumulator times scale."""
     lhs, rhs = _activation(state, node, 0), _weights(state, node)
     if lhs is None or rhs is None:
+        if (result := with_stored_weights(state, node)) is not None:
+            return result
         state.keep_float(node, "its operands are not both quantized")
         return None
     scale = (lhs.scale * rhs.scale).astype(np.float32)

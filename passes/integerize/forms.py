@@ -104,7 +104,18 @@ class Accumulated:
         return replace(self, low=min(max(self.low, low), high), high=max(min(self.high, high), low))
 
 
-Form = Union[Stored, Tabled, Accumulated]
+@dataclass(frozen=True)
+class Blocked:
+    """Constant integers whose parameters change every ``block`` elements along ``axis``: ``dequantize_blocks``."""
+
+    value: Value
+    scale: np.ndarray
+    zero_point: np.ndarray | None
+    axis: int
+    block: int
+
+
+Form = Union[Stored, Tabled, Accumulated, Blocked]
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,9 @@ from ...ir.types import DType
 from ...ops.integer import BYTES
 from ...ops.table import infer_types
 from ..rewrite import Rewriter, rewrite
+from ..views import int_attr
 from .contractions import CONTRACTIONS, add_bias, contraction
-from .forms import Accumulated, State, Stored, Tabled
+from .forms import Accumulated, Blocked, State, Stored, Tabled
 from .inputs import with_input_quantization
 from .merge_lookups import merge_lookups
 from .moves import is_view, move
@@ -54,7 +55,7 @@ def integerize_with_report(graph: Graph) -> tuple[Graph, tuple[Kept, ...]]:
 
     Raises ``ACCUMULATOR_OVERFLOW`` that names the tensor where 32 bits could be too few.
     """
-    if not any(node.op in ("quantize", "dequantize") for node in graph.nodes):
+    if not any(node.op in ("quantize", "dequantize", "dequantize_blocks") for node in graph.nodes):
         return graph, ()
     rewriter = Rewriter(with_input_quantization(graph))
     state = State(rewriter)
@@ -68,6 +69,9 @@ def _visit(state: State, node: Node) -> Value | None:
     """What stands for the node's output; ``None`` keeps it."""
     if node.op == "dequantize":
         _note_stored(state, node)
+        return None
+    if node.op == "dequantize_blocks":
+        _note_blocks(state, node)
         return None
     if node.op == "quantize":
         return quantized(state, node)
@@ -93,10 +97,16 @@ def _note_stored(state: State, node: Node) -> None:
         state.forms[node.output.name] = Accumulated(x, stored.along_axis(scales), bounds)
 
 
+def _note_blocks(state: State, node: Node) -> None:
+    x, scale, *zero = node.operands
+    scales, zeros = state.rewriter.array(scale), state.rewriter.array(zero[0]) if zero else None
+    if state.rewriter.is_constant(x) and scales is not None and (zeros is not None or not zero):
+        axis, block = int_attr(node, "axis"), int_attr(node, "block")
+        state.forms[node.output.name] = Blocked(x, scales, zeros, axis, block)
+
+
 def _axis(node: Node) -> int:
-    axis = node.attrs["axis"]
-    assert isinstance(axis, int)
-    return axis
+    return int_attr(node, "axis")
 
 
 def _renewed(state: State, node: Node) -> Value | None:

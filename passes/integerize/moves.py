@@ -14,7 +14,7 @@ from ...ir.types import TensorType
 from ...ops.opdef import Kind
 from ...ops.table import OPS, infer_types
 from ..views import ints_attr
-from .forms import Form, State, Stored, Tabled
+from .forms import Blocked, Form, State, Stored, Tabled
 from .tables import as_table
 
 EMPTY: Mapping[str, AttrValue] = MappingProxyType({})
@@ -30,8 +30,10 @@ def move(state: State, node: Node) -> None:
     """Notes the form of a view's output, if all its operands follow from integers in the same way."""
     forms = [state.form(value) for value in (node.operands if node.op == "concat" else node.operands[:1])]
     first = forms[0]
-    if isinstance(first, Stored) and first.axis is not None:
-        moved: Form | None = _along_axis(state, node, first)
+    if isinstance(first, Blocked):
+        moved: Form | None = _transposed_blocks(state, node, first)
+    elif isinstance(first, Stored) and first.axis is not None:
+        moved = _along_axis(state, node, first)
     elif node.op in PURE:
         moved = _moved(state, node, first)
     elif node.op == "pad":
@@ -107,6 +109,15 @@ def _along_axis(state: State, node: Node, form: Stored) -> Form | None:
     quant = replace(form.quant, axis=to)
     type_ = TensorType(form.value.dtype, node.output.shape, quant)
     return replace(form, value=emit_view(state, node, [form.value], _name(node), type_=type_), axis=to)
+
+
+def _transposed_blocks(state: State, node: Node, form: Blocked) -> Form | None:
+    if node.op != "transpose":
+        return None
+    perm = ints_attr(node, "perm")
+    zero_point = None if form.zero_point is None else form.zero_point.transpose(perm)
+    value = emit_view(state, node, [form.value], _name(node))
+    return Blocked(value, form.scale.transpose(perm), zero_point, perm.index(form.axis), form.block)
 
 
 def _padded(state: State, node: Node, form: Form | None) -> Form | None:

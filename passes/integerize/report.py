@@ -12,9 +12,9 @@ from ...ops.table import OPS
 _BOUNDARY = ("quantize", "dequantize", "cast")
 _OTHERWISE = "what it belongs to has no integer form"
 _REASONS = {
+    "weight_matmul": "its operand is not quantized; its weights are stored as integers",
     "softmax": "its result is not quantized",
-    "normalize": "the mean and variance of a row are computed in float",
-    "rms_normalize": "the mean square of a row is computed in float",
+    **dict.fromkeys(("normalize", "rms_normalize"), "its result is not quantized"),
     **dict.fromkeys(("lstm", "gru", "rnn"), "its gates are computed in float"),
 }
 

@@ -11,6 +11,7 @@ from ..views import int_attr
 from .contractions import plain
 from .forms import Accumulated, Origin, State, Stored, Tabled, Target
 from .moves import PURE, emit_view, is_view
+from .normalization import normalization_behind, normalized
 from .pairs import rescaled_pair
 from .proofs import find_scalings
 from .softmax import exponentials
@@ -39,6 +40,9 @@ def _integers(state: State, node: Node, x: Value, target: Target, name: str) -> 
     producer = state.rewriter.producer(x)
     if producer is not None and producer.op == "softmax":
         return _softmax(state, producer, target, name)
+    normalization = normalization_behind(state, producer)
+    if normalization is not None:
+        return normalized(state, normalization, target, name)
     if producer is not None and is_view(producer):
         return _viewed(state, producer, target, name)
     return None

@@ -14,7 +14,7 @@ from ...ops.infer import broadcast_shapes
 from ...ops.integer import BYTES
 from ...ops.opdef import Kind
 from ...ops.table import OPS
-from .forms import Accumulated, Form, State, Stored, Tabled
+from .forms import Form, State, Stored, Tabled
 
 ENTRIES = 1 << 21
 """Of the largest table that is tried."""
@@ -83,7 +83,7 @@ def as_table(form: Form | None) -> Tabled | None:
     if isinstance(form, Stored):
         known = form.value.dtype in (DType.I8, DType.U8, DType.I16, DType.U16) and form.per_tensor
         return Tabled.of(form) if known else None
-    return None if isinstance(form, Accumulated) else form
+    return form if isinstance(form, Tabled) else None
 
 
 def as_stored(state: State, value: Value, node: Node) -> Stored | None:

@@ -22,6 +22,15 @@ class RangeMethod(StrEnum):
     MSE = "mse"
 
 
+class Mode(StrEnum):
+    """``INT8``: activations and weights. ``WEIGHTS8``, ``WEIGHTS4``: the weights of matrix products alone, with 8 or 4
+    bits."""
+
+    INT8 = "int8"
+    WEIGHTS8 = "weights8"
+    WEIGHTS4 = "weights4"
+
+
 class Precision(StrEnum):
     """``INT8``: 8-bit activations. ``INT16``: the result of the layer has 16 bits. ``FLOAT``: it computes in float."""
 
@@ -98,12 +107,15 @@ _ORDINARY = LayerOptions()
 class QuantizeOptions:
     """The defaults are what measured best over all models; see benchmarks/quantization_sqnr.py.
 
+    What is about activations has no effect where ``mode`` quantizes weights alone.
+
     ``activations`` is a key of :data:`ACTIVATIONS`; ``percentile`` (50..100) is for the range method of that name.
     ``integer_io`` makes the model's inputs and outputs integers. ``min_sqnr`` (dB, at the outputs) and
     ``max_accuracy_drop`` let the layers that lose most have 16 bits or stay in float. ``tuning_samples`` bounds the
     samples that weights are tuned on; ranges are found from all.
     """
 
+    mode: Mode = Mode.INT8
     range_method: RangeMethod = RangeMethod.MSE
     percentile: float = 99.99
     activations: str = "int8"

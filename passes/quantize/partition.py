@@ -6,8 +6,8 @@ The result describes a graph of ``quantize`` and ``dequantize`` pairs as ONNX wr
 * What lies between integer nodes is one too, where there is an integer form. An element move right before one as well:
   moving bytes is cheaper than moving floats. What precedes (a normalization of the model's input, say) stays float.
 * A *unit* has no ``quantize`` inside. Units are: an anchor, or a pointwise operator of several tensors, with the clamps
-  behind it (conv + relu); and pointwise operators of one tensor, which together are one lookup table (GELU, SiLU),
-  whatever they are made of.
+  behind it (conv + relu); a normalization with the scale and shift behind it; and pointwise operators of one tensor,
+  which together are one lookup table (GELU, SiLU), whatever they are made of.
 * x * c with a number c > 0 behind a contraction is no operation on integers: the same integers are read with c times
   the scale.
 * With a float interface what follows the last anchor stays float: logits leave the accumulators as floats, and a
@@ -16,7 +16,7 @@ The result describes a graph of ``quantize`` and ``dequantize`` pairs as ONNX wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.graph import Graph, Node, Value
@@ -26,6 +26,7 @@ from .roles import Role, activations, is_real, role_of
 
 _CLAMPS = frozenset({"relu", "clip"})
 _ACCUMULATING = frozenset({"conv", "conv_transpose", "matmul", "pool", "reduce"})
+_NORMALIZATIONS = frozenset({"normalize", "rms_normalize"})
 _TAIL_ANCHORS = frozenset({"softmax", "log_softmax"})
 _TAIL_VIEWS = frozenset({"reshape", "transpose", "slice"})
 
@@ -48,6 +49,24 @@ class Partition:
 
     def is_integer(self, node: Node) -> bool:
         return key(node) in self.integer
+
+    def result_of(self, node: Node) -> str | None:
+        """The stored value at the end of the unit that ``node`` is in, with nothing but clamps or a factor between;
+        ``None`` where the result stays a float or becomes another function of it."""
+        uses, value = self.graph.uses(), node.output
+        while value.name not in self.stored:
+            users = uses.get(value.name, [])
+            if value.name not in self.inside or len(users) != 1:
+                return None
+            (user,) = users
+            if user.op not in _CLAMPS and key(user) not in self.factors:
+                return None
+            value = user.output
+        return value.name
+
+    def factor_of(self, name: str) -> float:
+        """What number times the value before a stored value is."""
+        return self.factors[name][1] if name in self.factors else 1.0
 
     def unit_of(self, name: str) -> Iterator[Node]:
         """The nodes of the unit that ends with a value, the last one first; none for an input."""
@@ -184,7 +203,8 @@ class _Builder:
             factor = self._factor(nodes[0]) if len(nodes) == 1 and producer.op in _ACCUMULATING else None
             if factor is not None:
                 factors[nodes[0].output.name] = activations(self.graph, nodes[0])[0], factor
-            if factor is not None or all(node.op in _CLAMPS for node in nodes):
+            clamped = all(node.op in _CLAMPS for node in nodes)
+            if factor is not None or clamped or self._is_scaled_normalization(producer, nodes):
                 inside.add(start)
         return inside, factors
 
@@ -194,6 +214,10 @@ class _Builder:
         if producer is None or key(producer) not in self.integer or self._is_move(producer):
             return None
         return None if name in self.outputs or len(self.uses[name]) > 1 else producer
+
+    def _is_scaled_normalization(self, producer: Node, nodes: Sequence[Node]) -> bool:
+        """Whether nothing but a scale and a shift of each element follow, as layer normalization has them."""
+        return producer.op in _NORMALIZATIONS and [node.op for node in nodes] in (["mul"], ["add"], ["mul", "add"])
 
     def _factor(self, node: Node) -> float | None:
         """c > 0 where the node is x * c or x / (1 / c) with a number c."""

@@ -20,8 +20,9 @@ from ..fold_affine import fold_affine
 from ..pipeline import clean_up
 from .execute import evaluate_samples
 from .mixed import GoodEnough, MixedPrecision, raise_precision
-from .options import DEFAULT_OPTIONS, QuantizeOptions
-from .quantizer import Quantizer
+from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions
+from .quantizer import Quantizer, known_names
+from .weights_only import quantize_weights
 
 log = logging.getLogger(__name__)
 
@@ -63,9 +64,13 @@ def quantize_graph(
     Raises ``BAD_INPUT`` that names the tensor for samples that hold NaN or infinity or make such values,
     ``BAD_OPTION`` for a graph that is quantized already or an override of no layer, and ``ACCUMULATOR_OVERFLOW``.
     """
-    if any(node.op in ("quantize", "dequantize") for node in graph.nodes):
+    if any(node.op in ("quantize", "dequantize", "dequantize_blocks") for node in graph.nodes):
         raise CcmlError(ErrorCode.BAD_OPTION, "the model is quantized already", loc=graph.name)
     samples.require_finite()
+    if options.mode is not Mode.INT8:
+        prepared = prepare(graph)
+        options.require_known_layers(known_names(prepared))
+        return QuantizedModel(prepared, quantize_weights(prepared, samples, options))
     quantizer = Quantizer.of(prepare(graph), samples, options)
     result = quantizer.quantize()
     if options.min_sqnr is None and options.max_accuracy_drop is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -15,6 +15,7 @@ from ...ir.types import DType
 from ...samples import Samples
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
+from .exact_scales import with_exact_scales
 from .histogram import TensorStats
 from .insert import StoredConstant, insert_qdq
 from .observe import FloatModel, Observations, observe, spread
@@ -36,6 +37,9 @@ class Choices:
 
 
 _NONE = Choices()
+
+_MOST_MIXED_PRODUCTS = 2**31 // (2**15 * 2**8) - 1
+"""Of a 16-bit integer and the difference of two bytes."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ class Quantizer:
             dtype, symmetric = ACTIVATIONS["int16"]
         else:
             dtype, symmetric = ACTIVATIONS[self.options.activations]
+            if dtype is DType.I16 and _needs_bytes(parts, members):
+                dtype, symmetric = ACTIVATIONS["int8"]
         stats = reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))
         method = options.range_method or self.options.range_method
         percentile = options.percentile or self.options.percentile
@@ -105,7 +111,9 @@ class Quantizer:
     def quantize(self, choices: Choices = _NONE) -> Quantized:
         parts = self.partition(choices)
         encodings = self.encodings(parts, choices)
-        tuned = self.tune(parts, encodings)
+        plain = self.tune(parts, encodings)
+        inputs = {key(node): encodings[node.operands[0].name] for node in self.graph.nodes if key(node) in plain}
+        tuned = with_exact_scales(self.write(parts, encodings, plain), plain, inputs)
         return Quantized(self.write(parts, encodings, tuned), tuned)
 
     def tune(self, parts: Partition, encodings: Mapping[str, Encoding]) -> dict[str, TunedLayer]:
@@ -129,6 +137,18 @@ class Quantizer:
 
 def _is_float(node: Node, options: QuantizeOptions, choices: Choices) -> bool:
     return key(node) in choices.floats or options.layer(layer_names(node)).precision is Precision.FLOAT
+
+
+def _needs_bytes(parts: Partition, members: Sequence[str]) -> bool:
+    """Whether a product of two computed tensors reads one of ``members`` that has to have 8 bits for sums to fit 32:
+    the second operand, and for long sums the first as well."""
+    for node in filter(parts.is_integer, parts.graph.nodes):
+        if node.op == "matmul" and not weight_positions(parts.graph, node):
+            first, second = node.operands[:2]
+            many = first.shape[-1] > _MOST_MIXED_PRODUCTS
+            if second.name in members or (many and first.name in members):
+                return True
+    return False
 
 
 def value_names(parts: Partition, name: str) -> list[str]:

@@ -40,8 +40,9 @@ def best_peaks(matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray
 
 
 def peak_steps(peaks: np.ndarray) -> np.ndarray:
-    """The scales that belong to peaks, as float32 holds them."""
-    return np.where(peaks > 0, (peaks / WEIGHT_LEVELS).astype(np.float32).astype(np.float64), 1.0)
+    """The scales that belong to peaks, as ``weight_encoding`` has them."""
+    normal = np.maximum((peaks / WEIGHT_LEVELS).astype(np.float32), np.finfo(np.float32).tiny)
+    return np.where(peaks > 0, normal.astype(np.float64), 1.0)
 
 
 def nearest(matrices: np.ndarray, steps: np.ndarray) -> np.ndarray:
@@ -57,7 +58,8 @@ def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, da
     square ``e^T moments e``. First as Frantar et al., "GPTQ: Accurate Post-Training Quantization for Generative
     Pre-trained Transformers", 2022: one row after the other is rounded, by falling importance, and the rows that are
     left take up its error as the inverse of the moments says. Then as Behdin et al., "QuantEase", 2023: each row in
-    turn is set to its best values, all others given. ``damping`` times their mean is added to the diagonal.
+    turn is set to its best values, all others given, beginning with the better of that and the nearest weights, so that
+    no column is worse than with these. ``damping`` times the mean of the diagonal is added to it.
 
     Raises ``numpy.linalg.LinAlgError`` where the moments are too near to singular.
     """
@@ -68,7 +70,7 @@ def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, da
     order = np.argsort(-np.einsum("gkk->gk", hessian), axis=1, kind="stable")
     hessian = np.take_along_axis(np.take_along_axis(hessian, order[:, :, None], axis=1), order[:, None, :], axis=2)
     target = np.take_along_axis(matrices, order[:, :, None], axis=1)
-    rounded = _sequential(target, steps, hessian)
+    rounded = _better(_sequential(target, steps, hessian), nearest(target, steps), target, hessian)
     for _ in range(_SWEEPS):
         _descend(rounded, target, steps, hessian)
     result = np.empty_like(rounded)
@@ -76,24 +78,32 @@ def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, da
     return result
 
 
+def _better(first: np.ndarray, second: np.ndarray, target: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+    """Of each column what changes the outputs least."""
+    apart = [np.einsum("gkn,gkn->gn", r - target, hessian @ (r - target)) for r in (first, second)]
+    return np.where((apart[0] <= apart[1])[:, np.newaxis, :], first, second)
+
+
 def _round_row(row: np.ndarray, steps: np.ndarray) -> np.ndarray:
     return np.clip(np.rint(row / steps), -WEIGHT_LEVELS, WEIGHT_LEVELS) * steps
 
 
 def _sequential(target: np.ndarray, steps: np.ndarray, hessian: np.ndarray) -> np.ndarray:
-    """GPTQ, algorithm 1, for all groups at once: ``H^-1 = U^T U`` with U upper triangular."""
-    upper = np.linalg.cholesky(np.linalg.inv(hessian)).transpose(0, 2, 1)
-    left, rounded = target.copy(), np.empty_like(target)
+    """GPTQ for all groups at once, in the form of Chee et al., "QuIP: 2-Bit Quantization of Large Language Models With
+    Guarantees", 2023, theorem 6, which needs no inverse: with ``H = U D U^T``, U unit upper triangular, row k is
+    rounded after it took up the errors ``sum_{j<k} U[j, k] (w_j - q_j)`` of the rows before.
+    """
+    factor = np.linalg.cholesky(hessian[:, ::-1, ::-1])[:, ::-1, ::-1]
+    unit = factor / np.einsum("gkk->gk", factor)[:, np.newaxis, :]
+    rounded, errors = np.empty_like(target), np.empty_like(target)
     size = target.shape[1]
     for begin in range(0, size, _BLOCK):
         end = min(begin + _BLOCK, size)
-        errors = np.empty((target.shape[0], end - begin, target.shape[2]))
+        taken = unit[:, :begin, begin:end].transpose(0, 2, 1) @ errors[:, :begin]
         for row in range(begin, end):
-            rounded[:, row] = _round_row(left[:, row], steps)
-            error = (left[:, row] - rounded[:, row]) / upper[:, row, row, None]
-            left[:, row + 1 : end] -= upper[:, row, row + 1 : end, None] * error[:, None, :]
-            errors[:, row - begin] = error
-        left[:, end:] -= upper[:, begin:end, end:].transpose(0, 2, 1) @ errors
+            inner = unit[:, np.newaxis, begin:row, row] @ errors[:, begin:row]
+            rounded[:, row] = _round_row(target[:, row] + taken[:, row - begin] + inner[:, 0], steps)
+            errors[:, row] = target[:, row] - rounded[:, row]
     return rounded
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -38,6 +39,11 @@ _MOST_INPUTS = 1 << 13
 
 _BIAS_ROOM = 2**29
 """The largest bias in steps of an accumulator."""
+
+_LEAST_MULTIPLIER = 2.0**-12
+_UNNOTICED = 1 / 16
+_TINY = float(np.finfo(np.float32).tiny) * 2**24
+"""The least step of a sum of products: products of two scales are normal numbers with room to be divided."""
 
 
 @dataclass(frozen=True)
@@ -172,15 +178,34 @@ class Tuner:
     def _peaks(
         self, node: Node, matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray, x: Encoding
     ) -> np.ndarray:
-        """Found, and so large that the bias is within 32 bits in steps of both scales."""
+        """Found, but no finer than is of use, and so large that the bias is within 32 bits in steps of both scales."""
         power = importance.mean()
         peaks = best_peaks(matrices, numbers, importance + 1e-6 * power if power > 0 else np.ones_like(importance))
-        bias = self._bias(node) if node.op in LINEAR else None
-        if bias is None or not np.any(bias):
+        if node.op not in LINEAR:
             return peaks
-        least = np.zeros_like(peaks)
-        np.maximum.at(least, np.resize(np.unique(numbers), bias.size), np.abs(bias, dtype=np.float64))
-        return np.maximum(peaks, least * WEIGHT_LEVELS / (x.scale[0] * _BIAS_ROOM))
+        least = np.full_like(peaks, self._finest_step(node, x, float(importance.sum(axis=1).max())) * WEIGHT_LEVELS)
+        bias = self._bias(node)
+        if bias is not None:
+            largest = np.zeros_like(peaks)
+            np.maximum.at(largest, np.resize(np.unique(numbers), bias.size), np.abs(bias, dtype=np.float64))
+            least = np.maximum(least, largest * WEIGHT_LEVELS / (x.scale[0] * _BIAS_ROOM))
+        return np.maximum(peaks, least)
+
+    def _finest_step(self, node: Node, x: Encoding, power: float) -> float:
+        """The step of weights below which a finer one is of no use.
+
+        Channels with weights near zero need no step as small as these: a sum of products is multiplied by
+        ``m = x step * weight step / result step``, and for a small m the rounding of float32 decides where the result
+        steps, so that no fixed-point multiplier does the same. Weights are kept so coarse that m is
+        :data:`_LEAST_MULTIPLIER`, as far as the noise of their rounding, for inputs with mean squares that sum up to
+        ``power``, stays below :data:`_UNNOTICED` times that of rounding the result.
+        """
+        result = self.partition.result_of(node)
+        if result is None or self.encodings[result].dtype.size > 1:
+            return _TINY / x.scale[0]
+        step = self.encodings[result].scale[0] / self.partition.factor_of(result)
+        unnoticed = step * np.sqrt(_UNNOTICED / power) if power > 0 else np.inf
+        return float(max(min(step / x.scale[0] * _LEAST_MULTIPLIER, unnoticed), _TINY / x.scale[0]))
 
 
 def _folded_rows(node: Node, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -200,22 +225,20 @@ def _rounded(
     matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray], whole: np.ndarray, adapt: bool
 ) -> np.ndarray:
     """Rounded to nearest, or adaptively with the damping that serves best on samples it was not made from."""
-    plain = nearest(matrices, steps)
     if not adapt or len(folds) < 2:
-        return plain
+        return nearest(matrices, steps)
 
     def held_out(attempt: Callable[[np.ndarray], np.ndarray]) -> float:
-        return sum(output_error(attempt(folds[1 - n]) - matrices, folds[n]) for n in (0, 1))
-
-    best, least = plain, held_out(lambda _: plain)
-    for damping in DAMPINGS:
         try:
-            error = held_out(lambda moments, damping=damping: compensated(matrices, steps, moments, damping))  # type: ignore[misc]
-            if error < least:
-                best, least = compensated(matrices, steps, whole, damping), error
+            return sum(output_error(attempt(folds[1 - n]) - matrices, folds[n]) for n in (0, 1))
         except np.linalg.LinAlgError:
-            continue
-    return best
+            return np.inf
+
+    attempts: list[Callable[[np.ndarray], np.ndarray]] = [
+        lambda _: nearest(matrices, steps),
+        *(partial(compensated, matrices, steps, damping=damping) for damping in DAMPINGS),
+    ]
+    return min(attempts, key=held_out)(whole)
 
 
 # ---------------------------------------------------------------- biases and accumulators

@@ -301,3 +301,30 @@ def test_an_output_that_cannot_be_written(dense: Path, tmp_path: Path) -> None:
     for option in ("-o", "--report", "--chart"):
         result = ccml("quantize", dense, "--calibration", tmp_path / "x.npy", option, tmp_path / "no" / "file")
         assert (result.exit_code, "[E204]" in result.stderr) == (1, True)
+
+
+# ---------------------------------------------------------------- weights alone
+
+
+def test_weights_alone(tmp_path: Path) -> None:
+    weights = np.random.default_rng(0).standard_normal((64, 32)).astype(np.float32)
+    path = save_model(tmp_path / "m.onnx", helper.make_node("MatMul", ["x", "w"], ["y"]), shape=(1, 64), w=weights)
+    model = onnx.load(path)
+    model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 32
+    onnx.save(model, path)
+    np.save(tmp_path / "x.npy", np.random.default_rng(1).standard_normal((20, 64)).astype(np.float32))
+    for mode in ("weights8", "weights4"):
+        written = tmp_path / f"{mode}.onnx"
+        result = ccml("quantize", path, "--to", mode, "--calibration", tmp_path / "x.npy", "-o", written)
+        assert result.exit_code == 0, result.stderr
+        assert [node.op_type for node in onnx.load(written).graph.node] == ["DequantizeLinear", "MatMul"]
+        options = ("--quantize", mode, "--calibration", tmp_path / "x.npy", "-o", tmp_path / mode)
+        result = ccml("compile", path, "--target", "x86", "--emit", "c", *options)
+        assert result.exit_code == 0, result.stderr
+        assert "SQNR" in result.stdout
+
+
+def test_options_of_activations_are_refused_for_weights_alone() -> None:
+    result = ccml("quantize", DIGITS, "--to", "weights8", "--calibration", CALIBRATION, "--activations", "uint8")
+    assert result.exit_code == 2
+    assert "--activations is for int8" in result.stderr

@@ -49,5 +49,10 @@ def test_empty_tensors_overlap_nothing() -> None:
     assert disjoint_params(made) == {"add": frozenset("abc")}
 
 
+def test_tensors_of_the_caller_may_be_at_their_offsets() -> None:
+    made = program({"t": 0, "u": 16, "x": 8, "y": 32}, ("x", "w", "t"), ("u", "w", "y"))
+    assert disjoint_params(made) == {"add": frozenset("b")}
+
+
 def test_kernels_that_are_never_called() -> None:
     assert disjoint_params(program({})) == {"add": frozenset("abc")}

@@ -226,3 +226,15 @@ def test_arrays_are_checked() -> None:
         with pytest.raises(CcmlError, match="y: ") as caught:
             jit.run({"x": good, "y": bad})
         assert caught.value.kind is ErrorCode.BAD_INPUT
+
+
+@pytest.mark.parametrize("active", [1, 2, 3, 4])
+def test_narrowed_lanes_beyond_the_active_ones_are_not_stored(active: int) -> None:
+    """LLVM 22 stores 32 bits for one active lane that was narrowed to 16 (AVX-512)."""
+    text = f"""
+        kernel k(x: f32[4] const, y: i16[4] inout)
+          y[0 : 4 active {active}] = convert<i16x4>(bitcast<i32x4>(x[0 : 4] + 12582912.0f32x4) - 1262485504i32x4)
+    """
+    x, y = np.array([3, -4, 500, -30000], np.float32), np.full(4, 77, np.int16)
+    run(text, x=x, y=y)
+    assert y.tolist() == [3, -4, 500, -30000][:active] + [77] * (4 - active)

@@ -74,6 +74,7 @@ CASES = {
     "reduce by attribute": Case("ReduceSum", 11, [X], attrs={"axes": [1, -1], "keepdims": 0}),
     "reduce over all": Case("ReduceMean", 13, [X], attrs={"keepdims": 0}),
     "reduce by input over nothing": Case("ReduceSum", 13, [X, ints()], [1], {"noop_with_empty_axes": 1}),
+    "reduce by input over something": Case("ReduceSum", 13, [X, ints(1)], [1], {"noop_with_empty_axes": 1}),
     "top of a reduction": Case("ReduceL2", 11, [X], attrs={"axes": [2]}),
     "gemm of opset 7": Case(
         "Gemm", 7, [floats(4, 3), floats(5, 4), floats(5)], [1, 2],

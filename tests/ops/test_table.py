@@ -94,6 +94,14 @@ SAMPLES: dict[str, list[Sample]] = {
         ([f(2, 4, 5, 3), f(3, 3, 2, 2)], {**CONV, "output_padding": (0, 0), **LAST}),
     ],
     "matmul": [([f(3, 4), f(4, 5), f(5)], {}), ([f(2, 1, 3, 4), f(5, 4, 2)], {}), ([i(3, 4), i(4, 2)], {})],
+    "weight_matmul": [
+        ([f(2, 5), i(5, 3, dtype=np.int8), f(2, 3)], {"block": 3}),
+        ([f(2, 2, 5), i(5, 3, dtype=np.int8), f(1, 3), i(1, 3, dtype=np.int8)], {"block": 5}),
+    ],
+    "dequantize_blocks": [
+        ([i(5, 3, dtype=np.int8), f(2, 3)], {"axis": 0, "block": 3}),
+        ([i(2, 4, dtype=np.uint8), f(2, 2), i(2, 2, dtype=np.uint8)], {"axis": 1, "block": 2}),
+    ],
     "pool": [
         ([f(2, 3, 7, 6)], {"kind": "max", "ceil_mode": True, **POOL, **FIRST}),
         ([f(2, 7, 6, 3)], {"kind": "avg", "ceil_mode": False, **POOL, **LAST}),
@@ -139,7 +147,8 @@ def types_of(arrays: Sequence[np.ndarray | None]) -> list[TensorType | None]:
 
 def test_every_operator_has_samples() -> None:
     """The operators of integer kernels, which quantization makes, have tests of their own."""
-    integer = {name for name, row in OPS.items() if row.evaluate.__module__ == "ccml.ops.integer"}
+    modules = ("ccml.ops.integer", "ccml.ops.int_normalize")
+    integer = {name for name, row in OPS.items() if row.evaluate.__module__ in modules}
     assert SAMPLES.keys() == OPS.keys() - integer
 
 

@@ -53,18 +53,31 @@ def test_totals(report: Report) -> None:
 
 def test_memory(report: Report) -> None:
     for place in report.memory:
-        assert place.offset % report.totals.arena_align == 0
         assert place.offset + place.bytes <= report.totals.ram_bytes
         assert 0 <= place.first <= place.last < len(report.layers)
     for layer in report.layers:
         live = [place for place in report.memory if place.first <= layer.index <= place.last]
-        assert layer.live_bytes == sum(place.bytes for place in live)
+        taken = {byte for place in live for byte in range(place.offset, place.offset + place.bytes)}
+        assert layer.live_bytes == len(taken)
+
+
+def test_inputs_and_outputs_have_a_place(report: Report) -> None:
+    places = {place.tensor: place for place in report.memory}
+    assert [places[tensor.name].first for tensor in report.inputs] == [0]
+    assert [places[tensor.name].last for tensor in report.outputs] == [len(report.layers) - 1]
+
+
+def test_the_tensors_of_the_peak(report: Report) -> None:
+    peak = next(layer for layer in report.layers if layer.live_bytes == report.totals.peak_live_bytes)
+    live = {place.tensor for place in report.memory if place.first <= peak.index <= place.last}
+    assert set(report.totals.peak_tensors) == live
 
 
 def test_the_header_says_the_same(result: Result, report: Report) -> None:
     macros = dict(re.findall(r"#define DIGITS_(\w+) (\d+)", (result.folder / "digits.h").read_text()))
     totals = report.totals
-    assert int(macros["ARENA_SIZE"]) == totals.ram_bytes
+    assert int(macros["ARENA_SIZE"]) == totals.arena_bytes
+    assert int(macros["ARENA_SIZE_WITH_IO"]) == totals.ram_bytes
     assert int(macros["ARENA_ALIGN"]) == totals.arena_align
     assert int(macros["WEIGHTS_SIZE"]) == totals.weight_bytes
     assert int(macros["MACS"]) == totals.macs

@@ -28,12 +28,17 @@ def report(places: list[Placement], steps: int, ram: int) -> Report:
     layers = [Layer(i, f"layer{i}", "k", ["conv"], "t", "f32", [1], 0, 0, live[i], None) for i in range(steps)]
     return Report(
         1, "0", Model("m", "m.onnx", "", 0), TargetInfo("t", "a", "c", "x"), Options({}, {}, []),
-        Totals(ram, 16, max(live), 0, None, None, None, 0), [], [], layers, places, None, [],
+        Totals(ram, ram, 16, max(live), [], 0, None, None, None, 0), [], [], layers, places, None, [],
     )  # fmt: skip
 
 
 def test_live_bytes() -> None:
     assert live_bytes(PLACES, 3) == [64, 128, 96]
+
+
+def test_shared_bytes_count_once() -> None:
+    places = [Placement("x", 16, 64, 0, 1), Placement("y", 0, 64, 1, 1), Placement("inside", 20, 8, 1, 1)]
+    assert live_bytes(places, 2) == [64, 80]
 
 
 def test_chart() -> None:

@@ -44,6 +44,7 @@ def integer_conv_graph(
     *,
     stride: Sequence[int] = (1, 1),
     pad: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (),
     group: int = 1,
     zero_point: int = 3,
     dtype: DType = DType.I8,
@@ -65,8 +66,8 @@ def integer_conv_graph(
     operands = {n: Value(n, TensorType(DType.from_numpy(a.dtype), a.shape)) for n, a in arrays.items()}
     inner = GraphBuilder(infer_types, NameSupply(["x", *arrays]))
     attrs: dict[str, AttrValue] = {
-        "stride": tuple(stride), "pad": tuple(pad), "dilation": (1, 1), "group": group, "layout": "channels_last",
-        "zero_point": zero_point,
+        "stride": tuple(stride), "pad": tuple(pad), "group": group, "layout": "channels_last",
+        "dilation": tuple(dilation) or (1,) * len(stride), "zero_point": zero_point,
     }  # fmt: skip
     acc = inner.emit1("conv", given, operands["w"], operands["b"], loc="anchor", **attrs)
     y = inner.emit1("requantize", acc, operands["scale"], zero_point=-7, lo=lo, hi=127, to=DType.I8, y_scale=0.1)

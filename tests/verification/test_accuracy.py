@@ -68,6 +68,41 @@ def test_a_layer_without_noise_of_its_own() -> None:
     assert found.sqnr_db == pytest.approx(rows(measured(0.125, 0.01))["x"].sqnr_db, abs=0.5)
 
 
+SCALED = """
+graph g(%x: f32[1,2]) -> (%y)
+  const %c : f32[] = dense<0.25>
+  %t : f32[2,1] = transpose(%x) {perm=[1,0]}
+  %m : f32[2,2] = matmul(%t, %x)   @"product"
+  %s : f32[2,2] = mul(%m, %c)   @"scaled"
+  %y : f32[2,2] = softmax(%s) {axis=1}   @"softmax"
+"""
+
+
+def test_tensors_that_are_moved_or_read_in_another_scale_are_exact_where_layers_are_measured_alone() -> None:
+    """x / 4 is x in steps of a quarter, and a transpose moves what is stored: only storing x and m adds noise."""
+    x, m, read = ({"scale": (step,), "zero_point": (0,), "axis": 0} for step in (1 / 64, 1 / 8, 1 / 32))
+    spelled = [f"{{axis=0, scale=[{e['scale'][0]}], zero_point=[0]}}" for e in (x, m, read)]
+    stored = [text.replace("}", ", to=i8}") for text in spelled]
+    types = [f"quant(scale={e['scale'][0]}, zero_point=0)" for e in (x, m)]
+    quantized = f"""
+    graph g(%x: f32[1,2]) -> (%y)
+      %x.q : i8[1,2] {types[0]} = quantize(%x) {stored[0]}
+      %x.dq : f32[1,2] = dequantize(%x.q) {spelled[0]}
+      %t : f32[2,1] = transpose(%x.dq) {{perm=[1,0]}}
+      %t.q : i8[2,1] {types[0]} = quantize(%t) {stored[0]}
+      %t.dq : f32[2,1] = dequantize(%t.q) {spelled[0]}
+      %m : f32[2,2] = matmul(%t.dq, %x.dq)   @"product"
+      %s.q : i8[2,2] {types[1]} = quantize(%m) {stored[1]}   @"scaled"
+      %s.dq : f32[2,2] = dequantize(%s.q) {spelled[2]}
+      %y : f32[2,2] = softmax(%s.dq) {{axis=1}}   @"softmax"
+    """
+    samples = Samples({"x": X}, {}, len(X), Batching.LEADING)
+    found = rows(measure(parse_graph(SCALED), parse_graph(quantized), samples))
+    assert found["product"].cause == "rounding"
+    assert found["product"].own_sqnr_db == pytest.approx(10 * np.log10(np.mean(X**4) / (0.125**2 / 12)), abs=3)
+    assert found["softmax"].own_sqnr_db is None or found["softmax"].own_sqnr_db > 100
+
+
 def test_outputs() -> None:
     (output,) = measured(0.125, 0.01).outputs
     assert output.name == "y"

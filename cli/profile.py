@@ -1,0 +1,76 @@
+"""``ccml profile``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from ..report.text import shortened
+from .options import json_option, logging_options, model_options, route_option, target_options
+from .output import columns, print_facts, print_json, print_table, progress
+from .quantize_options import quantization_options, quantize_option
+
+if TYPE_CHECKING:
+    from ..quantization import Quantization
+    from ..report.profile import Profile
+
+
+@click.command("profile")
+@model_options
+@target_options(required=True)
+@click.option(
+    "-i", "--input", "file", type=click.Path(), metavar="FILE",
+    help="An .npz or .npy file, whose first sample is run.  [default: random data]",
+)  # fmt: skip
+@route_option
+@quantization_options
+@quantize_option
+@json_option
+@logging_options
+def command(
+    model: str,
+    dim: tuple[tuple[str, int], ...],
+    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    target: str,
+    abi: str | None,
+    cpu: str | None,
+    file: str | None,
+    route: str,
+    as_json: bool,
+    quantization: Quantization | None,
+) -> None:
+    """Run MODEL on an emulated Cortex-M board and count what it executes, layer by layer.
+
+    QEMU runs the code that the target would run. Executed instructions stand beside the prediction of 'ccml inspect'
+    for the same input. Needs qemu-system-arm, arm-none-eabi-gcc and gcc ('ccml doctor').
+    """
+    with progress():
+        from .. import api
+
+        options = api.ModelOptions(dict(dim), dict(shape))
+        profile = api.profile(model, target, options, file, abi=abi, cpu=cpu, route=route, quantization=quantization)
+    if as_json:
+        print_json(asdict(profile))
+    else:
+        _print(profile)
+
+
+def _print(profile: Profile) -> None:
+    if profile.layers:
+        head = columns("#", "layer", "kernel", "#MACs", "#instructions", "#predicted", "#share", "#per MAC")
+        rows = [
+            (layer.index, shortened(layer.name), layer.kernel, layer.macs, layer.instructions, layer.predicted,
+             f"{layer.instructions / profile.instructions:.1%}",
+             f"{layer.instructions / layer.macs:.2f}" if layer.macs else None)
+            for layer in profile.layers
+        ]  # fmt: skip
+        print_table(f"executed on an emulated {profile.cpu}", head, rows)
+        click.echo()
+    predicted = "not known" if profile.predicted is None else f"{profile.predicted:,}"
+    print_facts([
+        ("instructions", profile.instructions),
+        ("predicted", predicted),
+        ("MACs", profile.macs),
+    ])  # fmt: skip

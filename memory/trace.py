@@ -1,0 +1,228 @@
+"""Which bytes of its parameters a kernel reads and writes, and in what order.
+
+Time counts the steps of a kernel: a statement's loads come before its store, a loop takes as long as all its
+iterations, both sides of an If follow each other. Because only "is this read after a write of the same byte?" matters,
+reads are noted as late and writes as early as they may happen: what is not known exactly (a loop with too many
+iterations to follow, an index loaded from memory) stays on the safe side. Within an ``Invoke``, reads and writes have
+no order.
+
+Loops run as the printers write them, one iteration after the other, whatever their kind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+from ..ir.blocks import block_kernel
+from ..ir.loops import (
+    Access,
+    Block,
+    Buffer,
+    Const,
+    Expr,
+    For,
+    If,
+    Invoke,
+    Kernel,
+    Let,
+    Load,
+    Space,
+    Store,
+    stmt_exprs,
+    walk_expr,
+)
+from .index_ranges import Scope
+
+FOLLOWED = 1 << 18
+"""Iterations of nested loops that are followed step by step."""
+
+
+@dataclass(frozen=True)
+class Touches:
+    """Accesses of one parameter, sorted by time: the bytes from ``begin`` to before ``end``."""
+
+    time: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+
+    @staticmethod
+    def joined(parts: list[Touches]) -> Touches:
+        time, begin, end = (
+            np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, np.int64)])
+            for name in ("time", "begin", "end")
+        )
+        order = np.argsort(time, kind="stable")
+        return Touches(time[order], begin[order], end[order])
+
+
+@dataclass(frozen=True)
+class OuterLoop:
+    """The loop that a kernel's body ends with: when it begins, and how long each of its iterations takes."""
+
+    start: int
+    step: int
+    extent: int
+
+    def iterations(self, touches: Touches) -> np.ndarray:
+        """The iteration in which each access happens; negative: before the loop."""
+        return (touches.time - self.start) // max(self.step, 1)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The accesses of a kernel by parameter name. ``outer`` is there where the last statement is a loop whose
+    iterations are followed one by one."""
+
+    reads: dict[str, Touches]
+    writes: dict[str, Touches]
+    outer: OuterLoop | None
+
+
+@lru_cache(maxsize=256)
+def trace_kernel(kernel: Kernel) -> Trace:
+    """Every access of the parameters of ``kernel``; one that outer loops repeat only once, but for the outermost."""
+    tracer = _Tracer(max(_depth(kernel.body), 1))
+    tracer.block(kernel.body, Scope(tracer.depth), ())
+    last = kernel.body[-1] if kernel.body else None
+    outer = tracer.outer if isinstance(last, For) and isinstance(last.extent, Const) else None
+    return Trace(_by_name(tracer.events, True), _by_name(tracer.events, False), outer)
+
+
+def _by_name(events: list[_Event], reads: bool) -> dict[str, Touches]:
+    parts: dict[str, list[Touches]] = {}
+    for event in events:
+        if event.reads == reads:
+            parts.setdefault(event.name, []).append(event.touches())
+    return {name: Touches.joined(found) for name, found in parts.items()}
+
+
+@lru_cache(maxsize=1024)
+def pointed(block: str, scalars: tuple[int, ...]) -> tuple[tuple[Access, int], ...]:
+    """For each pointer of an Invoke how it is used, and how many bytes."""
+    params = block_kernel(block, scalars).params
+    return tuple((param.access, prod(param.shape) * param.dtype.size) for param in params)
+
+
+def _depth(block: Block) -> int:
+    """How deep loops are nested."""
+    inner = [1 + _depth(s.body) for s in block if isinstance(s, For)]
+    inner += [max(_depth(s.then), _depth(s.orelse)) for s in block if isinstance(s, If)]
+    return max(inner, default=0)
+
+
+@dataclass
+class _Event:
+    """One access in all iterations. ``begin``, ``end`` (bytes) and ``mask`` (whether it may happen) have an axis for
+    each loop around it; ``time`` grows with every loop that is left."""
+
+    reads: bool
+    name: str
+    time: np.ndarray
+    begin: np.ndarray
+    end: np.ndarray
+    mask: np.ndarray
+
+    def leave(self, axis: int, extent: int, step: int, followed: bool) -> None:
+        """Out of a loop whose iterations take ``step``. What is the same in all iterations is noted once."""
+        varies = any(array.shape[axis] > 1 for array in (self.begin, self.end, self.mask))
+        if followed and (varies or axis == 0):
+            shape = [1] * self.time.ndim
+            shape[axis] = extent
+            self.time = self.time + np.arange(extent, dtype=np.int64).reshape(shape) * step
+        elif self.reads:
+            self.time = self.time + (extent - 1) * step
+
+    def touches(self) -> Touches:
+        arrays = np.broadcast_arrays(self.time, self.begin, self.end, self.mask)
+        time, begin, end, mask = (array.reshape(-1) for array in arrays)
+        chosen = mask & (begin < end)
+        return Touches(time[chosen], begin[chosen], end[chosen])
+
+
+class _Tracer:
+    """Walks through a kernel once. ``now`` is the time within the innermost loop."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+        self.now = 0
+        self.events: list[_Event] = []
+        self.outer: OuterLoop | None = None
+
+    def block(self, block: Block, scope: Scope, loops: tuple[int, ...], mask: np.ndarray | None = None) -> None:
+        """``loops`` are the extents of the loops around, ``mask`` says where the block may run."""
+        runs = np.full((1,) * self.depth, True) if mask is None else mask
+        for stmt in block:
+            for expr in stmt_exprs(stmt):
+                self._loads(expr, scope, runs)
+            self.now += 1
+            if isinstance(stmt, Let):
+                scope = scope.with_let(stmt.var, stmt.value)
+            elif isinstance(stmt, If):
+                holds, fails = scope.truth(stmt.cond)
+                self.block(stmt.then, scope, loops, runs & holds)
+                self.block(stmt.orelse, scope, loops, runs & fails)
+            elif isinstance(stmt, For):
+                self._for(stmt, scope, loops, runs)
+            elif isinstance(stmt, Store):
+                self._touch(False, stmt.buffer, stmt.index, stmt.value.type.lanes, scope, runs)
+                self.now += 1
+            elif isinstance(stmt, Invoke):
+                self._invoke(stmt, scope, runs)
+
+    def _for(self, stmt: For, scope: Scope, loops: tuple[int, ...], runs: np.ndarray) -> None:
+        count = scope.range(stmt.extent)
+        extent = 2 if count is None else int(count.high.max(initial=0))
+        if extent <= 0:
+            return
+        axis = len(loops)
+        followed = count is not None and extent * prod(loops) <= FOLLOWED
+        if followed and count is not None:
+            inner = scope.stepped(stmt.var, axis, extent)
+            if not isinstance(stmt.extent, Const):
+                runs = runs & (inner.ranges[stmt.var].low < count.high)
+        else:
+            inner = scope if count is None else scope.bound(stmt.var, scope.constant(0, extent - 1))
+            extent = min(extent, 2)
+        first, start = len(self.events), self.now
+        self.now = 0
+        self.block(stmt.body, inner, (*loops, extent if followed else 1), runs)
+        for event in self.events[first:]:
+            event.leave(axis, extent, self.now, followed)
+            event.time = event.time + start
+        if not loops:
+            self.outer = OuterLoop(start, self.now, extent) if followed else None
+        self.now = start + extent * self.now
+
+    def _loads(self, expr: Expr, scope: Scope, runs: np.ndarray) -> None:
+        for part in walk_expr(expr):
+            if isinstance(part, Load):
+                self._touch(True, part.buffer, part.index, part.lanes, scope, runs)
+
+    def _invoke(self, stmt: Invoke, scope: Scope, runs: np.ndarray) -> None:
+        """Writes, and a step later reads: their order inside is not known."""
+        for reads in (False, True):
+            for (access, nbytes), pointer in zip(pointed(stmt.block, stmt.scalars), stmt.pointers, strict=True):
+                if access is Access.READ_WRITE or (access is Access.READ) == reads:
+                    lanes = nbytes // pointer.buffer.dtype.size
+                    self._touch(reads, pointer.buffer, pointer.index, lanes, scope, runs)
+            self.now += 1
+
+    def _touch(
+        self, reads: bool, buffer: Buffer, index: tuple[Expr, ...], elements: int, scope: Scope, runs: np.ndarray
+    ) -> None:
+        """``elements`` from ``index`` on; what is out of range is known not to happen."""
+        if buffer.space is not Space.GLOBAL:
+            return
+        begin = last = np.zeros((1,) * self.depth, np.int64)
+        for expr, extent, stride in zip(index, buffer.shape, buffer.strides, strict=True):
+            place = scope.range(expr) or scope.constant(0, extent - 1)
+            begin = begin + np.clip(place.low, 0, extent - 1) * stride
+            last = last + np.clip(place.high, 0, extent - 1) * stride
+        size, total = buffer.dtype.size, prod(buffer.shape)
+        end = np.minimum(last + elements, total)
+        time = np.full((1,) * self.depth, self.now, np.int64)
+        self.events.append(_Event(reads, buffer.name, time, begin * size, end * size, runs))

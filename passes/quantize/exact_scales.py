@@ -1,0 +1,114 @@
+"""Scales of weights for which requantization in integers is exact.
+
+A core without a floating-point unit multiplies sums of products with a fixed-point number, where one gives the same
+bytes as the float32 definition (``ops/fixed_point.py``). For some scales there is none: where a product comes so near
+to a half that float32 cannot tell. The scale of a channel's weights may be any number, and a few units in the last
+place (ulp) more or less change no integer weight and nothing that could be measured. So those scales are moved until
+there is a multiplier.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...ir.graph import Graph, Node
+from ...ops.fixed_point import exact_multipliers
+from ...ops.infer import integer
+from ..integerize import integerize
+from ..pipeline import before
+from .encoding import Encoding
+from .insert import StoredConstant
+from .tuning import TunedLayer
+
+log = logging.getLogger(__name__)
+
+_MOST_ULPS = 32
+_LEAST_PRODUCT = 2.0**-13
+"""Smaller multipliers are left as they are: float32 rounds so many of their products to halves that there is hardly
+ever a fixed-point number that does the same."""
+
+_I32 = np.iinfo(np.int32)
+
+
+@dataclass(frozen=True)
+class _Requantization:
+    """Of a layer's sums, as the integerizer writes it; ``scales`` has one number, or one for each channel."""
+
+    layer: str
+    scales: np.ndarray
+    result_scale: np.float32
+    bounds: tuple[int, int]
+    zero_point: int
+    limits: tuple[int, int]
+
+    def exact(self, scales: np.ndarray) -> np.ndarray:
+        """For which there is a multiplier. Bounds are doubled: biases move with their steps."""
+        low, high = (int(np.clip(2 * bound, _I32.min, _I32.max)) for bound in self.bounds)
+        found = exact_multipliers(scales, [(low, high)] * scales.size, self.zero_point, *self.limits)
+        return np.array([form is not None for form in found])
+
+
+def with_exact_scales(
+    graph: Graph, tuned: Mapping[str, TunedLayer], inputs: Mapping[str, Encoding]
+) -> dict[str, TunedLayer]:
+    """``tuned``, from which ``graph`` was written, with scales moved; ``inputs`` are the encodings of the layers'
+    first operands."""
+    result, moved, left = dict(tuned), 0, 0
+    for found in _requantizations(graph):
+        if found.layer in tuned and found.limits[1] - found.limits[0] < 256:
+            stored = tuned[found.layer].weights[1]
+            scales, missing = _moved(found, stored.encoding, np.float32(inputs[found.layer].scale[0]))
+            moved += int(np.sum(scales != stored.encoding.scale))
+            left += missing
+            encoding = replace(stored.encoding, scale=tuple(scales.astype(float).tolist()))
+            weights = {**tuned[found.layer].weights, 1: StoredConstant(stored.array, encoding)}
+            result[found.layer] = replace(tuned[found.layer], weights=weights)
+    log.info("moved the scales of %d channels; %d have no fixed-point multiplier", moved, left)
+    return result
+
+
+def _requantizations(graph: Graph) -> Iterator[_Requantization]:
+    integers = integerize(before(integerize, graph))
+    producers = integers.producers()
+    for node in integers.nodes:
+        source = producers.get(node.operands[0].name) if node.op == "requantize" else None
+        if source is not None and "acc_lo" in node.attrs:
+            yield _requantization(node, source, integers)
+
+
+def _requantization(node: Node, source: Node, graph: Graph) -> _Requantization:
+    names = ("acc_lo", "acc_hi", "zero_point", "lo", "hi")
+    acc_lo, acc_hi, zero_point, lo, hi = (integer(node.attrs, name) for name in names)
+    scale = node.attrs["y_scale"]
+    assert isinstance(scale, float)
+    scales = graph.constants[node.operands[1].name].reshape(-1)
+    layer = source.outputs[0].name.removesuffix(".acc").removesuffix(".float")
+    return _Requantization(layer, scales, np.float32(scale), (acc_lo, acc_hi), zero_point, (lo, hi))
+
+
+def _moved(found: _Requantization, weights: Encoding, x_scale: np.float32) -> tuple[np.ndarray, int]:
+    """The weights' scales, and how many of them have no multiplier."""
+    scales = np.array(weights.scale, np.float32)
+    if not np.array_equal(np.unique(_products(scales, x_scale, found)), np.unique(found.scales)):
+        return scales, 0
+    missing = ~found.exact(_products(scales, x_scale, found))
+    hopeless = missing & (_products(scales, x_scale, found) < _LEAST_PRODUCT)
+    waiting = np.flatnonzero(missing & ~hopeless)
+    nominal = scales.view(np.int32).copy()
+    for ulps in (sign * ulps for ulps in range(1, _MOST_ULPS + 1) for sign in (1, -1)):
+        if not waiting.size:
+            break
+        tried = (nominal[waiting] + np.int32(ulps)).view(np.float32)
+        exact = found.exact(_products(tried, x_scale, found))
+        scales[waiting[exact]] = tried[exact]
+        waiting = waiting[~exact]
+    return scales, waiting.size + int(hopeless.sum())
+
+
+def _products(scales: np.ndarray, x_scale: np.float32, found: _Requantization) -> np.ndarray:
+    """The multipliers, as the integerizer computes them."""
+    return scales * x_scale / found.result_scale

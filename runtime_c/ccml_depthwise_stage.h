@@ -1,0 +1,98 @@
+/* Part of the ccml runtime: four channels of four rows as columns of pairs of halfwords.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_DEPTHWISE_STAGE_H
+#define CCML_DEPTHWISE_STAGE_H
+
+#include "ccml_widen.h"
+
+#if CCML_ARM_DSP
+
+/* `columns` columns of the zero point in r10, of which there may be none. */
+#define CCML_DEPTHWISE_BORDER(columns) \
+    "cmp " columns ", #0\n" \
+    "beq 2f\n" \
+    "1:\n" \
+    "strd r10, r10, [r12], #8\n" \
+    "strd r10, r10, [r12], #8\n" \
+    "strd r10, r10, [r12], #8\n" \
+    "strd r10, r10, [r12], #8\n" \
+    "subs " columns ", " columns ", #1\n" \
+    "bne 1b\n" \
+    "2:\n"
+
+CCML_NAKED ccml_depthwise_stage(
+    const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED,
+    const int8_t *x3 CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t columns CCML_UNUSED, int32_t step CCML_UNUSED,
+    int32_t left CCML_UNUSED, int32_t right CCML_UNUSED, int32_t zero_point CCML_UNUSED)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4-r11, lr}\n"
+        "ldrd r12, r4, [sp, #36]\n"
+        "ldrd r5, r6, [sp, #44]\n"
+        "ldr r10, [sp, #56]\n"
+        "pkhbt r10, r10, r10, lsl #16\n"
+        CCML_DEPTHWISE_BORDER("r6")
+        "mul r4, r4, r5\n"
+        "add r0, r0, r4\n"
+        "add r1, r1, r4\n"
+        "add r2, r2, r4\n"
+        "add r3, r3, r4\n"
+        "rsb lr, r4, #0\n"
+        "3:\n"
+        "ldr r4, [r0, lr]\n"
+        "ldr r5, [r1, lr]\n"
+        "ldr r6, [r2, lr]\n"
+        "ldr r7, [r3, lr]\n"
+        "sxtb16 r8, r4\n"
+        "sxtb16 r9, r5\n"
+        "pkhbt r10, r8, r9, lsl #16\n"
+        "pkhtb r11, r9, r8, asr #16\n"
+        "str r11, [r12, #16]\n"
+        "sxtb16 r8, r6\n"
+        "sxtb16 r9, r7\n"
+        "pkhbt r11, r8, r9, lsl #16\n"
+        "pkhtb r9, r9, r8, asr #16\n"
+        "str r9, [r12, #20]\n"
+        "sxtb16 r4, r4, ror #8\n"
+        "sxtb16 r5, r5, ror #8\n"
+        "pkhbt r8, r4, r5, lsl #16\n"
+        "pkhtb r4, r5, r4, asr #16\n"
+        "sxtb16 r6, r6, ror #8\n"
+        "sxtb16 r7, r7, ror #8\n"
+        "pkhbt r9, r6, r7, lsl #16\n"
+        "pkhtb r6, r7, r6, asr #16\n"
+        "strd r8, r9, [r12, #8]\n"
+        "strd r4, r6, [r12, #24]\n"
+        "strd r10, r11, [r12], #32\n"
+        "ldr r4, [sp, #44]\n"
+        "adds lr, lr, r4\n"
+        "bne 3b\n"
+        "ldrd r6, r10, [sp, #52]\n"
+        "pkhbt r10, r10, r10, lsl #16\n"
+        CCML_DEPTHWISE_BORDER("r6")
+        "pop {r4-r11, pc}\n");
+}
+
+#undef CCML_DEPTHWISE_BORDER
+#else
+static inline void ccml_depthwise_stage(
+    const int8_t *x0, const int8_t *x1, const int8_t *x2, const int8_t *x3, int32_t *y, int32_t columns, int32_t step,
+    int32_t left, int32_t right, int32_t zero_point)
+{
+    const int32_t both = ccml_halfwords((uint32_t)zero_point, (uint32_t)zero_point);
+    for (int32_t i = 0; i < 8 * (left + columns + right); ++i) {
+        y[i] = both;
+    }
+    for (int32_t column = 0; column < columns; ++column) {
+        for (int32_t lane = 0; lane < 4; ++lane) {
+            const int32_t at = column * step + lane;
+            int32_t *words = &y[8 * (left + column) + 2 * lane];
+            words[0] = ccml_halfwords((uint32_t)x0[at], (uint32_t)x1[at]);
+            words[1] = ccml_halfwords((uint32_t)x2[at], (uint32_t)x3[at]);
+        }
+    }
+}
+#endif
+
+#endif

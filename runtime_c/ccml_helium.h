@@ -1,0 +1,80 @@
+/* Part of the ccml runtime: what the block instructions for Armv8.1-M with Helium share.
+
+   The stream of weights is described in ccml: for each tile of channels a bias per channel, for each sixteen k as many
+   bytes per channel, then (to requantize) the float32 scale of each channel.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_HELIUM_H
+#define CCML_HELIUM_H
+
+#include "ccml_bits.h"
+#include "ccml_widen.h"
+
+#if CCML_GNU && defined(__ARM_FEATURE_MVE)
+#if __ARM_FEATURE_MVE == 3
+#define CCML_HELIUM 1
+#endif
+#endif
+#if !defined(CCML_HELIUM)
+#define CCML_HELIUM 0
+#endif
+
+#if CCML_HELIUM
+
+/* Sixteen products for one channel: weights into q2 or q3. */
+#define CCML_HELIUM_LOAD(q, from) "vldrb.u8 " q ", [" from "], #16\n"
+#define CCML_HELIUM_DOT(acc, x, w) "vmladava.s8 " acc ", " x ", " w "\n"
+
+/* The place from which `unroll` (a power of two) copies of `bytes` each, of which the last ends at `label`, leave
+   (steps - 1) % unroll + 1 to run, with the Thumb bit, in r9, and how often the copies are entered or left in r6; steps
+   in r4. */
+#define CCML_HELIUM_ENTRY(label, unroll, shift, bytes) \
+    "sub r6, r4, #1\n" \
+    "and r7, r6, #" #unroll " - 1\n" \
+    "add r7, r7, #1\n" \
+    "mov r8, #" #bytes "\n" \
+    "adr.w r9, " label "\n" \
+    "mls r9, r7, r8, r9\n" \
+    "orr r9, r9, #1\n" \
+    "lsr r6, r6, #" #shift "\n" \
+    "add r6, r6, #1\n"
+
+/* Sums in q0 and q1 times the scales, rounded to the nearest even, the zero point (halfwords in `zero`) added: bytes of q0
+   in the even and those of q1 in the odd halfwords of q0, not less than those of `least`. What overflows 32 or 16 bits ends as the nearest byte. */
+#define CCML_HELIUM_REQUANTIZE(scale0, scale1, zero, least) \
+    "vcvt.f32.s32 q0, q0\n" \
+    "vcvt.f32.s32 q1, q1\n" \
+    "vmul.f32 q0, q0, " scale0 "\n" \
+    "vmul.f32 q1, q1, " scale1 "\n" \
+    "vcvtn.s32.f32 q0, q0\n" \
+    "vcvtn.s32.f32 q1, q1\n" \
+    "vqmovnb.s32 q0, q0\n" \
+    "vqmovnt.s32 q0, q1\n" \
+    "vqadd.s16 q0, q0, " zero "\n" \
+    "vqmovnb.s16 q0, q0\n" \
+    "vmax.s8 q0, q0, " least "\n"
+
+#define CCML_HELIUM_REPEAT(times, text) ".rept " times "\n" text ".endr\n"
+
+#else
+
+/* The sum with 1.5 * 2^23 rounds to the nearest even whole number. */
+static inline int8_t ccml_helium_requantize(int32_t acc, int32_t scale, int32_t zero_point, int32_t lo)
+{
+    const float rounded = (float)acc * ccml_i32_as_f32(scale) + 12582912.0f;
+    const int32_t steps = ccml_f32_as_i32(rounded) - (0x4B400000 - zero_point);
+    return (int8_t)(steps < lo ? lo : steps > 127 ? 127 : steps);
+}
+
+/* acc + the sixteen products of bytes of x and bytes packed in four words; wraps around. */
+static inline int32_t ccml_helium_dot(int32_t acc, const int8_t *x, const int32_t *w)
+{
+    uint32_t sum = (uint32_t)acc;
+    for (int i = 0; i < 16; ++i) {
+        sum += (uint32_t)(x[i] * (int8_t)((uint32_t)w[i / 4] >> (8 * (i % 4)) & 255u));
+    }
+    return (int32_t)sum;
+}
+
+#endif
+
+#endif

@@ -1,0 +1,33 @@
+/* Part of the ccml runtime: one pixel by all channels, as sums, filled up to a multiple of eight.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_HELIUM_PIXEL_I32_H
+#define CCML_HELIUM_PIXEL_I32_H
+
+#include "ccml_helium_pixel.h"
+
+#if CCML_HELIUM
+#define CCML_HELIUM_PIXEL_I32_STORE \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
+    "vmov q1[2], q1[0], r8, r12\n" \
+    "vmov q1[3], q1[1], r10, lr\n" \
+    "vstrw.32 q0, [r3], #16\n" \
+    "vstrw.32 q1, [r3], #16\n"
+
+CCML_NAKED ccml_helium_pixel_i32(
+    const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t vectors CCML_UNUSED,
+    int32_t channels CCML_UNUSED)
+{
+    CCML_HELIUM_PIXEL("", CCML_HELIUM_PIXEL_I32_STORE);
+}
+#else
+#define CCML_HELIUM_PIXEL_I32_RESULT(acc, scale) (acc)
+
+static inline void ccml_helium_pixel_i32(
+    const int32_t *w, const int8_t *x, int32_t *y, int32_t vectors, int32_t channels)
+{
+    CCML_HELIUM_PIXEL(CCML_HELIUM_PIXEL_I32_RESULT, 0, 8)
+}
+#endif
+
+#endif

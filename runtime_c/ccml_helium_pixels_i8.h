@@ -1,0 +1,121 @@
+/* Part of the ccml runtime: pixels by all channels, requantized to bytes.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_HELIUM_PIXELS_I8_H
+#define CCML_HELIUM_PIXELS_I8_H
+
+#include "ccml_helium_pixels.h"
+
+#if CCML_HELIUM
+#define CCML_HELIUM_PIXELS_I8_SETUP \
+    "ldrd r6, r7, [sp, #136]\n" \
+    "vdup.16 q4, r6\n" \
+    "vdup.8 q5, r7\n"
+
+/* The results of the first pixel in q0, those of the second in q1. */
+#define CCML_HELIUM_PIXELS_I8_RESULTS \
+    "vldrw.u32 q2, [r5], #16\n" \
+    "vmov q0[2], q0[0], r0, r4\n" \
+    "vmov q0[3], q0[1], r2, r6\n" \
+    "vmov q1[2], q1[0], r8, r12\n" \
+    "vmov q1[3], q1[1], r10, lr\n" \
+    CCML_HELIUM_REQUANTIZE("q2", "q2", "q4", "q5") \
+    "vshr.u32 q1, q0, #16\n"
+
+#define CCML_HELIUM_PIXELS_I8_STORE \
+    CCML_HELIUM_PIXELS_I8_RESULTS \
+    "vctp.32 r9\n" \
+    "vpstt\n" \
+    "vstrbt.32 q0, [r1], #4\n" \
+    "vstrbt.32 q1, [r3], #4\n"
+
+CCML_NAKED ccml_helium_many_pixels_i8(
+    const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t runs CCML_UNUSED,
+    int32_t vectors CCML_UNUSED, int32_t run_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
+    int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED,
+    int32_t lo CCML_UNUSED)
+{
+    CCML_HELIUM_PIXELS(CCML_HELIUM_PIXELS_I8_SETUP, "mov r7, r9\n", CCML_HELIUM_PIXELS_I8_STORE);
+}
+
+/* The same for one run of at most eight steps and channels in fours, without counters of runs and steps: r7 is y of the
+   first pixel, r9 how far that of the second is from it, r11 the channels left. On the stack: x of both pixels, pixels
+   left, w, entry of the steps; the arguments from sp + 88 on. */
+CCML_NAKED ccml_helium_few_pixels_i8(
+    const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t vectors CCML_UNUSED,
+    int32_t pixels CCML_UNUSED, int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED,
+    int32_t zero_point CCML_UNUSED, int32_t lo CCML_UNUSED)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        ".p2align 2\n"
+        "push {r4-r11, lr}\n"
+        "vpush {d8-d11}\n"
+        "sub sp, sp, #20\n"
+        "ldrd r6, r7, [sp, #100]\n"
+        "vdup.16 q4, r6\n"
+        "vdup.8 q5, r7\n"
+        "mov r4, r3\n"
+        CCML_HELIUM_ENTRY("4f", 8, 3, 56)
+        "strd r0, r9, [sp, #12]\n"
+        "mov r7, r2\n"
+        "ldr r6, [sp, #88]\n"
+        "1:\n"
+        "str r6, [sp, #8]\n"
+        "ldrd r4, r11, [sp, #92]\n"
+        "mov r9, r11\n"
+        "cmp r6, #1\n"
+        "itt eq\n"
+        "moveq r4, #0\n"
+        "moveq r9, #0\n"
+        "add r3, r1, r4\n"
+        "strd r1, r3, [sp]\n"
+        "ldr r5, [sp, #12]\n"
+        "2:\n"
+        "ldm r5, {r0, r2, r4, r6}\n"
+        "ldm r5!, {r8, r10, r12, lr}\n"
+        "ldrd r1, r3, [sp]\n"
+        "ldr pc, [sp, #16]\n"
+        ".p2align 2\n" CCML_HELIUM_REPEAT("8", CCML_HELIUM_PIXELS_STEP)
+        "4:\n" CCML_HELIUM_PIXELS_I8_RESULTS
+        "add r0, r7, r9\n"
+        "vstrb.32 q1, [r0]\n"
+        "vstrb.32 q0, [r7], #4\n"
+        "subs r11, r11, #4\n"
+        "bgt.w 2b\n"
+        "ldr r6, [sp, #8]\n"
+        "subs r6, r6, #2\n"
+        "ble 5f\n"
+        "ldrd r4, r11, [sp, #92]\n"
+        "ldr r1, [sp]\n"
+        "add r1, r1, r4, lsl #1\n"
+        "add r7, r7, r11\n"
+        "b 1b\n"
+        "5:\n"
+        "add sp, sp, #20\n"
+        "vpop {d8-d11}\n"
+        "pop {r4-r11, pc}\n");
+}
+
+static inline void ccml_helium_pixels_i8(
+    const int32_t *w, const int8_t *x, int8_t *y, int32_t runs, int32_t vectors, int32_t run_step, int32_t pixels,
+    int32_t pixel_step, int32_t channels, int32_t zero_point, int32_t lo)
+{
+    if (runs == 1 && vectors <= 8 && channels % 4 == 0) {
+        ccml_helium_few_pixels_i8(w, x, y, vectors, pixels, pixel_step, channels, zero_point, lo);
+    } else {
+        ccml_helium_many_pixels_i8(
+            w, x, y, runs, vectors, run_step, pixels, pixel_step, channels, zero_point, lo);
+    }
+}
+#else
+#define CCML_HELIUM_PIXELS_I8_RESULT(acc, scale) ccml_helium_requantize(acc, scale, zero_point, lo)
+
+static inline void ccml_helium_pixels_i8(
+    const int32_t *w, const int8_t *x, int8_t *y, int32_t runs, int32_t vectors, int32_t run_step, int32_t pixels,
+    int32_t pixel_step, int32_t channels, int32_t zero_point, int32_t lo)
+{
+    CCML_HELIUM_PIXELS(CCML_HELIUM_PIXELS_I8_RESULT, 1, 1)
+}
+#endif
+
+#endif

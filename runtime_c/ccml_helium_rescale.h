@@ -1,0 +1,51 @@
+/* Part of the ccml runtime: sums of two byte tensors in steps of a third.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_HELIUM_RESCALE_H
+#define CCML_HELIUM_RESCALE_H
+
+#include "ccml_helium.h"
+
+#if CCML_HELIUM
+CCML_NAKED ccml_helium_rescale(
+    const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t size CCML_UNUSED,
+    int32_t m1 CCML_UNUSED, int32_t m2 CCML_UNUSED, int32_t bias CCML_UNUSED, int32_t shift CCML_UNUSED,
+    int32_t lo CCML_UNUSED, int32_t hi CCML_UNUSED)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "push {r4-r7, r8, lr}\n"
+        "ldrd r4, r5, [sp, #24]\n"
+        "ldrd r6, r7, [sp, #32]\n"
+        "rsb r7, r7, #0\n"
+        "ldrd r8, r12, [sp, #40]\n"
+        "vdup.32 q2, r8\n"
+        "vdup.32 q3, r12\n"
+        "wlstp.32 lr, r3, 2f\n"
+        "1:\n"
+        "vldrb.s32 q0, [r0], #4\n"
+        "vldrb.s32 q1, [r1], #4\n"
+        "vmul.i32 q0, q0, r4\n"
+        "vmla.s32 q0, q1, r5\n"
+        "vadd.i32 q0, q0, r6\n"
+        "vshl.s32 q0, r7\n"
+        "vmax.s32 q0, q0, q2\n"
+        "vmin.s32 q0, q0, q3\n"
+        "vstrb.32 q0, [r2], #4\n"
+        "letp lr, 1b\n"
+        "2:\n"
+        "pop {r4-r7, r8, pc}\n");
+}
+#else
+static inline void ccml_helium_rescale(
+    const int8_t *x1, const int8_t *x2, int8_t *y, int32_t size, int32_t m1, int32_t m2, int32_t bias, int32_t shift,
+    int32_t lo, int32_t hi)
+{
+    for (int32_t i = 0; i < size; ++i) {
+        const int32_t total = (int32_t)((uint32_t)x1[i] * (uint32_t)m1 + (uint32_t)x2[i] * (uint32_t)m2 + (uint32_t)bias);
+        const int32_t steps = total < 0 ? ~(~total >> shift) : total >> shift;
+        y[i] = (int8_t)(steps < lo ? lo : steps > hi ? hi : steps);
+    }
+}
+#endif
+
+#endif

@@ -1,0 +1,27 @@
+/* Part of the ccml runtime: one of four staged pixels by all channels, as accumulators.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_LONE_I32_H
+#define CCML_LONE_I32_H
+
+#include "ccml_quad.h"
+
+#if CCML_ARM_DSP
+#define CCML_LONE_STORE \
+    "asr r2, r2, #8\n" \
+    "asr r3, r3, #8\n" \
+    "strd r2, r3, [r12], #8\n"
+
+CCML_NAKED ccml_lone_i32(
+    const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
+    int32_t channels CCML_UNUSED)
+{
+    CCML_LONE(2, "", CCML_LONE_STORE);
+}
+#else
+static inline void ccml_lone_i32(const int32_t *w, const int32_t *x, int32_t *y, int32_t groups, int32_t channels)
+{
+    ccml_lone_sums(w, x, y, groups, channels);
+}
+#endif
+
+#endif

@@ -1,0 +1,42 @@
+/* Part of the ccml runtime: four staged pixels by all channels, as accumulators.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_QUAD_I32_H
+#define CCML_QUAD_I32_H
+
+#include "ccml_quad.h"
+
+#if CCML_ARM_DSP
+
+#define CCML_QUAD_WORDS(c0, c1, y) \
+    "asr " c0 ", " c0 ", #8\n" \
+    "asr " c1 ", " c1 ", #8\n" \
+    "str " c0 ", [" y "], #4\n" \
+    "str " c1 ", [" y "], #4\n"
+
+#define CCML_QUAD_STORE \
+    "ldm sp, {r10, r11, r12, lr}\n" \
+    CCML_QUAD_WORDS("r2", "r6", "r10") \
+    CCML_QUAD_WORDS("r3", "r7", "r11") \
+    CCML_QUAD_WORDS("r4", "r8", "r12") \
+    CCML_QUAD_WORDS("r5", "r9", "lr") \
+    "stm sp, {r10, r11, r12, lr}\n"
+
+CCML_NAKED ccml_quad_i32(
+    const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y0 CCML_UNUSED, int32_t *y1 CCML_UNUSED,
+    int32_t *y2 CCML_UNUSED, int32_t *y3 CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED)
+{
+    CCML_QUAD(2, "", CCML_QUAD_STORE);
+}
+#else
+static inline void ccml_quad_i32(
+    const int32_t *w, const int32_t *x, int32_t *y0, int32_t *y1, int32_t *y2, int32_t *y3, int32_t groups,
+    int32_t channels)
+{
+    ccml_lone_sums(w, x, y0, groups, channels);
+    ccml_lone_sums(w, x + 1, y1, groups, channels);
+    ccml_lone_sums(w, x + 2, y2, groups, channels);
+    ccml_lone_sums(w, x + 3, y3, groups, channels);
+}
+#endif
+
+#endif

@@ -1,0 +1,146 @@
+"""Which kernels to stream: those that bring down the peak of the memory plan."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from ..ir.loops import Kernel
+from ..ir.loops_text import print_kernel
+from ..ir.program import BufferDecl, Call, MemoryPlan
+from ..memory.layout import lifetimes, plan_memory
+from ..targets.target import Target
+from .streaming import Stream, stream
+
+log = logging.getLogger(__name__)
+
+LONGEST = 4
+"""Calls that may be joined to a stream at a time; streams grow further by joining."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Calls, what they call and use, and where that is in memory."""
+
+    calls: tuple[Call, ...]
+    kernels: Mapping[str, Kernel]
+    buffers: Mapping[str, BufferDecl]
+    plan: MemoryPlan
+
+
+def lower_peak(layout: Layout, target: Target, enough: int = 0) -> Layout:
+    """Streams neighbouring calls, each time those that bring the peak down most, until it is ``enough`` or does not
+    get lower. The calls of a stream are one call of the result."""
+    return _Search(layout, target, enough).run()
+
+
+_STREAM = "candidate_"
+
+Span = tuple[int, int]
+"""The first and the last of some neighbouring calls."""
+
+
+@dataclass
+class _Search:
+    start: Layout
+    target: Target
+    enough: int
+    streams: dict[Span, Stream | None] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def run(self) -> Layout:
+        best, spans = self.start, [(n, n) for n in range(len(self.start.calls))]
+        while best.plan.ram > self.enough:
+            found = [(layout, longer) for longer in self._longer(spans, best) if (layout := self._layout(longer))]
+            found = [pair for pair in found if pair[0].plan.ram < best.plan.ram]
+            found.sort(key=lambda pair: (pair[0].plan.ram, -len(pair[0].calls)))
+            chosen = next((pair for pair in found if all(map(self._sound, pair[1]))), None)
+            if chosen is None:
+                break
+            best, spans = chosen
+            log.info("%d streams, %d bytes of RAM", sum(first < last for first, last in spans), best.plan.ram)
+        return _renumbered(best)
+
+    def _sound(self, span: Span) -> bool:
+        found = self._stream(span) if span[0] < span[1] else None
+        if found is None or found.sound:
+            return True
+        self.streams[span] = None
+        return False
+
+    def _longer(self, spans: list[Span], layout: Layout) -> list[list[Span]]:
+        """Ways to join spans, of which one is at the peak."""
+        peak = self._at_peak(layout)
+        found = []
+        for start in range(len(spans)):
+            for end in range(start + 1, min(start + LONGEST, len(spans))):
+                joined = (spans[start][0], spans[end][1])
+                if peak & set(range(start, end + 1)) and self._stream(joined) is not None:
+                    found.append([*spans[:start], joined, *spans[end + 1 :]])
+        return found
+
+    def _at_peak(self, layout: Layout) -> set[int]:
+        """The calls in which some tensor lies at the top of the arena, or that must give way for one to lie lower."""
+        requests = lifetimes(layout.calls, layout.kernels, layout.buffers)
+        top = max((layout.plan.offsets[r.name] + r.nbytes for r in requests), default=0)
+        chain = {r.name for r in requests if layout.plan.offsets[r.name] + r.nbytes == top}
+        steps: set[int] = set()
+        grown = True
+        while grown:
+            grown = False
+            for request in requests:
+                if request.name in chain:
+                    steps |= set(range(max(request.first, 0), request.last + 1))
+                    below = {
+                        other.name
+                        for other in requests
+                        if other.overlaps(request)
+                        and layout.plan.offsets[other.name] < layout.plan.offsets[request.name]
+                    }
+                    grown |= not below <= chain
+                    chain |= below
+        return steps
+
+    def _stream(self, span: Span) -> Stream | None:
+        if span not in self.streams:
+            first, last = span
+            inside = self.start.calls[first : last + 1]
+            others = (*self.start.calls[:first], *self.start.calls[last + 1 :])
+            kept = {name for call in others for name in call.args}
+            self.streams[span] = stream(inside, self.start.kernels, self.start.buffers, kept)
+        return self.streams[span]
+
+    def _layout(self, spans: list[Span]) -> Layout:
+        calls, kernels, buffers = [], dict(self.start.kernels), dict(self.start.buffers)
+        for span in spans:
+            if span[0] == span[1]:
+                calls.append(self.start.calls[span[0]])
+                continue
+            found = self._stream(span)
+            assert found is not None
+            kernel = replace(found.kernel, name=self._name(found.kernel))
+            kernels[kernel.name] = kernel
+            calls.append(replace(found.call, kernel=kernel.name))
+            buffers |= found.rings
+        used = {name for call in calls for name in call.args}
+        buffers = {name: decl for name, decl in buffers.items() if name in used or name not in self._uses()}
+        called = {call.kernel for call in calls}
+        kernels = {name: kernel for name, kernel in kernels.items() if name in called}
+        return Layout(tuple(calls), kernels, buffers, plan_memory(calls, kernels, buffers, self.target))
+
+    def _uses(self) -> set[str]:
+        return {name for call in self.start.calls for name in call.args}
+
+    def _name(self, kernel: Kernel) -> str:
+        """The same for kernels of the same text."""
+        return self.names.setdefault(print_kernel(kernel), f"{_STREAM}{len(self.names)}")
+
+
+def _renumbered(layout: Layout) -> Layout:
+    """Streams numbered in the order of their calls."""
+    found = dict.fromkeys(call.kernel for call in layout.calls if call.kernel.startswith(_STREAM))
+    names = {old: f"stream_{number}" for number, old in enumerate(found)}
+    kernels = [replace(k, name=names.get(k.name, k.name)) for k in layout.kernels.values()]
+    calls = tuple(replace(call, kernel=names.get(call.kernel, call.kernel)) for call in layout.calls)
+    return replace(layout, calls=calls, kernels={kernel.name: kernel for kernel in kernels})

@@ -1,0 +1,196 @@
+"""Depthwise 3x3 convolutions of int8 through block instructions: two rows of outputs (stride 1) or one at a time.
+
+Before::                                      After::
+
+    for o, row, column, c:                      for o, rows, four channels:
+      acc = bias[c]                               stage their input rows as pairs of halfwords
+      for k: acc += x[o, .., c] * w[c, k]         multiply: accumulators of all outputs of the rows
+      y[o, row, column, c] = requantize(acc)      finish: requantize them
+
+Rows beyond the border are staged as the zero point; no halo is needed. Where channels do not come out even, the last
+four overlap those before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..ir.blocks_depthwise import COLUMN, KERNEL, LANES, STREAM, WEIGHTS
+from ..ir.graph import Node
+from ..ir.loops import (
+    Binary,
+    Block,
+    Buffer,
+    Expr,
+    If,
+    Invoke,
+    Load,
+    Pointer,
+    Var,
+    as_expr,
+    loop,
+)
+from ..ir.types import DType
+from ..ops.infer import ints
+from ..ops.integer import zero_point
+from ..targets.target import Cpu
+from .kernel import KernelContext
+from .requantization import Requantization, requantization_of
+
+
+def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
+    """Whether a convolution (with constant weights) goes through these block instructions; then it needs no halo."""
+    x, w = anchor.inputs[0], anchor.inputs[1]
+    if "depthwise_pair" not in cpu.features or anchor.op != "conv" or x is None or w is None:
+        return False
+    if anchor.attrs["layout"] != "channels_last" or x.dtype is not DType.I8 or w.dtype is not DType.I8:
+        return False
+    channels = x.shape[-1]
+    if channels < LANES or w.shape != (channels, KERNEL, KERNEL, 1) or anchor.attrs["group"] != channels:
+        return False
+    stride, dilation, pad = (ints(anchor.attrs, name) for name in ("stride", "dilation", "pad"))
+    return stride in ((1, 1), (2, 2)) and dilation == (1, 1) and max(pad) < KERNEL and prod(anchor.output.shape) > 0
+
+
+def lower_row_depthwise(ctx: KernelContext) -> Block | None:
+    """``conv`` with one input and one output channel per group, on CPUs with the blocks."""
+    node = ctx.anchor
+    assert node is not None
+    weights = ctx.constant(node.inputs[1])
+    if weights is None or not is_row_depthwise(ctx.cpu, node):
+        return None
+    return _RowDepthwise(ctx, node, weights).emit()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a step of the loops is: batch, first row of outputs, first of the four channels and their number."""
+
+    batch: Expr
+    row: Expr
+    channel: Expr
+    group: Expr
+
+
+class _RowDepthwise:
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+        self.ctx, self.node, self.names = ctx, node, ctx.names
+        x = node.inputs[0]
+        assert x is not None
+        self.x, self.extent = ctx.refs[x.name], x.shape[1:3]
+        self.out, self.channels = node.output.shape, node.output.shape[-1]
+        self.groups = -(-self.channels // LANES)
+        self.stride, self.pad = ints(node.attrs, "stride")[0], ints(node.attrs, "pad")
+        self.rows = 2 if self.stride == 1 else 1
+        """Rows of outputs that are computed together."""
+        self.zero_point = zero_point(node.attrs)
+        taps = weights.reshape(self.channels, KERNEL, KERNEL).astype(np.int64)
+        given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
+        bias = np.zeros(self.channels, np.int64) if given is None else given.astype(np.int64).reshape(-1)
+        self.bias = bias - self.zero_point * taps.sum(axis=(1, 2))
+        self.requantization = self._requantization(taps)
+        self.weights = self._stream(taps)
+        width = self.out[2]
+        self.columns = (width - 1) * self.stride + KERNEL
+        self.staged = ctx.temporary("columns", DType.I32, (self.columns * COLUMN,), align=8)
+
+    def _requantization(self, taps: np.ndarray) -> Requantization | None:
+        found = requantization_of(self.ctx, np.abs(self.bias) + 128 * np.abs(taps).sum(axis=(1, 2)))
+        return found if found is not None and found.whole else None
+
+    def _stream(self, taps: np.ndarray) -> Buffer:
+        """The weights as ``ir/blocks_depthwise.py`` describes them."""
+        columns = taps[:, [0, 1, 1, 2], :].transpose(0, 2, 1).astype(np.int8)
+        words = np.ascontiguousarray(columns).view("<i4").reshape(self.channels, KERNEL)
+        each = np.concatenate([self.bias.astype(np.int32)[:, None], words], axis=1)
+        parts = []
+        for group in range(self.groups):
+            lanes = slice(self._first(group), self._first(group) + LANES)
+            parts.append(each[lanes].reshape(-1))
+            if self.requantization is not None:
+                parts.append(np.ascontiguousarray(self.requantization.scale[lanes]).view(np.int32))
+        return self.ctx.pack("w", np.concatenate(parts).astype(np.int32))
+
+    def _first(self, group: int) -> int:
+        return min(group * LANES, self.channels - LANES)
+
+    # ---- loops
+
+    def emit(self) -> Block:
+        batch, step, group = (Var(self.names.fresh(stem)) for stem in ("o", "row", "group"))
+        steps = -(-self.out[1] // self.rows)
+        channel: Expr = group * LANES
+        if self.channels % LANES:
+            channel = Binary("min", channel, as_expr(self.channels - LANES))
+        place = _Place(batch, step * self.rows, channel, group)
+        body = (*self._stage(place, steps), *self._multiply(place))
+        return loop(batch, self.out[0], *loop(step, steps, *loop(group, self.groups, *body)))
+
+    def _stage(self, place: _Place, steps: int) -> Block:
+        left, width = self.pad[1], min(self.extent[1], self.columns - self.pad[1])
+        right = self.columns - left - width
+        needed = KERNEL + (self.rows - 1) * self.stride
+        fills: Block = ()
+        pointers = []
+        for number in range(4):
+            lowest = min(number, needed - 1) - self.pad[0]
+            row = place.row * self.stride + lowest
+            before, after = lowest < 0, lowest + (steps - 1) * self.rows * self.stride >= self.extent[0]
+            inside = Binary("max", row, as_expr(0)) if before else row
+            inside = Binary("min", inside, as_expr(self.extent[0] - 1)) if after else inside
+            pointers.append(Pointer(self.x.buffer, self.x.at((place.batch, inside, 0, place.channel))))
+            if number < needed:
+                fill = self._fill(number, row, before, after)
+                fills += fill
+        scalars = (width, self.channels, left, right, self.zero_point)
+        return (Invoke("depthwise_stage", (*pointers, _at(self.staged, 0)), scalars), *fills)
+
+    def _fill(self, number: int, row: Expr, before: bool, after: bool) -> Block:
+        """The zero point in place of a row beyond the border."""
+        tests = [Binary("lt", row, as_expr(0))] if before else []
+        tests += [Binary("ge", row, as_expr(self.extent[0]))] if after else []
+        if not tests:
+            return ()
+        scalars = (self.columns, number % 2, self.zero_point)
+        outside = tests[0] if len(tests) == 1 else Binary("or", *tests)
+        return (If(outside, (Invoke("depthwise_fill", (_at(self.staged, number // 2),), scalars),)),)
+
+    def _multiply(self, place: _Place) -> Block:
+        width, stream = self.out[2], STREAM if self.requantization is not None else WEIGHTS
+        w = place.group * stream
+        name = "depthwise_pair" if self.rows == 2 else "depthwise_stride2"
+        multiply = Invoke(name, (_at(self.weights, w), _at(self.staged, 0)), (width,))
+        rows = [place.row + number for number in range(self.rows)]
+        if self.requantization is None:
+            return (multiply, *self._store(place, rows))
+        y = self.ctx.refs[self.ctx.output.name]
+        if self.out[1] % self.rows:
+            rows[1] = Binary("min", rows[1], as_expr(self.out[1] - 1))
+        outputs = (Pointer(y.buffer, y.at((place.batch, row, 0, place.channel))) for row in rows)
+        name = "depthwise_finish_pair" if self.rows == 2 else "depthwise_finish_row"
+        pointers = (_at(self.weights, w + WEIGHTS), _at(self.staged, 0), *outputs)
+        return (multiply, Invoke(name, pointers, (width, self.channels, self.requantization.zero_point)))
+
+    def _store(self, place: _Place, rows: Sequence[Expr]) -> Block:
+        """The body behind the convolution, for each accumulator once."""
+        out: Block = ()
+        for number, row in enumerate(rows):
+            column, lane = Var(self.names.fresh("column")), Var(self.names.fresh("lane"))
+            channel = place.channel + lane
+            acc = Load(self.staged, (column * COLUMN + lane * 2 + number,))
+            block = self.ctx.store_element((place.batch, row, column, channel), acc)
+            if self.channels % LANES:
+                block = (If(Binary("ge", channel, place.group * LANES), block),)
+            block = loop(column, self.out[2], *loop(lane, LANES, *block))
+            if number and self.out[1] % self.rows:
+                block = (If(Binary("lt", row, as_expr(self.out[1])), block),)
+            out += block
+        return out
+
+
+def _at(buffer: Buffer, index: Expr | int) -> Pointer:
+    return Pointer(buffer, (as_expr(index),))

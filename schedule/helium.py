@@ -1,0 +1,239 @@
+"""Integer contractions on cores with Helium: rows of pixels by block instructions that read the activations in place.
+
+Before::                                  After::
+
+    for o, row, c:                            for o:
+      acc = bias[c]                             copy the rows under the window, with their borders   (where needed)
+      for k: acc += x[o, row, k] * w[c, k]      invoke helium_pixels_i8(weights, rows, y[o])
+      y[o, row, c] = requantize(acc)
+
+Where more than an exact requantization follows, two pixels at a time leave their accumulators in scratch memory and the
+kernel's own body finishes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from ..ir.blocks_helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
+from ..ir.graph import Node, Value
+from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr, loop
+from ..ir.types import DType
+from ..ops.infer import integer
+from ..ops.integer import zero_point
+from ..targets.target import Cpu
+from .contraction import join_rows
+from .helium_rows import Rows
+from .kernel import KernelContext
+from .staging import Window
+
+CHUNK = 32
+"""Pixels that are computed at a time where a row has many."""
+
+
+def is_helium_contraction(cpu: Cpu, anchor: Node) -> bool:
+    """Whether a contraction (with constant weights) goes through Helium block instructions; then it needs no halo."""
+    x, w = anchor.inputs[0], anchor.inputs[1]
+    if "helium_pixels_i8" not in cpu.features or x is None or w is None:
+        return False
+    if x.dtype is not DType.I8 or w.dtype is not DType.I8 or prod(anchor.output.shape) == 0 or x.shape[-1] == 0:
+        return False
+    if anchor.op == "conv":
+        return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] == 1 and len(w.shape) in (3, 4)
+    plain = anchor.op == "matmul" and zero_point(anchor.attrs, "rhs_zero_point") == 0
+    return plain and len(x.shape) >= 2 and len(w.shape) == 2
+
+
+def lower_helium(ctx: KernelContext) -> Block | None:
+    """``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, on CPUs with the blocks."""
+    node = ctx.anchor
+    assert node is not None
+    weights = ctx.constant(node.inputs[1])
+    if weights is None or not is_helium_contraction(ctx.cpu, node):
+        return None
+    return _Contraction(ctx, node, weights).emit()
+
+
+@dataclass(frozen=True)
+class Requantization:
+    """The scale of each channel, and the zero point and the least value of the result."""
+
+    scale: np.ndarray
+    zero_point: int
+    lo: int
+
+    @property
+    def scalars(self) -> tuple[int, int]:
+        return self.zero_point, self.lo
+
+
+@dataclass(frozen=True)
+class Residual:
+    """A ``rescale`` of the result (operand number ``position``) and of another tensor of its shape."""
+
+    node: Node
+    position: int
+
+    @property
+    def other(self) -> Value:
+        return self.node.operands[1 - self.position]
+
+
+def exact_requantization(ctx: KernelContext, reach: np.ndarray) -> Requantization | None:
+    """What follows the anchor, where that begins with a requantization that the blocks compute exactly for accumulators
+    up to ``reach`` in each channel."""
+    node, body = ctx.anchor, ctx.body
+    if node is None or len(body.nodes) < 2:
+        return None
+    first = body.nodes[1]
+    if first.op != "requantize" or first.operands[0].name != node.output.name:
+        return None
+    scale = ctx.constant(first.operands[1])
+    if first.attrs["to"] is not DType.I8 or scale is None:
+        return None
+    if integer(first.attrs, "hi") != 127:
+        return None
+    if scale.size != 1 and scale.shape[-1:] != (scale.size,):
+        return None
+    scales = np.broadcast_to(scale.astype(np.float32).reshape(-1), reach.shape)
+    fits = np.all(reach * np.abs(scales.astype(np.float64)) < 2**21)
+    return Requantization(scales, integer(first.attrs, "zero_point"), integer(first.attrs, "lo")) if fits else None
+
+
+def residual(ctx: KernelContext) -> Residual | None:
+    """The sum with another tensor that is all that follows the anchor and its requantization."""
+    nodes = ctx.body.nodes
+    if len(nodes) != 3 or nodes[2].op != "rescale" or nodes[2].attrs["to"] is not DType.I8:
+        return None
+    operands = nodes[2].operands
+    places = [n for n, operand in enumerate(operands) if operand.name == nodes[1].output.name]
+    if len(operands) != 2 or len(places) != 1:
+        return None
+    found = Residual(nodes[2], places[0])
+    plain = found.other.dtype is DType.I8 and found.other.shape == ctx.output.shape and found.other.name in ctx.refs
+    return found if plain else None
+
+
+class _Contraction:
+    """``columns`` [o, ...taps, depth] over the ``shape`` of pixels."""
+
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+        self.ctx, self.node, self.names = ctx, node, ctx.names
+        x = node.inputs[0]
+        assert x is not None
+        window = Window.of(node)
+        self.refs = dict(ctx.refs)
+        self.shape = node.output.shape[:-1]
+        self.channels = node.output.shape[-1]
+        columns = weights.T if node.op == "matmul" else weights
+        self.columns = columns.reshape(self.channels, -1, x.shape[-1]).astype(np.int64)
+        if window.pointwise:
+            if x.shape[-1] % STEP == 0 and residual(ctx) is None:
+                joined, merged = join_rows(ctx, node, x, self.channels)
+                self.shape, self.refs = joined[:-1], {**self.refs, **merged}
+            window = Window.pixel(x.shape[-1])
+        self.single = self.shape[-1] == 1
+        self.rows = Rows(ctx, self.refs[x.name], window, zero_point(node.attrs), self.shape[-1], self.channels)
+        self.bias = self._bias()
+        reach = np.abs(self.bias) + 128 * np.abs(self.columns).sum(axis=(1, 2))
+        self.residual = residual(ctx)
+        simple = len(ctx.body.nodes) == 2 or self.residual is not None
+        self.requantization = exact_requantization(ctx, reach) if simple else None
+        self.stream = self._stream(PIXEL_TILE if self.single else PIXELS_TILE)
+
+    def _bias(self) -> np.ndarray:
+        """With the zero point of the activations: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``."""
+        given = self.ctx.constant(self.node.inputs[2]) if len(self.node.inputs) > 2 else None
+        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
+        return np.asarray(base - zero_point(self.node.attrs) * self.columns.sum(axis=(1, 2)))
+
+    def _stream(self, tile: int) -> Buffer:
+        """The weights as ``ir/blocks_helium.py`` describes them."""
+        runs, vectors = self.rows.runs, self.rows.vectors
+        tiles = -(-self.channels // tile)
+        flat = self.columns.reshape(self.channels, runs, -1)
+        data = np.zeros((tiles * tile, runs, vectors * STEP), np.int8)
+        data[: self.channels, :, : flat.shape[2]] = flat
+        steps = data.reshape(tiles, tile, runs * vectors, STEP).transpose(0, 2, 1, 3)
+        parts = [tiled(self.bias.astype(np.int32), tile), np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
+        if self.requantization is not None:
+            parts.append(tiled(self.requantization.scale.astype(np.float32), tile).view(np.int32))
+        return self.ctx.pack("w", np.concatenate(parts, axis=1).astype(np.int32).reshape(-1))
+
+    # ---- loops
+
+    def emit(self) -> Block:
+        outer = [Var(self.names.fresh("o")) for _ in self.shape[:-1]]
+        position = tuple(as_expr(0) if extent == 1 else var for var, extent in zip(outer, self.shape))
+        before, x = self.rows.stage(position)
+        block: Block = (*before, *self._row(position, x))
+        for var, extent in reversed(list(zip(outer, self.shape))):
+            block = loop(var, extent, *block)
+        return block
+
+    def _row(self, position: Sequence[Expr], x: Pointer) -> Block:
+        """The pixels of a row."""
+        y, rq = self.refs[self.ctx.output.name], self.requantization
+        if rq is not None:
+            if self.residual is not None:
+                return self._sum(self.residual, rq, position, x, Pointer(y.buffer, y.at((*position, 0, 0))))
+            return self._chunks(position, x, rq)
+        tile = PIXEL_TILE if self.single else PIXELS_TILE
+        acc = self.ctx.temporary("acc", DType.I32, (2, pad(self.channels, tile)), align=16)
+        out = Pointer(acc, (as_expr(0), as_expr(0)))
+        pair = Var(self.names.fresh("pair"))
+        block: Block = ()
+        for first, trips, pixels in ((0, self.shape[-1] // 2, 2), (self.shape[-1] // 2 * 2, self.shape[-1] % 2, 1)):
+            start = pair * 2 + first
+            moved = Pointer(x.buffer, (*x.index[:-1], x.index[-1] + start * self.rows.pixel_step))
+            slot, c = Var(self.names.fresh("slot")), Var(self.names.fresh("c"))
+            index = (*position, start + slot, c)
+            finish = loop(c, self.channels, *self.ctx.store_element(index, Load(acc, (slot, c)), self.refs))
+            multiply = self._invoke("i32", moved, out, pixels, ())
+            block += loop(pair, trips, multiply, *loop(slot, pixels, *finish))
+        return block
+
+    def _chunks(self, position: Sequence[Expr], x: Pointer, rq: Requantization) -> Block:
+        """The requantized pixels of a row, a long one in pieces: what is read and written at a time stays small."""
+        y, pixels = self.refs[self.ctx.output.name], self.shape[-1]
+        size = pixels if pixels <= 2 * CHUNK else CHUNK
+        chunk = Var(self.names.fresh("chunk"))
+        block: Block = ()
+        for first, trips, count in ((0, pixels // size, size), (pixels // size * size, 1, pixels % size)):
+            start = chunk * size + first
+            source = Pointer(x.buffer, (*x.index[:-1], x.index[-1] + start * self.rows.pixel_step))
+            if count:
+                out = Pointer(y.buffer, y.at((*position, start, 0)))
+                block += loop(chunk, trips, self._invoke("i8", source, out, count, rq.scalars))
+        return block
+
+    def _sum(
+        self, found: Residual, rq: Requantization, position: Sequence[Expr], x: Pointer, out: Pointer
+    ) -> Block:
+        """The requantized row, and its sum with the other tensor."""
+        size = self.shape[-1] * self.channels
+        own = Pointer(self.ctx.temporary("row", DType.I8, (size,), align=STEP), (as_expr(0),))
+        ref = self.refs[found.other.name]
+        other = Pointer(ref.buffer, ref.at((*position, 0, 0)))
+        operands = (own, other) if found.position == 0 else (other, own)
+        scalars = (integer(found.node.attrs, name) for name in ("m1", "m2", "bias", "shift", "lo", "hi"))
+        multiply = self._invoke("i8", x, own, self.shape[-1], rq.scalars)
+        return (multiply, Invoke("helium_rescale", (*operands, out), (size, *scalars)))
+
+    def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:
+        rows, w = self.rows, Pointer(self.stream, (as_expr(0),))
+        if self.single:
+            return Invoke(f"helium_pixel_{kind}", (w, x, y), (rows.runs * rows.vectors, self.channels, *more))
+        shape = (rows.runs, rows.vectors, rows.run_step, pixels, rows.pixel_step, self.channels)
+        return Invoke(f"helium_pixels_{kind}", (w, x, y), (*shape, *more))
+
+
+def tiled(values: np.ndarray, tile: int) -> np.ndarray:
+    """``values`` of the channels [tile number, channel], with zeros behind the last."""
+    padded = np.zeros(pad(values.size, tile), values.dtype)
+    padded[: values.size] = values
+    return padded.reshape(-1, tile)

@@ -1,0 +1,170 @@
+"""Depthwise convolution of bytes on cores with Helium: rows interleaved into words, all taps of an output at once.
+
+Before::                                  After::
+
+    for o, column, c:                         for strip:
+      acc = bias[c]                             interleave the rows under one or two rows of the output
+      for taps: acc += x[...] * w[c, taps]      invoke helium_depthwise_rows(weights, words, y[o], y[o + 1])
+      y[o, column, c] = requantize(acc)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from math import prod
+
+import numpy as np
+
+from ..ir.blocks_helium import PIXELS_TILE, pad
+from ..ir.blocks_helium_depthwise import INTERLEAVED, WORD
+from ..ir.graph import Node
+from ..ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr, loop
+from ..ir.types import DType
+from ..ops.infer import ints
+from ..ops.integer import zero_point
+from ..targets.target import Cpu
+from .generic import lower_nest
+from .helium import exact_requantization, tiled
+from .kernel import KernelContext
+
+
+def is_helium_depthwise(cpu: Cpu, anchor: Node) -> bool:
+    """Whether a convolution goes through the depthwise blocks of Helium; then it needs no halo."""
+    x, w = anchor.inputs[0], anchor.inputs[1]
+    if "helium_depthwise_rows" not in cpu.features or anchor.op != "conv" or x is None or w is None:
+        return False
+    if x.dtype is not DType.I8 or w.dtype is not DType.I8 or prod(anchor.output.shape) == 0:
+        return False
+    if anchor.attrs["layout"] != "channels_last" or len(w.shape) != 4 or w.shape[-1] != 1:
+        return False
+    return anchor.attrs["group"] == w.shape[0] == x.shape[-1] > 1 and max(w.shape[1:3]) <= WORD
+
+
+def lower_helium_depthwise(ctx: KernelContext) -> Block | None:
+    """``conv`` with one input and one output channel per group and a kernel of at most 4x4."""
+    node = ctx.anchor
+    assert node is not None
+    weights = ctx.constant(node.inputs[1])
+    if weights is None or not is_helium_depthwise(ctx.cpu, node):
+        return None
+    work = _Depthwise(ctx, node, weights)
+    return work.emit() if work.requantization is not None else lower_nest(ctx)
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """``rows`` rows of the output from ``first`` on; ``sources`` are the rows of the input in each word, counted from
+    row ``base``, -1 for those outside."""
+
+    first: int
+    rows: int
+    base: int
+    sources: tuple[int, ...]
+
+
+class _Depthwise:
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+        self.ctx, self.node, self.names = ctx, node, ctx.names
+        x = node.inputs[0]
+        assert x is not None
+        self.x, self.y = ctx.refs[x.name], ctx.refs[ctx.output.name]
+        self.stride, self.dilation, self.pad = (ints(node.attrs, name)[:2] for name in ("stride", "dilation", "pad"))
+        self.taps = weights.shape[1:3]
+        self.channels = weights.shape[0]
+        self.extent, self.out = x.shape[1:3], node.output.shape
+        self.zero = zero_point(node.attrs)
+        self.weights = weights.reshape(self.channels, *self.taps).astype(np.int64)
+        given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
+        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
+        self.bias = np.asarray(base - self.zero * self.weights.sum(axis=(1, 2)))
+        reach = np.abs(self.bias) + 128 * np.abs(self.weights).sum(axis=(1, 2))
+        self.requantization = exact_requantization(ctx, reach) if len(ctx.body.nodes) == 2 else None
+        self.columns = (self.out[2] - 1) * self.stride[1] + (self.taps[1] - 1) * self.dilation[1] + 1
+        self.inner = max(min(self.extent[1], self.columns - self.pad[1]), 0)
+
+    def _stream(self) -> np.ndarray:
+        """The weights as ``ir/blocks_helium_depthwise.py`` describes them."""
+        assert self.requantization is not None
+        words = np.zeros((pad(self.channels, PIXELS_TILE), WORD, WORD), np.int8)
+        words[: self.channels, : self.taps[1], : self.taps[0]] = self.weights.transpose(0, 2, 1)
+        bias = tiled(self.bias.astype(np.int32), PIXELS_TILE)
+        scale = tiled(self.requantization.scale.astype(np.float32), PIXELS_TILE).view(np.int32)
+        return np.concatenate([bias, words.reshape(len(bias), -1).view("<i4"), scale], axis=1).reshape(-1)
+
+    # ---- rows
+
+    def _strips(self) -> Iterator[_Strip]:
+        """Two rows at a time where a word holds what both see."""
+        paired = self.stride[0] == 1 and self.dilation[0] == 1 and self.taps[0] < WORD
+        first = 0
+        while first < self.out[1]:
+            rows = 2 if paired and first + 1 < self.out[1] else 1
+            yield self._strip(first, rows)
+            first += rows
+
+    def _strip(self, first: int, rows: int) -> _Strip:
+        top = first * self.stride[0] - self.pad[0]
+        seen = [top + n * self.dilation[0] for n in range(self.taps[0] + rows - 1)]
+        inside = [0 <= row < self.extent[0] for row in seen]
+        base = next((row for row, there in zip(seen, inside) if there), 0)
+        sources = [row - base if there else -1 for row, there in zip(seen, inside)]
+        any_row = 0 if any(inside) else -1
+        return _Strip(first, rows, base, tuple((sources + [any_row] * WORD)[:WORD]))
+
+    # ---- loops
+
+    def emit(self) -> Block:
+        stream = self.ctx.pack("w", self._stream().astype(np.int32))
+        inner = pad(self.inner * self.channels, INTERLEAVED)
+        size = max(self.columns * self.channels, self.pad[1] * self.channels + inner)
+        words = self.ctx.temporary("words", DType.I8, ((size + PIXELS_TILE) * WORD,), align=16)
+        w, x = Pointer(stream, (as_expr(0),)), Pointer(words, (as_expr(0),))
+        batch = Var(self.names.fresh("n"))
+        block: Block = ()
+        for _, group in groupby(self._strips(), key=lambda strip: (strip.rows, strip.sources)):
+            strips = list(group)
+            step = Var(self.names.fresh("strip"))
+            index = as_expr(0) if len(strips) == 1 else step
+            block += loop(step, len(strips), *self._row(batch, strips, index, w, x))
+        left, right = self.pad[1], self.columns - self.pad[1] - self.inner
+        before = self._fill(x, 0, left)
+        if right > 0 and not self._overwritten:
+            before += self._fill(x, left + self.inner, right)
+        return (*before, *loop(batch, self.out[0], *block))
+
+    @property
+    def _overwritten(self) -> bool:
+        """Whether interleaving leaves undefined words behind the row."""
+        return self.inner * self.channels % INTERLEAVED != 0
+
+    def _fill(self, words: Pointer, column: int, columns: int) -> Block:
+        """The border at the side."""
+        if columns <= 0:
+            return ()
+        unit = self.channels * WORD
+        place = Pointer(words.buffer, (as_expr(column * unit),))
+        return (Invoke("helium_fill", (place,), (columns * unit, self.zero)),)
+
+    def _row(self, batch: Expr, strips: list[_Strip], step: Expr, w: Pointer, x: Pointer) -> Block:
+        """The strips that are ``step`` apart, which read the input alike."""
+        strip = strips[0]
+        apart = strips[1] if len(strips) > 1 else strip
+        first = step * (apart.first - strip.first) + strip.first
+        base = step * (apart.base - strip.base) + strip.base
+        *lead, width, channels = self.x.buffer.shape
+        flat = replace(self.x.buffer, shape=(*lead, width * channels))
+        *where, column, channel = self.x.at((batch, base, 0, 0))
+        source = Pointer(flat, (*where, column * channels + channel))
+        target = Pointer(x.buffer, (as_expr(self.pad[1] * self.channels * WORD),))
+        scalars = (self.inner * self.channels, width * channels, *strip.sources, self.zero)
+        block: Block = (Invoke("helium_interleave", (source, target), scalars),)
+        if self._overwritten:
+            block += self._fill(x, self.pad[1] + self.inner, self.columns - self.pad[1] - self.inner)
+        assert self.requantization is not None
+        shape = (self.out[2], self.stride[1] * self.channels, self.dilation[1] * self.channels, self.taps[1])
+        scalars = (*shape, self.channels, *self.requantization.scalars)
+        rows = tuple(Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows))
+        kind = "rows" if strip.rows == 2 else "pixels"
+        return (*block, Invoke(f"helium_depthwise_{kind}", (w, x, *rows), scalars))

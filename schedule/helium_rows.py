@@ -1,0 +1,138 @@
+"""Activations where Helium block instructions can read them: in place, or as copies of rows or of windows.
+
+A window of taps is read as *runs* of neighbouring bytes, one for each row of taps. In place that works where nothing is
+padded and every run fills whole steps, so that nothing beyond the tensor is read. Else the rows under the window are
+copied, with what stands for the border; and where runs would leave most of their steps empty, each window is gathered
+into one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..ir.blocks_helium import STEP, pad
+from ..ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr, loop
+from ..ir.types import DType
+from .kernel import KernelContext
+from .staging import Window
+from .tensors import TensorRef
+
+GATHERED_RUN = 5
+"""Instructions that gathering takes for each run of a window."""
+GATHERED_WINDOW = 25
+"""Instructions that gathering takes for each window besides."""
+
+
+class Rows:
+    """The windows of the pixels of one row of the output, ``pixels`` many, which ``channels`` will multiply.
+
+    ``runs`` of ``vectors`` steps, ``run_step`` bytes apart, make a window; ``pixel_step`` bytes lie between windows.
+    """
+
+    def __init__(
+        self, ctx: KernelContext, x: TensorRef, window: Window, fill: int, pixels: int, channels: int
+    ) -> None:
+        self.ctx, self.x, self.window, self.fill, self.pixels = ctx, x, window, fill, pixels
+        missing = 2 - len(window.kernel)
+        self.taps, self.stride, self.dilation = (
+            (1,) * missing + each for each in (window.kernel, window.stride, window.dilation)
+        )
+        self.left = window.pad[-1] if window.kernel else 0
+        self.depth = window.depth
+        self.run = self.taps[1] * self.depth
+        self.width = (pixels - 1) * self.stride[1] + (self.taps[1] - 1) * self.dilation[1] + 1
+        self.gathered = self._gathers(channels)
+        self.copied = self._padded() or (self.run % STEP != 0 and not self.gathered)
+        self.row_step = self.width * self.depth if self.copied else self.dilation[0] * self._row_bytes()
+        if self.gathered:
+            self.runs, self.vectors, self.run_step = 1, pad(self.taps[0] * self.run, STEP) // STEP, 0
+            self.pixel_step = self.vectors * STEP
+        else:
+            self.runs, self.vectors, self.run_step = self.taps[0], pad(self.run, STEP) // STEP, self.row_step
+            self.pixel_step = self.stride[1] * self.depth
+
+    def _gathers(self, channels: int) -> bool:
+        """Whether windows become one run each: where they must, or where it saves instructions."""
+        if self.dilation[1] != 1 or (self.pixels == 1 and self.taps[0] > 1):
+            return True
+        steps = self.taps[0] * (pad(self.run, STEP) // STEP) - pad(self.taps[0] * self.run, STEP) // STEP
+        return steps * 7 * channels // 4 > GATHERED_RUN * self.taps[0] + GATHERED_WINDOW
+
+    def _padded(self) -> bool:
+        """Whether a window reaches beyond the input."""
+        window = self.window
+        return any(
+            pad_before or (outputs - 1) * stride + (kernel - 1) * dilation >= extent
+            for kernel, stride, dilation, pad_before, extent, outputs in zip(
+                window.kernel, window.stride, window.dilation, window.pad, window.extent, window.outputs, strict=True
+            )
+        )
+
+    def _row_bytes(self) -> int:
+        shape = self.x.buffer.shape
+        return shape[-1] * shape[-2]
+
+    # ---- loops
+
+    def stage(self, position: Sequence[Expr]) -> tuple[Block, Pointer]:
+        """What must be done for the row at ``position`` (batch and all spatial dimensions but the last), and where its
+        first window begins."""
+        before, rows = self._copy(position) if self.copied else ((), self._source(self._top(position)))
+        if not self.gathered:
+            return before, rows
+        gathered = self.ctx.temporary("windows", DType.I8, (self.pixels * self.pixel_step,), align=STEP)
+        return (*before, *self._gather(rows, gathered)), Pointer(gathered, (as_expr(0),))
+
+    def _top(self, position: Sequence[Expr], row: Expr | int = 0) -> tuple[Expr, ...]:
+        """Where the input row under ``row`` of the windows is."""
+        if len(self.window.kernel) != 2:
+            return tuple(position)
+        first = position[1] * self.stride[0] - self.window.pad[0]
+        return position[0], first + as_expr(row) * self.dilation[0]
+
+    def _source(self, where: Sequence[Expr]) -> Pointer:
+        """The beginning of an input row, in a buffer whose last dimension is a whole row."""
+        *lead, width, channels = self.x.buffer.shape
+        *outer, column, channel = self.x.at((*where, as_expr(0), as_expr(0)))
+        return Pointer(replace(self.x.buffer, shape=(*lead, width * channels)), (*outer, column * channels + channel))
+
+    def _copy(self, position: Sequence[Expr]) -> tuple[Block, Pointer]:
+        """The input rows under the windows, with the border around them."""
+        rows = self.taps[0]
+        last = (self.pixels - 1) * self.stride[1] * self.depth
+        size = (rows - 1) * self.row_step + max(last + pad(self.run, STEP), self.row_step)
+        copy = self.ctx.temporary("rows", DType.I8, (size,), align=STEP)
+        row = Var(self.ctx.names.fresh("row"))
+        where = self._top(position, row)
+        block = self._row(where, copy, row * self.row_step)
+        inside = self.window.inside(0, where[1], 1) if len(self.window.kernel) == 2 else None
+        if inside is not None:
+            block = (If(inside, block, self._fill(copy, row * self.row_step, self.row_step)),)
+        return loop(row, rows, *block), Pointer(copy, (as_expr(0),))
+
+    def _row(self, where: Sequence[Expr], copy: Buffer, at: Expr) -> Block:
+        """One row: what is left of the input, the input, what is right of it."""
+        extent = self.window.extent[-1] if self.window.kernel else self.pixels
+        left = min(self.left, self.width)
+        inner = min(extent, self.width - left)
+        block = self._fill(copy, at, left * self.depth)
+        if inner:
+            target = Pointer(copy, (at + left * self.depth,))
+            block += (Invoke("helium_copy", (self._source(where), target), (1, inner * self.depth, 0, 0)),)
+        return block + self._fill(copy, at + (left + inner) * self.depth, (self.width - left - inner) * self.depth)
+
+    def _fill(self, copy: Buffer, at: Expr, size: int) -> Block:
+        return (Invoke("helium_fill", (Pointer(copy, (at,)),), (size, self.fill)),) if size else ()
+
+    def _gather(self, rows: Pointer, gathered: Buffer) -> Block:
+        """The windows of all pixels, each as one run."""
+        pixel, tap = Var(self.ctx.names.fresh("pixel")), Var(self.ctx.names.fresh("tap"))
+        together = self.taps[1] if self.dilation[1] == 1 else 1
+        tap_step = self.dilation[1] * self.depth
+        start = rows.index[-1] + pixel * (self.stride[1] * self.depth) + tap * tap_step
+        source = Pointer(rows.buffer, (*rows.index[:-1], start))
+        target = Pointer(gathered, (pixel * self.pixel_step + tap * self.depth,))
+        scalars = (self.taps[0], together * self.depth, self.row_step, self.run)
+        copy = Invoke("helium_copy", (source, target), scalars)
+        return loop(pixel, self.pixels, *loop(tap, self.taps[1] // together, copy))

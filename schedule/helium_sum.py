@@ -1,0 +1,39 @@
+"""Sums over all positions (average pooling of whole maps) on cores with Helium: channels in lanes."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..ir.blocks_helium import pad
+from ..ir.loops import Block, Invoke, Load, Pointer, Var, as_expr, loop
+from ..ir.types import DType
+from ..ops.infer import ints
+from ..ops.integer import zero_point
+from .kernel import KernelContext
+
+
+def lower_helium_sum(ctx: KernelContext) -> Block | None:
+    """``reduce`` of a sum of bytes over neighbouring dimensions behind the first ones, with the last one kept."""
+    node = ctx.anchor
+    assert node is not None
+    x = node.inputs[0]
+    if "helium_sum" not in ctx.cpu.features or x is None or x.dtype is not DType.I8 or node.attrs["kind"] != "sum":
+        return None
+    rank, axes = len(x.shape), sorted(ints(node.attrs, "axes"))
+    ref = ctx.refs.get(x.name)
+    if "zero_point" not in node.attrs or not axes or axes != list(range(axes[0], rank - 1)) or prod(x.shape) == 0:
+        return None
+    if ref is None or not ref.dense:
+        return None
+    rows, channels = prod(x.shape[axes[0] : -1]), x.shape[-1]
+    acc = ctx.temporary("acc", DType.I32, (pad(channels, 4),), align=16)
+    outer = [Var(ctx.names.fresh("o")) for _ in x.shape[: axes[0]]]
+    index = [as_expr(0) if extent == 1 else var for var, extent in zip(outer, x.shape)]
+    source = Pointer(ref.buffer, ref.at((*index, *(0 for _ in axes), 0)))
+    add = Invoke("helium_sum", (source, Pointer(acc, (as_expr(0),))), (rows, channels, -rows * zero_point(node.attrs)))
+    c = Var(ctx.names.fresh("c"))
+    kept = [as_expr(0) for _ in axes] if node.attrs["keepdims"] else []
+    block: Block = (add, *loop(c, channels, *ctx.store_element((*index, *kept, c), Load(acc, (c,)))))
+    for var, extent in reversed(list(zip(outer, x.shape))):
+        block = loop(var, extent, *block)
+    return block

@@ -1,0 +1,54 @@
+"""Where an integer anchor's body is one requantization, as block instructions compute it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ir.types import DType
+from ..ops.infer import integer
+from .kernel import KernelContext
+
+LIMIT = 2**15
+"""What block instructions can round: some have the result in a halfword before it is clamped."""
+
+
+@dataclass(frozen=True)
+class Requantization:
+    """The scale of each channel, the zero point of the result, and the name of its value; ``whole`` where nothing
+    follows."""
+
+    scale: np.ndarray
+    zero_point: int
+    value: str
+    whole: bool
+
+    def result(self, acc: np.ndarray) -> np.ndarray:
+        """The result for an accumulator of each channel."""
+        product = np.rint(acc.astype(np.int32).astype(np.float32) * self.scale).astype(np.float64)
+        return np.clip(product + self.zero_point, -128, 127).astype(np.int64)
+
+
+def requantization_of(ctx: KernelContext, reach: np.ndarray) -> Requantization | None:
+    """What follows the anchor first, where it is a requantization to all of int8.
+
+    ``reach`` bounds the accumulators of each channel; times its scale it has to stay below :data:`LIMIT`.
+    """
+    node, body = ctx.anchor, ctx.body
+    assert node is not None
+    users = [n for n in body.nodes if any(v.name == node.output.name for v in n.operands)]
+    if len(users) != 1 or users[0].op != "requantize" or body.outputs[0].name == node.output.name:
+        return None
+    found = users[0]
+    limits = (integer(found.attrs, "lo"), integer(found.attrs, "hi"))
+    scale = ctx.constant(found.operands[1])
+    if found.attrs["to"] is not DType.I8 or limits != (-128, 127) or scale is None:
+        return None
+    if scale.size != 1 and scale.shape[-1:] != (scale.size,):
+        return None
+    scales = np.broadcast_to(scale.astype(np.float32).reshape(-1), reach.shape)
+    if not np.all(reach * np.abs(scales.astype(np.float64)) < LIMIT):
+        return None
+    whole = len(body.nodes) == 2
+    return Requantization(scales, integer(found.attrs, "zero_point"), found.output.name, whole)

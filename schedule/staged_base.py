@@ -1,0 +1,119 @@
+"""What integer contractions through block instructions have in common: operands, loops over pixels, the body behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+
+from ..ir.graph import Node
+from ..ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr, loop
+from ..ops.integer import zero_point
+from .contraction import join_rows
+from .kernel import KernelContext
+from .requantization import Requantization, requantization_of
+from .staging import Layout, Staging, Window
+
+Position = Callable[[Expr], tuple[Expr, ...]]
+"""The index of the ``n``-th of some pixels, without the channel."""
+
+
+class StagedContraction:
+    """``channels`` columns [o, k] over the ``shape`` of pixels."""
+
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+        self.ctx, self.node, self.names = ctx, node, ctx.names
+        x = node.inputs[0]
+        assert x is not None
+        window = Window.of(node)
+        self.refs = dict(ctx.refs)
+        self.shape = node.output.shape[:-1]
+        self.channels = node.output.shape[-1]
+        if window.pointwise:
+            joined, merged = join_rows(ctx, node, x, self.channels)
+            self.shape, self.refs = joined[:-1], {**self.refs, **merged}
+            window = Window.pixel(x.shape[-1])
+        self.x, self.window = self.refs[x.name], window
+        self.y = self.refs[ctx.output.name]
+        columns = weights.T if node.op == "matmul" else weights.reshape(self.channels, -1)
+        self.columns = np.zeros((self.channels, -(-columns.shape[1] // 4) * 4), np.int8)
+        self.columns[:, : columns.shape[1]] = columns
+        self.groups = self.columns.shape[1] // 4
+        self.bias = self._bias(columns)
+        self.requantization = requantization_of(ctx, self.reach)
+        if self.requantization is not None:
+            self.requantization = self._settle(self.requantization)
+
+    @property
+    def reach(self) -> np.ndarray:
+        """Bounds of the accumulators."""
+        return np.abs(self.bias) + 128 * np.abs(self.columns.astype(np.int64)).sum(axis=1)
+
+    def _settle(self, rq: Requantization) -> Requantization:
+        """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
+        huge) get that result as their bias."""
+        spread = 128 * np.abs(self.columns.astype(np.int64)).sum(axis=1)
+        lowest, highest = (rq.result(np.clip(self.bias + d, -(2**31), 2**31 - 1)) for d in (-spread, spread))
+        constant = lowest == highest
+        self.columns[constant] = 0
+        self.bias = np.where(constant, lowest - rq.zero_point, self.bias)
+        return replace(rq, scale=np.where(constant, np.float32(1), rq.scale))
+
+    def _bias(self, columns: np.ndarray) -> np.ndarray:
+        """With the zero point of the activations: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``."""
+        given = self.ctx.constant(self.node.inputs[2]) if len(self.node.inputs) > 2 else None
+        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
+        return base - zero_point(self.node.attrs) * columns.astype(np.int64).sum(axis=1)
+
+    def staging(self, layout: Layout) -> Staging:
+        return Staging(self.ctx, self.x, self.window, zero_point(self.node.attrs), layout)
+
+    def pixels(self, together: int) -> tuple[int, list[Var], Callable[[Expr], Position]]:
+        """How many pixels a run of neighbours has, loop variables around the runs, and for the first of some
+        pixels of a run their positions. Runs are rows where ``together`` divides these, else there is only one."""
+        nested = len(self.shape) == 1 or self.shape[-1] % together == 0
+        outer = [Var(self.names.fresh("o")) for _ in self.shape[:-1]] if nested else []
+
+        def positions(first: Expr) -> Position:
+            if nested:
+                return lambda slot: (*outer, first + slot)
+            return lambda slot: _unflattened(first + slot, self.shape)
+
+        return (self.shape[-1] if nested else prod(self.shape)), outer, positions
+
+    def around(self, outer: Sequence[Var], block: Block) -> Block:
+        """The loops over runs."""
+        for var, extent in reversed(list(zip(outer, self.shape))):
+            block = loop(var, extent, *block)
+        return block
+
+    def outputs(self, position: Position, count: int) -> tuple[Pointer, ...]:
+        """Where the results of ``count`` pixels go."""
+        return tuple(Pointer(self.y.buffer, self.y.at((*position(as_expr(slot)), 0))) for slot in range(count))
+
+    def finish(self, values: Buffer, slot: Expr, position: Sequence[Expr]) -> Block:
+        """What of the body is left behind ``values``: accumulators, or bytes where they are requantized."""
+        c, done = Var(self.names.fresh("c")), None if self.requantization is None else self.requantization.value
+        element = Load(values, (slot, c))
+        return loop(c, self.channels, *self.ctx.store_element((*position, c), element, self.refs, done))
+
+
+def rows_of(buffer: Buffer, count: int) -> tuple[Pointer, ...]:
+    """The beginnings of the first rows of a matrix."""
+    return tuple(Pointer(buffer, (as_expr(row), as_expr(0))) for row in range(count))
+
+
+def start(buffer: Buffer, index: Expr | int = 0) -> Pointer:
+    """The beginning of a buffer, or of element ``index`` of a flat one."""
+    return Pointer(buffer, (*(as_expr(0) for _ in buffer.shape[1:]), as_expr(index)))
+
+
+def _unflattened(pixel: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
+    """The index of the ``pixel``-th of all elements."""
+    found: list[Expr] = []
+    for dim, extent in enumerate(shape):
+        quotient = pixel // prod(shape[dim + 1 :])
+        found.append(as_expr(0) if extent == 1 else quotient % extent if prod(shape[:dim]) > 1 else quotient)
+    return tuple(found)

@@ -1,0 +1,90 @@
+"""Contractions of packed weights: four staged pixels by all channels, and the pixels that are left one by one.
+
+Weights are packed two to a halfword (``ir/blocks_quad.py``), which takes accumulators of at most 24 bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.blocks_quad import ODD_OFFSET, PIXELS, SCALE, TILE, packable, packed, stream_words
+from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr, loop
+from ..ir.types import DType
+from ..targets.target import Cpu
+from .staged_base import Position, StagedContraction, rows_of, start
+from .staging import QUAD
+
+
+def fits_quads(cpu: Cpu, work: StagedContraction) -> bool:
+    """Whether there are four pixels and two channels, and the weights and accumulators can be packed."""
+    if "quad_i8" not in cpu.features or work.channels < TILE or work.pixels(PIXELS)[0] < PIXELS:
+        return False
+    return packable(work.columns) and bool(np.all(work.reach < 1 << 23))
+
+
+def lower_quads(work: StagedContraction) -> Block:
+    """Four neighbours of a row at a time, or of all pixels where rows do not divide."""
+    return _Quads(work).emit()
+
+
+class _Quads:
+    def __init__(self, work: StagedContraction) -> None:
+        self.work, self.rq = work, work.requantization
+        self.staging = work.staging(QUAD)
+        self.stream = self._stream()
+        self.kind = "i32" if self.rq is None else "i8"
+        self.values: Buffer | None = None
+        if self.rq is None or not self.rq.whole:
+            dtype = DType.I32 if self.rq is None else DType.I8
+            self.values = work.ctx.temporary("made", dtype, (PIXELS, work.channels))
+
+    def _parts(self) -> list[tuple[int, int]]:
+        """First channels and their even numbers: where one channel would be left, the last two are a part of
+        their own."""
+        even = self.work.channels // TILE * TILE
+        return [(0, even)] + ([(self.work.channels - TILE, TILE)] if self.work.channels % TILE else [])
+
+    def _stream(self) -> Buffer:
+        work = self.work
+        bias = SCALE * (work.bias + ODD_OFFSET * work.columns[:, 1::2].astype(np.int64).sum(axis=1))
+        bias, words = (bias & 0xFFFFFFFF).astype(np.uint32).view(np.int32), packed(work.columns)
+        parts = []
+        for begin, count in self._parts():
+            for first in range(begin, begin + count, TILE):
+                tile = slice(first, first + TILE)
+                parts += [bias[tile], words[tile].T.reshape(-1)]
+                if self.rq is not None:
+                    parts.append((self.rq.scale[tile] / np.float32(SCALE)).view(np.int32))
+        return work.ctx.pack("w", np.concatenate(parts))
+
+    def emit(self) -> Block:
+        work = self.work
+        pixels, outer, positions = work.pixels(PIXELS)
+        quad, rest = Var(work.names.fresh("quad")), Var(work.names.fresh("rest"))
+        first = quad * PIXELS
+        block = (*self.staging.stage_all(positions(first)), *self._multiply("quad", positions(first), PIXELS))
+        block = loop(quad, pixels // PIXELS, *block)
+        if pixels % PIXELS:
+            position = positions(rest + pixels // PIXELS * PIXELS)
+            staged = self.staging.stage(position(as_expr(0)), as_expr(0))
+            block += loop(rest, pixels % PIXELS, *staged, *self._multiply("lone", position, 1))
+        return (*self.staging.prepare(), *work.around(outer, block))
+
+    def _multiply(self, name: str, position: Position, count: int) -> Block:
+        """All channels of ``count`` staged pixels."""
+        work, begin = self.work, 0
+        out: Block = ()
+        for first, channels in self._parts():
+            pointers = work.outputs(position, count) if self.values is None else rows_of(self.values, count)
+            moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + first)) for p in pointers)
+            scalars = (work.groups, channels) + (() if self.rq is None else (self.rq.zero_point,))
+            operands = (start(self.stream, begin), start(self.staging.pixels), *moved)
+            out += (Invoke(f"{name}_{self.kind}", operands, scalars),)
+            begin += stream_words(channels, work.groups, self.rq is not None)
+        if self.values is None:
+            return out
+        slot: Expr = Var(work.names.fresh("slot"))
+        if count == 1:
+            return (*out, *work.finish(self.values, as_expr(0), position(as_expr(0))))
+        assert isinstance(slot, Var)
+        return (*out, *loop(slot, count, *work.finish(self.values, slot, position(slot))))

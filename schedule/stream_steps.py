@@ -1,0 +1,163 @@
+"""When the rows of streamed kernels run: the steps of a common loop, and how much of a tensor must exist at a time.
+
+Each kernel of a stream is a :class:`Stage`, a loop over its rows (pixels, pairs of rows: whatever its outermost loop
+counts). In step t it runs row ``(numerator * t - lag) // denominator`` where that is a new one. What one stage writes
+and another reads is known for each row from the trace of its kernel; the lags are the least at which every row finds
+what it reads, so that nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+
+import numpy as np
+
+from ..ir.loops import Access, Kernel
+from ..ir.program import Call
+from ..memory.trace import OuterLoop, Touches, trace_kernel
+
+_NOTHING = 1 << 60
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The bytes of a tensor that each row touches: from ``begin`` to before ``end``; none where begin is greater.
+
+    ``pieces`` are all single accesses, begin and end.
+    """
+
+    begin: np.ndarray
+    end: np.ndarray
+    pieces: tuple[np.ndarray, np.ndarray]
+
+    @staticmethod
+    def of(touches: Touches, loop: OuterLoop) -> Footprint | None:
+        """``None`` where something is touched before the loop."""
+        rows = loop.iterations(touches)
+        if rows.size and rows.min() < 0:
+            return None
+        begin, end = np.full(loop.extent, _NOTHING), np.zeros(loop.extent, np.int64)
+        np.minimum.at(begin, rows, touches.begin)
+        np.maximum.at(end, rows, touches.end)
+        return Footprint(begin, end, (touches.begin, touches.end))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One kernel of a stream with its call; footprints by tensor."""
+
+    kernel: Kernel
+    call: Call
+    rows: int
+    reads: Mapping[str, Footprint]
+    writes: Mapping[str, Footprint]
+
+
+def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None:
+    """``None`` where the kernel is no loop over rows, or touches tensors other than ``scratch`` before it."""
+    trace = trace_kernel(kernel)
+    if trace.outer is None:
+        return None
+    reads: dict[str, Footprint] = {}
+    writes: dict[str, Footprint] = {}
+    for name in dict.fromkeys(call.args):
+        if name in scratch:
+            continue
+        params = [p for p, arg in zip(kernel.params, call.args, strict=True) if arg == name]
+        for found, wanted in ((trace.reads, reads), (trace.writes, writes)):
+            touches = Touches.joined([found[p.name] for p in params if p.name in found])
+            if touches.time.size:
+                footprint = Footprint.of(touches, trace.outer)
+                if footprint is None:
+                    return None
+                wanted[name] = footprint
+        if any(p.access is Access.READ_WRITE for p in params):
+            return None
+    return Stage(kernel, call, trace.outer.extent, reads, writes)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Row ``(numerator * t - lag) // denominator`` in step t."""
+
+    rows: int
+    numerator: int
+    denominator: int
+    lag: int = 0
+
+    def step(self, row: np.ndarray) -> np.ndarray:
+        """The step in which each row runs: the first t at whose end ``row + 1`` rows are done."""
+        return -(-(self.denominator * (row + 1) + self.lag) // self.numerator) - 1
+
+    def not_before(self, row: np.ndarray, step: np.ndarray) -> Pace:
+        """With the least lag at which each row runs in its ``step`` or later."""
+        least = self.numerator * step - self.denominator * (row + 1) + 1
+        return replace(self, lag=max(self.lag, int(least.max(initial=0))))
+
+    def not_after(self, row: np.ndarray, step: np.ndarray) -> Pace:
+        """With the greatest lag at which each row runs in its ``step`` or before."""
+        most = self.numerator * (step + 1) - self.denominator * (row + 1)
+        return replace(self, lag=max(self.lag, int(most.min()))) if most.size else self
+
+    @property
+    def last_step(self) -> int:
+        return int(self.step(np.array([self.rows - 1]))[0])
+
+
+def paces(stages: Sequence[Stage]) -> list[Pace]:
+    """The pace of each stage: as soon as its operands allow; then producers as late as their consumers allow, so that
+    little waits to be used."""
+    most = max(stage.rows for stage in stages)
+    found = [Pace(s.rows, s.rows // gcd(s.rows, most), most // gcd(s.rows, most)) for s in stages]
+    links = [(p, c, *_needs(stages[p], stages[c], t)) for p, c, t in _dependences(stages)]
+    for consumer in range(len(stages)):
+        for producer, reader, rows, needed in links:
+            if reader == consumer:
+                found[consumer] = found[consumer].not_before(rows, found[producer].step(needed))
+    for producer in reversed(range(len(stages))):
+        bounds = [(needed, found[c].step(rows)) for p, c, rows, needed in links if p == producer]
+        if bounds:
+            rows, steps = (np.concatenate(part) for part in zip(*bounds))
+            found[producer] = found[producer].not_after(rows, steps)
+    return found
+
+
+def _dependences(stages: Sequence[Stage]) -> list[tuple[int, int, str]]:
+    """Producer, consumer and tensor."""
+    return [
+        (p, c, tensor)
+        for c, consumer in enumerate(stages)
+        for p in range(c)
+        for tensor in consumer.reads
+        if tensor in stages[p].writes
+    ]
+
+
+def _needs(producer: Stage, consumer: Stage, tensor: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the consumer that read the tensor, and for each the row of the producer that must have run."""
+    written, read = producer.writes[tensor], consumer.reads[tensor]
+    last = np.zeros(int(max(written.end.max(), read.end.max())), np.int64)
+    for row, (begin, end) in enumerate(zip(written.begin, written.end)):
+        last[begin:end] = row
+    rows = np.flatnonzero(read.begin < read.end)
+    return rows, np.array([last[read.begin[row] : read.end[row]].max() for row in rows], np.int64)
+
+
+def window(stages: Sequence[Stage], found: Sequence[Pace], tensor: str) -> int:
+    """The most bytes of an intermediate tensor between the first that is still touched and the last written.
+
+    A buffer of so many bytes, in which byte n stands at n modulo its size, holds all that is needed at any time.
+    """
+    moments, begins, ends = [], [], []
+    for number, (stage, pace) in enumerate(zip(stages, found, strict=True)):
+        for touched, writes in ((stage.reads.get(tensor), False), (stage.writes.get(tensor), True)):
+            if touched is not None:
+                rows = np.flatnonzero(touched.begin < touched.end)
+                moments.append(pace.step(rows) * len(stages) + number)
+                begins.append(touched.begin[rows])
+                ends.append(touched.end[rows] if writes else np.zeros(rows.size, np.int64))
+    moment, begin, end = (np.concatenate(part) for part in (moments, begins, ends))
+    order = np.lexsort((-end, moment))
+    return int((np.maximum.accumulate(end[order]) - begin[order]).max(initial=0))

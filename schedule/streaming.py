@@ -1,0 +1,253 @@
+"""Row streaming: consecutive kernels become one, which runs them row by row through buffers of a few rows.
+
+Before::                                  After::
+
+    for o: t[o] = first(x, o)               for step:
+    for o: y[o] = second(t, o)                if a row of the first is due:
+                                                ring[row mod 4] = first(x, row)
+                                              if a row of the second is due:
+                                                y[row] = second(ring, row)   (its rows modulo 4)
+
+What is read again later, such as the operand of a residual sum, needs no copy of its own: it stays where it is, and
+rows of the result may overwrite it once they have been read.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import lcm, prod
+
+import numpy as np
+
+from ..errors import CcmlError
+from ..ir.loops import (
+    Access,
+    Binary,
+    Block,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Invoke,
+    Kernel,
+    Let,
+    Load,
+    Pointer,
+    Stmt,
+    Store,
+    Var,
+    as_expr,
+    loop,
+    map_block,
+    substitute,
+)
+from ..ir.loops_verify import verify_kernel
+from ..ir.program import BufferDecl, Call, Storage
+from .names import Names, rename_bound
+from .params import bind_parameters
+from .stream_steps import Pace, Stage, paces, stage_of, window
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One kernel for several calls. ``rings`` are the buffers of rows that replace intermediate tensors.
+
+    ``unfolded`` is the kernel with each stage as a loop over all its rows in every step. It touches all that the kernel
+    does, and is easier to verify.
+    """
+
+    kernel: Kernel
+    call: Call
+    rings: Mapping[str, BufferDecl]
+    unfolded: Kernel
+
+    @property
+    def sound(self) -> bool:
+        """Whether every access is in range."""
+        try:
+            verify_kernel(self.unfolded, scheduled=True)
+        except CcmlError:
+            return False
+        return True
+
+
+def stream(
+    calls: Sequence[Call], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], kept: Collection[str]
+) -> Stream | None:
+    """The kernel that runs ``calls`` row by row. Tensors that are ``kept`` are used by other calls, too.
+
+    ``None`` where a kernel is no loop over rows, or where no intermediate tensor would get smaller.
+    """
+    scratch = _scratch(calls, buffers, kept)
+    stages = []
+    for call in calls:
+        stage = stage_of(kernels[call.kernel], call, [name for name in call.args if name in scratch])
+        if stage is None:
+            return None
+        stages.append(stage)
+    written = [name for stage in stages for name in stage.writes]
+    if len(set(written)) < len(written) or _read_before_written(stages):
+        return None
+    found = paces(stages)
+    rings = {}
+    for name in written:
+        if name not in kept and buffers[name].storage is Storage.ARENA and any(name in s.reads for s in stages):
+            size = _ring_bytes(stages, found, name, buffers[name].nbytes)
+            if size is not None:
+                rings[name] = size
+    if not rings:
+        return None
+    return _Merged(stages, found, rings, scratch, buffers).stream()
+
+
+def _scratch(calls: Sequence[Call], buffers: Mapping[str, BufferDecl], kept: Collection[str]) -> set[str]:
+    """Tensors of the arena that one call alone uses."""
+    users = Counter(name for call in calls for name in set(call.args))
+    return {n for n, count in users.items() if count == 1 and n not in kept and buffers[n].storage is Storage.ARENA}
+
+
+def _read_before_written(stages: Sequence[Stage]) -> bool:
+    """Whether a tensor is read by a stage that does not come behind the one that writes it."""
+    return any(
+        name in stage.reads and name in later.writes
+        for number, stage in enumerate(stages)
+        for later in stages[number:]
+        for name in later.writes
+    )
+
+
+def _ring_bytes(stages: Sequence[Stage], found: Sequence[Pace], tensor: str, nbytes: int) -> int | None:
+    """The size of the buffer of rows; ``None`` where it were no smaller than the tensor, or rows cannot be told apart.
+
+    It is a multiple of what a step of the leading dimension of every view takes, and no access goes across such a step.
+    """
+    views = _views(stages, tensor)
+    unit = lcm(*(view.strides[_leading(view)] * view.dtype.size for view in views))
+    size = -(-window(stages, found, tensor) // unit) * unit
+    if size >= nbytes or nbytes % unit:
+        return None
+    for stage in stages:
+        for touched in (stage.reads.get(tensor), stage.writes.get(tensor)):
+            if touched is not None:
+                begin, end = touched.pieces
+                if np.any(begin // unit != (end - 1) // unit):
+                    return None
+    return size
+
+
+def _views(stages: Sequence[Stage], tensor: str) -> list[Buffer]:
+    return [
+        param
+        for stage in stages
+        for param, name in zip(stage.kernel.params, stage.call.args, strict=True)
+        if name == tensor
+    ]
+
+
+def _leading(view: Buffer) -> int:
+    """The first dimension that there is more than one of."""
+    return next((dim for dim, extent in enumerate(view.shape) if extent > 1), len(view.shape) - 1)
+
+
+class _Merged:
+    """Builds the kernel of a stream."""
+
+    def __init__(
+        self,
+        stages: Sequence[Stage],
+        found: Sequence[Pace],
+        rings: Mapping[str, int],
+        scratch: Collection[str],
+        buffers: Mapping[str, BufferDecl],
+    ) -> None:
+        self.stages, self.paces, self.rings, self.scratch, self.buffers = stages, found, rings, scratch, buffers
+        self.names = Names()
+        self.memory: dict[str, str] = {}
+
+    def stream(self) -> Stream:
+        t = Var(self.names.fresh("step"))
+        steps = 1 + max(pace.last_step for pace in self.paces)
+        before: list[Stmt] = []
+        body: list[Stmt] = []
+        rows: list[Stmt] = []
+        for stage, pace in zip(self.stages, self.paces, strict=True):
+            *first, main = self._own(stage)
+            assert isinstance(main, For)
+            before += first
+            rows.append(main)
+            body += self._row(main, pace, t, steps)
+        private = [self.memory[name] for name in (*self.scratch, *self.rings) if name in self.memory]
+        block, params, sources = bind_parameters((*before, *loop(t, steps, *body)), private)
+        unfolded, same, _ = bind_parameters((*before, *loop(t, steps, *rows)), private)
+        names = {own: name for name, own in self.memory.items()}
+        loc = ", ".join(dict.fromkeys(stage.call.loc for stage in self.stages))
+        macs = sum(stage.call.macs for stage in self.stages)
+        call = Call("", tuple(names[source] for source in sources), loc, macs)
+        rings = {name: self._ring(name) for name in self.rings}
+        return Stream(Kernel("stream", params, block), call, rings, Kernel("stream", same, unfolded))
+
+    def _ring(self, name: str) -> BufferDecl:
+        decl = self.buffers[name]
+        return BufferDecl(name, decl.dtype, (self.rings[name] // decl.dtype.size,), Storage.ARENA)
+
+    def _row(self, main: For, pace: Pace, t: Var, steps: int) -> Block:
+        """One row of a stage, if one is due in step ``t``."""
+        row = Var(self.names.fresh("row"))
+        p, q, lag = pace.numerator, pace.denominator, pace.lag
+        number = (t * p - lag) // q
+        tests: list[Expr] = []
+        if lag:
+            tests.append(Binary("ge", row, as_expr(0)))
+        if pace.last_step + 1 < steps:
+            tests.append(Binary("lt", row, as_expr(pace.rows)))
+        if q > 1:
+            tests.append(Binary("lt", row, (t * p + (p - lag)) // q))
+        body = substitute(main.body, {main.var: row})
+        if not tests:
+            return (Let(row, number), *body)
+        cond = tests[0]
+        for test in tests[1:]:
+            cond = Binary("and", cond, test)
+        return (Let(row, number), If(cond, body))
+
+    def _own(self, stage: Stage) -> Block:
+        """The kernel's body with names of its own, and with rings in place of the intermediate tensors."""
+        bound = {}
+        for param, tensor in zip(stage.kernel.params, stage.call.args, strict=True):
+            own = self.memory.get(tensor) or self.names.fresh(param.name.split("_")[0])
+            self.memory[tensor] = own
+            shape = param.shape
+            if tensor in self.rings:
+                dim = _leading(param)
+                step = prod(shape[dim + 1 :]) * param.dtype.size
+                shape = (*shape[:dim], self.rings[tensor] // step, *shape[dim + 1 :])
+            bound[param] = replace(param, name=own, access=Access.READ_WRITE, shape=shape)
+        return rename_bound(_rebound(stage.kernel.body, bound), self.names)
+
+
+def _rebound(block: Block, bound: Mapping[Buffer, Buffer]) -> Block:
+    """Other buffers for those that are ``bound``; where one is shorter, indices wrap around."""
+
+    def index(buffer: Buffer, old: Sequence[Expr]) -> tuple[Expr, ...]:
+        new = bound[buffer]
+        pairs = zip(old, buffer.shape, new.shape, strict=True)
+        return tuple(i if extent == size else i % size for i, extent, size in pairs)
+
+    def expr_rule(expr: Expr) -> Expr | None:
+        if isinstance(expr, Load) and expr.buffer in bound:
+            return replace(expr, buffer=bound[expr.buffer], index=index(expr.buffer, expr.index))
+        return None
+
+    def stmt_rule(stmt: Stmt) -> Block | None:
+        if isinstance(stmt, Store) and stmt.buffer in bound:
+            return (replace(stmt, buffer=bound[stmt.buffer], index=index(stmt.buffer, stmt.index)),)
+        if isinstance(stmt, Invoke):
+            moved = (
+                Pointer(bound[p.buffer], index(p.buffer, p.index)) if p.buffer in bound else p for p in stmt.pointers
+            )
+            return (replace(stmt, pointers=tuple(moved)),)
+        return None
+
+    return map_block(block, expr_rule, stmt_rule)

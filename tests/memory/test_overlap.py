@@ -1,0 +1,178 @@
+"""How far tensors may overlap: against runs of the kernels on memory that they share."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import numpy as np
+import pytest
+from ccml.ir.interpret import run_kernel
+from ccml.ir.loops import Kernel
+from ccml.ir.loops_text import parse_kernel
+from ccml.ir.program import Call
+from ccml.memory.overlap import least_distances
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+COPY = """
+    kernel k(x: u8[24] const, y: u8[24] out)
+      for i:24
+        y[i] = x[i]
+"""
+BACKWARDS = """
+    kernel k(x: u8[24] const, y: u8[24] out)
+      for i:24
+        y[23 - i] = x[23 - i]
+"""
+VECTORS = """
+    kernel k(x: u8[24] const, y: u8[24] out)
+      for i:6
+        y[i*4 : 4] = x[i*4 : 4]
+"""
+STENCIL = """
+    kernel k(x: u8[24] const, y: u8[22] out)
+      for i:22
+        y[i] = x[i] + x[i+1] + x[i+2]
+"""
+CENTRED = """
+    kernel k(x: u8[8,3] const, y: u8[8,3] out)
+      for r:8, c:3
+        let rows: index = min(r + 1, 7) - max(r - 1, 0) + 1
+        reg acc: u8[1]
+        acc[0] = 0u8
+        for k:rows
+          acc[0] = acc[0] + x[max(r - 1, 0) + k, c]
+        y[r, c] = acc[0]
+"""
+HALVED = """
+    kernel k(x: u8[24] const, y: u8[12] out)
+      for i:12
+        y[i] = x[i*2] + x[i*2+1]
+"""
+DOUBLED = """
+    kernel k(x: u8[12] const, y: u8[24] out)
+      for i:24
+        y[i] = x[floordiv(i, 2)]
+"""
+FILLED_FIRST = """
+    kernel k(x: u8[4,4] const, y: u8[6,6] out)
+      for i:6
+        y[0, i] = 0u8
+      for i_1:6
+        y[5, i_1] = 0u8
+      for r:4
+        y[r+1, 0] = 0u8
+        y[r+1, 5] = 0u8
+        for c:4
+          y[r+1, c+1] = x[r, c]
+"""
+BRANCHES = """
+    kernel k(x: u8[24] const, y: u8[24] out)
+      for i:24
+        if i >= 3:
+          y[i] = x[i - 3]
+        else:
+          y[i] = 7u8
+"""
+LOOKED_UP = """
+    kernel k(x: u8[24] const, z: u8[24] const, y: u8[24] out)
+      for i:24
+        y[i] = x[convert<index>(z[i] & 15u8)]
+"""
+WIDE = """
+    kernel k(x: i32[6] const, y: u8[6] out)
+      for i:6
+        y[i] = convert<u8>(x[i])
+"""
+BLOCKS = """
+    kernel k(x: i8[8,8] const, pair: i32[2,2,2] out align 8, y: i32[8,6] out)
+      for r:8
+        invoke stage(&x[r, 0], &pair[0, 0, 0], 2)
+        for c:6
+          y[r, c] = pair[0, 0, 0] + convert<i32>(x[r, c])
+"""
+
+KERNELS = {
+    name.lower(): parse_kernel(dedent(text))
+    for name, text in globals().items()
+    if isinstance(text, str) and text.startswith("\n    kernel")
+}
+
+
+def call_of(kernel: Kernel) -> Call:
+    return Call(kernel.name, tuple(param.name for param in kernel.params))
+
+
+def outputs(kernel: Kernel, distance: int | None) -> bytes:
+    """What the kernel writes to y, with y beginning ``distance`` bytes before x, or in memory of its own."""
+    rng = np.random.default_rng(3)
+    arrays = {p.name: rng.integers(1, 100, p.shape).astype(p.dtype.numpy) for p in kernel.params}
+    if distance is not None:
+        memory = np.zeros(4096, np.uint8)
+        for name, start in (("x", 2048), ("y", 2048 - distance)):
+            part = memory[start : start + arrays[name].nbytes].view(arrays[name].dtype).reshape(arrays[name].shape)
+            if name == "x":
+                part[...] = arrays[name]
+            arrays[name] = part
+    run_kernel(kernel, arrays)
+    return arrays["y"].tobytes()
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_least_distance_is_sound(name: str) -> None:
+    kernel = KERNELS[name]
+    least = least_distances(kernel, call_of(kernel))["x", "y"]
+    for distance in range(least, least + 20):
+        if distance % 4 == 0 or kernel.params[0].dtype.size == kernel.params[-1].dtype.size == 1:
+            assert outputs(kernel, distance) == outputs(kernel, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("copy", 0), ("vectors", 0), ("stencil", 0), ("centred", 3), ("halved", -1), ("doubled", 12), ("backwards", 24),
+        ("filled_first", 36), ("branches", 3), ("wide", -3), ("blocks", 188 - 61),
+    ],
+)  # fmt: skip
+def test_the_least_distance_is_the_least(name: str, least: int) -> None:
+    """One byte nearer, something would be read that is overwritten; in most of these kernels by another value."""
+    kernel = KERNELS[name]
+    assert least_distances(kernel, call_of(kernel))["x", "y"] == least
+    if kernel.params[0].dtype.size == 1 and name not in ("blocks", "doubled"):
+        assert outputs(kernel, least - 1) != outputs(kernel, None)
+
+
+def test_what_is_read_at_unknown_places_stays_whole() -> None:
+    kernel = KERNELS["looked_up"]
+    assert least_distances(kernel, call_of(kernel))["x", "y"] == 23
+
+
+SMALL = st.integers(0, 3)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(SMALL, SMALL, SMALL), min_size=1, max_size=3), st.tuples(SMALL, SMALL, SMALL), st.booleans())
+def test_random_affine_kernels(reads: list[tuple[int, int, int]], write: tuple[int, int, int], block: bool) -> None:
+    """y[a*i + b*j + c] of some x[d*i + e*j + f], with its loads beside the store or in an inner loop's Let."""
+
+    def place(t: tuple[int, int, int]) -> str:
+        return f"i*{t[0]} + j*{t[1]} + {t[2]}"
+
+    value = " + ".join(f"x[{place(t)}]" for t in reads)
+    lines = ["kernel k(x: u8[40] const, y: u8[40] out)", "  for i:4"]
+    body = ["let v: u8 = " + value, f"y[{place(write)}] = v"] if block else [f"y[{place(write)}] = {value}"]
+    lines += ["    for j:3", *(f"      {line}" for line in body)]
+    kernel = parse_kernel("\n".join(lines) + "\n")
+    least = least_distances(kernel, call_of(kernel))["x", "y"]
+
+    def written(distance: int | None) -> bytes:
+        memory = np.zeros(400, np.uint8)
+        x = memory[200:240]
+        x[...] = np.arange(1, 41)
+        start = 0 if distance is None else 200 - distance
+        run_kernel(kernel, {"x": x, "y": memory[start : start + 40]})
+        places = {write[0] * i + write[1] * j + write[2] for i in range(4) for j in range(3)}
+        return bytes(memory[start + at] for at in sorted(places))
+
+    for distance in range(max(least, -40), max(least, -40) + 5):
+        assert written(distance) == written(None)

@@ -1,0 +1,222 @@
+"""Graphs as ONNX: valid, importable with the same meaning, and loadable elsewhere."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from ccml.errors import CcmlError, ErrorCode
+from ccml.frontend_onnx import import_model
+from ccml.frontend_onnx.export import export_model, save_graph
+from ccml.ir.graph import Graph, Value
+from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.passes.pipeline import optimize
+from ccml.passes.quantize import LayerOptions, Precision, QuantizeOptions, quantize_graph
+from ccml.passes.quantize.execute import evaluate_samples
+
+from tests.passes.random_graphs import RandomGraph
+from tests.quantize.networks import Network, classifier, samples_for
+
+
+def reimported(graph: Graph) -> Graph:
+    model = export_model(graph)
+    onnx.checker.check_model(model, full_check=True)
+    return import_model(model)
+
+
+def assert_same_outputs(graph: Graph, other: Graph) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        feeds = {v.name: (3 * rng.standard_normal(v.shape)).astype(v.dtype.numpy) for v in graph.inputs}
+        wanted, found = evaluate_graph(graph, feeds), evaluate_graph(other, feeds)
+        assert [found[v.name].tobytes() for v in graph.outputs] == [wanted[v.name].tobytes() for v in graph.outputs]
+
+
+def assert_same(graph: Graph, other: Graph, exact: bool = True) -> None:
+    assert [(v.name, v.type) for v in other.inputs] == [(v.name, TensorType(v.dtype, v.shape)) for v in graph.inputs]
+    rng = np.random.default_rng(0)
+    feeds = {v.name: (3 * rng.standard_normal(v.shape)).astype(v.dtype.numpy) for v in graph.inputs}
+    wanted, found = evaluate_graph(graph, feeds), evaluate_graph(other, feeds)
+    for value in graph.outputs:
+        if exact:
+            assert np.array_equal(found[value.name], wanted[value.name], equal_nan=value.dtype.is_float), value.name
+        else:
+            assert np.allclose(found[value.name], wanted[value.name], rtol=1e-5, atol=1e-5), value.name
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_graphs(seed: int) -> None:
+    """Up to the rounding of a bias: MatMul and Add are two operators in ONNX."""
+    graph = RandomGraph(seed).grow(12)
+    assert_same(graph, reimported(graph), exact=False)
+
+
+UNARY = [
+    "exp", "log", "sqrt", "reciprocal", "floor", "ceil", "round", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid", "neg", "abs", "sign", "relu",
+]  # fmt: skip
+BINARY = ["add", "sub", "mul", "div", "pow", "min", "max"]
+
+
+@pytest.mark.parametrize("op", UNARY)
+def test_one_operand(op: str) -> None:
+    net = Network((2, 3, 4))
+    graph = net.graph(net.op(op, net.x))
+    assert_same(graph, reimported(graph))
+
+
+@pytest.mark.parametrize("op", BINARY)
+def test_two_operands(op: str) -> None:
+    net = Network((2, 3, 4), (3, 1))
+    graph = net.graph(net.op(op, *net.inputs))
+    assert_same(graph, reimported(graph))
+
+
+def test_logic_and_choice() -> None:
+    net = Network((2, 3), (2, 3))
+    x, y = net.inputs
+    less, equal = net.op("lt", x, y), net.op("not", net.op("eq", x, y))
+    chosen = net.op("where", net.op("xor", net.op("and", less, equal), net.op("ge", x, y)), x, y)
+    special = net.op("or", net.op("isnan", net.op("log", x)), net.op("isinf", y, negative=True, positive=False))
+    graph = net.graph(chosen, special, net.op("le", x, y), net.op("gt", x, y))
+    assert_same(graph, reimported(graph))
+
+
+def test_integers() -> None:
+    net = Network((2, 6))
+    whole = net.op("cast", net.x, to=DType.I32)
+    bits = net.op("bitxor", net.op("bitand", whole, net.constant(np.int32(6))), net.op("bitnot", whole))
+    unsigned = net.op("cast", net.op("abs", net.x), to=DType.U32)
+    shifted = net.op("shl", unsigned, net.op("shr", net.constant(np.uint32(8)), net.constant(np.uint32(2))))
+    remainders = [net.op("mod", whole, net.constant(np.int32(3)), fmod=fmod) for fmod in (False, True)]
+    graph = net.graph(net.op("bitor", bits, whole), shifted, *remainders, net.op("clip", whole, lo=-2, hi=1))
+    assert_same(graph, reimported(graph))
+
+
+def test_float_remainders_and_clips() -> None:
+    net = Network((2, 6))
+    bounds = [(-1.0, 0.5), (0.5, float("inf")), (-float("inf"), 0.5)]
+    clips = [net.op("clip", net.x, lo=lo, hi=hi) for lo, hi in bounds]
+    remainders = [net.op("mod", net.x, net.number(0.75), fmod=fmod) for fmod in (True, False)]
+    graph = net.graph(*clips, *remainders)
+    assert_same(graph, reimported(graph), exact=False)
+
+
+def test_moves() -> None:
+    net = Network((2, 3, 4))
+    x = net.x
+    backwards = net.op("slice", x, starts=(1, 2, 3), steps=(-1, -2, -1), sizes=(2, 2, 4))
+    padded = [
+        net.op("pad", x, before=(0, 1, 1), after=(0, 0, 2), mode=mode, value=0.5)
+        for mode in ("constant", "reflect", "edge", "wrap")
+    ]
+    indices = net.constant(np.array([[2, 0], [1, 1]]))
+    graph = net.graph(
+        backwards, *padded, net.op("gather", x, indices, axis=1), net.op("expand", x, shape=(5, 2, 3, 4)),
+        net.op("concat", x, x, axis=2), net.op("transpose", x, perm=(2, 0, 1)), net.op("reshape", x, shape=(6, 4)),
+    )  # fmt: skip
+    assert_same(graph, reimported(graph))
+
+
+@pytest.mark.parametrize("kind", ["max", "avg"])
+@pytest.mark.parametrize("ceil_mode", [False, True])
+@pytest.mark.parametrize("columns", [7, 8])
+def test_pooling(kind: str, ceil_mode: bool, columns: int) -> None:
+    """Of 8 columns and one of padding, in steps of 3, a fourth window would begin in the padding."""
+    net = Network((1, 3, 9, columns))
+    window = {"kernel": (3, 2), "stride": (2, 3), "pad": (1, 0, 0, 1), "dilation": (2, 1), "layout": "channels_first"}
+    graph = net.graph(net.op("pool", net.x, kind=kind, ceil_mode=ceil_mode, count_include_pad=True, **window))
+    assert_same(graph, reimported(graph))
+
+
+def test_reductions_and_normalizations() -> None:
+    net = Network((2, 3, 4, 5))
+    x = net.x
+    results = [
+        net.op("reduce", x, kind=kind, axes=axes, keepdims=keepdims)
+        for kind in ("sum", "mean", "max", "min", "prod")
+        for axes, keepdims in (((2, 3), True), ((1,), False), ((), True))
+    ]
+    results += [net.op("arg_reduce", x, kind=kind, axis=1, keepdims=False, last=True) for kind in ("max", "min")]
+    results += [net.op(op, x, axis=2) for op in ("softmax", "log_softmax")]
+    results += [net.op("cumsum", x, axis=1, exclusive=True, reverse=True)]
+    normalized = [
+        net.op(op, x, axes=axes, epsilon=1e-3) for op in ("normalize", "rms_normalize") for axes in ((2, 3), (0, 2))
+    ]
+    graph = net.graph(*results, *normalized)
+    other = reimported(graph)
+    assert_same(graph, other, exact=False)
+
+
+@pytest.mark.parametrize("op", ["lstm", "gru", "rnn"])
+@pytest.mark.parametrize("clip", [float("inf"), 0.5])
+def test_recurrences(op: str, clip: float) -> None:
+    gates = {"lstm": 4, "gru": 3, "rnn": 1}[op]
+    names = {"lstm": ("Sigmoid", "Tanh", "Tanh"), "gru": ("Sigmoid", "Tanh"), "rnn": ("Relu",)}[op]
+    net = Network((5, 2, 3), (2, 2, 4))
+    flags = {"lstm": {"input_forget": True}, "gru": {"linear_before_reset": True}, "rnn": {}}[op]
+    attrs = {"hidden": 4, "direction": "bidirectional", "activations": names * 2, "clip": clip, **flags}
+    weights = [net.weights(2, gates * 4, 3), net.weights(2, gates * 4, 4), None, net.inputs[1]]
+    graph = net.graph(*net.emit(op, [net.x, *weights], attrs))
+    assert_same(graph, reimported(graph))
+
+
+def test_a_quantized_model_goes_around() -> None:
+    graph = classifier()
+    for options in (QuantizeOptions(), QuantizeOptions(integer_io=True), QuantizeOptions(activations="uint8")):
+        model = quantize_graph(graph, samples_for(graph), options)
+        other = reimported(model.graph)
+        assert_same(model.graph, other)
+        assert_same_outputs(optimize(model.graph), optimize(other))
+
+
+def test_16_bits_need_a_newer_operator_set() -> None:
+    graph = classifier()
+    wide = QuantizeOptions(layers={"conv_2": LayerOptions(Precision.INT16)})
+    for options, opset in ((QuantizeOptions(), 19), (wide, 21)):
+        model = quantize_graph(graph, samples_for(graph), options)
+        assert export_model(model.graph).opset_import[0].version == opset
+        assert_same(model.graph, reimported(model.graph))
+
+
+@pytest.mark.parametrize("activations", ["int8", "uint8", "int16"])
+def test_onnxruntime_computes_the_same(activations: str) -> None:
+    ort = pytest.importorskip("onnxruntime")
+    graph = classifier()
+    model = quantize_graph(graph, samples_for(graph), QuantizeOptions(activations=activations))
+    session = ort.InferenceSession(export_model(model.graph).SerializeToString(), providers=["CPUExecutionProvider"])
+    samples = samples_for(graph, 4, seed=3)
+    (wanted,) = evaluate_samples(model.graph, samples).values()
+    found = np.stack([session.run(None, {"x": x})[0] for x in samples.inputs["x"]])
+    assert np.allclose(found, wanted, atol=5e-3)
+
+
+def test_nodes_keep_their_names() -> None:
+    graph = classifier()
+    names = [node.name for node in export_model(graph).graph.node]
+    assert names == [node.loc for node in graph.nodes]
+    quantized = export_model(quantize_graph(graph, samples_for(graph)).graph)
+    names = [node.name for node in quantized.graph.node]
+    assert len(set(names)) == len(names)
+    assert {"conv_0", "relu_1", "x/QuantizeLinear"} <= set(names)
+
+
+def test_what_onnx_does_not_have(tmp_path: Path) -> None:
+    net = Network((1, 4, 4, 3))
+    attrs = {"stride": (1, 1), "pad": (0,) * 4, "dilation": (1, 1), "group": 1, "layout": "channels_last"}
+    last = net.graph(net.op("conv", net.x, net.weights(2, 1, 1, 3), **attrs))
+    stored = Value("q", TensorType(DType.I8, (1, 2)))
+    integer = Network((1, 2))
+    integer.inputs = [stored]
+    product = integer.op("matmul", stored, integer.constant(np.ones((2, 2), np.int8)), zero_point=3)
+    for graph, loc in ((last, "conv_0"), (integer.graph(product), "matmul_0")):
+        with pytest.raises(CcmlError) as error:
+            save_graph(graph, tmp_path / "m.onnx")
+        assert (error.value.kind, error.value.loc) == (ErrorCode.UNSUPPORTED_FEATURE, loc)
+
+
+def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(CcmlError) as error:
+        save_graph(classifier(), tmp_path / "none" / "m.onnx")
+    assert error.value.kind is ErrorCode.OUTPUT_FOLDER

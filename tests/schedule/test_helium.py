@@ -1,0 +1,126 @@
+"""Integer layers through the block instructions of Helium: the same bytes as the operators' meaning on every way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.emit_llvm.jit import JitModel
+from ccml.ir.blocks import BLOCKS
+from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ccml.ir.program import Storage
+from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.ops.table import infer_types
+from ccml.schedule.lower import lower_graph
+from ccml.targets import Machine, select
+
+from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.schedule.test_staged import GRAPHS as CONTRACTIONS
+from tests.schedule.test_staged import SAME, assert_exact, by_c, by_jit, by_objects, matmul_graph
+from tests.tools import needs
+
+M55 = select("cortex-m55")
+
+
+def with_helium() -> Machine:
+    """The portable target as if it had the block instructions: their meaning and C twins on this machine."""
+    machine = select("generic")
+    return replace(machine, cpu=replace(machine.cpu, features=machine.cpu.features | M55.cpu.features & set(BLOCKS)))
+
+
+def sum_graph(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Graph:
+    """The sum of int8 over ``axes``, requantized."""
+    scale = np.array([0.031], np.float32)
+    scale.flags.writeable = False
+    x, factor = Value("x", TensorType(DType.I8, shape)), Value("scale", TensorType(DType.F32, (1,)))
+    inner = GraphBuilder(infer_types, NameSupply(["x", "scale"]))
+    acc = inner.emit1("reduce", x, loc="anchor", kind="sum", axes=axes, keepdims=keepdims, zero_point=-11)
+    attrs: dict[str, AttrValue] = {"zero_point": 3, "lo": -128, "hi": 127, "to": DType.I8, "y_scale": 0.1}
+    y = inner.emit1("requantize", acc, factor, **attrs)  # type: ignore[arg-type]
+    body = Graph("body", (x, factor), (y,), tuple(inner.nodes))
+    return Graph("model", (x,), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), {"scale": scale})
+
+
+GRAPHS = {
+    **CONTRACTIONS,
+    "pointwise, whole steps": integer_conv_graph((1, 5, 3, 32), (9, 1, 1, 32)),
+    "many steps in a run": integer_conv_graph((1, 3, 3, 160), (6, 1, 1, 160)),
+    "3x3 in place": integer_conv_graph((1, 7, 6, 16), (5, 3, 3, 16)),
+    "3x3 in place, stride": integer_conv_graph((1, 9, 9, 16), (4, 3, 3, 16), stride=(2, 2)),
+    "3x3, more steps than straight": integer_conv_graph((1, 4, 4, 96), (4, 3, 3, 96), pad=SAME),
+    "borders wider than the map": integer_conv_graph((1, 2, 1, 4), (3, 5, 5, 4), pad=(4, 4, 4, 4)),
+    "stride beyond the kernel": integer_conv_graph((1, 11, 13, 3), (6, 2, 2, 3), stride=(4, 5)),
+    "along one dimension": integer_conv_graph((2, 17, 6), (7, 3, 6), stride=(2,), pad=(1, 1)),
+    "3x3, dilation": integer_conv_graph((1, 9, 9, 8), (5, 3, 3, 8), pad=(2, 2, 2, 2), dilation=(2, 2)),
+    "3x3, dilated rows": integer_conv_graph((1, 9, 9, 16), (5, 3, 3, 16), dilation=(3, 1)),
+    "3x3, dilated columns": integer_conv_graph((1, 9, 9, 16), (5, 3, 3, 16), dilation=(1, 3)),
+    "one column": integer_conv_graph((1, 9, 1, 8), (6, 3, 1, 8), pad=(1, 0, 1, 0)),
+    "fully connected, depth 300": matmul_graph((1,), 300, 21),
+    "rows, depth 300": matmul_graph((5,), 300, 6),
+    "depthwise": integer_conv_graph((1, 6, 5, 16), (16, 3, 3, 1), pad=SAME, group=16, zero_point=-128),
+    "depthwise, odd rows": integer_conv_graph((2, 5, 7, 12), (12, 3, 3, 1), pad=SAME, group=12),
+    "depthwise, channels left": integer_conv_graph((1, 7, 5, 7), (7, 3, 3, 1), pad=SAME, group=7),
+    "depthwise, stride": integer_conv_graph((1, 9, 8, 8), (8, 3, 3, 1), stride=(2, 2), pad=(0, 0, 1, 1), group=8),
+    "depthwise, stride, odd": integer_conv_graph((1, 9, 9, 5), (5, 3, 3, 1), stride=(2, 2), pad=SAME, group=5),
+    "depthwise, dilation": integer_conv_graph((1, 9, 9, 8), (8, 3, 3, 1), pad=(2, 2, 2, 2), dilation=(2, 2), group=8),
+    "depthwise 2x4": integer_conv_graph((1, 6, 9, 8), (8, 2, 4, 1), pad=(0, 2, 1, 1), group=8),
+    "depthwise 4x1": integer_conv_graph((1, 9, 4, 6), (6, 4, 1, 1), group=6),
+    "depthwise, wide borders": integer_conv_graph((1, 2, 2, 8), (8, 3, 3, 1), pad=(3, 3, 4, 4), group=8),
+    "depthwise, clamped": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, lo=-7),
+    "sum of a map": sum_graph((2, 5, 7, 10), (1, 2), True),
+    "sum of a sequence": sum_graph((3, 9, 16), (1,), False),
+}
+ORDINARY = {
+    "depthwise 5x5": integer_conv_graph((1, 7, 7, 8), (8, 5, 5, 1), pad=(2, 2, 2, 2), group=8),
+    "depthwise, residual": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, residual=True),
+}
+FEW = [
+    "pointwise, odd pixels", "pointwise, depth 11", "3x3", "3x3, dilation", "one channel, tall kernel",
+    "many steps in a run",
+    "borders wider than the map", "fully connected, depth 300", "clamped above the least", "residual", "matmul",
+    "depthwise, odd rows", "depthwise, channels left", "depthwise, stride, odd", "depthwise, clamped", "sum of a map",
+]  # fmt: skip
+by_few = pytest.mark.parametrize("graph", [GRAPHS[name] for name in FEW], ids=FEW)
+by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
+
+
+@by_graph
+def test_meaning_in_process(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, with_helium(), by_jit, tmp_path)
+
+
+@pytest.mark.parametrize("graph", ORDINARY.values(), ids=ORDINARY.keys())
+def test_what_has_no_block_is_right_too(graph: Graph) -> None:
+    inputs, name = random_inputs(graph), graph.outputs[0].name
+    found = JitModel(lower_graph(graph, with_helium()), with_helium()).run(inputs)[name]
+    np.testing.assert_array_equal(found, evaluate_graph(graph, inputs)[name])
+
+
+@needs("gcc")
+@by_few
+def test_portable_c(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, with_helium(), by_c, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@by_graph
+def test_assembly_on_cortex_m55(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, M55, by_c, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@by_few
+def test_objects_on_cortex_m55(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, M55, by_objects, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"), [("3x3 in place", 0), ("pointwise, whole steps", 0), ("3x3", (2 + 1) * 10 * 16)]
+)
+def test_scratch_is_the_rows_under_a_window(name: str, rows: int) -> None:
+    program = lower_graph(GRAPHS[name], M55)
+    arena = [buffer.nbytes for buffer in program.buffers.values() if buffer.storage is Storage.ARENA]
+    assert sum(arena) == rows
