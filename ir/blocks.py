@@ -29,6 +29,8 @@ from . import blocks_solo as solo
 from .blocks_common import param, requantized
 from .blocks_helium import HELIUM_ROWS
 from .blocks_helium_depthwise import DEPTHWISE_ROWS
+from .blocks_plain import PLAIN_ROWS
+from .blocks_plane import PLANE_ROWS
 from .loops import (
     F32,
     I32,
@@ -245,6 +247,7 @@ BLOCKS: dict[str, BlockInstruction] = {
         BlockInstruction("pair_i32", ("groups", "channels"), _pair(DType.I32)),
         BlockInstruction("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
         BlockInstruction("single_i32", ("groups", "channels"), _single(DType.I32)),
+        *(BlockInstruction(*row) for row in (*PLAIN_ROWS, *PLANE_ROWS)),
         BlockInstruction("quad_stage_pixel", ("groups",), quad.stage_pixel),
         BlockInstruction("quad_stage", ("groups", "step"), quad.stage),
         BlockInstruction("quad_fill", ("groups", "value"), quad.fill),

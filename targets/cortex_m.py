@@ -20,6 +20,10 @@ HELIUM = frozenset({
     "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
     "helium_depthwise_windows",
 })  # fmt: skip
+REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed"})
+PLANES = frozenset({"plane_row", "plane_fill", "depthwise3x3"})
+QUADS = frozenset({"spread", "quad_words", "single_words"}) | REQUANTIZE | PLANES
+LONG_QUADS = QUADS | {"mul_high", "pack", "quad_pairs"}
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 
@@ -46,17 +50,16 @@ def _cpu(
 
 
 SOFT = ("-mfloat-abi=soft",)
-NONE: frozenset[str] = frozenset()
 
 TARGETS = (
-    _target("cortex-m0", "Armv6-M, no FPU", "thumbv6m-none-eabi", _cpu("cortex-m0", "", SOFT, MUL_ADD, NONE, 0), "m0"),
+    _target("cortex-m0", "Armv6-M, no FPU", "thumbv6m-none-eabi", _cpu("cortex-m0", "", SOFT, MUL_ADD, QUADS, 0), "m0"),
     _target(
         "cortex-m0plus", "Armv6-M, no FPU", "thumbv6m-none-eabi",
-        _cpu("cortex-m0plus", "", SOFT, MUL_ADD, NONE, 0), "m0plus", "cortex-m0+",
+        _cpu("cortex-m0plus", "", SOFT, MUL_ADD, QUADS, 0), "m0plus", "cortex-m0+",
     ),
     _target(
         "cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi",
-        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG, 0), "m3",
+        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG_QUADS, 0), "m3",
     ),
     _target(
         "cortex-m4", "Armv7E-M with DSP and single-precision FPU", "thumbv7em-none-eabihf",
