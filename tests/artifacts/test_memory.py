@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.driver import read, run_passes
 from ccml.emit_c import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
@@ -15,10 +16,14 @@ from ccml.ir.graph import Graph
 from ccml.ir.program import Program
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
+from ccml.samples import random_samples
+from ccml.schedule.goal import Goal, Optimize
 from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
 
+from tests.artifacts.zoo import INT8
 from tests.integerize.test_random import RandomGraph as RandomIntegerGraph
+from tests.models import needs_models
 from tests.passes.random_graphs import RandomGraph
 from tests.schedule.graphs import integer_conv_graph, random_inputs
 from tests.tools import needs
@@ -101,3 +106,17 @@ def test_random_graphs_do_share() -> None:
     """Otherwise the tests above would show nothing."""
     graphs = [optimize(RandomGraph(seed).grow(10)) for seed in range(8)]
     assert sum(overlaps(lower_graph(graph, SHARING)) for graph in graphs) >= 4
+
+
+@BOARD
+@needs_models
+@pytest.mark.parametrize("route", ["c", "llvm"])
+@pytest.mark.parametrize("goal", [Goal(), Goal(Optimize.RAM)], ids=["balanced", "ram"])
+def test_a_model_in_its_arena(goal: Goal, route: str, tmp_path: Path) -> None:
+    """Keyword spotting: no tensor is anywhere else, and streams need less."""
+    model = next(model for model in INT8 if model.name == "kws8")
+    optimized = run_passes(read(model.path, model.options))
+    program = lower_graph(optimized, M4, goal)
+    assert program.plan.ram <= (17_000 if goal.optimize is Optimize.BALANCED else 11_000)
+    x = next(iter(random_samples(program.inputs, 1)))
+    assert_same(optimized, run(program, M4, route, True, x, tmp_path), x)
