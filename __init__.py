@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .api import (
         LoadedModel,
         ModelOptions,
+        Profile,
         Quantization,
         QuantizedSource,
         QuantizeOptions,
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         compile_model,
         find_machine,
         load,
+        profile,
         quantize,
         verify,
     )
@@ -27,9 +29,9 @@ __version__ = "0.1.0"
 _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 
 __all__ = [
-    "CcmlError", "ErrorCode", "ExitCode", "LoadedModel", "ModelOptions", "Quantization", "QuantizeOptions",
-    "QuantizedSource", "Result", "Verification", "compile", "compile_model", "find_machine", "load", "quantize",
-    "verify",
+    "CcmlError", "ErrorCode", "ExitCode", "LoadedModel", "ModelOptions", "Profile", "Quantization",
+    "QuantizeOptions", "QuantizedSource", "Result", "Verification", "compile", "compile_model", "find_machine", "load",
+    "profile", "quantize", "verify",
 ]  # fmt: skip
 
 

@@ -57,8 +57,9 @@ from .verification.compare_model import Verification, compare
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "Goal", "LoadedModel", "ModelOptions", "Optimize", "Quantization", "QuantizeOptions", "QuantizedSource", "Result",
-    "Verification", "compile", "compile_model", "find_machine", "load", "profile", "quantize", "save_arrays", "verify",
+    "Goal", "LoadedModel", "ModelOptions", "Optimize", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource",
+    "Result", "Verification", "compile", "compile_model", "find_machine", "load", "profile", "quantize", "save_arrays",
+    "verify",
 ]  # fmt: skip
 
 

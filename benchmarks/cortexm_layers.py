@@ -38,6 +38,11 @@ LAYERS = {
     "vww pw 24x24 32->32": integer_conv_graph((1, 24, 24, 32), (32, 1, 1, 32)),
     "vww pw 6x6 128->128": integer_conv_graph((1, 6, 6, 128), (128, 1, 1, 128)),
     "vww pw 3x3 256->256": integer_conv_graph((1, 3, 3, 256), (256, 1, 1, 256)),
+    "vww dw 48x48x8": integer_conv_graph((1, 48, 48, 8), (8, 3, 3, 1), pad=SAME, group=8),
+    "vww dw 24x24x32 s2": integer_conv_graph(
+        (1, 24, 24, 32), (32, 3, 3, 1), stride=(2, 2), pad=(0, 0, 1, 1), group=32
+    ),
+    "vww dw 6x6x128": integer_conv_graph((1, 6, 6, 128), (128, 3, 3, 1), pad=SAME, group=128),
     "ad fc 640->128": integer_conv_graph((1, 1, 1, 640), (128, 1, 1, 640)),
 }
 
@@ -77,7 +82,7 @@ def measure(graph: Graph, program: Program, machine: Machine, route: str, core: 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--cpu", default="m4", choices=("m0", "m0plus", "m3", "m4", "m7", "m33"))
+    parser.add_argument("--cpu", default="m4", choices=("m0", "m0plus", "m3", "m4", "m7", "m33", "m55"))
     parser.add_argument("--bench", type=Path, default=ROOT.parent / "shared" / "cortexm")
     parser.add_argument("--profile", action="store_true", help="show the functions that take most")
     args = parser.parse_args()

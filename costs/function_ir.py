@@ -17,6 +17,9 @@ FLOATS = 16
 _FLAGS = 48
 """Where in the state the flags are, three words: helpers for comparisons return them."""
 
+LOOP_SIZE = 51
+"""A register that the core has elsewhere: log2 of the lanes of a tail-predicated loop."""
+
 FUEL = 52
 """Where in the state, in words, the number of backward jumps left is, a 64-bit integer."""
 

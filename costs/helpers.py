@@ -123,4 +123,37 @@ def _division(op: str) -> Callable[..., tuple[str, ...]]:
     return meaning
 
 
-HELPERS: Mapping[str, Helper] = {}
+def _quotient(op: str) -> Callable[..., tuple[str, ...]]:
+    division = _division(op)
+    return lambda f, *words: division(f, *words)[:1]
+
+
+_TABLE: Mapping[str, Helper] = {
+    "fadd": Helper(_arithmetic("fadd"), (71, 37), (53, 18)),
+    "fsub": Helper(_arithmetic("fsub"), (75, 41), (53, 19)),
+    "frsub": Helper(_arithmetic("fsub", swapped=True), (78, 43), (54, 20)),
+    "fmul": Helper(_arithmetic("fmul"), (118, 66), (32, 19)),
+    "fdiv": Helper(_arithmetic("fdiv"), (378, 58), (148, 23)),
+    "fcmpeq": Helper(_comparison("oeq"), (24, 24), (33, 33)),
+    "fcmplt": Helper(_comparison("olt"), (34, 31), (33, 33)),
+    "fcmple": Helper(_comparison("ole"), (34, 31), (33, 33)),
+    "fcmpge": Helper(_comparison("oge"), (35, 31), (37, 37)),
+    "fcmpgt": Helper(_comparison("ogt"), (35, 31), (37, 37)),
+    "fcmpun": Helper(_comparison("uno"), (14, 14), (8, 8)),
+    "i2f": Helper(_to_float("sitofp"), (46, 11), (25, 6), operands=1),
+    "ui2f": Helper(_to_float("uitofp"), (39, 8), (24, 5), operands=1),
+    "f2iz": Helper(_to_integer("si"), (24, 9), (13, 5), operands=1),
+    "f2uiz": Helper(_to_integer("ui"), (70, 52), (11, 6), operands=1),
+    "l2f": Helper(_long_to_float("sitofp"), (574, 574), (29, 29)),
+    "ul2f": Helper(_long_to_float("uitofp"), (556, 556), (28, 28)),
+    "lmul": Helper(_long_product, (41, 41), (5, 5)),
+    "llsl": Helper(_long_shift("shl"), (12, 12), (12, 12)),
+    "llsr": Helper(_long_shift("lshr"), (12, 12), (12, 12)),
+    "lasr": Helper(_long_shift("ashr"), (11, 11), (11, 11)),
+    "uidiv": Helper(_quotient("udiv"), (74, 10), (4, 4), operands=1),
+    "idiv": Helper(_quotient("sdiv"), (76, 13), (4, 4), operands=1),
+    "uidivmod": Helper(_division("udiv"), (77, 13), (6, 6), operands=1),
+    "idivmod": Helper(_division("sdiv"), (79, 16), (6, 6), operands=1),
+}
+
+HELPERS: Mapping[str, Helper] = {f"__aeabi_{name}": helper for name, helper in _TABLE.items()}

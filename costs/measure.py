@@ -17,7 +17,8 @@ import numpy as np
 from ..emit_c.header import public_header
 from ..emit_c.symbols import assign_symbols
 from ..emulation.driver import DRIVER_FOLDER
-from ..emulation.run import DEFAULT_BUILD, build_driver, run_driver
+from ..emulation.run import Build as DriverBuild
+from ..emulation.run import build_driver, run_driver
 from ..emulation.toolchain import build as run_compiler
 from ..emulation.toolchain import find_tool
 from ..ir.program import Program
@@ -27,6 +28,8 @@ from .functions import Function, find_functions
 from .image import Image, function_addresses
 
 _CALLER = -1
+_ALIGNED = DriverBuild(flags=("-DMODEL_TENSORS_ALIGNED",))
+"""GCC copies whole words where tensors happen to be aligned, as they are where predictions are made."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def measure(program: Program, machine: Machine, build: Build, sample: Mapping[st
         symbols = assign_symbols(program)
         (folder / f"{symbols.prefix}.h").write_text(public_header(program, machine, symbols), encoding="utf-8")
         files = write_objects(build.objects, folder)
-        executable = build_driver(program, machine, files, folder, DEFAULT_BUILD, folder)
+        executable = build_driver(program, machine, files, folder, _ALIGNED, folder)
         regions = sorted(_regions(build, function_addresses(executable.read_bytes()), len(program.calls)))
         lines = "".join(f"{address:x} {size:x} {counter}\n" for address, size, counter in regions)
         (folder / "regions").write_text(lines, encoding="ascii")

@@ -84,7 +84,8 @@ def predict(
     translation = translate(functions, entry, image.missing, len(memory) - _ALIGN - 1, machine.cpu.name)
     run = simulate(translation, memory, registers)
     if not run.finished or run.result:
-        log.warning("no costs are predicted: the code of %s could not be followed to its end", build.entry)
+        reason = "could not be followed to its end" if run.finished else "runs for too long, or could not be followed"
+        log.warning("no costs are predicted: the code of %s %s", build.entry, reason)
         return None
     return _Tally(program, build, functions, entry, translation, run, TIMINGS[machine.cpu.name]).costs(image.memory)
 

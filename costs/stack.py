@@ -11,10 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .functions import Function, falls_through
-from .instruction import NONE, PC, SP, Instruction
+from .instruction import ALWAYS, NONE, PC, SP, Instruction
 
 _CLOBBERED = (0, 1, 2, 3, 12, 14)
 _WRITES_NO_RD = frozenset({"str", "strd", "push", "stm", "b", "cbz", "cbnz", "it", "trap", "tbb", "tbh"})
+_FLOATS_TO_CORE = frozenset({"vmov_to_core", "vmov_to_core2", "vmrs"})
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class _Frames:
             seen.add(address)
             last = None
             for last in self.function.blocks[address]:
-                self._step(last, state)
+                self._executed(last, state)
                 if SP not in state:
                     return False
             if last is not None:
@@ -85,6 +86,17 @@ class _Frames:
         targets = [last.target] if last.target and last.op != "bl" else []
         targets += self.function.tables.get(last.address, ())
         return targets + ([last.end] if falls_through(last) else [])
+
+    def _executed(self, i: Instruction, state: _State) -> None:
+        """With a condition it is part of a return, behind which the stack pointer is what it was where it fails."""
+        if i.cond == ALWAYS or i.op == "b":
+            self._step(i, state)
+            return
+        taken = dict(state)
+        self._step(i, taken)
+        for register in [register for register, value in state.items() if taken.get(register) != value]:
+            if register != SP:
+                del state[register]
 
     def _step(self, i: Instruction, state: _State) -> None:
         if i.op in ("bl", "blx", "b") and i.target in self.function.calls:
@@ -99,7 +111,8 @@ class _Frames:
         if i.op in ("ldm", "ldmdb") and not i.floats:
             for register in i.registers:
                 state.pop(register, None)
-        if i.op not in _WRITES_NO_RD and i.rd != NONE:
+        of_floats = i.op[0] == "v" and i.op not in _FLOATS_TO_CORE
+        if i.op not in _WRITES_NO_RD and i.rd != NONE and not of_floats:
             for register in (i.rd, i.ra) if i.words == 2 or i.op.endswith("2") else (i.rd,):
                 state.pop(register, None)
             if result is not None:

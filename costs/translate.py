@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from . import meaning_core, meaning_float
-from .function_ir import FLOATS, FunctionIr
+from .function_ir import FLOATS, LOOP_SIZE, FunctionIr
 from .functions import Function, is_return
 from .helpers import emit_helper
 from .instruction import ALWAYS, LR, NONE, PC, SP, Instruction
 
 _MEANINGS = {**meaning_core.CORE, **meaning_float.FLOAT}
 _BRANCHES = frozenset({"b", "cbz", "cbnz", "wls", "le", "letp", "tbb", "tbh", "bx", "jump", "jump_loaded", "pop_pc"})
-_LOOP_SIZE = 15
-"""A register of the state that the core does not have there: log2 of the lanes of a tail-predicated loop."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +218,7 @@ class _Body:
             self._start_loop(i)
             return f.compare("eq", f.get(LR), "0")
         left = f.get(LR)
-        step = f.binary("shl", "1", f.get(_LOOP_SIZE)) if i.op == "letp" else "1"
+        step = f.binary("shl", "1", f.get(LOOP_SIZE)) if i.op == "letp" else "1"
         more = f.compare("ugt", left, step)
         f.put(LR, f.select(more, f.binary("sub", left, step), "0" if i.op == "letp" else left))
         return more
@@ -229,7 +227,7 @@ class _Body:
         f = self.f
         f.put(LR, f.get(i.rn))
         if i.imm != NONE:
-            f.do(f"store i32 {i.imm}, ptr %r{_LOOP_SIZE}")
+            f.do(f"store i32 {i.imm}, ptr %r{LOOP_SIZE}")
 
     def _go(self, target: int, i: Instruction) -> None:
         """Control moves on to another block."""
@@ -259,5 +257,5 @@ def _registers(function: Function) -> set[int]:
         else:
             used |= {number for number in fields if 0 <= number < PC}
         used |= {number + (FLOATS if i.floats else 0) for number in i.registers if i.floats or number < PC}
-        used |= {_LOOP_SIZE} if i.op in ("dls", "wls", "letp") else set()
+        used |= {LOOP_SIZE} if i.op in ("dls", "wls", "letp") else set()
     return used

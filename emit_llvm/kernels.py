@@ -9,6 +9,7 @@ from ..ir import loops
 from ..ir.blocks import block_name
 from ..ir.loops import Access, Block, Buffer, Kernel, LoopKind
 from ..targets import Machine
+from .coded import machine_code
 from .expressions import internal_error
 from .memory import MemoryWriter, Place
 from .writer import Function, FunctionWriter
@@ -67,7 +68,7 @@ class KernelWriter:
 
     def __init__(self, machine: Machine, prefix: str = "") -> None:
         self.out = FunctionWriter()
-        self.prefix = prefix
+        self.machine, self.prefix = machine, prefix
         self.pointer_bits = machine.abi.pointer_bits
         self.memory = MemoryWriter(self.out, self.pointer_bits, machine.cpu.features)
         self.expressions = self.memory.expressions
@@ -93,8 +94,12 @@ class KernelWriter:
         self.expressions.variables[stmt.var.name] = self.expressions.write(stmt.value)
 
     def _invoke(self, stmt: loops.Invoke) -> None:
-        args = ", ".join(f"ptr {self.memory.pointer(pointer)}" for pointer in stmt.pointers)
-        self.out.effect(f"call void @{self.prefix}{block_name(stmt.block, stmt.scalars)}({args})")
+        args = [f"ptr {self.memory.pointer(pointer)}" for pointer in stmt.pointers]
+        name = block_name(stmt.block, stmt.scalars)
+        if machine_code(stmt.block, self.machine) is not None:
+            name = stmt.block
+            args += [f"i32 {scalar}" for scalar in stmt.scalars]
+        self.out.effect(f"call void @{self.prefix}{name}({', '.join(args)})")
 
     def _if(self, stmt: loops.If) -> None:
         then, orelse, end = (self.out.label(stem) for stem in ("then", "else", "end"))

@@ -13,6 +13,7 @@ from ..ir.loops import Kernel
 from ..ir.program import BufferDecl, Call, Program, Storage
 from ..targets import Machine
 from . import backend
+from .coded import code_function, coded_blocks
 from .expressions import internal_error
 from .kernels import FREESTANDING, kernel_function
 from .writer import Function, FunctionWriter
@@ -75,7 +76,10 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     chosen = options or ModuleOptions()
     noalias = disjoint_params(program)
     functions = [_kernel(program, kernel, machine, noalias[kernel.name], chosen) for kernel in program.kernels]
-    functions += [_kernel(program, block, machine, frozenset(), chosen) for block in program.blocks]
+    codes, replaced = coded_blocks(program, machine)
+    meanings = [block for block in program.blocks if block.name not in replaced]
+    functions += [_kernel(program, block, machine, frozenset(), chosen) for block in meanings]
+    functions += [_coded(f"{program.name}_{row}", row, code) for row, code in codes.items()]
     entry = _EntryWriter(program, machine, chosen)
     functions.append(entry.run())
     if chosen.call_symbols:
@@ -99,6 +103,10 @@ def _kernel(
         kernel, machine, symbol=symbol, noalias=noalias, attributes=_attributes(symbol, options.attributes),
         prefix=f"{program.name}_",
     )  # fmt: skip
+
+
+def _coded(symbol: str, row: str, code: bytes) -> Function:
+    return code_function(symbol, row, code, _attributes(symbol, ""))
 
 
 def _attributes(symbol: str, more: str) -> str:

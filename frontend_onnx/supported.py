@@ -7,6 +7,8 @@ from enum import Enum
 
 from onnx import defs
 
+from .contrib import DOMAIN
+from .contrib import RULES as CONTRIB
 from .functions import Schema, has_body
 from .reference import FOLDABLE
 from .rules import RULES
@@ -33,7 +35,7 @@ class SupportedOperator:
 
 
 def supported_operators() -> list[SupportedOperator]:
-    """Every supported operator of the default domain by name.
+    """Every supported operator of the default domain by name, then the quantized ones of ONNX Runtime's.
 
     A function body is written in other operators; where it needs one that is not supported (random numbers, sequences),
     so is the operator itself. Such bodies are left out.
@@ -47,7 +49,7 @@ def supported_operators() -> list[SupportedOperator]:
         how = _how(name, max(schemas, key=lambda schema: schema.since_version))
         if how is not None:
             found.append(SupportedOperator(name, how, _since(schemas)))
-    return found
+    return found + [SupportedOperator(f"{DOMAIN}.{name}", How.FUNCTION, (1,)) for name in sorted(CONTRIB)]
 
 
 def _how(name: str, newest: Schema) -> How | None:

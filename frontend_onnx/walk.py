@@ -9,6 +9,7 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from .context import NodeContext
+from .contrib import contrib_function
 from .folding import FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
 from .nested import branch, call, loop, scan
@@ -105,7 +106,7 @@ class Walker:
 
     def _import(self, node: onnx.NodeProto, inputs: tuple[Value | None, ...], loc: str, scope: Scope) -> Results | None:
         """The outputs of a node, or ``None`` where its operator is not supported (which is noted)."""
-        local, opset = self._functions.get((node.domain, node.op_type)), scope.opset_of(node)
+        local, opset = self._function(node, loc), scope.opset_of(node)
         site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope)
         if local is not None:
             return call(self, site, local, bindings(local, site.attributes, None))
@@ -128,6 +129,14 @@ class Walker:
             return self._named(site, len(self.builder.nodes), values)
         self._note_unsupported(node, loc, scope)
         return None
+
+    def _function(self, node: onnx.NodeProto, loc: str) -> onnx.FunctionProto | None:
+        """The body of an operator that is a function of the model, or of ONNX Runtime."""
+        local = self._functions.get((node.domain, node.op_type))
+        try:
+            return contrib_function(node) if local is None else local
+        except ValueError as problem:
+            raise CcmlError(ErrorCode.INVALID_MODEL, f"{node.op_type}: {problem}", loc=loc) from problem
 
     def _apply_rule(self, site: Site, schema: Schema) -> Results:
         op_type, outputs = site.node.op_type, site.node.output
@@ -159,7 +168,7 @@ class Walker:
 
     def _note_unsupported(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
         """Notes the node where nothing can import it, and looks for such nodes in its subgraphs."""
-        known = (node.domain, node.op_type) in self._functions or node.op_type in NESTED
+        known = self._function(node, loc) is not None or node.op_type in NESTED
         opset = scope.opset_of(node)
         schema = None if opset is None else schema_of(node.op_type, opset)
         if not known and (schema is None or not (node.op_type in RULES or has_body(schema))):

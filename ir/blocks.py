@@ -25,9 +25,12 @@ from functools import lru_cache, partial
 
 from . import blocks_depthwise as depthwise
 from . import blocks_quad as quad
+from . import blocks_solo as solo
 from .blocks_common import param, requantized
 from .blocks_helium import HELIUM_ROWS
 from .blocks_helium_depthwise import DEPTHWISE_ROWS
+from .blocks_plain import PLAIN_ROWS
+from .blocks_plane import PLANE_ROWS
 from .loops import (
     F32,
     I32,
@@ -232,6 +235,9 @@ def _single(out: DType) -> Callable[..., Kernel]:
     return meaning
 
 
+_FIXED = ("groups", "channels", "zero_point", "shift")
+_FIXED_ROWS = ("outputs", "step", "zero_point", "shift")
+
 BLOCKS: dict[str, BlockInstruction] = {
     row.name: row
     for row in (
@@ -241,11 +247,15 @@ BLOCKS: dict[str, BlockInstruction] = {
         BlockInstruction("pair_i32", ("groups", "channels"), _pair(DType.I32)),
         BlockInstruction("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
         BlockInstruction("single_i32", ("groups", "channels"), _single(DType.I32)),
+        *(BlockInstruction(*row) for row in (*PLAIN_ROWS, *PLANE_ROWS)),
         BlockInstruction("quad_stage_pixel", ("groups",), quad.stage_pixel),
         BlockInstruction("quad_stage", ("groups", "step"), quad.stage),
         BlockInstruction("quad_fill", ("groups", "value"), quad.fill),
         BlockInstruction("quad_i8", ("groups", "channels", "zero_point"), quad.contraction("quad", DType.I8, 4)),
         BlockInstruction("quad_i32", ("groups", "channels"), quad.contraction("quad", DType.I32, 4)),
+        BlockInstruction("quad_fixed", _FIXED, quad.contraction("quad", DType.I8, 4)),
+        BlockInstruction("solo_fixed", _FIXED, solo.solo),
+        BlockInstruction("lone_fixed", _FIXED, quad.contraction("lone", DType.I8, 1)),
         BlockInstruction("lone_i8", ("groups", "channels", "zero_point"), quad.contraction("lone", DType.I8, 1)),
         BlockInstruction("lone_i32", ("groups", "channels"), quad.contraction("lone", DType.I32, 1)),
         BlockInstruction("depthwise_stage", ("columns", "step", "left", "right", "zero_point"), depthwise.stage),
@@ -253,6 +263,8 @@ BLOCKS: dict[str, BlockInstruction] = {
         BlockInstruction("depthwise_pair", ("outputs",), depthwise.pair),
         BlockInstruction("depthwise_stride2", ("outputs",), depthwise.stride2),
         BlockInstruction("depthwise_finish_pair", ("outputs", "step", "zero_point"), partial(depthwise.finish, 2)),
+        BlockInstruction("depthwise_fixed_pair", _FIXED_ROWS, partial(depthwise.finish, 2)),
+        BlockInstruction("depthwise_fixed_row", _FIXED_ROWS, partial(depthwise.finish, 1)),
         BlockInstruction("depthwise_finish_row", ("outputs", "step", "zero_point"), partial(depthwise.finish, 1)),
         *(BlockInstruction(*row) for row in (*HELIUM_ROWS, *DEPTHWISE_ROWS)),
     )

@@ -9,6 +9,7 @@ from .loops import (
     Binary,
     Bitcast,
     Buffer,
+    Call,
     Const,
     Convert,
     Expr,
@@ -32,4 +33,11 @@ def requantized(acc: Expr, scale: Expr, zero_point: int) -> Expr:
     product = Binary("mul", Convert(F32, acc), scale)
     rounded = Bitcast(I32, Binary("add", product, Const(ROUNDER, F32)))
     steps = Binary("sub", rounded, Const(ROUNDER_BITS - zero_point, I32))
+    return Convert(Type(DType.I8), Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))
+
+
+def requantized_fixed(acc: Expr, factor: Expr, zero_point: int, shift: int) -> Expr:
+    """``clamp(zero_point + ((upper word of acc * factor) + 2^(shift - 1) >> shift), -128, 127)`` as a byte."""
+    offset = Const((zero_point << shift) + (1 << shift - 1), I32)
+    steps = Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), offset), Const(shift, I32))
     return Convert(Type(DType.I8), Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))

@@ -13,7 +13,9 @@ scales of the four channels follow.
 
 from __future__ import annotations
 
-from .blocks_common import param, requantized
+from collections.abc import Sequence
+
+from .blocks_common import param, requantized, requantized_fixed
 from .loops import (
     F32,
     I32,
@@ -53,31 +55,35 @@ def stage(columns: int, step: int, left: int, right: int, zero_point: int) -> Ke
     y = param("y", DType.I32, (left + columns + right) * COLUMN, Access.WRITE, 8)
     both = Const((zero_point << 16) + (zero_point & 0xFFFF), I32)
     before, after, column = Var("before"), Var("after"), Var("column")
-    at = column * COLUMN + left * COLUMN
     body: Block = ()
+    words: dict[int, Expr] = {}
     for half in range(2):
-        evens, odds = [], []
-        for row in rows[2 * half : 2 * half + 2]:
-            word, even, odd = (Var(f"{row.name}_{stem}", I32) for stem in ("word", "even", "odd"))
-            body += (
-                Let(word, Bitcast(I32, Load(row, (column * step,), LANES))),
-                Let(even, Call("widen_even", (word,), I32)),
-                Let(odd, Call("widen_odd", (word,), I32)),
-            )
-            evens.append(even)
-            odds.append(odd)
-        for first, pair in enumerate((evens, odds)):
-            body += (Store(y, (at + (2 * first + half),), _bottoms(*pair)),)
-            body += (Store(y, (at + (2 * first + half + LANES),), _tops(*pair)),)
+        pair = [Var(f"{row.name}_word", I32) for row in rows[2 * half : 2 * half + 2]]
+        for buffer, word in zip(rows[2 * half : 2 * half + 2], pair, strict=True):
+            body += (Let(word, Bitcast(I32, Load(buffer, (column * step,), LANES))),)
+        for first, join in enumerate((_bottoms, _tops)):
+            joined = Var(f"joined{half}_{first}", I32)
+            body += (Let(joined, join(*pair)),)
+            for odd, row in enumerate(("widen_even", "widen_odd")):
+                words[LANES * first + 2 * odd + half] = Call(row, (joined,), I32)
+    found = [Var(f"found{number}", I32) for number in range(COLUMN)]
+    body += tuple(Let(name, words[number]) for number, name in enumerate(found))
+    at = column * COLUMN + left * COLUMN
+    body += _column(y, at, found)
+    border = [both] * COLUMN
     return Kernel(
         "depthwise_stage",
         (*rows, y),
         (
-            *loop(before, left * COLUMN, Store(y, (before,), both)),
+            *loop(before, left, *_column(y, before * COLUMN, border)),
             *loop(column, columns, *body),
-            *loop(after, right * COLUMN, Store(y, (after + (left + columns) * COLUMN,), both)),
+            *loop(after, right, *_column(y, after * COLUMN + (left + columns) * COLUMN, border)),
         ),
     )
+
+
+def _column(y: Buffer, at: Expr, words: Sequence[Expr]) -> Block:
+    return tuple(Store(y, (at + number,), word) for number, word in enumerate(words))
 
 
 def _bottoms(first: Expr, second: Expr) -> Expr:
@@ -105,25 +111,39 @@ def fill(columns: int, half: int, zero_point: int) -> Kernel:
 def pair(outputs: int) -> Kernel:
     """The accumulators of two rows of outputs, stride 1: of the upper row and of the lower row."""
     w, x, lane, loads, weights = _operands(outputs + KERNEL - 1)
-    column = Var("column")
+    together = min(outputs, 2)
+    step, last = Var("step"), outputs - outputs % together
+    block = loop(step, outputs // together, *_pairs(x, step * together, lane, loads[0], weights, together, ""))
+    if outputs % together:
+        block += _pairs(x, as_expr(last), lane, loads[0], weights, 1, "_last")
+    return Kernel("depthwise_pair", (w, x), loop(lane, LANES, *_channel(w, lane, loads, weights), *block))
+
+
+def _pairs(
+    x: Buffer, column: Expr, lane: Expr, bias: Expr, weights: Sequence[tuple[Var, Var]], count: int, stem: str
+) -> Block:
+    """``count`` outputs of both rows from ``column`` on, column of the kernel by column: neighbours share weights."""
     at = column * COLUMN + lane * 2
-    lets, columns = _columns(x, at)
-    upper: Expr = loads[0]
-    lower: Expr = loads[0]
-    for (rows01, rows23), (w01, w12) in zip(columns, weights, strict=True):
-        upper = Call("low_by_high", (_dot(upper, rows01, w01), rows23, w12), I32)
-        lower = _dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
-    first, second = Var("upper", I32), Var("lower", I32)
-    body = (*lets, Let(first, upper), Let(second, lower), Store(x, (at,), first), Store(x, (at + 1,), second))
-    block = loop(lane, LANES, *_channel(w, lane, loads, weights), *loop(column, outputs, *body))
-    return Kernel("depthwise_pair", (w, x), block)
+    sums: list[list[Expr]] = [[bias, bias] for _ in range(count)]
+    out, columns = _columns(x, at, count + KERNEL - 1, stem)
+    for k, (w01, w12) in enumerate(weights):
+        for number in range(count):
+            (upper, lower), (rows01, rows23) = sums[number], columns[number + k]
+            names = (Var(f"upper{number}_{k}{stem}", I32), Var(f"lower{number}_{k}{stem}", I32))
+            more = Call("low_by_high", (_dot(upper, rows01, w01), rows23, w12), I32)
+            less = _dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
+            out += (Let(names[0], more), Let(names[1], less))
+            sums[number] = [*names]
+    for number, rows in enumerate(sums):
+        out += tuple(Store(x, (at + (number * COLUMN + row),), value) for row, value in enumerate(rows))
+    return out
 
 
 def stride2(outputs: int) -> Kernel:
     """The accumulators of one row of outputs, stride 2."""
     w, x, lane, loads, weights = _operands((outputs - 1) * 2 + KERNEL)
     column = Var("column")
-    lets, columns = _columns(x, column * (2 * COLUMN) + lane * 2)
+    lets, columns = _columns(x, column * (2 * COLUMN) + lane * 2, KERNEL)
     acc: Expr = loads[0]
     for (rows01, rows23), (w01, w12) in zip(columns, weights, strict=True):
         acc = Call("low_by_high", (_dot(acc, rows01, w01), rows23, w12), I32)
@@ -153,12 +173,12 @@ def _channel(w: Buffer, lane: Expr, bias: list[Var], weights: list[tuple[Var, Va
     return out
 
 
-def _columns(x: Buffer, at: Expr) -> tuple[Block, list[tuple[Var, Var]]]:
-    """Three staged columns from word ``at`` on."""
+def _columns(x: Buffer, at: Expr, count: int, stem: str = "") -> tuple[Block, list[tuple[Var, Var]]]:
+    """Staged columns from word ``at`` on."""
     out: Block = ()
     found = []
-    for k in range(KERNEL):
-        rows = (Var(f"rows01_{k}", I32), Var(f"rows23_{k}", I32))
+    for k in range(count):
+        rows = (Var(f"rows01_{k}{stem}", I32), Var(f"rows23_{k}{stem}", I32))
         out += tuple(Let(row, Load(x, (at + (k * COLUMN + half),))) for half, row in enumerate(rows))
         found.append(rows)
     return out, found
@@ -168,18 +188,21 @@ def _dot(acc: Expr, x: Expr, w: Expr) -> Expr:
     return Call("dot2_i16i16", (acc, x, w), I32)
 
 
-def finish(rows: int, outputs: int, step: int, zero_point: int) -> Kernel:
+def finish(rows: int, outputs: int, step: int, zero_point: int, shift: int = 0) -> Kernel:
     """Requantizes the accumulators of one or two rows into pixels that are ``step`` bytes apart. Where both rows of
-    outputs are at the same place, the upper row counts."""
+    outputs are at the same place, the upper row counts. With a ``shift`` there are factors in place of scales."""
     scales = param("scales", DType.I32, LANES, Access.READ, 4)
     x = param("x", DType.I32, outputs * COLUMN, Access.READ, 8)
     y = tuple(param(f"y{row}", DType.I8, (outputs - 1) * step + LANES, Access.WRITE) for row in range(rows))
     column = Var("column")
-    named = [Var(f"scale{lane}", F32) for lane in range(LANES)]
-    lets = tuple(Let(name, Bitcast(F32, Load(scales, (as_expr(lane),)))) for lane, name in enumerate(named))
+    named = [Var(f"scale{lane}", I32) for lane in range(LANES)]
+    lets = tuple(Let(name, Load(scales, (as_expr(lane),))) for lane, name in enumerate(named))
     stores = []
     for row in reversed(range(rows)):
         for lane, scale in enumerate(named):
             acc = Load(x, (column * COLUMN + (2 * lane + row),))
-            stores.append(Store(y[row], (column * step + lane,), requantized(acc, scale, zero_point)))
+            value = requantized(acc, Bitcast(F32, scale), zero_point)
+            if shift:
+                value = requantized_fixed(acc, scale, zero_point, shift)
+            stores.append(Store(y[row], (column * step + lane,), value))
     return Kernel("depthwise_finish", (scales, x, *y), (*lets, *loop(column, outputs, *stores)))

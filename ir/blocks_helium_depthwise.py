@@ -1,11 +1,12 @@
 """Block instructions of cores with Helium: depthwise convolution of bytes, all taps of an output in one instruction.
 
 Rows of the input are *interleaved*: the bytes of up to four rows at one column and channel make a word. The words of up
-to four columns under a window, gathered, are the sixteen k of an output, and the weights of the channel in the same
-order (taps [column, row], zeros where there are fewer than four) its other operand. Of a kernel with at most three rows
-the weights of the output one row below are the same, one byte further up in each word.
+to four columns under a window, gathered, are sixteen k of an output, and the weights of the channel in the same order
+(taps [column, row], zeros where there are fewer than four) its other operand. Of a kernel with at most three rows the
+weights of the output one row below are the same, one byte further up in each word. Larger kernels take several such
+steps.
 
-The stream of weights is that of ``ir/blocks_helium.py`` for one step and tiles of four channels.
+The stream of weights is that of ``ir/blocks_helium.py`` for tiles of four channels.
 """
 
 from __future__ import annotations
@@ -43,7 +44,6 @@ WORD = 4
 """Rows that are interleaved, and columns that are gathered."""
 INTERLEAVED = 16
 """Words that are written at once: the last ones may be undefined."""
-STREAM = tile_words(PIXELS_TILE, 1, True)
 
 _WORDS = Type(DType.I32, 4)
 
@@ -76,14 +76,14 @@ def _interleave(size: int, row_step: int, s0: int, s1: int, s2: int, s3: int, fi
 
 @dataclass(frozen=True)
 class _Depthwise:
-    """Two outputs of each channel at a time: those of two rows, or of two pixels."""
+    """Two outputs of each channel at a time: those of two rows, or of two pixels. ``steps`` are the words of a window
+    (relative to its first) that each step gathers."""
 
     weights: Buffer
     x: Buffer
     outputs: tuple[Buffer, ...]
     shifted: bool
-    tap_step: int
-    taps: int
+    steps: tuple[tuple[int, ...], ...]
     channels: int
     limits: tuple[int, int]
 
@@ -97,33 +97,51 @@ class _Depthwise:
     def _tile(
         self, t: Expr, active: int, origins: tuple[Expr, ...], places: tuple[Expr, ...], stem: str
     ) -> Block:
-        at = t * STREAM
+        words = tile_words(PIXELS_TILE, len(self.steps), True)
+        at = t * words
         acc = Buffer(f"acc{stem}", I32, (len(places), PIXELS_TILE), Space.REG)
         out: list[Stmt] = [Alloc(acc)]
-        for c in range(PIXELS_TILE):
-            out += self._channel(at, c, tuple(origin + (t * PIXELS_TILE + c) for origin in origins), acc, stem)
+        sums = [[self._bias(at, c, out, stem)] * acc.shape[0] for c in range(PIXELS_TILE)]
+        for s, step in enumerate(self.steps):
+            columns = [
+                self._gather(origin + t * PIXELS_TILE, step, out, f"{stem}_{s}_{n}") for n, origin in enumerate(origins)
+            ]
+            for c in range(PIXELS_TILE):
+                w = Var(f"w{stem}_{c}_{s}", _WORDS)
+                out.append(Let(w, Load(self.weights, (at + PIXELS_TILE * (1 + 4 * s) + c * 4,), 4)))
+                for n in range(acc.shape[0]):
+                    x = Load(columns[min(n, len(columns) - 1)], (as_expr(c * WORD),), WORD)
+                    row: Expr = Binary("shl", w, Const(8, _WORDS)) if self.shifted and n else w
+                    total = Reduce("add", Binary("mul", _bytes(x), _bytes(row)))
+                    sums[c][n] = Binary("add", sums[c][n], total)
+        for c, each in enumerate(sums):
+            out += [Store(acc, (as_expr(n), as_expr(c)), value) for n, value in enumerate(each)]
         scale = Var(f"scale{stem}", Type(DType.F32, 4))
-        out.append(Let(scale, Bitcast(scale.type, Load(self.weights, (at + (STREAM - PIXELS_TILE),), 4))))
+        out.append(Let(scale, Bitcast(scale.type, Load(self.weights, (at + (words - PIXELS_TILE),), 4))))
         for n in reversed(range(len(places))):
             where, name = places[n] + t * PIXELS_TILE, f"{stem}_{n}"
             out += store_results(self.outputs[n], where, acc, (n, 0), active, scale, self.limits, name)
         return tuple(out)
 
-    def _channel(self, at: Expr, c: int, origins: tuple[Expr, ...], acc: Buffer, stem: str) -> Block:
-        bias, w = Var(f"bias{stem}_{c}", I32), Var(f"w{stem}_{c}", _WORDS)
-        out: list[Stmt] = [Let(bias, Load(self.weights, (at + c,)))]
-        out.append(Let(w, Load(self.weights, (at + PIXELS_TILE + c * 4,), 4)))
-        for n in range(acc.shape[0]):
-            if n < len(origins):
-                lanes = Buffer(f"x{stem}_{c}_{n}", I32, (4,), Space.STACK, align=16)
-                out.append(Alloc(lanes))
-                for tap in range(4):
-                    word = origins[n] + min(tap, self.taps - 1) * self.tap_step
-                    out.append(Store(lanes, (as_expr(tap),), Bitcast(I32, Load(self.x, (word * WORD,), WORD))))
-            row: Expr = Binary("shl", w, Const(8, _WORDS)) if self.shifted and n else w
-            products = Binary("mul", _bytes(Load(lanes, (as_expr(0),), 4)), _bytes(row))
-            out.append(Store(acc, (as_expr(n), as_expr(c)), Binary("add", bias, Reduce("add", products))))
-        return tuple(out)
+    def _bias(self, at: Expr, c: int, out: list[Stmt], stem: str) -> Expr:
+        bias = Var(f"bias{stem}_{c}", I32)
+        out.append(Let(bias, Load(self.weights, (at + c,))))
+        return bias
+
+    def _gather(self, origin: Expr, words: tuple[int, ...], out: list[Stmt], stem: str) -> Buffer:
+        """The words of a step for four channels [channel, word]."""
+        loaded, gathered = (
+            Buffer(f"{name}{stem}", I32, (PIXELS_TILE * WORD,), Space.STACK, align=16) for name in ("xt", "x")
+        )
+        out += [Alloc(loaded), Alloc(gathered)]
+        for lane, word in enumerate(words):
+            four = Bitcast(_WORDS, Load(self.x, ((origin + word) * WORD,), 16))
+            out.append(Store(loaded, (as_expr(lane * WORD),), four))
+        for c in range(PIXELS_TILE):
+            for lane in range(WORD):
+                value = Load(loaded, (as_expr(lane * WORD + c),))
+                out.append(Store(gathered, (as_expr(c * WORD + lane),), value))
+        return gathered
 
 
 def _bytes(words: Expr) -> Expr:
@@ -131,10 +149,16 @@ def _bytes(words: Expr) -> Expr:
     return Convert(Type(DType.I32, 16), Bitcast(Type(DType.I8, 16), words))
 
 
+def _gathered(tap_step: int, taps: int) -> tuple[tuple[int, ...], ...]:
+    """One step of ``taps`` words ``tap_step`` apart; the last one again where there are fewer than four."""
+    return (tuple(min(tap, taps - 1) * tap_step for tap in range(WORD)),)
+
+
 def _rows(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int, zero: int, lo: int) -> Kernel:
     """Two neighbouring rows of the output."""
-    w, x, y = _params(pixels, pixel_step, tap_step, taps, channels, ("y0", "y1"))
-    work = _Depthwise(w, x, y, True, tap_step, taps, channels, (zero, lo))
+    steps = _gathered(tap_step, taps)
+    w, x, y = _params(pixels, pixel_step, steps, channels, ("y0", "y1"))
+    work = _Depthwise(w, x, y, True, steps, channels, (zero, lo))
     pixel = Var("pixel")
     place = pixel * channels
     body = loop(pixel, pixels, *work.tiles((pixel * pixel_step,), (place, place), ""))
@@ -143,8 +167,32 @@ def _rows(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int,
 
 def _pixels(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int, zero: int, lo: int) -> Kernel:
     """One row of the output, two pixels at a time; a last one that is left alone is computed twice."""
-    w, x, y = _params(pixels, pixel_step, tap_step, taps, channels, ("y",))
-    work = _Depthwise(w, x, (*y, *y), False, tap_step, taps, channels, (zero, lo))
+    return _pairs(pixels, pixel_step, _gathered(tap_step, taps), channels, (zero, lo))
+
+
+def _windows(
+    groups: int,
+    blocks: int,
+    plane: int,
+    tap_step: int,
+    pixels: int,
+    pixel_step: int,
+    channels: int,
+    zero: int,
+    lo: int,
+) -> Kernel:
+    """The same for kernels of ``groups`` times four rows, whose words are ``plane`` apart, and ``blocks`` times four
+    columns."""
+    places = [(group, block) for group in range(groups) for block in range(blocks)]
+    steps = [tuple(g * plane + (b * WORD + tap) * tap_step for tap in range(WORD)) for g, b in places]
+    return _pairs(pixels, pixel_step, tuple(steps), channels, (zero, lo))
+
+
+def _pairs(
+    pixels: int, pixel_step: int, steps: tuple[tuple[int, ...], ...], channels: int, limits: tuple[int, int]
+) -> Kernel:
+    w, x, y = _params(pixels, pixel_step, steps, channels, ("y",))
+    work = _Depthwise(w, x, (*y, *y), False, steps, channels, limits)
     pair = Var("pair")
     both = [pair * 2 + slot for slot in range(2)]
     places = tuple(pixel * channels for pixel in both)
@@ -156,18 +204,20 @@ def _pixels(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: in
 
 
 def _params(
-    pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int, names: tuple[str, ...]
+    pixels: int, pixel_step: int, steps: tuple[tuple[int, ...], ...], channels: int, names: tuple[str, ...]
 ) -> tuple[Buffer, Buffer, tuple[Buffer, ...]]:
     tiles = -(-channels // PIXELS_TILE)
-    words = (pixels - 1) * pixel_step + (taps - 1) * tap_step + tiles * PIXELS_TILE
-    w = param("w", DType.I32, tiles * STREAM, Access.READ, 4)
+    words = (pixels - 1) * pixel_step + max(map(max, steps)) + tiles * PIXELS_TILE
+    w = param("w", DType.I32, tiles * tile_words(PIXELS_TILE, len(steps), True), Access.READ, 4)
     x = param("x", DType.I8, words * WORD, Access.READ, 4)
     return w, x, tuple(param(name, DType.I8, pixels * channels, Access.WRITE) for name in names)
 
 
 _SCALARS = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
+_WINDOWS = ("groups", "blocks", "plane", "tap_step", "pixels", "pixel_step", "channels", "zero_point", "lo")
 DEPTHWISE_ROWS: tuple[tuple[str, tuple[str, ...], Callable[..., Kernel]], ...] = (
     ("helium_interleave", ("size", "row_step", "s0", "s1", "s2", "s3", "fill"), _interleave),
     ("helium_depthwise_rows", _SCALARS, _rows),
     ("helium_depthwise_pixels", _SCALARS, _pixels),
+    ("helium_depthwise_windows", _WINDOWS, _windows),
 )

@@ -11,17 +11,19 @@ extension serves four weights, where separate bytes need two.
     o1 * (256 * w1 + w0) + e0 * w0 = 256 * ((x1 - 127) * w1 + x0 * w0)
 
 Accumulators are 256 times the sums of products; the stream's biases (also times 256) add ``127 * w`` for odd k. The
-scales are divided by 256, which is exact. A group of four k of four pixels takes eight words: (o1, o3) of each pixel,
+scales are divided by 256, which is exact; or there are factors instead, so that the upper word of ``acc * factor``,
+shifted, is the result. A group of four k of four pixels takes eight words: (o1, o3) of each pixel,
 then (e0, e2) of each pixel.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from .blocks_common import param, requantized
+from .blocks_common import param, requantized, requantized_fixed
 from .loops import (
     F32,
     I32,
@@ -54,7 +56,8 @@ STEP = 2 * PIXELS
 GROUPS = 9
 """Groups of four k that the meaning runs through at most before it loops."""
 ODD_OFFSET = 127
-SCALE = 256
+PRE_SHIFT = 8
+SCALE = 1 << PRE_SHIFT
 """What accumulators are multiples of."""
 
 
@@ -77,29 +80,34 @@ def stage_pixel(groups: int) -> Kernel:
     x = param("x", DType.I8, 4 * groups, Access.READ)
     y = param("y", DType.I32, STEP * groups - PIXELS + 1, Access.WRITE, 4)
     g = Var("g")
-    return Kernel("quad_stage_pixel", (x, y), loop(g, groups, *_staged(x, g * 4, y, g * STEP, "")))
+    lets, odd, even = staged_words(x, g * 4, "")
+    stores = (Store(y, (g * STEP,), odd), Store(y, (g * STEP + PIXELS,), even))
+    return Kernel("quad_stage_pixel", (x, y), loop(g, groups, *lets, *stores))
 
 
 def stage(groups: int, step: int) -> Kernel:
     """Four pixels that begin ``step`` bytes apart."""
     x = param("x", DType.I8, 4 * groups + 3 * step, Access.READ)
     y = param("y", DType.I32, STEP * groups, Access.WRITE, 8)
-    g = Var("g")
-    body: Block = ()
-    for pixel in range(PIXELS):
-        body += _staged(x, g * 4 + pixel * step, y, g * STEP + pixel, str(pixel))
-    return Kernel("quad_stage", (x, y), loop(g, groups, *body))
+    g, pair = Var("g"), Var("pair")
+    source, at = g * 4 + pair * (2 * step), g * STEP + pair * 2
+    first, *begin = staged_words(x, source, "0")
+    second, *end = staged_words(x, source + step, "1")
+    words = (begin[0], end[0], begin[1], end[1])
+    stores = (Store(y, (at + number % 2 + number // 2 * PIXELS,), word) for number, word in enumerate(words))
+    return Kernel("quad_stage", (x, y), loop(pair, PIXELS // 2, *loop(g, groups, *first, *second, *stores)))
 
 
-def _staged(x: Buffer, source: Expr, y: Buffer, at: Expr, stem: str) -> Block:
-    word, odd = Var(f"word{stem}", I32), Var(f"odd{stem}", I32)
+def staged_words(x: Buffer, source: Expr, stem: str) -> tuple[Block, Var, Var]:
+    """Definitions of the words of odd and even k for four bytes from ``source`` on."""
+    word, odd, even = Var(f"word{stem}", I32), Var(f"odd{stem}", I32), Var(f"even{stem}", I32)
     shifted = Binary("and", Binary("shl", word, Const(8, I32)), Const(-0x00FF0100, I32))
-    return (
+    lets = (
         Let(word, Bitcast(I32, Load(x, (source,), 4))),
         Let(odd, Call("halves_add", (Const(_both(-ODD_OFFSET), I32), Call("widen_odd", (word,), I32)), I32)),
-        Store(y, (at,), odd),
-        Store(y, (at + PIXELS,), Call("halves_sub", (shifted, odd), I32)),
+        Let(even, Call("halves_sub", (shifted, odd), I32)),
     )
+    return lets, odd, even
 
 
 def _both(value: int) -> int:
@@ -128,18 +136,32 @@ def stream_words(channels: int, groups: int, requantize: bool) -> int:
 
 
 def contraction(name: str, out: DType, pixels: int) -> Callable[..., Kernel]:
-    """``pixels`` staged pixels by all channels, an even number."""
+    """``pixels`` staged pixels by all channels, an even number. With a ``shift`` the stream has factors, no scales."""
 
-    def meaning(groups: int, channels: int, zero_point: int = 0) -> Kernel:
+    def meaning(groups: int, channels: int, zero_point: int = 0, shift: int = 0) -> Kernel:
         w = param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
         x = param("x", DType.I32, STEP * groups - PIXELS + pixels, Access.READ, 4)
         y = tuple(param(f"y{pixel}", out, channels, Access.WRITE) for pixel in range(pixels))
-        return Kernel(name, (w, x, *y), _tiles(w, x, y, groups, channels, zero_point))
+        return Kernel(name, (w, x, *y), _tiles(w, x, y, groups, channels, _Rounding(zero_point, shift)))
 
     return meaning
 
 
-def _tiles(w: Buffer, x: Buffer, y: Sequence[Buffer], groups: int, channels: int, zero_point: int) -> Block:
+@dataclass(frozen=True)
+class _Rounding:
+    zero_point: int
+    shift: int
+
+    def result(self, acc: Expr, word: Expr, out: DType) -> Expr:
+        """What becomes of an accumulator, where the stream has ``word`` for its channel."""
+        if out is DType.I32:
+            return Binary("shr", acc, Const(PRE_SHIFT, I32))
+        if self.shift:
+            return requantized_fixed(acc, word, self.zero_point, self.shift)
+        return requantized(acc, Bitcast(F32, word), self.zero_point)
+
+
+def _tiles(w: Buffer, x: Buffer, y: Sequence[Buffer], groups: int, channels: int, rounding: _Rounding) -> Block:
     tile, g = Var("tile"), Var("g")
     requantize = y[0].dtype is DType.I8
     at = tile * stream_words(TILE, groups, requantize)
@@ -156,12 +178,11 @@ def _tiles(w: Buffer, x: Buffer, y: Sequence[Buffer], groups: int, channels: int
         body += _group(w, at + (group * TILE + TILE), x, group * STEP, acc, f"_{step}")
     stmts += loop(g, groups // steps, *body)
     for c in range(TILE):
-        scale = Var(f"scale{c}", F32)
+        word = Var(f"scale{c}", I32)
         if requantize:
-            stmts.append(Let(scale, Bitcast(F32, Load(w, (at + (TILE * (1 + groups) + c),)))))
+            stmts.append(Let(word, Load(w, (at + (TILE * (1 + groups) + c),))))
         for p, out in enumerate(y):
-            found: Expr = Load(acc, (as_expr(c), as_expr(p)))
-            value = requantized(found, scale, zero_point) if requantize else Binary("shr", found, Const(8, I32))
+            value = rounding.result(Load(acc, (as_expr(c), as_expr(p))), word, out.dtype)
             stmts.append(Store(out, (tile * TILE + c,), value))
     return loop(tile, channels // TILE, *stmts)
 

@@ -24,7 +24,6 @@ _SAFE = 2**62
 _SHIFTS = (*((0, post) for post in range(24)), *((pre, 0) for pre in range(1, 31)))
 """(pre_shift, post_shift), cheapest first: scales are small; those from 1/2 on need to shift the accumulator."""
 
-
 @dataclass(frozen=True)
 class FixedPoint:
     """``clamp(zero_point + (((acc << pre_shift) * multiplier + 2^(31 + post_shift)) >> (32 + post_shift)), lo, hi)``
@@ -72,6 +71,30 @@ def exact_multipliers(
         _settle(float(scale), row, results - zero_point, low, high)
         for scale, row, (low, high) in zip(scales, steps, bounds, strict=True)
     ]
+
+
+def common_multipliers(
+    scales: np.ndarray,
+    bounds: Sequence[tuple[int, int]],
+    zero_point: int,
+    lo: int,
+    hi: int,
+    pre_shift: int,
+    post_shifts: Sequence[int],
+) -> tuple[np.ndarray, int] | None:
+    """Multipliers of many channels for the first of ``post_shifts`` for which all have one, and that."""
+    acc_lo, acc_hi = (np.array(column, np.int64) for column in zip(*bounds))
+    steps = thresholds(scales, acc_lo, acc_hi, zero_point, lo, hi)
+    wanted = np.arange(lo + 1, hi + 1, dtype=np.int64) - zero_point
+    for post_shift in post_shifts:
+        nominal = scales.astype(np.float64) * 2.0 ** (32 + post_shift - pre_shift)
+        if np.any(nominal >= _I32):
+            continue
+        ranges = [_multipliers(row, wanted, bound, pre_shift, post_shift) for row, bound in zip(steps, bounds)]
+        if all(least <= greatest for least, greatest in ranges):
+            least, greatest = np.array(ranges, np.float64).T
+            return np.clip(np.rint(nominal), least, greatest).astype(np.int32), post_shift
+    return None
 
 
 def thresholds(

@@ -110,13 +110,13 @@ def evaluate_lookup(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
 
 def infer_rescale(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x1, x2 = operand(types, 0), operand(types, 1)
-    _check_bytes(x1)
-    _check_bytes(x2)
+    if x1.dtype not in NARROW or x2.dtype not in NARROW:
+        raise ValueError(f"the operands are {x1} and {x2}, not i8, u8 or i16")
     return quantized(broadcast_shapes(x1.shape, x2.shape), element_type(attrs, "to"), attrs)
 
 
 def evaluate_rescale(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi)"""
+    """clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi); of bytes every step is an i32, with 16 bits an i64."""
     x1, x2 = (array.astype(np.int64) for array in present_arrays(arrays))
     total = x1 * integer(attrs, "m1") + x2 * integer(attrs, "m2")
     return (_clamped(total + integer(attrs, "bias") >> integer(attrs, "shift"), attrs),)

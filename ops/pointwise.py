@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from ..ir.types import DType, TensorType
+from ..ir.types import DType, QuantParams, TensorType
 from .infer import broadcast_shapes, check_dtype, element_type, number, operand
 from .opdef import Arrays, Attrs, Types
 
@@ -45,6 +46,18 @@ def binary(allowed: frozenset[DType], result: DType | None = None) -> Infer:
         return (TensorType(result or lhs.dtype, broadcast_shapes(lhs.shape, rhs.shape)),)
 
     return infer
+
+
+def infer_chosen(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    """One of two numbers: per-tensor quantization that both have stays."""
+    (type_,) = binary(NUMBERS)(types, attrs)
+    return (replace(type_, quant=_common_quant(types)),)
+
+
+def _common_quant(types: Types) -> QuantParams | None:
+    quants = {type_.quant for type_ in types if type_ is not None}
+    quant = quants.pop() if len(quants) == 1 else None
+    return quant if quant is not None and quant.axis is None else None
 
 
 def infer_bounded(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -152,7 +165,7 @@ def infer_where(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if condition.dtype is not DType.BOOL:
         raise ValueError(f"the condition is {condition}, not bool")
     check_dtype(y, x)
-    return (TensorType(x.dtype, broadcast_shapes(condition.shape, x.shape, y.shape)),)
+    return (TensorType(x.dtype, broadcast_shapes(condition.shape, x.shape, y.shape), _common_quant([x, y])),)
 
 
 def evaluate_where(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..ir.graph import Node
-from ..ir.loops import Binary, Call, Expr, Load, Type
+from ..ir.loops import Binary, Call, Expr, Load
 from ..ir.types import DType
 from .expr_tools import const, convert, maximum, minimum
 from .infer import element_type, integer
@@ -46,14 +46,14 @@ def _lookup(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 def _rescale(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi)"""
-    terms = [_wide(x) * _literal(node, name, x) for x, name in zip(args, ("m1", "m2"), strict=True)]
-    return _shifted(terms[0] + terms[1] + _literal(node, "bias", args[0]), node)
+    x1, x2 = _widened(args)
+    return _shifted(x1 * _literal(node, "m1", x1) + x2 * _literal(node, "m2", x2) + _literal(node, "bias", x1), node)
 
 
 def _rescale_product(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi)"""
-    lhs, rhs = (_wide(x) - _literal(node, name, x) for x, name in zip(args, ("z1", "z2"), strict=True))
-    return _shifted(lhs * rhs * _literal(node, "m", args[0]) + _literal(node, "bias", args[0]), node)
+    lhs, rhs = (x - _literal(node, name, x) for x, name in zip(_widened(args), ("z1", "z2"), strict=True))
+    return _shifted(lhs * rhs * _literal(node, "m", lhs) + _literal(node, "bias", lhs), node)
 
 
 def _rescale_channels(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
@@ -66,8 +66,14 @@ def _wide(x: Expr) -> Expr:
     return convert(x, DType.I32)
 
 
+def _widened(args: Sequence[Expr]) -> list[Expr]:
+    """Bytes as i32; with 16 bits among them, as i64."""
+    dtype = DType.I64 if any(x.type.dtype.size > 1 for x in args) else DType.I32
+    return [convert(x, dtype) for x in args]
+
+
 def _literal(node: Node, name: str, like: Expr) -> Expr:
-    return const(integer(node.attrs, name), Type(DType.I32, like.type.lanes))
+    return const(integer(node.attrs, name), like.type)
 
 
 def _shifted(total: Expr, node: Node) -> Expr:

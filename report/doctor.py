@@ -34,14 +34,14 @@ class Examination:
 
 
 _TOOLS = (
-    Tool("gcc", "builds the emitted C; links shared libraries; verify --backend c", "apt install gcc"),
+    Tool("gcc", "builds the emitted C; links shared libraries; verify --backend c; profile", "apt install gcc"),
     Tool("clang", "builds the emitted C for any target; links shared libraries", "apt install clang"),
     Tool("make", "runs the emitted Makefile", "apt install make"),
     Tool("ld.lld", "links shared libraries for every hosted target, Android among them", "apt install lld"),
     Tool("arm-none-eabi-gcc", "builds the emitted C for Cortex-M", "apt install gcc-arm-none-eabi"),
     Tool("aarch64-linux-gnu-gcc", "builds the emitted C for 64-bit Arm Linux", "apt install gcc-aarch64-linux-gnu"),
     Tool("arm-linux-gnueabihf-gcc", "builds for 32-bit Arm Linux (tests)", "apt install gcc-arm-linux-gnueabihf"),
-    Tool("qemu-system-arm", "emulates Cortex-M boards (tests)", "apt install qemu-system-arm"),
+    Tool("qemu-system-arm", "emulates Cortex-M boards (profile, tests)", "apt install qemu-system-arm"),
     Tool("qemu-aarch64", "runs 64-bit Arm programs (tests)", "apt install qemu-user"),
     Tool("qemu-arm", "runs 32-bit Arm programs (tests)", "apt install qemu-user"),
 )

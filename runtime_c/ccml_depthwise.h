@@ -15,8 +15,7 @@
 /* Bias and weights of the next channel: the bias in s0 and s1, (w0, w1) in r4, r6, r8 and (w1, w2) in r5, r7, r9. */
 #define CCML_DEPTHWISE_CHANNEL \
     "ldm r0!, {r2, r4, r6, r8}\n" \
-    "vmov s0, r2\n" \
-    "vmov s1, r2\n" \
+    "vmov s0, s1, r2, r2\n" \
     "sxtb16 r5, r4, ror #8\n" \
     "sxtb16 r4, r4\n" \
     "sxtb16 r7, r6, ror #8\n" \

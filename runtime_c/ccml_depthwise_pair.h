@@ -23,7 +23,8 @@
     CCML_DEPTHWISE_TAPS(a0, b0, "r8", "r9") \
     "strd r12, lr, [r1], #32\n"
 
-/* On the stack: weights, bytes from the first to behind the last output, end of the first channels of four. */
+/* On the stack: weights, bytes from the first output of the next channel to behind the last of this, end of the first
+   channels of four. */
 CCML_NAKED ccml_depthwise_pair(const int32_t *w CCML_UNUSED, int32_t *x CCML_UNUSED, int32_t outputs CCML_UNUSED)
 {
     __asm__ volatile(
@@ -31,6 +32,7 @@ CCML_NAKED ccml_depthwise_pair(const int32_t *w CCML_UNUSED, int32_t *x CCML_UNU
         "push {r4-r11, lr}\n"
         "sub sp, sp, #12\n"
         "lsl r2, r2, #5\n"
+        "sub r2, r2, #8\n"
         "add r3, r1, #32\n"
         "strd r2, r3, [sp, #4]\n"
         "1:\n" CCML_DEPTHWISE_CHANNEL
@@ -38,7 +40,8 @@ CCML_NAKED ccml_depthwise_pair(const int32_t *w CCML_UNUSED, int32_t *x CCML_UNU
         "ldr r0, [sp, #4]\n"
         "tst r0, #32\n"
         "add r0, r0, r1\n"
-        "bne 3f\n"
+        "add r0, r0, #8\n"
+        "beq 3f\n"
         "ldrd r2, r3, [r1]\n"
         "ldrd r10, r11, [r1, #32]\n"
         "2:\n" CCML_DEPTHWISE_OUTPUTS("r2", "r3", "r10", "r11")
@@ -48,7 +51,6 @@ CCML_NAKED ccml_depthwise_pair(const int32_t *w CCML_UNUSED, int32_t *x CCML_UNU
         "ldrd r0, r2, [sp]\n"
         "ldr r3, [sp, #8]\n"
         "sub r1, r1, r2\n"
-        "add r1, r1, #8\n"
         "cmp r1, r3\n"
         "bne 1b\n"
         "add sp, sp, #12\n"

@@ -111,6 +111,25 @@
     "vmul.f32 " acc ", " acc ", " scale "\n" \
     "vadd.f32 " acc ", " acc ", s10\n"
 
+/* What is added to upper words of products before they are shifted to unsigned bytes: zero_point + 128 and a half, in r6.
+   The zero point in r6, the shift in r7; r8 is lost. */
+#define CCML_QUAD_OFFSET \
+    "mov r8, #1\n" \
+    "add r6, r6, #128\n" \
+    "lsl r6, r6, r7\n" \
+    "lsl r8, r8, r7\n" \
+    "add r6, r6, r8, lsr #1\n"
+
+/* Two channels in a and b of each of two pixels, unsigned halfwords behind saturation, to *y0++ and *y1++. */
+#define CCML_QUAD_STORE_BYTES(a, b, y0, y1) \
+    "usat16 " a ", #8, " a "\n" \
+    "usat16 " b ", #8, " b "\n" \
+    "orr " a ", " a ", " b ", lsl #8\n" \
+    "eor " a ", " a ", #0x80808080\n" \
+    "strh " a ", [" y0 "], #2\n" \
+    "lsr " a ", " a ", #16\n" \
+    "strh " a ", [" y1 "], #2\n"
+
 #else
 
 /* The accumulators of two channels for one pixel; the words of the stream begin at w. */
@@ -135,6 +154,18 @@ static inline void ccml_lone_bytes(
         w += 2 + 2 * groups;
         y[first] = ccml_requantize(acc[0], *w++, zero_point);
         y[first + 1] = ccml_requantize(acc[1], *w++, zero_point);
+    }
+}
+
+static inline void ccml_lone_bytes_fixed(
+    const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t shift)
+{
+    for (int32_t first = 0; first < channels; first += 2) {
+        int32_t acc[2];
+        ccml_quad_sums(w, x, groups, acc);
+        w += 2 + 2 * groups;
+        y[first] = ccml_requantize_fixed(acc[0], *w++, zero_point, shift);
+        y[first + 1] = ccml_requantize_fixed(acc[1], *w++, zero_point, shift);
     }
 }
 

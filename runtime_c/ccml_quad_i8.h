@@ -23,13 +23,7 @@
     "pkhbt " b0 ", " b0 ", " b1 ", lsl #16\n" \
     "qadd16 " a0 ", " a0 ", r1\n" \
     "qadd16 " b0 ", " b0 ", r1\n" \
-    "usat16 " a0 ", #8, " a0 "\n" \
-    "usat16 " b0 ", #8, " b0 "\n" \
-    "orr " a0 ", " a0 ", " b0 ", lsl #8\n" \
-    "eor " a0 ", " a0 ", #0x80808080\n" \
-    "strh " a0 ", [" y0 "], #2\n" \
-    "lsr " a0 ", " a0 ", #16\n" \
-    "strh " a0 ", [" y1 "], #2\n"
+    CCML_QUAD_STORE_BYTES(a0, b0, y0, y1)
 
 #define CCML_QUAD_FINISH \
     "vldm r0!, {s8-s9}\n" \

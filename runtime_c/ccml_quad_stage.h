@@ -12,7 +12,7 @@ CCML_NAKED ccml_quad_stage(
 {
     __asm__ volatile(
         ".syntax unified\n"
-        "push {r4-r10, lr}\n"
+        "push {r4-r11, lr}\n"
         "movw r12, #0xff81\n"
         "movt r12, #0xff81\n"
         "mov lr, #0xff00ff00\n"
@@ -27,13 +27,11 @@ CCML_NAKED ccml_quad_stage(
         "sxtab16 r8, r12, r6, ror #8\n"
         "and r6, lr, r6, lsl #8\n"
         "ssub16 r6, r6, r8\n"
-        "str r8, [r1]\n"
-        "sxtab16 r8, r12, r7, ror #8\n"
+        "sxtab16 r11, r12, r7, ror #8\n"
         "and r7, lr, r7, lsl #8\n"
-        "ssub16 r7, r7, r8\n"
-        "str r8, [r1, #4]\n"
+        "ssub16 r7, r7, r11\n"
         "strd r6, r7, [r1, #16]\n"
-        "add r1, r1, #32\n"
+        "strd r8, r11, [r1], #32\n"
         "cmp r1, r9\n"
         "bne 2b\n"
         "sub r1, r1, r2, lsl #5\n"
@@ -41,7 +39,7 @@ CCML_NAKED ccml_quad_stage(
         "cmp r0, r10\n"
         "mov r0, r10\n"
         "bne 1b\n"
-        "pop {r4-r10, pc}\n");
+        "pop {r4-r11, pc}\n");
 }
 #else
 static inline void ccml_quad_stage(const int8_t *x, int32_t *y, int32_t groups, int32_t step)

@@ -39,7 +39,7 @@ from ..ops.infer import ints
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
 from .kernel import KernelContext
-from .requantization import Requantization, requantization_of
+from .requantization import Requantization, fixed_form, requantization_of
 
 
 def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
@@ -93,6 +93,10 @@ class _RowDepthwise:
         bias = np.zeros(self.channels, np.int64) if given is None else given.astype(np.int64).reshape(-1)
         self.bias = bias - self.zero_point * taps.sum(axis=(1, 2))
         self.requantization = self._requantization(taps)
+        self.fixed = None
+        if self.requantization is not None:
+            spread = 128 * np.abs(taps).sum(axis=(1, 2))
+            self.fixed = fixed_form(self.requantization, self.bias - spread, self.bias + spread, 0)
         self.weights = self._stream(taps)
         width = self.out[2]
         self.columns = (width - 1) * self.stride + KERNEL
@@ -111,7 +115,9 @@ class _RowDepthwise:
         for group in range(self.groups):
             lanes = slice(self._first(group), self._first(group) + LANES)
             parts.append(each[lanes].reshape(-1))
-            if self.requantization is not None:
+            if self.fixed is not None:
+                parts.append(self.fixed.factors[lanes])
+            elif self.requantization is not None:
                 parts.append(np.ascontiguousarray(self.requantization.scale[lanes]).view(np.int32))
         return self.ctx.pack("w", np.concatenate(parts).astype(np.int32))
 
@@ -171,9 +177,11 @@ class _RowDepthwise:
         if self.out[1] % self.rows:
             rows[1] = Binary("min", rows[1], as_expr(self.out[1] - 1))
         outputs = (Pointer(y.buffer, y.at((place.batch, row, 0, place.channel))) for row in rows)
-        name = "depthwise_finish_pair" if self.rows == 2 else "depthwise_finish_row"
+        name = "depthwise_finish" if self.fixed is None else "depthwise_fixed"
         pointers = (_at(self.weights, w + WEIGHTS), _at(self.staged, 0), *outputs)
-        return (multiply, Invoke(name, pointers, (width, self.channels, self.requantization.zero_point)))
+        scalars: tuple[int, ...] = (width, self.channels, self.requantization.zero_point)
+        scalars += () if self.fixed is None else (self.fixed.shift,)
+        return (multiply, Invoke(f"{name}_pair" if self.rows == 2 else f"{name}_row", pointers, scalars))
 
     def _store(self, place: _Place, rows: Sequence[Expr]) -> Block:
         """The body behind the convolution, for each accumulator once."""

@@ -14,6 +14,7 @@ from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.fixed_point import FixedPoint, exact_multipliers, float_parts
 from ..ops.infer import integer
+from ..ops.integer import BYTES, zero_point
 
 
 def requantize_in_integers(graph: Graph) -> Graph:
@@ -31,7 +32,8 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray]) -> Node:
     added: list[Value] = []
     nodes = []
     for inner in body.nodes:
-        fixed = _fixed(inner, {**constants, **inside}) if inner.op == "requantize" else None
+        known = {**constants, **inside}
+        fixed = _fixed(inner, known, _reach(body, inner, known)) if inner.op == "requantize" else None
         if fixed is None:
             nodes.append(inner)
             continue
@@ -49,26 +51,55 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray]) -> Node:
     return replace(node, inputs=inputs, attrs={**node.attrs, "body": rewritten})
 
 
-def _fixed(node: Node, constants: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray] | None:
+Bounds = tuple[np.ndarray, np.ndarray]
+"""Least and greatest accumulators of each channel."""
+
+
+def _reach(body: Graph, node: Node, constants: dict[str, np.ndarray]) -> Bounds | None:
+    """What the accumulators of a contraction of bytes can be; ``None`` behind other operators."""
+    anchor = body.producers().get(node.operands[0].name)
+    if anchor is None or anchor.op not in ("conv", "matmul") or len(anchor.operands) < 2:
+        return None
+    x, w = anchor.operands[0], constants.get(anchor.operands[1].name)
+    bias = constants.get(anchor.operands[2].name) if len(anchor.operands) > 2 else np.zeros(1)
+    if w is None or bias is None or x.dtype not in BYTES or anchor.attrs.get("rhs_zero_point", 0) != 0:
+        return None
+    if w.ndim != 2 and anchor.op == "matmul":
+        return None
+    columns = (w.T if anchor.op == "matmul" else w.reshape(w.shape[0], -1)).astype(np.int64)
+    zero, limits = zero_point(anchor.attrs), np.iinfo(x.dtype.numpy)
+    ends = np.stack([columns * (int(limits.min) - zero), columns * (int(limits.max) - zero)])
+    start = np.broadcast_to(bias.astype(np.int64).reshape(-1), (len(columns),))
+    return start + ends.min(axis=0).sum(axis=1), start + ends.max(axis=0).sum(axis=1)
+
+
+def _fixed(
+    node: Node, constants: dict[str, np.ndarray], reach: Bounds | None
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Factors and shifts in the shape of the scales; ``None`` for scales beyond all sense."""
     scale = node.inputs[1]
     assert scale is not None
     scales = constants[scale.name]
     if not np.all((scales > 0) & (scales < 2.0**23)):
         return None
-    found = _exact(node, scales.reshape(-1))
+    found = _exact(node, scales.reshape(-1), reach)
     pairs = [float_parts(each) if pair is None else pair for each, pair in zip(scales.reshape(-1), found, strict=True)]
     factors, shifts = (_readonly(np.array(column, np.int32).reshape(scales.shape)) for column in zip(*pairs))
     return factors, shifts
 
 
-def _exact(node: Node, scales: np.ndarray) -> list[tuple[int, int] | None]:
+def _exact(node: Node, scales: np.ndarray, reach: Bounds | None) -> list[tuple[int, int] | None]:
     """Multiplier and shift beyond the upper word of the product, for each channel that has them."""
     if "acc_lo" not in node.attrs:
         return [None] * len(scales)
-    bounds = [(integer(node.attrs, "acc_lo"), integer(node.attrs, "acc_hi"))] * scales.size
-    zero_point, lo, hi = (integer(node.attrs, name) for name in ("zero_point", "lo", "hi"))
-    return [None if form is None else _shifted(form) for form in exact_multipliers(scales, bounds, zero_point, lo, hi)]
+    low, high = (np.full(scales.size, integer(node.attrs, name), np.int64) for name in ("acc_lo", "acc_hi"))
+    if reach is not None:
+        least, greatest = reach
+        least, greatest = (least, greatest) if scales.size == least.size else (least.min(), greatest.max())
+        low, high = np.maximum(low, least), np.minimum(high, greatest)
+    zero, lo, hi = (integer(node.attrs, name) for name in ("zero_point", "lo", "hi"))
+    bounds = [(int(a), int(b)) for a, b in zip(low, high)]
+    return [None if form is None else _shifted(form) for form in exact_multipliers(scales, bounds, zero, lo, hi)]
 
 
 def _shifted(form: FixedPoint) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir.blocks_helium import PIXELS_TILE, pad
+from ..ir.blocks_helium import PIXELS_TILE, STEP, pad
 from ..ir.blocks_helium_depthwise import INTERLEAVED, WORD
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr, loop
@@ -29,6 +29,9 @@ from .generic import lower_nest
 from .helium import exact_requantization, tiled
 from .kernel import KernelContext
 
+LARGEST = 16
+"""Rows and columns of the largest kernel that is computed so: each four times four take a copy of their rows."""
+
 
 def is_helium_depthwise(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution goes through the depthwise blocks of Helium; then it needs no halo."""
@@ -39,11 +42,11 @@ def is_helium_depthwise(cpu: Cpu, anchor: Node) -> bool:
         return False
     if anchor.attrs["layout"] != "channels_last" or len(w.shape) != 4 or w.shape[-1] != 1:
         return False
-    return anchor.attrs["group"] == w.shape[0] == x.shape[-1] > 1 and max(w.shape[1:3]) <= WORD
+    return anchor.attrs["group"] == w.shape[0] == x.shape[-1] > 1 and max(w.shape[1:3]) <= LARGEST
 
 
 def lower_helium_depthwise(ctx: KernelContext) -> Block | None:
-    """``conv`` with one input and one output channel per group and a kernel of at most 4x4."""
+    """``conv`` with one input and one output channel per group and a kernel of at most ``LARGEST`` taps a side."""
     node = ctx.anchor
     assert node is not None
     weights = ctx.constant(node.inputs[1])
@@ -55,8 +58,8 @@ def lower_helium_depthwise(ctx: KernelContext) -> Block | None:
 
 @dataclass(frozen=True)
 class _Strip:
-    """``rows`` rows of the output from ``first`` on; ``sources`` are the rows of the input in each word, counted from
-    row ``base``, -1 for those outside."""
+    """``rows`` rows of the output from ``first`` on; ``sources`` are the rows of the input in each word of each group,
+    counted from row ``base``, -1 for those outside."""
 
     first: int
     rows: int
@@ -81,23 +84,31 @@ class _Depthwise:
         self.bias = np.asarray(base - self.zero * self.weights.sum(axis=(1, 2)))
         reach = np.abs(self.bias) + 128 * np.abs(self.weights).sum(axis=(1, 2))
         self.requantization = exact_requantization(ctx, reach) if len(ctx.body.nodes) == 2 else None
+        self.groups = -(-self.taps[0] // WORD)
+        self.column = self.groups > 1 and self.taps[1] == 1 and self.groups <= WORD
+        self.windows = not self.column and (self.groups > 1 or self.taps[1] > WORD)
+        self.blocks = -(-self.taps[1] // WORD) if self.windows else 1
         self.columns = (self.out[2] - 1) * self.stride[1] + (self.taps[1] - 1) * self.dilation[1] + 1
         self.inner = max(min(self.extent[1], self.columns - self.pad[1]), 0)
 
     def _stream(self) -> np.ndarray:
         """The weights as ``ir/blocks_helium_depthwise.py`` describes them."""
         assert self.requantization is not None
-        words = np.zeros((pad(self.channels, PIXELS_TILE), WORD, WORD), np.int8)
-        words[: self.channels, : self.taps[1], : self.taps[0]] = self.weights.transpose(0, 2, 1)
+        wide, high = (1, WORD) if self.column else (self.blocks * WORD, self.groups)
+        taps = np.zeros((pad(self.channels, PIXELS_TILE), wide, high * WORD), np.int8)
+        taps[: self.channels, : self.taps[1], : self.taps[0]] = self.weights.transpose(0, 2, 1)
+        grouped = taps.reshape(len(taps), wide, high, WORD).transpose(0, 2, 1, 3)
+        words = grouped.reshape(-1, PIXELS_TILE, wide * high // WORD, STEP).transpose(0, 2, 1, 3)
         bias = tiled(self.bias.astype(np.int32), PIXELS_TILE)
         scale = tiled(self.requantization.scale.astype(np.float32), PIXELS_TILE).view(np.int32)
-        return np.concatenate([bias, words.reshape(len(bias), -1).view("<i4"), scale], axis=1).reshape(-1)
+        products = np.ascontiguousarray(words).reshape(len(bias), -1).view("<i4")
+        return np.concatenate([bias, products, scale], axis=1).reshape(-1)
 
     # ---- rows
 
     def _strips(self) -> Iterator[_Strip]:
         """Two rows at a time where a word holds what both see."""
-        paired = self.stride[0] == 1 and self.dilation[0] == 1 and self.taps[0] < WORD
+        paired = self.stride[0] == 1 and self.dilation[0] == 1 and self.taps[0] < WORD and not self.windows
         first = 0
         while first < self.out[1]:
             rows = 2 if paired and first + 1 < self.out[1] else 1
@@ -111,15 +122,13 @@ class _Depthwise:
         base = next((row for row, there in zip(seen, inside) if there), 0)
         sources = [row - base if there else -1 for row, there in zip(seen, inside)]
         any_row = 0 if any(inside) else -1
-        return _Strip(first, rows, base, tuple((sources + [any_row] * WORD)[:WORD]))
+        return _Strip(first, rows, base, tuple((sources + [any_row] * WORD)[: WORD * self.groups]))
 
     # ---- loops
 
     def emit(self) -> Block:
         stream = self.ctx.pack("w", self._stream().astype(np.int32))
-        inner = pad(self.inner * self.channels, INTERLEAVED)
-        size = max(self.columns * self.channels, self.pad[1] * self.channels + inner)
-        words = self.ctx.temporary("words", DType.I8, ((size + PIXELS_TILE) * WORD,), align=16)
+        words = self.ctx.temporary("words", DType.I8, (self.groups * self.plane * WORD,), align=16)
         w, x = Pointer(stream, (as_expr(0),)), Pointer(words, (as_expr(0),))
         batch = Var(self.names.fresh("n"))
         block: Block = ()
@@ -128,24 +137,49 @@ class _Depthwise:
             step = Var(self.names.fresh("strip"))
             index = as_expr(0) if len(strips) == 1 else step
             block += loop(step, len(strips), *self._row(batch, strips, index, w, x))
-        left, right = self.pad[1], self.columns - self.pad[1] - self.inner
-        before = self._fill(x, 0, left)
-        if right > 0 and not self._overwritten:
-            before += self._fill(x, left + self.inner, right)
+        before: Block = ()
+        for number in range(self.groups):
+            before += self._fill(x, number, 0, self.pad[1])
+            if not self._overwritten:
+                before += self._right(x, number)
         return (*before, *loop(batch, self.out[0], *block))
+
+    @property
+    def plane(self) -> int:
+        """Words of a group of rows, with what is read and written beyond."""
+        written = self.pad[1] * self.channels + pad(self.inner * self.channels, INTERLEAVED)
+        beyond = (self.blocks * WORD - self.taps[1]) * self.dilation[1] if self.windows else 0
+        return pad(max((self.columns + beyond) * self.channels, written) + PIXELS_TILE, 4)
 
     @property
     def _overwritten(self) -> bool:
         """Whether interleaving leaves undefined words behind the row."""
         return self.inner * self.channels % INTERLEAVED != 0
 
-    def _fill(self, words: Pointer, column: int, columns: int) -> Block:
-        """The border at the side."""
+    def _right(self, words: Pointer, group: int) -> Block:
+        """The border behind the row."""
+        done = self.pad[1] + self.inner
+        return self._fill(words, group, done, self.columns - done)
+
+    def _fill(self, words: Pointer, group: int, column: int, columns: int) -> Block:
+        """The border at a side."""
         if columns <= 0:
             return ()
-        unit = self.channels * WORD
-        place = Pointer(words.buffer, (as_expr(column * unit),))
-        return (Invoke("helium_fill", (place,), (columns * unit, self.zero)),)
+        place = Pointer(words.buffer, (as_expr((group * self.plane + column * self.channels) * WORD),))
+        return (Invoke("helium_fill", (place,), (columns * self.channels * WORD, self.zero)),)
+
+    def _interleave(self, strip: _Strip, source: Pointer, words: Pointer) -> Block:
+        """The rows under a strip, four at a time."""
+        row_step = self.x.buffer.shape[-2] * self.channels
+        block: Block = ()
+        for group in range(self.groups):
+            target = Pointer(words.buffer, (as_expr((group * self.plane + self.pad[1] * self.channels) * WORD),))
+            rows = strip.sources[group * WORD : (group + 1) * WORD]
+            scalars = (self.inner * self.channels, row_step, *rows, self.zero)
+            block += (Invoke("helium_interleave", (source, target), scalars),)
+            if self._overwritten:
+                block += self._right(words, group)
+        return block
 
     def _row(self, batch: Expr, strips: list[_Strip], step: Expr, w: Pointer, x: Pointer) -> Block:
         """The strips that are ``step`` apart, which read the input alike."""
@@ -157,14 +191,18 @@ class _Depthwise:
         flat = replace(self.x.buffer, shape=(*lead, width * channels))
         *where, column, channel = self.x.at((batch, base, 0, 0))
         source = Pointer(flat, (*where, column * channels + channel))
-        target = Pointer(x.buffer, (as_expr(self.pad[1] * self.channels * WORD),))
-        scalars = (self.inner * self.channels, width * channels, *strip.sources, self.zero)
-        block: Block = (Invoke("helium_interleave", (source, target), scalars),)
-        if self._overwritten:
-            block += self._fill(x, self.pad[1] + self.inner, self.columns - self.pad[1] - self.inner)
-        assert self.requantization is not None
-        shape = (self.out[2], self.stride[1] * self.channels, self.dilation[1] * self.channels, self.taps[1])
-        scalars = (*shape, self.channels, *self.requantization.scalars)
         rows = tuple(Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows))
-        kind = "rows" if strip.rows == 2 else "pixels"
-        return (*block, Invoke(f"helium_depthwise_{kind}", (w, x, *rows), scalars))
+        kind = "rows" if strip.rows == 2 else "windows" if self.windows else "pixels"
+        multiply = Invoke(f"helium_depthwise_{kind}", (w, x, *rows), self._scalars())
+        return (*self._interleave(strip, source, x), multiply)
+
+    def _scalars(self) -> tuple[int, ...]:
+        assert self.requantization is not None
+        pixels = (self.out[2], self.stride[1] * self.channels)
+        tail = (self.channels, *self.requantization.scalars)
+        tap_step = self.dilation[1] * self.channels
+        if self.windows:
+            return (self.groups, self.blocks, self.plane, tap_step, *pixels, *tail)
+        if self.column:
+            return (*pixels, self.plane, self.groups, *tail)
+        return (*pixels, tap_step, self.taps[1], *tail)

@@ -35,6 +35,8 @@ from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
 from .params import bind_parameters
+from .planes import is_plane, lower_planes
+from .quads import is_quad, lower_quads
 from .staged import is_staged, lower_staged
 from .stored_weights import lower_weight_matmul
 from .tensors import Halo, TensorRef
@@ -43,14 +45,14 @@ from .vectorize import vectorize
 
 GENERATORS = {
     "conv": (
-        lower_helium, lower_helium_depthwise, lower_staged, lower_row_depthwise, lower_depthwise, lower_conv,
+        lower_helium, lower_helium_depthwise, lower_quads, lower_staged, lower_row_depthwise,
+        lower_planes, lower_depthwise, lower_conv,
     ),
     "reduce": (lower_helium_sum,),
-    "matmul": (lower_helium, lower_staged, lower_matmul),
+    "matmul": (lower_helium, lower_quads, lower_staged, lower_matmul),
     "weight_matmul": (lower_weight_matmul,),
 }
-
-FILLS_BORDERS = (is_helium_contraction, is_helium_depthwise, is_staged, is_row_depthwise)
+FILLS_BORDERS = (is_helium_contraction, is_helium_depthwise, is_quad, is_staged, is_row_depthwise, is_plane)
 """Tell where a generator puts values in place of what is beyond the border by itself, and needs no halo."""
 
 

@@ -7,11 +7,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..ir.types import DType
+from ..ops.fixed_point import common_multipliers
 from ..ops.infer import integer
 from .kernel import KernelContext
 
-LIMIT = 2**15
-"""What block instructions can round: some have the result in a halfword before it is clamped."""
+LIMIT = 2**15 - 512
+"""What block instructions can round: some have the result, and a zero point, in a halfword before it is clamped."""
+
+MOST_SHIFT = 15
+"""With results below LIMIT, what is shifted fits 32 bits."""
+USUAL_SHIFT = 12
+"""What layers with shifted accumulators should agree on, so that they share code with a constant shift. Others take
+half of it: few weights make large scales."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,26 @@ class Requantization:
         """The result for an accumulator of each channel."""
         product = np.rint(acc.astype(np.int32).astype(np.float32) * self.scale).astype(np.float64)
         return np.clip(product + self.zero_point, -128, 127).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """``(((acc << pre_shift) * factor >> 32) + 2^(shift - 1)) >> shift`` for each channel: what is exact without floats
+    for all accumulators that occur."""
+
+    factors: np.ndarray
+    shift: int
+
+
+def fixed_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_shift: int) -> Fixed | None:
+    """The form for accumulators within bounds; ``None`` where a channel has none."""
+    if not np.all(rq.scale > 0):
+        return None
+    usual = USUAL_SHIFT if pre_shift else USUAL_SHIFT // 2
+    shifts = sorted(range(1, MOST_SHIFT + 1), key=lambda shift: abs(shift - usual))
+    bounds = [(int(low), int(high)) for low, high in zip(lowest, highest, strict=True)]
+    found = common_multipliers(rq.scale, bounds, rq.zero_point, -128, 127, pre_shift, shifts)
+    return None if found is None else Fixed(*found)
 
 
 def requantization_of(ctx: KernelContext, reach: np.ndarray) -> Requantization | None:

@@ -25,6 +25,7 @@ from .kernel import KernelContext
 from .staged_base import StagedContraction
 from .staged_pairs import lower_pairs, lower_single
 from .staged_quads import fits_quads, lower_quads
+from .staged_solo import lower_solo
 
 
 def is_staged(cpu: Cpu, anchor: Node) -> bool:
@@ -49,5 +50,5 @@ def lower_staged(ctx: KernelContext) -> Block | None:
         return None
     work = StagedContraction(ctx, node, weights)
     if prod(work.shape) == 1:
-        return lower_single(work)
+        return lower_solo(work) or lower_single(work)
     return lower_quads(work) if fits_quads(ctx.cpu, work) else lower_pairs(work)

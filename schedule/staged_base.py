@@ -53,13 +53,18 @@ class StagedContraction:
 
     def _settle(self, rq: Requantization) -> Requantization:
         """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
-        huge) get that result as their bias."""
-        spread = 128 * np.abs(self.columns.astype(np.int64)).sum(axis=1)
-        lowest, highest = (rq.result(np.clip(self.bias + d, -(2**31), 2**31 - 1)) for d in (-spread, spread))
+        huge) get that result as their bias, in steps of 1/256."""
+        lowest, highest = (rq.result(np.clip(bound, -(2**31), 2**31 - 1)) for bound in self.bounds)
         constant = lowest == highest
         self.columns[constant] = 0
-        self.bias = np.where(constant, lowest - rq.zero_point, self.bias)
-        return replace(rq, scale=np.where(constant, np.float32(1), rq.scale))
+        self.bias = np.where(constant, 256 * (lowest - rq.zero_point), self.bias)
+        return replace(rq, scale=np.where(constant, np.float32(1 / 256), rq.scale))
+
+    @property
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the greatest accumulators of each channel."""
+        spread = 128 * np.abs(self.columns.astype(np.int64)).sum(axis=1)
+        return self.bias - spread, self.bias + spread
 
     def _bias(self, columns: np.ndarray) -> np.ndarray:
         """With the zero point of the activations: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``."""
@@ -70,10 +75,14 @@ class StagedContraction:
     def staging(self, layout: Layout) -> Staging:
         return Staging(self.ctx, self.x, self.window, zero_point(self.node.attrs), layout)
 
+    def in_rows(self, together: int) -> bool:
+        """Whether ``together`` pixels are always of one row."""
+        return len(self.shape) == 1 or self.shape[-1] % together == 0
+
     def pixels(self, together: int) -> tuple[int, list[Var], Callable[[Expr], Position]]:
         """How many pixels a run of neighbours has, loop variables around the runs, and for the first of some
         pixels of a run their positions. Runs are rows where ``together`` divides these, else there is only one."""
-        nested = len(self.shape) == 1 or self.shape[-1] % together == 0
+        nested = self.in_rows(together)
         outer = [Var(self.names.fresh("o")) for _ in self.shape[:-1]] if nested else []
 
         def positions(first: Expr) -> Position:

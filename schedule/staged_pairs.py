@@ -49,7 +49,7 @@ def lower_pairs(work: StagedContraction) -> Block:
     again = pair // (pixels // 2) if pixels % 2 else as_expr(0)
     position = positions(pair * 2 - again)
     staging = work.staging(PAIR)
-    staged = staging.stage_all(position)
+    staged = staging.stage_all(position, work.in_rows(2))
     multiply = _multiply(work, staging.pixels, position, again)
     block = loop(pair, (pixels + 1) // 2, *staged, *multiply)
     return (*staging.prepare(), *work.around(outer, block))

@@ -7,19 +7,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks_quad import ODD_OFFSET, PIXELS, SCALE, TILE, packable, packed, stream_words
-from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr, loop
+from ..ir.blocks_quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, packable, packed, stream_words
+from ..ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType
 from ..targets.target import Cpu
+from .requantization import fixed_form
 from .staged_base import Position, StagedContraction, rows_of, start
 from .staging import QUAD
 
 
 def fits_quads(cpu: Cpu, work: StagedContraction) -> bool:
     """Whether there are four pixels and two channels, and the weights and accumulators can be packed."""
-    if "quad_i8" not in cpu.features or work.channels < TILE or work.pixels(PIXELS)[0] < PIXELS:
-        return False
+    enough = work.channels >= TILE and work.pixels(PIXELS)[0] >= PIXELS
+    return "quad_i8" in cpu.features and enough and is_packable(work)
+
+
+def is_packable(work: StagedContraction) -> bool:
+    """Whether weights and accumulators can be packed."""
     return packable(work.columns) and bool(np.all(work.reach < 1 << 23))
+
+
+def packed_bias(work: StagedContraction) -> np.ndarray:
+    """The start of accumulators that are multiples of 256, with what the offset of odd activations takes away."""
+    bias = SCALE * (work.bias + ODD_OFFSET * work.columns[:, 1::2].astype(np.int64).sum(axis=1))
+    return (bias & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
 
 
 def lower_quads(work: StagedContraction) -> Block:
@@ -31,8 +42,9 @@ class _Quads:
     def __init__(self, work: StagedContraction) -> None:
         self.work, self.rq = work, work.requantization
         self.staging = work.staging(QUAD)
+        self.fixed = None if self.rq is None else fixed_form(self.rq, *work.bounds, PRE_SHIFT)
         self.stream = self._stream()
-        self.kind = "i32" if self.rq is None else "i8"
+        self.kind = "i32" if self.rq is None else "i8" if self.fixed is None else "fixed"
         self.values: Buffer | None = None
         if self.rq is None or not self.rq.whole:
             dtype = DType.I32 if self.rq is None else DType.I8
@@ -46,14 +58,15 @@ class _Quads:
 
     def _stream(self) -> Buffer:
         work = self.work
-        bias = SCALE * (work.bias + ODD_OFFSET * work.columns[:, 1::2].astype(np.int64).sum(axis=1))
-        bias, words = (bias & 0xFFFFFFFF).astype(np.uint32).view(np.int32), packed(work.columns)
+        bias, words = packed_bias(work), packed(work.columns)
         parts = []
         for begin, count in self._parts():
             for first in range(begin, begin + count, TILE):
                 tile = slice(first, first + TILE)
                 parts += [bias[tile], words[tile].T.reshape(-1)]
-                if self.rq is not None:
+                if self.fixed is not None:
+                    parts.append(self.fixed.factors[tile])
+                elif self.rq is not None:
                     parts.append((self.rq.scale[tile] / np.float32(SCALE)).view(np.int32))
         return work.ctx.pack("w", np.concatenate(parts))
 
@@ -62,7 +75,8 @@ class _Quads:
         pixels, outer, positions = work.pixels(PIXELS)
         quad, rest = Var(work.names.fresh("quad")), Var(work.names.fresh("rest"))
         first = quad * PIXELS
-        block = (*self.staging.stage_all(positions(first)), *self._multiply("quad", positions(first), PIXELS))
+        staged = self.staging.stage_all(positions(first), work.in_rows(PIXELS))
+        block = (*staged, *self._multiply("quad", positions(first), PIXELS))
         block = loop(quad, pixels // PIXELS, *block)
         if pixels % PIXELS:
             position = positions(rest + pixels // PIXELS * PIXELS)
@@ -78,13 +92,13 @@ class _Quads:
             pointers = work.outputs(position, count) if self.values is None else rows_of(self.values, count)
             moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + first)) for p in pointers)
             scalars = (work.groups, channels) + (() if self.rq is None else (self.rq.zero_point,))
+            scalars += () if self.fixed is None else (self.fixed.shift,)
             operands = (start(self.stream, begin), start(self.staging.pixels), *moved)
             out += (Invoke(f"{name}_{self.kind}", operands, scalars),)
             begin += stream_words(channels, work.groups, self.rq is not None)
         if self.values is None:
             return out
-        slot: Expr = Var(work.names.fresh("slot"))
         if count == 1:
             return (*out, *work.finish(self.values, as_expr(0), position(as_expr(0))))
-        assert isinstance(slot, Var)
+        slot = Var(work.names.fresh("slot"))
         return (*out, *loop(slot, count, *work.finish(self.values, slot, position(slot))))

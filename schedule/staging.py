@@ -122,23 +122,37 @@ class Staging:
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
         """The activations of the pixel at ``position`` into ``slot`` of the pair."""
         if self.window.depth % 4 == 0:
-            return self._rows(position, _Groups(self, slot))
+            return window_rows(self.ctx, self.window, position, _Groups(self, slot))
         column = self._new_column()
-        gathered = self._rows(position, _Bytes(self, column))
+        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column))
         return (*gathered, Invoke(self.layout.copy, (_first(column), self.slot(as_expr(0), slot)), (self.groups,)))
 
-    def stage_all(self, position: Callable[[Expr], Sequence[Expr]]) -> Block:
-        """The activations of as many pixels as there are slots; ``position`` of a slot."""
-        slot = Var(self.ctx.names.fresh("slot"))
+    def stage_all(self, position: Callable[[Expr], Sequence[Expr]], neighbours: bool) -> Block:
+        """The activations of as many pixels as there are slots; ``position`` of a slot. ``neighbours`` of a row are
+        staged together where nothing is padded."""
+        slot, window = Var(self.ctx.names.fresh("slot")), self.window
         each = loop(slot, self.layout.pixels, *self.stage(position(slot), slot))
-        if self.layout.all is None or self.window.depth % 4:
+        if self.layout.all is None or window.depth % 4 or not neighbours:
             return each
-        first = tuple(position(as_expr(0)))
-        if not self.window.kernel:
-            return self.run(as_expr(0), first, 1, self.window.depth)
-        return each
+        first = position(as_expr(0))
+        if not window.kernel:
+            return self._run(as_expr(0), first, 1, window.depth)
+        if window.dilation[-1] != 1:
+            return each
+        width = window.kernel[-1]
+        step = window.stride[-1]
+        taps, where, start = _taps(self.ctx, window, first)
+        number = _number(window, taps) * width
+        block = self._run(number, (first[0], *where, start), width, step * window.depth)
+        valid = _valid(window, where)
+        if valid is not None:
+            slot = Var(self.ctx.names.fresh("slot"))
+            block = (If(valid, block, loop(slot, self.layout.pixels, *_Groups(self, slot).fill(number, width))),)
+        block = _over_taps(window, taps, block)
+        interior = window.inside(len(window.kernel) - 1, start, (self.layout.pixels - 1) * step + width)
+        return block if interior is None else (If(interior, block, each),)
 
-    def run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
+    def _run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
         """``taps`` taps from number ``first`` on of all pixels, of which the first pixel reads at ``where`` and the
         others ``step`` bytes apart."""
         assert self.layout.all is not None
@@ -154,7 +168,7 @@ class Staging:
         if not self.window.kernel and self.window.depth % 4 == 0:
             return (), Pointer(self.x.buffer, self.x.at((*position, 0)))
         column = self._new_column()
-        return (*self.prepare(), *self._rows(position, _Bytes(self, column))), _first(column)
+        return (*self.prepare(), *window_rows(self.ctx, self.window, position, _Bytes(self, column))), _first(column)
 
     def _new_column(self) -> Buffer:
         self.column = self.ctx.temporary("column", DType.I8, (4 * self.groups,), align=4)
@@ -163,41 +177,63 @@ class Staging:
     def slot(self, group: Expr, slot: Expr) -> Pointer:
         return Pointer(self.pixels, (group, slot * self.layout.between))
 
-    def _rows(self, position: Sequence[Expr], sink: _Sink) -> Block:
-        """Every row of taps: as one run, or tap by tap at the border."""
-        window = self.window
-        if not window.kernel:
-            return sink.copy(as_expr(0), 1, position)
-        taps = [Var(self.ctx.names.fresh("k")) for _ in window.kernel[:-1]]
-        starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
-        where = [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)]
-        first: Expr = as_expr(0)
-        for tap, extent in zip(taps, window.kernel):
-            first = first * extent + tap
-        width = window.kernel[-1]
-        block = self._row(first * width, (position[0], *where), starts[-1], sink)
-        valid = _all([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
-        if valid is not None:
-            block = (If(valid, block, sink.fill(first * width, width)),)
-        for tap, extent in reversed(list(zip(taps, window.kernel))):
-            block = loop(tap, extent, *block)
-        return block
 
-    def _row(self, first: Expr, where: Sequence[Expr], start: Expr, sink: _Sink) -> Block:
-        """The taps along the width, of which the first has number ``first`` and lies at column ``start``."""
-        window, width = self.window, self.window.kernel[-1]
-        tap = Var(self.ctx.names.fresh("tap"))
-        column = start + tap * window.dilation[-1]
-        one = sink.copy(first + tap, 1, (*where, column))
-        valid = window.inside(len(window.kernel) - 1, column, 1)
-        if valid is not None:
-            one = (If(valid, one, sink.fill(first + tap, 1)),)
-        single = loop(tap, width, *one)
-        if window.dilation[-1] != 1 or width == 1:
-            return single
-        run = sink.copy(first, width, (*where, start))
-        interior = window.inside(len(window.kernel) - 1, start, width)
-        return run if interior is None else (If(interior, run, single),)
+def window_rows(ctx: KernelContext, window: Window, position: Sequence[Expr], sink: _Sink) -> Block:
+    """Every row of taps under the pixel at ``position``: as one run, or tap by tap at the border."""
+    if not window.kernel:
+        return sink.copy(as_expr(0), 1, position)
+    taps, where, start = _taps(ctx, window, position)
+    number = _number(window, taps) * window.kernel[-1]
+    block = _row(ctx, window, number, (position[0], *where), start, sink)
+    valid = _valid(window, where)
+    if valid is not None:
+        block = (If(valid, block, sink.fill(number, window.kernel[-1])),)
+    return _over_taps(window, taps, block)
+
+
+def _taps(ctx: KernelContext, window: Window, position: Sequence[Expr]) -> tuple[list[Var], list[Expr], Expr]:
+    """Variables for the taps but along the width, where they read, and the column of the first tap of a row."""
+    taps = [Var(ctx.names.fresh("k")) for _ in window.kernel[:-1]]
+    starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
+    return taps, [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)], starts[-1]
+
+
+def _number(window: Window, taps: Sequence[Expr]) -> Expr:
+    """Which row of taps it is."""
+    number: Expr = as_expr(0)
+    for tap, extent in zip(taps, window.kernel):
+        number = number * extent + tap
+    return number
+
+
+def _valid(window: Window, where: Sequence[Expr]) -> Expr | None:
+    """Whether a row of taps is in the input."""
+    return _all([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
+
+
+def _over_taps(window: Window, taps: Sequence[Var], block: Block) -> Block:
+    for tap, extent in reversed(list(zip(taps, window.kernel))):
+        block = loop(tap, extent, *block)
+    return block
+
+
+def _row(
+    ctx: KernelContext, window: Window, first: Expr, where: Sequence[Expr], start: Expr, sink: _Sink
+) -> Block:
+    """The taps along the width, of which the first has number ``first`` and lies at column ``start``."""
+    width = window.kernel[-1]
+    tap = Var(ctx.names.fresh("tap"))
+    column = start + tap * window.dilation[-1]
+    one = sink.copy(first + tap, 1, (*where, column))
+    valid = window.inside(len(window.kernel) - 1, column, 1)
+    if valid is not None:
+        one = (If(valid, one, sink.fill(first + tap, 1)),)
+    single = loop(tap, width, *one)
+    if window.dilation[-1] != 1 or width == 1:
+        return single
+    run = sink.copy(first, width, (*where, start))
+    interior = window.inside(len(window.kernel) - 1, start, width)
+    return run if interior is None else (If(interior, run, single),)
 
 
 class _Sink(Protocol):

@@ -7,19 +7,23 @@ INTEGER = tuple(Dot("mul+add", 1, 1, x, I8, I32) for x in (I8, U8, I16))
 MUL_ADD = (Dot("mul+add", 1, 1, F, F, F), *INTEGER)
 FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
-DSP = frozenset({
-    "dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_sub", "low_by_high", "high_by_low"
-})  # fmt: skip
+LONG = frozenset({"mul_high"})
+DSP = LONG | {"dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_sub", "low_by_high", "high_by_low"}
 BLOCKS = frozenset({
     "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "quad_stage_pixel", "quad_stage",
-    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "depthwise_stage", "depthwise_fill", "depthwise_pair",
+    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "lone_fixed", "solo_fixed",
+    "depthwise_fixed_pair", "depthwise_fixed_row", "depthwise_stage", "depthwise_fill", "depthwise_pair",
     "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
 })  # fmt: skip
 HELIUM = frozenset({
     "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32",
     "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
+    "helium_depthwise_windows",
 })  # fmt: skip
-LONG = frozenset({"mul_high"})
+REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed"})
+PLANES = frozenset({"plane_row", "plane_fill", "depthwise3x3"})
+QUADS = frozenset({"spread", "quad_words", "single_words"}) | REQUANTIZE | PLANES
+LONG_QUADS = QUADS | {"mul_high", "pack", "quad_pairs"}
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
 
@@ -46,17 +50,16 @@ def _cpu(
 
 
 SOFT = ("-mfloat-abi=soft",)
-NONE: frozenset[str] = frozenset()
 
 TARGETS = (
-    _target("cortex-m0", "Armv6-M, no FPU", "thumbv6m-none-eabi", _cpu("cortex-m0", "", SOFT, MUL_ADD, NONE, 0), "m0"),
+    _target("cortex-m0", "Armv6-M, no FPU", "thumbv6m-none-eabi", _cpu("cortex-m0", "", SOFT, MUL_ADD, QUADS, 0), "m0"),
     _target(
         "cortex-m0plus", "Armv6-M, no FPU", "thumbv6m-none-eabi",
-        _cpu("cortex-m0plus", "", SOFT, MUL_ADD, NONE, 0), "m0plus", "cortex-m0+",
+        _cpu("cortex-m0plus", "", SOFT, MUL_ADD, QUADS, 0), "m0plus", "cortex-m0+",
     ),
     _target(
         "cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi",
-        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG, 0), "m3",
+        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG_QUADS, 0), "m3",
     ),
     _target(
         "cortex-m4", "Armv7E-M with DSP and single-precision FPU", "thumbv7em-none-eabihf",

@@ -7,6 +7,7 @@
      MODEL_ARENA_SIZE, _ALIGN   its arena
      MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element, offset in the arena) for each tensor
      MODEL_IN_ARENA             if there, the tensors are kept in the arena, at their offsets
+     MODEL_TENSORS_ALIGNED      if there, the tensors are aligned to 64 bytes instead
      MODEL_GUARD                bytes behind the arena that must stay untouched, at least 1
      MODEL_LIBRARY              if there, the shared library to load the function from, in quotes
 
@@ -31,9 +32,14 @@ __attribute__((aligned(MODEL_ARENA_ALIGN))) static unsigned char arena[MODEL_ARE
 #ifdef MODEL_IN_ARENA
 #define TENSOR(number, bytes, element, offset) static void *const tensor_##number = arena + (offset);
 #else
+#ifdef MODEL_TENSORS_ALIGNED
+#define SHIFT(element) 0
+#else
+#define SHIFT(element) (element)
+#endif
 #define TENSOR(number, bytes, element, offset) \
-  __attribute__((aligned(WIDEST))) static unsigned char memory_##number[(element) + (bytes)]; \
-  static void *const tensor_##number = memory_##number + (element);
+  __attribute__((aligned(WIDEST))) static unsigned char memory_##number[SHIFT(element) + (bytes)]; \
+  static void *const tensor_##number = memory_##number + SHIFT(element);
 #endif
 MODEL_INPUTS
 MODEL_OUTPUTS

@@ -10,7 +10,7 @@ from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType, TensorType
 from ...ops.integer import NARROW
 from .forms import Accumulated, State, Stored
-from .ranges import check_bounds, product_bounds, value_range
+from .ranges import check_bounds, fits_i32, product_bounds, value_range
 from .stored_weights import with_stored_weights
 from .tables import as_stored
 
@@ -131,11 +131,15 @@ def _in_steps(real: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 def accumulate(
     state: State, node: Node, lhs: _Factor, rhs: _Factor, bias: np.ndarray | None, scale: np.ndarray
-) -> Value:
-    """The integer node, its form, and the float value that stands for ``node``'s output."""
+) -> Value | None:
+    """The integer node, its form, and the float value that stands for ``node``'s output. ``None`` where the sums of two
+    computed operands may not fit: nothing in the model can be changed to make them."""
     least, greatest = product_bounds(node, lhs.array, lhs.range, rhs.array, rhs.range)
     start = np.int64(0) if bias is None else bias
     low, high = int((least + start).min(initial=0)), int((greatest + start).max(initial=0))
+    if lhs.array is None and rhs.array is None and not fits_i32(low, high):
+        state.keep_float(node, "the sum of its products could need more than 32 bits")
+        return None
     check_bounds(node, low, high)
     attrs: dict[str, AttrValue] = {**node.attrs, "zero_point": lhs.zero_point, "acc_lo": low, "acc_hi": high}
     if node.op == "matmul":
@@ -160,6 +164,20 @@ def dequantized(state: State, node: Node, form: Accumulated) -> Value:
 def plain(scale: np.ndarray) -> np.ndarray:
     """One number where all are the same."""
     return scale.reshape(-1)[:1].reshape(()) if scale.size and np.all(scale == scale.reshape(-1)[0]) else scale
+
+
+def times_number(state: State, node: Node) -> Value | None:
+    """``accumulator * number``: the number goes into the scale."""
+    for position in (0, 1):
+        form, real = state.form(node.operands[position]), state.constant(node.operands[1 - position])
+        if not isinstance(form, Accumulated) or real is None or real.size != 1 or form.low > -np.inf:
+            continue
+        number = real.reshape(())
+        if form.high < np.inf or not np.isfinite(number) or number <= 0 or form.acc.shape != node.output.shape:
+            return None
+        scale = (form.scale * form.scale.dtype.type(number)).astype(form.scale.dtype)
+        return dequantized(state, node, replace(form, scale=scale)) if np.all(scale > 0) else None
+    return None
 
 
 def add_bias(state: State, node: Node) -> Value | None:

@@ -19,15 +19,16 @@ import logging
 
 import numpy as np
 
-from ...ir.graph import Graph, Node, Value
+from ...ir.graph import AttrValue, Graph, Node, Value
 from ...ir.types import DType
 from ...ops.integer import BYTES
-from ...ops.table import infer_types
+from ...ops.table import OPS, infer_types
 from ..rewrite import Rewriter, rewrite
 from ..views import int_attr
-from .contractions import CONTRACTIONS, add_bias, contraction
+from .contractions import CONTRACTIONS, add_bias, contraction, times_number
 from .forms import Accumulated, Blocked, State, Stored, Tabled
 from .inputs import with_input_quantization
+from .interpolation import interpolated
 from .merge_lookups import merge_lookups
 from .moves import is_view, move
 from .per_axis import spell_out
@@ -81,7 +82,7 @@ def _visit(state: State, node: Node) -> Value | None:
         return reduction(state, node)
     if is_view(node):
         move(state, node)
-        return _renewed(state, node)
+        return _looked_up_rows(state, node) or _renewed(state, node)
     return _pointwise(state, node) if is_pointwise(node) else None
 
 
@@ -109,6 +110,19 @@ def _axis(node: Node) -> int:
     return int_attr(node, "axis")
 
 
+def _looked_up_rows(state: State, node: Node) -> Value | None:
+    """Rows of a constant table (an embedding): the integers are gathered, and become floats then."""
+    table, moved = state.stored(node.operands[0]), state.stored(node.output)
+    if node.op != "gather" or table is None or moved is None or not state.rewriter.is_constant(table.value):
+        return None
+    if state.rewriter.is_constant(moved.value):
+        return None
+    attrs: dict[str, AttrValue] = {"scale": moved.quant.scale, "zero_point": moved.quant.zero_point, "axis": 0}
+    (real,) = state.rewriter.emit("dequantize", [moved.value], attrs, loc=node.loc, names=[node.output.name])
+    state.forms[real.name] = moved
+    return real
+
+
 def _renewed(state: State, node: Node) -> Value | None:
     """A view of integers, where the quantization of its operand is stated differently now."""
     (type_,) = infer_types(node.op, node.inputs, node.attrs, node.loc)
@@ -122,13 +136,28 @@ def _pointwise(state: State, node: Node) -> Value | None:
         assert isinstance(low, (int, float)) and isinstance(high, (int, float))
         state.forms[node.output.name] = first.clamped(low, high)
         return None
-    if node.op == "add" and (biased := add_bias(state, node)) is not None:
-        return biased
+    if node.op == "add":
+        sum_ = add_bias(state, node) or interpolated(state, node)
+        if sum_ is not None:
+            return sum_
+    if node.op == "mul" and (scaled := times_number(state, node)) is not None:
+        return scaled
+    if (constant := _constant(state, node)) is not None:
+        return constant
     table = tabulate(state, node)
     if table is None:
         state.keep_float(node, _why_no_table(state, node))
         return None
     return _with_table(state, node, table)
+
+
+def _constant(state: State, node: Node) -> Value | None:
+    """What depends on constants only, some of them stored as integers."""
+    arrays = [state.constant(value) for value in node.operands]
+    if any(array is None for array in arrays):
+        return None
+    (result,) = OPS[node.op].evaluate(arrays, node.attrs)
+    return state.rewriter.constant(result, node.output.name)
 
 
 def _why_no_table(state: State, node: Node) -> str:

@@ -69,9 +69,13 @@ def _summed(weights: np.ndarray, values: Range) -> tuple[np.ndarray, np.ndarray]
     return ends.min(axis=0).sum(axis=-1), ends.max(axis=0).sum(axis=-1)
 
 
+def fits_i32(low: int, high: int) -> bool:
+    return low >= _I32[0] and high <= _I32[1]
+
+
 def check_bounds(node: Node, low: int, high: int) -> None:
     """Refuses a sum that an i32 cannot hold."""
-    if low >= _I32[0] and high <= _I32[1]:
+    if fits_i32(low, high):
         return
     worst = high if high > -low else low
     raise CcmlError(

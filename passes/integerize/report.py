@@ -13,6 +13,7 @@ _BOUNDARY = ("quantize", "dequantize", "cast")
 _OTHERWISE = "what it belongs to has no integer form"
 _REASONS = {
     "weight_matmul": "its operand is not quantized; its weights are stored as integers",
+    "log_softmax": "its logarithms are computed in float",
     "softmax": "its result is not quantized",
     **dict.fromkeys(("normalize", "rms_normalize"), "its result is not quantized"),
     **dict.fromkeys(("lstm", "gru", "rnn"), "its gates are computed in float"),

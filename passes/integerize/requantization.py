@@ -14,8 +14,10 @@ from .moves import PURE, emit_view, is_view
 from .normalization import normalization_behind, normalized
 from .pairs import rescaled_pair
 from .proofs import find_scalings
+from .selections import selected
 from .softmax import exponentials
 from .tables import as_stored, as_table
+from .wide import multiple, wide_pair
 
 
 def quantized(state: State, node: Node) -> Value | None:
@@ -29,23 +31,31 @@ def quantized(state: State, node: Node) -> Value | None:
 
 def _integers(state: State, node: Node, x: Value, target: Target, name: str) -> Value | None:
     """``x`` as integers, for the ``quantize`` ``node``; they are ascribed to the operator that computes ``x``."""
-    form, node = state.form(x), state.rewriter.producer(x) or node
+    form, producer = state.form(x), state.rewriter.producer(x)
     if isinstance(form, Accumulated):
-        return _requantized(state, node, form, target, name)
+        return _requantized(state, producer or node, form, target, name)
     table = as_table(form)
-    if table is not None and len(table.sources) == 1:
-        return _looked_up(state, node, table, target, name)
     if table is not None:
-        return rescaled_pair(state, node, table, target, name)
-    producer = state.rewriter.producer(x)
-    if producer is not None and producer.op == "softmax":
-        return _softmax(state, producer, target, name)
-    normalization = normalization_behind(state, producer)
+        find = _looked_up if len(table.sources) == 1 else rescaled_pair
+        found = find(state, producer or node, table, target, name)
+        if found is not None:
+            return found
+    return None if producer is None else _by_operator(state, producer, target, name)
+
+
+def _by_operator(state: State, node: Node, target: Target, name: str) -> Value | None:
+    """The integers of what ``node`` computes, where no table has them."""
+    if node.op == "softmax":
+        return _softmax(state, node, target, name)
+    if is_view(node):
+        return _viewed(state, node, target, name)
+    normalization = normalization_behind(state, node)
     if normalization is not None:
         return normalized(state, normalization, target, name)
-    if producer is not None and is_view(producer):
-        return _viewed(state, producer, target, name)
-    return None
+    pair = wide_pair(state, node, target, name)
+    if pair is not None:
+        return pair
+    return selected(state, node, target, name, lambda x, stem: _integers(state, node, x, target, stem))
 
 
 # ---------------------------------------------------------------- accumulators
@@ -85,8 +95,10 @@ def _looked_up(state: State, node: Node, table: Tabled, target: Target, name: st
     if same and np.array_equal(codes, np.clip(source.codes, lo, hi)):
         result = state.rewriter.emit1("clip", source.value, loc=node.loc, name=name, lo=lo, hi=hi)
     elif len(codes) > 256:
-        state.keep_float(node, "a function of 16-bit integers would need a table of 65536")
-        return None
+        product = multiple(state, node, source, codes, table.table.reshape(-1), target, name)
+        if product is None:
+            state.keep_float(node, "a function of 16-bit integers would need a table of 65536")
+        return product
     else:
         constant = state.rewriter.constant(codes, f"{name}.table")
         (result,) = state.rewriter.emit("lookup", [source.value, constant], target.attrs, loc=node.loc, names=[name])

@@ -19,7 +19,9 @@ def with_stored_weights(state: State, node: Node) -> Value | None:
     assert integers is not None
     zero = blocked.zero_point
     if integers.dtype == np.uint8:
-        integers, zero = _signed(integers), _signed(np.zeros_like(blocked.scale, np.uint8) if zero is None else zero)
+        zero = np.zeros_like(blocked.scale, np.uint8) if zero is None else zero
+        middle = 8 if max(int(array.max(initial=0)) for array in (integers, zero)) < 16 else 128
+        integers, zero = _signed(integers, middle), _signed(zero, middle)
     operands = [
         node.operands[0],
         rewriter.constant(integers, blocked.value.name),
@@ -33,9 +35,9 @@ def with_stored_weights(state: State, node: Node) -> Value | None:
     return rewriter.emit1("add", result, *bias, loc=node.loc, name=name) if bias else result
 
 
-def _signed(array: np.ndarray) -> np.ndarray:
-    """128 less, as the zero point is, too: the difference is the same."""
-    return (array.astype(np.int16) - 128).astype(np.int8)
+def _signed(array: np.ndarray, middle: int) -> np.ndarray:
+    """``middle`` less, as the zero point is, too: the difference is the same."""
+    return (array.astype(np.int16) - middle).astype(np.int8)
 
 
 def _by_rows(state: State, node: Node) -> Blocked | None:

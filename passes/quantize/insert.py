@@ -49,6 +49,7 @@ class _Inserter(GraphBuilder):
         self.outputs = {value.name for value in self.graph.outputs}
         self.read: dict[str, Value] = {}
         """What stands for a value of the float graph."""
+        self.constants_made: dict[tuple[str, Encoding, bytes], Value] = {}
 
     def run(self) -> Graph:
         inputs = tuple(self._input(value) for value in self.graph.inputs)
@@ -120,8 +121,15 @@ class _Inserter(GraphBuilder):
         return value
 
     def _constant(self, node: Node, position: int, constant: StoredConstant) -> Value:
+        """Steps of a recurrence share theirs."""
         old = node.inputs[position] if position < len(node.inputs) else None
         stem = f"{key(node)}.bias" if old is None else old.name
+        content = stem, constant.encoding, constant.array.tobytes()
+        if content not in self.constants_made:
+            self.constants_made[content] = self._new_constant(node, stem, constant)
+        return self.constants_made[content]
+
+    def _new_constant(self, node: Node, stem: str, constant: StoredConstant) -> Value:
         stored = self.constant(constant.array, f"{stem}.q")
         return self._dequantize(stored, self.names.fresh(f"{stem}.dq"), constant.encoding, node.loc)
 

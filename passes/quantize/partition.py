@@ -90,13 +90,15 @@ def layer_names(node: Node) -> list[str]:
     return list(dict.fromkeys([node.loc, *node.loc.split(" + "), *(value.name for value in node.outputs)]))
 
 
-def partition(graph: Graph, keep_float: Callable[[Node], bool], integer_io: bool) -> Partition:
-    """``keep_float`` says which nodes an option keeps in float."""
+def partition(
+    graph: Graph, keep_float: Callable[[Node], bool], integer_io: bool, tied: Sequence[Sequence[str]] = ()
+) -> Partition:
+    """``keep_float`` says which nodes an option keeps in float; values that are ``tied`` share an encoding."""
     builder = _Builder(graph, keep_float, integer_io)
     builder.flood()
     origins = builder.origins()
     inside, factors = builder.inside(origins)
-    groups = builder.groups(builder.stored_values(inside))
+    groups = builder.groups(builder.stored_values(inside), tied)
     return Partition(graph, frozenset(builder.integer), groups, builder.sources(groups), frozenset(inside), factors)
 
 
@@ -241,15 +243,16 @@ class _Builder:
             stored.update(value.name for value in (*self.graph.inputs, *self.graph.outputs) if is_real(value))
         return stored
 
-    def groups(self, stored: set[str]) -> dict[str, str]:
+    def groups(self, stored: set[str], tied: Sequence[Sequence[str]]) -> dict[str, str]:
         """The stored values, each with the first member of its group."""
         order = [value.name for value in self.graph.values() if value.name in stored]
         first = {name: name for name in order}
-        for node in self.graph.nodes:
-            if key(node) in self.integer and self._is_move(node):
-                joined = {first[v.name] for v in (*activations(self.graph, node), *node.outputs) if v.name in first}
-                head = next(name for name in order if name in joined)
-                first = {name: head if old in joined else old for name, old in first.items()}
+        moves = [node for node in self.graph.nodes if key(node) in self.integer and self._is_move(node)]
+        moved = [[v.name for v in (*activations(self.graph, node), *node.outputs)] for node in moves]
+        for names in (*moved, *tied):
+            joined = {first[name] for name in names if name in first}
+            head = next((name for name in order if name in joined), "")
+            first = {name: head if old in joined else old for name, old in first.items()}
         return first
 
     def sources(self, groups: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -22,6 +22,7 @@ from .observe import FloatModel, Observations, observe, spread
 from .options import ACTIVATIONS, Precision, QuantizeOptions
 from .partition import Partition, key, layer_names, partition
 from .ranges import find_range
+from .recurrences import Unrolled, unroll_recurrences
 from .roles import LINEAR, weight_positions
 from .tuning import TunedLayer, Tuner, bias_constant
 
@@ -59,12 +60,15 @@ class Quantizer:
     options: QuantizeOptions
     observed: Observations
     tuned_samples: tuple[int, ...]
+    unrolled: Unrolled
 
     @staticmethod
     def of(graph: Graph, samples: Samples, options: QuantizeOptions) -> Quantizer:
-        """Equalizes and observes ``graph``, which :func:`prepare` has made."""
+        """Unrolls the recurrences of ``graph``, which :func:`prepare` has made, equalizes and observes it."""
+        unrolled = unroll_recurrences(graph)
+        graph = unrolled.graph
         options.require_known_layers(known_names(graph))
-        parts = partition(graph, lambda node: _is_float(node, options, _NONE), options.integer_io)
+        parts = _partition(graph, unrolled, options, _NONE)
         layers = [node for node in graph.nodes if node.op in LINEAR and weight_positions(graph, node)]
         names = [value.name for value in graph.values() if value.dtype is DType.F32]
         log.info("compiling the float model for this machine")
@@ -74,10 +78,10 @@ class Quantizer:
         if options.equalize:
             equalized = equalize(graph, parts.is_integer, model, samples, chosen)
         observed = observe(model, samples, names, layers, chosen, equalized.divisors)
-        return Quantizer(equalized.graph, samples, options, observed, tuple(chosen))
+        return Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled)
 
     def partition(self, choices: Choices = _NONE) -> Partition:
-        return partition(self.graph, lambda node: _is_float(node, self.options, choices), self.options.integer_io)
+        return _partition(self.graph, self.unrolled, self.options, choices)
 
     def encodings(self, parts: Partition, choices: Choices = _NONE) -> dict[str, Encoding]:
         """Of every stored value."""
@@ -133,6 +137,13 @@ class Quantizer:
                     x = encodings[node.operands[0].name]
                     parameters[key(node)][2] = bias_constant(node, layer.bias, x, layer.weights[1])
         return insert_qdq(parts, encodings, parameters, self.options.integer_io)
+
+
+def _partition(graph: Graph, unrolled: Unrolled, options: QuantizeOptions, choices: Choices) -> Partition:
+    def keep_float(node: Node) -> bool:
+        return key(node) in unrolled.floats or _is_float(node, options, choices)
+
+    return partition(graph, keep_float, options.integer_io, unrolled.tied)
 
 
 def _is_float(node: Node, options: QuantizeOptions, choices: Choices) -> bool:

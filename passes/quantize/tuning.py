@@ -8,6 +8,7 @@ each layer also makes up for what those before it left.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -65,11 +66,14 @@ class Tuner:
     means: Mapping[str, np.ndarray]
     _values: dict[str, list[np.ndarray]] = field(default_factory=dict)
     _fixed: dict[str, np.ndarray] = field(default_factory=dict)
+    _tuned: dict[str, StoredConstant] = field(default_factory=dict)
+    _readers: Counter[str] = field(default_factory=Counter)
 
     def tune(self, samples: Sequence[Arrays]) -> dict[str, TunedLayer]:
         """The layers by :func:`key`."""
         graph = self.partition.graph
         self._fixed = dict(graph.constants)
+        self._readers = Counter(node.operands[1].name for node in graph.nodes if weight_positions(graph, node))
         for value in graph.inputs:
             self._store(value.name, [sample[value.name] for sample in samples])
         last = {value.name: place for place, node in enumerate(graph.nodes) for value in node.operands}
@@ -119,13 +123,17 @@ class Tuner:
             return TunedLayer(weights)
         results = self._run(node, real, len(inputs))
         bias = self._bias(node)
-        if bias is not None and self._wants(node, "bias_correction"):
+        if bias is not None and self._wants(node, "bias_correction") and not self._is_shared(node):
             shift = self._shift(node, [result[0] for result in results])
             bias = bias + shift
             along = [-1 if d == output_axis(node) else 1 for d in range(len(node.output.shape))]
             results = [(result[0] + shift.reshape(along),) for result in results]
         self._finish(node, results)
         return TunedLayer(weights, bias)
+
+    def _is_shared(self, node: Node) -> bool:
+        """Whether other layers, steps of a recurrence, have the same weights."""
+        return self._readers[node.operands[1].name] > 1
 
     def _wants(self, node: Node, option: str) -> bool:
         own = getattr(self.options.layer(layer_names(node)), option)
@@ -152,13 +160,20 @@ class Tuner:
     # ------------------------------------------------------------ weights
 
     def _weights(self, node: Node, position: int, inputs: Sequence[np.ndarray], x: Encoding) -> StoredConstant:
+        name = node.operands[position].name
+        if name not in self._tuned or not self._is_shared(node):
+            self._tuned[name] = self._new_weights(node, position, inputs, x)
+        return self._tuned[name]
+
+    def _new_weights(self, node: Node, position: int, inputs: Sequence[np.ndarray], x: Encoding) -> StoredConstant:
+        """Weights that several steps share are rounded to nearest: no step has the inputs of all."""
         array = self.partition.graph.constant(node.inputs[position])
         assert array is not None
         matrices = to_matrices(node, array.astype(np.float64))
         numbers = scale_numbers(node, matrices)
         if not self.options.per_channel:
             numbers = np.zeros_like(numbers)
-        if node.op in LINEAR and matrices.shape[1] <= _MOST_INPUTS:
+        if node.op in LINEAR and matrices.shape[1] <= _MOST_INPUTS and not self._is_shared(node):
             folds = _folded_rows(node, inputs)
             moments = [_moments(rows) for rows in folds]
             whole = _moments(np.concatenate(folds, axis=1))

@@ -30,7 +30,7 @@ HOST = [
     pytest.param(in_process, id="jit"),
 ]
 BOARD = needs("arm-none-eabi-gcc", "qemu-system-arm")
-ALL_MODELS = [select("cortex-m0"), select("cortex-m4")]
+ALL_MODELS = [select("cortex-m0"), select("cortex-m4"), select("cortex-m55")]
 """The cores that run all models here; benchmarks/bit_matrix.py runs all on all."""
 
 CORES = [select(f"cortex-{name}") for name in ("m0", "m3", "m4", "m7", "m33", "m55")]

@@ -58,7 +58,20 @@ def stored_weights() -> Graph:
     return q.graph(*outputs)
 
 
-GRAPHS = {"normalizations": normalizations, "stored_weights": stored_weights}
+def sixteen_bits() -> Graph:
+    """Sums, products, bounds and rescalings of 16-bit tensors, alone and with bytes."""
+    q = Qdq()
+    x, y = (q.input((2, 3, 17), 0.000713, 0, DType.I16, name) for name in ("x", "y"))
+    narrow = q.input((1, 3, 17), 0.0517, 9, DType.U8, "z")
+    wanted = [
+        q.op("add", x, y), q.op("sub", narrow, x), q.op("mul", x, y), q.op("mul", x, narrow),
+        q.op("relu", q.op("add", x, narrow)), q.op("max", x, y), q.op("clip", x, lo=-3.0, hi=9.0),
+    ]  # fmt: skip
+    outputs = [q.quantize(value, 0.001177, 0, DType.I16) for value in wanted]
+    return q.graph(*outputs, q.quantize(q.op("add", x, y), 0.2, 3))
+
+
+GRAPHS = {"sixteen_bits": sixteen_bits, "normalizations": normalizations, "stored_weights": stored_weights}
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -18,6 +18,22 @@ def test_text() -> None:
         assert part in result.stdout
 
 
+def test_costs_of_a_cortex_m() -> None:
+    """Layers add up to the total but for what belongs to none: checks of arguments, entry and return."""
+    content = json.loads(ccml("inspect", DIGITS, "--target", "cortex-m4", "--json").stdout)
+    executed = sum(layer["instructions"] for layer in content["layers"])
+    assert 0 <= content["totals"]["instructions"] - executed < 100
+    assert content["totals"]["macs"] < content["totals"]["instructions"] < content["totals"]["cycles"]
+    assert 0 < content["totals"]["stack_bytes"] < 1024
+    assert "instructions" in ccml("inspect", DIGITS, "--target", "cortex-m4").stdout
+
+
+def test_costs_are_not_known_elsewhere() -> None:
+    content = json.loads(ccml("inspect", DIGITS, "--target", "x86", "--json").stdout)
+    assert content["totals"]["instructions"] is None
+    assert "instructions" not in ccml("inspect", DIGITS, "--target", "x86").stdout
+
+
 def test_json() -> None:
     content = json.loads(ccml("inspect", DIGITS, "--json").stdout)
     assert content["operators"]["Conv"] == 5

@@ -209,6 +209,22 @@ def test_mixed_precision(dense: Path, tmp_path: Path) -> None:
         assert bool(content["mixed"]["raised"]) is raised
 
 
+def test_mixed_precision_of_convolutions() -> None:
+    """The report says which layers were raised, and what they cost in place of 8 bits."""
+    plain = quantized()["outputs"][0]["sqnr_db"]
+    content = quantized("--min-sqnr", plain + 4)
+    assert content["outputs"][0]["sqnr_db"] >= plain + 4 - 0.01
+    raised = content["mixed"]["raised"]
+    assert 0 < len(raised) < 2 * len(LAYERS)
+    assert {row["precision"] for row in raised} <= {"int16", "float"}
+    before, after = content["mixed"]["before"], content["mixed"]["after"]
+    total = before["int8_macs"]
+    assert before["int16_macs"] == before["float_macs"] == 0
+    assert after["int8_macs"] + after["int16_macs"] + after["float_macs"] == total
+    assert after["int8_macs"] < total
+    assert after["tensor_bytes"] + after["weight_bytes"] > before["tensor_bytes"] + before["weight_bytes"]
+
+
 def test_an_accuracy_drop_by_the_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     source = "def rows(outputs, data):\n    return len(outputs['logits']) == len(data['image'])\n"
@@ -267,6 +283,7 @@ def test_arrays_that_do_not_fit(
     assert result.exit_code == 2
     for part in ("[E201]", *parts):
         assert part in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 def test_files_that_are_no_data(dense: Path, tmp_path: Path) -> None:

@@ -139,10 +139,11 @@ def test_hardware_loops() -> None:
     assert (Ran(image, 0, core="cortex-m55").result, Ran(image, 0, core="cortex-m55").instructions) == (0, 5)
 
 
-def test_tail_predicated_loops_take_a_vector_of_elements_a_round() -> None:
-    code = "f:\n push {lr}\n mov r1, #0\n wlstp.8 lr, r0, 2f\n1: adds r1, #1\n letp lr, 1b\n2: mov r0, r1\n pop {pc}"
-    image = assemble(code, "cortex-m55")
-    assert [Ran(image, elements, core="cortex-m55").result for elements in (1, 16, 17, 40)] == [1, 1, 2, 3]
+@pytest.mark.parametrize(("size", "rounds"), [(8, [0, 1, 1, 2, 3]), (16, [0, 1, 2, 3, 5]), (32, [0, 1, 4, 5, 10])])
+def test_tail_predicated_loops_take_a_vector_of_elements_a_round(size: int, rounds: list[int]) -> None:
+    begin = f"f:\n push {{lr}}\n mov r1, #0\n wlstp.{size} lr, r0, 2f\n"
+    image = assemble(f"{begin}1: adds r1, #1\n letp lr, 1b\n2: mov r0, r1\n pop {{pc}}", "cortex-m55")
+    assert [Ran(image, elements, core="cortex-m55").result for elements in (0, 1, 16, 17, 40)] == rounds
 
 
 def test_vector_loads_move_their_base() -> None:

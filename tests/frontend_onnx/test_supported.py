@@ -21,6 +21,7 @@ def test_the_list() -> None:
     assert operators["NonZero"].how is How.CONSTANT
     assert operators["If"].how is How.NESTED
     assert "NonMaxSuppression" not in operators and "RandomNormal" not in operators and "Bernoulli" not in operators
+    assert operators["com.microsoft.QLinearAdd"].how is How.FUNCTION
     assert list(operators) == sorted(operators)
 
 

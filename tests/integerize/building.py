@@ -93,7 +93,7 @@ def check(graph: Graph, expected: Sequence[str] | None = None, *, same: bool = T
     result = integerize(graph)
     verify_graph(result)
     if expected is not None:
-        assert operators(result) == list(expected)
+        assert operators(result) == list(expected), operators(result)
     for seed in range(seeds if same else 0):
         feeds = random_bytes(graph, seed)
         for wanted, integers in zip(outputs(graph, feeds), outputs(result, feeds), strict=True):

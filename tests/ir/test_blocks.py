@@ -7,7 +7,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from ccml.errors import CcmlError
-from ccml.ir.blocks import BLOCKS, PAIR_TILE, block_kernel, stream_words
+from ccml.ir.blocks import PAIR_TILE, block_kernel, stream_words
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel, print_kernel
@@ -15,10 +15,16 @@ from ccml.ir.loops_verify import verify_kernel
 
 SCALARS = {
     "stage": (3,), "stage_fill": (3, -5), "pair_i8": (13, 7, -128), "pair_i32": (2, 5), "single_i8": (3, 11, 4),
+    "spread": (5, 4), "pack": (3, -128), "quad_words": (13, 3), "quad_pairs": (13, 3),
+    "single_words": (13, 8), "requantize_i8": (3, 2, 4, 7, -128), "requantize_fixed": (3, 6, 6, 7, 5),
+    "plane_row": (3, 5, 1, 2, -4), "plane_fill": (6, 9),
+    "depthwise3x3": (2, 7, 2, 17),
     "single_i32": (2, 9), "depthwise_stage": (5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
     "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
     "quad_stage_pixel": (3,), "quad_stage": (3, 12), "quad_fill": (3, -128), "quad_i8": (9, 6, -128),
     "quad_i32": (2, 4), "lone_i8": (3, 4, 5), "lone_i32": (1, 2),
+    "quad_fixed": (9, 6, -128, 11), "lone_fixed": (3, 4, 5, 15), "solo_fixed": (5, 8, 7, 12),
+    "depthwise_fixed_pair": (4, 8, -3, 9), "depthwise_fixed_row": (3, 8, 5, 1),
 }  # fmt: skip
 HELIUM = {
     "helium_copy": (3, 21, 30, 24), "helium_fill": (35, -3), "helium_rescale": (13, 3, -4, 5, 6, -100, 90),
@@ -26,10 +32,11 @@ HELIUM = {
     "helium_pixels_i32": (3, 5, 80, 4, 48, 5),
     "helium_pixel_i8": (14, 11, 7, -128), "helium_pixel_i32": (2, 9), "helium_interleave": (21, 30, -1, 0, 1, 0, -7),
     "helium_depthwise_rows": (5, 12, 6, 3, 6, 1, -128), "helium_depthwise_pixels": (5, 12, 6, 3, 6, 1, -128),
+    "helium_depthwise_windows": (2, 1, 90, 6, 5, 12, 6, 1, -128),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BLOCKS)
+@pytest.mark.parametrize("name", SCALARS)
 def test_meaning_is_a_scheduled_kernel(name: str) -> None:
     kernel = block_kernel(name, {**SCALARS, **HELIUM}[name])
     verify_kernel(kernel, scheduled=True)

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from ccml.ir.blocks_quad import ODD_OFFSET, SCALE, packed
 from ccml.ir.instructions import INSTRUCTIONS
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -57,3 +58,36 @@ def test_fma_is_the_nearest_float(a: float, b: float, c: float) -> None:
     for neighbour in (np.nextafter(result, F32(np.inf)), np.nextafter(result, F32(-np.inf))):
         other = abs(Fraction(float(neighbour)) - exact)
         assert error < other or (error == other and not result.view(np.int32) & 1)
+
+
+WORDS = st.integers(-(2**31), 2**31 - 1).map(np.int32)
+DSP = {
+    name: INSTRUCTIONS[name].meaning
+    for name in ("widen_even", "widen_odd", "halves_add", "halves_sub", "dot2_i16i16", "low_by_high", "high_by_low")
+}
+
+
+def halves(word: np.int32) -> np.ndarray:
+    return np.array([word]).view(np.int16).astype(np.int64)
+
+
+@given(WORDS, WORDS, WORDS)
+def test_operations_on_halfwords(acc: np.int32, x: np.int32, w: np.int32) -> None:
+    (x0, x1), (w0, w1) = halves(x), halves(w)
+    np.testing.assert_array_equal(halves(DSP["halves_add"](x, w)), np.int64([x0 + w0, x1 + w1]).astype(np.int16))
+    np.testing.assert_array_equal(halves(DSP["halves_sub"](x, w)), np.int64([x0 - w0, x1 - w1]).astype(np.int16))
+    for name, product in (("low_by_high", x0 * w1), ("high_by_low", x1 * w0), ("dot2_i16i16", x0 * w0 + x1 * w1)):
+        assert DSP[name](acc, x, w) == (np.int64(acc) + product).astype(np.int32)
+
+
+@given(st.tuples(*[st.integers(-128, 127)] * 4), st.tuples(*[st.integers(-127, 127)] * 4))
+def test_packed_weights_need_one_extension(x: tuple[int, ...], w: tuple[int, ...]) -> None:
+    """The algebra of ``ir/blocks_quad.py``."""
+    word = packed(np.array([w], np.int8))[0, 0]
+    odd = np.array([x[1] - ODD_OFFSET, x[3] - ODD_OFFSET])
+    even = np.array([SCALE * x[0], SCALE * x[2]]) - odd
+    assert np.abs(even).max() <= 2**15 and even.max() < 2**15
+    first, second = (np.int32(part.astype(np.int16).view(np.int32)[0]) for part in (odd, even))
+    acc = DSP["dot2_i16i16"](np.int32(0), first, word)
+    acc = DSP["dot2_i16i16"](acc, second, DSP["widen_even"](word))
+    assert acc == SCALE * (np.dot(x, w) - ODD_OFFSET * (w[1] + w[3]))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ccml.ops.fixed_point import (
     FixedPoint,
+    common_multipliers,
     defined,
     exact_multiplier,
     exact_multipliers,
@@ -59,6 +60,31 @@ def test_most_ordinary_channels_have_a_multiplier() -> None:
     bounds = [(-int(300 / scale), int(300 / scale)) for scale in channels]
     found = exact_multipliers(channels, bounds, 3, -128, 127)
     assert sum(form is not None for form in found) >= 195
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    channels=st.lists(st.floats(-12, -4).map(lambda e: np.float32(2.0**e)), min_size=1, max_size=4),
+    zero_point=codes,
+    pre_shift=st.sampled_from([0, 8]),
+)
+def test_one_shift_for_all_channels(channels: list[np.float32], zero_point: int, pre_shift: int) -> None:
+    bounds = [(-30_000, 30_000 + number) for number in range(len(channels))]
+    shifts = (12, 11, 13, 6, 5)
+    found = common_multipliers(np.array(channels), bounds, zero_point, -128, 127, pre_shift, shifts)
+    if found is not None:
+        factors, shift = found
+        assert shift in shifts
+        for scale, factor, (low, high) in zip(channels, factors.tolist(), bounds, strict=True):
+            acc = np.arange(low, high + 1)
+            wanted = defined(acc, scale, zero_point, -128, 127)
+            form = FixedPoint(pre_shift, factor, shift)
+            np.testing.assert_array_equal(form.apply(acc, zero_point, -128, 127), wanted)
+
+
+def test_channels_whose_scales_differ_much_share_a_shift() -> None:
+    scales = np.array([2.0**-5.3, 2.0**-9.7], np.float32)
+    assert common_multipliers(scales, [(-20_000, 20_000)] * 2, -128, -128, 127, 8, (14, 12)) is not None
 
 
 def test_a_tie_has_none() -> None:

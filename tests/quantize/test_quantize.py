@@ -141,12 +141,12 @@ def test_a_factor_is_read_with_another_scale() -> None:
     assert quality(model, graph) > 30
 
 
-def test_recurrent_weights_are_stored() -> None:
-    net = Network((6, 1, 8))
+def test_recurrent_weights_of_long_sequences_are_stored() -> None:
+    net = Network((40, 1, 8))
     attrs = {"hidden": 4, "direction": "forward", "activations": ("Sigmoid", "Tanh", "Tanh"), "clip": float("inf")}
     operands = [net.x, net.weights(1, 16, 8), net.weights(1, 16, 4), net.weights(1, 32)]
     y, _, _ = net.emit("lstm", operands, {**attrs, "input_forget": False}, names=["y", "h", "c"])
-    graph = net.graph(net.dense(net.op("reshape", y, shape=(6, 4)), 2))
+    graph = net.graph(net.dense(net.op("reshape", y, shape=(40, 4)), 2))
     model = quantize_graph(graph, samples_for(graph))
     lstm = next(node for node in model.graph.nodes if node.op == "lstm")
     kinds = [makers(model.graph)[value.name].op if value.name in makers(model.graph) else "" for value in lstm.operands]

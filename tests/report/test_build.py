@@ -46,6 +46,15 @@ def test_layers(report: Report) -> None:
     assert (depthwise.ops, depthwise.shape, depthwise.macs) == (["conv", "relu"], [1, 8, 8, 48], 8 * 8 * 48 * 9)
 
 
+def test_costs(report: Report) -> None:
+    """As many instructions as multiply-accumulates at least, and a frame for each of two functions on the stack."""
+    assert report.totals.instructions is not None
+    assert report.totals.stack_bytes is not None
+    assert report.totals.instructions > report.totals.macs
+    assert 16 <= report.totals.stack_bytes <= 1024
+    assert all(layer.instructions is not None and layer.instructions > layer.macs for layer in report.layers)
+
+
 def test_totals(report: Report) -> None:
     totals = report.totals
     assert totals.macs == sum(layer.macs for layer in report.layers)

@@ -50,16 +50,22 @@ def integer_conv_graph(
     dtype: DType = DType.I8,
     lo: int = -128,
     residual: bool = False,
+    least: int = -127,
+    scale: float = 0.002,
+    ties: bool = False,
 ) -> Graph:
     """``conv`` of bytes with its bias, requantized per channel to int8 (not less than ``lo``); with ``residual``, a
-    second input ``r`` is added."""
+    second input ``r`` is added. Weights are not less than ``least``, scales between a tenth of ``scale`` and that;
+    with ``ties`` they are 2^-9, with which halves occur."""
     rng = np.random.default_rng(5)
     channels = w[0]
     arrays = {
-        "w": rng.integers(-127, 128, tuple(w)).astype(np.int8),
+        "w": rng.integers(least, 128, tuple(w)).astype(np.int8),
         "b": rng.integers(-5000, 5000, channels).astype(np.int32),
-        "scale": (rng.uniform(0.0002, 0.002, channels) / (256 if dtype is DType.I16 else 1)).astype(np.float32),
+        "scale": (rng.uniform(0.1 * scale, scale, channels) / (256 if dtype is DType.I16 else 1)).astype(np.float32),
     }
+    if ties:
+        arrays["scale"] = np.full(channels, 2.0**-9, np.float32)
     for array in arrays.values():
         array.flags.writeable = False
     given = Value("x", TensorType(dtype, tuple(x)))

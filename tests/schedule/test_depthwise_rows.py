@@ -16,11 +16,11 @@ from tests.tools import needs
 
 def depthwise(
     rows: int, columns: int, channels: int, *, stride: int = 1, pad: tuple[int, ...] = SAME, batch: int = 1,
-    zero_point: int = 3, lo: int = -128, residual: bool = False,
+    zero_point: int = 3, lo: int = -128, residual: bool = False, ties: bool = False,
 ) -> Graph:  # fmt: skip
     return integer_conv_graph(
         (batch, rows, columns, channels), (channels, 3, 3, 1), stride=(stride, stride), pad=pad, group=channels,
-        zero_point=zero_point, lo=lo, residual=residual,
+        zero_point=zero_point, lo=lo, residual=residual, ties=ties,
     )  # fmt: skip
 
 
@@ -39,6 +39,8 @@ GRAPHS = {
     "stride 2, odd": depthwise(7, 9, 5, stride=2),
     "stride 2, no padding": depthwise(7, 8, 8, stride=2, pad=(0, 0, 0, 0)),
     "stride 2, one output": depthwise(2, 2, 32, stride=2, pad=(0, 0, 1, 1)),
+    "ties": depthwise(5, 6, 7, ties=True),
+    "stride 2, ties": depthwise(5, 6, 8, stride=2, ties=True),
     "clamped above the least": depthwise(5, 5, 7, lo=-7),
     "stride 2, clamped above the least": depthwise(6, 5, 8, lo=-7, stride=2),
     "residual": depthwise(5, 5, 7, residual=True),

@@ -69,12 +69,15 @@ GRAPHS = {
     "depthwise 2x4": integer_conv_graph((1, 6, 9, 8), (8, 2, 4, 1), pad=(0, 2, 1, 1), group=8),
     "depthwise 4x1": integer_conv_graph((1, 9, 4, 6), (6, 4, 1, 1), group=6),
     "depthwise, wide borders": integer_conv_graph((1, 2, 2, 8), (8, 3, 3, 1), pad=(3, 3, 4, 4), group=8),
+    "depthwise 5x5": integer_conv_graph((1, 7, 8, 8), (8, 5, 5, 1), pad=(2, 2, 2, 2), group=8),
+    "depthwise 3x7": integer_conv_graph((1, 7, 9, 6), (6, 3, 7, 1), stride=(1, 2), pad=(1, 3, 1, 3), group=6),
+    "depthwise 9x9": integer_conv_graph((1, 12, 11, 5), (5, 9, 9, 1), stride=(2, 2), pad=(9, 4, 4, 4), group=5),
+    "depthwise 13x1": integer_conv_graph((1, 17, 3, 12), (12, 13, 1, 1), pad=(3, 0, 3, 0), group=12),
     "depthwise, clamped": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, lo=-7),
     "sum of a map": sum_graph((2, 5, 7, 10), (1, 2), True),
     "sum of a sequence": sum_graph((3, 9, 16), (1,), False),
 }
 ORDINARY = {
-    "depthwise 5x5": integer_conv_graph((1, 7, 7, 8), (8, 5, 5, 1), pad=(2, 2, 2, 2), group=8),
     "depthwise, residual": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, residual=True),
 }
 FEW = [

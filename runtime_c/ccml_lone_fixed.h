@@ -1,0 +1,43 @@
+/* Part of the ccml runtime: one of four staged pixels by all channels, requantized to bytes without floats.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_LONE_FIXED_H
+#define CCML_LONE_FIXED_H
+
+#include "ccml_quad.h"
+
+#if CCML_ARM_DSP
+
+/* What is added before the shift in r8, the shift in r7; r6 is kept. */
+#define CCML_LONE_FIXED_SETUP \
+    "mov r10, r6\n" \
+    "ldrd r6, r7, [sp, #40]\n" CCML_QUAD_OFFSET \
+    "mov r8, r6\n" \
+    "mov r6, r10\n"
+
+#define CCML_LONE_FIXED_FINISH \
+    "ldrd r10, r11, [r0], #8\n" \
+    "smmla r2, r2, r10, r8\n" \
+    "smmla r3, r3, r11, r8\n" \
+    "asr r2, r2, r7\n" \
+    "asr r3, r3, r7\n" \
+    "usat r2, #8, r2\n" \
+    "usat r3, #8, r3\n" \
+    "orr r2, r2, r3, lsl #8\n" \
+    "eor r2, r2, #0x80808080\n" \
+    "strh r2, [r12], #2\n"
+
+CCML_NAKED ccml_lone_fixed(
+    const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
+    int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t shift CCML_UNUSED)
+{
+    CCML_LONE(0, CCML_LONE_FIXED_SETUP, CCML_LONE_FIXED_FINISH);
+}
+#else
+static inline void ccml_lone_fixed(
+    const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t shift)
+{
+    ccml_lone_bytes_fixed(w, x, y, groups, channels, zero_point, shift);
+}
+#endif
+
+#endif

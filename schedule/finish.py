@@ -1,0 +1,74 @@
+"""From accumulators in memory to the output: by a block instruction for a requantization, else by the kernel's body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr, loop
+from ..ir.types import DType
+from ..ops.infer import integer
+from .kernel import KernelContext
+from .tensors import TensorRef
+
+_SAFE = 1 << 28
+"""Accumulators below leave room for the zero point beside the upper word of the product."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """``count`` pixels that are neighbours in the output. ``position`` maps their slots to indices; in a dense output
+    the first has the number ``pixel`` where rows do not matter."""
+
+    position: Callable[[Expr], Sequence[Expr]]
+    count: int
+    pixel: Expr | None = None
+
+
+class Finish:
+    """What follows the anchor of ``ctx``, for accumulators [channel, lane] that ``reach`` bounds, per channel."""
+
+    def __init__(self, ctx: KernelContext, refs: dict[str, TensorRef], reach: np.ndarray) -> None:
+        self.ctx, self.refs, self.row = ctx, refs, ""
+        self.scales = self._scales(reach)
+
+    def _scales(self, reach: np.ndarray) -> tuple[Buffer, int] | None:
+        """Factor and shift of each channel, and the zero point, where it is a requantization to all of int8."""
+        node, body = self.ctx.anchor, self.ctx.body
+        last = body.nodes[-1]
+        assert node is not None
+        if len(body.nodes) != 2 or last.op != "requantize_fixed" or last.operands[0].name != node.output.name:
+            return None
+        if last.attrs["to"] is not DType.I8 or (integer(last.attrs, "lo"), integer(last.attrs, "hi")) != (-128, 127):
+            return None
+        pairs = [self.ctx.constant(operand) for operand in last.operands[1:]]
+        if not np.all(reach < _SAFE) or any(p is None or not _per_channel(p, reach.size) for p in pairs):
+            return None
+        columns = [np.broadcast_to(p.reshape(-1), (reach.size,)) for p in pairs if p is not None]
+        self.row = "requantize_fixed" if np.all(columns[1] > 0) else "requantize_i8"
+        return self.ctx.pack("s", np.stack(columns, axis=1)), integer(last.attrs, "zero_point")
+
+    def pixels(self, acc: Buffer, first: Expr, channels: int, turn: Turn) -> Block:
+        """``channels`` from ``first`` on of the pixels of a turn."""
+        ctx, y = self.ctx, self.refs[self.ctx.output.name]
+        if self.scales is not None:
+            s, zero = self.scales
+            pointers = (Pointer(acc, (as_expr(0), as_expr(0))), Pointer(s, (first, as_expr(0))), self._out(turn, first))
+            return (Invoke(self.row, pointers, (channels, turn.count, acc.shape[-1], y.buffer.shape[-1], zero)),)
+        c, slot = Var(ctx.names.fresh("c")), Var(ctx.names.fresh("slot"))
+        element = ctx.store_element((*turn.position(slot), first + c), Load(acc, (c, slot)), self.refs)
+        return loop(slot, turn.count, *loop(c, channels, *element))
+
+    def _out(self, turn: Turn, channel: Expr) -> Pointer:
+        y = self.refs[self.ctx.output.name]
+        if turn.pixel is None:
+            return Pointer(y.buffer, y.at((*turn.position(as_expr(0)), channel)))
+        flat = replace(y.buffer, shape=(prod(y.buffer.shape[:-1]), y.buffer.shape[-1]))
+        return Pointer(flat, (turn.pixel, channel))
+
+
+def _per_channel(array: np.ndarray, channels: int) -> bool:
+    return array.size == 1 or array.shape[-1:] == (array.size,) == (channels,)

@@ -1,0 +1,126 @@
+"""Depthwise 3x3 convolutions of int8 on cores without packed arithmetic: a plane of words for each channel of a band.
+
+Before::                                      After::
+
+    for o, row, column, c:                      for o, band, c:
+      acc = bias[c]                               stage the input rows of the band as words
+      for k: acc += x[o, .., c] * w[c, k]         invoke depthwise3x3: accumulators of all outputs of the band
+      y[o, row, column, c] = requantize(acc)      invoke requantize_i8
+
+Rows beyond the border are staged as the zero point; no halo is needed. Bands come in ascending order.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from ..ir.blocks_plane import KERNEL, plane_words
+from ..ir.graph import Node
+from ..ir.loops import Block, Expr, If, Invoke, Pointer, Var, as_expr, loop
+from ..ir.types import DType
+from ..ops.infer import ints
+from ..ops.integer import zero_point
+from ..targets.target import Cpu
+from .finish import Finish, Turn
+from .kernel import KernelContext
+from .quads import start
+from .staging import Window
+
+PLANE = 1536
+"""Bytes of a plane at most, unless a single row of outputs takes more."""
+
+
+def is_plane(cpu: Cpu, anchor: Node) -> bool:
+    """Whether a convolution (with constant weights) goes through these blocks; then it needs no halo."""
+    x, w = anchor.inputs[0], anchor.inputs[1]
+    if "depthwise3x3" not in cpu.features or anchor.op != "conv" or x is None or w is None:
+        return False
+    if anchor.attrs["layout"] != "channels_last" or x.dtype is not DType.I8 or w.dtype is not DType.I8:
+        return False
+    channels = x.shape[-1]
+    if w.shape != (channels, KERNEL, KERNEL, 1) or anchor.attrs["group"] != channels or prod(x.shape) == 0:
+        return False
+    stride, dilation, pad = (ints(anchor.attrs, name) for name in ("stride", "dilation", "pad"))
+    return stride in ((1, 1), (2, 2)) and dilation == (1, 1) and max(pad) < KERNEL and prod(anchor.output.shape) > 0
+
+
+def lower_planes(ctx: KernelContext) -> Block | None:
+    """``conv`` with one input and one output channel per group, on CPUs with the blocks."""
+    node = ctx.anchor
+    assert node is not None
+    weights = ctx.constant(node.inputs[1])
+    if weights is None or not is_plane(ctx.cpu, node):
+        return None
+    return _Planes(ctx, node, weights).emit()
+
+
+class _Planes:
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+        self.ctx, self.node = ctx, node
+        x = node.inputs[0]
+        assert x is not None
+        self.x = ctx.refs[x.name]
+        self.zero = zero_point(node.attrs)
+        self.window = Window.of(node)
+        self.batch, self.rows, self.columns, self.channels = node.output.shape
+        self.stride = self.window.stride[0]
+        taps = weights.reshape(self.channels, KERNEL * KERNEL).astype(np.int64)
+        given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
+        bias = (0 if given is None else given.astype(np.int64).reshape(-1)) - self.zero * taps.sum(axis=1)
+        self.finish = Finish(ctx, ctx.refs, np.abs(bias) + 128 * np.abs(taps).sum(axis=1))
+        self.bias, self.weights = ctx.pack("b", bias.astype(np.int32)), ctx.pack("w", taps.astype(np.int8))
+        left, extent = self.window.pad[1], self.window.extent[1]
+        seen = (self.columns - 1) * self.stride + KERNEL
+        self.left, self.inner = left, min(extent, seen - left)
+        self.right = seen - left - self.inner
+        self.row = seen
+        self.band = self._band()
+        words = plane_words(self.band, self.columns, self.stride, self.row)
+        self.plane = ctx.temporary("plane", DType.I32, (-(-words // self.row), self.row))
+        self.acc = ctx.temporary("acc", DType.I32, (1, self.band * self.columns))
+
+    def _band(self) -> int:
+        """Rows of outputs that are computed at a time: all, or an even share of them, as memory and the layout of the
+        output allow."""
+        if not self.ctx.refs[self.ctx.output.name].dense:
+            return 1
+        fits = [n for n in range(1, self.rows + 1) if 4 * self.row * ((n - 1) * self.stride + KERNEL) <= PLANE]
+        turns = -(-self.rows // max(fits, default=1))
+        return -(-self.rows // turns)
+
+    def emit(self) -> Block:
+        names = self.ctx.names
+        o, band = Var(names.fresh("o")), Var(names.fresh("band"))
+        full, rest = self.rows // self.band, self.rows % self.band
+        block = loop(band, full, *self._channels(o, band * self.band, self.band))
+        if rest:
+            block = (*block, *self._channels(o, as_expr(full * self.band), rest))
+        return loop(o, self.batch, *block)
+
+    def _channels(self, o: Expr, first: Expr, rows: int) -> Block:
+        """``rows`` of outputs from ``first`` on, channel by channel."""
+        c, r = Var(self.ctx.names.fresh("c")), Var(self.ctx.names.fresh("r"))
+        staged = loop(r, (rows - 1) * self.stride + KERNEL, *self._stage(o, first, r, c))
+        weights = (Pointer(self.bias, (c,)), Pointer(self.weights, (c, as_expr(0))))
+        pointers = (*weights, start(self.plane), start(self.acc))
+        multiply = Invoke("depthwise3x3", pointers, (rows, self.columns, self.stride, self.row))
+
+        def position(slot: Expr) -> tuple[Expr, ...]:
+            return (o, first + slot // self.columns, slot % self.columns)
+
+        finish = self.finish.pixels(self.acc, c, 1, Turn(position, rows * self.columns))
+        return loop(c, self.channels, *staged, multiply, *finish)
+
+    def _stage(self, o: Expr, first: Expr, r: Expr, c: Expr) -> Block:
+        """Row ``r`` of the plane: a row of the input, or zeros."""
+        row = first * self.stride + r - self.window.pad[0]
+        y = Pointer(self.plane, (r, as_expr(0)))
+        copy = Invoke(
+            "plane_row", (Pointer(self.x.buffer, self.x.at((o, row, as_expr(0), c))), y),
+            (self.inner, self.channels, self.left, self.right, self.zero),
+        )  # fmt: skip
+        inside = self.window.inside(0, row, 1)
+        fill = Invoke("plane_fill", (y,), (self.row, self.zero))
+        return (copy,) if inside is None else (If(inside, (copy,), (fill,)),)

@@ -1,0 +1,107 @@
+"""Activations of some pixels side by side, as the contractions of ``ir/blocks_plain.py`` read them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..ir.blocks_plain import PIXELS, WEIGHT_OFFSET
+from ..ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr, loop
+from ..ir.types import DType
+from .kernel import KernelContext
+from .staging import I8, Window, window_rows
+from .tensors import TensorRef
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Runs of bytes of the input under a window."""
+
+    x: TensorRef
+    window: Window
+
+    def run(self, where: Sequence[Expr]) -> Pointer:
+        """The bytes from the pixel at ``where`` on."""
+        return Pointer(self.x.buffer, self.x.at((*where, as_expr(0))))
+
+
+class WordPixels:
+    """A word for each of ``pixels``; the first row takes off what the offset of the weights adds."""
+
+    def __init__(self, ctx: KernelContext, x: TensorRef, window: Window, zero_point: int, pixels: int) -> None:
+        self.ctx, self.source, self.window = ctx, _Source(x, window), window
+        self.zero_point, self.pixels = zero_point, pixels
+        self.words = ctx.temporary("words", DType.I32, (window.size + 1, pixels))
+
+    def prepare(self) -> Block:
+        return ()
+
+    def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
+        cleared = Store(self.words, (as_expr(0), slot), Const(0, I32))
+        return (cleared, *window_rows(self.ctx, self.window, position, _Words(self, slot)))
+
+
+@dataclass(frozen=True)
+class _Words:
+    staging: WordPixels
+    slot: Expr
+
+    def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
+        staging = self.staging
+        depth = staging.window.depth
+        y = Pointer(staging.words, (first * depth + 1, self.slot))
+        pointers = (staging.source.run(where), y, Pointer(staging.words, (as_expr(0), self.slot)))
+        return (Invoke("spread", pointers, (taps * depth, staging.pixels)),)
+
+    def fill(self, first: Expr, taps: int) -> Block:
+        staging, i = self.staging, Var(self.staging.ctx.names.fresh("i"))
+        size, total = taps * staging.window.depth, (as_expr(0), self.slot)
+        at = (first * staging.window.depth + 1 + i, self.slot)
+        taken = Const(-WEIGHT_OFFSET * size * staging.zero_point, I32)
+        return (
+            *loop(i, size, Store(staging.words, at, Const(staging.zero_point, I32))),
+            Store(staging.words, total, Binary("add", Load(staging.words, total), taken)),
+        )
+
+
+class PackedPixels:
+    """A word for each two of four pixels."""
+
+    def __init__(self, ctx: KernelContext, x: TensorRef, window: Window, zero_point: int, pixels: int) -> None:
+        assert pixels == PIXELS
+        self.ctx, self.source, self.window, self.zero_point = ctx, _Source(x, window), window, zero_point
+        self.words = ctx.temporary("pairs", DType.I8, (window.size, 2, 4), align=8)
+
+    def prepare(self) -> Block:
+        """The bytes between the two pixels stay zero."""
+        k = Var(self.ctx.names.fresh("k"))
+        zeros = (Store(self.words, (k, as_expr(p), as_expr(b)), Const(0, I8)) for p in range(2) for b in (1, 2))
+        return loop(k, self.window.size, *zeros)
+
+    def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
+        assert isinstance(slot, Const)
+        return window_rows(self.ctx, self.window, position, _Packed(self, int(slot.value)))
+
+
+@dataclass(frozen=True)
+class _Packed:
+    staging: PackedPixels
+    slot: int
+
+    @property
+    def flip(self) -> int:
+        return 0 if self.slot % 2 else -128
+
+    def _at(self, k: Expr) -> tuple[Expr, ...]:
+        return (k, as_expr(self.slot // 2), as_expr(self.slot % 2 * 3))
+
+    def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
+        staging, depth = self.staging, self.staging.window.depth
+        y = Pointer(staging.words, self._at(first * depth))
+        return (Invoke("pack", (staging.source.run(where), y), (taps * depth, self.flip)),)
+
+    def fill(self, first: Expr, taps: int) -> Block:
+        staging, i = self.staging, Var(self.staging.ctx.names.fresh("i"))
+        value = (staging.zero_point ^ self.flip) if self.flip == 0 else (staging.zero_point + 128 + 128) % 256 - 128
+        depth = staging.window.depth
+        return loop(i, taps * depth, Store(staging.words, self._at(first * depth + i), Const(value, I8)))

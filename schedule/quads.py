@@ -1,0 +1,192 @@
+"""Integer contractions on cores without packed arithmetic: four pixels staged at a time, multiplied by all channels.
+
+Before::                                  After::
+
+    for o, row, c:                            for o, quad:
+      acc = bias[c]                             for slot:4
+      for k: acc += x[o, row, k] * w[c, k]        stage the activations of pixel ``quad * 4 + slot``
+      y[o, row, c] = requantize(acc)            for chunk of channels:
+                                                  invoke quad_words or quad_pairs(bias, weights, staged, acc)
+                                                  invoke requantize_i8(acc, factors, four pixels of y)
+
+Where more than a requantization follows, the kernel's own body finishes the accumulators. Pixels come in ascending
+order; those that fill no four have a last, shorter turn, so that none is computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from ..ir.blocks_plain import FIELD, PIXELS, SINGLE_CHANNELS, WEIGHT_OFFSET
+from ..ir.graph import Node
+from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr, loop
+from ..ir.types import DType
+from ..ops.integer import zero_point
+from ..targets.target import Cpu
+from .contraction import join_rows
+from .finish import Finish, Turn
+from .kernel import KernelContext
+from .quad_staging import PackedPixels, WordPixels
+from .staging import Window
+
+CHUNK = 32
+"""Channels whose accumulators are kept in memory at a time."""
+
+
+def is_quad(cpu: Cpu, anchor: Node) -> bool:
+    """Whether a contraction (with constant weights) goes through these blocks; then it needs no halo."""
+    x, w = anchor.inputs[0], anchor.inputs[1]
+    if not {"quad_words", "quad_pairs"} & cpu.features or x is None or w is None:
+        return False
+    if x.dtype is not DType.I8 or w.dtype is not DType.I8 or prod(anchor.output.shape) == 0 or x.shape[-1] == 0:
+        return False
+    if anchor.op == "conv":
+        return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] == 1
+    plain = anchor.op == "matmul" and zero_point(anchor.attrs, "rhs_zero_point") == 0
+    return plain and len(x.shape) >= 2 and len(w.shape) == 2
+
+
+def lower_quads(ctx: KernelContext) -> Block | None:
+    """``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, on CPUs with the blocks."""
+    node = ctx.anchor
+    assert node is not None
+    weights = ctx.constant(node.inputs[1])
+    if weights is None or not is_quad(ctx.cpu, node):
+        return None
+    return _Quads(ctx, node, weights).emit()
+
+
+class _Quads:
+    """``channels`` columns [o, k] over the ``shape`` of pixels."""
+
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+        self.ctx, self.node, self.names = ctx, node, ctx.names
+        x = node.inputs[0]
+        assert x is not None
+        self.window = Window.of(node)
+        self.refs = dict(ctx.refs)
+        self.shape = node.output.shape[:-1]
+        self.channels = node.output.shape[-1]
+        if self.window.pointwise:
+            joined, merged = join_rows(ctx, node, x, self.channels)
+            self.shape, self.refs = joined[:-1], {**self.refs, **merged}
+            self.window = Window.pixel(x.shape[-1])
+        self.x = self.refs[x.name]
+        self.columns = weights.T if node.op == "matmul" else weights.reshape(self.channels, -1)
+        self.steps = self.columns.shape[1]
+        self.sums = self.columns.astype(np.int64).sum(axis=1)
+        self.bias = self._bias()
+        self.finish = Finish(ctx, self.refs, self._reach())
+
+    def _bias(self) -> np.ndarray:
+        """With the zero point of the activations: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``."""
+        given = self.ctx.constant(self.node.inputs[2]) if len(self.node.inputs) > 2 else None
+        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
+        return base - zero_point(self.node.attrs) * self.sums
+
+    def _reach(self) -> np.ndarray:
+        """What the accumulators of each channel cannot exceed."""
+        return np.abs(self.bias) + 128 * np.abs(self.columns.astype(np.int64)).sum(axis=1)
+
+    @property
+    def _paired(self) -> bool:
+        """Whether two pixels fit into one sum, the lower with activations from 0 to 255."""
+        wide = self.columns.astype(np.int64)
+        reach = 255 * np.maximum(np.maximum(wide, 0).sum(axis=1), -np.minimum(wide, 0).sum(axis=1))
+        return "quad_pairs" in self.ctx.cpu.features and bool(np.all(reach < 1 << FIELD - 1))
+
+    # ---- loops
+
+    def emit(self) -> Block:
+        return self._single() if prod(self.shape) == 1 else self._quads()
+
+    def _single(self) -> Block:
+        """One pixel; its channels fill up tiles."""
+        origin = tuple(as_expr(0) for _ in self.shape)
+        staging = WordPixels(self.ctx, self.x, self.window, zero_point(self.node.attrs), pixels=1)
+        tiles = -(-self.channels // SINGLE_CHANNELS)
+        padded = np.zeros((tiles * SINGLE_CHANNELS, self.steps), np.int16)
+        padded[: self.channels] = self.columns
+        tiled = padded.reshape(tiles, SINGLE_CHANNELS, self.steps).transpose(0, 2, 1)
+        w = self.ctx.pack("w", (tiled + WEIGHT_OFFSET).astype(np.uint8).reshape(-1))
+        bias = np.zeros(len(padded), np.int32)
+        bias[: self.channels] = self.bias
+        acc = self.ctx.temporary("acc", DType.I32, (len(padded), 1))
+        pointers = (start(self.ctx.pack("b", bias)), start(w), start(staging.words), start(acc))
+        block = Invoke("single_words", pointers, (self.steps, len(padded)))
+        staged = staging.stage(origin, as_expr(0))
+        return (*staged, block, *self.finish.pixels(acc, as_expr(0), self.channels, Turn(lambda _: origin, 1)))
+
+    def _quads(self) -> Block:
+        """Four neighbours of a row at a time, or of all pixels where rows do not have fours."""
+        nested = len(self.shape) == 1 or self.shape[-1] % PIXELS == 0 or not self._dense()
+        outer = [Var(self.names.fresh("o")) for _ in self.shape[:-1]] if nested else []
+        pixels = self.shape[-1] if nested else prod(self.shape)
+        kind = PackedPixels if self._paired else WordPixels
+        staging = kind(self.ctx, self.x, self.window, zero_point(self.node.attrs), PIXELS)
+        multiply = self._multiplier(staging.words)
+
+        def some(first: Expr, count: int) -> Block:
+            def position(slot: Expr) -> tuple[Expr, ...]:
+                return (*outer, first + slot) if nested else unflattened(first + slot, self.shape)
+
+            staged = (s for slot in range(count) for s in staging.stage(position(as_expr(slot)), as_expr(slot)))
+            return (*staged, *multiply(Turn(position, count, None if nested else first)))
+
+        quad, full = Var(self.names.fresh("quad")), pixels // PIXELS
+        block = loop(quad, full, *some(quad * PIXELS, PIXELS)) if full else ()
+        if pixels % PIXELS:
+            block = (*block, *some(as_expr(full * PIXELS), pixels % PIXELS))
+        for var, extent in reversed(list(zip(outer, self.shape))):
+            block = loop(var, extent, *block)
+        return (*staging.prepare(), *block)
+
+    def _dense(self) -> bool:
+        """Whether neighbours in the output are as far from one another across the ends of rows."""
+        return self.refs[self.ctx.output.name].dense
+
+    def _multiplier(self, staged: Buffer) -> Callable[[Turn], Block]:
+        """All channels, chunk by chunk, of some staged pixels."""
+        name, b, w = self._packed() if self._paired else self._plain()
+        acc = self.ctx.temporary("acc", DType.I32, (min(self.channels, CHUNK), PIXELS))
+
+        def chunk(first: Expr, channels: int, turn: Turn) -> Block:
+            pointers = (Pointer(b, (first, as_expr(0))), Pointer(w, (first, as_expr(0))), start(staged), start(acc))
+            return (Invoke(name, pointers, (self.steps, channels)), *self.finish.pixels(acc, first, channels, turn))
+
+        def multiply(turn: Turn) -> Block:
+            var, full = Var(self.names.fresh("chunk")), self.channels // CHUNK
+            block = loop(var, full, *chunk(var * CHUNK, CHUNK, turn)) if full else ()
+            rest = self.channels % CHUNK
+            return (*block, *chunk(as_expr(full * CHUNK), rest, turn)) if rest else block
+
+        return multiply
+
+    def _plain(self) -> tuple[str, Buffer, Buffer]:
+        """Biases, and weights channel by channel as unsigned bytes."""
+        weights = (self.columns.astype(np.int16) + WEIGHT_OFFSET).astype(np.uint8)
+        return "quad_words", self.ctx.pack("b", self.bias.astype(np.int32)[:, None]), self.ctx.pack("w", weights)
+
+    def _packed(self) -> tuple[str, Buffer, Buffer]:
+        """Biases of the lower and the upper pixels, and weights of two channels side by side."""
+        both = np.stack([self.bias - 128 * self.sums, self.bias], axis=1)
+        even = self.channels // 2 * 2
+        pairs = self.columns[:even].reshape(-1, 2, self.steps).transpose(0, 2, 1).reshape(even, self.steps)
+        weights = np.concatenate([pairs, self.columns[even:]]).astype(np.int8)
+        return "quad_pairs", self.ctx.pack("b", both.astype(np.int32)), self.ctx.pack("w", weights)
+
+
+def unflattened(pixel: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
+    """The index of the ``pixel``-th of all elements."""
+    found: list[Expr] = []
+    for dim, extent in enumerate(shape):
+        quotient = pixel // prod(shape[dim + 1 :])
+        found.append(as_expr(0) if extent == 1 else quotient % extent if prod(shape[:dim]) > 1 else quotient)
+    return tuple(found)
+
+
+def start(buffer: Buffer) -> Pointer:
+    return Pointer(buffer, tuple(as_expr(0) for _ in buffer.shape))

@@ -1,0 +1,41 @@
+"""Contractions of a single pixel with packed weights: fully connected layers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ir.blocks_quad import PRE_SHIFT, packed
+from ..ir.blocks_solo import TILE
+from ..ir.loops import Block, Invoke, Pointer, as_expr
+from .requantization import fixed_form
+from .staged_base import StagedContraction, start
+from .staged_quads import is_packable, packed_bias
+from .staging import QUAD
+
+
+def lower_solo(work: StagedContraction) -> Block | None:
+    """``None`` where the weights cannot be packed, or what follows is not one requantization in integers. Where the
+    channels are no multiple of four, the last four overlap those before."""
+    rq = work.requantization
+    if "solo_fixed" not in work.ctx.cpu.features or rq is None or not rq.whole or work.channels < TILE:
+        return None
+    fixed = fixed_form(rq, *work.bounds, PRE_SHIFT) if is_packable(work) else None
+    if fixed is None:
+        return None
+    origin = tuple(as_expr(0) for _ in work.shape)
+    before, x = work.staging(QUAD).bytes(origin)
+    bias, words = packed_bias(work), packed(work.columns)
+    even = work.channels // TILE * TILE
+    parts = [(0, even)] + ([(work.channels - TILE, TILE)] if even < work.channels else [])
+    stream: list[np.ndarray] = []
+    for begin, channels in parts:
+        for first in range(begin, begin + channels, TILE):
+            tile = slice(first, first + TILE)
+            stream += [bias[tile], words[tile].T.reshape(-1), fixed.factors[tile]]
+    w = work.ctx.pack("w", np.concatenate(stream))
+    blocks: Block = ()
+    for begin, channels in parts:
+        y = Pointer(work.y.buffer, work.y.at((*origin, begin)))
+        at = start(w, even * (work.groups + 2) if begin else 0)
+        blocks += (Invoke("solo_fixed", (at, x, y), (work.groups, channels, rq.zero_point, fixed.shift)),)
+    return (*before, *blocks)

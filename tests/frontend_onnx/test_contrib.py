@@ -1,0 +1,142 @@
+"""Quantized operators of ONNX Runtime's domain: the bytes that ONNX Runtime gives, and integer operators for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from ccml.errors import CcmlError, ErrorCode
+from ccml.frontend_onnx import import_model
+from ccml.ops.evaluate import evaluate_graph
+from ccml.passes.integerize import integerize
+from onnx import TensorProto, helper, numpy_helper
+
+U8, FLOAT = TensorProto.UINT8, TensorProto.FLOAT
+RNG = np.random.default_rng(1)
+PARAMETERS: dict[str, Any] = {
+    "as": np.float32(0.0213), "az": np.uint8(100), "bs": np.float32(0.0371), "bz": np.uint8(140),
+    "ys": np.float32(0.0533), "yz": np.uint8(120),
+}  # fmt: skip
+
+
+def model_of(
+    op_type: str, operands: str, feeds: Mapping[str, np.ndarray], constants: Mapping[str, Any], kind: int, **attrs: Any
+) -> onnx.ModelProto:
+    """One node; ``-`` in the list of operands is one that is left out."""
+    names = ["" if name == "-" else name for name in operands.split()]
+    node = helper.make_node(op_type, names, ["y"], domain="com.microsoft", name="node", **attrs)
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in feeds.items()
+    ]
+    known = {**PARAMETERS, **constants}
+    initializers = [numpy_helper.from_array(np.asarray(known[name]), name) for name in names if name in known]
+    outputs = [helper.make_tensor_value_info("y", kind, None)]
+    graph = helper.make_graph([node], "g", inputs, outputs, initializers)
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+def u8(*shape: int) -> np.ndarray:
+    return RNG.integers(0, 256, shape).astype(np.uint8)
+
+
+def f32(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+TWO = {"a": u8(2, 30), "b": u8(2, 30)}
+IMAGE = {"a": u8(1, 4, 7, 7)}
+PAIR = "a as az b bs bz ys yz"
+ONE = "a as az ys yz"
+INTEGER: dict[str, tuple[str, str, dict[str, np.ndarray], dict[str, Any], dict[str, Any], list[str]]] = {
+    "add": ("QLinearAdd", PAIR, TWO, {}, {}, ["rescale"]),
+    "mul": ("QLinearMul", PAIR, TWO, {}, {}, []),
+    "sigmoid": ("QLinearSigmoid", ONE, {"a": u8(2, 200)}, {"ys": np.float32(1 / 200)}, {}, ["lookup"]),
+    "leaky relu": ("QLinearLeakyRelu", ONE, {"a": u8(2, 200)}, {}, {"alpha": 0.1}, ["lookup"]),
+    "softmax": (
+        "QLinearSoftmax", ONE, {"a": u8(4, 12)}, {"ys": np.float32(1 / 256), "yz": np.uint8(0)},
+        {"axis": 1, "opset": 17}, ["int_softmax"],
+    ),
+    "concat": (
+        "QLinearConcat", "ys yz a as az b bs bz", TWO, {}, {"axis": 1}, ["lookup", "lookup", "concat"],
+    ),
+    "global pool": ("QLinearGlobalAveragePool", ONE, IMAGE, {}, {"channels_last": 0}, ["reduce", "requantize"]),
+    "pool": ("QLinearAveragePool", ONE, IMAGE, {}, {"kernel_shape": [3, 3]}, ["pool", "requantize"]),
+    "gemm": (
+        "QGemm", "a as az w bs bz bias ys yz", {"a": u8(3, 16)},
+        {"w": u8(5, 16), "bias": RNG.integers(-900, 900, 5).astype(np.int32)}, {"transB": 1}, ["matmul", "requantize"],
+    ),
+}  # fmt: skip
+TO_FLOAT: dict[str, tuple[str, str, dict[str, np.ndarray], dict[str, Any], dict[str, Any]]] = {
+    "gemm": ("QGemm", "a as az w bs bz", {"a": u8(3, 16)}, {"w": u8(16, 5)}, {}),
+    "matmul": ("MatMulIntegerToFloat", "a w as bs az bz bias", {"a": u8(3, 16)}, {"w": u8(16, 6), "bias": f32(6)}, {}),
+    "dynamic": (
+        "DynamicQuantizeMatMul", "x w bs wz bias", {"x": f32(3, 16)},
+        {"w": RNG.integers(-127, 128, (16, 6)).astype(np.int8), "wz": np.int8(0), "bias": f32(6)}, {},
+    ),
+    "4 bits": (
+        "MatMulNBits", "x w scales", {"x": f32(3, 80)}, {"w": u8(6, 3, 16), "scales": np.abs(f32(18))},
+        {"K": 80, "N": 6, "bits": 4, "block_size": 32},
+    ),
+    "4 bits, zero points": (
+        "MatMulNBits", "x w scales zeros", {"x": f32(3, 96)},
+        {"w": u8(6, 3, 16), "scales": np.abs(f32(18)), "zeros": u8(12)}, {"K": 96, "N": 6, "bits": 4, "block_size": 32},
+    ),
+}  # fmt: skip
+
+
+def by_onnxruntime(model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> np.ndarray:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)[0]
+
+
+@pytest.mark.parametrize("name", INTEGER)
+def test_bytes_of_onnxruntime(name: str) -> None:
+    op_type, operands, feeds, constants, attrs, expected = INTEGER[name]
+    model = model_of(op_type, operands, feeds, constants, U8, **attrs)
+    graph = integerize(import_model(model))
+    assert not {"quantize", "dequantize"} & {node.op for node in graph.nodes}
+    assert not expected or [node.op for node in graph.nodes] == expected
+    got = evaluate_graph(graph, feeds)[graph.outputs[0].name]
+    np.testing.assert_array_equal(got, by_onnxruntime(model, feeds))
+
+
+@pytest.mark.parametrize("name", TO_FLOAT)
+def test_float_results(name: str) -> None:
+    op_type, operands, feeds, constants, attrs = TO_FLOAT[name]
+    model = model_of(op_type, operands, feeds, constants, FLOAT, **attrs)
+    graph = integerize(import_model(model))
+    assert {"matmul", "weight_matmul"} & {node.op for node in graph.nodes}
+    got = evaluate_graph(graph, feeds)[graph.outputs[0].name]
+    np.testing.assert_allclose(got, by_onnxruntime(model, feeds), rtol=1e-5, atol=1e-4)
+
+
+def test_4_bits_are_not_folded() -> None:
+    op_type, operands, feeds, constants, attrs = TO_FLOAT["4 bits"]
+    graph = integerize(import_model(model_of(op_type, operands, feeds, constants, FLOAT, **attrs)))
+    weights = next(array for array in graph.constants.values() if array.shape == (80, 6))
+    assert weights.dtype == np.int8
+    assert weights.min() >= -8 and weights.max() <= 7
+
+
+@pytest.mark.parametrize(
+    ("op_type", "operands", "attrs", "kind", "reason"),
+    [
+        ("QLinearConcat", "ys yz a as az", {}, ErrorCode.INVALID_MODEL, "the attribute axis is missing"),
+        ("QLinearSoftmax", ONE, {"opset": "x"}, ErrorCode.INVALID_MODEL, "an attribute has the wrong type"),
+        ("QLinearGlobalAveragePool", ONE, {"channels_last": 1}, ErrorCode.UNSUPPORTED_OPERATOR, "QLinearGlobal"),
+        ("QLinearUnknown", ONE, {}, ErrorCode.UNSUPPORTED_OPERATOR, "com.microsoft.QLinearUnknown"),
+    ],
+)
+def test_refused(op_type: str, operands: str, attrs: dict[str, Any], kind: ErrorCode, reason: str) -> None:
+    with pytest.raises(CcmlError) as refused:
+        import_model(model_of(op_type, operands, IMAGE, {}, U8, **attrs))
+    assert refused.value.kind is kind
+    assert reason in str(refused.value)

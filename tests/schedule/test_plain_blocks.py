@@ -1,0 +1,217 @@
+"""Block instructions of cores without packed arithmetic: meaning, C twin and assembly give the bytes of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.emit_c import write_c
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.emit_llvm.objects import emit_objects
+from ccml.emulation import build_and_run
+from ccml.ir.blocks import block_kernel
+from ccml.ir.loops import Access, Alloc, Const, Invoke, Kernel, Load, Pointer, Space, Store, Var, as_expr, loop
+from ccml.ir.program import Program
+from ccml.ops.fixed_point import float_parts
+from ccml.schedule.legalize import legalize
+from ccml.targets import Machine, select
+
+from tests.emit_llvm.programs import program_of
+from tests.tools import needs
+
+Arrays = dict[str, np.ndarray]
+RNG = np.random.default_rng(12)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One use of a block: what it reads, and what it has to leave in memory that was zero."""
+
+    block: str
+    scalars: tuple[int, ...]
+    inputs: Arrays
+    expected: Arrays
+
+
+def signed(*shape: int) -> np.ndarray:
+    """Bytes over the whole range, the ends more often than others."""
+    ends = RNG.choice(np.array([-128, -127, 127], np.int8), shape)
+    return np.where(RNG.random(shape) < 0.2, ends, RNG.integers(-128, 128, shape)).astype(np.int8)
+
+
+def words(*shape: int, reach: int = 1 << 20) -> np.ndarray:
+    return RNG.integers(-reach, reach, shape).astype(np.int32)
+
+
+def spaced(values: np.ndarray, step: int) -> np.ndarray:
+    """``values`` that far apart, with zeros between."""
+    out = np.zeros(step * (values.size - 1) + 1, values.dtype)
+    out[::step] = values
+    return out
+
+
+def spread(count: int, step: int) -> Case:
+    x = signed(count)
+    total = np.array([-128 * x.astype(np.int32).sum()], np.int32)
+    return Case("spread", (count, step), {"x": x}, {"y": spaced(x.astype(np.int32), step), "total": total})
+
+
+def pack(count: int, flip: int) -> Case:
+    x = signed(count)
+    return Case("pack", (count, flip), {"x": x}, {"y": spaced(x ^ np.int8(flip), 8)})
+
+
+def corrected(x: np.ndarray) -> np.ndarray:
+    """Staged words [k + 1, pixel] of bytes [k, pixel]."""
+    wide = x.astype(np.int32)
+    return np.concatenate([-128 * wide.sum(axis=0, keepdims=True), wide]).astype(np.int32)
+
+
+def quad_words(steps: int, channels: int) -> Case:
+    x, w, b = signed(steps, 4), signed(channels, steps), words(channels)
+    y = b[:, None] + w.astype(np.int32) @ x.astype(np.int32)
+    inputs = {"b": b, "w": (w.astype(np.int16) + 128).astype(np.uint8).ravel(), "x": corrected(x).ravel()}
+    return Case("quad_words", (steps, channels), inputs, {"y": y.astype(np.int32).ravel()})
+
+
+def single_words(steps: int, channels: int) -> Case:
+    x, w, b = signed(steps, 1), signed(channels, steps), words(channels)
+    y = b + (w.astype(np.int32) @ x.astype(np.int32))[:, 0]
+    tiled = (w.astype(np.int16) + 128).astype(np.uint8).reshape(-1, 4, steps).transpose(0, 2, 1)
+    inputs = {"b": b, "w": np.ascontiguousarray(tiled).ravel(), "x": corrected(x).ravel()}
+    return Case("single_words", (steps, channels), inputs, {"y": y.astype(np.int32)})
+
+
+def quad_pairs(steps: int, channels: int) -> Case:
+    """Activations at both ends of their range as well, with weights of one sign, where the fields are fullest."""
+    x, w, b = signed(steps, 4), signed(channels, steps), words(channels)
+    x[:, 1:3] = RNG.choice(np.array([-128, 127], np.int8), (1, 2))
+    w[0] = np.where(np.abs(w[0]) > 100, w[0], 127)
+    y = b[:, None] + w.astype(np.int32) @ x.astype(np.int32)
+    low = b - 128 * w.astype(np.int32).sum(axis=1)
+    staged = np.zeros((steps, 2, 4), np.int8)
+    staged[:, :, 0], staged[:, :, 3] = x[:, ::2] ^ np.int8(-128), x[:, 1::2]
+    even = channels // 2 * 2
+    pairs = w[:even].reshape(-1, 2, steps).transpose(0, 2, 1).ravel()
+    inputs = {
+        "b": np.stack([low, b], axis=1).astype(np.int32).ravel(), "w": np.concatenate([pairs, w[even:].ravel()]),
+        "x": staged.ravel(),
+    }  # fmt: skip
+    return Case("quad_pairs", (steps, channels), inputs, {"y": y.astype(np.int32).ravel()})
+
+
+def requantize(channels: int, pixels: int, lanes: int, step: int, zero_point: int, fixed: bool = False) -> Case:
+    """Channels with multipliers and with float scales, and results beyond both ends of a byte."""
+    a = words(channels, lanes, reach=1 << 18)
+    a[:, 0] = RNG.choice([(1 << 28) - 1, 1 - (1 << 28), 65535, -65536, 0, -1], channels)
+    s, y = np.zeros((channels, 2), np.int32), np.zeros((pixels - 1) * step + channels, np.int8)
+    for c in range(channels):
+        if c % 3 == 1 and not fixed:
+            s[c] = float_parts(np.float32(RNG.uniform(2e-4, 2e-2)))
+            results = np.rint(a[c].astype(np.float32) * np.ldexp(np.float32(s[c, 0]), s[c, 1])).astype(np.int64)
+        else:
+            s[c] = RNG.choice([2**31 - 1, 2**30 + 12345, 2**16, 1]), RNG.choice([1, 9, 14, 23])
+            wide, shift = a[c].astype(np.int64) * s[c, 0], int(s[c, 1])
+            results = (wide + (1 << 31 + shift)) >> 32 + shift
+        y[np.arange(pixels) * step + c] = np.clip(zero_point + results[:pixels], -128, 127)
+    inputs = {"a": a.ravel(), "s": s.ravel()}
+    row = "requantize_fixed" if fixed else "requantize_i8"
+    return Case(row, (channels, pixels, lanes, step, zero_point), inputs, {"y": y})
+
+
+def plane_row(columns: int, step: int, left: int, right: int, value: int) -> Case:
+    x = signed((columns - 1) * step + 1)
+    y = np.concatenate([[value] * left, x[::step], [value] * right]).astype(np.int32)
+    return Case("plane_row", (columns, step, left, right, value), {"x": x}, {"y": y})
+
+
+def depthwise(rows: int, outputs: int, stride: int, row: int) -> Case:
+    w, b = signed(9), words(1)
+    x = signed(((rows - 1) * stride + 2) * row + (outputs - 1) * stride + 3).astype(np.int32)
+    y = [
+        b[0] + sum(int(x[(r * stride + kh) * row + o * stride + kw]) * int(w[kh * 3 + kw])
+                   for kh in range(3) for kw in range(3))
+        for r in range(rows) for o in range(outputs)
+    ]  # fmt: skip
+    return Case("depthwise3x3", (rows, outputs, stride, row), {"b": b, "w": w, "x": x}, {"y": np.array(y, np.int32)})
+
+
+CASES = (
+    *(spread(count, step) for count in (1, 7, 8, 9, 40) for step in (1, 4)),
+    *(pack(count, flip) for count in (1, 7, 8, 9, 40) for flip in (0, -128)),
+    *(quad_words(steps, channels) for steps in (1, 15, 16, 17, 40) for channels in (1, 3)),
+    *(quad_pairs(steps, channels) for steps in (1, 7, 8, 9, 240) for channels in (1, 2, 5)),
+    *(single_words(steps, channels) for steps in (1, 7, 8, 9, 40) for channels in (4, 8)),
+    requantize(7, 4, 4, 9, -128), requantize(5, 1, 4, 1, 127), requantize(1, 11, 11, 3, 0), requantize(6, 3, 4, 6, -7),
+    requantize(9, 4, 4, 9, -128, True), requantize(1, 11, 12, 3, 127, True), requantize(5, 1, 1, 1, 3, True),
+    plane_row(1, 1, 0, 0, 0), plane_row(4, 3, 1, 1, -128), plane_row(7, 8, 0, 2, 5), plane_row(9, 64, 2, 0, 127),
+    *(depthwise(rows, outputs, stride, 30) for rows in (1, 3) for outputs in (1, 4, 7, 12) for stride in (1, 2)),
+)  # fmt: skip
+assert {case.block for case in CASES} > {"spread", "pack", "quad_words", "quad_pairs", "single_words", "depthwise3x3"}
+
+
+def program_for(machine: Machine) -> Program:
+    """One kernel that invokes all cases on memory of their own, zeros where it is written."""
+    params, body = [], []
+    for number, case in enumerate(CASES):
+        pointers = []
+        for param in block_kernel(case.block, case.scalars).params:
+            access = Access.READ if param.name in case.inputs else Access.READ_WRITE
+            own = replace(param, name=f"{param.name}{number}", access=access, align=0)
+            used, i = own, Var(f"i_{own.name}")
+            params.append(own)
+            if access is not Access.READ:
+                body.append(loop(i, own.shape[0], Store(own, (i,), Const(0, own.type))))
+            elif param.align:
+                used = replace(own, name=f"aligned{number}", access=Access.READ_WRITE, align=8, space=Space.STACK)
+                body.append((Alloc(used), *loop(i, own.shape[0], Store(used, (i,), Load(own, (i,))))))
+            pointers.append(Pointer(used, (as_expr(0),)))
+        body.append((Invoke(case.block, tuple(pointers), case.scalars),))
+    kernel = Kernel("blocks", tuple(params), tuple(stmt for part in body for stmt in part))
+    found = {(case.block, case.scalars): block_kernel(case.block, case.scalars) for case in CASES}
+    blocks = tuple(replace(block, body=legalize(block.body, machine.cpu)) for block in found.values())
+    return replace(program_of(kernel), target=machine.name, blocks=blocks)
+
+
+Route = Callable[[Program, Machine, Arrays, Path], Arrays]
+
+
+def in_process(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
+    return JitModel(program, machine).run(inputs)
+
+
+def by_c(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
+    files = [path for path in write_c(program, machine, folder) if path.suffix == ".c"]
+    return build_and_run(program, machine, files, [inputs], include=folder)[0]
+
+
+def by_objects(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
+    write_c(program, machine, folder)
+    for name, image in emit_objects(program, machine):
+        (folder / name).write_bytes(image)
+    return build_and_run(program, machine, sorted(folder.glob("*.o")), [inputs], include=folder)[0]
+
+
+BOARD = needs("arm-none-eabi-gcc", "qemu-system-arm")
+
+
+@pytest.mark.parametrize(
+    ("machine", "route"),
+    [
+        pytest.param(host_machine(), in_process, id="meaning"),
+        pytest.param(select("generic"), by_c, id="twin", marks=needs("gcc")),
+        *(
+            pytest.param(select(f"cortex-{core}"), route, id=f"{core} {route.__name__}", marks=BOARD)
+            for core in ("m0", "m3") for route in (by_c, by_objects)
+        ),
+    ],
+)  # fmt: skip
+def test_all_cases(machine: Machine, route: Route, tmp_path: Path) -> None:
+    inputs = {f"{name}{number}": array for number, case in enumerate(CASES) for name, array in case.inputs.items()}
+    found = route(program_for(machine), machine, inputs, tmp_path)
+    for number, case in enumerate(CASES):
+        for name, expected in case.expected.items():
+            np.testing.assert_array_equal(found[f"{name}{number}"], expected, f"{case.block}{case.scalars}")
