@@ -54,13 +54,19 @@ class _Search:
         while best.plan.ram > self.enough:
             found = [(layout, longer) for longer in self._longer(spans, best) if (layout := self._layout(longer))]
             found = [pair for pair in found if pair[0].plan.ram < best.plan.ram]
-            found.sort(key=lambda pair: (pair[0].plan.ram, -len(pair[0].calls)))
+            found.sort(key=lambda pair: self._preference(pair[0]))
             chosen = next((pair for pair in found if all(map(self._sound, pair[1]))), None)
             if chosen is None:
                 break
             best, spans = chosen
             log.info("%d streams, %d bytes of RAM", sum(first < last for first, last in spans), best.plan.ram)
         return _renumbered(best)
+
+    def _preference(self, layout: Layout) -> tuple[int, int]:
+        """Least first: what is enough with the fewest calls joined, else what takes least."""
+        if layout.plan.ram <= self.enough:
+            return 0, -len(layout.calls)
+        return layout.plan.ram, -len(layout.calls)
 
     def _sound(self, span: Span) -> bool:
         found = self._stream(span) if span[0] < span[1] else None

@@ -19,6 +19,9 @@ from ..ir.program import Call
 from ..memory.replay import MOST_ACCESSES, replay_length
 from ..memory.trace import Touches, trace_kernel
 
+MOST_ROWS = 1 << 13
+"""Rows of a stage; products of steps and rows stay within 32 bits."""
+
 _NOTHING = 1 << 60
 
 
@@ -57,8 +60,8 @@ class Stage:
 
 
 def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None:
-    """``None`` where the kernel has no loop over rows, takes too long to follow, or touches tensors (but ``scratch``)
-    before the loop in statements that cannot be taken out."""
+    """``None`` where the kernel has no loop over rows, or one over too many, where it takes too long to follow, and
+    where it touches tensors (but ``scratch``) before the loop in statements that cannot be taken out."""
     if replay_length(kernel) > MOST_ACCESSES:
         return None
     trace = trace_kernel(kernel)
@@ -72,6 +75,8 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
     if inout or (earlier and any(isinstance(stmt, (Alloc, Let)) for stmt in kernel.body[: loop.position])):
         return None
     rows = earlier + loop.extent + (loop.position + 1 < len(kernel.body))
+    if rows > MOST_ROWS:
+        return None
 
     def footprints(found: Mapping[str, Touches]) -> dict[str, Footprint]:
         return {name: Footprint.of(t, np.maximum(loop.iterations(t), -1) + earlier, rows) for name, t in found.items()}

@@ -175,7 +175,8 @@ class _Merged:
                 before += own[: stage.loop]
             rows += own[0 if stage.first_row else stage.loop :]
             body += self._row(stage, own, pace, t, steps)
-        private = [self.memory[name] for name in (*self.scratch, *self.rings) if name in self.memory]
+        made = {*self.scratch, *(name for stage in self.stages for name in stage.writes)}
+        private = [own for name, own in self.memory.items() if name in made]
         block, params, sources = bind_parameters((*before, *loop(t, steps, *body)), private)
         unfolded, same, _ = bind_parameters((*before, *loop(t, steps, *rows)), private)
         names = {own: name for name, own in self.memory.items()}

@@ -79,6 +79,14 @@ LOOKED_UP = """
       for i:24
         y[i] = x[convert<index>(z[i] & 15u8)]
 """
+CHOSEN = """
+    kernel k(x: u8[24] const, z: u8[24] const, y: u8[24] out)
+      for i:24
+        if z[i] > 50u8:
+          y[i] = x[i]
+        else:
+          y[i] = x[max(i - 2, 0)]
+"""
 WIDE = """
     kernel k(x: i32[6] const, y: u8[6] out)
       for i:6
@@ -131,14 +139,16 @@ def test_the_least_distance_is_sound(name: str) -> None:
     ("name", "least"),
     [
         ("copy", 0), ("vectors", 0), ("stencil", 0), ("centred", 3), ("halved", -1), ("doubled", 12), ("backwards", 24),
-        ("filled_first", 36), ("branches", 3), ("wide", -3), ("blocks", 188 - 61),
+        ("filled_first", 36), ("branches", 3), ("chosen", 3), ("wide", -3), ("blocks", 188 - 61),
     ],
 )  # fmt: skip
 def test_the_least_distance_is_the_least(name: str, least: int) -> None:
-    """One byte nearer, something would be read that is overwritten; in most of these kernels by another value."""
+    """One byte nearer, something would be read that is overwritten; in most of these kernels by another value.
+
+    Both sides of a condition on data are taken to run, one after the other."""
     kernel = KERNELS[name]
     assert least_distances(kernel, call_of(kernel))["x", "y"] == least
-    if kernel.params[0].dtype.size == 1 and name not in ("blocks", "doubled"):
+    if kernel.params[0].dtype.size == 1 and name not in ("blocks", "doubled", "chosen"):
         assert outputs(kernel, least - 1) != outputs(kernel, None)
 
 

@@ -14,7 +14,7 @@ from ccml.emulation import Build, build_and_run
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.graph import Graph
 from ccml.ir.interpret import run_kernel
-from ccml.ir.loops import For
+from ccml.ir.loops import Access, For
 from ccml.ir.program import Program, Storage
 from ccml.ops.evaluate import evaluate_graph
 from ccml.schedule.goal import Goal, Optimize
@@ -110,6 +110,8 @@ def test_a_tensor_that_others_use_stays_whole() -> None:
     found = stream(program.calls[:4], kernels, program.buffers, kept | {"t3"})
     assert found is not None
     assert set(found.rings) == {"t0", "t2"}
+    access = {p.access for p, name in zip(found.kernel.params, found.call.args, strict=True) if name == "t1"}
+    assert access == {Access.WRITE}, "it holds nothing when the call begins"
     assert stream(program.calls[:2], kernels, program.buffers, {"t0", "t1"}) is None
 
 
