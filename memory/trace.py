@@ -75,12 +75,12 @@ class OuterLoop:
 
 @dataclass(frozen=True)
 class Trace:
-    """The accesses of a kernel by parameter name. ``outer`` is the longest of the body's own loops, where there is one
-    with a constant extent whose iterations are followed one by one."""
+    """The accesses of a kernel by parameter name. ``loops`` are the body's own loops with constant extents whose
+    iterations are followed one by one."""
 
     reads: dict[str, Touches]
     writes: dict[str, Touches]
-    outer: OuterLoop | None
+    loops: tuple[OuterLoop, ...]
 
 
 @lru_cache(maxsize=256)
@@ -88,8 +88,7 @@ def trace_kernel(kernel: Kernel) -> Trace:
     """Every access of the parameters of ``kernel``; one that outer loops repeat only once, but for the outermost."""
     tracer = _Tracer(kernel.body)
     tracer.block(kernel.body, Scope(tracer.depth), ())
-    outer = max(tracer.outer, key=lambda loop: loop.extent, default=None)
-    return Trace(_by_name(tracer.events, True), _by_name(tracer.events, False), outer)
+    return Trace(_by_name(tracer.events, True), _by_name(tracer.events, False), tuple(tracer.outer))
 
 
 def _by_name(events: list[_Event], reads: bool) -> dict[str, Touches]:

@@ -17,7 +17,7 @@ import numpy as np
 from ..ir.loops import Access, Alloc, Kernel, Let
 from ..ir.program import Call
 from ..memory.replay import MOST_ACCESSES, replay_length
-from ..memory.trace import Touches, trace_kernel
+from ..memory.trace import OuterLoop, Touches, trace_kernel
 
 MOST_ROWS = 1 << 13
 """Rows of a stage; products of steps and rows stay within 32 bits."""
@@ -65,12 +65,13 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
     if replay_length(kernel) > MOST_ACCESSES:
         return None
     trace = trace_kernel(kernel)
-    if trace.outer is None:
-        return None
     reads = _by_tensor(trace.reads, kernel, call, scratch)
     writes = _by_tensor(trace.writes, kernel, call, scratch)
-    loop = trace.outer
-    earlier = any((loop.iterations(touches) < 0).any() for touches in (*reads.values(), *writes.values()))
+    found = (*reads.values(), *writes.values())
+    loop = _loop_over_rows(trace.loops, found)
+    if loop is None:
+        return None
+    earlier = any((loop.iterations(touches) < 0).any() for touches in found)
     inout = any(p.access is Access.READ_WRITE and n not in scratch for p, n in zip(kernel.params, call.args))
     if inout or (earlier and any(isinstance(stmt, (Alloc, Let)) for stmt in kernel.body[: loop.position])):
         return None
@@ -82,6 +83,16 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
         return {name: Footprint.of(t, np.maximum(loop.iterations(t), -1) + earlier, rows) for name, t in found.items()}
 
     return Stage(kernel, call, loop.position, rows, earlier, footprints(reads), footprints(writes))
+
+
+def _loop_over_rows(loops: Sequence[OuterLoop], found: Sequence[Touches]) -> OuterLoop | None:
+    """The longest loop in which something is touched."""
+
+    def touches(loop: OuterLoop) -> bool:
+        rows = [loop.iterations(each) for each in found]
+        return any(((each >= 0) & (each < loop.extent)).any() for each in rows)
+
+    return max(filter(touches, loops), key=lambda loop: loop.extent, default=None)
 
 
 def _by_tensor(
