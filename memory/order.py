@@ -11,8 +11,8 @@ from ..ir.loops import Access, Kernel
 from ..ir.program import BufferDecl, Call, Storage
 from .overlap import least_distances
 
-MOST_STATES = 20_000
-"""Sets of finished calls that the search looks at before it gives up."""
+MOST_STEPS = 1_000_000
+"""Sets of finished calls that the search looks at before it gives up, times tensors."""
 
 
 def order_calls(
@@ -29,7 +29,7 @@ def order_calls(
     given = graph.peak(range(len(calls)))
     queue: list[tuple[int, int, tuple[int, ...]]] = [(0, 0, ())]
     seen: set[int] = set()
-    while queue and len(seen) < MOST_STATES:
+    while queue and len(seen) * len(graph.users) < MOST_STEPS:
         peak, done, order = heapq.heappop(queue)
         if peak >= given:
             break

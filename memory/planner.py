@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from ..ir.program import MemoryPlan
 
-ATTEMPTS = 400
-"""Orders that the search tries."""
+MOST_ATTEMPTS = 100
+"""Orders that the search tries from each start, fewer where there are more than so many tensors:"""
+MANY = 100
 EXACT = 7
 """Up to so many tensors all orders are tried."""
 
@@ -120,7 +121,8 @@ class _Search:
         current = list(order)
         best = placed = self._place(current)
         seen = {tuple(r.name for r in current)}
-        for _ in range(ATTEMPTS // 4):
+        attempts = min(MOST_ATTEMPTS, MOST_ATTEMPTS * MANY // max(len(order), 1))
+        for _ in range(attempts):
             top = [r for r in current if placed.offsets[r.name] + r.nbytes == placed.total]
             if best.total <= least or not top:
                 break

@@ -10,10 +10,14 @@ from ..ir.loops import Kernel
 from ..ir.loops_text import print_kernel
 from ..ir.program import BufferDecl, Call, MemoryPlan
 from ..memory.layout import lifetimes, plan_memory
+from ..memory.peak import at_peak
 from ..targets.target import Target
 from .streaming import Stream, stream
 
 log = logging.getLogger(__name__)
+
+MOST_LAYOUTS = 400
+"""Memory plans that are tried, whatever the size of the model."""
 
 LONGEST = 4
 """Calls that may be joined to a stream at a time; streams grow further by joining."""
@@ -51,8 +55,11 @@ class _Search:
 
     def run(self) -> Layout:
         best, spans = self.start, [(n, n) for n in range(len(self.start.calls))]
+        tried = 0
         while best.plan.ram > self.enough:
-            found = [(layout, longer) for longer in self._longer(spans, best) if (layout := self._layout(longer))]
+            choices = self._longer(spans, best)[: MOST_LAYOUTS - tried]
+            tried += len(choices)
+            found = [(self._layout(longer), longer) for longer in choices]
             found = [pair for pair in found if pair[0].plan.ram < best.plan.ram]
             found.sort(key=lambda pair: self._preference(pair[0]))
             chosen = next((pair for pair in found if all(map(self._sound, pair[1]))), None)
@@ -76,8 +83,12 @@ class _Search:
         return False
 
     def _longer(self, spans: list[Span], layout: Layout) -> list[list[Span]]:
-        """Ways to join spans, of which one is at the peak: each alone, and all together that join the same kernels."""
+        """Ways to join spans, of which one is at the peak: all together that join the same kernels, and each alone,
+        those first that hold the call with most bytes alive."""
         peak = self._at_peak(layout)
+        requests = lifetimes(layout.calls, layout.kernels, layout.buffers)
+        fullest = at_peak(requests, layout.plan.offsets)
+        busiest = max((request.first for request in fullest), default=0)
         alike: dict[tuple[str, ...], list[Span]] = {}
         for start in range(len(spans)):
             for end in range(start + 1, min(start + LONGEST, len(spans))):
@@ -85,9 +96,11 @@ class _Search:
                 if peak & set(range(start, end + 1)) and self._stream(joined) is not None:
                     inside = tuple(call.kernel for call in self.start.calls[joined[0] : joined[1] + 1])
                     alike.setdefault(inside, []).append(joined)
+        fullest_span = spans[min(max(busiest, 0), len(spans) - 1)]
         alone = [[joined] for found in alike.values() for joined in found]
+        alone.sort(key=lambda joined: not joined[0][0] <= fullest_span[0] <= joined[0][1])
         together = [apart for found in alike.values() if len(apart := _apart(found)) > 1]
-        return [_with(spans, joined) for joined in (*alone, *together)]
+        return [_with(spans, joined) for joined in (*together, *alone)]
 
     def _at_peak(self, layout: Layout) -> set[int]:
         """The calls in which some tensor lies at the top of the arena, or that must give way for one to lie lower."""
