@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
@@ -38,22 +37,16 @@ from ..ir.types import DType
 from ..ops.infer import ints
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
+from .byte_anchors import is_byte_depthwise, is_plain_window
 from .kernel import KernelContext
 from .requantization import Requantization, fixed_form, requantization_of
 
 
 def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution (with constant weights) goes through these block instructions; then it needs no halo."""
-    x, w = anchor.inputs[0], anchor.inputs[1]
-    if "depthwise_pair" not in cpu.features or anchor.op != "conv" or x is None or w is None:
+    if "depthwise_pair" not in cpu.features or not is_byte_depthwise(anchor):
         return False
-    if anchor.attrs["layout"] != "channels_last" or x.dtype is not DType.I8 or w.dtype is not DType.I8:
-        return False
-    channels = x.shape[-1]
-    if channels < LANES or w.shape != (channels, KERNEL, KERNEL, 1) or anchor.attrs["group"] != channels:
-        return False
-    stride, dilation, pad = (ints(anchor.attrs, name) for name in ("stride", "dilation", "pad"))
-    return stride in ((1, 1), (2, 2)) and dilation == (1, 1) and max(pad) < KERNEL and prod(anchor.output.shape) > 0
+    return anchor.output.shape[-1] >= LANES and is_plain_window(anchor, KERNEL)
 
 
 def lower_row_depthwise(ctx: KernelContext) -> Block | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from ..ir.types import DType
 from ..ops.infer import integer
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
+from .byte_anchors import is_byte_contraction
 from .contraction import join_rows
 from .helium_rows import Rows
 from .kernel import KernelContext
@@ -36,16 +36,11 @@ CHUNK = 32
 
 
 def is_helium_contraction(cpu: Cpu, anchor: Node) -> bool:
-    """Whether a contraction (with constant weights) goes through Helium block instructions; then it needs no halo."""
-    x, w = anchor.inputs[0], anchor.inputs[1]
-    if "helium_pixels_i8" not in cpu.features or x is None or w is None:
-        return False
-    if x.dtype is not DType.I8 or w.dtype is not DType.I8 or prod(anchor.output.shape) == 0 or x.shape[-1] == 0:
-        return False
-    if anchor.op == "conv":
-        return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] == 1 and len(w.shape) in (3, 4)
-    plain = anchor.op == "matmul" and zero_point(anchor.attrs, "rhs_zero_point") == 0
-    return plain and len(x.shape) >= 2 and len(w.shape) == 2
+    """Whether a contraction (with constant weights) goes through the blocks of Helium; then it needs no halo."""
+    w = anchor.inputs[1]
+    rank = 0 if w is None else len(w.shape)
+    ranks = (3, 4) if anchor.op == "conv" else (2,)
+    return "helium_pixels_i8" in cpu.features and is_byte_contraction(anchor) and rank in ranks
 
 
 def lower_helium(ctx: KernelContext) -> Block | None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
-from math import prod
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from ..ir.types import DType
 from ..ops.infer import ints
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
+from .byte_anchors import is_byte_depthwise
 from .generic import lower_nest
 from .helium import exact_requantization, tiled
 from .kernel import KernelContext
@@ -35,14 +35,10 @@ LARGEST = 16
 
 def is_helium_depthwise(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution goes through the depthwise blocks of Helium; then it needs no halo."""
-    x, w = anchor.inputs[0], anchor.inputs[1]
-    if "helium_depthwise_rows" not in cpu.features or anchor.op != "conv" or x is None or w is None:
+    w = anchor.inputs[1]
+    if "helium_depthwise_rows" not in cpu.features or w is None or not is_byte_depthwise(anchor):
         return False
-    if x.dtype is not DType.I8 or w.dtype is not DType.I8 or prod(anchor.output.shape) == 0:
-        return False
-    if anchor.attrs["layout"] != "channels_last" or len(w.shape) != 4 or w.shape[-1] != 1:
-        return False
-    return anchor.attrs["group"] == w.shape[0] == x.shape[-1] > 1 and max(w.shape[1:3]) <= LARGEST
+    return w.shape[0] > 1 and max(w.shape[1:3]) <= LARGEST
 
 
 def lower_helium_depthwise(ctx: KernelContext) -> Block | None:

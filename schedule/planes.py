@@ -12,17 +12,15 @@ Rows beyond the border are staged as the zero point; no halo is needed. Bands co
 
 from __future__ import annotations
 
-from math import prod
-
 import numpy as np
 
 from ..ir.blocks_plane import KERNEL, plane_words
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr, If, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType
-from ..ops.infer import ints
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
+from .byte_anchors import is_byte_depthwise, is_plain_window
 from .finish import Finish, Turn
 from .kernel import KernelContext
 from .quads import start
@@ -34,16 +32,7 @@ PLANE = 1536
 
 def is_plane(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution (with constant weights) goes through these blocks; then it needs no halo."""
-    x, w = anchor.inputs[0], anchor.inputs[1]
-    if "depthwise3x3" not in cpu.features or anchor.op != "conv" or x is None or w is None:
-        return False
-    if anchor.attrs["layout"] != "channels_last" or x.dtype is not DType.I8 or w.dtype is not DType.I8:
-        return False
-    channels = x.shape[-1]
-    if w.shape != (channels, KERNEL, KERNEL, 1) or anchor.attrs["group"] != channels or prod(x.shape) == 0:
-        return False
-    stride, dilation, pad = (ints(anchor.attrs, name) for name in ("stride", "dilation", "pad"))
-    return stride in ((1, 1), (2, 2)) and dilation == (1, 1) and max(pad) < KERNEL and prod(anchor.output.shape) > 0
+    return "depthwise3x3" in cpu.features and is_byte_depthwise(anchor) and is_plain_window(anchor, KERNEL)
 
 
 def lower_planes(ctx: KernelContext) -> Block | None:

@@ -26,6 +26,7 @@ from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType
 from ..ops.integer import zero_point
 from ..targets.target import Cpu
+from .byte_anchors import is_byte_contraction
 from .contraction import join_rows
 from .finish import Finish, Turn
 from .kernel import KernelContext
@@ -38,15 +39,7 @@ CHUNK = 32
 
 def is_quad(cpu: Cpu, anchor: Node) -> bool:
     """Whether a contraction (with constant weights) goes through these blocks; then it needs no halo."""
-    x, w = anchor.inputs[0], anchor.inputs[1]
-    if not {"quad_words", "quad_pairs"} & cpu.features or x is None or w is None:
-        return False
-    if x.dtype is not DType.I8 or w.dtype is not DType.I8 or prod(anchor.output.shape) == 0 or x.shape[-1] == 0:
-        return False
-    if anchor.op == "conv":
-        return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] == 1
-    plain = anchor.op == "matmul" and zero_point(anchor.attrs, "rhs_zero_point") == 0
-    return plain and len(x.shape) >= 2 and len(w.shape) == 2
+    return bool({"quad_words", "quad_pairs"} & cpu.features) and is_byte_contraction(anchor)
 
 
 def lower_quads(ctx: KernelContext) -> Block | None:

@@ -18,9 +18,8 @@ from math import prod
 
 from ..ir.graph import Node
 from ..ir.loops import Block
-from ..ir.types import DType
-from ..ops.integer import zero_point
 from ..targets.target import Cpu
+from .byte_anchors import is_byte_contraction
 from .kernel import KernelContext
 from .staged_base import StagedContraction
 from .staged_pairs import lower_pairs, lower_single
@@ -30,15 +29,7 @@ from .staged_solo import lower_solo
 
 def is_staged(cpu: Cpu, anchor: Node) -> bool:
     """Whether a contraction (with constant weights) goes through block instructions; then it needs no halo."""
-    x, w = anchor.inputs[0], anchor.inputs[1]
-    if "pair_i8" not in cpu.features or x is None or w is None:
-        return False
-    if x.dtype is not DType.I8 or w.dtype is not DType.I8 or prod(anchor.output.shape) == 0 or x.shape[-1] == 0:
-        return False
-    if anchor.op == "conv":
-        return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] == 1
-    plain = anchor.op == "matmul" and zero_point(anchor.attrs, "rhs_zero_point") == 0
-    return plain and len(x.shape) >= 2 and len(w.shape) == 2
+    return "pair_i8" in cpu.features and is_byte_contraction(anchor)
 
 
 def lower_staged(ctx: KernelContext) -> Block | None:
