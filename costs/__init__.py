@@ -1,6 +1,6 @@
 """What a run of generated code costs a Cortex-M: executed instructions for each layer, cycles, bytes of stack.
 
->>> predict(program, machine).layers[3].instructions
+>>> object_costs(program, machine).layers[3].instructions
 112640
 
 Nothing is emulated instruction by instruction: the machine code of the artifact is decoded (``decode.py``), its

@@ -15,12 +15,18 @@ from .function_ir import FunctionIr
 @dataclass(frozen=True)
 class Helper:
     """``meaning`` gives the words of the result for r0 to r3. Instructions are (usual, with an operand of zero), for
-    Armv6-M and for Armv7-M."""
+    Armv6-M and for Armv7-M; ``stack`` is what it takes at most, in bytes."""
 
     meaning: Callable[..., tuple[str, ...]]
     armv6m: tuple[int, int]
     armv7m: tuple[int, int]
     operands: int = 2
+    stack: int = 32
+
+
+def helper_stack(name: str) -> int:
+    """Bytes of stack that a helper takes."""
+    return HELPERS[name].stack if name in HELPERS else OTHER_HELPER_STACK
 
 
 def emit_helper(name: str, counter: int, core: str, mask: int) -> str:
@@ -144,8 +150,8 @@ _TABLE: Mapping[str, Helper] = {
     "ui2f": Helper(_to_float("uitofp"), (39, 8), (24, 5), operands=1),
     "f2iz": Helper(_to_integer("si"), (24, 9), (13, 5), operands=1),
     "f2uiz": Helper(_to_integer("ui"), (70, 52), (11, 6), operands=1),
-    "l2f": Helper(_long_to_float("sitofp"), (574, 574), (29, 29)),
-    "ul2f": Helper(_long_to_float("uitofp"), (556, 556), (28, 28)),
+    "l2f": Helper(_long_to_float("sitofp"), (574, 574), (29, 29), stack=88),
+    "ul2f": Helper(_long_to_float("uitofp"), (556, 556), (28, 28), stack=88),
     "lmul": Helper(_long_product, (41, 41), (5, 5)),
     "llsl": Helper(_long_shift("shl"), (12, 12), (12, 12)),
     "llsr": Helper(_long_shift("lshr"), (12, 12), (12, 12)),
@@ -155,5 +161,7 @@ _TABLE: Mapping[str, Helper] = {
     "uidivmod": Helper(_division("udiv"), (77, 13), (6, 6), operands=1),
     "idivmod": Helper(_division("sdiv"), (79, 16), (6, 6), operands=1),
 }
+
+OTHER_HELPER_STACK = 88
 
 HELPERS: Mapping[str, Helper] = {f"__aeabi_{name}": helper for name, helper in _TABLE.items()}

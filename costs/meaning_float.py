@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from .function_ir import FLOATS, FunctionIr
 from .instruction import PC, Instruction
-from .meaning_core import Meaning
+from .meaning_arithmetic import Meaning, meanings
 
 INTRINSICS = (
     *(f"declare float @llvm.{name}.f32(float)" for name in ("fabs", "sqrt", "floor", "ceil", "trunc", "roundeven",
@@ -136,7 +136,7 @@ def _status(f: FunctionIr, i: Instruction) -> None:
 
 _CONVERSIONS = [f"vcvt_{r}_{t}" for r in "anpmrz" for t in ("s32", "u32")] + ["vcvt_from_s32", "vcvt_from_u32"]
 
-_GROUPS: tuple[tuple[Meaning, str], ...] = (
+FLOAT: Mapping[str, Meaning] = meanings(
     (_arithmetic, "vadd vsub vmul vnmul vdiv"),
     (_multiply_add, "vmla vmls vnmla vnmls vfma vfms vfnma vfnms"),
     (_one, "vmov vneg vabs vsqrt " + " ".join(f"vrint{r}" for r in _ROUNDING)),
@@ -152,5 +152,3 @@ _GROUPS: tuple[tuple[Meaning, str], ...] = (
     (_from_core_two, "vmov_from_core2"),
     (_status, "vmrs"),
 )
-
-FLOAT: Mapping[str, Meaning] = {op: meaning for meaning, ops in _GROUPS for op in ops.split()}

@@ -16,6 +16,7 @@ from ..targets.timing import TIMINGS, Timing
 from .build import Build, build_c, build_objects
 from .cycles import instruction_cycles, taken_cycles
 from .functions import Function, find_functions
+from .helpers import helper_stack
 from .instruction import SP
 from .simulate import Run, simulate
 from .stack import stack_bytes
@@ -136,7 +137,8 @@ class _Tally:
                 counts[layer] += count
                 spents[layer] += spent
         layers = tuple(LayerCost(count, round(spent)) for count, spent in zip(counts, spents, strict=True))
-        stack = stack_bytes(self.functions, self.entry, memory)
+        helpers = {address & ~1: helper_stack(name) for name, address in self.build.image.missing.items()}
+        stack = stack_bytes(self.functions, self.entry, memory, helpers)
         return Costs(
             total, round(cycles), stack, layers if self.build.layer_of else None, tuple(self.translation.missing)
         )

@@ -29,13 +29,16 @@ class _Value:
 _State = dict[int, _Value]
 
 
-def stack_bytes(functions: Mapping[int, Function], entry: int, memory: bytes) -> int | None:
-    """The most that a call of ``entry`` takes; ``None`` where the code does what is not understood."""
+def stack_bytes(
+    functions: Mapping[int, Function], entry: int, memory: bytes, helpers: Mapping[int, int] | None = None
+) -> int | None:
+    """The most that a call of ``entry`` takes; ``None`` where the code does what is not understood. ``helpers`` gives
+    what functions without code take, by their addresses."""
     known: dict[int, int | None] = {}
 
     def deepest(address: int, chain: tuple[int, ...]) -> int | None:
         if address not in functions:
-            return 0  # a helper of the run-time library
+            return (helpers or {}).get(address, 0)
         if address in chain:
             return None
         if address not in known:

@@ -9,13 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from . import meaning_core, meaning_float
+from . import meaning_arithmetic, meaning_float, meaning_memory, meaning_multiply
 from .function_ir import FLOATS, LOOP_SIZE, FunctionIr
 from .functions import Function, is_return
 from .helpers import emit_helper
 from .instruction import ALWAYS, LR, NONE, PC, SP, Instruction
 
-_MEANINGS = {**meaning_core.CORE, **meaning_float.FLOAT}
+_MEANINGS = {
+    **meaning_arithmetic.ARITHMETIC,
+    **meaning_multiply.MULTIPLICATION,
+    **meaning_memory.MEMORY,
+    **meaning_float.FLOAT,
+}
 _BRANCHES = frozenset({"b", "cbz", "cbnz", "wls", "le", "letp", "tbb", "tbh", "bx", "jump", "jump_loaded", "pop_pc"})
 
 
@@ -70,7 +75,7 @@ class _Translator:
         self.sites = tuple(i.address for i in own.instructions if i.op in ("bl", "blx") or _is_tail_call(own, i))
 
     def run(self) -> Translation:
-        parts = [*meaning_core.INTRINSICS, *meaning_float.INTRINSICS]
+        parts = [*meaning_arithmetic.INTRINSICS, *meaning_float.INTRINSICS]
         parts += [_Body(self, function).text() for function in self.functions.values()]
         parts += [emit_helper(name, counter, self.core, self.mask) for name, counter in self.calls.items()]
         if any(function.indirect for function in self.functions.values()):
@@ -185,7 +190,7 @@ class _Body:
     def _destination(self, i: Instruction) -> str:
         f = self.f
         if i.op == "jump_loaded":
-            value = f.read(meaning_core.address(f, i))
+            value = f.read(meaning_memory.address(f, i))
         elif i.rn == PC:
             value = f.binary("add", f.get(i.rm), str(i.address + 4))
         else:

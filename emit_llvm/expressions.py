@@ -22,6 +22,7 @@ _INTRINSICS = {
 
 
 SCALE_HELPER = "ccml_scale_round"
+ROOT_HELPER = "ccml_square_root"
 """What computes the row ``scale_round``, on every machine: a function of the runtime (``scale_runtime.py``)."""
 
 
@@ -182,6 +183,8 @@ class ExpressionWriter:
             return self._mul_high(*(self.write(arg) for arg in expr.args))
         if expr.function == "scale_round":
             return self.out.intrinsic(SCALE_HELPER, "i32", *(("i32", self.write(arg)) for arg in expr.args))
+        if expr.function == "sqrt" and "sqrt" not in self.features and expr.type == Type(DType.F32):
+            return self.out.intrinsic(ROOT_HELPER, "float", ("float", self.write(expr.args[0])))
         row = _INTRINSICS.get(expr.function)
         if row is None or expr.function not in self.features:
             raise internal_error(f"the machine has no instruction for {expr.function}")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ..targets import Machine
 from . import backend
-from .expressions import SCALE_HELPER
-from .runtime_ir import ARM_HALF_HELPERS, ARM_INTEGER_HELPERS, X86_HELPERS, Helper
+from .expressions import ROOT_HELPER, SCALE_HELPER
+from .runtime_ir import ARM_HALF_HELPERS, ARM_INTEGER_HELPERS, SQUARE_ROOT, X86_HELPERS, Helper
 from .scale_runtime import scale_helper
 
 
@@ -30,7 +30,7 @@ def helper_object(needed: Iterable[str], machine: Machine) -> bytes | None:
 
 def _helpers(machine: Machine) -> tuple[dict[str, Helper], str]:
     """The table for a machine and the calling convention of its helpers."""
-    everywhere = {SCALE_HELPER: scale_helper(machine)}
+    everywhere = {SCALE_HELPER: scale_helper(machine), ROOT_HELPER: SQUARE_ROOT}
     if machine.abi.triple.startswith("x86_64"):
         return X86_HELPERS | everywhere, ""
     if machine.abi.triple.startswith(("arm", "thumb")):

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...ir.graph import Graph, Node
-from ...ops.fixed_point import exact_multipliers
+from ...ops.fixed_point import exact_multipliers, have_multipliers
 from ...ops.infer import integer
 from ..integerize import integerize
 from ..pipeline import before
@@ -26,10 +26,16 @@ from .tuning import TunedLayer
 
 log = logging.getLogger(__name__)
 
-_MOST_ULPS = 32
+_MOST_ULPS = 128
 _LEAST_PRODUCT = 2.0**-13
 """Smaller multipliers are left as they are: float32 rounds so many of their products to halves that there is hardly
 ever a fixed-point number that does the same."""
+
+COMMON_SHIFTS = (8, 12)
+"""Before and after the multiplication, where all channels of a layer share them: block instructions of cores with long
+multiplications, which keep 256 times the sums."""
+_MOST_SHIFTED = 2**23
+"""Greater sums do not fit 32 bits then."""
 
 _I32 = np.iinfo(np.int32)
 
@@ -49,7 +55,9 @@ class _Requantization:
         """For which there is a multiplier. Bounds are doubled: biases move with their steps."""
         low, high = (int(np.clip(2 * bound, _I32.min, _I32.max)) for bound in self.bounds)
         found = exact_multipliers(scales, [(low, high)] * scales.size, self.zero_point, *self.limits)
-        return np.array([form is not None for form in found])
+        exact = np.array([form is not None for form in found])
+        inside = max(low, -_MOST_SHIFTED), min(high, _MOST_SHIFTED)
+        return exact & have_multipliers(scales, inside, self.zero_point, *self.limits, *COMMON_SHIFTS)
 
 
 def with_exact_scales(

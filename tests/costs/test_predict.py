@@ -77,6 +77,9 @@ def test_without_a_toolchain_the_helpers_of_the_run_time_library_are_assumed(mon
     assert {"__aeabi_fmul", "__aeabi_fadd"} <= set(assumed.assumed)
     if not exact.assumed:
         assert abs(assumed.instructions / exact.instructions - 1) < 0.1
+        assert exact.stack_bytes is not None
+        assert assumed.stack_bytes is not None
+        assert exact.stack_bytes <= assumed.stack_bytes
 
 
 def test_targets_without_a_cost_model_have_no_costs() -> None:

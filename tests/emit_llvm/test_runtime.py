@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from ccml.emit_llvm.elf import defined_symbols
 from ccml.emit_llvm.jit import JitKernel
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emit_llvm.runtime import helper_object
-from ccml.ir.loops import Binary, Convert, Expr, Type
+from ccml.ir.loops import Binary, Call, Convert, Expr, Type
 from ccml.ir.types import DType
 from ccml.targets import Machine, select
 
@@ -52,6 +53,23 @@ def test_narrowing_rounds_once_to_nearest_even(source: type) -> None:
     np.testing.assert_array_equal(actual, expected)
     known = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(actual[known]), np.signbit(expected[known]))
+
+
+def test_square_roots_without_the_instruction() -> None:
+    """Random floats of all sizes, squares and their neighbours, and what is no positive number."""
+    bits = np.random.default_rng(0).integers(0, 0x7F800000, 50000, np.uint32)
+    squares = np.arange(1, 4096, dtype=np.float32) ** 2
+    near = [np.nextafter(squares, np.float32(side)) for side in (0, np.inf)]
+    subnormal = np.arange(1, 2000, dtype=np.uint32).view(np.float32)
+    special = np.array([0, -0.0, np.inf, -np.inf, np.nan, -1, -1e-40, 3.4028235e38], np.float32)
+    x = np.concatenate([bits.view(np.float32), squares, *near, subnormal, special])
+    cpu = replace(BASELINE.cpu, features=BASELINE.cpu.features - {"sqrt"})
+    kernel = elementwise(lambda v: Call("sqrt", (v,), Type(DType.F32)), x.size, Type(DType.F32), a=Type(DType.F32))
+    y = np.empty_like(x)
+    JitKernel(kernel, replace(BASELINE, cpu=cpu)).run({"a": x, "y": y})
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(y, np.sqrt(x))
+    assert np.signbit(y[-7])
 
 
 def test_only_what_is_needed_and_what_it_needs() -> None:

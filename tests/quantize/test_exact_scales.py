@@ -19,6 +19,8 @@ from ccml.passes.quantize.quantize import prepare, sqnr
 from ccml.passes.quantize.quantizer import Quantizer
 from ccml.samples import match_samples
 from ccml.schedule.fixed_requantization import requantize_in_integers
+from ccml.schedule.lower import lower_graph
+from ccml.targets import select
 
 from tests.models import models_dir, needs_models
 from tests.quantize.networks import Network, classifier, samples_for
@@ -66,6 +68,15 @@ def test_every_channel_has_a_multiplier(make, activations: str) -> None:  # type
         assert "requantize" not in fixed
 
 
+def test_channels_of_a_layer_share_their_shifts() -> None:
+    """So that the block instructions of Cortex-M4 requantize without floats."""
+    net = Network((1, 512))
+    graph = net.graph(net.dense(net.relu(net.dense(net.x, 128)), 640))
+    model = quantize_graph(graph, samples_for(graph), QuantizeOptions(integer_io=True))
+    program = lower_graph(optimize(model.graph), select("cortex-m4"))
+    assert all("_fixed" in kernel.name for kernel in program.blocks), program.blocks
+
+
 def test_scales_move_by_some_ulp_and_integers_stay() -> None:
     graph = prepare(many_channels())
     quantizer = Quantizer.of(graph, samples_for(graph), QuantizeOptions())
@@ -81,7 +92,7 @@ def test_scales_move_by_some_ulp_and_integers_stay() -> None:
             int(np.float32(b).view(np.int32)) - int(np.float32(a).view(np.int32))
             for a, b in zip(before_.encoding.scale, after.encoding.scale)
         ]
-        assert max(map(abs, ulps)) <= 32
+        assert max(map(abs, ulps)) <= 128
         changed += np.count_nonzero(ulps)
     assert changed
 
