@@ -16,7 +16,7 @@ from .streaming import Stream, stream
 
 log = logging.getLogger(__name__)
 
-MOST_LAYOUTS = 400
+MOST_LAYOUTS = 200
 """Memory plans that are tried, whatever the size of the model."""
 
 LONGEST = 4
@@ -83,8 +83,8 @@ class _Search:
         return False
 
     def _longer(self, spans: list[Span], layout: Layout) -> list[list[Span]]:
-        """Ways to join spans, of which one is at the peak: all together that join the same kernels, and each alone,
-        those first that hold the call with most bytes alive."""
+        """Ways to join spans: wherever it is possible, all together that join the same kernels, and each alone that is
+        at the peak, those first that hold the call with most bytes alive."""
         peak = self._at_peak(layout)
         requests = lifetimes(layout.calls, layout.kernels, layout.buffers)
         fullest = at_peak(requests, layout.plan.offsets)
@@ -100,7 +100,21 @@ class _Search:
         alone = [[joined] for found in alike.values() for joined in found]
         alone.sort(key=lambda joined: not joined[0][0] <= fullest_span[0] <= joined[0][1])
         together = [apart for found in alike.values() if len(apart := _apart(found)) > 1]
-        return [_with(spans, joined) for joined in (*together, *alone)]
+        everywhere = [self._everywhere(spans, length) for length in range(2, LONGEST + 1)]
+        return [_with(spans, joined) for joined in (*everywhere, *together, *alone) if joined]
+
+    def _everywhere(self, spans: list[Span], length: int) -> list[Span]:
+        """From the first call on, as many spans as possible, but at most ``length``, in each stream."""
+        found: list[Span] = []
+        start = 0
+        while start < len(spans):
+            end = min(start + length, len(spans)) - 1
+            while end > start and self._stream((spans[start][0], spans[end][1])) is None:
+                end -= 1
+            if end > start:
+                found.append((spans[start][0], spans[end][1]))
+            start = end + 1
+        return found
 
     def _at_peak(self, layout: Layout) -> set[int]:
         """The calls in which some tensor lies at the top of the arena, or that must give way for one to lie lower."""
