@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.blocks_depthwise import COLUMN, KERNEL, LANES, STREAM, WEIGHTS
+from ..ir.blocks.depthwise import COLUMN, KERNEL, LANES, STREAM, WEIGHTS
 from ..ir.graph import Node
 from ..ir.loops import (
     Binary,
@@ -100,7 +100,7 @@ class _RowDepthwise:
         return found if found is not None and found.whole else None
 
     def _stream(self, taps: np.ndarray) -> Buffer:
-        """The weights as ``ir/blocks_depthwise.py`` describes them."""
+        """The weights as ``ir/blocks/depthwise.py`` describes them."""
         columns = taps[:, [0, 1, 1, 2], :].transpose(0, 2, 1).astype(np.int8)
         words = np.ascontiguousarray(columns).view("<i4").reshape(self.channels, KERNEL)
         each = np.concatenate([self.bias.astype(np.int32)[:, None], words], axis=1)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.blocks_helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
+from ..ir.blocks.helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
 from ..ir.graph import Node, Value
 from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr, loop
 from ..ir.types import DType
@@ -147,7 +147,7 @@ class _Contraction:
         return np.asarray(base - zero_point(self.node.attrs) * self.columns.sum(axis=(1, 2)))
 
     def _stream(self, tile: int) -> Buffer:
-        """The weights as ``ir/blocks_helium.py`` describes them."""
+        """The weights as ``ir/blocks/helium.py`` describes them."""
         runs, vectors = self.rows.runs, self.rows.vectors
         tiles = -(-self.channels // tile)
         flat = self.columns.reshape(self.channels, runs, -1)

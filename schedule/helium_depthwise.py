@@ -16,8 +16,8 @@ from itertools import groupby
 
 import numpy as np
 
-from ..ir.blocks_helium import PIXELS_TILE, STEP, pad
-from ..ir.blocks_helium_depthwise import INTERLEAVED, WORD
+from ..ir.blocks.helium import PIXELS_TILE, STEP, pad
+from ..ir.blocks.helium_depthwise import INTERLEAVED, WORD
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType
@@ -88,7 +88,7 @@ class _Depthwise:
         self.inner = max(min(self.extent[1], self.columns - self.pad[1]), 0)
 
     def _stream(self) -> np.ndarray:
-        """The weights as ``ir/blocks_helium_depthwise.py`` describes them."""
+        """The weights as ``ir/blocks/helium_depthwise.py`` describes them."""
         assert self.requantization is not None
         wide, high = (1, WORD) if self.column else (self.blocks * WORD, self.groups)
         taps = np.zeros((pad(self.channels, PIXELS_TILE), wide, high * WORD), np.int8)

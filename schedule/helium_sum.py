@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ..ir.blocks_helium import pad
+from ..ir.blocks.helium import pad
 from ..ir.loops import Block, Invoke, Load, Pointer, Var, as_expr, loop
 from ..ir.types import DType
 from ..ops.infer import ints

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks_plane import KERNEL, plane_words
+from ..ir.blocks.plane import KERNEL, plane_words
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr, If, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType

@@ -1,11 +1,11 @@
-"""Activations of some pixels side by side, as the contractions of ``ir/blocks_plain.py`` read them."""
+"""Activations of some pixels side by side, as the contractions of ``ir/blocks/plain.py`` read them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..ir.blocks_plain import PIXELS, WEIGHT_OFFSET
+from ..ir.blocks.plain import PIXELS, WEIGHT_OFFSET
 from ..ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr, loop
 from ..ir.types import DType
 from .kernel import KernelContext

@@ -20,7 +20,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir.blocks_plain import FIELD, PIXELS, SINGLE_CHANNELS, WEIGHT_OFFSET
+from ..ir.blocks.plain import FIELD, PIXELS, SINGLE_CHANNELS, WEIGHT_OFFSET
 from ..ir.graph import Node
 from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType

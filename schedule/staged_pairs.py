@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks import PAIR_TILE, SINGLE_TILE
+from ..ir.blocks.pair import PAIR_TILE, SINGLE_TILE
 from ..ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType
 from .staged_base import Position, StagedContraction, rows_of, start
@@ -12,7 +12,7 @@ from .staging import PAIR
 
 
 def _stream(work: StagedContraction, tile: int) -> Buffer:
-    """The weights as ``ir/blocks.py`` describes them."""
+    """The weights as ``ir/blocks/pair.py`` describes them."""
     words = np.ascontiguousarray(work.columns).view("<i4")
     full = work.channels // tile * tile
     parts = []

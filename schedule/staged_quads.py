@@ -1,13 +1,13 @@
 """Contractions of packed weights: four staged pixels by all channels, and the pixels that are left one by one.
 
-Weights are packed two to a halfword (``ir/blocks_quad.py``), which takes accumulators of at most 24 bits.
+Weights are packed two to a halfword (``ir/blocks/quad.py``), which takes accumulators of at most 24 bits.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks_quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, packable, packed, stream_words
+from ..ir.blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, packable, packed, stream_words
 from ..ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr, loop
 from ..ir.types import DType
 from ..targets.target import Cpu

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks_quad import PRE_SHIFT, packed
-from ..ir.blocks_solo import TILE
+from ..ir.blocks.quad import PRE_SHIFT, packed
+from ..ir.blocks.solo import TILE
 from ..ir.loops import Block, Invoke, Pointer, as_expr
 from .requantization import fixed_form
 from .staged_base import StagedContraction, start

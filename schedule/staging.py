@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Protocol
 
-from ..ir.blocks import STAGED_STEP
-from ..ir.blocks_quad import PIXELS, STEP
+from ..ir.blocks.pair import STAGED_STEP
+from ..ir.blocks.quad import PIXELS, STEP
 from ..ir.graph import Node
 from ..ir.loops import (
     Binary,

@@ -7,7 +7,8 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from ccml.errors import CcmlError
-from ccml.ir.blocks import PAIR_TILE, block_kernel, stream_words
+from ccml.ir.blocks import block_kernel
+from ccml.ir.blocks.pair import PAIR_TILE, stream_words
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel, print_kernel

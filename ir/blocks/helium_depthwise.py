@@ -6,16 +6,14 @@ to four columns under a window, gathered, are sixteen k of an output, and the we
 weights of the output one row below are the same, one byte further up in each word. Larger kernels take several such
 steps.
 
-The stream of weights is that of ``ir/blocks_helium.py`` for tiles of four channels.
+The stream of weights is that of ``ir/blocks/helium.py`` for tiles of four channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from .blocks_helium import PIXELS_TILE, pad, param, store_results, tile_words
-from .loops import (
+from ..loops import (
     I32,
     Access,
     Alloc,
@@ -38,7 +36,9 @@ from .loops import (
     as_expr,
     loop,
 )
-from .types import DType
+from ..types import DType
+from .common import Row
+from .helium import PIXELS_TILE, pad, param, store_results, tile_words
 
 WORD = 4
 """Rows that are interleaved, and columns that are gathered."""
@@ -215,7 +215,7 @@ def _params(
 
 _SCALARS = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
 _WINDOWS = ("groups", "blocks", "plane", "tap_step", "pixels", "pixel_step", "channels", "zero_point", "lo")
-DEPTHWISE_ROWS: tuple[tuple[str, tuple[str, ...], Callable[..., Kernel]], ...] = (
+ROWS: tuple[Row, ...] = (
     ("helium_interleave", ("size", "row_step", "s0", "s1", "s2", "s3", "fill"), _interleave),
     ("helium_depthwise_rows", _SCALARS, _rows),
     ("helium_depthwise_pixels", _SCALARS, _pixels),

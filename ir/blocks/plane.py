@@ -6,8 +6,7 @@ apart. Four neighbouring outputs share the words that they load.
 
 from __future__ import annotations
 
-from .blocks_common import param
-from .loops import (
+from ..loops import (
     I32,
     Access,
     Alloc,
@@ -27,7 +26,8 @@ from .loops import (
     as_expr,
     loop,
 )
-from .types import DType
+from ..types import DType
+from .common import Row, param
 
 KERNEL = 3
 OUTPUTS = 4
@@ -96,7 +96,7 @@ def _outputs(
     return tuple(out)
 
 
-PLANE_ROWS = (
+ROWS: tuple[Row, ...] = (
     ("plane_row", ("columns", "step", "left", "right", "value"), _plane_row),
     ("plane_fill", ("columns", "value"), _plane_fill),
     ("depthwise3x3", ("rows", "outputs", "stride", "row"), _depthwise),

@@ -19,8 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .blocks_common import param
-from .loops import (
+from ..loops import (
     I32,
     Access,
     Alloc,
@@ -44,7 +43,8 @@ from .loops import (
     as_expr,
     loop,
 )
-from .types import DType
+from ..types import DType
+from .common import Row, param
 
 PIXELS = 4
 """Pixels that are multiplied together."""
@@ -237,7 +237,7 @@ def _clamped(steps: Expr, zero_point: int) -> Expr:
     return Convert(I8, Binary("min", Binary("max", moved, Const(-128, I32)), Const(127, I32)))
 
 
-PLAIN_ROWS = (
+ROWS: tuple[Row, ...] = (
     ("spread", ("count", "step"), _spread),
     ("pack", ("count", "flip"), _pack),
     ("quad_words", ("steps", "channels"), _quad_words),

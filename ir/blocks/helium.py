@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .loops import (
+from ..loops import (
     I32,
     Access,
     Alloc,
@@ -40,7 +40,8 @@ from .loops import (
     as_expr,
     loop,
 )
-from .types import DType
+from ..types import DType
+from .common import Row
 
 STEP = 16
 """k that one instruction multiplies and adds."""
@@ -305,7 +306,7 @@ def _sum(rows: int, channels: int, start: int) -> Kernel:
 
 
 _PIXELS = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
-HELIUM_ROWS: tuple[tuple[str, tuple[str, ...], Callable[..., Kernel]], ...] = (
+ROWS: tuple[Row, ...] = (
     ("helium_copy", ("runs", "size", "x_step", "y_step"), _copy),
     ("helium_fill", ("size", "value"), _fill),
     ("helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from .loops import (
+from collections.abc import Callable
+
+from ..loops import (
     F32,
     I32,
     Access,
@@ -13,10 +15,14 @@ from .loops import (
     Const,
     Convert,
     Expr,
+    Kernel,
     Space,
     Type,
 )
-from .types import DType
+from ..types import DType
+
+Row = tuple[str, tuple[str, ...], Callable[..., Kernel]]
+"""Of a block instruction: its name, the names of its scalars, and its meaning for values of these."""
 
 ROUNDER = 1.5 * 2.0**23
 """A float32 whose unit in the last place is 1: the sum with it is rounded to the nearest even whole number."""

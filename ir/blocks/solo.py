@@ -1,14 +1,12 @@
 """A block instruction of contractions: four channels of a single pixel at a time, on packed weights.
 
-*Weights* and *activations* are those of ``ir/blocks_quad.py``, but for tiles of four channels, and the pixel is read as
+*Weights* and *activations* are those of ``ir/blocks/quad.py``, but for tiles of four channels, and the pixel is read as
 bytes: each tile widens it again, which needs no memory.
 """
 
 from __future__ import annotations
 
-from .blocks_common import param, requantized_fixed
-from .blocks_quad import staged_words
-from .loops import (
+from ..loops import (
     I32,
     Access,
     Alloc,
@@ -26,7 +24,9 @@ from .loops import (
     as_expr,
     loop,
 )
-from .types import DType
+from ..types import DType
+from .common import Row, param, requantized_fixed
+from .quad import staged_words
 
 TILE = 4
 """Channels that are computed together."""
@@ -66,3 +66,6 @@ def _group(w: Buffer, weights: Expr, x: Buffer, at: Expr, acc: Buffer, stem: str
         first = Call("dot2_i16i16", (Load(acc, (as_expr(c),)), odd, word), I32)
         out.append(Store(acc, (as_expr(c),), Call("dot2_i16i16", (first, even, low), I32)))
     return tuple(out)
+
+
+ROWS: tuple[Row, ...] = (("solo_fixed", ("groups", "channels", "zero_point", "shift"), solo),)

@@ -14,9 +14,9 @@ scales of the four channels follow.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from .blocks_common import param, requantized, requantized_fixed
-from .loops import (
+from ..loops import (
     F32,
     I32,
     Access,
@@ -35,7 +35,8 @@ from .loops import (
     as_expr,
     loop,
 )
-from .types import DType
+from ..types import DType
+from .common import Row, param, requantized, requantized_fixed
 
 LANES = 4
 """Channels that are computed together."""
@@ -206,3 +207,17 @@ def finish(rows: int, outputs: int, step: int, zero_point: int, shift: int = 0) 
                 value = requantized_fixed(acc, scale, zero_point, shift)
             stores.append(Store(y[row], (column * step + lane,), value))
     return Kernel("depthwise_finish", (scales, x, *y), (*lets, *loop(column, outputs, *stores)))
+
+
+_FLOAT = ("outputs", "step", "zero_point")
+_FIXED = (*_FLOAT, "shift")
+ROWS: tuple[Row, ...] = (
+    ("depthwise_stage", ("columns", "step", "left", "right", "zero_point"), stage),
+    ("depthwise_fill", ("columns", "half", "zero_point"), fill),
+    ("depthwise_pair", ("outputs",), pair),
+    ("depthwise_stride2", ("outputs",), stride2),
+    ("depthwise_finish_pair", _FLOAT, partial(finish, 2)),
+    ("depthwise_finish_row", _FLOAT, partial(finish, 1)),
+    ("depthwise_fixed_pair", _FIXED, partial(finish, 2)),
+    ("depthwise_fixed_row", _FIXED, partial(finish, 1)),
+)

@@ -1,11 +1,5 @@
-"""Block instructions: whole loop nests that a loop-IR ``Invoke`` may name, each with its meaning as a kernel.
+"""Block instructions of contractions on cores with DSP: two staged pixels by three channels, one pixel by eight.
 
-An ``Invoke`` carries constant scalars, so that its meaning is a plain kernel of static shapes. The C printer calls the
-row's function of ``runtime_c`` (hand-written assembly where the compiler targets a core that has it, and a C twin with
-the same bits elsewhere); the LLVM printer prints the meaning as a function of its own.
-
-Operands of contractions
-------------------------
 *Weights* are a stream of 32-bit words in the order in which they are read. For each tile of channels: a bias per
 channel; for each group of four k a word of four signed bytes per channel, k0 in the low bits; and, for rows that
 requantize, the float32 scale of each channel. Channels that fill no tile follow as tiles of one.
@@ -19,19 +13,10 @@ of the product and 1.5 * 2^23 has the rounded product in its low bits: it must s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
 
-from . import blocks_depthwise as depthwise
-from . import blocks_quad as quad
-from . import blocks_solo as solo
-from .blocks_common import param, requantized
-from .blocks_helium import HELIUM_ROWS
-from .blocks_helium_depthwise import DEPTHWISE_ROWS
-from .blocks_plain import PLAIN_ROWS
-from .blocks_plane import PLANE_ROWS
-from .loops import (
+from ..loops import (
     F32,
     I32,
     Access,
@@ -52,7 +37,8 @@ from .loops import (
     as_expr,
     loop,
 )
-from .types import DType
+from ..types import DType
+from .common import Row, param, requantized
 
 PAIR_TILE = 3
 """Channels that ``pair`` rows compute together: with two pixels they fill the registers of an Arm core."""
@@ -64,31 +50,6 @@ STRAIGHT = 10
 """Groups of four k that the meaning runs through at most before it loops: counters cost registers."""
 STAGED_STEP = 4
 """Words of staged activations for each group of four k."""
-
-
-@dataclass(frozen=True)
-class BlockInstruction:
-    """``meaning`` maps the values of ``scalars`` to a kernel with one flat parameter for each pointer."""
-
-    name: str
-    scalars: tuple[str, ...]
-    meaning: Callable[..., Kernel]
-
-
-def block_kernel(name: str, scalars: Sequence[int]) -> Kernel:
-    """The meaning of an Invoke, under :func:`block_name`."""
-    return _meaning(name, tuple(scalars))
-
-
-@lru_cache(maxsize=256)
-def _meaning(name: str, scalars: tuple[int, ...]) -> Kernel:
-    kernel = BLOCKS[name].meaning(*scalars)
-    return Kernel(block_name(name, scalars), kernel.params, kernel.body, kernel.loc)
-
-
-def block_name(name: str, scalars: Sequence[int]) -> str:
-    """``stage_16``: an identifier for a block instruction with its scalars."""
-    return "_".join((name, *(str(scalar).replace("-", "m") for scalar in scalars)))
 
 
 def stream_words(channels: int, groups: int, requantize: bool) -> int:
@@ -235,37 +196,11 @@ def _single(out: DType) -> Callable[..., Kernel]:
     return meaning
 
 
-_FIXED = ("groups", "channels", "zero_point", "shift")
-_FIXED_ROWS = ("outputs", "step", "zero_point", "shift")
-
-BLOCKS: dict[str, BlockInstruction] = {
-    row.name: row
-    for row in (
-        BlockInstruction("stage", ("groups",), _stage),
-        BlockInstruction("stage_fill", ("groups", "value"), _stage_fill),
-        BlockInstruction("pair_i8", ("groups", "channels", "zero_point"), _pair(DType.I8)),
-        BlockInstruction("pair_i32", ("groups", "channels"), _pair(DType.I32)),
-        BlockInstruction("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
-        BlockInstruction("single_i32", ("groups", "channels"), _single(DType.I32)),
-        *(BlockInstruction(*row) for row in (*PLAIN_ROWS, *PLANE_ROWS)),
-        BlockInstruction("quad_stage_pixel", ("groups",), quad.stage_pixel),
-        BlockInstruction("quad_stage", ("groups", "step"), quad.stage),
-        BlockInstruction("quad_fill", ("groups", "value"), quad.fill),
-        BlockInstruction("quad_i8", ("groups", "channels", "zero_point"), quad.contraction("quad", DType.I8, 4)),
-        BlockInstruction("quad_i32", ("groups", "channels"), quad.contraction("quad", DType.I32, 4)),
-        BlockInstruction("quad_fixed", _FIXED, quad.contraction("quad", DType.I8, 4)),
-        BlockInstruction("solo_fixed", _FIXED, solo.solo),
-        BlockInstruction("lone_fixed", _FIXED, quad.contraction("lone", DType.I8, 1)),
-        BlockInstruction("lone_i8", ("groups", "channels", "zero_point"), quad.contraction("lone", DType.I8, 1)),
-        BlockInstruction("lone_i32", ("groups", "channels"), quad.contraction("lone", DType.I32, 1)),
-        BlockInstruction("depthwise_stage", ("columns", "step", "left", "right", "zero_point"), depthwise.stage),
-        BlockInstruction("depthwise_fill", ("columns", "half", "zero_point"), depthwise.fill),
-        BlockInstruction("depthwise_pair", ("outputs",), depthwise.pair),
-        BlockInstruction("depthwise_stride2", ("outputs",), depthwise.stride2),
-        BlockInstruction("depthwise_finish_pair", ("outputs", "step", "zero_point"), partial(depthwise.finish, 2)),
-        BlockInstruction("depthwise_fixed_pair", _FIXED_ROWS, partial(depthwise.finish, 2)),
-        BlockInstruction("depthwise_fixed_row", _FIXED_ROWS, partial(depthwise.finish, 1)),
-        BlockInstruction("depthwise_finish_row", ("outputs", "step", "zero_point"), partial(depthwise.finish, 1)),
-        *(BlockInstruction(*row) for row in (*HELIUM_ROWS, *DEPTHWISE_ROWS)),
-    )
-}
+ROWS: tuple[Row, ...] = (
+    ("stage", ("groups",), _stage),
+    ("stage_fill", ("groups", "value"), _stage_fill),
+    ("pair_i8", ("groups", "channels", "zero_point"), _pair(DType.I8)),
+    ("pair_i32", ("groups", "channels"), _pair(DType.I32)),
+    ("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
+    ("single_i32", ("groups", "channels"), _single(DType.I32)),
+)

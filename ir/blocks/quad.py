@@ -23,8 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .blocks_common import param, requantized, requantized_fixed
-from .loops import (
+from ..loops import (
     F32,
     I32,
     Access,
@@ -46,7 +45,8 @@ from .loops import (
     as_expr,
     loop,
 )
-from .types import DType
+from ..types import DType
+from .common import Row, param, requantized, requantized_fixed
 
 TILE = 2
 """Channels that are computed together."""
@@ -202,3 +202,18 @@ def _group(w: Buffer, weights: Expr, x: Buffer, at: Expr, acc: Buffer, stem: str
                 where = (as_expr(c), as_expr(pixel))
                 out.append(Store(acc, where, Call("dot2_i16i16", (Load(acc, where), value, factor), I32)))
     return tuple(out)
+
+
+_FLOAT = ("groups", "channels", "zero_point")
+_FIXED = (*_FLOAT, "shift")
+ROWS: tuple[Row, ...] = (
+    ("quad_stage_pixel", ("groups",), stage_pixel),
+    ("quad_stage", ("groups", "step"), stage),
+    ("quad_fill", ("groups", "value"), fill),
+    ("quad_i8", _FLOAT, contraction("quad", DType.I8, 4)),
+    ("quad_i32", ("groups", "channels"), contraction("quad", DType.I32, 4)),
+    ("quad_fixed", _FIXED, contraction("quad", DType.I8, 4)),
+    ("lone_fixed", _FIXED, contraction("lone", DType.I8, 1)),
+    ("lone_i8", _FLOAT, contraction("lone", DType.I8, 1)),
+    ("lone_i32", ("groups", "channels"), contraction("lone", DType.I32, 1)),
+)
