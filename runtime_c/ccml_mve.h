@@ -14,25 +14,25 @@
         return result; \
     }
 
-/* A comparison of floats; where an operand is NaN, only ne holds. */
-#define CCML_MVE_COMPARE(vector, mask, op) \
+/* A comparison of floats. Where an operand is NaN, vcmp finds ne, lt and le: the latter two are gt and ge of y and x. */
+#define CCML_MVE_COMPARE(vector, mask, op, condition, operands) \
     static inline mask vector##_##op(vector x, vector y) \
     { \
         mask result; \
         const mask on = mask##_splat(1), off = mask##_splat(0); \
-        __asm__("vcmp.f32 " #op ", %q1, %q2\n\tvpsel %q0, %q3, %q4" \
-                : "=&w"(result) \
+        __asm__("vcmp.f32 " condition ", " operands "\n\tvpsel %q0, %q3, %q4" \
+                : "=w"(result) \
                 : "w"(x), "w"(y), "w"(on), "w"(off) \
                 : "p0"); \
         return result; \
     }
 
-/* x where the comparison of floats holds, else y. */
-#define CCML_MVE_CHOOSE(vector, op, condition) \
+/* x where the first of the operands is greater, else y. */
+#define CCML_MVE_CHOOSE(vector, op, operands) \
     static inline vector vector##_##op(vector x, vector y) \
     { \
         vector result; \
-        __asm__("vcmp.f32 " condition ", %q1, %q2\n\tvpsel %q0, %q1, %q2" : "=w"(result) : "w"(x), "w"(y) : "p0"); \
+        __asm__("vcmp.f32 gt, " operands "\n\tvpsel %q0, %q1, %q2" : "=w"(result) : "w"(x), "w"(y) : "p0"); \
         return result; \
     }
 

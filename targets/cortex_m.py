@@ -21,7 +21,7 @@ BLOCKS = frozenset({
 HELIUM = frozenset({
     "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32",
     "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
-    "helium_depthwise_windows",
+    "helium_depthwise_windows", "helium_compare",
 })  # fmt: skip
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 GCC = "arm-none-eabi-"
