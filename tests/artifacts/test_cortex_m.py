@@ -44,8 +44,9 @@ def test_both_routes(model: Model, machine: Machine, workshop: Workshop, record_
 
 
 @needs("clang", "ld.lld")
-def test_cortex_m4_by_clang(workshop: Workshop, record_property: Any) -> None:
-    case = make_case(workshop, DIGITS, M4, SAMPLES)
+@pytest.mark.parametrize("machine", [M4, M55], ids=machine_id)
+def test_by_clang(machine: Machine, workshop: Workshop, record_property: Any) -> None:
+    case = make_case(workshop, DIGITS, machine, SAMPLES)
     assert_expected(case, by_make("CC=clang")(case), record_property)
 
 
