@@ -25,7 +25,12 @@ def gcc_flags(machine: Machine) -> tuple[str, ...]:
     return (*GCC, *machine.cpu.gcc_flags)
 
 
+def clang_flags(machine: Machine) -> tuple[str, ...]:
+    """For clang alone."""
+    return (*CLANG, *machine.cpu.clang_flags)
+
+
 def all_flags(machine: Machine, compiler: str) -> tuple[str, ...]:
     """What ``compiler``, a program's name or path, takes beside the language and the optimization level."""
-    own = CLANG if "clang" in compiler else gcc_flags(machine)
+    own = clang_flags(machine) if "clang" in compiler else gcc_flags(machine)
     return (*MEANING, *machine_flags(machine), *own)

@@ -41,6 +41,9 @@ _COMPARE = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 _WRAPPING = frozenset({"add", "sub", "mul", "and", "or", "xor", "shl"})
 _LOGICAL = {"and": "&&", "or": "||", "xor": "!=", "ne": "!=", "eq": "=="}
 _UNSIGNED = frozenset({DType.U8, DType.U16, DType.U32, DType.U64})
+_SPLAT_FMA = Type(DType.F32, 4)
+"""The vectors of which some machine multiplies all lanes by a scalar."""
+
 _NARROW_INTEGERS = frozenset({DType.I8, DType.I16, DType.U8, DType.U16})
 
 
@@ -243,6 +246,9 @@ class Expressions:
             self.needs.header("ccml_widen.h")
         if expr.function in ("mul_high", "scale_round"):
             self.needs.header("ccml_scale.h")
+        first = expr.args[0]
+        if expr.function == "fma" and expr.type == _SPLAT_FMA and isinstance(first, Splat):
+            return self._op(expr.type, "fma_splat", *(self.value(arg) for arg in (first.x, *expr.args[1:])))
         return self._op(expr.type, expr.function, *(self.value(arg) for arg in expr.args))
 
     def _f16(self, value: c_ast.Node, function: str) -> c_ast.Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ir.program import Program
 from ..targets import Machine
-from .compiler_flags import CLANG, MEANING, gcc_flags, machine_flags
+from .compiler_flags import MEANING, clang_flags, gcc_flags, machine_flags
 from .symbols import LICENCE, Symbols
 
 _WARNINGS = "-Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -pedantic"
@@ -57,7 +57,7 @@ ALL_CFLAGS := $(TARGET_FLAGS) -std=c99 -O3{" -fPIC" if target.hosted else ""} \\
 ifeq ($(IS_CLANG),)
 ALL_CFLAGS += {" ".join(gcc_flags(machine))}
 else
-ALL_CFLAGS += {" ".join(CLANG)}
+ALL_CFLAGS += {" ".join(clang_flags(machine))}
 endif
 ALL_CFLAGS += $(CFLAGS) -I$(FOLDER).
 

@@ -34,7 +34,7 @@ class Constant:
 
 
 def collect_constants(program: Program, machine: Machine, symbols: Symbols) -> list[Constant]:
-    """Constants in the order of the program. Those for vectors start where a whole cache line does."""
+    """Constants in the order of the program; those for vectors at the start of a cache line, where RAM is plenty."""
     wanted: dict[str, int] = {}
     for call in program.calls:
         for buffer, argument in zip(program.kernel(call.kernel).params, call.args):
@@ -43,7 +43,8 @@ def collect_constants(program: Program, machine: Machine, symbols: Symbols) -> l
     for name, symbol in symbols.constants.items():
         dtype = program.buffers[name].dtype
         array = np.ascontiguousarray(program.constants[name], dtype=dtype.numpy)
-        vector = machine.target.arena_align if max(machine.cpu.f32_lanes) > 1 else 1
+        cached = max(machine.cpu.f32_lanes) > 1 and not machine.target.scarce_ram
+        vector = machine.target.arena_align if cached else 1
         natural = vector if array.nbytes >= vector else 1
         found.append(Constant(symbol, dtype, array, max(dtype.size, wanted.get(name, 1), natural)))
     return found

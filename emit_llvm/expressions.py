@@ -134,11 +134,26 @@ class ExpressionWriter:
     def _compare(self, op: str, type_: Type, x: str, y: str) -> str:
         name = self.type_name(type_)
         if type_.dtype.is_float:
+            x, y = self._fenced(type_, x, y)
             return self.out.value(f"fcmp {_FLOAT_COMPARE[op]} {name} {x}, {y}")
         if op in ("eq", "ne"):
             return self.out.value(f"icmp {op} {name} {x}, {y}")
         sign = "s" if type_.dtype.is_signed else "u"
         return self.out.value(f"icmp {sign}{op} {name} {x}, {y}")
+
+    def _fenced(self, type_: Type, x: str, y: str) -> tuple[str, str]:
+        """Operands of a comparison, hidden where LLVM would compare with zero from the other side: it takes Helium's
+        ``lt`` and ``le``, which hold for NaN, for 0 > x and 0 >= x, and a comparison of x with itself for one with 0.
+        """
+        if type_.lanes == 1 or "helium_compare" not in self.features:
+            return x, y
+        zeros = [spelling.constant(zero, type_) for zero in (0.0, -0.0)]
+        name, function = self.type_name(type_), f"llvm.arithmetic.fence.{self._suffix(type_)}"
+
+        def fence(value: str) -> str:
+            return self.out.intrinsic(function, name, (name, value))
+
+        return fence(x) if x in zeros else x, fence(y) if y in zeros or x == y else y
 
     def _min_max(self, op: str, type_: Type, x: str, y: str) -> str:
         name = self.type_name(type_)

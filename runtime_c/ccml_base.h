@@ -38,7 +38,7 @@
 #define CCML_NAN (0.0f / 0.0f)
 #endif
 
-/* x86 has 32-bit lanes of 4 (SSE2), 8 (AVX) and 16 (AVX-512F), 64-bit Arm and NEON of 4. */
+/* x86 has 32-bit lanes of 4 (SSE2), 8 (AVX) and 16 (AVX-512F), 64-bit Arm, NEON and Helium (MVE) of 4. */
 #if CCML_GNU && (defined(__clang__) || __GNUC__ >= 9)
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -48,11 +48,19 @@
 #define CCML_NEON 1
 #endif
 #endif
+#if CCML_GNU && defined(__ARM_FEATURE_MVE) && !defined(__clang__)
+#if __ARM_FEATURE_MVE == 3
+#define CCML_MVE 1
+#endif
+#endif
 #if !defined(CCML_X86)
 #define CCML_X86 0
 #endif
 #if !defined(CCML_NEON)
 #define CCML_NEON 0
+#endif
+#if !defined(CCML_MVE)
+#define CCML_MVE 0
 #endif
 
 #endif

@@ -1,23 +1,41 @@
-/* Part of the ccml runtime: f32, i32, u32 and bool vectors of four lanes, by SSE2 or NEON where the machine has them.
-   NEON of 32-bit Arm takes denormal numbers for zero; everywhere else the bits are those of ccml_vector.h.
+/* Part of the ccml runtime: f32, i32, u32 and bool vectors of four lanes, by SSE2, NEON or Helium where the machine has
+   them. NEON of 32-bit Arm and Helium take denormal numbers for zero; everywhere else the bits are those of ccml_vector.h.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_X4_H
 #define CCML_X4_H
 
 #include "ccml_gnu_vector.h"
+#include "ccml_mve.h"
 
-#if CCML_X86 || CCML_NEON
+#if CCML_X86 || CCML_NEON || CCML_MVE
 
 CCML_GNU_BOOL(ccml_boolx4, 4, 16)
 CCML_GNU_BOOL_MOVE(ccml_boolx4, 4)
 CCML_GNU_NUMBERS(4, 16)
 CCML_GNU_ORDER(ccml_i32x4, ccml_boolx4)
 CCML_GNU_ORDER(ccml_u32x4, ccml_boolx4)
+#if CCML_MVE
+CCML_MVE_SELECT(ccml_f32x4, ccml_boolx4)
+CCML_MVE_SELECT(ccml_i32x4, ccml_boolx4)
+CCML_MVE_SELECT(ccml_u32x4, ccml_boolx4)
+#else
 CCML_GNU_SELECT(ccml_f32x4, ccml_boolx4)
 CCML_GNU_SELECT(ccml_i32x4, ccml_boolx4)
 CCML_GNU_SELECT(ccml_u32x4, ccml_boolx4)
+#endif
 
-#if CCML_X86
+#if CCML_MVE
+CCML_GNU_ARITHMETIC(ccml_f32x4)
+CCML_MVE_COMPARE(ccml_f32x4, ccml_boolx4, eq, "eq", "%q1, %q2")
+CCML_MVE_COMPARE(ccml_f32x4, ccml_boolx4, ne, "ne", "%q1, %q2")
+CCML_MVE_COMPARE(ccml_f32x4, ccml_boolx4, lt, "gt", "%q2, %q1")
+CCML_MVE_COMPARE(ccml_f32x4, ccml_boolx4, le, "ge", "%q2, %q1")
+CCML_MVE_COMPARE(ccml_f32x4, ccml_boolx4, gt, "gt", "%q1, %q2")
+CCML_MVE_COMPARE(ccml_f32x4, ccml_boolx4, ge, "ge", "%q1, %q2")
+CCML_MVE_CHOOSE(ccml_f32x4, min, "%q2, %q1")
+CCML_MVE_CHOOSE(ccml_f32x4, max, "%q1, %q2")
+CCML_GNU_SCALAR1(ccml_f32x4, ccml_f32, 4, sqrt)
+#elif CCML_X86
 CCML_GNU_ARITHMETIC(ccml_f32x4)
 CCML_GNU_ORDER(ccml_f32x4, ccml_boolx4)
 CCML_GNU2(ccml_f32x4, min, _mm_min_ps(x, y))
@@ -53,7 +71,12 @@ CCML_GNU1(ccml_f32x4, round_even, _mm_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _M
 #else
 CCML_GNU_MIN_MAX(ccml_i32x4)
 CCML_GNU_MIN_MAX(ccml_u32x4)
-#if CCML_NEON && (defined(__aarch64__) || defined(__ARM_FEATURE_DIRECTED_ROUNDING))
+#if CCML_MVE
+CCML_MVE1(ccml_f32x4, floor, "vrintm.f32")
+CCML_MVE1(ccml_f32x4, ceil, "vrintp.f32")
+CCML_MVE1(ccml_f32x4, trunc, "vrintz.f32")
+CCML_MVE1(ccml_f32x4, round_even, "vrintn.f32")
+#elif CCML_NEON && (defined(__aarch64__) || defined(__ARM_FEATURE_DIRECTED_ROUNDING))
 CCML_GNU1(ccml_f32x4, floor, vrndmq_f32((float32x4_t)x))
 CCML_GNU1(ccml_f32x4, ceil, vrndpq_f32((float32x4_t)x))
 CCML_GNU1(ccml_f32x4, trunc, vrndq_f32((float32x4_t)x))
@@ -66,7 +89,9 @@ CCML_GNU_SCALAR1(ccml_f32x4, ccml_f32, 4, round_even)
 #endif
 #endif
 
-#if CCML_X86 && defined(__FMA__)
+#if CCML_MVE
+CCML_MVE_FMA(ccml_f32x4)
+#elif CCML_X86 && defined(__FMA__)
 CCML_GNU3(ccml_f32x4, fma, _mm_fmadd_ps(x, y, z))
 #elif CCML_NEON && defined(__ARM_FEATURE_FMA)
 CCML_GNU3(ccml_f32x4, fma, vfmaq_f32((float32x4_t)z, (float32x4_t)x, (float32x4_t)y))
@@ -86,6 +111,10 @@ CCML_GNU_MASKED(i32, int32_t, 4, ccml_x4_first, CCML_MASK_LOAD, CCML_MASK_STORE)
 CCML_GNU_MASKED(u32, uint32_t, 4, ccml_x4_first, CCML_MASK_LOAD, CCML_MASK_STORE)
 #undef CCML_MASK_LOAD
 #undef CCML_MASK_STORE
+#elif CCML_MVE
+CCML_MVE_ACTIVE(ccml_f32x4, float)
+CCML_MVE_ACTIVE(ccml_i32x4, int32_t)
+CCML_MVE_ACTIVE(ccml_u32x4, uint32_t)
 #else
 CCML_GNU_ACTIVE(f32, float, 4)
 CCML_GNU_ACTIVE(i32, int32_t, 4)
@@ -128,6 +157,14 @@ CCML_GNU_BOOL_CONVERT(ccml_boolx4, ccml_f32x4, ccml_i32x4, ccml_u32x4)
 
 #else
 CCML_PORTABLE_X32(4)
+#endif
+
+#if !CCML_MVE
+/* fma whose first factor is the same in all lanes. */
+static inline ccml_f32x4 ccml_f32x4_fma_splat(float x, ccml_f32x4 y, ccml_f32x4 z)
+{
+    return ccml_f32x4_fma(ccml_f32x4_splat(x), y, z);
+}
 #endif
 
 #endif

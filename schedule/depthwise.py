@@ -61,7 +61,7 @@ def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | N
     """In what the products are added: float where it is exact and vectors help, else 32-bit integers."""
     if activation is DType.F32:
         return DType.F32
-    if max(cpu.f32_lanes) == 1:
+    if max(cpu.f32_lanes) == 1 or not cpu.integer_vectors:
         return DType.I32
     largest = max(abs(np.iinfo(activation.numpy).min), np.iinfo(activation.numpy).max)
     bound = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1).max() * largest
@@ -122,7 +122,7 @@ class _Depthwise:
         block_var = Var(self.names.fresh("rb"))
         base = (block_var * rows if count > 1 else Const(0, INDEX)) + start
         body: Block = ()
-        widths = [w for w in self.ctx.cpu.f32_lanes if w > 1]
+        widths = [w for w in self.ctx.cpu.f32_lanes if w > 1 and self.compute is DType.F32]
         for first, trips, lanes in stripes(self.channels, widths):
             block = Var(self.names.fresh("cb"))
             channel = (block * lanes if trips > 1 else Const(0, INDEX)) + first

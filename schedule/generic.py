@@ -12,7 +12,6 @@ from ..ops.table import OPS
 from .body import Body, table_names
 from .kernel import KernelContext
 from .tensors import TensorRef, merge_dimensions
-from .vectorize import vectorize
 
 
 def lower_nest(ctx: KernelContext) -> Block:
@@ -21,7 +20,7 @@ def lower_nest(ctx: KernelContext) -> Block:
     assert node is not None
     nest = OPS[node.op].nest
     assert nest is not None, node.op
-    return vectorize(nest(_Nest(ctx), node), ctx.cpu.f32_lanes, ctx.names)
+    return ctx.vectorized(nest(_Nest(ctx), node))
 
 
 class _Nest:
@@ -53,7 +52,7 @@ def lower_pointwise(ctx: KernelContext) -> Block:
         pieces = [_whole(ctx)]
     out: list[Stmt] = []
     for block in pieces:
-        out.extend(vectorize(block, ctx.cpu.f32_lanes, ctx.names))
+        out.extend(ctx.vectorized(block))
     return tuple(out)
 
 

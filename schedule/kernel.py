@@ -34,7 +34,7 @@ from ..targets.target import Cpu
 from .body import Body
 from .names import Names
 from .tensors import TensorRef
-from .vectorize import NotVectorizable, Vectorizer
+from .vectorize import NotVectorizable, Vectorizer, touches_integers, vectorize
 
 
 @dataclass
@@ -88,6 +88,10 @@ class KernelContext:
         self.scratch[buffer.name] = buffer
         return buffer
 
+    def vectorized(self, block: Block) -> Block:
+        """``block`` with the CPU's vectors in place of its loops."""
+        return vectorize(block, self.cpu.f32_lanes, self.names, integers=self.cpu.integer_vectors)
+
     # ---- storing results
 
     def store_element(
@@ -127,6 +131,8 @@ class KernelContext:
         named = Var(self.names.fresh("v"), vector.type)
         mask = None if active == lanes else as_expr(active)
         try:
+            if not self.cpu.integer_vectors and touches_integers(scalar):
+                raise NotVectorizable("integers stay scalar")
             wide = Vectorizer(lane, lanes, column, self.names, active=mask, seeds={element: named}).block(scalar)
             return (Let(named, vector), *wide)
         except NotVectorizable:

@@ -41,7 +41,6 @@ from .staged import is_staged, lower_staged
 from .stored_weights import lower_weight_matmul
 from .tensors import Halo, TensorRef
 from .unroll import expand_unrolled
-from .vectorize import vectorize
 
 GENERATORS = {
     "conv": (
@@ -173,7 +172,7 @@ class _Lowering:
         for value in dict.fromkeys((*node.operands, *node.outputs)):
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
         halo = ctx.fill_halo(self._halo(ctx.output).fill)
-        nest = (*vectorize(halo, ctx.cpu.f32_lanes, ctx.names), *generate(ctx))
+        nest = (*ctx.vectorized(halo), *generate(ctx))
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
         block, params, sources = bind_parameters(block, ctx.scratch)
         kernel = self._shared_kernel(Kernel("", params, block), ctx)

@@ -53,13 +53,17 @@ class Axis:
 
 @dataclass(frozen=True)
 class Blocking:
-    """How a contraction is cut: ``rows x vectors`` accumulators of ``dot.lanes``, ``chains`` of them over k."""
+    """How a contraction is cut: ``rows x vectors`` accumulators of ``dot.lanes``, ``chains`` of them over k.
+
+    With ``scalar_operand`` the multiply-add takes activations from scalar registers.
+    """
 
     dot: Dot
     rows: int
     vectors: int
     chains: int
     unroll: int
+    scalar_operand: bool = False
 
 
 @dataclass(frozen=True)
@@ -150,14 +154,15 @@ def choose_blocking(
 def _with_chains(cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken: int) -> Blocking | None:
     """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
     budget = cpu.registers.vector or cpu.registers.scalar - 4
-    spare = budget - vectors - 1 - taken
+    scalar_operand = cpu.scalar_operand and dot.lanes > 1
+    spare = budget - vectors - (0 if scalar_operand else 1) - taken
     if rows * vectors > max(spare, 1):
         return None
     chains = 1
     wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
     while chains * rows * vectors < wanted and 2 * chains * rows * vectors <= spare and 4 * chains <= depth:
         chains *= 2
-    return Blocking(dot, rows, vectors, chains, chains)
+    return Blocking(dot, rows, vectors, chains, chains, scalar_operand)
 
 
 def _cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
@@ -321,15 +326,18 @@ class _Microkernel:
             for j in range(vectors)
         )
         i, j = Var(self.names.fresh("i")), Var(self.names.fresh("j"))
-        x = Var(self.names.fresh("xv"), self.type)
         lhs = _bound(self.spec.lhs, {inner: k * dot.group, self.spec.row.var: self.base + i})
         assert isinstance(lhs, Load)
         acc = Load(self.acc, (chain, i, j))
-        update = Store(self.acc, (chain, i, j), multiply_accumulate(dot, x, Load(self.weights, (j,)), acc))
-        columns = For(j, Const(vectors, INDEX), (update,), LoopKind.UNROLL)
         operand = group_operand(dot, lhs, present)
-        splat = operand if self.lanes == 1 else Splat(operand, self.lanes)
-        return (*loads, For(i, Const(self.height, INDEX), (Let(x, splat), columns), LoopKind.UNROLL))
+        late = self.blocking.scalar_operand
+        if self.lanes > 1 and not late:
+            operand = Splat(operand, self.lanes)
+        x = Var(self.names.fresh("xv"), operand.type)
+        factor = Splat(x, self.lanes) if late else x
+        update = Store(self.acc, (chain, i, j), multiply_accumulate(dot, factor, Load(self.weights, (j,)), acc))
+        columns = For(j, Const(vectors, INDEX), (update,), LoopKind.UNROLL)
+        return (*loads, For(i, Const(self.height, INDEX), (Let(x, operand), columns), LoopKind.UNROLL))
 
     def _total(self, i: int, j: int) -> Expr:
         """The sum of the chains."""

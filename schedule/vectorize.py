@@ -212,30 +212,40 @@ class Vectorizer:
 # ---------------------------------------------------------------- whole loops
 
 
-def vectorize(block: Block, widths: Sequence[int], names: Names) -> Block:
+def vectorize(block: Block, widths: Sequence[int], names: Names, *, integers: bool = True) -> Block:
     """Vectorizes, in every loop nest of ``block``, the outermost loop that allows it.
 
     ``widths`` are the lane counts to use, widest first; a trip count that is no multiple continues with narrower ones
-    and ends scalar.
+    and ends scalar. Without ``integers`` loops that touch other memory than floats stay scalar.
     """
     out: list[Stmt] = []
     for stmt in block:
-        out.extend(_vectorize_stmt(stmt, tuple(w for w in widths if w > 1), names))
+        out.extend(_vectorize_stmt(stmt, tuple(w for w in widths if w > 1), names, integers))
     return tuple(out)
 
 
-def _vectorize_stmt(stmt: Stmt, widths: tuple[int, ...], names: Names) -> Block:
+def touches_integers(block: Block) -> bool:
+    """Whether elements other than float32 are loaded or stored."""
+    stored = [stmt.buffer for stmt in walk_stmts(block) if isinstance(stmt, Store)]
+    used = (*stored, *(load.buffer for load in _loads(block)))
+    return any(buffer.space is not Space.REG and buffer.dtype is not DType.F32 for buffer in used)
+
+
+def _vectorize_stmt(stmt: Stmt, widths: tuple[int, ...], names: Names, integers: bool) -> Block:
+    def inside(block: Block) -> Block:
+        return vectorize(block, widths, names, integers=integers)
+
     if isinstance(stmt, If):
-        return (If(stmt.cond, vectorize(stmt.then, widths, names), vectorize(stmt.orelse, widths, names)),)
+        return (If(stmt.cond, inside(stmt.then), inside(stmt.orelse)),)
     if not isinstance(stmt, For):
         return (stmt,)
-    if isinstance(stmt.extent, Const):
+    if isinstance(stmt.extent, Const) and (integers or not touches_integers(stmt.body)):
         for attempt in (_vectorize_map, _vectorize_reduction):
             try:
                 return attempt(stmt, widths, names)
             except NotVectorizable:
                 continue
-    return (For(stmt.var, stmt.extent, vectorize(stmt.body, widths, names), stmt.kind),)
+    return (For(stmt.var, stmt.extent, inside(stmt.body), stmt.kind),)
 
 
 def stripes(extent: int, widths: Sequence[int]) -> list[tuple[int, int, int]]:

@@ -69,7 +69,10 @@ class Cpu:
 
     ``f32_lanes`` lists the usable float vector widths, widest first (1: scalar code). ``features`` name rows of the
     instruction table that run as machine instructions; what is missing is expanded into others. ``c_flags`` are for
-    every C compiler, ``gcc_flags`` for GCC alone.
+    every C compiler, ``gcc_flags`` and ``clang_flags`` for one of them.
+
+    ``integer_vectors``: integers in memory are loaded and stored as vectors like floats; without, only block
+    instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register.
     """
 
     name: str
@@ -83,6 +86,9 @@ class Cpu:
     caches: Caches = Caches()
     pipeline: Pipeline = Pipeline()
     gcc_flags: tuple[str, ...] = ()
+    clang_flags: tuple[str, ...] = ()
+    integer_vectors: bool = True
+    scalar_operand: bool = False
 
     @property
     def has_fpu(self) -> bool:

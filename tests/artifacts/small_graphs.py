@@ -16,7 +16,7 @@ from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
 
 HOST = (host_machine(), select("x86"), select("generic"))
-CORES = (select("cortex-m4"), select("cortex-m0"))
+CORES = (select("cortex-m4"), select("cortex-m0"), select("cortex-m55"))
 
 Feeds = Sequence[Mapping[str, np.ndarray]]
 

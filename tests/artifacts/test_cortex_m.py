@@ -29,12 +29,14 @@ from tests.tools import needs
 pytestmark = [needs_models, needs("make", "arm-none-eabi-gcc", "qemu-system-arm")]
 
 SAMPLES = 8
+M55 = select("cortex-m55")
 
 
+@pytest.mark.parametrize("machine", [M4, M55], ids=machine_id)
 @pytest.mark.parametrize("model", CLASSIC, ids=str)
-def test_cortex_m4(model: Model, workshop: Workshop, record_property: Any) -> None:
-    """The same bits from both: they print the same loop IR."""
-    case = make_case(workshop, model, M4, SAMPLES)
+def test_both_routes(model: Model, machine: Machine, workshop: Workshop, record_property: Any) -> None:
+    """The same bits from both: they print the same loop IR, and no number on the way is denormal."""
+    case = make_case(workshop, model, machine, SAMPLES)
     by_gcc, by_llvms = by_make("CROSS_COMPILE=arm-none-eabi-")(case), by_llvm("o")(case)
     assert_expected(case, by_gcc, record_property)
     assert_expected(case, by_llvms, record_property)
@@ -42,8 +44,9 @@ def test_cortex_m4(model: Model, workshop: Workshop, record_property: Any) -> No
 
 
 @needs("clang", "ld.lld")
-def test_cortex_m4_by_clang(workshop: Workshop, record_property: Any) -> None:
-    case = make_case(workshop, DIGITS, M4, SAMPLES)
+@pytest.mark.parametrize("machine", [M4, M55], ids=machine_id)
+def test_by_clang(machine: Machine, workshop: Workshop, record_property: Any) -> None:
+    case = make_case(workshop, DIGITS, machine, SAMPLES)
     assert_expected(case, by_make("CC=clang")(case), record_property)
 
 

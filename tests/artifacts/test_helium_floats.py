@@ -1,0 +1,82 @@
+"""float32 in Helium's vectors, by GCC and by LLVM: the bits of the operators' definitions, but for denormal numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.artifact.emit import Emit, emit
+from ccml.emulation import build_and_run
+from ccml.ir.graph import Graph, GraphBuilder, Value
+from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.ops.table import infer_types
+from ccml.passes.pipeline import optimize
+from ccml.schedule.lower import lower_graph
+from ccml.targets import select
+
+from tests.tools import needs
+
+M55 = select("cortex-m55")
+LENGTH = 4 * 5 + 3
+"""Whole vectors, and a rest."""
+
+HARD = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 0.5, -0.5, 1.5, 2.5, -2.5, 3e9, -3e9, 1e-30], np.float32)
+
+
+def pointwise(builder: GraphBuilder, x: Value, y: Value) -> list[Value]:
+    unary = [builder.emit1(op, x) for op in ("neg", "abs", "floor", "ceil", "round", "relu", "sqrt")]
+    binary = [builder.emit1(op, x, y) for op in ("add", "sub", "mul", "div", "min", "max")]
+    chosen = [builder.emit1("where", builder.emit1(op, x, y), x, y) for op in ("eq", "lt", "le", "gt", "ge")]
+    return [*unary, *binary, *chosen]
+
+
+def products(builder: GraphBuilder, x: Value, y: Value) -> list[Value]:
+    """Sums of small integers, which are exact in any order: with rows and columns that fill no block, and to bytes."""
+    rng = np.random.default_rng(3)
+    found = []
+    for columns in (1, 4, 7, 9, 30):
+        w = builder.constant(rng.integers(-5, 5, (LENGTH, columns)).astype(np.float32))
+        found.append(builder.emit1("matmul", x, w))
+    to_bytes = {"scale": (0.5,), "zero_point": (3,), "axis": 0, "to": DType.I8}
+    total = builder.emit1("reduce", y, kind="sum", axes=(1,), keepdims=False)
+    return [*found, builder.emit1("quantize", found[3], **to_bytes), total]
+
+
+def graph_of(outputs: Callable[[GraphBuilder, Value, Value], list[Value]], rows: int) -> Graph:
+    builder = GraphBuilder(infer_types)
+    x, y = (Value(name, TensorType(DType.F32, (rows, LENGTH))) for name in ("x", "y"))
+    found = outputs(builder, x, y)
+    return optimize(Graph("g", (x, y), tuple(found), tuple(builder.nodes), builder.constants))
+
+
+def hard_numbers(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    return np.where(rng.random(shape) < 0.5, rng.choice(HARD, shape), rng.normal(0, 3, shape)).astype(np.float32)
+
+
+def small_integers(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    return rng.integers(-5, 5, shape).astype(np.float32)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("form", [Emit.C, Emit.OBJECT], ids=["gcc", "llvm"])
+@pytest.mark.parametrize(("outputs", "numbers"), [(pointwise, hard_numbers), (products, small_integers)])
+def test_bits(
+    outputs: Callable[[GraphBuilder, Value, Value], list[Value]],
+    numbers: Callable[[tuple[int, ...], np.random.Generator], np.ndarray],
+    form: Emit,
+    tmp_path: Path,
+) -> None:
+    graph = graph_of(outputs, 7)
+    rng = np.random.default_rng(11)
+    feed = {value.name: numbers(value.shape, rng) for value in graph.inputs}
+    program = lower_graph(graph, M55)
+    emit(program, M55, (form,), tmp_path)
+    files = sorted(path for path in tmp_path.iterdir() if path.suffix in (".c", ".o"))
+    (found,) = build_and_run(program, M55, files, [feed], include=tmp_path)
+    with np.errstate(all="ignore"):
+        expected = evaluate_graph(graph, feed)
+    for value in graph.outputs:
+        np.testing.assert_array_equal(found[value.name], expected[value.name], value.name)
