@@ -58,13 +58,26 @@ def columns() -> Iterator[Column]:
 
 
 def quantized(model: Model, folder: Path) -> Model:
-    """``model`` as ccml quantizes it with its calibration data."""
+    """``model`` as ccml quantizes it with its calibration data, inputs and outputs included."""
     file = folder / f"{model.name}_own.onnx"
     if not file.exists():
         data = model.data_path.with_name(model.data_path.name.replace("digits_test", "digits_calib"))
-        ccml.quantize(model.path, ccml.Quantization(data), file, model.options)
-    name = f"{model.name}_own"
-    return replace(model, name=name, file=str(file.with_suffix("")), options=ccml.ModelOptions(name=name))
+        integers = ccml.QuantizeOptions(integer_io=True)
+        ccml.quantize(model.path, ccml.Quantization(data, integers), file, model.options)
+    name, inputs = f"{model.name}_own", file.with_suffix(".npz")
+    np.savez(inputs, input=integer_inputs(model, file))
+    options = ccml.ModelOptions(name=name)
+    return replace(model, name=name, file=str(file.with_suffix("")), data=str(inputs.with_suffix("")), options=options)
+
+
+def integer_inputs(model: Model, file: Path) -> np.ndarray:
+    """The inputs of the model's data as the integers that the quantized ``file`` takes."""
+    (value,) = read(file, ccml.ModelOptions()).graph.inputs
+    (dequantize,) = (node for node in read(file, ccml.ModelOptions()).graph.nodes if value in node.operands)
+    (scale,), (zero_point,) = dequantize.attrs["scale"], dequantize.attrs["zero_point"]
+    with np.load(model.data_path) as data:
+        steps = np.rint(data["input"] / np.float32(scale)) + zero_point
+    return np.clip(steps, -128, 127).astype(np.int8)
 
 
 def meaning(model: Model, samples: Samples) -> dict[str, np.ndarray]:

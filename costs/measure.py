@@ -16,7 +16,7 @@ import numpy as np
 
 from ..emit_c.header import public_header
 from ..emit_c.symbols import assign_symbols
-from ..emulation.driver import DRIVER_FOLDER
+from ..emulation.driver import DRIVER_FOLDER, write_inputs
 from ..emulation.run import Build as DriverBuild
 from ..emulation.run import build_driver, run_driver
 from ..emulation.toolchain import build as run_compiler
@@ -56,7 +56,8 @@ def measure(program: Program, machine: Machine, build: Build, sample: Mapping[st
         plugin = folder / "count.so"
         run_compiler([find_tool("gcc"), "-O2", "-shared", "-fPIC", DRIVER_FOLDER / "count.c", "-o", plugin], folder)
         options = ["-plugin", f"{plugin},regions=regions,counts=counts"]
-        (outputs,) = run_driver(program, machine, [sample], executable, folder, options)
+        write_inputs(program, [sample], folder)
+        (outputs,) = run_driver(program, machine, 1, executable, folder, options)
         counts = [int(line) for line in (folder / "counts").read_text(encoding="ascii").split()]
     layers = tuple(counts[: len(program.calls)]) if build.layer_of else None
     return Measured(sum(counts), layers, outputs)

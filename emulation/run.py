@@ -49,24 +49,25 @@ def build_and_run(
     """
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
+        write_inputs(program, samples, folder)
         executable = build_driver(program, machine, files, include, how, folder)
-        return run_driver(program, machine, samples, executable, folder)
+        return run_driver(program, machine, len(samples), executable, folder)
 
 
 def run_driver(
     program: Program,
     machine: Machine,
-    samples: Sequence[Mapping[str, np.ndarray]],
+    count: int,
     executable: Path,
     folder: Path,
     options: Sequence[str] = (),
 ) -> list[dict[str, np.ndarray]]:
-    """What :func:`build_and_run` does once the driver is built; ``options`` are more of the emulator's."""
-    write_inputs(program, samples, folder)
+    """What :func:`build_and_run` does once the ``count`` inputs are in ``folder`` and the driver is built; ``options``
+    are more of the emulator's."""
     done = run_tool([*platform_of(machine).command(executable), *options], folder)
     if done.returncode:
         raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
-    return read_outputs(program, len(samples), folder)
+    return read_outputs(program, count, folder)
 
 
 def build_driver(

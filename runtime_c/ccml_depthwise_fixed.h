@@ -29,7 +29,7 @@ static inline void ccml_depthwise_row_fixed(
 {
     for (int32_t column = 0; column < outputs; ++column) {
         for (int32_t lane = 0; lane < 4; ++lane) {
-            y[column * step + lane] = ccml_requantize_fixed(x[8 * column + 2 * lane], factors[lane], zero_point, shift);
+            y[column * step + lane] = ccml_requantize_int(x[8 * column + 2 * lane], factors[lane], zero_point, shift);
         }
     }
 }

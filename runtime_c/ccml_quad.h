@@ -164,8 +164,8 @@ static inline void ccml_lone_bytes_fixed(
         int32_t acc[2];
         ccml_quad_sums(w, x, groups, acc);
         w += 2 + 2 * groups;
-        y[first] = ccml_requantize_fixed(acc[0], *w++, zero_point, shift);
-        y[first + 1] = ccml_requantize_fixed(acc[1], *w++, zero_point, shift);
+        y[first] = ccml_requantize_int(acc[0], *w++, zero_point, shift);
+        y[first + 1] = ccml_requantize_int(acc[1], *w++, zero_point, shift);
     }
 }
 

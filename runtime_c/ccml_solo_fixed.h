@@ -99,7 +99,7 @@ static inline void ccml_solo_fixed(
                 acc = ccml_i32_dot2_i16i16(acc, (int32_t)(((uint32_t)odd1 & 65535u) | (uint32_t)odd3 << 16), word);
                 acc = ccml_i32_dot2_i16i16(acc, (int32_t)(even0 | even2 << 16), ccml_i32_widen_even(word));
             }
-            y[first + c] = ccml_requantize_fixed(acc, w[4 + 4 * groups + c], zero_point, shift);
+            y[first + c] = ccml_requantize_int(acc, w[4 + 4 * groups + c], zero_point, shift);
         }
         w += 8 + 4 * groups;
     }

@@ -65,7 +65,7 @@ static inline int8_t ccml_requantize(int32_t acc, int32_t scale, int32_t zero_po
 }
 
 /* The upper word of the product, shifted. */
-static inline int8_t ccml_requantize_fixed(int32_t acc, int32_t factor, int32_t zero_point, int32_t shift)
+static inline int8_t ccml_requantize_int(int32_t acc, int32_t factor, int32_t zero_point, int32_t shift)
 {
     const int32_t high = (int32_t)((int64_t)acc * factor >> 32);
     const int32_t steps = (high + zero_point * (1 << shift) + (1 << (shift - 1))) >> shift;

@@ -11,7 +11,7 @@ The result describes a graph of ``quantize`` and ``dequantize`` pairs as ONNX wr
 * x * c with a number c > 0 behind a contraction is no operation on integers: the same integers are read with c times
   the scale.
 * With a float interface what follows the last anchor stays float: logits leave the accumulators as floats, and a
-  final softmax reads them so.
+  final softmax reads them so. With an integer interface all of it is integers, the same on every machine.
 """
 
 from __future__ import annotations
@@ -124,9 +124,9 @@ class _Builder:
         return found
 
     def _may_end(self, node: Node) -> bool:
-        if node.op in _TAIL_ANCHORS:
-            return True
-        return not self.integer_io and (node.op in _TAIL_VIEWS or OPS[node.op].kind is Kind.POINTWISE)
+        if self.integer_io:
+            return False
+        return node.op in _TAIL_ANCHORS or node.op in _TAIL_VIEWS or OPS[node.op].kind is Kind.POINTWISE
 
     def flood(self) -> None:
         """Lets glue and moves become integer nodes, from neighbour to neighbour."""
