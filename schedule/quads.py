@@ -33,13 +33,18 @@ from .kernel import KernelContext
 from .quad_staging import PackedPixels, WordPixels
 from .staging import Window
 
+DEPTH = 1 << 15
+"""Products of an accumulator at most: with the offset of the weights, sums stay in 32 bits."""
 CHUNK = 32
 """Channels whose accumulators are kept in memory at a time."""
 
 
 def is_quad(cpu: Cpu, anchor: Node) -> bool:
     """Whether a contraction (with constant weights) goes through these blocks; then it needs no halo."""
-    return bool({"quad_words", "quad_pairs"} & cpu.features) and is_byte_contraction(anchor)
+    w = anchor.inputs[1]
+    if w is None or not {"quad_words", "quad_pairs"} & cpu.features or not is_byte_contraction(anchor):
+        return False
+    return prod(w.shape) <= DEPTH * anchor.output.shape[-1]
 
 
 def lower_quads(ctx: KernelContext) -> Block | None:
