@@ -29,6 +29,7 @@ from .byte_anchors import is_byte_contraction
 from .contraction import join_rows
 from .helium_rows import Rows
 from .kernel import KernelContext
+from .requantization import byte_scales
 from .staging import Window
 
 CHUNK = 32
@@ -87,16 +88,10 @@ def exact_requantization(ctx: KernelContext, reach: np.ndarray) -> Requantizatio
     first = body.nodes[1]
     if first.op != "requantize" or first.operands[0].name != node.output.name:
         return None
-    scale = ctx.constant(first.operands[1])
-    if first.attrs["to"] is not DType.I8 or scale is None:
+    scales = byte_scales(ctx, first, reach, 2**21)
+    if scales is None:
         return None
-    if integer(first.attrs, "hi") != 127:
-        return None
-    if scale.size != 1 and scale.shape[-1:] != (scale.size,):
-        return None
-    scales = np.broadcast_to(scale.astype(np.float32).reshape(-1), reach.shape)
-    fits = np.all(reach * np.abs(scales.astype(np.float64)) < 2**21)
-    return Requantization(scales, integer(first.attrs, "zero_point"), integer(first.attrs, "lo")) if fits else None
+    return Requantization(scales, integer(first.attrs, "zero_point"), integer(first.attrs, "lo"))
 
 
 def residual(ctx: KernelContext) -> Residual | None:

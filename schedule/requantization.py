@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..ir.graph import Node
 from ..ir.types import DType
 from ..ops.fixed_point import common_multipliers
 from ..ops.infer import integer
@@ -68,14 +69,20 @@ def requantization_of(ctx: KernelContext, reach: np.ndarray) -> Requantization |
     if len(users) != 1 or users[0].op != "requantize" or body.outputs[0].name == node.output.name:
         return None
     found = users[0]
-    limits = (integer(found.attrs, "lo"), integer(found.attrs, "hi"))
-    scale = ctx.constant(found.operands[1])
-    if found.attrs["to"] is not DType.I8 or limits != (-128, 127) or scale is None:
+    scales = byte_scales(ctx, found, reach, LIMIT)
+    if scales is None or integer(found.attrs, "lo") != -128:
+        return None
+    whole = len(body.nodes) == 2
+    return Requantization(scales, integer(found.attrs, "zero_point"), found.output.name, whole)
+
+
+def byte_scales(ctx: KernelContext, requantize: Node, reach: np.ndarray, limit: int) -> np.ndarray | None:
+    """The scale of each channel of a ``requantize`` to int8 without an upper bound; ``None`` where it is another, or
+    where accumulators up to ``reach`` times their scales do not stay below ``limit``."""
+    scale = ctx.constant(requantize.operands[1])
+    if requantize.attrs["to"] is not DType.I8 or integer(requantize.attrs, "hi") != 127 or scale is None:
         return None
     if scale.size != 1 and scale.shape[-1:] != (scale.size,):
         return None
     scales = np.broadcast_to(scale.astype(np.float32).reshape(-1), reach.shape)
-    if not np.all(reach * np.abs(scales.astype(np.float64)) < LIMIT):
-        return None
-    whole = len(body.nodes) == 2
-    return Requantization(scales, integer(found.attrs, "zero_point"), found.output.name, whole)
+    return scales if np.all(reach * np.abs(scales.astype(np.float64)) < limit) else None
