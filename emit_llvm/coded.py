@@ -7,7 +7,8 @@ function is weak, because LLVM must not conclude from the missing body that it n
 from __future__ import annotations
 
 from ..ir.blocks import BLOCKS, block_name
-from ..ir.loops import Invoke, walk_stmts
+from ..ir.loops import Invoke
+from ..ir.loops_rewrite import walk_stmts
 from ..ir.program import Program
 from ..targets import Machine
 from .machine_code import MACHINE_CODE

@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from .loops import BOOL, INDEX, Binary, Const, Expr, Select, Unary, Var, walk_expr
+from .loops import BOOL, INDEX, Binary, Const, Expr, Select, Unary, Var
+from .loops_rewrite import walk_expr
 
 Number = int | Fraction | float
 FACTS_COMBINED = 2

@@ -50,8 +50,8 @@ promises that iterations are independent. ``unroll`` loops are expanded by ``sch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Union
 
@@ -363,7 +363,7 @@ def const_value(expr: Expr) -> int | float | bool | None:
     return expr.value if isinstance(expr, Const) else None
 
 
-_INDEX_FOLD: dict[str, Callable[[int, int], int]] = {
+INDEX_FOLDS: dict[str, Callable[[int, int], int]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -381,15 +381,15 @@ def binary(op: str, x: ExprLike, y: ExprLike) -> Expr:
     """
     type_ = x.type if isinstance(x, Expr) else y.type if isinstance(y, Expr) else INDEX
     lhs, rhs = as_expr(x, type_), as_expr(y, type_)
-    if type_ == INDEX and op in _INDEX_FOLD:
-        return _fold_index(op, lhs, rhs)
+    if type_ == INDEX and op in INDEX_FOLDS:
+        return fold_index(op, lhs, rhs)
     return Binary(op, lhs, rhs)
 
 
-def _fold_index(op: str, lhs: Expr, rhs: Expr) -> Expr:
+def fold_index(op: str, lhs: Expr, rhs: Expr) -> Expr:
     a, b = const_value(lhs), const_value(rhs)
     if a is not None and b is not None:
-        return Const(_INDEX_FOLD[op](int(a), int(b)), INDEX)
+        return Const(INDEX_FOLDS[op](int(a), int(b)), INDEX)
     if op == "add":
         if a == 0:
             return rhs
@@ -398,14 +398,14 @@ def _fold_index(op: str, lhs: Expr, rhs: Expr) -> Expr:
         if a is not None:
             lhs, rhs, b = rhs, lhs, a
         if b is not None and isinstance(lhs, Binary) and lhs.op == "add" and isinstance(lhs.y, Const):
-            return _fold_index("add", lhs.x, Const(int(lhs.y.value) + int(b), INDEX))
+            return fold_index("add", lhs.x, Const(int(lhs.y.value) + int(b), INDEX))
         if b is None and isinstance(lhs, Binary) and lhs.op == "add" and isinstance(lhs.y, Const):
-            return _fold_index("add", _fold_index("add", lhs.x, rhs), lhs.y)
+            return fold_index("add", fold_index("add", lhs.x, rhs), lhs.y)
         if b is None and isinstance(rhs, Binary) and rhs.op == "add" and isinstance(rhs.y, Const):
-            return _fold_index("add", _fold_index("add", lhs, rhs.x), rhs.y)
+            return fold_index("add", fold_index("add", lhs, rhs.x), rhs.y)
     elif op == "sub":
         if b is not None:
-            return _fold_index("add", lhs, Const(-int(b), INDEX))
+            return fold_index("add", lhs, Const(-int(b), INDEX))
     elif op == "mul":
         if a == 0 or b == 0:
             return Const(0, INDEX)
@@ -414,7 +414,7 @@ def _fold_index(op: str, lhs: Expr, rhs: Expr) -> Expr:
         if b == 1:
             return lhs
         if b is not None and isinstance(lhs, Binary) and lhs.op == "add" and isinstance(lhs.y, Const):
-            return _fold_index("add", _fold_index("mul", lhs.x, rhs), _fold_index("mul", lhs.y, rhs))
+            return fold_index("add", fold_index("mul", lhs.x, rhs), fold_index("mul", lhs.y, rhs))
     elif op == "floordiv" and b == 1:
         return lhs
     elif op == "floormod" and b == 1:
@@ -434,126 +434,3 @@ def load(buffer: Buffer, *index: ExprLike, lanes: int = 1, active: Expr | None =
 
 def store(buffer: Buffer, *index: ExprLike, value: Expr, active: Expr | None = None) -> Store:
     return Store(buffer, tuple(as_expr(i) for i in index), value, active)
-
-
-def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERIAL) -> Block:
-    """A loop as a block: nothing for extent 0, the body itself (variable replaced by 0) for extent 1."""
-    bound = as_expr(extent)
-    if const_value(bound) == 0:
-        return ()
-    if const_value(bound) == 1:
-        return substitute(body, {var: Const(0, INDEX)})
-    return (For(var, bound, tuple(body), kind),)
-
-
-# ---------------------------------------------------------------- traversal
-
-
-def children(expr: Expr) -> tuple[Expr, ...]:
-    """The direct sub-expressions, in evaluation order."""
-    found: list[Expr] = []
-    for spec in fields(expr):  # type: ignore[arg-type]
-        item = getattr(expr, spec.name)
-        if isinstance(item, Expr):
-            found.append(item)
-        elif isinstance(item, tuple):
-            found.extend(part for part in item if isinstance(part, Expr))
-    return tuple(found)
-
-
-def walk_expr(expr: Expr) -> Iterator[Expr]:
-    """``expr`` and everything below it, parents first."""
-    yield expr
-    for child in children(expr):
-        yield from walk_expr(child)
-
-
-def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
-    """The expressions that stand directly in ``stmt`` (not those of nested statements)."""
-    if isinstance(stmt, For):
-        return (stmt.extent,)
-    if isinstance(stmt, If):
-        return (stmt.cond,)
-    if isinstance(stmt, Let):
-        return (stmt.value,)
-    if isinstance(stmt, Store):
-        return (*stmt.index, stmt.value, *((stmt.active,) if stmt.active is not None else ()))
-    if isinstance(stmt, Invoke):
-        return tuple(part for pointer in stmt.pointers for part in pointer.index)
-    return ()
-
-
-def walk_stmts(block: Block) -> Iterator[Stmt]:
-    """Every statement of ``block``, parents first."""
-    for stmt in block:
-        yield stmt
-        if isinstance(stmt, For):
-            yield from walk_stmts(stmt.body)
-        elif isinstance(stmt, If):
-            yield from walk_stmts(stmt.then)
-            yield from walk_stmts(stmt.orelse)
-
-
-def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
-    """Rewrites bottom-up: ``rule`` sees each node with rewritten children and returns its replacement or ``None``."""
-    changes: dict[str, object] = {}
-    for spec in fields(expr):  # type: ignore[arg-type]
-        item = getattr(expr, spec.name)
-        if isinstance(item, Expr):
-            new = map_expr(item, rule)
-            if new is not item:
-                changes[spec.name] = new
-        elif isinstance(item, tuple) and any(isinstance(part, Expr) for part in item):
-            parts = tuple(map_expr(part, rule) for part in item)
-            if any(a is not b for a, b in zip(parts, item)):
-                changes[spec.name] = parts
-    if changes:
-        expr = rebuild(replace(expr, **changes))  # type: ignore[type-var]
-    return rule(expr) or expr
-
-
-def rebuild(expr: Expr) -> Expr:
-    """Folds ``index`` arithmetic that became constant."""
-    if isinstance(expr, Binary) and expr.x.type == INDEX and expr.op in _INDEX_FOLD:
-        return _fold_index(expr.op, expr.x, expr.y)
-    return expr
-
-
-def map_block(
-    block: Block,
-    expr_rule: Callable[[Expr], Expr | None],
-    stmt_rule: Callable[[Stmt], Block | None] = lambda stmt: None,
-) -> Block:
-    """Rewrites every expression by ``expr_rule`` and then every statement, innermost first, by ``stmt_rule``."""
-    out: list[Stmt] = []
-    for stmt in block:
-        new = _map_stmt(stmt, expr_rule, stmt_rule)
-        replacement = stmt_rule(new)
-        out.extend((new,) if replacement is None else replacement)
-    return tuple(out)
-
-
-def _map_stmt(
-    stmt: Stmt, expr_rule: Callable[[Expr], Expr | None], stmt_rule: Callable[[Stmt], Block | None]
-) -> Stmt:
-    def go(expr: Expr) -> Expr:
-        return map_expr(expr, expr_rule)
-
-    if isinstance(stmt, For):
-        return replace(stmt, extent=go(stmt.extent), body=map_block(stmt.body, expr_rule, stmt_rule))
-    if isinstance(stmt, If):
-        then = map_block(stmt.then, expr_rule, stmt_rule)
-        return If(go(stmt.cond), then, map_block(stmt.orelse, expr_rule, stmt_rule))
-    if isinstance(stmt, Let):
-        return replace(stmt, value=go(stmt.value))
-    if isinstance(stmt, Store):
-        active = None if stmt.active is None else go(stmt.active)
-        return Store(stmt.buffer, tuple(go(i) for i in stmt.index), go(stmt.value), active)
-    if isinstance(stmt, Invoke):
-        return replace(stmt, pointers=tuple(Pointer(p.buffer, tuple(go(i) for i in p.index)) for p in stmt.pointers))
-    return stmt
-
-
-def substitute(block: Block, bindings: dict[Var, Expr]) -> Block:
-    """``block`` with variables replaced. The caller sees to it that no replaced name is bound again inside."""
-    return map_block(block, lambda e: bindings.get(e) if isinstance(e, Var) else None)

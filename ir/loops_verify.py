@@ -53,8 +53,8 @@ from .loops import (
     Stmt,
     Store,
     Var,
-    children,
 )
+from .loops_rewrite import children
 from .loops_text import print_block, print_expr
 from .loops_types import complaints
 from .types import DType

@@ -33,9 +33,8 @@ from ..ir.loops import (
     Store,
     Unary,
     Var,
-    stmt_exprs,
-    walk_expr,
 )
+from ..ir.loops_rewrite import stmt_exprs, walk_expr
 
 MOST_ACCESSES = 1 << 20
 """Accesses that one replay may take: about a second."""

@@ -25,9 +25,9 @@ from ..ir.loops import (
     Var,
     as_expr,
     load,
-    loop,
     store,
 )
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .expr_tools import const, convert
 from .opdef import NestContext

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.loops import Binary, Const, Expr, Var, walk_expr
+from ..ir.loops import Binary, Const, Expr, Var
+from ..ir.loops_rewrite import walk_expr
 
 
 def occurs(var: Var, expr: Expr) -> bool:

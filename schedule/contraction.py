@@ -9,7 +9,8 @@ from math import prod
 import numpy as np
 
 from ..ir.graph import Node, Value
-from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr, map_expr
+from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr
+from ..ir.loops_rewrite import map_expr
 from ..ir.types import DType
 from ..ops.infer import integer, ints
 from ..ops.integer import zero_point

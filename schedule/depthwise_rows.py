@@ -20,19 +20,8 @@ import numpy as np
 
 from ..ir.blocks.depthwise import COLUMN, KERNEL, LANES, STREAM, WEIGHTS
 from ..ir.graph import Node
-from ..ir.loops import (
-    Binary,
-    Block,
-    Buffer,
-    Expr,
-    If,
-    Invoke,
-    Load,
-    Pointer,
-    Var,
-    as_expr,
-    loop,
-)
+from ..ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Load, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.infer import ints
 from ..ops.integer import zero_point

@@ -8,7 +8,8 @@ from math import prod
 
 import numpy as np
 
-from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr, loop
+from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.infer import integer
 from .kernel import KernelContext

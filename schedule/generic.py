@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..ir.graph import Node, Value
-from ..ir.loops import Block, Expr, Load, Stmt, Store, Var, as_expr, loop
+from ..ir.loops import Block, Expr, Load, Stmt, Store, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ops.infer import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS

@@ -20,7 +20,8 @@ import numpy as np
 
 from ..ir.blocks.helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
 from ..ir.graph import Node, Value
-from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr, loop
+from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.infer import integer
 from ..ops.integer import zero_point

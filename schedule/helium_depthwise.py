@@ -19,7 +19,8 @@ import numpy as np
 from ..ir.blocks.helium import PIXELS_TILE, STEP, pad
 from ..ir.blocks.helium_depthwise import INTERLEAVED, WORD
 from ..ir.graph import Node
-from ..ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr, loop
+from ..ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.infer import ints
 from ..ops.integer import zero_point

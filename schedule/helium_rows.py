@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..ir.blocks.helium import STEP, pad
-from ..ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr, loop
+from ..ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .kernel import KernelContext
 from .staging import Window

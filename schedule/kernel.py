@@ -25,8 +25,8 @@ from ..ir.loops import (
     Type,
     Var,
     as_expr,
-    loop,
 )
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.opdef import Kind
 from ..ops.table import OPS

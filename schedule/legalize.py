@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.loops import I32, Binary, Block, Call, Const, Convert, Expr, Type, map_block
+from ..ir.loops import I32, Binary, Block, Call, Const, Convert, Expr, Type
+from ..ir.loops_rewrite import map_block
 from ..ir.types import DType
 from ..ops.rounding_exprs import expand_rounding
 from ..ops.scale_exprs import expand_mul_high

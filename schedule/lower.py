@@ -11,7 +11,8 @@ import numpy as np
 
 from ..ir.blocks import block_kernel
 from ..ir.graph import Graph, Node, Value
-from ..ir.loops import Block, Buffer, Invoke, Kernel, Type, walk_stmts
+from ..ir.loops import Block, Buffer, Invoke, Kernel, Type
+from ..ir.loops_rewrite import walk_stmts
 from ..ir.loops_text import print_kernel
 from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Call, Interface, Program, Storage

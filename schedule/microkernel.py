@@ -35,9 +35,8 @@ from ..ir.loops import (
     Type,
     Var,
     as_expr,
-    loop,
-    map_expr,
 )
+from ..ir.loops_rewrite import loop, map_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot
 from .dots import group_operand, multiply_accumulate

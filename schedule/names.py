@@ -5,24 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..ir.loops import (
-    Alloc,
-    Block,
-    Buffer,
-    Expr,
-    For,
-    If,
-    Invoke,
-    Kernel,
-    Let,
-    Load,
-    Pointer,
-    Stmt,
-    Store,
-    Var,
-    map_expr,
-    walk_stmts,
-)
+from ..ir.loops import Alloc, Block, Buffer, Expr, For, If, Invoke, Kernel, Let, Load, Pointer, Stmt, Store, Var
+from ..ir.loops_rewrite import map_expr, walk_stmts
 
 
 class Names:

@@ -6,22 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from ..ir.blocks import block_kernel
-from ..ir.loops import (
-    Access,
-    Block,
-    Buffer,
-    Expr,
-    Invoke,
-    Load,
-    Pointer,
-    Space,
-    Stmt,
-    Store,
-    map_block,
-    stmt_exprs,
-    walk_expr,
-    walk_stmts,
-)
+from ..ir.loops import Access, Block, Buffer, Expr, Invoke, Load, Pointer, Space, Stmt, Store
+from ..ir.loops_rewrite import map_block, stmt_exprs, walk_expr, walk_stmts
 
 
 def bind_parameters(block: Block, scratch: Collection[str] = ()) -> tuple[Block, tuple[Buffer, ...], tuple[str, ...]]:

@@ -16,7 +16,8 @@ import numpy as np
 
 from ..ir.blocks.plane import KERNEL, plane_words
 from ..ir.graph import Node
-from ..ir.loops import Block, Expr, If, Invoke, Pointer, Var, as_expr, loop
+from ..ir.loops import Block, Expr, If, Invoke, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.integer import zero_point
 from ..targets.target import Cpu

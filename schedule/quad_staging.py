@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir.blocks.plain import PIXELS, WEIGHT_OFFSET
-from ..ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr, loop
+from ..ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .kernel import KernelContext
 from .staging import I8, Window, window_rows

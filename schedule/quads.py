@@ -22,7 +22,8 @@ import numpy as np
 
 from ..ir.blocks.plain import FIELD, PIXELS, SINGLE_CHANNELS, WEIGHT_OFFSET
 from ..ir.graph import Node
-from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr, loop
+from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.integer import zero_point
 from ..targets.target import Cpu

@@ -9,7 +9,8 @@ from math import prod
 import numpy as np
 
 from ..ir.graph import Node
-from ..ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr, loop
+from ..ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ops.integer import zero_point
 from .contraction import join_rows
 from .kernel import KernelContext

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, packable, packed, stream_words
-from ..ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr, loop
+from ..ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..targets.target import Cpu
 from .requantization import fixed_form

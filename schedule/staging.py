@@ -30,8 +30,8 @@ from ..ir.loops import (
     Type,
     Var,
     as_expr,
-    loop,
 )
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.infer import ints
 from .kernel import KernelContext

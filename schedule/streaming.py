@@ -40,10 +40,8 @@ from ..ir.loops import (
     Store,
     Var,
     as_expr,
-    loop,
-    map_block,
-    substitute,
 )
+from ..ir.loops_rewrite import loop, map_block, substitute
 from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Call, Storage
 from .names import Names, rename_bound

@@ -8,7 +8,8 @@ Before::                              After::
 
 from __future__ import annotations
 
-from ..ir.loops import INDEX, Alloc, Block, Const, For, If, Let, LoopKind, Stmt, substitute
+from ..ir.loops import INDEX, Alloc, Block, Const, For, If, Let, LoopKind, Stmt
+from ..ir.loops_rewrite import substitute
 from .names import Names, rename_bound
 
 

@@ -45,12 +45,8 @@ from ..ir.loops import (
     Type,
     Unary,
     Var,
-    map_expr,
-    stmt_exprs,
-    substitute,
-    walk_expr,
-    walk_stmts,
 )
+from ..ir.loops_rewrite import map_expr, stmt_exprs, substitute, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
 from .names import Names, rename_bound

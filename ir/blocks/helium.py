@@ -38,8 +38,8 @@ from ..loops import (
     Type,
     Var,
     as_expr,
-    loop,
 )
+from ..loops_rewrite import loop
 from ..types import DType
 from .common import Row
 

@@ -34,8 +34,8 @@ from ..loops import (
     Type,
     Var,
     as_expr,
-    loop,
 )
+from ..loops_rewrite import loop
 from ..types import DType
 from .common import Row
 from .helium import PIXELS_TILE, pad, param, store_results, tile_words

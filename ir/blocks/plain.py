@@ -41,8 +41,8 @@ from ..loops import (
     Type,
     Var,
     as_expr,
-    loop,
 )
+from ..loops_rewrite import loop
 from ..types import DType
 from .common import Row, param
 

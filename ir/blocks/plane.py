@@ -24,8 +24,8 @@ from ..loops import (
     Store,
     Var,
     as_expr,
-    loop,
 )
+from ..loops_rewrite import loop
 from ..types import DType
 from .common import Row, param
 

@@ -6,24 +6,8 @@ bytes: each tile widens it again, which needs no memory.
 
 from __future__ import annotations
 
-from ..loops import (
-    I32,
-    Access,
-    Alloc,
-    Block,
-    Buffer,
-    Call,
-    Expr,
-    Kernel,
-    Let,
-    Load,
-    Space,
-    Stmt,
-    Store,
-    Var,
-    as_expr,
-    loop,
-)
+from ..loops import I32, Access, Alloc, Block, Buffer, Call, Expr, Kernel, Let, Load, Space, Stmt, Store, Var, as_expr
+from ..loops_rewrite import loop
 from ..types import DType
 from .common import Row, param, requantized_fixed
 from .quad import staged_words

@@ -20,9 +20,9 @@ from ccml.ir.loops import (
     Var,
     binary,
     load,
-    loop,
     store,
 )
+from ccml.ir.loops_rewrite import loop
 from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
 from ccml.ir.types import DType, QuantParams, TensorType
 

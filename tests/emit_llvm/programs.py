@@ -6,7 +6,8 @@ from textwrap import dedent
 
 import numpy as np
 from ccml.ir import program as prog
-from ccml.ir.loops import Access, Buffer, Expr, Kernel, Type, Var, load, loop, store
+from ccml.ir.loops import Access, Buffer, Expr, Kernel, Type, Var, load, store
+from ccml.ir.loops_rewrite import loop
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
 from ccml.ir.types import DType, TensorType

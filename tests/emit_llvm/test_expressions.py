@@ -25,9 +25,9 @@ from ccml.ir.loops import (
     Unary,
     Var,
     load,
-    loop,
     store,
 )
+from ccml.ir.loops_rewrite import loop
 from ccml.ir.types import DType
 from ccml.targets import select
 

@@ -10,7 +10,8 @@ import pytest
 from ccml.emit_llvm.elf import defined_symbols, undefined_symbols
 from ccml.emit_llvm.objects import INLINE_CONSTANTS, emit_assembly, emit_ir, emit_objects
 from ccml.errors import CcmlError
-from ccml.ir.loops import Access, Binary, Buffer, Call, Convert, Expr, Kernel, Type, Var, load, loop, store
+from ccml.ir.loops import Access, Binary, Buffer, Call, Convert, Expr, Kernel, Type, Var, load, store
+from ccml.ir.loops_rewrite import loop
 from ccml.ir.types import DType
 from ccml.targets import Machine, select
 from elftools.elf.elffile import ELFFile

@@ -36,9 +36,9 @@ from ccml.ir.loops import (
     Unary,
     Var,
     load,
-    loop,
     store,
 )
+from ccml.ir.loops_rewrite import loop
 from ccml.ir.loops_text import parse_kernel, print_expr, print_kernel, print_program
 from ccml.ir.types import DType, TensorType
 from hypothesis import given, settings

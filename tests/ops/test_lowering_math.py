@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ccml.ir.loops import Call, Expr, Type, Var, walk_expr
+from ccml.ir.loops import Call, Expr, Type, Var
+from ccml.ir.loops_rewrite import walk_expr
 from ccml.ir.types import DType
 from ccml.ops import math_exprs, trig_exprs
 from ccml.ops.opdef import Bind

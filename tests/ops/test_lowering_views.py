@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from ccml.ir.graph import Node, Value
-from ccml.ir.loops import INDEX, Binary, Const, Var, walk_expr
+from ccml.ir.loops import INDEX, Binary, Const, Var
+from ccml.ir.loops_rewrite import walk_expr
 from ccml.ir.types import DType, TensorType
 from ccml.ops.table import OPS
 from ccml.ops.views import INDEX_MAPS, in_range

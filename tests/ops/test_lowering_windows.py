@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from ccml.ir.loops import Binary, Const, For, If, LoopKind, Select, stmt_exprs, walk_expr, walk_stmts
+from ccml.ir.loops import Binary, Const, For, If, LoopKind, Select
+from ccml.ir.loops_rewrite import stmt_exprs, walk_expr, walk_stmts
 
 from tests.ops.nest_harness import check_nest, make_kernel, make_node, normal
 

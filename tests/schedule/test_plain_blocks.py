@@ -13,7 +13,8 @@ from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import build_and_run
 from ccml.ir.blocks import block_kernel
-from ccml.ir.loops import Access, Alloc, Const, Invoke, Kernel, Load, Pointer, Space, Store, Var, as_expr, loop
+from ccml.ir.loops import Access, Alloc, Const, Invoke, Kernel, Load, Pointer, Space, Store, Var, as_expr
+from ccml.ir.loops_rewrite import loop
 from ccml.ir.program import Program
 from ccml.ops.fixed_point import float_parts
 from ccml.schedule.legalize import legalize

@@ -14,7 +14,8 @@ from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import build_and_run
 from ccml.ir.blocks import BLOCKS
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
-from ccml.ir.loops import Invoke, walk_stmts
+from ccml.ir.loops import Invoke
+from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.program import Program, Storage
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
