@@ -22,8 +22,8 @@ from .passes.pipeline import optimize
 from .report.build import Identity, build_report
 from .report.schema import Options, Report
 from .samples import Samples, match_samples, random_samples, read_arrays
-from .schedule.goal import DEFAULT_GOAL, Goal, Optimize
 from .schedule.lower import lower_graph
+from .schedule.streams.goal import DEFAULT_GOAL, Goal, Optimize
 from .targets import Machine, find, select
 
 log = logging.getLogger(__name__)

@@ -20,26 +20,26 @@ from ..ir.types import DType
 from ..memory.check import check_plan
 from ..ops.table import OPS
 from ..targets.target import Cpu, Machine
-from .arrange import arrange
 from .borders import anchor_of, plan_borders
 from .contraction import lower_conv, lower_matmul
 from .depthwise import lower_depthwise
-from .depthwise_rows import is_row_depthwise, lower_row_depthwise
 from .dots import has_dot
+from .dsp.contraction import is_staged, lower_staged
+from .dsp.depthwise import is_row_depthwise, lower_row_depthwise
 from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
-from .goal import DEFAULT_GOAL, Goal
-from .helium import is_helium_contraction, lower_helium
-from .helium_depthwise import is_helium_depthwise, lower_helium_depthwise
-from .helium_sum import lower_helium_sum
+from .helium.contraction import is_helium_contraction, lower_helium
+from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
+from .helium.sums import lower_helium_sum
 from .kernel import KernelContext
 from .legalize import legalize
 from .outputs import separate_outputs, storage_owners
 from .params import bind_parameters
-from .planes import is_plane, lower_planes
-from .quads import is_quad, lower_quads
-from .staged import is_staged, lower_staged
+from .plain.contraction import is_quad, lower_quads
+from .plain.depthwise import is_plane, lower_planes
 from .stored_weights import lower_weight_matmul
+from .streams.arrange import arrange
+from .streams.goal import DEFAULT_GOAL, Goal
 from .tensors import Halo, TensorRef
 from .unroll import expand_unrolled
 

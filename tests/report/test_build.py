@@ -11,8 +11,8 @@ import pytest
 from ccml.api import Result
 from ccml.report.build import Identity, build_report
 from ccml.report.schema import Options, Report
-from ccml.schedule.goal import Goal, Optimize
 from ccml.schedule.lower import lower_graph
+from ccml.schedule.streams.goal import Goal, Optimize
 from ccml.targets import select
 
 from tests.schedule.chains import LARGE

@@ -17,9 +17,9 @@ from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Access, For
 from ccml.ir.program import Program, Storage
 from ccml.ops.evaluate import evaluate_graph
-from ccml.schedule.goal import Goal, Optimize
 from ccml.schedule.lower import lower_graph
-from ccml.schedule.streaming import Stream, stream
+from ccml.schedule.streams.goal import Goal, Optimize
+from ccml.schedule.streams.streaming import Stream, stream
 from ccml.targets import select
 
 from tests.schedule.chains import LARGE, SMALL, Layer, chain, random_chain

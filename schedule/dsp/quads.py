@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, packable, packed, stream_words
-from ..ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from ..targets.target import Cpu
-from .requantization import fixed_form
-from .staged_base import Position, StagedContraction, rows_of, start
-from .staging import QUAD
+from ...ir.blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, packable, packed, stream_words
+from ...ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ...targets.target import Cpu
+from ..requantization import fixed_form
+from ..staging import QUAD
+from .base import Position, StagedContraction, rows_of, start
 
 
 def fits_quads(cpu: Cpu, work: StagedContraction) -> bool:

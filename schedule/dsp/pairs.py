@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks.pair import PAIR_TILE, SINGLE_TILE
-from ..ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from .staged_base import Position, StagedContraction, rows_of, start
-from .staging import PAIR
+from ...ir.blocks.pair import PAIR_TILE, SINGLE_TILE
+from ...ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ..staging import PAIR
+from .base import Position, StagedContraction, rows_of, start
 
 
 def _stream(work: StagedContraction, tile: int) -> Buffer:

@@ -18,17 +18,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.blocks.depthwise import COLUMN, KERNEL, LANES, STREAM, WEIGHTS
-from ..ir.graph import Node
-from ..ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Load, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from ..ops.infer import ints
-from ..ops.integer import zero_point
-from ..targets.target import Cpu
-from .byte_anchors import is_byte_depthwise, is_plain_window
-from .kernel import KernelContext
-from .requantization import Requantization, fixed_form, requantization_of
+from ...ir.blocks.depthwise import COLUMN, KERNEL, LANES, STREAM, WEIGHTS
+from ...ir.graph import Node
+from ...ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Load, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ...ops.infer import ints
+from ...ops.integer import zero_point
+from ...targets.target import Cpu
+from ..byte_anchors import is_byte_depthwise, is_plain_window
+from ..kernel import KernelContext
+from ..requantization import Requantization, fixed_form, requantization_of
 
 
 def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:

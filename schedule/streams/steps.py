@@ -14,10 +14,10 @@ from math import gcd
 
 import numpy as np
 
-from ..ir.loops import Access, Alloc, Kernel, Let
-from ..ir.program import Call
-from ..memory.replay import MOST_ACCESSES, replay_length
-from ..memory.trace import OuterLoop, Touches, trace_kernel
+from ...ir.loops import Access, Alloc, Kernel, Let
+from ...ir.program import Call
+from ...memory.replay import MOST_ACCESSES, replay_length
+from ...memory.trace import OuterLoop, Touches, trace_kernel
 
 MOST_ROWS = 1 << 13
 """Rows of a stage; products of steps and rows stay within 32 bits."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks.quad import PRE_SHIFT, packed
-from ..ir.blocks.solo import TILE
-from ..ir.loops import Block, Invoke, Pointer, as_expr
-from .requantization import fixed_form
-from .staged_base import StagedContraction, start
-from .staged_quads import is_packable, packed_bias
-from .staging import QUAD
+from ...ir.blocks.quad import PRE_SHIFT, packed
+from ...ir.blocks.solo import TILE
+from ...ir.loops import Block, Invoke, Pointer, as_expr
+from ..requantization import fixed_form
+from ..staging import QUAD
+from .base import StagedContraction, start
+from .quads import is_packable, packed_bias
 
 
 def lower_solo(work: StagedContraction) -> Block | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..errors import CcmlError, ErrorCode
-from ..ir.loops import Kernel
-from ..ir.program import BufferDecl, Call
-from ..memory.layout import lifetimes, plan_memory
-from ..memory.order import order_calls
-from ..memory.peak import at_peak
-from ..targets.target import Target
-from .choose_streams import Layout, lower_peak
+from ...errors import CcmlError, ErrorCode
+from ...ir.loops import Kernel
+from ...ir.program import BufferDecl, Call
+from ...memory.layout import lifetimes, plan_memory
+from ...memory.order import order_calls
+from ...memory.peak import at_peak
+from ...targets.target import Target
+from .choose import Layout, lower_peak
 from .goal import Goal, Optimize
 
 _NAMED = 6

@@ -6,12 +6,12 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..ir.loops import Kernel
-from ..ir.loops_text import print_kernel
-from ..ir.program import BufferDecl, Call, MemoryPlan
-from ..memory.layout import lifetimes, plan_memory
-from ..memory.peak import at_peak
-from ..targets.target import Target
+from ...ir.loops import Kernel
+from ...ir.loops_text import print_kernel
+from ...ir.program import BufferDecl, Call, MemoryPlan
+from ...memory.layout import lifetimes, plan_memory
+from ...memory.peak import at_peak
+from ...targets.target import Target
 from .streaming import Stream, stream
 
 log = logging.getLogger(__name__)

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..ir.blocks.helium import STEP, pad
-from ..ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from .kernel import KernelContext
-from .staging import Window
-from .tensors import TensorRef
+from ...ir.blocks.helium import STEP, pad
+from ...ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ..kernel import KernelContext
+from ..staging import Window
+from ..tensors import TensorRef
 
 GATHERED_RUN = 5
 """Instructions that gathering takes for each run of a window."""

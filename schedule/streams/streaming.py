@@ -21,8 +21,8 @@ from math import gcd, lcm, prod
 
 import numpy as np
 
-from ..errors import CcmlError
-from ..ir.loops import (
+from ...errors import CcmlError
+from ...ir.loops import (
     Access,
     Binary,
     Block,
@@ -41,12 +41,12 @@ from ..ir.loops import (
     Var,
     as_expr,
 )
-from ..ir.loops_rewrite import loop, map_block, substitute
-from ..ir.loops_verify import verify_kernel
-from ..ir.program import BufferDecl, Call, Storage
-from .names import Names, rename_bound
-from .params import bind_parameters
-from .stream_steps import Pace, Stage, paces, stage_of, window
+from ...ir.loops_rewrite import loop, map_block, substitute
+from ...ir.loops_verify import verify_kernel
+from ...ir.program import BufferDecl, Call, Storage
+from ..names import Names, rename_bound
+from ..params import bind_parameters
+from .steps import Pace, Stage, paces, stage_of, window
 
 
 @dataclass(frozen=True)

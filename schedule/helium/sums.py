@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from ..ir.blocks.helium import pad
-from ..ir.loops import Block, Invoke, Load, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from ..ops.infer import ints
-from ..ops.integer import zero_point
-from .kernel import KernelContext
+from ...ir.blocks.helium import pad
+from ...ir.loops import Block, Invoke, Load, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ...ops.infer import ints
+from ...ops.integer import zero_point
+from ..kernel import KernelContext
 
 
 def lower_helium_sum(ctx: KernelContext) -> Block | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..ir.blocks.plain import PIXELS, WEIGHT_OFFSET
-from ..ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from .kernel import KernelContext
-from .staging import I8, Window, window_rows
-from .tensors import TensorRef
+from ...ir.blocks.plain import PIXELS, WEIGHT_OFFSET
+from ...ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ..kernel import KernelContext
+from ..staging import I8, Window, window_rows
+from ..tensors import TensorRef
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from math import prod
 
-from ..ir.graph import Node
-from ..ir.loops import Block
-from ..targets.target import Cpu
-from .byte_anchors import is_byte_contraction
-from .kernel import KernelContext
-from .staged_base import StagedContraction
-from .staged_pairs import lower_pairs, lower_single
-from .staged_quads import fits_quads, lower_quads
-from .staged_solo import lower_solo
+from ...ir.graph import Node
+from ...ir.loops import Block
+from ...targets.target import Cpu
+from ..byte_anchors import is_byte_contraction
+from ..kernel import KernelContext
+from .base import StagedContraction
+from .pairs import lower_pairs, lower_single
+from .quads import fits_quads, lower_quads
+from .solo import lower_solo
 
 
 def is_staged(cpu: Cpu, anchor: Node) -> bool:

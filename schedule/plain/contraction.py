@@ -20,19 +20,19 @@ from math import prod
 
 import numpy as np
 
-from ..ir.blocks.plain import FIELD, PIXELS, SINGLE_CHANNELS, WEIGHT_OFFSET
-from ..ir.graph import Node
-from ..ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from ..ops.integer import zero_point
-from ..targets.target import Cpu
-from .byte_anchors import is_byte_contraction
-from .contraction import join_rows
+from ...ir.blocks.plain import FIELD, PIXELS, SINGLE_CHANNELS, WEIGHT_OFFSET
+from ...ir.graph import Node
+from ...ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ...ops.integer import zero_point
+from ...targets.target import Cpu
+from ..byte_anchors import is_byte_contraction
+from ..contraction import join_rows
+from ..kernel import KernelContext
+from ..staging import Window
 from .finish import Finish, Turn
-from .kernel import KernelContext
-from .quad_staging import PackedPixels, WordPixels
-from .staging import Window
+from .staging import PackedPixels, WordPixels
 
 DEPTH = 1 << 15
 """Products of an accumulator at most: with the offset of the weights, sums stay in 32 bits."""

@@ -8,12 +8,12 @@ from math import prod
 
 import numpy as np
 
-from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from ..ops.infer import integer
-from .kernel import KernelContext
-from .tensors import TensorRef
+from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ...ops.infer import integer
+from ..kernel import KernelContext
+from ..tensors import TensorRef
 
 _SAFE = 1 << 28
 """Accumulators below leave room for the zero point beside the upper word of the product."""

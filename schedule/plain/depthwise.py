@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.blocks.plane import KERNEL, plane_words
-from ..ir.graph import Node
-from ..ir.loops import Block, Expr, If, Invoke, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from ..ops.integer import zero_point
-from ..targets.target import Cpu
-from .byte_anchors import is_byte_depthwise, is_plain_window
+from ...ir.blocks.plane import KERNEL, plane_words
+from ...ir.graph import Node
+from ...ir.loops import Block, Expr, If, Invoke, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ...ops.integer import zero_point
+from ...targets.target import Cpu
+from ..byte_anchors import is_byte_depthwise, is_plain_window
+from ..kernel import KernelContext
+from ..staging import Window
+from .contraction import start
 from .finish import Finish, Turn
-from .kernel import KernelContext
-from .quads import start
-from .staging import Window
 
 PLANE = 1536
 """Bytes of a plane at most, unless a single row of outputs takes more."""

@@ -16,19 +16,19 @@ from itertools import groupby
 
 import numpy as np
 
-from ..ir.blocks.helium import PIXELS_TILE, STEP, pad
-from ..ir.blocks.helium_depthwise import INTERLEAVED, WORD
-from ..ir.graph import Node
-from ..ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from ..ops.infer import ints
-from ..ops.integer import zero_point
-from ..targets.target import Cpu
-from .byte_anchors import is_byte_depthwise
-from .generic import lower_nest
-from .helium import exact_requantization, tiled
-from .kernel import KernelContext
+from ...ir.blocks.helium import PIXELS_TILE, STEP, pad
+from ...ir.blocks.helium_depthwise import INTERLEAVED, WORD
+from ...ir.graph import Node
+from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ...ops.infer import ints
+from ...ops.integer import zero_point
+from ...targets.target import Cpu
+from ..byte_anchors import is_byte_depthwise
+from ..generic import lower_nest
+from ..kernel import KernelContext
+from .contraction import exact_requantization, tiled
 
 LARGEST = 16
 """Rows and columns of the largest kernel that is computed so: each four times four take a copy of their rows."""

@@ -18,20 +18,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.blocks.helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
-from ..ir.graph import Node, Value
-from ..ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ir.types import DType
-from ..ops.infer import integer
-from ..ops.integer import zero_point
-from ..targets.target import Cpu
-from .byte_anchors import is_byte_contraction
-from .contraction import join_rows
-from .helium_rows import Rows
-from .kernel import KernelContext
-from .requantization import byte_scales
-from .staging import Window
+from ...ir.blocks.helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
+from ...ir.graph import Node, Value
+from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ...ops.infer import integer
+from ...ops.integer import zero_point
+from ...targets.target import Cpu
+from ..byte_anchors import is_byte_contraction
+from ..contraction import join_rows
+from ..kernel import KernelContext
+from ..requantization import byte_scales
+from ..staging import Window
+from .rows import Rows
 
 CHUNK = 32
 """Pixels that are computed at a time where a row has many."""

@@ -8,14 +8,14 @@ from math import prod
 
 import numpy as np
 
-from ..ir.graph import Node
-from ..ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr
-from ..ir.loops_rewrite import loop
-from ..ops.integer import zero_point
-from .contraction import join_rows
-from .kernel import KernelContext
-from .requantization import Requantization, requantization_of
-from .staging import Layout, Staging, Window
+from ...ir.graph import Node
+from ...ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ops.integer import zero_point
+from ..contraction import join_rows
+from ..kernel import KernelContext
+from ..requantization import Requantization, requantization_of
+from ..staging import Layout, Staging, Window
 
 Position = Callable[[Expr], tuple[Expr, ...]]
 """The index of the ``n``-th of some pixels, without the channel."""
