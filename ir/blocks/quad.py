@@ -59,6 +59,8 @@ ODD_OFFSET = 127
 PRE_SHIFT = 8
 SCALE = 1 << PRE_SHIFT
 """What accumulators are multiples of."""
+USUAL_SHIFT = 12
+"""The shift behind a multiplication that most layers can have; it has a row of its own, in which it is constant."""
 
 
 def packable(columns: np.ndarray) -> bool:
@@ -135,10 +137,10 @@ def stream_words(channels: int, groups: int, requantize: bool) -> int:
     return channels * (1 + groups + requantize)
 
 
-def contraction(name: str, out: DType, pixels: int) -> Callable[..., Kernel]:
+def contraction(name: str, out: DType, pixels: int, usual_shift: int = 0) -> Callable[..., Kernel]:
     """``pixels`` staged pixels by all channels, an even number. With a ``shift`` the stream has factors, no scales."""
 
-    def meaning(groups: int, channels: int, zero_point: int = 0, shift: int = 0) -> Kernel:
+    def meaning(groups: int, channels: int, zero_point: int = 0, shift: int = usual_shift) -> Kernel:
         w = param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
         x = param("x", DType.I32, STEP * groups - PIXELS + pixels, Access.READ, 4)
         y = tuple(param(f"y{pixel}", out, channels, Access.WRITE) for pixel in range(pixels))
@@ -213,6 +215,7 @@ ROWS: tuple[Row, ...] = (
     ("quad_i8", _FLOAT, contraction("quad", DType.I8, 4)),
     ("quad_i32", ("groups", "channels"), contraction("quad", DType.I32, 4)),
     ("quad_fixed", _FIXED, contraction("quad", DType.I8, 4)),
+    ("quad_fixed12", _FLOAT, contraction("quad", DType.I8, 4, USUAL_SHIFT)),
     ("lone_fixed", _FIXED, contraction("lone", DType.I8, 1)),
     ("lone_i8", _FLOAT, contraction("lone", DType.I8, 1)),
     ("lone_i32", ("groups", "channels"), contraction("lone", DType.I32, 1)),

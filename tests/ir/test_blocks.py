@@ -24,7 +24,8 @@ SCALARS = {
     "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
     "quad_stage_pixel": (3,), "quad_stage": (3, 12), "quad_fill": (3, -128), "quad_i8": (9, 6, -128),
     "quad_i32": (2, 4), "lone_i8": (3, 4, 5), "lone_i32": (1, 2),
-    "quad_fixed": (9, 6, -128, 11), "lone_fixed": (3, 4, 5, 15), "solo_fixed": (5, 8, 7, 12),
+    "quad_fixed": (9, 6, -128, 11), "quad_fixed12": (4, 2, 127), "lone_fixed": (3, 4, 5, 15),
+    "solo_fixed": (5, 8, 7, 12),
     "depthwise_fixed_pair": (4, 8, -3, 9), "depthwise_fixed_row": (3, 8, 5, 1),
 }  # fmt: skip
 HELIUM = {
