@@ -104,7 +104,7 @@
         "cmp r4, #2\n" load \
         "sub r2, r4, #1\n" \
         "subs r4, r4, #2 + " number "\n" \
-        "and r4, r4, #3\n" \
+        "and r4, r4, #7\n" \
         "add r4, r4, #1\n" \
         "mov r5, #100\n" \
         "adr.w r7, 3f\n" \
@@ -117,7 +117,7 @@
         "vmov s28, s29, r1, r7\n" \
         "vmov s30, r6\n" \
         "b.w 1f\n" \
-        "2:\n" CCML_REPEAT("4", CCML_QUAD_GROUP) \
+        "2:\n" CCML_REPEAT("8", CCML_QUAD_GROUP) \
         "3:\n" \
         "vmov r10, s30\n" \
         "cmp r1, r10\n" \

@@ -39,7 +39,9 @@ from .tensors import TensorRef
 
 I8 = Type(DType.I8)
 UNROLLED = 16
-"""Bytes of a run that are copied without a loop."""
+"""Bytes of a run that are stored without a loop."""
+COPIED = 4
+"""Bytes of a run that are copied as words, from this number on."""
 
 
 @dataclass(frozen=True)
@@ -113,26 +115,32 @@ class Staging:
         self.column: Buffer | None = None
 
     def prepare(self) -> Block:
-        """What is done once, before any pixel: the bytes that fill the last group of a column."""
+        """What is done once, before any pixel: the bytes that fill the last groups of columns."""
         if self.column is None:
             return ()
-        rest = range(self.window.size, 4 * self.groups)
-        return tuple(Store(self.column, (as_expr(at),), Const(0, I8)) for at in rest)
+        rest = [(n, at) for n in range(self.column.shape[0]) for at in range(self.window.size, 4 * self.groups)]
+        return tuple(Store(self.column, (as_expr(n), as_expr(at)), Const(0, I8)) for n, at in rest)
 
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
         """The activations of the pixel at ``position`` into ``slot`` of the pair."""
         if self.window.depth % 4 == 0:
             return window_rows(self.ctx, self.window, position, _Groups(self, slot))
-        column = self._new_column()
-        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column))
+        column = self._columns(1)
+        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column, as_expr(0)))
         return (*gathered, Invoke(self.layout.copy, (_first(column), self.slot(as_expr(0), slot)), (self.groups,)))
 
     def stage_all(self, position: Callable[[Expr], Sequence[Expr]], neighbours: bool) -> Block:
         """The activations of as many pixels as there are slots; ``position`` of a slot. ``neighbours`` of a row are
         staged together where nothing is padded."""
         slot, window = Var(self.ctx.names.fresh("slot")), self.window
+        if self.layout.all is not None and window.depth % 4:
+            column = self._columns(self.layout.pixels)
+            gathered = window_rows(self.ctx, window, position(slot), _Bytes(self, column, slot))
+            operands = (_first(column), self.slot(as_expr(0), as_expr(0)))
+            stage = Invoke(self.layout.all, operands, (self.groups, 4 * self.groups))
+            return (*loop(slot, self.layout.pixels, *gathered), stage)
         each = loop(slot, self.layout.pixels, *self.stage(position(slot), slot))
-        if self.layout.all is None or window.depth % 4 or not neighbours:
+        if self.layout.all is None or not neighbours:
             return each
         first = position(as_expr(0))
         if not window.kernel:
@@ -167,11 +175,15 @@ class Staging:
         """The activations of a single pixel as bytes, in place where they lie side by side."""
         if not self.window.kernel and self.window.depth % 4 == 0:
             return (), Pointer(self.x.buffer, self.x.at((*position, 0)))
-        column = self._new_column()
-        return (*self.prepare(), *window_rows(self.ctx, self.window, position, _Bytes(self, column))), _first(column)
+        column = self._columns(1)
+        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column, as_expr(0)))
+        return (*self.prepare(), *gathered), _first(column)
 
-    def _new_column(self) -> Buffer:
-        self.column = self.ctx.temporary("column", DType.I8, (4 * self.groups,), align=4)
+    def _columns(self, count: int) -> Buffer:
+        """Room for the bytes of ``count`` pixels; what is there is used again for fewer."""
+        if self.column is None:
+            self.column = self.ctx.temporary("column", DType.I8, (count, 4 * self.groups), align=4)
+        assert count <= self.column.shape[0]
         return self.column
 
     def slot(self, group: Expr, slot: Expr) -> Pointer:
@@ -274,13 +286,17 @@ class _Groups:
 
 @dataclass(frozen=True)
 class _Bytes:
-    """Into a column of bytes."""
+    """Into a column of bytes, the one with this ``number``."""
 
     staging: Staging
     column: Buffer
+    number: Expr
 
     def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
         x, depth = self.staging.x, self.staging.window.depth
+        if taps * depth >= COPIED:
+            y = Pointer(self.column, (self.number, first * depth))
+            return (Invoke("copy_bytes", (Pointer(x.buffer, x.at((*where, 0))), y), (taps * depth,)),)
         *at, channel = x.at((*where, 0))
         if not self.staging.window.kernel:
             return self._each(first, taps, lambda i: Load(x.buffer, (*at, channel + i)))
@@ -294,7 +310,7 @@ class _Bytes:
     def _each(self, first: Expr, taps: int, value: Callable[[Expr], Expr]) -> Block:
         size = taps * self.staging.window.depth
         i = Var(self.staging.ctx.names.fresh("i"))
-        store = Store(self.column, (first * self.staging.window.depth + i,), value(i))
+        store = Store(self.column, (self.number, first * self.staging.window.depth + i), value(i))
         return loop(i, size, store, kind=LoopKind.UNROLL if size <= UNROLLED else LoopKind.SERIAL)
 
 

@@ -77,6 +77,20 @@ def packed(columns: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------- staging
 
 
+def copy_bytes(count: int) -> Kernel:
+    """Four at a time, all of which are read before they are written."""
+    x, y = param("x", DType.I8, count, Access.READ), param("y", DType.I8, count, Access.WRITE)
+    word = Var("word")
+
+    def copied(first: Expr, number: int) -> Block:
+        values = [Var(f"byte{i}", x.type) for i in range(number)]
+        loads = tuple(Let(value, Load(x, (first + i,))) for i, value in enumerate(values))
+        return (*loads, *(Store(y, (first + i,), value) for i, value in enumerate(values)))
+
+    rest = copied(as_expr(count - count % 4), count % 4)
+    return Kernel("copy_bytes", (x, y), (*loop(word, count // 4, *copied(word * 4, 4)), *rest))
+
+
 def stage_pixel(groups: int) -> Kernel:
     """Four bytes at a time, for one of four pixels."""
     x = param("x", DType.I8, 4 * groups, Access.READ)
@@ -209,6 +223,7 @@ def _group(w: Buffer, weights: Expr, x: Buffer, at: Expr, acc: Buffer, stem: str
 _FLOAT = ("groups", "channels", "zero_point")
 _FIXED = (*_FLOAT, "shift")
 ROWS: tuple[Row, ...] = (
+    ("copy_bytes", ("count",), copy_bytes),
     ("quad_stage_pixel", ("groups",), stage_pixel),
     ("quad_stage", ("groups", "step"), stage),
     ("quad_fill", ("groups", "value"), fill),

@@ -40,6 +40,11 @@ def stage_pixel(groups: int) -> Case:
     return Case("quad_stage_pixel", (groups,), {"x": x[0]}, {"y": y.ravel()[: 8 * groups - 3]})
 
 
+def copy_bytes(count: int) -> Case:
+    x = signed(count)
+    return Case("copy_bytes", (count,), {"x": x}, {"y": x})
+
+
 def fill(groups: int, value: int) -> Case:
     y = np.zeros((groups, 2, 4), np.int32)
     y[:, :, :1] = staged(np.full((1, 4 * groups), value, np.int8))
@@ -79,10 +84,11 @@ def contraction(
 
 CASES = (
     *(stage(groups, step) for groups in (1, 2, 5) for step in (4, 20)),
+    *(copy_bytes(count) for count in (1, 4, 7, 64)),
     *(stage_pixel(groups) for groups in (1, 2, 5)), fill(1, 127), fill(3, -128),
-    *(contraction("quad_fixed12", groups, 4, 5) for groups in (1, 2, 3, 4, 5, 6, 7, 8, 15)),
-    *(contraction("quad_i8", groups, 4, -7) for groups in (1, 2, 3, 5, 6, 7)),
-    *(contraction("quad_i32", groups, 4) for groups in (1, 3, 4, 9)),
+    *(contraction("quad_fixed12", groups, 4, 5) for groups in (*range(1, 13), 20)),
+    *(contraction("quad_i8", groups, 4, -7) for groups in (1, 2, 3, 10, 11)),
+    *(contraction("quad_i32", groups, 4) for groups in (1, 3, 4, 11, 12)),
     contraction("quad_fixed", 3, 2, 127, 15), contraction("quad_fixed", 6, 10, 0, 1),
     contraction("quad_fixed12", 4, 2, 127), contraction("quad_fixed12", 4, 14, -128),
     contraction("quad_i8", 4, 2, 127), contraction("quad_i32", 4, 6),
