@@ -141,6 +141,16 @@
     "vmov r10, r11, s24, s25\n" \
     "vmov r12, lr, s26, s27\n"
 
+#define CCML_LONE_GROUP \
+    "ldr lr, [r1, #16]\n" \
+    "ldr r11, [r0, #4]\n" \
+    "ldr r10, [r0], #8\n" \
+    "ldr r9, [r1], #32\n" \
+    "smlad r2, r10, r9, r2\n" \
+    "smlad r3, r11, r9, r3\n" CCML_QUAD_EVEN \
+    "smlad r2, r10, lr, r2\n" \
+    "smlad r3, r11, lr, r3\n"
+
 /* The same for one pixel: void f(const int32_t *w, const int32_t *x, T *y, int32_t groups, int32_t channels, ...).
    Accumulators in r2 and r3; y in r12. Registers for `setup` and `finish`: r4 (the end of x), r7 and above. */
 #define CCML_LONE(scale, setup, finish) \
@@ -156,17 +166,11 @@
         "1:\n" \
         "ldrd r2, r3, [r0], #8\n" \
         "mov r1, r6\n" \
-        "2:\n" \
-        "ldr lr, [r1, #16]\n" \
-        "ldr r11, [r0, #4]\n" \
-        "ldr r10, [r0], #8\n" \
-        "ldr r9, [r1], #32\n" \
-        "smlad r2, r10, r9, r2\n" \
-        "smlad r3, r11, r9, r3\n" \
-        "sxtb16 r10, r10\n" \
-        "sxtb16 r11, r11\n" \
-        "smlad r2, r10, lr, r2\n" \
-        "smlad r3, r11, lr, r3\n" \
+        "sub lr, r4, r6\n" \
+        "tst lr, #32\n" \
+        "bne 3f\n" \
+        "2:\n" CCML_LONE_GROUP \
+        "3:\n" CCML_LONE_GROUP \
         "cmp r1, r4\n" \
         "bne 2b\n" \
         finish \

@@ -130,35 +130,41 @@ class Staging:
         return (*gathered, Invoke(self.layout.copy, (_first(column), self.slot(as_expr(0), slot)), (self.groups,)))
 
     def stage_all(self, position: Callable[[Expr], Sequence[Expr]], neighbours: bool) -> Block:
-        """The activations of as many pixels as there are slots; ``position`` of a slot. ``neighbours`` of a row are
-        staged together where nothing is padded."""
-        slot, window = Var(self.ctx.names.fresh("slot")), self.window
-        if self.layout.all is not None and window.depth % 4:
-            column = self._columns(self.layout.pixels)
-            gathered = window_rows(self.ctx, window, position(slot), _Bytes(self, column, slot))
-            operands = (_first(column), self.slot(as_expr(0), as_expr(0)))
-            stage = Invoke(self.layout.all, operands, (self.groups, 4 * self.groups))
-            return (*loop(slot, self.layout.pixels, *gathered), stage)
-        each = loop(slot, self.layout.pixels, *self.stage(position(slot), slot))
-        if self.layout.all is None or not neighbours:
-            return each
-        first = position(as_expr(0))
-        if not window.kernel:
-            return self._run(as_expr(0), first, 1, window.depth)
-        if window.dilation[-1] != 1:
-            return each
-        width = window.kernel[-1]
-        step = window.stride[-1]
+        """The activations of as many pixels as there are slots; ``position`` of a slot. ``neighbours`` are of a row."""
+        pixels, window, whole = self.layout.pixels, self.window, self.window.depth % 4 == 0
+        slot, origin = Var(self.ctx.names.fresh("slot")), as_expr(0)
+        if self.layout.all is None:
+            return loop(slot, pixels, *self.stage(position(slot), slot))
+        if whole and neighbours and not window.kernel:
+            return self._run(origin, position(origin), 1, window.depth)
+        column = None if whole else self._columns(pixels)
+        sink: _Sink = _Groups(self, slot) if column is None else _Bytes(self, column, slot)
+        if neighbours and window.kernel and window.dilation[-1] == 1:
+            block = self._neighbours(position, slot, sink)
+        else:
+            block = loop(slot, pixels, *window_rows(self.ctx, window, position(slot), sink))
+        if column is None:
+            return block
+        operands = (_first(column), self.slot(origin, origin))
+        return (*block, Invoke(self.layout.all, operands, (self.groups, 4 * self.groups)))
+
+    def _neighbours(self, position: Callable[[Expr], Sequence[Expr]], slot: Var, sink: _Sink) -> Block:
+        """Row of taps by row of taps, for all pixels at once where none is at the border."""
+        window, pixels, first = self.window, self.layout.pixels, position(as_expr(0))
+        width, step = window.kernel[-1], window.stride[-1]
         taps, where, start = _taps(self.ctx, window, first)
-        number = _number(window, taps) * width
-        block = self._run(number, (first[0], *where, start), width, step * window.depth)
+        number, row = _number(window, taps) * width, (first[0], *where)
+        if isinstance(sink, _Groups):
+            run = self._run(number, (*row, start), width, step * window.depth)
+        else:
+            run = loop(slot, pixels, *sink.copy(number, width, (*row, start + slot * step)))
+        each = loop(slot, pixels, *_row(self.ctx, window, number, row, start + slot * step, sink))
+        interior = window.inside(len(window.kernel) - 1, start, (pixels - 1) * step + width)
+        block = run if interior is None else (If(interior, run, each),)
         valid = _valid(window, where)
         if valid is not None:
-            slot = Var(self.ctx.names.fresh("slot"))
-            block = (If(valid, block, loop(slot, self.layout.pixels, *_Groups(self, slot).fill(number, width))),)
-        block = _over_taps(window, taps, block)
-        interior = window.inside(len(window.kernel) - 1, start, (self.layout.pixels - 1) * step + width)
-        return block if interior is None else (If(interior, block, each),)
+            block = (If(valid, block, loop(slot, pixels, *sink.fill(number, width))),)
+        return _over_taps(window, taps, block)
 
     def _run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
         """``taps`` taps from number ``first`` on of all pixels, of which the first pixel reads at ``where`` and the
