@@ -27,10 +27,9 @@ from ...ops.infer import integer
 from ...ops.integer import zero_point
 from ...targets.target import Cpu
 from ..byte_anchors import is_byte_contraction
-from ..contraction import join_rows
+from ..byte_operands import Columns, Pixels
 from ..kernel import KernelContext
 from ..requantization import byte_scales
-from ..staging import Window
 from .rows import Rows
 
 CHUNK = 32
@@ -110,47 +109,33 @@ def residual(ctx: KernelContext) -> Residual | None:
 
 
 class _Contraction:
-    """``columns`` [o, ...taps, depth] over the ``shape`` of pixels."""
+    """Columns of weights over the ``shape`` of pixels."""
 
     def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
         assert x is not None
-        window = Window.of(node)
-        self.refs = dict(ctx.refs)
-        self.shape = node.output.shape[:-1]
-        self.channels = node.output.shape[-1]
-        columns = weights.T if node.op == "matmul" else weights
-        self.columns = columns.reshape(self.channels, -1, x.shape[-1]).astype(np.int64)
-        if window.pointwise:
-            if x.shape[-1] % STEP == 0 and residual(ctx) is None:
-                joined, merged = join_rows(ctx, node, x, self.channels)
-                self.shape, self.refs = joined[:-1], {**self.refs, **merged}
-            window = Window.pixel(x.shape[-1])
-        self.single = self.shape[-1] == 1
-        self.rows = Rows(ctx, self.refs[x.name], window, zero_point(node.attrs), self.shape[-1], self.channels)
-        self.bias = self._bias()
-        reach = np.abs(self.bias) + 128 * np.abs(self.columns).sum(axis=(1, 2))
         self.residual = residual(ctx)
+        pixels = Pixels.of(ctx, node, joined=x.shape[-1] % STEP == 0 and self.residual is None)
+        self.shape, self.refs = pixels.shape, pixels.refs
+        self.operands = Columns.of(ctx, node, weights)
+        self.channels = len(self.operands.bias)
+        self.single = self.shape[-1] == 1
+        self.rows = Rows(ctx, self.refs[x.name], pixels.window, zero_point(node.attrs), self.shape[-1], self.channels)
         simple = len(ctx.body.nodes) == 2 or self.residual is not None
-        self.requantization = exact_requantization(ctx, reach) if simple else None
+        self.requantization = exact_requantization(ctx, self.operands.reach) if simple else None
         self.stream = self._stream(PIXEL_TILE if self.single else PIXELS_TILE)
-
-    def _bias(self) -> np.ndarray:
-        """With the zero point of the activations: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``."""
-        given = self.ctx.constant(self.node.inputs[2]) if len(self.node.inputs) > 2 else None
-        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
-        return np.asarray(base - zero_point(self.node.attrs) * self.columns.sum(axis=(1, 2)))
 
     def _stream(self, tile: int) -> Buffer:
         """The weights as ``ir/blocks/helium.py`` describes them."""
         runs, vectors = self.rows.runs, self.rows.vectors
         tiles = -(-self.channels // tile)
-        flat = self.columns.reshape(self.channels, runs, -1)
+        flat = self.operands.weights.reshape(self.channels, runs, -1)
         data = np.zeros((tiles * tile, runs, vectors * STEP), np.int8)
         data[: self.channels, :, : flat.shape[2]] = flat
         steps = data.reshape(tiles, tile, runs * vectors, STEP).transpose(0, 2, 1, 3)
-        parts = [tiled(self.bias.astype(np.int32), tile), np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
+        bias = tiled(self.operands.bias.astype(np.int32), tile)
+        parts = [bias, np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
         if self.requantization is not None:
             parts.append(tiled(self.requantization.scale.astype(np.float32), tile).view(np.int32))
         return self.ctx.pack("w", np.concatenate(parts, axis=1).astype(np.int32).reshape(-1))

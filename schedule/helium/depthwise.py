@@ -26,6 +26,7 @@ from ...ops.infer import ints
 from ...ops.integer import zero_point
 from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise
+from ..byte_operands import Columns
 from ..generic import lower_nest
 from ..kernel import KernelContext
 from .contraction import exact_requantization, tiled
@@ -75,12 +76,9 @@ class _Depthwise:
         self.channels = weights.shape[0]
         self.extent, self.out = x.shape[1:3], node.output.shape
         self.zero = zero_point(node.attrs)
-        self.weights = weights.reshape(self.channels, *self.taps).astype(np.int64)
-        given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
-        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
-        self.bias = np.asarray(base - self.zero * self.weights.sum(axis=(1, 2)))
-        reach = np.abs(self.bias) + 128 * np.abs(self.weights).sum(axis=(1, 2))
-        self.requantization = exact_requantization(ctx, reach) if len(ctx.body.nodes) == 2 else None
+        self.operands = Columns.of(ctx, node, weights)
+        simple = len(ctx.body.nodes) == 2
+        self.requantization = exact_requantization(ctx, self.operands.reach) if simple else None
         self.groups = -(-self.taps[0] // WORD)
         self.column = self.groups > 1 and self.taps[1] == 1 and self.groups <= WORD
         self.windows = not self.column and (self.groups > 1 or self.taps[1] > WORD)
@@ -93,10 +91,11 @@ class _Depthwise:
         assert self.requantization is not None
         wide, high = (1, WORD) if self.column else (self.blocks * WORD, self.groups)
         taps = np.zeros((pad(self.channels, PIXELS_TILE), wide, high * WORD), np.int8)
-        taps[: self.channels, : self.taps[1], : self.taps[0]] = self.weights.transpose(0, 2, 1)
+        weights = self.operands.weights.reshape(self.channels, *self.taps)
+        taps[: self.channels, : self.taps[1], : self.taps[0]] = weights.transpose(0, 2, 1)
         grouped = taps.reshape(len(taps), wide, high, WORD).transpose(0, 2, 1, 3)
         words = grouped.reshape(-1, PIXELS_TILE, wide * high // WORD, STEP).transpose(0, 2, 1, 3)
-        bias = tiled(self.bias.astype(np.int32), PIXELS_TILE)
+        bias = tiled(self.operands.bias.astype(np.int32), PIXELS_TILE)
         scale = tiled(self.requantization.scale.astype(np.float32), PIXELS_TILE).view(np.int32)
         products = np.ascontiguousarray(words).reshape(len(bias), -1).view("<i4")
         return np.concatenate([bias, products, scale], axis=1).reshape(-1)

@@ -22,9 +22,9 @@ from ...ir.types import DType
 from ...ops.integer import zero_point
 from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise, is_plain_window
+from ..byte_operands import Columns, start
 from ..kernel import KernelContext
 from ..staging import Window
-from .contraction import start
 from .finish import Finish, Turn
 
 PLANE = 1536
@@ -56,11 +56,10 @@ class _Planes:
         self.window = Window.of(node)
         self.batch, self.rows, self.columns, self.channels = node.output.shape
         self.stride = self.window.stride[0]
-        taps = weights.reshape(self.channels, KERNEL * KERNEL).astype(np.int64)
-        given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
-        bias = (0 if given is None else given.astype(np.int64).reshape(-1)) - self.zero * taps.sum(axis=1)
-        self.finish = Finish(ctx, ctx.refs, np.abs(bias) + 128 * np.abs(taps).sum(axis=1))
-        self.bias, self.weights = ctx.pack("b", bias.astype(np.int32)), ctx.pack("w", taps.astype(np.int8))
+        taps = Columns.of(ctx, node, weights)
+        self.finish = Finish(ctx, ctx.refs, taps.reach)
+        self.bias = ctx.pack("b", taps.bias.astype(np.int32))
+        self.weights = ctx.pack("w", taps.weights.astype(np.int8))
         left, extent = self.window.pad[1], self.window.extent[1]
         seen = (self.columns - 1) * self.stride + KERNEL
         self.left, self.inner = left, min(extent, seen - left)
