@@ -176,7 +176,7 @@ class _Contraction:
     def _chunks(self, position: Sequence[Expr], x: Pointer, rq: Requantization) -> Block:
         """The requantized pixels of a row, a long one in pieces: what is read and written at a time stays small."""
         y, pixels = self.refs[self.ctx.output.name], self.shape[-1]
-        size = pixels if pixels <= 2 * CHUNK else CHUNK
+        size = pixels if pixels <= 2 * CHUNK else _chunk(self.node.output.shape[-2])
         chunk = Var(self.names.fresh("chunk"))
         block: Block = ()
         for first, trips, count in ((0, pixels // size, size), (pixels // size * size, 1, pixels % size)):
@@ -206,6 +206,14 @@ class _Contraction:
             return Invoke(f"helium_pixel_{kind}", (w, x, y), (rows.runs * rows.vectors, self.channels, *more))
         shape = (rows.runs, rows.vectors, rows.run_step, pixels, rows.pixel_step, self.channels)
         return Invoke(f"helium_pixels_{kind}", (w, x, y), (*shape, *more))
+
+
+def _chunk(width: int) -> int:
+    """About ``CHUNK`` pixels: whole rows of the output, or where these are long, even shares of them."""
+    if width <= CHUNK:
+        return CHUNK // width * width
+    shares = -(-width // CHUNK)
+    return width // shares if width % shares == 0 else CHUNK
 
 
 def tiled(values: np.ndarray, tile: int) -> np.ndarray:
