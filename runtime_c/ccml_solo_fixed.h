@@ -27,7 +27,7 @@
     "and r3, r9, r3, lsl #8\n" \
     "ssub16 r3, r3, r2\n" CCML_SOLO_PAIR("r4", "r5") CCML_SOLO_PAIR("r6", "r7")
 
-/* On the stack: what is added before the shift, the shift, x, the end of y; y in lr, the end of x in r12. */
+/* On the stack: what is added before the shift to unsigned bytes, the shift, x, the end of y; y in lr, the end of x in r12. */
 CCML_NAKED ccml_solo_fixed(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t shift CCML_UNUSED)
@@ -37,7 +37,8 @@ CCML_NAKED ccml_solo_fixed(
         "push {r4-r11, lr}\n"
         "sub sp, sp, #16\n"
         "ldr r5, [sp, #52]\n"
-        "ldrd r6, r7, [sp, #56]\n" CCML_QUAD_OFFSET
+        "ldrd r6, r7, [sp, #56]\n"
+        "add r6, r6, #128\n" CCML_QUAD_OFFSET
         "strd r6, r7, [sp]\n"
         "add r5, r5, r2\n"
         "strd r1, r5, [sp, #8]\n"

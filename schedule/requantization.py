@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..ir.blocks.quad import USUAL_SHIFT
 from ..ir.graph import Node
 from ..ir.types import DType
 from ..ops.fixed_point import common_multipliers
@@ -17,9 +18,6 @@ LIMIT = 2**15 - 512
 
 MOST_SHIFT = 15
 """With results below LIMIT, what is shifted fits 32 bits."""
-USUAL_SHIFT = 12
-"""What layers with shifted accumulators should agree on, so that they share code with a constant shift. Others take
-half of it: few weights make large scales."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,9 @@ class Fixed:
 
 
 def fixed_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_shift: int) -> Fixed | None:
-    """The form for accumulators within bounds; ``None`` where a channel has none."""
+    """The form for accumulators within bounds; ``None`` where a channel has none. Layers with shifted accumulators
+    should agree on a shift, so that they share code in which it is constant; for others it is smaller, as few weights
+    make large scales."""
     if not np.all(rq.scale > 0):
         return None
     usual = USUAL_SHIFT if pre_shift else USUAL_SHIFT // 2

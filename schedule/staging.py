@@ -39,7 +39,9 @@ from .tensors import TensorRef
 
 I8 = Type(DType.I8)
 UNROLLED = 16
-"""Bytes of a run that are copied without a loop."""
+"""Bytes of a run that are stored without a loop."""
+COPIED = 4
+"""Bytes of a run that are copied as words, from this number on."""
 
 
 @dataclass(frozen=True)
@@ -123,44 +125,56 @@ class Staging:
         self.column: Buffer | None = None
 
     def prepare(self) -> Block:
-        """What is done once, before any pixel: the bytes that fill the last group of a column."""
+        """What is done once, before any pixel: the bytes that fill the last groups of columns."""
         if self.column is None:
             return ()
-        rest = range(self.window.size, 4 * self.groups)
-        return tuple(Store(self.column, (as_expr(at),), Const(0, I8)) for at in rest)
+        rest = [(n, at) for n in range(self.column.shape[0]) for at in range(self.window.size, 4 * self.groups)]
+        return tuple(Store(self.column, (as_expr(n), as_expr(at)), Const(0, I8)) for n, at in rest)
 
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
         """The activations of the pixel at ``position`` into ``slot`` of the pair."""
         if self.window.depth % 4 == 0:
             return window_rows(self.ctx, self.window, position, _Groups(self, slot))
-        column = self._new_column()
-        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column))
+        column = self._columns(1)
+        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column, as_expr(0)))
         return (*gathered, Invoke(self.layout.copy, (_first(column), self.slot(as_expr(0), slot)), (self.groups,)))
 
     def stage_all(self, position: Callable[[Expr], Sequence[Expr]], neighbours: bool) -> Block:
-        """The activations of as many pixels as there are slots; ``position`` of a slot. ``neighbours`` of a row are
-        staged together where nothing is padded."""
-        slot, window = Var(self.ctx.names.fresh("slot")), self.window
-        each = loop(slot, self.layout.pixels, *self.stage(position(slot), slot))
-        if self.layout.all is None or window.depth % 4 or not neighbours:
-            return each
-        first = position(as_expr(0))
-        if not window.kernel:
-            return self._run(as_expr(0), first, 1, window.depth)
-        if window.dilation[-1] != 1:
-            return each
-        width = window.kernel[-1]
-        step = window.stride[-1]
+        """The activations of as many pixels as there are slots; ``position`` of a slot. ``neighbours`` are of a row."""
+        pixels, window, whole = self.layout.pixels, self.window, self.window.depth % 4 == 0
+        slot, origin = Var(self.ctx.names.fresh("slot")), as_expr(0)
+        if self.layout.all is None:
+            return loop(slot, pixels, *self.stage(position(slot), slot))
+        if whole and neighbours and not window.kernel:
+            return self._run(origin, position(origin), 1, window.depth)
+        column = None if whole else self._columns(pixels)
+        sink: _Sink = _Groups(self, slot) if column is None else _Bytes(self, column, slot)
+        if neighbours and window.kernel and window.dilation[-1] == 1:
+            block = self._neighbours(position, slot, sink)
+        else:
+            block = loop(slot, pixels, *window_rows(self.ctx, window, position(slot), sink))
+        if column is None:
+            return block
+        operands = (_first(column), self.slot(origin, origin))
+        return (*block, Invoke(self.layout.all, operands, (self.groups, 4 * self.groups)))
+
+    def _neighbours(self, position: Callable[[Expr], Sequence[Expr]], slot: Var, sink: _Sink) -> Block:
+        """Row of taps by row of taps, for all pixels at once where none is at the border."""
+        window, pixels, first = self.window, self.layout.pixels, position(as_expr(0))
+        width, step = window.kernel[-1], window.stride[-1]
         taps, where, start = _taps(self.ctx, window, first)
-        number = _number(window, taps) * width
-        block = self._run(number, (first[0], *where, start), width, step * window.depth)
+        number, row = _number(window, taps) * width, (first[0], *where)
+        if isinstance(sink, _Groups):
+            run = self._run(number, (*row, start), width, step * window.depth)
+        else:
+            run = loop(slot, pixels, *sink.copy(number, width, (*row, start + slot * step)))
+        each = loop(slot, pixels, *_row(self.ctx, window, number, row, start + slot * step, sink))
+        interior = window.inside(len(window.kernel) - 1, start, (pixels - 1) * step + width)
+        block = run if interior is None else (If(interior, run, each),)
         valid = _valid(window, where)
         if valid is not None:
-            slot = Var(self.ctx.names.fresh("slot"))
-            block = (If(valid, block, loop(slot, self.layout.pixels, *_Groups(self, slot).fill(number, width))),)
-        block = _over_taps(window, taps, block)
-        interior = window.inside(len(window.kernel) - 1, start, (self.layout.pixels - 1) * step + width)
-        return block if interior is None else (If(interior, block, each),)
+            block = (If(valid, block, loop(slot, pixels, *sink.fill(number, width))),)
+        return _over_taps(window, taps, block)
 
     def _run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
         """``taps`` taps from number ``first`` on of all pixels, of which the first pixel reads at ``where`` and the
@@ -177,11 +191,15 @@ class Staging:
         """The activations of a single pixel as bytes, in place where they lie side by side."""
         if not self.window.kernel and self.window.depth % 4 == 0:
             return (), Pointer(self.x.buffer, self.x.at((*position, 0)))
-        column = self._new_column()
-        return (*self.prepare(), *window_rows(self.ctx, self.window, position, _Bytes(self, column))), _first(column)
+        column = self._columns(1)
+        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column, as_expr(0)))
+        return (*self.prepare(), *gathered), _first(column)
 
-    def _new_column(self) -> Buffer:
-        self.column = self.ctx.temporary("column", DType.I8, (4 * self.groups,), align=4)
+    def _columns(self, count: int) -> Buffer:
+        """Room for the bytes of ``count`` pixels; what is there is used again for fewer."""
+        if self.column is None:
+            self.column = self.ctx.temporary("column", DType.I8, (count, 4 * self.groups), align=4)
+        assert count <= self.column.shape[0]
         return self.column
 
     def slot(self, group: Expr, slot: Expr) -> Pointer:
@@ -284,13 +302,17 @@ class _Groups:
 
 @dataclass(frozen=True)
 class _Bytes:
-    """Into a column of bytes."""
+    """Into a column of bytes, the one with this ``number``."""
 
     staging: Staging
     column: Buffer
+    number: Expr
 
     def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
         x, depth = self.staging.x, self.staging.window.depth
+        if taps * depth >= COPIED:
+            y = Pointer(self.column, (self.number, first * depth))
+            return (Invoke("copy_bytes", (Pointer(x.buffer, x.at((*where, 0))), y), (taps * depth,)),)
         *at, channel = x.at((*where, 0))
         if not self.staging.window.kernel:
             return self._each(first, taps, lambda i: Load(x.buffer, (*at, channel + i)))
@@ -304,7 +326,7 @@ class _Bytes:
     def _each(self, first: Expr, taps: int, value: Callable[[Expr], Expr]) -> Block:
         size = taps * self.staging.window.depth
         i = Var(self.staging.ctx.names.fresh("i"))
-        store = Store(self.column, (first * self.staging.window.depth + i,), value(i))
+        store = Store(self.column, (self.number, first * self.staging.window.depth + i), value(i))
         return loop(i, size, store, kind=LoopKind.UNROLL if size <= UNROLLED else LoopKind.SERIAL)
 
 

@@ -14,7 +14,8 @@ LONG = frozenset({"mul_high"})
 DSP = LONG | {"dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_sub", "low_by_high", "high_by_low"}
 BLOCKS = frozenset({
     "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "quad_stage_pixel", "quad_stage",
-    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "lone_fixed", "solo_fixed",
+    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "quad_fixed12", "lone_fixed", "solo_fixed",
+    "copy_bytes",
     "depthwise_fixed_pair", "depthwise_fixed_row", "depthwise_stage", "depthwise_fill", "depthwise_pair",
     "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
 })  # fmt: skip

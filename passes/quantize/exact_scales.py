@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...ir.blocks.quad import PRE_SHIFT, USUAL_SHIFT
 from ...ir.graph import Graph, Node
 from ...ops.fixed_point import exact_multipliers, have_multipliers
 from ...ops.infer import integer
@@ -31,7 +32,7 @@ _LEAST_PRODUCT = 2.0**-13
 """Smaller multipliers are left as they are: float32 rounds so many of their products to halves that there is hardly
 ever a fixed-point number that does the same."""
 
-COMMON_SHIFTS = (8, 12)
+COMMON_SHIFTS = (PRE_SHIFT, USUAL_SHIFT)
 """Before and after the multiplication, where all channels of a layer share them: block instructions of cores with long
 multiplications, which keep 256 times the sums."""
 _MOST_SHIFTED = 2**23

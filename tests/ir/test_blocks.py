@@ -22,9 +22,10 @@ SCALARS = {
     "depthwise3x3": (2, 7, 2, 17),
     "single_i32": (2, 9), "depthwise_stage": (5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
     "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
-    "quad_stage_pixel": (3,), "quad_stage": (3, 12), "quad_fill": (3, -128), "quad_i8": (9, 6, -128),
-    "quad_i32": (2, 4), "lone_i8": (3, 4, 5), "lone_i32": (1, 2),
-    "quad_fixed": (9, 6, -128, 11), "lone_fixed": (3, 4, 5, 15), "solo_fixed": (5, 8, 7, 12),
+    "copy_bytes": (11,), "quad_stage_pixel": (3,), "quad_stage": (3, 12), "quad_fill": (3, -128),
+    "quad_i8": (9, 6, -128), "quad_i32": (2, 4), "lone_i8": (3, 4, 5), "lone_i32": (1, 2),
+    "quad_fixed": (9, 6, -128, 11), "quad_fixed12": (4, 2, 127), "lone_fixed": (3, 4, 5, 15),
+    "solo_fixed": (5, 8, 7, 12),
     "depthwise_fixed_pair": (4, 8, -3, 9), "depthwise_fixed_row": (3, 8, 5, 1),
 }  # fmt: skip
 HELIUM = {
