@@ -30,6 +30,7 @@ SCALARS = {
 HELIUM = {
     "helium_copy": (3, 21, 30, 24), "helium_fill": (35, -3), "helium_rescale": (13, 3, -4, 5, 6, -100, 90),
     "helium_sum": (5, 7, -9), "helium_pixels_i8": (2, 3, 60, 5, 16, 6, -128, -9),
+    "helium_few_pixels_i8": (3, 5, 16, 8, -128, -9), "helium_runs_of_pixels_i8": (2, 3, 60, 5, 16, 8, -128, -9),
     "helium_pixels_i32": (3, 5, 80, 4, 48, 5),
     "helium_pixel_i8": (14, 11, 7, -128), "helium_pixel_i32": (2, 9), "helium_interleave": (21, 30, -1, 0, 1, 0, -7),
     "helium_depthwise_rows": (5, 12, 6, 3, 6, 1, -128), "helium_depthwise_pixels": (5, 12, 6, 3, 6, 1, -128),
