@@ -17,6 +17,9 @@ from .writer import Function, FunctionWriter
 FREESTANDING = 'nounwind mustprogress willreturn "no-builtins"'
 """``no-builtins`` keeps LLVM from turning loops into calls of memset, memcpy and the like."""
 
+SHORT_SUM = 40
+"""Statements that a sum may have when its loop is unrolled."""
+
 
 def kernel_function(
     kernel: Kernel,
@@ -27,15 +30,17 @@ def kernel_function(
     linkage: str = "hidden",
     attributes: str = "",
     prefix: str = "",
+    unroll_sums: bool = True,
 ) -> Function:
     """Prints ``kernel`` as the function ``symbol`` (default: the kernel's name).
 
     The parameters named in ``noalias`` must not overlap any other memory that the kernel writes (or reads, where
     they are written themselves). ``attributes`` are added to the function's own, and
-    ``prefix`` begins the symbols of the block instructions that are invoked. The function is hidden, not internal:
+    ``prefix`` begins the symbols of the block instructions that are invoked; ``unroll_sums`` takes the loops from short
+    sums, as GCC does. The function is hidden, not internal:
     LLVM must not move the arguments of its only caller into it, weights folded to literals among them.
     """
-    writer = KernelWriter(machine, prefix)
+    writer = KernelWriter(machine, prefix, unroll_sums)
     for number, buffer in enumerate(kernel.params):
         writer.memory.places[buffer.name] = Place(buffer, (f"%p{number}",))
     writer.block(kernel.body)
@@ -66,9 +71,9 @@ def _parameter(buffer: Buffer, noalias: bool) -> str:
 class KernelWriter:
     """Appends the statements of one kernel."""
 
-    def __init__(self, machine: Machine, prefix: str = "") -> None:
+    def __init__(self, machine: Machine, prefix: str = "", unroll_sums: bool = True) -> None:
         self.out = FunctionWriter()
-        self.machine, self.prefix = machine, prefix
+        self.machine, self.prefix, self.unroll_sums = machine, prefix, unroll_sums
         self.pointer_bits = machine.abi.pointer_bits
         self.memory = MemoryWriter(self.out, self.pointer_bits, machine.cpu.features)
         self.expressions = self.memory.expressions
@@ -137,4 +142,19 @@ class KernelWriter:
         self.out.lines[patch] = f"  {counter} = phi {index} [ 0, %{before} ], [ {following}, %{latch} ]"
         last = self.out.value(f"icmp eq {index} {following}, {extent}")
         self.out.branch(last, end, body)
+        if self.unroll_sums and _is_short_sum(stmt):
+            self.out.unroll()
         self.out.start(end)
+
+
+def _is_short_sum(stmt: loops.For) -> bool:
+    """A constant number of a few steps that change nothing but registers."""
+    extent = loops.const_value(stmt.extent)
+    return (
+        extent is not None
+        and extent * len(stmt.body) <= SHORT_SUM
+        and all(
+            isinstance(step, loops.Let) or (isinstance(step, loops.Store) and step.buffer.space is loops.Space.REG)
+            for step in stmt.body
+        )
+    )

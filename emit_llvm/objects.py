@@ -68,7 +68,7 @@ def is_compiler_helper(symbol: str, machine: Machine) -> bool:
 def _options(program: Program, optimize: str) -> ModuleOptions:
     total = sum(program.buffers[name].nbytes for name in program.constants)
     options = ModuleOptions(external_constants=total > INLINE_CONSTANTS)
-    return replace(options, attributes=_SIZE_ATTRIBUTES) if optimize == "size" else options
+    return replace(options, attributes=_SIZE_ATTRIBUTES, unroll_sums=False) if optimize == "size" else options
 
 
 def _level(optimize: str) -> int:
