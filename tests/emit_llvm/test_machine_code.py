@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from ccml.emit_llvm.coded import coded_blocks, machine_code
 from ccml.emit_llvm.elf import defined_symbols
@@ -10,6 +12,7 @@ from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation.assemble import ARCHITECTURES, table
 from ccml.schedule.lower import lower_graph
 from ccml.targets import select
+from elftools.elf.elffile import ELFFile
 
 from tests.schedule.graphs import integer_conv_graph
 from tests.tools import needs
@@ -40,6 +43,18 @@ def test_objects_hold_the_code_once(core: str) -> None:
     symbols = set(defined_symbols(image))
     assert symbols >= {f"model_{row}" for row in codes}
     assert not symbols & {f"model_{meaning}" for meaning in meanings}
+
+
+@pytest.mark.parametrize("core", ["m0", "m4"])
+def test_all_code_is_marked_as_thumb_code(core: str) -> None:
+    """Debuggers take what follows a literal pool for data otherwise."""
+    machine = select(core)
+    program = lower_graph(integer_conv_graph((1, 5, 5, 8), (40, 1, 1, 8)), machine)
+    ((_, image), *_) = emit_objects(program, machine)
+    elf = ELFFile(io.BytesIO(image))
+    code = {n for n, part in enumerate(elf.iter_sections()) if part["sh_flags"] & 4 and part.data_size}
+    symbols = elf.get_section_by_name(".symtab").iter_symbols()
+    assert code <= {symbol["st_shndx"] for symbol in symbols if symbol.name == "$t" and symbol["st_value"] == 0}
 
 
 def test_cores_with_the_same_instructions_share_code() -> None:
