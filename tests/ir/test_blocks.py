@@ -18,7 +18,7 @@ SCALARS = {
     "stage": (3,), "stage_fill": (3, -5), "pair_i8": (13, 7, -128), "pair_i32": (2, 5), "single_i8": (3, 11, 4),
     "spread": (5, 4), "pack": (3, -128), "quad_words": (13, 3), "quad_pairs": (13, 3),
     "single_words": (13, 8), "requantize_i8": (3, 2, 4, 7, -128), "requantize_fixed": (3, 6, 6, 7, 5),
-    "plane_row": (3, 5, 1, 2, -4), "plane_fill": (6, 9),
+    "plane_row": (3, 5), "plane_fill": (6, 9),
     "depthwise3x3": (2, 7, 2, 17),
     "single_i32": (2, 9), "depthwise_stage": (5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
     "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
