@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from types import MappingProxyType
 
 from ..ir import loops
@@ -149,12 +150,13 @@ class KernelWriter:
 
 def _is_short_sum(stmt: loops.For) -> bool:
     """A constant number of a few steps that change nothing but registers."""
-    extent = loops.const_value(stmt.extent)
-    return (
-        extent is not None
-        and extent * len(stmt.body) <= SHORT_SUM
-        and all(
-            isinstance(step, loops.Let) or (isinstance(step, loops.Store) and step.buffer.space is loops.Space.REG)
-            for step in stmt.body
-        )
-    )
+    return _sum_steps(stmt) <= SHORT_SUM
+
+
+def _sum_steps(stmt: loops.Stmt) -> float:
+    """How many statements run in a statement that changes nothing but registers; infinite for any other."""
+    if isinstance(stmt, loops.For):
+        extent = loops.const_value(stmt.extent)
+        return inf if extent is None else extent * sum(map(_sum_steps, stmt.body))
+    changes_registers = isinstance(stmt, loops.Store) and stmt.buffer.space is loops.Space.REG
+    return 1 if changes_registers or isinstance(stmt, loops.Let) else inf
