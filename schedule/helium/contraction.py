@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.blocks.helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
+from ...ir.blocks.helium import FEW_STEPS, PIXEL_TILE, PIXELS_TILE, SHORT_RUN, STEP, pad
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -204,8 +204,14 @@ class _Contraction:
         rows, w = self.rows, Pointer(self.stream, (as_expr(0),))
         if self.single:
             return Invoke(f"helium_pixel_{kind}", (w, x, y), (rows.runs * rows.vectors, self.channels, *more))
-        shape = (rows.runs, rows.vectors, rows.run_step, pixels, rows.pixel_step, self.channels)
-        return Invoke(f"helium_pixels_{kind}", (w, x, y), (*shape, *more))
+        name, runs = f"helium_pixels_{kind}", (rows.runs, rows.vectors, rows.run_step)
+        scalars = (*runs, pixels, rows.pixel_step, self.channels, *more)
+        if kind == "i8" and self.channels % PIXELS_TILE == 0:
+            if rows.runs == 1 and rows.vectors <= FEW_STEPS:
+                name, scalars = "helium_few_pixels_i8", (rows.vectors, *scalars[len(runs) :])
+            elif rows.vectors <= SHORT_RUN:
+                name = "helium_runs_of_pixels_i8"
+        return Invoke(name, (w, x, y), scalars)
 
 
 def _chunk(width: int) -> int:
