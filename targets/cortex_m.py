@@ -49,7 +49,7 @@ def _cpu(
 ) -> Cpu:
     flags = (f"-mcpu={name}", "-mthumb", *flags)
     registers = Registers(scalar=10, vector=vector)
-    return Cpu(name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER)
+    return Cpu(name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER, signed_bytes=True)
 
 
 def _helium(name: str) -> Cpu:
