@@ -96,7 +96,7 @@ def compile(  # the name that users look for
     out = Path(folder) if folder is not None else Path(f"{name}_{machines[0].name}")
     dump = GraphDump(Path(dump_ir)) if dump_ir is not None else None
     source, accuracy = _read(path, options, quantization)
-    optimized = run_passes(source, dump)
+    optimized = run_passes(source, dump, machines[0])
     identity = source.identity([kind.value for kind in kinds], goal)
 
     def plans() -> Iterable[Plan]:

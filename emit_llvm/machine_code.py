@@ -115,88 +115,170 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "quad_stage": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f04f4ff6817ccff6817c4ff0ff2e00eb430a044600eb030501eb421954f8046b55f8047b2cfa96f80eea0626d6fa"
-            "08f62cfa97fb0eea0727d7fa0bf7c1e90467e1e8088b4945e9d1a1eb421101f1080150455046ddd1bde8f08f"
+            "2de9f00f4ff6817acff6817a4ff0ff2b00eb430404eb0305034401eb421250f8046b53f8047b54f8048b55f8049b2afa"
+            "97fc0bea0727d7fa0cf74f61c1f804c02afa98fc0bea0828d8fa0cf8c1f81880c1f808c02afa99fc0bea0929d9fa0cf9"
+            "c1f81c90c1f80cc02afa96fc0bea0626d6fa0cf60e6141f820cb9142cfd1bde8f00f7047"
         ),
     },
     "quad_i8": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f04f8cb0dde91545cde90245dde91745cde90023199e40f20007c4f6403705ee107a06f18006c6ea06460896a4f1"
-            "010606f0030606f101064ff05c080ff2a01706fb187747f00107cde9041701eb441602eb0507cde90667f0e80226dde9"
-            "041a1346144615463746b046b1465047f0e802abf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c44"
-            "2afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c44"
-            "2afb0e552bfb0c882bfb0e99f0e802abf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e55"
-            "2bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e55"
-            "2bfb0c882bfb0e99f0e802abf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c88"
-            "2bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c88"
-            "2bfb0e99f0e802abf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99"
-            "2ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99"
-            "ddf818a051457ff443afb0ec024a43ec102a45ec114a47ec126a49ec138ab8eec00a20ee040a30ee050af8eee00a60ee"
-            "840a70ee850ab8eec11a21ee041a31ee051af8eee11a61ee841a71ee851ab8eec22a22ee242a32ee052af8eee22a62ee"
-            "a42a72ee852ab8eec33a23ee243a33ee053af8eee33a63eea43a73ee853a08999de8005c53ec102a55ec114a57ec126a"
-            "59ec138ac2ea0342c6ea074692fa11f296fa11f6a2f30802a6f3080642ea062282f080322af8022b4fea12422bf8022b"
-            "c4ea0544c8ea094894fa11f498fa11f8a4f30804a8f3080844ea082484f080342cf8024b4fea14442ef8024b8de8005c"
-            "07998a457ff4c1ae0cb0bde8f08f00bf"
+            "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb05081d9e40f20007c4f640370bee107aa6eb07060fee"
+            "906a2de9800101eb4416b1ec080a022ca8bf36ed084aa4f10102033c04f0070404f101044ff064050ff23e37bebf1446"
+            "5c250ff29c3704fb157747f0010747ec1e1a0fee106a00f03bbad0f804b050f808abd1f804e051f808cb2afb0c222afb"
+            "0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb"
+            "0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb"
+            "0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb"
+            "0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f8"
+            "08cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e8"
+            "02ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f8"
+            "04e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa"
+            "8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f8"
+            "08abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa"
+            "8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f8"
+            "04b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb"
+            "0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb"
+            "0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb"
+            "0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb"
+            "0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb"
+            "0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb"
+            "0e552bfb0c882bfb0e991fee10aa51457ff46baef0e802ab5eec14ca2afb0c222afb0e332bfb0c662bfb0e775eec15ca"
+            "2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfb5eec16ca2afb0c222afb0e332bfb0c662bfb0e775eec17ca"
+            "2afb0c442afb0e552bfb0c882bfb0e99b0ec02aa1fee901a43ec182a45ec194ab8eec88a28ee0a8a38ee0b8af8eee88a"
+            "68ee8a8a78ee8b8ab8eec99a29ee0a9a39ee0b9af8eee99a69ee8a9a79ee8b9a53ec182a55ec194a0a4402f307020b44"
+            "03f307030c4404f307040d4405f3070547ec186a49ec198ab8eec88a28ee2a8a38ee0b8af8eee88a68eeaa8a78ee8b8a"
+            "b8eec99a29ee2a9a39ee0b9af8eee99a69eeaa9a79ee8b9a57ec186a59ec198a0e4406f307060f4407f30707884408f3"
+            "0708894409f307095bec1caa5eec1dca66f30f222af8022b67f30f232bf8023b68f30f242cf8024b69f30f252ef8025b"
+            "01994bec1caa4eec1dca8a4500f03180b0e8200e5eec10ca2afb0c522afb0e532bfb0c962bfb0e975eec11ca2afb0c54"
+            "2afb0e552bfb0c982bfb0e992ffa8afa2ffa8bfb5eec12ca2afb0c222afb0e332bfb0c662bfb0e775eec13ca2afb0c44"
+            "2afb0e552bfb0c882bfb0e995aec1e1a504702b0bdec108abde8f08f"
         ),
     },
     "quad_i32": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f04f8cb0dde91545cde90245dde91745cde90023a4f1010606f0030606f101064ff05c080ff2a01706fb187747f0"
-            "0107cde9041701eb441602eb8507cde90667f0e80226dde9041a1346144615463746b046b1465047f0e802abf1e802ce"
-            "2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce"
-            "2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99f0e802abf1e802ce2afb0c22"
-            "2afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c22"
-            "2afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99f0e802abf1e802ce2afb0c222afb0e33"
-            "2bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e33"
-            "2bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99f0e802abf1e802ce2afb0c222afb0e332bfb0c66"
-            "2bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c66"
-            "2bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99ddf818a051457ff443af9de8005c4fea22224fea26264af8"
-            "042b4af8046b4fea23234fea27274bf8043b4bf8047b4fea24244fea28284cf8044b4cf8048b4fea25254fea29294ef8"
-            "045b4ef8049b8de8005c07998a457ff410af0cb0bde8f08f"
+            "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb85080fee906a2de9800101eb4416b1ec080a022ca8bf"
+            "36ed088ac8bf36ed084aa4f10102043c04f0070404f101044ff064050ff23e37bebf14465c250ff2f83704fb157747f0"
+            "010747ec1e1a0fee106a00f01dbad0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e8"
+            "02ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e8"
+            "02ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb"
+            "0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb"
+            "0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb"
+            "0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb"
+            "0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb"
+            "0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb"
+            "0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb"
+            "0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb"
+            "0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f8"
+            "08cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e8"
+            "02ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f8"
+            "04e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa"
+            "8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f8"
+            "08abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa"
+            "8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e991fee"
+            "10aa51457ff46baef0e802ab5eec14ca2afb0c222afb0e332bfb0c662bfb0e775eec15ca2afb0c442afb0e552bfb0c88"
+            "2bfb0e992ffa8afa2ffa8bfb5eec16ca2afb0c222afb0e332bfb0c662bfb0e775eec17ca2afb0c442afb0e552bfb0c88"
+            "2bfb0e99f0e802ab5eec18ca2afb0c222afb0e332bfb0c662bfb0e775eec19ca2afb0c442afb0e552bfb0c882bfb0e99"
+            "2ffa8afa2ffa8bfb5eec1aca2afb0c222afb0e332bfb0c662bfb0e775eec1bca2afb0c442afb0e552bfb0c882bfb0e99"
+            "5bec1caa5eec1dca4fea22224fea26264af8042b4af8046b4fea23234fea27274bf8043b4bf8047b4fea24244fea2828"
+            "4cf8044b4cf8048b4fea25254fea29294ef8045b4ef8049b01994bec1caa4eec1dca8a4500f03180b0e8200e5eec10ca"
+            "2afb0c522afb0e532bfb0c962bfb0e975eec11ca2afb0c542afb0e552bfb0c982bfb0e992ffa8afa2ffa8bfb5eec12ca"
+            "2afb0c222afb0e332bfb0c662bfb0e775eec13ca2afb0c442afb0e552bfb0c882bfb0e995aec1e1a504702b0bdec108a"
+            "bde8f08f"
         ),
     },
     "quad_fixed": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f04f8cb0dde91545cde90245dde91745cde90023dde919674ff0010806f1800606fa07f608fa07f806eb5806cde9"
-            "0867a4f1010606f0030606f101064ff05c080ff2a01706fb187747f00107cde9041701eb441602eb0507cde90667f0e8"
-            "0226dde9041a1346144615463746b046b1465047f0e802abf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce"
-            "2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce"
-            "2afb0c442afb0e552bfb0c882bfb0e99f0e802abf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c44"
-            "2afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c44"
-            "2afb0e552bfb0c882bfb0e99f0e802abf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e55"
-            "2bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e55"
-            "2bfb0c882bfb0e99f0e802abf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c88"
+            "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb0508dde91d674ff0010906fa07f609fa07f906eb5906"
+            "0fee906a2de9800101eb4416b1ec080a022ca8bf36ed088ac8bf36ed084aa4f10102043c04f0070404f101044ff06405"
+            "0ff23e37bebf14465c250ff2f83704fb157747f0010747ec1e1a0fee106a00f043bad0f804b050f808abd1f804e051f8"
+            "08cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e8"
+            "02ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f8"
+            "04e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa"
+            "8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f8"
+            "08abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa"
+            "8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f8"
+            "04b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb"
+            "0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb"
+            "0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb"
+            "0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb"
+            "0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb"
+            "0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb"
+            "0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb"
+            "0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb"
+            "0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e8"
+            "02ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e8"
+            "02ce2afb0c442afb0e552bfb0c882bfb0e991fee10aa51457ff46baef0e802ab5eec14ca2afb0c222afb0e332bfb0c66"
+            "2bfb0e775eec15ca2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfb5eec16ca2afb0c222afb0e332bfb0c66"
+            "2bfb0e775eec17ca2afb0c442afb0e552bfb0c882bfb0e99f0e802ab5eec18ca2afb0c222afb0e332bfb0c662bfb0e77"
+            "5eec19ca2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfb5eec1aca2afb0c222afb0e332bfb0c662bfb0e77"
+            "5eec1bca2afb0c442afb0e552bfb0c882bfb0e99ddf800c0f0e802ab1fee901a52fb0a1253fb0a1354fb0a1455fb0a15"
+            "42fa0cf202f3070243fa0cf303f3070344fa0cf404f3070445fa0cf505f3070556fb0b1657fb0b1758fb0b1859fb0b19"
+            "46fa0cf606f3070647fa0cf707f3070748fa0cf808f3070849fa0cf909f307095bec1caa5eec1dca66f30f222af8022b"
+            "67f30f232bf8023b68f30f242cf8024b69f30f252ef8025b01994bec1caa4eec1dca8a4500f03180b0e8200e5eec10ca"
+            "2afb0c522afb0e532bfb0c962bfb0e975eec11ca2afb0c542afb0e552bfb0c982bfb0e992ffa8afa2ffa8bfb5eec12ca"
+            "2afb0c222afb0e332bfb0c662bfb0e775eec13ca2afb0c442afb0e552bfb0c882bfb0e995aec1e1a504702b0bdec108a"
+            "bde8f08f"
+        ),
+    },
+    "quad_fixed12": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb05081d9e4fea063606f500660fee906a2de9800101eb"
+            "4416b1ec080a022ca8bf36ed088ac8bf36ed084aa4f10102043c04f0070404f101044ff064050ff24037bebf14465c25"
+            "0ff2f63704fb157747f0010747ec1e1a0fee106a00f031bad0f804b050f808abd1f804e051f808cb2afb0c222afb0e33"
+            "2bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e33"
+            "2bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f808cb2afb0c22"
+            "2afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c22"
+            "2afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e051f808cb"
+            "2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce"
+            "2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808abd1f804e0"
+            "51f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfb"
+            "f1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b050f808ab"
+            "d1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e992ffa8afa"
+            "2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99d0f804b0"
+            "50f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99"
+            "2ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c882bfb0e99"
+            "d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c88"
             "2bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e552bfb0c88"
-            "2bfb0e99ddf818a051457ff443afdde9081cf0e802ab52fb0a1253fb0a1354fb0a1455fb0a1542fa0cf243fa0cf344fa"
-            "0cf445fa0cf5c2ea0342c4ea054456fb0b1657fb0b1758fb0b1859fb0b1946fa0cf647fa0cf748fa0cf849fa0cf9c6ea"
-            "0746c8ea09489de8005ca2f30802a6f3080642ea062282f080322af8022b4fea12422bf8022ba4f30804a8f3080844ea"
-            "082484f080342cf8024b4fea14442ef8024b8de8005c07998a457ff4e8ae0cb0bde8f08f"
+            "2bfb0e99d0f804b050f808abd1f804e051f808cb2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e55"
+            "2bfb0c882bfb0e992ffa8afa2ffa8bfbf1e802ce2afb0c222afb0e332bfb0c662bfb0e77f1e802ce2afb0c442afb0e55"
+            "2bfb0c882bfb0e991fee10aa51457ff46baef0e802ab5eec14ca2afb0c222afb0e332bfb0c662bfb0e775eec15ca2afb"
+            "0c442afb0e552bfb0c882bfb0e992ffa8afa2ffa8bfb5eec16ca2afb0c222afb0e332bfb0c662bfb0e775eec17ca2afb"
+            "0c442afb0e552bfb0c882bfb0e99f0e802ab5eec18ca2afb0c222afb0e332bfb0c662bfb0e775eec19ca2afb0c442afb"
+            "0e552bfb0c882bfb0e992ffa8afa2ffa8bfb5eec1aca2afb0c222afb0e332bfb0c662bfb0e775eec1bca2afb0c442afb"
+            "0e552bfb0c882bfb0e99f0e802ab1fee901a52fb0a1253fb0a1354fb0a1455fb0a1522f3073223f3073324f3073425f3"
+            "073556fb0b1657fb0b1758fb0b1859fb0b1926f3073627f3073728f3073829f307395bec1caa5eec1dca66f30f222af8"
+            "022b67f30f232bf8023b68f30f242cf8024b69f30f252ef8025b01994bec1caa4eec1dca8a4500f03180b0e8200e5eec"
+            "10ca2afb0c522afb0e532bfb0c962bfb0e975eec11ca2afb0c542afb0e552bfb0c982bfb0e992ffa8afa2ffa8bfb5eec"
+            "12ca2afb0c222afb0e332bfb0c662bfb0e775eec13ca2afb0c442afb0e552bfb0c882bfb0e995aec1e1a504702b0bdec"
+            "108abde8f08f00bf"
         ),
     },
     "lone_fixed": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f04f099d944602eb050501eb43140e46b246dde90a674ff0010806f1800606fa07f608fa07f806eb5806b0465646"
-            "f0e802233146d1f810e0f0e802ab51f8209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e222bfb0e33a142ebd1f0e8"
-            "02ab52fb0a8253fb0b8342fa07f243fa07f382f3080283f3080342ea032282f080322cf8022bac45d2d1bde8f08f00bf"
+            "2de9f04f099d944602eb050501eb43140e46b246dde90a674ff0010906fa07f609fa07f906eb5906b0465646f0e80223"
+            "3146a4eb060e1ef0200f13d1d1f810e0d0f804b050f808ab51f8209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e22"
+            "2bfb0e33d1f810e0d0f804b050f808ab51f8209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e222bfb0e33a142d5d1"
+            "f0e802ab52fb0a8253fb0b8342fa07f243fa07f302f3070203f3070363f30f222cf8022bac45b9d1bde8f08f"
         ),
     },
     "lone_i8": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f04f099d944602eb050501eb43140e4640f20007c4f6403705ee107addf82880a7eb0807f0e802233146d1f810e0"
-            "f0e802ab51f8209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e222bfb0e33a142ebd1b0ec024a43ec102ab8eec00a"
-            "20ee040a30ee050af8eee00a60eea40a70ee850a53ec102aa2eb070202f307020cf8012ba3eb070303f307030cf8013b"
-            "ac45c8d1bde8f08f"
+            "2de9f04f099d944602eb050501eb43140e4640f20007c4f6403705ee107addf82880a7eb0807f0e802233146a4eb060e"
+            "1ef0200f13d1d1f810e0d0f804b050f808ab51f8209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e222bfb0e33d1f8"
+            "10e0d0f804b050f808ab51f8209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e222bfb0e33a142d5d1b0ec024a43ec"
+            "102ab8eec00a20ee040a30ee050af8eee00a60eea40a70ee850a53ec102aa2eb070202f307020cf8012ba3eb070303f3"
+            "07030cf8013bac45add1bde8f08f00bf"
         ),
     },
     "lone_i32": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f04f099d944602eb850501eb43140e46f0e802233146d1f810e0f0e802ab51f8209b2afb09222bfb09332ffa8afa"
-            "2ffa8bfb2afb0e222bfb0e33a142ebd14fea22224fea2323ece80223ac45e0d1bde8f08f"
+            "2de9f04f099d944602eb850501eb43140e46f0e802233146a4eb060e1ef0200f13d1d1f810e0d0f804b050f808ab51f8"
+            "209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e222bfb0e33d1f810e0d0f804b050f808ab51f8209b2afb09222bfb"
+            "09332ffa8afa2ffa8bfb2afb0e222bfb0e33a142d5d14fea22224fea2323ece80223ac45c5d1bde8f08f00bf"
         ),
     },
     "solo_fixed": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f04f84b00d9ddde90e674ff0010806f1800606fa07f608fa07f806eb5806cde900671544cde90215964601eb830c"
+            "2de9f04f84b00d9ddde90e6706f180064ff0010906fa07f609fa07f906eb5906cde900671544cde90215964601eb830c"
             "4ff68178cff681784ff0ff29f0c80299aceb010212f0040f23d151f8043b28fa93f209ea0323d3fa02f3f0e802ab2afb"
             "02442bfb02552ffa8afa2ffa8bfb2afb03442bfb0355f0e802ab2afb02662bfb02772ffa8afa2ffa8bfb2afb03662bfb"
             "037751f8043b28fa93f209ea0323d3fa02f3f0e802ab2afb02442bfb02552ffa8afa2ffa8bfb2afb03442bfb0355f0e8"
@@ -384,6 +466,25 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "020210440290049a013a04927ff4a0ae05b0bde8f08f00bf"
         ),
     },
+    "greatest2": {
+        ("thumbv7em", "thumbv8m.main"): (
+            "70b5083b15db50f8044b51f8045bc4fa05fea4fa85f442f8044b50f8044b51f8045bc4fa05fea4fa85f442f8044b083b"
+            "e9da08330ad010f9014b11f9015bac42b8bf2c4602f8014b013bf4d170bd00bf"
+        ),
+        ("thumbv8.1m.main",): (
+            "10b503f00bc0b0ec101eb1ec103e00ef4206a2ec101e1ff00bc010bd"
+        ),
+    },
+    "greatest3": {
+        ("thumbv7em", "thumbv8m.main"): (
+            "70b5ddf810c0bcf1080c22db50f8044b51f8045b52f8046bc4fa05fea4fa85f4c4fa06fea4fa86f443f8044b50f8044b"
+            "51f8045b52f8046bc4fa05fea4fa85f4c4fa06fea4fa86f443f8044bbcf1080cdcda1cf1080c10d010f9014b11f9015b"
+            "12f9016bac42b8bf2c46b442b8bf344603f8014bbcf1010ceed170bd"
+        ),
+        ("thumbv8.1m.main",): (
+            "10b5ddf808c00cf00fc0b0ec101eb1ec103eb2ec105e00ef420600ef4406a3ec101e1ff00fc010bd"
+        ),
+    },
     "helium_copy": {
         ("thumbv8.1m.main",): (
             "70b5dde9044506468c4603f007c0b6ec101eacec101e1ff007c020442944013af1d170bd"
@@ -517,12 +618,11 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "helium_interleave": {
         ("thumbv8.1m.main",): (
-            "2de9f04f85b0129ce0ee104b6c4684ed001eddf838c0bcf1000fabbf0cfb03046c464ff010084ff00008ddf83cc0bcf1"
-            "000fabbf0cfb03056d464ff010094ff00009ddf840c0bcf1000fabbf0cfb03066e464ff0100a4ff0000addf844c0bcf1"
-            "000fabbf0cfb03076f464ff0100b4ff0000b08ea09000aea0b0300ea03004fea121c002814d04cf02bc8b4ec101eb5ec"
-            "103eb6ec105eb7ec107e81fc011e81fc211e81fc411ea1fc611e0ff013c017e04cf017c094ed001e95ed003e96ed005e"
-            "97ed007e44444d4456445f4481fc011e81fc211e81fc411ea1fc611e0ff017c012f00f0213d002f001e831fe4d2f94ed"
-            "001e95ed003e96ed005e97ed007e81fc011e81fc211e81fc411ea1fc611e05b0bde8f08f"
+            "2de9f04f85b004460d4616461f46dde90e12dde910384fea121ca3b94cf04dc0b4ec101eb5ec103eb6ec105eb7ec107e"
+            "81fc011e81fc211e81fc411ea1fc611e0ff013c038e06846e0ee108b80ed001e5b0826bf04464ff000084ff010085b08"
+            "26bf05464ff000094ff010095b0826bf06464ff0000a4ff0100a5b0826bf07464ff0000b4ff0100b4cf017c094ed001e"
+            "95ed003e96ed005e97ed007e44444d4456445f4481fc011e81fc211e81fc411ea1fc611e0ff017c012f00f0213d002f0"
+            "01e831fe4d2f94ed001e95ed003e96ed005e97ed007e81fc011e81fc211e81fc411ea1fc611e05b0bde8f08f"
         ),
     },
     "helium_depthwise_rows": {

@@ -16,6 +16,7 @@ from ..byte_operands import Columns, Pixels, unflattened
 from ..kernel import KernelContext
 from ..requantization import Requantization, requantization_of
 from ..staging import Layout, Staging
+from ..unroll import unroll_bytes
 
 Position = Callable[[Expr], tuple[Expr, ...]]
 """The index of the ``n``-th of some pixels, without the channel."""
@@ -94,7 +95,8 @@ class StagedContraction:
         """What of the body is left behind ``values``: accumulators, or bytes where they are requantized."""
         c, done = Var(self.names.fresh("c")), None if self.requantization is None else self.requantization.value
         element = Load(values, (slot, c))
-        return loop(c, self.channels, *self.ctx.store_element((*position, c), element, self.refs, done))
+        stored = self.ctx.store_element((*position, c), element, self.refs, done)
+        return unroll_bytes(loop(c, self.channels, *stored), self.names)
 
 
 def rows_of(buffer: Buffer, count: int) -> tuple[Pointer, ...]:
