@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -68,15 +68,19 @@ def parameters(program: Program, symbols: Symbols) -> Iterator[str]:
 
 
 def _misaligned(symbols: Symbols) -> str:
-    if len(symbols.pools) == 1:
-        return f"{_all_pools(symbols)} is not at a multiple of {symbols.pool_stems[0]}_ALIGN"
-    return f"{_all_pools(symbols, 'or')} is not at a multiple of its _ALIGN"
+    stem = symbols.pool_stems[0] if len(symbols.pools) == 1 else "its "
+    return f"{_listed(_spoken(symbols), 'or')} is not at a multiple of {stem}_ALIGN"
 
 
-def _all_pools(symbols: Symbols, joint: str = "and") -> str:
-    """The working memory in a sentence: "the arena", "dtcm, sram and flash"."""
-    *others, last = symbols.pools
-    return f"{', '.join(others)} {joint} {last}" if others else f"the {last}"
+def _spoken(symbols: Symbols) -> Sequence[str]:
+    """The pools as they are called in a sentence: "the arena", or by their names."""
+    return symbols.pools if len(symbols.pools) > 1 else [f"the {symbols.pools[0]}"]
+
+
+def _listed(names: Sequence[str], joint: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *others, last = names
+    return f"{', '.join(others)} {joint} {last}" if others else last
 
 
 def _wrapped(text: str) -> list[str]:
@@ -109,10 +113,9 @@ def _pool_sizes(program: Program, symbols: Symbols) -> Iterator[str]:
 
 
 def _whole_pools(program: Program, symbols: Symbols) -> Iterator[str]:
-    whole = [(pool, stem) for pool, stem in zip(program.plan.pools, symbols.pool_stems) if pool.whole]
-    if not whole:
+    if not any(pool.whole for pool in program.plan.pools):
         return
-    where = _all_pools(symbols)
+    where = _listed(_spoken(symbols), "or")
     takes = f"its _OFFSET. {where[0].upper()}{where[1:]} then takes"
     if len(symbols.pools) > 1:
         takes = "its _OFFSET in the one that this names. That one then takes"
@@ -122,8 +125,8 @@ def _whole_pools(program: Program, symbols: Symbols) -> Iterator[str]:
         "the place of an input once it has been read, and that of an output until it is written: write such an input "
         "before each run, and take such an output before the next. */"
     )
-    for pool, stem in whole:
-        yield f"#define {stem}_SIZE_WITH_IO {pool.whole}"
+    for pool, stem in zip(program.plan.pools, symbols.pool_stems):
+        yield f"#define {stem}_SIZE_WITH_IO {pool.ram}"
 
 
 def offset_macro(program: Program, item: Interface, stem: str) -> str:
@@ -187,16 +190,16 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
 
 
 def _obligations(symbols: Symbols) -> Iterator[str]:
-    yield f"Outputs must not overlap inputs, each other or {_all_pools(symbols, 'or')}."
+    others = _listed(("inputs", "each other", *_spoken(symbols)), "or")
+    yield f"Outputs must not overlap {others}."
     if len(symbols.pools) > 1:
-        yield f"{_all_pools(symbols)} must not overlap."
-    own = ", ".join(symbols.pools)
+        yield f"{_listed(symbols.pools)} must not overlap."
     yield "The function keeps no state, allocates nothing and may run on several threads at once, each with its own"
-    yield f"{own} and outputs."
+    yield f"{_listed((*symbols.pools, 'outputs'))}."
 
 
 def _whole_memory(symbols: Symbols) -> str:
     if len(symbols.pools) > 1:
-        return f"{_all_pools(symbols)} of _SIZE_WITH_IO"
+        return f"{_listed(symbols.pools)} of _SIZE_WITH_IO"
     name = symbols.pools[0]
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name} of {symbols.pool_stems[0]}_SIZE_WITH_IO"

@@ -37,8 +37,8 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
         for number, (side, stem) in enumerate(zip(interfaces(program), symbols.stems))
     ]
     pools = [
-        f"POOL({number}, {stem}_SIZE{'_WITH_IO' if in_arena and pool.whole else ''}, {stem}_ALIGN)"
-        for number, (pool, stem) in enumerate(zip(program.plan.pools, symbols.pool_stems))
+        f"POOL({number}, {stem}_SIZE{'_WITH_IO' if in_arena else ''}, {stem}_ALIGN)"
+        for number, stem in enumerate(symbols.pool_stems)
     ]
     arguments = [f"pool_{number}" for number in range(len(pools))]
     arguments += [f"tensor_{number}" for number in range(len(tensors))]

@@ -100,15 +100,15 @@ class _Search:
         return over, sum(self._traffic(r) * choice[r.name] for r in self.requests if r.name in choice)
 
     def _taken(self, choice: Choice, number: int) -> int:
-        """The bytes of a pool. Where its own limit is all that counts, any number below that will do."""
+        """The bytes of a pool: any number below its limit will do where that is all that counts, and the best of a few
+        orders where the sum counts as well."""
         limit = self.limits[number]
-        alone = self.problem.max_ram is None
-        if limit is None and alone:
+        if limit is None and self.problem.max_ram is None:
             return 0
         key = number, frozenset(name for name, chosen in choice.items() if chosen == number)
         if key not in self.taken:
             align = self.problem.align
-            enough = limit // align * align if limit is not None and alone else -1
+            enough = limit // align * align if limit is not None and self.problem.max_ram is None else 0
             inside = [r for r in self.problem.requests if r.name in key[1]]
             self.taken[key] = place(inside, align, self.problem.distances, enough).ram
         return self.taken[key]

@@ -90,16 +90,27 @@ def _reordered(layout: Layout, target: Target) -> Layout:
 
 
 def _too_much(layout: Layout, max_ram: int | None) -> CcmlError:
-    peak = at_peak(lifetimes(layout.calls, layout.kernels, layout.buffers), layout.plan.places)
-    tensors = ", ".join(f"{request.name} ({request.nbytes:,})" for request in peak[:_NAMED])
-    hint = f"the largest tensors at the peak, in bytes: {tensors}"
-    over = excess(layout.plan.pools)
+    over = [pool for pool in layout.plan.pools if excess([pool])]
     if not over and max_ram is not None:
-        needs = f"the model needs {layout.plan.ram:,} bytes of RAM, inputs and outputs included"
-        return CcmlError(ErrorCode.BUDGET, f"{needs}; {max_ram:,} are allowed", hint=hint)
-    sizes = " and ".join(f"{pool.name} ({pool.limit:,})" for pool in layout.plan.pools if pool.limit is not None)
+        return CcmlError(
+            ErrorCode.BUDGET,
+            f"the model needs {layout.plan.ram:,} bytes of RAM, inputs and outputs included; {max_ram:,} are allowed",
+            hint=f"the largest tensors at the peak, in bytes: {_tensors_at_peak(layout, layout.plan.pools)}",
+        )
+    there = " and ".join(f"{pool.limit:,} of {pool.name}" for pool in layout.plan.pools if pool.limit is not None)
+    needed = " and ".join(f"{pool.ram:,} of {pool.name}" for pool in over)
     return CcmlError(
         ErrorCode.BUDGET,
-        f"{over:,} bytes of RAM are missing, inputs and outputs included: the model does not fit into {sizes}",
-        hint=f"{hint}; a further pool without a limit takes what does not fit",
+        f"the model does not fit into {there}, in bytes: it takes {needed}, {excess(over):,} too many, inputs and "
+        "outputs included",
+        hint=f"the largest tensors at that peak: {_tensors_at_peak(layout, over)}; make room for them, or add a pool "
+        "without a limit (--pool NAME) for what is left over",
     )
+
+
+def _tensors_at_peak(layout: Layout, pools: Sequence[Pool]) -> str:
+    """Those that live when most of ``pools`` is taken, with their bytes."""
+    requests = lifetimes(layout.calls, layout.kernels, layout.buffers)
+    inside = [request for request in requests if any(request.name in pool.offsets for pool in pools)]
+    peak = at_peak(inside, layout.plan.places)
+    return ", ".join(f"{request.name} ({request.nbytes:,})" for request in peak[:_NAMED])
