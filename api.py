@@ -36,6 +36,7 @@ from .driver import (
     Optimize,
     PathLike,
     Source,
+    check_goal,
     compile_model,
     compile_source,
     find_machine,
@@ -90,6 +91,7 @@ def compile(  # the name that users look for
     for the graph after every pass and the kernels. With ``quantization`` the float model is quantized first, and the
     reports say what that cost. ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
     """
+    check_goal(goal)
     kinds = [Emit(kind) for kind in emit]
     machines = find_machines(target, abi, cpu)
     name = model_name(Path(path), options.name)

@@ -13,6 +13,7 @@ import onnx
 from . import __version__
 from .artifact.naming import model_name
 from .costs.predict import Costs, c_costs, object_costs
+from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx import import_model, load_model
@@ -71,6 +72,7 @@ class Source:
             quantize=None if self.quantized is None else dict(self.quantized),
             optimize=goal.optimize.value,
             max_ram=goal.max_ram,
+            pools=dict(goal.pools),
         )
         with self.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -156,8 +158,18 @@ def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None
     return optimize(source.graph, dump=dump, signed_bytes=machine is not None and machine.cpu.signed_bytes)
 
 
+def check_goal(goal: Goal) -> None:
+    """Raises ``BAD_OPTION`` where pools cannot have their names, or one that is not the last has no limit."""
+    check_pool_names(list(goal.pools))
+    for name in list(goal.pools)[:-1]:
+        if goal.pools[name] is None:
+            reason = f"the pool '{name}' has no size, but there is another one behind it"
+            raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=f"say how large it is: {name}=64K")
+
+
 def lower(source: Source, optimized: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL) -> Compiled:
     """An optimized graph as a program for one machine. Raises ``BUDGET`` where ``goal`` cannot be met."""
+    check_goal(goal)
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
     return Compiled(source, optimized, lower_graph(optimized, machine, goal), machine, goal)
 
