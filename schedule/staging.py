@@ -7,7 +7,7 @@ first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from typing import Protocol
@@ -70,6 +70,16 @@ class Window:
     def pixel(depth: int) -> Window:
         """One element of the input for each of the output."""
         return Window((), (), (), (), (), (), depth)
+
+    def parts(self, most: int) -> Iterator[Window]:
+        """Windows on at most ``most`` channels at a time, the largest first, where nothing but the pixel is seen; else
+        the window itself."""
+        if self.kernel:
+            yield self
+            return
+        count = -(-self.depth // most)
+        for number in range(count):
+            yield Window.pixel((self.depth + count - 1 - number) // count)
 
     @property
     def pointwise(self) -> bool:

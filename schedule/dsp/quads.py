@@ -13,9 +13,10 @@ from ...ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...targets.target import Cpu
+from ..byte_operands import start
 from ..requantization import fixed_form
 from ..staging import QUAD
-from .base import Position, StagedContraction, rows_of, start
+from .base import Position, StagedContraction, rows_of
 
 
 def fits_quads(cpu: Cpu, work: StagedContraction) -> bool:

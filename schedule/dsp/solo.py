@@ -7,9 +7,10 @@ import numpy as np
 from ...ir.blocks.quad import PRE_SHIFT, packed
 from ...ir.blocks.solo import TILE
 from ...ir.loops import Block, Invoke, Pointer, as_expr
+from ..byte_operands import start
 from ..requantization import fixed_form
 from ..staging import QUAD
-from .base import StagedContraction, start
+from .base import StagedContraction
 from .quads import is_packable, packed_bias
 
 

@@ -18,7 +18,7 @@ SCALARS = {
     "stage": (3,), "stage_fill": (3, -5), "pair_i8": (13, 7, -128), "pair_i32": (2, 5), "single_i8": (3, 11, 4),
     "spread": (5, 4), "pack": (3, -128), "quad_words": (13, 3), "quad_pairs": (13, 3),
     "single_words": (13, 8), "requantize_i8": (3, 2, 4, 7, -128), "requantize_fixed": (3, 6, 6, 7, 5),
-    "plane_row": (3, 5, 1, 2, -4), "plane_fill": (6, 9),
+    "plane_row": (3, 5), "plane_fill": (6, 9),
     "depthwise3x3": (2, 7, 2, 17),
     "single_i32": (2, 9), "depthwise_stage": (5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
     "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
@@ -31,8 +31,9 @@ SCALARS = {
 HELIUM = {
     "helium_copy": (3, 21, 30, 24), "helium_fill": (35, -3), "helium_rescale": (13, 3, -4, 5, 6, -100, 90),
     "helium_sum": (5, 7, -9), "helium_pixels_i8": (2, 3, 60, 5, 16, 6, -128, -9),
+    "helium_few_pixels_i8": (3, 5, 16, 8, -128, -9), "helium_runs_of_pixels_i8": (2, 3, 60, 5, 16, 8, -128, -9),
     "helium_pixels_i32": (3, 5, 80, 4, 48, 5),
-    "helium_pixel_i8": (14, 11, 7, -128), "helium_pixel_i32": (2, 9), "helium_interleave": (21, 30, -1, 0, 1, 0, -7),
+    "helium_pixel_i8": (14, 11, 7, -128), "helium_pixel_i32": (2, 9), "helium_interleave": (21, 0b1001, -7),
     "helium_depthwise_rows": (5, 12, 6, 3, 6, 1, -128), "helium_depthwise_pixels": (5, 12, 6, 3, 6, 1, -128),
     "helium_depthwise_windows": (2, 1, 90, 6, 5, 12, 6, 1, -128),
 }  # fmt: skip
