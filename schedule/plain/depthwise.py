@@ -26,7 +26,7 @@ from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..byte_operands import Columns, start
 from ..kernel import KernelContext
-from ..staging import Window
+from ..window import Window
 from .finish import Finish, Turn
 
 PLANE = 1536

@@ -11,8 +11,9 @@ from ...ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, 
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ..kernel import KernelContext
-from ..staging import I8, Window, window_rows
+from ..staging import I8
 from ..tensors import TensorRef
+from ..window import Window, window_rows
 
 
 @dataclass(frozen=True)
