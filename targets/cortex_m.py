@@ -16,7 +16,7 @@ BLOCKS = frozenset({
     "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "quad_stage_pixel", "quad_stage",
     "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "lone_fixed", "solo_fixed",
     "depthwise_fixed_pair", "depthwise_fixed_row", "depthwise_stage", "depthwise_fill", "depthwise_pair",
-    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
+    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row", "depthwise_bytes_pair",
 })  # fmt: skip
 HELIUM = frozenset({
     "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32",

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..loops import Kernel
-from . import depthwise, helium, helium_depthwise, pair, plain, plane, quad, solo
+from . import depthwise, depthwise_bytes, helium, helium_depthwise, pair, plain, plane, quad, solo
 
-_FAMILIES = (pair, quad, solo, depthwise, plain, plane, helium, helium_depthwise)
+_FAMILIES = (pair, quad, solo, depthwise, depthwise_bytes, plain, plane, helium, helium_depthwise)
 
 
 @dataclass(frozen=True)
