@@ -12,11 +12,11 @@
     "smmlar " acc ", " acc ", r0, lr\n" \
     "ssat " acc ", #8, " acc "\n"
 
-/* From the stream in s12: the bias in s0 and s1, (w0, w1) and (w1, w2) of the columns in s2 to s7, the factor in s8. */
+/* From the stream in s14: the bias in s0 and s1, (w0, w1) and (w1, w2) of the columns in s2 to s7, the factor in s8. */
 #define CCML_DEPTHWISE_LOAD_CHANNEL \
-    "vmov r0, s12\n" \
+    "vmov r0, s14\n" \
     "ldm r0!, {r4, r5, r6, r7, r8}\n" \
-    "vmov s12, r0\n" \
+    "vmov s14, r0\n" \
     "vmov s0, s1, r4, r4\n" \
     "sxtb16 r4, r5\n" \
     "sxtb16 r5, r5, ror #8\n" \

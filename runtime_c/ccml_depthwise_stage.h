@@ -20,6 +20,28 @@
     "bne 1b\n" \
     "2:\n"
 
+/* The column at lr, behind which flags say whether it was the last. */
+#define CCML_DEPTHWISE_COLUMN \
+    "ldr r4, [r0, lr]\n" \
+    "ldr r8, [r1, lr]\n" \
+    "ldr r5, [r2, lr]\n" \
+    "ldr r9, [r3, lr]\n" \
+    "pkhbt r6, r4, r8, lsl #16\n" \
+    "pkhtb r8, r8, r4, asr #16\n" \
+    "pkhbt r7, r5, r9, lsl #16\n" \
+    "pkhtb r9, r9, r5, asr #16\n" \
+    "sxtb16 r4, r6\n" \
+    "sxtb16 r5, r7\n" \
+    "sxtb16 r6, r6, ror #8\n" \
+    "sxtb16 r7, r7, ror #8\n" \
+    "sxtb16 r10, r8, ror #8\n" \
+    "sxtb16 r11, r9, ror #8\n" \
+    "sxtb16 r8, r8\n" \
+    "sxtb16 r9, r9\n" \
+    "stm r12!, {r4-r11}\n" \
+    "vmov r4, s0\n" \
+    "adds lr, lr, r4\n"
+
 /* In s0 the distance of columns, s1 minus that of both ends, s2 the zero point twice, s3 the groups left. */
 CCML_NAKED ccml_depthwise_stage(
     const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED,
@@ -45,26 +67,11 @@ CCML_NAKED ccml_depthwise_stage(
         "ldr r6, [sp, #52]\n"
         CCML_DEPTHWISE_BORDER("r6")
         "vmov lr, s1\n"
-        "4:\n"
-        "ldr r4, [r0, lr]\n"
-        "ldr r8, [r1, lr]\n"
-        "ldr r5, [r2, lr]\n"
-        "ldr r9, [r3, lr]\n"
-        "pkhbt r6, r4, r8, lsl #16\n"
-        "pkhtb r8, r8, r4, asr #16\n"
-        "pkhbt r7, r5, r9, lsl #16\n"
-        "pkhtb r9, r9, r5, asr #16\n"
-        "sxtb16 r4, r6\n"
-        "sxtb16 r5, r7\n"
-        "sxtb16 r6, r6, ror #8\n"
-        "sxtb16 r7, r7, ror #8\n"
-        "sxtb16 r10, r8, ror #8\n"
-        "sxtb16 r11, r9, ror #8\n"
-        "sxtb16 r8, r8\n"
-        "sxtb16 r9, r9\n"
-        "stm r12!, {r4-r11}\n"
-        "vmov r4, s0\n"
-        "adds lr, lr, r4\n"
+        "ldr r4, [sp, #44]\n"
+        "tst r4, #1\n"
+        "bne 5f\n"
+        "4:\n" CCML_DEPTHWISE_COLUMN
+        "5:\n" CCML_DEPTHWISE_COLUMN
         "bne 4b\n"
         "ldr r6, [sp, #56]\n"
         CCML_DEPTHWISE_BORDER("r6")
@@ -80,6 +87,7 @@ CCML_NAKED ccml_depthwise_stage(
 }
 
 #undef CCML_DEPTHWISE_BORDER
+#undef CCML_DEPTHWISE_COLUMN
 #else
 static inline void ccml_depthwise_stage(
     const int8_t *x0, const int8_t *x1, const int8_t *x2, const int8_t *x3, int32_t *y, int32_t groups,

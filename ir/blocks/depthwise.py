@@ -65,7 +65,7 @@ def stage(groups: int, columns: int, step: int, left: int, right: int, zero_poin
         pair = [Var(f"{row.name}_word", I32) for row in rows[2 * half : 2 * half + 2]]
         for buffer, word in zip(rows[2 * half : 2 * half + 2], pair, strict=True):
             body += (Let(word, Bitcast(I32, Load(buffer, (column * step + group * LANES,), LANES))),)
-        for first, join in enumerate((_bottoms, _tops)):
+        for first, join in enumerate((bottoms, tops)):
             joined = Var(f"joined{half}_{first}", I32)
             body += (Let(joined, join(*pair)),)
             for odd, row in enumerate(("widen_even", "widen_odd")):
@@ -86,11 +86,13 @@ def _column(y: Buffer, at: Expr, words: Sequence[Expr]) -> Block:
     return tuple(Store(y, (at + number,), word) for number, word in enumerate(words))
 
 
-def _bottoms(first: Expr, second: Expr) -> Expr:
+def bottoms(first: Expr, second: Expr) -> Expr:
+    """The low halfwords of both, the first in the low half."""
     return Binary("or", Binary("and", first, _LOW), Binary("shl", second, Const(16, I32)))
 
 
-def _tops(first: Expr, second: Expr) -> Expr:
+def tops(first: Expr, second: Expr) -> Expr:
+    """The high halfwords of both."""
     low = Binary("and", Binary("shr", first, Const(16, I32)), _LOW)
     return Binary("or", low, Binary("and", second, _HIGH))
 
@@ -142,8 +144,8 @@ def pair_sums(
         for number in range(count):
             (upper, lower), (rows01, rows23) = sums[number], columns[number + k]
             names = (Var(f"upper{number}_{k}{stem}", I32), Var(f"lower{number}_{k}{stem}", I32))
-            more = Call("low_by_high", (_dot(upper, rows01, w01), rows23, w12), I32)
-            less = _dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
+            more = Call("low_by_high", (dot(upper, rows01, w01), rows23, w12), I32)
+            less = dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
             out += (Let(names[0], more), Let(names[1], less))
             sums[number] = [*names]
     return out, sums
@@ -156,7 +158,7 @@ def stride2(outputs: int) -> Kernel:
     lets, columns = _columns(x, column * (2 * COLUMN) + lane * 2, KERNEL)
     acc: Expr = loads[0]
     for (rows01, rows23), (w01, w12) in zip(columns, weights, strict=True):
-        acc = Call("low_by_high", (_dot(acc, rows01, w01), rows23, w12), I32)
+        acc = Call("low_by_high", (dot(acc, rows01, w01), rows23, w12), I32)
     found = Var("acc", I32)
     body = (*lets, Let(found, acc), Store(x, (column * COLUMN + lane * 2,), found))
     block = loop(lane, LANES, *channel(w, lane * (KERNEL + 1), loads, weights), *loop(column, outputs, *body))
@@ -195,7 +197,7 @@ def _columns(x: Buffer, at: Expr, count: int, stem: str = "") -> tuple[Block, li
     return out, found
 
 
-def _dot(acc: Expr, x: Expr, w: Expr) -> Expr:
+def dot(acc: Expr, x: Expr, w: Expr) -> Expr:
     return Call("dot2_i16i16", (acc, x, w), I32)
 
 

@@ -7,9 +7,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..loops import Kernel
-from . import depthwise, depthwise_bytes, helium, helium_depthwise, pair, plain, plane, quad, solo
+from . import (
+    depthwise,
+    depthwise_bytes,
+    depthwise_rows,
+    depthwise_window,
+    helium,
+    helium_depthwise,
+    pair,
+    plain,
+    plane,
+    quad,
+    solo,
+)
 
-_FAMILIES = (pair, quad, solo, depthwise, depthwise_bytes, plain, plane, helium, helium_depthwise)
+_DEPTHWISE = (depthwise, depthwise_bytes, depthwise_rows, depthwise_window)
+_FAMILIES = (pair, quad, solo, *_DEPTHWISE, plain, plane, helium, helium_depthwise)
 
 
 @dataclass(frozen=True)
