@@ -7,6 +7,23 @@
 
 #if CCML_ARM_DSP
 
+/* The next output, behind which flags say whether it was the last. */
+#define CCML_DEPTHWISE_OUTPUT \
+    "vmov r10, s0\n" \
+    "smlad r10, r4, r7, r10\n" \
+    "smlad r10, r5, r8, r10\n" \
+    "smlad r10, r6, r9, r10\n" \
+    "ldr r4, [r1, #48]!\n" \
+    "ldr r5, [r1, #16]\n" \
+    "ldr r6, [r1, #32]\n" \
+    "vmov r0, s3\n" \
+    "smlad r10, r4, r3, r10\n" \
+    "smlabb r10, r6, r0, r10\n" \
+    "vmov r0, lr, s4, s5\n" \
+    CCML_DEPTHWISE_BYTE("r10") \
+    "strb r10, [r2, r12]\n" \
+    "adds r12, r12, r11\n"
+
 /* A pair in r4 and r5 (two rows of its columns) and r6 (its columns of the third); their weights in r7, r8 and r9, those
    of the next pair's first column in r3 and s3. In s0 the bias, s4 the factor, s5 the zero point, s6 the channels left, s7
    bytes from behind a channel to the next, s11 minus the distance of the ends of a row, s12 the stream. */
@@ -44,21 +61,11 @@ CCML_NAKED ccml_depthwise_bytes_stride2(
         "ldr r4, [r1]\n"
         "ldr r5, [r1, #16]\n"
         "ldr r6, [r1, #32]\n"
-        "2:\n"
-        "vmov r10, s0\n"
-        "smlad r10, r4, r7, r10\n"
-        "smlad r10, r5, r8, r10\n"
-        "smlad r10, r6, r9, r10\n"
-        "ldr r4, [r1, #48]!\n"
-        "ldr r5, [r1, #16]\n"
-        "ldr r6, [r1, #32]\n"
-        "vmov r0, s3\n"
-        "smlad r10, r4, r3, r10\n"
-        "smlabb r10, r6, r0, r10\n"
-        "vmov r0, lr, s4, s5\n"
-        CCML_DEPTHWISE_BYTE("r10")
-        "strb r10, [r2, r12]\n"
-        "adds r12, r12, r11\n"
+        "vmov r0, s7\n"
+        "tst r0, #16\n"
+        "beq 3f\n" /* an odd number */
+        "2:\n" CCML_DEPTHWISE_OUTPUT
+        "3:\n" CCML_DEPTHWISE_OUTPUT
         "bne 2b\n"
         "vmov r0, r4, s6, s7\n"
         "sub r1, r1, r4\n"
@@ -73,6 +80,8 @@ CCML_NAKED ccml_depthwise_bytes_stride2(
         "bne 1b\n"
         "pop {r4-r11, pc}\n");
 }
+
+#undef CCML_DEPTHWISE_OUTPUT
 #else
 static inline void ccml_depthwise_bytes_stride2(
     const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t outputs, int32_t step, int32_t zero_point)
