@@ -103,7 +103,7 @@ def have_multipliers(
     """Which channels have a multiplier for these shifts, for accumulators within ``bounds``; all where some channel's
     would not fit its 31 bits, so that others have to be taken for all."""
     nominal = scales.astype(np.float64) * 2.0 ** (32 + post_shift - pre_shift)
-    if np.any(nominal >= _I32) or post_shift <= 0:
+    if np.any(nominal >= _I32):
         return np.full(scales.shape, True)
     acc_lo, acc_hi = (np.full(scales.shape, bound, np.int64) for bound in bounds)
     steps = thresholds(scales, acc_lo, acc_hi, zero_point, lo, hi)

@@ -58,6 +58,16 @@ def fixed_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_
     return None if found is None else Fixed(*found)
 
 
+def rounded_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray) -> np.ndarray | None:
+    """The factors with which ``acc * factor + 2^31 >> 32`` is exact for accumulators within bounds; ``None`` where a
+    channel has none. They have fewer bits than those of :func:`fixed_form`, but nothing is left to shift."""
+    if not np.all(rq.scale > 0):
+        return None
+    bounds = [(int(low), int(high)) for low, high in zip(lowest, highest, strict=True)]
+    found = common_multipliers(rq.scale, bounds, rq.zero_point, -128, 127, 0, (0,))
+    return None if found is None else found[0]
+
+
 def requantization_of(ctx: KernelContext, reach: np.ndarray) -> Requantization | None:
     """What follows the anchor first, where it is a requantization to all of int8.
 

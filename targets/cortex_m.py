@@ -17,7 +17,9 @@ BLOCKS = frozenset({
     "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "quad_fixed12", "lone_fixed", "solo_fixed",
     "copy_bytes",
     "depthwise_fixed_pair", "depthwise_fixed_row", "depthwise_stage", "depthwise_fill", "depthwise_pair",
-    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
+    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row", "depthwise_bytes_pair",
+    "depthwise_bytes_stride2", "depthwise_stage_stride2", "depthwise_fill_stride2", "depthwise_stage_row",
+    "depthwise_window_bytes", "depthwise_window_sums",
 })  # fmt: skip
 HELIUM = frozenset({
     "saturate8", "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_few_pixels_i8",

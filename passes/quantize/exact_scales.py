@@ -35,6 +35,8 @@ ever a fixed-point number that does the same."""
 COMMON_SHIFTS = (PRE_SHIFT, USUAL_SHIFT)
 """Before and after the multiplication, where all channels of a layer share them: block instructions of cores with long
 multiplications, which keep 256 times the sums."""
+DEPTHWISE_SHIFTS = (0, 0)
+"""The same for depthwise convolutions, which are short of instructions for a shift."""
 _MOST_SHIFTED = 2**23
 """Greater sums do not fit 32 bits then."""
 
@@ -51,6 +53,7 @@ class _Requantization:
     bounds: tuple[int, int]
     zero_point: int
     limits: tuple[int, int]
+    shifts: tuple[int, int]
 
     def exact(self, scales: np.ndarray) -> np.ndarray:
         """For which there is a multiplier. Bounds are doubled: biases move with their steps."""
@@ -58,7 +61,7 @@ class _Requantization:
         found = exact_multipliers(scales, [(low, high)] * scales.size, self.zero_point, *self.limits)
         exact = np.array([form is not None for form in found])
         inside = max(low, -_MOST_SHIFTED), min(high, _MOST_SHIFTED)
-        return exact & have_multipliers(scales, inside, self.zero_point, *self.limits, *COMMON_SHIFTS)
+        return exact & have_multipliers(scales, inside, self.zero_point, *self.limits, *self.shifts)
 
 
 def with_exact_scales(
@@ -96,7 +99,9 @@ def _requantization(node: Node, source: Node, graph: Graph) -> _Requantization:
     assert isinstance(scale, float)
     scales = graph.constants[node.operands[1].name].reshape(-1)
     layer = source.outputs[0].name.removesuffix(".acc").removesuffix(".float")
-    return _Requantization(layer, scales, np.float32(scale), (acc_lo, acc_hi), zero_point, (lo, hi))
+    depthwise = source.op == "conv" and source.attrs["group"] != 1
+    shifts = DEPTHWISE_SHIFTS if depthwise else COMMON_SHIFTS
+    return _Requantization(layer, scales, np.float32(scale), (acc_lo, acc_hi), zero_point, (lo, hi), shifts)
 
 
 def _moved(found: _Requantization, weights: Encoding, x_scale: np.float32) -> tuple[np.ndarray, int]:
