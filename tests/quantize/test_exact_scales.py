@@ -72,7 +72,7 @@ def test_channels_of_a_layer_share_their_shifts() -> None:
     graph = net.graph(net.dense(net.relu(net.dense(net.x, 128)), 640))
     model = quantize_graph(graph, samples_for(graph), QuantizeOptions(integer_io=True, adaptive_rounding=False))
     program = lower_graph(optimize(model.graph), select("cortex-m4"))
-    assert all("_fixed" in kernel.name for kernel in program.blocks), program.blocks
+    assert all("_halfword" in kernel.name for kernel in program.blocks), program.blocks
 
 
 def test_scales_move_by_some_ulp_and_integers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
