@@ -53,6 +53,8 @@ class Window:
     extent: tuple[int, ...]
     outputs: tuple[int, ...]
     depth: int
+    channels: int
+    """Of the input: more than ``depth`` where a group of them is convolved."""
 
     @staticmethod
     def of(node: Node) -> Window:
@@ -62,12 +64,18 @@ class Window:
             return Window.pixel(x.shape[-1])
         rank = len(w.shape) - 2
         stride, dilation, pad = (ints(node.attrs, name)[:rank] for name in ("stride", "dilation", "pad"))
-        return Window(w.shape[1:-1], stride, dilation, pad, x.shape[1:-1], node.output.shape[1:-1], x.shape[-1])
+        extents = (x.shape[1:-1], node.output.shape[1:-1])
+        return Window(w.shape[1:-1], stride, dilation, pad, *extents, w.shape[-1], x.shape[-1])
 
     @staticmethod
-    def pixel(depth: int) -> Window:
+    def pixel(depth: int, channels: int | None = None) -> Window:
         """One element of the input for each of the output."""
-        return Window((), (), (), (), (), (), depth)
+        return Window((), (), (), (), (), (), depth, depth if channels is None else channels)
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether the taps of a row of the kernel are neighbours in memory."""
+        return self.dilation[-1] == 1 and self.depth == self.channels
 
     @property
     def pointwise(self) -> bool:
@@ -136,14 +144,19 @@ class Staging:
             return each
         first = position(as_expr(0))
         if not window.kernel:
-            return self._run(as_expr(0), first, 1, window.depth)
+            return self._run(as_expr(0), first, 1, window.channels)
         if window.dilation[-1] != 1:
             return each
         width = window.kernel[-1]
         step = window.stride[-1]
         taps, where, start = _taps(self.ctx, window, first)
         number = _number(window, taps) * width
-        block = self._run(number, (first[0], *where, start), width, step * window.depth)
+        if window.side_by_side:
+            block = self._run(number, (first[0], *where, start), width, step * window.channels)
+        else:
+            tap = Var(self.ctx.names.fresh("tap"))
+            block = self._run(number + tap, (first[0], *where, start + tap), 1, step * window.channels)
+            block = loop(tap, width, *block)
         valid = _valid(window, where)
         if valid is not None:
             slot = Var(self.ctx.names.fresh("slot"))
@@ -229,7 +242,7 @@ def _row(
     if valid is not None:
         one = (If(valid, one, sink.fill(first + tap, 1)),)
     single = loop(tap, width, *one)
-    if window.dilation[-1] != 1 or width == 1:
+    if not window.side_by_side or width == 1:
         return single
     run = sink.copy(first, width, (*where, start))
     interior = window.inside(len(window.kernel) - 1, start, width)
@@ -280,13 +293,13 @@ class _Bytes:
     column: Buffer
 
     def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
-        x, depth = self.staging.x, self.staging.window.depth
+        x = self.staging.x
         *at, channel = x.at((*where, 0))
         if not self.staging.window.kernel:
             return self._each(first, taps, lambda i: Load(x.buffer, (*at, channel + i)))
         *lead, width, channels = x.buffer.shape
         flat = replace(x.buffer, shape=(*lead, width * channels))
-        return self._each(first, taps, lambda i: Load(flat, (*at[:-1], at[-1] * depth + i)))
+        return self._each(first, taps, lambda i: Load(flat, (*at[:-1], at[-1] * channels + channel + i)))
 
     def fill(self, first: Expr, taps: int) -> Block:
         return self._each(first, taps, lambda _: Const(self.staging.zero_point, I8))

@@ -19,9 +19,9 @@ BLOCKS = frozenset({
     "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
 })  # fmt: skip
 HELIUM = frozenset({"saturate8"}) | frozenset({
-    "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32",
-    "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
-    "helium_depthwise_windows", "helium_compare",
+    "reduce_add", "helium_lookup", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8",
+    "helium_pixels_i32", "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows",
+    "helium_depthwise_pixels", "helium_depthwise_windows", "helium_compare",
 })  # fmt: skip
 REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed"})
 PLANES = frozenset({"plane_row", "plane_fill", "depthwise3x3"})

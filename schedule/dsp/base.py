@@ -11,6 +11,7 @@ import numpy as np
 from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
+from ...ops.infer import integer
 from ...ops.integer import zero_point
 from ..contraction import join_rows
 from ..kernel import KernelContext
@@ -23,9 +24,10 @@ Position = Callable[[Expr], tuple[Expr, ...]]
 
 
 class StagedContraction:
-    """``channels`` columns [o, k] over the ``shape`` of pixels."""
+    """``channels`` columns [o, k] over the ``shape`` of pixels: of a convolution in groups those of one ``group``, which
+    begin at channel ``first``."""
 
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, group: int = 0) -> None:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
         assert x is not None
@@ -36,7 +38,7 @@ class StagedContraction:
         if window.pointwise:
             joined, merged = join_rows(ctx, node, x, self.channels)
             self.shape, self.refs = joined[:-1], {**self.refs, **merged}
-            window = Window.pixel(x.shape[-1])
+            window = Window.pixel(window.depth, x.shape[-1])
         self.x, self.window = self.refs[x.name], window
         self.y = self.refs[ctx.output.name]
         columns = weights.T if node.op == "matmul" else weights.reshape(self.channels, -1)
@@ -45,8 +47,21 @@ class StagedContraction:
         self.groups = self.columns.shape[1] // 4
         self.bias = self._bias(columns)
         self.requantization = requantization_of(ctx, self.reach)
+        self.first = 0
+        if "group" in node.attrs and node.attrs["group"] != 1:
+            self._narrow(group, self.channels // integer(node.attrs, "group"))
         if self.requantization is not None:
             self.requantization = self._settle(self.requantization)
+
+    def _narrow(self, group: int, channels: int) -> None:
+        """To the channels of one group."""
+        self.first, self.channels = group * channels, channels
+        part = slice(self.first, self.first + channels)
+        self.columns, self.bias = self.columns[part], self.bias[part]
+        if self.requantization is not None:
+            self.requantization = replace(self.requantization, scale=self.requantization.scale[part])
+        self.x = self.x.last_part(group * self.window.depth, self.window.depth)
+        self.y = self.y.last_part(self.first, channels)
 
     @property
     def reach(self) -> np.ndarray:
@@ -108,7 +123,7 @@ class StagedContraction:
         """What of the body is left behind ``values``: accumulators, or bytes where they are requantized."""
         c, done = Var(self.names.fresh("c")), None if self.requantization is None else self.requantization.value
         element = Load(values, (slot, c))
-        stored = self.ctx.store_element((*position, c), element, self.refs, done)
+        stored = self.ctx.store_element((*position, c + self.first), element, self.refs, done)
         return unroll_bytes(loop(c, self.channels, *stored), self.names)
 
 

@@ -29,6 +29,7 @@ from ..byte_anchors import is_byte_depthwise
 from ..generic import lower_nest
 from ..kernel import KernelContext
 from .contraction import exact_requantization, tiled
+from .finish import finish_pixels, made_pixels
 
 LARGEST = 16
 """Rows and columns of the largest kernel that is computed so: each four times four take a copy of their rows."""
@@ -80,7 +81,7 @@ class _Depthwise:
         base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
         self.bias = np.asarray(base - self.zero * self.weights.sum(axis=(1, 2)))
         reach = np.abs(self.bias) + 128 * np.abs(self.weights).sum(axis=(1, 2))
-        self.requantization = exact_requantization(ctx, reach) if len(ctx.body.nodes) == 2 else None
+        self.requantization = exact_requantization(ctx, reach)
         self.groups = -(-self.taps[0] // WORD)
         self.column = self.groups > 1 and self.taps[1] == 1 and self.groups <= WORD
         self.windows = not self.column and (self.groups > 1 or self.taps[1] > WORD)
@@ -188,10 +189,28 @@ class _Depthwise:
         flat = replace(self.x.buffer, shape=(*lead, width * channels))
         *where, column, channel = self.x.at((batch, base, 0, 0))
         source = Pointer(flat, (*where, column * channels + channel))
-        rows = tuple(Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows))
+        rows = [Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows)]
+        finish: Block = ()
+        if len(self.ctx.body.nodes) > 2:
+            rows, finish = self._finished(strip.rows, (batch, first))
         kind = "rows" if strip.rows == 2 else "windows" if self.windows else "pixels"
         multiply = Invoke(f"helium_depthwise_{kind}", (w, x, *rows), self._scalars())
-        return (*self._interleave(strip, source, x), multiply)
+        return (*self._interleave(strip, source, x), multiply, *finish)
+
+    def _finished(self, rows: int, place: tuple[Expr, Expr]) -> tuple[list[Pointer], Block]:
+        """Memory for the requantized bytes of some rows from ``place`` on, and what of the body follows."""
+        assert self.requantization is not None
+        columns, (batch, first) = self.out[2], place
+        made = made_pixels(self.ctx, rows * columns, self.channels)
+        block: Block = ()
+        for n in range(rows):
+
+            def index(column: Expr, row: Expr = first + n) -> tuple[Expr, ...]:
+                return (batch, row, column)
+
+            part = (n * columns, columns)
+            block += finish_pixels(self.ctx, self.ctx.refs, made, part, self.requantization.value, index)
+        return [Pointer(made, (as_expr(n * columns), as_expr(0))) for n in range(rows)], block
 
     def _scalars(self) -> tuple[int, ...]:
         assert self.requantization is not None
