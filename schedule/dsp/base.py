@@ -24,8 +24,8 @@ Position = Callable[[Expr], tuple[Expr, ...]]
 
 
 class StagedContraction:
-    """``channels`` columns [o, k] over the ``shape`` of pixels: of a convolution in groups those of one ``group``, which
-    begin at channel ``first``."""
+    """``channels`` columns [o, k] over the ``shape`` of pixels: of a convolution in groups those of one ``group``, from
+    channel ``first`` on."""
 
     def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, group: int = 0) -> None:
         self.ctx, self.node, self.names = ctx, node, ctx.names

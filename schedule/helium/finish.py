@@ -1,4 +1,4 @@
-"""What follows requantized bytes on cores with Helium: a lookup by a block instruction, or else the kernel's own body."""
+"""What follows requantized bytes on cores with Helium: a lookup by a block, or the kernel's own body."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def finish_pixels(
     ctx: KernelContext, refs: Mapping[str, TensorRef], made: Buffer, pixels: tuple[int, int], value: str,
     index: Callable[[Expr], Sequence[Expr]],
 ) -> Block:  # fmt: skip
-    """The body behind ``value``, whose bytes are ``made``. ``pixels``: the first of ``made`` and how many; ``index``: the
+    """The body behind ``value``, whose bytes are ``made``. ``pixels``: the first of these and how many; ``index``: the
     place of each in the output, without the channel."""
     (first, count), channels = pixels, made.shape[1]
     table = _table(ctx, value)
