@@ -76,6 +76,10 @@ GRAPHS = {
     "depthwise, clamped": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, lo=-7),
     "depthwise, residual": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, residual=True),
     "depthwise, table": integer_conv_graph((2, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, table=True),
+    "depthwise, along one dimension": integer_conv_graph((1, 23, 8), (8, 9, 1), pad=(4, 3), stride=(2,), group=8),
+    "depthwise, along one dimension, table": integer_conv_graph(
+        (2, 23, 5), (5, 3, 1), stride=(1,), pad=(1, 1), group=5, table=True
+    ),
     "residual, table": integer_conv_graph((1, 3, 70, 16), (9, 1, 1, 16), residual=True, table=True),
     "table": integer_conv_graph((1, 5, 7, 16), (9, 1, 1, 16), table=True),
     "fully connected, table": integer_conv_graph((1, 1, 1, 40), (9, 1, 1, 40), table=True),
@@ -92,7 +96,7 @@ FEW = [
     "many steps in a run",
     "borders wider than the map", "fully connected, depth 300", "clamped above the least", "residual", "matmul",
     "depthwise, odd rows", "depthwise, channels left", "depthwise, stride, odd", "depthwise, clamped", "sum of a map",
-    "depthwise, table", "residual, table", "table", "table alone", "sum of two",
+    "depthwise, table", "residual, table", "depthwise, along one dimension", "table", "table alone", "sum of two",
 ]  # fmt: skip
 by_few = pytest.mark.parametrize("graph", [GRAPHS[name] for name in FEW], ids=FEW)
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
