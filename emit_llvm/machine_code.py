@@ -611,6 +611,11 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "10b5e0ee102b01f005c0a0ec101e1ff005c010bd"
         ),
     },
+    "helium_lookup": {
+        ("thumbv8.1m.main",): (
+            "10b54ff08004e4ee104b03f00bc0b0ec101e00ff540191fc002ea2ec103e1ff00bc010bd"
+        ),
+    },
     "helium_rescale": {
         ("thumbv8.1m.main",): (
             "2de9f041dde90645dde90867c7f10007dde90a8ca4ee108ba6ee10cb23f015c0b0ec040fb1ec042f21ee641e23ee450e"
