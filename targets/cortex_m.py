@@ -15,9 +15,11 @@ DSP = LONG | {"dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_su
 BLOCKS = frozenset({
     "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "quad_stage_pixel", "quad_stage",
     "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "quad_fixed12", "lone_fixed", "solo_fixed",
-    "copy_bytes",
+    "solo_halfword", "copy_bytes",
     "depthwise_fixed_pair", "depthwise_fixed_row", "depthwise_stage", "depthwise_fill", "depthwise_pair",
-    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
+    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row", "depthwise_bytes_pair",
+    "depthwise_bytes_stride2", "depthwise_stage_stride2", "depthwise_fill_stride2", "depthwise_stage_row",
+    "depthwise_window_bytes", "depthwise_window_sums",
 })  # fmt: skip
 HELIUM = frozenset({
     "saturate8", "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_few_pixels_i8",
@@ -25,7 +27,7 @@ HELIUM = frozenset({
     "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels", "helium_depthwise_windows",
     "helium_compare",
 })  # fmt: skip
-REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed"})
+REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed", "requantize_halfword"})
 PLANES = frozenset({"plane_row", "plane_fill", "depthwise3x3"})
 QUADS = frozenset({"spread", "quad_words", "single_words"}) | REQUANTIZE | PLANES
 LONG_QUADS = QUADS | LONG | {"pack", "quad_pairs"}

@@ -48,12 +48,12 @@ class StagedContraction:
 
     def _settle(self, rq: Requantization) -> Requantization:
         """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
-        huge) get that result as their bias, in steps of 1/256."""
+        huge) get that result as their bias, in steps of 1/1024, which have a factor for every shift."""
         lowest, highest = (rq.result(np.clip(bound, -(2**31), 2**31 - 1)) for bound in self.bounds)
         constant = lowest == highest
         self.columns[constant] = 0
-        self.bias = np.where(constant, 256 * (lowest - rq.zero_point), self.bias)
-        return replace(rq, scale=np.where(constant, np.float32(1 / 256), rq.scale))
+        self.bias = np.where(constant, 1024 * (lowest - rq.zero_point), self.bias)
+        return replace(rq, scale=np.where(constant, np.float32(1 / 1024), rq.scale))
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:

@@ -18,14 +18,14 @@ SCALARS = {
     "stage": (3,), "stage_fill": (3, -5), "pair_i8": (13, 7, -128), "pair_i32": (2, 5), "single_i8": (3, 11, 4),
     "spread": (5, 4), "pack": (3, -128), "quad_words": (13, 3), "quad_pairs": (13, 3),
     "single_words": (13, 8), "requantize_i8": (3, 2, 4, 7, -128), "requantize_fixed": (3, 6, 6, 7, 5),
-    "plane_row": (3, 5), "plane_fill": (6, 9),
+    "requantize_halfword": (3, 2, 4, 7, -128, 5), "plane_row": (3, 5), "plane_fill": (6, 9),
     "depthwise3x3": (2, 7, 2, 17),
     "single_i32": (2, 9), "depthwise_stage": (5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
     "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
     "copy_bytes": (11,), "quad_stage_pixel": (3,), "quad_stage": (3, 12), "quad_fill": (3, -128),
     "quad_i8": (9, 6, -128), "quad_i32": (2, 4), "lone_i8": (3, 4, 5), "lone_i32": (1, 2),
     "quad_fixed": (9, 6, -128, 11), "quad_fixed12": (4, 2, 127), "lone_fixed": (3, 4, 5, 15),
-    "solo_fixed": (5, 8, 7, 12),
+    "solo_fixed": (5, 8, 7, 12), "solo_halfword": (4, 4, -128, 16),
     "depthwise_fixed_pair": (4, 8, -3, 9), "depthwise_fixed_row": (3, 8, 5, 1),
 }  # fmt: skip
 HELIUM = {

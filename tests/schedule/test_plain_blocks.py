@@ -99,6 +99,19 @@ def requantize(channels: int, pixels: int, lanes: int, step: int, zero_point: in
     return Case(row, (channels, pixels, lanes, step, zero_point), inputs, {"y": y})
 
 
+def requantize_halfword(channels: int, pixels: int, lanes: int, step: int, zero_point: int, shift: int) -> Case:
+    """Results beyond both ends of a byte, accumulators of all sizes, and factors at both ends."""
+    a = words(channels, lanes, reach=1 << 18)
+    a[:, 0] = RNG.choice([(1 << 28) - 1, 1 - (1 << 28), 65535, -65536, 65536, 0, -1], channels)
+    s = RNG.choice(np.array([1, 2, 300, 12_345, 2**15 - 1], np.int16), channels)
+    half, y = 1 << 15 + shift, np.zeros((pixels - 1) * step + channels, np.int8)
+    for c in range(channels):
+        results = (a[c, :pixels].astype(np.int64) * int(s[c]) + half) >> 16 + shift
+        y[np.arange(pixels) * step + c] = np.clip(zero_point + results, -128, 127)
+    scalars = (channels, pixels, lanes, step, zero_point, shift)
+    return Case("requantize_halfword", scalars, {"a": a.ravel(), "s": s}, {"y": y})
+
+
 def plane_row(columns: int, step: int) -> Case:
     x = signed((columns - 1) * step + 1)
     return Case("plane_row", (columns, step), {"x": x}, {"y": x[::step].astype(np.int32)})
@@ -123,6 +136,8 @@ CASES = (
     *(single_words(steps, channels) for steps in (1, 7, 8, 9, 40) for channels in (4, 8)),
     requantize(7, 4, 4, 9, -128), requantize(5, 1, 4, 1, 127), requantize(1, 11, 11, 3, 0), requantize(6, 3, 4, 6, -7),
     requantize(9, 4, 4, 9, -128, True), requantize(1, 11, 12, 3, 127, True), requantize(5, 1, 1, 1, 3, True),
+    requantize_halfword(9, 4, 4, 9, -128, 1), requantize_halfword(5, 1, 4, 7, 127, 8),
+    requantize_halfword(1, 11, 12, 3, 3, 4), requantize_halfword(40, 1, 1, 1, -20, 6),
     plane_row(1, 1), plane_row(4, 3), plane_row(7, 8), plane_row(9, 64),
     *(depthwise(rows, outputs, stride, 30) for rows in (1, 3) for outputs in (1, 4, 7, 12) for stride in (1, 2)),
 )  # fmt: skip
