@@ -115,9 +115,10 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
     },
     "quad_stage": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
-            "2de9f00f4ff6817acff6817a4ff0ff2b00eb430404eb0305034401eb421250f8046b53f8047b54f8048b55f8049b2afa"
-            "97fc0bea0727d7fa0cf74f61c1f804c02afa98fc0bea0828d8fa0cf8c1f81880c1f808c02afa99fc0bea0929d9fa0cf9"
-            "c1f81c90c1f80cc02afa96fc0bea0626d6fa0cf60e6141f820cb9142cfd1bde8f00f7047"
+            "45ec104a47ec116a49ec128a4bec13aa4ff6817acff6817a4ff0ff2b00eb430404eb0305034401eb421250f8046b53f8"
+            "047b54f8048b55f8049b2afa97fc0bea0727d7fa0cf74f61c1f804c02afa98fc0bea0828d8fa0cf8c1f81880c1f808c0"
+            "2afa99fc0bea0929d9fa0cf9c1f81c90c1f80cc02afa96fc0bea0626d6fa0cf60e6141f820cb9142cfd155ec104a57ec"
+            "116a59ec128a5bec13aa7047"
         ),
     },
     "quad_i8": {
