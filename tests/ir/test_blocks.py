@@ -29,7 +29,7 @@ SCALARS = {
     "depthwise_bytes_pair": (2, 5, 8, -3), "depthwise_bytes_stride2": (2, 3, 8, 5),
     "depthwise_stage_row": (2, 5, 8, 1, 2, -3), "depthwise_stage_stride2": (2, 5, 8, 3, 2, -3),
     "depthwise_fill_stride2": (3, 1, -3), "depthwise_window_bytes": (2, 15, 2, 3, 8, -3),
-    "depthwise_window_sums": (15, 2, 3),
+    "depthwise_window_sums": (12, 2, 3),
 }  # fmt: skip
 HELIUM = {
     "helium_copy": (3, 21, 30, 24), "helium_fill": (35, -3), "helium_rescale": (13, 3, -4, 5, 6, -100, 90),
