@@ -13,6 +13,7 @@ import onnx
 from . import __version__
 from .artifact.naming import model_name
 from .costs.predict import Costs, c_costs, object_costs
+from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx import import_model, load_model
@@ -71,6 +72,7 @@ class Source:
             quantize=None if self.quantized is None else dict(self.quantized),
             optimize=goal.optimize.value,
             max_ram=goal.max_ram,
+            pools=dict(goal.pools),
         )
         with self.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -149,14 +151,25 @@ def read(path: PathLike, options: ModelOptions = DEFAULT_OPTIONS) -> Source:
     return import_source(path, read_onnx(path), options)
 
 
-def run_passes(source: Source, dump: Dump | None = None) -> Graph:
-    """The graph ready for scheduling, on whatever machine. ``dump`` sees the graph of each pass."""
+def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None = None) -> Graph:
+    """The graph ready for scheduling, on machines like ``machine`` or else on whatever machine. ``dump`` sees the graph
+    of each pass."""
     log.info("optimizing %d operators", len(source.graph.nodes))
-    return optimize(source.graph, dump=dump)
+    return optimize(source.graph, dump=dump, signed_bytes=machine is not None and machine.cpu.signed_bytes)
+
+
+def check_goal(goal: Goal) -> None:
+    """Raises ``BAD_OPTION`` where pools cannot have their names, or one that is not the last has no limit."""
+    check_pool_names(list(goal.pools))
+    for name in list(goal.pools)[:-1]:
+        if goal.pools[name] is None:
+            reason = f"the pool '{name}' has no size, but there is another one behind it"
+            raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=f"say how large it is: {name}=64K")
 
 
 def lower(source: Source, optimized: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL) -> Compiled:
     """An optimized graph as a program for one machine. Raises ``BUDGET`` where ``goal`` cannot be met."""
+    check_goal(goal)
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
     return Compiled(source, optimized, lower_graph(optimized, machine, goal), machine, goal)
 
@@ -165,7 +178,7 @@ def compile_source(
     source: Source, machine: Machine, dump: Dump | None = None, goal: Goal = DEFAULT_GOAL
 ) -> Compiled:
     """All passes and the schedule; the emitters take it from there."""
-    return lower(source, run_passes(source, dump), machine, goal)
+    return lower(source, run_passes(source, dump, machine), machine, goal)
 
 
 def compile_model(

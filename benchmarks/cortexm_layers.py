@@ -112,7 +112,7 @@ def main() -> None:
             cycles = found["profile"]["est_cycles_m4"] / macs
             print(
                 f"{name:22s} {macs:9d} {route:5s} {found['instructions']:9d} {found['instructions'] / macs:6.3f} "
-                f"{found['stack']:5d} {found['size']['text']:5d} {program.plan.size:5d} {cycles:7.3f}"
+                f"{found['stack']:5d} {found['size']['text']:5d} {program.plan.pools[0].size:5d} {cycles:7.3f}"
                 f"{'' if found['match'] else '   WRONG BYTES'}",
                 flush=True,
             )

@@ -10,7 +10,7 @@ import click
 
 from .accuracy import accuracy_options, print_accuracy, require_quantization, write_accuracy
 from .options import EmitKinds, goal_options, json_option, logging_options, model_options, target_options
-from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress
+from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text
 from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ def command(
     name: str | None,
     optimize: str,
     max_ram: int | None,
+    pool: tuple[tuple[str, int | None], ...],
     dump_ir: str | None,
     as_json: bool,
     quantization: Quantization | None,
@@ -62,6 +63,7 @@ def command(
     ccml compile kws.onnx --target x86 --cpu native --emit lib -o out
     ccml compile kws.onnx --target arm --quantize int8 --calibration typical.npz
     ccml compile kws.onnx --target arm --max-ram 16KiB    or say why not
+    ccml compile kws.onnx --target cortex-m7 --pool dtcm=64K --pool sram
 
     Needs no compiler or toolchain, but a linker for shared libraries ('ccml doctor' shows what is there). Files of an
     earlier compilation in the same folder are replaced or removed; other files are never touched. Stdout sums up the
@@ -75,7 +77,7 @@ def command(
         options = api.ModelOptions(dict(dim), dict(shape), name)
         result = api.compile(
             model, target, output, abi=abi, cpu=cpu, emit=emit, options=options, dump_ir=dump_ir,
-            quantization=quantization, goal=api.Goal(api.Optimize(optimize), max_ram),
+            quantization=quantization, goal=api.Goal(api.Optimize(optimize), max_ram, dict(pool)),
         )  # fmt: skip
         seconds = perf_counter() - start
     report = result.artifacts[0].report
@@ -99,7 +101,7 @@ def _print_summary(artifact: Artifact) -> None:
     print_facts([
         ("model", f"{report.model.name} ({report.model.file}), {report.model.parameters:,} parameters"),
         ("target", f"{machine.name}, {machine.abi}, {machine.cpu}"),
-        ("RAM", f"{kibibytes(totals.ram_bytes)} of arena, aligned to {totals.arena_align}"),
+        ("RAM", f"{ram_text(totals)}, aligned to {totals.arena_align}"),
         ("flash", f"{kibibytes(totals.flash_bytes)}: weights {kibibytes(totals.weight_bytes)}, "
                   f"code {kibibytes(totals.code_bytes)}"),
         ("MACs", totals.macs),

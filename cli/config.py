@@ -50,6 +50,7 @@ class Key:
 
     parameter: str
     named: bool = False
+    repeated: bool = False
     path: bool = False
     command: str | None = None
 
@@ -65,6 +66,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "quantize": Key("quantize"),
         "optimize": Key("optimize"),
         "max-ram": Key("max_ram"),
+        "pools": Key("pool", repeated=True),
     },
     "quantize": {
         "calibration": Key("calibration", path=True),
@@ -156,6 +158,8 @@ def _converted(context: click.Context, path: Path, name: str, key: Key, value: o
     result: object
     if key.named:
         result = [f"{item}={_text(path, name, inner)}" for item, inner in _table(path, name, value).items()]
+    elif key.repeated:
+        result = [_text(path, name, inner) for inner in (value if isinstance(value, list) else [value])]
     elif isinstance(value, bool):
         result = value
     else:

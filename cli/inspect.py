@@ -10,7 +10,7 @@ import click
 
 from ..report.text import shortened
 from .options import goal_options, json_option, logging_options, model_options, route_option, target_options
-from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress, shape_text
+from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text, shape_text
 from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def command(
     route: str,
     optimize: str,
     max_ram: int | None,
+    pool: tuple[tuple[str, int | None], ...],
     kernels: bool,
     as_json: bool,
     quantization: Quantization | None,
@@ -65,7 +66,7 @@ def command(
         source = driver.import_source(model, content, options)
         if quantization is not None:
             source = quantize_source(source, quantization).source
-        goal = driver.Goal(driver.Optimize(optimize), max_ram)
+        goal = driver.Goal(driver.Optimize(optimize), max_ram, dict(pool))
         compiled = driver.compile_source(source, machine, goal=goal)
         report = compiled.report(None if kernels else compiled.costs(route))
     if kernels:
@@ -112,16 +113,27 @@ def _print_report(report: Report) -> None:
         ("parameters", report.model.parameters),
         ("MACs", totals.macs),
         ("weights", kibibytes(totals.weight_bytes)),
-        ("RAM", f"{kibibytes(totals.ram_bytes)} of arena; {kibibytes(totals.peak_live_bytes)} in use at the peak"),
+        ("RAM", f"{ram_text(totals)}; {kibibytes(totals.peak_live_bytes)} in use at the peak"),
         *cost_facts(totals),
     ])  # fmt: skip
     click.echo("\nmemory over time: a line is a layer, a letter a tensor, * where two share a column")
     for line in memory_chart(report):
         click.echo(line)
     click.echo()
-    head = columns("", "tensor", "#offset", "#bytes", "#first layer", "#last layer")
-    tensors = [(letter, shortened(p.tensor), p.offset, p.bytes, p.first, p.last) for letter, p in legend(report)]
-    print_table("tensors in the arena", head, tensors)
+    head = columns("", "tensor", "pool", "#offset", "#bytes", "#first layer", "#last layer")
+    tensors = [
+        (letter, shortened(p.tensor), p.pool, p.offset, p.bytes, p.first, p.last) for letter, p in legend(report)
+    ]
+    print_table("tensors in working memory", head, tensors)
+    if len(totals.pools) > 1:
+        click.echo()
+        head = columns("pool", "#bytes", "#of", "#most in use", "#read and written in a run", "at its peak")
+        pools = [
+            (p.name, p.ram_bytes, p.limit_bytes, p.peak_live_bytes, p.traffic_bytes,
+             ", ".join(shortened(tensor, 24) for tensor in p.peak_tensors))
+            for p in totals.pools
+        ]  # fmt: skip
+        print_table("pools, inputs and outputs included", head, pools)
     rings = [
         (layer.index, shortened(ring.tensor), ring.bytes, ring.tensor_bytes)
         for layer in report.layers

@@ -143,10 +143,12 @@ class EmitKinds(click.ParamType):
 
 
 class ByteCount(click.ParamType):
-    """A number of bytes: ``34000``, ``34KB`` or ``32KiB``."""
+    """A number of bytes: ``34000``, ``34KB``, ``32KiB`` or, as in linker scripts, ``32K``."""
 
     name = "bytes"
-    units: ClassVar[dict[str, int]] = {"": 1, "b": 1, "kb": 1000, "kib": 1024, "mb": 1000**2, "mib": 1024**2}
+    units: ClassVar[dict[str, int]] = {
+        "": 1, "b": 1, "k": 1024, "kb": 1000, "kib": 1024, "m": 1024**2, "mb": 1000**2, "mib": 1024**2,
+    }  # fmt: skip
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         if isinstance(value, int):
@@ -157,6 +159,28 @@ class ByteCount(click.ParamType):
         if not digits.strip().isdecimal() or unit is None:
             self.fail(f"'{value}' is not a number of bytes such as 34000, 34KB or 32KiB", param, ctx)
         return int(digits) * unit
+
+
+class PoolSize(click.ParamType):
+    """``name=bytes``, or ``name`` for memory without a limit."""
+
+    name = "name=bytes"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, int | None]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, size = str(value).partition("=")
+        return name.strip(), ByteCount().convert(size, param, ctx) if equals else None
+
+
+def _distinct(_: click.Context, __: click.Parameter, given: tuple[tuple[str, int | None], ...]) -> Any:
+    names = [name for name, _ in given]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.BadParameter(f"'{name}' is there twice")
+    return given
 
 
 def complete_target(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -183,13 +207,13 @@ def model_options(function: F) -> F:
     return argument(dim(shape(config_option(function))))
 
 
-def target_options(required: bool) -> Callable[[F], F]:
-    """``--target``, ``--abi`` and ``--cpu``."""
+def target_options(required: bool = False, default: str = "generic") -> Callable[[F], F]:
+    """``--target``, ``--abi`` and ``--cpu``; ``default`` is what a command does without."""
 
     def decorate(function: F) -> F:
         target = click.option(
             "-t", "--target", required=required, shell_complete=complete_target, metavar="NAME",
-            help="What to compile for; 'ccml targets' lists them." + ("" if required else "  [default: generic]"),
+            help="What to compile for; 'ccml targets' lists them." + ("" if required else f"  [default: {default}]"),
         )  # fmt: skip
         abi = click.option("--abi", metavar="NAME", help="The ABI of a target that has several, or 'all'.")
         cpu = click.option(
@@ -207,7 +231,7 @@ route_option = click.option(
 
 
 def goal_options(function: F) -> F:
-    """``--optimize`` and ``--max-ram``."""
+    """``--optimize``, ``--max-ram`` and ``--pool``."""
     optimize = click.option(
         "--optimize", type=click.Choice(["balanced", "ram"]), default="balanced", show_default=True,
         help="ram: run layers row by row where that lowers the peak of memory.",
@@ -216,7 +240,11 @@ def goal_options(function: F) -> F:
         "--max-ram", type=ByteCount(), metavar="BYTES",
         help="The RAM that may be used, inputs and outputs included; what it takes is done, or the exit code is 5.",
     )  # fmt: skip
-    return optimize(max_ram(function))
+    pool = click.option(
+        "--pool", multiple=True, type=PoolSize(), callback=_distinct, metavar="NAME=BYTES",
+        help="A part of RAM with a pointer of its own, fastest first; the last may go without '=BYTES'. Repeatable.",
+    )  # fmt: skip
+    return optimize(max_ram(pool(function)))
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

@@ -70,6 +70,11 @@ def kibibytes(count: int | None) -> str:
     return f"{count:,} bytes" if count < 1024 else f"{count:,} bytes ({count / 1024:,.1f} KiB)"
 
 
+def ram_text(totals: Totals) -> str:
+    """What each pool takes."""
+    return ", ".join(f"{kibibytes(pool.ram_bytes)} of {pool.name}" for pool in totals.pools)
+
+
 def cost_facts(totals: Totals) -> list[tuple[str, object]]:
     """What a run takes, where that was predicted."""
     if totals.instructions is None or totals.cycles is None:

@@ -94,18 +94,19 @@ def predict(
 def _memory(
     program: Program, code: bytes, inputs: Mapping[str, np.ndarray] | None
 ) -> tuple[np.ndarray, dict[int, int]]:
-    """Code, arena, inputs, outputs and stack, and the registers at the call."""
+    """Code, pools, inputs, outputs and stack, and the registers at the call."""
     sample = inputs if inputs is not None else next(iter(random_samples(program.inputs, 1)))
     sides = interfaces(program)
     places, top = [], len(code)
-    for size in (program.plan.size, *(side.type.nbytes for side in sides)):
+    pools = [pool.size for pool in program.plan.pools]
+    for size in (*pools, *(side.type.nbytes for side in sides)):
         top += -top % _ALIGN
         places.append(top)
         top += size
     stack = (top + _STACK) & ~(_ALIGN - 1)
     memory = np.zeros((1 << (stack + _ALIGN).bit_length()) + _ALIGN, np.uint8)
     memory[: len(code)] = np.frombuffer(code, np.uint8)
-    for side, place in zip(program.inputs, places[1:], strict=False):
+    for side, place in zip(program.inputs, places[len(pools) :], strict=False):
         content = np.ascontiguousarray(sample[side.name], side.type.dtype.numpy).tobytes()
         memory[place : place + len(content)] = np.frombuffer(content, np.uint8)
     on_stack = np.array(places[_ARGUMENT_REGISTERS:], np.uint32).view(np.uint8)

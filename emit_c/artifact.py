@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pycparser import c_ast
@@ -118,18 +118,18 @@ def _model_source(program: Program, symbols: Symbols, needs: Requirements) -> st
 
 def _run_function(program: Program, symbols: Symbols) -> c_ast.FuncDef:
     """Checks of the arguments, then the calls in order."""
-    uses_arena = program.plan.size > 0
     symbols.names.push()
-    memory = symbols.names.bind("memory")
+    memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.pools]
     symbols.names.pop()
     body: list[c_ast.Node] = list(_checks(program, symbols))
     calls = [_kernel_call(program, symbols, position, memory) for position in range(len(program.calls))]
-    if uses_arena and any(program.buffers[arg].storage is Storage.ARENA for call in program.calls for arg in call.args):
-        pointer = c_ast.PtrDecl(["const"], c_ast.TypeDecl(memory, [], None, c_ast.IdentifierType(["unsigned char"])))
-        body.append(c_ast.Decl(memory, [], [], [], [], pointer, tree.name("arena"), None))
-    elif not uses_arena:
-        body.append(tree.discard("arena"))
     passed = {arg for call in program.calls for arg in call.args}
+    for pool, argument, name in zip(program.plan.pools, symbols.pools, memory):
+        if any(program.buffers[arg].storage is Storage.ARENA and arg in pool.offsets for arg in passed):
+            pointer = c_ast.PtrDecl(["const"], c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["unsigned char"])))
+            body.append(c_ast.Decl(name, [], [], [], [], pointer, tree.name(argument), None))
+        elif not pool.size:
+            body.append(tree.discard(argument))
     for item, argument in zip(interfaces(program), symbols.arguments):
         if item.buffer not in passed and not item.type.size:
             body.append(tree.discard(argument))
@@ -138,17 +138,22 @@ def _run_function(program: Program, symbols: Symbols) -> c_ast.FuncDef:
     return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", static=False)
 
 
+def _memory_name(symbols: Symbols, pool: str) -> str:
+    """What the bytes of a pool are called in the run function."""
+    return "memory" if len(symbols.pools) == 1 else f"{pool}_memory"
+
+
 def _parameters(program: Program, symbols: Symbols) -> list[c_ast.Decl]:
     tensors = [
         tree.pointer_parameter(argument, MEMORY_TYPES[item.type.dtype], const=position < len(program.inputs))
         for position, (item, argument) in enumerate(zip(interfaces(program), symbols.arguments))
     ]
-    return [tree.pointer_parameter("arena", "void", const=False), *tensors]
+    return [*(tree.pointer_parameter(pool, "void", const=False) for pool in symbols.pools), *tensors]
 
 
 def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
     """NULL is an error where there is anything to point at."""
-    needed = ["arena"] if program.plan.size else []
+    needed = [name for pool, name in zip(program.plan.pools, symbols.pools) if pool.size]
     needed += [arg for item, arg in zip(interfaces(program), symbols.arguments) if item.type.size]
     missing: c_ast.Node | None = None
     for argument in needed:
@@ -156,24 +161,25 @@ def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
         missing = test if missing is None else tree.binary("||", missing, test)
     if missing is not None:
         yield _refuse(missing, f"{symbols.macro}_ERROR_NULL")
-    if program.plan.size and program.plan.align > 1:
-        address = tree.cast("uintptr_t", tree.name("arena"))
-        rest = tree.binary("%", address, tree.name(f"{symbols.macro}_ARENA_ALIGN"))
-        yield _refuse(tree.binary("!=", rest, tree.integer(0)), f"{symbols.macro}_ERROR_ALIGN")
+    for pool, argument, stem in zip(program.plan.pools, symbols.pools, symbols.pool_stems):
+        if pool.size and pool.align > 1:
+            rest = tree.binary("%", tree.cast("uintptr_t", tree.name(argument)), tree.name(f"{stem}_ALIGN"))
+            yield _refuse(tree.binary("!=", rest, tree.integer(0)), f"{symbols.macro}_ERROR_ALIGN")
 
 
 def _refuse(condition: c_ast.Node, code: str) -> c_ast.Node:
     return c_ast.If(condition, tree.block([c_ast.Return(tree.name(code))]), None)
 
 
-def _kernel_call(program: Program, symbols: Symbols, position: int, memory: str) -> c_ast.Node:
+def _kernel_call(program: Program, symbols: Symbols, position: int, memory: Sequence[str]) -> c_ast.Node:
     call = program.calls[position]
     arguments = dict(zip((item.buffer for item in interfaces(program)), symbols.arguments))
     nodes = []
     for buffer_name in call.args:
         buffer = program.buffers[buffer_name]
         if buffer.storage is Storage.ARENA:
-            nodes.append(_arena_pointer(memory, program.plan.offsets[buffer_name], buffer.dtype))
+            place = program.plan.places[buffer_name]
+            nodes.append(_pool_pointer(memory[place.pool], place.offset, buffer.dtype))
         elif buffer.storage is Storage.CONSTANT:
             nodes.append(tree.name(symbols.constants[buffer_name]))
         else:
@@ -181,7 +187,7 @@ def _kernel_call(program: Program, symbols: Symbols, position: int, memory: str)
     return tree.call(symbols.kernels[call.kernel], *nodes)
 
 
-def _arena_pointer(memory: str, offset: int, dtype: DType) -> c_ast.Node:
+def _pool_pointer(memory: str, offset: int, dtype: DType) -> c_ast.Node:
     """``(float *)(void *)(memory + offset)``: by void, as the plan sees to the alignment."""
     place = tree.binary("+", tree.name(memory), tree.integer(offset)) if offset else tree.name(memory)
     return tree.cast(MEMORY_TYPES[dtype], tree.cast("void", place, pointer=True), pointer=True)

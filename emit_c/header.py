@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import textwrap
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -29,7 +30,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
         f"/* What {symbols.run} returns. */",
         f"#define {macro}_OK 0",
         f"#define {macro}_ERROR_NULL 1 /* a pointer is NULL that must not be */",
-        f"#define {macro}_ERROR_ALIGN 2 /* the arena is not at a multiple of {macro}_ARENA_ALIGN */",
+        f"#define {macro}_ERROR_ALIGN 2 /* {_misaligned(symbols)} */",
         "",
         f"/* {macro}_API can be defined before, as dllexport for instance. */",
         f"#ifndef {macro}_API",
@@ -59,10 +60,32 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
 
 def parameters(program: Program, symbols: Symbols) -> Iterator[str]:
     """The parameters of the run function as they stand in its prototype."""
-    yield "void *arena"
+    for pool in symbols.pools:
+        yield f"void *{pool}"
     for position, (item, argument) in enumerate(zip(interfaces(program), symbols.arguments)):
         const = "const " if position < len(program.inputs) else ""
         yield f"{const}{MEMORY_TYPES[item.type.dtype]} *{argument}"
+
+
+def _misaligned(symbols: Symbols) -> str:
+    stem = symbols.pool_stems[0] if len(symbols.pools) == 1 else "its "
+    return f"{_listed(_spoken(symbols), 'or')} is not at a multiple of {stem}_ALIGN"
+
+
+def _spoken(symbols: Symbols) -> Sequence[str]:
+    """The pools as they are called in a sentence: "the arena", or by their names."""
+    return symbols.pools if len(symbols.pools) > 1 else [f"the {symbols.pools[0]}"]
+
+
+def _listed(names: Sequence[str], joint: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *others, last = names
+    return f"{', '.join(others)} {joint} {last}" if others else last
+
+
+def _wrapped(text: str) -> list[str]:
+    """Lines of a comment; ``text`` may begin one."""
+    return textwrap.wrap(text, 110, initial_indent="" if text.startswith("/*") else "   ", subsequent_indent="   ")
 
 
 def _sizes(program: Program, symbols: Symbols) -> list[str]:
@@ -70,9 +93,8 @@ def _sizes(program: Program, symbols: Symbols) -> list[str]:
     weights = sum(array.nbytes for array in program.constants.values())
     return [
         "/* The working memory that the caller passes, in bytes, and what its address must be a multiple of. */",
-        f"#define {macro}_ARENA_SIZE {program.plan.size}",
-        f"#define {macro}_ARENA_ALIGN {program.plan.align}",
-        *_whole_arena(program, macro),
+        *_pool_sizes(program, symbols),
+        *_whole_pools(program, symbols),
         "",
         "/* Bytes of constant data in the program, and multiply-accumulates of one run. */",
         f"#define {macro}_WEIGHTS_SIZE {weights}",
@@ -84,16 +106,35 @@ def _sizes(program: Program, symbols: Symbols) -> list[str]:
     ]
 
 
-def _whole_arena(program: Program, macro: str) -> list[str]:
-    if not program.plan.whole:
-        return []
-    return [
-        "",
-        "/* Inputs and outputs, all or some, may be kept in the arena, each at its _OFFSET. The arena then takes this",
-        "   many bytes. The model uses the place of an input once it has been read, and that of an output until it is",
-        "   written: write such an input before each run, and take such an output before the next. */",
-        f"#define {macro}_ARENA_SIZE_WITH_IO {program.plan.whole}",
-    ]
+def _pool_sizes(program: Program, symbols: Symbols) -> Iterator[str]:
+    for pool, stem in zip(program.plan.pools, symbols.pool_stems):
+        yield f"#define {stem}_SIZE {pool.size}"
+        yield f"#define {stem}_ALIGN {pool.align}"
+
+
+def _whole_pools(program: Program, symbols: Symbols) -> Iterator[str]:
+    if not any(pool.whole for pool in program.plan.pools):
+        return
+    where = _listed(_spoken(symbols), "or")
+    takes = f"its _OFFSET. {where[0].upper()}{where[1:]} then takes"
+    if len(symbols.pools) > 1:
+        takes = "its _OFFSET in the one that this names. That one then takes"
+    yield ""
+    yield from _wrapped(
+        f"/* Inputs and outputs, all or some, may be kept in {where}, each at {takes} this many bytes. The model uses "
+        "the place of an input once it has been read, and that of an output until it is written: write such an input "
+        "before each run, and take such an output before the next. */"
+    )
+    for pool, stem in zip(program.plan.pools, symbols.pool_stems):
+        yield f"#define {stem}_SIZE_WITH_IO {pool.ram}"
+
+
+def offset_macro(program: Program, item: Interface, stem: str) -> str:
+    """The macro of the place of an input or output; where there are several pools it names the pool, so that code that
+    adds it to another one does not compile."""
+    pools = program.plan.pools
+    pool = pools[program.plan.places[item.buffer].pool]
+    return f"{stem}_OFFSET" if len(pools) == 1 else f"{stem}_{pool.name.upper()}_OFFSET"
 
 
 def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
@@ -104,8 +145,10 @@ def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
         yield f"#define {stem}_TYPE {MEMORY_TYPES[item.type.dtype]}"
         yield f"#define {stem}_ELEMENTS {item.type.size}"
         yield f"#define {stem}_BYTES {item.type.nbytes}"
-        if item.buffer in program.plan.offsets:
-            yield f"#define {stem}_OFFSET {program.plan.offsets[item.buffer]} /* in the arena, if it is kept there */"
+        if item.buffer in program.plan.places:
+            pool, offset = program.plan.places[item.buffer]
+            where = f"/* in the {symbols.pools[pool]}, if it is kept there */"
+            yield f"#define {offset_macro(program, item, stem)} {offset} {where}"
         yield f"#define {stem}_RANK {item.type.rank}"
         if item.type.rank:
             yield f"#define {stem}_DIMS {{{', '.join(map(str, item.type.shape))}}}"
@@ -129,18 +172,34 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
     macro = symbols.macro
     yield "/* Runs the model once."
     yield ""
-    if program.plan.size:
-        yield f"   arena: {macro}_ARENA_SIZE bytes of working memory at a multiple of {macro}_ARENA_ALIGN. It holds"
-        yield "   nothing between calls and may be shared with anything that does not run at the same time."
-    else:
-        yield "   arena: not used, may be NULL."
+    for pool, argument, stem in zip(program.plan.pools, symbols.pools, symbols.pool_stems):
+        if pool.size:
+            yield f"   {argument}: {stem}_SIZE bytes of working memory at a multiple of {stem}_ALIGN. It holds"
+            yield "   nothing between calls and may be shared with anything that does not run at the same time."
+        else:
+            yield f"   {argument}: not used, may be NULL."
     for position, (item, argument) in enumerate(zip(interfaces(program), symbols.arguments)):
         verb = "read" if position < len(program.inputs) else "written"
         yield f"   {argument}: {item.type.size} elements, {verb}; {_describe(item)}."
     yield ""
-    yield "   Outputs must not overlap inputs, each other or the arena. The function keeps no state, allocates nothing"
-    yield "   and may run on several threads at once, each with its own arena and outputs."
-    if program.plan.whole:
-        yield f"   In an arena of {macro}_ARENA_SIZE_WITH_IO bytes, each may be at its _OFFSET instead; an input there"
+    yield from _wrapped(" ".join(_obligations(symbols)))
+    if any(pool.whole for pool in program.plan.pools):
+        yield f"   In {_whole_memory(symbols)} bytes, each may be at its _OFFSET instead; an input there"
         yield "   is overwritten during the run."
     yield f"   Returns {macro}_OK or an error above. */"
+
+
+def _obligations(symbols: Symbols) -> Iterator[str]:
+    others = _listed(("inputs", "each other", *_spoken(symbols)), "or")
+    yield f"Outputs must not overlap {others}."
+    if len(symbols.pools) > 1:
+        yield f"{_listed(symbols.pools)} must not overlap."
+    yield "The function keeps no state, allocates nothing and may run on several threads at once, each with its own"
+    yield f"{_listed((*symbols.pools, 'outputs'))}."
+
+
+def _whole_memory(symbols: Symbols) -> str:
+    if len(symbols.pools) > 1:
+        return f"{_listed(symbols.pools)} of _SIZE_WITH_IO"
+    name = symbols.pools[0]
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name} of {symbols.pool_stems[0]}_SIZE_WITH_IO"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 
+from ..errors import CcmlError, ErrorCode
 from ..ir.program import Interface, Program, Storage
 from .names import Names, c_identifier
 
 LICENCE = "This file was written by ccml and may be used freely in any product, with or without this notice."
-_MACRO_STEMS = ("ARENA", "OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL")
+_MACRO_STEMS = ("OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL")
 
 
 @dataclass(frozen=True)
@@ -19,13 +20,16 @@ class Symbols:
     """``prefix`` begins every file name and symbol, ``macro`` every macro.
 
     ``kernels`` and ``constants`` map their loop-IR names to symbols; ``arguments`` and ``stems`` map the index of an
-    interface (inputs, then outputs) to the argument's name and to the beginning of its macros.
+    interface (inputs, then outputs) to the argument's name and to the beginning of its macros; ``pools`` and
+    ``pool_stems`` the index of a pool.
     """
 
     prefix: str
     macro: str
     kernels: Mapping[str, str]
     constants: Mapping[str, str]
+    pools: tuple[str, ...]
+    pool_stems: tuple[str, ...]
     arguments: tuple[str, ...]
     stems: tuple[str, ...]
     names: Names
@@ -56,17 +60,31 @@ def assign_symbols(program: Program) -> Symbols:
     macro = prefix.upper()
     stems = Names(f"{macro}_{stem}" for stem in _MACRO_STEMS)
     names.push()
-    names.bind("arena")
+    pools = tuple(names.bind(pool.name) for pool in program.plan.pools)
+    pool_stems = tuple(stems.bind(f"{macro}_{pool.name.upper()}") for pool in program.plan.pools)
     arguments = tuple(names.bind(item.c_name) for item in interfaces(program))
     return Symbols(
         prefix=prefix,
         macro=macro,
         kernels=kernels,
         constants=constants,
+        pools=pools,
+        pool_stems=pool_stems,
         arguments=arguments,
         stems=tuple(stems.bind(f"{macro}_{argument.upper()}") for argument in arguments),
         names=names,
     )
+
+
+def check_pool_names(names: Sequence[str]) -> None:
+    """Pools are called in C what the user calls them. Raises ``BAD_OPTION`` for a name that cannot be used."""
+    for position, name in enumerate(names):
+        earlier = {other.upper() for other in names[:position]}
+        if c_identifier(name) != name or name.upper() in _MACRO_STEMS:
+            reason = f"'{name}' cannot be the name of a pool: it is no C identifier, or reserved"
+            raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="names such as dtcm, sram, external_ram")
+        if name.upper() in earlier:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"there are two pools called '{name}' in capital letters")
 
 
 def banner(program: Program, what: str) -> str:

@@ -109,10 +109,10 @@ class JitModel:
         calls = [call_symbol(program, number) for number in range(len(program.calls))]
         symbols = [run_symbol(program), *calls]
         self._library = JitLibrary(module_text(program, chosen, options), symbols, chosen)
-        count = 1 + len(program.inputs) + len(program.outputs)
+        count = len(program.plan.pools) + len(program.inputs) + len(program.outputs)
         signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * count)
         self._run, *self._calls = (signature(self._library.functions[symbol]) for symbol in symbols)
-        self._arena = _aligned_empty(program.plan.size, max(program.plan.align, 1))
+        self._pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
         self._lock = threading.Lock()
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -169,7 +169,7 @@ class JitModel:
 
     def _pointers(self, arrays: Mapping[str, np.ndarray]) -> list[int]:
         sides = (*self.program.inputs, *self.program.outputs)
-        return [self._arena.ctypes.data, *(arrays[side.buffer].ctypes.data for side in sides)]
+        return [array.ctypes.data for array in (*self._pools, *(arrays[side.buffer] for side in sides))]
 
     def _last_writers(self) -> dict[str, int]:
         kernels = {kernel.name: kernel for kernel in self.program.kernels}
@@ -187,8 +187,8 @@ class JitModel:
             return self._constants[name].reshape(decl.shape)
         if decl.storage is not Storage.ARENA:
             return arrays[name].reshape(decl.shape)
-        begin = self.program.plan.offsets[name]
-        return self._arena[begin : begin + decl.nbytes].view(decl.dtype.numpy).reshape(decl.shape)
+        pool, begin = self.program.plan.places[name]
+        return self._pools[pool][begin : begin + decl.nbytes].view(decl.dtype.numpy).reshape(decl.shape)
 
 
 def _checked(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -206,7 +206,8 @@ def _refuse(tensor: str, reason: str) -> None:
     raise CcmlError(ErrorCode.BAD_INPUT, reason, loc=tensor)
 
 
-def _aligned_empty(nbytes: int, align: int) -> np.ndarray:
+def aligned_empty(nbytes: int, align: int) -> np.ndarray:
+    """Bytes at an address that is a multiple of ``align``."""
     memory = np.empty(nbytes + align, np.uint8)
     start = -memory.ctypes.data % align
     return memory[start : start + nbytes]
@@ -216,6 +217,6 @@ def _aligned(array: np.ndarray, align: int) -> np.ndarray:
     """``array`` itself where it is dense and aligned to ``align`` bytes, else such a copy."""
     if array.flags.c_contiguous and array.ctypes.data % align == 0:
         return array
-    memory = _aligned_empty(array.nbytes, align).view(array.dtype).reshape(array.shape)
+    memory = aligned_empty(array.nbytes, align).view(array.dtype).reshape(array.shape)
     memory[...] = array
     return memory

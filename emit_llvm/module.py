@@ -19,7 +19,7 @@ from .kernels import FREESTANDING, kernel_function
 from .writer import Function, FunctionWriter
 
 NULL_POINTER = 1
-MISALIGNED_ARENA = 2
+MISALIGNED_POOL = 2
 
 
 @dataclass(frozen=True)
@@ -28,13 +28,14 @@ class ModuleOptions:
 
     ``external_constants``: the constants are hidden symbols of another object. ``addresses``: constants are memory of
     this process, by buffer name (JIT). ``call_symbols``: every call is also a function ``NAME_call_<i>`` with the
-    parameters of the entry. ``attributes`` are added to every function.
+    parameters of the entry. ``attributes`` are added to every function. ``unroll_sums``: short sums have no loop.
     """
 
     external_constants: bool = False
     addresses: Mapping[str, int] | None = None
     call_symbols: bool = False
     attributes: str = ""
+    unroll_sums: bool = True
 
 
 def run_symbol(program: Program) -> str:
@@ -101,7 +102,7 @@ def _kernel(
     symbol = f"{program.name}_{kernel.name}"
     return kernel_function(
         kernel, machine, symbol=symbol, noalias=noalias, attributes=_attributes(symbol, options.attributes),
-        prefix=f"{program.name}_",
+        prefix=f"{program.name}_", unroll_sums=options.unroll_sums,
     )  # fmt: skip
 
 
@@ -144,6 +145,7 @@ class _EntryWriter:
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         sides = (*program.inputs, *program.outputs)
         self.pointers = {side.buffer: f"%a{number}" for number, side in enumerate(sides)}
+        self.pools = [f"%arena{number or ''}" for number in range(len(program.plan.pools))]
 
     def run(self) -> Function:
         """The entry: checks its arguments and makes all calls in order."""
@@ -163,20 +165,20 @@ class _EntryWriter:
         return out.finish(symbol, self._header(symbol))
 
     def _header(self, symbol: str) -> str:
-        params = ", ".join(("ptr %arena", *(f"ptr {name}" for name in self.pointers.values())))
+        params = ", ".join(f"ptr {name}" for name in (*self.pools, *self.pointers.values()))
         attributes = _attributes(symbol, self.options.attributes)
         return f"define i32 @{symbol}({params}) {FREESTANDING} {attributes}"
 
     def _check(self, out: FunctionWriter) -> None:
-        needed = [name for buffer, name in self.pointers.items() if self.program.buffers[buffer].nbytes]
-        if self.program.plan.size:
-            needed.insert(0, "%arena")
-        for name in needed:
+        used = [(pool, name) for pool, name in zip(self.program.plan.pools, self.pools) if pool.size]
+        sides = [name for buffer, name in self.pointers.items() if self.program.buffers[buffer].nbytes]
+        for name in (*(name for _, name in used), *sides):
             self._return_if(out, out.value(f"icmp eq ptr {name}, null"), NULL_POINTER)
-        if self.program.plan.size and self.program.plan.align > 1:
-            address = out.value(f"ptrtoint ptr %arena to {self.word}")
-            low = out.value(f"and {self.word} {address}, {self.program.plan.align - 1}")
-            self._return_if(out, out.value(f"icmp ne {self.word} {low}, 0"), MISALIGNED_ARENA)
+        for pool, name in used:
+            if pool.align > 1:
+                address = out.value(f"ptrtoint ptr {name} to {self.word}")
+                low = out.value(f"and {self.word} {address}, {pool.align - 1}")
+                self._return_if(out, out.value(f"icmp ne {self.word} {low}, 0"), MISALIGNED_POOL)
 
     def _return_if(self, out: FunctionWriter, cond: str, code: int) -> None:
         bad, good = out.label("bad"), out.label("good")
@@ -199,5 +201,6 @@ class _EntryWriter:
             if self.options.addresses is None:
                 return f"@{constant_symbol(self.program, decl.name)}"
             return f"inttoptr ({self.word} {self.options.addresses[decl.name]} to ptr)"
-        offset = self.program.plan.offsets[decl.name]
-        return "%arena" if offset == 0 else out.value(f"getelementptr inbounds i8, ptr %arena, {self.word} {offset}")
+        pool, offset = self.program.plan.places[decl.name]
+        start = self.pools[pool]
+        return start if offset == 0 else out.value(f"getelementptr inbounds i8, ptr {start}, {self.word} {offset}")

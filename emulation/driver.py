@@ -9,6 +9,7 @@ from signal import Signals
 
 import numpy as np
 
+from ..emit_c.header import offset_macro
 from ..emit_c.symbols import assign_symbols, interfaces
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Interface, Program
@@ -21,7 +22,7 @@ _FAILURES = {
     1: "it could not open its files",
     2: "it could not read or write its files",
     3: "the model returned an error",
-    4: "the model wrote behind its arena",
+    4: "the model wrote behind its working memory",
     5: "it could not load the library",
 }
 """What the driver's exit codes say."""
@@ -29,17 +30,23 @@ _FAILURES = {
 
 def driver_macros(program: Program, library: Path | None = None, in_arena: bool = False) -> list[str]:
     """Compiler options that fit ``c/main.c`` to a program; ``library`` is the shared library that it loads. Inputs and
-    outputs are kept ``in_arena``, where they have a place there."""
+    outputs are kept ``in_arena``: in their pool, where they have a place there."""
     symbols = assign_symbols(program)
     tensors = [
-        f"TENSOR({number}, {stem}_BYTES, {side.type.dtype.size}, {f'{stem}_OFFSET' if in_arena else 0})"
+        f"TENSOR({number}, {stem}_BYTES, {side.type.dtype.size}, {_place(program, side, stem) if in_arena else 0})"
         for number, (side, stem) in enumerate(zip(interfaces(program), symbols.stems))
     ]
+    pools = [
+        f"POOL({number}, {stem}_SIZE{'_WITH_IO' if in_arena else ''}, {stem}_ALIGN)"
+        for number, stem in enumerate(symbols.pool_stems)
+    ]
+    arguments = [f"pool_{number}" for number in range(len(pools))]
+    arguments += [f"tensor_{number}" for number in range(len(tensors))]
     macros = {
         "MODEL_HEADER": f'"{symbols.prefix}.h"',
         "MODEL_RUN": symbols.run,
-        "MODEL_ARENA_SIZE": f"{symbols.macro}_ARENA_SIZE{'_WITH_IO' if in_arena else ''}",
-        "MODEL_ARENA_ALIGN": f"{symbols.macro}_ARENA_ALIGN",
+        "MODEL_ARGUMENTS": ", ".join(arguments),
+        "MODEL_POOLS": " ".join(pools),
         "MODEL_INPUTS": " ".join(tensors[: len(program.inputs)]),
         "MODEL_OUTPUTS": " ".join(tensors[len(program.inputs) :]),
     }
@@ -48,6 +55,11 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
     if library is not None:
         macros["MODEL_LIBRARY"] = f'"{library}"'
     return [f"-D{name}={value}" for name, value in macros.items()]
+
+
+def _place(program: Program, side: Interface, stem: str) -> str:
+    """Where in the pools an input or output is kept."""
+    return f"pool_{program.plan.places[side.buffer].pool} + {offset_macro(program, side, stem)}"
 
 
 def write_inputs(program: Program, samples: Sequence[Mapping[str, np.ndarray]], folder: Path) -> None:

@@ -10,9 +10,9 @@ from .program import Program
 
 @dataclass(frozen=True)
 class _Region:
-    """Bytes ``begin`` to ``end`` of one block of memory: the arena, or a tensor of its own."""
+    """Bytes ``begin`` to ``end`` of one block of memory: a pool, by its number, or a tensor of its own."""
 
-    block: str | None
+    block: str | int
     begin: int
     end: int
 
@@ -45,7 +45,7 @@ def disjoint_params(program: Program) -> dict[str, frozenset[str]]:
 
 def _region(program: Program, name: str) -> _Region:
     decl = program.buffers[name]
-    begin = program.plan.offsets.get(name)
-    if begin is None:
+    place = program.plan.places.get(name)
+    if place is None:
         return _Region(name, 0, decl.nbytes)
-    return _Region(None, begin, begin + decl.nbytes)
+    return _Region(place.pool, place.offset, place.offset + decl.nbytes)

@@ -226,7 +226,7 @@ def print_program(program: Program) -> str:
     lines = [f"program {spell_name(program.name)} for {program.target}"]
     lines += [_interface("input", item) for item in program.inputs]
     lines += [_interface("output", item) for item in program.outputs]
-    lines.append(f"  arena {program.plan.size} bytes, aligned to {program.plan.align}")
+    lines += [f"  {pool.name} {pool.size} bytes, aligned to {pool.align}" for pool in program.plan.pools]
     lines += [_declaration(program, buffer) for buffer in program.buffers.values()]
     for call in program.calls:
         macs = f"   {call.macs} macs" if call.macs else ""
@@ -242,7 +242,8 @@ def _interface(direction: str, item: Interface) -> str:
 def _declaration(program: Program, buffer: BufferDecl) -> str:
     place = buffer.storage.value
     if buffer.storage is Storage.ARENA:
-        place = f"arena+{program.plan.offsets[buffer.name]}" if buffer.name in program.plan.offsets else "arena+?"
+        found = program.plan.places.get(buffer.name)
+        place = "arena+?" if found is None else f"{program.plan.pools[found.pool].name}+{found.offset}"
     elif buffer.storage is Storage.CONSTANT and buffer.name in program.constants:
         place = f"const {content_summary(program.constants[buffer.name])}"
     return f"  buffer {buffer.name}: {buffer.dtype.value}{spell_shape(buffer.shape)} {place}   # {buffer.nbytes} bytes"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from .types import DType, TensorType
 
 
 class Storage(Enum):
-    """Where a tensor's bytes are: passed by the caller, in the arena, or among the constants."""
+    """Where a tensor's bytes are: passed by the caller, in working memory, or among the constants."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -58,23 +60,59 @@ class Interface:
     buffer: str
 
 
+ARENA = "arena"
+"""The pool of a program that has only one, unless it is named otherwise."""
+
+
 @dataclass(frozen=True)
-class MemoryPlan:
-    """Byte offsets of the ARENA buffers in one arena of ``size`` bytes, aligned to ``align``.
+class Pool:
+    """Working memory that the caller passes: ``size`` bytes, aligned to ``align``, with byte ``offsets`` of buffers.
 
     Where INPUT and OUTPUT buffers have offsets as well, the caller may keep them there instead of in memory of his own;
-    the arena then takes ``whole`` bytes (0: they have none). During a run their places are used for other tensors.
+    the pool then takes ``whole`` bytes (0: none of them is in this pool). During a run their places are used for other
+    tensors. There are no more than ``limit`` bytes of it, if that is known.
     """
 
+    name: str
     offsets: Mapping[str, int]
     size: int
     align: int
     whole: int = 0
+    limit: int | None = None
 
     @property
     def ram(self) -> int:
-        """All that the arena may have to be."""
+        """All that the pool may have to be."""
         return max(self.size, self.whole)
+
+
+class Place(NamedTuple):
+    """A byte offset in the pool of that number."""
+
+    pool: int
+    offset: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Where ARENA buffers are, and perhaps INPUT and OUTPUT buffers: each in one of the pools. Pools stand in the order
+    in which the caller passes them, at least one, and never overlap."""
+
+    pools: tuple[Pool, ...]
+
+    @cached_property
+    def places(self) -> Mapping[str, Place]:
+        """The place of each buffer that has one."""
+        return {
+            name: Place(number, offset)
+            for number, pool in enumerate(self.pools)
+            for name, offset in pool.offsets.items()
+        }
+
+    @property
+    def ram(self) -> int:
+        """All that the pools may have to be together."""
+        return sum(pool.ram for pool in self.pools)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Kernel
-from ..ir.program import Call, Program, Storage
+from ..ir.program import Call, Pool, Program, Storage
 from .replay import replay
 
 _FOREIGN = 255
@@ -14,48 +16,58 @@ _FOREIGN = 255
 
 
 def check_plan(program: Program) -> None:
-    """Simulates the calls, remembering which tensor owns each byte of the arena.
+    """Simulates the calls, remembering which tensor owns each byte of the pools.
 
-    Tensors of the caller's that have a place in the arena count as if they were there. A call whose tensors overlap is
-    replayed access by access. Raises ``IR_INVALID`` where a tensor leaves the arena, is misaligned, or where a kernel
-    reads bytes that are not (or no longer) those of the tensor it asks for.
+    Tensors of the caller's that have a place in a pool count as if they were there. A call whose tensors overlap is
+    replayed access by access. Raises ``IR_INVALID`` where a pool is larger than it may be, a tensor leaves its pool or
+    is misaligned, or where a kernel reads bytes that are not (or no longer) those of the tensor it asks for.
     """
     _Check(program).run()
 
 
 class _Check:
+    """The pools lie one behind the other: a byte has the number ``starts[pool] + offset``."""
+
     def __init__(self, program: Program) -> None:
         self.program, self.plan = program, program.plan
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
-        self.number = {name: n for n, name in enumerate(self.plan.offsets)}
+        self.starts = [0, *accumulate(pool.ram for pool in self.plan.pools)]
+        self.number = {name: n for n, name in enumerate(self.plan.places)}
         self.owner = np.full(self.plan.ram, -1)
         self.replayed: set[tuple[str, tuple[int | None, ...]]] = set()
 
     def run(self) -> None:
-        for name in self.plan.offsets:
-            self._check_place(name)
+        if len(self.plan.places) < sum(len(pool.offsets) for pool in self.plan.pools):
+            raise _invalid("a tensor lies in two pools")
+        for pool in self.plan.pools:
+            self._check_pool(pool)
         for side in self.program.inputs:
-            if side.buffer in self.plan.offsets:
+            if side.buffer in self.plan.places:
                 self._expect_free(side.buffer)
                 self._own(side.buffer)
         for step, call in enumerate(self.program.calls):
             self._call(call, f"call {step} ({call.loc})")
         for side in self.program.outputs:
-            if side.buffer in self.plan.offsets:
+            if side.buffer in self.plan.places:
                 self._expect(side.buffer, "the caller")
 
-    def _check_place(self, name: str) -> None:
-        first, end = self._span(name)
-        limit = self.plan.size if self.program.buffers[name].storage is Storage.ARENA else self.plan.whole
-        if first < 0 or end > limit:
-            raise _invalid(f"{name} lies at {first}..{end} of {limit}")
+    def _check_pool(self, pool: Pool) -> None:
+        if pool.limit is not None and pool.ram > pool.limit:
+            raise _invalid(f"{pool.name} takes {pool.ram} bytes of {pool.limit}")
+        for name, first in pool.offsets.items():
+            decl = self.program.buffers[name]
+            limit = pool.size if decl.storage is Storage.ARENA else pool.whole
+            if first < 0 or first + decl.nbytes > limit:
+                raise _invalid(f"{name} lies at {first}..{first + decl.nbytes} of {limit} in {pool.name}")
 
     def _call(self, call: Call, where: str) -> None:
         kernel = self.kernels[call.kernel]
-        planned = [(p, a) for p, a in zip(kernel.params, call.args, strict=True) if a in self.plan.offsets]
+        planned = [(p, a) for p, a in zip(kernel.params, call.args, strict=True) if a in self.plan.places]
         for param, name in planned:
-            if self.plan.offsets[name] % max(param.align, param.dtype.size):
-                raise _invalid(f"{where}: {name} is misaligned at {self.plan.offsets[name]}")
+            place = self.plan.places[name]
+            align = max(param.align, param.dtype.size)
+            if place.offset % align or self.plan.pools[place.pool].align % align:
+                raise _invalid(f"{where}: {name} is misaligned at {place.offset}")
         written = {name for param, name in planned if param.access is not Access.READ}
         read = {name for param, name in planned if param.access is Access.READ} - written
         for param, name in planned:
@@ -70,7 +82,7 @@ class _Check:
 
     def _replay(self, kernel: Kernel, call: Call, where: str) -> None:
         """Once for every arrangement of the tensors of a kernel."""
-        places = [self.plan.offsets.get(name) for name in call.args]
+        places = [self._span(name)[0] if name in self.plan.places else None for name in call.args]
         start = min(place for place in places if place is not None)
         key = (kernel.name, tuple(None if place is None else place - start for place in places))
         if key in self.replayed:
@@ -79,7 +91,7 @@ class _Check:
         marks = {name: mark for mark, name in enumerate(dict.fromkeys(call.args))}
         memory = bytearray([_FOREIGN]) * self.plan.ram
         for name, mark in marks.items():
-            if name in self.plan.offsets:
+            if name in self.plan.places:
                 first, end = self._span(name)
                 mine = self.owner[first:end] == self.number[name]
                 part = np.frombuffer(memory, np.uint8)[first:end]
@@ -87,9 +99,9 @@ class _Check:
         found = replay(
             kernel,
             {
-                param.name: (self.plan.offsets[name], marks[name])
+                param.name: (self._span(name)[0], marks[name])
                 for param, name in zip(kernel.params, call.args, strict=True)
-                if name in self.plan.offsets
+                if name in self.plan.places
             },
             memory,
         )
@@ -99,7 +111,8 @@ class _Check:
     # ---- bytes and their owners
 
     def _span(self, name: str) -> tuple[int, int]:
-        first = self.plan.offsets[name]
+        pool, offset = self.plan.places[name]
+        first = self.starts[pool] + offset
         return first, first + self.program.buffers[name].nbytes
 
     def _overlap(self, a: str, b: str) -> bool:
@@ -121,7 +134,9 @@ class _Check:
         if strange.size:
             byte = first + int(strange[0])
             other = next((n for n, i in self.number.items() if i == self.owner[byte]), "nobody")
-            raise _invalid(f"{where} reads {name}, but byte {byte} belongs to {other}")
+            pool = self.plan.places[name].pool
+            spelled = f"byte {byte - self.starts[pool]} of {self.plan.pools[pool].name}"
+            raise _invalid(f"{where} reads {name}, but {spelled} belongs to {other}")
 
 
 def _invalid(reason: str) -> CcmlError:

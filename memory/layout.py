@@ -8,7 +8,9 @@ from ..ir.loops import Kernel
 from ..ir.program import BufferDecl, Call, MemoryPlan, Storage
 from ..targets.target import Target
 from .overlap import least_distances
-from .planner import Request, place
+from .planner import Distances, Request, place
+from .pools import Limits, Problem
+from .traffic import tensor_traffic
 
 WORD = 4
 """Bytes that kernels like to load at once: what tensors are aligned to at least."""
@@ -17,10 +19,30 @@ WORD = 4
 def plan_memory(
     calls: Sequence[Call], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
 ) -> MemoryPlan:
-    """Offsets for all tensors of the arena; where RAM is scarce, for inputs and outputs as well, and overlapping as far
-    as the check of the plan can replay it."""
+    """All tensors in one arena; where RAM is scarce, inputs and outputs as well, and overlapping as far as the check of
+    the plan can replay it."""
+    requests, distances = _requests(calls, kernels, buffers, target)
+    return MemoryPlan((place(requests, target.arena_align, distances),))
+
+
+def pool_problem(
+    calls: Sequence[Call],
+    kernels: Mapping[str, Kernel],
+    buffers: Mapping[str, BufferDecl],
+    target: Target,
+    limits: Limits,
+    max_ram: int | None,
+) -> Problem:
+    """The same tensors, to be distributed to pools."""
+    requests, distances = _requests(calls, kernels, buffers, target)
+    return Problem(requests, target.arena_align, distances, tensor_traffic(calls, kernels), limits, max_ram)
+
+
+def _requests(
+    calls: Sequence[Call], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
+) -> tuple[list[Request], Distances]:
     if not target.scarce_ram:
-        return place(_arena_requests(calls, buffers), target.arena_align)
+        return _arena_requests(calls, buffers), {}
     distances: dict[tuple[str, str], int] = {}
     requests = lifetimes(calls, kernels, buffers)
     known = {request.name: request for request in requests}
@@ -30,7 +52,7 @@ def plan_memory(
         if dying and born:
             found = least_distances(kernels[call.kernel], call)
             distances |= {(x, y): least for (x, y), least in found.items() if x in dying and y in born}
-    return place(requests, target.arena_align, distances)
+    return requests, distances
 
 
 def _arena_requests(calls: Sequence[Call], buffers: Mapping[str, BufferDecl]) -> list[Request]:

@@ -1,11 +1,12 @@
-"""Placement of tensors in the arena, at compile time."""
+"""Placement of tensors in one pool of memory, at compile time."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..ir.program import MemoryPlan
+from ..ir.program import ARENA, Pool
 
 MOST_ATTEMPTS = 100
 """Orders that the search tries from each start, fewer where there are more than so many tensors:"""
@@ -17,7 +18,7 @@ EXACT = 7
 @dataclass(frozen=True)
 class Request:
     """A tensor of ``nbytes`` that lives from step ``first`` to step ``last``, both included, at a multiple of ``align``
-    (0: that of the arena). The caller may keep a tensor ``outside`` of the arena."""
+    (0: that of the pool). The caller may keep a tensor ``outside`` of the pool."""
 
     name: str
     nbytes: int
@@ -35,21 +36,22 @@ Distances = Mapping[tuple[str, str], int]
 """For (X, Y) the least ``start(X) - start(Y)`` at which they may share bytes; Y may also lie wholly behind X."""
 
 
-def place(requests: Sequence[Request], align: int, distances: Distances | None = None) -> MemoryPlan:
+def place(requests: Sequence[Request], align: int, distances: Distances | None = None, enough: int = -1) -> Pool:
     """Offsets such that tensors that live at the same time do not share bytes, or only as ``distances`` allow.
 
     Tensors are placed one after the other, each at the lowest offset that those before leave (greedy placement,
     Pisarchyk & Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020). Several orders are tried: by
-    size, by time from either end; then the best is improved by moving forward what lies at the top of the arena
+    size, by time from either end; then the best is improved by moving forward what lies at the top of the pool
     ("squeaky wheel" optimization, Joslin & Clements, 1999), and few tensors are tried in all orders. The search ends
-    where no order can be better, or after a fixed number of attempts.
+    where no order can be better, or after a fixed number of attempts; where a size of ``enough`` bytes will do, also as
+    soon as that is reached or known to be out of reach.
     """
-    return _Search(requests, align, distances or {}).best()
+    return _Search(requests, align, distances or {}, enough).best()
 
 
 @dataclass
 class _Placed:
-    """Offsets, and the two sizes to keep small: of all, and of what cannot be outside of the arena."""
+    """Offsets, and the two sizes to keep small: of all, and of what cannot be outside of the pool."""
 
     offsets: dict[str, int]
     total: int
@@ -65,6 +67,7 @@ class _Search:
     requests: Sequence[Request]
     align: int
     distances: Distances
+    enough: int
     forbidden: dict[tuple[str, str], tuple[int, int]] = field(init=False)
     contemporaries: dict[str, list[Request]] = field(init=False)
 
@@ -77,12 +80,12 @@ class _Search:
             (a.name, b.name): self._forbidden(a, b) for a in self.requests for b in self.contemporaries[a.name]
         }
 
-    def best(self) -> MemoryPlan:
+    def best(self) -> Pool:
         found = self._order_by_order()
         offsets = dict(sorted(found.offsets.items()))
         outside = any(request.outside for request in self.requests)
         whole = _up(found.total, self.align) if outside else 0
-        return MemoryPlan(offsets, _up(found.own, self.align), self.align, whole)
+        return Pool(ARENA, offsets, _up(found.own, self.align), self.align, whole)
 
     def _order_by_order(self) -> _Placed:
         requests = self.requests
@@ -92,7 +95,7 @@ class _Search:
             sorted(requests, key=lambda r: (-r.last, -r.nbytes, r.name)),
             sorted(requests, key=lambda r: (-r.last, r.first, -r.nbytes, r.name)),
         ]
-        least = self._lower_bound()
+        least = self._goal()
         results = [(self._place(order), order) for order in orders]
         best = min((placed for placed, _ in results), key=lambda placed: placed.cost)
         for _, start in results:
@@ -101,6 +104,13 @@ class _Search:
         if best.total > least and len(requests) <= EXACT:
             best = self._exact(best)
         return best
+
+    def _goal(self) -> float:
+        """The bytes at which the search ends: at any where ``enough`` are out of reach."""
+        least = self._lower_bound()
+        if self.enough < 0:
+            return least
+        return self.enough if least <= self.enough else math.inf
 
     def _lower_bound(self) -> int:
         """What the tensors of one step need at least: those that no distance lets overlap are disjoint."""
@@ -116,7 +126,7 @@ class _Search:
         others = sum(r.nbytes for r in live) - born - dying
         return others + max(born, dying)
 
-    def _improved(self, order: Sequence[Request], least: int) -> _Placed:
+    def _improved(self, order: Sequence[Request], least: float) -> _Placed:
         """What is at the top goes to the front, again and again."""
         current = list(order)
         best = placed = self._place(current)

@@ -9,9 +9,10 @@ from ..costs.predict import Costs
 from ..ir.graph import Graph, Node
 from ..ir.loops import Access
 from ..ir.program import Call, Interface, Program
+from ..memory.traffic import tensor_traffic
 from ..targets import Machine
 from .lifetimes import live_bytes, peak_tensors, placements
-from .schema import SCHEMA, Layer, Model, Options, Placement, Report, Ring, TargetInfo, Tensor, Totals
+from .schema import SCHEMA, Layer, Model, Options, Placement, PoolTotals, Report, Ring, TargetInfo, Tensor, Totals
 from .sections import Section, grouped
 
 
@@ -69,8 +70,8 @@ def _totals(
 ) -> Totals:
     return Totals(
         ram_bytes=program.plan.ram,
-        arena_bytes=program.plan.size,
-        arena_align=program.plan.align,
+        arena_bytes=sum(pool.size for pool in program.plan.pools),
+        arena_align=max(pool.align for pool in program.plan.pools),
         peak_live_bytes=max(live, default=0),
         peak_tensors=peak_tensors(memory, live),
         weight_bytes=weight_bytes(program),
@@ -80,7 +81,25 @@ def _totals(
         macs=sum(call.macs for call in program.calls),
         instructions=None if costs is None else costs.instructions,
         cycles=None if costs is None else costs.cycles,
+        pools=list(_pools(program, memory)),
     )
+
+
+def _pools(program: Program, memory: list[Placement]) -> Iterator[PoolTotals]:
+    traffic = tensor_traffic(program.calls, {kernel.name: kernel for kernel in program.kernels})
+    for pool in program.plan.pools:
+        inside = [place for place in memory if place.pool == pool.name]
+        live = live_bytes(inside, len(program.calls))
+        yield PoolTotals(
+            name=pool.name,
+            ram_bytes=pool.ram,
+            arena_bytes=pool.size,
+            align=pool.align,
+            limit_bytes=pool.limit,
+            peak_live_bytes=max(live, default=0),
+            peak_tensors=peak_tensors(inside, live),
+            traffic_bytes=sum(traffic[place.tensor] for place in inside),
+        )
 
 
 def _tensor(side: Interface) -> Tensor:

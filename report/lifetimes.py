@@ -7,23 +7,24 @@ from .schema import Placement
 
 
 def placements(program: Program) -> list[Placement]:
-    """The tensors with a place in the arena and their lifetimes, in the order of their addresses."""
+    """The tensors with a place in a pool and their lifetimes, in the order of pools and addresses."""
+    places, pools = program.plan.places, program.plan.pools
     spans: dict[str, list[int]] = {}
     for side in program.inputs:
-        if side.buffer in program.plan.offsets:
+        if side.buffer in places:
             spans[side.buffer] = [0]
     for side in program.outputs:
-        if side.buffer in program.plan.offsets:
+        if side.buffer in places:
             spans[side.buffer] = [len(program.calls) - 1]
     for step, call in enumerate(program.calls):
         for name in call.args:
-            if name in program.plan.offsets:
+            if name in places:
                 spans.setdefault(name, []).append(step)
-    found = [
-        Placement(name, program.plan.offsets[name], program.buffers[name].nbytes, min(steps), max(steps))
-        for name, steps in spans.items()
+    return [
+        Placement(name, at.offset, program.buffers[name].nbytes, min(steps), max(steps), pools[at.pool].name)
+        for name, steps in sorted(spans.items(), key=lambda span: (places[span[0]], min(span[1])))
+        for at in (places[name],)
     ]
-    return sorted(found, key=lambda place: (place.offset, place.first))
 
 
 def live_bytes(places: list[Placement], steps: int) -> list[int]:
@@ -40,9 +41,10 @@ def peak_tensors(places: list[Placement], live: list[int]) -> list[str]:
 
 
 def _covered(places: list[Placement]) -> int:
-    total = end = 0
+    total = 0
+    ends: dict[str, int] = {}
     for place in sorted(places, key=lambda place: place.offset):
-        stop = place.offset + place.bytes
+        end, stop = ends.get(place.pool, 0), place.offset + place.bytes
         total += max(0, stop - max(end, place.offset))
-        end = max(end, stop)
+        ends[place.pool] = max(end, stop)
     return total

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
+from ..ir.program import ARENA
 from .accuracy import Accuracy
 
 SCHEMA = 1
@@ -47,6 +48,7 @@ class Options:
     quantize: dict[str, object] | None = None
     optimize: str = "balanced"
     max_ram: int | None = None
+    pools: dict[str, int | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -96,21 +98,38 @@ class Layer:
 
 @dataclass(frozen=True)
 class Placement:
-    """A tensor with a place in the arena: it lives from layer ``first`` to layer ``last``, both included."""
+    """A tensor with a place in working memory: it lives from layer ``first`` to layer ``last``, both included."""
 
     tensor: str
     offset: int
     bytes: int
     first: int
     last: int
+    pool: str = ARENA
+
+
+@dataclass(frozen=True)
+class PoolTotals:
+    """A part of working memory that has a pointer of its own. ``limit_bytes`` is what there is, if that was said;
+    ``traffic_bytes`` is what one run loads from it and stores there. The rest is as in :class:`Totals`."""
+
+    name: str
+    ram_bytes: int
+    arena_bytes: int
+    align: int
+    limit_bytes: int | None
+    peak_live_bytes: int
+    peak_tensors: list[str]
+    traffic_bytes: int
 
 
 @dataclass(frozen=True)
 class Totals:
-    """``ram_bytes`` is the arena, on targets where inputs and outputs have a place in it with these; ``arena_bytes`` is
-    what it takes where the caller keeps them elsewhere. ``peak_tensors`` live when most of it is used. ``flash_bytes``
-    is all that the objects put into memory: code and constants. ``stack_bytes``, ``instructions`` and ``cycles`` are
-    those of one run, for targets with a cost model."""
+    """``ram_bytes`` is working memory, on targets where inputs and outputs have a place in it with these;
+    ``arena_bytes`` is what it takes where the caller keeps them elsewhere. Both are sums over the ``pools``, mostly
+    one. ``peak_tensors`` live when most of it is used. ``flash_bytes`` is all that the objects put into memory:
+    code and constants. ``stack_bytes``, ``instructions`` and ``cycles`` are those of one run, for targets with a
+    cost model."""
 
     ram_bytes: int
     arena_bytes: int
@@ -124,6 +143,7 @@ class Totals:
     macs: int
     instructions: int | None = None
     cycles: int | None = None
+    pools: list[PoolTotals] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from ..ir.loops import Buffer, Expr, Pointer, as_expr
 from ..ops.integer import zero_point
 from .contraction import join_rows
 from .kernel import KernelContext
-from .staging import Window
 from .tensors import TensorRef
+from .window import Window
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..driver import Compiled
 from ..emit_c.artifact import write_c
 from ..emit_c.compiler_flags import all_flags
 from ..emit_c.symbols import assign_symbols
+from ..emit_llvm.jit import aligned_empty
 from ..errors import CcmlError, ErrorCode
 
 COMPILERS = ("cc", "gcc", "clang")
@@ -34,7 +35,7 @@ class CModel:
         with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
             library = _build(compiled, found, Path(folder))
             self._function = ctypes.CDLL(str(library))[symbols.run]
-        self._function.argtypes = [ctypes.c_void_p] * (1 + len(symbols.arguments))
+        self._function.argtypes = [ctypes.c_void_p] * len((*symbols.pools, *symbols.arguments))
         self._function.restype = ctypes.c_int
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -42,9 +43,8 @@ class CModel:
         program = self._program
         feeds = [np.ascontiguousarray(inputs[side.name]) for side in program.inputs]
         outputs = {side.name: np.empty(side.type.shape, side.type.dtype.numpy) for side in program.outputs}
-        memory = np.empty(program.plan.size + program.plan.align, np.uint8)
-        arena = memory.ctypes.data + -memory.ctypes.data % max(program.plan.align, 1)
-        status = self._function(arena, *(array.ctypes.data for array in (*feeds, *outputs.values())))
+        pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
+        status = self._function(*(array.ctypes.data for array in (*pools, *feeds, *outputs.values())))
         if status:
             raise CcmlError(ErrorCode.MISMATCH, f"the compiled model returned {status}")
         return outputs

@@ -4,14 +4,15 @@
    Macros from the command line:
      MODEL_HEADER               the model's header, in quotes
      MODEL_RUN                  its function
-     MODEL_ARENA_SIZE, _ALIGN   its arena
-     MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element, offset in the arena) for each tensor
-     MODEL_IN_ARENA             if there, the tensors are kept in the arena, at their offsets
+     MODEL_ARGUMENTS            what it is called with: pool_0, ..., tensor_0, ...
+     MODEL_POOLS                POOL(number, bytes, alignment) for each pool of working memory
+     MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element, place in the pools) for each tensor
+     MODEL_IN_ARENA             if there, the tensors are kept in the pools, at their places
      MODEL_TENSORS_ALIGNED      if there, the tensors are aligned to 64 bytes instead
-     MODEL_GUARD                bytes behind the arena that must stay untouched, at least 1
+     MODEL_GUARD                bytes behind each pool that must stay untouched, at least 1
      MODEL_LIBRARY              if there, the shared library to load the function from, in quotes
 
-   What the model must not rely on is made adverse: the arena and the outputs hold NaN before each run, and tensors
+   What the model must not rely on is made adverse: the pools and the outputs hold NaN before each run, and tensors
    are aligned as their elements are, to nothing more. */
 #include <stddef.h>
 #include <stdint.h>
@@ -27,17 +28,20 @@
 
 enum { FINE = 0, NO_FILE = 1, BAD_FILE = 2, MODEL_FAILED = 3, GUARD_OVERWRITTEN = 4, NO_FUNCTION = 5 };
 
-__attribute__((aligned(MODEL_ARENA_ALIGN))) static unsigned char arena[MODEL_ARENA_SIZE + MODEL_GUARD];
+#define POOL(number, bytes, align) \
+  __attribute__((aligned(align))) static unsigned char pool_##number[(bytes) + MODEL_GUARD];
+MODEL_POOLS
+#undef POOL
 
 #ifdef MODEL_IN_ARENA
-#define TENSOR(number, bytes, element, offset) static void *const tensor_##number = arena + (offset);
+#define TENSOR(number, bytes, element, place) static void *const tensor_##number = place;
 #else
 #ifdef MODEL_TENSORS_ALIGNED
 #define SHIFT(element) 0
 #else
 #define SHIFT(element) (element)
 #endif
-#define TENSOR(number, bytes, element, offset) \
+#define TENSOR(number, bytes, element, place) \
   __attribute__((aligned(WIDEST))) static unsigned char memory_##number[SHIFT(element) + (bytes)]; \
   static void *const tensor_##number = memory_##number + SHIFT(element);
 #endif
@@ -79,37 +83,39 @@ static void forget(unsigned char *memory, size_t bytes)
   }
 }
 
-static int guard_is_whole(void)
+static int guard_is_whole(const unsigned char *guard)
 {
-  size_t at = MODEL_ARENA_SIZE;
-  while (at < MODEL_ARENA_SIZE + MODEL_GUARD && arena[at] == NOTHING) {
+  size_t at = 0;
+  while (at < MODEL_GUARD && guard[at] == NOTHING) {
     at++;
   }
-  return at == MODEL_ARENA_SIZE + MODEL_GUARD;
+  return at == MODEL_GUARD;
 }
 
 static int run_sample(function *model, int inputs, int outputs)
 {
-  forget(arena, MODEL_ARENA_SIZE + MODEL_GUARD);
+#define POOL(number, bytes, align) forget(pool_##number, (bytes) + MODEL_GUARD);
+  MODEL_POOLS
+#undef POOL
 #ifndef MODEL_IN_ARENA
-#define TENSOR(number, bytes, element, offset) forget(tensor_##number, bytes);
+#define TENSOR(number, bytes, element, place) forget(tensor_##number, bytes);
   MODEL_OUTPUTS
 #undef TENSOR
 #endif
-#define TENSOR(number, bytes, element, offset) && io_read(inputs, tensor_##number, bytes)
+#define TENSOR(number, bytes, element, place) && io_read(inputs, tensor_##number, bytes)
   if (!(1 MODEL_INPUTS)) {
     return BAD_FILE;
   }
 #undef TENSOR
-#define TENSOR(number, bytes, element, offset) , tensor_##number
-  if (model(arena MODEL_INPUTS MODEL_OUTPUTS) != 0) {
+  if (model(MODEL_ARGUMENTS) != 0) {
     return MODEL_FAILED;
   }
-#undef TENSOR
-  if (!guard_is_whole()) {
+#define POOL(number, bytes, align) && guard_is_whole(pool_##number + (bytes))
+  if (!(1 MODEL_POOLS)) {
     return GUARD_OVERWRITTEN;
   }
-#define TENSOR(number, bytes, element, offset) && io_write(outputs, tensor_##number, bytes)
+#undef POOL
+#define TENSOR(number, bytes, element, place) && io_write(outputs, tensor_##number, bytes)
   return 1 MODEL_OUTPUTS ? FINE : BAD_FILE;
 #undef TENSOR
 }

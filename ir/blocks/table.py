@@ -17,12 +17,13 @@ from . import (
     pair,
     plain,
     plane,
+    pool,
     quad,
     solo,
 )
 
 _DEPTHWISE = (depthwise, depthwise_bytes, depthwise_rows, depthwise_window)
-_FAMILIES = (pair, quad, solo, *_DEPTHWISE, plain, plane, helium, helium_depthwise)
+_FAMILIES = (pair, quad, solo, *_DEPTHWISE, plain, plane, pool, helium, helium_depthwise)
 
 
 @dataclass(frozen=True)

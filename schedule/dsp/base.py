@@ -16,6 +16,7 @@ from ..byte_operands import Columns, Pixels, unflattened
 from ..kernel import KernelContext
 from ..requantization import Requantization, requantization_of
 from ..staging import Layout, Staging
+from ..unroll import unroll_bytes
 
 Position = Callable[[Expr], tuple[Expr, ...]]
 """The index of the ``n``-th of some pixels, without the channel."""
@@ -47,12 +48,12 @@ class StagedContraction:
 
     def _settle(self, rq: Requantization) -> Requantization:
         """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
-        huge) get that result as their bias, in steps of 1/256."""
+        huge) get that result as their bias, in steps of 1/1024, which have a factor for every shift."""
         lowest, highest = (rq.result(np.clip(bound, -(2**31), 2**31 - 1)) for bound in self.bounds)
         constant = lowest == highest
         self.columns[constant] = 0
-        self.bias = np.where(constant, 256 * (lowest - rq.zero_point), self.bias)
-        return replace(rq, scale=np.where(constant, np.float32(1 / 256), rq.scale))
+        self.bias = np.where(constant, 1024 * (lowest - rq.zero_point), self.bias)
+        return replace(rq, scale=np.where(constant, np.float32(1 / 1024), rq.scale))
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -94,7 +95,8 @@ class StagedContraction:
         """What of the body is left behind ``values``: accumulators, or bytes where they are requantized."""
         c, done = Var(self.names.fresh("c")), None if self.requantization is None else self.requantization.value
         element = Load(values, (slot, c))
-        return loop(c, self.channels, *self.ctx.store_element((*position, c), element, self.refs, done))
+        stored = self.ctx.store_element((*position, c), element, self.refs, done)
+        return unroll_bytes(loop(c, self.channels, *stored), self.names)
 
 
 def rows_of(buffer: Buffer, count: int) -> tuple[Pointer, ...]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.blocks.helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
+from ...ir.blocks.helium import FEW_STEPS, PIXEL_TILE, PIXELS_TILE, SHORT_RUN, STEP, pad
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -176,7 +176,7 @@ class _Contraction:
     def _chunks(self, position: Sequence[Expr], x: Pointer, rq: Requantization) -> Block:
         """The requantized pixels of a row, a long one in pieces: what is read and written at a time stays small."""
         y, pixels = self.refs[self.ctx.output.name], self.shape[-1]
-        size = pixels if pixels <= 2 * CHUNK else CHUNK
+        size = pixels if pixels <= 2 * CHUNK else _chunk(self.node.output.shape[-2])
         chunk = Var(self.names.fresh("chunk"))
         block: Block = ()
         for first, trips, count in ((0, pixels // size, size), (pixels // size * size, 1, pixels % size)):
@@ -204,8 +204,22 @@ class _Contraction:
         rows, w = self.rows, Pointer(self.stream, (as_expr(0),))
         if self.single:
             return Invoke(f"helium_pixel_{kind}", (w, x, y), (rows.runs * rows.vectors, self.channels, *more))
-        shape = (rows.runs, rows.vectors, rows.run_step, pixels, rows.pixel_step, self.channels)
-        return Invoke(f"helium_pixels_{kind}", (w, x, y), (*shape, *more))
+        name, runs = f"helium_pixels_{kind}", (rows.runs, rows.vectors, rows.run_step)
+        scalars = (*runs, pixels, rows.pixel_step, self.channels, *more)
+        if kind == "i8" and self.channels % PIXELS_TILE == 0:
+            if rows.runs == 1 and rows.vectors <= FEW_STEPS:
+                name, scalars = "helium_few_pixels_i8", (rows.vectors, *scalars[len(runs) :])
+            elif rows.vectors <= SHORT_RUN:
+                name = "helium_runs_of_pixels_i8"
+        return Invoke(name, (w, x, y), scalars)
+
+
+def _chunk(width: int) -> int:
+    """About ``CHUNK`` pixels: whole rows of the output, or where these are long, even shares of them."""
+    if width <= CHUNK:
+        return CHUNK // width * width
+    shares = -(-width // CHUNK)
+    return width // shares if width % shares == 0 else CHUNK
 
 
 def tiled(values: np.ndarray, tile: int) -> np.ndarray:

@@ -16,6 +16,7 @@ order; those that fill no four have a last, shorter turn, so that none is comput
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 from math import prod
 
 import numpy as np
@@ -35,6 +36,10 @@ from .staging import PackedPixels, WordPixels
 
 DEPTH = 1 << 15
 """Products of an accumulator at most: with the offset of the weights, sums stay in 32 bits."""
+PART = 128
+"""Activations of a single pixel that are staged at a time."""
+SINGLES = 128
+"""Channels of a single pixel whose accumulators are kept in memory at a time."""
 CHUNK = 32
 """Channels whose accumulators are kept in memory at a time."""
 
@@ -84,21 +89,43 @@ class _Quads:
         return self._single() if prod(self.shape) == 1 else self._quads()
 
     def _single(self) -> Block:
-        """One pixel; its channels fill up tiles."""
+        """One pixel: some channels at a time, and of what they see a part at a time."""
         origin = tuple(as_expr(0) for _ in self.shape)
-        staging = WordPixels(self.ctx, self.x, self.window, zero_point(self.node.attrs), pixels=1)
-        tiles = -(-self.channels // SINGLE_CHANNELS)
-        padded = np.zeros((tiles * SINGLE_CHANNELS, self.steps), np.int16)
-        padded[: self.channels] = self.columns
-        tiled = padded.reshape(tiles, SINGLE_CHANNELS, self.steps).transpose(0, 2, 1)
-        w = self.ctx.pack("w", (tiled + WEIGHT_OFFSET).astype(np.uint8).reshape(-1))
-        bias = np.zeros(len(padded), np.int32)
+        windows = [*self.window.parts(PART)]
+        staging = WordPixels(self.ctx, self.x, windows[0], zero_point(self.node.attrs), pixels=1)
+        firsts = [0, *accumulate(window.size for window in windows)]
+        parts = [staging.part(window, first) for window, first in zip(windows, firsts)]
+        size = -(-min(self.channels, SINGLES) // SINGLE_CHANNELS) * SINGLE_CHANNELS
+        padded = -(-self.channels // SINGLE_CHANNELS) * SINGLE_CHANNELS
+        bias = np.zeros(padded, np.int32)
         bias[: self.channels] = self.bias
-        acc = self.ctx.temporary("acc", DType.I32, (len(padded), 1))
-        pointers = (start(self.ctx.pack("b", bias)), start(w), start(staging.words), start(acc))
-        block = Invoke("single_words", pointers, (self.steps, len(padded)))
-        staged = staging.stage(origin, as_expr(0))
-        return (*staged, block, *self.finish.pixels(acc, as_expr(0), self.channels, Turn(lambda _: origin, 1)))
+        b = self.ctx.pack("b", bias)
+        weights = [self.ctx.pack("w", self._tiled(padded, k, window.size)) for k, window in zip(firsts, windows)]
+        acc = [self.ctx.temporary("acc", DType.I32, (size, 1)) for _ in windows[:2]]
+
+        def some(first: Expr, channels: int) -> Block:
+            block: Block = ()
+            tiled, sums = -(-channels // SINGLE_CHANNELS) * SINGLE_CHANNELS, Pointer(b, (first,))
+            for number, (part, w) in enumerate(zip(parts, weights)):
+                steps, result = part.window.size, start(acc[number % 2])
+                multiply = (sums, Pointer(w, (first * steps,)), start(part.words), result)
+                block += part.stage(origin, as_expr(0)) if len(parts) > 1 else ()
+                block += (Invoke("single_words", multiply, (steps, tiled)),)
+                sums = result
+            return (*block, *self.finish.pixels(sums.buffer, first, channels, Turn(lambda _: origin, 1)))
+
+        chunk, full, rest = Var(self.names.fresh("chunk")), self.channels // SINGLES, self.channels % SINGLES
+        block = loop(chunk, full, *some(chunk * SINGLES, SINGLES))
+        last = some(as_expr(full * SINGLES), rest) if rest else ()
+        staged = parts[0].stage(origin, as_expr(0)) if len(parts) == 1 else ()
+        return (*staged, *block, *last)
+
+    def _tiled(self, channels: int, first: int, steps: int) -> np.ndarray:
+        """Weights of ``steps`` k from ``first`` on, side by side for the channels of a tile."""
+        padded = np.zeros((channels, steps), np.int16)
+        padded[: self.channels] = self.columns[:, first : first + steps]
+        tiled = padded.reshape(-1, SINGLE_CHANNELS, steps).transpose(0, 2, 1)
+        return (tiled + WEIGHT_OFFSET).astype(np.uint8).reshape(-1)
 
     def _quads(self) -> Block:
         """Four neighbours of a row at a time, or of all pixels where rows do not have fours."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...ir.loops import Kernel
@@ -25,7 +25,7 @@ LONGEST = 4
 
 @dataclass(frozen=True)
 class Layout:
-    """Calls, what they call and use, and where that is in memory."""
+    """Calls, what they call and use, and where that is in memory: in one arena, as long as streams are chosen."""
 
     calls: tuple[Call, ...]
     kernels: Mapping[str, Kernel]
@@ -33,8 +33,8 @@ class Layout:
     plan: MemoryPlan
 
 
-def lower_peak(layout: Layout, target: Target, enough: int = 0) -> Layout:
-    """Streams neighbouring calls, each time those that bring the peak down most, until it is ``enough`` or does not
+def lower_peak(layout: Layout, target: Target, enough: Callable[[Layout], bool]) -> Layout:
+    """Streams neighbouring calls, each time those that bring the peak down most, until it is low ``enough`` or does not
     get lower. The calls of a stream are one call of the result."""
     return _Search(layout, target, enough).run()
 
@@ -49,14 +49,14 @@ Span = tuple[int, int]
 class _Search:
     start: Layout
     target: Target
-    enough: int
+    enough: Callable[[Layout], bool]
     streams: dict[Span, Stream | None] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> Layout:
         best, spans = self.start, [(n, n) for n in range(len(self.start.calls))]
         tried = 0
-        while best.plan.ram > self.enough:
+        while not self.enough(best):
             choices = self._longer(spans, best)[: MOST_LAYOUTS - tried]
             tried += len(choices)
             found = [(self._layout(longer), longer) for longer in choices]
@@ -71,7 +71,7 @@ class _Search:
 
     def _preference(self, layout: Layout) -> tuple[int, int]:
         """Least first: what is enough with the fewest calls joined, else what takes least."""
-        if layout.plan.ram <= self.enough:
+        if self.enough(layout):
             return 0, -len(layout.calls)
         return layout.plan.ram, -len(layout.calls)
 
@@ -87,7 +87,7 @@ class _Search:
         at the peak, those first that hold the call with most bytes alive."""
         peak = self._at_peak(layout)
         requests = lifetimes(layout.calls, layout.kernels, layout.buffers)
-        fullest = at_peak(requests, layout.plan.offsets)
+        fullest = at_peak(requests, layout.plan.places)
         busiest = max((request.first for request in fullest), default=0)
         alike: dict[tuple[str, ...], list[Span]] = {}
         for start in range(len(spans)):
@@ -119,8 +119,9 @@ class _Search:
     def _at_peak(self, layout: Layout) -> set[int]:
         """The calls in which some tensor lies at the top of the arena, or that must give way for one to lie lower."""
         requests = lifetimes(layout.calls, layout.kernels, layout.buffers)
-        top = max((layout.plan.offsets[r.name] + r.nbytes for r in requests), default=0)
-        chain = {r.name for r in requests if layout.plan.offsets[r.name] + r.nbytes == top}
+        offsets = layout.plan.pools[0].offsets
+        top = max((offsets[r.name] + r.nbytes for r in requests), default=0)
+        chain = {r.name for r in requests if offsets[r.name] + r.nbytes == top}
         steps: set[int] = set()
         grown = True
         while grown:
@@ -131,8 +132,7 @@ class _Search:
                     below = {
                         other.name
                         for other in requests
-                        if other.overlaps(request)
-                        and layout.plan.offsets[other.name] < layout.plan.offsets[request.name]
+                        if other.overlaps(request) and offsets[other.name] < offsets[request.name]
                     }
                     grown |= not below <= chain
                     chain |= below

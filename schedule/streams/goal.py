@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -15,14 +16,18 @@ class Optimize(Enum):
 
 @dataclass(frozen=True)
 class Goal:
-    """``max_ram`` bytes are to be enough for the arena (with inputs and outputs in it); ``None``: no limit."""
+    """``max_ram`` bytes are to be enough for all working memory, inputs and outputs included; ``None``: no limit.
+    ``pools`` name parts of it, fastest first, with the bytes of each; the last may have no limit. Without any, there is
+    one arena."""
 
     optimize: Optimize = Optimize.BALANCED
     max_ram: int | None = None
+    pools: Mapping[str, int | None] = field(default_factory=dict)
 
     @property
     def scarce_ram(self) -> bool:
-        return self.optimize is Optimize.RAM or self.max_ram is not None
+        limits = (self.max_ram, *self.pools.values())
+        return self.optimize is Optimize.RAM or any(limit is not None for limit in limits)
 
 
 DEFAULT_GOAL = Goal()

@@ -12,7 +12,7 @@ from ccml.emit_c.symbols import assign_symbols
 from ccml.emulation import build_and_run
 from ccml.emulation.boards import BOARDS
 from ccml.errors import CcmlError, ErrorCode
-from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
+from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Pool, Program, Storage
 from ccml.ir.types import DType, TensorType
 from ccml.targets import Machine, select
 
@@ -33,7 +33,7 @@ def program() -> Program:
     interfaces = [Interface(name, f"the {name}", TensorType(*type_), name) for name, type_ in sides.items()]
     storage = {"x": Storage.INPUT, "n": Storage.INPUT}
     buffers = {n: BufferDecl(n, *type_, storage.get(n, Storage.OUTPUT)) for n, type_ in sides.items()}
-    plan = MemoryPlan({}, ARENA_SIZE, 32)
+    plan = MemoryPlan((Pool("arena", {}, ARENA_SIZE, 32),))
     return Program("toy", "", tuple(interfaces[:2]), tuple(interfaces[2:]), buffers, {}, (), (), plan)
 
 
@@ -79,7 +79,7 @@ def test_memory_is_adverse(machine: Machine, tmp_path: Path) -> None:
     ("body", "reason"),
     [
         ("return 2;", "the model returned an error"),
-        (f"((char *)arena)[{ARENA_SIZE}] = 0;", "the model wrote behind its arena"),
+        (f"((char *)arena)[{ARENA_SIZE}] = 0;", "the model wrote behind its working memory"),
     ],
 )
 def test_misbehaviour(machine: Machine, body: str, reason: str, tmp_path: Path) -> None:
@@ -130,8 +130,9 @@ def test_missing_tools(machine: Machine, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_machines_that_nothing_emulates(tmp_path: Path) -> None:
-    with pytest.raises(CcmlError, match=r"no emulated board has a cortex-m85.*\n.*there are: cortex-m0, "):
-        run(select("cortex-m85"), tmp_path, "")
+    future = replace(M4, cpu=replace(M4.cpu, name="cortex-m99"))
+    with pytest.raises(CcmlError, match=r"no emulated board has a cortex-m99.*\n.*there are: cortex-m0, "):
+        run(future, tmp_path, "")
     strange = replace(GENERIC, abi=replace(GENERIC.abi, triple="hexagon-unknown-linux"))
     with pytest.raises(CcmlError, match="nothing here runs code for hexagon-unknown-linux"):
         run(strange, tmp_path, "")

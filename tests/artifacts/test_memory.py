@@ -46,7 +46,7 @@ GRAPHS = {name: replace(graph, name="layer") for name, graph in GRAPHS.items()}
 
 def overlaps(program: Program) -> bool:
     """Whether some call writes where it reads."""
-    spans = {n: (o, o + program.buffers[n].nbytes) for n, o in program.plan.offsets.items()}
+    spans = {n: (o, o + program.buffers[n].nbytes) for n, (_, o) in program.plan.places.items()}
     pairs = [(a, b) for call in program.calls for a in call.args for b in call.args if a < b]
     return any(a in spans and b in spans and spans[a][0] < spans[b][1] and spans[b][0] < spans[a][1] for a, b in pairs)
 

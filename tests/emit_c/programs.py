@@ -23,7 +23,7 @@ from ccml.ir.loops import (
     store,
 )
 from ccml.ir.loops_rewrite import loop
-from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
+from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Pool, Program, Storage
 from ccml.ir.types import DType, QuantParams, TensorType
 
 ROWS, COLUMNS = 6, 48
@@ -63,7 +63,7 @@ def matrix_program(lanes: int, name: str = "kws", extra: dict[str, np.ndarray] |
             prog.Call("relu", ("hidden", "out"), "relu"),
             prog.Call("codes", ("in", "codes"), "quantize"),
         ),
-        plan=MemoryPlan({"hidden": 64}, 128, 16),
+        plan=MemoryPlan((Pool("arena", {"hidden": 64}, 128, 16),)),
     )
 
 

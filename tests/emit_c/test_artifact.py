@@ -12,7 +12,7 @@ import pytest
 from ccml.emit_c import write_c
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.interpret import run_kernel
-from ccml.ir.program import MemoryPlan, Program
+from ccml.ir.program import MemoryPlan, Pool, Program
 from ccml.targets import select
 from pycparser import c_ast, c_parser
 
@@ -116,7 +116,7 @@ def test_pointers_are_checked(tmp_path: Path) -> None:
 @needs("gcc")
 def test_without_an_arena_its_pointer_may_be_null(x: np.ndarray, tmp_path: Path) -> None:
     program = matrix_program(1)
-    program = replace(program, calls=program.calls[2:], plan=MemoryPlan({}, 0, 16))
+    program = replace(program, calls=program.calls[2:], plan=MemoryPlan((Pool("arena", {}, 0, 16),)))
     write_c(program, X86, tmp_path)
     scores, codes = np.zeros(ROWS, np.float32), np.zeros(COLUMNS, np.int8)
     pointers = (ctypes.c_void_p(array.ctypes.data) for array in (x, scores, codes))

@@ -265,7 +265,7 @@ def test_convolutions(machine: Machine, compiler: str, tmp_path: Path) -> None:
         inputs = random_inputs(graph)
         expected = evaluate_graph(graph, inputs)[graph.outputs[0].name]
         actual = np.zeros_like(expected)
-        arena = np.zeros(program.plan.size + 64, np.uint8)
+        arena = np.zeros(program.plan.pools[0].size + 64, np.uint8)
         pointers = (arena[-arena.ctypes.data % 64 :], inputs["x"], actual)
         run = getattr(library, f"{program.name}_run")
         assert run(*(ctypes.c_void_p(array.ctypes.data) for array in pointers)) == 0

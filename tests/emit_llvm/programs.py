@@ -9,7 +9,7 @@ from ccml.ir import program as prog
 from ccml.ir.loops import Access, Buffer, Expr, Kernel, Type, Var, load, store
 from ccml.ir.loops_rewrite import loop
 from ccml.ir.loops_text import parse_kernel
-from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
+from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Pool, Program, Storage
 from ccml.ir.types import DType, TensorType
 from ccml.targets import TARGETS, Machine
 
@@ -90,7 +90,7 @@ def scale_and_shift(name: str = "small", pad: int = 0) -> tuple[Program, dict[st
         constants=constants,
         kernels=(kernel(SCALE), kernel(SHIFT)),
         calls=(prog.Call("scale", ("x", "w", "t")), prog.Call("shift", ("t", "b", "y"))),
-        plan=MemoryPlan({"t": 16}, 144, 16),
+        plan=MemoryPlan((Pool("arena", {"t": 16}, 144, 16),)),
         taps={"product": "t", "scores:0": "y"},
     )
     return program, {"data:0": rng.standard_normal((4, 8), dtype=np.float32)}
@@ -115,5 +115,5 @@ def program_of(made: Kernel) -> Program:
     buffers |= {param.name: declare(param, Storage.OUTPUT) for param in outputs}
     return Program(
         "model", "any", tuple(map(interface, inputs)), tuple(map(interface, outputs)), buffers, {}, (made,),
-        (prog.Call(made.name, tuple(param.name for param in made.params)),), MemoryPlan({}, 0, 1),
+        (prog.Call(made.name, tuple(param.name for param in made.params)),), MemoryPlan((Pool("arena", {}, 0, 1),)),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ccml.ir.aliasing import disjoint_params
-from ccml.ir.program import BufferDecl, Call, MemoryPlan, Program, Storage
+from ccml.ir.program import BufferDecl, Call, MemoryPlan, Pool, Program, Storage
 from ccml.ir.types import DType
 
 from tests.emit_llvm.programs import kernel
@@ -23,7 +23,8 @@ def program(offsets: dict[str, int], *calls: tuple[str, ...]) -> Program:
     buffers["y"] = BufferDecl("y", DType.F32, (4,), Storage.OUTPUT)
     buffers["w"] = BufferDecl("w", DType.F32, (4,), Storage.CONSTANT)
     called = tuple(Call("add", args) for args in calls)
-    return Program("m", "x86", (), (), buffers, {}, (kernel(ADD),), called, MemoryPlan(offsets, 64, 16))
+    plan = MemoryPlan((Pool("arena", offsets, 64, 16),))
+    return Program("m", "x86", (), (), buffers, {}, (kernel(ADD),), called, plan)
 
 
 def test_separate_memory() -> None:

@@ -12,7 +12,7 @@ import pytest
 from ccml.emit_llvm.jit import JitLibrary, JitModel, host_machine
 from ccml.emit_llvm.module import ModuleOptions, module_text
 from ccml.errors import CcmlError, ErrorCode
-from ccml.ir.program import MemoryPlan
+from ccml.ir.program import MemoryPlan, Pool
 from ccml.targets import select
 
 from tests.emit_llvm.programs import scale_and_shift, scale_and_shift_reference
@@ -110,7 +110,7 @@ def test_entry_checks_its_pointers() -> None:
 
 def test_arena_may_be_null_where_it_is_not_needed() -> None:
     program, _ = scale_and_shift()
-    program = replace(program, calls=program.calls[:0], plan=MemoryPlan({}, 0, 64))
+    program = replace(program, calls=program.calls[:0], plan=MemoryPlan((Pool("arena", {}, 0, 64),)))
     text = module_text(program, select("x86"))
     assert "%arena, null" not in text and "ptrtoint" not in text
 

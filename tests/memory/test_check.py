@@ -10,7 +10,7 @@ import pytest
 from ccml.errors import CcmlError
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel
-from ccml.ir.program import BufferDecl, Call, Interface, MemoryPlan, Program, Storage
+from ccml.ir.program import BufferDecl, Call, Interface, MemoryPlan, Pool, Program, Storage
 from ccml.ir.types import DType, TensorType
 from ccml.memory.check import check_plan
 from ccml.schedule.lower import lower_graph
@@ -38,7 +38,7 @@ def copies(offsets: dict[str, int], size: int, kernel: str = COPY, whole: int = 
     buffers = {n: BufferDecl(n, DType.U8, (16,), storage.get(n, Storage.ARENA)) for n in names}
     calls = tuple(Call("copy", pair) for pair in pairwise(names))
     sides = [Interface(name, name, TensorType(DType.U8, (16,)), name) for name in ("in", "out")]
-    plan = MemoryPlan(offsets, size, 16, whole)
+    plan = MemoryPlan((Pool("arena", offsets, size, 16, whole),))
     return Program("m", "generic", (sides[0],), (sides[1],), buffers, {}, (parse_kernel(kernel),), calls, plan)
 
 
@@ -92,9 +92,9 @@ def test_an_input_was_overwritten() -> None:
 def test_an_output_was_overwritten() -> None:
     program = copies({"a": 0, "b": 16, "c": 32, "out": 48}, 48, whole=64)
     check_plan(program)
-    with pytest.raises(CcmlError, match="the caller reads out, but byte 48 belongs to c"):
-        check_plan(replace(program, calls=(*program.calls, Call("copy", ("a", "c"))), plan=MemoryPlan(
-            {"a": 0, "b": 16, "c": 48, "out": 48}, 64, 16, 64)))  # fmt: skip
+    with pytest.raises(CcmlError, match="the caller reads out, but byte 48 of arena belongs to c"):
+        check_plan(replace(program, calls=(*program.calls, Call("copy", ("a", "c"))), plan=MemoryPlan((
+            Pool("arena", {"a": 0, "b": 16, "c": 48, "out": 48}, 64, 16, 64),))))  # fmt: skip
 
 
 def test_misaligned_tensors() -> None:
@@ -111,7 +111,7 @@ def in_one_call(kernel: Kernel, distance: int) -> Program:
     }
     sides = {n: Interface(n, n, TensorType(d.dtype, d.shape), n) for n, d in decls.items()}
     offsets = {"x": 1024, "y": 1024 - distance, "z": 2048, "pair": 2560}
-    plan = MemoryPlan({n: offsets[n] for n in decls}, 4096, 16, 4096)
+    plan = MemoryPlan((Pool("arena", {n: offsets[n] for n in decls}, 4096, 16, 4096),))
     inputs = tuple(side for n, side in sides.items() if storage.get(n) is Storage.INPUT)
     call = Call(kernel.name, tuple(p.name for p in kernel.params))
     return Program("m", "generic", inputs, (sides["y"],), decls, {}, (kernel,), (call,), plan)
@@ -120,7 +120,8 @@ def in_one_call(kernel: Kernel, distance: int) -> Program:
 @pytest.mark.parametrize(
     ("name", "least"),
     [("copy", 0), ("vectors", 0), ("stencil", 0), ("centred", 3), ("halved", -1), ("doubled", 12), ("backwards", 24),
-     ("filled_first", 36), ("branches", 3), ("chosen", 3), ("looked_up", 23)],
+     ("filled_first", 36), ("branches", 3), ("chosen", 3), ("looked_up", 23),
+     ("looked_up_in_rows", 13)],
 )  # fmt: skip
 def test_one_byte_too_near(name: str, least: int) -> None:
     check_plan(in_one_call(KERNELS[name], least))
@@ -133,8 +134,9 @@ def test_plans_of_the_compiler_leave_no_room() -> None:
     graph = integer_conv_graph((1, 8, 8, 16), (16, 3, 3, 16), pad=(1, 1, 1, 1))
     program = lower_graph(graph, select("cortex-m4"))
     check_plan(program)
-    offsets = dict(program.plan.offsets)
+    (pool,) = program.plan.pools
+    offsets = dict(pool.offsets)
     x, y = program.inputs[0].buffer, program.outputs[0].buffer
     assert abs(offsets[x] - offsets[y]) < np.prod(program.buffers[y].shape)
     with pytest.raises(CcmlError):
-        check_plan(replace(program, plan=replace(program.plan, offsets=offsets | {y: offsets[y] + 32})))
+        check_plan(replace(program, plan=MemoryPlan((replace(pool, offsets=offsets | {y: offsets[y] + 32}),))))

@@ -13,6 +13,7 @@ from ccml.report.schema import (
     Model,
     Options,
     Placement,
+    PoolTotals,
     Report,
     TargetInfo,
     Totals,
@@ -25,10 +26,11 @@ PLACES = [Placement("in", 0, 64, 0, 1), Placement("mid", 64, 64, 1, 2), Placemen
 
 def report(places: list[Placement], steps: int, ram: int) -> Report:
     live = live_bytes(places, steps)
+    pools = [PoolTotals("arena", ram, ram, 16, None, max(live), [], 0)]
     layers = [Layer(i, f"layer{i}", "k", ["conv"], "t", "f32", [1], 0, 0, live[i], None) for i in range(steps)]
     return Report(
         1, "0", Model("m", "m.onnx", "", 0), TargetInfo("t", "a", "c", "x"), Options({}, {}, []),
-        Totals(ram, ram, 16, max(live), [], 0, None, None, None, 0), [], [], layers, places, None, [],
+        Totals(ram, ram, 16, max(live), [], 0, None, None, None, 0, pools=pools), [], [], layers, places, None, [],
     )  # fmt: skip
 
 

@@ -94,7 +94,8 @@ def integer_conv_graph(
 
 def _with_multipliers(scales: np.ndarray, lo: int) -> np.ndarray:
     """The next scales with a multiplier that leaves nothing to shift, for sums of up to 20 bits."""
-    while not np.all(found := have_multipliers(scales, (-(2**19), 2**19), -7, lo, 127, 0, 0)):
+    bounds = [(-(2**19), 2**19)] * scales.size
+    while not np.all(found := have_multipliers(scales, bounds, -7, lo, 127, 0, 0)):
         scales = np.where(found, scales, np.nextafter(scales, np.float32(1)))
     return scales
 

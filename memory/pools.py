@@ -1,0 +1,179 @@
+"""Which tensors go to which pool: the busiest to the first, which is the fastest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from ..ir.program import Pool
+from .planner import Distances, Request, place
+
+Limits = Mapping[str, int | None]
+"""The bytes of each pool by its name, fastest first; ``None``: as many as are needed."""
+
+MOST_CHOICES = 512
+"""Up to so many ways to choose pools are all tried."""
+MOST_PLACEMENTS = 600
+"""Placements of a pool that the search tries in all."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Tensors with a place to be, what is known of their overlapping, and the bytes that a run reads and writes of
+    each (``traffic``). ``max_ram`` bounds all pools together."""
+
+    requests: Sequence[Request]
+    align: int
+    distances: Distances
+    traffic: Mapping[str, int]
+    limits: Limits
+    max_ram: int | None = None
+
+
+Choice = Mapping[str, int]
+"""The number of the pool of each tensor."""
+
+
+def distribute(problem: Problem) -> tuple[Pool, ...]:
+    """A plan for each pool.
+
+    The cost of a choice is the sum, over all tensors, of traffic times number of the pool, so 0 where all are in the
+    first; what does not fit counts before everything else, and where nothing fits the least is left over. Tensors go
+    to the first pool with room, those first that are busiest for their size; where that does not work out, the
+    largest first. Then single tensors are moved and two exchanged, until that gains nothing; where there are few
+    choices, all are tried.
+    """
+    search = _Search(problem)
+    choice = search.best()
+    return tuple(search.pool(choice, number) for number in range(len(problem.limits)))
+
+
+def fits(problem: Problem) -> bool:
+    """Whether a short search finds room for everything."""
+    search = _Search(problem)
+    return not search.score(search.start())[0]
+
+
+def excess(pools: Sequence[Pool], max_ram: int | None = None) -> int:
+    """Bytes that are taken but not there."""
+    over = sum(max(0, pool.ram - pool.limit) for pool in pools if pool.limit is not None)
+    return over + (max(0, sum(pool.ram for pool in pools) - max_ram) if max_ram is not None else 0)
+
+
+@dataclass
+class _Search:
+    problem: Problem
+    taken: dict[tuple[int, frozenset[str]], int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.limits = list(self.problem.limits.values())
+        self.requests = sorted(self.problem.requests, key=lambda r: (-self._traffic(r) / max(r.nbytes, 1), r.name))
+
+    def start(self) -> Choice:
+        """A choice that fits, if it is easily found."""
+        forwards = range(len(self.limits))
+        choice = self._filled(self.requests, forwards)
+        if not self.score(choice)[0]:
+            return choice
+        by_size = sorted(self.requests, key=lambda r: (-r.nbytes, r.name))
+        others = [self._filled(by_size, order) for order in (forwards, forwards[::-1])]
+        return min([choice, *others], key=self.score)
+
+    def best(self) -> Choice:
+        few = len(self.limits) ** len(self.requests) <= MOST_CHOICES
+        return (self._exact if few else self._improved)(self.start())
+
+    def pool(self, choice: Choice, number: int) -> Pool:
+        """The plan of one pool, as small as it gets."""
+        name, limit = list(self.problem.limits.items())[number]
+        inside = [r for r in self.problem.requests if choice[r.name] == number]
+        return replace(place(inside, self.problem.align, self.problem.distances), name=name, limit=limit)
+
+    # ---- what a choice costs
+
+    def score(self, choice: Choice) -> tuple[int, int]:
+        """The bytes that do not fit, then the cost. Tensors without a pool count nothing."""
+        taken = [self._taken(choice, number) for number in range(len(self.limits))]
+        over = sum(max(0, n - limit) for n, limit in zip(taken, self.limits, strict=True) if limit is not None)
+        if self.problem.max_ram is not None:
+            over += max(0, sum(taken) - self.problem.max_ram)
+        return over, sum(self._traffic(r) * choice[r.name] for r in self.requests if r.name in choice)
+
+    def _taken(self, choice: Choice, number: int) -> int:
+        """The bytes of a pool: any number below its limit will do where that is all that counts, and the best of a few
+        orders where the sum counts as well."""
+        limit = self.limits[number]
+        if limit is None and self.problem.max_ram is None:
+            return 0
+        key = number, frozenset(name for name, chosen in choice.items() if chosen == number)
+        if key not in self.taken:
+            align = self.problem.align
+            enough = limit // align * align if limit is not None and self.problem.max_ram is None else 0
+            inside = [r for r in self.problem.requests if r.name in key[1]]
+            self.taken[key] = place(inside, align, self.problem.distances, enough).ram
+        return self.taken[key]
+
+    def _traffic(self, request: Request) -> int:
+        return self.problem.traffic.get(request.name, 0)
+
+    # ---- searches
+
+    def _filled(self, order: Sequence[Request], pools: Sequence[int]) -> Choice:
+        """Each tensor in the first of ``pools`` where it makes nothing worse, else where that does least harm."""
+        choice: dict[str, int] = {}
+        over = 0
+        for request in order:
+            found = []
+            for number in pools:
+                found.append((self.score({**choice, request.name: number})[0], number))
+                if found[-1][0] <= over:
+                    break
+            over, choice[request.name] = min(found, key=lambda pair: pair[0])
+        return choice
+
+    def _improved(self, choice: Choice) -> Choice:
+        score = self.score(choice)
+        while len(self.taken) < MOST_PLACEMENTS:
+            for other in self._neighbours(choice, score[0] > 0):
+                if self.score(other) < score:
+                    choice, score = other, self.score(other)
+                    break
+            else:
+                break
+        return choice
+
+    def _neighbours(self, choice: Choice, unfit: bool) -> Iterator[Choice]:
+        """With one tensor moved or two exchanged, those first that gain most; where the choice is ``unfit``, whatever
+        they cost."""
+        moves = [((r.name, number),) for r in self.requests for number in range(len(self.limits))]
+        swaps = [
+            ((a.name, choice[b.name]), (b.name, choice[a.name]))
+            for position, a in enumerate(self.requests)
+            for b in self.requests[position + 1 :]
+            if choice[a.name] != choice[b.name]
+        ]
+        costs = [
+            (sum(self.problem.traffic.get(name, 0) * (number - choice[name]) for name, number in change), change)
+            for change in (*moves, *swaps)
+        ]
+        for cost, change in sorted(costs, key=lambda pair: pair[0]):
+            if (cost < 0 or unfit) and len(self.taken) < MOST_PLACEMENTS:
+                yield {**choice, **dict(change)}
+
+    def _exact(self, best: Choice) -> Choice:
+        """All choices, but those that begin worse than the best ends."""
+        least = self.score(best)
+
+        def extend(choice: Choice, rest: Sequence[Request]) -> None:
+            nonlocal best, least
+            found = self.score(choice)
+            if found >= least:
+                return
+            if not rest:
+                best, least = choice, found
+                return
+            for number in range(len(self.limits)):
+                extend({**choice, rest[0].name: number}, rest[1:])
+
+        extend({}, self.requests)
+        return best

@@ -1,0 +1,67 @@
+"""How many bytes of its parameters a kernel loads and stores: how busy the memory behind them is."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from ..ir.blocks import block_kernel
+from ..ir.bounds import Bounds
+from ..ir.loops import Block, For, If, Invoke, Kernel, Let, Load, Space, Stmt, Store
+from ..ir.loops_rewrite import stmt_exprs, walk_expr
+from ..ir.program import Call
+
+
+def tensor_traffic(calls: Sequence[Call], kernels: Mapping[str, Kernel]) -> Counter[str]:
+    """Bytes of each tensor that all ``calls`` together load and store."""
+    total: Counter[str] = Counter()
+    for call in calls:
+        kernel = kernels[call.kernel]
+        found = kernel_traffic(kernel)
+        for param, name in zip(kernel.params, call.args, strict=True):
+            total[name] += found[param.name]
+    return total
+
+
+@lru_cache(maxsize=256)
+def kernel_traffic(kernel: Kernel) -> Counter[str]:
+    """Bytes of each parameter that one run loads and stores, at most: an extent counts with the greatest value that it
+    may have (as one iteration where there is no bound), an If with the busier of its sides. A block instruction counts
+    as its meaning does."""
+    return _block(kernel.body, Bounds())
+
+
+def _block(block: Block, bounds: Bounds) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for stmt in block:
+        total.update(_own(stmt))
+        if isinstance(stmt, Let):
+            bounds = bounds.with_let(stmt.var, stmt.value)
+        elif isinstance(stmt, If):
+            total.update(_block(stmt.then, bounds) | _block(stmt.orelse, bounds))
+        elif isinstance(stmt, For):
+            most = bounds.range(stmt.extent)[1]
+            times = 1 if most == math.inf else int(max(most, 0))
+            inner = _block(stmt.body, bounds.in_loop(stmt.var, stmt.extent))
+            total.update({name: times * count for name, count in inner.items()})
+    return total
+
+
+def _own(stmt: Stmt) -> Counter[str]:
+    """Loads and stores of the statement itself."""
+    found: Counter[str] = Counter()
+    for expr in stmt_exprs(stmt):
+        for part in walk_expr(expr):
+            if isinstance(part, Load) and part.buffer.space is Space.GLOBAL:
+                found[part.buffer.name] += part.lanes * part.buffer.dtype.size
+    if isinstance(stmt, Store) and stmt.buffer.space is Space.GLOBAL:
+        found[stmt.buffer.name] += stmt.value.type.lanes * stmt.buffer.dtype.size
+    if isinstance(stmt, Invoke):
+        meaning = block_kernel(stmt.block, stmt.scalars)
+        inner = kernel_traffic(meaning)
+        for param, pointer in zip(meaning.params, stmt.pointers, strict=True):
+            if pointer.buffer.space is Space.GLOBAL:
+                found[pointer.buffer.name] += inner[param.name]
+    return found
