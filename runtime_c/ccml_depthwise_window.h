@@ -2,7 +2,7 @@
 
    x has for each row, group of four channels and pair of columns a word for each channel: the pair. w has for each
    channel a bias, and for each row and each pair of columns under an output the bytes (e0, o0, e1, o1): the weights of
-   the pair for outputs at even and at odd columns.
+   the pair for outputs at even and at odd columns. There are pairs for a multiple of four outputs.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_DEPTHWISE_WINDOW_H
 #define CCML_DEPTHWISE_WINDOW_H
@@ -45,9 +45,9 @@
 /* The channels of r3 groups, outputs of which there are r5, by r8 rows of r9 words. In s0 the weights, s1 the place in x,
    s2 the bias, s3 the outputs left, s4 words of a row, s5 rows (s6: left), s7 bytes from behind the words of a row to the
    next row, s8 the place in y, s9 the outputs of a channel, s10 its place in x, s11 that in y, s12 channels left, s13
-   bytes from a group to the next. `eight`, `four` and `two` (where flags say whether there is more than one) store
-   results at s8 and move it, `next_channel` sets s0 and moves r1, the place in y. */
-#define CCML_DEPTHWISE_WINDOW(eight, four, two, next_channel) \
+   bytes from a group to the next. `eight` stores eight results at s8 and moves it, `rest` up to four; `next_channel` sets
+   s0 and moves r1, the place in y. */
+#define CCML_DEPTHWISE_WINDOW(eight, rest, next_channel) \
     "vmov s1, r1\n" \
     "vmov s10, r1\n" \
     "vmov s8, r2\n" \
@@ -56,8 +56,9 @@
     "lsl r4, r3, #2\n" \
     "vmov s9, r5\n" \
     "vmov s4, s5, r9, r8\n" \
-    "add r6, r5, #1\n" \
-    "add r6, r9, r6, lsr #1\n" \
+    "add r6, r5, #3\n" \
+    "lsr r6, r6, #2\n" \
+    "add r6, r9, r6, lsl #1\n" \
     "sub r6, r6, #1\n" \
     "lsl r6, r6, #4\n" \
     "vmov s12, s13, r4, r6\n" \
@@ -74,12 +75,10 @@
     "vmov s3, r0\n" \
     "vmov r4, s2\n" \
     "mov r5, r4\n" \
-    "cmp r0, #4\n" \
-    "blt 6f\n" \
     "mov r6, r4\n" \
     "mov r7, r4\n" \
-    "cmp r0, #8\n" \
-    "blt 7f\n" \
+    "cmp r0, #4\n" \
+    "ble 7f\n" \
     "mov r8, r4\n" \
     "mov r9, r4\n" \
     "mov r10, r4\n" \
@@ -88,26 +87,17 @@
         CCML_DEPTHWISE_WINDOW_TAPS(16, "r6", "r7") CCML_DEPTHWISE_WINDOW_TAPS(32, "r8", "r9") \
         CCML_DEPTHWISE_WINDOW_TAPS(48, "r10", "r11")) \
     eight \
-    "mov r2, #8\n" \
-    "b 8f\n" \
+    "vmov r1, s1\n" \
+    "vmov r0, s3\n" \
+    "add r1, r1, #64\n" \
+    "vmov s1, r1\n" \
+    "subs r0, r0, #8\n" \
+    "bgt 2b\n" \
+    "b 9f\n" \
     "7:\n" \
     CCML_DEPTHWISE_WINDOW_SUMS(CCML_DEPTHWISE_WINDOW_TAPS(16, "r6", "r7")) \
-    four \
-    "mov r2, #4\n" \
-    "b 8f\n" \
-    "6:\n" \
-    CCML_DEPTHWISE_WINDOW_SUMS("") \
-    "vmov r2, s3\n" \
-    "cmp r2, #1\n" \
-    two \
-    "mov r2, #2\n" \
-    "8:\n" \
-    "vmov r1, s1\n" \
-    "add r1, r1, r2, lsl #3\n" \
-    "vmov s1, r1\n" \
-    "vmov r1, s3\n" \
-    "subs r0, r1, r2\n" \
-    "bgt 2b\n" \
+    rest \
+    "9:\n" \
     "vmov r0, r1, s10, s11\n" \
     "vmov r2, r3, s12, s13\n" \
     "subs r2, r2, #1\n" \

@@ -13,14 +13,22 @@
     "ldrd r3, lr, [sp, #48]\n" \
     "vmov r2, s8\n"
 
-#define CCML_DEPTHWISE_WINDOW_BYTE(acc) \
-    CCML_DEPTHWISE_BYTE(acc) \
-    "strb " acc ", [r2]\n" \
-    "add r2, r2, r3\n"
+/* Four pixels; r12 is three times their distance. */
+#define CCML_DEPTHWISE_WINDOW_FOUR(a, b, c, d) \
+    CCML_DEPTHWISE_BYTE(a) CCML_DEPTHWISE_BYTE(b) CCML_DEPTHWISE_BYTE(c) CCML_DEPTHWISE_BYTE(d) \
+    "strb " a ", [r2]\n" \
+    "strb " b ", [r2, r3]\n" \
+    "strb " c ", [r2, r3, lsl #1]\n" \
+    "strb " d ", [r2, r12]\n" \
+    "add r2, r2, r3, lsl #2\n"
 
-#define CCML_DEPTHWISE_WINDOW_FOUR \
-    CCML_DEPTHWISE_WINDOW_OUTPUT CCML_DEPTHWISE_WINDOW_BYTE("r4") CCML_DEPTHWISE_WINDOW_BYTE("r5") \
-    CCML_DEPTHWISE_WINDOW_BYTE("r6") CCML_DEPTHWISE_WINDOW_BYTE("r7")
+/* The next pixel, if there are some of r1 left. */
+#define CCML_DEPTHWISE_WINDOW_ONE(acc) \
+    CCML_DEPTHWISE_BYTE(acc) \
+    "add r2, r2, r3\n" \
+    "subs r1, r1, #1\n" \
+    "it gt\n" \
+    "strbgt " acc ", [r2]\n"
 
 CCML_NAKED ccml_depthwise_window_bytes(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
@@ -33,16 +41,18 @@ CCML_NAKED ccml_depthwise_window_bytes(
         "ldr r5, [sp, #36]\n"
         "ldrd r8, r9, [sp, #40]\n"
         CCML_DEPTHWISE_WINDOW(
-            CCML_DEPTHWISE_WINDOW_FOUR CCML_DEPTHWISE_WINDOW_BYTE("r8") CCML_DEPTHWISE_WINDOW_BYTE("r9")
-            CCML_DEPTHWISE_WINDOW_BYTE("r10") CCML_DEPTHWISE_WINDOW_BYTE("r11")
+            "vmov r1, s3\n"
+            "cmp r1, #8\n"
+            "blt 6f\n"
+            CCML_DEPTHWISE_WINDOW_OUTPUT
+            "add r12, r3, r3, lsl #1\n"
+            CCML_DEPTHWISE_WINDOW_FOUR("r4", "r5", "r6", "r7") CCML_DEPTHWISE_WINDOW_FOUR("r8", "r9", "r10", "r11")
             "vmov s8, r2\n",
-            CCML_DEPTHWISE_WINDOW_FOUR
-            "vmov s8, r2\n",
-            CCML_DEPTHWISE_WINDOW_OUTPUT CCML_DEPTHWISE_WINDOW_BYTE("r4") CCML_DEPTHWISE_BYTE("r5")
-            "it gt\n"
-            "strbgt r5, [r2]\n"
-            "add r2, r2, r3\n"
-            "vmov s8, r2\n",
+            "vmov r1, s3\n"
+            "6:\n" CCML_DEPTHWISE_WINDOW_OUTPUT CCML_DEPTHWISE_BYTE("r4")
+            "strb r4, [r2]\n" CCML_DEPTHWISE_WINDOW_ONE("r5") CCML_DEPTHWISE_WINDOW_ONE("r6")
+            CCML_DEPTHWISE_WINDOW_ONE("r7")
+            "ble 9f\n" CCML_DEPTHWISE_WINDOW_ONE("r8") CCML_DEPTHWISE_WINDOW_ONE("r9") CCML_DEPTHWISE_WINDOW_ONE("r10"),
             "vmov r12, s14\n"
             "add r12, r12, #4\n"
             "vmov s0, r12\n"
@@ -51,14 +61,14 @@ CCML_NAKED ccml_depthwise_window_bytes(
 }
 
 #undef CCML_DEPTHWISE_WINDOW_OUTPUT
-#undef CCML_DEPTHWISE_WINDOW_BYTE
 #undef CCML_DEPTHWISE_WINDOW_FOUR
+#undef CCML_DEPTHWISE_WINDOW_ONE
 #else
 static inline void ccml_depthwise_window_bytes(
     const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t outputs, int32_t rows, int32_t words,
     int32_t step, int32_t zero_point)
 {
-    const int32_t pairs = (outputs + 1) / 2 + words - 1;
+    const int32_t pairs = (outputs + 3) / 4 * 2 + words - 1;
     for (int32_t channel = 0; channel < 4 * groups; ++channel) {
         const int32_t *of = &w[(rows * words + 2) * channel];
         const int32_t *at = &x[4 * pairs * (channel / 4) + channel % 4];

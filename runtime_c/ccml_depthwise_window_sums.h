@@ -1,5 +1,5 @@
 /* Part of the ccml runtime: accumulators of four channels of one row of outputs of a depthwise convolution with any
-   kernel, from staged rows.
+   kernel, from staged rows; a multiple of four outputs.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_DEPTHWISE_WINDOW_SUMS_H
 #define CCML_DEPTHWISE_WINDOW_SUMS_H
@@ -32,13 +32,7 @@ CCML_NAKED ccml_depthwise_window_sums(
             "str r11, [r2, #96]\n"
             "str r8, [r2], #128\n"
             "vmov s8, r2\n",
-            CCML_DEPTHWISE_WINDOW_FOUR
-            "vmov s8, r2\n",
-            "vmov r2, s8\n"
-            "it gt\n"
-            "strgt r5, [r2, #32]\n"
-            "str r4, [r2], #64\n"
-            "vmov s8, r2\n",
+            CCML_DEPTHWISE_WINDOW_FOUR,
             "vmov r12, s14\n"
             "vmov s0, r12\n"
             "add r1, r1, #8\n")
@@ -50,7 +44,7 @@ CCML_NAKED ccml_depthwise_window_sums(
 static inline void ccml_depthwise_window_sums(
     const int32_t *w, const int32_t *x, int32_t *y, int32_t outputs, int32_t rows, int32_t words)
 {
-    const int32_t pitch = 4 * ((outputs + 1) / 2 + words - 1);
+    const int32_t pitch = 4 * (outputs / 2 + words - 1);
     for (int32_t lane = 0; lane < 4; ++lane) {
         for (int32_t column = 0; column < outputs; ++column) {
             const int32_t *of = &w[(rows * words + 1) * lane];

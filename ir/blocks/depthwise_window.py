@@ -33,13 +33,19 @@ from ..types import DType
 from .common import Row, param, requantized_rounded
 from .depthwise import COLUMN, LANES, dot
 
-TOGETHER = (8, 4, 2, 1)
-"""Outputs at a time: the most that are left."""
+TOGETHER = 8
+"""Outputs at a time; half of that where no more are left."""
 
 
 def pairs_under(outputs: int, words: int) -> int:
-    """Pairs of columns under a row of outputs, whose windows have ``words`` pairs."""
-    return (outputs + 1) // 2 + words - 1
+    """Pairs of columns that are staged for a row of outputs, whose windows have ``words`` pairs."""
+    return whole(outputs) // 2 + words - 1
+
+
+def whole(outputs: int) -> int:
+    """Outputs that are computed; what is more than ``outputs`` is not wanted."""
+    half = TOGETHER // 2
+    return -(-outputs // half) * half
 
 
 def window_bytes(groups: int, outputs: int, rows: int, words: int, step: int, zero_point: int) -> Kernel:
@@ -63,7 +69,8 @@ def window_bytes(groups: int, outputs: int, rows: int, words: int, step: int, ze
 
 
 def window_sums(outputs: int, rows: int, words: int) -> Kernel:
-    """The accumulators of four channels, as ``depthwise.py`` has them: those of an output in place of a column."""
+    """The accumulators of four channels, as ``depthwise.py`` has them: those of an output in place of a column. The
+    number of outputs is a :func:`whole` one."""
     channel = rows * words + 1
     w = param("w", DType.I32, LANES * channel, Access.READ, 4)
     x = param("x", DType.I32, rows * pairs_under(outputs, words) * LANES, Access.READ, 4)
@@ -90,11 +97,13 @@ def _windows(
     groups, outputs, rows, words = extents
     pairs, bias = pairs_under(outputs, words), Var("bias", I32)
     out: Block = (Let(bias, Load(w, (first,))),)
-    start = 0
-    for count in TOGETHER:
-        times = (outputs - start) // count
-        block, row, word = Var(f"block{count}"), Var("row"), Var("word")
-        acc = Buffer(f"acc{count}", Type(DType.I32), (count,), Space.REG)
+    full = outputs // TOGETHER * TOGETHER
+    for start, times, count, kept in (
+        (0, outputs // TOGETHER, TOGETHER, TOGETHER),
+        (full, int(full < outputs), whole(outputs) - full, outputs - full),
+    ):
+        block, row, word = Var(f"block{start}"), Var("row"), Var("word")
+        acc = Buffer(f"acc{start}", Type(DType.I32), (count,), Space.REG)
         even, odd, four = Var("even", I32), Var("odd", I32), Var("four", I32)
         body: Block = (
             Let(four, Load(w, (first + row * words + word + 1,))),
@@ -106,15 +115,14 @@ def _windows(
             both = Var(f"pair{number}", I32)
             place = row * (groups * pairs * LANES) + group * (pairs * LANES) + pair * LANES + lane
             body += (Let(both, Load(x, (place,))),)
-            for past, weights in enumerate((even, odd)[: count - number]):
+            for past, weights in enumerate((even, odd)):
                 at = (as_expr(number + past),)
                 body += (Store(acc, at, dot(Load(acc, at), both, weights)),)
         sums: Block = (Alloc(acc), *(Store(acc, (as_expr(number),), bias) for number in range(count)))
         sums += loop(row, rows, *loop(word, words, *body))
-        for number in range(count):
+        for number in range(kept):
             sums += store(block * count + (start + number), Load(acc, (as_expr(number),)))
         out += loop(block, times, *sums)
-        start += times * count
     return out
 
 

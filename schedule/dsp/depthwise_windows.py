@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ir.blocks.depthwise import COLUMN, LANES
-from ...ir.blocks.depthwise_window import pairs_under
+from ...ir.blocks.depthwise_window import pairs_under, whole
 from ...ir.loops import I32, Block, Const, Expr, If, Invoke, Pointer, Store, Var
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -47,7 +47,7 @@ class WindowDepthwise(DepthwiseBlocks):
         self.weights = self.stream(self._words())
         self.staged = self.ctx.temporary("rows", DType.I32, (self.together * group,), align=8)
         if not self.in_bytes:
-            self.sums = self.ctx.temporary("sums", DType.I32, (most * COLUMN,), align=8)
+            self.sums = self.ctx.temporary("sums", DType.I32, (whole(most) * COLUMN,), align=8)
 
     def _spans(self, width: int) -> list[Span]:
         """Outputs that are computed together."""
@@ -125,7 +125,7 @@ class WindowDepthwise(DepthwiseBlocks):
             sums = Invoke(
                 "depthwise_window_sums",
                 (w, staged, at_word(self.sums, 0)),
-                (span.count, self.staged_rows, self.words),
+                (whole(span.count), self.staged_rows, self.words),
             )
             return (sums, *self.finish(self.weights, self.sums, place, [place.row], span))
         y, results = self.pixel(place, place.row, span.first), layer.requantization.zero_point

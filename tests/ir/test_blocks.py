@@ -20,13 +20,17 @@ SCALARS = {
     "single_words": (13, 8), "requantize_i8": (3, 2, 4, 7, -128), "requantize_fixed": (3, 6, 6, 7, 5),
     "requantize_halfword": (3, 2, 4, 7, -128, 5), "plane_row": (3, 5), "plane_fill": (6, 9),
     "depthwise3x3": (2, 7, 2, 17),
-    "single_i32": (2, 9), "depthwise_stage": (5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
+    "single_i32": (2, 9), "depthwise_stage": (2, 5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
     "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
     "copy_bytes": (11,), "quad_stage_pixel": (3,), "quad_stage": (3, 12), "quad_fill": (3, -128),
     "quad_i8": (9, 6, -128), "quad_i32": (2, 4), "lone_i8": (3, 4, 5), "lone_i32": (1, 2),
     "quad_fixed": (9, 6, -128, 11), "quad_fixed12": (4, 2, 127), "lone_fixed": (3, 4, 5, 15),
     "solo_fixed": (5, 8, 7, 12), "solo_halfword": (4, 4, -128, 16),
     "depthwise_fixed_pair": (4, 8, -3, 9), "depthwise_fixed_row": (3, 8, 5, 1),
+    "depthwise_bytes_pair": (2, 5, 8, -3), "depthwise_bytes_stride2": (2, 3, 8, 5),
+    "depthwise_stage_row": (2, 5, 8, 1, 2, -3), "depthwise_stage_stride2": (2, 5, 8, 3, 2, -3),
+    "depthwise_fill_stride2": (3, 1, -3), "depthwise_window_bytes": (2, 15, 2, 3, 8, -3),
+    "depthwise_window_sums": (12, 2, 3),
 }  # fmt: skip
 HELIUM = {
     "helium_copy": (3, 21, 30, 24), "helium_fill": (35, -3), "helium_rescale": (13, 3, -4, 5, 6, -100, 90),

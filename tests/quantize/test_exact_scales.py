@@ -75,6 +75,17 @@ def test_channels_of_a_layer_share_their_shifts() -> None:
     assert all("_halfword" in kernel.name for kernel in program.blocks), program.blocks
 
 
+def test_depthwise_layers_need_no_shift() -> None:
+    """So that the block instructions of Cortex-M4 go to bytes in one pass."""
+    net = Network((1, 96, 8, 8))
+    x = net.relu(net.conv(net.x, 96, group=96))
+    graph = net.graph(net.conv(net.relu(net.conv(x, 96, group=96, stride=(2, 2))), 4, kernel=1))
+    model = quantize_graph(graph, samples_for(graph), QuantizeOptions(integer_io=True, adaptive_rounding=False))
+    names = {kernel.name for kernel in lower_graph(optimize(model.graph), select("cortex-m4")).blocks}
+    assert any("depthwise_bytes_pair" in name for name in names), names
+    assert any("depthwise_bytes_stride2" in name for name in names), names
+
+
 def test_scales_move_by_some_ulp_and_integers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they could not be chosen before."""
     monkeypatch.setattr("ccml.passes.quantize.tuning.with_halfword_factors", lambda scales, *_: scales)

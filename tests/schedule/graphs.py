@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ccml.ir.types import DType, TensorType
+from ccml.ops.fixed_point import have_multipliers
 from ccml.ops.table import infer_types
 
 F32 = DType.F32
@@ -54,10 +55,12 @@ def integer_conv_graph(
     least: int = -127,
     scale: float = 0.002,
     ties: bool = False,
+    rounded: bool = False,
 ) -> Graph:
     """``conv`` of bytes with its bias, requantized per channel to int8 (not less than ``lo``); with ``residual``, a
     second input ``r`` is added; with ``table``, the result is looked up. Weights are not less than ``least``, scales
-    between a tenth of ``scale`` and that; with ``ties`` they are 2^-9, with which halves occur."""
+    between a tenth of ``scale`` and that; with ``ties`` they are 2^-9, with which halves occur, and with ``rounded``
+    such that the rounded upper word of a product is exact, as own quantized depthwise layers have them."""
     rng = np.random.default_rng(5)
     channels = w[0]
     arrays = {
@@ -67,6 +70,8 @@ def integer_conv_graph(
     }
     if ties:
         arrays["scale"] = np.full(channels, 2.0**-9, np.float32)
+    if rounded:
+        arrays["scale"] = _with_multipliers(arrays["scale"], lo)
     for array in arrays.values():
         array.flags.writeable = False
     given = Value("x", TensorType(dtype, tuple(x)))
@@ -117,6 +122,14 @@ def sum_of_two_graph(shape: Sequence[int]) -> Graph:
     y = inner.emit1("rescale", x, r, zero_point=3, to=DType.I8, y_scale=0.2, **attrs)
     body = Graph("body", (x, r), (y,), tuple(inner.nodes))
     return Graph("model", (x, r), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), {})
+
+
+def _with_multipliers(scales: np.ndarray, lo: int) -> np.ndarray:
+    """The next scales with a multiplier that leaves nothing to shift, for sums of up to 20 bits."""
+    bounds = [(-(2**19), 2**19)] * scales.size
+    while not np.all(found := have_multipliers(scales, bounds, -7, lo, 127, 0, 0)):
+        scales = np.where(found, scales, np.nextafter(scales, np.float32(1)))
+    return scales
 
 
 def anchored_graph(

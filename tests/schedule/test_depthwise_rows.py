@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from ccml.ir.graph import Graph
+from ccml.ir.loops import Invoke
+from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.program import Storage
 from ccml.schedule.lower import lower_graph
 
@@ -17,60 +20,66 @@ from tests.tools import needs
 def depthwise(
     rows: int, columns: int, channels: int, *, kernel: tuple[int, int] = (3, 3), stride: int | tuple[int, int] = 1,
     dilation: int = 1, pad: tuple[int, ...] = SAME, batch: int = 1, zero_point: int = 3, lo: int = -128,
-    residual: bool = False, ties: bool = False,
+    residual: bool = False, ties: bool = False, rounded: bool = False,
 ) -> Graph:  # fmt: skip
     return integer_conv_graph(
         (batch, rows, columns, channels), (channels, *kernel, 1), pad=pad, group=channels, zero_point=zero_point,
         stride=(stride, stride) if isinstance(stride, int) else stride, dilation=(dilation, dilation), lo=lo,
-        residual=residual, ties=ties, scale=0.002 * 9 / (kernel[0] * kernel[1]),
+        residual=residual, ties=ties, rounded=rounded, scale=0.002 * 9 / (kernel[0] * kernel[1]),
     )  # fmt: skip
 
 
-GRAPHS = {
+SUMS = {
     "even": depthwise(6, 6, 8),
-    "odd rows and columns": depthwise(7, 5, 8, zero_point=-128),
     "one row": depthwise(1, 9, 4),
     "one column": depthwise(6, 1, 4, zero_point=127),
     "one pixel": depthwise(1, 1, 64),
-    "channels beside fours": depthwise(4, 5, 11),
-    "batch": depthwise(3, 4, 12, batch=2),
-    "no padding": depthwise(7, 6, 4, pad=(0, 0, 0, 0)),
     "uneven padding": depthwise(6, 5, 4, pad=(0, 2, 2, 0)),
-    "wide padding": depthwise(3, 3, 4, pad=(2, 2, 2, 2)),
     "stride 2": depthwise(8, 8, 8, stride=2, pad=(0, 0, 1, 1)),
     "stride 2, odd": depthwise(7, 9, 5, stride=2),
-    "stride 2, no padding": depthwise(7, 8, 8, stride=2, pad=(0, 0, 0, 0)),
-    "stride 2, one output": depthwise(2, 2, 32, stride=2, pad=(0, 0, 1, 1)),
     "ties": depthwise(5, 6, 7, ties=True),
     "stride 2, ties": depthwise(5, 6, 8, stride=2, ties=True),
     "clamped above the least": depthwise(5, 5, 7, lo=-7),
     "stride 2, clamped above the least": depthwise(6, 5, 8, lo=-7, stride=2),
     "residual": depthwise(5, 5, 7, residual=True),
-    "many groups, odd width": depthwise(5, 3, 36),
-    "stride 2, many groups": depthwise(5, 7, 28, stride=2),
-    "stride 2, wide padding": depthwise(4, 5, 8, stride=2, pad=(2, 2, 2, 2)),
-    "stride 2, wide rows": depthwise(3, 180, 4, stride=2, batch=2),
     "5x5": depthwise(7, 9, 8, kernel=(5, 5), pad=(2, 2, 2, 2), zero_point=-128),
     "5x5, channels beside fours": depthwise(5, 6, 11, kernel=(5, 5), pad=(2, 1, 2, 3), batch=2),
-    "5x5, stride 2": depthwise(8, 14, 12, kernel=(5, 5), stride=2, pad=(1, 2, 2, 2)),
-    "5x5, one pixel": depthwise(1, 1, 64, kernel=(5, 5), pad=(2, 2, 2, 2)),
-    "5x5, ties": depthwise(6, 7, 8, kernel=(5, 5), pad=(2, 2, 2, 2), ties=True),
-    "5x5, residual": depthwise(4, 11, 6, kernel=(5, 5), pad=(2, 2, 2, 2), residual=True),
+    "5x5, residual": depthwise(4, 15, 6, kernel=(5, 5), pad=(2, 2, 2, 2), residual=True),
     "5x5, wide rows, ties": depthwise(2, 150, 4, kernel=(5, 5), pad=(2, 2, 2, 2), ties=True),
-    "7x7": depthwise(7, 7, 4, kernel=(7, 7), pad=(3, 3, 3, 3)),
-    "1x9": depthwise(1, 31, 8, kernel=(1, 9), pad=(0, 4, 0, 4)),
-    "1x9, stride 2": depthwise(2, 20, 8, kernel=(1, 9), stride=(1, 2), pad=(0, 4, 0, 3)),
-    "4x1": depthwise(9, 5, 8, kernel=(4, 1), pad=(1, 0, 2, 0)),
-    "1x2": depthwise(3, 6, 5, kernel=(1, 2), pad=(0, 0, 0, 1)),
-    "1x1": depthwise(3, 5, 8, kernel=(1, 1), pad=(0, 0, 0, 0)),
-    "stride 3": depthwise(9, 11, 8, stride=3),
-    "stride beyond the kernel": depthwise(9, 11, 8, kernel=(2, 2), stride=3, pad=(0, 0, 0, 0)),
-    "strides apart": depthwise(6, 9, 8, stride=(2, 1)),
-    "dilation": depthwise(8, 9, 8, dilation=2, pad=(2, 2, 2, 2)),
-    "dilation, more than columns": depthwise(5, 3, 4, dilation=4, pad=(4, 4, 4, 4)),
     "dilation, ties": depthwise(6, 7, 4, dilation=3, pad=(3, 3, 3, 3), ties=True),
-    "all of the input": depthwise(7, 5, 8, kernel=(7, 5), pad=(0, 0, 0, 0)),
 }
+"""Of which accumulators are computed first."""
+BYTES = {
+    "even": depthwise(6, 6, 8, rounded=True),
+    "odd rows and columns": depthwise(7, 5, 8, zero_point=-128, rounded=True),
+    "one pixel": depthwise(1, 1, 64, rounded=True),
+    "channels beside fours": depthwise(4, 5, 11, rounded=True),
+    "batch": depthwise(3, 4, 12, batch=2, rounded=True),
+    "no padding": depthwise(7, 6, 4, pad=(0, 0, 0, 0), rounded=True),
+    "wide padding": depthwise(3, 3, 4, pad=(2, 2, 2, 2), rounded=True),
+    "many groups, odd width": depthwise(5, 3, 36, rounded=True),
+    "stride 2": depthwise(8, 8, 8, stride=2, pad=(0, 0, 1, 1), rounded=True),
+    "stride 2, odd": depthwise(7, 9, 5, stride=2, zero_point=-128, rounded=True),
+    "stride 2, even, rows above": depthwise(6, 8, 8, stride=2, rounded=True),
+    "stride 2, no padding": depthwise(7, 8, 8, stride=2, pad=(0, 0, 0, 0), rounded=True),
+    "stride 2, one output": depthwise(2, 2, 32, stride=2, pad=(0, 0, 1, 1), rounded=True),
+    "stride 2, many groups": depthwise(5, 7, 28, stride=2, batch=2, rounded=True),
+    "stride 2, wide padding": depthwise(4, 5, 8, stride=2, pad=(2, 2, 2, 2), rounded=True),
+    "5x5": depthwise(7, 15, 11, kernel=(5, 5), pad=(2, 2, 2, 2), rounded=True),
+    "5x5, stride 2": depthwise(8, 14, 12, kernel=(5, 5), stride=2, pad=(1, 2, 2, 2), batch=2, rounded=True),
+    "7x7, one pixel": depthwise(1, 1, 64, kernel=(7, 7), pad=(3, 3, 3, 3), rounded=True),
+    "1x9": depthwise(1, 31, 8, kernel=(1, 9), pad=(0, 4, 0, 4), rounded=True),
+    "4x1": depthwise(9, 5, 8, kernel=(4, 1), pad=(1, 0, 2, 0), rounded=True),
+    "1x1": depthwise(3, 5, 8, kernel=(1, 1), pad=(0, 0, 0, 0), rounded=True),
+    "stride 3": depthwise(9, 11, 8, stride=3, rounded=True),
+    "stride beyond the kernel": depthwise(9, 11, 8, kernel=(2, 2), stride=3, pad=(0, 0, 0, 0), rounded=True),
+    "strides apart": depthwise(6, 9, 8, stride=(2, 1), rounded=True),
+    "dilation": depthwise(8, 9, 8, dilation=2, pad=(2, 2, 2, 2), rounded=True),
+    "dilation, more than columns": depthwise(5, 3, 4, dilation=4, pad=(4, 4, 4, 4), rounded=True),
+    "all of the input": depthwise(7, 5, 8, kernel=(7, 5), pad=(0, 0, 0, 0), rounded=True),
+}
+"""Of which bytes are computed in one pass."""
+GRAPHS = {**{f"sums, {name}": graph for name, graph in SUMS.items()}, **BYTES}
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
 
 
@@ -92,7 +101,19 @@ def test_emulated_cortex_m4(graph: Graph, route: object, tmp_path: Path) -> None
     assert_exact(graph, M4, route, tmp_path)  # type: ignore[arg-type]
 
 
+def blocks(graphs: Iterable[Graph]) -> set[str]:
+    """The block instructions that M4 takes for them."""
+    kernels = (kernel for graph in graphs for kernel in lower_graph(graph, M4).kernels)
+    return {stmt.block for kernel in kernels for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)}
+
+
+def test_all_blocks_are_tried() -> None:
+    sums, in_bytes = blocks(SUMS.values()), blocks(BYTES.values())
+    assert sums | in_bytes == {name for name in M4.cpu.features if name.startswith("depthwise_")}
+    assert sums & in_bytes <= {"depthwise_stage", "depthwise_fill", "depthwise_stage_row"}
+
+
 def test_scratch_is_four_rows_of_four_channels() -> None:
-    program = lower_graph(GRAPHS["even"], M4)
+    program = lower_graph(SUMS["even"], M4)
     arena = [buffer.nbytes for buffer in program.buffers.values() if buffer.storage is Storage.ARENA]
     assert arena == [(6 + 2) * 4 * 4 * 2]
