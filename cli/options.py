@@ -166,9 +166,7 @@ class PoolSize(click.ParamType):
 
     name = "name=bytes"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, int | None]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int | None]:
         if isinstance(value, tuple):
             return value
         name, equals, size = str(value).partition("=")

@@ -60,7 +60,7 @@ def test_inspect_shows_pools() -> None:
 )
 def test_pools_in_the_file(text: str, tmp_path: Path) -> None:
     file = tmp_path / "ccml.toml"
-    file.write_text(f"[compile]\ntarget = \"cortex-m7\"\n{text}\n")
+    file.write_text(f'[compile]\ntarget = "cortex-m7"\n{text}\n')
     pools = report("inspect", DIGITS, "--config", file)["options"]["pools"]
     assert list(pools) == ["dtcm", "sram"]
     assert pools["dtcm"] == 3072
