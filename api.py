@@ -98,7 +98,7 @@ def compile(  # the name that users look for
     out = Path(folder) if folder is not None else Path(f"{name}_{machines[0].name}")
     dump = GraphDump(Path(dump_ir)) if dump_ir is not None else None
     source, accuracy = _read(path, options, quantization)
-    optimized = run_passes(source, dump)
+    optimized = run_passes(source, dump, machines[0])
     identity = source.identity([kind.value for kind in kinds], goal)
 
     def plans() -> Iterable[Plan]:
@@ -174,19 +174,26 @@ def verify(
     tolerance: float = 1e-4,
     backend: str = "jit",
     compiler: str | None = None,
+    target: str | None = None,
+    abi: str | None = None,
+    cpu: str | None = None,
     quantization: Quantization | None = None,
 ) -> Verification:
     """Compares the compiled model with the ONNX reference on samples of ``file``, or on random ones.
 
-    ``backend`` is ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at most. A difference
-    is in the result, not raised. With ``quantization`` the model is quantized first, and the reference is the
-    quantized model.
+    ``backend`` is ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at most. With a
+    ``target`` the model is compiled for that, by the route ``llvm`` or ``c``, run under emulation and compared with
+    this machine's results as well. A difference is in the result, not raised. With ``quantization`` the model is
+    quantized first, and the reference is the quantized model.
     """
     stages: list[tuple[str, Graph]] = []
     source, _ = _read(path, options, quantization)
-    compiled = compile_source(source, host_machine(), lambda name, graph: stages.append((name, graph)))
-    chosen = compiled.samples(file, samples).first(samples)
-    return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler)
+    host = compile_source(source, host_machine(), lambda name, graph: stages.append((name, graph)))
+    chosen = host.samples(file, samples).first(samples)
+    if target is None:
+        return compare(host, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler)
+    compiled = lower(source, host.optimized, find_machine(target, abi, cpu))
+    return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, host=host)
 
 
 def profile(

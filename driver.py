@@ -151,10 +151,11 @@ def read(path: PathLike, options: ModelOptions = DEFAULT_OPTIONS) -> Source:
     return import_source(path, read_onnx(path), options)
 
 
-def run_passes(source: Source, dump: Dump | None = None) -> Graph:
-    """The graph ready for scheduling, on whatever machine. ``dump`` sees the graph of each pass."""
+def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None = None) -> Graph:
+    """The graph ready for scheduling, on machines like ``machine`` or else on whatever machine. ``dump`` sees the graph
+    of each pass."""
     log.info("optimizing %d operators", len(source.graph.nodes))
-    return optimize(source.graph, dump=dump)
+    return optimize(source.graph, dump=dump, signed_bytes=machine is not None and machine.cpu.signed_bytes)
 
 
 def check_goal(goal: Goal) -> None:
@@ -177,7 +178,7 @@ def compile_source(
     source: Source, machine: Machine, dump: Dump | None = None, goal: Goal = DEFAULT_GOAL
 ) -> Compiled:
     """All passes and the schedule; the emitters take it from there."""
-    return lower(source, run_passes(source, dump), machine, goal)
+    return lower(source, run_passes(source, dump, machine), machine, goal)
 
 
 def compile_model(

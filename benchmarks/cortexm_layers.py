@@ -43,6 +43,12 @@ LAYERS = {
         (1, 24, 24, 32), (32, 3, 3, 1), stride=(2, 2), pad=(0, 0, 1, 1), group=32
     ),
     "vww dw 6x6x128": integer_conv_graph((1, 6, 6, 128), (128, 3, 3, 1), pad=SAME, group=128),
+    "dw 5x5 24x24x32": integer_conv_graph((1, 24, 24, 32), (32, 5, 5, 1), pad=(2, 2, 2, 2), group=32, scale=0.0007),
+    "dw 5x5 7x7x64": integer_conv_graph((1, 7, 7, 64), (64, 5, 5, 1), pad=(2, 2, 2, 2), group=64, scale=0.0007),
+    "dw 1x9 1x98x40": integer_conv_graph((1, 1, 98, 40), (40, 1, 9, 1), pad=(0, 4, 0, 4), group=40),
+    "dw 3x3 24x24x32 d2": integer_conv_graph(
+        (1, 24, 24, 32), (32, 3, 3, 1), pad=(2, 2, 2, 2), dilation=(2, 2), group=32
+    ),
     "ad fc 640->128": integer_conv_graph((1, 1, 1, 640), (128, 1, 1, 640)),
 }
 

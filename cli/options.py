@@ -205,13 +205,13 @@ def model_options(function: F) -> F:
     return argument(dim(shape(config_option(function))))
 
 
-def target_options(required: bool) -> Callable[[F], F]:
-    """``--target``, ``--abi`` and ``--cpu``."""
+def target_options(required: bool = False, default: str = "generic") -> Callable[[F], F]:
+    """``--target``, ``--abi`` and ``--cpu``; ``default`` is what a command does without."""
 
     def decorate(function: F) -> F:
         target = click.option(
             "-t", "--target", required=required, shell_complete=complete_target, metavar="NAME",
-            help="What to compile for; 'ccml targets' lists them." + ("" if required else "  [default: generic]"),
+            help="What to compile for; 'ccml targets' lists them." + ("" if required else f"  [default: {default}]"),
         )  # fmt: skip
         abi = click.option("--abi", metavar="NAME", help="The ABI of a target that has several, or 'all'.")
         cpu = click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..report.text import shortened
-from .options import json_option, logging_options, model_options
+from .options import json_option, logging_options, model_options, route_option, target_options
 from .output import columns, print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
 
@@ -31,10 +31,12 @@ _HEAD = columns("layer", "tensor", "shape", "reference", "#relative L2", "#max a
     "--samples", "limit", type=click.IntRange(min=1), default=4, show_default=True, help="Samples to compare at most."
 )
 @click.option(
-    "--backend", type=click.Choice(["jit", "c"]), default="jit", show_default=True,
-    help="Run the model by LLVM in memory, or its C sources by a C compiler (outputs only).",
+    "--backend", type=click.Choice(["jit", "c"]),
+    help="Run the model by LLVM in memory, or its C sources by a C compiler (outputs only).  [default: jit]",
 )  # fmt: skip
 @click.option("--cc", "compiler", metavar="COMMAND", help="The compiler for --backend c.  [default: cc, gcc or clang]")
+@target_options(default="this machine")
+@route_option
 @quantization_options
 @quantize_option
 @json_option
@@ -46,8 +48,12 @@ def command(
     file: str | None,
     tolerance: float,
     limit: int,
-    backend: str,
+    backend: str | None,
     compiler: str | None,
+    target: str | None,
+    abi: str | None,
+    cpu: str | None,
+    route: str,
     as_json: bool,
     quantization: Quantization | None,
 ) -> None:
@@ -57,14 +63,22 @@ def command(
     of that name in the ONNX reference evaluator, whatever layout it is held in, and so are the outputs. Where a tensor
     differs by more than the tolerance, the first such layer and the first pass of the compiler whose result differs are
     named, and the exit code is 4. With --quantize the reference is the quantized model.
+
+    With --target the machine code for that target is run under emulation (QEMU: boards for Cortex-M, Linux for arm64
+    and Android). Its outputs are compared with the reference and with those of this machine, which integers have to
+    equal.
     """
+    if target is None and (abi or cpu or route == "c"):
+        raise click.UsageError("--abi, --cpu and --route belong to --target")
+    if target is not None and (backend or compiler):
+        raise click.UsageError("--backend and --cc are for this machine; with --target there is --route")
     with progress():
         from .. import api
 
         options = api.ModelOptions(dict(dim), dict(shape))
         result = api.verify(
-            model, options, file, samples=limit, tolerance=tolerance, backend=backend, compiler=compiler,
-            quantization=quantization,
+            model, options, file, samples=limit, tolerance=tolerance, backend=backend or (route if target else "jit"),
+            compiler=compiler, target=target, abi=abi, cpu=cpu, quantization=quantization,
         )  # fmt: skip
     if as_json:
         print_json(_described(result))
@@ -75,7 +89,8 @@ def command(
         print_table("outputs", _HEAD, [_row(row) for row in result.outputs])
         click.echo()
         if result.ok:
-            click.echo(f"ok: relative L2 error at most {result.tolerance:g}, samples compared: {result.samples}")
+            same = "" if result.target is None else f"on {result.target}: integers equal this machine's, "
+            click.echo(f"ok: {same}relative L2 error at most {result.tolerance:g}, samples compared: {result.samples}")
     result.require()
 
 
@@ -90,8 +105,8 @@ def _row(row: Row) -> tuple[object, ...]:
 def _described(result: Verification) -> dict[str, object]:
     first = result.first_layer
     return {
-        "ok": result.ok, "backend": result.backend, "reference": result.reference, "tolerance": result.tolerance,
-        "samples": result.samples,
+        "ok": result.ok, "backend": result.backend, "target": result.target, "reference": result.reference,
+        "tolerance": result.tolerance, "samples": result.samples,
         "first_layer": None if first is None else {"layer": first.node, "tensor": first.tensor},
         "first_stage": result.first_stage,
         "layers": [_described_row(row) for row in result.layers],

@@ -244,6 +244,8 @@ class Expressions:
             self.needs.header("ccml_dot.h")
         if expr.function.startswith("widen"):
             self.needs.header("ccml_widen.h")
+        if expr.function == "saturate8":
+            self.needs.header("ccml_saturate.h")
         if expr.function in ("mul_high", "scale_round"):
             self.needs.header("ccml_scale.h")
         first = expr.args[0]

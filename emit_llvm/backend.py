@@ -44,10 +44,10 @@ def target_machine(machine: Machine, *, reloc: str, code_model: str = "default")
 def optimize(text: str, generator: TargetMachine, *, speed_level: int = 3) -> llvm.ModuleRef:
     """Parses and verifies module text and runs LLVM's default pipeline, in a context of its own.
 
-    Loops are vectorized and unrolled by the schedule alone. LLVM's vectorizers gain nothing on x86, and on a
-    Cortex-M55 they turned scalar code into gathers that read outside the arena; its unrolling doubles the code of the
-    MLPerf Tiny models on a Cortex-M4 (resnet8: 41 for 20 KB), saves no instructions there or time on x86, and takes
-    longer than all the rest.
+    Loops are vectorized and unrolled by the schedule alone, but for short sums, of which the module says so. LLVM's
+    vectorizers gain nothing on x86, and on a Cortex-M55 they turned scalar code into gathers that read outside the
+    arena; its unrolling doubles the code of the MLPerf Tiny models on a Cortex-M4 (resnet8: 41 for 20 KB), saves no
+    instructions there or time on x86, and takes longer than all the rest.
     """
     module = llvm.parse_assembly(text, llvm.create_context())
     module.data_layout = str(generator.target_data)

@@ -17,10 +17,9 @@ from .writer import Function
 
 def machine_code(row: str, machine: Machine) -> bytes | None:
     """The code of a block instruction on ``machine``, where there is some."""
-    for architecture, rows in MACHINE_CODE.items():
-        if machine.abi.triple.startswith(f"{architecture}-") and row in rows:
-            return bytes.fromhex(rows[row])
-    return None
+    architecture = machine.abi.triple.split("-")[0]
+    codes = (code for architectures, code in MACHINE_CODE.get(row, {}).items() if architecture in architectures)
+    return next(map(bytes.fromhex, codes), None)
 
 
 def coded_blocks(program: Program, machine: Machine) -> tuple[dict[str, bytes], frozenset[str]]:

@@ -196,6 +196,9 @@ class ExpressionWriter:
             return write_packed(self.out, expr.function, *(self.write(arg) for arg in expr.args))
         if expr.function == "mul_high" and expr.function in self.features:
             return self._mul_high(*(self.write(arg) for arg in expr.args))
+        if expr.function == "saturate8" and expr.function in self.features:
+            raised = self.out.intrinsic("llvm.smax.i32", "i32", ("i32", self.write(expr.args[0])), ("i32", "-128"))
+            return self.out.intrinsic("llvm.smin.i32", "i32", ("i32", raised), ("i32", "127"))
         if expr.function == "scale_round":
             return self.out.intrinsic(SCALE_HELPER, "i32", *(("i32", self.write(arg)) for arg in expr.args))
         if expr.function == "sqrt" and "sqrt" not in self.features and expr.type == Type(DType.F32):

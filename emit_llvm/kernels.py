@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from types import MappingProxyType
 
 from ..ir import loops
@@ -17,6 +18,9 @@ from .writer import Function, FunctionWriter
 FREESTANDING = 'nounwind mustprogress willreturn "no-builtins"'
 """``no-builtins`` keeps LLVM from turning loops into calls of memset, memcpy and the like."""
 
+SHORT_SUM = 40
+"""Statements that a sum may have when its loop is unrolled."""
+
 
 def kernel_function(
     kernel: Kernel,
@@ -27,15 +31,17 @@ def kernel_function(
     linkage: str = "hidden",
     attributes: str = "",
     prefix: str = "",
+    unroll_sums: bool = True,
 ) -> Function:
     """Prints ``kernel`` as the function ``symbol`` (default: the kernel's name).
 
     The parameters named in ``noalias`` must not overlap any other memory that the kernel writes (or reads, where
     they are written themselves). ``attributes`` are added to the function's own, and
-    ``prefix`` begins the symbols of the block instructions that are invoked. The function is hidden, not internal:
+    ``prefix`` begins the symbols of the block instructions that are invoked; ``unroll_sums`` takes the loops from short
+    sums, as GCC does. The function is hidden, not internal:
     LLVM must not move the arguments of its only caller into it, weights folded to literals among them.
     """
-    writer = KernelWriter(machine, prefix)
+    writer = KernelWriter(machine, prefix, unroll_sums)
     for number, buffer in enumerate(kernel.params):
         writer.memory.places[buffer.name] = Place(buffer, (f"%p{number}",))
     writer.block(kernel.body)
@@ -66,9 +72,9 @@ def _parameter(buffer: Buffer, noalias: bool) -> str:
 class KernelWriter:
     """Appends the statements of one kernel."""
 
-    def __init__(self, machine: Machine, prefix: str = "") -> None:
+    def __init__(self, machine: Machine, prefix: str = "", unroll_sums: bool = True) -> None:
         self.out = FunctionWriter()
-        self.machine, self.prefix = machine, prefix
+        self.machine, self.prefix, self.unroll_sums = machine, prefix, unroll_sums
         self.pointer_bits = machine.abi.pointer_bits
         self.memory = MemoryWriter(self.out, self.pointer_bits, machine.cpu.features)
         self.expressions = self.memory.expressions
@@ -137,4 +143,20 @@ class KernelWriter:
         self.out.lines[patch] = f"  {counter} = phi {index} [ 0, %{before} ], [ {following}, %{latch} ]"
         last = self.out.value(f"icmp eq {index} {following}, {extent}")
         self.out.branch(last, end, body)
+        if self.unroll_sums and _is_short_sum(stmt):
+            self.out.unroll()
         self.out.start(end)
+
+
+def _is_short_sum(stmt: loops.For) -> bool:
+    """A constant number of a few steps that change nothing but registers."""
+    return _sum_steps(stmt) <= SHORT_SUM
+
+
+def _sum_steps(stmt: loops.Stmt) -> float:
+    """How many statements run in a statement that changes nothing but registers; infinite for any other."""
+    if isinstance(stmt, loops.For):
+        extent = loops.const_value(stmt.extent)
+        return inf if extent is None else extent * sum(map(_sum_steps, stmt.body))
+    changes_registers = isinstance(stmt, loops.Store) and stmt.buffer.space is loops.Space.REG
+    return 1 if changes_registers or isinstance(stmt, loops.Let) else inf

@@ -28,13 +28,14 @@ class ModuleOptions:
 
     ``external_constants``: the constants are hidden symbols of another object. ``addresses``: constants are memory of
     this process, by buffer name (JIT). ``call_symbols``: every call is also a function ``NAME_call_<i>`` with the
-    parameters of the entry. ``attributes`` are added to every function.
+    parameters of the entry. ``attributes`` are added to every function. ``unroll_sums``: short sums have no loop.
     """
 
     external_constants: bool = False
     addresses: Mapping[str, int] | None = None
     call_symbols: bool = False
     attributes: str = ""
+    unroll_sums: bool = True
 
 
 def run_symbol(program: Program) -> str:
@@ -101,7 +102,7 @@ def _kernel(
     symbol = f"{program.name}_{kernel.name}"
     return kernel_function(
         kernel, machine, symbol=symbol, noalias=noalias, attributes=_attributes(symbol, options.attributes),
-        prefix=f"{program.name}_",
+        prefix=f"{program.name}_", unroll_sums=options.unroll_sums,
     )  # fmt: skip
 
 

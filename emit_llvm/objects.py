@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..ir.program import Program
 from ..targets import Machine
 from . import backend
-from .elf import as_bare_metal, defined_symbols, undefined_symbols
+from .elf import as_bare_metal, defined_symbols, undefined_symbols, with_mapping_symbols
 from .elf_data import DataSymbol, data_object
 from .expressions import internal_error
 from .module import ModuleOptions, constant_align, constant_array, constant_symbol, module_text
@@ -38,7 +38,12 @@ def emit_objects(program: Program, machine: Machine, *, optimize: str = "speed")
     for symbol in _missing(objects):
         if not is_compiler_helper(symbol, machine):
             raise internal_error(f"the code for {machine.name} calls {symbol}, which nothing provides")
-    return objects if machine.target.hosted else [(name, as_bare_metal(image)) for name, image in objects]
+    return objects if machine.target.hosted else [(name, _bare_metal(image, machine)) for name, image in objects]
+
+
+def _bare_metal(image: bytes, machine: Machine) -> bytes:
+    image = as_bare_metal(image)
+    return with_mapping_symbols(image) if machine.abi.triple.startswith("thumb") else image
 
 
 def emit_assembly(program: Program, machine: Machine, *, optimize: str = "speed") -> str:
@@ -68,7 +73,7 @@ def is_compiler_helper(symbol: str, machine: Machine) -> bool:
 def _options(program: Program, optimize: str) -> ModuleOptions:
     total = sum(program.buffers[name].nbytes for name in program.constants)
     options = ModuleOptions(external_constants=total > INLINE_CONSTANTS)
-    return replace(options, attributes=_SIZE_ATTRIBUTES) if optimize == "size" else options
+    return replace(options, attributes=_SIZE_ATTRIBUTES, unroll_sums=False) if optimize == "size" else options
 
 
 def _level(optimize: str) -> int:

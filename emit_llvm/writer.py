@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+_UNROLLED = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.full"}'
+
 
 @dataclass(frozen=True)
 class Function:
-    """A printed function and the declarations of the intrinsics that it calls."""
+    """A printed function and what it needs elsewhere in its module: intrinsics, metadata."""
 
     name: str
     text: str
@@ -64,6 +66,11 @@ class FunctionWriter:
 
     def branch(self, cond: str, then: str, orelse: str) -> None:
         self.effect(f"br i1 {cond}, label %{then}, label %{orelse}")
+
+    def unroll(self) -> None:
+        """Has LLVM unroll the loop whose jump back is the last instruction."""
+        self.lines[-1] += ", !llvm.loop !0"
+        self.declarations.add(_UNROLLED)
 
     def intrinsic(self, name: str, result: str, *args: tuple[str, str]) -> str:
         """Calls ``@name`` with (type, value) pairs, declares it, and returns the result."""

@@ -13,22 +13,29 @@ import tempfile
 from pathlib import Path
 
 from ..ir.blocks import BLOCKS
+from ..targets import select
 from .toolchain import build, find_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = ROOT / "runtime_c"
 TABLE = ROOT / "emit_llvm" / "machine_code.py"
-ARCHITECTURES = {"thumbv6m": "cortex-m0", "thumbv7m": "cortex-m3"}
-"""A core for each beginning of a triple."""
+ARCHITECTURES = {
+    "thumbv6m": "cortex-m0",
+    "thumbv7m": "cortex-m3",
+    "thumbv7em": "cortex-m4",
+    "thumbv8m.main": "cortex-m33",
+    "thumbv8.1m.main": "cortex-m55",
+}
+"""A target for each beginning of a triple, whose flags the assembler takes."""
 
-_WIDTH = 100
+_WIDTH = 96
 _HEAD = '''"""Block instructions as machine code, in hexadecimal: what the assembly in ``runtime_c`` becomes.
 
-Written by ``python -m ccml.emulation.assemble``. The code is independent of its address, which is a multiple of 4, and
-calls nothing.
+Written by ``python -m ccml.emulation.assemble``: by name, then by the architectures that share the code (the beginnings
+of their triples). Code is independent of its address, which is a multiple of 4, and calls nothing.
 """
 
-MACHINE_CODE: dict[str, dict[str, str]] = {
+MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
 '''
 
 
@@ -36,29 +43,16 @@ def assembled(architecture: str) -> dict[str, bytes]:
     """The block instructions that are nothing but assembly on ``architecture``, by name."""
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
-        headers = [f"ccml_{row}.h" for row in BLOCKS if (RUNTIME / f"ccml_{row}.h").exists()]
-        wanted = [row for row in BLOCKS if _is_assembly(architecture, row, folder)]
-        lines = [*(f'#include "{header}"' for header in headers), "const void *const all[] = {"]
-        lines += [*(f"    (const void *)ccml_{row}," for row in wanted), "    0};"]
-        _compile(architecture, lines, folder)
+        compiler = [find_tool("arm-none-eabi-gcc"), *select(ARCHITECTURES[architecture]).cpu.c_flags, f"-I{RUNTIME}"]
+        headers = {row: f"ccml_{row}.h" for row in BLOCKS if (RUNTIME / f"ccml_{row}.h").exists()}
+        source = folder / "all.c"
+        source.write_text("".join(f'#include "{header}"\n' for header in headers.values()))
+        text = subprocess.run([*compiler, "-E", source.name], cwd=folder, capture_output=True, text=True, check=True)
+        wanted = [row for row in headers if re.search(rf"naked[^;{{}}]*void ccml_{row}\(", text.stdout)]
+        with source.open("a") as file:
+            file.write("".join(f"const void *const {row} = (const void *)ccml_{row};\n" for row in wanted))
+        build([*compiler, "-O2", "-ffunction-sections", "-c", source.name, "-o", "all.o"], folder)
         return {row: _section(f".text.ccml_{row}", folder) for row in wanted}
-
-
-def _is_assembly(architecture: str, row: str, folder: Path) -> bool:
-    """Whether the preprocessed header makes the row's function a naked one."""
-    header = RUNTIME / f"ccml_{row}.h"
-    if not header.exists():
-        return False
-    flags = [f"-mcpu={ARCHITECTURES[architecture]}", "-mthumb", "-mfloat-abi=soft", f"-I{RUNTIME}"]
-    command = [find_tool("arm-none-eabi-gcc"), *flags, "-E", str(header)]
-    text = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
-    return re.search(rf"naked[^;{{}}]*void ccml_{row}\(", text) is not None
-
-
-def _compile(architecture: str, lines: list[str], folder: Path) -> None:
-    (folder / "all.c").write_text("\n".join(lines) + "\n")
-    flags = [f"-mcpu={ARCHITECTURES[architecture]}", "-mthumb", "-mfloat-abi=soft", "-O2", "-ffunction-sections"]
-    build([find_tool("arm-none-eabi-gcc"), *flags, f"-I{RUNTIME}", "-c", "all.c", "-o", "all.o"], folder)
 
 
 def _section(name: str, folder: Path) -> bytes:
@@ -70,15 +64,32 @@ def _section(name: str, folder: Path) -> bytes:
     return (folder / "one.bin").read_bytes()
 
 
+def table() -> dict[str, dict[tuple[str, ...], bytes]]:
+    """The code of all block instructions, by name and by the architectures that share it."""
+    codes = {architecture: assembled(architecture) for architecture in ARCHITECTURES}
+    found: dict[str, dict[tuple[str, ...], bytes]] = {}
+    for row in BLOCKS:
+        shared: dict[bytes, tuple[str, ...]] = {}
+        for architecture in ARCHITECTURES:
+            if row in codes[architecture]:
+                code = codes[architecture][row]
+                shared[code] = (*shared.get(code, ()), architecture)
+        if shared:
+            found[row] = {architectures: code for code, architectures in shared.items()}
+    return found
+
+
 def table_text() -> str:
     """The table as a Python file."""
     lines = []
-    for architecture in ARCHITECTURES:
-        lines.append(f'    "{architecture}": {{')
-        for row, code in assembled(architecture).items():
+    for row, codes in table().items():
+        lines.append(f'    "{row}": {{')
+        for architectures, code in codes.items():
             digits = code.hex()
-            parts = [digits[at : at + _WIDTH] for at in range(0, len(digits), _WIDTH)]
-            lines += [f'        "{row}": (', *(f'            "{part}"' for part in parts), "        ),"]
+            names = str(architectures).replace("'", '"')
+            lines.append(f"        {names}: (")
+            lines += [f'            "{digits[at : at + _WIDTH]}"' for at in range(0, len(digits), _WIDTH)]
+            lines.append("        ),")
         lines.append("    },")
     return _HEAD + "\n".join(lines) + "\n}\n"
 

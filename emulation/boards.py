@@ -39,6 +39,7 @@ def _board(machine: str, code: int, ram: int) -> Board:
 
 
 _AN385 = _board("mps2-an385", 0x0000_0000, 0x2000_0000)
+_AN547 = Board("mps3-an547", 0x0000_0000, Region(0x1100_0000, 2 * _MIB), Region(0x3100_0000, 4 * _MIB))
 BOARDS = {
     # QEMU has no board with a Cortex-M0 and much memory. A Cortex-M3 executes Armv6-M code unchanged.
     "cortex-m0": _AN385,
@@ -47,7 +48,9 @@ BOARDS = {
     "cortex-m4": _board("mps2-an386", 0x0000_0000, 0x2000_0000),
     "cortex-m7": _board("mps2-an500", 0x0000_0000, 0x2000_0000),
     "cortex-m33": _board("mps2-an505", 0x1000_0000, 0x3800_0000),
-    "cortex-m55": Board("mps3-an547", 0x0000_0000, Region(0x1100_0000, 2 * _MIB), Region(0x3100_0000, 4 * _MIB)),
+    "cortex-m55": _AN547,
+    # Nor one with a Cortex-M85, whose instructions a Cortex-M55 has as well.
+    "cortex-m85": _AN547,
 }
 """By the name of the CPU."""
 

@@ -101,6 +101,10 @@ def _half_product(x_bit: int, w_bit: int) -> Callable[..., np.int32]:
     return meaning
 
 
+def _saturate8(x: np.int32) -> np.int32:
+    return np.int32(max(min(int(x), 127), -128))
+
+
 def _mul_high(a: np.int32, b: np.int32) -> np.int32:
     return np.int32(int(a) * int(b) >> 32)
 
@@ -139,6 +143,8 @@ INSTRUCTIONS: dict[str, Instruction] = {
         # acc + the low halfword of x times the high one of w, and the high one by the low one
         Instruction("low_by_high", _WORDS, DType.I32, _half_product(0, 16)),
         Instruction("high_by_low", _WORDS, DType.I32, _half_product(16, 0)),
+        # clamped to a signed byte
+        Instruction("saturate8", (DType.I32,), DType.I32, _saturate8),
         # the upper word of the product
         Instruction("mul_high", (DType.I32, DType.I32), DType.I32, _mul_high),
         # acc * factor / 2^(32 + shift) for shift > 0, else float32(acc) * (factor * 2^shift); rounded to a whole number

@@ -163,13 +163,16 @@ class _Source:
         return [f"{indent}a = {first}", f"{indent}memory[a:a + {size}] = {bytes([mark]) * size!r}"]
 
     def _bytes(self, buffer: Buffer, index: Sequence[Expr], elements: int) -> tuple[str, int]:
-        """The first byte, and how many; the whole buffer where the index is not known."""
+        """The first byte, and how many: from the first to the last place along dimensions whose index is not known."""
         begin, item = self.places[buffer.name][0], buffer.dtype.size
-        terms = [self._expr(expr) for expr in index]
-        if None in terms:
-            return str(begin), prod(buffer.shape) * item
-        parts = [f"({term}) * {stride * item}" for term, stride in zip(terms, buffer.strides)]
-        return " + ".join([str(begin), *parts]), elements * item
+        parts = [str(begin)]
+        for expr, extent, stride in zip(index, buffer.shape, buffer.strides, strict=True):
+            term = self._expr(expr)
+            if term is None:
+                elements += (extent - 1) * stride
+            else:
+                parts.append(f"({term}) * {stride * item}")
+        return " + ".join(parts), elements * item
 
     # ---- expressions
 

@@ -98,17 +98,23 @@ def common_multipliers(
 
 
 def have_multipliers(
-    scales: np.ndarray, bounds: tuple[int, int], zero_point: int, lo: int, hi: int, pre_shift: int, post_shift: int
+    scales: np.ndarray,
+    bounds: Sequence[tuple[int, int]],
+    zero_point: int,
+    lo: int,
+    hi: int,
+    pre_shift: int,
+    post_shift: int,
 ) -> np.ndarray:
     """Which channels have a multiplier for these shifts, for accumulators within ``bounds``; all where some channel's
     would not fit its 31 bits, so that others have to be taken for all."""
     nominal = scales.astype(np.float64) * 2.0 ** (32 + post_shift - pre_shift)
-    if np.any(nominal >= _I32) or post_shift <= 0:
+    if np.any(nominal >= _I32):
         return np.full(scales.shape, True)
-    acc_lo, acc_hi = (np.full(scales.shape, bound, np.int64) for bound in bounds)
+    acc_lo, acc_hi = (np.array(column, np.int64) for column in zip(*bounds))
     steps = thresholds(scales, acc_lo, acc_hi, zero_point, lo, hi)
     wanted = np.arange(lo + 1, hi + 1, dtype=np.int64) - zero_point
-    ranges = (_multipliers(row, wanted, bounds, pre_shift, post_shift) for row in steps)
+    ranges = (_multipliers(row, wanted, bound, pre_shift, post_shift) for row, bound in zip(steps, bounds))
     return np.array([least <= greatest for least, greatest in ranges])
 
 

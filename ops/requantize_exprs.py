@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ..ir.graph import Node
-from ..ir.loops import Binary, Call, Expr, Load
+from ..ir.loops import Binary, Call, Const, Expr, Load
 from ..ir.types import DType
 from .expr_tools import const, convert, maximum, minimum
 from .infer import element_type, integer
@@ -14,17 +14,31 @@ from .integer_exprs import dtype_limits
 from .opdef import Bind
 from .rounding_exprs import round_to_integer
 
+LARGEST_PRODUCT = 1 << 20
+"""Well below 2^22, up to which ``round_to_integer`` is exact."""
+
 
 def _requantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """clamp(zero_point + round_half_even(float32(acc) * scale), lo, hi).
 
-    The product is clamped first: the bounds are whole numbers, so rounding cannot leave them, and the result fits.
+    Integers are clamped where it is known that the product can be rounded to one. Elsewhere the product is clamped
+    first: the bounds are whole numbers, so rounding cannot leave them, and the result fits.
     """
     acc, scale = args
-    zero_point = integer(node.attrs, "zero_point")
-    steps = convert(acc, DType.F32) * scale
-    clamped = minimum(maximum(steps, integer(node.attrs, "lo") - zero_point), integer(node.attrs, "hi") - zero_point)
-    return convert(round_to_integer(clamped, zero_point), element_type(node.attrs, "to"))
+    zero_point, lo, hi = (integer(node.attrs, name) for name in ("zero_point", "lo", "hi"))
+    steps, to = convert(acc, DType.F32) * scale, element_type(node.attrs, "to")
+    if _is_small(node, scale):
+        return convert(minimum(maximum(round_to_integer(steps, zero_point), lo), hi), to)
+    clamped = minimum(maximum(steps, lo - zero_point), hi - zero_point)
+    return convert(round_to_integer(clamped, zero_point), to)
+
+
+def _is_small(node: Node, scale: Expr) -> bool:
+    """Whether accumulators within the bounds of the node, times a constant scale, stay where a float has a fraction."""
+    if not isinstance(scale, Const) or "acc_lo" not in node.attrs:
+        return False
+    reach = max(abs(integer(node.attrs, name)) for name in ("acc_lo", "acc_hi"))
+    return reach * abs(scale.value) < LARGEST_PRODUCT
 
 
 def _requantize_fixed(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:

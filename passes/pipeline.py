@@ -20,6 +20,7 @@ from .fold_constants import fold_constants
 from .fuse import fuse
 from .integerize import integerize
 from .rewrite import Pass, until_stable
+from .signed_bytes import signed_bytes as make_bytes_signed
 from .simplify import simplify
 from .sink_reshapes import sink_reshapes
 
@@ -61,6 +62,10 @@ PASSES: tuple[tuple[str, Pass], ...] = (
 )
 
 
+SIGNED_BYTES = ("signed_bytes", make_bytes_signed)
+"""Behind integerize, for machines whose byte instructions are signed."""
+
+
 def before(last: Pass, graph: Graph) -> Graph:
     """``graph`` after the passes that come before ``last``."""
     for _, run in takewhile(lambda step: step[1] is not last, PASSES):
@@ -68,14 +73,18 @@ def before(last: Pass, graph: Graph) -> Graph:
     return graph
 
 
-def optimize(graph: Graph, *, dump: Dump | None = None) -> Graph:
-    """``graph`` ready for scheduling: channels-last, folded, and grouped into kernels.
+def optimize(graph: Graph, *, dump: Dump | None = None, signed_bytes: bool = False) -> Graph:
+    """``graph`` ready for scheduling: channels-last, folded, and grouped into kernels; with ``signed_bytes`` for
+    machines that prefer these to unsigned ones.
 
     The graph is verified after every pass. ``dump(name, graph)`` sees it under the names ``00-import``,
     ``01-eliminate_dead_code`` and so on.
     """
     _checked("00-import", graph, dump)
-    for number, (name, run) in enumerate(PASSES, 1):
+    passes = list(PASSES)
+    if signed_bytes:
+        passes.insert(1 + next(i for i, (_, run) in enumerate(passes) if run is integerize), SIGNED_BYTES)
+    for number, (name, run) in enumerate(passes, 1):
         start = perf_counter()
         result = run(graph)
         seconds = perf_counter() - start

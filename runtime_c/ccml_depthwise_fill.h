@@ -3,8 +3,25 @@
 #ifndef CCML_DEPTHWISE_FILL_H
 #define CCML_DEPTHWISE_FILL_H
 
-#include "ccml_base.h"
+#include "ccml_widen.h"
 
+#if CCML_ARM_DSP
+CCML_NAKED ccml_depthwise_fill(
+    int32_t *y CCML_UNUSED, int32_t columns CCML_UNUSED, int32_t half CCML_UNUSED, int32_t value CCML_UNUSED)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        "add r0, r0, r2, lsl #1\n"
+        "1:\n"
+        "strh r3, [r0, #8]\n"
+        "strh r3, [r0, #16]\n"
+        "strh r3, [r0, #24]\n"
+        "strh r3, [r0], #32\n"
+        "subs r1, r1, #1\n"
+        "bne 1b\n"
+        "bx lr\n");
+}
+#else
 static inline void ccml_depthwise_fill(int32_t *y, int32_t columns, int32_t half, int32_t value)
 {
     const uint32_t shift = 16u * (uint32_t)half;
@@ -12,5 +29,6 @@ static inline void ccml_depthwise_fill(int32_t *y, int32_t columns, int32_t half
         y[2 * i] = (int32_t)(((uint32_t)y[2 * i] & ~(65535u << shift)) | ((uint32_t)value & 65535u) << shift);
     }
 }
+#endif
 
 #endif

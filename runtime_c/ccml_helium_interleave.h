@@ -6,15 +6,13 @@
 #include "ccml_helium.h"
 
 #if CCML_HELIUM
-/* A row (its number is at `at`) or, for -1, sixteen bytes of the fill; and how far to go on in it. */
-#define CCML_HELIUM_SOURCE(at, row, step) \
-    "ldr r12, [sp, #" at "]\n" \
-    "cmp r12, #0\n" \
-    "itete ge\n" \
-    "mlage " row ", r12, r3, r0\n" \
-    "movlt " row ", sp\n" \
-    "movge " step ", #16\n" \
-    "movlt " step ", #0\n"
+/* A row, or where the next bit of r3 is set, sixteen bytes of the fill; and how far to go on in it. */
+#define CCML_HELIUM_SOURCE(row, step) \
+    "lsrs r3, r3, #1\n" \
+    "itte cs\n" \
+    "movcs " row ", r0\n" \
+    "movcs " step ", #0\n" \
+    "movcc " step ", #16\n"
 
 #define CCML_HELIUM_STORE_FOUR \
     "vst40.8 {q0, q1, q2, q3}, [r1]\n" \
@@ -23,28 +21,22 @@
     "vst43.8 {q0, q1, q2, q3}, [r1]!\n"
 
 CCML_NAKED ccml_helium_interleave(
-    const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t size CCML_UNUSED, int32_t row_step CCML_UNUSED,
-    int32_t s0 CCML_UNUSED, int32_t s1 CCML_UNUSED, int32_t s2 CCML_UNUSED, int32_t s3 CCML_UNUSED,
+    const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED,
+    const int8_t *x3 CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t size CCML_UNUSED, int32_t outside CCML_UNUSED,
     int32_t fill CCML_UNUSED)
 {
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4-r11, lr}\n"
         "sub sp, sp, #20\n"
-        "ldr r4, [sp, #72]\n"
-        "vdup.8 q0, r4\n"
-        "mov r4, sp\n"
-        "vstrb.8 q0, [r4]\n"
-        CCML_HELIUM_SOURCE("56", "r4", "r8")
-        CCML_HELIUM_SOURCE("60", "r5", "r9")
-        CCML_HELIUM_SOURCE("64", "r6", "r10")
-        CCML_HELIUM_SOURCE("68", "r7", "r11")
-        "and r0, r8, r9\n"
-        "and r3, r10, r11\n"
-        "and r0, r0, r3\n"
+        "mov r4, r0\n"
+        "mov r5, r1\n"
+        "mov r6, r2\n"
+        "mov r7, r3\n"
+        "ldrd r1, r2, [sp, #56]\n"
+        "ldrd r3, r8, [sp, #64]\n"
         "lsr r12, r2, #4\n"
-        "cmp r0, #0\n"
-        "beq 2f\n"
+        "cbnz r3, 2f\n"
         "wls lr, r12, 4f\n"
         "1:\n"
         "vldrb.u8 q0, [r4], #16\n"
@@ -54,6 +46,13 @@ CCML_NAKED ccml_helium_interleave(
         "le lr, 1b\n"
         "b 4f\n"
         "2:\n"
+        "mov r0, sp\n"
+        "vdup.8 q0, r8\n"
+        "vstrb.8 q0, [r0]\n"
+        CCML_HELIUM_SOURCE("r4", "r8")
+        CCML_HELIUM_SOURCE("r5", "r9")
+        CCML_HELIUM_SOURCE("r6", "r10")
+        CCML_HELIUM_SOURCE("r7", "r11")
         "wls lr, r12, 4f\n"
         "3:\n"
         "vldrb.u8 q0, [r4]\n"
@@ -83,13 +82,13 @@ CCML_NAKED ccml_helium_interleave(
 #undef CCML_HELIUM_STORE_FOUR
 #else
 static inline void ccml_helium_interleave(
-    const int8_t *x, int8_t *y, int32_t size, int32_t row_step, int32_t s0, int32_t s1, int32_t s2, int32_t s3,
+    const int8_t *x0, const int8_t *x1, const int8_t *x2, const int8_t *x3, int8_t *y, int32_t size, int32_t outside,
     int32_t fill)
 {
-    const int32_t sources[4] = {s0, s1, s2, s3};
+    const int8_t *const rows[4] = {x0, x1, x2, x3};
     for (int32_t i = 0; i < size; ++i) {
         for (int32_t n = 0; n < 4; ++n) {
-            y[4 * i + n] = sources[n] < 0 ? (int8_t)fill : x[sources[n] * row_step + i];
+            y[4 * i + n] = (outside >> n & 1) != 0 ? (int8_t)fill : rows[n][i];
         }
     }
 }

@@ -20,11 +20,8 @@
     "smmla r3, r3, r11, r8\n" \
     "asr r2, r2, r7\n" \
     "asr r3, r3, r7\n" \
-    "usat r2, #8, r2\n" \
-    "usat r3, #8, r3\n" \
-    "orr r2, r2, r3, lsl #8\n" \
-    "eor r2, r2, #0x80808080\n" \
-    "strh r2, [r12], #2\n"
+    "ssat r2, #8, r2\n" \
+    "ssat r3, #8, r3\n" CCML_QUAD_STORE("r2", "r3", "r12")
 
 CCML_NAKED ccml_lone_fixed(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,

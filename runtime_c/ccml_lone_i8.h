@@ -16,8 +16,8 @@
 #define CCML_LONE_FINISH \
     "vldm r0!, {s8-s9}\n" \
     "vmov s0, s1, r2, r3\n" \
-    CCML_QUAD_SCALE("s0", "s8") \
-    CCML_QUAD_SCALE("s1", "s9") \
+    CCML_QUAD_SCALE("s0", "s8", "s10") \
+    CCML_QUAD_SCALE("s1", "s9", "s10") \
     "vmov r2, r3, s0, s1\n" \
     CCML_BYTE("r2", "r7", "r12") \
     CCML_BYTE("r3", "r7", "r12")

@@ -1,4 +1,4 @@
-/* Part of the ccml runtime: bytes that are `step` apart as words, between words of one value.
+/* Part of the ccml runtime: bytes that are `step` apart as words.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_PLANE_ROW_H
 #define CCML_PLANE_ROW_H
@@ -7,7 +7,7 @@
 
 #if CCML_ARM_V6M || CCML_ARM_V7M
 /* Offsets from x: the next in r2, where groups of four end in r12. */
-CCML_NAKED ccml_plane_bytes(
+CCML_NAKED ccml_plane_row(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t columns CCML_UNUSED, int32_t step CCML_UNUSED)
 {
     __asm__ volatile(
@@ -45,24 +45,12 @@ CCML_NAKED ccml_plane_bytes(
         "pop {r4-r7, pc}\n");
 }
 #else
-static inline void ccml_plane_bytes(const int8_t *x, int32_t *y, int32_t columns, int32_t step)
+static inline void ccml_plane_row(const int8_t *x, int32_t *y, int32_t columns, int32_t step)
 {
     for (int32_t i = 0; i < columns; ++i) {
         y[i] = x[i * step];
     }
 }
 #endif
-
-static inline void ccml_plane_row(
-    const int8_t *x, int32_t *y, int32_t columns, int32_t step, int32_t left, int32_t right, int32_t value)
-{
-    for (int32_t i = 0; i < left; ++i) {
-        y[i] = value;
-    }
-    ccml_plane_bytes(x, y + left, columns, step);
-    for (int32_t i = 0; i < right; ++i) {
-        y[left + columns + i] = value;
-    }
-}
 
 #endif

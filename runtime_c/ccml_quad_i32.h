@@ -13,19 +13,18 @@
     "str " c0 ", [" y "], #4\n" \
     "str " c1 ", [" y "], #4\n"
 
-#define CCML_QUAD_STORE \
-    "ldm sp, {r10, r11, r12, lr}\n" \
+#define CCML_QUAD_I32_FINISH \
+    CCML_QUAD_POINTERS \
     CCML_QUAD_WORDS("r2", "r6", "r10") \
     CCML_QUAD_WORDS("r3", "r7", "r11") \
     CCML_QUAD_WORDS("r4", "r8", "r12") \
-    CCML_QUAD_WORDS("r5", "r9", "lr") \
-    "stm sp, {r10, r11, r12, lr}\n"
+    CCML_QUAD_WORDS("r5", "r9", "lr")
 
 CCML_NAKED ccml_quad_i32(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y0 CCML_UNUSED, int32_t *y1 CCML_UNUSED,
     int32_t *y2 CCML_UNUSED, int32_t *y3 CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED)
 {
-    CCML_QUAD(2, "", CCML_QUAD_STORE);
+    CCML_QUAD(2, CCML_QUAD_LAST_TWO, "", CCML_QUAD_I32_FINISH);
 }
 #else
 static inline void ccml_quad_i32(

@@ -7,54 +7,41 @@
 
 #if CCML_ARM_DSP
 
-/* The zero point + 128 twice at sp + 32; 1.5 * 2^23 in s10. */
-#define CCML_QUAD_SETUP \
-    "ldr r6, [sp, #100]\n" \
+/* The zero point less the bits of 1.5 * 2^23 in s31, that number in s22. */
+#define CCML_QUAD_I8_SETUP \
+    "ldr r6, [sp, #116]\n" \
     "movw r7, #0\n" \
     "movt r7, #0x4b40\n" \
-    "vmov s10, r7\n" \
-    "add r6, r6, #128\n" \
-    "pkhbt r6, r6, r6, lsl #16\n" \
-    "str r6, [sp, #32]\n"
+    "vmov s22, r7\n" \
+    "sub r6, r6, r7\n"
 
-/* Two channels in a and b of each of two pixels to *y0++ and *y1++; r1 has the zero point + 128 twice. */
-#define CCML_QUAD_BYTES(a0, a1, b0, b1, y0, y1) \
-    "pkhbt " a0 ", " a0 ", " a1 ", lsl #16\n" \
-    "pkhbt " b0 ", " b0 ", " b1 ", lsl #16\n" \
-    "qadd16 " a0 ", " a0 ", r1\n" \
-    "qadd16 " b0 ", " b0 ", r1\n" \
-    CCML_QUAD_STORE_BYTES(a0, b0, y0, y1)
+/* Four accumulators of one channel as bytes; the scale in `scale`, s31 in r1. */
+#define CCML_QUAD_I8_BYTE(a) \
+    "add " a ", " a ", r1\n" \
+    "ssat " a ", #8, " a "\n"
+#define CCML_QUAD_I8_CHANNEL(a0, a1, a2, a3, scale) \
+    "vmov s16, s17, " a0 ", " a1 "\n" \
+    "vmov s18, s19, " a2 ", " a3 "\n" \
+    CCML_QUAD_SCALE("s16", scale, "s22") \
+    CCML_QUAD_SCALE("s17", scale, "s22") \
+    CCML_QUAD_SCALE("s18", scale, "s22") \
+    CCML_QUAD_SCALE("s19", scale, "s22") \
+    "vmov " a0 ", " a1 ", s16, s17\n" \
+    "vmov " a2 ", " a3 ", s18, s19\n" \
+    CCML_QUAD_I8_BYTE(a0) CCML_QUAD_I8_BYTE(a1) CCML_QUAD_I8_BYTE(a2) CCML_QUAD_I8_BYTE(a3)
 
-#define CCML_QUAD_FINISH \
-    "vldm r0!, {s8-s9}\n" \
-    "vmov s0, s1, r2, r3\n" \
-    "vmov s2, s3, r4, r5\n" \
-    "vmov s4, s5, r6, r7\n" \
-    "vmov s6, s7, r8, r9\n" \
-    CCML_QUAD_SCALE("s0", "s8") \
-    CCML_QUAD_SCALE("s1", "s8") \
-    CCML_QUAD_SCALE("s2", "s8") \
-    CCML_QUAD_SCALE("s3", "s8") \
-    CCML_QUAD_SCALE("s4", "s9") \
-    CCML_QUAD_SCALE("s5", "s9") \
-    CCML_QUAD_SCALE("s6", "s9") \
-    CCML_QUAD_SCALE("s7", "s9") \
-    "ldr r1, [sp, #32]\n" \
-    "ldm sp, {r10, r11, r12, lr}\n" \
-    "vmov r2, r3, s0, s1\n" \
-    "vmov r4, r5, s2, s3\n" \
-    "vmov r6, r7, s4, s5\n" \
-    "vmov r8, r9, s6, s7\n" \
-    CCML_QUAD_BYTES("r2", "r3", "r6", "r7", "r10", "r11") \
-    CCML_QUAD_BYTES("r4", "r5", "r8", "r9", "r12", "lr") \
-    "stm sp, {r10, r11, r12, lr}\n"
+#define CCML_QUAD_I8_FINISH \
+    "vldm r0!, {s20-s21}\n" \
+    "vmov r1, s31\n" \
+    CCML_QUAD_I8_CHANNEL("r2", "r3", "r4", "r5", "s20") \
+    CCML_QUAD_I8_CHANNEL("r6", "r7", "r8", "r9", "s21") CCML_QUAD_POINTERS CCML_QUAD_STORES
 
 CCML_NAKED ccml_quad_i8(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y0 CCML_UNUSED, int8_t *y1 CCML_UNUSED,
     int8_t *y2 CCML_UNUSED, int8_t *y3 CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED,
     int32_t zero_point CCML_UNUSED)
 {
-    CCML_QUAD(0, CCML_QUAD_SETUP, CCML_QUAD_FINISH);
+    CCML_QUAD(0, CCML_QUAD_LAST_ONE, CCML_QUAD_I8_SETUP, CCML_QUAD_I8_FINISH);
 }
 #else
 static inline void ccml_quad_i8(

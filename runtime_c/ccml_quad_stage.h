@@ -6,41 +6,44 @@
 #include "ccml_quad_stage_pixel.h"
 
 #if CCML_ARM_DSP
-/* Two pixels at a time. */
+/* The activations in x to the words at y and y + 16 bytes. */
+#define CCML_QUAD_STAGE_STORE(x, at, at_even) \
+    "sxtab16 r12, r10, " x ", ror #8\n" \
+    "and " x ", r11, " x ", lsl #8\n" \
+    "ssub16 " x ", " x ", r12\n" \
+    "str " x ", [r1, #" at_even "]\n" \
+    "str r12, [r1" at "\n"
+
+/* -127 twice in r10, a mask of odd bytes in r11, the end of y in r2; x of each pixel in r0, r3, r4 and r5. */
 CCML_NAKED ccml_quad_stage(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t step CCML_UNUSED)
 {
     __asm__ volatile(
         ".syntax unified\n"
-        "push {r4-r11, lr}\n"
-        "movw r12, #0xff81\n"
-        "movt r12, #0xff81\n"
-        "mov lr, #0xff00ff00\n"
-        "add r10, r0, r3, lsl #1\n"
+        "push {r4-r11}\n"
+        "movw r10, #0xff81\n"
+        "movt r10, #0xff81\n"
+        "mov r11, #0xff00ff00\n"
+        "add r4, r0, r3, lsl #1\n"
+        "add r5, r4, r3\n"
+        "add r3, r0, r3\n"
+        "add r2, r1, r2, lsl #5\n"
         "1:\n"
-        "mov r4, r0\n"
-        "add r5, r0, r3\n"
-        "add r9, r1, r2, lsl #5\n"
-        "2:\n"
-        "ldr r6, [r4], #4\n"
-        "ldr r7, [r5], #4\n"
-        "sxtab16 r8, r12, r6, ror #8\n"
-        "and r6, lr, r6, lsl #8\n"
-        "ssub16 r6, r6, r8\n"
-        "sxtab16 r11, r12, r7, ror #8\n"
-        "and r7, lr, r7, lsl #8\n"
-        "ssub16 r7, r7, r11\n"
-        "strd r6, r7, [r1, #16]\n"
-        "strd r8, r11, [r1], #32\n"
-        "cmp r1, r9\n"
-        "bne 2b\n"
-        "sub r1, r1, r2, lsl #5\n"
-        "add r1, r1, #8\n"
-        "cmp r0, r10\n"
-        "mov r0, r10\n"
+        "ldr r6, [r0], #4\n"
+        "ldr r7, [r3], #4\n"
+        "ldr r8, [r4], #4\n"
+        "ldr r9, [r5], #4\n"
+        CCML_QUAD_STAGE_STORE("r7", ", #4]", "20")
+        CCML_QUAD_STAGE_STORE("r8", ", #8]", "24")
+        CCML_QUAD_STAGE_STORE("r9", ", #12]", "28")
+        CCML_QUAD_STAGE_STORE("r6", "], #32", "16")
+        "cmp r1, r2\n"
         "bne 1b\n"
-        "pop {r4-r11, pc}\n");
+        "pop {r4-r11}\n"
+        "bx lr\n");
 }
+
+#undef CCML_QUAD_STAGE_STORE
 #else
 static inline void ccml_quad_stage(const int8_t *x, int32_t *y, int32_t groups, int32_t step)
 {

@@ -1,7 +1,8 @@
 """Requantization in integers for cores without an FPU, with the bits of the float definition.
 
-``requantize`` becomes ``requantize_fixed``: a channel takes a multiplier where one is proven to give the same result
-for every accumulator that can occur, and binary32 in integers where there is none.
+``requantize`` becomes ``requantize_fixed``: all channels take multipliers of 15 bits with one shift, where these are
+proven to give the same result for every accumulator that can occur; else each its own of 31 bits, and binary32 in
+integers where there is none.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import numpy as np
 
 from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType, TensorType
+from ..ops.accumulators import Bounds, channel_bounds
 from ..ops.fixed_point import FixedPoint, exact_multipliers, float_parts
+from ..ops.halfword_factors import halfword_factors
 from ..ops.infer import integer
-from ..ops.integer import BYTES, zero_point
 
 
 def requantize_in_integers(graph: Graph) -> Graph:
@@ -51,32 +53,16 @@ def _rewritten(node: Node, constants: dict[str, np.ndarray]) -> Node:
     return replace(node, inputs=inputs, attrs={**node.attrs, "body": rewritten})
 
 
-Bounds = tuple[np.ndarray, np.ndarray]
-"""Least and greatest accumulators of each channel."""
-
-
 def _reach(body: Graph, node: Node, constants: dict[str, np.ndarray]) -> Bounds | None:
-    """What the accumulators of a contraction of bytes can be; ``None`` behind other operators."""
+    """What the accumulators can be, where a contraction of bytes makes them."""
     anchor = body.producers().get(node.operands[0].name)
-    if anchor is None or anchor.op not in ("conv", "matmul") or len(anchor.operands) < 2:
-        return None
-    x, w = anchor.operands[0], constants.get(anchor.operands[1].name)
-    bias = constants.get(anchor.operands[2].name) if len(anchor.operands) > 2 else np.zeros(1)
-    if w is None or bias is None or x.dtype not in BYTES or anchor.attrs.get("rhs_zero_point", 0) != 0:
-        return None
-    if w.ndim != 2 and anchor.op == "matmul":
-        return None
-    columns = (w.T if anchor.op == "matmul" else w.reshape(w.shape[0], -1)).astype(np.int64)
-    zero, limits = zero_point(anchor.attrs), np.iinfo(x.dtype.numpy)
-    ends = np.stack([columns * (int(limits.min) - zero), columns * (int(limits.max) - zero)])
-    start = np.broadcast_to(bias.astype(np.int64).reshape(-1), (len(columns),))
-    return start + ends.min(axis=0).sum(axis=1), start + ends.max(axis=0).sum(axis=1)
+    return None if anchor is None else channel_bounds(anchor, constants)
 
 
 def _fixed(
     node: Node, constants: dict[str, np.ndarray], reach: Bounds | None
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Factors and shifts in the shape of the scales; ``None`` for scales beyond all sense."""
+    """Factors in the shape of the scales, and shifts likewise or one for all; ``None`` for scales beyond all sense."""
     scale = node.inputs[1]
     assert scale is not None
     scales = constants[scale.name]
@@ -84,8 +70,9 @@ def _fixed(
         return None
     found = _exact(node, scales.reshape(-1), reach)
     pairs = [float_parts(each) if pair is None else pair for each, pair in zip(scales.reshape(-1), found, strict=True)]
-    factors, shifts = (_readonly(np.array(column, np.int32).reshape(scales.shape)) for column in zip(*pairs))
-    return factors, shifts
+    factors, shifts = (np.array(column, np.int32) for column in zip(*pairs))
+    common = np.all(shifts == shifts[0])
+    return _readonly(factors.reshape(scales.shape)), _readonly(shifts[0] if common else shifts.reshape(scales.shape))
 
 
 def _exact(node: Node, scales: np.ndarray, reach: Bounds | None) -> list[tuple[int, int] | None]:
@@ -99,6 +86,10 @@ def _exact(node: Node, scales: np.ndarray, reach: Bounds | None) -> list[tuple[i
         low, high = np.maximum(low, least), np.minimum(high, greatest)
     zero, lo, hi = (integer(node.attrs, name) for name in ("zero_point", "lo", "hi"))
     bounds = [(int(a), int(b)) for a, b in zip(low, high)]
+    halfwords = halfword_factors(scales, bounds, zero, lo, hi)
+    if halfwords is not None:
+        factors, shift = halfwords
+        return [(factor << 16, shift - 16) for factor in factors.tolist()]
     return [None if form is None else _shifted(form) for form in exact_multipliers(scales, bounds, zero, lo, hi)]
 
 
@@ -110,5 +101,6 @@ def _shifted(form: FixedPoint) -> tuple[int, int] | None:
 
 
 def _readonly(array: np.ndarray) -> np.ndarray:
+    array = np.asarray(array)
     array.flags.writeable = False
     return array

@@ -34,6 +34,7 @@ from ..targets.target import Cpu
 from .body import Body
 from .names import Names
 from .tensors import TensorRef
+from .unroll import unroll_bytes
 from .vectorize import NotVectorizable, Vectorizer, touches_integers, vectorize
 
 
@@ -89,8 +90,10 @@ class KernelContext:
         return buffer
 
     def vectorized(self, block: Block) -> Block:
-        """``block`` with the CPU's vectors in place of its loops."""
-        return vectorize(block, self.cpu.f32_lanes, self.names, integers=self.cpu.integer_vectors)
+        """``block`` with the CPU's vectors in place of its loops, and loops over bytes that stay scalar unrolled."""
+        wide = vectorize(block, self.cpu.f32_lanes, self.names, integers=self.cpu.integer_vectors)
+        has_bytes = self.cpu.integer_vectors and max(self.cpu.f32_lanes) > 1
+        return wide if has_bytes else unroll_bytes(wide, self.names)
 
     # ---- storing results
 

@@ -15,9 +15,11 @@ _NARROW = {8: DType.I8, 16: DType.I16}
 
 def legalize(block: Block, cpu: Cpu) -> Block:
     """``block`` with the functions that ``cpu`` lacks expanded: rounding into conversions, scalar dot products and
-    widening of packed integers into plain arithmetic."""
+    widening of packed integers into plain arithmetic. Clamping to a byte becomes the instruction where there is one."""
 
     def rule(expr: Expr) -> Expr | None:
+        if isinstance(expr, Binary) and "saturate8" in cpu.features:
+            return _saturated(expr)
         if not isinstance(expr, Call) or expr.function in _scalar_features(cpu, expr.type):
             return None
         if expr.function in ROUNDING:
@@ -40,6 +42,22 @@ def legalize(block: Block, cpu: Cpu) -> Block:
         return None
 
     return map_block(block, rule)
+
+
+def _saturated(expr: Binary) -> Expr | None:
+    """``min(max(x, lo), hi)`` of words, where one bound is that of a byte: a function, and the other bound."""
+    inner = expr.x
+    if expr.op != "min" or not isinstance(inner, Binary) or inner.op != "max" or expr.type != I32:
+        return None
+    lo, hi = inner.y, expr.y
+    if not isinstance(lo, Const) or not isinstance(hi, Const) or not -128 <= lo.value <= hi.value <= 127:
+        return None
+    if lo.value > -128 and hi.value < 127:
+        return None
+    result: Expr = Call("saturate8", (inner.x,), I32)
+    if lo.value > -128:
+        result = Binary("max", result, lo)
+    return Binary("min", result, hi) if hi.value < 127 else result
 
 
 def _scalar_features(cpu: Cpu, type_: Type) -> frozenset[str]:

@@ -33,6 +33,7 @@ from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
 from .helium.sums import lower_helium_sum
 from .kernel import KernelContext
 from .legalize import legalize
+from .max_pool import lower_max_pool
 from .outputs import separate_outputs, storage_owners
 from .params import bind_parameters
 from .plain.contraction import is_quad, lower_quads
@@ -48,6 +49,7 @@ GENERATORS = {
         lower_helium, lower_helium_depthwise, lower_quads, lower_staged, lower_row_depthwise,
         lower_planes, lower_depthwise, lower_conv,
     ),
+    "pool": (lower_max_pool,),
     "reduce": (lower_helium_sum,),
     "matmul": (lower_helium, lower_quads, lower_staged, lower_matmul),
     "weight_matmul": (lower_weight_matmul,),

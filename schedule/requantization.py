@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..ir.blocks.quad import USUAL_SHIFT
 from ..ir.graph import Node
 from ..ir.types import DType
 from ..ops.fixed_point import common_multipliers
+from ..ops.halfword_factors import halfword_factors
 from ..ops.infer import integer
 from .kernel import KernelContext
 
@@ -17,9 +19,6 @@ LIMIT = 2**15 - 512
 
 MOST_SHIFT = 15
 """With results below LIMIT, what is shifted fits 32 bits."""
-USUAL_SHIFT = 12
-"""What layers with shifted accumulators should agree on, so that they share code with a constant shift. Others take
-half of it: few weights make large scales."""
 
 
 @dataclass(frozen=True)
@@ -41,21 +40,45 @@ class Requantization:
 @dataclass(frozen=True)
 class Fixed:
     """``(((acc << pre_shift) * factor >> 32) + 2^(shift - 1)) >> shift`` for each channel: what is exact without floats
-    for all accumulators that occur."""
+    for all accumulators that occur. Factors that are halfwords are multiplied as ``factor << 16``."""
 
     factors: np.ndarray
     shift: int
 
 
 def fixed_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_shift: int) -> Fixed | None:
-    """The form for accumulators within bounds; ``None`` where a channel has none."""
+    """The form for accumulators within bounds; ``None`` where a channel has none. Layers with shifted accumulators
+    should agree on a shift, so that they share code in which it is constant; for others it is smaller, as few weights
+    make large scales. Multipliers have 31 bits; for 15 there is :func:`halfword_form`."""
     if not np.all(rq.scale > 0):
         return None
     usual = USUAL_SHIFT if pre_shift else USUAL_SHIFT // 2
     shifts = sorted(range(1, MOST_SHIFT + 1), key=lambda shift: abs(shift - usual))
-    bounds = [(int(low), int(high)) for low, high in zip(lowest, highest, strict=True)]
+    bounds = _pairs(lowest, highest)
     found = common_multipliers(rq.scale, bounds, rq.zero_point, -128, 127, pre_shift, shifts)
     return None if found is None else Fixed(*found)
+
+
+def rounded_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray) -> np.ndarray | None:
+    """The factors with which ``acc * factor + 2^31 >> 32`` is exact for accumulators within bounds; ``None`` where a
+    channel has none. They have fewer bits than those of :func:`fixed_form`, but nothing is left to shift."""
+    if not np.all(rq.scale > 0):
+        return None
+    found = common_multipliers(rq.scale, _pairs(lowest, highest), rq.zero_point, -128, 127, 0, (0,))
+    return None if found is None else found[0]
+
+
+def halfword_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_shift: int) -> Fixed | None:
+    """``(((acc << pre_shift) * factor >> 16) + 2^(shift - 1)) >> shift`` with factors that are halfwords, exact for
+    accumulators within bounds; ``None`` where a channel has none."""
+    if not np.all(rq.scale > 0):
+        return None
+    found = halfword_factors(rq.scale, _pairs(lowest, highest), rq.zero_point, -128, 127)
+    return None if found is None else Fixed(found[0], found[1] + pre_shift - 16)
+
+
+def _pairs(lowest: np.ndarray, highest: np.ndarray) -> list[tuple[int, int]]:
+    return [(int(low), int(high)) for low, high in zip(lowest, highest, strict=True)]
 
 
 def requantization_of(ctx: KernelContext, reach: np.ndarray) -> Requantization | None:

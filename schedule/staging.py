@@ -9,14 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import prod
-from typing import Protocol
 
 from ..ir.blocks.pair import STAGED_STEP
 from ..ir.blocks.quad import PIXELS, STEP
-from ..ir.graph import Node
 from ..ir.loops import (
-    Binary,
     Block,
     Buffer,
     Const,
@@ -33,57 +29,15 @@ from ..ir.loops import (
 )
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from ..ops.infer import ints
 from .kernel import KernelContext
 from .tensors import TensorRef
+from .window import Sink, Window, over_rows, tap_row, window_rows
 
 I8 = Type(DType.I8)
 UNROLLED = 16
-"""Bytes of a run that are copied without a loop."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """What a pixel sees of its input: ``kernel`` taps of ``depth`` channels over spatial dimensions of ``extent``."""
-
-    kernel: tuple[int, ...]
-    stride: tuple[int, ...]
-    dilation: tuple[int, ...]
-    pad: tuple[int, ...]
-    extent: tuple[int, ...]
-    outputs: tuple[int, ...]
-    depth: int
-
-    @staticmethod
-    def of(node: Node) -> Window:
-        x, w = node.inputs[0], node.inputs[1]
-        assert x is not None and w is not None
-        if node.op == "matmul":
-            return Window.pixel(x.shape[-1])
-        rank = len(w.shape) - 2
-        stride, dilation, pad = (ints(node.attrs, name)[:rank] for name in ("stride", "dilation", "pad"))
-        return Window(w.shape[1:-1], stride, dilation, pad, x.shape[1:-1], node.output.shape[1:-1], x.shape[-1])
-
-    @staticmethod
-    def pixel(depth: int) -> Window:
-        """One element of the input for each of the output."""
-        return Window((), (), (), (), (), (), depth)
-
-    @property
-    def pointwise(self) -> bool:
-        return prod(self.kernel) == 1 and prod(self.stride) == 1 and not any(self.pad) and self.extent == self.outputs
-
-    @property
-    def size(self) -> int:
-        return prod(self.kernel) * self.depth
-
-    def inside(self, dim: int, start: Expr, taps: int) -> Expr | None:
-        """Whether ``taps`` taps from ``start`` on are in the input; ``None`` where they always are."""
-        reach = (taps - 1) * self.dilation[dim]
-        last = (self.outputs[dim] - 1) * self.stride[dim] - self.pad[dim] + (self.kernel[dim] - 1) * self.dilation[dim]
-        tests = [Binary("ge", start, as_expr(0))] if self.pad[dim] else []
-        tests += [Binary("le", start, as_expr(self.extent[dim] - 1 - reach))] if last >= self.extent[dim] else []
-        return _all(tests)
+"""Bytes of a run that are stored without a loop."""
+COPIED = 4
+"""Bytes of a run that are copied as words, from this number on."""
 
 
 @dataclass(frozen=True)
@@ -113,44 +67,59 @@ class Staging:
         self.column: Buffer | None = None
 
     def prepare(self) -> Block:
-        """What is done once, before any pixel: the bytes that fill the last group of a column."""
+        """What is done once, before any pixel: the bytes that fill the last groups of columns."""
         if self.column is None:
             return ()
-        rest = range(self.window.size, 4 * self.groups)
-        return tuple(Store(self.column, (as_expr(at),), Const(0, I8)) for at in rest)
+        rest = [(n, at) for n in range(self.column.shape[0]) for at in range(self.window.size, 4 * self.groups)]
+        return tuple(Store(self.column, (as_expr(n), as_expr(at)), Const(0, I8)) for n, at in rest)
 
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
         """The activations of the pixel at ``position`` into ``slot`` of the pair."""
         if self.window.depth % 4 == 0:
             return window_rows(self.ctx, self.window, position, _Groups(self, slot))
-        column = self._new_column()
-        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column))
+        column = self._columns(1)
+        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column, as_expr(0)))
         return (*gathered, Invoke(self.layout.copy, (_first(column), self.slot(as_expr(0), slot)), (self.groups,)))
 
     def stage_all(self, position: Callable[[Expr], Sequence[Expr]], neighbours: bool) -> Block:
-        """The activations of as many pixels as there are slots; ``position`` of a slot. ``neighbours`` of a row are
-        staged together where nothing is padded."""
-        slot, window = Var(self.ctx.names.fresh("slot")), self.window
-        each = loop(slot, self.layout.pixels, *self.stage(position(slot), slot))
-        if self.layout.all is None or window.depth % 4 or not neighbours:
-            return each
-        first = position(as_expr(0))
-        if not window.kernel:
-            return self._run(as_expr(0), first, 1, window.depth)
-        if window.dilation[-1] != 1:
-            return each
-        width = window.kernel[-1]
+        """The activations of as many pixels as there are slots; ``position`` of a slot. ``neighbours`` are of a row."""
+        pixels, window, whole = self.layout.pixels, self.window, self.window.depth % 4 == 0
+        slot, origin = Var(self.ctx.names.fresh("slot")), as_expr(0)
+        if self.layout.all is None:
+            return loop(slot, pixels, *self.stage(position(slot), slot))
+        if whole and neighbours and not window.kernel:
+            return self._run(origin, position(origin), 1, window.depth)
+        column = None if whole else self._columns(pixels)
+        sink: Sink = _Groups(self, slot) if column is None else _Bytes(self, column, slot)
+        if neighbours and window.kernel and window.dilation[-1] == 1:
+            block = self._neighbours(position, slot, sink)
+        else:
+            block = loop(slot, pixels, *window_rows(self.ctx, window, position(slot), sink))
+        if column is None:
+            return block
+        operands = (_first(column), self.slot(origin, origin))
+        return (*block, Invoke(self.layout.all, operands, (self.groups, 4 * self.groups)))
+
+    def _neighbours(self, position: Callable[[Expr], Sequence[Expr]], slot: Var, sink: Sink) -> Block:
+        """Row of taps by row of taps, for all pixels at once where none is at the border."""
+        window, pixels, width = self.window, self.layout.pixels, self.window.kernel[-1]
         step = window.stride[-1]
-        taps, where, start = _taps(self.ctx, window, first)
-        number = _number(window, taps) * width
-        block = self._run(number, (first[0], *where, start), width, step * window.depth)
-        valid = _valid(window, where)
-        if valid is not None:
-            slot = Var(self.ctx.names.fresh("slot"))
-            block = (If(valid, block, loop(slot, self.layout.pixels, *_Groups(self, slot).fill(number, width))),)
-        block = _over_taps(window, taps, block)
-        interior = window.inside(len(window.kernel) - 1, start, (self.layout.pixels - 1) * step + width)
-        return block if interior is None else (If(interior, block, each),)
+
+        def row(number: Expr, where: Sequence[Expr], start: Expr) -> Block:
+            if isinstance(sink, _Groups):
+                run = self._run(number, (*where, start), width, step * window.depth)
+            else:
+                run = loop(slot, pixels, *sink.copy(number, width, (*where, start + slot * step)))
+            interior = window.inside(len(window.kernel) - 1, start, (pixels - 1) * step + width)
+            if interior is None:
+                return run
+            each = loop(slot, pixels, *tap_row(self.ctx, window, number, where, start + slot * step, sink))
+            return (If(interior, run, each),)
+
+        def fill(number: Expr) -> Block:
+            return loop(slot, pixels, *sink.fill(number, width))
+
+        return over_rows(self.ctx, window, position(as_expr(0)), row, fill)
 
     def _run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
         """``taps`` taps from number ``first`` on of all pixels, of which the first pixel reads at ``where`` and the
@@ -167,82 +136,19 @@ class Staging:
         """The activations of a single pixel as bytes, in place where they lie side by side."""
         if not self.window.kernel and self.window.depth % 4 == 0:
             return (), Pointer(self.x.buffer, self.x.at((*position, 0)))
-        column = self._new_column()
-        return (*self.prepare(), *window_rows(self.ctx, self.window, position, _Bytes(self, column))), _first(column)
+        column = self._columns(1)
+        gathered = window_rows(self.ctx, self.window, position, _Bytes(self, column, as_expr(0)))
+        return (*self.prepare(), *gathered), _first(column)
 
-    def _new_column(self) -> Buffer:
-        self.column = self.ctx.temporary("column", DType.I8, (4 * self.groups,), align=4)
+    def _columns(self, count: int) -> Buffer:
+        """Room for the bytes of ``count`` pixels; what is there is used again for fewer."""
+        if self.column is None:
+            self.column = self.ctx.temporary("column", DType.I8, (count, 4 * self.groups), align=4)
+        assert count <= self.column.shape[0]
         return self.column
 
     def slot(self, group: Expr, slot: Expr) -> Pointer:
         return Pointer(self.pixels, (group, slot * self.layout.between))
-
-
-def window_rows(ctx: KernelContext, window: Window, position: Sequence[Expr], sink: _Sink) -> Block:
-    """Every row of taps under the pixel at ``position``: as one run, or tap by tap at the border."""
-    if not window.kernel:
-        return sink.copy(as_expr(0), 1, position)
-    taps, where, start = _taps(ctx, window, position)
-    number = _number(window, taps) * window.kernel[-1]
-    block = _row(ctx, window, number, (position[0], *where), start, sink)
-    valid = _valid(window, where)
-    if valid is not None:
-        block = (If(valid, block, sink.fill(number, window.kernel[-1])),)
-    return _over_taps(window, taps, block)
-
-
-def _taps(ctx: KernelContext, window: Window, position: Sequence[Expr]) -> tuple[list[Var], list[Expr], Expr]:
-    """Variables for the taps but along the width, where they read, and the column of the first tap of a row."""
-    taps = [Var(ctx.names.fresh("k")) for _ in window.kernel[:-1]]
-    starts = [p * s - pad for p, s, pad in zip(position[1:], window.stride, window.pad, strict=True)]
-    return taps, [start + tap * d for start, tap, d in zip(starts, taps, window.dilation)], starts[-1]
-
-
-def _number(window: Window, taps: Sequence[Expr]) -> Expr:
-    """Which row of taps it is."""
-    number: Expr = as_expr(0)
-    for tap, extent in zip(taps, window.kernel):
-        number = number * extent + tap
-    return number
-
-
-def _valid(window: Window, where: Sequence[Expr]) -> Expr | None:
-    """Whether a row of taps is in the input."""
-    return _all([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
-
-
-def _over_taps(window: Window, taps: Sequence[Var], block: Block) -> Block:
-    for tap, extent in reversed(list(zip(taps, window.kernel))):
-        block = loop(tap, extent, *block)
-    return block
-
-
-def _row(
-    ctx: KernelContext, window: Window, first: Expr, where: Sequence[Expr], start: Expr, sink: _Sink
-) -> Block:
-    """The taps along the width, of which the first has number ``first`` and lies at column ``start``."""
-    width = window.kernel[-1]
-    tap = Var(ctx.names.fresh("tap"))
-    column = start + tap * window.dilation[-1]
-    one = sink.copy(first + tap, 1, (*where, column))
-    valid = window.inside(len(window.kernel) - 1, column, 1)
-    if valid is not None:
-        one = (If(valid, one, sink.fill(first + tap, 1)),)
-    single = loop(tap, width, *one)
-    if window.dilation[-1] != 1 or width == 1:
-        return single
-    run = sink.copy(first, width, (*where, start))
-    interior = window.inside(len(window.kernel) - 1, start, width)
-    return run if interior is None else (If(interior, run, single),)
-
-
-class _Sink(Protocol):
-    """Where taps go: ``copy`` those from ``where`` of the input on, or ``fill`` in the zero point. ``first`` is the
-    number of the first tap."""
-
-    def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block: ...
-
-    def fill(self, first: Expr, taps: int) -> Block: ...
 
 
 @dataclass(frozen=True)
@@ -274,13 +180,17 @@ class _Groups:
 
 @dataclass(frozen=True)
 class _Bytes:
-    """Into a column of bytes."""
+    """Into a column of bytes, the one with this ``number``."""
 
     staging: Staging
     column: Buffer
+    number: Expr
 
     def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
         x, depth = self.staging.x, self.staging.window.depth
+        if taps * depth >= COPIED:
+            y = Pointer(self.column, (self.number, first * depth))
+            return (Invoke("copy_bytes", (Pointer(x.buffer, x.at((*where, 0))), y), (taps * depth,)),)
         *at, channel = x.at((*where, 0))
         if not self.staging.window.kernel:
             return self._each(first, taps, lambda i: Load(x.buffer, (*at, channel + i)))
@@ -294,16 +204,8 @@ class _Bytes:
     def _each(self, first: Expr, taps: int, value: Callable[[Expr], Expr]) -> Block:
         size = taps * self.staging.window.depth
         i = Var(self.staging.ctx.names.fresh("i"))
-        store = Store(self.column, (first * self.staging.window.depth + i,), value(i))
+        store = Store(self.column, (self.number, first * self.staging.window.depth + i), value(i))
         return loop(i, size, store, kind=LoopKind.UNROLL if size <= UNROLLED else LoopKind.SERIAL)
-
-
-def _all(tests: Sequence[Expr]) -> Expr | None:
-    """The conjunction, or ``None`` of nothing."""
-    found: Expr | None = None
-    for test in tests:
-        found = test if found is None else Binary("and", found, test)
-    return found
 
 
 def _first(buffer: Buffer) -> Pointer:

@@ -1,4 +1,4 @@
-"""Expansion of ``unroll`` loops.
+"""Expansion of ``unroll`` loops, and unrolling of loops over bytes.
 
 Before::                              After::
 
@@ -8,9 +8,35 @@ Before::                              After::
 
 from __future__ import annotations
 
-from ..ir.loops import INDEX, Alloc, Block, Const, For, If, Let, LoopKind, Stmt
-from ..ir.loops_rewrite import substitute
+from collections.abc import Iterator
+
+from ..ir.loops import (
+    INDEX,
+    Alloc,
+    Block,
+    Call,
+    Const,
+    Expr,
+    For,
+    If,
+    Invoke,
+    Let,
+    Load,
+    LoopKind,
+    Space,
+    Stmt,
+    Store,
+    Var,
+)
+from ..ir.loops_rewrite import loop, stmt_exprs, substitute, walk_expr, walk_stmts
 from .names import Names, rename_bound
+
+TOGETHER = 4
+"""Iterations of a loop over bytes that are written out: as many bytes as a word has."""
+OUT_OF_LINE = frozenset({"scale_round"})
+"""What is a call that takes most of an iteration."""
+FEWEST = 2 * TOGETHER
+"""Loops of fewer iterations stay as they are."""
 
 
 def expand_unrolled(block: Block, names: Names) -> Block:
@@ -38,3 +64,57 @@ def _expand(stmt: Stmt, names: Names) -> Block:
             body = rename_bound(body, names)
         out.extend(expand_unrolled(body, names))
     return tuple(out)
+
+
+def unroll_bytes(block: Block, names: Names) -> Block:
+    """Innermost loops that touch bytes in memory with :data:`TOGETHER` iterations at a time, which share the arithmetic
+    of addresses and the branch::
+
+        for i:10                              for i:2
+          y[i] = x[i] + 1                       y[i*4] = x[i*4] + 1
+                                                ... y[i*4+3] = x[i*4+3] + 1
+                                      ->      for i:2
+                                                y[i+8] = x[i+8] + 1
+    """
+    out: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, If):
+            out.append(If(stmt.cond, unroll_bytes(stmt.then, names), unroll_bytes(stmt.orelse, names)))
+        elif isinstance(stmt, For) and _is_innermost(stmt) and _touches_bytes(stmt.body):
+            out.extend(_unrolled(stmt, names))
+        elif isinstance(stmt, For):
+            out.append(For(stmt.var, stmt.extent, unroll_bytes(stmt.body, names), stmt.kind))
+        else:
+            out.append(stmt)
+    return tuple(out)
+
+
+def _is_innermost(stmt: For) -> bool:
+    if not isinstance(stmt.extent, Const) or int(stmt.extent.value) < FEWEST:
+        return False
+    calls = any(isinstance(part, Call) and part.function in OUT_OF_LINE for part in _parts(stmt.body))
+    return not calls and not any(isinstance(inner, (For, Invoke)) for inner in walk_stmts(stmt.body))
+
+
+def _touches_bytes(block: Block) -> bool:
+    stored = [stmt.buffer for stmt in walk_stmts(block) if isinstance(stmt, Store)]
+    used = (*stored, *(part.buffer for part in _parts(block) if isinstance(part, Load)))
+    return any(buffer.space is Space.GLOBAL and buffer.dtype.size == 1 for buffer in used)
+
+
+def _parts(block: Block) -> Iterator[Expr]:
+    return (part for stmt in walk_stmts(block) for expr in stmt_exprs(stmt) for part in walk_expr(expr))
+
+
+def _unrolled(stmt: For, names: Names) -> Block:
+    assert isinstance(stmt.extent, Const)
+    extent = int(stmt.extent.value)
+    together, rest = Var(names.fresh(stmt.var.name)), Var(names.fresh(stmt.var.name))
+    body: Block = ()
+    for step in range(TOGETHER):
+        body += substitute(rename_bound(stmt.body, names), {stmt.var: together * TOGETHER + step})
+    tail = substitute(rename_bound(stmt.body, names), {stmt.var: rest + extent // TOGETHER * TOGETHER})
+    return (
+        *loop(together, extent // TOGETHER, *body, kind=stmt.kind),
+        *(loop(rest, extent % TOGETHER, *tail, kind=stmt.kind) if extent % TOGETHER else ()),
+    )

@@ -10,24 +10,29 @@ MUL_ADD = (Dot("mul+add", 1, 1, F, F, F), *INTEGER)
 FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 HELIUM_FMA = (Dot("fma", 4, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
-LONG = frozenset({"mul_high"})
+LONG = frozenset({"mul_high", "saturate8"})
 DSP = LONG | {"dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_sub", "low_by_high", "high_by_low"}
 BLOCKS = frozenset({
     "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "quad_stage_pixel", "quad_stage",
-    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "lone_fixed", "solo_fixed",
+    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "quad_fixed12", "lone_fixed", "solo_fixed",
+    "solo_halfword", "copy_bytes",
     "depthwise_fixed_pair", "depthwise_fixed_row", "depthwise_stage", "depthwise_fill", "depthwise_pair",
-    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row",
+    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row", "depthwise_bytes_pair",
+    "depthwise_bytes_stride2", "depthwise_stage_stride2", "depthwise_fill_stride2", "depthwise_stage_row",
+    "depthwise_window_bytes", "depthwise_window_sums",
 })  # fmt: skip
 HELIUM = frozenset({
-    "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_pixels_i8", "helium_pixels_i32",
-    "helium_pixel_i8", "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
-    "helium_depthwise_windows", "helium_compare",
+    "saturate8", "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_few_pixels_i8",
+    "helium_runs_of_pixels_i8", "helium_pixels_i8", "helium_pixels_i32", "helium_pixel_i8", "helium_pixel_i32",
+    "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels", "helium_depthwise_windows",
+    "helium_compare",
 })  # fmt: skip
-REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed"})
+REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed", "requantize_halfword"})
 PLANES = frozenset({"plane_row", "plane_fill", "depthwise3x3"})
 QUADS = frozenset({"spread", "quad_words", "single_words"}) | REQUANTIZE | PLANES
-LONG_QUADS = QUADS | {"mul_high", "pack", "quad_pairs"}
+LONG_QUADS = QUADS | LONG | {"pack", "quad_pairs"}
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
+MAXIMA = frozenset({"greatest2", "greatest3"})
 GCC = "arm-none-eabi-"
 
 
@@ -49,17 +54,20 @@ def _cpu(
 ) -> Cpu:
     flags = (f"-mcpu={name}", "-mthumb", *flags)
     registers = Registers(scalar=10, vector=vector)
-    return Cpu(name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER)
+    return Cpu(name, name, features, flags, (1,), registers, dots, has | MAXIMA, pipeline=IN_ORDER, signed_bytes=True)
 
 
 def _helium(name: str) -> Cpu:
     """A core with eight vector registers, which floats use in the ordinary way and integers in block instructions.
 
-    Clang's own vectorizer makes gathers that read too far there, and crashes (clang 14).
+    C compilers are told the architecture: Cortex-M85 has a name in gcc 13 and clang 15 only. Clang's own vectorizer
+    makes gathers that read too far there, and crashes (clang 14).
     """
-    scalar = _cpu(name, "", ("-mfloat-abi=hard",), HELIUM_FMA, FPV5 | HELIUM, 8)
-    clang = ("-fno-vectorize",)
-    return replace(scalar, f32_lanes=(4, 1), integer_vectors=False, scalar_operand=True, clang_flags=clang)
+    scalar = _cpu(name, "", (), HELIUM_FMA, FPV5 | HELIUM, 8)
+    return replace(
+        scalar, c_flags=("-march=armv8.1-m.main+mve.fp+fp.dp", "-mthumb", "-mfloat-abi=hard"),
+        clang_flags=("-fno-vectorize",), f32_lanes=(4, 1), integer_vectors=False, scalar_operand=True,
+    )  # fmt: skip
 
 
 SOFT = ("-mfloat-abi=soft",)

@@ -73,6 +73,7 @@ class Cpu:
 
     ``integer_vectors``: integers in memory are loaded and stored as vectors like floats; without, only block
     instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register.
+    ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Cpu:
     clang_flags: tuple[str, ...] = ()
     integer_vectors: bool = True
     scalar_operand: bool = False
+    signed_bytes: bool = False
 
     @property
     def has_fpu(self) -> bool:

@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..driver import Compiled
+from ..emit_llvm.jit import JitModel
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
 from ..ops.evaluate import evaluate_graph
 from ..samples import Samples
 from .c_model import CModel
 from .difference import Difference, best_difference, difference
+from .emulated_model import EmulatedModel
 from .observe import ObservedModel
 from .reference import Reference, find_reference
 
@@ -23,15 +25,18 @@ log = logging.getLogger(__name__)
 Arrays = Mapping[str, np.ndarray]
 Stages = Sequence[tuple[str, Graph]]
 
+JIT = "jit"
+HOST = "host"
 CODE_GENERATION = "code generation"
 """The stage behind the last pass."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A tensor compared. ``reference`` is ``onnx``, ``import``, ``expected`` (by the user) or ``graph``.
+    """A tensor compared. ``reference`` is ``onnx``, ``import``, ``expected`` (by the user), ``graph`` or ``host``.
 
-    ``graph`` stands for ccml's optimized graph, evaluated in NumPy: for tensors that the model does not have.
+    ``graph`` stands for ccml's optimized graph, evaluated in NumPy: for tensors that the model does not have. ``host``
+    is the model compiled for this machine, whose integer outputs those of every target have to equal.
     """
 
     tensor: str
@@ -44,10 +49,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Verification:
-    """``first_layer`` and ``first_stage`` say where the difference begins; ``None`` where there is none."""
+    """``first_layer`` and ``first_stage`` say where the difference begins; ``None`` where there is none.
+
+    ``backend`` is what ran the model: ``jit``, ``c``, or with a ``target`` the route to it, ``llvm`` or ``c``.
+    """
 
     ok: bool
     backend: str
+    target: str | None
     reference: str
     tolerance: float
     samples: int
@@ -77,22 +86,29 @@ def compare(
     samples: Samples,
     *,
     tolerance: float,
-    backend: str = "jit",
+    backend: str = JIT,
     compiler: str | None = None,
+    host: Compiled | None = None,
 ) -> Verification:
     """Runs ``samples`` through the compiled model and through the reference.
 
-    ``stages`` are the graphs after each pass, by name, the import first. ``backend`` is ``jit`` or ``c``; the C route
-    shows no layers. A tensor is in order where its relative L2 error is at most ``tolerance`` in every sample.
+    ``stages`` are the graphs after each pass, by name, the import first. ``backend`` is ``jit``, or ``c`` by
+    ``compiler``. With ``host``, the same source compiled for this machine, ``compiled`` is run under emulation by the
+    route ``backend`` (``llvm`` or ``c``) and compared with that as well. All but ``jit`` show outputs only. A tensor is
+    in order where its relative L2 error is at most ``tolerance`` in every sample, integers where they equal the host's.
     """
     run: Callable[[Arrays], Arrays]
-    run = ObservedModel(compiled).run if backend == "jit" else CModel(compiled, compiler).run
+    if host is not None:
+        run = EmulatedModel(compiled, backend).run
+    else:
+        run = ObservedModel(compiled).run if backend == JIT else CModel(compiled, compiler).run
+    on_host = None if host is None else JitModel(host.program, host.machine)
     comparison = _Comparison(compiled, tolerance, find_reference(compiled.source, next(iter(samples))))
     for number, inputs in enumerate(samples):
         log.info("comparing sample %d of %d", number + 1, samples.count)
         expected = {name: array[number] for name, array in samples.expected.items()}
-        comparison.add(inputs, run(inputs), expected)
-    layers, outputs = comparison.layers() if backend == "jit" else (), comparison.outputs()
+        comparison.add(inputs, run(inputs), expected, {} if on_host is None else on_host.run(inputs))
+    layers, outputs = comparison.layers() if backend == JIT else (), comparison.outputs()
     first = next((row for row in (*layers, *outputs) if not row.ok), None)
     stage = None
     if first is not None and comparison.failing is not None:
@@ -100,6 +116,7 @@ def compare(
     return Verification(
         ok=first is None,
         backend=backend,
+        target=None if host is None else compiled.machine.name,
         reference=comparison.reference.kind,
         tolerance=tolerance,
         samples=samples.count,
@@ -144,7 +161,7 @@ class _Comparison:
     _layers: dict[str, _Worst] = field(default_factory=dict)
     _outputs: dict[tuple[str, str], Difference] = field(default_factory=dict)
 
-    def add(self, inputs: Arrays, found: Arrays, expected: Arrays) -> None:
+    def add(self, inputs: Arrays, found: Arrays, expected: Arrays, host: Arrays) -> None:
         wanted = self.reference.values(inputs)
         meaning = evaluate_graph(self.compiled.optimized, inputs)
         imported: Arrays = {}
@@ -162,7 +179,7 @@ class _Comparison:
                     apart = best_difference(imported[name], wanted[name], self.tolerance) if name in imported else None
                     worst.repurposed = apart is not None and self._ok(apart)
         for output in self.compiled.optimized.outputs:
-            for kind, arrays in ((self.reference.kind, wanted), ("expected", expected)):
+            for kind, arrays in ((self.reference.kind, wanted), ("expected", expected), (HOST, host)):
                 if output.name in arrays:
                     key = output.name, kind
                     apart = difference(found[output.name], arrays[output.name])
@@ -174,12 +191,15 @@ class _Comparison:
         types = {value.name: value.type for value in self.compiled.optimized.outputs}
         producers = self.compiled.optimized.producers()
         return tuple(
-            Row(name, producers[name].loc if name in producers else "", types[name].shape, kind, apart, self._ok(apart))
+            Row(
+                name, producers[name].loc if name in producers else "", types[name].shape, kind, apart,
+                self._ok(apart, exact=kind == HOST and not types[name].dtype.is_float),
+            )
             for (name, kind), apart in self._outputs.items()
-        )
+        )  # fmt: skip
 
     def layers(self) -> tuple[Row, ...]:
-        outputs_ok = all(self._ok(apart) for apart in self._outputs.values())
+        outputs_ok = all(row.ok for row in self.outputs())
         return tuple(
             self._row(node, self._layers[node.outputs[0].name], outputs_ok)
             for node in self._kernels()
@@ -203,5 +223,5 @@ class _Comparison:
     def _kernels(self) -> Iterator[Node]:
         return (node for node in self.compiled.optimized.nodes if node.op != "reshape")
 
-    def _ok(self, apart: Difference) -> bool:
-        return apart.relative_l2 <= self.tolerance
+    def _ok(self, apart: Difference, exact: bool = False) -> bool:
+        return apart.relative_l2 <= (0 if exact else self.tolerance)

@@ -47,3 +47,10 @@ def requantized_fixed(acc: Expr, factor: Expr, zero_point: int, shift: int) -> E
     offset = Const((zero_point << shift) + (1 << shift - 1), I32)
     steps = Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), offset), Const(shift, I32))
     return Convert(Type(DType.I8), Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))
+
+
+def requantized_rounded(acc: Expr, factor: Expr, zero_point: int) -> Expr:
+    """``clamp(zero_point + (acc * factor + 2^31 >> 32), -128, 127)`` as a byte, the half by the lower word."""
+    carry = Binary("shr", Binary("mul", acc, factor), Const(31, I32))
+    steps = Binary("add", Binary("sub", Call("mul_high", (acc, factor), I32), carry), Const(zero_point, I32))
+    return Convert(Type(DType.I8), Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))

@@ -13,7 +13,7 @@ scales of the four channels follow.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ..loops import (
@@ -50,48 +50,49 @@ KERNEL = 3
 _LOW, _HIGH = Const(0xFFFF, I32), Const(-0x10000, I32)
 
 
-def stage(columns: int, step: int, left: int, right: int, zero_point: int) -> Kernel:
-    """Four channels of four rows, ``columns`` columns that are ``step`` bytes apart; beside them the zero point."""
-    rows = tuple(param(f"x{r}", DType.I8, (columns - 1) * step + LANES, Access.READ) for r in range(4))
-    y = param("y", DType.I32, (left + columns + right) * COLUMN, Access.WRITE, 8)
+def stage(groups: int, columns: int, step: int, left: int, right: int, zero_point: int) -> Kernel:
+    """Four rows of ``groups`` times four channels, one group behind the other: ``columns`` columns that are ``step``
+    bytes apart; beside them the zero point."""
+    width = (columns - 1) * step + LANES * groups
+    rows = tuple(param(f"x{r}", DType.I8, width, Access.READ) for r in range(4))
+    y = param("y", DType.I32, groups * (left + columns + right) * COLUMN, Access.WRITE, 8)
     both = Const((zero_point << 16) + (zero_point & 0xFFFF), I32)
-    before, after, column = Var("before"), Var("after"), Var("column")
+    group, before, after, column = Var("group"), Var("before"), Var("after"), Var("column")
+    start = group * ((left + columns + right) * COLUMN)
     body: Block = ()
     words: dict[int, Expr] = {}
     for half in range(2):
         pair = [Var(f"{row.name}_word", I32) for row in rows[2 * half : 2 * half + 2]]
         for buffer, word in zip(rows[2 * half : 2 * half + 2], pair, strict=True):
-            body += (Let(word, Bitcast(I32, Load(buffer, (column * step,), LANES))),)
-        for first, join in enumerate((_bottoms, _tops)):
+            body += (Let(word, Bitcast(I32, Load(buffer, (column * step + group * LANES,), LANES))),)
+        for first, join in enumerate((bottoms, tops)):
             joined = Var(f"joined{half}_{first}", I32)
             body += (Let(joined, join(*pair)),)
             for odd, row in enumerate(("widen_even", "widen_odd")):
                 words[LANES * first + 2 * odd + half] = Call(row, (joined,), I32)
     found = [Var(f"found{number}", I32) for number in range(COLUMN)]
     body += tuple(Let(name, words[number]) for number, name in enumerate(found))
-    at = column * COLUMN + left * COLUMN
-    body += _column(y, at, found)
+    body += _column(y, start + column * COLUMN + left * COLUMN, found)
     border = [both] * COLUMN
-    return Kernel(
-        "depthwise_stage",
-        (*rows, y),
-        (
-            *loop(before, left, *_column(y, before * COLUMN, border)),
-            *loop(column, columns, *body),
-            *loop(after, right, *_column(y, after * COLUMN + (left + columns) * COLUMN, border)),
-        ),
+    block = (
+        *loop(before, left, *_column(y, start + before * COLUMN, border)),
+        *loop(column, columns, *body),
+        *loop(after, right, *_column(y, start + after * COLUMN + (left + columns) * COLUMN, border)),
     )
+    return Kernel("depthwise_stage", (*rows, y), loop(group, groups, *block))
 
 
 def _column(y: Buffer, at: Expr, words: Sequence[Expr]) -> Block:
     return tuple(Store(y, (at + number,), word) for number, word in enumerate(words))
 
 
-def _bottoms(first: Expr, second: Expr) -> Expr:
+def bottoms(first: Expr, second: Expr) -> Expr:
+    """The low halfwords of both, the first in the low half."""
     return Binary("or", Binary("and", first, _LOW), Binary("shl", second, Const(16, I32)))
 
 
-def _tops(first: Expr, second: Expr) -> Expr:
+def tops(first: Expr, second: Expr) -> Expr:
+    """The high halfwords of both."""
     low = Binary("and", Binary("shr", first, Const(16, I32)), _LOW)
     return Binary("or", low, Binary("and", second, _HIGH))
 
@@ -112,32 +113,42 @@ def fill(columns: int, half: int, zero_point: int) -> Kernel:
 def pair(outputs: int) -> Kernel:
     """The accumulators of two rows of outputs, stride 1: of the upper row and of the lower row."""
     w, x, lane, loads, weights = _operands(outputs + KERNEL - 1)
+
+    def some(column: Expr, count: int, stem: str) -> Block:
+        at = column * COLUMN + lane * 2
+        out, sums = pair_sums(x, at, loads[0], weights, count, stem)
+        for number, rows in enumerate(sums):
+            out += tuple(Store(x, (at + (number * COLUMN + row),), value) for row, value in enumerate(rows))
+        return out
+
+    body = (*channel(w, lane * (KERNEL + 1), loads, weights), *by_twos(outputs, some))
+    return Kernel("depthwise_pair", (w, x), loop(lane, LANES, *body))
+
+
+def by_twos(outputs: int, some: Callable[[Expr, int, str], Block]) -> Block:
+    """``some(column, count, stem)`` for two columns of outputs at a time, and for one where it is left."""
     together = min(outputs, 2)
     step, last = Var("step"), outputs - outputs % together
-    block = loop(step, outputs // together, *_pairs(x, step * together, lane, loads[0], weights, together, ""))
-    if outputs % together:
-        block += _pairs(x, as_expr(last), lane, loads[0], weights, 1, "_last")
-    return Kernel("depthwise_pair", (w, x), loop(lane, LANES, *_channel(w, lane, loads, weights), *block))
+    block = loop(step, outputs // together, *some(step * together, together, ""))
+    return block + (some(as_expr(last), 1, "_last") if outputs % together else ())
 
 
-def _pairs(
-    x: Buffer, column: Expr, lane: Expr, bias: Expr, weights: Sequence[tuple[Var, Var]], count: int, stem: str
-) -> Block:
-    """``count`` outputs of both rows from ``column`` on, column of the kernel by column: neighbours share weights."""
-    at = column * COLUMN + lane * 2
+def pair_sums(
+    x: Buffer, at: Expr, bias: Expr, weights: Sequence[tuple[Var, Var]], count: int, stem: str
+) -> tuple[Block, list[list[Expr]]]:
+    """The sums of ``count`` outputs of both rows, whose first column is at word ``at``; column of the kernel by column,
+    so that neighbours share weights."""
     sums: list[list[Expr]] = [[bias, bias] for _ in range(count)]
     out, columns = _columns(x, at, count + KERNEL - 1, stem)
     for k, (w01, w12) in enumerate(weights):
         for number in range(count):
             (upper, lower), (rows01, rows23) = sums[number], columns[number + k]
             names = (Var(f"upper{number}_{k}{stem}", I32), Var(f"lower{number}_{k}{stem}", I32))
-            more = Call("low_by_high", (_dot(upper, rows01, w01), rows23, w12), I32)
-            less = _dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
+            more = Call("low_by_high", (dot(upper, rows01, w01), rows23, w12), I32)
+            less = dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
             out += (Let(names[0], more), Let(names[1], less))
             sums[number] = [*names]
-    for number, rows in enumerate(sums):
-        out += tuple(Store(x, (at + (number * COLUMN + row),), value) for row, value in enumerate(rows))
-    return out
+    return out, sums
 
 
 def stride2(outputs: int) -> Kernel:
@@ -147,10 +158,10 @@ def stride2(outputs: int) -> Kernel:
     lets, columns = _columns(x, column * (2 * COLUMN) + lane * 2, KERNEL)
     acc: Expr = loads[0]
     for (rows01, rows23), (w01, w12) in zip(columns, weights, strict=True):
-        acc = Call("low_by_high", (_dot(acc, rows01, w01), rows23, w12), I32)
+        acc = Call("low_by_high", (dot(acc, rows01, w01), rows23, w12), I32)
     found = Var("acc", I32)
     body = (*lets, Let(found, acc), Store(x, (column * COLUMN + lane * 2,), found))
-    block = loop(lane, LANES, *_channel(w, lane, loads, weights), *loop(column, outputs, *body))
+    block = loop(lane, LANES, *channel(w, lane * (KERNEL + 1), loads, weights), *loop(column, outputs, *body))
     return Kernel("depthwise_stride2", (w, x), block)
 
 
@@ -162,12 +173,13 @@ def _operands(columns: int) -> tuple[Buffer, Buffer, Var, list[Var], list[tuple[
     return w, x, Var("lane"), [Var("bias", I32)], weights
 
 
-def _channel(w: Buffer, lane: Expr, bias: list[Var], weights: list[tuple[Var, Var]]) -> Block:
-    out: Block = (Let(bias[0], Load(w, (lane * (KERNEL + 1),))),)
+def channel(w: Buffer, at: Expr, bias: list[Var], weights: list[tuple[Var, Var]]) -> Block:
+    """The bias and the weights of the channel whose words begin at ``at``."""
+    out: Block = (Let(bias[0], Load(w, (at,))),)
     for k, (w01, w12) in enumerate(weights):
         word = Var(f"word_{k}", I32)
         out += (
-            Let(word, Load(w, (lane * (KERNEL + 1) + (k + 1),))),
+            Let(word, Load(w, (at + (k + 1),))),
             Let(w01, Call("widen_even", (word,), I32)),
             Let(w12, Call("widen_odd", (word,), I32)),
         )
@@ -185,7 +197,7 @@ def _columns(x: Buffer, at: Expr, count: int, stem: str = "") -> tuple[Block, li
     return out, found
 
 
-def _dot(acc: Expr, x: Expr, w: Expr) -> Expr:
+def dot(acc: Expr, x: Expr, w: Expr) -> Expr:
     return Call("dot2_i16i16", (acc, x, w), I32)
 
 
@@ -212,7 +224,7 @@ def finish(rows: int, outputs: int, step: int, zero_point: int, shift: int = 0) 
 _FLOAT = ("outputs", "step", "zero_point")
 _FIXED = (*_FLOAT, "shift")
 ROWS: tuple[Row, ...] = (
-    ("depthwise_stage", ("columns", "step", "left", "right", "zero_point"), stage),
+    ("depthwise_stage", ("groups", "columns", "step", "left", "right", "zero_point"), stage),
     ("depthwise_fill", ("columns", "half", "zero_point"), fill),
     ("depthwise_pair", ("outputs",), pair),
     ("depthwise_stride2", ("outputs",), stride2),

@@ -49,6 +49,10 @@ PIXELS_TILE = 4
 """Channels that ``helium_pixels`` rows compute together, for two pixels."""
 PIXEL_TILE = 8
 """Channels that ``helium_pixel`` rows compute together."""
+FEW_STEPS = 8
+"""Steps that ``helium_few_pixels_i8`` can take, in one run."""
+SHORT_RUN = 12
+"""Steps of a run that ``helium_runs_of_pixels_i8`` can take."""
 STRAIGHT = {PIXELS_TILE: 6, PIXEL_TILE: 1}
 """Steps that the meaning runs through at most before it loops, by tile: with more, addresses are spilled."""
 
@@ -213,6 +217,10 @@ def _pixels(out: DType) -> Callable[..., Kernel]:
     return meaning
 
 
+def _few_pixels(vectors: int, pixels: int, pixel_step: int, channels: int, zero: int, lo: int) -> Kernel:
+    return _pixels(DType.I8)(1, vectors, 0, pixels, pixel_step, channels, zero, lo)
+
+
 def _both(pixels: list[Expr], pixel_step: int, row: int) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
     """Where pixels begin in the input and in the output."""
     return tuple(pixel * pixel_step for pixel in pixels), tuple(pixel * row for pixel in pixels)
@@ -312,6 +320,8 @@ ROWS: tuple[Row, ...] = (
     ("helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale),
     ("helium_sum", ("rows", "channels", "start"), _sum),
     ("helium_pixels_i8", (*_PIXELS, "zero_point", "lo"), _pixels(DType.I8)),
+    ("helium_runs_of_pixels_i8", (*_PIXELS, "zero_point", "lo"), _pixels(DType.I8)),
+    ("helium_few_pixels_i8", ("vectors", *_PIXELS[3:], "zero_point", "lo"), _few_pixels),
     ("helium_pixels_i32", _PIXELS, _pixels(DType.I32)),
     ("helium_pixel_i8", ("vectors", "channels", "zero_point", "lo"), _pixel(DType.I8)),
     ("helium_pixel_i32", ("vectors", "channels"), _pixel(DType.I32)),

@@ -48,21 +48,20 @@ INTERLEAVED = 16
 _WORDS = Type(DType.I32, 4)
 
 
-def _interleave(size: int, row_step: int, s0: int, s1: int, s2: int, s3: int, fill: int) -> Kernel:
-    """Word ``i`` of ``y`` has byte ``i`` of the rows ``s0`` to ``s3`` of ``x``, or ``fill`` for a row -1."""
-    sources = (s0, s1, s2, s3)
-    last = max(sources)
-    x = param("x", DType.I8, last * row_step + size if last >= 0 else 0, Access.READ)
+def _interleave(size: int, outside: int, fill: int) -> Kernel:
+    """Word ``i`` of ``y`` has byte ``i`` of the rows ``x0`` to ``x3``, or ``fill`` for row n where bit n of ``outside``
+    is set."""
+    rows = [param(f"x{n}", DType.I8, 0 if outside >> n & 1 else size, Access.READ) for n in range(WORD)]
     y = param("y", DType.I8, pad(size, INTERLEAVED) * WORD, Access.WRITE, 4)
-    border = sum((fill & 255) << 8 * n for n, source in enumerate(sources) if source < 0)
+    border = sum((fill & 255) << 8 * n for n in range(WORD) if outside >> n & 1)
     border -= 1 << 32 if border >> 31 else 0
 
     def words(at: Expr, active: Expr | None) -> Block:
         value: Expr = Const(border, _WORDS)
-        for n, source in enumerate(sources):
-            if source < 0:
+        for n, row in enumerate(rows):
+            if outside >> n & 1:
                 continue
-            unsigned = Bitcast(Type(DType.U8, 4), Load(x, (at + source * row_step,), 4, active))
+            unsigned = Bitcast(Type(DType.U8, 4), Load(row, (at,), 4, active))
             byte: Expr = Convert(_WORDS, unsigned)
             value = Binary("or", value, Binary("shl", byte, Const(8 * n, _WORDS)) if n else byte)
         return (Store(y, (at * WORD,), Bitcast(Type(DType.I8, 16), value)),)
@@ -71,7 +70,7 @@ def _interleave(size: int, row_step: int, s0: int, s1: int, s2: int, s3: int, fi
     body = loop(i, size // 4, *words(i * 4, None))
     if size % 4:
         body += words(as_expr(size // 4 * 4), as_expr(size % 4))
-    return Kernel("helium_interleave", (x, y), body)
+    return Kernel("helium_interleave", (*rows, y), body)
 
 
 @dataclass(frozen=True)
@@ -216,7 +215,7 @@ def _params(
 _SCALARS = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
 _WINDOWS = ("groups", "blocks", "plane", "tap_step", "pixels", "pixel_step", "channels", "zero_point", "lo")
 ROWS: tuple[Row, ...] = (
-    ("helium_interleave", ("size", "row_step", "s0", "s1", "s2", "s3", "fill"), _interleave),
+    ("helium_interleave", ("size", "outside", "fill"), _interleave),
     ("helium_depthwise_rows", _SCALARS, _rows),
     ("helium_depthwise_pixels", _SCALARS, _pixels),
     ("helium_depthwise_windows", _WINDOWS, _windows),

@@ -44,7 +44,7 @@ from ..loops import (
 )
 from ..loops_rewrite import loop
 from ..types import DType
-from .common import Row, param
+from .common import Row, param, requantized_fixed
 
 PIXELS = 4
 """Pixels that are multiplied together."""
@@ -232,6 +232,18 @@ class _Requantization:
         return Kernel("requantize", (a, s, y), loop(c, channels, *body))
 
 
+def _requantize_halfword(channels: int, pixels: int, lanes: int, step: int, zero_point: int, shift: int) -> Kernel:
+    """The same with factors ``s`` of 15 bits, which stand for ``s << 16``, and one shift."""
+    a = param("a", DType.I32, lanes * channels, Access.READ)
+    s = param("s", DType.I16, channels, Access.READ)
+    y = param("y", DType.I8, (pixels - 1) * step + channels, Access.WRITE)
+    c, p, factor = Var("c"), Var("p"), Var("factor", I32)
+    widened = Let(factor, Binary("shl", Convert(I32, Load(s, (c,))), Const(16, I32)))
+    result = requantized_fixed(Load(a, (c * lanes + p,)), factor, zero_point, shift)
+    stored = loop(p, pixels, Store(y, (c + p * step,), result))
+    return Kernel("requantize", (a, s, y), loop(c, channels, widened, *stored))
+
+
 def _clamped(steps: Expr, zero_point: int) -> Expr:
     moved = Binary("add", steps, Const(zero_point, I32))
     return Convert(I8, Binary("min", Binary("max", moved, Const(-128, I32)), Const(127, I32)))
@@ -245,4 +257,5 @@ ROWS: tuple[Row, ...] = (
     ("single_words", ("steps", "channels"), _single_words),
     ("requantize_i8", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=False)),
     ("requantize_fixed", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=True)),
+    ("requantize_halfword", ("channels", "pixels", "lanes", "step", "zero_point", "shift"), _requantize_halfword),
 )

@@ -39,15 +39,11 @@ def plane_words(rows: int, outputs: int, stride: int, row: int) -> int:
     return ((rows - 1) * stride + KERNEL - 1) * row + (outputs - 1) * stride + KERNEL
 
 
-def _plane_row(columns: int, step: int, left: int, right: int, value: int) -> Kernel:
-    """Bytes ``step`` apart as words, between ``left`` and ``right`` words of ``value``."""
+def _plane_row(columns: int, step: int) -> Kernel:
+    """Bytes ``step`` apart as words."""
     x = param("x", DType.I8, (columns - 1) * step + 1, Access.READ)
-    y = param("y", DType.I32, left + columns + right, Access.WRITE)
-    i, fill = Var("i"), Const(value, I32)
-    before = tuple(Store(y, (as_expr(at),), fill) for at in range(left))
-    after = tuple(Store(y, (as_expr(left + columns + at),), fill) for at in range(right))
-    copied = Store(y, (i + left,), Convert(I32, Load(x, (i * step,))))
-    return Kernel("plane_row", (x, y), (*before, *loop(i, columns, copied), *after))
+    y, i = param("y", DType.I32, columns, Access.WRITE), Var("i")
+    return Kernel("plane_row", (x, y), loop(i, columns, Store(y, (i,), Convert(I32, Load(x, (i * step,))))))
 
 
 def _plane_fill(columns: int, value: int) -> Kernel:
@@ -97,7 +93,7 @@ def _outputs(
 
 
 ROWS: tuple[Row, ...] = (
-    ("plane_row", ("columns", "step", "left", "right", "value"), _plane_row),
+    ("plane_row", ("columns", "step"), _plane_row),
     ("plane_fill", ("columns", "value"), _plane_fill),
     ("depthwise3x3", ("rows", "outputs", "stride", "row"), _depthwise),
 )

@@ -59,6 +59,8 @@ ODD_OFFSET = 127
 PRE_SHIFT = 8
 SCALE = 1 << PRE_SHIFT
 """What accumulators are multiples of."""
+USUAL_SHIFT = 12
+"""The shift behind a multiplication that most layers can have; it has a row of its own, in which it is constant."""
 
 
 def packable(columns: np.ndarray) -> bool:
@@ -73,6 +75,20 @@ def packed(columns: np.ndarray) -> np.ndarray:
 
 
 # ---------------------------------------------------------------- staging
+
+
+def copy_bytes(count: int) -> Kernel:
+    """Four at a time, all of which are read before they are written."""
+    x, y = param("x", DType.I8, count, Access.READ), param("y", DType.I8, count, Access.WRITE)
+    word = Var("word")
+
+    def copied(first: Expr, number: int) -> Block:
+        values = [Var(f"byte{i}", x.type) for i in range(number)]
+        loads = tuple(Let(value, Load(x, (first + i,))) for i, value in enumerate(values))
+        return (*loads, *(Store(y, (first + i,), value) for i, value in enumerate(values)))
+
+    rest = copied(as_expr(count - count % 4), count % 4)
+    return Kernel("copy_bytes", (x, y), (*loop(word, count // 4, *copied(word * 4, 4)), *rest))
 
 
 def stage_pixel(groups: int) -> Kernel:
@@ -135,10 +151,10 @@ def stream_words(channels: int, groups: int, requantize: bool) -> int:
     return channels * (1 + groups + requantize)
 
 
-def contraction(name: str, out: DType, pixels: int) -> Callable[..., Kernel]:
+def contraction(name: str, out: DType, pixels: int, usual_shift: int = 0) -> Callable[..., Kernel]:
     """``pixels`` staged pixels by all channels, an even number. With a ``shift`` the stream has factors, no scales."""
 
-    def meaning(groups: int, channels: int, zero_point: int = 0, shift: int = 0) -> Kernel:
+    def meaning(groups: int, channels: int, zero_point: int = 0, shift: int = usual_shift) -> Kernel:
         w = param("w", DType.I32, stream_words(channels, groups, out is DType.I8), Access.READ, 4)
         x = param("x", DType.I32, STEP * groups - PIXELS + pixels, Access.READ, 4)
         y = tuple(param(f"y{pixel}", out, channels, Access.WRITE) for pixel in range(pixels))
@@ -207,12 +223,14 @@ def _group(w: Buffer, weights: Expr, x: Buffer, at: Expr, acc: Buffer, stem: str
 _FLOAT = ("groups", "channels", "zero_point")
 _FIXED = (*_FLOAT, "shift")
 ROWS: tuple[Row, ...] = (
+    ("copy_bytes", ("count",), copy_bytes),
     ("quad_stage_pixel", ("groups",), stage_pixel),
     ("quad_stage", ("groups", "step"), stage),
     ("quad_fill", ("groups", "value"), fill),
     ("quad_i8", _FLOAT, contraction("quad", DType.I8, 4)),
     ("quad_i32", ("groups", "channels"), contraction("quad", DType.I32, 4)),
     ("quad_fixed", _FIXED, contraction("quad", DType.I8, 4)),
+    ("quad_fixed12", _FLOAT, contraction("quad", DType.I8, 4, USUAL_SHIFT)),
     ("lone_fixed", _FIXED, contraction("lone", DType.I8, 1)),
     ("lone_i8", _FLOAT, contraction("lone", DType.I8, 1)),
     ("lone_i32", ("groups", "channels"), contraction("lone", DType.I32, 1)),

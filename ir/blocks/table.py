@@ -7,9 +7,23 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ..loops import Kernel
-from . import depthwise, helium, helium_depthwise, pair, plain, plane, quad, solo
+from . import (
+    depthwise,
+    depthwise_bytes,
+    depthwise_rows,
+    depthwise_window,
+    helium,
+    helium_depthwise,
+    pair,
+    plain,
+    plane,
+    pool,
+    quad,
+    solo,
+)
 
-_FAMILIES = (pair, quad, solo, depthwise, plain, plane, helium, helium_depthwise)
+_DEPTHWISE = (depthwise, depthwise_bytes, depthwise_rows, depthwise_window)
+_FAMILIES = (pair, quad, solo, *_DEPTHWISE, plain, plane, pool, helium, helium_depthwise)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...ir.blocks.quad import PRE_SHIFT, USUAL_SHIFT
 from ...ir.graph import Graph, Node
+from ...ops.accumulators import channel_bounds
 from ...ops.fixed_point import exact_multipliers, have_multipliers
 from ...ops.infer import integer
 from ..integerize import integerize
@@ -31,9 +33,11 @@ _LEAST_PRODUCT = 2.0**-13
 """Smaller multipliers are left as they are: float32 rounds so many of their products to halves that there is hardly
 ever a fixed-point number that does the same."""
 
-COMMON_SHIFTS = (8, 12)
+COMMON_SHIFTS = (PRE_SHIFT, USUAL_SHIFT)
 """Before and after the multiplication, where all channels of a layer share them: block instructions of cores with long
 multiplications, which keep 256 times the sums."""
+DEPTHWISE_SHIFTS = (0, 0)
+"""The same for depthwise convolutions, which are short of instructions for a shift."""
 _MOST_SHIFTED = 2**23
 """Greater sums do not fit 32 bits then."""
 
@@ -42,22 +46,27 @@ _I32 = np.iinfo(np.int32)
 
 @dataclass(frozen=True)
 class _Requantization:
-    """Of a layer's sums, as the integerizer writes it; ``scales`` has one number, or one for each channel."""
+    """Of a layer's sums, as the integerizer writes it; ``scales`` has one number, or one for each channel, and so have
+    the ``bounds`` of the sums."""
 
     layer: str
     scales: np.ndarray
     result_scale: np.float32
-    bounds: tuple[int, int]
+    bounds: np.ndarray
     zero_point: int
     limits: tuple[int, int]
+    shifts: tuple[int, int]
 
-    def exact(self, scales: np.ndarray) -> np.ndarray:
-        """For which there is a multiplier. Bounds are doubled: biases move with their steps."""
-        low, high = (int(np.clip(2 * bound, _I32.min, _I32.max)) for bound in self.bounds)
-        found = exact_multipliers(scales, [(low, high)] * scales.size, self.zero_point, *self.limits)
-        exact = np.array([form is not None for form in found])
-        inside = max(low, -_MOST_SHIFTED), min(high, _MOST_SHIFTED)
-        return exact & have_multipliers(scales, inside, self.zero_point, *self.limits, *COMMON_SHIFTS)
+    def exact(self, scales: np.ndarray, channels: np.ndarray) -> np.ndarray:
+        """For which of some channels there is a multiplier. Bounds are wider by an eighth: biases move with their
+        steps."""
+        room = (self.bounds[:, 1] - self.bounds[:, 0]) // 16 + 1
+        bounds = np.clip(np.stack([self.bounds[:, 0] - room, self.bounds[:, 1] + room], axis=1), _I32.min, _I32.max)
+        own = np.broadcast_to(bounds[channels] if len(bounds) > 1 else bounds, (scales.size, 2))
+        found = exact_multipliers(scales, own.tolist(), self.zero_point, *self.limits)
+        exact = np.array([form is not None for form in found], np.bool_)
+        inside = np.clip(own, -_MOST_SHIFTED, _MOST_SHIFTED).tolist()
+        return exact & have_multipliers(scales, inside, self.zero_point, *self.limits, *self.shifts)
 
 
 def with_exact_scales(
@@ -89,13 +98,25 @@ def _requantizations(graph: Graph) -> Iterator[_Requantization]:
 
 
 def _requantization(node: Node, source: Node, graph: Graph) -> _Requantization:
-    names = ("acc_lo", "acc_hi", "zero_point", "lo", "hi")
-    acc_lo, acc_hi, zero_point, lo, hi = (integer(node.attrs, name) for name in names)
+    zero_point, lo, hi = (integer(node.attrs, name) for name in ("zero_point", "lo", "hi"))
     scale = node.attrs["y_scale"]
     assert isinstance(scale, float)
     scales = graph.constants[node.operands[1].name].reshape(-1)
     layer = source.outputs[0].name.removesuffix(".acc").removesuffix(".float")
-    return _Requantization(layer, scales, np.float32(scale), (acc_lo, acc_hi), zero_point, (lo, hi))
+    depthwise = source.op == "conv" and source.attrs["group"] != 1
+    shifts = DEPTHWISE_SHIFTS if depthwise else COMMON_SHIFTS
+    bounds = _bounds(node, source, graph)
+    return _Requantization(layer, scales, np.float32(scale), bounds, zero_point, (lo, hi), shifts)
+
+
+def _bounds(node: Node, source: Node, graph: Graph) -> np.ndarray:
+    """Least and greatest sums as rows: one, or one for each channel."""
+    limits = np.array([[integer(node.attrs, "acc_lo"), integer(node.attrs, "acc_hi")]])
+    found = channel_bounds(source, graph.constants)
+    scales = graph.constants[node.operands[1].name].size
+    if found is None or found[0].size != scales:
+        return limits
+    return np.clip(np.stack(found, axis=1), limits[:, 0], limits[:, 1])
 
 
 def _moved(found: _Requantization, weights: Encoding, x_scale: np.float32) -> tuple[np.ndarray, int]:
@@ -103,7 +124,7 @@ def _moved(found: _Requantization, weights: Encoding, x_scale: np.float32) -> tu
     scales = np.array(weights.scale, np.float32)
     if not np.array_equal(np.unique(_products(scales, x_scale, found)), np.unique(found.scales)):
         return scales, 0
-    missing = ~found.exact(_products(scales, x_scale, found))
+    missing = ~found.exact(_products(scales, x_scale, found), np.arange(scales.size))
     hopeless = missing & (_products(scales, x_scale, found) < _LEAST_PRODUCT)
     waiting = np.flatnonzero(missing & ~hopeless)
     nominal = scales.view(np.int32).copy()
@@ -111,7 +132,7 @@ def _moved(found: _Requantization, weights: Encoding, x_scale: np.float32) -> tu
         if not waiting.size:
             break
         tried = (nominal[waiting] + np.int32(ulps)).view(np.float32)
-        exact = found.exact(_products(tried, x_scale, found))
+        exact = found.exact(_products(tried, x_scale, found), waiting)
         scales[waiting[exact]] = tried[exact]
         waiting = waiting[~exact]
     return scales, waiting.size + int(hopeless.sum())

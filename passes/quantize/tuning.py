@@ -20,6 +20,7 @@ from ...ir.graph import Node
 from ...ir.types import DType
 from ...ops.table import OPS
 from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
+from .halfword_scales import Products, with_halfword_factors
 from .insert import StoredConstant
 from .linear import channel_scales, from_matrices, output_axis, scale_axis, scale_numbers, to_matrices, to_rows
 from .observe import Arrays, channel_means
@@ -179,6 +180,7 @@ class Tuner:
             whole = _moments(np.concatenate(folds, axis=1))
             importance = np.einsum("gkk->gk", whole)
             peaks = self._peaks(node, matrices, numbers, importance, x)
+            peaks = self._with_factors(node, matrices, numbers, peaks, x)
             adapt = self._wants(node, "adaptive_rounding")
             rounded = _rounded(matrices, peak_steps(peaks)[numbers], moments, whole, adapt)
         else:
@@ -199,12 +201,29 @@ class Tuner:
         if node.op not in LINEAR:
             return peaks
         least = np.full_like(peaks, self._finest_step(node, x, float(importance.sum(axis=1).max())) * WEIGHT_LEVELS)
-        bias = self._bias(node)
+        largest = self._largest_bias(node, numbers, peaks)
+        return np.maximum(peaks, np.maximum(least, largest * WEIGHT_LEVELS / (x.scale[0] * _BIAS_ROOM)))
+
+    def _with_factors(
+        self, node: Node, matrices: np.ndarray, numbers: np.ndarray, peaks: np.ndarray, x: Encoding
+    ) -> np.ndarray:
+        """The peaks, moved to where requantization has factors of 15 bits."""
+        name = self.partition.result_of(node)
+        if name is None or self.partition.factor_of(name) != 1 or self.encodings[name].dtype.size > 1:
+            return peaks
+        result, reach = self.encodings[name], self._largest_bias(node, numbers, peaks)
+        sums = np.abs(matrices).sum(axis=1) * max(map(abs, x.real_range))
+        np.maximum.at(reach, numbers, reach[numbers] + sums)
+        scales = peak_steps(peaks).astype(np.float32)
+        moved = with_halfword_factors(scales, Products(np.float32(x.scale[0]), result), reach / result.scale[0])
+        return moved.astype(np.float64) * WEIGHT_LEVELS
+
+    def _largest_bias(self, node: Node, numbers: np.ndarray, peaks: np.ndarray) -> np.ndarray:
+        """Of the channels that share a scale."""
+        largest, bias = np.zeros_like(peaks), self._bias(node)
         if bias is not None:
-            largest = np.zeros_like(peaks)
             np.maximum.at(largest, np.resize(np.unique(numbers), bias.size), np.abs(bias, dtype=np.float64))
-            least = np.maximum(least, largest * WEIGHT_LEVELS / (x.scale[0] * _BIAS_ROOM))
-        return np.maximum(peaks, least)
+        return largest
 
     def _finest_step(self, node: Node, x: Encoding, power: float) -> float:
         """The step of weights below which a finer one is of no use.

@@ -12,10 +12,11 @@ from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ops.integer import zero_point
-from ..contraction import join_rows
+from ..byte_operands import Columns, Pixels, unflattened
 from ..kernel import KernelContext
 from ..requantization import Requantization, requantization_of
-from ..staging import Layout, Staging, Window
+from ..staging import Layout, Staging
+from ..unroll import unroll_bytes
 
 Position = Callable[[Expr], tuple[Expr, ...]]
 """The index of the ``n``-th of some pixels, without the channel."""
@@ -28,21 +29,14 @@ class StagedContraction:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
         assert x is not None
-        window = Window.of(node)
-        self.refs = dict(ctx.refs)
-        self.shape = node.output.shape[:-1]
-        self.channels = node.output.shape[-1]
-        if window.pointwise:
-            joined, merged = join_rows(ctx, node, x, self.channels)
-            self.shape, self.refs = joined[:-1], {**self.refs, **merged}
-            window = Window.pixel(x.shape[-1])
-        self.x, self.window = self.refs[x.name], window
-        self.y = self.refs[ctx.output.name]
-        columns = weights.T if node.op == "matmul" else weights.reshape(self.channels, -1)
-        self.columns = np.zeros((self.channels, -(-columns.shape[1] // 4) * 4), np.int8)
-        self.columns[:, : columns.shape[1]] = columns
+        pixels, operands = Pixels.of(ctx, node), Columns.of(ctx, node, weights)
+        self.shape, self.window, self.refs = pixels.shape, pixels.window, pixels.refs
+        self.channels, depth = operands.weights.shape
+        self.x, self.y = self.refs[x.name], self.refs[ctx.output.name]
+        self.columns = np.zeros((self.channels, -(-depth // 4) * 4), np.int8)
+        self.columns[:, :depth] = operands.weights
         self.groups = self.columns.shape[1] // 4
-        self.bias = self._bias(columns)
+        self.bias = operands.bias
         self.requantization = requantization_of(ctx, self.reach)
         if self.requantization is not None:
             self.requantization = self._settle(self.requantization)
@@ -54,24 +48,18 @@ class StagedContraction:
 
     def _settle(self, rq: Requantization) -> Requantization:
         """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
-        huge) get that result as their bias, in steps of 1/256."""
+        huge) get that result as their bias, in steps of 1/1024, which have a factor for every shift."""
         lowest, highest = (rq.result(np.clip(bound, -(2**31), 2**31 - 1)) for bound in self.bounds)
         constant = lowest == highest
         self.columns[constant] = 0
-        self.bias = np.where(constant, 256 * (lowest - rq.zero_point), self.bias)
-        return replace(rq, scale=np.where(constant, np.float32(1 / 256), rq.scale))
+        self.bias = np.where(constant, 1024 * (lowest - rq.zero_point), self.bias)
+        return replace(rq, scale=np.where(constant, np.float32(1 / 1024), rq.scale))
 
     @property
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """The least and the greatest accumulators of each channel."""
         spread = 128 * np.abs(self.columns.astype(np.int64)).sum(axis=1)
         return self.bias - spread, self.bias + spread
-
-    def _bias(self, columns: np.ndarray) -> np.ndarray:
-        """With the zero point of the activations: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``."""
-        given = self.ctx.constant(self.node.inputs[2]) if len(self.node.inputs) > 2 else None
-        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
-        return base - zero_point(self.node.attrs) * columns.astype(np.int64).sum(axis=1)
 
     def staging(self, layout: Layout) -> Staging:
         return Staging(self.ctx, self.x, self.window, zero_point(self.node.attrs), layout)
@@ -89,7 +77,7 @@ class StagedContraction:
         def positions(first: Expr) -> Position:
             if nested:
                 return lambda slot: (*outer, first + slot)
-            return lambda slot: _unflattened(first + slot, self.shape)
+            return lambda slot: unflattened(first + slot, self.shape)
 
         return (self.shape[-1] if nested else prod(self.shape)), outer, positions
 
@@ -107,23 +95,10 @@ class StagedContraction:
         """What of the body is left behind ``values``: accumulators, or bytes where they are requantized."""
         c, done = Var(self.names.fresh("c")), None if self.requantization is None else self.requantization.value
         element = Load(values, (slot, c))
-        return loop(c, self.channels, *self.ctx.store_element((*position, c), element, self.refs, done))
+        stored = self.ctx.store_element((*position, c), element, self.refs, done)
+        return unroll_bytes(loop(c, self.channels, *stored), self.names)
 
 
 def rows_of(buffer: Buffer, count: int) -> tuple[Pointer, ...]:
     """The beginnings of the first rows of a matrix."""
     return tuple(Pointer(buffer, (as_expr(row), as_expr(0))) for row in range(count))
-
-
-def start(buffer: Buffer, index: Expr | int = 0) -> Pointer:
-    """The beginning of a buffer, or of element ``index`` of a flat one."""
-    return Pointer(buffer, (*(as_expr(0) for _ in buffer.shape[1:]), as_expr(index)))
-
-
-def _unflattened(pixel: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
-    """The index of the ``pixel``-th of all elements."""
-    found: list[Expr] = []
-    for dim, extent in enumerate(shape):
-        quotient = pixel // prod(shape[dim + 1 :])
-        found.append(as_expr(0) if extent == 1 else quotient % extent if prod(shape[:dim]) > 1 else quotient)
-    return tuple(found)

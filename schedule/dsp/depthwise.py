@@ -1,41 +1,40 @@
-"""Depthwise 3x3 convolutions of int8 through block instructions: two rows of outputs (stride 1) or one at a time.
+"""Depthwise convolutions of int8 through block instructions; here those of 3x3, two rows of outputs (stride 1) or one
+at a time.
 
 Before::                                      After::
 
-    for o, row, column, c:                      for o, rows, four channels:
+    for o, row, column, c:                      for o, rows, some groups of four channels:
       acc = bias[c]                               stage their input rows as pairs of halfwords
-      for k: acc += x[o, .., c] * w[c, k]         multiply: accumulators of all outputs of the rows
-      y[o, row, column, c] = requantize(acc)      finish: requantize them
+      for k: acc += x[o, .., c] * w[c, k]         multiply them to bytes, or to accumulators that are requantized then
+      y[o, row, column, c] = requantize(acc)
 
 Rows beyond the border are staged as the zero point; no halo is needed. Where channels do not come out even, the last
-four overlap those before.
+groups overlap those before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
-from ...ir.blocks.depthwise import COLUMN, KERNEL, LANES, STREAM, WEIGHTS
+from ...ir.blocks.depthwise import COLUMN, KERNEL, LANES
+from ...ir.blocks.depthwise_rows import PAIR
 from ...ir.graph import Node
-from ...ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Load, Pointer, Var, as_expr
-from ...ir.loops_rewrite import loop
+from ...ir.loops import Block, Buffer, If, Invoke, Pointer
 from ...ir.types import DType
 from ...ops.infer import ints
-from ...ops.integer import zero_point
 from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..kernel import KernelContext
-from ..requantization import Requantization, fixed_form, requantization_of
+from .depthwise_base import DepthwiseBlocks, DepthwiseLayer, Place, Span, at_word
+from .depthwise_windows import WindowDepthwise
 
 
 def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution (with constant weights) goes through these block instructions; then it needs no halo."""
     if "depthwise_pair" not in cpu.features or not is_byte_depthwise(anchor):
         return False
-    return anchor.output.shape[-1] >= LANES and is_plain_window(anchor, KERNEL)
+    stride, dilation = ints(anchor.attrs, "stride"), ints(anchor.attrs, "dilation")
+    return anchor.output.shape[-1] >= LANES and 1 in (stride[1], dilation[1])
 
 
 def lower_row_depthwise(ctx: KernelContext) -> Block | None:
@@ -45,142 +44,98 @@ def lower_row_depthwise(ctx: KernelContext) -> Block | None:
     weights = ctx.constant(node.inputs[1])
     if weights is None or not is_row_depthwise(ctx.cpu, node):
         return None
-    return _RowDepthwise(ctx, node, weights).emit()
+    layer = DepthwiseLayer.of(ctx, node, weights)
+    if not is_plain_window(node, KERNEL):
+        return WindowDepthwise(layer).emit()
+    halved = layer.attribute("stride") == (2, 2) and layer.factors is not None
+    return (HalvedDepthwise if halved else ColumnDepthwise)(layer).emit()
 
 
-@dataclass(frozen=True)
-class _Place:
-    """Where a step of the loops is: batch, first row of outputs, first of the four channels and their number."""
+class _PlainDepthwise(DepthwiseBlocks):
+    """3x3 from ``count`` rows that are staged together, by the block ``stage``."""
 
-    batch: Expr
-    row: Expr
-    channel: Expr
-    group: Expr
+    stage: str
+    count: int
+    columns: int
+    """Staged columns."""
+    staged: Buffer
 
-
-class _RowDepthwise:
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
-        self.ctx, self.node, self.names = ctx, node, ctx.names
-        x = node.inputs[0]
-        assert x is not None
-        self.x, self.extent = ctx.refs[x.name], x.shape[1:3]
-        self.out, self.channels = node.output.shape, node.output.shape[-1]
-        self.groups = -(-self.channels // LANES)
-        self.stride, self.pad = ints(node.attrs, "stride")[0], ints(node.attrs, "pad")
-        self.rows = 2 if self.stride == 1 else 1
-        """Rows of outputs that are computed together."""
-        self.zero_point = zero_point(node.attrs)
-        taps = weights.reshape(self.channels, KERNEL, KERNEL).astype(np.int64)
-        given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
-        bias = np.zeros(self.channels, np.int64) if given is None else given.astype(np.int64).reshape(-1)
-        self.bias = bias - self.zero_point * taps.sum(axis=(1, 2))
-        self.requantization = self._requantization(taps)
-        self.fixed = None
-        if self.requantization is not None:
-            spread = 128 * np.abs(taps).sum(axis=(1, 2))
-            self.fixed = fixed_form(self.requantization, self.bias - spread, self.bias + spread, 0)
-        self.weights = self._stream(taps)
-        width = self.out[2]
-        self.columns = (width - 1) * self.stride + KERNEL
-        self.staged = ctx.temporary("columns", DType.I32, (self.columns * COLUMN,), align=8)
-
-    def _requantization(self, taps: np.ndarray) -> Requantization | None:
-        found = requantization_of(self.ctx, np.abs(self.bias) + 128 * np.abs(taps).sum(axis=(1, 2)))
-        return found if found is not None and found.whole else None
-
-    def _stream(self, taps: np.ndarray) -> Buffer:
-        """The weights as ``ir/blocks/depthwise.py`` describes them."""
-        columns = taps[:, [0, 1, 1, 2], :].transpose(0, 2, 1).astype(np.int8)
-        words = np.ascontiguousarray(columns).view("<i4").reshape(self.channels, KERNEL)
-        each = np.concatenate([self.bias.astype(np.int32)[:, None], words], axis=1)
-        parts = []
-        for group in range(self.groups):
-            lanes = slice(self._first(group), self._first(group) + LANES)
-            parts.append(each[lanes].reshape(-1))
-            if self.fixed is not None:
-                parts.append(self.fixed.factors[lanes])
-            elif self.requantization is not None:
-                parts.append(np.ascontiguousarray(self.requantization.scale[lanes]).view(np.int32))
-        return self.ctx.pack("w", np.concatenate(parts).astype(np.int32))
-
-    def _first(self, group: int) -> int:
-        return min(group * LANES, self.channels - LANES)
-
-    # ---- loops
-
-    def emit(self) -> Block:
-        batch, step, group = (Var(self.names.fresh(stem)) for stem in ("o", "row", "group"))
-        steps = -(-self.out[1] // self.rows)
-        channel: Expr = group * LANES
-        if self.channels % LANES:
-            channel = Binary("min", channel, as_expr(self.channels - LANES))
-        place = _Place(batch, step * self.rows, channel, group)
-        body = (*self._stage(place, steps), *self._multiply(place))
-        return loop(batch, self.out[0], *loop(step, steps, *loop(group, self.groups, *body)))
-
-    def _stage(self, place: _Place, steps: int) -> Block:
-        left, width = self.pad[1], min(self.extent[1], self.columns - self.pad[1])
-        right = self.columns - left - width
-        needed = KERNEL + (self.rows - 1) * self.stride
-        fills: Block = ()
-        pointers = []
-        for number in range(4):
-            lowest = min(number, needed - 1) - self.pad[0]
-            row = place.row * self.stride + lowest
-            before, after = lowest < 0, lowest + (steps - 1) * self.rows * self.stride >= self.extent[0]
-            inside = Binary("max", row, as_expr(0)) if before else row
-            inside = Binary("min", inside, as_expr(self.extent[0] - 1)) if after else inside
-            pointers.append(Pointer(self.x.buffer, self.x.at((place.batch, inside, 0, place.channel))))
-            if number < needed:
-                fill = self._fill(number, row, before, after)
-                fills += fill
-        scalars = (width, self.channels, left, right, self.zero_point)
-        return (Invoke("depthwise_stage", (*pointers, _at(self.staged, 0)), scalars), *fills)
-
-    def _fill(self, number: int, row: Expr, before: bool, after: bool) -> Block:
-        """The zero point in place of a row beyond the border."""
-        tests = [Binary("lt", row, as_expr(0))] if before else []
-        tests += [Binary("ge", row, as_expr(self.extent[0]))] if after else []
-        if not tests:
-            return ()
-        scalars = (self.columns, number % 2, self.zero_point)
-        outside = tests[0] if len(tests) == 1 else Binary("or", *tests)
-        return (If(outside, (Invoke("depthwise_fill", (_at(self.staged, number // 2),), scalars),)),)
-
-    def _multiply(self, place: _Place) -> Block:
-        width, stream = self.out[2], STREAM if self.requantization is not None else WEIGHTS
-        w = place.group * stream
-        name = "depthwise_pair" if self.rows == 2 else "depthwise_stride2"
-        multiply = Invoke(name, (_at(self.weights, w), _at(self.staged, 0)), (width,))
-        rows = [place.row + number for number in range(self.rows)]
-        if self.requantization is None:
-            return (multiply, *self._store(place, rows))
-        y = self.ctx.refs[self.ctx.output.name]
-        if self.out[1] % self.rows:
-            rows[1] = Binary("min", rows[1], as_expr(self.out[1] - 1))
-        outputs = (Pointer(y.buffer, y.at((place.batch, row, 0, place.channel))) for row in rows)
-        name = "depthwise_finish" if self.fixed is None else "depthwise_fixed"
-        pointers = (_at(self.weights, w + WEIGHTS), _at(self.staged, 0), *outputs)
-        scalars: tuple[int, ...] = (width, self.channels, self.requantization.zero_point)
-        scalars += () if self.fixed is None else (self.fixed.shift,)
-        return (multiply, Invoke(f"{name}_pair" if self.rows == 2 else f"{name}_row", pointers, scalars))
-
-    def _store(self, place: _Place, rows: Sequence[Expr]) -> Block:
-        """The body behind the convolution, for each accumulator once."""
-        out: Block = ()
-        for number, row in enumerate(rows):
-            column, lane = Var(self.names.fresh("column")), Var(self.names.fresh("lane"))
-            channel = place.channel + lane
-            acc = Load(self.staged, (column * COLUMN + lane * 2 + number,))
-            block = self.ctx.store_element((place.batch, row, column, channel), acc)
-            if self.channels % LANES:
-                block = (If(Binary("ge", channel, place.group * LANES), block),)
-            block = loop(column, self.out[2], *loop(lane, LANES, *block))
-            if number and self.out[1] % self.rows:
-                block = (If(Binary("lt", row, as_expr(self.out[1])), block),)
-            out += block
+    def _stage(self, place: Place, needed: int) -> Block:
+        """The first ``needed`` rows; the others are not looked at."""
+        layer, left = self.layer, self.layer.attribute("pad")[1]
+        width = min(layer.extent[1], self.columns - left)
+        rows = [self.input_row(place, min(number, needed - 1)) for number in range(self.count)]
+        pointers = (Pointer(layer.x.buffer, layer.x.at((place.batch, row.inside, 0, place.channel))) for row in rows)
+        scalars = (self.together, width, layer.channels, left, self.columns - left - width, layer.zero_point)
+        out: Block = (Invoke(self.stage, (*pointers, at_word(self.staged, 0)), scalars),)
+        for number, row in enumerate(rows[:needed]):
+            if row.outside is not None:
+                out += (If(row.outside, (self.fill(number),)),)
         return out
 
+    def fill(self, number: int) -> Invoke:
+        """The zero point in place of a staged row."""
+        raise NotImplementedError
 
-def _at(buffer: Buffer, index: Expr | int) -> Pointer:
-    return Pointer(buffer, (as_expr(index),))
+
+class ColumnDepthwise(_PlainDepthwise):
+    """From columns of four rows (``ir/blocks/depthwise.py``)."""
+
+    stage, count = "depthwise_stage", 4
+
+    def __init__(self, layer: DepthwiseLayer) -> None:
+        self.stride = layer.attribute("stride")[0]
+        self.columns = (layer.out[2] - 1) * self.stride + KERNEL
+        super().__init__(layer, 3 - self.stride, 4 * COLUMN * self.columns, layer.factors is not None)
+        words = layer.taps[:, [0, 1, 1, 2], :].transpose(0, 2, 1).astype(np.int8)
+        self.weights = self.stream(np.ascontiguousarray(words).view("<i4").reshape(layer.channels, KERNEL))
+        shape = (self.together * self.columns * COLUMN,)
+        self.staged = self.ctx.temporary("columns", DType.I32, shape, align=8)
+
+    def step(self, place: Place) -> Block:
+        width, w = self.layer.out[2], self.words_of(self.weights, place)
+        rows = [place.row + number for number in range(self.rows)]
+        stage = self._stage(place, KERNEL + self.rows - 1)
+        if self.in_bytes and self.layer.requantization is not None:
+            outputs = (self.pixel(place, row, 0) for row in rows)
+            scalars = (self.together, width, self.layer.channels, self.layer.requantization.zero_point)
+            return (*stage, Invoke("depthwise_bytes_pair", (w, at_word(self.staged, 0), *outputs), scalars))
+        name = "depthwise_pair" if self.rows == 2 else "depthwise_stride2"
+        multiply = Invoke(name, (w, at_word(self.staged, 0)), (width,))
+        return (*stage, multiply, *self.finish(self.weights, self.staged, place, rows, Span(0, width)))
+
+    def fill(self, number: int) -> Invoke:
+        scalars = (self.together * self.columns, number % 2, self.layer.zero_point)
+        return Invoke("depthwise_fill", (at_word(self.staged, number // 2),), scalars)
+
+
+class HalvedDepthwise(_PlainDepthwise):
+    """Stride 2 from pairs of columns of three rows (``ir/blocks/depthwise_rows.py``)."""
+
+    stage, count = "depthwise_stage_stride2", KERNEL
+
+    def __init__(self, layer: DepthwiseLayer) -> None:
+        pairs = layer.out[2] + 1
+        self.columns = 2 * pairs
+        super().__init__(layer, 1, 4 * PAIR * pairs, True)
+        self.weights = self.stream(self._words())
+        self.staged = self.ctx.temporary("pairs", DType.I32, (self.together * pairs * PAIR,), align=8)
+
+    def _words(self) -> np.ndarray:
+        """The stream of ``depthwise_bytes_stride2``, without biases and factors."""
+        taps = self.layer.taps.astype(np.int8)
+        parts = ([(0, 0), (0, 1), (1, 0), (1, 1)], [(2, 0), (0, 2), (2, 1), (1, 2)])
+        fours = [np.stack([taps[:, row, column] for row, column in part], axis=1) for part in parts]
+        words = [np.ascontiguousarray(four).view("<i4") for four in fours]
+        return np.concatenate([*words, taps[:, 2, 2].astype(np.int32)[:, None]], axis=1)
+
+    def step(self, place: Place) -> Block:
+        layer, w = self.layer, self.words_of(self.weights, place)
+        assert layer.requantization is not None
+        scalars = (self.together, layer.out[2], layer.channels, layer.requantization.zero_point)
+        pointers = (w, at_word(self.staged, 0), self.pixel(place, place.row, 0))
+        return (*self._stage(place, KERNEL), Invoke("depthwise_bytes_stride2", pointers, scalars))
+
+    def fill(self, number: int) -> Invoke:
+        scalars = (self.together * (self.layer.out[2] + 1), number, self.layer.zero_point)
+        return Invoke("depthwise_fill_stride2", (at_word(self.staged, 0),), scalars)

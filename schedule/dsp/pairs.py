@@ -8,8 +8,9 @@ from ...ir.blocks.pair import PAIR_TILE, SINGLE_TILE
 from ...ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
+from ..byte_operands import start
 from ..staging import PAIR
-from .base import Position, StagedContraction, rows_of, start
+from .base import Position, StagedContraction, rows_of
 
 
 def _stream(work: StagedContraction, tile: int) -> Buffer:

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir.blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, packable, packed, stream_words
+from ...ir.blocks import BLOCKS
+from ...ir.blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, USUAL_SHIFT, packable, packed, stream_words
 from ...ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...targets.target import Cpu
+from ..byte_operands import start
 from ..requantization import fixed_form
 from ..staging import QUAD
-from .base import Position, StagedContraction, rows_of, start
+from .base import Position, StagedContraction, rows_of
 
 
 def fits_quads(cpu: Cpu, work: StagedContraction) -> bool:
@@ -92,10 +94,8 @@ class _Quads:
         for first, channels in self._parts():
             pointers = work.outputs(position, count) if self.values is None else rows_of(self.values, count)
             moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + first)) for p in pointers)
-            scalars = (work.groups, channels) + (() if self.rq is None else (self.rq.zero_point,))
-            scalars += () if self.fixed is None else (self.fixed.shift,)
             operands = (start(self.stream, begin), start(self.staging.pixels), *moved)
-            out += (Invoke(f"{name}_{self.kind}", operands, scalars),)
+            out += (self._invoke(f"{name}_{self.kind}", operands, channels),)
             begin += stream_words(channels, work.groups, self.rq is not None)
         if self.values is None:
             return out
@@ -103,3 +103,14 @@ class _Quads:
             return (*out, *work.finish(self.values, as_expr(0), position(as_expr(0))))
         slot = Var(work.names.fresh("slot"))
         return (*out, *loop(slot, count, *work.finish(self.values, slot, position(slot))))
+
+    def _invoke(self, row: str, operands: tuple[Pointer, ...], channels: int) -> Invoke:
+        scalars: tuple[int, ...] = (self.work.groups, channels)
+        if self.rq is not None:
+            scalars += (self.rq.zero_point,)
+        if self.fixed is not None:
+            usual = f"{row}{USUAL_SHIFT}"
+            if self.fixed.shift == USUAL_SHIFT and usual in BLOCKS:
+                return Invoke(usual, operands, scalars)
+            scalars += (self.fixed.shift,)
+        return Invoke(row, operands, scalars)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir.blocks.quad import PRE_SHIFT, packed
-from ...ir.blocks.solo import TILE
+from ...ir.blocks.solo import TILE, factor_words, stream_words
 from ...ir.loops import Block, Invoke, Pointer, as_expr
-from ..requantization import fixed_form
+from ..byte_operands import start
+from ..requantization import fixed_form, halfword_form
 from ..staging import QUAD
-from .base import StagedContraction, start
+from .base import StagedContraction
 from .quads import is_packable, packed_bias
 
 
@@ -19,9 +20,13 @@ def lower_solo(work: StagedContraction) -> Block | None:
     rq = work.requantization
     if "solo_fixed" not in work.ctx.cpu.features or rq is None or not rq.whole or work.channels < TILE:
         return None
-    fixed = fixed_form(rq, *work.bounds, PRE_SHIFT) if is_packable(work) else None
+    if not is_packable(work):
+        return None
+    halfwords = halfword_form(rq, *work.bounds, PRE_SHIFT)
+    fixed = halfwords or fixed_form(rq, *work.bounds, PRE_SHIFT)
     if fixed is None:
         return None
+    row = "solo_fixed" if halfwords is None else "solo_halfword"
     origin = tuple(as_expr(0) for _ in work.shape)
     before, x = work.staging(QUAD).bytes(origin)
     bias, words = packed_bias(work), packed(work.columns)
@@ -31,11 +36,11 @@ def lower_solo(work: StagedContraction) -> Block | None:
     for begin, channels in parts:
         for first in range(begin, begin + channels, TILE):
             tile = slice(first, first + TILE)
-            stream += [bias[tile], words[tile].T.reshape(-1), fixed.factors[tile]]
+            stream += [bias[tile], words[tile].T.reshape(-1), factor_words(fixed.factors[tile])]
     w = work.ctx.pack("w", np.concatenate(stream))
     blocks: Block = ()
     for begin, channels in parts:
         y = Pointer(work.y.buffer, work.y.at((*origin, begin)))
-        at = start(w, even * (work.groups + 2) if begin else 0)
-        blocks += (Invoke("solo_fixed", (at, x, y), (work.groups, channels, rq.zero_point, fixed.shift)),)
+        at = start(w, stream_words(even, work.groups, halfwords is not None) if begin else 0)
+        blocks += (Invoke(row, (at, x, y), (work.groups, channels, rq.zero_point, fixed.shift)),)
     return (*before, *blocks)

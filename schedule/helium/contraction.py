@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.blocks.helium import PIXEL_TILE, PIXELS_TILE, STEP, pad
+from ...ir.blocks.helium import FEW_STEPS, PIXEL_TILE, PIXELS_TILE, SHORT_RUN, STEP, pad
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -27,10 +27,9 @@ from ...ops.infer import integer
 from ...ops.integer import zero_point
 from ...targets.target import Cpu
 from ..byte_anchors import is_byte_contraction
-from ..contraction import join_rows
+from ..byte_operands import Columns, Pixels
 from ..kernel import KernelContext
 from ..requantization import byte_scales
-from ..staging import Window
 from .rows import Rows
 
 CHUNK = 32
@@ -110,47 +109,33 @@ def residual(ctx: KernelContext) -> Residual | None:
 
 
 class _Contraction:
-    """``columns`` [o, ...taps, depth] over the ``shape`` of pixels."""
+    """Columns of weights over the ``shape`` of pixels."""
 
     def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
         assert x is not None
-        window = Window.of(node)
-        self.refs = dict(ctx.refs)
-        self.shape = node.output.shape[:-1]
-        self.channels = node.output.shape[-1]
-        columns = weights.T if node.op == "matmul" else weights
-        self.columns = columns.reshape(self.channels, -1, x.shape[-1]).astype(np.int64)
-        if window.pointwise:
-            if x.shape[-1] % STEP == 0 and residual(ctx) is None:
-                joined, merged = join_rows(ctx, node, x, self.channels)
-                self.shape, self.refs = joined[:-1], {**self.refs, **merged}
-            window = Window.pixel(x.shape[-1])
-        self.single = self.shape[-1] == 1
-        self.rows = Rows(ctx, self.refs[x.name], window, zero_point(node.attrs), self.shape[-1], self.channels)
-        self.bias = self._bias()
-        reach = np.abs(self.bias) + 128 * np.abs(self.columns).sum(axis=(1, 2))
         self.residual = residual(ctx)
+        pixels = Pixels.of(ctx, node, joined=x.shape[-1] % STEP == 0 and self.residual is None)
+        self.shape, self.refs = pixels.shape, pixels.refs
+        self.operands = Columns.of(ctx, node, weights)
+        self.channels = len(self.operands.bias)
+        self.single = self.shape[-1] == 1
+        self.rows = Rows(ctx, self.refs[x.name], pixels.window, zero_point(node.attrs), self.shape[-1], self.channels)
         simple = len(ctx.body.nodes) == 2 or self.residual is not None
-        self.requantization = exact_requantization(ctx, reach) if simple else None
+        self.requantization = exact_requantization(ctx, self.operands.reach) if simple else None
         self.stream = self._stream(PIXEL_TILE if self.single else PIXELS_TILE)
-
-    def _bias(self) -> np.ndarray:
-        """With the zero point of the activations: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``."""
-        given = self.ctx.constant(self.node.inputs[2]) if len(self.node.inputs) > 2 else None
-        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
-        return np.asarray(base - zero_point(self.node.attrs) * self.columns.sum(axis=(1, 2)))
 
     def _stream(self, tile: int) -> Buffer:
         """The weights as ``ir/blocks/helium.py`` describes them."""
         runs, vectors = self.rows.runs, self.rows.vectors
         tiles = -(-self.channels // tile)
-        flat = self.columns.reshape(self.channels, runs, -1)
+        flat = self.operands.weights.reshape(self.channels, runs, -1)
         data = np.zeros((tiles * tile, runs, vectors * STEP), np.int8)
         data[: self.channels, :, : flat.shape[2]] = flat
         steps = data.reshape(tiles, tile, runs * vectors, STEP).transpose(0, 2, 1, 3)
-        parts = [tiled(self.bias.astype(np.int32), tile), np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
+        bias = tiled(self.operands.bias.astype(np.int32), tile)
+        parts = [bias, np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
         if self.requantization is not None:
             parts.append(tiled(self.requantization.scale.astype(np.float32), tile).view(np.int32))
         return self.ctx.pack("w", np.concatenate(parts, axis=1).astype(np.int32).reshape(-1))
@@ -191,7 +176,7 @@ class _Contraction:
     def _chunks(self, position: Sequence[Expr], x: Pointer, rq: Requantization) -> Block:
         """The requantized pixels of a row, a long one in pieces: what is read and written at a time stays small."""
         y, pixels = self.refs[self.ctx.output.name], self.shape[-1]
-        size = pixels if pixels <= 2 * CHUNK else CHUNK
+        size = pixels if pixels <= 2 * CHUNK else _chunk(self.node.output.shape[-2])
         chunk = Var(self.names.fresh("chunk"))
         block: Block = ()
         for first, trips, count in ((0, pixels // size, size), (pixels // size * size, 1, pixels % size)):
@@ -219,8 +204,22 @@ class _Contraction:
         rows, w = self.rows, Pointer(self.stream, (as_expr(0),))
         if self.single:
             return Invoke(f"helium_pixel_{kind}", (w, x, y), (rows.runs * rows.vectors, self.channels, *more))
-        shape = (rows.runs, rows.vectors, rows.run_step, pixels, rows.pixel_step, self.channels)
-        return Invoke(f"helium_pixels_{kind}", (w, x, y), (*shape, *more))
+        name, runs = f"helium_pixels_{kind}", (rows.runs, rows.vectors, rows.run_step)
+        scalars = (*runs, pixels, rows.pixel_step, self.channels, *more)
+        if kind == "i8" and self.channels % PIXELS_TILE == 0:
+            if rows.runs == 1 and rows.vectors <= FEW_STEPS:
+                name, scalars = "helium_few_pixels_i8", (rows.vectors, *scalars[len(runs) :])
+            elif rows.vectors <= SHORT_RUN:
+                name = "helium_runs_of_pixels_i8"
+        return Invoke(name, (w, x, y), scalars)
+
+
+def _chunk(width: int) -> int:
+    """About ``CHUNK`` pixels: whole rows of the output, or where these are long, even shares of them."""
+    if width <= CHUNK:
+        return CHUNK // width * width
+    shares = -(-width // CHUNK)
+    return width // shares if width % shares == 0 else CHUNK
 
 
 def tiled(values: np.ndarray, tile: int) -> np.ndarray:

@@ -10,7 +10,7 @@ Before::                                  After::
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -26,10 +26,12 @@ from ...ops.infer import ints
 from ...ops.integer import zero_point
 from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise
+from ..byte_operands import Columns
 from ..generic import lower_nest
 from ..kernel import KernelContext
 from .contraction import exact_requantization, tiled
 
+OUTSIDE = -1
 LARGEST = 16
 """Rows and columns of the largest kernel that is computed so: each four times four take a copy of their rows."""
 
@@ -56,7 +58,7 @@ def lower_helium_depthwise(ctx: KernelContext) -> Block | None:
 @dataclass(frozen=True)
 class _Strip:
     """``rows`` rows of the output from ``first`` on; ``sources`` are the rows of the input in each word of each group,
-    counted from row ``base``, -1 for those outside."""
+    counted from row ``base``, ``OUTSIDE`` for those that are beyond the border."""
 
     first: int
     rows: int
@@ -75,12 +77,9 @@ class _Depthwise:
         self.channels = weights.shape[0]
         self.extent, self.out = x.shape[1:3], node.output.shape
         self.zero = zero_point(node.attrs)
-        self.weights = weights.reshape(self.channels, *self.taps).astype(np.int64)
-        given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
-        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
-        self.bias = np.asarray(base - self.zero * self.weights.sum(axis=(1, 2)))
-        reach = np.abs(self.bias) + 128 * np.abs(self.weights).sum(axis=(1, 2))
-        self.requantization = exact_requantization(ctx, reach) if len(ctx.body.nodes) == 2 else None
+        self.operands = Columns.of(ctx, node, weights)
+        simple = len(ctx.body.nodes) == 2
+        self.requantization = exact_requantization(ctx, self.operands.reach) if simple else None
         self.groups = -(-self.taps[0] // WORD)
         self.column = self.groups > 1 and self.taps[1] == 1 and self.groups <= WORD
         self.windows = not self.column and (self.groups > 1 or self.taps[1] > WORD)
@@ -93,10 +92,11 @@ class _Depthwise:
         assert self.requantization is not None
         wide, high = (1, WORD) if self.column else (self.blocks * WORD, self.groups)
         taps = np.zeros((pad(self.channels, PIXELS_TILE), wide, high * WORD), np.int8)
-        taps[: self.channels, : self.taps[1], : self.taps[0]] = self.weights.transpose(0, 2, 1)
+        weights = self.operands.weights.reshape(self.channels, *self.taps)
+        taps[: self.channels, : self.taps[1], : self.taps[0]] = weights.transpose(0, 2, 1)
         grouped = taps.reshape(len(taps), wide, high, WORD).transpose(0, 2, 1, 3)
         words = grouped.reshape(-1, PIXELS_TILE, wide * high // WORD, STEP).transpose(0, 2, 1, 3)
-        bias = tiled(self.bias.astype(np.int32), PIXELS_TILE)
+        bias = tiled(self.operands.bias.astype(np.int32), PIXELS_TILE)
         scale = tiled(self.requantization.scale.astype(np.float32), PIXELS_TILE).view(np.int32)
         products = np.ascontiguousarray(words).reshape(len(bias), -1).view("<i4")
         return np.concatenate([bias, products, scale], axis=1).reshape(-1)
@@ -117,8 +117,8 @@ class _Depthwise:
         seen = [top + n * self.dilation[0] for n in range(self.taps[0] + rows - 1)]
         inside = [0 <= row < self.extent[0] for row in seen]
         base = next((row for row, there in zip(seen, inside) if there), 0)
-        sources = [row - base if there else -1 for row, there in zip(seen, inside)]
-        any_row = 0 if any(inside) else -1
+        sources = [row - base if there else OUTSIDE for row, there in zip(seen, inside)]
+        any_row = 0 if any(inside) else OUTSIDE
         return _Strip(first, rows, base, tuple((sources + [any_row] * WORD)[: WORD * self.groups]))
 
     # ---- loops
@@ -165,15 +165,15 @@ class _Depthwise:
         place = Pointer(words.buffer, (as_expr((group * self.plane + column * self.channels) * WORD),))
         return (Invoke("helium_fill", (place,), (columns * self.channels * WORD, self.zero)),)
 
-    def _interleave(self, strip: _Strip, source: Pointer, words: Pointer) -> Block:
+    def _interleave(self, strip: _Strip, row: Callable[[int], Pointer], words: Pointer) -> Block:
         """The rows under a strip, four at a time."""
-        row_step = self.x.buffer.shape[-2] * self.channels
         block: Block = ()
         for group in range(self.groups):
             target = Pointer(words.buffer, (as_expr((group * self.plane + self.pad[1] * self.channels) * WORD),))
-            rows = strip.sources[group * WORD : (group + 1) * WORD]
-            scalars = (self.inner * self.channels, row_step, *rows, self.zero)
-            block += (Invoke("helium_interleave", (source, target), scalars),)
+            sources = strip.sources[group * WORD : (group + 1) * WORD]
+            outside = sum(1 << n for n, source in enumerate(sources) if source == OUTSIDE)
+            scalars = (self.inner * self.channels, outside, self.zero)
+            block += (Invoke("helium_interleave", (*map(row, sources), target), scalars),)
             if self._overwritten:
                 block += self._right(words, group)
         return block
@@ -186,12 +186,15 @@ class _Depthwise:
         base = step * (apart.base - strip.base) + strip.base
         *lead, width, channels = self.x.buffer.shape
         flat = replace(self.x.buffer, shape=(*lead, width * channels))
-        *where, column, channel = self.x.at((batch, base, 0, 0))
-        source = Pointer(flat, (*where, column * channels + channel))
+
+        def row(source: int) -> Pointer:
+            *where, column, channel = self.x.at((batch, base + max(source, 0), 0, 0))
+            return Pointer(flat, (*where, column * channels + channel))
+
         rows = tuple(Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows))
         kind = "rows" if strip.rows == 2 else "windows" if self.windows else "pixels"
         multiply = Invoke(f"helium_depthwise_{kind}", (w, x, *rows), self._scalars())
-        return (*self._interleave(strip, source, x), multiply)
+        return (*self._interleave(strip, row, x), multiply)
 
     def _scalars(self) -> tuple[int, ...]:
         assert self.requantization is not None

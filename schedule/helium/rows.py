@@ -16,8 +16,8 @@ from ...ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ..kernel import KernelContext
-from ..staging import Window
 from ..tensors import TensorRef
+from ..window import Window
 
 GATHERED_RUN = 5
 """Instructions that gathering takes for each run of a window."""

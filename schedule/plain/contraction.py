@@ -15,7 +15,8 @@ order; those that fill no four have a last, shorter turn, so that none is comput
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from itertools import accumulate
 from math import prod
 
 import numpy as np
@@ -28,14 +29,17 @@ from ...ir.types import DType
 from ...ops.integer import zero_point
 from ...targets.target import Cpu
 from ..byte_anchors import is_byte_contraction
-from ..contraction import join_rows
+from ..byte_operands import Columns, Pixels, start, unflattened
 from ..kernel import KernelContext
-from ..staging import Window
 from .finish import Finish, Turn
 from .staging import PackedPixels, WordPixels
 
 DEPTH = 1 << 15
 """Products of an accumulator at most: with the offset of the weights, sums stay in 32 bits."""
+PART = 128
+"""Activations of a single pixel that are staged at a time."""
+SINGLES = 128
+"""Channels of a single pixel whose accumulators are kept in memory at a time."""
 CHUNK = 32
 """Channels whose accumulators are kept in memory at a time."""
 
@@ -65,36 +69,18 @@ class _Quads:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
         assert x is not None
-        self.window = Window.of(node)
-        self.refs = dict(ctx.refs)
-        self.shape = node.output.shape[:-1]
-        self.channels = node.output.shape[-1]
-        if self.window.pointwise:
-            joined, merged = join_rows(ctx, node, x, self.channels)
-            self.shape, self.refs = joined[:-1], {**self.refs, **merged}
-            self.window = Window.pixel(x.shape[-1])
+        pixels, operands = Pixels.of(ctx, node), Columns.of(ctx, node, weights)
+        self.shape, self.window, self.refs = pixels.shape, pixels.window, pixels.refs
         self.x = self.refs[x.name]
-        self.columns = weights.T if node.op == "matmul" else weights.reshape(self.channels, -1)
-        self.steps = self.columns.shape[1]
-        self.sums = self.columns.astype(np.int64).sum(axis=1)
-        self.bias = self._bias()
-        self.finish = Finish(ctx, self.refs, self._reach())
-
-    def _bias(self) -> np.ndarray:
-        """With the zero point of the activations: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``."""
-        given = self.ctx.constant(self.node.inputs[2]) if len(self.node.inputs) > 2 else None
-        base = 0 if given is None else np.broadcast_to(given.astype(np.int64).reshape(-1), (self.channels,))
-        return base - zero_point(self.node.attrs) * self.sums
-
-    def _reach(self) -> np.ndarray:
-        """What the accumulators of each channel cannot exceed."""
-        return np.abs(self.bias) + 128 * np.abs(self.columns.astype(np.int64)).sum(axis=1)
+        self.columns, self.bias = operands.weights, operands.bias
+        self.channels, self.steps = self.columns.shape
+        self.finish = Finish(ctx, self.refs, operands.reach)
 
     @property
     def _paired(self) -> bool:
         """Whether two pixels fit into one sum, the lower with activations from 0 to 255."""
-        wide = self.columns.astype(np.int64)
-        reach = 255 * np.maximum(np.maximum(wide, 0).sum(axis=1), -np.minimum(wide, 0).sum(axis=1))
+        w = self.columns
+        reach = 255 * np.maximum(np.maximum(w, 0).sum(axis=1), -np.minimum(w, 0).sum(axis=1))
         return "quad_pairs" in self.ctx.cpu.features and bool(np.all(reach < 1 << FIELD - 1))
 
     # ---- loops
@@ -103,21 +89,43 @@ class _Quads:
         return self._single() if prod(self.shape) == 1 else self._quads()
 
     def _single(self) -> Block:
-        """One pixel; its channels fill up tiles."""
+        """One pixel: some channels at a time, and of what they see a part at a time."""
         origin = tuple(as_expr(0) for _ in self.shape)
-        staging = WordPixels(self.ctx, self.x, self.window, zero_point(self.node.attrs), pixels=1)
-        tiles = -(-self.channels // SINGLE_CHANNELS)
-        padded = np.zeros((tiles * SINGLE_CHANNELS, self.steps), np.int16)
-        padded[: self.channels] = self.columns
-        tiled = padded.reshape(tiles, SINGLE_CHANNELS, self.steps).transpose(0, 2, 1)
-        w = self.ctx.pack("w", (tiled + WEIGHT_OFFSET).astype(np.uint8).reshape(-1))
-        bias = np.zeros(len(padded), np.int32)
+        windows = [*self.window.parts(PART)]
+        staging = WordPixels(self.ctx, self.x, windows[0], zero_point(self.node.attrs), pixels=1)
+        firsts = [0, *accumulate(window.size for window in windows)]
+        parts = [staging.part(window, first) for window, first in zip(windows, firsts)]
+        size = -(-min(self.channels, SINGLES) // SINGLE_CHANNELS) * SINGLE_CHANNELS
+        padded = -(-self.channels // SINGLE_CHANNELS) * SINGLE_CHANNELS
+        bias = np.zeros(padded, np.int32)
         bias[: self.channels] = self.bias
-        acc = self.ctx.temporary("acc", DType.I32, (len(padded), 1))
-        pointers = (start(self.ctx.pack("b", bias)), start(w), start(staging.words), start(acc))
-        block = Invoke("single_words", pointers, (self.steps, len(padded)))
-        staged = staging.stage(origin, as_expr(0))
-        return (*staged, block, *self.finish.pixels(acc, as_expr(0), self.channels, Turn(lambda _: origin, 1)))
+        b = self.ctx.pack("b", bias)
+        weights = [self.ctx.pack("w", self._tiled(padded, k, window.size)) for k, window in zip(firsts, windows)]
+        acc = [self.ctx.temporary("acc", DType.I32, (size, 1)) for _ in windows[:2]]
+
+        def some(first: Expr, channels: int) -> Block:
+            block: Block = ()
+            tiled, sums = -(-channels // SINGLE_CHANNELS) * SINGLE_CHANNELS, Pointer(b, (first,))
+            for number, (part, w) in enumerate(zip(parts, weights)):
+                steps, result = part.window.size, start(acc[number % 2])
+                multiply = (sums, Pointer(w, (first * steps,)), start(part.words), result)
+                block += part.stage(origin, as_expr(0)) if len(parts) > 1 else ()
+                block += (Invoke("single_words", multiply, (steps, tiled)),)
+                sums = result
+            return (*block, *self.finish.pixels(sums.buffer, first, channels, Turn(lambda _: origin, 1)))
+
+        chunk, full, rest = Var(self.names.fresh("chunk")), self.channels // SINGLES, self.channels % SINGLES
+        block = loop(chunk, full, *some(chunk * SINGLES, SINGLES))
+        last = some(as_expr(full * SINGLES), rest) if rest else ()
+        staged = parts[0].stage(origin, as_expr(0)) if len(parts) == 1 else ()
+        return (*staged, *block, *last)
+
+    def _tiled(self, channels: int, first: int, steps: int) -> np.ndarray:
+        """Weights of ``steps`` k from ``first`` on, side by side for the channels of a tile."""
+        padded = np.zeros((channels, steps), np.int16)
+        padded[: self.channels] = self.columns[:, first : first + steps]
+        tiled = padded.reshape(-1, SINGLE_CHANNELS, steps).transpose(0, 2, 1)
+        return (tiled + WEIGHT_OFFSET).astype(np.uint8).reshape(-1)
 
     def _quads(self) -> Block:
         """Four neighbours of a row at a time, or of all pixels where rows do not have fours."""
@@ -171,21 +179,8 @@ class _Quads:
 
     def _packed(self) -> tuple[str, Buffer, Buffer]:
         """Biases of the lower and the upper pixels, and weights of two channels side by side."""
-        both = np.stack([self.bias - 128 * self.sums, self.bias], axis=1)
+        both = np.stack([self.bias - 128 * self.columns.sum(axis=1), self.bias], axis=1)
         even = self.channels // 2 * 2
         pairs = self.columns[:even].reshape(-1, 2, self.steps).transpose(0, 2, 1).reshape(even, self.steps)
         weights = np.concatenate([pairs, self.columns[even:]]).astype(np.int8)
         return "quad_pairs", self.ctx.pack("b", both.astype(np.int32)), self.ctx.pack("w", weights)
-
-
-def unflattened(pixel: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:
-    """The index of the ``pixel``-th of all elements."""
-    found: list[Expr] = []
-    for dim, extent in enumerate(shape):
-        quotient = pixel // prod(shape[dim + 1 :])
-        found.append(as_expr(0) if extent == 1 else quotient % extent if prod(shape[:dim]) > 1 else quotient)
-    return tuple(found)
-
-
-def start(buffer: Buffer) -> Pointer:
-    return Pointer(buffer, tuple(as_expr(0) for _ in buffer.shape))

@@ -2,12 +2,14 @@
 
 Before::                                      After::
 
-    for o, row, column, c:                      for o, band, c:
-      acc = bias[c]                               stage the input rows of the band as words
-      for k: acc += x[o, .., c] * w[c, k]         invoke depthwise3x3: accumulators of all outputs of the band
-      y[o, row, column, c] = requantize(acc)      invoke requantize_i8
+    for o, row, column, c:                      for o, band:
+      acc = bias[c]                               fill the plane with the zero point, where there are borders
+      for k: acc += x[o, .., c] * w[c, k]         for c:
+      y[o, row, column, c] = requantize(acc)        stage the input rows of the band as words
+                                                    invoke depthwise3x3: accumulators of all outputs of the band
+                                                    invoke requantize_i8
 
-Rows beyond the border are staged as the zero point; no halo is needed. Bands come in ascending order.
+No halo is needed: what lies beyond a border is the same for all channels. Bands come in ascending order.
 """
 
 from __future__ import annotations
@@ -16,15 +18,15 @@ import numpy as np
 
 from ...ir.blocks.plane import KERNEL, plane_words
 from ...ir.graph import Node
-from ...ir.loops import Block, Expr, If, Invoke, Pointer, Var, as_expr
+from ...ir.loops import Block, Expr, If, Invoke, Pointer, Stmt, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.integer import zero_point
 from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise, is_plain_window
+from ..byte_operands import Columns, start
 from ..kernel import KernelContext
-from ..staging import Window
-from .contraction import start
+from ..window import Window
 from .finish import Finish, Turn
 
 PLANE = 1536
@@ -56,15 +58,13 @@ class _Planes:
         self.window = Window.of(node)
         self.batch, self.rows, self.columns, self.channels = node.output.shape
         self.stride = self.window.stride[0]
-        taps = weights.reshape(self.channels, KERNEL * KERNEL).astype(np.int64)
-        given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
-        bias = (0 if given is None else given.astype(np.int64).reshape(-1)) - self.zero * taps.sum(axis=1)
-        self.finish = Finish(ctx, ctx.refs, np.abs(bias) + 128 * np.abs(taps).sum(axis=1))
-        self.bias, self.weights = ctx.pack("b", bias.astype(np.int32)), ctx.pack("w", taps.astype(np.int8))
+        taps = Columns.of(ctx, node, weights)
+        self.finish = Finish(ctx, ctx.refs, taps.reach)
+        self.bias = ctx.pack("b", taps.bias.astype(np.int32))
+        self.weights = ctx.pack("w", taps.weights.astype(np.int8))
         left, extent = self.window.pad[1], self.window.extent[1]
         seen = (self.columns - 1) * self.stride + KERNEL
         self.left, self.inner = left, min(extent, seen - left)
-        self.right = seen - left - self.inner
         self.row = seen
         self.band = self._band()
         words = plane_words(self.band, self.columns, self.stride, self.row)
@@ -92,7 +92,10 @@ class _Planes:
     def _channels(self, o: Expr, first: Expr, rows: int) -> Block:
         """``rows`` of outputs from ``first`` on, channel by channel."""
         c, r = Var(self.ctx.names.fresh("c")), Var(self.ctx.names.fresh("r"))
-        staged = loop(r, (rows - 1) * self.stride + KERNEL, *self._stage(o, first, r, c))
+        staged_rows = (rows - 1) * self.stride + KERNEL
+        staged, complete = self._stage(o, first, r, c)
+        words = staged_rows * self.row
+        fill = () if complete else (Invoke("plane_fill", (start(self.plane),), (words, self.zero)),)
         weights = (Pointer(self.bias, (c,)), Pointer(self.weights, (c, as_expr(0))))
         pointers = (*weights, start(self.plane), start(self.acc))
         multiply = Invoke("depthwise3x3", pointers, (rows, self.columns, self.stride, self.row))
@@ -101,16 +104,12 @@ class _Planes:
             return (o, first + slot // self.columns, slot % self.columns)
 
         finish = self.finish.pixels(self.acc, c, 1, Turn(position, rows * self.columns))
-        return loop(c, self.channels, *staged, multiply, *finish)
+        return (*fill, *loop(c, self.channels, *loop(r, staged_rows, staged), multiply, *finish))
 
-    def _stage(self, o: Expr, first: Expr, r: Expr, c: Expr) -> Block:
-        """Row ``r`` of the plane: a row of the input, or zeros."""
+    def _stage(self, o: Expr, first: Expr, r: Expr, c: Expr) -> tuple[Stmt, bool]:
+        """Row ``r`` of the plane, where that is a row of the input; and whether all words of all rows are."""
         row = first * self.stride + r - self.window.pad[0]
-        y = Pointer(self.plane, (r, as_expr(0)))
-        copy = Invoke(
-            "plane_row", (Pointer(self.x.buffer, self.x.at((o, row, as_expr(0), c))), y),
-            (self.inner, self.channels, self.left, self.right, self.zero),
-        )  # fmt: skip
+        x, y = Pointer(self.x.buffer, self.x.at((o, row, as_expr(0), c))), Pointer(self.plane, (r, as_expr(self.left)))
+        copy = Invoke("plane_row", (x, y), (self.inner, self.channels))
         inside = self.window.inside(0, row, 1)
-        fill = Invoke("plane_fill", (y,), (self.row, self.zero))
-        return (copy,) if inside is None else (If(inside, (copy,), (fill,)),)
+        return (copy, self.inner == self.row) if inside is None else (If(inside, (copy,)), False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,15 +30,24 @@ class Turn:
     pixel: Expr | None = None
 
 
+class _Requantization(NamedTuple):
+    """The block instruction that does it, the factors of the channels (and their shifts), and the scalars behind its
+    shape."""
+
+    row: str
+    factors: Buffer
+    scalars: tuple[int, ...]
+
+
 class Finish:
     """What follows the anchor of ``ctx``, for accumulators [channel, lane] that ``reach`` bounds, per channel."""
 
     def __init__(self, ctx: KernelContext, refs: dict[str, TensorRef], reach: np.ndarray) -> None:
-        self.ctx, self.refs, self.row = ctx, refs, ""
-        self.scales = self._scales(reach)
+        self.ctx, self.refs = ctx, refs
+        self.requantization = self._requantization(reach)
 
-    def _scales(self, reach: np.ndarray) -> tuple[Buffer, int] | None:
-        """Factor and shift of each channel, and the zero point, where it is a requantization to all of int8."""
+    def _requantization(self, reach: np.ndarray) -> _Requantization | None:
+        """Where it is one to all of int8."""
         node, body = self.ctx.anchor, self.ctx.body
         last = body.nodes[-1]
         assert node is not None
@@ -48,17 +58,21 @@ class Finish:
         pairs = [self.ctx.constant(operand) for operand in last.operands[1:]]
         if not np.all(reach < _SAFE) or any(p is None or not _per_channel(p, reach.size) for p in pairs):
             return None
-        columns = [np.broadcast_to(p.reshape(-1), (reach.size,)) for p in pairs if p is not None]
-        self.row = "requantize_fixed" if np.all(columns[1] > 0) else "requantize_i8"
-        return self.ctx.pack("s", np.stack(columns, axis=1)), integer(last.attrs, "zero_point")
+        factors, shifts = (np.broadcast_to(p.reshape(-1), (reach.size,)) for p in pairs if p is not None)
+        zero, shift = integer(last.attrs, "zero_point"), int(shifts[0])
+        if np.all(shifts == shift) and shift > 0 and not np.any(factors & 0xFFFF):
+            halfwords = (factors >> 16).astype(np.int16)
+            return _Requantization("requantize_halfword", self.ctx.pack("s", halfwords[:, None]), (zero, shift))
+        row = "requantize_fixed" if np.all(shifts > 0) else "requantize_i8"
+        return _Requantization(row, self.ctx.pack("s", np.stack([factors, shifts], axis=1)), (zero,))
 
     def pixels(self, acc: Buffer, first: Expr, channels: int, turn: Turn) -> Block:
         """``channels`` from ``first`` on of the pixels of a turn."""
         ctx, y = self.ctx, self.refs[self.ctx.output.name]
-        if self.scales is not None:
-            s, zero = self.scales
+        if self.requantization is not None:
+            row, s, scalars = self.requantization
             pointers = (Pointer(acc, (as_expr(0), as_expr(0))), Pointer(s, (first, as_expr(0))), self._out(turn, first))
-            return (Invoke(self.row, pointers, (channels, turn.count, acc.shape[-1], y.buffer.shape[-1], zero)),)
+            return (Invoke(row, pointers, (channels, turn.count, acc.shape[-1], y.buffer.shape[-1], *scalars)),)
         c, slot = Var(ctx.names.fresh("c")), Var(ctx.names.fresh("slot"))
         element = ctx.store_element((*turn.position(slot), first + c), Load(acc, (c, slot)), self.refs)
         return loop(slot, turn.count, *loop(c, channels, *element))

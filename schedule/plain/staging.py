@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 from ...ir.blocks.plain import PIXELS, WEIGHT_OFFSET
 from ...ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ..kernel import KernelContext
-from ..staging import I8, Window, window_rows
+from ..staging import I8
 from ..tensors import TensorRef
+from ..window import Window, window_rows
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,14 @@ class WordPixels:
         self.ctx, self.source, self.window = ctx, _Source(x, window), window
         self.zero_point, self.pixels = zero_point, pixels
         self.words = ctx.temporary("words", DType.I32, (window.size + 1, pixels))
+
+    def part(self, window: Window, first: int) -> WordPixels:
+        """A ``window`` on the channels from ``first`` on, in the same memory."""
+        other = copy(self)
+        x = self.source.x
+        moved = replace(x, offset=(*x.offset[:-1], x.offset[-1] + first))
+        other.window, other.source = window, _Source(moved, window)
+        return other
 
     def prepare(self) -> Block:
         return ()

@@ -20,10 +20,15 @@ def ccml(*args: object) -> Result:
 
 
 def save_model(
-    path: Path, *nodes: onnx.NodeProto, shape: tuple[int | str, ...] = (2, 3), opset: int = 17, **constants: object
+    path: Path,
+    *nodes: onnx.NodeProto,
+    shape: tuple[int | str, ...] = (2, 3),
+    opset: int = 17,
+    element: int = TensorProto.FLOAT,
+    **constants: object,
 ) -> Path:
-    """A model from ``x`` to ``y`` (float, ``shape`` both), with the nodes in between and constants by name."""
-    sides = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name in ("x", "y")]
+    """A model from ``x`` to ``y`` (``element`` and ``shape`` of both), the nodes in between, and constants by name."""
+    sides = [helper.make_tensor_value_info(name, element, shape) for name in ("x", "y")]
     initializers = [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()]
     graph = helper.make_graph(nodes, "model", sides[:1], sides[1:], initializers)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)

@@ -52,6 +52,30 @@ def test_the_c_route(compiler: str) -> None:
     assert content["outputs"][0]["relative_l2"] < 1e-5
 
 
+@needs("qemu-system-arm", "arm-none-eabi-gcc")
+@pytest.mark.parametrize("route", ["llvm", "c"])
+def test_on_an_emulated_board(route: str) -> None:
+    options = ["--target", "cortex-m4", "--route", route, "--input", DIGITS_TEST, "--samples", "1"]
+    result = ccml("verify", DIGITS, *options, "--json")
+    assert result.exit_code == 0, result.stderr
+    content = json.loads(result.stdout)
+    assert (content["target"], content["backend"], content["layers"]) == ("cortex-m4", route, [])
+    assert [row["reference"] for row in content["outputs"]] == ["onnx", "expected", "host"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--route", "c"], "belong to --target"),
+        (["--cpu", "native"], "belong to --target"),
+        (["--target", "cortex-m4", "--backend", "c"], "with --target there is --route"),
+    ],
+)
+def test_options_that_do_not_go_together(options: list[str], message: str) -> None:
+    result = ccml("verify", DIGITS, *options)
+    assert (result.exit_code, message in result.stderr) == (2, True)
+
+
 def test_a_mismatch_has_its_own_exit_code(tmp_path: Path) -> None:
     model = small_model(tmp_path / "m.onnx")
     np.savez(tmp_path / "in.npz", x=np.ones((2, 3), np.float32), expected=np.full((2, 3), 3, np.float32))

@@ -157,6 +157,21 @@ def test_assembly_and_ir() -> None:
     assert "datalayout" in emit_ir(program, machine, optimize="speed")
 
 
+@pytest.mark.parametrize(("taps", "optimize", "loop"), [(9, "speed", False), (9, "size", True), (200, "speed", True)])
+def test_only_short_sums_are_unrolled_and_only_for_speed(taps: int, optimize: str, loop: bool) -> None:
+    text = f"""
+        kernel k(x: f32[300] const, w: f32[300] const, y: f32[50] out)
+          for i:50
+            reg acc: f32[1]
+            acc[0] = 0.0f32
+            for k:{taps}
+              acc[0] = acc[0] + x[i+k] * w[k]
+            y[i] = acc[0]
+    """
+    machine = select("cortex-m4")
+    assert (" phi float " in emit_ir(program_of(kernel(text)), machine, optimize=optimize)) == loop
+
+
 @needs("arm-none-eabi-gcc")
 @pytest.mark.parametrize("pad", [0, INLINE_CONSTANTS], ids=["inline", "data object"])
 @pytest.mark.parametrize("name", ["cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"])

@@ -79,6 +79,11 @@ LOOKED_UP = """
       for i:24
         y[i] = x[convert<index>(z[i] & 15u8)]
 """
+LOOKED_UP_IN_ROWS = """
+    kernel k(x: u8[4,6] const, z: u8[8] const, y: u8[4,8] out)
+      for r:4, i:8
+        y[r, i] = x[r, convert<index>(z[i] & 3u8)]
+"""
 CHOSEN = """
     kernel k(x: u8[24] const, z: u8[24] const, y: u8[24] out)
       for i:24

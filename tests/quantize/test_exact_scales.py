@@ -1,6 +1,6 @@
 """Requantization of own quantized models never needs floats: each channel has a fixed-point multiplier."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,6 @@ from ccml.driver import ModelOptions, read
 from ccml.frontend_onnx import import_model
 from ccml.frontend_onnx.export import export_model
 from ccml.ir.graph import Graph, Node
-from ccml.ops.fixed_point import exact_multipliers
 from ccml.passes.integerize import integerize
 from ccml.passes.pipeline import before, optimize
 from ccml.passes.quantize import QuantizeOptions, quantize_graph
@@ -38,20 +37,19 @@ def many_channels() -> Graph:
 
 def without_multiplier(graph: Graph) -> Iterator[str]:
     """The requantizations of the integer form, once for each channel that has no multiplier."""
-    integers = integerize(before(integerize, graph))
-    for node in integers.nodes:
-        if node.op == "requantize":
-            scales = integers.constants[node.operands[1].name].reshape(-1)
-            bounds = [(node.attrs["acc_lo"], node.attrs["acc_hi"])] * scales.size
-            limits = (node.attrs[name] for name in ("zero_point", "lo", "hi"))
-            found = exact_multipliers(scales, bounds, *limits)  # type: ignore[arg-type]
-            yield from [node.loc for form in found if form is None]
+    integers = requantize_in_integers(optimize(graph))
+    for node, inside in bodies(integers):
+        if node.op == "requantize_fixed":
+            shifts = {**integers.constants, **inside}[node.operands[2].name]
+            yield from [node.loc] * int(np.sum(shifts <= 0))
 
 
-def bodies(graph: Graph) -> Iterator[Node]:
+def bodies(graph: Graph) -> Iterator[tuple[Node, Mapping[str, np.ndarray]]]:
+    """The nodes inside fused nodes, with the constants there."""
     for node in graph.nodes:
         body = node.attrs.get("body")
-        yield from body.nodes if isinstance(body, Graph) else ()
+        if isinstance(body, Graph):
+            yield from ((inner, body.constants) for inner in body.nodes)
 
 
 @pytest.mark.parametrize("make", [many_channels, classifier])
@@ -63,7 +61,7 @@ def test_every_channel_has_a_multiplier(make, activations: str) -> None:  # type
     exported = import_model(export_model(model))
     for each in (model, exported):
         assert list(without_multiplier(each)) == []
-        fixed = [node.op for node in bodies(requantize_in_integers(optimize(each)))]
+        fixed = [node.op for node, _ in bodies(requantize_in_integers(optimize(each)))]
         assert "requantize_fixed" in fixed
         assert "requantize" not in fixed
 
@@ -72,12 +70,14 @@ def test_channels_of_a_layer_share_their_shifts() -> None:
     """So that the block instructions of Cortex-M4 requantize without floats."""
     net = Network((1, 512))
     graph = net.graph(net.dense(net.relu(net.dense(net.x, 128)), 640))
-    model = quantize_graph(graph, samples_for(graph), QuantizeOptions(integer_io=True))
+    model = quantize_graph(graph, samples_for(graph), QuantizeOptions(integer_io=True, adaptive_rounding=False))
     program = lower_graph(optimize(model.graph), select("cortex-m4"))
-    assert all("_fixed" in kernel.name for kernel in program.blocks), program.blocks
+    assert all("_halfword" in kernel.name for kernel in program.blocks), program.blocks
 
 
-def test_scales_move_by_some_ulp_and_integers_stay() -> None:
+def test_scales_move_by_some_ulp_and_integers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where they could not be chosen before."""
+    monkeypatch.setattr("ccml.passes.quantize.tuning.with_halfword_factors", lambda scales, *_: scales)
     graph = prepare(many_channels())
     quantizer = Quantizer.of(graph, samples_for(graph), QuantizeOptions())
     parts = quantizer.partition()

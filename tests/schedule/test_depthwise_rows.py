@@ -1,4 +1,4 @@
-"""Depthwise 3x3 convolutions through block instructions: the same bytes as the operators' meaning on every way."""
+"""Depthwise convolutions through block instructions: the same bytes as the operators' meaning on every way."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from tests.tools import needs
 
 
 def depthwise(
-    rows: int, columns: int, channels: int, *, stride: int = 1, pad: tuple[int, ...] = SAME, batch: int = 1,
-    zero_point: int = 3, lo: int = -128, residual: bool = False, ties: bool = False,
+    rows: int, columns: int, channels: int, *, kernel: tuple[int, int] = (3, 3), stride: int | tuple[int, int] = 1,
+    dilation: int = 1, pad: tuple[int, ...] = SAME, batch: int = 1, zero_point: int = 3, lo: int = -128,
+    residual: bool = False, ties: bool = False,
 ) -> Graph:  # fmt: skip
     return integer_conv_graph(
-        (batch, rows, columns, channels), (channels, 3, 3, 1), stride=(stride, stride), pad=pad, group=channels,
-        zero_point=zero_point, lo=lo, residual=residual, ties=ties,
+        (batch, rows, columns, channels), (channels, *kernel, 1), pad=pad, group=channels, zero_point=zero_point,
+        stride=(stride, stride) if isinstance(stride, int) else stride, dilation=(dilation, dilation), lo=lo,
+        residual=residual, ties=ties, scale=0.002 * 9 / (kernel[0] * kernel[1]),
     )  # fmt: skip
 
 
@@ -44,6 +46,30 @@ GRAPHS = {
     "clamped above the least": depthwise(5, 5, 7, lo=-7),
     "stride 2, clamped above the least": depthwise(6, 5, 8, lo=-7, stride=2),
     "residual": depthwise(5, 5, 7, residual=True),
+    "many groups, odd width": depthwise(5, 3, 36),
+    "stride 2, many groups": depthwise(5, 7, 28, stride=2),
+    "stride 2, wide padding": depthwise(4, 5, 8, stride=2, pad=(2, 2, 2, 2)),
+    "stride 2, wide rows": depthwise(3, 180, 4, stride=2, batch=2),
+    "5x5": depthwise(7, 9, 8, kernel=(5, 5), pad=(2, 2, 2, 2), zero_point=-128),
+    "5x5, channels beside fours": depthwise(5, 6, 11, kernel=(5, 5), pad=(2, 1, 2, 3), batch=2),
+    "5x5, stride 2": depthwise(8, 14, 12, kernel=(5, 5), stride=2, pad=(1, 2, 2, 2)),
+    "5x5, one pixel": depthwise(1, 1, 64, kernel=(5, 5), pad=(2, 2, 2, 2)),
+    "5x5, ties": depthwise(6, 7, 8, kernel=(5, 5), pad=(2, 2, 2, 2), ties=True),
+    "5x5, residual": depthwise(4, 11, 6, kernel=(5, 5), pad=(2, 2, 2, 2), residual=True),
+    "5x5, wide rows, ties": depthwise(2, 150, 4, kernel=(5, 5), pad=(2, 2, 2, 2), ties=True),
+    "7x7": depthwise(7, 7, 4, kernel=(7, 7), pad=(3, 3, 3, 3)),
+    "1x9": depthwise(1, 31, 8, kernel=(1, 9), pad=(0, 4, 0, 4)),
+    "1x9, stride 2": depthwise(2, 20, 8, kernel=(1, 9), stride=(1, 2), pad=(0, 4, 0, 3)),
+    "4x1": depthwise(9, 5, 8, kernel=(4, 1), pad=(1, 0, 2, 0)),
+    "1x2": depthwise(3, 6, 5, kernel=(1, 2), pad=(0, 0, 0, 1)),
+    "1x1": depthwise(3, 5, 8, kernel=(1, 1), pad=(0, 0, 0, 0)),
+    "stride 3": depthwise(9, 11, 8, stride=3),
+    "stride beyond the kernel": depthwise(9, 11, 8, kernel=(2, 2), stride=3, pad=(0, 0, 0, 0)),
+    "strides apart": depthwise(6, 9, 8, stride=(2, 1)),
+    "dilation": depthwise(8, 9, 8, dilation=2, pad=(2, 2, 2, 2)),
+    "dilation, more than columns": depthwise(5, 3, 4, dilation=4, pad=(4, 4, 4, 4)),
+    "dilation, ties": depthwise(6, 7, 4, dilation=3, pad=(3, 3, 3, 3), ties=True),
+    "all of the input": depthwise(7, 5, 8, kernel=(7, 5), pad=(0, 0, 0, 0)),
 }
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
 

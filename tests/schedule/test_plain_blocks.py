@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pytest
-from ccml.emit_c import write_c
-from ccml.emit_llvm.jit import JitModel, host_machine
-from ccml.emit_llvm.objects import emit_objects
-from ccml.emulation import build_and_run
-from ccml.ir.blocks import block_kernel
-from ccml.ir.loops import Access, Alloc, Const, Invoke, Kernel, Load, Pointer, Space, Store, Var, as_expr
-from ccml.ir.loops_rewrite import loop
-from ccml.ir.program import Program
 from ccml.ops.fixed_point import float_parts
-from ccml.schedule.legalize import legalize
-from ccml.targets import Machine, select
+from ccml.targets import Machine
 
-from tests.emit_llvm.programs import program_of
-from tests.tools import needs
+from tests.schedule.block_cases import Case, Route, assert_cases, routes
 
-Arrays = dict[str, np.ndarray]
 RNG = np.random.default_rng(12)
-
-
-@dataclass(frozen=True)
-class Case:
-    """One use of a block: what it reads, and what it has to leave in memory that was zero."""
-
-    block: str
-    scalars: tuple[int, ...]
-    inputs: Arrays
-    expected: Arrays
 
 
 def signed(*shape: int) -> np.ndarray:
@@ -123,10 +99,22 @@ def requantize(channels: int, pixels: int, lanes: int, step: int, zero_point: in
     return Case(row, (channels, pixels, lanes, step, zero_point), inputs, {"y": y})
 
 
-def plane_row(columns: int, step: int, left: int, right: int, value: int) -> Case:
+def requantize_halfword(channels: int, pixels: int, lanes: int, step: int, zero_point: int, shift: int) -> Case:
+    """Results beyond both ends of a byte, accumulators of all sizes, and factors at both ends."""
+    a = words(channels, lanes, reach=1 << 18)
+    a[:, 0] = RNG.choice([(1 << 28) - 1, 1 - (1 << 28), 65535, -65536, 65536, 0, -1], channels)
+    s = RNG.choice(np.array([1, 2, 300, 12_345, 2**15 - 1], np.int16), channels)
+    half, y = 1 << 15 + shift, np.zeros((pixels - 1) * step + channels, np.int8)
+    for c in range(channels):
+        results = (a[c, :pixels].astype(np.int64) * int(s[c]) + half) >> 16 + shift
+        y[np.arange(pixels) * step + c] = np.clip(zero_point + results, -128, 127)
+    scalars = (channels, pixels, lanes, step, zero_point, shift)
+    return Case("requantize_halfword", scalars, {"a": a.ravel(), "s": s}, {"y": y})
+
+
+def plane_row(columns: int, step: int) -> Case:
     x = signed((columns - 1) * step + 1)
-    y = np.concatenate([[value] * left, x[::step], [value] * right]).astype(np.int32)
-    return Case("plane_row", (columns, step, left, right, value), {"x": x}, {"y": y})
+    return Case("plane_row", (columns, step), {"x": x}, {"y": x[::step].astype(np.int32)})
 
 
 def depthwise(rows: int, outputs: int, stride: int, row: int) -> Case:
@@ -148,71 +136,14 @@ CASES = (
     *(single_words(steps, channels) for steps in (1, 7, 8, 9, 40) for channels in (4, 8)),
     requantize(7, 4, 4, 9, -128), requantize(5, 1, 4, 1, 127), requantize(1, 11, 11, 3, 0), requantize(6, 3, 4, 6, -7),
     requantize(9, 4, 4, 9, -128, True), requantize(1, 11, 12, 3, 127, True), requantize(5, 1, 1, 1, 3, True),
-    plane_row(1, 1, 0, 0, 0), plane_row(4, 3, 1, 1, -128), plane_row(7, 8, 0, 2, 5), plane_row(9, 64, 2, 0, 127),
+    requantize_halfword(9, 4, 4, 9, -128, 1), requantize_halfword(5, 1, 4, 7, 127, 8),
+    requantize_halfword(1, 11, 12, 3, 3, 4), requantize_halfword(40, 1, 1, 1, -20, 6),
+    plane_row(1, 1), plane_row(4, 3), plane_row(7, 8), plane_row(9, 64),
     *(depthwise(rows, outputs, stride, 30) for rows in (1, 3) for outputs in (1, 4, 7, 12) for stride in (1, 2)),
 )  # fmt: skip
 assert {case.block for case in CASES} > {"spread", "pack", "quad_words", "quad_pairs", "single_words", "depthwise3x3"}
 
 
-def program_for(machine: Machine) -> Program:
-    """One kernel that invokes all cases on memory of their own, zeros where it is written."""
-    params, body = [], []
-    for number, case in enumerate(CASES):
-        pointers = []
-        for param in block_kernel(case.block, case.scalars).params:
-            access = Access.READ if param.name in case.inputs else Access.READ_WRITE
-            own = replace(param, name=f"{param.name}{number}", access=access, align=0)
-            used, i = own, Var(f"i_{own.name}")
-            params.append(own)
-            if access is not Access.READ:
-                body.append(loop(i, own.shape[0], Store(own, (i,), Const(0, own.type))))
-            elif param.align:
-                used = replace(own, name=f"aligned{number}", access=Access.READ_WRITE, align=8, space=Space.STACK)
-                body.append((Alloc(used), *loop(i, own.shape[0], Store(used, (i,), Load(own, (i,))))))
-            pointers.append(Pointer(used, (as_expr(0),)))
-        body.append((Invoke(case.block, tuple(pointers), case.scalars),))
-    kernel = Kernel("blocks", tuple(params), tuple(stmt for part in body for stmt in part))
-    found = {(case.block, case.scalars): block_kernel(case.block, case.scalars) for case in CASES}
-    blocks = tuple(replace(block, body=legalize(block.body, machine.cpu)) for block in found.values())
-    return replace(program_of(kernel), target=machine.name, blocks=blocks)
-
-
-Route = Callable[[Program, Machine, Arrays, Path], Arrays]
-
-
-def in_process(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
-    return JitModel(program, machine).run(inputs)
-
-
-def by_c(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
-    files = [path for path in write_c(program, machine, folder) if path.suffix == ".c"]
-    return build_and_run(program, machine, files, [inputs], include=folder)[0]
-
-
-def by_objects(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
-    write_c(program, machine, folder)
-    for name, image in emit_objects(program, machine):
-        (folder / name).write_bytes(image)
-    return build_and_run(program, machine, sorted(folder.glob("*.o")), [inputs], include=folder)[0]
-
-
-BOARD = needs("arm-none-eabi-gcc", "qemu-system-arm")
-
-
-@pytest.mark.parametrize(
-    ("machine", "route"),
-    [
-        pytest.param(host_machine(), in_process, id="meaning"),
-        pytest.param(select("generic"), by_c, id="twin", marks=needs("gcc")),
-        *(
-            pytest.param(select(f"cortex-{core}"), route, id=f"{core} {route.__name__}", marks=BOARD)
-            for core in ("m0", "m3") for route in (by_c, by_objects)
-        ),
-    ],
-)  # fmt: skip
+@routes("m0", "m3")
 def test_all_cases(machine: Machine, route: Route, tmp_path: Path) -> None:
-    inputs = {f"{name}{number}": array for number, case in enumerate(CASES) for name, array in case.inputs.items()}
-    found = route(program_for(machine), machine, inputs, tmp_path)
-    for number, case in enumerate(CASES):
-        for name, expected in case.expected.items():
-            np.testing.assert_array_equal(found[f"{name}{number}"], expected, f"{case.block}{case.scalars}")
+    assert_cases(CASES, machine, route, tmp_path)

@@ -45,6 +45,8 @@ GRAPHS = {
     "more channels than a chunk": integer_conv_graph((1, 3, 3, 9), (70, 1, 1, 9)),
     "multipliers": bounded(integer_conv_graph((1, 5, 5, 16), (8, 3, 3, 16), pad=SAME), 0.01133719),
     "multipliers, single pixel": bounded(integer_conv_graph((1, 1, 1, 40), (27, 1, 1, 40)), 0.00213719),
+    "single pixel, parts": integer_conv_graph((1, 1, 1, 300), (261, 1, 1, 300)),
+    "single pixel, residual in parts": integer_conv_graph((1, 1, 1, 130), (130, 1, 1, 130), residual=True),
     "sums beyond 24 bits": integer_conv_graph((1, 2, 2, 1100), (3, 1, 1, 1100)),
     "depthwise": depthwise((1, 6, 7, 5), pad=SAME),
     "depthwise, few columns": depthwise((1, 9, 3, 4), pad=SAME, zero_point=-128),
@@ -58,7 +60,8 @@ GRAPHS = {
 OTHER_KERNEL = integer_conv_graph((1, 7, 7, 4), (4, 5, 5, 1), group=4, pad=(2, 2, 2, 2))
 ON_BOARDS = (
     "pointwise, odd pixels", "3x3, odd rows", "one channel, tall kernel", "single pixel, depth 11", "multipliers",
-    "residual, odd pixels", "sums beyond 24 bits", "depthwise, stride 2", "depthwise, multipliers",
+    "residual, odd pixels", "single pixel, parts", "sums beyond 24 bits", "depthwise, stride 2",
+    "depthwise, multipliers",
 )  # fmt: skip
 
 
@@ -91,3 +94,10 @@ def test_no_float_routine_is_called(name: str, board: Machine) -> None:
     called = {symbol for _, image in objects for symbol in undefined_symbols(image)}
     integer = {"__aeabi_uidiv", "__aeabi_uidivmod", "__aeabi_idiv", "__aeabi_idivmod", SCALE_HELPER}
     assert called <= integer | defined(objects)
+
+
+def test_a_fully_connected_layer_takes_little_memory() -> None:
+    """Neither all of its activations nor all of its accumulators are words at a time."""
+    program = lower_graph(integer_conv_graph((1, 1, 1, 1000), (1000, 1, 1, 1000)), M0)
+    scratch = [b.nbytes for b in program.buffers.values() if b.storage is Storage.ARENA]
+    assert sum(scratch) < 2000

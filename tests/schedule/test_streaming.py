@@ -20,14 +20,15 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.schedule.lower import lower_graph
 from ccml.schedule.streams.goal import Goal, Optimize
 from ccml.schedule.streams.streaming import Stream, stream
-from ccml.targets import select
+from ccml.targets import Machine, select
 
+from tests.artifacts.machines import machine_id
 from tests.schedule.chains import LARGE, SMALL, Layer, chain, random_chain
 from tests.schedule.graphs import random_inputs
 from tests.schedule.test_staged import with_blocks
 from tests.tools import needs
 
-M4 = select("cortex-m4")
+M4, M55 = select("cortex-m4"), select("cortex-m55")
 RAM = Goal(Optimize.RAM)
 
 
@@ -48,13 +49,26 @@ def assert_same_bytes(graph: Graph, program: Program, found: Stream) -> None:
         assert memory[value.name].tobytes() == evaluate_graph(graph, x)[value.name].tobytes()
 
 
-@pytest.mark.parametrize("name", SMALL)
-def test_same_results(name: str) -> None:
-    program = lower_graph(SMALL[name], M4)
+HELIUM = {
+    "residual": SMALL["residual"],
+    "downsampling": SMALL["downsampling"],
+    "depthwise": chain((1, 14, 5, 8), [Layer(0), Layer(0, kernel=5), Layer(0, stride=2)]),
+}
+
+
+@pytest.mark.parametrize(
+    ("machine", "graph"),
+    [
+        *(pytest.param(M4, graph, id=f"{name}-m4") for name, graph in SMALL.items()),
+        *(pytest.param(M55, graph, id=f"{name}-m55") for name, graph in HELIUM.items()),
+    ],
+)
+def test_same_results(machine: Machine, graph: Graph) -> None:
+    program = lower_graph(graph, machine)
     found = streamed(program)
     assert found is not None
     assert found.sound
-    assert_same_bytes(SMALL[name], program, found)
+    assert_same_bytes(graph, program, found)
 
 
 def test_random_chains() -> None:
@@ -122,9 +136,10 @@ def test_a_layer_that_needs_all_of_its_operand_ends_a_stream() -> None:
     assert stream(program.calls, kernels, program.buffers, ()) is None
 
 
+@pytest.mark.parametrize("machine", [M4, M55], ids=machine_id)
 @pytest.mark.parametrize("name", LARGE)
-def test_less_memory(name: str) -> None:
-    assert lower_graph(LARGE[name], M4, RAM).plan.ram < lower_graph(LARGE[name], M4).plan.ram
+def test_less_memory(name: str, machine: Machine) -> None:
+    assert lower_graph(LARGE[name], machine, RAM).plan.ram < lower_graph(LARGE[name], machine).plan.ram
 
 
 def test_a_residual_block_takes_one_feature_map_and_a_few_rows() -> None:

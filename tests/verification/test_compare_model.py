@@ -9,15 +9,16 @@ from pathlib import Path
 import ccml
 import numpy as np
 import pytest
-from ccml.driver import compile_source, read
+from ccml.driver import compile_source, find_machine, read
 from ccml.emit_llvm.jit import host_machine
 from ccml.ir.graph import Graph
 from ccml.passes import pipeline
 from ccml.verification.compare_model import CODE_GENERATION, Stages, Verification, compare
 from ccml.verification.reference import find_reference
-from onnx import helper
+from onnx import TensorProto, helper
 
 from tests.cli.command_line import DIGITS, save_model
+from tests.tools import needs
 
 
 def verified(path: Path, samples: int = 1) -> Verification:
@@ -123,3 +124,17 @@ def test_a_model_that_the_reference_cannot_run(tmp_path: Path, monkeypatch: pyte
     reference = find_reference(source, inputs)
     assert reference.kind == "import"
     np.testing.assert_array_equal(reference.values(inputs)["y"], inputs["x"])
+
+
+@needs("qemu-system-arm", "arm-none-eabi-gcc")
+def test_integers_of_a_target_have_to_equal_the_hosts(tmp_path: Path) -> None:
+    """Whatever the tolerance: the host adds 101 where the target, like the reference, adds 100."""
+    addend = np.full((2, 3), 100, np.int32)
+    add = helper.make_node("Add", ["x", "w"], ["y"])
+    source = read(save_model(tmp_path / "m.onnx", add, element=TensorProto.INT32, w=addend))
+    board, host = compile_source(source, find_machine("cortex-m4")), compile_source(source, host_machine())
+    wrong = {name: array + np.int32(1) for name, array in host.program.constants.items()}
+    host = replace(host, program=replace(host.program, constants=wrong))
+    found = compare(board, [], host.samples(count=1), tolerance=0.5, backend="llvm", host=host)
+    assert [(row.reference, row.ok) for row in found.outputs] == [("onnx", True), ("host", False)]
+    assert (found.ok, found.target, found.first_stage) == (False, "cortex-m4", CODE_GENERATION)

@@ -1,0 +1,76 @@
+"""Scales of weights that come to requantization factors of 15 bits, chosen before the weights are rounded.
+
+``x_scale * w_scale / y_scale`` times a power of two that all channels of a layer share is to be a whole number that
+gives the bytes of the float32 definition (``ops/halfword_factors.py``): then it takes a halfword. A scale a little
+larger or smaller than the best serves as well, for the peaks of weights are searched in steps of a percent. The smaller
+the product, the more whole numbers have to be tried, because float32 rounds more of the channel's products to halves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...ops.halfword_factors import FACTOR_BITS, are_exact, common_shift
+from .encoding import Encoding
+
+_FINER, _COARSER = 1 - 2.0**-5, 1 + 2.0**-3
+"""How far a scale may move; what is finer cuts off the largest weights."""
+_MOST_TRIALS = 512
+_ULPS = (0, 1, -1, 2, -2, 3, -3)
+"""Around a factor: the product is rounded twice on its way from the scale."""
+_I32 = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Products:
+    """Of a layer of bytes: its sums are multiplied by ``x_scale * w_scale / result.scale``, in float32."""
+
+    x_scale: np.float32
+    result: Encoding
+
+    def of(self, scales: np.ndarray) -> np.ndarray:
+        """As the integerizer computes them."""
+        return scales * self.x_scale / np.float32(self.result.scale[0])
+
+    def scales(self, products: np.ndarray) -> np.ndarray:
+        return (products * self.result.scale[0] / float(self.x_scale)).astype(np.float32)
+
+
+def with_halfword_factors(scales: np.ndarray, products: Products, reach: np.ndarray) -> np.ndarray:
+    """The weights' float32 ``scales`` with those moved for which there is a factor. ``reach`` bounds the magnitude of
+    each channel's results, in steps of the result."""
+    wanted, result = products.of(scales).astype(np.float64), products.result
+    shift = common_shift(float(wanted.max()))
+    if shift is None:
+        return scales
+    sums = np.minimum(np.ceil(2 * reach / wanted), _I32).astype(np.int64)
+    bounds, limits = np.stack([-sums, sums], axis=1), np.iinfo(result.dtype.numpy)
+    moved, waiting = scales.copy(), np.arange(scales.size)
+    for factors in _nearest(wanted * 2.0**shift):
+        for ulps in _ULPS:
+            some = waiting[factors[waiting] > 0]
+            if not some.size:
+                break
+            near = products.scales(factors[some] * 2.0**-shift)
+            tried = (near.view(np.int32) + np.int32(ulps)).view(np.float32)
+            layer = shift, bounds[some], result.zero_point[0], int(limits.min), int(limits.max)
+            found = are_exact(products.of(tried), factors[some], *layer)
+            moved[some[found]] = tried[found]
+            waiting = np.setdiff1d(waiting, some[found], assume_unique=True)
+        if not waiting.size:
+            break
+    return moved
+
+
+def _nearest(wanted: np.ndarray) -> Iterator[np.ndarray]:
+    """Whole numbers by their distance from each element; 0 where one would be too far off or too large."""
+    nearest = np.rint(wanted)
+    side = np.where(wanted < nearest, -1, 1)
+    for trial in range(min(_MOST_TRIALS, 2 * int((_COARSER - 1) * wanted.max()) + 1)):
+        away = (trial + 1) // 2
+        factors = (nearest + side * (away if trial % 2 else -away)).astype(np.int64)
+        fits = (factors >= _FINER * wanted) & (factors <= _COARSER * wanted) & (factors < 1 << FACTOR_BITS)
+        yield np.where(fits, factors, 0)

@@ -1,0 +1,21 @@
+/* Part of the ccml runtime: a few bytes, four at a time wherever they begin.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_COPY_BYTES_H
+#define CCML_COPY_BYTES_H
+
+#include "ccml_base.h"
+
+static inline void ccml_copy_bytes(const int8_t *x, int8_t *y, int32_t count)
+{
+    int32_t i = 0;
+#if CCML_GNU
+    for (; i + 4 <= count; i += 4) {
+        __builtin_memcpy(&y[i], &x[i], 4);
+    }
+#endif
+    for (; i < count; ++i) {
+        y[i] = x[i];
+    }
+}
+
+#endif

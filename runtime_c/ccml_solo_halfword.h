@@ -1,0 +1,41 @@
+/* Part of the ccml runtime: a single pixel by all channels, requantized to bytes by factors of 15 bits, two in a word.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_SOLO_HALFWORD_H
+#define CCML_SOLO_HALFWORD_H
+
+#include "ccml_solo.h"
+
+#if CCML_ARM_DSP
+#define CCML_SOLO_HALFWORD_MULTIPLY \
+    "ldrd r10, r11, [r0], #8\n" \
+    "smlawb r4, r4, r10, r2\n" \
+    "smlawt r5, r5, r10, r2\n" \
+    "smlawb r6, r6, r11, r2\n" \
+    "smlawt r7, r7, r11, r2\n"
+
+CCML_NAKED ccml_solo_halfword(
+    const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
+    int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t shift CCML_UNUSED)
+{
+    CCML_SOLO(CCML_SOLO_HALFWORD_MULTIPLY);
+}
+
+#undef CCML_SOLO_HALFWORD_MULTIPLY
+#else
+static inline void ccml_solo_halfword(
+    const int32_t *w, const int8_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t shift)
+{
+    for (int32_t first = 0; first < channels; first += 4) {
+        int32_t acc[4];
+        ccml_solo_sums(w, x, groups, acc);
+        w += 4 + 4 * groups;
+        for (int32_t c = 0; c < 4; ++c) {
+            const int32_t factor = (int32_t)((uint32_t)w[c / 2] >> 16 * (c % 2) << 16);
+            y[first + c] = ccml_requantize_int(acc[c], factor, zero_point, shift);
+        }
+        w += 2;
+    }
+}
+#endif
+
+#endif

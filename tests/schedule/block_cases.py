@@ -1,0 +1,100 @@
+"""Uses of block instructions with what they have to leave in memory, and the ways on which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.emit_c import write_c
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.emit_llvm.objects import emit_objects
+from ccml.emulation import build_and_run
+from ccml.ir.blocks import block_kernel
+from ccml.ir.loops import Access, Alloc, Const, Invoke, Kernel, Load, Pointer, Space, Store, Var, as_expr
+from ccml.ir.loops_rewrite import loop
+from ccml.ir.program import Program
+from ccml.schedule.legalize import legalize
+from ccml.targets import Machine, select
+
+from tests.emit_llvm.programs import program_of
+from tests.tools import needs
+
+Arrays = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One use of a block: what it reads, and what it has to leave in memory that was zero."""
+
+    block: str
+    scalars: tuple[int, ...]
+    inputs: Arrays
+    expected: Arrays
+
+
+def program_for(cases: Sequence[Case], machine: Machine) -> Program:
+    """One kernel that invokes all cases on memory of their own, zeros where it is written."""
+    params, body = [], []
+    for number, case in enumerate(cases):
+        pointers = []
+        for param in block_kernel(case.block, case.scalars).params:
+            access = Access.READ if param.name in case.inputs else Access.READ_WRITE
+            own = replace(param, name=f"{param.name}_{number}", access=access, align=0)
+            used, i = own, Var(f"i_{own.name}")
+            params.append(own)
+            if access is not Access.READ:
+                body.append(loop(i, own.shape[0], Store(own, (i,), Const(0, own.type))))
+            elif param.align:
+                used = replace(own, name=f"aligned_{own.name}", access=Access.READ_WRITE, align=8, space=Space.STACK)
+                body.append((Alloc(used), *loop(i, own.shape[0], Store(used, (i,), Load(own, (i,))))))
+            pointers.append(Pointer(used, (as_expr(0),)))
+        body.append((Invoke(case.block, tuple(pointers), case.scalars),))
+    kernel = Kernel("blocks", tuple(params), tuple(stmt for part in body for stmt in part))
+    found = {(case.block, case.scalars): block_kernel(case.block, case.scalars) for case in cases}
+    blocks = tuple(replace(block, body=legalize(block.body, machine.cpu)) for block in found.values())
+    return replace(program_of(kernel), target=machine.name, blocks=blocks)
+
+
+Route = Callable[[Program, Machine, Arrays, Path], Arrays]
+
+
+def in_process(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
+    return JitModel(program, machine).run(inputs)
+
+
+def by_c(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
+    files = [path for path in write_c(program, machine, folder) if path.suffix == ".c"]
+    return build_and_run(program, machine, files, [inputs], include=folder)[0]
+
+
+def by_objects(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
+    write_c(program, machine, folder)
+    for name, image in emit_objects(program, machine):
+        (folder / name).write_bytes(image)
+    return build_and_run(program, machine, sorted(folder.glob("*.o")), [inputs], include=folder)[0]
+
+
+BOARD = needs("arm-none-eabi-gcc", "qemu-system-arm")
+
+
+def routes(*cores: str) -> pytest.MarkDecorator:
+    """The meaning in this process, the C twins on this machine, and both routes on emulated boards, as parameters."""
+    boards = (
+        pytest.param(select(f"cortex-{core}"), route, id=f"{core} {route.__name__}", marks=BOARD)
+        for core in cores
+        for route in (by_c, by_objects)
+    )
+    meaning = pytest.param(host_machine(), in_process, id="meaning")
+    twin = pytest.param(select("generic"), by_c, id="twin", marks=needs("gcc"))
+    return pytest.mark.parametrize(("machine", "route"), [meaning, twin, *boards])
+
+
+def assert_cases(cases: Sequence[Case], machine: Machine, route: Route, folder: Path) -> None:
+    inputs = {f"{name}_{number}": array for number, case in enumerate(cases) for name, array in case.inputs.items()}
+    found = route(program_for(cases, machine), machine, inputs, folder)
+    for number, case in enumerate(cases):
+        for name, expected in case.expected.items():
+            np.testing.assert_array_equal(found[f"{name}_{number}"], expected, f"{case.block}{case.scalars}")

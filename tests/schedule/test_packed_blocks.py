@@ -1,0 +1,103 @@
+"""Block instructions of contractions with packed weights: meaning, C twin and assembly give the bytes of NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from ccml.ir.blocks.quad import packed
+from ccml.targets import Machine
+
+from tests.schedule.block_cases import Case, Route, assert_cases, routes
+
+RNG = np.random.default_rng(7)
+
+
+def signed(*shape: int) -> np.ndarray:
+    """Bytes over the whole range, the ends more often than others."""
+    ends = RNG.choice(np.array([-128, 127], np.int8), shape)
+    return np.where(RNG.random(shape) < 0.2, ends, RNG.integers(-128, 128, shape)).astype(np.int8)
+
+
+def staged(x: np.ndarray) -> np.ndarray:
+    """Words [group, odd or even, pixel] of bytes [pixel, k]: of odd k less 127, and 256 times even k less that."""
+    odd = x[:, 1::2].astype(np.int32) - 127
+    halves = np.stack([odd, 256 * x[:, ::2].astype(np.int32) - odd]).astype(np.int16)
+    words = np.ascontiguousarray(halves).view(np.int32)
+    return np.ascontiguousarray(words.transpose(2, 0, 1))
+
+
+def stage(groups: int, step: int) -> Case:
+    x = signed(3 * step + 4 * groups)
+    pixels = np.stack([x[pixel * step :][: 4 * groups] for pixel in range(4)])
+    return Case("quad_stage", (groups, step), {"x": x}, {"y": staged(pixels).ravel()})
+
+
+def stage_pixel(groups: int) -> Case:
+    x = signed(1, 4 * groups)
+    y = np.zeros((groups, 2, 4), np.int32)
+    y[:, :, :1] = staged(x)
+    return Case("quad_stage_pixel", (groups,), {"x": x[0]}, {"y": y.ravel()[: 8 * groups - 3]})
+
+
+def copy_bytes(count: int) -> Case:
+    x = signed(count)
+    return Case("copy_bytes", (count,), {"x": x}, {"y": x})
+
+
+def fill(groups: int, value: int) -> Case:
+    y = np.zeros((groups, 2, 4), np.int32)
+    y[:, :, :1] = staged(np.full((1, 4 * groups), value, np.int8))
+    return Case("quad_fill", (groups, value), {}, {"y": y.ravel()[: 8 * groups - 3]})
+
+
+def contraction(
+    row: str, groups: int, channels: int, zero_point: int = 0, shift: int = 12, *, pixels: int = 4, tile: int = 2
+) -> Case:
+    """Results within a byte and beyond both ends of it. Tiles of four channels take their pixel as bytes."""
+    x, w = signed(pixels, 4 * groups), np.maximum(signed(channels, 4 * groups), -127)
+    bias = RNG.integers(-5000, 5000, channels)
+    acc = x.astype(np.int64) @ w.T.astype(np.int64) + bias
+    start = 256 * (bias + 127 * w[:, 1::2].astype(np.int64).sum(axis=1))
+    spread = 100 / (np.abs(acc).max(axis=0) + 1) * RNG.uniform(0.1, 4, channels)
+    if row.endswith("i32"):
+        y, last = acc.astype(np.int32), np.zeros((0, channels), np.int32)
+    elif row.endswith("i8"):
+        scales = (spread / 256).astype(np.float32)
+        rounded = np.rint((256 * acc).astype(np.float32) * scales).astype(np.int64)
+        y, last = np.clip(rounded + zero_point, -128, 127).astype(np.int8), scales.view(np.int32)[None]
+    else:
+        factors = np.minimum(spread * 2.0 ** (24 + shift), 2**31 - 1).astype(np.int64)
+        steps = ((256 * acc * factors >> 32) + (zero_point << shift) + (1 << shift - 1)) >> shift
+        y, last = np.clip(steps, -128, 127).astype(np.int8), factors.astype(np.int32)[None]
+    words = np.concatenate([start.astype(np.int32)[None], packed(w).T, last])
+    stream = words.reshape(len(words), -1, tile).transpose(1, 0, 2).ravel()
+    scalars = (groups, channels) + (() if row.endswith("i32") else (zero_point,))
+    scalars += (shift,) if row.endswith("fixed") else ()
+    if tile == 4:
+        return Case(row, scalars, {"w": stream, "x": x[0]}, {"y": y[0]})
+    activations = np.zeros((groups, 2, 4), np.int32)
+    activations[:, :, :pixels] = staged(x)
+    inputs = {"w": stream, "x": activations.ravel()[: 8 * groups - 4 + pixels]}
+    return Case(row, scalars, inputs, {f"y{pixel}": y[pixel] for pixel in range(pixels)})
+
+
+CASES = (
+    *(stage(groups, step) for groups in (1, 2, 5) for step in (4, 20)),
+    *(copy_bytes(count) for count in (1, 4, 7, 64)),
+    *(stage_pixel(groups) for groups in (1, 2, 5)), fill(1, 127), fill(3, -128),
+    *(contraction("quad_fixed12", groups, 4, 5) for groups in (*range(1, 13), 20)),
+    *(contraction("quad_i8", groups, 4, -7) for groups in (1, 2, 3, 10, 11)),
+    *(contraction("quad_i32", groups, 4) for groups in (1, 3, 4, 11, 12)),
+    contraction("quad_fixed", 3, 2, 127, 15), contraction("quad_fixed", 6, 10, 0, 1),
+    contraction("quad_fixed12", 4, 2, 127), contraction("quad_fixed12", 4, 14, -128),
+    contraction("quad_i8", 4, 2, 127), contraction("quad_i32", 4, 6),
+    *(contraction(row, groups, 6, -3, pixels=1) for groups in (1, 2, 5, 8) for row in ("lone_fixed", "lone_i8")),
+    *(contraction("lone_i32", groups, 2, pixels=1) for groups in (1, 2, 5)),
+    *(contraction("solo_fixed", groups, 8, -128, 9, pixels=1, tile=4) for groups in (1, 2, 5)),
+)  # fmt: skip
+
+
+@routes("m4", "m33")
+def test_all_cases(machine: Machine, route: Route, tmp_path: Path) -> None:
+    assert_cases(CASES, machine, route, tmp_path)

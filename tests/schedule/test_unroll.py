@@ -1,0 +1,75 @@
+"""Unrolling of loops over bytes, and the clamp that is an instruction: text before and after."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from ccml.ir.loops import Kernel
+from ccml.ir.loops_text import parse_kernel, print_kernel
+from ccml.schedule.legalize import legalize
+from ccml.schedule.names import Names
+from ccml.schedule.unroll import unroll_bytes
+from ccml.targets import select
+
+
+def unrolled(text: str) -> str:
+    kernel = parse_kernel(dedent(text).strip() + "\n")
+    body = unroll_bytes(kernel.body, Names.of(kernel))
+    return print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip()
+
+
+def test_four_bytes_at_a_time_and_a_rest() -> None:
+    before = """
+        kernel k(x: i8[2,9] const, y: i8[2,9] out)
+          for r:2, c:9
+            let t: i8 = x[r, c]
+            y[r, c] = t + t
+    """
+    after = """
+        kernel k(x: i8[2,9] const, y: i8[2,9] out)
+          for r:2
+            for c_1:2
+              let t_1: i8 = x[r, c_1*4]
+              y[r, c_1*4] = t_1 + t_1
+              let t_2: i8 = x[r, c_1*4+1]
+              y[r, c_1*4+1] = t_2 + t_2
+              let t_3: i8 = x[r, c_1*4+2]
+              y[r, c_1*4+2] = t_3 + t_3
+              let t_4: i8 = x[r, c_1*4+3]
+              y[r, c_1*4+3] = t_4 + t_4
+            let t_5: i8 = x[r, 8]
+            y[r, 8] = t_5 + t_5
+    """
+    assert unrolled(before) == dedent(after).strip()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "kernel k(x: f32[16] const, y: f32[16] out)\n  for c:16\n    y[c] = x[c]\n",
+        "kernel k(x: i8[5] const, y: i8[5] out)\n  for c:5\n    y[c] = x[c]\n",
+        "kernel k(x: i8[9] const, y: i32[9] out)\n  for c:9\n    y[c] = scale_round(convert<i32>(x[c]), 3i32, 1i32)\n",
+    ],
+)
+def test_other_loops_stay(body: str) -> None:
+    """Of words, of few iterations, and of calls that take longer than the loop around them."""
+    assert unrolled(body) == body.strip()
+
+
+@pytest.mark.parametrize(
+    ("clamp", "with_instruction"),
+    [
+        ("min(max(x[0], -128i32), 127i32)", "saturate8(x[0])"),
+        ("min(max(x[0], -5i32), 127i32)", "max(saturate8(x[0]), -5i32)"),
+        ("min(max(x[0], -128i32), 90i32)", "min(saturate8(x[0]), 90i32)"),
+        ("min(max(x[0], -5i32), 90i32)", "min(max(x[0], -5i32), 90i32)"),
+        ("min(max(x[0], -128i32), 255i32)", "min(max(x[0], -128i32), 255i32)"),
+    ],
+)
+def test_clamps_to_a_byte(clamp: str, with_instruction: str) -> None:
+    head = "kernel k(x: i32[1] const, y: i32[1] out)\n  y[0] = "
+    kernel = parse_kernel(f"{head}{clamp}\n")
+    for core, wanted in (("cortex-m3", with_instruction), ("cortex-m0", clamp)):
+        body = legalize(kernel.body, select(core).cpu)
+        assert print_kernel(Kernel(kernel.name, kernel.params, body)).strip() == f"{head}{wanted}"
