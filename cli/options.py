@@ -228,6 +228,13 @@ route_option = click.option(
 )  # fmt: skip
 
 
+def goal_on_the_command_line() -> bool:
+    """Whether one of :func:`goal_options` was given there, and not only in a file."""
+    context = click.get_current_context()
+    sources = {context.get_parameter_source(name) for name in ("optimize", "max_ram", "pool")}
+    return click.core.ParameterSource.COMMANDLINE in sources
+
+
 def goal_options(function: F) -> F:
     """``--optimize``, ``--max-ram`` and ``--pool``."""
     optimize = click.option(
