@@ -7,6 +7,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Kernel
 from ..ir.program import Call, Program, Storage
+from ..ir.specialize import specialized_call
 from .replay import replay
 
 _FOREIGN = 255
@@ -29,7 +30,7 @@ class _Check:
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.number = {name: n for n, name in enumerate(self.plan.offsets)}
         self.owner = np.full(self.plan.ram, -1)
-        self.replayed: set[tuple[str, tuple[int | None, ...]]] = set()
+        self.replayed: set[tuple[str, tuple[int, ...], tuple[int | None, ...]]] = set()
 
     def run(self) -> None:
         for name in self.plan.offsets:
@@ -51,7 +52,7 @@ class _Check:
             raise _invalid(f"{name} lies at {first}..{end} of {limit}")
 
     def _call(self, call: Call, where: str) -> None:
-        kernel = self.kernels[call.kernel]
+        kernel = specialized_call(self.program, self.kernels, call)
         planned = [(p, a) for p, a in zip(kernel.params, call.args, strict=True) if a in self.plan.offsets]
         for param, name in planned:
             if self.plan.offsets[name] % max(param.align, param.dtype.size):
@@ -72,7 +73,7 @@ class _Check:
         """Once for every arrangement of the tensors of a kernel."""
         places = [self.plan.offsets.get(name) for name in call.args]
         start = min(place for place in places if place is not None)
-        key = (kernel.name, tuple(None if place is None else place - start for place in places))
+        key = (kernel.name, call.scalars, tuple(None if place is None else place - start for place in places))
         if key in self.replayed:
             return
         self.replayed.add(key)

@@ -132,7 +132,7 @@ class _Lowering:
     def _blocks(self, kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
         """The block instructions that the kernels invoke, each once."""
         found = {
-            (stmt.block, stmt.scalars): block_kernel(stmt.block, stmt.scalars)
+            (stmt.block, stmt.numbers): block_kernel(stmt.block, stmt.numbers)
             for kernel in kernels
             for stmt in walk_stmts(kernel.body)
             if isinstance(stmt, Invoke)
