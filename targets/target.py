@@ -72,7 +72,8 @@ class Cpu:
     every C compiler, ``gcc_flags`` and ``clang_flags`` for one of them.
 
     ``integer_vectors``: integers in memory are loaded and stored as vectors like floats; without, only block
-    instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register.
+    instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register. ``compact``:
+    loops are unrolled no further than it takes, and blocks of equal size come first.
     """
 
     name: str
@@ -89,6 +90,7 @@ class Cpu:
     clang_flags: tuple[str, ...] = ()
     integer_vectors: bool = True
     scalar_operand: bool = False
+    compact: bool = False
 
     @property
     def has_fpu(self) -> bool:
@@ -113,7 +115,7 @@ class Target:
     """``hosted``: an operating system loads shared libraries. ``page_align`` is theirs, in bytes.
 
     ``scarce_ram``: tensors share memory wherever that is sound, inputs and outputs of the model included, although
-    compilers then know less of what overlaps.
+    compilers then know less of what overlaps. ``scarce_flash``: layers share code where that costs little speed.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Target:
     page_align: int = 0
     arena_align: int = 16
     scarce_ram: bool = False
+    scarce_flash: bool = False
     c_flags: tuple[str, ...] = ()
     shared_flags: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)
