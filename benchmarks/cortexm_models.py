@@ -2,10 +2,12 @@
 Cortex-M by both routes.
 
     python benchmarks/cortexm_models.py [--cpu m4] [--models ../shared/models] [--bench ../shared/cortexm]
-                                        [--cache quantized_models] [--route c llvm] [--layers] [model ...]
+                                        [--cache quantized_models] [--route c llvm] [--optimize balanced]
+                                        [--layers] [model ...]
 
-Builds each artifact with ``run_qemu.py`` of the Cortex-M bench (-O 3) and compares its bytes with those that the host
-computes. ``--layers`` shows where the instructions go. Quantized models are kept in the ``--cache`` folder.
+Builds each artifact with ``run_qemu.py`` of the Cortex-M bench (-O 3; -O s for ``--optimize size``) and compares its
+bytes with those that the host computes. ``--layers`` shows where the instructions go. Quantized models are kept in the
+``--cache`` folder.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from typing import Any
 
 import ccml
 import numpy as np
-from ccml.driver import Compiled, compile_source, read
+from ccml.driver import DEFAULT_GOAL, Compiled, Goal, Optimize, compile_source, read
 from ccml.emit_c import write_c
+from ccml.emit_c.compiler_flags import optimization
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
 from ccml.ir.program import Interface
@@ -56,13 +59,15 @@ def quantized(model: Path, cache: Path) -> Path:
     return found
 
 
-def measure(path: Path, machine: Machine, route: str, core: str) -> tuple[dict[str, Any], Compiled]:
+def measure(
+    path: Path, machine: Machine, route: str, core: str, goal: Goal = DEFAULT_GOAL
+) -> tuple[dict[str, Any], Compiled]:
     """What the bench says of one model, with ``match``: whether its bytes are those of the host."""
     import run_qemu
 
     source = read(path, ccml.ModelOptions(name="model"))
     host = compile_source(source, host_machine())
-    compiled = compile_source(source, machine)
+    compiled = compile_source(source, machine, goal=goal)
     x = dict(next(iter(host.samples())))
     expected = next(iter(JitModel(host.program, host.machine).run(x).values())).reshape(-1)
     with tempfile.TemporaryDirectory() as place:
@@ -75,7 +80,8 @@ def measure(path: Path, machine: Machine, route: str, core: str) -> tuple[dict[s
                 sources[-1].write_bytes(image)
         main = folder / "bench_main.c"
         main.write_text(bench_main(compiled.program.inputs[0], x, expected))
-        found: dict[str, Any] = run_qemu.measure(core, [*map(str, sources), str(main)], inc=[place], opt="O3")
+        level = optimization(compiled.program).removeprefix("-")
+        found: dict[str, Any] = run_qemu.measure(core, [*map(str, sources), str(main)], inc=[place], opt=level)
     out = np.array(found["outputs"]["out"]["values"], expected.dtype)
     found["match"] = out.tobytes() == expected.tobytes()
     return found, compiled
@@ -98,6 +104,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=ROOT.parent / "shared" / "models")
     parser.add_argument("--bench", type=Path, default=ROOT.parent / "shared" / "cortexm")
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "ccml_quantized_models")
+    parser.add_argument("--optimize", default="balanced", choices=[item.value for item in Optimize])
     parser.add_argument("--layers", action="store_true", help="show the functions that take most")
     args = parser.parse_args()
     sys.path.insert(0, str(args.bench))
@@ -106,7 +113,7 @@ def main() -> None:
     for name in args.names or MODELS:
         for route in args.route:
             path = quantized(args.models / MODELS[name], args.cache)
-            found, compiled = measure(path, machine, route, args.cpu)
+            found, compiled = measure(path, machine, route, args.cpu, Goal(Optimize(args.optimize)))
             macs = sum(call.macs for call in compiled.program.calls)
             print(
                 f"{name:5s} {route:5s} {found['instructions']:11,d} {found['instructions'] / macs:5.3f} "

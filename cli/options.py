@@ -238,8 +238,10 @@ def goal_on_the_command_line() -> bool:
 def goal_options(function: F) -> F:
     """``--optimize``, ``--max-ram`` and ``--pool``."""
     optimize = click.option(
-        "--optimize", type=click.Choice(["balanced", "ram"]), default="balanced", show_default=True,
-        help="ram: run layers row by row where that lowers the peak of memory.",
+        "--optimize", type=click.Choice(["balanced", "size", "speed", "ram"]), default="balanced",
+        show_default=True,
+        help="size: the smallest code; speed: no instruction for the sake of size; ram: run layers row by row where "
+        "that lowers the peak of memory.",
     )  # fmt: skip
     max_ram = click.option(
         "--max-ram", type=ByteCount(), metavar="BYTES",

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..emit_c.artifact import write_c
-from ..emit_c.compiler_flags import all_flags
+from ..emit_c.compiler_flags import all_flags, optimization
 from ..emit_c.symbols import assign_symbols
+from ..emit_llvm.coded import with_known_blocks
 from ..emit_llvm.module import run_symbol
 from ..emit_llvm.objects import emit_objects
 from ..emulation.toolchain import build, find_tool, run_tool
@@ -21,7 +22,7 @@ from ..targets import Machine
 from .functions import find_functions
 from .image import BASE, Image, link_objects, load_executable
 
-_C_FLAGS = ("-std=gnu99", "-O3", "-g", "-ffunction-sections", "-fdata-sections")
+_C_FLAGS = ("-std=gnu99", "-g", "-ffunction-sections", "-fdata-sections")
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def build_objects(program: Program, machine: Machine, objects: Sequence[tuple[st
         with tempfile.TemporaryDirectory(prefix="ccml-") as name:
             folder = Path(name)
             image = _linked(write_objects(images, folder), machine, entry, folder)
-    return Build(image, entry, _layers_by_calls(program, image, entry), images)
+    return Build(image, entry, _layers_by_calls(program, machine, image, entry), images)
 
 
 def build_c(program: Program, machine: Machine) -> Build:
@@ -57,7 +58,7 @@ def build_c(program: Program, machine: Machine) -> Build:
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
         sources = [file for file in write_c(program, machine, folder) if file.suffix == ".c"]
-        flags = (*_C_FLAGS, *all_flags(machine, _compiler(machine)), "-I.")
+        flags = (*_C_FLAGS, optimization(program), *all_flags(machine, _compiler(machine)), "-I.")
         for source in sources:
             build([find_tool(_compiler(machine)), *flags, "-c", source, "-o", source.with_suffix(".o")], folder)
         objects = tuple(source.with_suffix(".o").read_bytes() for source in sources)
@@ -91,10 +92,11 @@ def _linked(files: Sequence[Path], machine: Machine, entry: str, folder: Path) -
 # ---------------------------------------------------------------- layers
 
 
-def _layers_by_calls(program: Program, image: Image, entry: str) -> dict[int, int]:
+def _layers_by_calls(program: Program, machine: Machine, image: Image, entry: str) -> dict[int, int]:
     """LLVM's entry function calls the kernels in order, and what stands before a call belongs to it."""
     names = {address: name for name, (address, _) in image.functions.items()}
-    wanted = [f"{program.name}_{call.kernel}" for call in program.calls]
+    calls = with_known_blocks(program, machine).calls
+    wanted = [f"{program.name}_{call.kernel}" for call in calls]
     function = find_functions(image, entry)[image.function(entry)]
     layer_of, layer = {}, 0
     for instruction in sorted(function.instructions, key=lambda i: i.address):

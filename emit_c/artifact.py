@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from pycparser import c_ast
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.aliasing import disjoint_params
+from ..ir.loops import For
 from ..ir.program import Program, Storage
 from ..ir.types import DType
 from ..targets import Machine
@@ -101,6 +103,7 @@ def _internal_header(program: Program, constants: list[Constant], symbols: Symbo
 
 def _model_source(program: Program, symbols: Symbols, needs: Requirements) -> str:
     disjoint = disjoint_params(program)
+    calls = Counter(call.kernel for call in program.calls)
     reserved = {symbols.run, *symbols.kernels.values(), *symbols.constants.values()}
     parts = [
         banner(program, "kernels and run function"),
@@ -109,7 +112,10 @@ def _model_source(program: Program, symbols: Symbols, needs: Requirements) -> st
     for name, symbol in symbols.kernels.items():
         kernel = program.kernel(name)
         layers = kernel.loc or ", ".join(call.loc for call in program.calls if call.kernel == name and call.loc)
-        definition = kernel_function(kernel, symbol, needs, disjoint=disjoint[name], reserved=reserved)
+        apart = calls[name] > 1 or any(isinstance(stmt, For) for stmt in kernel.body)
+        definition = kernel_function(
+            kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved
+        )
         comment = f"/* {comment_text(layers)} */\n" if layers else ""
         parts.append(comment + tree.print_c(definition))
     parts.append(tree.print_c(_run_function(program, symbols)))
@@ -135,7 +141,7 @@ def _run_function(program: Program, symbols: Symbols) -> c_ast.FuncDef:
             body.append(tree.discard(argument))
     body.extend(calls)
     body.append(c_ast.Return(tree.name(f"{symbols.macro}_OK")))
-    return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", static=False)
+    return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", storage=())
 
 
 def _memory_name(symbols: Symbols, pool: str) -> str:
@@ -184,7 +190,7 @@ def _kernel_call(program: Program, symbols: Symbols, position: int, memory: Sequ
             nodes.append(tree.name(symbols.constants[buffer_name]))
         else:
             nodes.append(tree.name(arguments[buffer_name]))
-    return tree.call(symbols.kernels[call.kernel], *nodes)
+    return tree.call(symbols.kernels[call.kernel], *nodes, *map(tree.integer, call.scalars))
 
 
 def _pool_pointer(memory: str, offset: int, dtype: DType) -> c_ast.Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..ir.program import Program
 from ..targets import Machine
 
 MEANING = ("-ffp-contract=off", "-fno-math-errno")
@@ -13,6 +14,11 @@ need again: GCC would carry more from one iteration to the next, and add up prod
 it runs out of registers."""
 
 CLANG = ("-fno-builtin",)
+
+
+def optimization(program: Program) -> str:
+    """The level of optimization."""
+    return "-Os" if program.small_code else "-O3"
 
 
 def machine_flags(machine: Machine) -> tuple[str, ...]:

@@ -7,13 +7,29 @@ from math import prod
 
 from pycparser import c_ast
 
-from ..ir.loops import Access, Alloc, Block, Buffer, For, If, Invoke, Kernel, Let, Pointer, Space, Store, Type
+from ..ir.loops import (
+    Access,
+    Alloc,
+    Block,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Invoke,
+    Kernel,
+    Let,
+    Pointer,
+    Space,
+    Store,
+    Type,
+    Var,
+)
 from ..ir.types import DType
 from . import tree
 from .expressions import Expressions
 from .requirements import Requirements
 from .scope import Binding, Scope
-from .spelling import MEMORY_TYPES
+from .spelling import MEMORY_TYPES, SCALAR_TYPE
 
 
 def kernel_function(
@@ -22,14 +38,16 @@ def kernel_function(
     needs: Requirements,
     *,
     disjoint: Collection[str] = (),
+    apart: bool = False,
     reserved: Collection[str] = (),
 ) -> c_ast.FuncDef:
     """The C function ``static void symbol(...)`` of a kernel, one pointer for each parameter.
 
     ``needs`` collects what it uses of the runtime. Parameters named in ``disjoint`` overlap no other parameter and are
-    ``restrict``. ``reserved`` are file-level names that locals must not hide.
+    ``restrict``. A function ``apart`` is not to be inlined: it is there once, and has registers and stack of its own.
+    ``reserved`` are file-level names that locals must not hide.
     """
-    return _Function(kernel, symbol, needs, reserved).definition(disjoint)
+    return _Function(kernel, symbol, needs, reserved).definition(disjoint, apart)
 
 
 class _Function:
@@ -45,10 +63,11 @@ class _Function:
             Invoke: self._invoke,
         }
 
-    def definition(self, disjoint: Collection[str]) -> c_ast.FuncDef:
+    def definition(self, disjoint: Collection[str], apart: bool) -> c_ast.FuncDef:
         bindings = [self.scope.bind(buffer) for buffer in self.kernel.params]
+        scalars = [self.scope.bind(scalar) for scalar in self.kernel.scalars]
         body = self._block(self.kernel.body)
-        unused = [tree.discard(binding.c_name) for binding in bindings if not binding.read]
+        unused = [tree.discard(binding.c_name) for binding in (*bindings, *scalars) if not binding.read]
         parameters = [
             tree.pointer_parameter(
                 binding.c_name,
@@ -58,7 +77,9 @@ class _Function:
             )
             for buffer, binding in zip(self.kernel.params, bindings)
         ]
-        return tree.function(self.symbol, parameters, tree.block([*unused, *body]))
+        parameters += [tree.declare(binding.c_name, SCALAR_TYPE) for binding in scalars]
+        storage = ["static", "CCML_APART"] if apart else ["static"]
+        return tree.function(self.symbol, parameters, tree.block([*unused, *body]), storage=storage)
 
     def _block(self, block: Block) -> list[c_ast.Node]:
         """The statements of a block, which must be the innermost scope."""
@@ -136,8 +157,14 @@ class _Function:
 
     def _invoke(self, stmt: Invoke) -> list[c_ast.Node]:
         self.expressions.needs.block(stmt.block)
-        arguments = [*(self._pointer(pointer) for pointer in stmt.pointers), *map(tree.integer, stmt.scalars)]
+        arguments = [*(self._pointer(pointer) for pointer in stmt.pointers), *map(self._number, stmt.scalars)]
         return [tree.call(f"ccml_{stmt.block}", *arguments)]
+
+    def _number(self, scalar: int | Expr) -> c_ast.Node:
+        if isinstance(scalar, int):
+            return tree.integer(scalar)
+        value = self.expressions.value(scalar)
+        return value if isinstance(scalar, Var) else tree.cast(SCALAR_TYPE, value)
 
     def _pointer(self, pointer: Pointer) -> c_ast.Node:
         offset = self.expressions.offset(pointer.buffer, pointer.index)

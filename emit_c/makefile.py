@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ir.program import Program
 from ..targets import Machine
-from .compiler_flags import MEANING, clang_flags, gcc_flags, machine_flags
+from .compiler_flags import MEANING, clang_flags, gcc_flags, machine_flags, optimization
 from .symbols import LICENCE, Symbols
 
 _WARNINGS = "-Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -pedantic"
@@ -50,7 +50,7 @@ LINK_FLAGS := -fuse-ld=lld
 endif
 
 WARNINGS := {_WARNINGS}
-ALL_CFLAGS := $(TARGET_FLAGS) -std=c99 -O3{" -fPIC" if target.hosted else ""} \\
+ALL_CFLAGS := $(TARGET_FLAGS) -std=c99 {optimization(program)}{" -fPIC" if target.hosted else ""} \\
   -fvisibility=hidden $(WARNINGS) {flags}
 # Neither compiler may turn loops into calls of memcpy and memset: the model needs no C library. GCC would also keep
 # more in registers than there are.

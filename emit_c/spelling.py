@@ -20,6 +20,9 @@ MEMORY_TYPES = {
     DType.BOOL: "uint8_t", DType.INDEX: "ptrdiff_t",
 }  # fmt: skip
 
+SCALAR_TYPE = "int32_t"
+"""Of a kernel's and a block instruction's scalars."""
+
 # Narrower integers are promoted to int by C's operators, so results have to be cast back.
 PROMOTED = frozenset({DType.I8, DType.I16, DType.U8, DType.U16, DType.F16})
 

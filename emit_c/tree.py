@@ -93,12 +93,16 @@ def pointer_parameter(variable: str, type_name: str, *, const: bool, restrict: b
 
 
 def function(
-    symbol: str, parameters: Sequence[c_ast.Decl], body: c_ast.Compound, result: str = "void", static: bool = True
+    symbol: str,
+    parameters: Sequence[c_ast.Decl],
+    body: c_ast.Compound,
+    result: str = "void",
+    storage: Sequence[str] = ("static",),
 ) -> c_ast.FuncDef:
+    """``storage``: storage classes and attribute macros."""
     arguments: list[c_ast.Node] = list(parameters) or [c_ast.Typename(None, [], None, _named("", "void"))]
     declared = c_ast.FuncDecl(c_ast.ParamList(arguments), _named(symbol, result))
-    storage = ["static"] if static else []
-    return c_ast.FuncDef(c_ast.Decl(symbol, [], [], storage, [], declared, None, None), None, body)
+    return c_ast.FuncDef(c_ast.Decl(symbol, [], [], list(storage), [], declared, None, None), None, body)
 
 
 def _named(variable: str, type_name: str, quals: list[str] | None = None) -> c_ast.TypeDecl:

@@ -6,10 +6,14 @@ function is weak, because LLVM must not conclude from the missing body that it n
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 from ..ir.blocks import BLOCKS, block_name
-from ..ir.loops import Invoke
+from ..ir.loops import Invoke, Kernel
 from ..ir.loops_rewrite import walk_stmts
 from ..ir.program import Program
+from ..ir.specialize import element_count, specialized
 from ..targets import Machine
 from .machine_code import MACHINE_CODE
 from .writer import Function
@@ -22,17 +26,46 @@ def machine_code(row: str, machine: Machine) -> bytes | None:
     return next(map(bytes.fromhex, codes), None)
 
 
-def coded_blocks(program: Program, machine: Machine) -> tuple[dict[str, bytes], frozenset[str]]:
-    """The code of the rows that the program invokes, by name, and the meanings that it stands for, by theirs."""
+def block_functions(program: Program, machine: Machine) -> tuple[dict[str, bytes], list[Kernel]]:
+    """What the kernels' Invokes call: the code of the rows that have some, by name, and the meanings of the others."""
     codes: dict[str, bytes] = {}
-    replaced = set()
-    for kernel in program.kernels:
-        for stmt in walk_stmts(kernel.body):
-            code = machine_code(stmt.block, machine) if isinstance(stmt, Invoke) else None
-            if isinstance(stmt, Invoke) and code is not None:
-                codes[stmt.block] = code
-                replaced.add(block_name(stmt.block, stmt.scalars))
-    return codes, frozenset(replaced)
+    called = set()
+    for stmt in _invokes(program.kernels):
+        code = machine_code(stmt.block, machine)
+        if code is None:
+            called.add(block_name(stmt.block, stmt.numbers))
+        else:
+            codes[stmt.block] = code
+    return codes, [block for block in program.blocks if block.name in called]
+
+
+def with_known_blocks(program: Program, machine: Machine) -> Program:
+    """``program`` as it is printed: each meaning of a block instruction is for one set of numbers, so that kernels
+    whose scalars are those of a block instruction without machine code are specialized for their calls."""
+    special = {kernel.name: kernel for kernel in program.kernels if _chooses_meanings(kernel, machine)}
+    if not special:
+        return program
+    made: dict[tuple[str, tuple[int, ...], tuple[int, ...]], Kernel] = {}
+    calls = []
+    for call in program.calls:
+        if call.kernel in special:
+            sizes = tuple(element_count(program, arg) for arg in call.args)
+            key = call.kernel, call.scalars, sizes
+            if key not in made:
+                own = specialized(special[call.kernel], call.scalars, sizes)
+                made[key] = replace(own, name=f"{own.name}_{len(made)}")
+            call = replace(call, kernel=made[key].name, scalars=())
+        calls.append(call)
+    others = (kernel for kernel in program.kernels if kernel.name not in special)
+    return replace(program, kernels=(*others, *made.values()), calls=tuple(calls))
+
+
+def _chooses_meanings(kernel: Kernel, machine: Machine) -> bool:
+    return any(not stmt.known and machine_code(stmt.block, machine) is None for stmt in _invokes([kernel]))
+
+
+def _invokes(kernels: Iterable[Kernel]) -> Iterator[Invoke]:
+    return (stmt for kernel in kernels for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke))
 
 
 def code_function(symbol: str, row: str, code: bytes, attributes: str) -> Function:

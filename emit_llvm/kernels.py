@@ -22,6 +22,9 @@ SHORT_SUM = 40
 """Statements that a sum may have when its loop is unrolled."""
 
 
+SCALAR_BITS = 32
+
+
 def kernel_function(
     kernel: Kernel,
     machine: Machine,
@@ -44,14 +47,13 @@ def kernel_function(
     writer = KernelWriter(machine, prefix, unroll_sums)
     for number, buffer in enumerate(kernel.params):
         writer.memory.places[buffer.name] = Place(buffer, (f"%p{number}",))
+    params = [f"{_parameter(buffer, buffer.name in noalias)} %p{number}" for number, buffer in enumerate(kernel.params)]
+    params += [writer.scalar(number, scalar.name) for number, scalar in enumerate(kernel.scalars)]
     writer.block(kernel.body)
     writer.out.effect("ret void")
-    params = ", ".join(
-        f"{_parameter(buffer, buffer.name in noalias)} %p{number}" for number, buffer in enumerate(kernel.params)
-    )
     name = symbol or kernel.name
     extra = f" {attributes}" if attributes else ""
-    return writer.out.finish(name, f"define {linkage} void @{name}({params}) noinline {FREESTANDING}{extra}")
+    return writer.out.finish(name, f"define {linkage} void @{name}({', '.join(params)}) noinline {FREESTANDING}{extra}")
 
 
 def _parameter(buffer: Buffer, noalias: bool) -> str:
@@ -101,11 +103,28 @@ class KernelWriter:
 
     def _invoke(self, stmt: loops.Invoke) -> None:
         args = [f"ptr {self.memory.pointer(pointer)}" for pointer in stmt.pointers]
-        name = block_name(stmt.block, stmt.scalars)
         if machine_code(stmt.block, self.machine) is not None:
             name = stmt.block
-            args += [f"i32 {scalar}" for scalar in stmt.scalars]
+            args += [f"i32 {self._number(scalar)}" for scalar in stmt.scalars]
+        else:
+            name = block_name(stmt.block, stmt.numbers)
         self.out.effect(f"call void @{self.prefix}{name}({', '.join(args)})")
+
+    def scalar(self, number: int, name: str) -> str:
+        """Binds scalar ``number``, which is called ``name``, and returns its parameter."""
+        value = f"%s{number}"
+        if self.pointer_bits != SCALAR_BITS:
+            value = self.out.value(f"sext i{SCALAR_BITS} %s{number} to i{self.pointer_bits}")
+        self.expressions.variables[name] = value
+        return f"i{SCALAR_BITS} noundef %s{number}"
+
+    def _number(self, scalar: int | loops.Expr) -> str:
+        if isinstance(scalar, int):
+            return str(scalar)
+        value = self.expressions.write(scalar)
+        if self.pointer_bits == SCALAR_BITS:
+            return value
+        return self.out.value(f"trunc i{self.pointer_bits} {value} to i{SCALAR_BITS}")
 
     def _if(self, stmt: loops.If) -> None:
         then, orelse, end = (self.out.label(stem) for stem in ("then", "else", "end"))

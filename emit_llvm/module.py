@@ -14,7 +14,7 @@ from ..ir.loops_rewrite import walk_stmts
 from ..ir.program import BufferDecl, Call, Program, Storage
 from ..targets import Machine
 from . import backend
-from .coded import code_function, coded_blocks
+from .coded import block_functions, code_function, with_known_blocks
 from .expressions import internal_error
 from .kernels import FREESTANDING, kernel_function
 from .writer import Function, FunctionWriter
@@ -77,10 +77,10 @@ def constant_align(program: Program, machine: Machine) -> dict[str, int]:
 def module_text(program: Program, machine: Machine, options: ModuleOptions | None = None) -> str:
     """The module that defines ``NAME_run``; everything else in it is internal or hidden."""
     chosen = options or ModuleOptions()
+    program = with_known_blocks(program, machine)
     noalias = disjoint_params(program)
     functions = [_kernel(program, kernel, machine, noalias[kernel.name], chosen) for kernel in program.kernels]
-    codes, replaced = coded_blocks(program, machine)
-    meanings = [block for block in program.blocks if block.name not in replaced]
+    codes, meanings = block_functions(program, machine)
     functions += [_kernel(program, block, machine, frozenset(), chosen) for block in meanings]
     functions += [_coded(f"{program.name}_{row}", row, code) for row, code in codes.items()]
     entry = _EntryWriter(program, machine, chosen)
@@ -199,8 +199,9 @@ class _EntryWriter:
         params = self.kernels[call.kernel].params
         if len(params) != len(call.args):
             raise internal_error(f"call of {call.kernel} with {len(call.args)} arguments for {len(params)} parameters")
-        args = ", ".join(f"ptr {self._pointer(out, self.program.buffers[name])}" for name in call.args)
-        out.effect(f"call void @{self.program.name}_{call.kernel}({args})")
+        args = [f"ptr {self._pointer(out, self.program.buffers[name])}" for name in call.args]
+        args += [f"i32 {scalar}" for scalar in call.scalars]
+        out.effect(f"call void @{self.program.name}_{call.kernel}({', '.join(args)})")
 
     def _pointer(self, out: FunctionWriter, decl: BufferDecl) -> str:
         if decl.storage in (Storage.INPUT, Storage.OUTPUT):

@@ -17,16 +17,15 @@ INLINE_CONSTANTS = 1 << 20
 """Programs with more bytes of constants than this keep them in an object of their own."""
 
 
-def emit_objects(program: Program, machine: Machine, *, optimize: str = "speed") -> list[tuple[str, bytes]]:
+def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
     """The objects that make the model, as (file name, bytes): ``NAME.o``, ``NAME_data.o`` for large weights, and
     ``NAME_runtime.o`` where the machine lacks instructions that the model needs.
 
-    ``optimize`` is ``speed`` or ``size``. Raises an internal error where LLVM introduced a call that the artifact
-    does not provide.
+    Raises an internal error where LLVM introduced a call that the artifact does not provide.
     """
-    options = _options(program, optimize)
+    options = _options(program)
     generator = _generator(machine)
-    module = backend.optimize(module_text(program, machine, options), generator, speed_level=_level(optimize))
+    module = backend.optimize(module_text(program, machine, options), generator, speed_level=_level(program))
     objects = [(f"{program.name}.o", generator.emit_object(module))]
     if options.external_constants:
         objects.append((f"{program.name}_data.o", _data_object(program, machine)))
@@ -44,19 +43,19 @@ def _bare_metal(image: bytes, machine: Machine) -> bytes:
     return with_mapping_symbols(image) if machine.abi.triple.startswith("thumb") else image
 
 
-def emit_assembly(program: Program, machine: Machine, *, optimize: str = "speed") -> str:
+def emit_assembly(program: Program, machine: Machine) -> str:
     """The assembly of ``NAME.o``; large weights are left out, as external symbols."""
-    text = module_text(program, machine, _options(program, optimize))
+    text = module_text(program, machine, _options(program))
     generator = _generator(machine)
-    return generator.emit_assembly(backend.optimize(text, generator, speed_level=_level(optimize)))
+    return generator.emit_assembly(backend.optimize(text, generator, speed_level=_level(program)))
 
 
-def emit_ir(program: Program, machine: Machine, *, optimize: str | None = None) -> str:
-    """The module as ccml prints it, or with ``optimize`` as LLVM leaves it before code generation."""
-    if optimize is None:
-        return module_text(program, machine, _options(program, "speed"))
-    text = module_text(program, machine, _options(program, optimize))
-    return str(backend.optimize(text, _generator(machine), speed_level=_level(optimize)))
+def emit_ir(program: Program, machine: Machine, *, optimized: bool = False) -> str:
+    """The module as ccml prints it, or ``optimized`` as LLVM leaves it before code generation."""
+    if not optimized:
+        return module_text(program, machine, _options(program))
+    text = module_text(program, machine, _options(program))
+    return str(backend.optimize(text, _generator(machine), speed_level=_level(program)))
 
 
 def is_compiler_helper(symbol: str, machine: Machine) -> bool:
@@ -68,14 +67,14 @@ def is_compiler_helper(symbol: str, machine: Machine) -> bool:
     return bare_arm and symbol.startswith("__aeabi_") and not symbol.startswith("__aeabi_mem")
 
 
-def _options(program: Program, optimize: str) -> ModuleOptions:
+def _options(program: Program) -> ModuleOptions:
     total = sum(program.buffers[name].nbytes for name in program.constants)
     options = ModuleOptions(external_constants=total > INLINE_CONSTANTS)
-    return replace(options, attributes=SIZE_ATTRIBUTES, unroll_sums=False) if optimize == "size" else options
+    return replace(options, attributes=SIZE_ATTRIBUTES, unroll_sums=False) if program.small_code else options
 
 
-def _level(optimize: str) -> int:
-    return 2 if optimize == "size" else 3
+def _level(program: Program) -> int:
+    return 2 if program.small_code else 3
 
 
 def _generator(machine: Machine) -> backend.TargetMachine:

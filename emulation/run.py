@@ -9,14 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ..emit_c.compiler_flags import all_flags
+from ..emit_c.compiler_flags import all_flags, optimization
 from ..ir.program import Program
 from ..targets import Machine
 from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
 from .platforms import platform_of
 from .toolchain import build, find_tool, run_tool
 
-_C_FLAGS = ("-std=gnu99", "-O3")
+_C_FLAGS = ("-std=gnu99",)
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def build_driver(
     if library is not None and loaded is not None:
         loaded.write_bytes(platform.loadable(library.read_bytes()))
     compiler = how.compiler or platform.compiler
-    flags = [*_C_FLAGS, *all_flags(machine, compiler), *how.flags]
+    flags = [*_C_FLAGS, optimization(program), *all_flags(machine, compiler), *how.flags]
     macros = driver_macros(program, loaded, how.in_arena)
     includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
     sources = [*(DRIVER_FOLDER / part for part in ("main.c", *platform.driver))]

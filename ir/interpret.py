@@ -7,7 +7,7 @@ vector is an array with one element per lane. What the loop IR leaves undefined 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,7 @@ from .loops import (
 )
 from .loops_text import print_block, print_expr
 from .loops_types import bits
+from .specialize import specialized
 from .types import DType
 
 Operand = Any  # a NumPy scalar or array, or an int
@@ -55,14 +56,21 @@ class UndefinedBehaviourError(Exception):
 
 
 def run_kernel(
-    kernel: Kernel, arrays: Mapping[str, np.ndarray], *, instructions: Mapping[str, Instruction] = INSTRUCTIONS
+    kernel: Kernel,
+    arrays: Mapping[str, np.ndarray],
+    scalars: Sequence[int] = (),
+    *,
+    instructions: Mapping[str, Instruction] = INSTRUCTIONS,
 ) -> None:
     """Runs ``kernel`` on ``arrays`` (parameter name -> C-contiguous array), which it changes in place.
 
-    An array has the element type and the number of elements of its parameter; the shape may differ. Raises
-    ``ValueError`` for arrays that do not fit and :class:`UndefinedBehaviourError`.
+    ``scalars`` are the values of its scalars. An array has the element type and the number of elements of its
+    parameter; the shape may differ. Raises ``ValueError`` for arrays that do not fit and
+    :class:`UndefinedBehaviourError`.
     """
     run = _Run(instructions)
+    if kernel.scalars:
+        kernel = specialized(kernel, scalars, [arrays[param.name].size for param in kernel.params])
     for param in kernel.params:
         run.memory[param.name] = _Memory(param, _view(param, arrays))
     with np.errstate(all="ignore"):
@@ -137,7 +145,7 @@ class _Run:
 
     def _invoke(self, stmt: Invoke) -> None:
         """Runs the meaning on the memory behind the pointers."""
-        kernel = block_kernel(stmt.block, stmt.scalars)
+        kernel = block_kernel(stmt.block, stmt.numbers)
         run = _Run(self._instructions)
         for param, pointer in zip(kernel.params, stmt.pointers, strict=True):
             run.memory[param.name] = self._behind(pointer, param, stmt)

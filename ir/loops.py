@@ -2,13 +2,13 @@
 
 Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``)::
 
-    kernel  := Kernel(name, params: Buffer*, body: Stmt*)
+    kernel  := Kernel(name, params: Buffer*, body: Stmt*, scalars: Var*)
     stmt    := For(var, extent, body, kind)          kind: serial | unroll | parallel
              | If(cond, then, orelse)
              | Let(var, value)                       an immutable name for the rest of the block
              | Alloc(buffer)                         a stack or register buffer for the rest of the block
              | Store(buffer, index*, value, active?)
-             | Invoke(block, pointers: Pointer*, scalars: int*)   a row of the table of ccml.ir.blocks
+             | Invoke(block, pointers: Pointer*, scalars: (int | expr)*)   a row of the table of ccml.ir.blocks
     expr    := Const | Var | Load(buffer, index*, lanes, active?)
              | Unary(op, x) | Binary(op, x, y) | Select(cond, x, y)
              | Convert(type, x) | Bitcast(type, x) | Splat(x, lanes) | Reduce(op, x)
@@ -43,6 +43,10 @@ integer truncates and is undefined out of range (clamp first); to ``bool`` is ``
 *Invoke* runs the kernel that the block instruction stands for with these scalars, on the memory that begins at each
 ``Pointer(buffer, index*)``; memory that it writes overlaps nothing else that it touches, unless it is given the same
 values there.
+
+*Scalars* of a kernel are ``index`` variables of at most 32 bits whose values are given with each call. Parameters of a
+kernel with scalars have one dimension; their extent is the least of what calls pass, and arguments may be longer. What
+such a kernel means is what its specialisation (``ir/specialize.py``) means.
 
 *Loops.* ``For`` counts from 0 to ``extent`` - 1 in steps of one; an extent below 0 is as good as 0. ``parallel``
 promises that iterations are independent. ``unroll`` loops are expanded by ``schedule.unroll`` before printing.
@@ -332,21 +336,39 @@ class Pointer:
 
 @dataclass(frozen=True)
 class Invoke(Stmt):
-    """A block instruction; ``scalars`` choose among the kernels that it stands for."""
+    """A block instruction; ``scalars`` choose among the kernels that it stands for.
+
+    They are numbers, or in a kernel with scalars ``index`` expressions of these and of literals.
+    """
 
     block: str
     pointers: tuple[Pointer, ...]
-    scalars: tuple[int, ...]
+    scalars: tuple[int | Expr, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether all scalars are numbers."""
+        return all(isinstance(scalar, int) for scalar in self.scalars)
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The scalars of an Invoke that depends on none of its kernel."""
+        assert self.known, f"{self.block} depends on scalars of its kernel"
+        return tuple(scalar for scalar in self.scalars if isinstance(scalar, int))
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A function without result. ``params`` are GLOBAL buffers; ``loc`` names the ONNX nodes that it computes."""
+    """A function without result. ``params`` are GLOBAL buffers; ``loc`` names the ONNX nodes that it computes.
+
+    ``scalars`` are what calls give values to, where one kernel does the work of several.
+    """
 
     name: str
     params: tuple[Buffer, ...]
     body: Block
     loc: str = ""
+    scalars: tuple[Var, ...] = ()
 
 
 # ---------------------------------------------------------------- construction

@@ -83,14 +83,26 @@ class _KernelParser:
         name = cursor.name("the kernel's name")
         cursor.expect("(")
         params: list[Buffer] = []
+        scalars: list[Var] = []
         while not cursor.accept(")"):
-            params.append(self._buffer(Space.GLOBAL))
+            if cursor.at(":", 1) and cursor.at("index", 2) and not cursor.at("[", 3):
+                scalars.append(self._scalar())
+            else:
+                params.append(self._buffer(Space.GLOBAL))
             if not cursor.at(")"):
                 cursor.expect(",")
         loc = cursor.loc()
         body = self._block()
         cursor.expect_kind("end", "the end of the text")
-        return Kernel(name, tuple(params), body, loc)
+        return Kernel(name, tuple(params), body, loc, tuple(scalars))
+
+    def _scalar(self) -> Var:
+        cursor = self._cursor
+        var = Var(cursor.name("a scalar's name"))
+        cursor.expect(":")
+        cursor.expect("index")
+        self._names[var.name] = var
+        return var
 
     def _buffer(self, space: Space) -> Buffer:
         cursor = self._cursor
@@ -148,15 +160,15 @@ class _KernelParser:
         cursor = self._cursor
         block = cursor.name("a block instruction")
         pointers: list[Pointer] = []
-        scalars: list[int] = []
+        scalars: list[int | Expr] = []
         cursor.expect("(")
         while not cursor.accept(")"):
             if cursor.accept("&"):
                 buffer = self._resolve(cursor.name("a buffer's name"), Buffer)
                 pointers.append(Pointer(buffer, self._subscript()[0]))
             else:
-                sign = -1 if cursor.accept("-") else 1
-                scalars.append(sign * cursor.integer("a pointer or an integer"))
+                scalar = self._expr()
+                scalars.append(int(scalar.value) if isinstance(scalar, Const) and scalar.type == INDEX else scalar)
             if not cursor.at(")"):
                 cursor.expect(",")
         self._end_of_line()

@@ -10,6 +10,7 @@ from .loops import (
     INDEX_FOLDS,
     Binary,
     Block,
+    Buffer,
     Const,
     Expr,
     ExprLike,
@@ -17,6 +18,7 @@ from .loops import (
     If,
     Invoke,
     Let,
+    Load,
     LoopKind,
     Pointer,
     Stmt,
@@ -68,7 +70,8 @@ def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
     if isinstance(stmt, Store):
         return (*stmt.index, stmt.value, *((stmt.active,) if stmt.active is not None else ()))
     if isinstance(stmt, Invoke):
-        return tuple(part for pointer in stmt.pointers for part in pointer.index)
+        numbers = tuple(scalar for scalar in stmt.scalars if isinstance(scalar, Expr))
+        return (*(part for pointer in stmt.pointers for part in pointer.index), *numbers)
     return ()
 
 
@@ -85,20 +88,26 @@ def walk_stmts(block: Block) -> Iterator[Stmt]:
 
 def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
     """Rewrites bottom-up: ``rule`` sees each node with rewritten children and returns its replacement or ``None``."""
+    changed = map_children(expr, lambda child: map_expr(child, rule))
+    if changed is not expr:
+        expr = rebuild(changed)
+    return rule(expr) or expr
+
+
+def map_children(expr: Expr, go: Callable[[Expr], Expr]) -> Expr:
+    """``expr`` with ``go`` of its direct sub-expressions; itself where they stay the same objects. Folds nothing."""
     changes: dict[str, object] = {}
     for spec in fields(expr):  # type: ignore[arg-type]
         item = getattr(expr, spec.name)
         if isinstance(item, Expr):
-            new = map_expr(item, rule)
+            new = go(item)
             if new is not item:
                 changes[spec.name] = new
         elif isinstance(item, tuple) and any(isinstance(part, Expr) for part in item):
-            parts = tuple(map_expr(part, rule) for part in item)
+            parts = tuple(go(part) for part in item)
             if any(a is not b for a, b in zip(parts, item)):
                 changes[spec.name] = parts
-    if changes:
-        expr = rebuild(replace(expr, **changes))  # type: ignore[type-var]
-    return rule(expr) or expr
+    return replace(expr, **changes) if changes else expr  # type: ignore[type-var]
 
 
 def rebuild(expr: Expr) -> Expr:
@@ -139,10 +148,43 @@ def _map_stmt(
         active = None if stmt.active is None else go(stmt.active)
         return Store(stmt.buffer, tuple(go(i) for i in stmt.index), go(stmt.value), active)
     if isinstance(stmt, Invoke):
-        return replace(stmt, pointers=tuple(Pointer(p.buffer, tuple(go(i) for i in p.index)) for p in stmt.pointers))
+        pointers = tuple(Pointer(p.buffer, tuple(go(i) for i in p.index)) for p in stmt.pointers)
+        return replace(stmt, pointers=pointers, scalars=tuple(_number(s, go) for s in stmt.scalars))
     return stmt
+
+
+def _number(scalar: int | Expr, go: Callable[[Expr], Expr]) -> int | Expr:
+    """A scalar of an Invoke, as an int once it is constant."""
+    if not isinstance(scalar, Expr):
+        return scalar
+    new = go(scalar)
+    return int(new.value) if isinstance(new, Const) else new
 
 
 def substitute(block: Block, bindings: dict[Var, Expr]) -> Block:
     """``block`` with variables replaced. The caller sees to it that no replaced name is bound again inside."""
     return map_block(block, lambda e: bindings.get(e) if isinstance(e, Var) else None)
+
+
+Place = tuple[Buffer, tuple[Expr, ...]]
+"""A buffer and an index in it."""
+
+
+def map_accesses(block: Block, rule: Callable[[Buffer, tuple[Expr, ...]], Place]) -> Block:
+    """``block`` with every buffer and index, of loads, stores and pointers, replaced by what ``rule`` gives for it."""
+
+    def expr_rule(expr: Expr) -> Expr | None:
+        if not isinstance(expr, Load):
+            return None
+        buffer, index = rule(expr.buffer, expr.index)
+        return replace(expr, buffer=buffer, index=index)
+
+    def stmt_rule(stmt: Stmt) -> Block | None:
+        if isinstance(stmt, Store):
+            buffer, index = rule(stmt.buffer, stmt.index)
+            return (replace(stmt, buffer=buffer, index=index),)
+        if isinstance(stmt, Invoke):
+            return (replace(stmt, pointers=tuple(Pointer(*rule(p.buffer, p.index)) for p in stmt.pointers)),)
+        return None
+
+    return map_block(block, expr_rule, stmt_rule)

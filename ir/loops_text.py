@@ -13,6 +13,7 @@
         y[oh, ow, 0 : 16] = max(acc[0], 0.0f32x16)
         invoke stage(&x[oh, 0, 0], &s[0], 16)
 
+Scalars of a kernel follow its buffers, as ``n: index``.
 Loops of one kind that hold nothing but the next loop share a line. Plain integers are ``index``; other literals carry
 their type (``1.5f32``, ``3i32``, ``0.0f32x16``, ``f32(inf)``). ``x-3`` on ``index`` is the sum with -3 that the
 expression builder makes; the difference itself is ``x-(3)``, and a negated literal is ``-(3)``. Operators bind as in
@@ -72,6 +73,7 @@ _LOOP_WORD = {kind: word for word, kind in LOOP_WORDS.items()}
 def print_kernel(kernel: Kernel) -> str:
     """The text of ``kernel``; :func:`parse_kernel` gives an equal kernel back."""
     params = [_buffer(param, param.access.value) for param in kernel.params]
+    params += [f"{_name(scalar.name)}: {scalar.type}" for scalar in kernel.scalars]
     header = f"kernel {_name(kernel.name)}({', '.join(params)}){spell_loc(kernel.loc)}"
     if len(header) > MAX_HEADER:
         listed = "".join(f"    {param},\n" for param in params)
@@ -116,7 +118,8 @@ def _stmt(stmt: Stmt, indent: str) -> list[str]:
             lanes = 1 if buffer.space is Space.REG and active is None else value.type.lanes
             return [f"{indent}{_element(buffer, index, lanes, active)} = {print_expr(value)}"]
         case Invoke(block, pointers, scalars):
-            given = [*(_pointer(pointer) for pointer in pointers), *map(str, scalars)]
+            numbers = (str(scalar) if isinstance(scalar, int) else print_expr(scalar) for scalar in scalars)
+            given = [*(_pointer(pointer) for pointer in pointers), *numbers]
             return [f"{indent}invoke {_name(block)}({', '.join(given)})"]
     raise TypeError(f"not a statement of the loop IR: {stmt!r}")
 
@@ -230,7 +233,8 @@ def print_program(program: Program) -> str:
     lines += [_declaration(program, buffer) for buffer in program.buffers.values()]
     for call in program.calls:
         macs = f"   {call.macs} macs" if call.macs else ""
-        lines.append(f"  call {call.kernel}({', '.join(call.args)}){macs}{spell_loc(call.loc)}")
+        given = ", ".join((*call.args, *map(str, call.scalars)))
+        lines.append(f"  call {call.kernel}({given}){macs}{spell_loc(call.loc)}")
     lines += [f"  tap {quoted(value)} = {buffer}" for value, buffer in program.taps.items()]
     return "\n".join([*lines, "", *(print_kernel(kernel) for kernel in program.kernels)])
 

@@ -20,6 +20,8 @@
 - **L13** An Invoke names a row of the table of block instructions, with as many scalars and pointers, of the element
   types of its parameters; what it touches is in range, as far as L8 goes, and not a ``REG`` buffer; what it writes is
   no ``const`` parameter.
+- **L14** Scalars of a kernel are ``index``, and its parameters then have one dimension. Where there are scalars, ranges
+  within parameters are those of the specialisations (L8, L13). Scalars of an Invoke are ``index``.
 """
 
 from __future__ import annotations
@@ -91,6 +93,12 @@ class _Verifier:
         for param in self._kernel.params:
             self._buffer(param, param.space is Space.GLOBAL)
             scope = self._bind(param, scope)
+            if self._kernel.scalars and len(param.shape) != 1:
+                self._fail("L14", f"{param.name!r} has {len(param.shape)} dimensions in a kernel with scalars")
+        for scalar in self._kernel.scalars:
+            if scalar.type != INDEX:
+                self._fail("L14", f"scalar {scalar.name!r} has type {scalar.type}")
+            scope = self._bind(scalar, scope)
         self._block(self._kernel.body, scope)
 
     def _fail(self, invariant: str, reason: str, at: Stmt | Expr | None = None) -> None:
@@ -182,7 +190,13 @@ class _Verifier:
         row = BLOCKS.get(stmt.block)
         if row is None or len(row.scalars) != len(stmt.scalars):
             self._fail("L13", f"there is no block instruction {stmt.block!r} of {len(stmt.scalars)} scalars", stmt)
-        params = block_kernel(stmt.block, stmt.scalars).params
+        for scalar in stmt.scalars:
+            if isinstance(scalar, Expr):
+                self._expr(scalar, scope)
+                if scalar.type != INDEX:
+                    self._fail("L14", f"a scalar has type {scalar.type}", stmt)
+        numbers = tuple(scalar if isinstance(scalar, int) else 1 for scalar in stmt.scalars)
+        params = block_kernel(stmt.block, numbers).params
         if len(params) != len(stmt.pointers):
             self._fail("L13", f"{len(stmt.pointers)} pointers for {len(params)} parameters", stmt)
         for param, pointer in zip(params, stmt.pointers):
@@ -200,8 +214,14 @@ class _Verifier:
             self._fail("L13", f"{buffer.name!r} of {buffer.type} in {buffer.space.value} memory for {param.type}", at)
         if param.access is not Access.READ and buffer.access is Access.READ:
             self._fail("L13", f"{buffer.name!r} is const", at)
+        if self._unbounded(buffer):
+            return
         if not any(self._spans(pointer, math.prod(param.shape), dim, scope) for dim in range(len(buffer.shape) + 1)):
             self._fail("L13", f"the {math.prod(param.shape)} elements for {param.name!r} may leave {buffer.name!r}", at)
+
+    def _unbounded(self, buffer: Buffer) -> bool:
+        """Whether only specialisations know how long ``buffer`` is."""
+        return bool(self._kernel.scalars) and buffer.space is Space.GLOBAL
 
     @staticmethod
     def _spans(pointer: Pointer, size: int, dim: int, scope: _Scope) -> bool:
@@ -285,6 +305,8 @@ class _Verifier:
         scope: _Scope,
         at: Stmt | Expr,
     ) -> None:
+        if self._unbounded(buffer):
+            return
         for dim, (part, extent) in enumerate(zip(index, buffer.shape)):
             low, high = scope.bounds.range(part)
             if dim == len(index) - 1:

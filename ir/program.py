@@ -39,7 +39,8 @@ class BufferDecl:
 
 @dataclass(frozen=True)
 class Call:
-    """One kernel call. ``args`` are buffer names, one for each parameter of the kernel, equal in element count.
+    """One kernel call. ``args`` are buffer names, one for each parameter of the kernel, equal in element count (or not
+    shorter, where the kernel has scalars), and ``scalars`` the values of its scalars.
 
     ``macs`` counts multiply-accumulates, ``loc`` names the ONNX nodes, ``layer`` the graph node.
     """
@@ -48,6 +49,7 @@ class Call:
     args: tuple[str, ...]
     loc: str = ""
     macs: int = 0
+    scalars: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ class Program:
     ``constants`` hold arrays in their physical (packed) form under the names of CONSTANT buffers. ``taps`` maps
     names of graph values that can be observed (for calibration and verification) to buffer names. ``blocks`` are the
     meanings of the block instructions that kernels invoke, as the machine computes them, under their ``block_name``.
+    ``small_code``: compilers are to make small code of it, where that and fast code are not the same.
     """
 
     name: str
@@ -135,6 +138,7 @@ class Program:
     plan: MemoryPlan
     taps: Mapping[str, str] = field(default_factory=dict)
     blocks: tuple[Kernel, ...] = ()
+    small_code: bool = False
 
     def kernel(self, name: str) -> Kernel:
         return next(kernel for kernel in self.kernels if kernel.name == name)

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Kernel
 from ..ir.program import Call, Pool, Program, Storage
+from ..ir.specialize import specialized_call
 from .replay import replay
 
 _FOREIGN = 255
@@ -34,7 +35,7 @@ class _Check:
         self.starts = [0, *accumulate(pool.ram for pool in self.plan.pools)]
         self.number = {name: n for n, name in enumerate(self.plan.places)}
         self.owner = np.full(self.plan.ram, -1)
-        self.replayed: set[tuple[str, tuple[int | None, ...]]] = set()
+        self.replayed: set[tuple[str, tuple[int, ...], tuple[int | None, ...]]] = set()
 
     def run(self) -> None:
         if len(self.plan.places) < sum(len(pool.offsets) for pool in self.plan.pools):
@@ -61,7 +62,7 @@ class _Check:
                 raise _invalid(f"{name} lies at {first}..{first + decl.nbytes} of {limit} in {pool.name}")
 
     def _call(self, call: Call, where: str) -> None:
-        kernel = self.kernels[call.kernel]
+        kernel = specialized_call(self.program, self.kernels, call)
         planned = [(p, a) for p, a in zip(kernel.params, call.args, strict=True) if a in self.plan.places]
         for param, name in planned:
             place = self.plan.places[name]
@@ -84,7 +85,7 @@ class _Check:
         """Once for every arrangement of the tensors of a kernel."""
         places = [self._span(name)[0] if name in self.plan.places else None for name in call.args]
         start = min(place for place in places if place is not None)
-        key = (kernel.name, tuple(None if place is None else place - start for place in places))
+        key = (kernel.name, call.scalars, tuple(None if place is None else place - start for place in places))
         if key in self.replayed:
             return
         self.replayed.add(key)

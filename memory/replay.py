@@ -134,7 +134,7 @@ class _Source:
     def _invoke(self, stmt: Invoke, indent: str) -> list[str]:
         """All its writes may come before any of its reads."""
         lines: list[str] = []
-        pairs = list(zip(block_kernel(stmt.block, stmt.scalars).params, stmt.pointers, strict=True))
+        pairs = list(zip(block_kernel(stmt.block, stmt.numbers).params, stmt.pointers, strict=True))
         for reads in (False, True):
             for param, pointer in pairs:
                 if reads == (param.access is Access.READ):

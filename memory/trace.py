@@ -190,7 +190,7 @@ class _Tracer:
     def _invoke(self, stmt: Invoke, scope: Scope, runs: np.ndarray) -> None:
         """Writes, and a step later reads: their order inside is not known."""
         for reads in (False, True):
-            for (access, nbytes), pointer in zip(pointed(stmt.block, stmt.scalars), stmt.pointers, strict=True):
+            for (access, nbytes), pointer in zip(pointed(stmt.block, stmt.numbers), stmt.pointers, strict=True):
                 if access is Access.READ_WRITE or (access is Access.READ) == reads:
                     lanes = nbytes // pointer.buffer.dtype.size
                     self._touch(reads, pointer.buffer, pointer.index, lanes, scope, runs)

@@ -59,7 +59,7 @@ def _own(stmt: Stmt) -> Counter[str]:
     if isinstance(stmt, Store) and stmt.buffer.space is Space.GLOBAL:
         found[stmt.buffer.name] += stmt.value.type.lanes * stmt.buffer.dtype.size
     if isinstance(stmt, Invoke):
-        meaning = block_kernel(stmt.block, stmt.scalars)
+        meaning = block_kernel(stmt.block, stmt.numbers)
         inner = kernel_traffic(meaning)
         for param, pointer in zip(meaning.params, stmt.pointers, strict=True):
             if pointer.buffer.space is Space.GLOBAL:

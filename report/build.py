@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..costs.predict import Costs
+from ..emit_llvm.coded import with_known_blocks
 from ..ir.graph import Graph, Node
 from ..ir.loops import Access
 from ..ir.program import Call, Interface, Program
@@ -49,7 +50,7 @@ def build_report(
         totals=_totals(program, memory, live, sections, costs),
         inputs=[_tensor(side) for side in program.inputs],
         outputs=[_tensor(side) for side in program.outputs],
-        layers=_Layers(optimized, program, live, sections, costs).all(),
+        layers=_Layers(optimized, program, live, sections, costs, machine).all(),
         memory=memory,
         sections=None if sections is None else grouped(sections),
         files=[],
@@ -116,8 +117,10 @@ class _Layers:
         live: Sequence[int],
         sections: Sequence[Section] | None,
         costs: Costs | None,
+        machine: Machine,
     ) -> None:
         self.program = program
+        self.functions = [f".text.{program.name}_{c.kernel}" for c in with_known_blocks(program, machine).calls]
         self.live = live
         self.costs = None if costs is None else costs.layers
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
@@ -144,7 +147,7 @@ class _Layers:
             macs=call.macs,
             weight_bytes=sum(self.program.buffers[name].nbytes for name in constants),
             live_bytes=self.live[index],
-            code_bytes=None if self.code is None else self.code.get(f".text.{self.program.name}_{call.kernel}"),
+            code_bytes=None if self.code is None else self.code.get(self.functions[index]),
             instructions=None if self.costs is None else self.costs[index].instructions,
             cycles=None if self.costs is None else self.costs[index].cycles,
             rings=[ring for node in nodes for ring in self._rings(node)],

@@ -28,6 +28,16 @@
 #define CCML_GNU 0
 #endif
 
+/* A kernel that is not inlined, nor copied for constant arguments: layers that share it share its code, and what it
+   keeps on the stack is not there while others run. */
+#if CCML_GNU && !defined(__clang__)
+#define CCML_APART __attribute__((noinline, noclone))
+#elif CCML_GNU
+#define CCML_APART __attribute__((noinline))
+#else
+#define CCML_APART
+#endif
+
 #if CCML_GNU
 #define CCML_ALIGN(bytes) __attribute__((aligned(bytes)))
 #define CCML_INFINITY __builtin_inff()

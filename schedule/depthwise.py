@@ -68,10 +68,16 @@ def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | N
     return DType.F32 if bound < 1 << 24 else None
 
 
+COMPACT_WIDTH = 2
+"""Outputs along the width in a block of compact code."""
+
+
 def block_width(cpu: Cpu, outputs: int, kernel: int) -> int:
     """Outputs along the width to compute together: as many as registers allow, in blocks of equal size."""
     budget = (cpu.registers.vector or cpu.registers.scalar - 4) - kernel - 2
     most = max(1, min(budget, 8 if cpu.registers.vector > 16 else 4))
+    if cpu.compact:
+        return max(width for width in range(1, most + 1) if outputs % width == 0 and width <= COMPACT_WIDTH)
     return ceil(outputs / ceil(outputs / most))
 
 

@@ -39,9 +39,10 @@ from .outputs import separate_outputs, storage_owners
 from .params import bind_parameters
 from .plain.contraction import is_quad, lower_quads
 from .plain.depthwise import is_plane, lower_planes
+from .sharing.share import share_kernels
 from .stored_weights import lower_weight_matmul
 from .streams.arrange import arrange
-from .streams.goal import DEFAULT_GOAL, Goal
+from .streams.goal import DEFAULT_GOAL, Goal, Optimize
 from .tensors import Halo, TensorRef
 from .unroll import expand_unrolled
 
@@ -65,6 +66,8 @@ def lower_graph(graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL) -> Pr
     The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it. Raises ``BUDGET``
     where more RAM is needed than the ``goal`` allows.
     """
+    if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
+        machine = replace(machine, cpu=replace(machine.cpu, compact=True))
     if not machine.cpu.has_fpu:
         graph = requantize_in_integers(graph)
     names = [value.name for value in graph.outputs]
@@ -129,13 +132,17 @@ class _Lowering:
             plan=layout.plan,
             taps={v.name: o for v in values if v.name not in self.halos and (o := self.owner[v.name]) in whole},
         )
+        if goal.optimize is Optimize.SIZE:
+            program = replace(share_kernels(program, None), small_code=True)
+        elif goal.optimize is not Optimize.SPEED and self.machine.target.scarce_flash:
+            program = share_kernels(program)
         check_plan(program)
         return program
 
     def _blocks(self, kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
         """The block instructions that the kernels invoke, each once."""
         found = {
-            (stmt.block, stmt.scalars): block_kernel(stmt.block, stmt.scalars)
+            (stmt.block, stmt.numbers): block_kernel(stmt.block, stmt.numbers)
             for kernel in kernels
             for stmt in walk_stmts(kernel.body)
             if isinstance(stmt, Invoke)

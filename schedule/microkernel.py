@@ -42,6 +42,11 @@ from ..targets.target import Cpu, Dot
 from .dots import group_operand, multiply_accumulate
 from .names import Names
 
+UNROLLED = 64
+"""Multiply-adds in the body of the innermost loop, at most."""
+UNROLLED_COMPACT = 8
+"""The same for compact code."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -54,7 +59,8 @@ class Axis:
 class Blocking:
     """How a contraction is cut: ``rows x vectors`` accumulators of ``dot.lanes``, ``chains`` of them over k.
 
-    With ``scalar_operand`` the multiply-add takes activations from scalar registers.
+    With ``scalar_operand`` the multiply-add takes activations from scalar registers. The loop over k is unrolled to
+    ``limit`` multiply-adds at most.
     """
 
     dot: Dot
@@ -63,6 +69,7 @@ class Blocking:
     chains: int
     unroll: int
     scalar_operand: bool = False
+    limit: int = UNROLLED
 
 
 @dataclass(frozen=True)
@@ -130,9 +137,9 @@ def choose_blocking(
     """The blocking with the lowest estimated cycles among all of ``dots`` that fit the registers.
 
     ``k`` are the extents of the reduction; its last dimension is cut into groups. With ``sums`` a second set of
-    accumulators is needed for what is scaled.
+    accumulators is needed for what is scaled. For compact code a blocking without remainders comes first.
     """
-    best: tuple[float, int, Blocking] | None = None
+    best: tuple[int, float, int, Blocking] | None = None
     for dot in dots:
         depth = prod(k[:-1]) * ceil(k[-1] / dot.group)
         for vectors in range(1, 9):
@@ -143,11 +150,12 @@ def choose_blocking(
                 if blocking is None:
                     break
                 cost = outer * _cycles(cpu, blocking, rows, columns, depth)
-                key = (cost, height * vectors * dot.lanes, blocking)
-                if best is None or key[:2] < best[:2]:
+                bodies = len(regions(columns, dot.lanes, vectors)) * len(_row_blocks(rows, height))
+                key = (bodies if cpu.compact else 0, cost, height * vectors * dot.lanes, blocking)
+                if best is None or key[:3] < best[:3]:
                     best = key
     assert best is not None
-    return best[2]
+    return best[3]
 
 
 def _with_chains(cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken: int) -> Blocking | None:
@@ -155,13 +163,14 @@ def _with_chains(cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken:
     budget = cpu.registers.vector or cpu.registers.scalar - 4
     scalar_operand = cpu.scalar_operand and dot.lanes > 1
     spare = budget - vectors - (0 if scalar_operand else 1) - taken
-    if rows * vectors > max(spare, 1):
+    limit = UNROLLED_COMPACT if cpu.compact else UNROLLED
+    if rows * vectors > max(min(spare, limit), 1):
         return None
     chains = 1
     wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
     while chains * rows * vectors < wanted and 2 * chains * rows * vectors <= spare and 4 * chains <= depth:
         chains *= 2
-    return Blocking(dot, rows, vectors, chains, chains, scalar_operand)
+    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, limit)
 
 
 def _cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
@@ -191,7 +200,7 @@ def _row_blocks(rows: int, height: int) -> list[tuple[int, int]]:
     return blocks + ([(1, rows % height)] if rows % height else [])
 
 
-def unroll_factor(extent: int, statements: int, chains: int, limit: int = 64) -> int:
+def unroll_factor(extent: int, statements: int, chains: int, limit: int) -> int:
     """The largest divisor of ``extent`` that is a multiple of ``chains`` and keeps the body short."""
     fitting = [u for u in range(1, min(extent, 8) + 1) if extent % u == 0 and u * statements <= limit]
     multiples = [u for u in fitting if u % chains == 0]
@@ -245,7 +254,7 @@ class _Microkernel:
         self.lanes = blocking.dot.lanes
         self.type = Type(DType(blocking.dot.accumulator.value), self.lanes)
         inner = max(1, spec.k[-1].extent // blocking.dot.group)
-        self.unroll = unroll_factor(inner, height * region.vectors, blocking.chains)
+        self.unroll = unroll_factor(inner, height * region.vectors, blocking.chains, blocking.limit)
         self.chains = blocking.chains if self.unroll % blocking.chains == 0 else 1
         shape = (self.chains, height, region.vectors)
         self.acc = Buffer(names.fresh("acc"), self.type, shape, Space.REG)

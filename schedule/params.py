@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from ..ir.blocks import block_kernel
-from ..ir.loops import Access, Block, Buffer, Expr, Invoke, Load, Pointer, Space, Stmt, Store
-from ..ir.loops_rewrite import map_block, stmt_exprs, walk_expr, walk_stmts
+from ..ir.loops import Access, Block, Buffer, Invoke, Load, Space, Store
+from ..ir.loops_rewrite import map_accesses, stmt_exprs, walk_expr, walk_stmts
 
 
 def bind_parameters(block: Block, scratch: Collection[str] = ()) -> tuple[Block, tuple[Buffer, ...], tuple[str, ...]]:
@@ -28,7 +28,8 @@ def bind_parameters(block: Block, scratch: Collection[str] = ()) -> tuple[Block,
             access = Access.WRITE
         name = buffer.name if number == 0 else f"{buffer.name}_as{number}"
         bound[buffer] = replace(buffer, name=name, access=access)
-    return _rebound(block, bound), tuple(bound.values()), tuple(buffer.name for buffer in bound)
+    body = map_accesses(block, lambda buffer, index: (bound.get(buffer, buffer), index))
+    return body, tuple(bound.values()), tuple(buffer.name for buffer in bound)
 
 
 def _used(block: Block) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
@@ -43,22 +44,7 @@ def _used(block: Block) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
         if isinstance(stmt, Store) and stmt.buffer.space is Space.GLOBAL:
             written[stmt.buffer] = None
         if isinstance(stmt, Invoke):
-            for param, pointer in zip(block_kernel(stmt.block, stmt.scalars).params, stmt.pointers, strict=True):
+            for param, pointer in zip(block_kernel(stmt.block, stmt.numbers).params, stmt.pointers, strict=True):
                 if pointer.buffer.space is Space.GLOBAL:
                     (read if param.access is Access.READ else written)[pointer.buffer] = None
     return read, written
-
-
-def _rebound(block: Block, bound: dict[Buffer, Buffer]) -> Block:
-    def expr_rule(expr: Expr) -> Expr | None:
-        return replace(expr, buffer=bound[expr.buffer]) if isinstance(expr, Load) and expr.buffer in bound else None
-
-    def stmt_rule(stmt: Stmt) -> Block | None:
-        if isinstance(stmt, Store) and stmt.buffer in bound:
-            return (replace(stmt, buffer=bound[stmt.buffer]),)
-        if isinstance(stmt, Invoke):
-            moved = (Pointer(bound.get(p.buffer, p.buffer), p.index) for p in stmt.pointers)
-            return (replace(stmt, pointers=tuple(moved)),)
-        return None
-
-    return map_block(block, expr_rule, stmt_rule)

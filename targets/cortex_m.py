@@ -43,6 +43,7 @@ def _target(name: str, description: str, triple: str, cpu: Cpu, *aliases: str) -
         description=description,
         arena_align=16,
         scarce_ram=True,
+        scarce_flash=True,
         c_flags=("-ffreestanding",),
         abis=(Abi("eabihf" if triple.endswith("hf") else "eabi", triple, 32, cpus=(cpu,), cross_compile=GCC,
                   clang_triple=triple),),

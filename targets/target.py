@@ -74,6 +74,7 @@ class Cpu:
     ``integer_vectors``: integers in memory are loaded and stored as vectors like floats; without, only block
     instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register.
     ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
+    ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Cpu:
     integer_vectors: bool = True
     scalar_operand: bool = False
     signed_bytes: bool = False
+    compact: bool = False
 
     @property
     def has_fpu(self) -> bool:
@@ -115,7 +117,7 @@ class Target:
     """``hosted``: an operating system loads shared libraries. ``page_align`` is theirs, in bytes.
 
     ``scarce_ram``: tensors share memory wherever that is sound, inputs and outputs of the model included, although
-    compilers then know less of what overlaps.
+    compilers then know less of what overlaps. ``scarce_flash``: layers share code where that costs little speed.
     """
 
     name: str
@@ -126,6 +128,7 @@ class Target:
     page_align: int = 0
     arena_align: int = 16
     scarce_ram: bool = False
+    scarce_flash: bool = False
     c_flags: tuple[str, ...] = ()
     shared_flags: tuple[str, ...] = ()
     notes: dict[str, str] = field(default_factory=dict)

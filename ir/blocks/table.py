@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -52,3 +52,9 @@ def block_name(name: str, scalars: Sequence[int]) -> str:
 
 
 BLOCKS: dict[str, BlockInstruction] = {row[0]: BlockInstruction(*row) for family in _FAMILIES for row in family.ROWS}
+
+SELECTING: Mapping[str, frozenset[str]] = {
+    "helium_pixels_i8": frozenset({"runs", "vectors", "channels"}),
+    "spread": frozenset({"step"}),
+}
+"""Scalars by which the C function of a row chooses among several: of numbers, only the chosen one is compiled."""

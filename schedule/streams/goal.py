@@ -8,10 +8,16 @@ from enum import Enum
 
 
 class Optimize(Enum):
-    """``RAM``: layers are streamed row by row wherever that lowers the peak of memory."""
+    """``RAM``: layers are streamed row by row wherever that lowers the peak of memory.
+
+    ``SIZE``: as little code as can be: layers share kernels, and compilers are asked for small code. ``SPEED``: no
+    instruction for the sake of size. ``BALANCED``: where flash is scarce, layers share kernels if that costs little.
+    """
 
     BALANCED = "balanced"
     RAM = "ram"
+    SIZE = "size"
+    SPEED = "speed"
 
 
 @dataclass(frozen=True)

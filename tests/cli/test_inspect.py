@@ -58,6 +58,19 @@ def test_what_is_streamed_and_what_sets_the_peak() -> None:
     assert "at the peak: " in small.stdout
 
 
+def test_the_goal() -> None:
+    """Kernels of their own, shared where it is cheap, shared wherever they can be; the report says which was asked."""
+    command = ("inspect", DIGITS, "--target", "cortex-m0plus", "--kernels", "--optimize")
+    texts = {goal: ccml(*command, goal).stdout for goal in ("speed", "balanced", "size")}
+    kernels = {goal: text.count("kernel ") for goal, text in texts.items()}
+    assert kernels["speed"] >= kernels["balanced"] >= kernels["size"]
+    assert len(texts["size"]) < len(texts["speed"])
+    assert json.loads(ccml("inspect", DIGITS, "--json", "--optimize", "size").stdout)["options"]["optimize"] == "size"
+    unknown = ccml("inspect", DIGITS, "--optimize", "fun")
+    assert unknown.exit_code == 2
+    assert "'balanced', 'size', 'speed', 'ram'" in unknown.stderr
+
+
 def test_an_unsupported_model_is_still_described(tmp_path: Path) -> None:
     path = save_model(tmp_path / "m.onnx", helper.make_node("Strange", ["x"], ["y"], domain="my.ops"))
     result = ccml("inspect", path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,8 +71,8 @@ def test_loops_do_not_become_library_calls(machine: Machine) -> None:
           for i:4096
             s[i] = t[4095-i]
     """)
-    for optimize in ("speed", "size"):
-        ((_, image),) = emit_objects(program_of(made), machine, optimize=optimize)
+    for small_code in (False, True):
+        ((_, image),) = emit_objects(replace(program_of(made), small_code=small_code), machine)
         assert undefined_symbols(image) == []
 
 
@@ -154,7 +155,7 @@ def test_assembly_and_ir() -> None:
     machine = select("cortex-m4")
     assert "vmul.f32" in emit_assembly(program, machine)
     assert 'target triple = "thumbv7em-unknown-none-eabihf"' in emit_ir(program, machine)
-    assert "datalayout" in emit_ir(program, machine, optimize="speed")
+    assert "datalayout" in emit_ir(program, machine, optimized=True)
 
 
 @pytest.mark.parametrize(("taps", "optimize", "loop"), [(9, "speed", False), (9, "size", True), (200, "speed", True)])

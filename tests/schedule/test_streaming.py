@@ -30,6 +30,8 @@ from tests.tools import needs
 
 M4, M55 = select("cortex-m4"), select("cortex-m55")
 RAM = Goal(Optimize.RAM)
+APART = Goal(Optimize.SPEED)
+"""Kernels without scalars, which can be streamed."""
 
 
 def streamed(program: Program) -> Stream | None:
@@ -64,7 +66,7 @@ HELIUM = {
     ],
 )
 def test_same_results(machine: Machine, graph: Graph) -> None:
-    program = lower_graph(graph, machine)
+    program = lower_graph(graph, machine, APART)
     found = streamed(program)
     assert found is not None
     assert found.sound
@@ -75,7 +77,7 @@ def test_random_chains() -> None:
     count = 0
     for seed in range(12):
         graph = random_chain(seed)
-        program = lower_graph(graph, M4)
+        program = lower_graph(graph, M4, APART)
         found = streamed(program)
         if found is not None:
             count += 1
@@ -99,14 +101,14 @@ def test_rows_that_a_convolution_needs() -> None:
     """Three rows for 3x3, and the row of the shortcut that is added at once."""
     row = 12 * 16
     for name, rows in (("residual", {"t0": 3 * row}), ("downsampling", {"t0": 3 * row, "t1": row})):
-        found = streamed(lower_graph(LARGE[name], M4))
+        found = streamed(lower_graph(LARGE[name], M4, APART))
         assert found is not None
         assert {tensor: decl.nbytes for tensor, decl in found.rings.items()} == rows
 
 
 def test_nothing_is_computed_twice() -> None:
     """Each stage runs each of its rows once: so many as its own kernel has."""
-    program = lower_graph(LARGE["separable"], M4)
+    program = lower_graph(LARGE["separable"], M4, APART)
     found = streamed(program)
     assert found is not None
     assert found.call.macs == sum(call.macs for call in program.calls)
@@ -118,7 +120,7 @@ def test_nothing_is_computed_twice() -> None:
 
 
 def test_a_tensor_that_others_use_stays_whole() -> None:
-    program = lower_graph(LARGE["separable"], M4)
+    program = lower_graph(LARGE["separable"], M4, APART)
     kernels = {kernel.name: kernel for kernel in program.kernels}
     kept = {"t1"}
     found = stream(program.calls[:4], kernels, program.buffers, kept | {"t3"})
@@ -131,7 +133,7 @@ def test_a_tensor_that_others_use_stays_whole() -> None:
 
 def test_a_layer_that_needs_all_of_its_operand_ends_a_stream() -> None:
     graph = chain((1, 6, 6, 8), [Layer(8), Layer(4, kernel=9)])
-    program = lower_graph(graph, M4)
+    program = lower_graph(graph, M4, APART)
     kernels = {kernel.name: kernel for kernel in program.kernels}
     assert stream(program.calls, kernels, program.buffers, ()) is None
 
