@@ -10,6 +10,7 @@ from ..emit_llvm.coded import with_known_blocks
 from ..ir.graph import Graph, Node
 from ..ir.loops import Access
 from ..ir.program import Call, Interface, Program
+from ..ir.specialize import specialized_call
 from ..memory.traffic import tensor_traffic
 from ..targets import Machine
 from .lifetimes import live_bytes, peak_tensors, placements
@@ -87,7 +88,8 @@ def _totals(
 
 
 def _pools(program: Program, memory: list[Placement]) -> Iterator[PoolTotals]:
-    traffic = tensor_traffic(program.calls, {kernel.name: kernel for kernel in program.kernels})
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    traffic = tensor_traffic((specialized_call(program, kernels, call), call.args) for call in program.calls)
     for pool in program.plan.pools:
         inside = [place for place in memory if place.pool == pool.name]
         live = live_bytes(inside, len(program.calls))
