@@ -24,6 +24,8 @@ is shifted of 256 times the sums is at most 15 bits, which leaves room for resul
 
 def common_shift(largest: float) -> int | None:
     """The greatest shift with which the factors up to that of scale ``largest`` fit; ``None`` where none does."""
+    if not largest < 1:
+        return None
     fits = [shift for shift in SHIFTS if round(largest * 2.0**shift) < 1 << FACTOR_BITS]
     return fits[-1] if fits else None
 

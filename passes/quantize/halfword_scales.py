@@ -22,6 +22,7 @@ _MOST_TRIALS = 512
 _ULPS = (0, 1, -1, 2, -2, 3, -3)
 """Around a factor: the product is rounded twice on its way from the scale."""
 _I32 = 2**31 - 1
+_TINY = float(np.finfo(np.float32).tiny)
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def with_halfword_factors(scales: np.ndarray, products: Products, reach: np.ndar
     shift = common_shift(float(wanted.max()))
     if shift is None:
         return scales
-    sums = np.minimum(np.ceil(2 * reach / wanted), _I32).astype(np.int64)
+    sums = np.minimum(np.ceil(2 * reach / np.maximum(wanted, _TINY)), _I32).astype(np.int64)
     bounds, limits = np.stack([-sums, sums], axis=1), np.iinfo(result.dtype.numpy)
     moved, waiting = scales.copy(), np.arange(scales.size)
     for factors in _nearest(wanted * 2.0**shift):

@@ -73,8 +73,8 @@ def test_they_are_multipliers_of_fixed_point() -> None:
     np.testing.assert_array_equal(form.apply(acc, 3, -128, 127), product(acc, 12_345, 21, 3))
 
 
-@pytest.mark.parametrize("scale", [0.5, 1.0, 0.2500001])
-def test_large_scales_have_none(scale: float) -> None:
+@pytest.mark.parametrize("scale", [0.5, 1.0, 0.2500001, 1e30, np.inf, 1e-12])
+def test_scales_beyond_the_shifts_have_none(scale: float) -> None:
     assert halfword_factors(np.array([scale], np.float32), [(-5, 5)], 0, -128, 127) is None
 
 

@@ -81,8 +81,9 @@ def test_scales_move_little_and_come_to_whole_numbers(zero_point: int) -> None:
         np.testing.assert_array_equal(np.clip(steps, -128, 127), defined(acc, scale, zero_point, -128, 127))
 
 
-def test_layers_with_large_scales_stay() -> None:
-    """One channel's product has no factor."""
+@pytest.mark.parametrize("scale", [0.3, 1e38, 1e-45])
+def test_layers_with_a_channel_beyond_the_shifts(scale: float) -> None:
+    """Where one product is too large no channel has a factor; what is too small stays."""
     products = Products(np.float32(1), Encoding(DType.I8, (1.0,), (0,)))
-    scales = np.array([0.3, 0.01], np.float32)
+    scales = np.array([scale, 1e-45], np.float32)
     np.testing.assert_array_equal(with_halfword_factors(scales, products, np.full(2, 100.0)), scales)
