@@ -178,21 +178,23 @@ def verify(
     abi: str | None = None,
     cpu: str | None = None,
     quantization: Quantization | None = None,
+    goal: Goal = DEFAULT_GOAL,
 ) -> Verification:
     """Compares the compiled model with the ONNX reference on samples of ``file``, or on random ones.
 
     ``backend`` is ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at most. With a
     ``target`` the model is compiled for that, by the route ``llvm`` or ``c``, run under emulation and compared with
     this machine's results as well. A difference is in the result, not raised. With ``quantization`` the model is
-    quantized first, and the reference is the quantized model.
+    quantized first, and the reference is the quantized model. ``goal`` is that of the model for the ``target``.
     """
+    check_goal(goal)
     stages: list[tuple[str, Graph]] = []
     source, _ = _read(path, options, quantization)
     host = compile_source(source, host_machine(), lambda name, graph: stages.append((name, graph)))
     chosen = host.samples(file, samples).first(samples)
     if target is None:
         return compare(host, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler)
-    compiled = lower(source, host.optimized, find_machine(target, abi, cpu))
+    compiled = lower(source, host.optimized, find_machine(target, abi, cpu), goal)
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, host=host)
 
 
@@ -206,17 +208,19 @@ def profile(
     cpu: str | None = None,
     route: str = "llvm",
     quantization: Quantization | None = None,
+    goal: Goal = DEFAULT_GOAL,
 ) -> Profile:
     """Runs the model once on an emulated Cortex-M board and counts executed instructions by layer.
 
     The input is the first sample of ``file``, or random. ``route`` is ``llvm`` for LLVM's objects or ``c`` for the C
     sources by GCC. Raises ``TOOLCHAIN`` where QEMU or a compiler is missing.
     """
+    check_goal(goal)
     machine = find_machine(target, abi, cpu)
     if not has_cost_model(machine):
         raise CcmlError(ErrorCode.BAD_OPTION, f"profiles are of Cortex-M targets, which {machine.name} is not")
     source, _ = _read(path, options, quantization)
-    compiled = compile_source(source, machine)
+    compiled = compile_source(source, machine, goal=goal)
     built = (build_c if route == "c" else build_objects)(compiled.program, machine)
     sample = next(iter(compiled.samples(file)))
     log.info("running on the emulated board")

@@ -36,8 +36,8 @@ ALL_ABIS = "all"
 
 __all__ = [
     "ALL_ABIS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "Compiled", "Goal", "ModelOptions", "Optimize", "Source",
-    "compile_model", "compile_source", "find_machine", "find_machines", "import_source", "lower", "read", "read_onnx",
-    "run_passes",
+    "check_goal", "compile_model", "compile_source", "find_machine", "find_machines", "import_source", "lower", "read",
+    "read_onnx", "run_passes",
 ]  # fmt: skip
 
 

@@ -166,9 +166,7 @@ class PoolSize(click.ParamType):
 
     name = "name=bytes"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, int | None]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int | None]:
         if isinstance(value, tuple):
             return value
         name, equals, size = str(value).partition("=")
@@ -228,6 +226,13 @@ route_option = click.option(
     "--route", type=click.Choice(["llvm", "c"]), default="llvm", show_default=True,
     help="The machine code that is looked at: LLVM's objects, or the C sources by GCC.",
 )  # fmt: skip
+
+
+def goal_on_the_command_line() -> bool:
+    """Whether one of :func:`goal_options` was given there, and not only in a file."""
+    context = click.get_current_context()
+    sources = {context.get_parameter_source(name) for name in ("optimize", "max_ram", "pool")}
+    return click.core.ParameterSource.COMMANDLINE in sources
 
 
 def goal_options(function: F) -> F:

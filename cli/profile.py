@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..report.text import shortened
-from .options import json_option, logging_options, model_options, route_option, target_options
+from .options import goal_options, json_option, logging_options, model_options, route_option, target_options
 from .output import columns, print_facts, print_json, print_table, progress
 from .quantize_options import quantization_options, quantize_option
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     help="An .npz or .npy file, whose first sample is run.  [default: random data]",
 )  # fmt: skip
 @route_option
+@goal_options
 @quantization_options
 @quantize_option
 @json_option
@@ -38,6 +39,9 @@ def command(
     cpu: str | None,
     file: str | None,
     route: str,
+    optimize: str,
+    max_ram: int | None,
+    pool: tuple[tuple[str, int | None], ...],
     as_json: bool,
     quantization: Quantization | None,
 ) -> None:
@@ -50,7 +54,10 @@ def command(
         from .. import api
 
         options = api.ModelOptions(dict(dim), dict(shape))
-        profile = api.profile(model, target, options, file, abi=abi, cpu=cpu, route=route, quantization=quantization)
+        profile = api.profile(
+            model, target, options, file, abi=abi, cpu=cpu, route=route, quantization=quantization,
+            goal=api.Goal(api.Optimize(optimize), max_ram, dict(pool)),
+        )  # fmt: skip
     if as_json:
         print_json(asdict(profile))
     else:

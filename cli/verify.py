@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from ..report.text import shortened
-from .options import json_option, logging_options, model_options, route_option, target_options
+from .options import (
+    goal_on_the_command_line,
+    goal_options,
+    json_option,
+    logging_options,
+    model_options,
+    route_option,
+    target_options,
+)
 from .output import columns, print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
 
@@ -37,6 +45,7 @@ _HEAD = columns("layer", "tensor", "shape", "reference", "#relative L2", "#max a
 @click.option("--cc", "compiler", metavar="COMMAND", help="The compiler for --backend c.  [default: cc, gcc or clang]")
 @target_options(default="this machine")
 @route_option
+@goal_options
 @quantization_options
 @quantize_option
 @json_option
@@ -54,6 +63,9 @@ def command(
     abi: str | None,
     cpu: str | None,
     route: str,
+    optimize: str,
+    max_ram: int | None,
+    pool: tuple[tuple[str, int | None], ...],
     as_json: bool,
     quantization: Quantization | None,
 ) -> None:
@@ -70,15 +82,18 @@ def command(
     """
     if target is None and (abi or cpu or route == "c"):
         raise click.UsageError("--abi, --cpu and --route belong to --target")
+    if target is None and goal_on_the_command_line():
+        raise click.UsageError("--optimize, --max-ram and --pool belong to --target")
     if target is not None and (backend or compiler):
         raise click.UsageError("--backend and --cc are for this machine; with --target there is --route")
     with progress():
         from .. import api
 
         options = api.ModelOptions(dict(dim), dict(shape))
+        goal = api.Goal(api.Optimize(optimize), max_ram, dict(pool))
         result = api.verify(
             model, options, file, samples=limit, tolerance=tolerance, backend=backend or (route if target else "jit"),
-            compiler=compiler, target=target, abi=abi, cpu=cpu, quantization=quantization,
+            compiler=compiler, target=target, abi=abi, cpu=cpu, quantization=quantization, goal=goal,
         )  # fmt: skip
     if as_json:
         print_json(_described(result))

@@ -12,12 +12,7 @@ from ..targets import Machine
 
 @cache
 def initialize() -> None:
-    """Registers all back ends, once in a process.
-
-    Low-overhead loops of Armv8.1-M are switched off: their counter takes the register that the kernels with eight sums
-    need, and LLVM spills more for it than the loop saves (resnet8 on a Cortex-M55: 2.58 against 2.15 M instructions).
-    """
-    llvm.set_option("ccml", "-disable-arm-loloops")
+    """Registers all back ends, once in a process."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
 

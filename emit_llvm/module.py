@@ -9,7 +9,8 @@ from itertools import chain
 import numpy as np
 
 from ..ir.aliasing import disjoint_params
-from ..ir.loops import Kernel
+from ..ir.loops import For, If, Invoke, Kernel
+from ..ir.loops_rewrite import walk_stmts
 from ..ir.program import BufferDecl, Call, Program, Storage
 from ..targets import Machine
 from . import backend
@@ -20,6 +21,7 @@ from .writer import Function, FunctionWriter
 
 NULL_POINTER = 1
 MISALIGNED_POOL = 2
+SIZE_ATTRIBUTES = "optsize"
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,16 @@ def _kernel(
     program: Program, kernel: Kernel, machine: Machine, noalias: frozenset[str], options: ModuleOptions
 ) -> Function:
     symbol = f"{program.name}_{kernel.name}"
+    attributes = SIZE_ATTRIBUTES if _only_invokes(kernel) else options.attributes
     return kernel_function(
-        kernel, machine, symbol=symbol, noalias=noalias, attributes=_attributes(symbol, options.attributes),
+        kernel, machine, symbol=symbol, noalias=noalias, attributes=_attributes(symbol, attributes),
         prefix=f"{program.name}_", unroll_sums=options.unroll_sums,
     )  # fmt: skip
+
+
+def _only_invokes(kernel: Kernel) -> bool:
+    """Whether its time is spent in block instructions."""
+    return all(isinstance(stmt, (For, If, Invoke)) for stmt in walk_stmts(kernel.body))
 
 
 def _coded(symbol: str, row: str, code: bytes) -> Function:

@@ -10,13 +10,11 @@ from . import backend
 from .elf import as_bare_metal, defined_symbols, undefined_symbols, with_mapping_symbols
 from .elf_data import DataSymbol, data_object
 from .expressions import internal_error
-from .module import ModuleOptions, constant_align, constant_array, constant_symbol, module_text
+from .module import SIZE_ATTRIBUTES, ModuleOptions, constant_align, constant_array, constant_symbol, module_text
 from .runtime import helper_object
 
 INLINE_CONSTANTS = 1 << 20
 """Programs with more bytes of constants than this keep them in an object of their own."""
-
-_SIZE_ATTRIBUTES = "optsize"
 
 
 def emit_objects(program: Program, machine: Machine, *, optimize: str = "speed") -> list[tuple[str, bytes]]:
@@ -73,7 +71,7 @@ def is_compiler_helper(symbol: str, machine: Machine) -> bool:
 def _options(program: Program, optimize: str) -> ModuleOptions:
     total = sum(program.buffers[name].nbytes for name in program.constants)
     options = ModuleOptions(external_constants=total > INLINE_CONSTANTS)
-    return replace(options, attributes=_SIZE_ATTRIBUTES, unroll_sums=False) if optimize == "size" else options
+    return replace(options, attributes=SIZE_ATTRIBUTES, unroll_sums=False) if optimize == "size" else options
 
 
 def _level(optimize: str) -> int:

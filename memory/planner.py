@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from ..ir.program import ARENA, Pool
@@ -11,6 +12,8 @@ from ..ir.program import ARENA, Pool
 MOST_ATTEMPTS = 100
 """Orders that the search tries from each start, fewer where there are more than so many tensors:"""
 MANY = 100
+MANY_AT_A_TRIAL = 10
+"""The same where it is only asked whether tensors fit: plans of that kind are many."""
 EXACT = 7
 """Up to so many tensors all orders are tried."""
 
@@ -73,9 +76,7 @@ class _Search:
 
     def __post_init__(self) -> None:
         self.requests = [r for r in self.requests if r.nbytes] + [r for r in self.requests if not r.nbytes]
-        self.contemporaries = {
-            a.name: [b for b in self.requests if b is not a and a.overlaps(b)] for a in self.requests
-        }
+        self.contemporaries = _contemporaries(self.requests)
         self.forbidden = {
             (a.name, b.name): self._forbidden(a, b) for a in self.requests for b in self.contemporaries[a.name]
         }
@@ -114,13 +115,15 @@ class _Search:
 
     def _lower_bound(self) -> int:
         """What the tensors of one step need at least: those that no distance lets overlap are disjoint."""
-        steps = {r.first for r in self.requests}
-        return max((self._at_step(step) for step in steps), default=0)
+        shareable = {x for x, _ in self.distances}
+        steps = {r.first: r for r in self.requests}
+        return max((self._at_step(request, shareable) for request in steps.values()), default=0)
 
-    def _at_step(self, step: int) -> int:
+    def _at_step(self, newest: Request, shareable: Set[str]) -> int:
         """At most one dying tensor hides behind each new one: all others lie side by side."""
-        live = [r for r in self.requests if r.first <= step <= r.last]
-        shared = {x for x, y in self.distances} & {r.name for r in live if r.last == step}
+        step = newest.first
+        live = [newest, *(r for r in self.contemporaries[newest.name] if r.first <= step)]
+        shared = {r.name for r in live if r.last == step and r.name in shareable}
         born = sum(r.nbytes for r in live if r.first == step and r.name not in shared)
         dying = sum(r.nbytes for r in live if r.name in shared)
         others = sum(r.nbytes for r in live) - born - dying
@@ -131,7 +134,8 @@ class _Search:
         current = list(order)
         best = placed = self._place(current)
         seen = {tuple(r.name for r in current)}
-        attempts = min(MOST_ATTEMPTS, MOST_ATTEMPTS * MANY // max(len(order), 1))
+        many = MANY if self.enough < 0 else MANY_AT_A_TRIAL
+        attempts = min(MOST_ATTEMPTS, MOST_ATTEMPTS * many // max(len(order), 1))
         for _ in range(attempts):
             top = [r for r in current if placed.offsets[r.name] + r.nbytes == placed.total]
             if best.total <= least or not top:
@@ -204,6 +208,20 @@ class _Search:
         if (new.name, old.name) in self.distances and new.last == old.first:
             return low, min(high, self.distances[new.name, old.name])
         return low, high
+
+
+def _contemporaries(requests: Sequence[Request]) -> dict[str, list[Request]]:
+    """For each tensor the others that live when it does: those that do when it begins, and those that begin later."""
+    begun = sorted(requests, key=lambda r: r.first)
+    starts = [r.first for r in begun]
+    found = {}
+    live: list[Request] = []
+    for position, request in enumerate(begun):
+        live = [r for r in live if r.last >= request.first]
+        later = begun[position + 1 : bisect_right(starts, request.last)]
+        found[request.name] = [*live, *later]
+        live.append(request)
+    return found
 
 
 def _up(value: int, align: int) -> int:

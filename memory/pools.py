@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..ir.program import Pool
@@ -13,8 +13,8 @@ Limits = Mapping[str, int | None]
 
 MOST_CHOICES = 512
 """Up to so many ways to choose pools are all tried."""
-MOST_PLACEMENTS = 600
-"""Placements of a pool that the search tries in all."""
+MOST_PLACEMENTS = 400
+"""Placements of a pool that are tried to improve a choice."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Problem:
 
 Choice = Mapping[str, int]
 """The number of the pool of each tensor."""
+Change = tuple[tuple[str, int, int], ...]
+"""Tensors with the pools that they leave and enter."""
 
 
 def distribute(problem: Problem) -> tuple[Pool, ...]:
@@ -39,9 +41,9 @@ def distribute(problem: Problem) -> tuple[Pool, ...]:
 
     The cost of a choice is the sum, over all tensors, of traffic times number of the pool, so 0 where all are in the
     first; what does not fit counts before everything else, and where nothing fits the least is left over. Tensors go
-    to the first pool with room, those first that are busiest for their size; where that does not work out, the
-    largest first. Then single tensors are moved and two exchanged, until that gains nothing; where there are few
-    choices, all are tried.
+    to the first pool with room, those first that are busiest for their size; where that leaves something over, the
+    idlest to the last pool, or the largest first. Then single tensors are moved and two exchanged, until that gains
+    nothing; where there are few choices, all are tried.
     """
     search = _Search(problem)
     choice = search.best()
@@ -72,12 +74,16 @@ class _Search:
     def start(self) -> Choice:
         """A choice that fits, if it is easily found."""
         forwards = range(len(self.limits))
-        choice = self._filled(self.requests, forwards)
-        if not self.score(choice)[0]:
-            return choice
         by_size = sorted(self.requests, key=lambda r: (-r.nbytes, r.name))
-        others = [self._filled(by_size, order) for order in (forwards, forwards[::-1])]
-        return min([choice, *others], key=self.score)
+        found = []
+        for order, pools in (
+            (self.requests, forwards), (self.requests[::-1], forwards[::-1]), (by_size, forwards),
+            (by_size, forwards[::-1]),
+        ):  # fmt: skip
+            found.append(self._filled(order, pools))
+            if not self.score(found[-1])[0]:
+                break
+        return min(found, key=self.score)
 
     def best(self) -> Choice:
         few = len(self.limits) ** len(self.requests) <= MOST_CHOICES
@@ -132,33 +138,40 @@ class _Search:
         return choice
 
     def _improved(self, choice: Choice) -> Choice:
-        score = self.score(choice)
-        while len(self.taken) < MOST_PLACEMENTS:
-            for other in self._neighbours(choice, score[0] > 0):
-                if self.score(other) < score:
-                    choice, score = other, self.score(other)
-                    break
-            else:
-                break
+        """Rounds of changes that each make it better, until a round changes nothing."""
+        score, end = self.score(choice), len(self.taken) + MOST_PLACEMENTS
+        changed = True
+        while changed:
+            changed = False
+            for change in self._changes(choice, score[0] > 0):
+                if len(self.taken) >= end:
+                    return choice
+                if all(choice[name] == before for name, before, _ in change):
+                    other = {**choice, **{name: after for name, _, after in change}}
+                    if self.score(other) < score:
+                        choice, score, changed = other, self.score(other), True
         return choice
 
-    def _neighbours(self, choice: Choice, unfit: bool) -> Iterator[Choice]:
-        """With one tensor moved or two exchanged, those first that gain most; where the choice is ``unfit``, whatever
-        they cost."""
-        moves = [((r.name, number),) for r in self.requests for number in range(len(self.limits))]
-        swaps = [
-            ((a.name, choice[b.name]), (b.name, choice[a.name]))
+    def _changes(self, choice: Choice, unfit: bool) -> list[Change]:
+        """Tensors that change pools: one alone, or two that live at the same time and exchange theirs. Those first that
+        gain most; where the choice is ``unfit``, whatever they cost."""
+        moves: list[Change] = [
+            ((r.name, choice[r.name], number),)
+            for r in self.requests
+            for number in range(len(self.limits))
+            if number != choice[r.name]
+        ]
+        swaps: list[Change] = [
+            ((a.name, choice[a.name], choice[b.name]), (b.name, choice[b.name], choice[a.name]))
             for position, a in enumerate(self.requests)
             for b in self.requests[position + 1 :]
-            if choice[a.name] != choice[b.name]
+            if choice[a.name] != choice[b.name] and a.overlaps(b)
         ]
         costs = [
-            (sum(self.problem.traffic.get(name, 0) * (number - choice[name]) for name, number in change), change)
+            (sum(self.problem.traffic.get(name, 0) * (after - before) for name, before, after in change), change)
             for change in (*moves, *swaps)
         ]
-        for cost, change in sorted(costs, key=lambda pair: pair[0]):
-            if (cost < 0 or unfit) and len(self.taken) < MOST_PLACEMENTS:
-                yield {**choice, **dict(change)}
+        return [change for cost, change in sorted(costs, key=lambda pair: pair[0]) if cost < 0 or unfit]
 
     def _exact(self, best: Choice) -> Choice:
         """All choices, but those that begin worse than the best ends."""

@@ -24,8 +24,8 @@
     "sxtb16 r10, r10\n" \
     "sxtb16 r11, r11\n"
 
-/* 25 instructions of four bytes each: a group of four k, accumulators in r2 to r5 and r6 to r9. Single loads that follow
-   each other take less time than pairs. */
+/* 25 instructions of four bytes each: a group of four k, accumulators in r2 to r5 and r6 to r9. Single loads that
+   follow each other take less time than pairs. */
 #define CCML_QUAD_LOADED "ldrd r12, lr, [r1], #8\n"
 #define CCML_QUAD_GROUP \
     "ldr r11, [r0, #4]\n" \
@@ -80,10 +80,10 @@
 /* void f(const int32_t *w, const int32_t *x, T *y0, T *y1, T *y2, T *y3, int32_t groups, int32_t channels, ...), where
    T has 1 << scale bytes.
 
-   The activations of the first and of the last groups stay in s0 and above for all channels. s24 to s27 have y0 to y3;
-   s28 the activations in between, s29 where to begin with them, s30 their end; the end of y0 is at sp + 4. `setup` finds
-   its arguments from sp + 116 on and puts into r6 and r7 what `finish` has in s31 and at sp. `finish` ends with y0 to y3
-   in r10 to r12 and lr. */
+   The activations of the first and of the last groups stay in s0 and above for all channels. s24 to s27 have y0 to
+   y3, s28 the activations in between, s29 where to begin with them, s30 their end; the end of y0 is at sp + 4. `setup`
+   finds its arguments from sp + 116 on and puts into r6 and r7 what `finish` has in s31 and at sp. `finish` ends with
+   y0 to y3 in r10 to r12 and lr. */
 #define CCML_QUAD(scale, last, setup, finish) CCML_QUAD_WITH(scale, last, setup, finish)
 #define CCML_QUAD_WITH(scale, number, load, products, setup, finish) \
     __asm__ volatile( \

@@ -14,13 +14,17 @@
     "str " x ", [r1, #" at_even "]\n" \
     "str r12, [r1" at "\n"
 
-/* -127 twice in r10, a mask of odd bytes in r11, the end of y in r2; x of each pixel in r0, r3, r4 and r5. */
+/* -127 twice in r10, a mask of odd bytes in r11, the end of y in r2; x of each pixel in r0, r3, r4 and r5. The caller's
+   registers are kept in s0 to s7. */
 CCML_NAKED ccml_quad_stage(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t step CCML_UNUSED)
 {
     __asm__ volatile(
         ".syntax unified\n"
-        "push {r4-r11}\n"
+        "vmov s0, s1, r4, r5\n"
+        "vmov s2, s3, r6, r7\n"
+        "vmov s4, s5, r8, r9\n"
+        "vmov s6, s7, r10, r11\n"
         "movw r10, #0xff81\n"
         "movt r10, #0xff81\n"
         "mov r11, #0xff00ff00\n"
@@ -39,7 +43,10 @@ CCML_NAKED ccml_quad_stage(
         CCML_QUAD_STAGE_STORE("r6", "], #32", "16")
         "cmp r1, r2\n"
         "bne 1b\n"
-        "pop {r4-r11}\n"
+        "vmov r4, r5, s0, s1\n"
+        "vmov r6, r7, s2, s3\n"
+        "vmov r8, r9, s4, s5\n"
+        "vmov r10, r11, s6, s7\n"
         "bx lr\n");
 }
 

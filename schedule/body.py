@@ -77,6 +77,8 @@ class Body:
                 for position, v in enumerate(node.operands)
             ]
             return row.scalar(operands, node, self.bind)
+        if is_copy(node):
+            return self.element(node.operands[0], self._broadcast(node.operands[0], index))
         assert row.index_map is not None, node.op
         return self._viewed(node, index)
 
@@ -107,6 +109,11 @@ class Body:
                 result = element if other is None else Select(source.valid, element, other)
         assert result is not None
         return result
+
+
+def is_copy(node: Node) -> bool:
+    """Whether its elements are those of its operand in the same places, whatever loops run over them."""
+    return node.op == "expand" and node.operands[0].shape == node.output.shape
 
 
 def _clamped(index: Sequence[Expr], shape: Sequence[int]) -> tuple[Expr, ...]:

@@ -21,13 +21,21 @@ def is_byte_contraction(anchor: Node) -> bool:
     return plain and len(x.shape) >= 2 and len(w.shape) == 2
 
 
-def is_byte_depthwise(anchor: Node, dimensions: tuple[int, ...] = (2,)) -> bool:
-    """Whether it is a convolution of so many dimensions, channels last, with one input and one output channel per
-    group, of int8 throughout."""
+def is_byte_group_contraction(anchor: Node) -> bool:
+    """Whether it is a convolution of some groups of several channels each, channels last, of int8 throughout."""
     x, w = anchor.inputs[0], anchor.inputs[1]
     if not _of_bytes(anchor) or anchor.op != "conv" or x is None or w is None:
         return False
-    if anchor.attrs["layout"] != "channels_last" or len(w.shape) - 2 not in dimensions or w.shape[-1] != 1:
+    return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] != 1 and w.shape[-1] > 1
+
+
+def is_byte_depthwise(anchor: Node, ranks: tuple[int, ...] = (4,)) -> bool:
+    """Whether it is a two-dimensional convolution (or one whose weights have a rank of ``ranks``), channels last, with
+    one input and one output channel per group, of int8 throughout."""
+    x, w = anchor.inputs[0], anchor.inputs[1]
+    if not _of_bytes(anchor) or anchor.op != "conv" or x is None or w is None:
+        return False
+    if anchor.attrs["layout"] != "channels_last" or len(w.shape) not in ranks or w.shape[-1] != 1:
         return False
     return anchor.attrs["group"] == w.shape[0] == x.shape[-1]
 

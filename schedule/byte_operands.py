@@ -70,7 +70,7 @@ class Pixels:
         if joined:
             (*rows, _), merged = join_rows(ctx, node, x, node.output.shape[-1])
             shape, refs = tuple(rows), {**refs, **merged}
-        return Pixels(shape, Window.pixel(x.shape[-1]), refs)
+        return Pixels(shape, Window.pixel(window.depth, x.shape[-1]), refs)
 
 
 def unflattened(pixel: Expr, shape: Sequence[int]) -> tuple[Expr, ...]:

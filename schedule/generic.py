@@ -10,7 +10,7 @@ from ..ir.loops_rewrite import loop
 from ..ops.infer import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS
-from .body import Body, table_names
+from .body import Body, is_copy, table_names
 from .kernel import KernelContext
 from .tensors import TensorRef, merge_dimensions
 
@@ -59,12 +59,17 @@ def lower_pointwise(ctx: KernelContext) -> Block:
 
 def _whole(ctx: KernelContext) -> Block:
     shape, refs = ctx.output.shape, ctx.refs
-    if all(OPS[node.op].kind is Kind.POINTWISE and node.output.shape == shape for node in ctx.body.nodes):
+    if all(_keeps_places(node, shape) for node in ctx.body.nodes):
         tables = table_names(ctx.body)
         visible = ({v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}) - tables
         shape, merged = merge_dimensions(shape, {name: ref for name, ref in refs.items() if name in visible})
         refs = {**refs, **merged}
     return _loops(ctx, shape, lambda index: _assign(ctx, index, refs))
+
+
+def _keeps_places(node: Node, shape: tuple[int, ...]) -> bool:
+    """Whether elements of ``shape`` come from those in the same places, or are repeated as pointwise operators do."""
+    return node.output.shape == shape and (is_copy(node) or OPS[node.op].kind is Kind.POINTWISE)
 
 
 def _assign(ctx: KernelContext, index: Sequence[Expr], refs: dict[str, TensorRef]) -> Block:

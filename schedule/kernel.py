@@ -177,3 +177,19 @@ class KernelContext:
             block = loop(var, extent, *block)
         return block
 
+
+@dataclass
+class OneScratch(KernelContext):
+    """The same kernel, for parts of it that follow each other: equal temporaries are one."""
+
+    made: dict[tuple[str, DType, tuple[int, ...], int], Buffer] = field(default_factory=dict)
+
+    @staticmethod
+    def of(ctx: KernelContext) -> OneScratch:
+        return OneScratch(ctx.node, ctx.cpu, ctx.refs, ctx.outer_constants, ctx.names, ctx.packed, ctx.scratch)
+
+    def temporary(self, stem: str, dtype: DType, shape: Sequence[int], align: int = 0) -> Buffer:
+        key = (stem, dtype, tuple(shape), align)
+        if key not in self.made:
+            self.made[key] = super().temporary(stem, dtype, shape, align)
+        return self.made[key]

@@ -30,6 +30,7 @@ from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
 from .helium.contraction import is_helium_contraction, lower_helium
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
+from .helium.finish import lower_helium_elementwise
 from .helium.sums import lower_helium_sum
 from .kernel import KernelContext
 from .legalize import legalize
@@ -83,7 +84,7 @@ def _reads_halo(cpu: Cpu, node: Node) -> bool:
 def generate(ctx: KernelContext) -> Block:
     """The loop nest of a fused node: by the generator of its anchor, or the plain nest."""
     if ctx.anchor is None:
-        return lower_pointwise(ctx)
+        return lower_helium_elementwise(ctx) or lower_pointwise(ctx)
     for generator in GENERATORS.get(ctx.anchor.op, ()):
         block = generator(ctx)
         if block is not None:

@@ -88,7 +88,7 @@ class Staging:
         if self.layout.all is None:
             return loop(slot, pixels, *self.stage(position(slot), slot))
         if whole and neighbours and not window.kernel:
-            return self._run(origin, position(origin), 1, window.depth)
+            return self._run(origin, position(origin), 1, window.channels)
         column = None if whole else self._columns(pixels)
         sink: Sink = _Groups(self, slot) if column is None else _Bytes(self, column, slot)
         if neighbours and window.kernel and window.dilation[-1] == 1:
@@ -106,10 +106,13 @@ class Staging:
         step = window.stride[-1]
 
         def row(number: Expr, where: Sequence[Expr], start: Expr) -> Block:
+            taps, tap = (width, as_expr(0)) if window.side_by_side else (1, Var(self.ctx.names.fresh("tap")))
             if isinstance(sink, _Groups):
-                run = self._run(number, (*where, start), width, step * window.depth)
+                run = self._run(number + tap, (*where, start + tap), taps, step * window.channels)
             else:
-                run = loop(slot, pixels, *sink.copy(number, width, (*where, start + slot * step)))
+                run = loop(slot, pixels, *sink.copy(number + tap, taps, (*where, start + slot * step + tap)))
+            if isinstance(tap, Var):
+                run = loop(tap, width, *run)
             interior = window.inside(len(window.kernel) - 1, start, (pixels - 1) * step + width)
             if interior is None:
                 return run
@@ -196,7 +199,7 @@ class _Bytes:
             return self._each(first, taps, lambda i: Load(x.buffer, (*at, channel + i)))
         *lead, width, channels = x.buffer.shape
         flat = replace(x.buffer, shape=(*lead, width * channels))
-        return self._each(first, taps, lambda i: Load(flat, (*at[:-1], at[-1] * depth + i)))
+        return self._each(first, taps, lambda i: Load(flat, (*at[:-1], at[-1] * channels + channel + i)))
 
     def fill(self, first: Expr, taps: int) -> Block:
         return self._each(first, taps, lambda _: Const(self.staging.zero_point, I8))

@@ -65,6 +65,10 @@ class TensorRef:
         assert self.dense and prod(shape) == prod(self.shape), (self, shape)
         return TensorRef.whole(replace(self.buffer, shape=tuple(shape)))
 
+    def last_part(self, first: int, extent: int) -> TensorRef:
+        """``extent`` elements of the last dimension, from ``first`` on."""
+        return TensorRef(self.buffer, (*self.shape[:-1], extent), (*self.offset[:-1], self.offset[-1] + first))
+
     def aligned(self, rank: int) -> TensorRef:
         """With unit dimensions in front up to ``rank``, as broadcasting reads it."""
         extra = rank - len(self.shape)

@@ -25,6 +25,8 @@ class Window:
     extent: tuple[int, ...]
     outputs: tuple[int, ...]
     depth: int
+    channels: int
+    """Of the input: more than ``depth`` where a group of them is convolved."""
 
     @staticmethod
     def of(node: Node) -> Window:
@@ -34,12 +36,13 @@ class Window:
             return Window.pixel(x.shape[-1])
         rank = len(w.shape) - 2
         stride, dilation, pad = (ints(node.attrs, name)[:rank] for name in ("stride", "dilation", "pad"))
-        return Window(w.shape[1:-1], stride, dilation, pad, x.shape[1:-1], node.output.shape[1:-1], x.shape[-1])
+        extents = (x.shape[1:-1], node.output.shape[1:-1])
+        return Window(w.shape[1:-1], stride, dilation, pad, *extents, w.shape[-1], x.shape[-1])
 
     @staticmethod
-    def pixel(depth: int) -> Window:
+    def pixel(depth: int, channels: int | None = None) -> Window:
         """One element of the input for each of the output."""
-        return Window((), (), (), (), (), (), depth)
+        return Window((), (), (), (), (), (), depth, depth if channels is None else channels)
 
     def parts(self, most: int) -> Iterator[Window]:
         """Windows on at most ``most`` channels at a time, the largest first, where nothing but the pixel is seen; else
@@ -49,7 +52,12 @@ class Window:
             return
         count = -(-self.depth // most)
         for number in range(count):
-            yield Window.pixel((self.depth + count - 1 - number) // count)
+            yield Window.pixel((self.depth + count - 1 - number) // count, self.channels)
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether the taps of a row of the kernel are neighbours in memory."""
+        return self.dilation[-1] == 1 and self.depth == self.channels
 
     @property
     def pointwise(self) -> bool:
@@ -123,7 +131,7 @@ def tap_row(
     if valid is not None:
         one = (If(valid, one, sink.fill(first + tap, 1)),)
     single = loop(tap, width, *one)
-    if window.dilation[-1] != 1 or width == 1:
+    if not window.side_by_side or width == 1:
         return single
     run = sink.copy(first, width, (*where, start))
     interior = window.inside(len(window.kernel) - 1, start, width)

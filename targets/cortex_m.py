@@ -22,10 +22,10 @@ BLOCKS = frozenset({
     "depthwise_window_bytes", "depthwise_window_sums",
 })  # fmt: skip
 HELIUM = frozenset({
-    "saturate8", "reduce_add", "helium_rescale", "helium_sum", "helium_copy", "helium_fill", "helium_few_pixels_i8",
-    "helium_runs_of_pixels_i8", "helium_pixels_i8", "helium_pixels_i32", "helium_pixel_i8", "helium_pixel_i32",
-    "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels", "helium_depthwise_windows",
-    "helium_compare",
+    "saturate8", "reduce_add", "helium_lookup", "helium_rescale", "helium_sum", "helium_copy", "helium_fill",
+    "helium_few_pixels_i8", "helium_runs_of_pixels_i8", "helium_pixels_i8", "helium_pixels_i32", "helium_pixel_i8",
+    "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
+    "helium_depthwise_windows", "helium_compare",
 })  # fmt: skip
 REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed", "requantize_halfword"})
 PLANES = frozenset({"plane_row", "plane_fill", "depthwise3x3"})

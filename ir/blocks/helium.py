@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from ..loops import (
     I32,
+    INDEX,
     Access,
     Alloc,
     Binary,
@@ -269,6 +270,20 @@ def _fill(size: int, value: int) -> Kernel:
     return Kernel("helium_fill", (y,), body)
 
 
+def _lookup(size: int) -> Kernel:
+    """``table[x + 128]``"""
+    x, table = param("x", DType.I8, size, Access.READ), param("table", DType.I8, 256, Access.READ)
+    y, i, rest = param("y", DType.I8, size, Access.WRITE), Var("i"), Var("rest")
+
+    def result(at: Expr) -> Stmt:
+        place = Convert(INDEX, Convert(I32, Load(x, (at,)))) + 128
+        return Store(y, (at,), Load(table, (place,)))
+
+    whole = size // 4 * 4
+    body = loop(i, size // 4, *(result(i * 4 + lane) for lane in range(4)))
+    return Kernel("helium_lookup", (x, table, y), (*body, *loop(rest, size - whole, result(rest + whole))))
+
+
 def _rescale(size: int, m1: int, m2: int, bias: int, shift: int, lo: int, hi: int) -> Kernel:
     """``clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi)``, as the operator ``rescale`` has it."""
     x1, x2 = (param(name, DType.I8, size, Access.READ) for name in ("x1", "x2"))
@@ -317,6 +332,7 @@ _PIXELS = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
 ROWS: tuple[Row, ...] = (
     ("helium_copy", ("runs", "size", "x_step", "y_step"), _copy),
     ("helium_fill", ("size", "value"), _fill),
+    ("helium_lookup", ("size",), _lookup),
     ("helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale),
     ("helium_sum", ("rows", "channels", "start"), _sum),
     ("helium_pixels_i8", (*_PIXELS, "zero_point", "lo"), _pixels(DType.I8)),

@@ -11,6 +11,7 @@ import numpy as np
 from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
+from ...ops.infer import integer
 from ...ops.integer import zero_point
 from ..byte_operands import Columns, Pixels, unflattened
 from ..kernel import KernelContext
@@ -23,9 +24,10 @@ Position = Callable[[Expr], tuple[Expr, ...]]
 
 
 class StagedContraction:
-    """``channels`` columns [o, k] over the ``shape`` of pixels."""
+    """``channels`` columns [o, k] over the ``shape`` of pixels: of a convolution in groups those of one ``group``, from
+    channel ``first`` on."""
 
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
+    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, group: int = 0) -> None:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
         assert x is not None
@@ -38,8 +40,21 @@ class StagedContraction:
         self.groups = self.columns.shape[1] // 4
         self.bias = operands.bias
         self.requantization = requantization_of(ctx, self.reach)
+        self.first = 0
+        if "group" in node.attrs and node.attrs["group"] != 1:
+            self._narrow(group, self.channels // integer(node.attrs, "group"))
         if self.requantization is not None:
             self.requantization = self._settle(self.requantization)
+
+    def _narrow(self, group: int, channels: int) -> None:
+        """To the channels of one group."""
+        self.first, self.channels = group * channels, channels
+        part = slice(self.first, self.first + channels)
+        self.columns, self.bias = self.columns[part], self.bias[part]
+        if self.requantization is not None:
+            self.requantization = replace(self.requantization, scale=self.requantization.scale[part])
+        self.x = self.x.last_part(group * self.window.depth, self.window.depth)
+        self.y = self.y.last_part(self.first, channels)
 
     @property
     def reach(self) -> np.ndarray:
@@ -95,7 +110,7 @@ class StagedContraction:
         """What of the body is left behind ``values``: accumulators, or bytes where they are requantized."""
         c, done = Var(self.names.fresh("c")), None if self.requantization is None else self.requantization.value
         element = Load(values, (slot, c))
-        stored = self.ctx.store_element((*position, c), element, self.refs, done)
+        stored = self.ctx.store_element((*position, c + self.first), element, self.refs, done)
         return unroll_bytes(loop(c, self.channels, *stored), self.names)
 
 

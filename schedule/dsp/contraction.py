@@ -18,28 +18,45 @@ from math import prod
 
 from ...ir.graph import Node
 from ...ir.loops import Block
+from ...ops.infer import integer
 from ...targets.target import Cpu
-from ..byte_anchors import is_byte_contraction
-from ..kernel import KernelContext
+from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
+from ..kernel import KernelContext, OneScratch
 from .base import StagedContraction
 from .pairs import lower_pairs, lower_single
 from .quads import fits_quads, lower_quads
 from .solo import lower_solo
 
+MOST_GROUPS = 16
+"""Each group has code of its own."""
+
 
 def is_staged(cpu: Cpu, anchor: Node) -> bool:
     """Whether a contraction (with constant weights) goes through block instructions; then it needs no halo."""
-    return "pair_i8" in cpu.features and is_byte_contraction(anchor)
+    if "pair_i8" not in cpu.features:
+        return False
+    return is_byte_contraction(anchor) or (is_byte_group_contraction(anchor) and _groups(anchor) <= MOST_GROUPS)
+
+
+def _groups(anchor: Node) -> int:
+    return integer(anchor.attrs, "group") if "group" in anchor.attrs else 1
 
 
 def lower_staged(ctx: KernelContext) -> Block | None:
-    """``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, on CPUs with the blocks."""
+    """``conv`` (channels last) or ``matmul`` of int8 with constant weights, on CPUs with the blocks."""
     node = ctx.anchor
     assert node is not None
     weights = ctx.constant(node.inputs[1])
     if weights is None or not is_staged(ctx.cpu, node):
         return None
-    work = StagedContraction(ctx, node, weights)
+    shared = OneScratch.of(ctx)
+    out: Block = ()
+    for group in range(_groups(node)):
+        out += _lowered(StagedContraction(shared, node, weights, group))
+    return out
+
+
+def _lowered(work: StagedContraction) -> Block:
     if prod(work.shape) == 1:
         return lower_solo(work) or lower_single(work)
-    return lower_quads(work) if fits_quads(ctx.cpu, work) else lower_pairs(work)
+    return lower_quads(work) if fits_quads(work.ctx.cpu, work) else lower_pairs(work)

@@ -31,7 +31,7 @@ from .depthwise_windows import WindowDepthwise
 
 def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution (with constant weights) goes through these block instructions; then it needs no halo."""
-    if "depthwise_pair" not in cpu.features or not is_byte_depthwise(anchor, (1, 2)):
+    if "depthwise_pair" not in cpu.features or not is_byte_depthwise(anchor, (3, 4)):
         return False
     stride, dilation = ints(anchor.attrs, "stride"), ints(anchor.attrs, "dilation")
     return anchor.output.shape[-1] >= LANES and 1 in (stride[-1], dilation[-1])

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir.blocks import BLOCKS
 from ...ir.blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, USUAL_SHIFT, packable, packed, stream_words
 from ...ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -110,7 +109,7 @@ class _Quads:
             scalars += (self.rq.zero_point,)
         if self.fixed is not None:
             usual = f"{row}{USUAL_SHIFT}"
-            if self.fixed.shift == USUAL_SHIFT and usual in BLOCKS:
+            if self.fixed.shift == USUAL_SHIFT and usual in self.work.ctx.cpu.features:
                 return Invoke(usual, operands, scalars)
             scalars += (self.fixed.shift,)
         return Invoke(row, operands, scalars)

@@ -7,8 +7,8 @@ Before::                                  After::
       for k: acc += x[o, row, k] * w[c, k]      invoke helium_pixels_i8(weights, rows, y[o])
       y[o, row, c] = requantize(acc)
 
-Where more than an exact requantization follows, two pixels at a time leave their accumulators in scratch memory and the
-kernel's own body finishes them.
+Where more than an exact requantization follows, some pixels at a time leave its bytes in scratch memory (or two pixels
+their accumulators, where there is none), and the kernel's own body finishes them.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ..byte_anchors import is_byte_contraction
 from ..byte_operands import Columns, Pixels
 from ..kernel import KernelContext
 from ..requantization import byte_scales
+from .finish import finish_pixels, made_pixels
 from .rows import Rows
 
 CHUNK = 32
@@ -56,11 +57,12 @@ def lower_helium(ctx: KernelContext) -> Block | None:
 
 @dataclass(frozen=True)
 class Requantization:
-    """The scale of each channel, and the zero point and the least value of the result."""
+    """The scale of each channel, and the zero point, the least value and the name of the result."""
 
     scale: np.ndarray
     zero_point: int
     lo: int
+    value: str
 
     @property
     def scalars(self) -> tuple[int, int]:
@@ -86,12 +88,13 @@ def exact_requantization(ctx: KernelContext, reach: np.ndarray) -> Requantizatio
     if node is None or len(body.nodes) < 2:
         return None
     first = body.nodes[1]
-    if first.op != "requantize" or first.operands[0].name != node.output.name:
+    users = [n for n in body.nodes if any(value.name == node.output.name for value in n.operands)]
+    if first.op != "requantize" or users != [first]:
         return None
     scales = byte_scales(ctx, first, reach, 2**21)
     if scales is None:
         return None
-    return Requantization(scales, integer(first.attrs, "zero_point"), integer(first.attrs, "lo"))
+    return Requantization(scales, integer(first.attrs, "zero_point"), integer(first.attrs, "lo"), first.output.name)
 
 
 def residual(ctx: KernelContext) -> Residual | None:
@@ -122,8 +125,7 @@ class _Contraction:
         self.channels = len(self.operands.bias)
         self.single = self.shape[-1] == 1
         self.rows = Rows(ctx, self.refs[x.name], pixels.window, zero_point(node.attrs), self.shape[-1], self.channels)
-        simple = len(ctx.body.nodes) == 2 or self.residual is not None
-        self.requantization = exact_requantization(ctx, self.operands.reach) if simple else None
+        self.requantization = exact_requantization(ctx, self.operands.reach)
         self.stream = self._stream(PIXEL_TILE if self.single else PIXELS_TILE)
 
     def _stream(self, tile: int) -> Buffer:
@@ -184,8 +186,19 @@ class _Contraction:
             source = Pointer(x.buffer, (*x.index[:-1], x.index[-1] + start * self.rows.pixel_step))
             if count:
                 out = Pointer(y.buffer, y.at((*position, start, 0)))
-                block += loop(chunk, trips, self._invoke("i8", source, out, count, rq.scalars))
+                multiply: Block = (self._invoke("i8", source, out, count, rq.scalars),)
+                if len(self.ctx.body.nodes) > 2:
+                    multiply = self._finished((*position, start), source, count, rq)
+                block += loop(chunk, trips, *multiply)
         return block
+
+    def _finished(self, position: Sequence[Expr], source: Pointer, count: int, rq: Requantization) -> Block:
+        """``count`` requantized pixels from ``position`` on, and what of the body follows."""
+        made = made_pixels(self.ctx, count, self.channels)
+        finish = finish_pixels(
+            self.ctx, self.refs, made, (0, count), rq.value, lambda slot: (*position[:-1], position[-1] + slot)
+        )
+        return (self._invoke("i8", source, Pointer(made, (as_expr(0),) * 2), count, rq.scalars), *finish)
 
     def _sum(
         self, found: Residual, rq: Requantization, position: Sequence[Expr], x: Pointer, out: Pointer

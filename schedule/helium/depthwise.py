@@ -10,7 +10,7 @@ Before::                                  After::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -29,7 +29,9 @@ from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns
 from ..generic import lower_nest
 from ..kernel import KernelContext
+from ..tensors import TensorRef
 from .contraction import exact_requantization, tiled
+from .finish import finish_pixels, made_pixels
 
 OUTSIDE = -1
 LARGEST = 16
@@ -39,9 +41,9 @@ LARGEST = 16
 def is_helium_depthwise(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution goes through the depthwise blocks of Helium; then it needs no halo."""
     w = anchor.inputs[1]
-    if "helium_depthwise_rows" not in cpu.features or w is None or not is_byte_depthwise(anchor):
+    if "helium_depthwise_rows" not in cpu.features or w is None or not is_byte_depthwise(anchor, (3, 4)):
         return False
-    return w.shape[0] > 1 and max(w.shape[1:3]) <= LARGEST
+    return w.shape[0] > 1 and max(w.shape[1:-1]) <= LARGEST
 
 
 def lower_helium_depthwise(ctx: KernelContext) -> Block | None:
@@ -66,20 +68,38 @@ class _Strip:
     sources: tuple[int, ...]
 
 
+def _plane(values: Sequence[int], unit: int) -> tuple[int, int]:
+    """Of two dimensions; a line is a plane of one column, so that few of its elements are copied at a time."""
+    first, second = values if len(values) == 2 else (*values, unit)
+    return first, second
+
+
+def _plane_ref(ref: TensorRef) -> TensorRef:
+    """A tensor [n, line, c] as [n, line, 1, c]."""
+    if len(ref.shape) == 4:
+        return ref
+    buffer = replace(ref.buffer, shape=(*ref.buffer.shape[:2], 1, ref.buffer.shape[2]))
+    return TensorRef(buffer, (*ref.shape[:2], 1, ref.shape[2]), (*ref.offset[:2], 0, ref.offset[2]))
+
+
 class _Depthwise:
     def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
         assert x is not None
-        self.x, self.y = ctx.refs[x.name], ctx.refs[ctx.output.name]
-        self.stride, self.dilation, self.pad = (ints(node.attrs, name)[:2] for name in ("stride", "dilation", "pad"))
-        self.taps = weights.shape[1:3]
+        self.x, self.y = (_plane_ref(ctx.refs[name]) for name in (x.name, ctx.output.name))
+        self.line = len(x.shape) == 3
+        spatial = len(x.shape) - 2
+        self.stride, self.dilation, self.pad = (
+            _plane(ints(node.attrs, name)[:spatial], unit)
+            for name, unit in (("stride", 1), ("dilation", 1), ("pad", 0))
+        )
+        self.taps = _plane(weights.shape[1:-1], 1)
         self.channels = weights.shape[0]
-        self.extent, self.out = x.shape[1:3], node.output.shape
+        self.extent, self.out = self.x.shape[1:3], self.y.shape
         self.zero = zero_point(node.attrs)
         self.operands = Columns.of(ctx, node, weights)
-        simple = len(ctx.body.nodes) == 2
-        self.requantization = exact_requantization(ctx, self.operands.reach) if simple else None
+        self.requantization = exact_requantization(ctx, self.operands.reach)
         self.groups = -(-self.taps[0] // WORD)
         self.column = self.groups > 1 and self.taps[1] == 1 and self.groups <= WORD
         self.windows = not self.column and (self.groups > 1 or self.taps[1] > WORD)
@@ -191,10 +211,28 @@ class _Depthwise:
             *where, column, channel = self.x.at((batch, base + max(source, 0), 0, 0))
             return Pointer(flat, (*where, column * channels + channel))
 
-        rows = tuple(Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows))
+        rows = [Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows)]
+        finish: Block = ()
+        if len(self.ctx.body.nodes) > 2:
+            rows, finish = self._finished(strip.rows, (batch, first))
         kind = "rows" if strip.rows == 2 else "windows" if self.windows else "pixels"
         multiply = Invoke(f"helium_depthwise_{kind}", (w, x, *rows), self._scalars())
-        return (*self._interleave(strip, row, x), multiply)
+        return (*self._interleave(strip, row, x), multiply, *finish)
+
+    def _finished(self, rows: int, place: tuple[Expr, Expr]) -> tuple[list[Pointer], Block]:
+        """Memory for the requantized bytes of some rows from ``place`` on, and what of the body follows."""
+        assert self.requantization is not None
+        columns, (batch, first) = self.out[2], place
+        made = made_pixels(self.ctx, rows * columns, self.channels)
+        block: Block = ()
+        for n in range(rows):
+
+            def index(column: Expr, row: Expr = first + n) -> tuple[Expr, ...]:
+                return (batch, row) if self.line else (batch, row, column)
+
+            part = (n * columns, columns)
+            block += finish_pixels(self.ctx, self.ctx.refs, made, part, self.requantization.value, index)
+        return [Pointer(made, (as_expr(n * columns), as_expr(0))) for n in range(rows)], block
 
     def _scalars(self) -> tuple[int, ...]:
         assert self.requantization is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...ir.blocks.plain import PIXELS, WEIGHT_OFFSET
 from ...ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr
@@ -39,9 +39,7 @@ class WordPixels:
     def part(self, window: Window, first: int) -> WordPixels:
         """A ``window`` on the channels from ``first`` on, in the same memory."""
         other = copy(self)
-        x = self.source.x
-        moved = replace(x, offset=(*x.offset[:-1], x.offset[-1] + first))
-        other.window, other.source = window, _Source(moved, window)
+        other.window, other.source = window, _Source(self.source.x.last_part(first, window.depth), window)
         return other
 
     def prepare(self) -> Block:

@@ -75,9 +75,7 @@ class _Pools:
         return tuple(replace(p, name=n, limit=m) for p, (n, m) in zip(pools, self.limits.items(), strict=True))
 
     def _problem(self, layout: Layout) -> Problem:
-        return pool_problem(
-            layout.calls, layout.kernels, layout.buffers, self.target, self.limits, self.max_ram
-        )
+        return pool_problem(layout.calls, layout.kernels, layout.buffers, self.target, self.limits, self.max_ram)
 
 
 def _reordered(layout: Layout, target: Target) -> Layout:

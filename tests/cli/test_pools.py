@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cli.command_line import DIGITS, ccml
+from tests.tools import needs
 
 POOLS = ("--pool", "dtcm=3K", "--pool", "sram")
 
@@ -60,7 +61,7 @@ def test_inspect_shows_pools() -> None:
 )
 def test_pools_in_the_file(text: str, tmp_path: Path) -> None:
     file = tmp_path / "ccml.toml"
-    file.write_text(f"[compile]\ntarget = \"cortex-m7\"\n{text}\n")
+    file.write_text(f'[compile]\ntarget = "cortex-m7"\n{text}\n')
     pools = report("inspect", DIGITS, "--config", file)["options"]["pools"]
     assert list(pools) == ["dtcm", "sram"]
     assert pools["dtcm"] == 3072
@@ -106,3 +107,23 @@ def test_what_does_not_fit(tmp_path: Path) -> None:
     assert result.exit_code == 5
     assert "[E501] the model does not fit into 100 of dtcm" in result.stderr
     assert not (tmp_path / "out").exists()
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm", "gcc")
+def test_on_an_emulated_board() -> None:
+    """What ``verify`` and ``profile`` run is what ``compile`` would write."""
+    board = (DIGITS, "--target", "cortex-m7", *POOLS)
+    result = ccml("verify", *board, "--samples", 1)
+    assert (result.exit_code, "ok: on cortex-m7" in result.stdout) == (0, True), result.stderr
+    profile = report("profile", *board)
+    assert profile["instructions"] == report("inspect", *board)["totals"]["instructions"]
+    assert profile["instructions"] != report("inspect", *board[:3])["totals"]["instructions"]
+
+
+def test_verify_on_this_machine_has_no_pools(tmp_path: Path) -> None:
+    """Those of the file are meant for a target."""
+    result = ccml("verify", DIGITS, *POOLS)
+    assert (result.exit_code, "belong to --target" in result.stderr) == (2, True)
+    file = tmp_path / "ccml.toml"
+    file.write_text('[compile]\npools = ["dtcm=100"]\n')
+    assert ccml("verify", DIGITS, "--config", file, "--samples", 1).exit_code == 0

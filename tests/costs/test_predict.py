@@ -19,6 +19,7 @@ from ccml.emulation.boards import BOARDS
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.schedule.lower import lower_graph
+from ccml.schedule.streams.goal import Goal
 from ccml.targets import select
 
 from tests.costs.assembly import assemble
@@ -55,6 +56,20 @@ def test_predictions_are_exact(name: str, core: str, route: str) -> None:
         assert costs.instructions == measured.instructions
         assert costs.layers is not None
         assert tuple(layer.instructions for layer in costs.layers) == measured.layers
+    _assert_right(graph, sample, measured.outputs)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm", "gcc")
+@pytest.mark.parametrize("route", ROUTES)
+def test_predictions_with_several_pools(route: str) -> None:
+    """The tensors' pointers come later among the arguments, some of them on the stack."""
+    graph, machine = GRAPHS["int8 conv"], select("cortex-m7")
+    program = lower_graph(graph, machine, Goal(pools={"dtcm": 400, "sram": 512, "ext": None}))
+    assert sum(pool.ram > 0 for pool in program.plan.pools) >= 2
+    built, sample = ROUTES[route](program, machine), random_inputs(graph)
+    costs, measured = predict(program, machine, built, sample), measure(program, machine, built, sample)
+    assert costs is not None
+    assert costs.instructions == measured.instructions
     _assert_right(graph, sample, measured.outputs)
 
 

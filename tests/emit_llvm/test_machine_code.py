@@ -8,7 +8,7 @@ import pytest
 from ccml.emit_llvm.coded import coded_blocks, machine_code
 from ccml.emit_llvm.elf import defined_symbols
 from ccml.emit_llvm.machine_code import MACHINE_CODE
-from ccml.emit_llvm.objects import emit_objects
+from ccml.emit_llvm.objects import emit_ir, emit_objects
 from ccml.emulation.assemble import ARCHITECTURES, table
 from ccml.schedule.lower import lower_graph
 from ccml.targets import select
@@ -55,6 +55,17 @@ def test_all_code_is_marked_as_thumb_code(core: str) -> None:
     code = {n for n, part in enumerate(elf.iter_sections()) if part["sh_flags"] & 4 and part.data_size}
     symbols = elf.get_section_by_name(".symtab").iter_symbols()
     assert code <= {symbol["st_shndx"] for symbol in symbols if symbol.name == "$t" and symbol["st_value"] == 0}
+
+
+def test_kernels_that_only_call_blocks_are_compiled_for_size() -> None:
+    machine = select("m4")
+    for graph, small in (
+        (integer_conv_graph((1, 5, 5, 8), (40, 1, 1, 8)), True),
+        (integer_conv_graph((1, 5, 5, 3), (40, 3, 3, 3)), False),
+    ):
+        lines = emit_ir(lower_graph(graph, machine), machine).splitlines()
+        (head,) = (line for line in lines if line.startswith("define") and "@model_conv_0(" in line)
+        assert ("optsize" in head) == small
 
 
 def test_cores_with_the_same_instructions_share_code() -> None:

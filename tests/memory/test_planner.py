@@ -86,3 +86,20 @@ def test_a_chain_of_steps_in_place_drifts_downwards(steps: int) -> None:
 def test_what_the_caller_may_keep_elsewhere() -> None:
     plan = place([Request("in", 100, 0, 0, 4, True), Request("t", 20, 0, 1), Request("out", 80, 1, 1, 4, True)], 4)
     assert (plan.size, plan.whole, plan.ram) == (20, 120, 120)
+
+
+@settings(max_examples=100, deadline=None)
+@given(REQUESTS, st.integers(0, 400))
+def test_a_size_that_is_enough(requests: list[Request], enough: int) -> None:
+    """A plan that is only to fit is sound, and no smaller than the best."""
+    plan = place(requests, 4, {}, enough // 4 * 4)
+    assert plan.size >= place(requests, 4).size
+    for a, b in combinations(requests, 2):
+        assert not a.overlaps(b) or sound(a, b, plan.offsets[a.name], plan.offsets[b.name], {})
+
+
+def test_the_search_ends_where_a_size_is_enough() -> None:
+    """Neighbours in time take 20 bytes together, which takes some search."""
+    requests = [Request(f"t{n}", n, first, first + 1) for n, first in ((10, 0), (9, 1), (8, 2), (12, 3))]
+    assert [place(requests, 1, {}, enough).size for enough in (-1, 20)] == [20, 20]
+    assert 20 <= place(requests, 1, {}, 27).size <= 27

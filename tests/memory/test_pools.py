@@ -46,9 +46,7 @@ def pairs(requests: Sequence[Request]) -> Iterator[tuple[Request, Request]]:
 
 @settings(max_examples=100, deadline=None)
 @given(REQUESTS, st.lists(st.integers(0, 300), min_size=1, max_size=2), st.booleans(), st.data())
-def test_any_tensors_in_any_pools(
-    requests: list[Request], sizes: list[int], rest: bool, data: st.DataObject
-) -> None:
+def test_any_tensors_in_any_pools(requests: list[Request], sizes: list[int], rest: bool, data: st.DataObject) -> None:
     """Each tensor is in one pool, alone where it must be; with a last pool without a limit everything fits."""
     limits: dict[str, int | None] = {f"p{number}": size for number, size in enumerate(sizes)}
     if rest:
@@ -147,11 +145,13 @@ def test_traffic(text: str, expected: dict[str, int]) -> None:
 
 def test_traffic_of_a_block_instruction() -> None:
     """``stage`` makes halfwords of two groups of four bytes."""
-    kernel = parse_kernel(dedent("""
+    kernel = parse_kernel(
+        dedent("""
         kernel k(x: i8[8,8] const, pair: i32[2,2,2] out align 8)
           for r:8
             invoke stage(&x[r, 0], &pair[0, 0, 0], 2)
-    """))
+    """)
+    )
     assert kernel_traffic(kernel) == {"x": 8 * 8, "pair": 8 * 16}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,6 +49,23 @@ def test_chart() -> None:
         "0 |AAAA....|        64",
         "1 |AAAABBBB|       128",
         "2 |CC..BBBB|        96",
+    ]
+
+
+def test_chart_of_pools() -> None:
+    """Each has columns by its share of memory, but never too few to see something; the same offset in two pools is not
+    the same memory."""
+    places = [
+        Placement("a", 0, 256, 0, 1, "sram"), Placement("b", 0, 8, 0, 0, "dtcm"), Placement("c", 8, 8, 1, 1, "dtcm"),
+    ]  # fmt: skip
+    assert live_bytes(places, 2) == [264, 264]
+    pools = [PoolTotals(name, ram, ram, 16, None, 0, [], 0) for name, ram in (("dtcm", 16), ("sram", 512))]
+    found = report(places, 2, 528)
+    found = replace(found, totals=replace(found.totals, pools=pools))
+    assert memory_chart(found, width=16) == [
+        "   dtcm     sram           ",
+        "0 |BBBB....|AAAAAAAA.......|       264",
+        "1 |....CCCC|AAAAAAAA.......|       264",
     ]
 
 

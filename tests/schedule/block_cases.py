@@ -23,6 +23,13 @@ from tests.emit_llvm.programs import program_of
 from tests.tools import needs
 
 Arrays = dict[str, np.ndarray]
+RNG = np.random.default_rng(12)
+
+
+def signed(*shape: int) -> np.ndarray:
+    """Bytes over the whole range, the ends more often than others."""
+    ends = RNG.choice(np.array([-128, -127, 127], np.int8), shape)
+    return np.where(RNG.random(shape) < 0.2, ends, RNG.integers(-128, 128, shape)).astype(np.int8)
 
 
 @dataclass(frozen=True)

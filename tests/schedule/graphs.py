@@ -51,15 +51,16 @@ def integer_conv_graph(
     dtype: DType = DType.I8,
     lo: int = -128,
     residual: bool = False,
+    table: bool = False,
     least: int = -127,
     scale: float = 0.002,
     ties: bool = False,
     rounded: bool = False,
 ) -> Graph:
     """``conv`` of bytes with its bias, requantized per channel to int8 (not less than ``lo``); with ``residual``, a
-    second input ``r`` is added. Weights are not less than ``least``, scales between a tenth of ``scale`` and that;
-    with ``ties`` they are 2^-9, with which halves occur, and with ``rounded`` such that the rounded upper word of a
-    product is exact, as own quantized depthwise layers have them."""
+    second input ``r`` is added; with ``table``, the result is looked up. Weights are not less than ``least``, scales
+    between a tenth of ``scale`` and that; with ``ties`` they are 2^-9, with which halves occur, and with ``rounded``
+    such that the rounded upper word of a product is exact, as own quantized depthwise layers have them."""
     rng = np.random.default_rng(5)
     channels = w[0]
     arrays = {
@@ -87,9 +88,40 @@ def integer_conv_graph(
         inputs.append(Value("r", y.type))
         rescaled: dict[str, AttrValue] = {"m1": 90, "m2": 61, "bias": 640, "shift": 7, "lo": -128, "hi": 127}
         y = inner.emit1("rescale", y, inputs[1], zero_point=3, to=DType.I8, y_scale=0.2, **rescaled)
+    if table:
+        y = _looked_up(inner, y, rng, operands, arrays)
     body = Graph("body", (*inputs, *operands.values()), (y,), tuple(inner.nodes))
     node = Node("fused", body.inputs, (y,), {"body": body}, "layer")
     return Graph("model", tuple(inputs), (y,), (node,), arrays)
+
+
+def _looked_up(
+    inner: GraphBuilder, x: Value, rng: np.random.Generator, operands: dict[str, Value], arrays: dict[str, np.ndarray]
+) -> Value:
+    """``x`` in a random table."""
+    arrays["table"] = rng.integers(-128, 128, 256).astype(np.int8)
+    arrays["table"].flags.writeable = False
+    operands["table"] = Value("table", TensorType(DType.I8, (256,)))
+    return inner.emit1("lookup", x, operands["table"], zero_point=0, y_scale=0.1)
+
+
+def lookup_graph(shape: Sequence[int]) -> Graph:
+    """int8 in a random table."""
+    x, operands, arrays = Value("x", TensorType(DType.I8, tuple(shape))), dict[str, Value](), dict[str, np.ndarray]()
+    inner = GraphBuilder(infer_types, NameSupply(["x", "table"]))
+    y = _looked_up(inner, x, np.random.default_rng(6), operands, arrays)
+    body = Graph("body", (x, *operands.values()), (y,), tuple(inner.nodes))
+    return Graph("model", (x,), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), arrays)
+
+
+def sum_of_two_graph(shape: Sequence[int]) -> Graph:
+    """``rescale`` of int8 and int8."""
+    x, r = (Value(name, TensorType(DType.I8, tuple(shape))) for name in ("x", "r"))
+    inner = GraphBuilder(infer_types, NameSupply(["x", "r"]))
+    attrs: dict[str, AttrValue] = {"m1": 90, "m2": -61, "bias": 640, "shift": 7, "lo": -120, "hi": 127}
+    y = inner.emit1("rescale", x, r, zero_point=3, to=DType.I8, y_scale=0.2, **attrs)
+    body = Graph("body", (x, r), (y,), tuple(inner.nodes))
+    return Graph("model", (x, r), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), {})
 
 
 def _with_multipliers(scales: np.ndarray, lo: int) -> np.ndarray:

@@ -47,7 +47,9 @@ def test_multiplied_only_where_the_bits_stay(scale: float, multiplied: bool) -> 
     graph = bounded(integer_conv_graph((1, 5, 5, 16), (8, 3, 3, 16), pad=(1, 1, 1, 1)), scale)
     rewritten = requantize_in_integers(graph)
     assert operators(rewritten) == ["conv", "requantize_fixed"]
-    shifts = next(array for name, array in rewritten.constants.items() if name.endswith("shift"))
+    body = rewritten.nodes[0].attrs["body"]
+    assert isinstance(body, Graph)
+    shifts = {**rewritten.constants, **body.constants}[body.nodes[1].operands[2].name]
     assert np.all(shifts > 0) == multiplied
     inputs = random_inputs(graph)
     meaning = evaluate_graph(graph, inputs)[graph.outputs[0].name]

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.ir.graph import Graph
+from ccml.ir.loops import For, const_value
+from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.schedule.lower import lower_graph
@@ -107,3 +109,14 @@ def test_integer_convolution_is_exact(name: str, machine: Machine) -> None:
     actual = JitModel(lower_graph(graph, machine), machine).run(inputs)[graph.outputs[0].name]
     assert len(np.unique(expected)) > 20, "the case must not saturate everywhere"
     np.testing.assert_array_equal(actual, expected)
+
+
+def test_a_copy_into_memory_with_borders_runs_over_whole_rows() -> None:
+    """The input of a padded convolution, whose kernel wants its borders in memory."""
+    graph, machine = conv_graph((1, 6, 5, 3), (2, 3, 3, 3), pad=(1, 1, 1, 1)), select("generic")
+    program = lower_graph(graph, machine)
+    copy = next(kernel for kernel in program.kernels if kernel.name.startswith("expand"))
+    assert {const_value(stmt.extent) for stmt in walk_stmts(copy.body) if isinstance(stmt, For)} >= {6, 5 * 3}
+    inputs, name = random_inputs(graph), graph.outputs[0].name
+    found = JitModel(program, machine).run(inputs)[name]
+    np.testing.assert_allclose(found, evaluate_graph(graph, inputs)[name], rtol=1e-5, atol=1e-5)

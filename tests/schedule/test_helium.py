@@ -17,7 +17,7 @@ from ccml.ops.table import infer_types
 from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
 
-from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.schedule.graphs import integer_conv_graph, lookup_graph, random_inputs, sum_of_two_graph
 from tests.schedule.test_staged import GRAPHS as CONTRACTIONS
 from tests.schedule.test_staged import SAME, assert_exact, by_c, by_jit, by_objects, matmul_graph
 from tests.tools import needs
@@ -74,17 +74,29 @@ GRAPHS = {
     "depthwise 9x9": integer_conv_graph((1, 12, 11, 5), (5, 9, 9, 1), stride=(2, 2), pad=(9, 4, 4, 4), group=5),
     "depthwise 13x1": integer_conv_graph((1, 17, 3, 12), (12, 13, 1, 1), pad=(3, 0, 3, 0), group=12),
     "depthwise, clamped": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, lo=-7),
+    "depthwise, residual": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, residual=True),
+    "depthwise, table": integer_conv_graph((2, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, table=True),
+    "depthwise, along one dimension": integer_conv_graph((1, 23, 8), (8, 9, 1), pad=(4, 3), stride=(2,), group=8),
+    "depthwise, along one dimension, table": integer_conv_graph(
+        (2, 23, 5), (5, 3, 1), stride=(1,), pad=(1, 1), group=5, table=True
+    ),
+    "residual, table": integer_conv_graph((1, 3, 70, 16), (9, 1, 1, 16), residual=True, table=True),
+    "table": integer_conv_graph((1, 5, 7, 16), (9, 1, 1, 16), table=True),
+    "fully connected, table": integer_conv_graph((1, 1, 1, 40), (9, 1, 1, 40), table=True),
+    "table alone": lookup_graph((3, 41, 19)),
+    "sum of two": sum_of_two_graph((3, 41, 19)),
     "sum of a map": sum_graph((2, 5, 7, 10), (1, 2), True),
     "sum of a sequence": sum_graph((3, 9, 16), (1,), False),
 }
 ORDINARY = {
-    "depthwise, residual": integer_conv_graph((1, 5, 5, 8), (8, 3, 3, 1), pad=SAME, group=8, residual=True),
+    "depthwise, two of a channel": integer_conv_graph((1, 5, 5, 8), (16, 3, 3, 1), pad=SAME, group=8),
 }
 FEW = [
     "pointwise, odd pixels", "pointwise, depth 11", "3x3", "3x3, dilation", "one channel, tall kernel",
     "many steps in a run",
     "borders wider than the map", "fully connected, depth 300", "clamped above the least", "residual", "matmul",
     "depthwise, odd rows", "depthwise, channels left", "depthwise, stride, odd", "depthwise, clamped", "sum of a map",
+    "depthwise, table", "residual, table", "depthwise, along one dimension", "table", "table alone", "sum of two",
 ]  # fmt: skip
 by_few = pytest.mark.parametrize("graph", [GRAPHS[name] for name in FEW], ids=FEW)
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())

@@ -19,7 +19,7 @@ from ccml.passes.fuse import fuse
 from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
 
-from tests.schedule.test_plain_blocks import Route, by_c, by_objects, in_process, signed
+from tests.schedule.block_cases import BOARD, Route, by_c, by_objects, in_process, signed
 from tests.schedule.test_staged import with_blocks
 from tests.tools import needs
 
@@ -68,7 +68,6 @@ def graph_of(case: Case) -> Graph:
     return fuse(Graph("g", (x,), tuple(outputs), tuple(builder.nodes)))
 
 
-BOARD = needs("arm-none-eabi-gcc", "qemu-system-arm")
 ROUTES = [
     *(pytest.param(name, with_blocks(), in_process, id=f"{name}, meaning") for name in CASES),
     *(pytest.param(name, with_blocks(), by_c, id=f"{name}, twin", marks=needs("gcc")) for name in CASES),

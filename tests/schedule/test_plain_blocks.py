@@ -8,15 +8,7 @@ import numpy as np
 from ccml.ops.fixed_point import float_parts
 from ccml.targets import Machine
 
-from tests.schedule.block_cases import Case, Route, assert_cases, routes
-
-RNG = np.random.default_rng(12)
-
-
-def signed(*shape: int) -> np.ndarray:
-    """Bytes over the whole range, the ends more often than others."""
-    ends = RNG.choice(np.array([-128, -127, 127], np.int8), shape)
-    return np.where(RNG.random(shape) < 0.2, ends, RNG.integers(-128, 128, shape)).astype(np.int8)
+from tests.schedule.block_cases import RNG, Case, Route, assert_cases, routes, signed
 
 
 def words(*shape: int, reach: int = 1 << 20) -> np.ndarray:

@@ -88,7 +88,16 @@ GRAPHS = {
     "matmul, odd rows of a batch": matmul_graph((2, 3), 13, 5),
     "fully connected": matmul_graph((1,), 64, 24),
 }
-by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
+GROUPS = {
+    "groups": integer_conv_graph((1, 5, 8, 16), (8, 3, 3, 8), pad=SAME, group=2),
+    "groups, odd rows, stride": integer_conv_graph((2, 7, 9, 12), (6, 3, 3, 4), pad=SAME, group=3, stride=(2, 2)),
+    "groups of three channels": integer_conv_graph((1, 4, 5, 6), (10, 2, 3, 3), group=2, residual=True),
+    "groups, pointwise, table": integer_conv_graph((1, 4, 5, 16), (12, 1, 1, 8), group=2, table=True),
+    "groups, one pixel": integer_conv_graph((1, 1, 1, 16), (12, 1, 1, 8), group=2),
+    "groups, dilation": integer_conv_graph((1, 9, 9, 8), (4, 3, 3, 4), pad=(2, 2, 2, 2), dilation=(2, 2), group=2),
+    "groups, weights of -128": integer_conv_graph((1, 5, 5, 8), (6, 3, 3, 4), pad=SAME, group=2, least=-128),
+}
+by_graph = pytest.mark.parametrize("graph", (GRAPHS | GROUPS).values(), ids=(GRAPHS | GROUPS).keys())
 Route = Callable[[Program, Machine, dict[str, np.ndarray], Path], np.ndarray]
 
 

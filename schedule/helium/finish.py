@@ -1,0 +1,86 @@
+"""What follows requantized bytes on cores with Helium: a lookup by a block, or the kernel's own body."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from ...ir.blocks.helium import STEP
+from ...ir.graph import Node
+from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ..kernel import KernelContext
+from ..tensors import TensorRef
+from ..unroll import unroll_bytes
+
+MOST_BYTES = 1024
+"""That a block instruction reads and writes at a time: what overlaps lies so far apart."""
+
+
+def made_pixels(ctx: KernelContext, pixels: int, channels: int) -> Buffer:
+    """Memory for requantized bytes that :func:`finish_pixels` takes."""
+    return ctx.temporary("made", DType.I8, (pixels, channels), align=STEP)
+
+
+def finish_pixels(
+    ctx: KernelContext, refs: Mapping[str, TensorRef], made: Buffer, pixels: tuple[int, int], value: str,
+    index: Callable[[Expr], Sequence[Expr]],
+) -> Block:  # fmt: skip
+    """The body behind ``value``, whose bytes are ``made``. ``pixels``: the first of these and how many; ``index``: the
+    place of each in the output, without the channel."""
+    (first, count), channels = pixels, made.shape[1]
+    table = _table(ctx, value)
+    if table is not None:
+        y = refs[ctx.output.name]
+        out = Pointer(y.buffer, y.at((*index(as_expr(0)), as_expr(0))))
+        return (lookup(Pointer(made, (as_expr(first), as_expr(0))), refs[table].buffer, out, count * channels),)
+    slot, c = Var(ctx.names.fresh("slot")), Var(ctx.names.fresh("c"))
+    stored = ctx.store_element((*index(slot), c), Load(made, (slot + first, c)), dict(refs), value)
+    return unroll_bytes(loop(slot, count, *loop(c, channels, *stored)), ctx.names)
+
+
+def lookup(x: Pointer, table: Buffer, y: Pointer, size: int) -> Invoke:
+    return Invoke("helium_lookup", (x, Pointer(table, (as_expr(0),)), y), (size,))
+
+
+def is_byte_lookup(node: Node) -> bool:
+    """Whether signed bytes become signed bytes."""
+    return node.op == "lookup" and all(v.dtype is DType.I8 for v in (*node.operands, node.output))
+
+
+def _table(ctx: KernelContext, value: str) -> str | None:
+    """The name of the table, where all that follows is one lookup."""
+    node = ctx.body.nodes[-1]
+    alone = len(ctx.body.nodes) == 3 and is_byte_lookup(node) and node.operands[0].name == value
+    return node.operands[1].name if alone else None
+
+
+def lower_helium_elementwise(ctx: KernelContext) -> Block | None:
+    """A lookup or a ``rescale`` of whole tensors without an anchor, a piece at a time."""
+    if len(ctx.body.nodes) != 1 or "helium_lookup" not in ctx.cpu.features:
+        return None
+    node, y = ctx.body.nodes[0], ctx.refs[ctx.output.name]
+    operands = [ctx.refs.get(value.name) for value in node.operands]
+    tensors = operands[:1] if node.op == "lookup" else operands
+    for ref in tensors:
+        if ref is None or not ref.dense or ref.shape != y.shape or ref.buffer.dtype is not DType.I8:
+            return None
+    if not y.dense or y.buffer.dtype is not DType.I8 or not (is_byte_lookup(node) or node.op == "rescale"):
+        return None
+    size = node.output.type.size
+    flat = [ref.reshaped((size,)).buffer for ref in (*tensors, y) if ref is not None]
+    piece = Var(ctx.names.fresh("piece"))
+    whole, rest = divmod(size, MOST_BYTES)
+    block: Block = ()
+    for first, trips, count in ((0, whole, MOST_BYTES), (whole, 1, rest)):
+        places = [Pointer(buffer, ((piece + first) * MOST_BYTES,)) for buffer in flat]
+        if count:
+            block += loop(piece, trips, _piece(ctx, node, places, count))
+    return block
+
+
+def _piece(ctx: KernelContext, node: Node, places: Sequence[Pointer], count: int) -> Invoke:
+    if node.op == "lookup":
+        return lookup(places[0], ctx.refs[node.operands[1].name].buffer, places[1], count)
+    names = ("m1", "m2", "bias", "shift", "lo", "hi")
+    return Invoke("helium_rescale", tuple(places), (count, *(int(str(node.attrs[name])) for name in names)))
