@@ -31,10 +31,10 @@ from .depthwise_windows import WindowDepthwise
 
 def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution (with constant weights) goes through these block instructions; then it needs no halo."""
-    if "depthwise_pair" not in cpu.features or not is_byte_depthwise(anchor):
+    if "depthwise_pair" not in cpu.features or not is_byte_depthwise(anchor, (3, 4)):
         return False
     stride, dilation = ints(anchor.attrs, "stride"), ints(anchor.attrs, "dilation")
-    return anchor.output.shape[-1] >= LANES and 1 in (stride[1], dilation[1])
+    return anchor.output.shape[-1] >= LANES and 1 in (stride[-1], dilation[-1])
 
 
 def lower_row_depthwise(ctx: KernelContext) -> Block | None:
@@ -65,7 +65,7 @@ class _PlainDepthwise(DepthwiseBlocks):
         layer, left = self.layer, self.layer.attribute("pad")[1]
         width = min(layer.extent[1], self.columns - left)
         rows = [self.input_row(place, min(number, needed - 1)) for number in range(self.count)]
-        pointers = (Pointer(layer.x.buffer, layer.x.at((place.batch, row.inside, 0, place.channel))) for row in rows)
+        pointers = (Pointer(layer.x.buffer, layer.x.at(layer.index(place, row.inside, 0))) for row in rows)
         scalars = (self.together, width, layer.channels, left, self.columns - left - width, layer.zero_point)
         out: Block = (Invoke(self.stage, (*pointers, at_word(self.staged, 0)), scalars),)
         for number, row in enumerate(rows[:needed]):

@@ -24,7 +24,8 @@ STAGED_BYTES = 1024
 @dataclass(frozen=True)
 class DepthwiseLayer:
     """A depthwise convolution: ``taps`` [channel, row, column], biases with the zero point folded in, and how results
-    are requantized where nothing follows: best by ``factors`` alone, else in the form ``fixed``, else by floats."""
+    are requantized where nothing follows: best by ``factors`` alone, else in the form ``fixed``, else by floats. One of
+    one dimension has a single row."""
 
     ctx: KernelContext
     node: Node
@@ -37,7 +38,7 @@ class DepthwiseLayer:
     @staticmethod
     def of(ctx: KernelContext, node: Node, weights: np.ndarray) -> DepthwiseLayer:
         columns = Columns.of(ctx, node, weights)
-        taps = columns.weights.reshape(weights.shape[:-1])
+        taps = columns.weights.reshape(len(weights), -1, weights.shape[-2])
         found = requantization_of(ctx, columns.reach)
         if found is None or not found.whole:
             return DepthwiseLayer(ctx, node, taps, columns.bias, None, None, None)
@@ -57,11 +58,11 @@ class DepthwiseLayer:
     @property
     def extent(self) -> tuple[int, ...]:
         """Height and width of the input."""
-        return self.x.shape[1:3]
+        return _with_rows(self.x.shape)[1:3]
 
     @property
     def out(self) -> tuple[int, ...]:
-        return self.node.output.shape
+        return _with_rows(self.node.output.shape)
 
     @property
     def channels(self) -> int:
@@ -77,7 +78,19 @@ class DepthwiseLayer:
         return zero_point(self.node.attrs)
 
     def attribute(self, name: str) -> tuple[int, ...]:
-        return ints(self.node.attrs, name)
+        found = ints(self.node.attrs, name)
+        if len(self.x.shape) == 4:
+            return found
+        return (0, found[0], 0, found[1]) if name == "pad" else (1, *found)
+
+    def index(self, place: Place, row: Expr, column: Expr | int, lane: Expr | int = 0) -> tuple[Expr | int, ...]:
+        """Of an element of the input or the output."""
+        rows = (row,) if len(self.x.shape) == 4 else ()
+        return (place.batch, *rows, column, place.channel + lane)
+
+
+def _with_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape if len(shape) == 4 else (shape[0], 1, *shape[1:])
 
 
 @dataclass(frozen=True)
@@ -190,7 +203,7 @@ class DepthwiseBlocks:
         """Of the output; a row behind the last is the last."""
         if self.layer.out[1] % self.rows:
             row = Binary("min", row, as_expr(self.layer.out[1] - 1))
-        return Pointer(self.layer.y.buffer, self.layer.y.at((place.batch, row, column, place.channel)))
+        return Pointer(self.layer.y.buffer, self.layer.y.at(self.layer.index(place, row, column)))
 
     def _store(self, sums: Buffer, place: Place, rows: list[Expr], columns: Span) -> Block:
         """The body behind the convolution, for each accumulator once."""
@@ -199,7 +212,8 @@ class DepthwiseBlocks:
             column, lane = Var(self.names.fresh("column")), Var(self.names.fresh("lane"))
             channel = place.channel + lane
             acc = Load(sums, (column * COLUMN + lane * 2 + number,))
-            block = self.ctx.store_element((place.batch, row, column * columns.step + columns.first, channel), acc)
+            index = self.layer.index(place, row, column * columns.step + columns.first, lane)
+            block = self.ctx.store_element(tuple(as_expr(each) for each in index), acc)
             if self.layer.channels % LANES:
                 block = (If(Binary("ge", channel, place.chunk * LANES), block),)
             block = loop(column, columns.count, *loop(lane, LANES, *block))

@@ -107,7 +107,7 @@ class WindowDepthwise(DepthwiseBlocks):
     def _stage_row(self, place: Place, row: Expr, columns: _Columns, at: int, pairs: int) -> Block:
         layer = self.layer
         right = 2 * pairs - columns.left - columns.count
-        x = Pointer(layer.x.buffer, layer.x.at((place.batch, row, columns.first, place.channel)))
+        x = Pointer(layer.x.buffer, layer.x.at(layer.index(place, row, columns.first)))
         step = layer.channels * self._apart
         scalars = (self.together, columns.count, step, columns.left, right, layer.zero_point)
         return (Invoke("depthwise_stage_row", (x, at_word(self.staged, at)), scalars),)

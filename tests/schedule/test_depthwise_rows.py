@@ -47,6 +47,7 @@ SUMS = {
     "5x5, residual": depthwise(4, 15, 6, kernel=(5, 5), pad=(2, 2, 2, 2), residual=True),
     "5x5, wide rows, ties": depthwise(2, 150, 4, kernel=(5, 5), pad=(2, 2, 2, 2), ties=True),
     "dilation, ties": depthwise(6, 7, 4, dilation=3, pad=(3, 3, 3, 3), ties=True),
+    "one dimension": integer_conv_graph((1, 13, 6), (6, 3, 1), stride=(1,), pad=(1, 1), group=6, residual=True),
 }
 """Of which accumulators are computed first."""
 BYTES = {
@@ -69,6 +70,7 @@ BYTES = {
     "5x5, stride 2": depthwise(8, 14, 12, kernel=(5, 5), stride=2, pad=(1, 2, 2, 2), batch=2, rounded=True),
     "7x7, one pixel": depthwise(1, 1, 64, kernel=(7, 7), pad=(3, 3, 3, 3), rounded=True),
     "1x9": depthwise(1, 31, 8, kernel=(1, 9), pad=(0, 4, 0, 4), rounded=True),
+    "one dimension": integer_conv_graph((2, 21, 8), (8, 9, 1), stride=(2,), pad=(4, 3), group=8, rounded=True),
     "4x1": depthwise(9, 5, 8, kernel=(4, 1), pad=(1, 0, 2, 0), rounded=True),
     "1x1": depthwise(3, 5, 8, kernel=(1, 1), pad=(0, 0, 0, 0), rounded=True),
     "stride 3": depthwise(9, 11, 8, stride=3, rounded=True),
