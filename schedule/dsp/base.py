@@ -31,17 +31,17 @@ class StagedContraction:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
         assert x is not None
-        window = Window.of(node)
+        window = self._window()
         self.refs = dict(ctx.refs)
-        self.shape = node.output.shape[:-1]
+        self.shape = (*node.output.shape[:1], *window.outputs) if window.kernel else node.output.shape[:-1]
         self.channels = node.output.shape[-1]
-        if window.pointwise:
+        if window.pointwise and node.op != "conv_transpose":
             joined, merged = join_rows(ctx, node, x, self.channels)
             self.shape, self.refs = joined[:-1], {**self.refs, **merged}
             window = Window.pixel(window.depth, x.shape[-1])
         self.x, self.window = self.refs[x.name], window
         self.y = self.refs[ctx.output.name]
-        columns = weights.T if node.op == "matmul" else weights.reshape(self.channels, -1)
+        columns = self._columns(weights)
         self.columns = np.zeros((self.channels, -(-columns.shape[1] // 4) * 4), np.int8)
         self.columns[:, : columns.shape[1]] = columns
         self.groups = self.columns.shape[1] // 4
@@ -52,6 +52,17 @@ class StagedContraction:
             self._narrow(group, self.channels // integer(node.attrs, "group"))
         if self.requantization is not None:
             self.requantization = self._settle(self.requantization)
+
+    def _window(self) -> Window:
+        return Window.of(self.node)
+
+    def _columns(self, weights: np.ndarray) -> np.ndarray:
+        """The weights of each output channel, in the order of taps and input channels."""
+        return weights.T if self.node.op == "matmul" else weights.reshape(self.channels, -1)
+
+    def place(self, position: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Where in the output the result of a pixel is, without the channel."""
+        return tuple(position)
 
     def _narrow(self, group: int, channels: int) -> None:
         """To the channels of one group."""
@@ -117,13 +128,14 @@ class StagedContraction:
 
     def outputs(self, position: Position, count: int) -> tuple[Pointer, ...]:
         """Where the results of ``count`` pixels go."""
-        return tuple(Pointer(self.y.buffer, self.y.at((*position(as_expr(slot)), 0))) for slot in range(count))
+        places = (self.place(position(as_expr(slot))) for slot in range(count))
+        return tuple(Pointer(self.y.buffer, self.y.at((*place, 0))) for place in places)
 
     def finish(self, values: Buffer, slot: Expr, position: Sequence[Expr]) -> Block:
         """What of the body is left behind ``values``: accumulators, or bytes where they are requantized."""
         c, done = Var(self.names.fresh("c")), None if self.requantization is None else self.requantization.value
         element = Load(values, (slot, c))
-        stored = self.ctx.store_element((*position, c + self.first), element, self.refs, done)
+        stored = self.ctx.store_element((*self.place(position), c + self.first), element, self.refs, done)
         return unroll_bytes(loop(c, self.channels, *stored), self.names)
 
 
