@@ -52,7 +52,8 @@ def lower_transposed(ctx: KernelContext) -> Block | None:
     known = all(each.taps for phase in phases for each in phase)
     if not known or len(phases) > MOST_PHASES or min(_pixels(node, phase) for phase in phases) == 1:
         return None
-    shared, out = OneScratch.of(ctx), ()
+    shared = OneScratch.of(ctx)
+    out: Block = ()
     for phase in phases:
         out += lower_contraction(_Phase(shared, node, weights, phase))
     return out
