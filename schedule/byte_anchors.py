@@ -30,8 +30,8 @@ def is_byte_group_contraction(anchor: Node) -> bool:
 
 
 def is_byte_depthwise(anchor: Node, ranks: tuple[int, ...] = (4,)) -> bool:
-    """Whether it is a two-dimensional convolution (or one whose weights have a rank of ``ranks``), channels last, with
-    one input and one output channel per group, of int8 throughout."""
+    """Whether it is a convolution, channels last, with one input and one output channel per group, of int8 throughout,
+    whose weights have one of the ``ranks``."""
     x, w = anchor.inputs[0], anchor.inputs[1]
     if not _of_bytes(anchor) or anchor.op != "conv" or x is None or w is None:
         return False

@@ -28,7 +28,11 @@ class Columns:
     @staticmethod
     def of(ctx: KernelContext, node: Node, weights: np.ndarray) -> Columns:
         """Of a convolution (channels last) or a product with a matrix."""
-        matrix = weights.T if node.op == "matmul" else weights.reshape(weights.shape[0], -1)
+        return Columns.folded(ctx, node, weights.T if node.op == "matmul" else weights.reshape(weights.shape[0], -1))
+
+    @staticmethod
+    def folded(ctx: KernelContext, node: Node, matrix: np.ndarray) -> Columns:
+        """Of any anchor whose weights are the rows of ``matrix``."""
         columns = matrix.astype(np.int64)
         given = ctx.constant(node.inputs[2]) if len(node.inputs) > 2 else None
         base = np.zeros((), np.int64) if given is None else given.astype(np.int64).reshape(-1)

@@ -26,6 +26,7 @@ from .depthwise import lower_depthwise
 from .dots import has_dot
 from .dsp.contraction import is_staged, lower_staged
 from .dsp.depthwise import is_row_depthwise, lower_row_depthwise
+from .dsp.transposed import lower_transposed
 from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
 from .helium.contraction import is_helium_contraction, lower_helium
@@ -51,6 +52,7 @@ GENERATORS = {
         lower_helium, lower_helium_depthwise, lower_quads, lower_staged, lower_row_depthwise,
         lower_planes, lower_depthwise, lower_conv,
     ),
+    "conv_transpose": (lower_transposed,),
     "pool": (lower_max_pool,),
     "reduce": (lower_helium_sum,),
     "matmul": (lower_helium, lower_quads, lower_staged, lower_matmul),

@@ -29,6 +29,7 @@ from ..ir.loops import (
     Var,
 )
 from ..ir.loops_rewrite import loop, stmt_exprs, substitute, walk_expr, walk_stmts
+from .affine import coefficient
 from .names import Names, rename_bound
 
 TOGETHER = 4
@@ -92,8 +93,18 @@ def unroll_bytes(block: Block, names: Names) -> Block:
 def _is_innermost(stmt: For) -> bool:
     if not isinstance(stmt.extent, Const) or int(stmt.extent.value) < FEWEST:
         return False
+    if _is_copy(stmt):
+        return False
     calls = any(isinstance(part, Call) and part.function in OUT_OF_LINE for part in _parts(stmt.body))
     return not calls and not any(isinstance(inner, (For, Invoke)) for inner in walk_stmts(stmt.body))
+
+
+def _is_copy(stmt: For) -> bool:
+    """Whether neighbours become neighbours, which compilers copy by words."""
+    (store, *more) = stmt.body
+    if more or not isinstance(store, Store) or not isinstance(store.value, Load):
+        return False
+    return all(bool(access.index) and coefficient(access.index[-1], stmt.var) == 1 for access in (store, store.value))
 
 
 def _touches_bytes(block: Block) -> bool:

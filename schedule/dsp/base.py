@@ -31,7 +31,7 @@ class StagedContraction:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
         assert x is not None
-        pixels, operands = Pixels.of(ctx, node), Columns.of(ctx, node, weights)
+        pixels, operands = self._pixels(), self._operands(weights)
         self.shape, self.window, self.refs = pixels.shape, pixels.window, pixels.refs
         self.channels, depth = operands.weights.shape
         self.x, self.y = self.refs[x.name], self.refs[ctx.output.name]
@@ -45,6 +45,16 @@ class StagedContraction:
             self._narrow(group, self.channels // integer(node.attrs, "group"))
         if self.requantization is not None:
             self.requantization = self._settle(self.requantization)
+
+    def _pixels(self) -> Pixels:
+        return Pixels.of(self.ctx, self.node)
+
+    def _operands(self, weights: np.ndarray) -> Columns:
+        return Columns.of(self.ctx, self.node, weights)
+
+    def place(self, position: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Where in the output the result of a pixel is, without the channel."""
+        return tuple(position)
 
     def _narrow(self, group: int, channels: int) -> None:
         """To the channels of one group."""
@@ -104,13 +114,14 @@ class StagedContraction:
 
     def outputs(self, position: Position, count: int) -> tuple[Pointer, ...]:
         """Where the results of ``count`` pixels go."""
-        return tuple(Pointer(self.y.buffer, self.y.at((*position(as_expr(slot)), 0))) for slot in range(count))
+        places = (self.place(position(as_expr(slot))) for slot in range(count))
+        return tuple(Pointer(self.y.buffer, self.y.at((*place, 0))) for place in places)
 
     def finish(self, values: Buffer, slot: Expr, position: Sequence[Expr]) -> Block:
         """What of the body is left behind ``values``: accumulators, or bytes where they are requantized."""
         c, done = Var(self.names.fresh("c")), None if self.requantization is None else self.requantization.value
         element = Load(values, (slot, c))
-        stored = self.ctx.store_element((*position, c + self.first), element, self.refs, done)
+        stored = self.ctx.store_element((*self.place(position), c + self.first), element, self.refs, done)
         return unroll_bytes(loop(c, self.channels, *stored), self.names)
 
 

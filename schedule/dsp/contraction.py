@@ -52,11 +52,11 @@ def lower_staged(ctx: KernelContext) -> Block | None:
     shared = OneScratch.of(ctx)
     out: Block = ()
     for group in range(_groups(node)):
-        out += _lowered(StagedContraction(shared, node, weights, group))
+        out += lower_contraction(StagedContraction(shared, node, weights, group))
     return out
 
 
-def _lowered(work: StagedContraction) -> Block:
+def lower_contraction(work: StagedContraction) -> Block:
     if prod(work.shape) == 1:
         return lower_solo(work) or lower_single(work)
     return lower_quads(work) if fits_quads(work.ctx.cpu, work) else lower_pairs(work)

@@ -48,12 +48,13 @@ def test_four_bytes_at_a_time_and_a_rest() -> None:
     "body",
     [
         "kernel k(x: f32[16] const, y: f32[16] out)\n  for c:16\n    y[c] = x[c]\n",
+        "kernel k(x: i8[16] const, y: i8[24] out)\n  for c:16\n    y[c+8] = x[c]\n",
         "kernel k(x: i8[5] const, y: i8[5] out)\n  for c:5\n    y[c] = x[c]\n",
         "kernel k(x: i8[9] const, y: i32[9] out)\n  for c:9\n    y[c] = scale_round(convert<i32>(x[c]), 3i32, 1i32)\n",
     ],
 )
 def test_other_loops_stay(body: str) -> None:
-    """Of words, of few iterations, and of calls that take longer than the loop around them."""
+    """Of words, of few iterations, copies of neighbours, and calls that take longer than the loop around them."""
     assert unrolled(body) == body.strip()
 
 

@@ -1,0 +1,68 @@
+"""Transposed convolutions as phases of ordinary ones: the bytes of the operator's meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ccml.ir.types import DType, TensorType
+from ccml.ops.table import infer_types
+
+from tests.schedule.test_staged import M4, assert_exact, by_c, by_jit, by_objects, with_blocks
+from tests.tools import needs
+
+
+def transposed(
+    x: Sequence[int], w: Sequence[int], stride: Sequence[int], pad: Sequence[int], extra: Sequence[int] = ()
+) -> Graph:
+    """int8 ``x`` [n, ..., i] by weights ``w`` [i, ..., o], requantized per channel."""
+    rng = np.random.default_rng(3)
+    arrays = {
+        "w": rng.integers(-127, 128, tuple(w)).astype(np.int8),
+        "b": rng.integers(-3000, 3000, w[-1]).astype(np.int32),
+        "scale": rng.uniform(0.0005, 0.003, w[-1]).astype(np.float32),
+    }
+    for array in arrays.values():
+        array.flags.writeable = False
+    given = Value("x", TensorType(DType.I8, tuple(x)))
+    operands = {n: Value(n, TensorType(DType.from_numpy(a.dtype), a.shape)) for n, a in arrays.items()}
+    inner = GraphBuilder(infer_types, NameSupply(["x", *arrays]))
+    attrs: dict[str, AttrValue] = {
+        "stride": tuple(stride), "pad": tuple(pad), "group": 1, "layout": "channels_last", "zero_point": -9,
+        "dilation": (1,) * len(stride), "output_padding": tuple(extra) or (0,) * len(stride),
+    }  # fmt: skip
+    acc = inner.emit1("conv_transpose", given, operands["w"], operands["b"], loc="anchor", **attrs)
+    y = inner.emit1("requantize", acc, operands["scale"], zero_point=4, lo=-128, hi=127, to=DType.I8, y_scale=0.1)
+    body = Graph("body", (given, *operands.values()), (y,), tuple(inner.nodes))
+    return Graph("model", (given,), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), arrays)
+
+
+GRAPHS = {
+    "2x2, twice as large": transposed((1, 5, 6, 8), (8, 2, 2, 6), (2, 2), (0, 0, 0, 0)),
+    "3x3, twice as large": transposed((2, 4, 5, 8), (8, 3, 3, 5), (2, 2), (1, 1, 1, 1), (1, 1)),
+    "4x4, twice as large": transposed((1, 4, 8, 12), (12, 4, 4, 4), (2, 2), (1, 1, 1, 1)),
+    "5x3, three and one": transposed((1, 4, 7, 3), (3, 5, 3, 4), (3, 1), (0, 2, 4, 0)),
+    "a cut beyond the kernel": transposed((1, 6, 5, 4), (4, 2, 3, 6), (1, 2), (1, 4, 1, 3)),
+    "rows added": transposed((1, 3, 4, 4), (4, 3, 3, 3), (3, 3), (0, 1, 0, 0), (2, 0)),
+    "line": transposed((1, 9, 8), (8, 6, 3), (2,), (2, 1)),
+}
+by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
+
+
+@by_graph
+def test_meaning_in_process(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, with_blocks(), by_jit, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@by_graph
+def test_emulated_cortex_m4(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, M4, by_c, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+def test_objects_on_cortex_m4(tmp_path: Path) -> None:
+    assert_exact(GRAPHS["3x3, twice as large"], M4, by_objects, tmp_path)
