@@ -35,7 +35,8 @@ def pool_problem(
 ) -> Problem:
     """The same tensors, to be distributed to pools."""
     requests, distances = _requests(calls, kernels, buffers, target)
-    return Problem(requests, target.arena_align, distances, tensor_traffic(calls, kernels), limits, max_ram)
+    traffic = tensor_traffic((kernels[call.kernel], call.args) for call in calls)
+    return Problem(requests, target.arena_align, distances, traffic, limits, max_ram)
 
 
 def _requests(

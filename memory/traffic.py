@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from ..ir.blocks import block_kernel
 from ..ir.bounds import Bounds
 from ..ir.loops import Block, For, If, Invoke, Kernel, Let, Load, Space, Stmt, Store
 from ..ir.loops_rewrite import stmt_exprs, walk_expr
-from ..ir.program import Call
 
 
-def tensor_traffic(calls: Sequence[Call], kernels: Mapping[str, Kernel]) -> Counter[str]:
-    """Bytes of each tensor that all ``calls`` together load and store."""
+def tensor_traffic(calls: Iterable[tuple[Kernel, Sequence[str]]]) -> Counter[str]:
+    """Bytes of each tensor that all ``calls`` together load and store: kernels with the tensors of their parameters."""
     total: Counter[str] = Counter()
-    for call in calls:
-        kernel = kernels[call.kernel]
+    for kernel, args in calls:
         found = kernel_traffic(kernel)
-        for param, name in zip(kernel.params, call.args, strict=True):
+        for param, name in zip(kernel.params, args, strict=True):
             total[name] += found[param.name]
     return total
 

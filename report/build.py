@@ -86,7 +86,8 @@ def _totals(
 
 
 def _pools(program: Program, memory: list[Placement]) -> Iterator[PoolTotals]:
-    traffic = tensor_traffic(program.calls, {kernel.name: kernel for kernel in program.kernels})
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    traffic = tensor_traffic((kernels[call.kernel], call.args) for call in program.calls)
     for pool in program.plan.pools:
         inside = [place for place in memory if place.pool == pool.name]
         live = live_bytes(inside, len(program.calls))
