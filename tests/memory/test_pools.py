@@ -157,8 +157,7 @@ def test_traffic_of_a_block_instruction() -> None:
 
 def test_traffic_of_all_calls() -> None:
     kernel = parse_kernel("kernel copy(x: u8[16] const, y: u8[16] out)\n  for i:16\n    y[i] = x[i]\n")
-    calls = [Call("copy", ("a", "b")), Call("copy", ("b", "c"))]
-    assert tensor_traffic((kernel, call.args) for call in calls) == {"a": 16, "b": 32, "c": 16}
+    assert tensor_traffic([(kernel, ("a", "b")), (kernel, ("b", "c"))]) == {"a": 16, "b": 32, "c": 16}
 
 
 # ---------------------------------------------------------------- the checker
