@@ -17,7 +17,7 @@ from ..kernel import KernelContext
 from ..requantization import Fixed, Requantization, fixed_form, requantization_of, rounded_form
 from ..tensors import TensorRef
 
-STAGED_BYTES = 1024
+STAGED_BYTES = 512
 """Of groups of channels that are staged together, where it is more than one."""
 
 
