@@ -11,25 +11,26 @@ from ..ir.loops import Access, Kernel
 from ..ir.program import BufferDecl, Call, Storage
 from .overlap import least_distances
 
-MOST_STEPS = 1_000_000
-"""Sets of finished calls that the search looks at before it gives up, times tensors."""
+MOST_STEPS = 2_000_000
+"""Tensors that the search looks at, once for each call that may come next, before it gives up."""
 
 
 def order_calls(
     calls: Sequence[Call], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl]
 ) -> tuple[Call, ...]:
-    """The order in which the most bytes that live during any call are the fewest; the given one where none is better
-    or the search gets too long.
+    """The order in which the most bytes that live during any call are the fewest; the given one where none is better.
 
     Best-first search over sets of finished calls, each extended by every call whose operands are there: what lives
-    after a set does not depend on the order within it.
+    after a set does not depend on the order within it. Where the search gets too long, the better of the given order
+    and a greedy one.
     """
     graph = _Graph(calls, kernels, buffers)
     everything = (1 << len(calls)) - 1
     given = graph.peak(range(len(calls)))
     queue: list[tuple[int, int, tuple[int, ...]]] = [(0, 0, ())]
     seen: set[int] = set()
-    while queue and len(seen) * len(graph.users) < MOST_STEPS:
+    steps = 0
+    while queue:
         peak, done, order = heapq.heappop(queue)
         if peak >= given:
             break
@@ -38,7 +39,12 @@ def order_calls(
         if done in seen:
             continue
         seen.add(done)
-        for n in graph.ready(done):
+        ready = graph.ready(done)
+        steps += len(ready) * len(graph.tensors)
+        if steps > MOST_STEPS:
+            greedy = graph.greedy()
+            return tuple(calls[n] for n in greedy) if graph.peak(greedy) < given else tuple(calls)
+        for n in ready:
             heapq.heappush(queue, (max(peak, graph.bytes_during(n, done)), done | 1 << n, (*order, n)))
     return tuple(calls)
 
@@ -59,6 +65,16 @@ class _Graph:
             for name in call.args:
                 if self.buffers[name].storage is not Storage.CONSTANT:
                     found[name] = found.get(name, 0) | 1 << n
+        return found
+
+    @cached_property
+    def tensors(self) -> list[tuple[int, int, bool, bool]]:
+        """For each tensor that is not constant: its users, its bytes, and whether it lives from the beginning, and to
+        the end."""
+        found = []
+        for name, users in self.users.items():
+            storage = self.buffers[name].storage
+            found.append((users, self.buffers[name].nbytes, storage is Storage.INPUT, storage is Storage.OUTPUT))
         return found
 
     @cached_property
@@ -101,7 +117,10 @@ class _Graph:
     def bytes_during(self, n: int, done: int) -> int:
         """What lives while call ``n`` runs after those that are ``done``."""
         after = done | 1 << n
-        total = sum(self.buffers[name].nbytes for name in self.users if self._lives(name, done, after))
+        total = 0
+        for users, nbytes, from_begin, to_end in self.tensors:
+            if (from_begin or users & after) and (to_end or users & ~done):
+                total += nbytes
         saved: dict[str, int] = {}
         for (x, y), least in self.savings[n].items():
             dies = self.buffers[x].storage is not Storage.OUTPUT and not self.users[x] & ~after
@@ -109,10 +128,23 @@ class _Graph:
                 saved[x] = max(saved.get(x, 0), least)
         return total - sum(saved.values())
 
-    def _lives(self, name: str, done: int, after: int) -> bool:
-        storage, users = self.buffers[name].storage, self.users[name]
-        begun = storage is Storage.INPUT or bool(users & after)
-        return begun and (storage is Storage.OUTPUT or bool(users & ~done))
+    def greedy(self) -> list[int]:
+        """Always the call during which, then behind which, the fewest bytes live."""
+        order: list[int] = []
+        done = 0
+        while len(order) < len(self.calls):
+            during = {n: self.bytes_during(n, done) for n in self.ready(done)}
+            order.append(min(during, key=lambda n: (during[n], self._bytes_behind(done | 1 << n), n)))
+            done |= 1 << order[-1]
+        return order
+
+    def _bytes_behind(self, done: int) -> int:
+        """What lives once the calls are ``done``."""
+        return sum(
+            nbytes
+            for users, nbytes, from_begin, to_end in self.tensors
+            if (from_begin or users & done) and (to_end or users & ~done)
+        )
 
     def peak(self, order: Sequence[int]) -> int:
         """The most bytes that live during any call."""

@@ -79,3 +79,26 @@ def test_none_is_better(seed: int) -> None:
     assert sorted(call.kernel for call in found) == sorted(kernels)
     assert live(found, buffers) == min(live(order, buffers) for order in permutations(calls) if valid(order))
     plan_memory(found, kernels, buffers, select("cortex-m4").target)
+
+
+def branches(count: int) -> tuple[list[Call], dict[str, Kernel], dict[str, BufferDecl]]:
+    """Wide tensors, each made for a narrow result of its own; all wide ones are made first."""
+    buffers = {"x": BufferDecl("x", DType.U8, (4,), Storage.INPUT)}
+    widen = parse_kernel("kernel widen(x: u8[4] const, y: u8[100] out)\n  for i:100\n    y[i] = x[0]\n")
+    narrow = parse_kernel("kernel narrow(x: u8[100] const, y: u8[1] out)\n  y[0] = x[99]\n")
+    for n in range(count):
+        buffers[f"wide{n}"] = BufferDecl(f"wide{n}", DType.U8, (100,), Storage.ARENA)
+        buffers[f"y{n}"] = BufferDecl(f"y{n}", DType.U8, (1,), Storage.OUTPUT)
+    calls = [Call("widen", ("x", f"wide{n}")) for n in range(count)]
+    calls += [Call("narrow", (f"wide{n}", f"y{n}")) for n in range(count)]
+    return calls, {"widen": widen, "narrow": narrow}, buffers
+
+
+def test_many_branches_go_one_after_the_other() -> None:
+    """There are 2^60 sets of finished calls."""
+    calls, kernels, buffers = branches(60)
+    found = order_calls(calls, kernels, buffers)
+    assert sorted(call.args for call in found) == sorted(call.args for call in calls)
+    before = plan_memory(tuple(calls), kernels, buffers, select("cortex-m4").target).ram
+    assert before > 60 * 100
+    assert plan_memory(found, kernels, buffers, select("cortex-m4").target).ram < 2 * 100 + 60 * 16
