@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from pathlib import Path
 
 from pycparser import c_ast
@@ -31,6 +32,9 @@ from .weights import (
     declarations,
     write_binary,
 )
+
+_TESTS = 16
+"""Of one condition: printing a syntax tree takes stack by its depth."""
 
 
 def write_c(
@@ -161,11 +165,9 @@ def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
     """NULL is an error where there is anything to point at."""
     needed = [name for pool, name in zip(program.plan.pools, symbols.pools) if pool.size]
     needed += [arg for item, arg in zip(interfaces(program), symbols.arguments) if item.type.size]
-    missing: c_ast.Node | None = None
-    for argument in needed:
-        test = tree.binary("==", tree.name(argument), tree.name("NULL"))
-        missing = test if missing is None else tree.binary("||", missing, test)
-    if missing is not None:
+    for first in range(0, len(needed), _TESTS):
+        tests = [tree.binary("==", tree.name(name), tree.name("NULL")) for name in needed[first : first + _TESTS]]
+        missing = reduce(lambda one, other: tree.binary("||", one, other), tests)
         yield _refuse(missing, f"{symbols.macro}_ERROR_NULL")
     for pool, argument, stem in zip(program.plan.pools, symbols.pools, symbols.pool_stems):
         if pool.size and pool.align > 1:

@@ -114,6 +114,22 @@ def test_pointers_are_checked(tmp_path: Path) -> None:
 
 
 @needs("gcc")
+def test_any_number_of_tensors(tmp_path: Path) -> None:
+    """300 inputs besides x; a missing one is found wherever it is."""
+    program = matrix_program(1)
+    x = program.inputs[0]
+    others = tuple(replace(x, name=f"x{n}", c_name=f"x{n}", buffer=f"x{n}") for n in range(300))
+    buffers = {**program.buffers, **{o.buffer: replace(program.buffers[x.buffer], name=o.buffer) for o in others}}
+    write_c(replace(program, inputs=(x, *others), buffers=buffers), X86, tmp_path)
+    function = library(tmp_path, "gcc").kws_run
+    memory = ctypes.create_string_buffer(512)
+    good = ctypes.addressof(memory) + -ctypes.addressof(memory) % 16
+    for missing in (1, 17, 150, 301):
+        addresses = [None if n == missing else good for n in range(1 + 301 + 2)]
+        assert function(*map(ctypes.c_void_p, addresses)) == 1
+
+
+@needs("gcc")
 def test_without_an_arena_its_pointer_may_be_null(x: np.ndarray, tmp_path: Path) -> None:
     program = matrix_program(1)
     program = replace(program, calls=program.calls[2:], plan=MemoryPlan((Pool("arena", {}, 0, 16),)))
