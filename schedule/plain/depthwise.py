@@ -31,6 +31,9 @@ from .finish import Finish, Turn
 
 PLANE = 1536
 """Bytes of a plane at most, unless a single row of outputs takes more."""
+BAND = 5
+"""Rows of outputs in a band at most: the result may overwrite its operand that far behind, and streams hold as many.
+Two rows of each band are staged again for the next."""
 
 
 def is_plane(cpu: Cpu, anchor: Node) -> bool:
@@ -76,7 +79,8 @@ class _Planes:
         output allow."""
         if not self.ctx.refs[self.ctx.output.name].dense:
             return 1
-        fits = [n for n in range(1, self.rows + 1) if 4 * self.row * ((n - 1) * self.stride + KERNEL) <= PLANE]
+        most = min(self.rows, BAND)
+        fits = [n for n in range(1, most + 1) if 4 * self.row * ((n - 1) * self.stride + KERNEL) <= PLANE]
         turns = -(-self.rows // max(fits, default=1))
         return -(-self.rows // turns)
 
