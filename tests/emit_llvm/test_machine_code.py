@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from ccml.emit_llvm.coded import coded_blocks, machine_code
+from ccml.emit_llvm.coded import block_functions, machine_code
 from ccml.emit_llvm.elf import defined_symbols
 from ccml.emit_llvm.machine_code import MACHINE_CODE
 from ccml.emit_llvm.objects import emit_ir, emit_objects
@@ -36,13 +36,15 @@ def test_objects_hold_the_code_once(core: str) -> None:
     """And not its meaning beside it."""
     machine = select(core)
     program = lower_graph(integer_conv_graph((1, 5, 5, 8), (40, 1, 1, 8)), machine)
-    codes, meanings = coded_blocks(program, machine)
+    codes, compiled = block_functions(program, machine)
     ((_, image), *_) = emit_objects(program, machine)
     assert codes
     assert [image.count(code) for code in codes.values()] == [1] * len(codes)
     symbols = set(defined_symbols(image))
     assert symbols >= {f"model_{row}" for row in codes}
-    assert not symbols & {f"model_{meaning}" for meaning in meanings}
+    replaced = {block.name for block in program.blocks} - {block.name for block in compiled}
+    assert replaced
+    assert not symbols & {f"model_{meaning}" for meaning in replaced}
 
 
 @pytest.mark.parametrize("core", ["m0", "m4"])
