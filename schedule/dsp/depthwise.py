@@ -25,7 +25,7 @@ from ...ops.infer import ints
 from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..kernel import KernelContext
-from .depthwise_base import DepthwiseBlocks, DepthwiseLayer, Place, Span, at_word
+from .depthwise_base import DepthwiseBlocks, DepthwiseLayer, Place, Span, at_word, is_column
 from .depthwise_windows import WindowDepthwise
 
 
@@ -34,7 +34,7 @@ def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
     if "depthwise_pair" not in cpu.features or not is_byte_depthwise(anchor, (3, 4)):
         return False
     stride, dilation = ints(anchor.attrs, "stride"), ints(anchor.attrs, "dilation")
-    return anchor.output.shape[-1] >= LANES and 1 in (stride[-1], dilation[-1])
+    return anchor.output.shape[-1] >= LANES and (is_column(anchor) or 1 in (stride[-1], dilation[-1]))
 
 
 def lower_row_depthwise(ctx: KernelContext) -> Block | None:

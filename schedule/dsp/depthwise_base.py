@@ -25,7 +25,7 @@ STAGED_BYTES = 512
 class DepthwiseLayer:
     """A depthwise convolution: ``taps`` [channel, row, column], biases with the zero point folded in, and how results
     are requantized where nothing follows: best by ``factors`` alone, else in the form ``fixed``, else by floats. One of
-    one dimension has a single row."""
+    one dimension has a single row, and so has one that is ``upright``, a column of pixels."""
 
     ctx: KernelContext
     node: Node
@@ -34,17 +34,20 @@ class DepthwiseLayer:
     requantization: Requantization | None
     factors: np.ndarray | None
     fixed: Fixed | None
+    upright: bool
 
     @staticmethod
     def of(ctx: KernelContext, node: Node, weights: np.ndarray) -> DepthwiseLayer:
         columns = Columns.of(ctx, node, weights)
-        taps = columns.weights.reshape(len(weights), -1, weights.shape[-2])
+        upright = is_column(node) and _is_dense_column(ctx, node)
+        taps = columns.weights.reshape(len(weights), -1, 1 if is_column(node) else weights.shape[-2])
+        taps = taps.transpose(0, 2, 1) if upright else taps
         found = requantization_of(ctx, columns.reach)
         if found is None or not found.whole:
-            return DepthwiseLayer(ctx, node, taps, columns.bias, None, None, None)
+            return DepthwiseLayer(ctx, node, taps, columns.bias, None, None, None, upright)
         factors = rounded_form(found, *columns.bounds)
         fixed = fixed_form(found, *columns.bounds, 0) if factors is None else None
-        return DepthwiseLayer(ctx, node, taps, columns.bias, found, factors, fixed)
+        return DepthwiseLayer(ctx, node, taps, columns.bias, found, factors, fixed, upright)
 
     @property
     def x(self) -> TensorRef:
@@ -58,11 +61,11 @@ class DepthwiseLayer:
     @property
     def extent(self) -> tuple[int, ...]:
         """Height and width of the input."""
-        return _with_rows(self.x.shape)[1:3]
+        return self._with_rows(self.x.shape)[1:3]
 
     @property
     def out(self) -> tuple[int, ...]:
-        return _with_rows(self.node.output.shape)
+        return self._with_rows(self.node.output.shape)
 
     @property
     def channels(self) -> int:
@@ -79,18 +82,39 @@ class DepthwiseLayer:
 
     def attribute(self, name: str) -> tuple[int, ...]:
         found = ints(self.node.attrs, name)
-        if len(self.x.shape) == 4:
-            return found
-        return (0, found[0], 0, found[1]) if name == "pad" else (1, *found)
+        if is_column(self.node):
+            found = (found[0], 0, found[2], 0) if name == "pad" else (found[0], 1)
+        if len(self.x.shape) == 3:
+            return (0, found[0], 0, found[1]) if name == "pad" else (1, *found)
+        if self.upright:
+            return (found[1], found[0], found[3], found[2]) if name == "pad" else found[::-1]
+        return found
 
     def index(self, place: Place, row: Expr, column: Expr | int, lane: Expr | int = 0) -> tuple[Expr | int, ...]:
         """Of an element of the input or the output."""
-        rows = (row,) if len(self.x.shape) == 4 else ()
-        return (place.batch, *rows, column, place.channel + lane)
+        where = (column,) if len(self.x.shape) == 3 else (column, row) if self.upright else (row, column)
+        return (place.batch, *where, place.channel + lane)
+
+    def _with_rows(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        if len(shape) == 3:
+            return (shape[0], 1, *shape[1:])
+        return (shape[0], shape[2], shape[1], shape[3]) if self.upright else shape
 
 
-def _with_rows(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return shape if len(shape) == 4 else (shape[0], 1, *shape[1:])
+def is_column(node: Node) -> bool:
+    """Whether a two-dimensional convolution goes from a column to a column by a kernel that is a column."""
+    x, w = node.inputs[0], node.inputs[1]
+    assert x is not None and w is not None
+    if len(x.shape) != 4 or ints(node.attrs, "pad")[1]:
+        return False
+    return x.shape[2] == w.shape[2] == node.output.shape[2] == 1
+
+
+def _is_dense_column(ctx: KernelContext, node: Node) -> bool:
+    """Whether pixels are neighbours in memory, and the blocks for rows can walk along them."""
+    along = (ints(node.attrs, name)[0] for name in ("stride", "dilation"))
+    refs = (ctx.refs[node.operands[0].name], ctx.refs[ctx.output.name])
+    return 1 in along and all(ref.buffer.shape[2] == 1 for ref in refs)
 
 
 @dataclass(frozen=True)

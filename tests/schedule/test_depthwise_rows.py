@@ -48,6 +48,7 @@ SUMS = {
     "5x5, wide rows, ties": depthwise(2, 150, 4, kernel=(5, 5), pad=(2, 2, 2, 2), ties=True),
     "dilation, ties": depthwise(6, 7, 4, dilation=3, pad=(3, 3, 3, 3), ties=True),
     "one dimension": integer_conv_graph((1, 13, 6), (6, 3, 1), stride=(1,), pad=(1, 1), group=6, residual=True),
+    "a column": depthwise(14, 1, 6, kernel=(5, 1), pad=(2, 0, 2, 0), residual=True),
 }
 """Of which accumulators are computed first."""
 BYTES = {
@@ -71,6 +72,11 @@ BYTES = {
     "7x7, one pixel": depthwise(1, 1, 64, kernel=(7, 7), pad=(3, 3, 3, 3), rounded=True),
     "1x9": depthwise(1, 31, 8, kernel=(1, 9), pad=(0, 4, 0, 4), rounded=True),
     "one dimension": integer_conv_graph((2, 21, 8), (8, 9, 1), stride=(2,), pad=(4, 3), group=8, rounded=True),
+    "a column": depthwise(23, 1, 8, kernel=(5, 1), pad=(1, 0, 3, 0), batch=2, rounded=True),
+    "a column, stride 2": depthwise(21, 1, 12, kernel=(9, 1), stride=2, pad=(4, 0, 3, 0), rounded=True),
+    "a column, dilation 2": depthwise(19, 1, 4, kernel=(3, 1), dilation=2, pad=(2, 0, 1, 0), rounded=True),
+    "a column, stride and dilation": depthwise(19, 1, 4, kernel=(3, 1), stride=2, dilation=2, pad=(2, 0, 1, 0)),
+    "a column behind the border": depthwise(9, 1, 12, kernel=(3, 1), stride=(1, 2), pad=(1, 1, 1, 0), rounded=True),
     "4x1": depthwise(9, 5, 8, kernel=(4, 1), pad=(1, 0, 2, 0), rounded=True),
     "1x1": depthwise(3, 5, 8, kernel=(1, 1), pad=(0, 0, 0, 0), rounded=True),
     "stride 3": depthwise(9, 11, 8, stride=3, rounded=True),
