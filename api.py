@@ -188,14 +188,15 @@ def verify(
     quantized first, and the reference is the quantized model. ``goal`` is that of the model for the ``target``.
     """
     check_goal(goal)
+    native = host_machine()
+    machine = native if target is None else find_machine(target, abi, cpu)
     stages: list[tuple[str, Graph]] = []
     source, _ = _read(path, options, quantization)
-    host = compile_source(source, host_machine(), lambda name, graph: stages.append((name, graph)))
-    chosen = host.samples(file, samples).first(samples)
-    if target is None:
-        return compare(host, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler)
-    compiled = lower(source, host.optimized, find_machine(target, abi, cpu), goal)
-    return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, host=host)
+    own_goal = DEFAULT_GOAL if target is None else goal
+    compiled = compile_source(source, machine, lambda name, graph: stages.append((name, graph)), own_goal)
+    host = None if target is None else compile_source(source, native)
+    chosen = compiled.samples(file, samples).first(samples)
+    return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler, host=host)
 
 
 def profile(
