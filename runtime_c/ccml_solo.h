@@ -101,6 +101,23 @@ static inline void ccml_solo_sums(const int32_t *w, const int8_t *x, int32_t gro
     }
 }
 
+/* The factors are words, or two in a word: halfwords that stand for the upper half of one. */
+static inline void ccml_solo_bytes(
+    const int32_t *w, const int8_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t shift,
+    int halfwords)
+{
+    for (int32_t first = 0; first < channels; first += 4) {
+        int32_t acc[4];
+        ccml_solo_sums(w, x, groups, acc);
+        w += 4 + 4 * groups;
+        for (int32_t c = 0; c < 4; ++c) {
+            const int32_t factor = halfwords ? (int32_t)((uint32_t)w[c / 2] >> 16 * (c % 2) << 16) : w[c];
+            y[first + c] = ccml_requantize_int(acc[c], factor, zero_point, shift);
+        }
+        w += halfwords ? 2 : 4;
+    }
+}
+
 #endif
 
 #endif

@@ -26,16 +26,7 @@ CCML_NAKED ccml_solo_fixed(
 static inline void ccml_solo_fixed(
     const int32_t *w, const int8_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t shift)
 {
-    for (int32_t first = 0; first < channels; first += 4) {
-        int32_t acc[4];
-        ccml_solo_sums(w, x, groups, acc);
-        w += 4 + 4 * groups;
-        for (int32_t c = 0; c < 4; ++c) {
-            const int32_t factor = w[c];
-            y[first + c] = ccml_requantize_int(acc[c], factor, zero_point, shift);
-        }
-        w += 4;
-    }
+    ccml_solo_bytes(w, x, y, groups, channels, zero_point, shift, 0);
 }
 #endif
 
