@@ -49,7 +49,7 @@ from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
-from .quantization import Quantization, QuantizedSource, QuantizeOptions, quantize_source
+from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
 from .report.accuracy import Accuracy
 from .report.profile import Profile, build_profile
 from .samples import Samples

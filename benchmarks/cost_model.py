@@ -26,7 +26,7 @@ from ccml.costs.predict import predict
 from ccml.emit_c.header import public_header
 from ccml.emit_c.symbols import assign_symbols, interfaces
 from ccml.ir.program import Program
-from ccml.quantization import quantize_source
+from ccml.quantization.source import quantize_source
 from ccml.targets import Machine
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -29,9 +29,9 @@ import onnx
 import onnxruntime as ort
 from ccml.driver import read
 from ccml.ir.graph import Graph
-from ccml.passes.quantize import QuantizeOptions, quantize_graph
-from ccml.passes.quantize.observe import FloatModel
+from ccml.quantization import QuantizeOptions, quantize_graph
 from ccml.samples import match_samples
+from ccml.verification.float_model import FloatModel
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 from onnxruntime.quantization.shape_inference import quant_pre_process
 

@@ -15,7 +15,7 @@ from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
     from ..artifact.build import Artifact
-    from ..quantization import Quantization
+    from ..quantization.source import Quantization
 
 
 @click.command("compile")

@@ -15,7 +15,7 @@ from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
     from ..driver import Compiled
-    from ..quantization import Quantization
+    from ..quantization.source import Quantization
     from ..report.facts import ModelFacts
     from ..report.schema import Report
 
@@ -53,7 +53,7 @@ def command(
     """
     with progress():
         from .. import driver
-        from ..quantization import quantize_source
+        from ..quantization.source import quantize_source
         from ..report.facts import model_facts
 
         machine = driver.find_machine(target or "generic", abi, cpu)

@@ -13,7 +13,7 @@ from .output import columns, print_facts, print_json, print_table, progress
 from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
-    from ..quantization import Quantization
+    from ..quantization.source import Quantization
     from ..report.profile import Profile
 
 

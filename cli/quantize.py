@@ -13,7 +13,7 @@ from .output import print_facts, print_json, progress
 from .quantize_options import mode_option, quantization_options
 
 if TYPE_CHECKING:
-    from ..quantization import Quantization
+    from ..quantization.source import Quantization
 
 
 @click.command("quantize")

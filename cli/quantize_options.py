@@ -13,9 +13,9 @@ from ..errors import CcmlError
 from .config import layer_overrides
 
 if TYPE_CHECKING:
-    from ..passes.quantize.images import ImageOptions
-    from ..passes.quantize.options import LayerOptions, RangeMethod
-    from ..quantization import Quantization
+    from ..quantization.images import ImageOptions
+    from ..quantization.options import LayerOptions, RangeMethod
+    from ..quantization.source import Quantization
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -134,8 +134,8 @@ def _refuse_given(quantize: str) -> None:
 
 def _quantization(quantize: str, given: Mapping[str, Any]) -> Quantization:
     """The request. Raises a usage error without calibration data."""
-    from ..passes.quantize.options import Mode
-    from ..quantization import Quantization, QuantizeOptions
+    from ..quantization.options import Mode
+    from ..quantization.source import Quantization, QuantizeOptions
 
     if given["calibration"] is None:
         raise click.UsageError("Quantization needs --calibration DATA: typical inputs of the model.")
@@ -147,13 +147,13 @@ def _quantization(quantize: str, given: Mapping[str, Any]) -> Quantization:
 
 
 def _images(mean: tuple[float, ...] | None, scale: tuple[float, ...] | None) -> ImageOptions:
-    from ..passes.quantize.images import ImageOptions
+    from ..quantization.images import ImageOptions
 
     return ImageOptions(mean or (0.0,), scale or (1.0,))
 
 
 def _range_method(name: str) -> RangeMethod:
-    from ..passes.quantize.options import RangeMethod
+    from ..quantization.options import RangeMethod
 
     return RangeMethod(name)
 
@@ -175,7 +175,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
 
 def _layers() -> dict[str, LayerOptions]:
     """The overrides of ccml.toml. Raises ``BAD_OPTION`` that names the file, the layer and the key."""
-    from ..passes.quantize.options import LayerOptions
+    from ..quantization.options import LayerOptions
 
     file, tables = layer_overrides()
     try:

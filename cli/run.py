@@ -13,7 +13,7 @@ from .quantize_options import quantization_options, quantize_option
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..quantization import Quantization
+    from ..quantization.source import Quantization
 
 _SHOWN = 8
 """Elements of an output that the table shows."""

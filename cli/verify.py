@@ -20,7 +20,7 @@ from .output import columns, print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
 
 if TYPE_CHECKING:
-    from ..quantization import Quantization
+    from ..quantization.source import Quantization
     from ..verification.compare_model import Row, Verification
 
 _HEAD = columns("layer", "tensor", "shape", "reference", "#relative L2", "#max abs", "#SNR dB", "")

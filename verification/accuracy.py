@@ -19,9 +19,9 @@ import numpy as np
 
 from ..ir.graph import Graph
 from ..ops.evaluate import evaluate_graph
-from ..passes.quantize.observe import FloatModel
 from ..report.accuracy import LayerAccuracy, OutputAccuracy
 from ..samples import Samples
+from .float_model import FloatModel
 from .tensor_pairs import Tensor, common_tensors, local_graph
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from ccml.cli import quantize_options
-from ccml.passes.quantize.options import ACTIVATIONS, RangeMethod
+from ccml.quantization.options import ACTIVATIONS, RangeMethod
 from onnx import helper
 
 from tests.cli.command_line import DIGITS, DIGITS_TEST, ccml, files_in, save_model

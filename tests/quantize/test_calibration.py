@@ -7,8 +7,8 @@ import pytest
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.graph import Value
 from ccml.ir.types import DType, TensorType
-from ccml.passes.quantize.calibration import read_calibration
-from ccml.passes.quantize.images import ImageOptions
+from ccml.quantization.calibration import read_calibration
+from ccml.quantization.images import ImageOptions
 
 X = Value("x", TensorType(DType.F32, (1, 4)))
 STATE = Value("state", TensorType(DType.F32, (2, 3)))

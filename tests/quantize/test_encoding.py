@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from ccml.ir.types import DType
-from ccml.passes.quantize.encoding import activation_encoding, weight_encoding
+from ccml.quantization.encoding import activation_encoding, weight_encoding
 
 
 def test_asymmetric_int8_has_255_steps() -> None:

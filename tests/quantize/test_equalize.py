@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from ccml.ir.graph import Graph
-from ccml.passes.quantize.equalize import Pair, best_scales, equalize, find_pairs, rescale
-from ccml.passes.quantize.execute import evaluate_samples
-from ccml.passes.quantize.observe import FloatModel
+from ccml.quantization.equalize import Pair, best_scales, equalize, find_pairs, rescale
+from ccml.quantization.execute import evaluate_samples
+from ccml.verification.float_model import FloatModel
 
 from tests.quantize.networks import Network, classifier, samples_for
 

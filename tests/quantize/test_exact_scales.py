@@ -11,11 +11,11 @@ from ccml.frontend_onnx.export import export_model
 from ccml.ir.graph import Graph, Node
 from ccml.passes.integerize import integerize
 from ccml.passes.pipeline import before, optimize
-from ccml.passes.quantize import QuantizeOptions, quantize_graph
-from ccml.passes.quantize.execute import evaluate_samples
-from ccml.passes.quantize.partition import key
-from ccml.passes.quantize.quantize import prepare, sqnr
-from ccml.passes.quantize.quantizer import Quantizer
+from ccml.quantization import QuantizeOptions, quantize_graph
+from ccml.quantization.execute import evaluate_samples
+from ccml.quantization.partition import key
+from ccml.quantization.quantize import prepare, sqnr
+from ccml.quantization.quantizer import Quantizer
 from ccml.samples import match_samples
 from ccml.schedule.fixed_requantization import requantize_in_integers
 from ccml.schedule.lower import lower_graph
@@ -88,7 +88,7 @@ def test_depthwise_layers_need_no_shift() -> None:
 
 def test_scales_move_by_some_ulp_and_integers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where they could not be chosen before."""
-    monkeypatch.setattr("ccml.passes.quantize.tuning.with_halfword_factors", lambda scales, *_: scales)
+    monkeypatch.setattr("ccml.quantization.tuning.with_halfword_factors", lambda scales, *_: scales)
     graph = prepare(many_channels())
     quantizer = Quantizer.of(graph, samples_for(graph), QuantizeOptions())
     parts = quantizer.partition()

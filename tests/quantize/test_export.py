@@ -12,8 +12,8 @@ from ccml.ir.graph import Graph, Value
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
-from ccml.passes.quantize import LayerOptions, Precision, QuantizeOptions, quantize_graph
-from ccml.passes.quantize.execute import evaluate_samples
+from ccml.quantization import LayerOptions, Precision, QuantizeOptions, quantize_graph
+from ccml.quantization.execute import evaluate_samples
 
 from tests.passes.random_graphs import RandomGraph
 from tests.quantize.networks import Network, classifier, samples_for

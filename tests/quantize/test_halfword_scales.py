@@ -8,11 +8,11 @@ from ccml.ir.graph import Graph
 from ccml.ir.types import DType
 from ccml.ops.fixed_point import defined
 from ccml.passes.pipeline import optimize
-from ccml.passes.quantize import QuantizeOptions, quantize_graph
-from ccml.passes.quantize.encoding import Encoding
-from ccml.passes.quantize.execute import evaluate_samples
-from ccml.passes.quantize.halfword_scales import Products, with_halfword_factors
-from ccml.passes.quantize.quantize import sqnr
+from ccml.quantization import QuantizeOptions, quantize_graph
+from ccml.quantization.encoding import Encoding
+from ccml.quantization.execute import evaluate_samples
+from ccml.quantization.halfword_scales import Products, with_halfword_factors
+from ccml.quantization.quantize import sqnr
 from ccml.schedule.fixed_requantization import requantize_in_integers
 
 from tests.quantize.networks import Network, samples_for
@@ -58,7 +58,7 @@ def test_moved_scales_cost_no_accuracy(monkeypatch: pytest.MonkeyPatch) -> None:
         return float(np.mean(found))
 
     moved = noise_db()
-    monkeypatch.setattr("ccml.passes.quantize.tuning.with_halfword_factors", lambda scales, *_: scales)
+    monkeypatch.setattr("ccml.quantization.tuning.with_halfword_factors", lambda scales, *_: scales)
     assert moved > noise_db() - 0.3
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ccml.passes.quantize.histogram import FOLDS, MAX_BINS, Histogram, TensorStats
+from ccml.quantization.histogram import FOLDS, MAX_BINS, Histogram, TensorStats
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from ccml.ir.graph import Node
 from ccml.ops.table import OPS
-from ccml.passes.quantize.linear import channel_scales, from_matrices, scale_numbers, to_matrices, to_rows
+from ccml.quantization.linear import channel_scales, from_matrices, scale_numbers, to_matrices, to_rows
 
 from tests.quantize.networks import Network
 

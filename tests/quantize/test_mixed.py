@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from ccml.ir.types import DType
-from ccml.passes.quantize import MixedPrecision, Precision, QuantizedModel, QuantizeOptions, quantize_graph
-from ccml.passes.quantize.execute import evaluate_samples
-from ccml.passes.quantize.quantize import sqnr
+from ccml.quantization import MixedPrecision, Precision, QuantizedModel, QuantizeOptions, quantize_graph
+from ccml.quantization.execute import evaluate_samples
+from ccml.quantization.quantize import sqnr
 
 from tests.quantize.networks import classifier, samples_for, stored_of
 

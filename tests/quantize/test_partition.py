@@ -1,7 +1,7 @@
 """Which values are stored, and what is one unit."""
 
 from ccml.ir.graph import Graph
-from ccml.passes.quantize.partition import Partition, partition
+from ccml.quantization.partition import Partition, partition
 
 from tests.quantize.networks import Network, classifier
 

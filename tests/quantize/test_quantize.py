@@ -9,10 +9,10 @@ from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.graph import Graph, Node
 from ccml.ir.types import DType
 from ccml.passes.integerize import integerize_with_report
-from ccml.passes.quantize import LayerOptions, Precision, QuantizedModel, QuantizeOptions, RangeMethod, quantize_graph
-from ccml.passes.quantize.execute import evaluate_samples
-from ccml.passes.quantize.options import ACTIVATIONS
-from ccml.passes.quantize.quantize import sqnr
+from ccml.quantization import LayerOptions, Precision, QuantizedModel, QuantizeOptions, RangeMethod, quantize_graph
+from ccml.quantization.execute import evaluate_samples
+from ccml.quantization.options import ACTIVATIONS
+from ccml.quantization.quantize import sqnr
 
 from tests.quantize.networks import Network, classifier, ops_of, samples_for, stored_of
 

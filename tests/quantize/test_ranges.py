@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from ccml.passes.quantize.histogram import TensorStats
-from ccml.passes.quantize.options import RangeMethod
-from ccml.passes.quantize.ranges import find_range
+from ccml.quantization.histogram import TensorStats
+from ccml.quantization.options import RangeMethod
+from ccml.quantization.ranges import find_range
 
 
 def observed(*samples: object) -> TensorStats:

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from ccml.passes.quantize.encoding import weight_encoding
-from ccml.passes.quantize.rounding import (
+from ccml.quantization.encoding import weight_encoding
+from ccml.quantization.rounding import (
     best_peaks,
     compensated,
     largest_peaks,

@@ -7,11 +7,11 @@ import pytest
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.graph import Graph
 from ccml.ir.types import DType
-from ccml.passes.quantize.encoding import Encoding, weight_encoding
-from ccml.passes.quantize.insert import StoredConstant
-from ccml.passes.quantize.options import LayerOptions, QuantizeOptions
-from ccml.passes.quantize.partition import partition
-from ccml.passes.quantize.tuning import TunedLayer, Tuner, bias_constant, fits_accumulator
+from ccml.quantization.encoding import Encoding, weight_encoding
+from ccml.quantization.insert import StoredConstant
+from ccml.quantization.options import LayerOptions, QuantizeOptions
+from ccml.quantization.partition import partition
+from ccml.quantization.tuning import TunedLayer, Tuner, bias_constant, fits_accumulator
 
 from tests.quantize.networks import Network
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from ccml.ir.graph import Graph
 from ccml.ir.types import DType
-from ccml.passes.quantize.encoding import Encoding
-from ccml.passes.quantize.halfword_scales import Products, with_halfword_factors
+from ccml.quantization.encoding import Encoding
+from ccml.quantization.halfword_scales import Products, with_halfword_factors
 from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
 

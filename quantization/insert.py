@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
-from ...ir.types import QuantParams, TensorType
-from ...ops.table import infer_types
-from ..eliminate_dead_code import eliminate_dead_code
+from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
+from ..ir.types import QuantParams, TensorType
+from ..ops.table import infer_types
+from ..passes.eliminate_dead_code import eliminate_dead_code
 from .encoding import Encoding
 from .partition import Partition, key
 

@@ -1,47 +1,21 @@
-"""The float model, compiled into this process, with its inner values to be seen."""
+"""What the calibration samples show of the float model: statistics of its values and means of its layers."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from ...emit_llvm.jit import JitModel, host_machine
-from ...ir.graph import Graph, Node
-from ...samples import Samples
-from ...schedule.lower import lower_graph
-from ..eliminate_dead_code import eliminate_dead_code
-from ..pipeline import optimize
+from ..ir.graph import Node
+from ..samples import Samples
+from ..verification.float_model import Arrays, FloatModel
 from .histogram import TensorStats
 from .linear import output_axis
 from .partition import key
 
 log = logging.getLogger(__name__)
-
-Arrays = Mapping[str, np.ndarray]
-
-
-class FloatModel:
-    """``run`` gives the inputs and the values asked for."""
-
-    def __init__(self, graph: Graph, names: Iterable[str]) -> None:
-        given = {value.name for value in graph.inputs}
-        wanted = set(names) - given
-        shown = tuple(value for value in graph.values() if value.name in wanted)
-        self._names = [value.name for value in shown]
-        self._model: JitModel | None = None
-        if shown:
-            machine = host_machine()
-            seen = eliminate_dead_code(replace(graph, outputs=shown))
-            self._model = JitModel(lower_graph(optimize(seen), machine), machine)
-
-    def run(self, inputs: Arrays) -> dict[str, np.ndarray]:
-        if self._model is None:
-            return dict(inputs)
-        return {**inputs, **dict(zip(self._names, self._model.run(inputs).values(), strict=True))}
-
 
 @dataclass(frozen=True)
 class Observations:

@@ -15,10 +15,10 @@ from functools import partial
 
 import numpy as np
 
-from ...errors import CcmlError, ErrorCode
-from ...ir.graph import Node
-from ...ir.types import DType
-from ...ops.table import OPS
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Node
+from ..ir.types import DType
+from ..ops.table import OPS
 from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
 from .halfword_scales import Products, with_halfword_factors
 from .insert import StoredConstant

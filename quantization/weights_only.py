@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
-from ...ops.table import infer_types
-from ...samples import Samples
-from ..eliminate_dead_code import eliminate_dead_code
+from ..ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ..ops.table import infer_types
+from ..passes.eliminate_dead_code import eliminate_dead_code
+from ..samples import Samples
 from .observe import FloatModel, runs, spread
 from .options import Mode, Precision, QuantizeOptions
 from .partition import key, layer_names

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
-from ...ops.recurrent import DIRECTIONS
-from ...ops.table import infer_types
-from ..eliminate_dead_code import eliminate_dead_code
-from ..views import int_attr
+from ..ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ..ops.recurrent import DIRECTIONS
+from ..ops.table import infer_types
+from ..passes.eliminate_dead_code import eliminate_dead_code
+from ..passes.views import int_attr
 
 MOST_STEPS = 32
 """Longer sequences stay one operator in float: each step is calls of its own."""

@@ -23,9 +23,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...ir.graph import Graph, Node, Value
-from ...ops.infer import ints
-from ...samples import Samples
+from ..ir.graph import Graph, Node, Value
+from ..ops.infer import ints
+from ..samples import Samples
 from .encoding import WEIGHT_LEVELS
 from .histogram import FOLDS
 from .linear import from_matrices, groups_of, input_taps, output_axis, output_taps, to_matrices

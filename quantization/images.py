@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CcmlError, ErrorCode
-from ...ir.graph import Value
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Value
 
 SUFFIXES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".png", ".ppm", ".tif", ".tiff", ".webp"})
 

@@ -15,13 +15,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...ir.blocks.quad import PRE_SHIFT, USUAL_SHIFT
-from ...ir.graph import Graph, Node
-from ...ops.accumulators import channel_bounds
-from ...ops.fixed_point import exact_multipliers, have_multipliers
-from ...ops.infer import integer
-from ..integerize import integerize
-from ..pipeline import before
+from ..ir.blocks.quad import PRE_SHIFT, USUAL_SHIFT
+from ..ir.graph import Graph, Node
+from ..ops.accumulators import channel_bounds
+from ..ops.fixed_point import exact_multipliers, have_multipliers
+from ..ops.infer import integer
+from ..passes.integerize import integerize
+from ..passes.pipeline import before
 from .encoding import Encoding
 from .insert import StoredConstant
 from .tuning import TunedLayer

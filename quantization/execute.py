@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...ir.graph import Graph
-from ...ir.types import QuantParams, TensorType
-from ...ops.evaluate import evaluate_graph
-from ...ops.table import OPS
-from ...samples import Samples
+from ..ir.graph import Graph
+from ..ir.types import QuantParams, TensorType
+from ..ops.evaluate import evaluate_graph
+from ..ops.table import OPS
+from ..samples import Samples
 from .encoding import Encoding
 
 Arrays = Mapping[str, np.ndarray]

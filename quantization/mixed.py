@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.graph import Graph, Node
-from ...ir.types import DType
-from ...ops.evaluate import evaluate_graph
-from ...ops.table import OPS
-from ...samples import Samples
+from ..ir.graph import Graph, Node
+from ..ir.types import DType
+from ..ops.evaluate import evaluate_graph
+from ..ops.table import OPS
+from ..samples import Samples
 from .encoding import Encoding
 from .execute import Arrays, evaluate_samples, reevaluate
 from .observe import spread

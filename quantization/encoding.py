@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.graph import AttrValue
-from ...ir.types import DType
-from ...ops.quantization import evaluate_dequantize, evaluate_quantize
+from ..ir.graph import AttrValue
+from ..ir.types import DType
+from ..ops.quantization import evaluate_dequantize, evaluate_quantize
 
 WEIGHT_LEVELS = 127
 """Weights are stored as -127..127: symmetric, and the negation of every weight exists."""

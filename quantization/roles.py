@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ...ir.graph import Graph, Node, Value
-from ...ir.types import DType
-from ...ops.opdef import Kind
-from ...ops.table import OPS
+from ..ir.graph import Graph, Node, Value
+from ..ir.types import DType
+from ..ops.opdef import Kind
+from ..ops.table import OPS
 
 
 class Role(Enum):

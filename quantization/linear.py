@@ -9,10 +9,10 @@ from math import prod
 
 import numpy as np
 
-from ...ir.graph import Node
-from ...ops.infer import ints
-from ...ops.windows import window_counts, windows
-from ..views import int_attr
+from ..ir.graph import Node
+from ..ops.infer import ints
+from ..ops.windows import window_counts, windows
+from ..passes.views import int_attr
 from .roles import RECURRENT
 
 

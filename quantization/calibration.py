@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import CcmlError, ErrorCode
-from ...ir.graph import Value
-from ...samples import Samples, match_samples, read_arrays
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Value
+from ..samples import Samples, match_samples, read_arrays
 from .images import SUFFIXES, ImageOptions, read_image
 
 

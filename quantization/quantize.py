@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import CcmlError, ErrorCode
-from ...ir.graph import Graph
-from ...samples import Samples
-from ..eliminate_dead_code import eliminate_dead_code
-from ..fold_affine import fold_affine
-from ..pipeline import clean_up
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Graph
+from ..passes.eliminate_dead_code import eliminate_dead_code
+from ..passes.fold_affine import fold_affine
+from ..passes.pipeline import clean_up
+from ..samples import Samples
 from .execute import evaluate_samples
 from .mixed import GoodEnough, MixedPrecision, raise_precision
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions

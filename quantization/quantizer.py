@@ -9,10 +9,10 @@ from functools import reduce
 
 import numpy as np
 
-from ...errors import CcmlError, ErrorCode
-from ...ir.graph import Graph, Node
-from ...ir.types import DType
-from ...samples import Samples
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Graph, Node
+from ..ir.types import DType
+from ..samples import Samples
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
 from .exact_scales import with_exact_scales

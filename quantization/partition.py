@@ -19,9 +19,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...ir.graph import Graph, Node, Value
-from ...ops.opdef import Kind
-from ...ops.table import OPS
+from ..ir.graph import Graph, Node, Value
+from ..ops.opdef import Kind
+from ..ops.table import OPS
 from .roles import Role, activations, is_real, role_of
 
 _CLAMPS = frozenset({"relu", "clip"})

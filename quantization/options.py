@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
-from ...errors import CcmlError, ErrorCode
-from ...ir.types import DType
+from ..errors import CcmlError, ErrorCode
+from ..ir.types import DType
 
 
 class RangeMethod(StrEnum):

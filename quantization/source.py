@@ -11,17 +11,17 @@ from pathlib import Path
 
 import numpy as np
 
-from .driver import PathLike, Source
-from .ir.graph import Graph
-from .passes.integerize import integerize, integerize_with_report
-from .passes.pipeline import before
-from .passes.quantize import MixedPrecision, QuantizeOptions, quantize_graph
-from .passes.quantize.calibration import DEFAULT_IMAGES, CalibrationData, read_calibration
-from .passes.quantize.images import ImageOptions
-from .report.accuracy import Accuracy, Cost, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
-from .verification.accuracy import Measured, measure
-from .verification.mends import Tried, propose_mend
-from .verification.metric import Metric, evaluate_metric, find_metric
+from ..driver import PathLike, Source
+from ..ir.graph import Graph
+from ..passes.integerize import integerize, integerize_with_report
+from ..passes.pipeline import before
+from ..report.accuracy import Accuracy, Cost, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
+from ..verification.accuracy import Measured, measure
+from ..verification.mends import Tried, propose_mend
+from ..verification.metric import Metric, evaluate_metric, find_metric
+from . import MixedPrecision, QuantizeOptions, quantize_graph
+from .calibration import DEFAULT_IMAGES, CalibrationData, read_calibration
+from .images import ImageOptions
 
 log = logging.getLogger(__name__)
 

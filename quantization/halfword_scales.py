@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ops.halfword_factors import FACTOR_BITS, are_exact, common_shift
+from ..ops.halfword_factors import FACTOR_BITS, are_exact, common_shift
 from .encoding import Encoding
 
 _FINER, _COARSER = 1 - 2.0**-5, 1 + 2.0**-3
