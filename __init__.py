@@ -6,12 +6,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .api import (
+        Accuracy,
+        Artifact,
+        Emit,
+        Goal,
+        ImageOptions,
+        LayerOptions,
         LoadedModel,
+        Mode,
         ModelOptions,
+        Optimize,
+        Precision,
         Profile,
         Quantization,
         QuantizedSource,
         QuantizeOptions,
+        RangeMethod,
+        Report,
         Result,
         Verification,
         compile,
@@ -29,9 +40,10 @@ __version__ = "0.1.0"
 _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 
 __all__ = [
-    "CcmlError", "ErrorCode", "ExitCode", "LoadedModel", "ModelOptions", "Profile", "Quantization",
-    "QuantizeOptions", "QuantizedSource", "Result", "Verification", "compile", "compile_model", "find_machine", "load",
-    "profile", "quantize", "verify",
+    "Accuracy", "Artifact", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal", "ImageOptions", "LayerOptions",
+    "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions",
+    "QuantizedSource", "RangeMethod", "Report", "Result", "Verification", "compile", "compile_model", "find_machine",
+    "load", "profile", "quantize", "verify",
 ]  # fmt: skip
 
 
@@ -42,3 +54,8 @@ def __getattr__(name: str) -> object:
     from importlib import import_module
 
     return getattr(import_module(".errors" if name in _FROM_ERRORS else ".api", __name__), name)
+
+
+def __dir__() -> list[str]:
+    """All public names, loaded already or not."""
+    return sorted({*globals(), *__all__})

@@ -2,7 +2,7 @@
 
 >>> ccml.compile("kws.onnx", "arm", "out")          # writes out/kws.h, out/kws.c, out/libkws.a, ...
 >>> model = ccml.load("kws.onnx")                   # compiles for this machine, in memory
->>> model.run({"input": features})["scores"]
+>>> model.run({"features": features})["scores"]
 >>> ccml.quantize("kws.onnx", ccml.Quantization("calibration.npz"), "kws_int8.onnx").accuracy.outputs
 >>> ccml.verify("kws.onnx", samples=2).ok           # against the ONNX reference, layer by layer
 True
@@ -49,16 +49,20 @@ from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
+from .quantization.images import ImageOptions
+from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
 from .report.accuracy import Accuracy
 from .report.profile import Profile, build_profile
-from .samples import Samples
+from .report.schema import Report
+from .samples import ONLY_INPUT, Samples
 from .verification.compare_model import Verification, compare
 
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "Goal", "LoadedModel", "ModelOptions", "Optimize", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource",
+    "Accuracy", "Artifact", "Emit", "Goal", "ImageOptions", "LayerOptions", "LoadedModel", "Mode", "ModelOptions",
+    "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "RangeMethod", "Report",
     "Result", "Verification", "compile", "compile_model", "find_machine", "load", "profile", "quantize", "save_arrays",
     "verify",
 ]  # fmt: skip
@@ -119,17 +123,36 @@ class LoadedModel:
         log.info("compiling for this machine (%s)", compiled.machine.cpu.name)
         self._jit = JitModel(compiled.program, compiled.machine)
 
-    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The outputs by their ONNX names, for inputs by theirs. Raises ``BAD_INPUT`` that names the tensor."""
-        return self._jit.run(inputs)
+    def run(self, inputs: Mapping[str, np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
+        """The outputs by their ONNX names, for inputs by theirs, of exactly the model's types and shapes.
+
+        Where the model has one input, its array alone will do, or the name ``input``. Raises ``BAD_INPUT`` that names
+        the tensor that is missing, not known, or of another type or shape.
+        """
+        return self._jit.run(self._named(inputs))
 
     def run_samples(self, samples: Samples) -> dict[str, np.ndarray]:
         """The outputs for several samples, stacked as the inputs are."""
         return samples.joined([self._jit.run(inputs) for inputs in samples])
 
-    def observe(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The outputs and every intermediate value that has memory of its own, in the layout that it has inside."""
-        return self._jit.observe(inputs)
+    def observe(self, inputs: Mapping[str, np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
+        """The outputs and every intermediate value that has memory of its own, in the layout that it has inside.
+
+        ``inputs`` are as for :meth:`run`.
+        """
+        return self._jit.observe(self._named(inputs))
+
+    def _named(self, inputs: Mapping[str, np.ndarray] | np.ndarray) -> Mapping[str, np.ndarray]:
+        """``inputs`` by the names that the model has for them."""
+        names = [side.name for side in self.compiled.program.inputs]
+        given = inputs if isinstance(inputs, Mapping) else {ONLY_INPUT: inputs}
+        if len(names) == 1 and list(given) == [ONLY_INPUT]:
+            return {names[0]: given[ONLY_INPUT]}
+        if not isinstance(inputs, Mapping):
+            listed = ", ".join(names) or "none"
+            reason = f"a single array fits a model with one input; this one has {len(names)}"
+            raise CcmlError(ErrorCode.BAD_INPUT, reason, hint=f"give a dict of arrays by name; the inputs: {listed}")
+        return inputs
 
 
 def load(

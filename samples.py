@@ -14,7 +14,9 @@ import numpy as np
 from .errors import CcmlError, ErrorCode
 from .ir.types import DType, TensorType
 
-_ONLY_INPUT = "input"
+ONLY_INPUT = "input"
+"""The name that an array may have where there is one input, whatever the model calls it."""
+
 _IN, _OUT = "in:", "out:"
 
 
@@ -87,7 +89,7 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
     try:
         content = np.load(path, allow_pickle=False)
         if isinstance(content, np.ndarray):
-            return {_ONLY_INPUT: content}
+            return {ONLY_INPUT: content}
         with content:
             return {name: content[name] for name in content.files}
     except OSError as problem:
@@ -146,7 +148,7 @@ def _key(arrays: Mapping[str, np.ndarray], side: Side, inputs: Sequence[Side]) -
     names = {key.removeprefix(_IN): key for key in arrays if not key.startswith(_OUT)}
     key = names.get(side.name)
     if key is None and len(inputs) == 1:
-        key = names.get(_ONLY_INPUT)
+        key = names.get(ONLY_INPUT)
     if key is None:
         hint = f"the inputs are {', '.join(i.name for i in inputs)}; the file has {', '.join(arrays) or 'nothing'}"
         raise _bad("there is no array for this input", side.name, hint)

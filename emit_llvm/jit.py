@@ -6,6 +6,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from typing import NoReturn
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -196,14 +197,15 @@ def _checked(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
         _refuse(side.name, "this input is missing")
     array = np.asarray(inputs[side.name])
     if array.dtype != side.type.dtype.numpy:
-        _refuse(side.name, f"expected {side.type.dtype.numpy}, got {array.dtype}")
+        wanted = side.type.dtype.numpy
+        _refuse(side.name, f"expected {wanted}, got {array.dtype}", f"array.astype('{wanted}') converts it")
     if array.shape != side.type.shape:
         _refuse(side.name, f"expected shape {list(side.type.shape)}, got {list(array.shape)}")
     return np.require(array, requirements=["C", "A"])
 
 
-def _refuse(tensor: str, reason: str) -> None:
-    raise CcmlError(ErrorCode.BAD_INPUT, reason, loc=tensor)
+def _refuse(tensor: str, reason: str, hint: str | None = None) -> NoReturn:
+    raise CcmlError(ErrorCode.BAD_INPUT, reason, loc=tensor, hint=hint)
 
 
 def aligned_empty(nbytes: int, align: int) -> np.ndarray:

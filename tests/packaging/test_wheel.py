@@ -52,12 +52,13 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     wanted = {path for package in packages() for path in package.glob("*.py")}
     wanted |= {path for path in (ROOT / "runtime_c").iterdir() if path.suffix in (".c", ".h")}
     wanted |= set((ROOT / "emulation" / "c").iterdir())
+    wanted.add(ROOT / "py.typed")  # type checkers of programs that use ccml look for it
     assert {Path("ccml", path.relative_to(ROOT)) for path in wanted} <= code
 
     assert {name.parts[0] for name in code} == {"ccml"}
     folders = {"ccml", *(Path("ccml", package.relative_to(ROOT)).as_posix() for package in packages())}
     strange = {name for name in code if not {parent.as_posix() for parent in name.parents} & folders - {"ccml"}}
-    assert {name.as_posix() for name in strange} == {f"ccml/{path.name}" for path in ROOT.glob("*.py")}
+    assert {name.as_posix() for name in strange} == {f"ccml/{path.name}" for path in [*ROOT.glob("*.py"), ROOT / "py.typed"]}
 
 
 def test_a_clean_environment_compiles_a_model(wheel: Path, tmp_path: Path) -> None:
