@@ -1,6 +1,7 @@
 # make demo    install into .venv, compile the example for a Cortex-M4 and for this machine, and run it
 # make test    install what the tests need, then lint and run them all
 # make lint    ruff and mypy
+# make docs    write docs/api.md from the docstrings
 # make clean   remove everything that these made
 PYTHON ?= python3
 PYTEST_ARGS ?=
@@ -10,7 +11,7 @@ EXAMPLE := examples/digits
 DEMO := build/demo
 HOST := $(if $(filter aarch64 arm64,$(shell uname -m)),linux-arm64,x86)
 
-.PHONY: demo test lint clean tools install install-dev
+.PHONY: demo test lint docs clean tools install install-dev
 
 demo: install
 	$(BIN)/ccml compile $(EXAMPLE)/digits.onnx --target arm -o $(DEMO)/arm
@@ -27,6 +28,9 @@ lint: install-dev
 	mkdir -p build/lint/ccml
 	ln -s $(addprefix $(CURDIR)/,$(wildcard *.py) $(patsubst %/__init__.py,%,$(wildcard */__init__.py))) build/lint/ccml
 	cd build/lint && $(CURDIR)/$(BIN)/mypy --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/.mypy_cache -p ccml
+
+docs: install-dev
+	$(BIN)/python docs/make_api.py
 
 tools:
 	.ci/tools

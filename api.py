@@ -89,11 +89,13 @@ def compile(  # the name that users look for
     quantization: Quantization | None = None,
     goal: Goal = DEFAULT_GOAL,
 ) -> Result:
-    """Compiles ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
+    """Compiles the ONNX model ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
-    With ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its name. ``dump_ir`` is a folder
-    for the graph after every pass and the kernels. With ``quantization`` the float model is quantized first, and the
-    reports say what that cost. ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
+    ``target``, ``abi`` and ``cpu`` are as ``ccml targets`` lists them, and ``cpu="native"`` is this machine's. With
+    ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its name. ``emit`` says what is
+    written besides the header and the report. ``dump_ir`` is a folder for the graph after every pass and the kernels.
+    With ``quantization`` the float model is quantized first, and the reports say what that cost. ``goal`` may ask for
+    little RAM; where it cannot be met, ``BUDGET`` is raised.
     """
     check_goal(goal)
     kinds = [Emit(kind) for kind in emit]
@@ -116,7 +118,7 @@ def compile(  # the name that users look for
 
 
 class LoadedModel:
-    """A model compiled into this process."""
+    """A model compiled into this process by :func:`load`. It may be run from several threads."""
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
@@ -132,7 +134,7 @@ class LoadedModel:
         return self._jit.run(self._named(inputs))
 
     def run_samples(self, samples: Samples) -> dict[str, np.ndarray]:
-        """The outputs for several samples, stacked as the inputs are."""
+        """The outputs by name for several samples, stacked as the inputs are."""
         return samples.joined([self._jit.run(inputs) for inputs in samples])
 
     def observe(self, inputs: Mapping[str, np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
@@ -158,7 +160,11 @@ class LoadedModel:
 def load(
     path: PathLike, options: ModelOptions = DEFAULT_OPTIONS, quantization: Quantization | None = None
 ) -> LoadedModel:
-    """Compiles ``path`` for this machine and loads it; with ``quantization`` it is quantized first."""
+    """Compiles the ONNX model ``path`` for this machine and loads it; with ``quantization`` it is quantized first.
+
+    >>> model = ccml.load("kws.onnx", ccml.ModelOptions(dims={"batch": 1}))
+    >>> model.run(features)["scores"]
+    """
     source, _ = _read(path, options, quantization)
     return LoadedModel(compile_source(source, host_machine()))
 
@@ -169,7 +175,7 @@ def quantize(
     output: PathLike | None = None,
     options: ModelOptions = DEFAULT_OPTIONS,
 ) -> QuantizedSource:
-    """Quantizes ``path`` and measures what that cost. ``output`` is the QDQ model that is written, if any.
+    """Quantizes the ONNX model ``path`` and measures what that cost. ``output`` is the QDQ model to write, if any.
 
     >>> result = ccml.quantize("kws.onnx", ccml.Quantization("calibration.npz"), "kws_int8.onnx")
     >>> result.accuracy.outputs[0].sqnr_db
@@ -206,9 +212,10 @@ def verify(
     """Compares the compiled model with the ONNX reference on samples of ``file``, or on random ones.
 
     ``backend`` is ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at most. With a
-    ``target`` the model is compiled for that, by the route ``llvm`` or ``c``, run under emulation and compared with
-    this machine's results as well. A difference is in the result, not raised. With ``quantization`` the model is
-    quantized first, and the reference is the quantized model. ``goal`` is that of the model for the ``target``.
+    ``target`` the model is compiled for that, run under emulation and compared with this machine's results as well;
+    ``backend`` is then ``llvm`` for LLVM's objects or ``c`` for the C sources. A difference is in the result, not
+    raised: ``require`` of the result raises it. With ``quantization`` the model is quantized first, and the reference
+    is the quantized model. ``goal`` is that of the model for the ``target``.
     """
     check_goal(goal)
     native = host_machine()

@@ -43,7 +43,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """How an ONNX file is read: symbolic dimensions bound by name, whole input shapes, and the name of the model."""
+    """How an ONNX file is read.
+
+    ``dims`` binds symbolic dimensions by name, ``shapes`` fixes whole inputs. ``name`` is the prefix of files and
+    symbols; by default it is made from the name of the file.
+    """
 
     dims: Mapping[str, int] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -109,7 +113,9 @@ class Compiled:
 
 
 def find_machine(target: str, abi: str | None = None, cpu: str | None = None) -> Machine:
-    """The machine for names as the command line takes them. ``native`` is this machine's CPU.
+    """The machine for the names of a target, an ABI and a CPU as the command line takes them.
+
+    The first ABI and CPU of a target are the default, and the CPU ``native`` is this machine's.
 
     Raises ``UNKNOWN_TARGET`` that lists what there is.
     """
@@ -188,5 +194,8 @@ def compile_model(
     dump: Dump | None = None,
     goal: Goal = DEFAULT_GOAL,
 ) -> Compiled:
-    """Everything from the file to the program."""
+    """The program for ``machine``, without code or files: what :func:`compile` would print.
+
+    ``dump`` is called with the name of each pass and its graph. It is for tools that look at graphs and kernels.
+    """
     return compile_source(read(path, options), machine, dump, goal)

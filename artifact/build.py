@@ -32,7 +32,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Artifact:
-    """What was written into ``folder``."""
+    """The files that were written into ``folder`` for one ABI, and the report on them."""
 
     folder: Path
     report: Report

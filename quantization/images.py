@@ -19,7 +19,9 @@ _LAYOUTS = ("nchw", "nhwc")
 
 @dataclass(frozen=True)
 class ImageOptions:
-    """What the model is fed: ``(pixel - mean) / scale`` with pixels 0..255; one number, or one for each channel.
+    """What becomes of images: the model is fed ``(pixel - mean) / scale`` with pixels 0..255.
+
+    ``mean`` and ``scale`` are one number, or one for each channel.
 
     ``layout`` is nchw, nhwc or None: where the input has 1, 3 or 4 channels. ``crop`` cuts the middle out of an image
     of other proportions, which is squeezed otherwise. ``bgr`` turns the order of the channels around.

@@ -13,7 +13,14 @@ from ..ir.types import DType
 
 
 class RangeMethod(StrEnum):
-    """How the range of an activation is found from what was observed (``ranges.py``)."""
+    """How the range of an activation is found from the values that were observed.
+
+    * ``MIN_MAX``: the least and the largest value.
+    * ``MOVING_AVERAGE``: averages of the least and the largest value of each sample.
+    * ``PERCENTILE``: what lies beyond a percentile on either side saturates.
+    * ``ENTROPY``: the range of least Kullback-Leibler divergence.
+    * ``MSE``: the range of least squared error.
+    """
 
     MIN_MAX = "min-max"
     MOVING_AVERAGE = "moving-average"
@@ -23,8 +30,11 @@ class RangeMethod(StrEnum):
 
 
 class Mode(StrEnum):
-    """``INT8``: activations and weights. ``WEIGHTS8``, ``WEIGHTS4``: the weights of matrix products alone, with 8 or 4
-    bits."""
+    """What is stored as integers.
+
+    * ``INT8``: activations and weights.
+    * ``WEIGHTS8``, ``WEIGHTS4``: the weights of matrix products alone, with 8 or 4 bits.
+    """
 
     INT8 = "int8"
     WEIGHTS8 = "weights8"
@@ -32,7 +42,12 @@ class Mode(StrEnum):
 
 
 class Precision(StrEnum):
-    """``INT8``: 8-bit activations. ``INT16``: the result of the layer has 16 bits. ``FLOAT``: it computes in float."""
+    """The precision of one layer.
+
+    * ``INT8``: 8-bit activations.
+    * ``INT16``: the result of the layer has 16 bits.
+    * ``FLOAT``: the layer computes in float.
+    """
 
     INT8 = "int8"
     INT16 = "int16"
@@ -50,7 +65,7 @@ ACTIVATIONS: Mapping[str, tuple[DType, bool]] = {
 
 @dataclass(frozen=True)
 class LayerOptions:
-    """What differs for one layer; ``None`` is as for the others.
+    """What differs for one layer. ``None`` is as for the others.
 
     ``precision``, ``range_method`` and ``percentile`` are about the layer's result (of a model input: the input), the
     others about its weights.
@@ -105,12 +120,12 @@ _ORDINARY = LayerOptions()
 
 @dataclass(frozen=True)
 class QuantizeOptions:
-    """The defaults are what measured best over all models; see benchmarks/quantization_sqnr.py.
+    """How a model is quantized. The defaults are what measured best over all models of the model set.
 
     What is about activations has no effect where ``mode`` quantizes weights alone.
 
-    ``activations`` is a key of :data:`ACTIVATIONS`; ``percentile`` (50..100) is for the range method of that name.
-    ``integer_io`` makes the model's inputs and outputs integers. ``min_sqnr`` (dB, at the outputs) and
+    ``activations`` is ``int8``, ``uint8``, ``symmetric`` or ``int16``; ``percentile`` (50..100) is for the range method
+    of that name. ``integer_io`` makes the model's inputs and outputs integers. ``min_sqnr`` (dB, at the outputs) and
     ``max_accuracy_drop`` let the layers that lose most have 16 bits or stay in float. ``tuning_samples`` bounds the
     samples that weights are tuned on; ranges are found from all.
     """

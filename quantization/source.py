@@ -31,9 +31,11 @@ HELD_OUT = 5
 
 @dataclass(frozen=True)
 class Quantization:
-    """What to quantize with: files or folders of data, and how.
+    """What to quantize with: data and options.
 
-    ``metric`` is ``module:function``; ``images`` says what becomes of the pixels of images.
+    ``calibration`` and ``test_data`` are files or folders of typical inputs; without test data every fifth sample of
+    the calibration data is held back. ``metric`` is ``module:function`` of your own measure, ``images`` says what
+    becomes of the pixels of images.
     """
 
     calibration: PathLike

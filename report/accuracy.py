@@ -95,7 +95,10 @@ class Mixed:
 
 @dataclass(frozen=True)
 class Accuracy:
-    """``held_out``: whether the test samples were kept back from the calibration data or came from another file."""
+    """What a quantization cost.
+
+    ``held_out``: whether the test samples were kept back from the calibration data or came from another file.
+    """
 
     calibration_samples: int
     test_samples: int

@@ -22,7 +22,7 @@ REPORT_FILE = "report.json"
 
 @dataclass(frozen=True)
 class Model:
-    """``sha256`` is that of the ``.onnx`` file alone."""
+    """The model that a report is about. ``sha256`` is that of the ``.onnx`` file alone."""
 
     name: str
     file: str
@@ -32,6 +32,8 @@ class Model:
 
 @dataclass(frozen=True)
 class TargetInfo:
+    """The machine that a report is about, by the names of ``ccml targets``, and its LLVM triple."""
+
     name: str
     abi: str
     cpu: str
@@ -148,7 +150,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class File:
-    """``path`` is relative to the folder of the report, with ``/``."""
+    """A file of the artifact. ``path`` is relative to the folder of the report, with ``/``."""
 
     path: str
     bytes: int
@@ -175,6 +177,7 @@ class Report:
     accuracy: Accuracy | None = None
 
     def to_json(self) -> str:
+        """The text of ``report.json``."""
         return json_text(asdict(self))
 
 

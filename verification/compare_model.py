@@ -49,8 +49,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Verification:
-    """``first_layer`` and ``first_stage`` say where the difference begins; ``None`` where there is none.
+    """A compiled model compared with its reference.
 
+    ``first_layer`` and ``first_stage`` say where the difference begins; they are ``None`` where there is none.
     ``backend`` is what ran the model: ``jit``, ``c``, or with a ``target`` the route to it, ``llvm`` or ``c``.
     """
 

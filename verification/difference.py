@@ -15,7 +15,9 @@ _MAX_PERMUTED = 5
 
 @dataclass(frozen=True)
 class Difference:
-    """``relative_l2`` is |found - reference| / |reference| in the Euclidean norm; the absolute one where that is 0.
+    """How far two arrays are apart.
+
+    ``relative_l2`` is |found - reference| / |reference| in the Euclidean norm; the absolute one where that is 0.
 
     ``max_abs`` is the largest absolute difference. Both are infinite where one array has a NaN or an infinity that
     the other has not.

@@ -8,10 +8,12 @@ from enum import Enum
 
 
 class Optimize(Enum):
-    """``RAM``: layers are streamed row by row wherever that lowers the peak of memory.
+    """What a compilation is to save.
 
-    ``SIZE``: as little code as can be: layers share kernels, and compilers are asked for small code. ``SPEED``: no
-    instruction for the sake of size. ``BALANCED``: where flash is scarce, layers share kernels if that costs little.
+    * ``BALANCED``: where flash is scarce, layers share kernels if that costs little speed.
+    * ``RAM``: layers are streamed row by row wherever that lowers the peak of memory.
+    * ``SIZE``: as little code as can be: layers share kernels, and compilers are asked for small code.
+    * ``SPEED``: no instruction for the sake of size.
     """
 
     BALANCED = "balanced"
@@ -22,9 +24,12 @@ class Optimize(Enum):
 
 @dataclass(frozen=True)
 class Goal:
-    """``max_ram`` bytes are to be enough for all working memory, inputs and outputs included; ``None``: no limit.
+    """What a compilation is to save, and the working memory that there is.
+
+    ``max_ram`` bytes are to be enough for all working memory, inputs and outputs included; ``None``: no limit.
     ``pools`` name parts of it, fastest first, with the bytes of each; the last may have no limit. Without any, there is
-    one arena."""
+    one arena.
+    """
 
     optimize: Optimize = Optimize.BALANCED
     max_ram: int | None = None
@@ -32,6 +37,7 @@ class Goal:
 
     @property
     def scarce_ram(self) -> bool:
+        """Whether memory is to be saved: the goal is RAM, or there is a limit of any kind."""
         limits = (self.max_ram, *self.pools.values())
         return self.optimize is Optimize.RAM or any(limit is not None for limit in limits)
 

@@ -58,7 +58,8 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert {name.parts[0] for name in code} == {"ccml"}
     folders = {"ccml", *(Path("ccml", package.relative_to(ROOT)).as_posix() for package in packages())}
     strange = {name for name in code if not {parent.as_posix() for parent in name.parents} & folders - {"ccml"}}
-    assert {name.as_posix() for name in strange} == {f"ccml/{path.name}" for path in [*ROOT.glob("*.py"), ROOT / "py.typed"]}
+    at_root = [*ROOT.glob("*.py"), ROOT / "py.typed"]
+    assert {name.as_posix() for name in strange} == {f"ccml/{path.name}" for path in at_root}
 
 
 def test_a_clean_environment_compiles_a_model(wheel: Path, tmp_path: Path) -> None:

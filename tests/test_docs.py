@@ -1,0 +1,61 @@
+"""The documentation: made pages are fresh, links lead somewhere, and commands and options that it names exist."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shlex
+from pathlib import Path
+from types import ModuleType
+
+import click
+import pytest
+from ccml.cli.main import cli
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+
+
+def script(path: Path) -> ModuleType:
+    """A script of the repository that is no part of the package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_of_the_python_package_is_what_make_docs_writes() -> None:
+    made = script(ROOT / "docs" / "make_api.py")
+    assert made.PAGE.read_text(encoding="utf-8") == made.api_page(), "run: make docs"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_links_lead_to_files(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)]
+    assert [link for link in links if link and "://" not in link and not (page.parent / link).exists()] == []
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The words of all lines of code that call ccml, without comments."""
+    lines = re.findall(r"^ {4,}(ccml [a-z]+ .*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return [shlex.split(line, comments=True) for line in lines]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_commands_and_their_options_exist(page: Path) -> None:
+    for _, name, *words in commands(page):
+        command = cli.commands[name]
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        assert {word.partition("=")[0] for word in words if word.startswith("-")} <= known, (name, words)
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_examples_in_the_help_of_commands_parse(name: str) -> None:
+    """The lines of a help text that begin with ``ccml``, columns of explanation cut off."""
+    text = cli.commands[name].help or ""
+    for line in re.findall(r"^\s*(ccml .*)$", text, re.MULTILINE):
+        _, command, *words = shlex.split(line.partition("    ")[0])
+        parsed = cli.commands[command].make_context(command, words)
+        assert isinstance(parsed, click.Context)
