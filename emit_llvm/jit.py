@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Kernel
 from ..ir.program import Interface, Program, Storage
-from ..targets import Machine, select
+from ..targets import TARGETS, Machine, host
 from . import backend
 from .elf import undefined_symbols
 from .kernels import kernel_function
@@ -22,27 +22,19 @@ from .module import ModuleOptions, call_symbol, constant_array, module_text, run
 from .runtime import helper_object
 
 _CACHE_LINE = 64
-_AVX512 = ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
-_X86_LEVELS = (
-    ("x86-64-v4-vnni", (*_AVX512, "avx512vnni")),
-    ("x86-64-v4", _AVX512),
-    ("x86-64-v3", ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")),
-    ("x86-64-v2", ()),
-)
 
 
 @cache
 def host_machine() -> Machine:
     """The machine that this process runs on, at the highest instruction-set level that it has."""
     backend.initialize()
-    arch = llvm.get_process_triple().split("-")[0]
-    if arch in ("aarch64", "arm64"):
-        return select("linux-arm64")
-    if arch != "x86_64":
-        raise CcmlError(ErrorCode.TOOLCHAIN, f"no in-process compilation on {arch}", hint="use x86-64 or 64-bit Arm")
-    has = llvm.get_host_cpu_features()
-    level = next(name for name, needs in _X86_LEVELS if all(has.get(feature) for feature in needs))
-    return select("x86", cpu=level)
+    architecture = llvm.get_process_triple().split("-")[0]
+    machine = host(architecture, [feature for feature, there in llvm.get_host_cpu_features().items() if there])
+    if machine is None:
+        known = {name for target in TARGETS for abi in target.abis for name in abi.host_architectures}
+        hint = f"machines that can: {', '.join(sorted(known))}"
+        raise CcmlError(ErrorCode.TOOLCHAIN, f"no in-process compilation on {architecture}", hint=hint)
+    return machine
 
 
 class JitLibrary:

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from . import arm64, cortex_m, generic, x86
-from .target import Abi, Caches, Cpu, Dot, ElementKind, Machine, Registers, Target
+from .target import Abi, Cpu, Dot, ElementKind, Machine, Registers, Target
 
 TARGETS: tuple[Target, ...] = (*generic.TARGETS, *x86.TARGETS, *cortex_m.TARGETS, *arm64.TARGETS)
 
 __all__ = [
-    "TARGETS", "Abi", "Caches", "Cpu", "Dot", "ElementKind", "Machine", "Registers", "Target", "find", "select",
+    "TARGETS", "Abi", "Cpu", "Dot", "ElementKind", "Machine", "Registers", "Target", "find", "host", "select",
 ]  # fmt: skip
 
 
 def find(name: str) -> Target | None:
     """The target called ``name`` (or with that alias)."""
     return next((target for target in TARGETS if name == target.name or name in target.aliases), None)
+
+
+def host(architecture: str, features: Collection[str]) -> Machine | None:
+    """The machine whose code a process of ``architecture`` can run, at the highest level that ``features`` allow.
+
+    ``architecture`` is the beginning of LLVM's triple, ``features`` are named as LLVM names them. ``None`` where no
+    target's code can run.
+    """
+    able = [
+        Machine(target, abi, cpu)
+        for target in TARGETS
+        for abi in target.abis
+        for cpu in abi.cpus
+        if architecture in abi.host_architectures and set(cpu.requires) <= set(features)
+    ]
+    return max(able, key=lambda machine: len(machine.cpu.requires), default=None)
 
 
 def select(name: str, abi: str | None = None, cpu: str | None = None) -> Machine:

@@ -1,6 +1,6 @@
 """Android's ABIs and 64-bit Arm Linux."""
 
-from .target import Abi, Caches, Cpu, Dot, ElementKind, Registers, Target
+from .target import Abi, Cpu, Dot, ElementKind, Registers, Target
 from .x86 import V2
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
@@ -10,17 +10,16 @@ WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32) for x in (I8, U8, I16))
 
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=32),
-    (Dot("fma", 4, 1, F, F, F), *WIDENING), ROUNDING, Caches(l1=32 << 10, l2=256 << 10),
+    (Dot("fma", 4, 1, F, F, F), *WIDENING), ROUNDING,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
     (Dot("fma", 4, 1, F, F, F), Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ROUNDING | {"dot4_i8i8"},
-    ARMV8.caches,
+    requires=("dotprod",),
 )  # fmt: skip
 ARMV7 = Cpu(
     "armv7-a", "generic", "+v7,+neon,+vfp4,+thumb2", ("-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb"), (4, 1),
     Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *WIDENING), frozenset({"fma", "sqrt"}),
-    Caches(l1=32 << 10, l2=256 << 10),
 )  # fmt: skip
 
 TARGETS = (
@@ -47,8 +46,13 @@ TARGETS = (
         shared_flags=("-shared",),
         abis=(
             Abi(
-                "aarch64", "aarch64-unknown-linux-gnu", 64, (ARMV8, ARMV8_DOT), cross_compile="aarch64-linux-gnu-",
+                "aarch64",
+                "aarch64-unknown-linux-gnu",
+                64,
+                (ARMV8, ARMV8_DOT),
+                cross_compile="aarch64-linux-gnu-",
                 clang_triple="aarch64-linux-gnu",
+                host_architectures=("aarch64", "arm64"),
             ),
         ),
     ),

@@ -26,6 +26,7 @@ TARGETS = (
                     Cpu("generic", "x86-64", "", (), (1,), Registers(scalar=12, vector=12), SCALAR_DOTS,
                         features=frozenset({"sqrt"})),
                 ),
+                host_architectures=("x86_64",),
             ),
         ),
     ),

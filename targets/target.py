@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 
@@ -40,14 +40,6 @@ class Registers:
 
 
 @dataclass(frozen=True)
-class Caches:
-    """Bytes of the caches that tiles should fit, 0 where there is none."""
-
-    l1: int = 0
-    l2: int = 0
-
-
-@dataclass(frozen=True)
 class Pipeline:
     """Throughput of one core, per cycle, and the latency of a multiply-add in cycles.
 
@@ -75,6 +67,7 @@ class Cpu:
     instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register.
     ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
+    ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
     """
 
     name: str
@@ -85,7 +78,6 @@ class Cpu:
     registers: Registers
     dots: tuple[Dot, ...]
     features: frozenset[str] = frozenset()
-    caches: Caches = Caches()
     pipeline: Pipeline = Pipeline()
     gcc_flags: tuple[str, ...] = ()
     clang_flags: tuple[str, ...] = ()
@@ -93,6 +85,7 @@ class Cpu:
     scalar_operand: bool = False
     signed_bytes: bool = False
     compact: bool = False
+    requires: tuple[str, ...] = ()
 
     @property
     def has_fpu(self) -> bool:
@@ -102,7 +95,10 @@ class Cpu:
 
 @dataclass(frozen=True)
 class Abi:
-    """One binary interface of a target: a triple with the CPUs it can be compiled for (the first is the default)."""
+    """One binary interface of a target: a triple with the CPUs it can be compiled for (the first is the default).
+
+    ``host_architectures``: in a process of which architectures, the beginnings of LLVM's triples, its code can run.
+    """
 
     name: str
     triple: str
@@ -110,6 +106,7 @@ class Abi:
     cpus: tuple[Cpu, ...]
     cross_compile: str = ""
     clang_triple: str = ""
+    host_architectures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,7 +128,6 @@ class Target:
     scarce_flash: bool = False
     c_flags: tuple[str, ...] = ()
     shared_flags: tuple[str, ...] = ()
-    notes: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

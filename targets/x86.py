@@ -1,6 +1,6 @@
 """x86-64 servers and desktops, by instruction-set level of the psABI."""
 
-from .target import Abi, Caches, Cpu, Dot, ElementKind, Registers, Target
+from .target import Abi, Cpu, Dot, ElementKind, Registers, Target
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"sqrt", "floor", "ceil", "trunc", "round_even"})
@@ -27,23 +27,24 @@ def _vnni(*widths: int) -> tuple[Dot, ...]:
 
 V2 = Cpu(
     "x86-64-v2", "x86-64-v2", "", ("-march=x86-64-v2",), (4, 1), Registers(scalar=12, vector=16),
-    (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {"dot2_i16i16"}, Caches(l1=32 << 10, l2=256 << 10),
-    gcc_flags=NO_HOISTING,
+    (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {"dot2_i16i16"},
+    gcc_flags=NO_HOISTING, requires=("cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"),
 )  # fmt: skip
 V3 = Cpu(
     "x86-64-v3", "x86-64-v3", "", ("-march=x86-64-v3",), (8, 4, 1), Registers(scalar=12, vector=16),
-    (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", "dot2_i16i16"},
-    Caches(l1=32 << 10, l2=512 << 10), gcc_flags=NO_HOISTING,
+    (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", "dot2_i16i16"}, gcc_flags=NO_HOISTING,
+    requires=(*V2.requires, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
 )  # fmt: skip
 V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),
     Registers(scalar=12, vector=32), (*_multiply_add("fma", 16, 8, 4), *_pairs(16, 8, 4)),
-    ROUNDING | {"fma", "dot2_i16i16"}, Caches(l1=32 << 10, l2=1 << 20), gcc_flags=NO_HOISTING,
+    ROUNDING | {"fma", "dot2_i16i16"}, gcc_flags=NO_HOISTING,
+    requires=(*V3.requires, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 )  # fmt: skip
 V4_VNNI = Cpu(
     "x86-64-v4-vnni", "x86-64-v4", "-prefer-256-bit,+avx512vnni", (*V4.c_flags, "-mavx512vnni"), V4.f32_lanes,
-    V4.registers, (*_multiply_add("fma", 16, 8, 4), *_vnni(16, 8, 4)), V4.features | {"dot4_u8i8"}, V4.caches,
-    gcc_flags=NO_HOISTING,
+    V4.registers, (*_multiply_add("fma", 16, 8, 4), *_vnni(16, 8, 4)), V4.features | {"dot4_u8i8"},
+    gcc_flags=NO_HOISTING, requires=(*V4.requires, "avx512vnni"),
 )  # fmt: skip
 
 TARGETS = (
@@ -56,7 +57,14 @@ TARGETS = (
         arena_align=64,
         shared_flags=("-shared",),
         abis=(
-            Abi("x86_64", "x86_64-unknown-linux-gnu", 64, cpus=(V3, V2, V4, V4_VNNI), clang_triple="x86_64-linux-gnu"),
+            Abi(
+                "x86_64",
+                "x86_64-unknown-linux-gnu",
+                64,
+                cpus=(V3, V2, V4, V4_VNNI),
+                clang_triple="x86_64-linux-gnu",
+                host_architectures=("x86_64",),
+            ),
         ),
     ),
 )
