@@ -25,17 +25,21 @@ def _stashed(ctx: NodeContext, x: Value, compute: Callable[[Value], Value]) -> V
 
 
 def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
-    """x * f + (bias - mean * f) with f = scale / sqrt(variance + epsilon), f computed in float64 where constant."""
-    ctx.ignore("momentum")  # of training
+    """x * f + (bias - mean * f) with f = scale / sqrt(variance + epsilon), f computed in float64 where constant.
+
+    In training, which before opset 14 is a matter of the outputs, the statistics are those of the batch.
+    """
     x, rank = ctx.input(0), len(ctx.input(0).shape)
-    if ctx.integer("training_mode", 0) or any(ctx.wanted[1:]):
-        raise ctx.unsupported("training mode", hint="export the model for inference")
+    training = bool(ctx.integer("training_mode", 0)) if ctx.opset >= 14 else any(ctx.wanted[1:])
     if not ctx.integer("spatial", 1) or rank < 2:
         raise ctx.unsupported(f"{x.type} with spatial={ctx.integer('spatial', 1)}")
     parameters = [ctx.input(position) for position in range(1, 5)]
     if any(value.shape != (x.shape[1],) for value in parameters):
         raise ctx.invalid(f"parameters {', '.join(str(v.type) for v in parameters)} do not fit {x.type}")
     epsilon = ctx.number("epsilon", 1e-5)
+    momentum = ctx.number("momentum", 0.9)
+    if training:
+        return _batch_statistics(ctx, parameters, epsilon, momentum)
     arrays = [ctx.known(value) for value in parameters]
     if all(array is not None for array in arrays):
         scale, bias, mean, variance = (array.astype(np.float64) for array in arrays if array is not None)
@@ -50,6 +54,30 @@ def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
         offset = ctx.emit("sub", b, ctx.emit("mul", m, factor))
     scaled = ctx.emit("mul", x, _per_channel(ctx, factor, rank))
     return [ctx.emit("add", scaled, _per_channel(ctx, offset, rank))]
+
+
+def _batch_statistics(
+    ctx: NodeContext, parameters: Sequence[Value], epsilon: float, momentum: float
+) -> Sequence[Value]:
+    """The batch normalized by its own mean and variance; then the running ones, and from opset 7 to 13 its own.
+
+    running = given * momentum + own * (1 - momentum)
+    """
+    x, rank = ctx.input(0), len(ctx.input(0).shape)
+    axes = tuple(axis for axis in range(rank) if axis != 1)
+    scale, bias = (_per_channel(ctx, ctx.cast(value, x.dtype), rank) for value in parameters[:2])
+    y = _scaled(ctx, ctx.emit("normalize", x, axes=axes, epsilon=epsilon), scale, bias)
+    wide = ctx.cast(x, parameters[2].dtype)
+    mean = ctx.emit("reduce", wide, kind="mean", axes=axes, keepdims=True)
+    centred = ctx.emit("sub", wide, mean)
+    variance = ctx.emit("reduce", ctx.emit("mul", centred, centred), kind="mean", axes=axes, keepdims=False)
+    own = [ctx.reshape(mean, variance.shape), variance]
+    running = [
+        ctx.emit("add", ctx.emit("mul", old, ctx.scalar(momentum, old)),
+                 ctx.emit("mul", new, ctx.scalar(1.0 - momentum, new)))
+        for old, new in zip(parameters[2:], own)
+    ]  # fmt: skip
+    return [y, *running, *own][: ctx.output_count]
 
 
 def instance_normalization(ctx: NodeContext) -> Sequence[Value]:

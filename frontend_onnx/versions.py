@@ -6,7 +6,7 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 
-OLDEST_OPSET = 7
+OLDEST_OPSET = 1
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 
 
@@ -16,11 +16,12 @@ def opset_imports(model: onnx.ModelProto) -> dict[str, int]:
     version = opsets.get("")
     if version is None and not opsets:
         raise CcmlError(ErrorCode.INVALID_MODEL, "the model imports no operator set")
-    if version is not None and not OLDEST_OPSET <= version <= NEWEST_OPSET:
-        way_out = "onnx.version_converter" if version < OLDEST_OPSET else "a newer version of the onnx package"
+    if version is not None and version < OLDEST_OPSET:
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"there is no operator set {version}")
+    if version is not None and version > NEWEST_OPSET:
         raise CcmlError(
             ErrorCode.UNSUPPORTED_FEATURE,
             f"the model uses operator set {version}; ccml supports {OLDEST_OPSET} to {NEWEST_OPSET}",
-            hint=f"{way_out} can help",
+            hint="a newer version of the onnx package can help",
         )
     return opsets

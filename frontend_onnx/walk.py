@@ -14,6 +14,7 @@ from .folding import FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
 from .nested import branch, call, loop, scan
 from .node_check import check_node, is_default
+from .old_forms import NEW_FORMS, modern
 from .problems import Problems
 from .reference import FOLDABLE, fold_with_reference
 from .rules import RULES
@@ -145,14 +146,14 @@ class Walker:
             len(outputs), tuple(bool(name) for name in outputs), site.attributes, self.builder,
         )  # fmt: skip
         try:
-            results = RULES[op_type](context)
+            results = RULES[op_type](modern(context) if site.opset < NEW_FORMS else context)
         except CcmlError:
             raise
         except Exception as problem:  # what no rule foresaw is still a fault of the model, reported at its node
             what = str(problem) if isinstance(problem, ValueError) else repr(problem)
             raise CcmlError(ErrorCode.INVALID_MODEL, f"{op_type}: {what}", loc=site.loc) from problem
         unread = [name for name, a in site.attributes.items() if name not in context.used and not is_default(a, schema)]
-        if unread:
+        if unread and site.opset >= NEW_FORMS:
             raise context.unsupported(f"attribute {', '.join(unread)} is not supported")
         return results
 
