@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import CcmlError, ErrorCode
-from ..report.text import shortened
-from .output import columns, print_facts, print_table
+from .output import print_facts, print_table, terminal_width
+from .table import columns
 
 if TYPE_CHECKING:
     from ..report.accuracy import Accuracy, Mixed
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_WHOLE = 24
+"""Characters of a name that no table cuts."""
 
 
 def accuracy_options(function: F) -> F:
@@ -51,24 +54,40 @@ def write_accuracy(accuracy: Accuracy, title: str, report_file: str | None, char
 def print_accuracy(accuracy: Accuracy) -> None:
     """End to end, layer by layer, and what stays in float."""
     print_facts(list(_summary(accuracy)))
-    head = columns("layer", "type", "#SQNR dB", "#alone dB", "#of noise", "#cosine", "#clipped", "loses to", "mend")
+    head = columns(
+        "#", "@layer", "type", "#SQNR dB", "#alone dB", "#of noise", "#cosine", "#clipped", "loses to", "mend"
+    )
     rows = [
-        (shortened(row.layer), row.dtype, decibels(row.sqnr_db), decibels(row.own_sqnr_db), f"{row.noise_share:.1%}",
+        (row.index, row.layer, row.dtype, decibels(row.sqnr_db), decibels(row.own_sqnr_db), f"{row.noise_share:.1%}",
          f"{row.cosine:.5f}", f"{row.saturation:.2%}", row.cause, row.mend)
         for row in accuracy.layers
     ]  # fmt: skip
     click.echo()
     print_table("layers by the noise that they add", head, rows)
-    if any(row.mend and "=" in row.mend for row in accuracy.layers):
-        click.echo('a mend with = goes into ccml.toml, under [quantize.layers."LAYER"]')
+    _print_overrides(accuracy)
     click.echo()
     if accuracy.mixed is not None:
         _print_mixed(accuracy.mixed)
     if accuracy.float_layers:
-        kept = [(shortened(each.layer), each.op, each.reason) for each in accuracy.float_layers]
-        print_table("computed in float", columns("layer", "operator", "because"), kept)
+        kept = [(each.layer, each.op, each.reason) for each in accuracy.float_layers]
+        print_table("computed in float", columns("@layer", "operator", "~because"), kept)
     else:
         click.echo("nothing is computed in float")
+
+
+def _print_overrides(accuracy: Accuracy) -> None:
+    """The mends that are keys of a layer as they stand in ccml.toml, with whole names where the table cuts these."""
+    from ..report.schema import json_text
+
+    mends = [(row.layer, row.mend) for row in accuracy.layers if row.mend and "=" in row.mend]
+    if not mends:
+        return
+    if terminal_width() is None or max(len(layer) for layer, _ in mends) <= _WHOLE:
+        click.echo('a mend with = goes into ccml.toml, under [quantize.layers."LAYER"]')
+        return
+    click.echo("\nmends of layers, for ccml.toml:")
+    for layer, mend in mends:
+        click.echo(f"    [quantize.layers.{json_text(layer).strip()}]\n    {mend}")
 
 
 def _print_mixed(mixed: Mixed) -> None:
@@ -76,8 +95,8 @@ def _print_mixed(mixed: Mixed) -> None:
     if not mixed.raised:
         click.echo("the demanded quality is reached with all layers in 8 bits\n")
         return
-    raised = [(shortened(each.layer), each.precision, f"{each.noise_share:.1%}") for each in mixed.raised]
-    print_table("in higher precision", columns("layer", "precision", "#of noise at outputs"), raised)
+    raised = [(each.layer, each.precision, f"{each.noise_share:.1%}") for each in mixed.raised]
+    print_table("in higher precision", columns("@layer", "precision", "#of noise at outputs"), raised)
     before, after = asdict(mixed.before), asdict(mixed.after)
     click.echo()
     rows = [(name.replace("_", " "), before[name], after[name]) for name in before]
@@ -91,7 +110,7 @@ def _summary(accuracy: Accuracy) -> Iterator[tuple[str, object]]:
     yield "tested on", f"{accuracy.test_samples:,} samples, {kind}"
     for output in accuracy.outputs:
         agreement = "" if output.top1_agreement is None else f", top-1 agreement {output.top1_agreement:.2%}"
-        yield shortened(output.name), f"SQNR {decibels(output.sqnr_db)} dB, cosine {output.cosine:.6f}{agreement}"
+        yield output.name, f"SQNR {decibels(output.sqnr_db)} dB, cosine {output.cosine:.6f}{agreement}"
     if accuracy.metric is not None:
         metric = accuracy.metric
         change = metric.quantized_value - metric.float_value

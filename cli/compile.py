@@ -10,8 +10,9 @@ import click
 
 from .accuracy import accuracy_options, print_accuracy, require_quantization, write_accuracy
 from .options import EmitKinds, goal_options, json_option, logging_options, model_options, target_options
-from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text
+from .output import cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text
 from .quantize_options import quantization_options, quantize_option
+from .table import columns
 
 if TYPE_CHECKING:
     from ..artifact.build import Artifact

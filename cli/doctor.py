@@ -7,7 +7,8 @@ from dataclasses import asdict
 import click
 
 from .options import json_option, logging_options
-from .output import columns, print_facts, print_json, print_table
+from .output import print_facts, print_json, print_table
+from .table import columns
 
 
 @click.command("doctor")
@@ -27,5 +28,5 @@ def command(as_json: bool) -> None:
         ("no" if tool.version is None else "yes", tool.command, tool.version or f"install: {tool.install}", tool.use)
         for tool in found.tools
     ]
-    print_table("optional tools", columns("here", "tool", "version", "for"), rows)
+    print_table("optional tools", columns("here", "tool", "~version", "~for"), rows)
     click.echo("\nC sources, objects and static libraries for every target need none of them.")

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..report.text import shortened
 from .options import goal_options, json_option, logging_options, model_options, route_option, target_options
-from .output import columns, cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text, shape_text
+from .output import (
+    broken,
+    cost_facts,
+    kibibytes,
+    print_facts,
+    print_json,
+    print_table,
+    progress,
+    ram_text,
+    shape_text,
+)
 from .quantize_options import quantization_options, quantize_option
+from .table import columns
 
 if TYPE_CHECKING:
     from ..driver import Compiled
@@ -97,9 +107,9 @@ def _print_report(report: Report) -> None:
     from ..report.chart import legend, memory_chart
 
     totals, machine = report.totals, report.target
-    head = columns("#", "layer", "operators", "output", "#MACs", "#instructions", "#weights", "#RAM", "kernel")
+    head = columns("#", "@layer", "@operators", "output", "#MACs", "#instructions", "#weights", "#RAM", "kernel")
     rows: list[tuple[object, ...]] = [
-        (layer.index, shortened(layer.name), shortened("+".join(layer.ops), 32),
+        (layer.index, layer.name, "+".join(layer.ops),
          f"{layer.dtype} {shape_text(layer.shape)}", layer.macs, layer.instructions, layer.weight_bytes,
          layer.live_bytes, layer.kernel)
         for layer in report.layers
@@ -116,31 +126,31 @@ def _print_report(report: Report) -> None:
         ("RAM", f"{ram_text(totals)}; {kibibytes(totals.peak_live_bytes)} in use at the peak"),
         *cost_facts(totals),
     ])  # fmt: skip
-    click.echo("\nmemory over time: a line is a layer, a letter a tensor, * where two share a column")
+    click.echo("\nmemory over time: lines are layers, letters tensors, * shared by two")
     for line in memory_chart(report):
         click.echo(line)
     click.echo()
-    head = columns("", "tensor", "pool", "#offset", "#bytes", "#first layer", "#last layer")
+    head = columns("", "@tensor", "pool", "#offset", "#bytes", "#first layer", "#last layer")
     tensors = [
-        (letter, shortened(p.tensor), p.pool, p.offset, p.bytes, p.first, p.last) for letter, p in legend(report)
+        (letter, p.tensor, p.pool, p.offset, p.bytes, p.first, p.last) for letter, p in legend(report)
     ]
     print_table("tensors in working memory", head, tensors)
     if len(totals.pools) > 1:
         click.echo()
-        head = columns("pool", "#bytes", "#of", "#most in use", "#read and written in a run", "at its peak")
+        head = columns("pool", "#bytes", "#of", "#most in use", "#read and written in a run", "~at its peak")
         pools = [
             (p.name, p.ram_bytes, p.limit_bytes, p.peak_live_bytes, p.traffic_bytes,
-             ", ".join(shortened(tensor, 24) for tensor in p.peak_tensors))
+             ", ".join(p.peak_tensors))
             for p in totals.pools
         ]  # fmt: skip
         print_table("pools, inputs and outputs included", head, pools)
     rings = [
-        (layer.index, shortened(ring.tensor), ring.bytes, ring.tensor_bytes)
+        (layer.index, ring.tensor, ring.bytes, ring.tensor_bytes)
         for layer in report.layers
         for ring in layer.rings
     ]
     if rings:
         click.echo()
-        print_table("streamed row by row", columns("#layer", "tensor", "#bytes", "#of"), rings)
+        print_table("streamed row by row", columns("#layer", "@tensor", "#bytes", "#of"), rings)
     if totals.peak_tensors:
-        click.echo(f"\nat the peak: {', '.join(shortened(tensor) for tensor in totals.peak_tensors)}")
+        click.echo("\n" + broken(f"at the peak: {', '.join(totals.peak_tensors)}"))

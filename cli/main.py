@@ -20,6 +20,7 @@ from ..errors import CcmlError, ExitCode
 from . import compile as compile_command
 from . import doctor, inspect, ops, profile, quantize, run, targets, verify
 from .options import logging_options, settings
+from .output import plain_output
 
 _INTERRUPTED = 130
 
@@ -43,8 +44,11 @@ class _Group(click.Group):
 )
 @click.version_option(__version__, "--version", "-V", message="ccml %(version)s")
 @logging_options
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Compiles ONNX models to C, objects and libraries for Cortex-M, Android and x86."""
+    if plain_output():
+        context.color = False
 
 
 for command in (compile_command, run, quantize, verify, inspect, profile, targets, ops, doctor):

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import click
 
 from .options import json_option, logging_options
-from .output import columns, print_json, print_table
+from .output import print_json, print_table
+from .table import columns
 
 
 @click.command("ops")
@@ -25,7 +26,7 @@ def command(core: bool, markdown: bool, as_json: bool) -> None:
         for row in head + rows:
             click.echo(f"| {' | '.join(_escaped(cell) for cell in row)} |")
     else:
-        print_table("", columns(*titles), [[_text(cell) for cell in row] for row in rows])
+        print_table("", columns(*titles[:-1], f"~{titles[-1]}"), [[_text(cell) for cell in row] for row in rows])
 
 
 def _onnx() -> tuple[list[str], list[list[object]]]:

@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
 
-from ..report.text import shortened
+from .table import Column, table_lines
 
 if TYPE_CHECKING:
     from ..report.schema import Totals
-
-_LEAST_WIDTH = 12
-"""To which a column of text shrinks on a narrow terminal."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """``number``: aligned to the right, and never cut."""
-
-    title: str
-    number: bool = False
-
-
-def columns(*titles: str) -> list[Column]:
-    """Columns by title; one that begins with ``#`` holds numbers."""
-    return [Column(title.removeprefix("#"), title.startswith("#")) for title in titles]
-
 
 def print_json(content: object) -> None:
     from ..report.schema import json_text
@@ -41,26 +25,40 @@ def print_json(content: object) -> None:
 
 
 def print_table(title: str, head: Sequence[Column], rows: Sequence[Sequence[object]]) -> None:
-    """Cells are printed as they are, integers with separators; on a terminal they are cut to its width."""
-    cells = [[_cell(value) for value in row] for row in rows]
-    widths = [max(map(len, (column.title, *(row[i] for row in cells)))) for i, column in enumerate(head)]
-    if sys.stdout.isatty():
-        _fit(widths, head, shutil.get_terminal_size().columns)
+    """Cells are printed as they are, integers with separators; on a terminal the table fits its width."""
     if title:
         click.secho(title, bold=True)
-    for row in ([column.title for column in head], ["-" * width for width in widths], *cells):
-        line = "  ".join(
-            cell.rjust(width) if column.number else shortened(cell, width).ljust(width)
-            for cell, width, column in zip(row, widths, head)
-        )
-        click.echo(line.rstrip())
+    for line in table_lines(head, [[_cell(value) for value in row] for row in rows], terminal_width()):
+        click.echo(line)
 
 
 def print_facts(facts: Sequence[tuple[str, object]]) -> None:
-    """One ``name  value`` a line."""
+    """One ``name  value`` a line; on a terminal long values are broken between words."""
     width = max(len(name) for name, _ in facts)
     for name, value in facts:
-        click.echo(f"{name:<{width}}  {_cell(value)}")
+        click.echo(broken(f"{name:<{width}}  {_cell(value)}", width + 2))
+
+
+def broken(text: str, indent: int = 0) -> str:
+    """``text`` in lines that fit the terminal, if there is one; all but the first are indented."""
+    limit = terminal_width()
+    if limit is None or len(text) <= limit or limit <= 2 * indent:
+        return text
+    lines = textwrap.wrap(
+        text, limit, subsequent_indent=" " * indent, break_long_words=False, break_on_hyphens=False,
+        drop_whitespace=True, replace_whitespace=False,
+    )  # fmt: skip
+    return "\n".join(lines)
+
+
+def plain_output() -> bool:
+    """Whether the user wants no escape sequences: ``NO_COLOR`` is set, or the terminal knows none."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def terminal_width() -> int | None:
+    """The columns of the terminal that stdout is, if it is one."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def kibibytes(count: int | None) -> str:
@@ -91,10 +89,10 @@ def shape_text(shape: Sequence[int]) -> str:
 
 @contextmanager
 def progress() -> Iterator[None]:
-    """Shows the latest step on stderr while something takes its time; nothing where stderr is no terminal."""
+    """Shows the latest step on stderr while something takes its time, where that is a terminal and no dumb one."""
     logger = logging.getLogger("ccml")
     level = logger.level
-    if not sys.stderr.isatty() or level < logging.WARNING:
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or level < logging.WARNING:
         yield
         return
     status = _StatusLine()
@@ -111,24 +109,19 @@ def progress() -> Iterator[None]:
 class _StatusLine(logging.Handler):
     """One line of the terminal, overwritten by each step, and out of the way of warnings."""
 
+    _shown = 0
+
     def emit(self, record: logging.LogRecord) -> None:
         self.clear()
         if record.levelno == logging.INFO:
-            text = shortened(f"{record.getMessage()} ...", shutil.get_terminal_size().columns - 1)
+            text = f"{record.getMessage()[: shutil.get_terminal_size().columns - 5]} ..."
             click.echo(text, nl=False, err=True)
+            self._shown = len(text)
 
     def clear(self) -> None:
-        click.echo("\r\x1b[K", nl=False, err=True)
-
-
-def _fit(widths: list[int], head: Sequence[Column], limit: int) -> None:
-    """Makes the widest columns of text smaller until a line has ``limit`` characters."""
-    excess = sum(widths) + 2 * (len(widths) - 1) - limit
-    for _ in range(excess):
-        texts = [i for i, column in enumerate(head) if not column.number and widths[i] > _LEAST_WIDTH]
-        if not texts:
-            return
-        widths[max(texts, key=widths.__getitem__)] -= 1
+        if self._shown:
+            click.echo(f"\r{' ' * self._shown}\r", nl=False, err=True)
+            self._shown = 0
 
 
 def _cell(value: object) -> str:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..report.text import shortened
 from .options import goal_options, json_option, logging_options, model_options, route_option, target_options
-from .output import columns, print_facts, print_json, print_table, progress
+from .output import print_facts, print_json, print_table, progress
 from .quantize_options import quantization_options, quantize_option
+from .table import columns
 
 if TYPE_CHECKING:
     from ..quantization.source import Quantization
@@ -66,9 +66,9 @@ def command(
 
 def _print(profile: Profile) -> None:
     if profile.layers:
-        head = columns("#", "layer", "kernel", "#MACs", "#instructions", "#predicted", "#share", "#per MAC")
+        head = columns("#", "@layer", "kernel", "#MACs", "#instructions", "#predicted", "#share", "#per MAC")
         rows = [
-            (layer.index, shortened(layer.name), layer.kernel, layer.macs, layer.instructions, layer.predicted,
+            (layer.index, layer.name, layer.kernel, layer.macs, layer.instructions, layer.predicted,
              f"{layer.instructions / profile.instructions:.1%}",
              f"{layer.instructions / layer.macs:.2f}" if layer.macs else None)
             for layer in profile.layers

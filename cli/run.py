@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from .options import json_option, logging_options, model_options
-from .output import columns, print_json, print_table, progress, shape_text
+from .output import print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
+from .table import columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -60,7 +61,7 @@ def command(
         return
     rows = [_row(name, array) for name, array in outputs.items()]
     title = f"{samples.count:,} sample{'s' if samples.count != 1 else ''}"
-    print_table(title, columns("output", "type", "shape", "#min", "#max", "#mean", "values"), rows)
+    print_table(title, columns("@output", "type", "shape", "#min", "#max", "#mean", "~values"), rows)
 
 
 def _row(name: str, array: np.ndarray) -> tuple[object, ...]:

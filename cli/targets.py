@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from .options import json_option, logging_options
-from .output import columns, print_json, print_table
+from .output import broken, print_json, print_table
+from .table import columns
 
 
 @click.command("targets")
@@ -29,9 +30,10 @@ def command(as_json: bool) -> None:
         ])  # fmt: skip
         return
     rows = [
-        (target.name, ", ".join(target.aliases), abi.name, ", ".join(cpu.name for cpu in abi.cpus),
-         ".a .so" if target.hosted else ".a", target.description)
+        (target.name, ", ".join(target.aliases), abi.name, ", ".join(cpu.name for cpu in abi.cpus), target.description)
         for target in TARGETS
         for abi in target.abis
-    ]  # fmt: skip
-    print_table("", columns("target", "or", "ABI", "CPUs", "libraries", ""), rows)
+    ]
+    print_table("", columns("target", "~or", "ABI", "~CPUs", "~"), rows)
+    hosted = ", ".join(target.name for target in TARGETS if target.hosted)
+    click.echo(broken(f"\nAll get a static library; {hosted} a shared one as well."))

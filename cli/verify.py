@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..report.text import shortened
 from .options import (
     goal_on_the_command_line,
     goal_options,
@@ -16,14 +15,15 @@ from .options import (
     route_option,
     target_options,
 )
-from .output import columns, print_json, print_table, progress, shape_text
+from .output import print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
+from .table import columns
 
 if TYPE_CHECKING:
     from ..quantization.source import Quantization
     from ..verification.compare_model import Row, Verification
 
-_HEAD = columns("layer", "tensor", "shape", "reference", "#relative L2", "#max abs", "#SNR dB", "")
+_HEAD = columns("#", "@layer", "@tensor", "shape", "reference", "#relative L2", "#max abs", "#SNR dB", "")
 
 
 @click.command("verify")
@@ -99,9 +99,9 @@ def command(
         print_json(_described(result))
     else:
         if result.layers:
-            print_table("layers", _HEAD, [_row(row) for row in result.layers])
+            print_table("layers", _HEAD, [_row(number, row) for number, row in enumerate(result.layers)])
             click.echo()
-        print_table("outputs", _HEAD, [_row(row) for row in result.outputs])
+        print_table("outputs", _HEAD, [_row(number, row) for number, row in enumerate(result.outputs)])
         click.echo()
         if result.ok:
             same = "" if result.target is None else f"on {result.target}: integers equal this machine's, "
@@ -109,10 +109,10 @@ def command(
     result.require()
 
 
-def _row(row: Row) -> tuple[object, ...]:
+def _row(number: int, row: Row) -> tuple[object, ...]:
     apart = row.difference
     return (
-        shortened(row.node), shortened(row.tensor), shape_text(row.shape), row.reference, f"{apart.relative_l2:.2e}",
+        number, row.node, row.tensor, shape_text(row.shape), row.reference, f"{apart.relative_l2:.2e}",
         f"{apart.max_abs:.2e}", f"{apart.snr_db:.1f}", "" if row.ok else "DIFFERS",
     )  # fmt: skip
 

@@ -12,6 +12,8 @@ from .text import shortened
 _LEFT, _WIDTH, _RIGHT = 330, 480, 250
 """Pixels for names, bars and notes."""
 _TOP, _ROW, _BOTTOM = 96, 22, 48
+_NAME = 42
+"""Characters of a name."""
 _TICKS = 10
 _COLORS = {"rounding": "#4e79a7", "clipping": "#e15759", "weights": "#f28e2b", None: "#a0a0a0"}
 _OWN = "#202020"
@@ -32,8 +34,9 @@ def accuracy_chart(accuracy: Accuracy, title: str) -> str:
     _text(svg, 16, 48, _subtitle(accuracy), color="#555")
     _legend(svg)
     _axis(svg, limit, len(rows))
-    for number, row in enumerate(rows):
-        _bar(svg, row, _TOP + _ROW * number, limit)
+    names = shortened([row.layer for row in rows], _NAME)
+    for number, (row, name) in enumerate(zip(rows, names)):
+        _bar(svg, row, f"{row.index}  {name}", _TOP + _ROW * number, limit)
     ElementTree.indent(svg)
     return ElementTree.tostring(svg, encoding="unicode") + "\n"
 
@@ -48,7 +51,7 @@ def _subtitle(accuracy: Accuracy) -> str:
     parts = [f"{accuracy.test_samples} {'held-out' if accuracy.held_out else 'calibration'} samples"]
     for output in accuracy.outputs:
         agreement = f", top-1 agreement {output.top1_agreement:.1%}" if output.top1_agreement is not None else ""
-        parts.append(f"{shortened(output.name, 32)}: {decibel_text(output.sqnr_db)} dB{agreement}")
+        parts.append(f"{output.name}: {decibel_text(output.sqnr_db)} dB{agreement}")
     return "; ".join(parts)
 
 
@@ -76,7 +79,7 @@ def _axis(svg: Element, limit: int, rows: int) -> None:
     _text(svg, _LEFT + _WIDTH / 2, bottom + 36, "dB (10 dB more: a tenth of the noise)", anchor="middle", color="#555")
 
 
-def _bar(svg: Element, row: LayerAccuracy, top: int, limit: int) -> None:
+def _bar(svg: Element, row: LayerAccuracy, name: str, top: int, limit: int) -> None:
     """A tensor without noise has a bar to the end."""
     end = _place(limit if row.sqnr_db is None else max(row.sqnr_db, 0.0), limit)
     shown = {
@@ -85,7 +88,7 @@ def _bar(svg: Element, row: LayerAccuracy, top: int, limit: int) -> None:
     }  # fmt: skip
     bar = SubElement(svg, "rect", shown)
     SubElement(bar, "title").text = f"{row.layer} ({row.tensor}, {row.dtype})"
-    _text(svg, _LEFT - 8, top + 15, shortened(row.layer, 46), anchor="end")
+    _text(svg, _LEFT - 8, top + 15, name, anchor="end")
     if row.own_sqnr_db is not None:
         _mark(svg, _place(max(row.own_sqnr_db, 0.0), limit), top + 1, _ROW - 2)
     _text(svg, _LEFT + _WIDTH + 12, top + 15, "  ".join(_notes(row)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import product
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
+
 from .schema import Placement, PoolTotals, Report
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _LEAST = 8
 """Columns of a pool."""
 
@@ -12,12 +14,13 @@ _LEAST = 8
 def memory_chart(report: Report, width: int = 64) -> list[str]:
     """A line for each layer, memory from left to right, pool by pool; a letter is a tensor, a point is free memory.
 
-    Tensors that are smaller than a column still get one. Letters repeat after 52 tensors.
+    Tensors that are smaller than a column still get one. Where there are more tensors than letters, a column takes as
+    many characters as a tensor's label has: a capital letter and small ones.
     """
     pools = [(pool, _columns(pool, report, width)) for pool in report.totals.pools if pool.ram_bytes]
     if not pools:
         return ["the model needs no arena"]
-    letters = {place.tensor: _LETTERS[number % len(_LETTERS)] for number, place in enumerate(_by_time(report))}
+    letters = {place.tensor: letter for letter, place in legend(report)}
     digits = len(str(len(report.layers)))
     lines = []
     if len(pools) > 1:
@@ -31,7 +34,19 @@ def memory_chart(report: Report, width: int = 64) -> list[str]:
 
 def legend(report: Report) -> list[tuple[str, Placement]]:
     """The letter of each tensor of the chart, in the order in which they appear."""
-    return [(_LETTERS[number % len(_LETTERS)], place) for number, place in enumerate(_by_time(report))]
+    places = _by_time(report)
+    return list(zip(_labels(len(places)), places))
+
+
+def _labels(count: int) -> list[str]:
+    """As many different labels, of equal length: letters, or a capital and small ones: Aa, Ab, ..."""
+    if count <= len(ascii_letters):
+        return list(ascii_uppercase + ascii_lowercase)[:count]
+    small = 1
+    while len(ascii_uppercase) * len(ascii_lowercase) ** small < count:
+        small += 1
+    words = product(ascii_uppercase, *[ascii_lowercase] * small)
+    return ["".join(word) for word, _ in zip(words, range(count))]
 
 
 def _by_time(report: Report) -> list[Placement]:
@@ -40,16 +55,18 @@ def _by_time(report: Report) -> list[Placement]:
 
 def _columns(pool: PoolTotals, report: Report, width: int) -> int:
     """Of the chart's ``width``, at least enough to see something."""
-    return max(pool.ram_bytes * width // report.totals.ram_bytes, min(_LEAST, width))
+    return max(pool.ram_bytes * width // report.totals.ram_bytes, min(max(_LEAST, len(pool.name)), width))
 
 
 def _row(live: list[Placement], letters: dict[str, str], pool: PoolTotals, width: int) -> str:
-    cells = ["."] * width
+    letter = len(next(iter(letters.values()), "."))
+    count = max(width // letter, 1)
+    cells = ["." * letter] * count
     for place in live:
         if place.pool != pool.name:
             continue
-        first = place.offset * width // pool.ram_bytes
-        last = max(first + 1, -(-(place.offset + place.bytes) * width // pool.ram_bytes))
-        for cell in range(first, min(last, width)):
-            cells[cell] = letters[place.tensor] if cells[cell] == "." else "*"
-    return "".join(cells)
+        first = place.offset * count // pool.ram_bytes
+        last = max(first + 1, -(-(place.offset + place.bytes) * count // pool.ram_bytes))
+        for cell in range(first, min(last, count)):
+            cells[cell] = letters[place.tensor] if cells[cell][0] == "." else "*" * letter
+    return "".join(cells).ljust(width)

@@ -99,3 +99,16 @@ def test_json_has_no_infinities() -> None:
     assert [finite(number) for number in (1.5, float("inf"), float("nan"))] == [1.5, None, None]
     with pytest.raises(ValueError, match="Out of range"):
         json_text([float("nan")])
+
+
+@pytest.mark.parametrize(("count", "label"), [(52, 1), (53, 2), (676, 2), (677, 3)])
+def test_letters_do_not_repeat(count: int, label: int) -> None:
+    places = [Placement(f"t{n}", 64 * (n % 2), 64, n, n + 1) for n in range(count)]
+    shown = legend(report(places, count + 1, 128))
+    letters = [letter for letter, _ in shown]
+    assert len(set(letters)) == count
+    assert {len(letter) for letter in letters} == {label}
+    lines = memory_chart(report(places, count + 1, 128), width=12)
+    assert letters[1] * (6 // label) in lines[1]
+    assert len({line.rpartition("|")[2] for line in lines[1:-1]}) == 1
+    assert {line.index("|") + 13 for line in lines} == {line.rindex("|") for line in lines}
