@@ -13,7 +13,7 @@ from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.archive import static_library
 from ..emit_llvm.module import run_symbol
 from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
-from ..emit_llvm.shared import link_shared
+from ..emit_llvm.shared import link_library
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Program
 from ..targets import Machine
@@ -40,7 +40,7 @@ Objects = list[tuple[str, bytes]]
 def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Path) -> Objects | None:
     """Writes the files of ``kinds`` into ``folder``; the public header is always among them.
 
-    Returns the objects by file name, where objects were made. The shared library needs a linker: where none is
+    Returns the objects by file name, where objects were made. A library to be loaded needs a linker: where none is
     there, that is an error if ``kinds`` is the library alone, and a warning otherwise.
     """
     name = program.name
@@ -65,20 +65,20 @@ def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Pa
     if Emit.LIBRARY not in kinds:
         return objects
     (folder / f"lib{name}.a").write_bytes(static_library(objects))
-    if machine.target.hosted:
-        _shared(program, machine, objects, folder, required=set(kinds) == {Emit.LIBRARY})
+    if machine.target.library is not None:
+        file = machine.target.library.file.format(name=name)
+        _link(program, machine, objects, folder / file, required=set(kinds) == {Emit.LIBRARY})
     return objects
 
 
-def _shared(
-    program: Program, machine: Machine, objects: list[tuple[str, bytes]], folder: Path, *, required: bool
+def _link(
+    program: Program, machine: Machine, objects: list[tuple[str, bytes]], library: Path, *, required: bool
 ) -> None:
-    """Links ``libNAME.so``. Without a linker that is an error where it is ``required``, and a warning otherwise."""
-    library = f"lib{program.name}.so"
-    log.info("linking %s", library)
+    """Links ``library``. Without a linker that is an error where it is ``required``, and a warning otherwise."""
+    log.info("linking %s", library.name)
     try:
-        link_shared(objects, machine, library, [run_symbol(program)], folder / library)
+        link_library(objects, machine, program.name, run_symbol(program), library)
     except CcmlError as problem:
         if problem.kind is not ErrorCode.TOOLCHAIN or required:
             raise
-        log.warning("%s is not written: %s; %s", library, problem.reason, problem.hint)
+        log.warning("%s is not written: %s; %s", library.name, problem.reason, problem.hint)

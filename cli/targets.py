@@ -20,7 +20,8 @@ def command(as_json: bool) -> None:
         print_json([
             {
                 "name": target.name, "aliases": list(target.aliases), "description": target.description,
-                "shared_library": target.hosted, "arena_align": target.arena_align,
+                "library": target.library and target.library.file.format(name="NAME"),
+                "arena_align": target.arena_align,
                 "abis": [
                     {"name": abi.name, "triple": abi.triple, "cpus": [cpu.name for cpu in abi.cpus]}
                     for abi in target.abis
@@ -35,5 +36,9 @@ def command(as_json: bool) -> None:
         for abi in target.abis
     ]
     print_table("", columns("target", "~or", "ABI", "~CPUs", "~"), rows)
-    hosted = ", ".join(target.name for target in TARGETS if target.hosted)
-    click.echo(broken(f"\nAll get a static library; {hosted} a shared one as well."))
+    loaded: dict[str, list[str]] = {}
+    for target in TARGETS:
+        if target.library is not None:
+            loaded.setdefault(target.library.file.format(name="NAME"), []).append(target.name)
+    more = "; ".join(f"{', '.join(names)} {file} as well" for file, names in loaded.items())
+    click.echo(broken(f"\nAll get a static library, libNAME.a; {more}."))

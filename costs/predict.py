@@ -11,8 +11,7 @@ import numpy as np
 from ..emit_c.symbols import interfaces
 from ..ir.program import Program
 from ..samples import random_samples
-from ..targets import Machine
-from ..targets.timing import TIMINGS, Timing
+from ..targets import Machine, Timing
 from .build import Build, build_c, build_objects
 from .cycles import instruction_cycles, taken_cycles
 from .functions import Function, find_functions
@@ -53,7 +52,7 @@ class Costs:
 
 def has_cost_model(machine: Machine) -> bool:
     """Whether costs can be predicted for ``machine``."""
-    return machine.cpu.name in TIMINGS
+    return machine.cpu.timing is not None
 
 
 def object_costs(
@@ -76,19 +75,22 @@ def predict(
 ) -> Costs | None:
     """What one run costs on ``machine``, for ``inputs`` or else for seeded random ones.
 
-    ``None`` where the code cannot be followed to its end.
+    ``None`` where there is no cost model, or the code cannot be followed to its end.
     """
+    timing = machine.cpu.timing
+    if timing is None:
+        return None
     image = build.image
     entry = image.function(build.entry)
     functions = find_functions(image, build.entry)
     memory, registers = _memory(program, image.memory, inputs)
-    translation = translate(functions, entry, image.missing, len(memory) - _ALIGN - 1, machine.cpu.name)
+    translation = translate(functions, entry, image.missing, len(memory) - _ALIGN - 1, timing)
     run = simulate(translation, memory, registers)
     if not run.finished or run.result:
         reason = "could not be followed to its end" if run.finished else "runs for too long, or could not be followed"
         log.warning("no costs are predicted: the code of %s %s", build.entry, reason)
         return None
-    return _Tally(program, build, functions, entry, translation, run, TIMINGS[machine.cpu.name]).costs(image.memory)
+    return _Tally(program, build, functions, entry, translation, run, timing).costs(image.memory)
 
 
 def _memory(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.program import Program
-from ..targets import Machine
+from ..targets import Kit, Library, Machine
 from .compiler_flags import MEANING, clang_flags, gcc_flags, machine_flags, optimization
 from .symbols import LICENCE, Symbols
 
@@ -12,19 +12,20 @@ _WEIGHTS_RULE = "\n$(BUILD)/$(NAME)_weights.o: $(FOLDER)$(NAME)_weights.bin\n"
 
 
 def makefile(program: Program, machine: Machine, symbols: Symbols, weights_file: bool) -> str:
-    """Builds ``lib<name>.a``, and ``lib<name>.so`` for targets with an operating system."""
+    """Builds ``lib<name>.a``, and what is loaded where the target has such libraries."""
     target, abi = machine.target, machine.abi
     name = symbols.prefix
     flags = " ".join((*MEANING, *machine_flags(machine)))
-    libraries = f"lib{name}.a" + (f" lib{name}.so" if target.hosted else "")
+    loaded = [] if target.library is None else [target.library.file.format(name=name)]
+    libraries = [f"lib{name}.a", *loaded]
+    files = " ".join(f"$(FOLDER){library}" for library in libraries)
     return f"""# {name} for {machine.name} ({abi.name}, {machine.cpu.name}).
 # {LICENCE}
 #
-#   make                                       {libraries}
+#   make                                       {" ".join(libraries)}
 #   make CROSS_COMPILE={abi.cross_compile or "prefix-":<24}with the GCC of that prefix
 #   make CC=clang                              with clang
-#   make ANDROID_NDK=/path/of/the/ndk          with the clang of an Android NDK
-#   make CFLAGS=...                            with more flags, after these
+{_kit_line(target.kit)}#   make CFLAGS=...                            with more flags, after these
 #   make clean
 NAME := {name}
 FOLDER := $(dir $(lastword $(MAKEFILE_LIST)))
@@ -33,14 +34,9 @@ BUILD := $(FOLDER)build
 CLANG_TARGET := {abi.clang_triple}
 
 ifeq ($(origin CC),default)
-{_default_compiler(machine)}endif
+{_choice(target.kit, "CC", "clang", _compiler(machine))}endif
 ifeq ($(origin AR),default)
-ifneq ($(ANDROID_NDK),)
-AR := $(dir $(firstword $(CC)))llvm-ar
-else
-AR := $(CROSS_COMPILE)ar
-endif
-endif
+{_choice(target.kit, "AR", "llvm-ar", abi.archiver or "$(CROSS_COMPILE)ar")}endif
 
 # Clang is one compiler for all machines: for another than this, it has to be told which.
 IS_CLANG := $(findstring clang,$(notdir $(CC)))
@@ -65,36 +61,47 @@ OBJECTS := $(BUILD)/$(NAME).o $(BUILD)/$(NAME)_weights.o
 HEADERS := $(addprefix $(FOLDER),$(NAME).h $(NAME)_internal.h $(NAME)_runtime.h Makefile)
 
 .PHONY: all clean
-all: {" ".join(f"$(FOLDER){library}" for library in libraries.split())}
+all: {files}
 
 $(FOLDER)lib$(NAME).a: $(OBJECTS)
 	rm -f $@
 	$(AR) rcs $@ $(OBJECTS)
-{_shared(machine) if target.hosted else ""}
+{_loaded(target.library, symbols) if target.library else ""}
 $(BUILD)/%.o: $(FOLDER)%.c $(HEADERS)
 	@mkdir -p $(BUILD)
 	$(CC) $(ALL_CFLAGS) -c $< -o $@
 {_WEIGHTS_RULE if weights_file else ""}
 clean:
-	rm -rf $(BUILD) {" ".join(f"$(FOLDER){library}" for library in libraries.split())}
+	rm -rf $(BUILD) {files}
 """
 
 
-def _default_compiler(machine: Machine) -> str:
-    gcc = "CC := $(CROSS_COMPILE)gcc" if machine.target.name != "android" else "CC := clang"
-    ndk = "$(firstword $(wildcard $(ANDROID_NDK)/toolchains/llvm/prebuilt/*/bin/clang))"
-    return f"ifneq ($(ANDROID_NDK),)\nCC := {ndk}\nelse\n{gcc}\nendif\n"
+def _kit_line(kit: Kit | None) -> str:
+    return f"#   make {kit.variable + '=/path':<38}with the clang of {kit.name}\n" if kit else ""
+
+
+def _choice(kit: Kit | None, variable: str, program: str, usual: str) -> str:
+    """The assignment of a tool: ``program`` of the kit where one is given, else the ``usual`` one."""
+    if kit is None:
+        return f"{variable} := {usual}\n"
+    found = f"$(firstword $(wildcard $({kit.variable})/{kit.programs}/{program}))"
+    return f"ifneq ($({kit.variable}),)\n{variable} := {found}\nelse\n{variable} := {usual}\nendif\n"
+
+
+def _compiler(machine: Machine) -> str:
+    return "$(CROSS_COMPILE)gcc" if machine.target.compiler == "gcc" else machine.target.compiler
 
 
 def _is_cross(machine: Machine) -> str:
     """A make expression that is empty when the compiler's own machine is the target."""
-    return "always" if machine.target.name == "android" else "$(CROSS_COMPILE)"
+    return "$(CROSS_COMPILE)" if machine.target.compiler == "gcc" else "always"
 
 
-def _shared(machine: Machine) -> str:
-    flags = " ".join(machine.target.shared_flags)
+def _loaded(library: Library, symbols: Symbols) -> str:
+    """The rule for the library that is loaded."""
+    flags = [flag.format(name="$(NAME)", run=symbols.run) for flag in library.compiler_flags]
     return f"""
-$(FOLDER)lib$(NAME).so: $(OBJECTS)
-	$(CC) $(TARGET_FLAGS) $(LINK_FLAGS) $(CFLAGS) {flags} -Wl,-soname,lib$(NAME).so \\
-		-Wl,-z,max-page-size={machine.target.page_align} $(OBJECTS) $(LDFLAGS) -o $@
+$(FOLDER){library.file.format(name="$(NAME)")}: $(OBJECTS)
+	$(CC) $(TARGET_FLAGS) $(LINK_FLAGS) $(CFLAGS) {" ".join(flags)} \\
+		$(OBJECTS) $(LDFLAGS) -o $@
 """

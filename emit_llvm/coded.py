@@ -21,8 +21,7 @@ from .writer import Function
 
 def machine_code(row: str, machine: Machine) -> bytes | None:
     """The code of a block instruction on ``machine``, where there is some."""
-    architecture = machine.abi.triple.split("-")[0]
-    codes = (code for architectures, code in MACHINE_CODE.get(row, {}).items() if architecture in architectures)
+    codes = (code for names, code in MACHINE_CODE.get(row, {}).items() if machine.abi.machine_code in names)
     return next(map(bytes.fromhex, codes), None)
 
 

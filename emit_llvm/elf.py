@@ -6,19 +6,15 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-MACHINES = {"x86_64": 62, "aarch64": 183, "arm": 40, "thumb": 40}
-"""``e_machine`` by the beginning of a triple."""
+from ..targets import Elf
 
 ET_REL = 1
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_REL = 1, 2, 3, 4, 9
-SHT_ARM_EXIDX = 0x70000001
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 STB_LOCAL, STB_GLOBAL = 0, 1
 STT_NOTYPE, STT_OBJECT, STT_SECTION = 0, 1, 3
 STV_HIDDEN = 2
 SHN_UNDEF = 0
-EF_ARM_EABI_VER5 = 0x05000000
-EF_ARM_ABI_FLOAT_HARD = 0x400
 
 
 @dataclass(frozen=True)
@@ -57,16 +53,16 @@ ELF32 = Layout(32, "<HHIIIIIHHHHHH", "<IIIIIIIIII", "<IIIBBH")
 ELF64 = Layout(64, "<HHIQQQIHHHHHH", "<IIQQQQIIQQ", "<IBBHQQ")
 
 
-def as_bare_metal(image: bytes) -> bytes:
+def as_bare_metal(image: bytes, abi: Elf) -> bytes:
     """``image`` without what only operating systems read, as GCC writes objects of C code.
 
-    The unwind tables of 32-bit Arm, 8 bytes of flash a function, become inactive sections. ``.note.GNU-stack`` becomes
+    Unwind tables, for 32-bit Arm 8 bytes of flash a function, become inactive sections. ``.note.GNU-stack`` becomes
     an empty ``.comment``: GNU ld warns where some objects have such a note and others do not.
     """
     name = b"\0.note.GNU-stack\0"
     out = bytearray(image.replace(name, b"\0.comment\0".ljust(len(name), b"\0")))
     layout, start, sections = _sections(image)
-    tables = {number for number, section in enumerate(sections) if section[1] == SHT_ARM_EXIDX}
+    tables = {number for number, section in enumerate(sections) if section[1] in abi.unwind}
     for number, section in enumerate(sections):
         if number in tables or (section[1] in (SHT_REL, SHT_RELA) and section[7] in tables):
             begin = start + number * layout.section_size
@@ -74,9 +70,9 @@ def as_bare_metal(image: bytes) -> bytes:
     return bytes(out)
 
 
-def with_mapping_symbols(image: bytes) -> bytes:
-    """``image`` with a ``$t`` at the start of each code section in which LLVM wrote bytes and no instructions, so that
-    debuggers and disassemblers know it for Thumb code ("ELF for the Arm Architecture", 5.5.5).
+def with_mapping_symbols(image: bytes, symbol: str) -> bytes:
+    """``image`` with ``symbol`` at the start of each code section in which LLVM wrote bytes and no instructions, so
+    that debuggers and disassemblers know it for code: ``$t`` is Thumb code ("ELF for the Arm Architecture", 5.5.5).
 
     The symbols of such sections become these symbols: nothing else refers to them, and they have the same value.
     """
@@ -84,13 +80,13 @@ def with_mapping_symbols(image: bytes) -> bytes:
     out = bytearray(image)
     for table in (section for section in sections if section[1] == SHT_SYMTAB):
         names, length = sections[table[6]][4:6]
-        thumb = image.find(b"\0$t\0", names, names + length) + 1 - names
+        mark = image.find(f"\0{symbol}\0".encode(), names, names + length) + 1 - names
         offsets = range(table[4], table[4] + table[5], layout.symbol_size)
         symbols = [layout.unpack_symbol(image, offset) for offset in offsets]
         mapped = {where for name, _, where in symbols if image[names + name] == ord("$")}
         for offset, (_, info, where) in zip(offsets, symbols, strict=True):
             if info == STT_SECTION and where not in mapped and sections[where][2] & SHF_EXECINSTR:
-                out[offset : offset + layout.symbol_size] = layout.pack_symbol(thumb, 0, 0, STT_NOTYPE, 0, where)
+                out[offset : offset + layout.symbol_size] = layout.pack_symbol(mark, 0, 0, STT_NOTYPE, 0, where)
     return bytes(out)
 
 

@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ..targets import Elf
 from . import elf
 from .elf import Layout
 
@@ -22,8 +23,8 @@ class DataSymbol:
     align: int
 
 
-def data_object(triple: str, pointer_bits: int, section: str, symbols: Iterable[DataSymbol]) -> bytes:
-    """An object for the machine of ``triple`` with ``symbols`` one after the other in the section ``section``."""
+def data_object(abi: Elf, pointer_bits: int, section: str, symbols: Iterable[DataSymbol]) -> bytes:
+    """An object for the machine of ``abi`` with ``symbols`` one after the other in the section ``section``."""
     layout = elf.ELF64 if pointer_bits == 64 else elf.ELF32
     content, places = _pack(symbols)
     strings = _Strings()
@@ -41,7 +42,7 @@ def data_object(triple: str, pointer_bits: int, section: str, symbols: Iterable[
         _Section(".strtab", elf.SHT_STRTAB, strings.data),
         _Section(".note.GNU-stack", elf.SHT_PROGBITS, b""),
     )
-    return _object(layout, triple, sections)
+    return _object(layout, abi, sections)
 
 
 class _Strings:
@@ -85,7 +86,7 @@ def _pack(symbols: Iterable[DataSymbol]) -> tuple[bytes, list[tuple[DataSymbol, 
     return b"".join(parts), places
 
 
-def _object(layout: Layout, triple: str, sections: tuple[_Section, ...]) -> bytes:
+def _object(layout: Layout, abi: Elf, sections: tuple[_Section, ...]) -> bytes:
     """ELF header, the sections' bytes, and the section headers (the null section first, the names last)."""
     names = _Strings()
     offsets_of_names = [names.add(section.name) for section in sections]
@@ -106,18 +107,8 @@ def _object(layout: Layout, triple: str, sections: tuple[_Section, ...]) -> byte
         end += len(section.data)
     padding = -end % 8
     header = struct.pack(
-        layout.header, elf.ET_REL, _machine(triple), 1, 0, 0, end + padding, _flags(triple),
+        layout.header, elf.ET_REL, abi.machine, 1, 0, 0, end + padding, abi.flags,
         layout.header_size, 0, 0, layout.section_size, len(headers), len(headers) - 1,
     )  # fmt: skip
     magic = b"\x7fELF" + bytes((layout.bits // 32, 1, 1)) + bytes(9)
     return b"".join((magic, header, *parts, bytes(padding), *headers))
-
-
-def _machine(triple: str) -> int:
-    return next(number for name, number in elf.MACHINES.items() if triple.startswith(name))
-
-
-def _flags(triple: str) -> int:
-    if _machine(triple) != elf.MACHINES["arm"]:
-        return 0
-    return elf.EF_ARM_EABI_VER5 | (elf.EF_ARM_ABI_FLOAT_HARD if triple.endswith("hf") else 0)

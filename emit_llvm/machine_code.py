@@ -1,7 +1,8 @@
 """Block instructions as machine code, in hexadecimal: what the assembly in ``runtime_c`` becomes.
 
-Written by ``python -m ccml.emulation.assemble``: by name, then by the architectures that share the code (the beginnings
-of their triples). Code is independent of its address, which is a multiple of 4, and calls nothing.
+Written by ``python -m ccml.emulation.assemble``: by name, then by the architectures that share the code,
+as ABIs name them (``Abi.machine_code``). Code is independent of its address, which is a multiple of 4, and calls
+nothing.
 """
 
 MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {

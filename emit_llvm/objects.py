@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from ..ir.program import Program
 from ..targets import Machine
@@ -39,8 +40,9 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
 
 
 def _bare_metal(image: bytes, machine: Machine) -> bytes:
-    image = as_bare_metal(image)
-    return with_mapping_symbols(image) if machine.abi.triple.startswith("thumb") else image
+    abi = machine.abi.elf
+    image = as_bare_metal(image, abi)
+    return with_mapping_symbols(image, abi.code_symbol) if abi.code_symbol else image
 
 
 def emit_assembly(program: Program, machine: Machine) -> str:
@@ -59,12 +61,13 @@ def emit_ir(program: Program, machine: Machine, *, optimized: bool = False) -> s
 
 
 def is_compiler_helper(symbol: str, machine: Machine) -> bool:
-    """Whether ``symbol`` is a helper of the run-time ABI that every compiler for bare-metal Arm provides.
+    """Whether ``symbol`` is a helper of the run-time ABI that every compiler for ``machine`` provides.
 
-    The memory functions (``__aeabi_memcpy`` and so on) end in a C library and do not count.
+    Those that end in a C library, such as ``__aeabi_memcpy``, do not count.
     """
-    bare_arm = machine.abi.triple.startswith("thumb") and not machine.target.hosted
-    return bare_arm and symbol.startswith("__aeabi_") and not symbol.startswith("__aeabi_mem")
+    helpers = machine.abi.helpers
+    provided, libc = (any(fnmatchcase(symbol, name) for name in names) for names in (helpers.provided, helpers.libc))
+    return provided and not libc
 
 
 def _options(program: Program) -> ModuleOptions:
@@ -86,7 +89,7 @@ def _data_object(program: Program, machine: Machine) -> bytes:
         DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
         for name, align in constant_align(program, machine).items()
     )
-    return data_object(machine.abi.triple, machine.abi.pointer_bits, f".rodata.{program.name}", symbols)
+    return data_object(machine.abi.elf, machine.abi.pointer_bits, f".rodata.{program.name}", symbols)
 
 
 def _missing(objects: list[tuple[str, bytes]]) -> list[str]:

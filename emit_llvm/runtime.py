@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..targets import Machine
 from . import backend
 from .expressions import ROOT_HELPER, SCALE_HELPER
-from .runtime_ir import ARM_HALF_HELPERS, ARM_INTEGER_HELPERS, SQUARE_ROOT, X86_HELPERS, Helper
+from .runtime_ir import HELPER_GROUPS, SQUARE_ROOT, Helper
 from .scale_runtime import scale_helper
 
 
@@ -30,10 +30,7 @@ def helper_object(needed: Iterable[str], machine: Machine) -> bytes | None:
 
 def _helpers(machine: Machine) -> tuple[dict[str, Helper], str]:
     """The table for a machine and the calling convention of its helpers."""
-    everywhere = {SCALE_HELPER: scale_helper(machine), ROOT_HELPER: SQUARE_ROOT}
-    if machine.abi.triple.startswith("x86_64"):
-        return X86_HELPERS | everywhere, ""
-    if machine.abi.triple.startswith(("arm", "thumb")):
-        hosted = ARM_INTEGER_HELPERS if machine.target.hosted else {}
-        return ARM_HALF_HELPERS | hosted | everywhere, "arm_aapcscc"
-    return everywhere, ""
+    table = {SCALE_HELPER: scale_helper(machine), ROOT_HELPER: SQUARE_ROOT}
+    for group in machine.abi.helpers.groups:
+        table |= HELPER_GROUPS[group]
+    return table, machine.abi.helpers.convention

@@ -100,13 +100,13 @@ _BITS_OF_HALF = "  %short = bitcast half %h to i16\n  %bits = zext i16 %short to
 _RETURN_HALF = "  %result = bitcast i16 %bits to half\n  ret half %result\n"
 _RETURN_SHORT = "  ret i16 %bits\n"
 
-X86_HELPERS = {
+HALF = {
     "__extendhfsf2": Helper("float @__extendhfsf2(half %h)", _BITS_OF_HALF + _HALF_TO_FLOAT),
     "__truncsfhf2": Helper("half @__truncsfhf2(float %x)", _FLOAT_TO_HALF + _RETURN_HALF),
     "__truncdfhf2": Helper("half @__truncdfhf2(double %x)", _DOUBLE_TO_HALF + _RETURN_HALF),
 }
 
-ARM_HALF_HELPERS = {
+HALF_AEABI = {
     "__aeabi_h2f": Helper("float @__aeabi_h2f(i32 %bits)", _HALF_TO_FLOAT),
     "__aeabi_f2h": Helper("zeroext i16 @__aeabi_f2h(float %x)", _FLOAT_TO_HALF + _RETURN_SHORT),
     "__aeabi_d2h": Helper("zeroext i16 @__aeabi_d2h(double %x)", _DOUBLE_TO_HALF + _RETURN_SHORT),
@@ -309,7 +309,7 @@ _WIDEN = "  %x = fpext float %f to double\n"
 _TO_UNSIGNED = _UNSIGNED_LONG.replace("%abs", "%x") + "  ret i64 %long\n"
 _U32, _U64 = ("__aeabi_uidivmod",), ("__aeabi_uldivmod",)
 
-ARM_INTEGER_HELPERS = {
+INTEGERS_AEABI = {
     "__aeabi_uidivmod": Helper("i64 @__aeabi_uidivmod(i32 %n, i32 %d)", _divide(32) + _PAIR),
     "__aeabi_uidiv": Helper("i32 @__aeabi_uidiv(i32 %n, i32 %d)", _divide(32) + "  ret i32 %q\n"),
     "__aeabi_idivmod": Helper("i64 @__aeabi_idivmod(i32 %x, i32 %y)", _SIGNED_DIVIDE + _PAIR, _U32),
@@ -326,3 +326,6 @@ ARM_INTEGER_HELPERS = {
     "__aeabi_f2lz": Helper("i64 @__aeabi_f2lz(float %f)", _WIDEN + _SIGNED_LONG),
 }
 """What cores with a double-precision FPU but without integer division call; bare metal has it from the compiler."""
+
+HELPER_GROUPS = {"half": HALF, "half_aeabi": HALF_AEABI, "integers_aeabi": INTEGERS_AEABI}
+"""By the names under which ABIs list what an artifact brings itself."""

@@ -1,4 +1,4 @@
-"""Links objects into a shared library with whatever linker there is; no sysroot and no C library is needed."""
+"""Links objects into a library that is loaded, with whatever linker there is; no sysroot and no C library is needed."""
 
 from __future__ import annotations
 
@@ -13,32 +13,31 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
-from ..targets import Machine
+from ..targets import Library, Machine
 
-_LLD_HINT = "install lld (ld.lld on PATH), or the Python package 'ziglang' (pip install 'ccml[zig]')"
-_NATIVE_HINT = f"install a C compiler, or {_LLD_HINT}"
+_ZIG_HINT = "the Python package 'ziglang' (pip install 'ccml[zig]')"
 
 
-def link_shared(
-    objects: Sequence[tuple[str, bytes]], machine: Machine, soname: str, exports: Sequence[str], out_path: Path
-) -> None:
-    """Writes the shared library ``out_path`` that exports just ``exports``.
+def link_library(objects: Sequence[tuple[str, bytes]], machine: Machine, name: str, run: str, out_path: Path) -> None:
+    """Writes the library ``out_path`` of the model ``name``, which exports just its function ``run``.
 
-    Uses the system's C compiler for the machine it runs on, else ``ld.lld``, else the linker of the ``ziglang``
-    package. Raises ``CcmlError(TOOLCHAIN)`` where none is there or the link fails.
+    Uses the system's C compiler for the machine it runs on, else LLD, else that of the ``ziglang`` package. Raises
+    ``CcmlError(TOOLCHAIN)`` where none is there or the link fails.
     """
-    if not machine.target.hosted:
-        raise CcmlError(ErrorCode.BAD_OPTION, f"target {machine.name} has no shared libraries")
-    command = _linker(machine)
+    library = machine.target.library
+    if library is None:
+        raise CcmlError(ErrorCode.BAD_OPTION, f"target {machine.name} has no libraries that are loaded")
+    command = _linker(machine, library)
     if command is None:
-        hint = _NATIVE_HINT if _is_native(machine) else _LLD_HINT
+        hint = f"install lld ({library.linker.command} on PATH), or {_ZIG_HINT}"
+        hint = f"install a C compiler, or {hint}" if _is_native(machine) else hint
         raise CcmlError(ErrorCode.TOOLCHAIN, f"no linker for {machine.abi.triple}", hint=hint)
     with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
         inputs = _write_inputs(Path(folder), objects)
-        script = Path(folder, "exports.map")
-        script.write_text(f"{{ global: {' '.join(f'{name};' for name in exports)} local: *; }};\n")
-        flags = command.spell(_flags(machine, soname, script))
-        _run([*command.argv, "-shared", *flags, "-o", str(out_path), *inputs])
+        exports = Path(folder, "exports.map")
+        exports.write_text(f"{{ global: {run}; local: *; }};\n")
+        flags = [flag.format(name=name, run=run, exports=exports) for flag in library.linker_flags]
+        _run([*command.spell(flags), "-o", str(out_path), *inputs])
 
 
 @dataclass(frozen=True)
@@ -49,30 +48,25 @@ class _Linker:
     driver: bool = False
 
     def spell(self, flags: list[str]) -> list[str]:
-        return ["-nostdlib", *(f"-Wl,{flag}" for flag in flags)] if self.driver else flags
+        if not self.driver:
+            return [*self.argv, *flags]
+        return [*self.argv, "-nostdlib", *(flag if flag == "-shared" else f"-Wl,{flag}" for flag in flags)]
 
 
 def _is_native(machine: Machine) -> bool:
-    linux = sys.platform == "linux" and platform.machine() in ("x86_64", "AMD64")
-    return linux and machine.abi.triple == "x86_64-unknown-linux-gnu"
+    """Whether the C compiler of this computer links libraries for ``machine``: those for Linux on its processor."""
+    return sys.platform == "linux" and platform.machine() in machine.abi.host_architectures
 
 
-def _linker(machine: Machine) -> _Linker | None:
+def _linker(machine: Machine, library: Library) -> _Linker | None:
     compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
     if _is_native(machine) and compiler:
         return _Linker((compiler,), driver=True)
-    if lld := shutil.which("ld.lld"):
+    if lld := shutil.which(library.linker.command):
         return _Linker((lld,))
     if importlib.util.find_spec("ziglang"):
-        return _Linker((sys.executable, "-m", "ziglang", "ld.lld"))
+        return _Linker((sys.executable, "-m", "ziglang", library.linker.command))
     return None
-
-
-def _flags(machine: Machine, soname: str, script: Path) -> list[str]:
-    return [
-        f"-soname={soname}", f"--version-script={script}", "--no-undefined", "--gc-sections", "--build-id=none",
-        "--hash-style=both", "-zrelro", "-znow", "-znoexecstack", f"-zmax-page-size={machine.target.page_align}",
-    ]  # fmt: skip
 
 
 def _write_inputs(folder: Path, objects: Sequence[tuple[str, bytes]]) -> list[str]:

@@ -13,37 +13,40 @@ import tempfile
 from pathlib import Path
 
 from ..ir.blocks import BLOCKS
-from ..targets import select
+from ..targets import TARGETS, Machine
 from .toolchain import build, find_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME = ROOT / "runtime_c"
 TABLE = ROOT / "emit_llvm" / "machine_code.py"
-ARCHITECTURES = {
-    "thumbv6m": "cortex-m0",
-    "thumbv7m": "cortex-m3",
-    "thumbv7em": "cortex-m4",
-    "thumbv8m.main": "cortex-m33",
-    "thumbv8.1m.main": "cortex-m55",
-}
-"""A target for each beginning of a triple, whose flags the assembler takes."""
 
 _WIDTH = 96
 _HEAD = '''"""Block instructions as machine code, in hexadecimal: what the assembly in ``runtime_c`` becomes.
 
-Written by ``python -m ccml.emulation.assemble``: by name, then by the architectures that share the code (the beginnings
-of their triples). Code is independent of its address, which is a multiple of 4, and calls nothing.
+Written by ``python -m ccml.emulation.assemble``: by name, then by the architectures that share the code,
+as ABIs name them (``Abi.machine_code``). Code is independent of its address, which is a multiple of 4, and calls
+nothing.
 """
 
 MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
 '''
 
 
-def assembled(architecture: str) -> dict[str, bytes]:
-    """The block instructions that are nothing but assembly on ``architecture``, by name."""
+def architectures() -> dict[str, Machine]:
+    """What ABIs call the machine code that their CPUs can run, each with a machine whose flags the assembler takes."""
+    found: dict[str, Machine] = {}
+    for target in TARGETS:
+        for abi in target.abis:
+            if abi.machine_code:
+                found.setdefault(abi.machine_code, Machine(target, abi, abi.cpus[0]))
+    return found
+
+
+def assembled(machine: Machine) -> dict[str, bytes]:
+    """The block instructions that are nothing but assembly on ``machine``, by name."""
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
-        compiler = [find_tool("arm-none-eabi-gcc"), *select(ARCHITECTURES[architecture]).cpu.c_flags, f"-I{RUNTIME}"]
+        compiler = [find_tool(machine.abi.gcc.command), *machine.cpu.c_flags, f"-I{RUNTIME}"]
         headers = {row: f"ccml_{row}.h" for row in BLOCKS if (RUNTIME / f"ccml_{row}.h").exists()}
         source = folder / "all.c"
         source.write_text("".join(f'#include "{header}"\n' for header in headers.values()))
@@ -52,25 +55,26 @@ def assembled(architecture: str) -> dict[str, bytes]:
         with source.open("a") as file:
             file.write("".join(f"const void *const {row} = (const void *)ccml_{row};\n" for row in wanted))
         build([*compiler, "-O2", "-ffunction-sections", "-c", source.name, "-o", "all.o"], folder)
-        return {row: _section(f".text.ccml_{row}", folder) for row in wanted}
+        return {row: _section(f".text.ccml_{row}", machine, folder) for row in wanted}
 
 
-def _section(name: str, folder: Path) -> bytes:
+def _section(name: str, machine: Machine, folder: Path) -> bytes:
     """The bytes of a section of the object, which must not have relocations."""
-    command = [find_tool("arm-none-eabi-readelf"), "-S", "-W", "all.o"]
+    command = [find_tool(f"{machine.abi.cross_compile}readelf"), "-S", "-W", "all.o"]
     sections = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
     assert f".rel{name} " not in sections, f"{name} refers to other symbols"
-    build([find_tool("arm-none-eabi-objcopy"), "-O", "binary", f"--only-section={name}", "all.o", "one.bin"], folder)
+    objcopy = find_tool(f"{machine.abi.cross_compile}objcopy")
+    build([objcopy, "-O", "binary", f"--only-section={name}", "all.o", "one.bin"], folder)
     return (folder / "one.bin").read_bytes()
 
 
 def table() -> dict[str, dict[tuple[str, ...], bytes]]:
     """The code of all block instructions, by name and by the architectures that share it."""
-    codes = {architecture: assembled(architecture) for architecture in ARCHITECTURES}
+    codes = {architecture: assembled(machine) for architecture, machine in architectures().items()}
     found: dict[str, dict[tuple[str, ...], bytes]] = {}
     for row in BLOCKS:
         shared: dict[bytes, tuple[str, ...]] = {}
-        for architecture in ARCHITECTURES:
+        for architecture in codes:
             if row in codes[architecture]:
                 code = codes[architecture][row]
                 shared[code] = (*shared.get(code, ()), architecture)

@@ -13,7 +13,7 @@ from ..emit_c.compiler_flags import all_flags, optimization
 from ..ir.program import Program
 from ..targets import Machine
 from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
-from .platforms import platform_of
+from .platforms import compiler_of, link_options, loadable, run_command
 from .toolchain import build, find_tool, run_tool
 
 _C_FLAGS = ("-std=gnu99",)
@@ -64,7 +64,7 @@ def run_driver(
 ) -> list[dict[str, np.ndarray]]:
     """What :func:`build_and_run` does once the ``count`` inputs are in ``folder`` and the driver is built; ``options``
     are more of the emulator's."""
-    done = run_tool([*platform_of(machine).command(executable), *options], folder)
+    done = run_tool([*run_command(machine, executable), *options], folder)
     if done.returncode:
         raise failure(exit_reason(done.returncode), (done.stdout, done.stderr))
     return read_outputs(program, count, folder)
@@ -74,18 +74,18 @@ def build_driver(
     program: Program, machine: Machine, files: Sequence[Path], include: Path, how: Build, folder: Path
 ) -> Path:
     """The driver, linked with ``files``; a shared library among them is put into ``folder`` for it to load."""
-    platform = platform_of(machine)
+    environment = machine.abi.environment
     library = next((file for file in files if file.suffix == ".so"), None)
     loaded = None if library is None else folder / library.name
     if library is not None and loaded is not None:
-        loaded.write_bytes(platform.loadable(library.read_bytes()))
-    compiler = how.compiler or platform.compiler
-    flags = [*_C_FLAGS, optimization(program), *all_flags(machine, compiler), *how.flags]
+        loaded.write_bytes(loadable(machine, library.read_bytes()))
+    compiler = how.compiler or compiler_of(machine)
+    flags = [*_C_FLAGS, optimization(program), *all_flags(machine, compiler), *environment.flags, *how.flags]
     macros = driver_macros(program, loaded, how.in_arena)
     includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
-    sources = [*(DRIVER_FOLDER / part for part in ("main.c", *platform.driver))]
+    sources = [*(DRIVER_FOLDER / part for part in ("main.c", *environment.driver))]
     sources += [file.resolve() for file in files if file is not library]
     executable = folder / "driver"
-    link = platform.link(folder)
+    link = link_options(machine, folder)
     build([find_tool(compiler), *flags, *macros, *includes, *sources, *link, "-o", executable], folder)
     return executable

@@ -7,12 +7,14 @@ import platform
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import llvmlite.binding as llvm
 
+from .. import targets
 from ..emit_llvm.jit import host_machine
 from ..errors import CcmlError
+from ..targets import TARGETS
 
 _SECONDS = 10
 
@@ -33,25 +35,39 @@ class Examination:
     tools: list[Tool]
 
 
-_TOOLS = (
+_ANYWHERE = (
     Tool("gcc", "builds the emitted C; links shared libraries; verify --backend c; profile", "apt install gcc"),
-    Tool("clang", "builds the emitted C for any target; links shared libraries", "apt install clang"),
+    Tool("clang", "builds the emitted C for any target; links libraries", "apt install clang"),
     Tool("make", "runs the emitted Makefile", "apt install make"),
-    Tool("ld.lld", "links shared libraries for every hosted target, Android among them", "apt install lld"),
-    Tool("arm-none-eabi-gcc", "builds the emitted C for Cortex-M", "apt install gcc-arm-none-eabi"),
-    Tool("aarch64-linux-gnu-gcc", "builds the emitted C for 64-bit Arm Linux", "apt install gcc-aarch64-linux-gnu"),
-    Tool("arm-linux-gnueabihf-gcc", "builds for 32-bit Arm Linux (tests)", "apt install gcc-arm-linux-gnueabihf"),
-    Tool("qemu-system-arm", "emulates Cortex-M boards (profile, tests)", "apt install qemu-system-arm"),
-    Tool("qemu-aarch64", "runs 64-bit Arm programs (tests)", "apt install qemu-user"),
-    Tool("qemu-arm", "runs 32-bit Arm programs (tests)", "apt install qemu-user"),
 )
+"""What is of use whatever the target."""
 
 
 def examine() -> Examination:
     """Looks for every tool and asks those that are there for their version."""
-    tools = [Tool(tool.command, tool.use, tool.install, _version(tool.command)) for tool in _TOOLS]
-    zig = Tool("ziglang", "links shared libraries where no other linker is", "pip install 'ccml[zig]'", _zig())
+    tools = [replace(tool, version=_version(tool.command)) for tool in (*_ANYWHERE, *_of_targets())]
+    zig = Tool("ziglang", "links libraries where no other linker is", "pip install 'ccml[zig]'", _zig())
     return Examination(_facts(), [*tools, zig])
+
+
+def _of_targets() -> list[Tool]:
+    """The compilers, linkers and emulators that the targets name, with the families that each is for."""
+    uses: dict[targets.Tool, tuple[str, list[str]]] = {}
+    for target in TARGETS:
+        linkers = [(target.library.linker, "links libraries for")] if target.library else []
+        for abi in target.abis:
+            environment = abi.environment
+            named = [(abi.gcc, "builds the emitted C for"), (environment.compiler, "builds programs for")]
+            for tool, use in (*linkers, *named, (environment.emulator, "runs programs for")):
+                families = uses.setdefault(tool, (use, []))[1]
+                if target.family not in families:
+                    families.append(target.family)
+    usual = {tool.command for tool in _ANYWHERE}
+    return [
+        Tool(tool.command, f"{use} {', '.join(families)}", tool.install)
+        for tool, (use, families) in uses.items()
+        if tool.command not in usual
+    ]
 
 
 def _facts() -> dict[str, str]:

@@ -1,7 +1,8 @@
 """Android's ABIs and 64-bit Arm Linux."""
 
-from .target import Abi, Cpu, Dot, ElementKind, Registers, Target
-from .x86 import V2
+from . import x86
+from .environment import linux
+from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Registers, Target, shared_library
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"fma", "sqrt", "floor", "ceil", "trunc", "round_even"})
@@ -22,35 +23,82 @@ ARMV7 = Cpu(
     Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *WIDENING), frozenset({"fma", "sqrt"}),
 )  # fmt: skip
 
+ELF64 = Elf(machine=183)
+ELF32 = Elf(machine=40, flags=0x05000000, unwind=(0x70000001,))
+HELPERS32 = Helpers(groups=("half_aeabi", "integers_aeabi"), convention="arm_aapcscc")
+NDK = Kit("ANDROID_NDK", "an Android NDK", "toolchains/llvm/prebuilt/*/bin")
+
+# Android's libraries need nothing of Android, so programs for Linux on the same processor can load them. Those with
+# hard floats refuse the mark of soft ones, although only pointers and integers pass the API.
+LINUX64 = linux(
+    "aarch64-linux-gnu-gcc", "gcc-aarch64-linux-gnu libc6-dev-arm64-cross", "qemu-aarch64", "/usr/aarch64-linux-gnu",
+    native=("aarch64", "arm64"),
+)  # fmt: skip
+LINUX32 = linux(
+    "arm-linux-gnueabihf-gcc", "gcc-arm-linux-gnueabihf libc6-dev-armhf-cross", "qemu-arm", "/usr/arm-linux-gnueabihf",
+    refused_flags=0x200,
+)  # fmt: skip
+
 TARGETS = (
     Target(
         name="android",
+        family="Android",
         description="Android, all ABIs of the NDK; --abi picks one",
         hosted=True,
-        page_align=16384,
+        library=shared_library(page_align=16384),
+        compiler="clang",
+        kit=NDK,
         arena_align=64,
-        shared_flags=("-shared",),
         abis=(
-            Abi("arm64-v8a", "aarch64-linux-android", 64, (ARMV8, ARMV8_DOT), clang_triple="aarch64-linux-android21"),
-            Abi("armeabi-v7a", "armv7-none-linux-androideabi", 32, (ARMV7,), clang_triple="armv7a-linux-androideabi21"),
-            Abi("x86_64", "x86_64-linux-android", 64, (V2,), clang_triple="x86_64-linux-android21"),
+            Abi(
+                name="arm64-v8a",
+                triple="aarch64-linux-android",
+                pointer_bits=64,
+                cpus=(ARMV8, ARMV8_DOT),
+                elf=ELF64,
+                environment=LINUX64,
+                clang_triple="aarch64-linux-android21",
+            ),
+            Abi(
+                name="armeabi-v7a",
+                triple="armv7-none-linux-androideabi",
+                pointer_bits=32,
+                cpus=(ARMV7,),
+                elf=ELF32,
+                helpers=HELPERS32,
+                environment=LINUX32,
+                clang_triple="armv7a-linux-androideabi21",
+            ),
+            Abi(
+                name="x86_64",
+                triple="x86_64-linux-android",
+                pointer_bits=64,
+                cpus=(x86.V2,),
+                elf=x86.ELF,
+                helpers=x86.HELPERS,
+                environment=x86.LINUX,
+                clang_triple="x86_64-linux-android21",
+            ),
         ),
     ),
     Target(
         name="linux-arm64",
+        family="64-bit Arm Linux",
         aliases=("arm64", "aarch64"),
         description="64-bit Arm Linux",
         hosted=True,
-        page_align=65536,
+        library=shared_library(page_align=65536),
         arena_align=64,
-        shared_flags=("-shared",),
         abis=(
             Abi(
-                "aarch64",
-                "aarch64-unknown-linux-gnu",
-                64,
-                (ARMV8, ARMV8_DOT),
+                name="aarch64",
+                triple="aarch64-unknown-linux-gnu",
+                pointer_bits=64,
+                cpus=(ARMV8, ARMV8_DOT),
+                elf=ELF64,
+                environment=LINUX64,
                 cross_compile="aarch64-linux-gnu-",
+                gcc=LINUX64.compiler,
                 clang_triple="aarch64-linux-gnu",
                 host_architectures=("aarch64", "arm64"),
             ),

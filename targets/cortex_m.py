@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from .target import IN_ORDER, Abi, Cpu, Dot, ElementKind, Registers, Target
+from .boards import CORTEX_M_GCC, board_environment
+from .target import IN_ORDER, Abi, Cpu, Dot, ElementKind, Elf, Helpers, Registers, Target
+from .timing import TIMINGS
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 INTEGER = tuple(Dot("mul+add", 1, 1, x, I8, I32) for x in (I8, U8, I16))
@@ -34,19 +36,31 @@ LONG_QUADS = QUADS | LONG | {"pack", "quad_pairs"}
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
 MAXIMA = frozenset({"greatest2", "greatest3"})
 GCC = "arm-none-eabi-"
+ELF = Elf(machine=40, flags=0x05000000, unwind=(0x70000001,), code_symbol="$t")
+ELF_HARD = replace(ELF, flags=ELF.flags | 0x400)
+HELPERS = Helpers(
+    provided=("__aeabi_*",), libc=("__aeabi_mem*",), groups=("half_aeabi",), convention="arm_aapcscc"
+)  # fmt: skip
 
 
 def _target(name: str, description: str, triple: str, cpu: Cpu, *aliases: str) -> Target:
+    hard = triple.endswith("hf")
+    cpu = replace(cpu, timing=TIMINGS[name])
     return Target(
         name=name,
+        family="Cortex-M",
         aliases=aliases,
         description=description,
         arena_align=16,
         scarce_ram=True,
         scarce_flash=True,
         c_flags=("-ffreestanding",),
-        abis=(Abi("eabihf" if triple.endswith("hf") else "eabi", triple, 32, cpus=(cpu,), cross_compile=GCC,
-                  clang_triple=triple),),
+        abis=(
+            Abi(
+                "eabihf" if hard else "eabi", triple, 32, (cpu,), ELF_HARD if hard else ELF, board_environment(name),
+                HELPERS, cross_compile=GCC, gcc=CORTEX_M_GCC, clang_triple=triple, machine_code=triple.split("-")[0],
+            ),
+        ),
     )  # fmt: skip
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from .environment import Environment, Tool
+from .timing import Timing
+
 
 class ElementKind(Enum):
     """Operand kinds of a :class:`Dot`."""
@@ -68,6 +71,7 @@ class Cpu:
     ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
+    ``timing``: the cycles of its instructions, where costs are predicted.
     """
 
     name: str
@@ -86,6 +90,7 @@ class Cpu:
     signed_bytes: bool = False
     compact: bool = False
     requires: tuple[str, ...] = ()
+    timing: Timing | None = None
 
     @property
     def has_fpu(self) -> bool:
@@ -93,41 +98,128 @@ class Cpu:
         return self.registers.vector > 0
 
 
+GCC = Tool("gcc", "apt install gcc")
+CLANG = Tool("clang", "apt install clang")
+
+
+@dataclass(frozen=True)
+class Elf:
+    """What an ABI puts into ELF objects: ``machine`` and ``flags`` of the header.
+
+    Sections of the types ``unwind`` serve operating systems only. ``code_symbol`` marks where code begins, for
+    debuggers and disassemblers of machines with several instruction sets.
+    """
+
+    machine: int
+    flags: int = 0
+    unwind: tuple[int, ...] = ()
+    code_symbol: str = ""
+
+
+@dataclass(frozen=True)
+class Helpers:
+    """The functions that compilers call where a machine lacks instructions.
+
+    ``provided`` are those that every compiler for the ABI brings, as patterns of names (``*`` stands for anything),
+    but for those that match ``libc``. ``groups`` name the helpers that an artifact brings itself (``HELPER_GROUPS`` in
+    ``emit_llvm/runtime_ir.py``), and ``convention`` is the calling convention of helpers in LLVM IR.
+    """
+
+    provided: tuple[str, ...] = ()
+    libc: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    convention: str = ""
+
+
 @dataclass(frozen=True)
 class Abi:
     """One binary interface of a target: a triple with the CPUs it can be compiled for (the first is the default).
 
-    ``host_architectures``: in a process of which architectures, the beginnings of LLVM's triples, its code can run.
+    ``elf`` and ``helpers`` say how objects are made, ``environment`` where programs are built and run to try them.
+    ``cross_compile`` is the prefix of GCC and its tools, the first of which is ``gcc``; ``archiver`` replaces its
+    ``ar``. ``clang_triple`` is what clang calls the machine. ``machine_code`` names the assembled block instructions
+    that the ABI's CPUs can run. ``host_architectures``: in a process of which architectures, the beginnings of LLVM's
+    triples, its code can run.
     """
 
     name: str
     triple: str
     pointer_bits: int
     cpus: tuple[Cpu, ...]
+    elf: Elf
+    environment: Environment
+    helpers: Helpers = Helpers()
     cross_compile: str = ""
+    gcc: Tool = GCC
+    archiver: str = ""
     clang_triple: str = ""
+    machine_code: str = ""
     host_architectures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
+class Library:
+    """What a linker makes of the objects, for an operating system or an engine to load.
+
+    ``file`` is its name; ``linker`` is LLD under the name for its format, with ``linker_flags``; ``compiler_flags``
+    are for a C compiler that links. In all of them ``{name}`` is the model's name, ``{run}`` its function, and
+    ``{exports}`` a file that says that nothing else is visible.
+    """
+
+    file: str
+    linker: Tool
+    linker_flags: tuple[str, ...]
+    compiler_flags: tuple[str, ...]
+
+
+def shared_library(page_align: int) -> Library:
+    """A shared library of an ELF system, for pages of at most ``page_align`` bytes."""
+    return Library(
+        "lib{name}.so",
+        Tool("ld.lld", "apt install lld"),
+        (
+            "-shared", "-soname=lib{name}.so", "--version-script={exports}", "--no-undefined", "--gc-sections",
+            "--build-id=none", "--hash-style=both", "-zrelro", "-znow", "-znoexecstack",
+            f"-zmax-page-size={page_align}",
+        ),
+        ("-shared", "-Wl,-soname,lib{name}.so", f"-Wl,-z,max-page-size={page_align}"),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Kit:
+    """A development kit with a compiler of its own: the make variable that says where it is, what it is called, and the
+    folder of clang in it, as a pattern."""
+
+    variable: str
+    name: str
+    programs: str
+
+
+@dataclass(frozen=True)
 class Target:
-    """``hosted``: an operating system loads shared libraries. ``page_align`` is theirs, in bytes.
+    """``family`` is what users call the machines. ``hosted``: an operating system loads code to any address.
+
+    ``compiler`` is what the artifact's Makefile takes if not told otherwise, ``gcc`` or ``clang``; ``kit`` offers
+    another one. ``library`` is made where something loads it.
 
     ``scarce_ram``: tensors share memory wherever that is sound, inputs and outputs of the model included, although
     compilers then know less of what overlaps. ``scarce_flash``: layers share code where that costs little speed.
     """
 
     name: str
+    family: str
     description: str
     abis: tuple[Abi, ...]
     aliases: tuple[str, ...] = ()
     hosted: bool = False
-    page_align: int = 0
+    library: Library | None = None
+    compiler: str = "gcc"
+    kit: Kit | None = None
     arena_align: int = 16
     scarce_ram: bool = False
     scarce_flash: bool = False
     c_flags: tuple[str, ...] = ()
-    shared_flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class Timing:
     one. ``taken``: what a taken branch takes more than one that is not; ``load_pc``: a load of the program counter
     more than of another register. ``overlapped``: a vector instruction behind one of another kind, of memory and
     arithmetic. ``issue`` is how many instructions start in a cycle on average where none takes longer than one.
+    ``short_instructions``: there are those of 16 bits only, so that the compiler's helpers take more of them.
     """
 
     cycles: Mapping[str, float]
@@ -28,14 +29,15 @@ class Timing:
     load_pc: float = 2
     overlapped: float = 1
     issue: float = 1
+    short_instructions: bool = False
 
 
 _M3 = {"load": 2, "multiply": 1, "divide": 7, "store": 1}
 _M4 = {**_M3, "float_mac": 3, "float_divide": 14}
 
 TIMINGS: Mapping[str, Timing] = {
-    "cortex-m0": Timing({"load": 2, "store": 2}, pipelined=2, taken=2, load_pc=3),
-    "cortex-m0plus": Timing({"load": 2, "store": 2}, pipelined=2, taken=1, load_pc=2),
+    "cortex-m0": Timing({"load": 2, "store": 2}, pipelined=2, taken=2, load_pc=3, short_instructions=True),
+    "cortex-m0plus": Timing({"load": 2, "store": 2}, pipelined=2, taken=1, load_pc=2, short_instructions=True),
     "cortex-m3": Timing(_M3),
     "cortex-m4": Timing(_M4),
     "cortex-m7": Timing({"divide": 7, "float_divide": 14}, taken=0.2, load_pc=1, issue=1.5),

@@ -1,6 +1,7 @@
 """x86-64 servers and desktops, by instruction-set level of the psABI."""
 
-from .target import Abi, Cpu, Dot, ElementKind, Registers, Target
+from .environment import linux
+from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Registers, Target, shared_library
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"sqrt", "floor", "ceil", "trunc", "round_even"})
@@ -47,21 +48,28 @@ V4_VNNI = Cpu(
     gcc_flags=NO_HOISTING, requires=(*V4.requires, "avx512vnni"),
 )  # fmt: skip
 
+ELF = Elf(machine=62)
+HELPERS = Helpers(groups=("half",))
+LINUX = linux("x86_64-linux-gnu-gcc", "gcc", "qemu-x86_64", "/usr/x86_64-linux-gnu", native=("x86_64", "AMD64"))
+
 TARGETS = (
     Target(
         name="x86",
+        family="x86",
         aliases=("x86-64", "x86_64"),
         description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v4, -v4-vnni, native)",
         hosted=True,
-        page_align=4096,
+        library=shared_library(page_align=4096),
         arena_align=64,
-        shared_flags=("-shared",),
         abis=(
             Abi(
-                "x86_64",
-                "x86_64-unknown-linux-gnu",
-                64,
+                name="x86_64",
+                triple="x86_64-unknown-linux-gnu",
+                pointer_bits=64,
                 cpus=(V3, V2, V4, V4_VNNI),
+                elf=ELF,
+                helpers=HELPERS,
+                environment=LINUX,
                 clang_triple="x86_64-linux-gnu",
                 host_architectures=("x86_64",),
             ),

@@ -13,7 +13,7 @@ from ..driver import Compiled
 from ..emit_c.artifact import write_c
 from ..emit_llvm.module import run_symbol
 from ..emit_llvm.objects import emit_objects
-from ..emit_llvm.shared import link_shared
+from ..emit_llvm.shared import link_library
 from ..emulation.driver import write_inputs
 from ..emulation.run import DEFAULT_BUILD, build_driver, run_driver
 
@@ -48,7 +48,7 @@ def _by_llvm(compiled: Compiled, folder: Path) -> list[Path]:
     objects = emit_objects(program, machine)
     if machine.target.hosted:
         library = folder / f"lib{program.name}.so"
-        link_shared(objects, machine, library.name, [run_symbol(program)], library)
+        link_library(objects, machine, program.name, run_symbol(program), library)
         return [library]
     for name, image in objects:
         (folder / name).write_bytes(image)

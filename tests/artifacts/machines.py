@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from ccml.emit_llvm.jit import host_machine
-from ccml.targets import Machine, select
+from ccml.targets import TARGETS, Machine, select
 
 GENERIC = select("generic")
 V2, V3 = (select("x86", cpu=f"x86-64-{level}") for level in ("v2", "v3"))
@@ -14,6 +14,14 @@ X86 = tuple({machine.cpu.name: machine for machine in (V2, V3, NATIVE)}.values()
 
 M4 = select("cortex-m4")
 ARM64_LINUX = select("linux-arm64")
+BOARDS = tuple(
+    Machine(target, abi, abi.cpus[0])
+    for target in TARGETS
+    for abi in target.abis
+    if abi.environment.board is not None
+)
+"""Cores without an operating system, on emulated boards."""
+
 ANDROID = tuple(select("android", abi) for abi in ("arm64-v8a", "armeabi-v7a", "x86_64"))
 
 _LEVELS = ("generic", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni")

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from ccml.emulation import build_and_run
-from ccml.emulation.boards import BOARDS
 from ccml.targets import Machine, select
 
-from tests.artifacts.machines import GENERIC, M4, machine_id, runs_here
+from tests.artifacts.machines import BOARDS, GENERIC, M4, machine_id, runs_here
 from tests.artifacts.routes import (
     Route,
     assert_expected,
@@ -51,7 +50,7 @@ def test_by_clang(machine: Machine, workshop: Workshop, record_property: Any) ->
 
 
 @pytest.mark.parametrize("route", [by_c_sources, by_llvm("a")], ids=["gcc", "llvm"])
-@pytest.mark.parametrize("machine", [select(name) for name in BOARDS], ids=machine_id)
+@pytest.mark.parametrize("machine", BOARDS, ids=machine_id)
 def test_every_core(machine: Machine, route: Route, workshop: Workshop, record_property: Any) -> None:
     case = make_case(workshop, DIGITS, machine, 2)
     assert_expected(case, route(case), record_property)

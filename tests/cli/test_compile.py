@@ -126,7 +126,7 @@ def test_without_a_linker_the_static_library_is_still_there(
     def no_linker(*_: object, **__: object) -> None:
         raise CcmlError(ErrorCode.TOOLCHAIN, "no linker", hint="install one")
 
-    monkeypatch.setattr("ccml.artifact.emit.link_shared", no_linker)
+    monkeypatch.setattr("ccml.artifact.emit.link_library", no_linker)
     out = tmp_path / "out"
     result = ccml("compile", model, "--target", "x86", "-o", out)
     assert result.exit_code == 0

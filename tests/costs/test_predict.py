@@ -15,12 +15,12 @@ from ccml.costs.image import Image
 from ccml.costs.measure import measure
 from ccml.costs.predict import object_costs, predict
 from ccml.costs.simulate import simulate
-from ccml.emulation.boards import BOARDS
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.schedule.lower import lower_graph
 from ccml.schedule.streams.goal import Goal
 from ccml.targets import select
+from ccml.targets.timing import TIMINGS
 
 from tests.costs.assembly import assemble
 from tests.schedule.graphs import conv_graph, integer_conv_graph, random_inputs
@@ -33,7 +33,7 @@ GRAPHS = {
     "f32 conv": conv_graph((1, 6, 6, 4), (8, 3, 3, 4), pad=SAME, epilogue=("relu",)),
 }
 CASES = [
-    *(("int8 conv", core) for core in BOARDS if core != "cortex-m0"),
+    *(("int8 conv", core) for core in TIMINGS if core != "cortex-m0"),
     *((name, core) for name in ("int8 depthwise", "f32 conv") for core in ("cortex-m0plus", "cortex-m4", "cortex-m55")),
 ]
 ROUTES = {"c": build_c, "llvm": build_objects}
