@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from ..ir.blocks import BLOCKS, block_name
+from ..blocks import BLOCKS, block_name
 from ..ir.loops import Invoke, Kernel
 from ..ir.loops_rewrite import walk_stmts
 from ..ir.program import Program

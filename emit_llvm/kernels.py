@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from math import inf
 from types import MappingProxyType
 
+from ..blocks import block_name
 from ..ir import loops
-from ..ir.blocks import block_name
 from ..ir.loops import Access, Block, Buffer, Kernel, LoopKind
 from ..targets import Machine
 from .coded import machine_code

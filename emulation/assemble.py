@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from ..ir.blocks import BLOCKS
+from ..blocks import BLOCKS
 from ..targets import TARGETS, Machine
 from .toolchain import build, find_tool
 

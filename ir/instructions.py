@@ -8,12 +8,15 @@ tests); every row has a portable C twin in ``runtime_c`` that gives the same bit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from types import MappingProxyType
+from typing import Protocol
 
 import numpy as np
 
+from .loops import Kernel
 from .types import DType
 
 
@@ -29,6 +32,21 @@ class Instruction:
     operands: tuple[DType | None, ...]
     result: DType | None
     meaning: Callable[..., object]
+
+
+class BlockInstruction(Protocol):
+    """What an ``Invoke`` may name: the loop nest that it stands for with certain numbers for its ``scalars``."""
+
+    @property
+    def scalars(self) -> tuple[str, ...]: ...
+
+    def kernel(self, numbers: tuple[int, ...]) -> Kernel: ...
+
+
+BlockTable = Mapping[str, BlockInstruction]
+"""Block instructions by name. The table itself is ``ccml.blocks``; verifier and interpreter are given it."""
+
+NO_BLOCKS: BlockTable = MappingProxyType({})
 
 
 def _fma(a: np.floating, b: np.floating, c: np.floating) -> np.floating:

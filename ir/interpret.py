@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .blocks import block_kernel
-from .instructions import INSTRUCTIONS, Instruction
+from .instructions import INSTRUCTIONS, NO_BLOCKS, BlockTable, Instruction
 from .loops import (
     INDEX,
     Access,
@@ -61,6 +60,7 @@ def run_kernel(
     scalars: Sequence[int] = (),
     *,
     instructions: Mapping[str, Instruction] = INSTRUCTIONS,
+    blocks: BlockTable = NO_BLOCKS,
 ) -> None:
     """Runs ``kernel`` on ``arrays`` (parameter name -> C-contiguous array), which it changes in place.
 
@@ -68,7 +68,7 @@ def run_kernel(
     parameter; the shape may differ. Raises ``ValueError`` for arrays that do not fit and
     :class:`UndefinedBehaviourError`.
     """
-    run = _Run(instructions)
+    run = _Run(instructions, blocks)
     if kernel.scalars:
         kernel = specialized(kernel, scalars, [arrays[param.name].size for param in kernel.params])
     for param in kernel.params:
@@ -102,10 +102,10 @@ class _Memory:
 class _Run:
     """``memory`` and ``names`` hold the buffers and variables by name; names are unique in scope."""
 
-    def __init__(self, instructions: Mapping[str, Instruction]) -> None:
+    def __init__(self, instructions: Mapping[str, Instruction], blocks: BlockTable) -> None:
         self.memory: dict[str, _Memory] = {}
         self.names: dict[str, Operand] = {}
-        self._instructions = instructions
+        self._instructions, self._blocks = instructions, blocks
 
     # ------------------------------------------------------------ statements
 
@@ -145,8 +145,8 @@ class _Run:
 
     def _invoke(self, stmt: Invoke) -> None:
         """Runs the meaning on the memory behind the pointers."""
-        kernel = block_kernel(stmt.block, stmt.numbers)
-        run = _Run(self._instructions)
+        kernel = self._blocks[stmt.block].kernel(stmt.numbers)
+        run = _Run(self._instructions, self._blocks)
         for param, pointer in zip(kernel.params, stmt.pointers, strict=True):
             run.memory[param.name] = self._behind(pointer, param, stmt)
         run.block(kernel.body)

@@ -8,7 +8,7 @@ Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``
              | Let(var, value)                       an immutable name for the rest of the block
              | Alloc(buffer)                         a stack or register buffer for the rest of the block
              | Store(buffer, index*, value, active?)
-             | Invoke(block, pointers: Pointer*, scalars: (int | expr)*)   a row of the table of ccml.ir.blocks
+             | Invoke(block, pointers: Pointer*, scalars: (int | expr)*)   a row of the block table, ccml.blocks
     expr    := Const | Var | Load(buffer, index*, lanes, active?)
              | Unary(op, x) | Binary(op, x, y) | Select(cond, x, y)
              | Convert(type, x) | Bitcast(type, x) | Splat(x, lanes) | Reduce(op, x)

@@ -29,11 +29,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NoReturn
 
 from ..errors import CcmlError, ErrorCode
-from .blocks import BLOCKS, block_kernel
 from .bounds import Bounds
-from .instructions import INSTRUCTIONS, Instruction
+from .instructions import INSTRUCTIONS, NO_BLOCKS, BlockTable, Instruction
 from .loops import (
     BOOL,
     INDEX,
@@ -63,10 +63,14 @@ from .types import DType
 
 
 def verify_kernel(
-    kernel: Kernel, scheduled: bool = False, *, instructions: Mapping[str, Instruction] = INSTRUCTIONS
+    kernel: Kernel,
+    scheduled: bool = False,
+    *,
+    instructions: Mapping[str, Instruction] = INSTRUCTIONS,
+    blocks: BlockTable = NO_BLOCKS,
 ) -> None:
     """Raises ``CcmlError`` (IR_INVALID) with the number of the first broken invariant and the place."""
-    _Verifier(kernel, scheduled, instructions).run()
+    _Verifier(kernel, scheduled, instructions, blocks).run()
 
 
 @dataclass(frozen=True)
@@ -83,10 +87,13 @@ class _Scope:
 
 
 class _Verifier:
-    def __init__(self, kernel: Kernel, scheduled: bool, instructions: Mapping[str, Instruction]) -> None:
+    def __init__(
+        self, kernel: Kernel, scheduled: bool, instructions: Mapping[str, Instruction], blocks: BlockTable
+    ) -> None:
         self._kernel = kernel
         self._scheduled = scheduled
         self._instructions = instructions
+        self._blocks = blocks
 
     def run(self) -> None:
         scope = _Scope()
@@ -101,7 +108,7 @@ class _Verifier:
             scope = self._bind(scalar, scope)
         self._block(self._kernel.body, scope)
 
-    def _fail(self, invariant: str, reason: str, at: Stmt | Expr | None = None) -> None:
+    def _fail(self, invariant: str, reason: str, at: Stmt | Expr | None = None) -> NoReturn:
         place = ""
         if isinstance(at, Stmt):
             place = f", in `{print_block((at,)).splitlines()[0]}`"
@@ -187,7 +194,7 @@ class _Verifier:
             self._fail("L11", f"{buffer.name!r} is allocated outside of the parallel loop", stmt)
 
     def _invoke(self, stmt: Invoke, scope: _Scope) -> None:
-        row = BLOCKS.get(stmt.block)
+        row = self._blocks.get(stmt.block)
         if row is None or len(row.scalars) != len(stmt.scalars):
             self._fail("L13", f"there is no block instruction {stmt.block!r} of {len(stmt.scalars)} scalars", stmt)
         for scalar in stmt.scalars:
@@ -196,7 +203,7 @@ class _Verifier:
                 if scalar.type != INDEX:
                     self._fail("L14", f"a scalar has type {scalar.type}", stmt)
         numbers = tuple(scalar if isinstance(scalar, int) else 1 for scalar in stmt.scalars)
-        params = block_kernel(stmt.block, numbers).params
+        params = row.kernel(numbers).params
         if len(params) != len(stmt.pointers):
             self._fail("L13", f"{len(stmt.pointers)} pointers for {len(params)} parameters", stmt)
         for param, pointer in zip(params, stmt.pointers):

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from math import prod
 
+from ..blocks import block_kernel
 from ..errors import CcmlError, ErrorCode
-from ..ir.blocks import block_kernel
 from ..ir.bounds import Bounds
 from ..ir.loops import (
     BOOL,

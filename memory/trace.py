@@ -17,7 +17,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir.blocks import block_kernel
+from ..blocks import block_kernel
 from ..ir.loops import Access, Block, Buffer, Const, Expr, For, If, Invoke, Kernel, Let, Load, Space, Store
 from ..ir.loops_rewrite import stmt_exprs, walk_expr
 from .index_ranges import Scope

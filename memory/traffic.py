@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from ..ir.blocks import block_kernel
+from ..blocks import block_kernel
 from ..ir.bounds import Bounds
 from ..ir.loops import Block, For, If, Invoke, Kernel, Let, Load, Space, Stmt, Store
 from ..ir.loops_rewrite import stmt_exprs, walk_expr

@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from ..ir.blocks import block_kernel
+from ..blocks import BLOCKS, block_kernel
 from ..ir.graph import Graph, Node, Value
 from ..ir.loops import Block, Buffer, Invoke, Kernel, Type
 from ..ir.loops_rewrite import walk_stmts
@@ -200,7 +200,7 @@ class _Lowering:
         text = print_kernel(kernel)
         if text not in self.kernels:
             stem = _stem(ctx)
-            verify_kernel(replace(kernel, name=stem, loc=ctx.node.loc), scheduled=True)
+            verify_kernel(replace(kernel, name=stem, loc=ctx.node.loc), scheduled=True, blocks=BLOCKS)
             self.kernels[text] = replace(kernel, name=self._numbered(stem))
         return self.kernels[text]
 

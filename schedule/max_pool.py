@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ..ir.blocks.pool import MOST_LINES
+from ..blocks import has_block
+from ..blocks.pool import MOST_LINES
 from ..ir.graph import Node, Value
 from ..ir.loops import Binary, Block, Expr, Invoke, Load, Pointer, Stmt, Var, as_expr
 from ..ir.loops_rewrite import loop
@@ -41,13 +42,13 @@ def lower_max_pool(ctx: KernelContext) -> Block | None:
 
 def _is_known(cpu: Cpu, node: Node, output: Value) -> bool:
     x, kernel, stride = node.operands[0], ints(node.attrs, "kernel"), ints(node.attrs, "stride")
-    if "greatest2" not in cpu.features or node.attrs["kind"] != "max" or x.dtype is not DType.I8:
+    if not has_block("greatest2", cpu.extensions) or node.attrs["kind"] != "max" or x.dtype is not DType.I8:
         return False
     if node.attrs["layout"] != "channels_last" or len(kernel) > 2 or 0 in node.output.shape:
         return False
     if kernel[-1] == 1 and (stride[-1] != 1 or node.output.name != output.name):
         return False
-    packed = bool(cpu.features & {"widen_even", "helium_copy"})
+    packed = bool(cpu.extensions & {"dsp", "mve"})
     worth_two_steps = packed or prod(kernel) > FEW_TAPS
     return worth_two_steps and 1 < max(kernel) <= MOST_TAPS and set(ints(node.attrs, "dilation")) == {1}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from ..ir.blocks import block_kernel
+from ..blocks import block_kernel
 from ..ir.loops import Access, Block, Buffer, Invoke, Load, Space, Store
 from ..ir.loops_rewrite import map_accesses, stmt_exprs, walk_expr, walk_stmts
 

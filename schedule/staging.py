@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ..ir.blocks.pair import STAGED_STEP
-from ..ir.blocks.quad import PIXELS, STEP
+from ..blocks.pair import STAGED_STEP
+from ..blocks.quad import PIXELS, STEP
 from ..ir.loops import (
     Block,
     Buffer,

@@ -14,27 +14,12 @@ HELIUM_FMA = (Dot("fma", 4, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
 LONG = frozenset({"mul_high", "saturate8"})
 DSP = LONG | {"dot2_i16i16", "widen_even", "widen_odd", "halves_add", "halves_sub", "low_by_high", "high_by_low"}
-BLOCKS = frozenset({
-    "stage", "stage_fill", "pair_i8", "pair_i32", "single_i8", "single_i32", "quad_stage_pixel", "quad_stage",
-    "quad_fill", "quad_i8", "quad_i32", "lone_i8", "lone_i32", "quad_fixed", "quad_fixed12", "lone_fixed", "solo_fixed",
-    "solo_halfword", "copy_bytes",
-    "depthwise_fixed_pair", "depthwise_fixed_row", "depthwise_stage", "depthwise_fill", "depthwise_pair",
-    "depthwise_stride2", "depthwise_finish_pair", "depthwise_finish_row", "depthwise_bytes_pair",
-    "depthwise_bytes_stride2", "depthwise_stage_stride2", "depthwise_fill_stride2", "depthwise_stage_row",
-    "depthwise_window_bytes", "depthwise_window_sums",
-})  # fmt: skip
-HELIUM = frozenset({
-    "saturate8", "reduce_add", "helium_lookup", "helium_rescale", "helium_sum", "helium_copy", "helium_fill",
-    "helium_few_pixels_i8", "helium_runs_of_pixels_i8", "helium_pixels_i8", "helium_pixels_i32", "helium_pixel_i8",
-    "helium_pixel_i32", "helium_interleave", "helium_depthwise_rows", "helium_depthwise_pixels",
-    "helium_depthwise_windows", "helium_compare",
-})  # fmt: skip
-REQUANTIZE = frozenset({"requantize_i8", "requantize_fixed", "requantize_halfword"})
-PLANES = frozenset({"plane_row", "plane_fill", "depthwise3x3"})
-QUADS = frozenset({"spread", "quad_words", "single_words"}) | REQUANTIZE | PLANES
-LONG_QUADS = QUADS | LONG | {"pack", "quad_pairs"}
+HELIUM = frozenset({"saturate8", "reduce_add", "helium_compare"})
+V6M = frozenset({"thumb"})
+V7M = V6M | {"long_multiply"}
+V7EM = V7M | {"dsp", "fpu"}
+V81M = V7M | {"mve", "fpu"}
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
-MAXIMA = frozenset({"greatest2", "greatest3"})
 GCC = "arm-none-eabi-"
 ELF = Elf(machine=40, flags=0x05000000, unwind=(0x70000001,), code_symbol="$t")
 ELF_HARD = replace(ELF, flags=ELF.flags | 0x400)
@@ -65,11 +50,15 @@ def _target(name: str, description: str, triple: str, cpu: Cpu, *aliases: str) -
 
 
 def _cpu(
-    name: str, features: str, flags: tuple[str, ...], dots: tuple[Dot, ...], has: frozenset[str], vector: int
+    name: str, features: str, flags: tuple[str, ...], dots: tuple[Dot, ...], has: frozenset[str], vector: int,
+    extensions: frozenset[str],
 ) -> Cpu:
     flags = (f"-mcpu={name}", "-mthumb", *flags)
     registers = Registers(scalar=10, vector=vector)
-    return Cpu(name, name, features, flags, (1,), registers, dots, has | MAXIMA, pipeline=IN_ORDER, signed_bytes=True)
+    return Cpu(
+        name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER, signed_bytes=True,
+        extensions=extensions,
+    )  # fmt: skip
 
 
 def _helium(name: str) -> Cpu:
@@ -78,7 +67,7 @@ def _helium(name: str) -> Cpu:
     C compilers are told the architecture: Cortex-M85 has a name in gcc 13 and clang 15 only. Clang's own vectorizer
     makes gathers that read too far there, and crashes (clang 14).
     """
-    scalar = _cpu(name, "", (), HELIUM_FMA, FPV5 | HELIUM, 8)
+    scalar = _cpu(name, "", (), HELIUM_FMA, FPV5 | HELIUM, 8, V81M)
     return replace(
         scalar, c_flags=("-march=armv8.1-m.main+mve.fp+fp.dp", "-mthumb", "-mfloat-abi=hard"),
         clang_flags=("-fno-vectorize",), f32_lanes=(4, 1), integer_vectors=False, scalar_operand=True,
@@ -88,26 +77,29 @@ def _helium(name: str) -> Cpu:
 SOFT = ("-mfloat-abi=soft",)
 
 TARGETS = (
-    _target("cortex-m0", "Armv6-M, no FPU", "thumbv6m-none-eabi", _cpu("cortex-m0", "", SOFT, MUL_ADD, QUADS, 0), "m0"),
+    _target(
+        "cortex-m0", "Armv6-M, no FPU", "thumbv6m-none-eabi",
+        _cpu("cortex-m0", "", SOFT, MUL_ADD, frozenset(), 0, V6M), "m0",
+    ),
     _target(
         "cortex-m0plus", "Armv6-M, no FPU", "thumbv6m-none-eabi",
-        _cpu("cortex-m0plus", "", SOFT, MUL_ADD, QUADS, 0), "m0plus", "cortex-m0+",
+        _cpu("cortex-m0plus", "", SOFT, MUL_ADD, frozenset(), 0, V6M), "m0plus", "cortex-m0+",
     ),
     _target(
         "cortex-m3", "Armv7-M, no FPU", "thumbv7m-none-eabi",
-        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG_QUADS, 0), "m3",
+        _cpu("cortex-m3", "", SOFT, MUL_ADD, LONG, 0, V7M), "m3",
     ),
     _target(
         "cortex-m4", "Armv7E-M with DSP and single-precision FPU", "thumbv7em-none-eabihf",
-        _cpu("cortex-m4", "", ("-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"), FMA, FPV4 | DSP | BLOCKS, 32), "arm", "m4",
+        _cpu("cortex-m4", "", ("-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"), FMA, FPV4 | DSP, 32, V7EM), "arm", "m4",
     ),
     _target(
         "cortex-m7", "Armv7E-M with DSP and FPU, dual issue", "thumbv7em-none-eabihf",
-        _cpu("cortex-m7", "", ("-mfpu=fpv5-d16", "-mfloat-abi=hard"), FMA, FPV5 | DSP | BLOCKS, 32), "m7",
+        _cpu("cortex-m7", "", ("-mfpu=fpv5-d16", "-mfloat-abi=hard"), FMA, FPV5 | DSP, 32, V7EM), "m7",
     ),
     _target(
         "cortex-m33", "Armv8-M with DSP and single-precision FPU", "thumbv8m.main-none-eabihf",
-        _cpu("cortex-m33", "", ("-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"), FMA, FPV5 | DSP | BLOCKS, 32), "m33",
+        _cpu("cortex-m33", "", ("-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"), FMA, FPV5 | DSP, 32, V7EM), "m33",
     ),
     _target(
         "cortex-m55", "Armv8.1-M with Helium (MVE) and FPU", "thumbv8.1m.main-none-eabihf",

@@ -62,6 +62,9 @@ IN_ORDER = Pipeline(multiply_adds=1, loads=1, latency=1, in_order=True)
 class Cpu:
     """One instruction set of a target.
 
+    ``extensions`` are what it has of what block instructions ask for: ``thumb``, ``long_multiply``, ``dsp`` (packed
+    arithmetic), ``fpu``, ``mve``.
+
     ``f32_lanes`` lists the usable float vector widths, widest first (1: scalar code). ``features`` name rows of the
     instruction table that run as machine instructions; what is missing is expanded into others. ``c_flags`` are for
     every C compiler, ``gcc_flags`` and ``clang_flags`` for one of them.
@@ -88,6 +91,7 @@ class Cpu:
     integer_vectors: bool = True
     scalar_operand: bool = False
     signed_bytes: bool = False
+    extensions: frozenset[str] = frozenset()
     compact: bool = False
     requires: tuple[str, ...] = ()
     timing: Timing | None = None

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ...blocks import has_block
 from ...ir.graph import Node
 from ...ir.loops import Block
 from ...ops.infer import integer
@@ -33,7 +34,7 @@ MOST_GROUPS = 16
 
 def is_staged(cpu: Cpu, anchor: Node) -> bool:
     """Whether a contraction (with constant weights) goes through block instructions; then it needs no halo."""
-    if "pair_i8" not in cpu.features:
+    if not has_block("pair_i8", cpu.extensions):
         return False
     return is_byte_contraction(anchor) or (is_byte_group_contraction(anchor) and _groups(anchor) <= MOST_GROUPS)
 

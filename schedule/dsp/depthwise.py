@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir.blocks.depthwise import COLUMN, KERNEL, LANES
-from ...ir.blocks.depthwise_rows import PAIR
+from ...blocks import has_block
+from ...blocks.depthwise import COLUMN, KERNEL, LANES
+from ...blocks.depthwise_rows import PAIR
 from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, If, Invoke, Pointer
 from ...ir.types import DType
@@ -31,7 +32,7 @@ from .depthwise_windows import WindowDepthwise
 
 def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution (with constant weights) goes through these block instructions; then it needs no halo."""
-    if "depthwise_pair" not in cpu.features or not is_byte_depthwise(anchor, (3, 4)):
+    if not has_block("depthwise_pair", cpu.extensions) or not is_byte_depthwise(anchor, (3, 4)):
         return False
     stride, dilation = ints(anchor.attrs, "stride"), ints(anchor.attrs, "dilation")
     return anchor.output.shape[-1] >= LANES and (is_column(anchor) or 1 in (stride[-1], dilation[-1]))
@@ -79,7 +80,7 @@ class _PlainDepthwise(DepthwiseBlocks):
 
 
 class ColumnDepthwise(_PlainDepthwise):
-    """From columns of four rows (``ir/blocks/depthwise.py``)."""
+    """From columns of four rows (``blocks/depthwise.py``)."""
 
     stage, count = "depthwise_stage", 4
 
@@ -110,7 +111,7 @@ class ColumnDepthwise(_PlainDepthwise):
 
 
 class HalvedDepthwise(_PlainDepthwise):
-    """Stride 2 from pairs of columns of three rows (``ir/blocks/depthwise_rows.py``)."""
+    """Stride 2 from pairs of columns of three rows (``blocks/depthwise_rows.py``)."""
 
     stage, count = "depthwise_stage_stride2", KERNEL
 

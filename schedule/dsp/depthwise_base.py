@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.blocks.depthwise import COLUMN, LANES
+from ...blocks.depthwise import COLUMN, LANES
 from ...ir.graph import Node
 from ...ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop

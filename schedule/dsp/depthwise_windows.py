@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.blocks.depthwise import COLUMN, LANES
-from ...ir.blocks.depthwise_window import pairs_under, whole
+from ...blocks.depthwise import COLUMN, LANES
+from ...blocks.depthwise_window import pairs_under, whole
 from ...ir.loops import I32, Block, Const, Expr, If, Invoke, Pointer, Store, Var
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -64,7 +64,7 @@ class WindowDepthwise(DepthwiseBlocks):
         return out
 
     def _words(self) -> np.ndarray:
-        """The stream of ``ir/blocks/depthwise_window.py``, without biases."""
+        """The stream of ``blocks/depthwise_window.py``, without biases."""
         channels, rows, columns = self.layer.taps.shape
         padded = np.zeros((channels, rows, self.phases, 2 * self.words + 1), np.int8)
         for column in range(columns):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir.blocks.pair import PAIR_TILE, SINGLE_TILE
+from ...blocks.pair import PAIR_TILE, SINGLE_TILE
 from ...ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -14,7 +14,7 @@ from .base import Position, StagedContraction, rows_of
 
 
 def _stream(work: StagedContraction, tile: int) -> Buffer:
-    """The weights as ``ir/blocks/pair.py`` describes them."""
+    """The weights as ``blocks/pair.py`` describes them."""
     words = np.ascontiguousarray(work.columns).view("<i4")
     full = work.channels // tile * tile
     parts = []

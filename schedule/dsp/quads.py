@@ -1,13 +1,14 @@
 """Contractions of packed weights: four staged pixels by all channels, and the pixels that are left one by one.
 
-Weights are packed two to a halfword (``ir/blocks/quad.py``), which takes accumulators of at most 24 bits.
+Weights are packed two to a halfword (``blocks/quad.py``), which takes accumulators of at most 24 bits.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...ir.blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, USUAL_SHIFT, packable, packed, stream_words
+from ...blocks import BLOCKS, has_block
+from ...blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, USUAL_SHIFT, packable, packed, stream_words
 from ...ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -21,7 +22,7 @@ from .base import Position, StagedContraction, rows_of
 def fits_quads(cpu: Cpu, work: StagedContraction) -> bool:
     """Whether there are four pixels and two channels, and the weights and accumulators can be packed."""
     enough = work.channels >= TILE and work.pixels(PIXELS)[0] >= PIXELS
-    return "quad_i8" in cpu.features and enough and is_packable(work)
+    return has_block("quad_i8", cpu.extensions) and enough and is_packable(work)
 
 
 def is_packable(work: StagedContraction) -> bool:
@@ -109,7 +110,7 @@ class _Quads:
             scalars += (self.rq.zero_point,)
         if self.fixed is not None:
             usual = f"{row}{USUAL_SHIFT}"
-            if self.fixed.shift == USUAL_SHIFT and usual in self.work.ctx.cpu.features:
+            if self.fixed.shift == USUAL_SHIFT and usual in BLOCKS:
                 return Invoke(usual, operands, scalars)
             scalars += (self.fixed.shift,)
         return Invoke(row, operands, scalars)

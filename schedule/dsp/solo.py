@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir.blocks.quad import PRE_SHIFT, packed
-from ...ir.blocks.solo import TILE, factor_words, stream_words
+from ...blocks import has_block
+from ...blocks.quad import PRE_SHIFT, packed
+from ...blocks.solo import TILE, factor_words, stream_words
 from ...ir.loops import Block, Invoke, Pointer, as_expr
 from ..byte_operands import start
 from ..requantization import fixed_form, halfword_form
@@ -18,7 +19,7 @@ def lower_solo(work: StagedContraction) -> Block | None:
     """``None`` where the weights cannot be packed, or what follows is not one requantization in integers. Where the
     channels are no multiple of four, the last four overlap those before."""
     rq = work.requantization
-    if "solo_fixed" not in work.ctx.cpu.features or rq is None or not rq.whole or work.channels < TILE:
+    if not has_block("solo_fixed", work.ctx.cpu.extensions) or rq is None or not rq.whole or work.channels < TILE:
         return None
     if not is_packable(work):
         return None

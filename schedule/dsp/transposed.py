@@ -15,6 +15,7 @@ from math import prod
 
 import numpy as np
 
+from ...blocks import has_block
 from ...ir.graph import Node
 from ...ir.loops import Block, Expr
 from ...ir.types import DType
@@ -61,9 +62,10 @@ def lower_transposed(ctx: KernelContext) -> Block | None:
 
 
 def _is_known(ctx: KernelContext, node: Node, weights: np.ndarray) -> bool:
-    bytes_ = node.operands[0].dtype is DType.I8 and weights.dtype == np.int8 and "pair_i8" in ctx.cpu.features
+    bytes_ = node.operands[0].dtype is DType.I8 and weights.dtype == np.int8
     plain = node.attrs["layout"] == "channels_last" and node.attrs["group"] == 1
-    return bytes_ and plain and set(ints(node.attrs, "dilation")) == {1} and 0 not in (*node.output.shape, weights.size)
+    known = bytes_ and plain and has_block("pair_i8", ctx.cpu.extensions)
+    return known and set(ints(node.attrs, "dilation")) == {1} and 0 not in (*node.output.shape, weights.size)
 
 
 def _phases(node: Node, weights: np.ndarray, dim: int) -> list[_Along]:

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...ir.blocks.helium import FEW_STEPS, PIXEL_TILE, PIXELS_TILE, SHORT_RUN, STEP, pad
+from ...blocks import has_block
+from ...blocks.helium import FEW_STEPS, PIXEL_TILE, PIXELS_TILE, SHORT_RUN, STEP, pad
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -42,7 +43,7 @@ def is_helium_contraction(cpu: Cpu, anchor: Node) -> bool:
     w = anchor.inputs[1]
     rank = 0 if w is None else len(w.shape)
     ranks = (3, 4) if anchor.op == "conv" else (2,)
-    return "helium_pixels_i8" in cpu.features and is_byte_contraction(anchor) and rank in ranks
+    return has_block("helium_pixels_i8", cpu.extensions) and is_byte_contraction(anchor) and rank in ranks
 
 
 def lower_helium(ctx: KernelContext) -> Block | None:
@@ -129,7 +130,7 @@ class _Contraction:
         self.stream = self._stream(PIXEL_TILE if self.single else PIXELS_TILE)
 
     def _stream(self, tile: int) -> Buffer:
-        """The weights as ``ir/blocks/helium.py`` describes them."""
+        """The weights as ``blocks/helium.py`` describes them."""
         runs, vectors = self.rows.runs, self.rows.vectors
         tiles = -(-self.channels // tile)
         flat = self.operands.weights.reshape(self.channels, runs, -1)

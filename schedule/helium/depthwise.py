@@ -16,8 +16,9 @@ from itertools import groupby
 
 import numpy as np
 
-from ...ir.blocks.helium import PIXELS_TILE, STEP, pad
-from ...ir.blocks.helium_depthwise import INTERLEAVED, WORD
+from ...blocks import has_block
+from ...blocks.helium import PIXELS_TILE, STEP, pad
+from ...blocks.helium_depthwise import INTERLEAVED, WORD
 from ...ir.graph import Node
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -41,7 +42,7 @@ LARGEST = 16
 def is_helium_depthwise(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution goes through the depthwise blocks of Helium; then it needs no halo."""
     w = anchor.inputs[1]
-    if "helium_depthwise_rows" not in cpu.features or w is None or not is_byte_depthwise(anchor, (3, 4)):
+    if not has_block("helium_depthwise_rows", cpu.extensions) or w is None or not is_byte_depthwise(anchor, (3, 4)):
         return False
     return w.shape[0] > 1 and max(w.shape[1:-1]) <= LARGEST
 
@@ -108,7 +109,7 @@ class _Depthwise:
         self.inner = max(min(self.extent[1], self.columns - self.pad[1]), 0)
 
     def _stream(self) -> np.ndarray:
-        """The weights as ``ir/blocks/helium_depthwise.py`` describes them."""
+        """The weights as ``blocks/helium_depthwise.py`` describes them."""
         assert self.requantization is not None
         wide, high = (1, WORD) if self.column else (self.blocks * WORD, self.groups)
         taps = np.zeros((pad(self.channels, PIXELS_TILE), wide, high * WORD), np.int8)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ...ir.blocks.helium import STEP
+from ...blocks import has_block
+from ...blocks.helium import STEP
 from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -57,7 +58,7 @@ def _table(ctx: KernelContext, value: str) -> str | None:
 
 def lower_helium_elementwise(ctx: KernelContext) -> Block | None:
     """A lookup or a ``rescale`` of whole tensors without an anchor, a piece at a time."""
-    if len(ctx.body.nodes) != 1 or "helium_lookup" not in ctx.cpu.features:
+    if len(ctx.body.nodes) != 1 or not has_block("helium_lookup", ctx.cpu.extensions):
         return None
     node, y = ctx.body.nodes[0], ctx.refs[ctx.output.name]
     operands = [ctx.refs.get(value.name) for value in node.operands]

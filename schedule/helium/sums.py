@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from ...ir.blocks.helium import pad
+from ...blocks import has_block
+from ...blocks.helium import pad
 from ...ir.loops import Block, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -18,7 +19,9 @@ def lower_helium_sum(ctx: KernelContext) -> Block | None:
     node = ctx.anchor
     assert node is not None
     x = node.inputs[0]
-    if "helium_sum" not in ctx.cpu.features or x is None or x.dtype is not DType.I8 or node.attrs["kind"] != "sum":
+    if not has_block("helium_sum", ctx.cpu.extensions) or x is None or x.dtype is not DType.I8:
+        return None
+    if node.attrs["kind"] != "sum":
         return None
     rank, axes = len(x.shape), sorted(ints(node.attrs, "axes"))
     ref = ctx.refs.get(x.name)

@@ -21,7 +21,8 @@ from math import prod
 
 import numpy as np
 
-from ...ir.blocks.plain import FIELD, PIXELS, SINGLE_CHANNELS, WEIGHT_OFFSET
+from ...blocks import has_block
+from ...blocks.plain import FIELD, PIXELS, SINGLE_CHANNELS, WEIGHT_OFFSET
 from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -44,10 +45,15 @@ CHUNK = 32
 """Channels whose accumulators are kept in memory at a time."""
 
 
+def has_plain_blocks(cpu: Cpu) -> bool:
+    """Whether a core has these blocks and none for packed arithmetic or vectors."""
+    return has_block("quad_words", cpu.extensions) and not cpu.extensions & {"dsp", "mve"}
+
+
 def is_quad(cpu: Cpu, anchor: Node) -> bool:
     """Whether a contraction (with constant weights) goes through these blocks; then it needs no halo."""
     w = anchor.inputs[1]
-    if w is None or not {"quad_words", "quad_pairs"} & cpu.features or not is_byte_contraction(anchor):
+    if w is None or not has_plain_blocks(cpu) or not is_byte_contraction(anchor):
         return False
     return prod(w.shape) <= DEPTH * anchor.output.shape[-1]
 
@@ -81,7 +87,7 @@ class _Quads:
         """Whether two pixels fit into one sum, the lower with activations from 0 to 255."""
         w = self.columns
         reach = 255 * np.maximum(np.maximum(w, 0).sum(axis=1), -np.minimum(w, 0).sum(axis=1))
-        return "quad_pairs" in self.ctx.cpu.features and bool(np.all(reach < 1 << FIELD - 1))
+        return has_block("quad_pairs", self.ctx.cpu.extensions) and bool(np.all(reach < 1 << FIELD - 1))
 
     # ---- loops
 

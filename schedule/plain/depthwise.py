@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...ir.blocks.plane import KERNEL, plane_words
+from ...blocks.plane import KERNEL, plane_words
 from ...ir.graph import Node
 from ...ir.loops import Block, Expr, If, Invoke, Pointer, Stmt, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -27,6 +27,7 @@ from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..byte_operands import Columns, start
 from ..kernel import KernelContext
 from ..window import Window
+from .contraction import has_plain_blocks
 from .finish import Finish, Turn
 
 PLANE = 1536
@@ -38,7 +39,7 @@ Two rows of each band are staged again for the next."""
 
 def is_plane(cpu: Cpu, anchor: Node) -> bool:
     """Whether a convolution (with constant weights) goes through these blocks; then it needs no halo."""
-    return "depthwise3x3" in cpu.features and is_byte_depthwise(anchor) and is_plain_window(anchor, KERNEL)
+    return has_plain_blocks(cpu) and is_byte_depthwise(anchor) and is_plain_window(anchor, KERNEL)
 
 
 def lower_planes(ctx: KernelContext) -> Block | None:

@@ -1,4 +1,4 @@
-"""Activations of some pixels side by side, as the contractions of ``ir/blocks/plain.py`` read them."""
+"""Activations of some pixels side by side, as the contractions of ``blocks/plain.py`` read them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from ...ir.blocks.plain import PIXELS, WEIGHT_OFFSET
+from ...blocks.plain import PIXELS, WEIGHT_OFFSET
 from ...ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from ...ir.blocks import block_kernel
+from ...blocks import block_kernel
 from ...ir.loops import INDEX, INDEX_FOLDS, Binary, Block, Const, Expr, For, If, Invoke, Kernel, Stmt, Store, Var
 from ...ir.loops_rewrite import stmt_exprs, walk_expr, walk_stmts
 

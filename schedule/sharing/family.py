@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 
-from ...ir.blocks import BLOCKS, SELECTING
+from ...blocks import BLOCKS
 from ...ir.loops import (
     INDEX,
     Binary,
@@ -140,9 +140,9 @@ class _Generalizer:
         return stmt
 
     def _scalars(self, stmt: Invoke) -> tuple[int | Expr, ...]:
-        kept = SELECTING.get(stmt.block, frozenset())
-        pairs = zip(BLOCKS[stmt.block].scalars, stmt.numbers, strict=True)
-        return tuple(number if name in kept else self._scalar(number) for name, number in pairs)
+        row = BLOCKS[stmt.block]
+        pairs = zip(row.scalars, stmt.numbers, strict=True)
+        return tuple(number if name in row.selecting else self._scalar(number) for name, number in pairs)
 
     def _index(self, buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return index if buffer.space is Space.REG else tuple(self._expr(part) for part in index)

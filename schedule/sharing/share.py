@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ...blocks import BLOCKS
 from ...ir.loops import Kernel, Stmt
 from ...ir.loops_rewrite import walk_stmts
 from ...ir.loops_verify import verify_kernel
@@ -120,7 +121,7 @@ def _shared(program: Program, families: Sequence[_Family]) -> Program:
     names: dict[str, str] = {}
     for family in families:
         first = family.members[0].kernel.name
-        verify_kernel(family.common.kernel, scheduled=True)
+        verify_kernel(family.common.kernel, scheduled=True, blocks=BLOCKS)
         for member, values in zip(family.members, family.common.values, strict=True):
             kernels[member.kernel.name] = None
             names[member.kernel.name], scalars[member.kernel.name] = first, values

@@ -21,6 +21,7 @@ from math import gcd, lcm, prod
 
 import numpy as np
 
+from ...blocks import BLOCKS
 from ...errors import CcmlError
 from ...ir.loops import (
     Access,
@@ -66,7 +67,7 @@ class Stream:
     def sound(self) -> bool:
         """Whether every access is in range."""
         try:
-            verify_kernel(self.unfolded, scheduled=True)
+            verify_kernel(self.unfolded, scheduled=True, blocks=BLOCKS)
         except CcmlError:
             return False
         return True

@@ -6,48 +6,23 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
+from ccml.blocks import BLOCKS, block_kernel
+from ccml.blocks.pair import PAIR_TILE, stream_words
 from ccml.errors import CcmlError
-from ccml.ir.blocks import block_kernel
-from ccml.ir.blocks.pair import PAIR_TILE, stream_words
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.ir.loops_verify import verify_kernel
 
-SCALARS = {
-    "stage": (3,), "stage_fill": (3, -5), "pair_i8": (13, 7, -128), "pair_i32": (2, 5), "single_i8": (3, 11, 4),
-    "spread": (5, 4), "pack": (3, -128), "quad_words": (13, 3), "quad_pairs": (13, 3),
-    "single_words": (13, 8), "requantize_i8": (3, 2, 4, 7, -128), "requantize_fixed": (3, 6, 6, 7, 5),
-    "requantize_halfword": (3, 2, 4, 7, -128, 5), "plane_row": (3, 5), "plane_fill": (6, 9),
-    "depthwise3x3": (2, 7, 2, 17),
-    "single_i32": (2, 9), "depthwise_stage": (2, 5, 8, 1, 1, -3), "depthwise_fill": (4, 1, -3), "depthwise_pair": (5,),
-    "depthwise_stride2": (3,), "depthwise_finish_pair": (4, 8, -3), "depthwise_finish_row": (3, 8, 5),
-    "copy_bytes": (11,), "quad_stage_pixel": (3,), "quad_stage": (3, 12), "quad_fill": (3, -128),
-    "quad_i8": (9, 6, -128), "quad_i32": (2, 4), "lone_i8": (3, 4, 5), "lone_i32": (1, 2),
-    "quad_fixed": (9, 6, -128, 11), "quad_fixed12": (4, 2, 127), "lone_fixed": (3, 4, 5, 15),
-    "solo_fixed": (5, 8, 7, 12), "solo_halfword": (4, 4, -128, 16),
-    "depthwise_fixed_pair": (4, 8, -3, 9), "depthwise_fixed_row": (3, 8, 5, 1),
-    "depthwise_bytes_pair": (2, 5, 8, -3), "depthwise_bytes_stride2": (2, 3, 8, 5),
-    "depthwise_stage_row": (2, 5, 8, 1, 2, -3), "depthwise_stage_stride2": (2, 5, 8, 3, 2, -3),
-    "depthwise_fill_stride2": (3, 1, -3), "depthwise_window_bytes": (2, 15, 2, 3, 8, -3),
-    "depthwise_window_sums": (12, 2, 3),
-}  # fmt: skip
-HELIUM = {
-    "helium_copy": (3, 21, 30, 24), "helium_fill": (35, -3), "helium_rescale": (13, 3, -4, 5, 6, -100, 90),
-    "helium_sum": (5, 7, -9), "helium_pixels_i8": (2, 3, 60, 5, 16, 6, -128, -9),
-    "helium_few_pixels_i8": (3, 5, 16, 8, -128, -9), "helium_runs_of_pixels_i8": (2, 3, 60, 5, 16, 8, -128, -9),
-    "helium_pixels_i32": (3, 5, 80, 4, 48, 5),
-    "helium_pixel_i8": (14, 11, 7, -128), "helium_pixel_i32": (2, 9), "helium_interleave": (21, 0b1001, -7),
-    "helium_depthwise_rows": (5, 12, 6, 3, 6, 1, -128), "helium_depthwise_pixels": (5, 12, 6, 3, 6, 1, -128),
-    "helium_depthwise_windows": (2, 1, 90, 6, 5, 12, 6, 1, -128),
-}  # fmt: skip
 
-
-@pytest.mark.parametrize("name", SCALARS)
+@pytest.mark.parametrize("name", BLOCKS)
 def test_meaning_is_a_scheduled_kernel(name: str) -> None:
-    kernel = block_kernel(name, {**SCALARS, **HELIUM}[name])
-    verify_kernel(kernel, scheduled=True)
-    assert parse_kernel(print_kernel(kernel)) == kernel
+    """And every row has samples for which that can be seen."""
+    assert BLOCKS[name].samples
+    for numbers in BLOCKS[name].samples:
+        kernel = block_kernel(name, numbers)
+        verify_kernel(kernel, scheduled=True)
+        assert parse_kernel(print_kernel(kernel)) == kernel
 
 
 KERNEL = """
@@ -64,7 +39,7 @@ def kernel(old: str = "", new: str = "") -> Kernel:
 
 
 def test_invoke_is_printed_and_parsed() -> None:
-    verify_kernel(kernel(), scheduled=True)
+    verify_kernel(kernel(), scheduled=True, blocks=BLOCKS)
     assert print_kernel(kernel()) == dedent(KERNEL).lstrip("\n")
 
 
@@ -76,7 +51,7 @@ def test_invoke_runs_the_meaning() -> None:
     stream = np.concatenate([bias, words])
     assert stream.size == stream_words(PAIR_TILE, 2, False)
     arrays = {"x": x, "w": stream, "s": np.zeros((2, 2, 2), np.int32), "y": np.zeros((2, 3), np.int32)}
-    run_kernel(kernel(), arrays)
+    run_kernel(kernel(), arrays, blocks=BLOCKS)
     np.testing.assert_array_equal(arrays["y"], x.astype(np.int32) @ weights.T.astype(np.int32) + bias)
 
 
@@ -94,11 +69,11 @@ def test_invoke_runs_the_meaning() -> None:
 )
 def test_what_is_wrong_with_an_invoke(old: str, new: str, reason: str) -> None:
     with pytest.raises(CcmlError, match="L13") as caught:
-        verify_kernel(kernel(old, new))
+        verify_kernel(kernel(old, new), blocks=BLOCKS)
     assert reason in str(caught.value)
 
 
 def test_the_interpreter_refuses_what_leaves_the_buffer() -> None:
     arrays = {"x": np.zeros((2, 8), np.int8), "w": np.zeros(9, np.int32), "s": np.zeros((2, 2, 2), np.int32)}
     with pytest.raises(UndefinedBehaviourError, match="out of range"):
-        run_kernel(kernel("&x[p, 0]", "&x[p, 1]"), {**arrays, "y": np.zeros((2, 3), np.int32)})
+        run_kernel(kernel("&x[p, 0]", "&x[p, 1]"), {**arrays, "y": np.zeros((2, 3), np.int32)}, blocks=BLOCKS)

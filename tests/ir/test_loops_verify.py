@@ -6,6 +6,7 @@ from textwrap import dedent, indent
 
 import numpy as np
 import pytest
+from ccml.blocks import BLOCKS
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.instructions import Instruction
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
@@ -53,7 +54,7 @@ def kernel_of(body: str):
 
 def complaint(kernel: Kernel, scheduled: bool = False) -> str:
     with pytest.raises(CcmlError) as caught:
-        verify_kernel(kernel, scheduled)
+        verify_kernel(kernel, scheduled, blocks=BLOCKS)
     assert caught.value.kind is ErrorCode.IR_INVALID
     assert caught.value.loc == kernel.name
     return caught.value.reason
@@ -291,7 +292,7 @@ def test_scalars_of_a_kernel() -> None:
     """How long parameters are is not known before a call, but what is known of their elements and of locals is."""
     text = "kernel k(x: i8[{}] const, y: i32[4] out, n: {})\n  for i:n\n    {}\n"
     good = "invoke spread(&x[i*n], &y[0], &y[1], n, 4)"
-    verify_kernel(parse_kernel(text.format(1, "index", good)))
+    verify_kernel(parse_kernel(text.format(1, "index", good)), blocks=BLOCKS)
     assert complaint(parse_kernel(text.format("2,2", "index", good))).startswith("L14: 'x' has 2 dimensions")
     assert complaint(parse_kernel(text.format(1, "index", "x[i] = 0i8"))).startswith("L10: 'x' is const")
     assert complaint(parse_kernel(text.format(1, "index", good.replace("n, 4", "n+x[i], 4")))).startswith("L4: add of")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.blocks import block_kernel
 from ccml.emit_c import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import build_and_run
-from ccml.ir.blocks import block_kernel
 from ccml.ir.loops import Access, Alloc, Const, Invoke, Kernel, Load, Pointer, Space, Store, Var, as_expr
 from ccml.ir.loops_rewrite import loop
 from ccml.ir.program import Program

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitModel
-from ccml.ir.blocks import BLOCKS
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ccml.ir.program import Storage
 from ccml.ir.types import DType, TensorType
@@ -28,7 +27,7 @@ M55 = select("cortex-m55")
 def with_helium() -> Machine:
     """The portable target as if it had the block instructions: their meaning and C twins on this machine."""
     machine = select("generic")
-    return replace(machine, cpu=replace(machine.cpu, features=machine.cpu.features | M55.cpu.features & set(BLOCKS)))
+    return replace(machine, cpu=replace(machine.cpu, extensions=M55.cpu.extensions))
 
 
 def sum_graph(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Graph:

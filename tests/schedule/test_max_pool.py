@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ccml.ir.blocks import BLOCKS
+from ccml.blocks import BLOCKS
 from ccml.ir.graph import Graph, GraphBuilder, NameSupply, Value
 from ccml.ir.loops import Invoke
 from ccml.ir.loops_rewrite import walk_stmts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from ccml.ir.blocks.quad import packed
+from ccml.blocks.quad import packed
 from ccml.targets import Machine
 
 from tests.schedule.block_cases import RNG, Case, Route, assert_cases, routes, signed

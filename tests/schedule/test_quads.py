@@ -28,7 +28,7 @@ M0, M3 = select("cortex-m0"), select("cortex-m3")
 def on_host(board: Machine) -> Machine:
     """The portable target with what the board has."""
     machine = select("generic")
-    cpu = replace(machine.cpu, features=board.cpu.features, registers=Registers(10, 0))
+    cpu = replace(machine.cpu, features=board.cpu.features, extensions=board.cpu.extensions, registers=Registers(10, 0))
     return replace(machine, cpu=cpu)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.blocks import BLOCKS
 from ccml.costs.build import build_c
 from ccml.emit_c import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
@@ -91,7 +92,7 @@ def test_text_of_shared_kernels() -> None:
             text = print_kernel(kernel)
             assert parse_kernel(text) == kernel
             assert print_kernel(parse_kernel(text)) == text
-            verify_kernel(kernel, scheduled=True)
+            verify_kernel(kernel, scheduled=True, blocks=BLOCKS)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -119,8 +120,8 @@ def test_the_common_kernel_interpreted() -> None:
     for member, scalars in zip(members, shared.values, strict=True):
         x = rng.integers(-100, 100, member.params[0].shape).astype(np.int8)
         own, one = np.zeros((2, *member.params[1].shape), np.int8)
-        run_kernel(member, {"x": x, "y": own})
-        run_kernel(shared.kernel, {"x": x, "y": one}, scalars)
+        run_kernel(member, {"x": x, "y": own}, blocks=BLOCKS)
+        run_kernel(shared.kernel, {"x": x, "y": one}, scalars, blocks=BLOCKS)
         np.testing.assert_array_equal(own, one)
         assert own.any()
 

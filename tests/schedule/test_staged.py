@@ -12,7 +12,6 @@ from ccml.emit_c import write_c
 from ccml.emit_llvm.jit import JitModel
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import build_and_run
-from ccml.ir.blocks import BLOCKS
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ccml.ir.loops import Invoke
 from ccml.ir.loops_rewrite import walk_stmts
@@ -33,7 +32,7 @@ M4 = select("cortex-m4")
 def with_blocks() -> Machine:
     """The portable target as if it had M4's block instructions: their meaning and C twins on this machine."""
     machine = select("generic")
-    return replace(machine, cpu=replace(machine.cpu, features=machine.cpu.features | M4.cpu.features & set(BLOCKS)))
+    return replace(machine, cpu=replace(machine.cpu, extensions=M4.cpu.extensions))
 
 
 def matmul_graph(rows: tuple[int, ...], depth: int, columns: int) -> Graph:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.blocks import BLOCKS
 from ccml.emit_c import write_c
 from ccml.emit_llvm.jit import JitModel
 from ccml.emit_llvm.objects import emit_objects
@@ -46,7 +47,8 @@ def assert_same_bytes(graph: Graph, program: Program, found: Stream) -> None:
     for name, decl in (program.buffers | found.rings).items():
         if name not in memory:
             memory[name] = np.full(decl.shape, 77, decl.dtype.numpy)
-    run_kernel(found.kernel, {p.name: memory[n] for p, n in zip(found.kernel.params, found.call.args, strict=True)})
+    arrays = {p.name: memory[n] for p, n in zip(found.kernel.params, found.call.args, strict=True)}
+    run_kernel(found.kernel, arrays, blocks=BLOCKS)
     for value in graph.outputs:
         assert memory[value.name].tobytes() == evaluate_graph(graph, x)[value.name].tobytes()
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..loops import (
+from ..ir.loops import (
     F32,
     I32,
     Access,
@@ -44,9 +44,10 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param, requantized, requantized_fixed
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param, requantized, requantized_fixed
+from .instruction import DSP, DSP_FPU, BlockInstruction
 
 TILE = 2
 """Channels that are computed together."""
@@ -222,16 +223,16 @@ def _group(w: Buffer, weights: Expr, x: Buffer, at: Expr, acc: Buffer, stem: str
 
 _FLOAT = ("groups", "channels", "zero_point")
 _FIXED = (*_FLOAT, "shift")
-ROWS: tuple[Row, ...] = (
-    ("copy_bytes", ("count",), copy_bytes),
-    ("quad_stage_pixel", ("groups",), stage_pixel),
-    ("quad_stage", ("groups", "step"), stage),
-    ("quad_fill", ("groups", "value"), fill),
-    ("quad_i8", _FLOAT, contraction("quad", DType.I8, 4)),
-    ("quad_i32", ("groups", "channels"), contraction("quad", DType.I32, 4)),
-    ("quad_fixed", _FIXED, contraction("quad", DType.I8, 4)),
-    ("quad_fixed12", _FLOAT, contraction("quad", DType.I8, 4, USUAL_SHIFT)),
-    ("lone_fixed", _FIXED, contraction("lone", DType.I8, 1)),
-    ("lone_i8", _FLOAT, contraction("lone", DType.I8, 1)),
-    ("lone_i32", ("groups", "channels"), contraction("lone", DType.I32, 1)),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("copy_bytes", ("count",), copy_bytes, DSP, ((11,),)),
+    BlockInstruction("quad_stage_pixel", ("groups",), stage_pixel, DSP, ((3,),)),
+    BlockInstruction("quad_stage", ("groups", "step"), stage, DSP_FPU, ((3, 12),)),
+    BlockInstruction("quad_fill", ("groups", "value"), fill, DSP, ((3, -128),)),
+    BlockInstruction("quad_i8", _FLOAT, contraction("quad", DType.I8, 4), DSP_FPU, ((9, 6, -128),)),
+    BlockInstruction("quad_i32", ("groups", "channels"), contraction("quad", DType.I32, 4), DSP_FPU, ((2, 4),)),
+    BlockInstruction("quad_fixed", _FIXED, contraction("quad", DType.I8, 4), DSP_FPU, ((9, 6, -128, 11),)),
+    BlockInstruction("quad_fixed12", _FLOAT, contraction("quad", DType.I8, 4, USUAL_SHIFT), DSP_FPU, ((4, 2, 127),)),
+    BlockInstruction("lone_fixed", _FIXED, contraction("lone", DType.I8, 1), DSP_FPU, ((3, 4, 5, 15),)),
+    BlockInstruction("lone_i8", _FLOAT, contraction("lone", DType.I8, 1), DSP_FPU, ((3, 4, 5),)),
+    BlockInstruction("lone_i32", ("groups", "channels"), contraction("lone", DType.I32, 1), DSP_FPU, ((1, 2),)),
 )

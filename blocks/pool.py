@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..loops import Access, Binary, Block, Expr, Kernel, Load, Store, Var, as_expr
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param
+from ..ir.loops import Access, Binary, Block, Expr, Kernel, Load, Store, Var, as_expr
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param
+from .instruction import THUMB, BlockInstruction
 
 LANES = 16
 """Bytes that the meaning compares together."""
@@ -35,4 +36,7 @@ def _greatest(lines: int) -> Callable[..., Kernel]:
     return meaning
 
 
-ROWS: tuple[Row, ...] = tuple((f"greatest{lines}", ("size",), _greatest(lines)) for lines in range(2, MOST_LINES + 1))
+ROWS: tuple[BlockInstruction, ...] = tuple(
+    BlockInstruction(f"greatest{lines}", ("size",), _greatest(lines), THUMB, ((37,),))
+    for lines in range(2, MOST_LINES + 1)
+)

@@ -6,7 +6,7 @@ apart. Four neighbouring outputs share the words that they load.
 
 from __future__ import annotations
 
-from ..loops import (
+from ..ir.loops import (
     I32,
     Access,
     Alloc,
@@ -25,9 +25,10 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param
+from .instruction import THUMB, BlockInstruction
 
 KERNEL = 3
 OUTPUTS = 4
@@ -92,8 +93,8 @@ def _outputs(
     return tuple(out)
 
 
-ROWS: tuple[Row, ...] = (
-    ("plane_row", ("columns", "step"), _plane_row),
-    ("plane_fill", ("columns", "value"), _plane_fill),
-    ("depthwise3x3", ("rows", "outputs", "stride", "row"), _depthwise),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("plane_row", ("columns", "step"), _plane_row, THUMB, ((3, 5),)),
+    BlockInstruction("plane_fill", ("columns", "value"), _plane_fill, THUMB, ((6, 9),)),
+    BlockInstruction("depthwise3x3", ("rows", "outputs", "stride", "row"), _depthwise, THUMB, ((2, 7, 2, 17),)),
 )

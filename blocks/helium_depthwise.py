@@ -6,14 +6,14 @@ to four columns under a window, gathered, are sixteen k of an output, and the we
 weights of the output one row below are the same, one byte further up in each word. Larger kernels take several such
 steps.
 
-The stream of weights is that of ``ir/blocks/helium.py`` for tiles of four channels.
+The stream of weights is that of ``blocks/helium.py`` for tiles of four channels.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..loops import (
+from ..ir.loops import (
     I32,
     Access,
     Alloc,
@@ -35,10 +35,10 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
 from .helium import PIXELS_TILE, pad, param, store_results, tile_words
+from .instruction import MVE, BlockInstruction
 
 WORD = 4
 """Rows that are interleaved, and columns that are gathered."""
@@ -214,9 +214,9 @@ def _params(
 
 _SCALARS = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
 _WINDOWS = ("groups", "blocks", "plane", "tap_step", "pixels", "pixel_step", "channels", "zero_point", "lo")
-ROWS: tuple[Row, ...] = (
-    ("helium_interleave", ("size", "outside", "fill"), _interleave),
-    ("helium_depthwise_rows", _SCALARS, _rows),
-    ("helium_depthwise_pixels", _SCALARS, _pixels),
-    ("helium_depthwise_windows", _WINDOWS, _windows),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 9, -7),)),
+    BlockInstruction("helium_depthwise_rows", _SCALARS, _rows, MVE, ((5, 12, 6, 3, 6, 1, -128),)),
+    BlockInstruction("helium_depthwise_pixels", _SCALARS, _pixels, MVE, ((5, 12, 6, 3, 6, 1, -128),)),
+    BlockInstruction("helium_depthwise_windows", _WINDOWS, _windows, MVE, ((2, 1, 90, 6, 5, 12, 6, 1, -128),)),
 )

@@ -7,6 +7,7 @@ the same bits elsewhere); the LLVM printer prints the meaning as a function of i
 A file is a family: what it computes, how its operands lie in memory, and its ``ROWS``.
 """
 
-from .table import BLOCKS, SELECTING, BlockInstruction, block_kernel, block_name
+from .instruction import BlockInstruction, block_name
+from .table import BLOCKS, block_kernel, has_block
 
-__all__ = ["BLOCKS", "SELECTING", "BlockInstruction", "block_kernel", "block_name"]
+__all__ = ["BLOCKS", "BlockInstruction", "block_kernel", "block_name", "has_block"]

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..loops import (
+from ..ir.loops import (
     I32,
     Access,
     Alloc,
@@ -42,9 +42,10 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param, requantized_fixed
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param, requantized_fixed
+from .instruction import LONG, THUMB, BlockInstruction
 
 PIXELS = 4
 """Pixels that are multiplied together."""
@@ -249,13 +250,22 @@ def _clamped(steps: Expr, zero_point: int) -> Expr:
     return Convert(I8, Binary("min", Binary("max", moved, Const(-128, I32)), Const(127, I32)))
 
 
-ROWS: tuple[Row, ...] = (
-    ("spread", ("count", "step"), _spread),
-    ("pack", ("count", "flip"), _pack),
-    ("quad_words", ("steps", "channels"), _quad_words),
-    ("quad_pairs", ("steps", "channels"), _quad_pairs),
-    ("single_words", ("steps", "channels"), _single_words),
-    ("requantize_i8", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=False)),
-    ("requantize_fixed", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=True)),
-    ("requantize_halfword", ("channels", "pixels", "lanes", "step", "zero_point", "shift"), _requantize_halfword),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("spread", ("count", "step"), _spread, THUMB, ((5, 4),), frozenset({"step"})),
+    BlockInstruction("pack", ("count", "flip"), _pack, LONG, ((3, -128),)),
+    BlockInstruction("quad_words", ("steps", "channels"), _quad_words, THUMB, ((13, 3),)),
+    BlockInstruction("quad_pairs", ("steps", "channels"), _quad_pairs, LONG, ((13, 3),)),
+    BlockInstruction("single_words", ("steps", "channels"), _single_words, THUMB, ((13, 8),)),
+    BlockInstruction(
+        "requantize_i8", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=False),
+        THUMB, ((3, 2, 4, 7, -128),),
+    ),
+    BlockInstruction(
+        "requantize_fixed", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=True),
+        THUMB, ((3, 6, 6, 7, 5),),
+    ),
+    BlockInstruction(
+        "requantize_halfword", ("channels", "pixels", "lanes", "step", "zero_point", "shift"), _requantize_halfword,
+        THUMB, ((3, 2, 4, 7, -128, 5),),
+    ),
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..loops import (
+from ..ir.loops import (
     I32,
     Access,
     Alloc,
@@ -28,10 +28,11 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param, requantized_rounded
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param, requantized_rounded
 from .depthwise import COLUMN, LANES, dot
+from .instruction import DSP_FPU, BlockInstruction
 
 TOGETHER = 8
 """Outputs at a time; half of that where no more are left."""
@@ -126,7 +127,10 @@ def _windows(
     return out
 
 
-ROWS: tuple[Row, ...] = (
-    ("depthwise_window_bytes", ("groups", "outputs", "rows", "words", "step", "zero_point"), window_bytes),
-    ("depthwise_window_sums", ("outputs", "rows", "words"), window_sums),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction(
+        "depthwise_window_bytes", ("groups", "outputs", "rows", "words", "step", "zero_point"), window_bytes,
+        DSP_FPU, ((2, 15, 2, 3, 8, -3),),
+    ),
+    BlockInstruction("depthwise_window_sums", ("outputs", "rows", "words"), window_sums, DSP_FPU, ((12, 2, 3),)),
 )

@@ -9,12 +9,13 @@ The result is the *rounded upper word* of the sum times the factor, plus the zer
 
 from __future__ import annotations
 
-from ..loops import I32, Access, Binary, Block, Call, Const, Expr, Kernel, Let, Load, Store, Var
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param, requantized_rounded
+from ..ir.loops import I32, Access, Binary, Block, Call, Const, Expr, Kernel, Let, Load, Store, Var
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param, requantized_rounded
 from .depthwise import COLUMN, KERNEL, LANES, by_twos, channel, dot, pair_sums
 from .depthwise_rows import PAIR
+from .instruction import DSP_FPU, BlockInstruction
 
 CHANNEL = KERNEL + 2
 """Words of the stream for each channel."""
@@ -73,7 +74,7 @@ def bytes_stride2(groups: int, outputs: int, step: int, zero_point: int) -> Kern
 
 
 _SCALARS = ("groups", "outputs", "step", "zero_point")
-ROWS: tuple[Row, ...] = (
-    ("depthwise_bytes_pair", _SCALARS, bytes_pair),
-    ("depthwise_bytes_stride2", _SCALARS, bytes_stride2),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("depthwise_bytes_pair", _SCALARS, bytes_pair, DSP_FPU, ((2, 5, 8, -3),)),
+    BlockInstruction("depthwise_bytes_stride2", _SCALARS, bytes_stride2, DSP_FPU, ((2, 3, 8, 5),)),
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..loops import (
+from ..ir.loops import (
     I32,
     Access,
     Binary,
@@ -27,10 +27,11 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param
 from .depthwise import LANES, bottoms, tops
+from .instruction import DSP_FPU, BlockInstruction
 
 PAIR = 3 * LANES
 """Words of a pair of columns for 3x3 of stride 2."""
@@ -120,8 +121,8 @@ def _pairs(
 
 
 _SCALARS = ("groups", "columns", "step", "left", "right", "zero_point")
-ROWS: tuple[Row, ...] = (
-    ("depthwise_stage_row", _SCALARS, stage_row),
-    ("depthwise_stage_stride2", _SCALARS, stage_stride2),
-    ("depthwise_fill_stride2", ("pairs", "row", "zero_point"), fill_stride2),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("depthwise_stage_row", _SCALARS, stage_row, DSP_FPU, ((2, 5, 8, 1, 2, -3),)),
+    BlockInstruction("depthwise_stage_stride2", _SCALARS, stage_stride2, DSP_FPU, ((2, 5, 8, 3, 2, -3),)),
+    BlockInstruction("depthwise_fill_stride2", ("pairs", "row", "zero_point"), fill_stride2, DSP_FPU, ((3, 1, -3),)),
 )

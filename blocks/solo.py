@@ -1,6 +1,6 @@
 """Block instructions of contractions: four channels of a single pixel at a time, on packed weights.
 
-*Weights* and *activations* are those of ``ir/blocks/quad.py``, but for tiles of four channels, and the pixel is read as
+*Weights* and *activations* are those of ``blocks/quad.py``, but for tiles of four channels, and the pixel is read as
 bytes: each tile widens it again, which needs no memory. ``solo_fixed`` has a word for the factor of each channel,
 ``solo_halfword`` for two, the lower half first; a factor ``f`` there means ``f << 16``.
 """
@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from ..loops import (
+from ..ir.loops import (
     I32,
     Access,
     Alloc,
@@ -30,9 +30,10 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param, requantized_fixed
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param, requantized_fixed
+from .instruction import DSP_FPU, BlockInstruction
 from .quad import staged_words
 
 TILE = 4
@@ -95,7 +96,7 @@ def _group(w: Buffer, weights: Expr, x: Buffer, at: Expr, acc: Buffer, stem: str
 
 
 _SCALARS = ("groups", "channels", "zero_point", "shift")
-ROWS: tuple[Row, ...] = (
-    ("solo_fixed", _SCALARS, partial(_solo, False)),
-    ("solo_halfword", _SCALARS, partial(_solo, True)),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("solo_fixed", _SCALARS, partial(_solo, False), DSP_FPU, ((5, 8, 7, 12),)),
+    BlockInstruction("solo_halfword", _SCALARS, partial(_solo, True), DSP_FPU, ((4, 4, -128, 16),)),
 )

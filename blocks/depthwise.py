@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from ..loops import (
+from ..ir.loops import (
     F32,
     I32,
     Access,
@@ -34,9 +34,10 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param, requantized, requantized_fixed
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param, requantized, requantized_fixed
+from .instruction import DSP_FPU, BlockInstruction
 
 LANES = 4
 """Channels that are computed together."""
@@ -223,13 +224,16 @@ def finish(rows: int, outputs: int, step: int, zero_point: int, shift: int = 0) 
 
 _FLOAT = ("outputs", "step", "zero_point")
 _FIXED = (*_FLOAT, "shift")
-ROWS: tuple[Row, ...] = (
-    ("depthwise_stage", ("groups", "columns", "step", "left", "right", "zero_point"), stage),
-    ("depthwise_fill", ("columns", "half", "zero_point"), fill),
-    ("depthwise_pair", ("outputs",), pair),
-    ("depthwise_stride2", ("outputs",), stride2),
-    ("depthwise_finish_pair", _FLOAT, partial(finish, 2)),
-    ("depthwise_finish_row", _FLOAT, partial(finish, 1)),
-    ("depthwise_fixed_pair", _FIXED, partial(finish, 2)),
-    ("depthwise_fixed_row", _FIXED, partial(finish, 1)),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction(
+        "depthwise_stage", ("groups", "columns", "step", "left", "right", "zero_point"), stage,
+        DSP_FPU, ((2, 5, 8, 1, 1, -3),),
+    ),
+    BlockInstruction("depthwise_fill", ("columns", "half", "zero_point"), fill, DSP_FPU, ((4, 1, -3),)),
+    BlockInstruction("depthwise_pair", ("outputs",), pair, DSP_FPU, ((5,),)),
+    BlockInstruction("depthwise_stride2", ("outputs",), stride2, DSP_FPU, ((3,),)),
+    BlockInstruction("depthwise_finish_pair", _FLOAT, partial(finish, 2), DSP_FPU, ((4, 8, -3),)),
+    BlockInstruction("depthwise_finish_row", _FLOAT, partial(finish, 1), DSP_FPU, ((3, 8, 5),)),
+    BlockInstruction("depthwise_fixed_pair", _FIXED, partial(finish, 2), DSP_FPU, ((4, 8, -3, 9),)),
+    BlockInstruction("depthwise_fixed_row", _FIXED, partial(finish, 1), DSP_FPU, ((3, 8, 5, 1),)),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..loops import (
+from ..ir.loops import (
     F32,
     I32,
     Access,
@@ -19,7 +19,7 @@ from ..loops import (
     Space,
     Type,
 )
-from ..types import DType
+from ..ir.types import DType
 
 Row = tuple[str, tuple[str, ...], Callable[..., Kernel]]
 """Of a block instruction: its name, the names of its scalars, and its meaning for values of these."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..loops import (
+from ..ir.loops import (
     F32,
     I32,
     Access,
@@ -36,9 +36,10 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row, param, requantized
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import param, requantized
+from .instruction import DSP, DSP_FPU, BlockInstruction
 
 PAIR_TILE = 3
 """Channels that ``pair`` rows compute together: with two pixels they fill the registers of an Arm core."""
@@ -196,11 +197,11 @@ def _single(out: DType) -> Callable[..., Kernel]:
     return meaning
 
 
-ROWS: tuple[Row, ...] = (
-    ("stage", ("groups",), _stage),
-    ("stage_fill", ("groups", "value"), _stage_fill),
-    ("pair_i8", ("groups", "channels", "zero_point"), _pair(DType.I8)),
-    ("pair_i32", ("groups", "channels"), _pair(DType.I32)),
-    ("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8)),
-    ("single_i32", ("groups", "channels"), _single(DType.I32)),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("stage", ("groups",), _stage, DSP, ((3,),)),
+    BlockInstruction("stage_fill", ("groups", "value"), _stage_fill, DSP, ((3, -5),)),
+    BlockInstruction("pair_i8", ("groups", "channels", "zero_point"), _pair(DType.I8), DSP_FPU, ((13, 7, -128),)),
+    BlockInstruction("pair_i32", ("groups", "channels"), _pair(DType.I32), DSP_FPU, ((2, 5),)),
+    BlockInstruction("single_i8", ("groups", "channels", "zero_point"), _single(DType.I8), DSP_FPU, ((3, 11, 4),)),
+    BlockInstruction("single_i32", ("groups", "channels"), _single(DType.I32), DSP_FPU, ((2, 9),)),
 )

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ..loops import (
+from ..ir.loops import (
     I32,
     INDEX,
     Access,
@@ -40,9 +40,9 @@ from ..loops import (
     Var,
     as_expr,
 )
-from ..loops_rewrite import loop
-from ..types import DType
-from .common import Row
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .instruction import MVE, BlockInstruction
 
 STEP = 16
 """k that one instruction multiplies and adds."""
@@ -329,16 +329,30 @@ def _sum(rows: int, channels: int, start: int) -> Kernel:
 
 
 _PIXELS = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
-ROWS: tuple[Row, ...] = (
-    ("helium_copy", ("runs", "size", "x_step", "y_step"), _copy),
-    ("helium_fill", ("size", "value"), _fill),
-    ("helium_lookup", ("size",), _lookup),
-    ("helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale),
-    ("helium_sum", ("rows", "channels", "start"), _sum),
-    ("helium_pixels_i8", (*_PIXELS, "zero_point", "lo"), _pixels(DType.I8)),
-    ("helium_runs_of_pixels_i8", (*_PIXELS, "zero_point", "lo"), _pixels(DType.I8)),
-    ("helium_few_pixels_i8", ("vectors", *_PIXELS[3:], "zero_point", "lo"), _few_pixels),
-    ("helium_pixels_i32", _PIXELS, _pixels(DType.I32)),
-    ("helium_pixel_i8", ("vectors", "channels", "zero_point", "lo"), _pixel(DType.I8)),
-    ("helium_pixel_i32", ("vectors", "channels"), _pixel(DType.I32)),
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("helium_copy", ("runs", "size", "x_step", "y_step"), _copy, MVE, ((3, 21, 30, 24),)),
+    BlockInstruction("helium_fill", ("size", "value"), _fill, MVE, ((35, -3),)),
+    BlockInstruction("helium_lookup", ("size",), _lookup, MVE, ((11,),)),
+    BlockInstruction(
+        "helium_rescale", ("size", "m1", "m2", "bias", "shift", "lo", "hi"), _rescale,
+        MVE, ((13, 3, -4, 5, 6, -100, 90),),
+    ),
+    BlockInstruction("helium_sum", ("rows", "channels", "start"), _sum, MVE, ((5, 7, -9),)),
+    BlockInstruction(
+        "helium_pixels_i8", (*_PIXELS, "zero_point", "lo"), _pixels(DType.I8),
+        MVE, ((2, 3, 60, 5, 16, 6, -128, -9),), frozenset({"runs", "vectors", "channels"}),
+    ),
+    BlockInstruction(
+        "helium_runs_of_pixels_i8", (*_PIXELS, "zero_point", "lo"), _pixels(DType.I8),
+        MVE, ((2, 3, 60, 5, 16, 8, -128, -9),),
+    ),
+    BlockInstruction(
+        "helium_few_pixels_i8", ("vectors", *_PIXELS[3:], "zero_point", "lo"), _few_pixels,
+        MVE, ((3, 5, 16, 8, -128, -9),),
+    ),
+    BlockInstruction("helium_pixels_i32", _PIXELS, _pixels(DType.I32), MVE, ((3, 5, 80, 4, 48, 5),)),
+    BlockInstruction(
+        "helium_pixel_i8", ("vectors", "channels", "zero_point", "lo"), _pixel(DType.I8), MVE, ((14, 11, 7, -128),),
+    ),
+    BlockInstruction("helium_pixel_i32", ("vectors", "channels"), _pixel(DType.I32), MVE, ((2, 9),)),
 )

@@ -1,0 +1,50 @@
+"""What a row of the block table says of a block instruction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from ..ir.loops import Kernel
+
+THUMB = frozenset({"thumb"})
+"""Routines of 16-bit instructions, for cores without packed arithmetic."""
+LONG = frozenset({"thumb", "long_multiply"})
+DSP = frozenset({"dsp"})
+DSP_FPU = frozenset({"dsp", "fpu"})
+"""Packed arithmetic, with floating-point registers besides: as scratch registers, where nothing is a float."""
+MVE = frozenset({"mve"})
+
+
+@dataclass(frozen=True)
+class BlockInstruction:
+    """A whole loop nest that a loop-IR ``Invoke`` may name.
+
+    ``meaning`` maps the values of ``scalars`` to a kernel with one flat parameter for each pointer. ``extensions`` are
+    those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are values of the scalars, for the tests.
+    ``selecting`` names scalars by which the C function chooses among several: of numbers, only the chosen one is
+    compiled.
+    """
+
+    name: str
+    scalars: tuple[str, ...]
+    meaning: Callable[..., Kernel]
+    extensions: frozenset[str]
+    samples: tuple[tuple[int, ...], ...]
+    selecting: frozenset[str] = frozenset()
+
+    def kernel(self, numbers: tuple[int, ...]) -> Kernel:
+        """The meaning for ``numbers``, under :func:`block_name`."""
+        return _kernel(self, numbers)
+
+
+@lru_cache(maxsize=256)
+def _kernel(row: BlockInstruction, numbers: tuple[int, ...]) -> Kernel:
+    kernel = row.meaning(*numbers)
+    return Kernel(block_name(row.name, numbers), kernel.params, kernel.body, kernel.loc)
+
+
+def block_name(name: str, numbers: tuple[int, ...]) -> str:
+    """``stage_16``: an identifier for a block instruction with its scalars."""
+    return "_".join((name, *(str(number).replace("-", "m") for number in numbers)))
