@@ -20,9 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from .artifact.build import Artifact, Plan, write_artifacts
-from .artifact.dump import GraphDump, dump_kernels
+from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
-from .artifact.naming import model_name
 from .costs.build import build_c, build_objects
 from .costs.measure import measure
 from .costs.predict import has_cost_model, predict
@@ -45,6 +44,7 @@ from .driver import (
     read,
     run_passes,
 )
+from .emit_c.model_name import model_name
 from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx.export import save_graph
@@ -93,25 +93,23 @@ def compile(  # the name that users look for
 
     ``target``, ``abi`` and ``cpu`` are as ``ccml targets`` lists them, and ``cpu="native"`` is this machine's. With
     ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its name. ``emit`` says what is
-    written besides the header and the report. ``dump_ir`` is a folder for the graph after every pass and the kernels.
-    With ``quantization`` the float model is quantized first, and the reports say what that cost. ``goal`` may ask for
-    little RAM; where it cannot be met, ``BUDGET`` is raised.
+    written besides the header and the report. ``dump_ir`` is a folder for the graph after every pass and the program
+    after every step. With ``quantization`` the float model is quantized first, and the reports say what that cost.
+    ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
     """
     check_goal(goal)
     kinds = [Emit(kind) for kind in emit]
     machines = find_machines(target, abi, cpu)
     name = model_name(Path(path), options.name)
     out = Path(folder) if folder is not None else Path(f"{name}_{machines[0].name}")
-    dump = GraphDump(Path(dump_ir)) if dump_ir is not None else None
+    dump = IrDump(Path(dump_ir)) if dump_ir is not None else None
     source, accuracy = _read(path, options, quantization)
     optimized = run_passes(source, dump, machines[0])
     identity = source.identity([kind.value for kind in kinds], goal)
 
     def plans() -> Iterable[Plan]:
         for machine in machines:
-            compiled = lower(source, optimized, machine, goal)
-            if dump is not None:
-                dump_kernels(dump, compiled.program, machine)
+            compiled = lower(source, optimized, machine, goal, None if dump is None else dump.programs(machine))
             yield Plan(compiled.program, machine, identity, source.graph, optimized, accuracy)
 
     return Result(out, write_artifacts(plans(), kinds, out, subfolders=abi == ALL_ABIS))

@@ -11,8 +11,8 @@ from pathlib import Path
 import onnx
 
 from . import __version__
-from .artifact.naming import model_name
 from .costs.predict import Costs, c_costs, object_costs
+from .emit_c.model_name import model_name
 from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
@@ -20,16 +20,17 @@ from .frontend_onnx import import_model, load_model
 from .ir.graph import Graph
 from .ir.program import Program
 from .passes.pipeline import optimize
+from .program.build import lower_graph
+from .program.goal import DEFAULT_GOAL, Goal, Optimize
 from .report.build import Identity, build_report
 from .report.schema import Options, Report
 from .samples import Samples, match_samples, random_samples, read_arrays
-from .schedule.lower import lower_graph
-from .schedule.streams.goal import DEFAULT_GOAL, Goal, Optimize
 from .targets import Machine, find, select
 
 log = logging.getLogger(__name__)
 
 Dump = Callable[[str, Graph], None]
+ProgramDump = Callable[[str, Program], None]
 PathLike = str | Path
 
 ALL_ABIS = "all"
@@ -173,11 +174,18 @@ def check_goal(goal: Goal) -> None:
             raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=f"say how large it is: {name}=64K")
 
 
-def lower(source: Source, optimized: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL) -> Compiled:
-    """An optimized graph as a program for one machine. Raises ``BUDGET`` where ``goal`` cannot be met."""
+def lower(
+    source: Source,
+    optimized: Graph,
+    machine: Machine,
+    goal: Goal = DEFAULT_GOAL,
+    dump: ProgramDump | None = None,
+) -> Compiled:
+    """An optimized graph as a program for one machine; ``dump`` sees the program after each step. Raises ``BUDGET``
+    where ``goal`` cannot be met."""
     check_goal(goal)
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
-    return Compiled(source, optimized, lower_graph(optimized, machine, goal), machine, goal)
+    return Compiled(source, optimized, lower_graph(optimized, machine, goal, dump), machine, goal)
 
 
 def compile_source(

@@ -19,7 +19,7 @@ from ccml.emit_llvm.objects import emit_objects
 from ccml.ir.graph import Graph
 from ccml.ir.program import Program
 from ccml.ops.evaluate import evaluate_graph
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--name", metavar="NAME", help="Prefix of files and symbols.  [default: from the model's file]")
 @goal_options
-@click.option("--dump-ir", type=click.Path(), metavar="DIR", help="Write the graph after every pass, and the kernels.")
+@click.option(
+    "--dump-ir", type=click.Path(), metavar="DIR",
+    help="Write the graph after every pass, and the program after every step.",
+)  # fmt: skip
 @quantization_options
 @accuracy_options
 @quantize_option

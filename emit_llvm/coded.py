@@ -56,7 +56,7 @@ def with_known_blocks(program: Program, machine: Machine) -> Program:
             call = replace(call, kernel=made[key].name, scalars=())
         calls.append(call)
     others = (kernel for kernel in program.kernels if kernel.name not in special)
-    return replace(program, kernels=(*others, *made.values()), calls=tuple(calls))
+    return replace(program, kernels=(*others, *made.values()), body=tuple(calls))
 
 
 def _chooses_meanings(kernel: Kernel, machine: Machine) -> bool:

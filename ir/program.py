@@ -1,8 +1,8 @@
-"""A whole program: constants, kernels, an ordered list of calls and a memory plan. What the printers print."""
+"""A whole program: constants, kernels, a body of steps and a memory plan. What the printers print."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -50,6 +50,15 @@ class Call:
     loc: str = ""
     macs: int = 0
     scalars: tuple[int, ...] = ()
+
+
+Step = Call
+"""What the body of a program consists of."""
+
+
+def walk_calls(body: Sequence[Step]) -> Iterator[Call]:
+    """The calls of some steps, in the order of the text."""
+    yield from body
 
 
 @dataclass(frozen=True)
@@ -134,11 +143,16 @@ class Program:
     buffers: Mapping[str, BufferDecl]
     constants: Mapping[str, np.ndarray]
     kernels: tuple[Kernel, ...]
-    calls: tuple[Call, ...]
+    body: tuple[Step, ...]
     plan: MemoryPlan
     taps: Mapping[str, str] = field(default_factory=dict)
     blocks: tuple[Kernel, ...] = ()
     small_code: bool = False
+
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls of the body, in the order of the text."""
+        return tuple(walk_calls(self.body))
 
     def kernel(self, name: str) -> Kernel:
         return next(kernel for kernel in self.kernels if kernel.name == name)

@@ -1,51 +1,27 @@
-"""Graph -> Program: every fused node becomes a scheduled kernel and a call."""
+"""The loop nest of a fused node, by the generator of its anchor."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
-
-import numpy as np
-
-from ..blocks import BLOCKS, block_kernel
-from ..ir.graph import Graph, Node, Value
-from ..ir.loops import Block, Buffer, Invoke, Kernel, Type
-from ..ir.loops_rewrite import walk_stmts
-from ..ir.loops_text import print_kernel
-from ..ir.loops_verify import verify_kernel
-from ..ir.program import BufferDecl, Call, Interface, Program, Storage
-from ..ir.types import DType
-from ..memory.check import check_plan
-from ..ops.table import OPS
-from ..targets.target import Cpu, Machine
-from .borders import anchor_of, plan_borders
+from ..ir.graph import Node
+from ..ir.loops import Block
+from ..targets.target import Cpu
+from .borders import anchor_of
 from .contraction import lower_conv, lower_matmul
 from .depthwise import lower_depthwise
 from .dots import has_dot
 from .dsp.contraction import is_staged, lower_staged
 from .dsp.depthwise import is_row_depthwise, lower_row_depthwise
 from .dsp.transposed import lower_transposed
-from .fixed_requantization import requantize_in_integers
 from .generic import lower_nest, lower_pointwise
 from .helium.contraction import is_helium_contraction, lower_helium
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
 from .helium.finish import lower_helium_elementwise
 from .helium.sums import lower_helium_sum
 from .kernel import KernelContext
-from .legalize import legalize
 from .max_pool import lower_max_pool
-from .outputs import separate_outputs, storage_owners
-from .params import bind_parameters
 from .plain.contraction import is_quad, lower_quads
 from .plain.depthwise import is_plane, lower_planes
-from .sharing.share import share_kernels
 from .stored_weights import lower_weight_matmul
-from .streams.arrange import arrange
-from .streams.goal import DEFAULT_GOAL, Goal, Optimize
-from .tensors import Halo, TensorRef
-from .unroll import expand_unrolled
 
 GENERATORS = {
     "conv": (
@@ -62,22 +38,7 @@ FILLS_BORDERS = (is_helium_contraction, is_helium_depthwise, is_quad, is_staged,
 """Tell where a generator puts values in place of what is beyond the border by itself, and needs no halo."""
 
 
-def lower_graph(graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL) -> Program:
-    """Kernels, calls and memory plan for an optimized ``graph`` on ``machine``.
-
-    The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it. Raises ``BUDGET``
-    where more RAM is needed than the ``goal`` allows.
-    """
-    if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
-        machine = replace(machine, cpu=replace(machine.cpu, compact=True))
-    if not machine.cpu.has_fpu:
-        graph = requantize_in_integers(graph)
-    names = [value.name for value in graph.outputs]
-    bordered, halos = plan_borders(separate_outputs(graph), partial(_reads_halo, machine.cpu))
-    return _Lowering(bordered, machine, halos).program(names, goal)
-
-
-def _reads_halo(cpu: Cpu, node: Node) -> bool:
+def reads_halo(cpu: Cpu, node: Node) -> bool:
     """Whether the fused node's convolution goes through a generator, which relies on a halo."""
     anchor = anchor_of(node)
     if anchor is None or anchor.op != "conv" or anchor.attrs["layout"] != "channels_last":
@@ -95,174 +56,3 @@ def generate(ctx: KernelContext) -> Block:
         if block is not None:
             return block
     return lower_nest(ctx)
-
-
-class _Lowering:
-    def __init__(self, graph: Graph, machine: Machine, halos: Mapping[str, Halo]) -> None:
-        self.graph, self.machine, self.halos = graph, machine, halos
-        self.owner = storage_owners(graph)
-        self.buffers: dict[str, BufferDecl] = {}
-        self.constants: dict[str, np.ndarray] = {}
-        self.kernels: dict[str, Kernel] = {}
-        self.calls: list[Call] = []
-        self.shared: dict[tuple[str, tuple[int, ...], bytes], str] = {}
-        self.taken: dict[str, int] = {}
-
-    def program(self, output_names: Sequence[str], goal: Goal) -> Program:
-        """``output_names`` are the model's, in order; a copy behind an output must not change its name."""
-        graph = self.graph
-        for value in graph.values():
-            self._declare(value)
-        for node in graph.nodes:
-            if node.op != "reshape":
-                self._lower(node)
-        input_names = [value.name for value in graph.inputs]
-        kernels = {kernel.name: kernel for kernel in self.kernels.values()}
-        layout = arrange(self.calls, kernels, self.buffers, self.machine.target, goal)
-        whole = {name for name, decl in self.buffers.items() if layout.buffers.get(name) == decl}
-        values = [value for node in graph.nodes for value in node.outputs]
-        program = Program(
-            name=graph.name,
-            target=self.machine.name,
-            inputs=self._interfaces(graph.inputs, input_names, ()),
-            outputs=self._interfaces(graph.outputs, output_names, input_names),
-            buffers=layout.buffers,
-            constants=self.constants,
-            kernels=tuple(layout.kernels.values()),
-            blocks=self._blocks(layout.kernels.values()),
-            calls=layout.calls,
-            plan=layout.plan,
-            taps={v.name: o for v in values if v.name not in self.halos and (o := self.owner[v.name]) in whole},
-        )
-        if goal.optimize is Optimize.SIZE:
-            program = replace(share_kernels(program, None), small_code=True)
-        elif goal.optimize is not Optimize.SPEED and self.machine.target.scarce_flash:
-            program = share_kernels(program)
-        check_plan(program)
-        return program
-
-    def _blocks(self, kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
-        """The block instructions that the kernels invoke, each once."""
-        found = {
-            (stmt.block, stmt.numbers): block_kernel(stmt.block, stmt.numbers)
-            for kernel in kernels
-            for stmt in walk_stmts(kernel.body)
-            if isinstance(stmt, Invoke)
-        }
-        return tuple(replace(block, body=legalize(block.body, self.machine.cpu)) for block in found.values())
-
-    # ---- memory
-
-    def _declare(self, value: Value) -> None:
-        name = self.owner[value.name]
-        if name in self.buffers or name in self.graph.constants:
-            return
-        storage = Storage.ARENA
-        if any(v.name == name for v in self.graph.inputs):
-            storage = Storage.INPUT
-        elif any(self.owner.get(v.name) == name for v in self.graph.outputs):
-            storage = Storage.OUTPUT
-        halo = self._halo(value)
-        self.buffers[name] = BufferDecl(name, value.dtype, halo.padded(value.shape), storage)
-
-    def _halo(self, value: Value) -> Halo:
-        return self.halos.get(value.name, Halo.none(len(value.shape)))
-
-    def _interfaces(
-        self, values: Sequence[Value], names: Sequence[str], before: Sequence[str]
-    ) -> tuple[Interface, ...]:
-        """C names are the ONNX names as identifiers, made unique over ``before`` as well."""
-        c_names = _identifiers([*before, *names])[len(before) :]
-        return tuple(
-            Interface(c_name, name, value.type, self.owner[value.name])
-            for c_name, name, value in zip(c_names, names, values)
-        )
-
-    # ---- kernels
-
-    def _lower(self, node: Node) -> None:
-        ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant)
-        for value in dict.fromkeys((*node.operands, *node.outputs)):
-            ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
-        halo = ctx.fill_halo(self._halo(ctx.output).fill)
-        nest = (*ctx.vectorized(halo), *generate(ctx))
-        block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
-        block, params, sources = bind_parameters(block, ctx.scratch)
-        kernel = self._shared_kernel(Kernel("", params, block), ctx)
-        args = tuple(self._argument(ctx, source) for source in sources)
-        self.calls.append(Call(kernel.name, args, node.loc, _macs(ctx.anchor)))
-
-    def _shared_kernel(self, kernel: Kernel, ctx: KernelContext) -> Kernel:
-        """The kernel itself, named, or the one with the same text that there is already.
-
-        Texts are compared because they tell 0.0 from -0.0.
-        """
-        text = print_kernel(kernel)
-        if text not in self.kernels:
-            stem = _stem(ctx)
-            verify_kernel(replace(kernel, name=stem, loc=ctx.node.loc), scheduled=True, blocks=BLOCKS)
-            self.kernels[text] = replace(kernel, name=self._numbered(stem))
-        return self.kernels[text]
-
-    def _ref(self, ctx: KernelContext, value: Value, stem: str) -> TensorRef:
-        halo = self._halo(value)
-        buffer = Buffer(ctx.names.fresh(stem), Type(value.dtype), halo.padded(value.shape))
-        return TensorRef(buffer, value.shape, halo.before)
-
-    def _argument(self, ctx: KernelContext, source: str) -> str:
-        """The memory behind a kernel's buffer: a packed constant, or a tensor of the graph."""
-        if source in ctx.packed:
-            return self._constant_buffer(ctx.packed[source], "w")
-        if source in ctx.scratch:
-            return self._scratch_buffer(ctx.scratch[source])
-        name = next(name for name, ref in ctx.refs.items() if ref.buffer.name == source)
-        root = self.owner.get(name, name)
-        constant = self.graph.constants.get(root)
-        return root if constant is None else self._constant_buffer(constant, "c")
-
-    def _scratch_buffer(self, buffer: Buffer) -> str:
-        """Memory of the arena that lives during one call."""
-        name = self._numbered("scratch")
-        self.buffers[name] = BufferDecl(name, buffer.dtype, buffer.shape, Storage.ARENA)
-        return name
-
-    def _constant_buffer(self, array: np.ndarray, stem: str) -> str:
-        """The buffer of a constant; equal arrays share one."""
-        key = (array.dtype.str, array.shape, array.tobytes())
-        if key not in self.shared:
-            name = self.shared[key] = self._numbered(stem)
-            self.buffers[name] = BufferDecl(name, DType.from_numpy(array.dtype), array.shape, Storage.CONSTANT)
-            self.constants[name] = array
-        return self.shared[key]
-
-    def _numbered(self, stem: str) -> str:
-        """``stem_0``, ``stem_1``, ...: no name of a value of the graph has this form by chance alone."""
-        number = self.taken.get(stem, 0)
-        self.taken[stem] = number + 1
-        name = f"{stem}_{number}"
-        return self._numbered(stem) if name in self.buffers else name
-
-
-def _stem(ctx: KernelContext) -> str:
-    """What a kernel is called after: its anchor, or the last of its pointwise operators."""
-    anchor = ctx.anchor
-    return anchor.op if anchor is not None else ctx.body.nodes[-1].op
-
-
-def _macs(anchor: Node | None) -> int:
-    count = None if anchor is None else OPS[anchor.op].macs
-    return 0 if count is None or anchor is None else count(anchor)
-
-
-def _identifiers(names: Sequence[str]) -> list[str]:
-    """C identifiers for arbitrary names, unique, in order."""
-    found: list[str] = []
-    for name in names:
-        stem = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_") or "tensor"
-        stem = f"t_{stem}" if stem[0].isdigit() else stem
-        unique, number = stem, 1
-        while unique in found:
-            number += 1
-            unique = f"{stem}_{number}"
-        found.append(unique)
-    return found

@@ -11,7 +11,7 @@ from ..emit_llvm.jit import JitModel, host_machine
 from ..ir.graph import Graph
 from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..passes.pipeline import optimize
-from ..schedule.lower import lower_graph
+from ..program.build import lower_graph
 
 Arrays = Mapping[str, np.ndarray]
 

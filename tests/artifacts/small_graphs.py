@@ -12,7 +12,7 @@ from ccml.emulation import build_and_run
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
 HOST = (host_machine(), select("x86"), select("generic"))

@@ -14,7 +14,7 @@ from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
 from ccml.passes.pipeline import optimize
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import select
 
 from tests.tools import needs

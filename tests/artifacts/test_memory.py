@@ -16,9 +16,9 @@ from ccml.ir.graph import Graph
 from ccml.ir.program import Program
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
+from ccml.program.goal import Goal, Optimize
 from ccml.samples import random_samples
-from ccml.schedule.lower import lower_graph
-from ccml.schedule.streams.goal import Goal, Optimize
 from ccml.targets import Machine, select
 
 from tests.artifacts.zoo import INT8

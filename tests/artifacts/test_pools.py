@@ -15,9 +15,9 @@ from ccml.emulation import Build, build_and_run
 from ccml.ir.program import Program
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
+from ccml.program.goal import Goal
 from ccml.samples import random_samples
-from ccml.schedule.lower import lower_graph
-from ccml.schedule.streams.goal import Goal
 from ccml.targets import Machine, select
 from ccml.verification.c_model import CModel
 

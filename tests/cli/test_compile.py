@@ -115,9 +115,9 @@ def test_dump_ir(model: Path, tmp_path: Path) -> None:
     assert ccml("compile", model, "--target", "arm", "-o", tmp_path / "out", "--dump-ir", dump).exit_code == 0
     names = sorted(path.name for path in dump.iterdir())
     assert names[0] == "00-import.ccml"
-    assert names[-1].endswith("-kernels-cortex-m4-eabihf.ccml")
+    assert names[-1].endswith("-share-cortex-m4-eabihf.ccml")
     assert (dump / names[0]).read_text().startswith("graph m(")
-    assert (dump / names[-1]).read_text().startswith("kernel ")
+    assert (dump / names[-1]).read_text().startswith("program m for cortex-m4")
 
 
 def test_without_a_linker_the_static_library_is_still_there(

@@ -17,8 +17,8 @@ from ccml.costs.predict import object_costs, predict
 from ccml.costs.simulate import simulate
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
-from ccml.schedule.lower import lower_graph
-from ccml.schedule.streams.goal import Goal
+from ccml.program.build import lower_graph
+from ccml.program.goal import Goal
 from ccml.targets import select
 from ccml.targets.timing import TIMINGS
 

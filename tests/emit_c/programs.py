@@ -58,7 +58,7 @@ def matrix_program(lanes: int, name: str = "kws", extra: dict[str, np.ndarray] |
         buffers=buffers,
         constants=constants,
         kernels=(_dense(lanes), _relu(), _codes()),
-        calls=(
+        body=(
             prog.Call("dense", ("in", "weights", "bias", "hidden"), LOC, ROWS * COLUMNS),
             prog.Call("relu", ("hidden", "out"), "relu"),
             prog.Call("codes", ("in", "codes"), "quantize"),

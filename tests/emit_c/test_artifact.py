@@ -132,7 +132,7 @@ def test_any_number_of_tensors(tmp_path: Path) -> None:
 @needs("gcc")
 def test_without_an_arena_its_pointer_may_be_null(x: np.ndarray, tmp_path: Path) -> None:
     program = matrix_program(1)
-    program = replace(program, calls=program.calls[2:], plan=MemoryPlan((Pool("arena", {}, 0, 16),)))
+    program = replace(program, body=program.body[2:], plan=MemoryPlan((Pool("arena", {}, 0, 16),)))
     write_c(program, X86, tmp_path)
     scores, codes = np.zeros(ROWS, np.float32), np.zeros(COLUMNS, np.int8)
     pointers = (ctypes.c_void_p(array.ctypes.data) for array in (x, scores, codes))

@@ -15,7 +15,7 @@ from ccml.emulation import build_and_run
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
 from tests.artifacts.machines import GENERIC, machine_id, runs_here

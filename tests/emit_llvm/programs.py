@@ -89,7 +89,7 @@ def scale_and_shift(name: str = "small", pad: int = 0) -> tuple[Program, dict[st
         buffers=buffers,
         constants=constants,
         kernels=(kernel(SCALE), kernel(SHIFT)),
-        calls=(prog.Call("scale", ("x", "w", "t")), prog.Call("shift", ("t", "b", "y"))),
+        body=(prog.Call("scale", ("x", "w", "t")), prog.Call("shift", ("t", "b", "y"))),
         plan=MemoryPlan((Pool("arena", {"t": 16}, 144, 16),)),
         taps={"product": "t", "scores:0": "y"},
     )

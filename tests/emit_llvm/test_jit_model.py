@@ -110,7 +110,7 @@ def test_entry_checks_its_pointers() -> None:
 
 def test_arena_may_be_null_where_it_is_not_needed() -> None:
     program, _ = scale_and_shift()
-    program = replace(program, calls=program.calls[:0], plan=MemoryPlan((Pool("arena", {}, 0, 64),)))
+    program = replace(program, body=program.body[:0], plan=MemoryPlan((Pool("arena", {}, 0, 64),)))
     text = module_text(program, select("x86"))
     assert "%arena, null" not in text and "ptrtoint" not in text
 

@@ -10,7 +10,7 @@ from ccml.emit_llvm.elf import defined_symbols
 from ccml.emit_llvm.machine_code import MACHINE_CODE
 from ccml.emit_llvm.objects import emit_ir, emit_objects
 from ccml.emulation.assemble import architectures, table
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import select
 from elftools.elf.elffile import ELFFile
 

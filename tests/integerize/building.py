@@ -13,7 +13,7 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
 from ccml.passes.integerize import integerize
 from ccml.passes.pipeline import optimize
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 
 
 class Qdq:

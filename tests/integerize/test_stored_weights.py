@@ -10,7 +10,7 @@ from ccml.frontend_onnx.export import export_model
 from ccml.ir.graph import Graph
 from ccml.passes.integerize import integerize, integerize_with_report
 from ccml.passes.pipeline import optimize
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 

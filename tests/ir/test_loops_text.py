@@ -345,7 +345,7 @@ def test_program_shows_places_calls_and_kernels() -> None:
         buffers=decl,
         constants={"w": np.zeros(4, np.float32)},
         kernels=(kernel,),
-        calls=(prog.Call("double", ("in", "mid"), "Add_0", 4), prog.Call("double", ("mid", "out"))),
+        body=(prog.Call("double", ("in", "mid"), "Add_0", 4), prog.Call("double", ("mid", "out"))),
         plan=prog.MemoryPlan((prog.Pool("arena", {"mid": 32}, 48, 16),)),
         taps={"relu:0": "mid"},
     )

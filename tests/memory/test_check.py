@@ -13,7 +13,7 @@ from ccml.ir.loops_text import parse_kernel
 from ccml.ir.program import BufferDecl, Call, Interface, MemoryPlan, Pool, Program, Storage
 from ccml.ir.types import DType, TensorType
 from ccml.memory.check import check_plan
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import select
 
 from tests.memory.test_overlap import KERNELS
@@ -79,21 +79,21 @@ def test_how_far_a_stencil_may_overlap(b: int, sound: bool) -> None:
 def test_a_tensor_was_overwritten() -> None:
     program = copies({"a": 0, "b": 16, "c": 0}, 32)
     with pytest.raises(CcmlError, match="belongs to c"):
-        check_plan(replace(program, calls=(*program.calls, Call("copy", ("a", "out")))))
+        check_plan(replace(program, body=(*program.body, Call("copy", ("a", "out")))))
 
 
 def test_an_input_was_overwritten() -> None:
     program = copies({"in": 0, "a": 16, "b": 0, "c": 16, "out": 32}, 32, whole=48)
     check_plan(program)
     with pytest.raises(CcmlError, match="belongs to b"):
-        check_plan(replace(program, calls=(*program.calls[:3], Call("copy", ("in", "out")))))
+        check_plan(replace(program, body=(*program.body[:3], Call("copy", ("in", "out")))))
 
 
 def test_an_output_was_overwritten() -> None:
     program = copies({"a": 0, "b": 16, "c": 32, "out": 48}, 48, whole=64)
     check_plan(program)
     with pytest.raises(CcmlError, match="the caller reads out, but byte 48 of arena belongs to c"):
-        check_plan(replace(program, calls=(*program.calls, Call("copy", ("a", "c"))), plan=MemoryPlan((
+        check_plan(replace(program, body=(*program.body, Call("copy", ("a", "c"))), plan=MemoryPlan((
             Pool("arena", {"a": 0, "b": 16, "c": 48, "out": 48}, 64, 16, 64),))))  # fmt: skip
 
 

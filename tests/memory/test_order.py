@@ -12,7 +12,7 @@ from ccml.ir.program import BufferDecl, Call, Storage
 from ccml.ir.types import DType
 from ccml.memory.layout import plan_memory
 from ccml.memory.order import order_calls
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import select
 
 from tests.schedule.chains import Layer, chain

@@ -15,8 +15,8 @@ from ccml.memory.check import check_plan
 from ccml.memory.planner import Distances, Request, place
 from ccml.memory.pools import Limits, Problem, distribute, excess, fits
 from ccml.memory.traffic import kernel_traffic, tensor_traffic
-from ccml.schedule.lower import lower_graph
-from ccml.schedule.streams.goal import Goal
+from ccml.program.build import lower_graph
+from ccml.program.goal import Goal
 from ccml.targets import select
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -193,7 +193,7 @@ def test_faults(dtcm: Pool, sram: Pool, complaint: str | None) -> None:
 def test_a_tensor_was_overwritten_in_its_pool() -> None:
     program = pooled(Pool("dtcm", {"b": 0}, 16, 16), Pool("sram", {"a": 16, "c": 16}, 32, 16))
     with pytest.raises(CcmlError, match="reads a, but byte 16 of sram belongs to c"):
-        check_plan(replace(program, calls=(*program.calls, Call("copy", ("a", "out")))))
+        check_plan(replace(program, body=(*program.body, Call("copy", ("a", "out")))))
 
 
 # ---------------------------------------------------------------- programs

@@ -13,11 +13,11 @@ from ccml.ir.graph import Graph, Value
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
 from ccml.quantization import LayerOptions, Precision, QuantizeOptions, quantize_graph
 from ccml.quantization.encoding import Encoding
 from ccml.quantization.quantize import sqnr
 from ccml.samples import Samples, match_samples
-from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
 
 from tests.artifacts.machines import M4, NATIVE

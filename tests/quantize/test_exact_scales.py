@@ -11,6 +11,7 @@ from ccml.frontend_onnx.export import export_model
 from ccml.ir.graph import Graph, Node
 from ccml.passes.integerize import integerize
 from ccml.passes.pipeline import before, optimize
+from ccml.program.build import lower_graph
 from ccml.quantization import QuantizeOptions, quantize_graph
 from ccml.quantization.execute import evaluate_samples
 from ccml.quantization.partition import key
@@ -18,7 +19,6 @@ from ccml.quantization.quantize import prepare, sqnr
 from ccml.quantization.quantizer import Quantizer
 from ccml.samples import match_samples
 from ccml.schedule.fixed_requantization import requantize_in_integers
-from ccml.schedule.lower import lower_graph
 from ccml.targets import select
 
 from tests.models import models_dir, needs_models

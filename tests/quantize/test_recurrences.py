@@ -16,9 +16,9 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
 from ccml.passes.integerize import integerize
 from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
 from ccml.quantization import quantize_graph
 from ccml.quantization.recurrences import MOST_STEPS, unroll_recurrences
-from ccml.schedule.lower import lower_graph
 
 from tests.quantize.networks import ops_of, samples_for
 

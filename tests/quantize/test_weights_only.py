@@ -12,8 +12,8 @@ from ccml.frontend_onnx.export import export_model
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
 from ccml.quantization import LayerOptions, Mode, Precision, QuantizeOptions, quantize_graph
-from ccml.schedule.lower import lower_graph
 from ccml.targets import select
 from ccml.verification.accuracy import measure
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import ccml
 import pytest
 from ccml.api import Result
+from ccml.program.build import lower_graph
+from ccml.program.goal import Goal, Optimize
 from ccml.report.build import Identity, build_report
 from ccml.report.schema import Options, Report
-from ccml.schedule.lower import lower_graph
-from ccml.schedule.streams.goal import Goal, Optimize
 from ccml.targets import select
 
 from tests.schedule.chains import LARGE

@@ -11,7 +11,7 @@ from ccml.ir.graph import Graph
 from ccml.ir.loops import Invoke
 from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.program import Storage
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 
 from tests.schedule.graphs import integer_conv_graph
 from tests.schedule.test_staged import M4, SAME, assert_exact, by_c, by_jit, by_objects, with_blocks

@@ -9,8 +9,8 @@ import pytest
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
+from ccml.program.build import lower_graph
 from ccml.schedule.fixed_requantization import requantize_in_integers
-from ccml.schedule.lower import lower_graph
 
 from tests.schedule.graphs import integer_conv_graph, random_inputs
 

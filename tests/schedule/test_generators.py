@@ -10,7 +10,7 @@ from ccml.ir.loops import For, const_value
 from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
 from tests.schedule.graphs import anchored_graph, conv_graph, integer_conv_graph, random_inputs

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from ccml.ir.graph import Graph
 from ccml.ir.types import DType
+from ccml.program.build import lower_graph
 from ccml.quantization.encoding import Encoding
 from ccml.quantization.halfword_scales import Products, with_halfword_factors
-from ccml.schedule.lower import lower_graph
 from ccml.targets import Machine, select
 
 from tests.schedule.graphs import integer_conv_graph

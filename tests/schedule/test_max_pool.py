@@ -16,7 +16,7 @@ from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
 from ccml.passes.fuse import fuse
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
 from tests.schedule.block_cases import BOARD, Route, by_c, by_objects, in_process, signed

@@ -11,7 +11,7 @@ from ccml.emit_llvm.expressions import SCALE_HELPER
 from ccml.emit_llvm.objects import emit_objects
 from ccml.ir.graph import Graph
 from ccml.ir.program import Storage
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 from ccml.targets.target import Registers
 

@@ -22,11 +22,11 @@ from ccml.ir.program import Program
 from ccml.ir.specialize import specialized
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
+from ccml.program.goal import Goal, Optimize
+from ccml.program.sharing.family import General, common
+from ccml.program.sharing.share import share_kernels
 from ccml.report.sections import allocated_sections
-from ccml.schedule.lower import lower_graph
-from ccml.schedule.sharing.family import General, common
-from ccml.schedule.sharing.share import share_kernels
-from ccml.schedule.streams.goal import Goal, Optimize
 from ccml.targets import Machine, select
 
 from tests.integerize.test_random import RandomGraph as RandomIntegerGraph

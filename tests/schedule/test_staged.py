@@ -19,7 +19,7 @@ from ccml.ir.program import Program, Storage
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
 from tests.schedule.graphs import integer_conv_graph, random_inputs

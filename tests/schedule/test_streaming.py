@@ -18,9 +18,9 @@ from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Access, For
 from ccml.ir.program import Program, Storage
 from ccml.ops.evaluate import evaluate_graph
-from ccml.schedule.lower import lower_graph
-from ccml.schedule.streams.goal import Goal, Optimize
-from ccml.schedule.streams.streaming import Stream, stream
+from ccml.program.build import lower_graph
+from ccml.program.goal import Goal, Optimize
+from ccml.program.streams.streaming import Stream, stream
 from ccml.targets import Machine, select
 
 from tests.artifacts.machines import machine_id

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from ccml.artifact.naming import model_name
+from ccml.emit_c.model_name import model_name
 from ccml.errors import CcmlError, ErrorCode
 
 

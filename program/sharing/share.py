@@ -130,7 +130,7 @@ def _shared(program: Program, families: Sequence[_Family]) -> Program:
         replace(call, kernel=names.get(call.kernel, call.kernel), scalars=scalars.get(call.kernel, ()))
         for call in program.calls
     )
-    return replace(program, kernels=tuple(kernel for kernel in kernels.values() if kernel), calls=calls)
+    return replace(program, kernels=tuple(kernel for kernel in kernels.values() if kernel), body=calls)
 
 
 def _stands_for(shared: Kernel, values: tuple[int, ...], kernel: Kernel) -> bool:

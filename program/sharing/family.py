@@ -41,7 +41,7 @@ from ...ir.loops import (
 from ...ir.loops_rewrite import map_accesses, map_block, map_children
 from ...ir.loops_text import print_kernel
 from ...ir.specialize import folded_literal, literal_of, scalar_of
-from ..names import Names, rename_bound
+from ...schedule.names import Names, rename_bound
 
 _DIVISIONS = ("floordiv", "floormod", "div", "mod")
 _STEM = "scalar"

@@ -1,48 +1,84 @@
-"""Memory for the calls of a program, and streams among them, as the goal of the compilation asks."""
+"""Memory for the tensors of a program: the order of calls, the pools, and streams where RAM is short."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ...errors import CcmlError, ErrorCode
-from ...ir.loops import Kernel
-from ...ir.program import ARENA, BufferDecl, Call, MemoryPlan, Pool
-from ...memory.layout import lifetimes, plan_memory, pool_problem
-from ...memory.order import order_calls
-from ...memory.peak import at_peak
-from ...memory.pools import Limits, Problem, distribute, excess, fits
-from ...targets.target import Target
-from .choose import Layout, lower_peak
+from ..errors import CcmlError, ErrorCode
+from ..ir.program import ARENA, MemoryPlan, Pool, Program
+from ..memory.layout import lifetimes, plan_memory, pool_problem
+from ..memory.order import order_calls as best_order
+from ..memory.peak import at_peak
+from ..memory.pools import Limits, Problem, distribute, excess, fits
+from ..targets.target import Machine, Target
 from .goal import Goal, Optimize
+from .streams.choose import Layout, lower_peak
 
 _NAMED = 6
 """Tensors that an error names."""
 
 
-def arrange(
-    calls: Sequence[Call],
-    kernels: Mapping[str, Kernel],
-    buffers: Mapping[str, BufferDecl],
-    target: Target,
-    goal: Goal,
-) -> Layout:
-    """A plan of least effort that the goal allows: streams only where they are asked for, or where RAM would not be
-    enough. Raises ``BUDGET`` where it is not enough whatever is done."""
-    target = replace(target, scarce_ram=target.scarce_ram or goal.scarce_ram)
-    layout = Layout(tuple(calls), kernels, buffers, plan_memory(calls, kernels, buffers, target))
+def order_calls(program: Program, machine: Machine, goal: Goal) -> Program:
+    """One arena for all tensors; where RAM is scarce, with the order of calls that takes the least."""
+    target = _target(machine, goal)
+    layout = _in_one_arena(program, target)
     if target.scarce_ram:
         layout = _reordered(layout, target)
-    pools = _Pools(goal.pools or {ARENA: None}, goal.max_ram, target)
-    pooled = pools.plan(layout)
-    if goal.optimize is Optimize.RAM or excess(pooled.pools, goal.max_ram):
-        layout = lower_peak(layout, target, pools.suffice if goal.optimize is not Optimize.RAM else lambda _: False)
-        pooled = pools.plan(layout)
-    layout = replace(layout, plan=pooled)
-    if excess(pooled.pools, goal.max_ram):
-        raise _too_much(layout, goal.max_ram)
-    return layout
+    return _with_layout(program, layout)
+
+
+def place_tensors(program: Program, machine: Machine, goal: Goal) -> Program:
+    """The tensors in the pools that the goal names, whether or not there is room for them."""
+    return replace(program, plan=_Pools.of(machine, goal).plan(_layout_of(program)))
+
+
+def stream_layers(program: Program, machine: Machine, goal: Goal) -> Program:
+    """Layers streamed row by row, where the goal asks for it or the tensors do not fit without.
+
+    Raises ``BUDGET`` where RAM is not enough whatever is done.
+    """
+    pools, thrifty = _Pools.of(machine, goal), goal.optimize is Optimize.RAM
+    if thrifty or excess(program.plan.pools, goal.max_ram):
+        target = _target(machine, goal)
+        layout = lower_peak(_in_one_arena(program, target), target, _never if thrifty else pools.suffice)
+        program = _with_layout(program, replace(layout, plan=pools.plan(layout)))
+    if excess(program.plan.pools, goal.max_ram):
+        raise _too_much(_layout_of(program), goal.max_ram)
+    return program
+
+
+def _never(layout: Layout) -> bool:
+    return False
+
+
+def _target(machine: Machine, goal: Goal) -> Target:
+    """The machine's, with scarce RAM where the goal makes it so."""
+    return replace(machine.target, scarce_ram=machine.target.scarce_ram or goal.scarce_ram)
+
+
+def _layout_of(program: Program) -> Layout:
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    return Layout(program.calls, kernels, program.buffers, program.plan)
+
+
+def _in_one_arena(program: Program, target: Target) -> Layout:
+    layout = _layout_of(program)
+    return replace(layout, plan=plan_memory(layout.calls, layout.kernels, layout.buffers, target))
+
+
+def _with_layout(program: Program, layout: Layout) -> Program:
+    """``program`` with other calls, kernels and memory; what has no memory of its own any more has no tap."""
+    whole = {name for name, decl in program.buffers.items() if layout.buffers.get(name) == decl}
+    return replace(
+        program,
+        body=layout.calls,
+        kernels=tuple(layout.kernels.values()),
+        buffers=layout.buffers,
+        plan=layout.plan,
+        taps={value: buffer for value, buffer in program.taps.items() if buffer in whole},
+    )
 
 
 @dataclass(frozen=True)
@@ -52,6 +88,10 @@ class _Pools:
     limits: Limits
     max_ram: int | None
     target: Target
+
+    @classmethod
+    def of(cls, machine: Machine, goal: Goal) -> _Pools:
+        return cls(goal.pools or {ARENA: None}, goal.max_ram, _target(machine, goal))
 
     def plan(self, layout: Layout) -> MemoryPlan:
         """The arena as it is, where it fits into the first pool or has no other; else the tensors distributed."""
@@ -80,7 +120,7 @@ class _Pools:
 
 def _reordered(layout: Layout, target: Target) -> Layout:
     """With another order of the calls, where that takes less memory."""
-    calls = order_calls(layout.calls, layout.kernels, layout.buffers)
+    calls = best_order(layout.calls, layout.kernels, layout.buffers)
     if calls == layout.calls:
         return layout
     other = replace(layout, calls=calls, plan=plan_memory(calls, layout.kernels, layout.buffers, target))

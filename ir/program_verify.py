@@ -1,0 +1,76 @@
+"""Invariants of programs, checked after every step that makes or changes one.
+
+1. Names of kernels, and of buffers of the interface, are unique; every declaration stands under its own name.
+2. Every call names a kernel of the program, and every kernel is called.
+3. A call has an argument, the name of a buffer, for each parameter, of the parameter's element type and element count
+   (or not shorter, where the kernel has scalars), and a value for each scalar.
+4. Only buffers of other storage than ``CONSTANT`` are written.
+5. The arrays of ``constants`` are the contents of all buffers of that storage.
+6. Once there are pools, every buffer of the arena that a call uses has a place, and in no more than one of them.
+7. Inputs, outputs and taps name buffers of the program.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ..errors import CcmlError, ErrorCode
+from .loops import Access, Kernel
+from .program import Call, Program, Storage
+
+
+def verify_program(program: Program) -> None:
+    """Raises ``IR_INVALID`` that says which invariant does not hold, and where."""
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    if len(kernels) < len(program.kernels):
+        raise _invalid(1, "two kernels have one name")
+    for name, decl in program.buffers.items():
+        if decl.name != name:
+            raise _invalid(1, f"buffer {decl.name} stands under the name {name}")
+    sides = [side.buffer for side in (*program.inputs, *program.outputs)]
+    if len(set(sides)) < len(sides):
+        raise _invalid(1, "two inputs or outputs have one buffer")
+    for number, call in enumerate(program.calls):
+        _verify_call(program, kernels, call, f"call {number} ({call.kernel})")
+    unused = kernels.keys() - {call.kernel for call in program.calls}
+    if unused:
+        raise _invalid(2, f"{min(unused)} is not called")
+    stored = {name for name, decl in program.buffers.items() if decl.storage is Storage.CONSTANT}
+    if stored != program.constants.keys():
+        raise _invalid(5, f"constant {min(stored ^ program.constants.keys())} has no array, or no buffer")
+    for name in (*sides, *program.taps.values()):
+        if name not in program.buffers:
+            raise _invalid(7, f"there is no buffer {name}")
+    _verify_places(program)
+
+
+def _verify_call(program: Program, kernels: dict[str, Kernel], call: Call, where: str) -> None:
+    kernel = kernels.get(call.kernel)
+    if kernel is None:
+        raise _invalid(2, f"{where}: there is no such kernel")
+    if len(call.args) != len(kernel.params) or len(call.scalars) != len(kernel.scalars):
+        raise _invalid(3, f"{where}: {len(call.args)} arguments and {len(call.scalars)} scalars do not fit")
+    for param, name in zip(kernel.params, call.args, strict=True):
+        decl = program.buffers.get(name)
+        if decl is None:
+            raise _invalid(3, f"{where}: there is no buffer {name}")
+        wanted, given = prod(param.shape), prod(decl.shape)
+        fits = given >= wanted if kernel.scalars else given == wanted
+        if decl.dtype is not param.dtype or not fits:
+            types = f"{decl.dtype.value}{list(decl.shape)}, not {param.type}{list(param.shape)}"
+            raise _invalid(3, f"{where}: {name} is {types} as {param.name} is")
+        if param.access is not Access.READ and decl.storage is Storage.CONSTANT:
+            raise _invalid(4, f"{where}: the constant {name} is written")
+
+
+def _verify_places(program: Program) -> None:
+    placed = [name for pool in program.plan.pools for name in pool.offsets]
+    if len(set(placed)) < len(placed):
+        raise _invalid(6, "a buffer has places in two pools")
+    for name in {arg for call in program.calls for arg in call.args} if program.plan.pools else ():
+        if program.buffers[name].storage is Storage.ARENA and name not in program.plan.places:
+            raise _invalid(6, f"{name} has no place")
+
+
+def _invalid(number: int, reason: str) -> CcmlError:
+    return CcmlError(ErrorCode.IR_INVALID, f"invariant {number} of programs: {reason}")

@@ -1,0 +1,89 @@
+"""The steps from an optimized graph to a program, in their order."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+
+from ..blocks import block_kernel
+from ..ir.graph import Graph
+from ..ir.loops import Invoke
+from ..ir.loops_rewrite import walk_stmts
+from ..ir.program import Program
+from ..ir.program_verify import verify_program
+from ..memory.check import check_plan
+from ..schedule.legalize import legalize
+from ..targets.target import Machine
+from .goal import DEFAULT_GOAL, Goal, Optimize
+from .lower_nodes import lower_nodes
+from .place import order_calls, place_tensors, stream_layers
+from .sharing.share import share_kernels
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[Program, Machine, Goal], Program]
+Dump = Callable[[str, Program], None]
+
+
+def collect_blocks(program: Program, machine: Machine, goal: Goal) -> Program:
+    """The meanings of the block instructions that the kernels invoke, each once, as the machine computes them."""
+    found = {
+        (stmt.block, stmt.numbers): block_kernel(stmt.block, stmt.numbers)
+        for kernel in program.kernels
+        for stmt in walk_stmts(kernel.body)
+        if isinstance(stmt, Invoke)
+    }
+    blocks = (replace(block, body=legalize(block.body, machine.cpu)) for block in found.values())
+    return replace(program, blocks=tuple(blocks))
+
+
+def share(program: Program, machine: Machine, goal: Goal) -> Program:
+    """Layers share kernels, as far as the goal allows."""
+    if goal.optimize is Optimize.SIZE:
+        return replace(share_kernels(program, None), small_code=True)
+    return share_kernels(program) if machine.target.scarce_flash and goal.optimize is not Optimize.SPEED else program
+
+
+def check(program: Program, machine: Machine, goal: Goal) -> Program:
+    """Refuses a plan under which a kernel would read bytes that are not those of its tensor (``IR_INVALID``)."""
+    check_plan(program)
+    return program
+
+
+STEPS: tuple[tuple[str, Step], ...] = (
+    ("order_calls", order_calls),
+    ("place_tensors", place_tensors),
+    ("stream_layers", stream_layers),
+    ("collect_blocks", collect_blocks),
+    ("share", share),
+    ("check", check),
+)
+"""What is done to the program that ``lower_nodes`` makes."""
+
+
+def lower_graph(graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL, dump: Dump | None = None) -> Program:
+    """Kernels, calls and memory plan for an optimized ``graph`` on ``machine``.
+
+    The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it. The program is
+    verified after every step, and ``dump(name, program)`` sees it. Raises ``BUDGET`` where more RAM is needed than the
+    ``goal`` allows.
+    """
+    if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
+        machine = replace(machine, cpu=replace(machine.cpu, compact=True))
+    program = _verified("lower_nodes", lower_nodes(graph, machine), dump)
+    for name, step in STEPS:
+        start = perf_counter()
+        result = step(program, machine, goal)
+        seconds = perf_counter() - start
+        log.debug("%s: %d -> %d kernels in %.3f s", name, len(program.kernels), len(result.kernels), seconds)
+        program = result if result is program else _verified(name, result, dump)
+    return program
+
+
+def _verified(name: str, program: Program, dump: Dump | None) -> Program:
+    if dump is not None:
+        dump(name, program)
+    verify_program(program)
+    return program
