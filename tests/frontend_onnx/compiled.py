@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.passes.pipeline import optimize
-from ccml.schedule.lower import lower_graph
+from ccml.program.build import lower_graph
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
