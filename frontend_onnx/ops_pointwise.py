@@ -79,6 +79,11 @@ def clip(ctx: NodeContext) -> Sequence[Value]:
     return [x]
 
 
+def bit_cast(ctx: NodeContext) -> Sequence[Value]:
+    x, to = ctx.input(0), dtype_of(ctx.integer("to"), ctx.loc)
+    return [x if x.dtype is to else ctx.emit("bitcast", x, to=to)]
+
+
 def cast(ctx: NodeContext) -> Sequence[Value]:
     ctx.ignore("saturate", "round_mode")  # of float8 only
     return [ctx.cast(ctx.input(0), dtype_of(ctx.integer("to"), ctx.loc))]
@@ -218,6 +223,7 @@ def shrink(ctx: NodeContext) -> Sequence[Value]:
 
 RULES: Mapping[str, Rule] = {
     **{onnx_op: partial(same, op) for onnx_op, op in SAME.items()},
+    "BitCast": bit_cast,
     "BitShift": bit_shift,
     "Cast": cast,
     "CastLike": cast_like,

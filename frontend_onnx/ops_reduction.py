@@ -96,18 +96,19 @@ def _hardmax(ctx: NodeContext, x: Value, axis: int) -> Value:
     return ctx.cast(ctx.emit("eq", first, ctx.constant(places)), x.dtype)
 
 
-def cumsum(ctx: NodeContext) -> Sequence[Value]:
+def cumulative(op: str, ctx: NodeContext) -> Sequence[Value]:
     x, axes = ctx.input(0), ctx.static(1, "the axis").reshape(-1)
     if axes.size != 1:
-        raise ctx.invalid("CumSum has one axis")
+        raise ctx.invalid(f"{ctx.op_type} has one axis")
     flags = {name: bool(ctx.integer(name, 0)) for name in ("exclusive", "reverse")}
-    return [ctx.emit("cumsum", x, axis=ctx.axis(int(axes[0]), len(x.shape)), **flags)]
+    return [ctx.emit(op, x, axis=ctx.axis(int(axes[0]), len(x.shape)), **flags)]
 
 
 RULES: Mapping[str, Rule] = {
     "ArgMax": partial(arg_reduce, "max"),
     "ArgMin": partial(arg_reduce, "min"),
-    "CumSum": cumsum,
+    "CumProd": partial(cumulative, "cumprod"),
+    "CumSum": partial(cumulative, "cumsum"),
     "Hardmax": partial(along_axis, _hardmax),
     "LogSoftmax": partial(along_axis, partial(_softmax, "log_softmax")),
     "ReduceL1": reduce_l1,

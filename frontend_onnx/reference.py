@@ -13,10 +13,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.types import DType
 from .folding import MAX_FOLDED_BYTES
 
-FOLDABLE = frozenset({
-    "BitCast", "Compress", "CumProd", "Det", "NonZero", "ReverseSequence", "Scatter", "ScatterElements", "ScatterND",
-    "TensorScatter", "TopK", "Unique",
-})  # fmt: skip
+FOLDABLE = frozenset({"Compress", "Det", "NonZero", "Unique"})
 """Deterministic, without subgraphs, and with results not much larger than the operands."""
 
 

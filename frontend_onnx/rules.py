@@ -17,6 +17,8 @@ from . import (
     ops_recurrent,
     ops_reduction,
     ops_resize,
+    ops_scatter,
+    ops_sort,
     ops_window,
 )
 from .context import Rule
@@ -34,5 +36,7 @@ RULES: Mapping[str, Rule] = {
     **ops_recurrent.RULES,
     **ops_reduction.RULES,
     **ops_resize.RULES,
+    **ops_scatter.RULES,
+    **ops_sort.RULES,
     **ops_window.RULES,
 }

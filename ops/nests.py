@@ -19,7 +19,9 @@ from .normalization_nest import log_softmax, normalize, rms_normalize, softmax
 from .opdef import NestContext
 from .pool_nest import pool
 from .recurrent_nest import gru, lstm, rnn
-from .reduction_nest import arg_reduce, cumsum, reduce
+from .reduction_nest import arg_reduce, cumprod, cumsum, reduce
+from .scatter_nest import scatter
+from .sort_nest import top_k
 from .stored_weights_nest import dequantize_blocks, weight_matmul
 
 Nest = Callable[[NestContext, Node], Block]
@@ -43,5 +45,8 @@ NESTS: dict[str, Nest] = {
     "gru": gru,
     "rnn": rnn,
     "cumsum": cumsum,
+    "cumprod": cumprod,
     "gather": gather,
+    "scatter": scatter,
+    "top_k": top_k,
 }

@@ -78,6 +78,7 @@ class OpDef:
     do not fit. ``evaluate(arrays, attrs)`` is the meaning, in NumPy. ``summary`` is the row of the docs table.
     ``tables`` are the positions of operands that are indexed by value: they do not broadcast, and transposes and
     reshapes of the result do not concern them. ``scalar`` gets their first element as a Load, to index it anew.
+    ``reads_back``: the nest works in the memory of its results, so that nothing can be fused behind it.
     """
 
     name: str
@@ -90,4 +91,5 @@ class OpDef:
     nest: Callable[[NestContext, Node], Block] | None = None
     macs: Callable[[Node], int] | None = None
     tables: tuple[int, ...] = ()
+    reads_back: bool = False
 

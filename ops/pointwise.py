@@ -181,6 +181,19 @@ def evaluate_cast(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     return (saturating_cast(present_arrays(arrays)[0], element_type(attrs, "to").numpy),)
 
 
+def infer_bitcast(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, to = operand(types, 0), element_type(attrs, "to")
+    if to.size != x.dtype.size:
+        raise ValueError(f"{x} has elements of {x.dtype.size} bytes, {to.value} has {to.size}")
+    return (TensorType(to, x.shape),)
+
+
+def evaluate_bitcast(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """As bool, a byte is whether it is not 0."""
+    (x,), to = present_arrays(arrays), element_type(attrs, "to").numpy
+    return ((x.view(np.uint8) != 0) if to == np.bool_ else np.ascontiguousarray(x).reshape(x.shape).view(to),)
+
+
 def saturating_cast(x: np.ndarray, to: np.dtype) -> np.ndarray:
     """Float to integer truncates toward zero and saturates, NaN becomes 0; integer to integer keeps the low bits."""
     with np.errstate(all="ignore"):

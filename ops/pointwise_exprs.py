@@ -15,6 +15,7 @@ from . import math_exprs, rounding_exprs, trig_exprs
 from .expr_tools import (
     Expansion,
     absolute,
+    bits,
     compare,
     const,
     convert,
@@ -131,6 +132,17 @@ def _cast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     if x.type.dtype.is_float and to.is_integer:
         return cast_float(x, to, bind)
     return convert(x, to)
+
+
+def _bitcast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
+    """A bool is a byte with 0 or 1."""
+    x, to = args[0], node.attrs["to"]
+    assert isinstance(to, DType)
+    if x.type.dtype is DType.BOOL:
+        x = convert(x, DType.U8)
+    if to is DType.BOOL:
+        return compare("ne", x, 0)
+    return x if x.type.dtype is to else bits(x, to)
 
 
 # ---------------------------------------------------------------- two operands and more
@@ -263,6 +275,7 @@ SCALARS: dict[str, Scalar] = {
     "clip": _clip,
     "where": _where,
     "cast": _cast,
+    "bitcast": _bitcast,
     "quantize": _quantize,
     "dequantize": _dequantize,
     **INTEGER_SCALARS,

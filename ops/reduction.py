@@ -134,20 +134,29 @@ def _over_rms(x: np.ndarray, axes: tuple[int, ...], attrs: Attrs) -> np.ndarray:
         return x / np.sqrt(np.square(x).mean(axis=axes, keepdims=True) + epsilon)
 
 
-def infer_cumsum(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+def infer_cumulative(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, axis = operand(types, 0), integer(attrs, "axis")
     check_axes((axis,), x)
     if x.dtype not in NUMBERS:
-        raise ValueError(f"no running sum of {x}")
+        raise ValueError(f"no running sum or product of {x}")
     return (TensorType(x.dtype, x.shape),)
 
 
 def evaluate_cumsum(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """Running sums along the axis, from its end with ``reverse``; ``exclusive`` leaves each element itself out."""
-    (x,) = present_arrays(arrays)
+    return (_cumulative(present_arrays(arrays)[0], np.add, attrs),)
+
+
+def evaluate_cumprod(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    return (_cumulative(present_arrays(arrays)[0], np.multiply, attrs),)
+
+
+def _cumulative(x: np.ndarray, combine: np.ufunc, attrs: Attrs) -> np.ndarray:
+    """Running results along the axis, from its end with ``reverse``; ``exclusive`` leaves each element itself out."""
     axis = integer(attrs, "axis")
     source = np.flip(x, axis) if attrs["reverse"] else x
     wide = source.astype(np.float64 if x.dtype.kind == "f" else np.int64)
-    total = np.cumsum(wide, axis=axis)
-    result = total - wide if attrs["exclusive"] else total
-    return (np.ascontiguousarray(np.flip(result, axis) if attrs["reverse"] else result).astype(x.dtype),)
+    if attrs["exclusive"]:
+        first = np.full_like(wide.take([0], axis), combine.identity)
+        wide = np.concatenate([first, wide.take(range(x.shape[axis] - 1), axis)], axis)
+    result = combine.accumulate(wide, axis=axis)
+    return np.ascontiguousarray(np.flip(result, axis) if attrs["reverse"] else result).astype(x.dtype)

@@ -1,4 +1,4 @@
-"""Plain nests of reduce, arg_reduce and cumsum."""
+"""Plain nests of reduce, arg_reduce, cumsum and cumprod."""
 
 from __future__ import annotations
 
@@ -98,18 +98,26 @@ def arg_reduce(ctx: NestContext, node: Node) -> Block:
 
 
 def cumsum(ctx: NestContext, node: Node) -> Block:
-    """The running sum in a register; ``exclusive`` writes it before the element is added."""
+    return _cumulative(ctx, node, "add", 0)
+
+
+def cumprod(ctx: NestContext, node: Node) -> Block:
+    return _cumulative(ctx, node, "mul", 1)
+
+
+def _cumulative(ctx: NestContext, node: Node, op: str, start: int) -> Block:
+    """The running result in a register; ``exclusive`` writes it before the element is taken in."""
     x, axis = operand(node, 0), integer(node.attrs, "axis")
     split, dtype = AxisSplit.of(x, (axis,)), accumulator_dtype(x.dtype)
 
     def line(kept: Index) -> Block:
-        acc, init = accumulator(ctx, "acc", dtype, 0)
+        acc, init = accumulator(ctx, "acc", dtype, start)
 
         def step(i: Expr) -> Block:
             at = split.merge(kept, (x.shape[axis] - 1 - i if node.attrs["reverse"] else i,))
-            add = accumulate("add", acc, read_as(ctx, x, at, dtype))
+            take = accumulate(op, acc, read_as(ctx, x, at, dtype))
             write = write_as(ctx, node.output, at, get(acc))
-            return (*write, add) if node.attrs["exclusive"] else (add, *write)
+            return (*write, take) if node.attrs["exclusive"] else (take, *write)
 
         return (*init, *serial_loop(ctx, f"r{axis}", x.shape[axis], step))
 

@@ -22,6 +22,8 @@ from . import pointwise as pw
 from . import quantization as qt
 from . import recurrent as rc
 from . import reduction as rd
+from . import scatter as sc
+from . import sort as so
 from . import stored_weights as sw
 from . import window as wd
 from .fused import evaluate_fused, fused_macs, infer_fused
@@ -91,6 +93,7 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef("clip", P, "min(max(x, lo), hi); {lo, hi: float, or int for integers}", pw.infer_bounded, pw.evaluate_clip),
     OpDef("where", P, "x where the bool condition holds, else y", pw.infer_where, pw.evaluate_where),
     OpDef("cast", P, "to another type; {to: DType}; floats truncate and saturate", pw.infer_cast, pw.evaluate_cast),
+    OpDef("bitcast", P, "the bits as another type of that size; {to: DType}", pw.infer_bitcast, pw.evaluate_bitcast),
     OpDef(
         "quantize", P, "saturate(round_half_even(x / scale) + zero_point); {scale, zero_point: tuple, axis, to: DType}",
         qt.infer_quantize, qt.evaluate_quantize,
@@ -134,6 +137,10 @@ _ROWS: tuple[OpDef, ...] = (
         mv.infer_pad, mv.evaluate_pad,
     ),
     OpDef("gather", A, "x at indices (0..extent-1) along {axis}", mv.infer_gather, mv.evaluate_gather),
+    OpDef(
+        "scatter", A, "x, with rows at places put in or combined; {reduction: none | add | mul | min | max}",
+        sc.infer_scatter, sc.evaluate_scatter, reads_back=True,
+    ),
     # Anchors: contractions
     OpDef(
         "conv", A, "convolution of x, w, bias?; {stride, pad, dilation, group, layout: channels_first | channels_last}",
@@ -185,7 +192,12 @@ _ROWS: tuple[OpDef, ...] = (
         "rms_normalize", A, "x / sqrt(mean(x^2) + epsilon) over {axes, epsilon}",
         rd.infer_normalize, rd.evaluate_rms_normalize,
     ),
-    OpDef("cumsum", A, "running sum along {axis, exclusive, reverse}", rd.infer_cumsum, rd.evaluate_cumsum),
+    OpDef("cumsum", A, "running sum along {axis, exclusive, reverse}", rd.infer_cumulative, rd.evaluate_cumsum),
+    OpDef("cumprod", A, "running product along {axis, exclusive, reverse}", rd.infer_cumulative, rd.evaluate_cumprod),
+    OpDef(
+        "top_k", A, "indices (i32) of the {k} first along {axis} in order, {largest: bool} first; stable, NaN greatest",
+        so.infer_top_k, so.evaluate_top_k, reads_back=True,
+    ),
     # Anchors: recurrences, layouts and gate order as ONNX with layout 0
     OpDef(
         "lstm", A,

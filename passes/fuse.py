@@ -65,7 +65,7 @@ class _Grouping:
         if seed in self._grouped:
             return
         group, node, leaving = {seed}, self.graph.nodes[seed], self._leaving({seed})
-        if _kind(node) is not Kind.VIEW and len(leaving) == 1:
+        if _kind(node) is not Kind.VIEW and len(leaving) == 1 and not OPS[node.op].reads_back:
             shape = leaving[0].shape
             group = self._with_users(group, shape)
             group = self._with_producers(

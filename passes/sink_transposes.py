@@ -179,7 +179,9 @@ def _gather(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
     return _done(rewriter, node, rewriter.like(node, base, node.inputs[1], axis=perm[int_attr(node, "axis")]), perm)
 
 
-_ALONG_AXES = ("softmax", "int_softmax", "log_softmax", "cumsum", "normalize", "rms_normalize", "int_normalize")
+_ALONG_AXES = (
+    "softmax", "int_softmax", "log_softmax", "cumsum", "cumprod", "normalize", "rms_normalize", "int_normalize",
+)  # fmt: skip
 _RULES: dict[str, Callable[[Rewriter, Node, Perm], Value]] = {
     **dict.fromkeys((*_ALONG_AXES, "concat"), _along_axis),
     **dict.fromkeys(("reduce", "arg_reduce"), _reduce),

@@ -111,7 +111,7 @@ class _Lowering:
         halo = ctx.fill_halo(self._halo(ctx.output).fill)
         nest = (*ctx.vectorized(halo), *generate(ctx))
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
-        block, params, sources = bind_parameters(block, ctx.scratch)
+        block, params, sources = bind_parameters(block, {*ctx.scratch, *_worked_in(ctx)})
         kernel = self._shared_kernel(Kernel("", params, block), ctx)
         args = tuple(self._argument(ctx, source) for source in sources)
         self.calls.append(Call(kernel.name, args, node.loc, _macs(ctx.anchor)))
@@ -165,6 +165,14 @@ class _Lowering:
         self.taken[stem] = number + 1
         name = f"{stem}_{number}"
         return self._numbered(stem) if name in self.buffers else name
+
+
+def _worked_in(ctx: KernelContext) -> list[str]:
+    """Buffers of results in which the anchor's nest reads what it wrote."""
+    anchor = ctx.anchor
+    if anchor is None or not OPS[anchor.op].reads_back:
+        return []
+    return [ctx.refs[value.name].buffer.name for value in ctx.node.outputs]
 
 
 def _stem(ctx: KernelContext) -> str:

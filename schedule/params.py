@@ -13,9 +13,10 @@ from ..ir.loops_rewrite import map_accesses, stmt_exprs, walk_expr, walk_stmts
 def bind_parameters(block: Block, scratch: Collection[str] = ()) -> tuple[Block, tuple[Buffer, ...], tuple[str, ...]]:
     """Gives every buffer that ``block`` uses its parameter, with the access that the body shows.
 
-    A buffer that is seen under several shapes becomes one parameter a shape. Buffers named in ``scratch`` are ``out``:
-    what is read there was written before in the same call. Returns the block, the parameters (what is read first, then
-    what is written) and for each the name of the buffer that it stands for.
+    A buffer that is seen under several shapes becomes one parameter a shape. Buffers named in ``scratch`` (temporaries,
+    and results that a kernel works in) are ``out``: what is read there was written before in the same call. Returns the
+    block, the parameters (what is read first, then what is written) and for each the name of the buffer that it stands
+    for.
     """
     read, written = _used(block)
     bound: dict[Buffer, Buffer] = {}

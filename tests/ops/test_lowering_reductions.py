@@ -45,6 +45,7 @@ def test_cumsum(dtype: type[Any]) -> None:
         for exclusive in (False, True):
             for reverse in (False, True):
                 check_nest("cumsum", x, axis=axis, exclusive=exclusive, reverse=reverse)
+                check_nest("cumprod", x, axis=axis, exclusive=exclusive, reverse=reverse)
 
 
 @pytest.mark.parametrize("op", ["softmax", "log_softmax"])

@@ -66,6 +66,7 @@ SAMPLES: dict[str, list[Sample]] = {
     "clip": [([f(3)], {"lo": -0.5, "hi": float("inf")}), ([i(3, dtype=np.uint8)], {"lo": 1, "hi": 3})],
     "where": [([b(2, 1), f(3), f(1)], {}), ([b(1), i(3), i(2, 3)], {})],
     "cast": [([f(3)], {"to": DType.I8}), ([i(3)], {"to": DType.BOOL}), ([b(3)], {"to": DType.F16})],
+    "bitcast": [([f(3)], {"to": DType.I32}), ([b(3)], {"to": DType.I8}), ([i(3, dtype=np.int8)], {"to": DType.BOOL})],
     "quantize": [
         ([f(2, 3)], {"scale": (0.1,), "zero_point": (3,), "axis": 0, "to": DType.U8}),
         ([f(2, 3)], {"scale": (0.1, 0.2, 0.3), "zero_point": (0, 1, 2), "axis": 1, "to": DType.I16}),
@@ -84,6 +85,10 @@ SAMPLES: dict[str, list[Sample]] = {
         for mode in ("constant", "reflect", "edge", "wrap")
     ],
     "gather": [([f(4, 3), i(2, 2, high=3)], {"axis": 1}), ([f(4, 3), i(high=4)], {"axis": 0})],
+    "scatter": [
+        ([f(4, 3), i(2, 2, high=6), f(2, 2, 3)], {"reduction": "add"}),
+        ([b(4), i(2, high=4, dtype=np.int64), b(2)], {"reduction": "none"}),
+    ],
     "conv": [
         ([f(2, 3, 7, 6), f(4, 3, 3, 2), f(4)], {**CONV, **FIRST}),
         ([f(2, 7, 6, 3), f(4, 3, 2, 3)], {**CONV, **LAST}),
@@ -121,9 +126,16 @@ SAMPLES: dict[str, list[Sample]] = {
     "log_softmax": [([f(2, 3, 4)], {"axis": 2})],
     "normalize": [([f(2, 3, 4)], {"axes": (1, 2), "epsilon": 1e-5})],
     "rms_normalize": [([f(2, 3, 4)], {"axes": (2,), "epsilon": 1e-5})],
-    "cumsum": [
-        ([x], {"axis": 1, "exclusive": exclusive, "reverse": reverse})
-        for x, exclusive, reverse in ((f(2, 3), True, False), (i(2, 3), False, True))
+    **{
+        op: [
+            ([x], {"axis": 1, "exclusive": exclusive, "reverse": reverse})
+            for x, exclusive, reverse in ((f(2, 3), True, False), (i(2, 3), False, True))
+        ]
+        for op in ("cumsum", "cumprod")
+    },
+    "top_k": [
+        ([f(2, 5, 3)], {"axis": 1, "k": 4, "largest": True}),
+        ([i(6, dtype=np.uint8)], {"axis": 0, "k": 6, "largest": False}),
     ],
     "lstm": [
         (

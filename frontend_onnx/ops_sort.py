@@ -1,0 +1,57 @@
+"""Rules of TopK and ReverseSequence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .context import NodeContext, Rule
+from .places import arange, check_size, flattened, strides
+
+
+def top_k(ctx: NodeContext) -> Sequence[Value]:
+    """The k greatest (least) elements and their indices; always sorted, which ``sorted`` 0 allows."""
+    x, k = ctx.input(0), (ctx.integer("k"),) if ctx.has("k") else ctx.parameter("k", 1)
+    rank = len(x.shape)
+    axis = ctx.axis(ctx.integer("axis", -1), rank)
+    largest = bool(ctx.integer("largest", 1))
+    ctx.integer("sorted", 1)
+    if k is None or len(k) != 1 or not 0 <= k[0] <= x.shape[axis]:
+        raise ctx.invalid(f"k {k} does not fit {x.type} along axis {axis}")
+    if k[0] == 1 and not x.dtype.is_float:
+        kind = "max" if largest else "min"
+        order = ctx.emit("arg_reduce", x, kind=kind, axis=axis, keepdims=True, last=False)
+    else:
+        order = ctx.emit("top_k", x, axis=axis, k=k[0], largest=largest)
+    indices = ctx.cast(order, DType.I64)
+    if not ctx.wanted[0]:
+        return [x, indices]
+    check_size(ctx, x.type.size)
+    steps, rest = strides(x.shape), [d for d in range(rank) if d != axis and x.shape[d] > 1]
+    columns = [ctx.cast(order, DType.I32), *(arange(ctx, x.shape[d], rank, d) for d in rest)]
+    places = flattened(ctx, columns, [steps[axis], *(steps[d] for d in rest)])
+    return [ctx.emit("gather", ctx.reshape(x, (x.type.size,)), places, axis=0), indices]
+
+
+def reverse_sequence(ctx: NodeContext) -> Sequence[Value]:
+    """y[t, b] = x[t < length[b] ? length[b] - 1 - t : t, b]"""
+    x, lengths = ctx.input(0), ctx.input(1)
+    time, batch = ctx.integer("time_axis", 0), ctx.integer("batch_axis", 1)
+    if len(x.shape) < 2 or {time, batch} != {0, 1} or lengths.shape != (x.shape[batch],):
+        raise ctx.invalid(f"lengths {lengths.type} with time axis {time} and batch axis {batch} do not fit {x.type}")
+    check_size(ctx, prod(x.shape[:2]))
+    length = ctx.cast(ctx.emit("clip", lengths, lo=0, hi=x.shape[time]), DType.I32)
+    length = ctx.reshape(length, (x.shape[batch], *[1] * (1 - batch)))
+    step = arange(ctx, x.shape[time], 2, time)
+    back = ctx.emit("sub", ctx.emit("sub", length, step), ctx.scalar(1, step))
+    at = ctx.emit("where", ctx.emit("lt", step, length), back, step)
+    steps = strides(x.shape[:2])
+    total = ctx.emit("mul", at, ctx.scalar(steps[time], at)) if steps[time] != 1 else at
+    places = ctx.emit("add", total, arange(ctx, x.shape[batch], 2, batch, steps[batch]))
+    rows = ctx.reshape(x, (prod(x.shape[:2]), *x.shape[2:]))
+    return [ctx.reshape(ctx.emit("gather", rows, places, axis=0), x.shape)]
+
+
+RULES: Mapping[str, Rule] = {"ReverseSequence": reverse_sequence, "TopK": top_k}
