@@ -49,6 +49,7 @@ from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
+from .output_files import check_output_file, check_output_folder
 from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
@@ -102,6 +103,9 @@ def compile(  # the name that users look for
     machines = find_machines(target, abi, cpu)
     name = model_name(Path(path), options.name)
     out = Path(folder) if folder is not None else Path(f"{name}_{machines[0].name}")
+    check_output_folder(out, "-o")
+    if dump_ir is not None:
+        check_output_folder(Path(dump_ir), "--dump-ir")
     dump = IrDump(Path(dump_ir)) if dump_ir is not None else None
     source, accuracy = _read(path, options, quantization)
     optimized = run_passes(source, dump, machines[0])
@@ -178,6 +182,7 @@ def quantize(
     >>> result = ccml.quantize("kws.onnx", ccml.Quantization("calibration.npz"), "kws_int8.onnx")
     >>> result.accuracy.outputs[0].sqnr_db
     """
+    check_output_file(output, ".onnx")
     result = quantize_source(read(path, options), quantization)
     if output is not None:
         save_graph(result.source.graph, output)

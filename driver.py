@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ from .program.goal import DEFAULT_GOAL, Goal, Optimize
 from .report.build import Identity, build_report
 from .report.schema import Options, Report
 from .samples import Samples, match_samples, random_samples, read_arrays
-from .targets import Machine, find, select
+from .targets import TARGETS, Machine, find, select
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +130,10 @@ def find_machine(target: str, abi: str | None = None, cpu: str | None = None) ->
     try:
         return select(target, abi, cpu)
     except KeyError as problem:
-        raise CcmlError(ErrorCode.UNKNOWN_TARGET, str(problem.args[0]), hint="'ccml targets' shows all") from None
+        names = [name for known in TARGETS for name in (known.name, *known.aliases)]
+        close = difflib.get_close_matches(target, names, 1) if find(target) is None else []
+        hint = f"did you mean '{close[0]}'?" if close else "'ccml targets' shows all"
+        raise CcmlError(ErrorCode.UNKNOWN_TARGET, str(problem.args[0]), hint=hint) from None
 
 
 def find_machines(target: str, abi: str | None = None, cpu: str | None = None) -> list[Machine]:

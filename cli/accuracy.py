@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import CcmlError, ErrorCode
+from ..output_files import check_output_file
 from .output import print_facts, print_table, terminal_width
 from .table import columns
 
@@ -38,6 +39,17 @@ def require_quantization(quantized: bool, report_file: str | None, chart_file: s
     if not quantized and (report_file is not None or chart_file is not None):
         hint = "--quantize int8 --calibration DATA"
         raise CcmlError(ErrorCode.BAD_OPTION, "--report and --chart show what quantization cost", hint=hint)
+
+
+def check_accuracy_files(report_file: str | None, chart_file: str | None) -> None:
+    """Raises ``BAD_OPTION`` or ``OUTPUT_FOLDER``, before the work is done, for files that could not be written."""
+    check_output_file(report_file, ".json")
+    check_output_file(chart_file, ".svg")
+
+
+def accuracy_title(file: str, quantized: Mapping[str, object] | None) -> str:
+    """The name of a chart: the model's file and the kind of quantization."""
+    return f"{file}, {(quantized or {}).get('mode', 'float')}"
 
 
 def write_accuracy(accuracy: Accuracy, title: str, report_file: str | None, chart_file: str | None) -> None:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .accuracy import accuracy_options, print_accuracy, require_quantization, write_accuracy
+from .accuracy import (
+    accuracy_options,
+    accuracy_title,
+    check_accuracy_files,
+    print_accuracy,
+    require_quantization,
+    write_accuracy,
+)
 from .options import EmitKinds, goal_options, json_option, logging_options, model_options, target_options
 from .output import cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text
 from .quantize_options import quantization_options, quantize_option
@@ -16,6 +23,7 @@ from .table import columns
 
 if TYPE_CHECKING:
     from ..artifact.build import Artifact
+    from ..driver import Goal, ModelOptions
     from ..quantization.source import Quantization
 
 
@@ -42,17 +50,13 @@ if TYPE_CHECKING:
 @logging_options
 def command(
     model: str,
-    dim: tuple[tuple[str, int], ...],
-    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    options: ModelOptions,
     target: str,
     abi: str | None,
     cpu: str | None,
     output: str | None,
     emit: tuple[str, ...],
-    name: str | None,
-    optimize: str,
-    max_ram: int | None,
-    pool: tuple[tuple[str, int | None], ...],
+    goal: Goal,
     dump_ir: str | None,
     as_json: bool,
     quantization: Quantization | None,
@@ -74,19 +78,20 @@ def command(
     memory that the model needs, and what quantization cost; report.json in the folder has all the details.
     """
     require_quantization(quantization is not None, report_file, chart_file)
+    check_accuracy_files(report_file, chart_file)
     with progress():
         from .. import api
 
         start = perf_counter()
-        options = api.ModelOptions(dict(dim), dict(shape), name)
         result = api.compile(
             model, target, output, abi=abi, cpu=cpu, emit=emit, options=options, dump_ir=dump_ir,
-            quantization=quantization, goal=api.Goal(api.Optimize(optimize), max_ram, dict(pool)),
+            quantization=quantization, goal=goal,
         )  # fmt: skip
         seconds = perf_counter() - start
     report = result.artifacts[0].report
     if report.accuracy is not None:
-        write_accuracy(report.accuracy, f"{report.model.file}, int8", report_file, chart_file)
+        title = accuracy_title(report.model.file, report.options.quantize)
+        write_accuracy(report.accuracy, title, report_file, chart_file)
     if as_json:
         reports = [asdict(artifact.report) for artifact in result.artifacts]
         print_json(reports if abi == api.ALL_ABIS else reports[0])

@@ -24,7 +24,7 @@ from .quantize_options import quantization_options, quantize_option
 from .table import columns
 
 if TYPE_CHECKING:
-    from ..driver import Compiled
+    from ..driver import Compiled, Goal, ModelOptions
     from ..quantization.source import Quantization
     from ..report.facts import ModelFacts
     from ..report.schema import Report
@@ -42,15 +42,12 @@ if TYPE_CHECKING:
 @logging_options
 def command(
     model: str,
-    dim: tuple[tuple[str, int], ...],
-    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    options: ModelOptions,
     target: str | None,
     abi: str | None,
     cpu: str | None,
     route: str,
-    optimize: str,
-    max_ram: int | None,
-    pool: tuple[tuple[str, int | None], ...],
+    goal: Goal,
     kernels: bool,
     as_json: bool,
     quantization: Quantization | None,
@@ -72,11 +69,9 @@ def command(
     if not as_json and not kernels:
         _print_model(facts)  # before the compiler may find that it does not support the model
     with progress():
-        options = driver.ModelOptions(dict(dim), dict(shape))
         source = driver.import_source(model, content, options)
         if quantization is not None:
             source = quantize_source(source, quantization).source
-        goal = driver.Goal(driver.Optimize(optimize), max_ram, dict(pool))
         compiled = driver.compile_source(source, machine, goal=goal)
         report = compiled.report(None if kernels else compiled.costs(route))
     if kernels:

@@ -16,11 +16,11 @@ from typing import Any
 import click
 
 from .. import __version__
-from ..errors import CcmlError, ExitCode
+from ..errors import CcmlError, ErrorCode, ExitCode
 from . import compile as compile_command
 from . import doctor, inspect, ops, profile, quantize, run, targets, verify
 from .options import logging_options, settings
-from .output import plain_output
+from .output import plain_output, print_error
 
 _INTERRUPTED = 130
 
@@ -60,14 +60,17 @@ def _exit_code(invoke: Callable[[], object]) -> int:
     try:
         result = invoke()
         sys.stdout.flush()
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        return error.exit_code
+        return int(ExitCode.USAGE)
+    except click.ClickException as error:
+        print_error(_usage_error(error))
+        return int(ExitCode.USAGE)
     except click.Abort:
         click.echo("aborted", err=True)
         return _INTERRUPTED
     except CcmlError as error:
-        click.echo(f"error: {error}", err=True)
+        print_error(error)
         if settings().debug:
             traceback.print_exc()
         return int(error.kind.exit_code)
@@ -82,6 +85,14 @@ def _exit_code(invoke: Callable[[], object]) -> int:
         _report_internal(error)
         return int(ExitCode.FAILURE)
     return result if isinstance(result, int) else int(ExitCode.OK)
+
+
+def _usage_error(error: click.ClickException) -> CcmlError:
+    """What click has against the command line, as an error of ccml."""
+    reason = error.format_message().rstrip(".")
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = None if context is None else f"'{context.command_path} --help' lists what there is"
+    return CcmlError(ErrorCode.BAD_OPTION, reason[:1].lower() + reason[1:], hint=hint)
 
 
 def _report_internal(error: Exception) -> None:

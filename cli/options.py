@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, ClassVar, TypeVar
 
 import click
@@ -173,12 +174,16 @@ class PoolSize(click.ParamType):
         return name.strip(), ByteCount().convert(size, param, ctx) if equals else None
 
 
-def _distinct(_: click.Context, __: click.Parameter, given: tuple[tuple[str, int | None], ...]) -> Any:
+def _distinct(_: click.Context, __: click.Parameter, given: tuple[tuple[str, Any], ...]) -> Any:
     names = [name for name, _ in given]
     for name in names:
         if names.count(name) > 1:
             raise click.BadParameter(f"'{name}' is there twice")
     return given
+
+
+def _distinct_with_file(context: click.Context, parameter: click.Parameter, given: tuple[tuple[str, Any], ...]) -> Any:
+    return with_file_defaults(context, parameter, _distinct(context, parameter, given))
 
 
 def complete_target(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -192,17 +197,27 @@ def complete_target(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 
 def model_options(function: F) -> F:
-    """The model file and how it is read: ``model``, ``dim``, ``shape``; and the file with options of the project."""
+    """The model file and how it is read: ``model`` and ``options``, a :class:`ModelOptions`.
+
+    There is also the file with the options of the project, and ``--name`` where a command writes files of that name.
+    """
+
+    @wraps(function)
+    def command(*args: Any, dim: Any, shape: Any, name: str | None = None, **values: Any) -> Any:
+        from ..driver import ModelOptions
+
+        return function(*args, options=ModelOptions(dict(dim), dict(shape), name), **values)
+
     argument = click.argument("model", type=click.Path())
     dim = click.option(
-        "--dim", multiple=True, type=NameValue(), callback=with_file_defaults,
+        "--dim", multiple=True, type=NameValue(), callback=_distinct_with_file,
         help="Bind a symbolic dimension of the model; repeatable.",
     )  # fmt: skip
     shape = click.option(
-        "--shape", multiple=True, type=InputShape(), callback=with_file_defaults,
+        "--shape", multiple=True, type=InputShape(), callback=_distinct_with_file,
         help="Fix the shape of an input; repeatable.",
     )  # fmt: skip
-    return argument(dim(shape(config_option(function))))
+    return argument(dim(shape(config_option(command))))  # type: ignore[return-value]
 
 
 def target_options(required: bool = False, default: str = "generic") -> Callable[[F], F]:
@@ -222,6 +237,14 @@ def target_options(required: bool = False, default: str = "generic") -> Callable
     return decorate
 
 
+def input_option(use: str) -> Callable[[F], F]:
+    """``--input``, as ``file``; ``use`` says what is done with the samples."""
+    return click.option(
+        "-i", "--input", "file", type=click.Path(), metavar="FILE",
+        help=f"An .npz with an array for each input, or an .npy for the only one{use}.  [default: random data]",
+    )  # fmt: skip
+
+
 route_option = click.option(
     "--route", type=click.Choice(["llvm", "c"]), default="llvm", show_default=True,
     help="The machine code that is looked at: LLVM's objects, or the C sources by GCC.",
@@ -236,7 +259,14 @@ def goal_on_the_command_line() -> bool:
 
 
 def goal_options(function: F) -> F:
-    """``--optimize``, ``--max-ram`` and ``--pool``."""
+    """``--optimize``, ``--max-ram`` and ``--pool``, as one argument ``goal``: a :class:`Goal`."""
+
+    @wraps(function)
+    def command(*args: Any, optimize: str, max_ram: int | None, pool: Any, **values: Any) -> Any:
+        from ..driver import Goal, Optimize
+
+        return function(*args, goal=Goal(Optimize(optimize), max_ram, dict(pool)), **values)
+
     optimize = click.option(
         "--optimize", type=click.Choice(["balanced", "size", "speed", "ram"]), default="balanced",
         show_default=True,
@@ -251,7 +281,7 @@ def goal_options(function: F) -> F:
         "--pool", multiple=True, type=PoolSize(), callback=_distinct, metavar="NAME=BYTES",
         help="A part of RAM with a pointer of its own, fastest first; the last may go without '=BYTES'. Repeatable.",
     )  # fmt: skip
-    return optimize(max_ram(pool(function)))
+    return optimize(max_ram(pool(command)))  # type: ignore[return-value]
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")

@@ -9,13 +9,14 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from .table import Column, table_lines
 
 if TYPE_CHECKING:
+    from ..errors import CcmlError
     from ..report.schema import Totals
 
 def print_json(content: object) -> None:
@@ -39,9 +40,9 @@ def print_facts(facts: Sequence[tuple[str, object]]) -> None:
         click.echo(broken(f"{name:<{width}}  {_cell(value)}", width + 2))
 
 
-def broken(text: str, indent: int = 0) -> str:
-    """``text`` in lines that fit the terminal, if there is one; all but the first are indented."""
-    limit = terminal_width()
+def broken(text: str, indent: int = 0, stream: TextIO | None = None) -> str:
+    """``text`` in lines that fit the terminal, if ``stream`` (stdout) is one; all but the first are indented."""
+    limit = terminal_width(stream)
     if limit is None or len(text) <= limit or limit <= 2 * indent:
         return text
     lines = textwrap.wrap(
@@ -56,9 +57,15 @@ def plain_output() -> bool:
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
-def terminal_width() -> int | None:
-    """The columns of the terminal that stdout is, if it is one."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+def terminal_width(stream: TextIO | None = None) -> int | None:
+    """The columns of the terminal that ``stream`` (stdout) is, if it is one."""
+    return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
+
+
+def print_error(error: CcmlError) -> None:
+    """On stderr, with its code, the reason and the way out."""
+    for line in f"error: {error}".split("\n"):
+        click.echo(broken(line, 2 + len(line) - len(line.lstrip()), sys.stderr), err=True)
 
 
 def kibibytes(count: int | None) -> str:

@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import goal_options, json_option, logging_options, model_options, route_option, target_options
+from .options import (
+    goal_options,
+    input_option,
+    json_option,
+    logging_options,
+    model_options,
+    route_option,
+    target_options,
+)
 from .output import print_facts, print_json, print_table, progress
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
 
 if TYPE_CHECKING:
+    from ..driver import Goal, ModelOptions
     from ..quantization.source import Quantization
     from ..report.profile import Profile
 
@@ -20,10 +29,7 @@ if TYPE_CHECKING:
 @click.command("profile")
 @model_options
 @target_options(required=True)
-@click.option(
-    "-i", "--input", "file", type=click.Path(), metavar="FILE",
-    help="An .npz or .npy file, whose first sample is run.  [default: random data]",
-)  # fmt: skip
+@input_option("; its first sample is run")
 @route_option
 @goal_options
 @quantization_options
@@ -32,16 +38,13 @@ if TYPE_CHECKING:
 @logging_options
 def command(
     model: str,
-    dim: tuple[tuple[str, int], ...],
-    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    options: ModelOptions,
     target: str,
     abi: str | None,
     cpu: str | None,
     file: str | None,
     route: str,
-    optimize: str,
-    max_ram: int | None,
-    pool: tuple[tuple[str, int | None], ...],
+    goal: Goal,
     as_json: bool,
     quantization: Quantization | None,
 ) -> None:
@@ -53,11 +56,9 @@ def command(
     with progress():
         from .. import api
 
-        options = api.ModelOptions(dict(dim), dict(shape))
         profile = api.profile(
-            model, target, options, file, abi=abi, cpu=cpu, route=route, quantization=quantization,
-            goal=api.Goal(api.Optimize(optimize), max_ram, dict(pool)),
-        )  # fmt: skip
+            model, target, options, file, abi=abi, cpu=cpu, route=route, quantization=quantization, goal=goal
+        )
     if as_json:
         print_json(asdict(profile))
     else:

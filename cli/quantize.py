@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .accuracy import accuracy_options, print_accuracy, write_accuracy
+from ..output_files import check_output_file
+from .accuracy import accuracy_options, accuracy_title, check_accuracy_files, print_accuracy, write_accuracy
 from .options import json_option, logging_options, model_options
 from .output import print_facts, print_json, progress
 from .quantize_options import mode_option, quantization_options
 
 if TYPE_CHECKING:
+    from ..driver import ModelOptions
     from ..quantization.source import Quantization
 
 
@@ -26,8 +28,7 @@ if TYPE_CHECKING:
 @logging_options
 def command(
     model: str,
-    dim: tuple[tuple[str, int], ...],
-    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    options: ModelOptions,
     output: str | None,
     as_json: bool,
     quantization: Quantization,
@@ -44,15 +45,18 @@ def command(
     hundred samples. The written model has QuantizeLinear and DequantizeLinear nodes, as other tools read it, too;
     'ccml compile' makes the same integer code of it as 'ccml compile --quantize int8' does of MODEL.
     """
+    check_output_file(output, ".onnx")
+    check_accuracy_files(report_file, chart_file)
     with progress():
         from dataclasses import asdict
 
         from .. import api
 
         start = perf_counter()
-        result = api.quantize(model, quantization, output, api.ModelOptions(dict(dim), dict(shape)))
+        result = api.quantize(model, quantization, output, options)
         seconds = perf_counter() - start
-    write_accuracy(result.accuracy, f"{result.source.path.name}, int8", report_file, chart_file)
+    title = accuracy_title(result.source.path.name, result.source.quantized)
+    write_accuracy(result.accuracy, title, report_file, chart_file)
     if as_json:
         print_json(asdict(result.accuracy))
     else:

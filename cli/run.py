@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import json_option, logging_options, model_options
+from ..output_files import check_output_file
+from .options import input_option, json_option, logging_options, model_options
 from .output import print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
@@ -14,6 +15,7 @@ from .table import columns
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..driver import ModelOptions
     from ..quantization.source import Quantization
 
 _SHOWN = 8
@@ -22,10 +24,7 @@ _SHOWN = 8
 
 @click.command("run")
 @model_options
-@click.option(
-    "-i", "--input", "file", type=click.Path(), metavar="FILE",
-    help="An .npz with an array for each input, or an .npy for the only one.  [default: random data]",
-)  # fmt: skip
+@input_option("")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the outputs to this .npz.")
 @quantization_options
 @quantize_option
@@ -33,8 +32,7 @@ _SHOWN = 8
 @logging_options
 def command(
     model: str,
-    dim: tuple[tuple[str, int], ...],
-    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    options: ModelOptions,
     file: str | None,
     output: str | None,
     as_json: bool,
@@ -45,10 +43,11 @@ def command(
     The arrays of FILE have the names of the model's inputs ('input' will do where there is one), their types and their
     shapes, or hold several samples along their first axis. Without --input the model runs on seeded random data.
     """
+    check_output_file(output, ".npz")
     with progress():
         from .. import api
 
-        loaded = api.load(model, api.ModelOptions(dict(dim), dict(shape)), quantization)
+        loaded = api.load(model, options, quantization)
     samples = loaded.compiled.samples(file)
     if file is None:
         click.echo("no --input: running on random data (seed 0)", err=True)

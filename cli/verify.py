@@ -9,6 +9,7 @@ import click
 from .options import (
     goal_on_the_command_line,
     goal_options,
+    input_option,
     json_option,
     logging_options,
     model_options,
@@ -20,6 +21,7 @@ from .quantize_options import quantization_options, quantize_option
 from .table import columns
 
 if TYPE_CHECKING:
+    from ..driver import Goal, ModelOptions
     from ..quantization.source import Quantization
     from ..verification.compare_model import Row, Verification
 
@@ -28,10 +30,7 @@ _HEAD = columns("#", "@layer", "@tensor", "shape", "reference", "#relative L2", 
 
 @click.command("verify")
 @model_options
-@click.option(
-    "-i", "--input", "file", type=click.Path(), metavar="FILE",
-    help="Samples, as for 'ccml run'; expected outputs in it are compared, too.  [default: random data]",
-)  # fmt: skip
+@input_option("; expected outputs in it are compared, too")
 @click.option(
     "--tolerance", type=click.FloatRange(min=0), default=1e-4, show_default=True, help="Largest relative L2 error."
 )
@@ -52,8 +51,7 @@ _HEAD = columns("#", "@layer", "@tensor", "shape", "reference", "#relative L2", 
 @logging_options
 def command(
     model: str,
-    dim: tuple[tuple[str, int], ...],
-    shape: tuple[tuple[str, tuple[int, ...]], ...],
+    options: ModelOptions,
     file: str | None,
     tolerance: float,
     limit: int,
@@ -63,9 +61,7 @@ def command(
     abi: str | None,
     cpu: str | None,
     route: str,
-    optimize: str,
-    max_ram: int | None,
-    pool: tuple[tuple[str, int | None], ...],
+    goal: Goal,
     as_json: bool,
     quantization: Quantization | None,
 ) -> None:
@@ -86,11 +82,11 @@ def command(
         raise click.UsageError("--optimize, --max-ram and --pool belong to --target")
     if target is not None and (backend or compiler):
         raise click.UsageError("--backend and --cc are for this machine; with --target there is --route")
+    if compiler is not None and backend != "c":
+        raise click.UsageError("--cc belongs to --backend c")
     with progress():
         from .. import api
 
-        options = api.ModelOptions(dict(dim), dict(shape))
-        goal = api.Goal(api.Optimize(optimize), max_ram, dict(pool))
         result = api.verify(
             model, options, file, samples=limit, tolerance=tolerance, backend=backend or (route if target else "jit"),
             compiler=compiler, target=target, abi=abi, cpu=cpu, quantization=quantization, goal=goal,
@@ -123,7 +119,7 @@ def _described(result: Verification) -> dict[str, object]:
         "ok": result.ok, "backend": result.backend, "target": result.target, "reference": result.reference,
         "tolerance": result.tolerance, "samples": result.samples,
         "first_layer": None if first is None else {"layer": first.node, "tensor": first.tensor},
-        "first_stage": result.first_stage,
+        "first_stage": result.first_stage, "unchecked": list(result.unchecked),
         "layers": [_described_row(row) for row in result.layers],
         "outputs": [_described_row(row) for row in result.outputs],
     }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import prod
 
 import onnx
@@ -12,6 +12,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import TensorType
 from .scope import Scope
+from .tensors import DTYPES
 
 _SMALL = 1024
 """Elements; larger initializers (weights, not shapes) are declared without their data."""
@@ -41,6 +42,37 @@ def check_inferred_shapes(model: onnx.ModelProto, types: Mapping[str, TensorType
                 f"the shape is {list(value.shape)}, but onnx.shape_inference finds {extents}",
                 loc=info.name,
             )
+
+
+def declared_differently(declared: Sequence[onnx.ValueInfoProto], computed: Mapping[str, Value]) -> Iterator[str]:
+    """What the file says of its outputs that is not so: another element type, rank or static extent.
+
+    The nodes and their constants decide; the header has what they compute.
+    """
+    for info in declared:
+        tensor, value = info.type.tensor_type, computed.get(info.name)
+        if value is None or not info.type.HasField("tensor_type"):
+            continue
+        dims = list(tensor.shape.dim) if tensor.HasField("shape") else None
+        same_shape = dims is None or (len(dims) == len(value.shape) and all(map(_may_be, dims, value.shape)))
+        if not same_shape or DTYPES.get(tensor.elem_type, value.dtype) is not value.dtype:
+            names = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
+            own = names[int(helper.np_dtype_to_tensor_dtype(value.dtype.numpy))]
+            yield (
+                f"output {info.name}: the file declares {names.get(tensor.elem_type, '?')}{_text(dims)}, "
+                f"but its nodes compute {own}{list(value.shape)}"
+            )
+
+
+def _may_be(dim: onnx.TensorShapeProto.Dimension, extent: int) -> bool:
+    """Whether a declared dimension allows ``extent``; exporters write -1 for "unknown"."""
+    return dim.WhichOneof("value") != "dim_value" or dim.dim_value in (-1, extent)
+
+
+def _text(dims: Sequence[onnx.TensorShapeProto.Dimension] | None) -> str:
+    if dims is None:
+        return ""
+    return f"[{', '.join(d.dim_param or (str(d.dim_value) if d.HasField('dim_value') else '?') for d in dims)}]"
 
 
 def _skeleton(model: onnx.ModelProto, types: Mapping[str, TensorType]) -> onnx.ModelProto:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,7 +10,7 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Value
-from .cross_check import check_inferred_shapes
+from .cross_check import check_inferred_shapes, declared_differently
 from .dims import input_types
 from .finish import finish
 from .folding import FoldingBuilder
@@ -18,6 +19,8 @@ from .scope import Scope
 from .text_check import check_text
 from .versions import opset_imports
 from .walk import Walker
+
+log = logging.getLogger(__name__)
 
 
 def import_model(
@@ -59,4 +62,6 @@ def import_model(
     if not present or len(present) < len(outputs):
         raise CcmlError(ErrorCode.INVALID_MODEL, "the model has no outputs, or one that no node defines")
     check_inferred_shapes(model, types, scope)
+    for difference in declared_differently(model.graph.output, dict(present)):
+        log.warning("%s", difference)
     return finish(builder, name or model.graph.name or "model", inputs, present)

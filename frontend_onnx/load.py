@@ -10,6 +10,10 @@ from google.protobuf.message import DecodeError
 
 from ..errors import CcmlError, ErrorCode
 from .external_data import load_external_data
+from .file_kinds import FileKind, file_kind
+
+_HEAD = 64
+"""Bytes that tell the format of a file."""
 
 
 def load_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
@@ -22,18 +26,30 @@ def load_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
     try:
         content = file.read_bytes()
     except OSError as problem:
+        kind = file_kind(file)
+        if kind is not None and file.is_dir():
+            raise _another(file, kind) from problem
         raise CcmlError(ErrorCode.NOT_ONNX, f"cannot read the file: {problem.strerror}", loc=str(file)) from problem
     model = onnx.ModelProto()
     try:
         model.ParseFromString(content)
     except DecodeError as problem:
+        if (kind := file_kind(file, content[:_HEAD])) is not None:
+            raise _another(file, kind) from problem
         raise CcmlError(
             ErrorCode.NOT_ONNX, "the file is not an ONNX model, or it is truncated", loc=str(file),
             hint="export the model again, or check that the file was copied whole",
         ) from problem  # fmt: skip
     if not model.ByteSize() or not model.HasField("graph"):
+        if (kind := file_kind(file, content[:_HEAD])) is not None:
+            raise _another(file, kind)
         raise CcmlError(ErrorCode.NOT_ONNX, "the file is not an ONNX model: it has no graph", loc=str(file))
     if not model.opset_import or not model.ir_version:
         raise CcmlError(ErrorCode.INVALID_MODEL, "the model has no IR version or no operator set", loc=str(file))
     load_external_data(model, file.parent)
     return model
+
+
+def _another(file: Path, kind: FileKind) -> CcmlError:
+    reason = f"the file is not an ONNX model but {kind.name}"
+    return CcmlError(ErrorCode.NOT_ONNX, reason, loc=str(file), hint=kind.convert)

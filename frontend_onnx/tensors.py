@@ -12,7 +12,7 @@ from ..ir.types import DType
 MAX_ELEMENTS = 2**31
 """No value of a model may have more elements."""
 
-_DTYPES: dict[int, DType] = {
+DTYPES: dict[int, DType] = {
     TensorProto.FLOAT: DType.F32, TensorProto.DOUBLE: DType.F64, TensorProto.FLOAT16: DType.F16,
     TensorProto.INT64: DType.I64, TensorProto.INT32: DType.I32, TensorProto.INT16: DType.I16,
     TensorProto.INT8: DType.I8, TensorProto.UINT64: DType.U64, TensorProto.UINT32: DType.U32,
@@ -33,15 +33,15 @@ def is_packed(tensor: onnx.TensorProto) -> bool:
 
 def dtype_of(elem_type: int, loc: str) -> DType:
     """The element type behind an ONNX number. Raises ``UNSUPPORTED_FEATURE`` naming the type."""
-    if elem_type in _DTYPES:
-        return _DTYPES[elem_type]
+    if elem_type in DTYPES:
+        return DTYPES[elem_type]
     if elem_type not in TensorProto.DataType.values() or elem_type == TensorProto.UNDEFINED:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"element type {elem_type} does not exist", loc=loc)
     raise CcmlError(
         ErrorCode.UNSUPPORTED_FEATURE,
         f"element type {TensorProto.DataType.Name(elem_type).lower()} is not supported",
         loc=loc,
-        hint=f"supported types are {', '.join(dtype.value for dtype in _DTYPES.values())}",
+        hint=f"supported types are {', '.join(dtype.value for dtype in DTYPES.values())}",
     )
 
 

@@ -36,7 +36,7 @@ def accuracy_chart(accuracy: Accuracy, title: str) -> str:
     _axis(svg, limit, len(rows))
     names = shortened([row.layer for row in rows], _NAME)
     for number, (row, name) in enumerate(zip(rows, names)):
-        _bar(svg, row, f"{row.index}  {name}", _TOP + _ROW * number, limit)
+        _bar(svg, row, name, _TOP + _ROW * number, limit)
     ElementTree.indent(svg)
     return ElementTree.tostring(svg, encoding="unicode") + "\n"
 
@@ -88,6 +88,7 @@ def _bar(svg: Element, row: LayerAccuracy, name: str, top: int, limit: int) -> N
     }  # fmt: skip
     bar = SubElement(svg, "rect", shown)
     SubElement(bar, "title").text = f"{row.layer} ({row.tensor}, {row.dtype})"
+    _text(svg, 16, top + 15, str(row.index), color="#555")
     _text(svg, _LEFT - 8, top + 15, name, anchor="end")
     if row.own_sqnr_db is not None:
         _mark(svg, _place(max(row.own_sqnr_db, 0.0), limit), top + 1, _ROW - 2)

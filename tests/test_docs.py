@@ -11,6 +11,7 @@ from types import ModuleType
 import click
 import pytest
 from ccml.cli.main import cli
+from ccml.errors import ErrorCode
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
@@ -49,6 +50,13 @@ def test_commands_and_their_options_exist(page: Path) -> None:
         command = cli.commands[name]
         known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
         assert {word.partition("=")[0] for word in words if word.startswith("-")} <= known, (name, words)
+
+
+def test_every_error_code_is_explained() -> None:
+    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in text.splitlines() if re.match(r"\| `E\d", line)]
+    found = {code: int(row[2]) for row in rows for code in re.findall(r"E\d+", row[1])}
+    assert found == {kind.code: int(kind.exit_code) for kind in ErrorCode}
 
 
 @pytest.mark.parametrize("name", sorted(cli.commands))

@@ -52,6 +52,7 @@ class Verification:
     """A compiled model compared with its reference.
 
     ``first_layer`` and ``first_stage`` say where the difference begins; they are ``None`` where there is none.
+    ``unchecked`` are outputs without a single finite number, about which the comparison says nothing.
     ``backend`` is what ran the model: ``jit``, ``c``, or with a ``target`` the route to it, ``llvm`` or ``c``.
     """
 
@@ -65,10 +66,15 @@ class Verification:
     outputs: tuple[Row, ...]
     first_layer: Row | None
     first_stage: str | None
+    unchecked: tuple[str, ...] = ()
 
     def require(self) -> None:
-        """Raises ``MISMATCH`` that says where the difference begins, if there is one."""
+        """Raises ``MISMATCH`` that says where the difference begins, or which output was not checked, if any."""
         row = self.first_layer
+        if row is None and self.unchecked:
+            reason = "the output holds nothing but NaN or infinities, in every sample: it was not checked"
+            hint = "--input FILE gives samples for which the model has results; 'ccml run' shows them"
+            raise CcmlError(ErrorCode.MISMATCH, reason, loc=", ".join(self.unchecked), hint=hint)
         if row is None:
             return
         stage = f"; it begins in: {self.first_stage}" if self.first_stage else ""
@@ -111,11 +117,12 @@ def compare(
         comparison.add(inputs, run(inputs), expected, {} if on_host is None else on_host.run(inputs))
     layers, outputs = comparison.layers() if backend == JIT else (), comparison.outputs()
     first = next((row for row in (*layers, *outputs) if not row.ok), None)
+    unchecked = tuple(dict.fromkeys(r.tensor for r in outputs if not r.difference.compared and 0 not in r.shape))
     stage = None
     if first is not None and comparison.failing is not None:
         stage = first_wrong_stage(stages, comparison.failing, comparison.reference, tolerance)
     return Verification(
-        ok=first is None,
+        ok=first is None and not unchecked,
         backend=backend,
         target=None if host is None else compiled.machine.name,
         reference=comparison.reference.kind,
@@ -125,6 +132,7 @@ def compare(
         outputs=outputs,
         first_layer=first,
         first_stage=stage,
+        unchecked=unchecked,
     )
 
 

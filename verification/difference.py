@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
@@ -20,11 +20,12 @@ class Difference:
     ``relative_l2`` is |found - reference| / |reference| in the Euclidean norm; the absolute one where that is 0.
 
     ``max_abs`` is the largest absolute difference. Both are infinite where one array has a NaN or an infinity that
-    the other has not.
+    the other has not. ``compared`` counts the finite elements of the reference: NaN beside NaN says nothing.
     """
 
     relative_l2: float
     max_abs: float
+    compared: int = field(default=0, compare=False)
 
     @property
     def snr_db(self) -> float:
@@ -35,7 +36,8 @@ class Difference:
         """The larger of both in either measure."""
         if other is None:
             return self
-        return Difference(max(self.relative_l2, other.relative_l2), max(self.max_abs, other.max_abs))
+        compared = self.compared + other.compared
+        return Difference(max(self.relative_l2, other.relative_l2), max(self.max_abs, other.max_abs), compared)
 
 
 def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
@@ -44,10 +46,10 @@ def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
     rhs = np.asarray(reference, np.float64).reshape(-1)
     finite = np.isfinite(rhs)
     if not np.array_equal(lhs[~finite], rhs[~finite], equal_nan=True) or not np.isfinite(lhs[finite]).all():
-        return Difference(math.inf, math.inf)
+        return Difference(math.inf, math.inf, int(np.count_nonzero(finite)))
     apart = lhs[finite] - rhs[finite]
     noise, signal = float(np.linalg.norm(apart)), float(np.linalg.norm(rhs[finite]))
-    return Difference(noise / signal if signal else noise, float(np.abs(apart).max(initial=0.0)))
+    return Difference(noise / signal if signal else noise, float(np.abs(apart).max(initial=0.0)), apart.size)
 
 
 def best_difference(found: np.ndarray, reference: np.ndarray, tolerance: float) -> Difference | None:

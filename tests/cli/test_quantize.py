@@ -315,8 +315,9 @@ def test_a_model_that_is_quantized_already(tmp_path: Path) -> None:
 
 def test_an_output_that_cannot_be_written(dense: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", samples())
-    for option in ("-o", "--report", "--chart"):
-        result = ccml("quantize", dense, "--calibration", tmp_path / "x.npy", option, tmp_path / "no" / "file")
+    for option, suffix in (("-o", "onnx"), ("--report", "json"), ("--chart", "svg")):
+        file = tmp_path / "no" / f"file.{suffix}"
+        result = ccml("quantize", dense, "--calibration", tmp_path / "x.npy", option, file)
         assert (result.exit_code, "[E204]" in result.stderr) == (1, True)
 
 

@@ -1,0 +1,207 @@
+"""What a new user reads who gives a wrong file, a wrong name or a wrong option: the code, the reason and a way out."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from pathlib import Path
+
+import ccml as package
+import click
+import numpy as np
+import pytest
+from ccml.cli import options
+from ccml.cli.main import cli
+from ccml.frontend_onnx.file_kinds import FILE_KINDS
+from onnx import TensorProto, helper, save
+
+from tests.cli.command_line import DIGITS, DIGITS_TEST, ccml, small_model
+
+X = np.ones((2, 3), np.float32)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return small_model(tmp_path / "m.onnx")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("compile",), "missing argument 'MODEL'"),
+        (("compile", "m.onnx"), "missing option '-t' / '--target'"),
+        (("compose",), "no such command 'compose'"),
+        (("run", "m.onnx", "--inputs", "x.npz"), "'--input'"),
+        (("run", "m.onnx", "more"), "unexpected extra argument"),
+        (("run", "m.onnx", "--dim", "n"), "is not name=value"),
+        (("run", "m.onnx", "--dim", "n=1", "--dim", "n=2"), "'n' is there twice"),
+        (("run", "m.onnx", "--shape", "x=1", "--shape", "x=2"), "'x' is there twice"),
+        (("verify", "m.onnx", "--samples", "0"), "not in the range"),
+        (("verify", "m.onnx", "--cc", "gcc"), "--cc belongs to --backend c"),
+        (("verify", "m.onnx", "--cpu", "native"), "belong to --target"),
+        (("quantize", "m.onnx"), "needs --calibration DATA"),
+        (("run", "m.onnx", "--calibration", "x.npz"), "add --quantize int8"),
+    ],
+)
+def test_usage_errors_have_a_code_and_a_way_out(arguments: tuple[str, ...], reason: str) -> None:
+    result = ccml(*arguments)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: [E203] ")
+    assert reason in result.stderr
+    assert re.search(r"\n  hint: 'ccml( [a-z]+)? --help' lists what there is\n$", result.stderr)
+
+
+def test_a_target_that_was_mistyped() -> None:
+    result = ccml("compile", "m.onnx", "--target", "cortexm4")
+    assert (result.exit_code, "did you mean 'cortex-m4'?" in result.stderr) == (2, True)
+
+
+# ---------------------------------------------------------------- files that are written
+
+
+def must_not_begin(*_: object, **__: object) -> None:
+    raise AssertionError("the work has begun")
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "wrong", "right"),
+    [
+        ("run", "--output", "out.csv", ".npz"),
+        ("quantize", "--output", "out.tflite", ".onnx"),
+        ("quantize", "--report", "out.txt", ".json"),
+        ("quantize", "--chart", "out.png", ".svg"),
+        ("compile", "--report", "out.txt", ".json"),
+        ("compile", "--chart", "out.png", ".svg"),
+    ],
+)
+def test_files_of_another_kind_are_refused_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, option: str, wrong: str, right: str
+) -> None:
+    """And files in folders that are not there."""
+    monkeypatch.setattr("ccml.driver.read_onnx", must_not_begin)
+    monkeypatch.chdir(tmp_path)
+    fixed: tuple[object, ...] = () if command == "run" else ("--calibration", DIGITS_TEST)
+    fixed += ("--target", "arm", "--quantize", "int8") if command == "compile" else ()
+    result = ccml(command, DIGITS, *fixed, option, wrong)
+    assert (result.exit_code, f"out{right}" in result.stderr) == (2, True), result.stderr
+    result = ccml(command, DIGITS, *fixed, option, tmp_path / "no" / f"out{right}")
+    assert (result.exit_code, "[E204]" in result.stderr) == (1, True), result.stderr
+    (tmp_path / f"folder{right}").mkdir()
+    result = ccml(command, DIGITS, *fixed, option, tmp_path / f"folder{right}")
+    assert (result.exit_code, "it is a folder" in result.stderr) == (1, True), result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == [f"folder{right}"]
+
+
+@pytest.mark.parametrize("option", ["--output", "--dump-ir"])
+def test_folders_that_cannot_be_made_are_found_before_the_work(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, option: str
+) -> None:
+    monkeypatch.setattr("ccml.driver.read_onnx", must_not_begin)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "inner" / "most"):
+        result = ccml("compile", DIGITS, "--target", "arm", option, folder)
+        assert (result.exit_code, "is not a folder" in result.stderr) == (1, True), result.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_folder_without_permission(monkeypatch: pytest.MonkeyPatch, model: Path, tmp_path: Path) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("tempfile.NamedTemporaryFile", refuse)
+    for command in (("run", model, "--output", tmp_path / "x.npz"), ("compile", model, "-t", "m4", "-o", tmp_path)):
+        result = ccml(*command)
+        assert (result.exit_code, "Permission denied" in result.stderr) == (1, True)
+
+
+# ---------------------------------------------------------------- files that are read
+
+
+@pytest.mark.parametrize("suffix", sorted({suffix for kind in FILE_KINDS for suffix in kind.suffixes}))
+def test_files_of_other_frameworks_are_known_by_name(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"model{suffix}"
+    path.write_bytes(bytes(range(255, 200, -1)))
+    result = ccml("run", path)
+    assert result.exit_code == 1
+    assert "[E101]" in result.stderr
+    assert "not an ONNX model but" in result.stderr
+    assert "hint: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("head", "converter"),
+    [
+        (b"\x1c\x00\x00\x00TFL3" + bytes(60), "tf2onnx"),
+        (b"\x89HDF\r\n\x1a\n" + bytes(60), "tf2onnx"),
+        (b"PK\x03\x04" + bytes(60), "torch.onnx.export"),
+        (b"\x93NUMPY" + bytes(60), "--input"),
+    ],
+)
+def test_files_of_other_frameworks_are_known_by_content(tmp_path: Path, head: bytes, converter: str) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(head)
+    assert converter in ccml("run", path).stderr
+
+
+def test_a_saved_model_is_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "saved_model.pb").write_bytes(b"")
+    assert "--saved-model" in ccml("run", tmp_path).stderr
+
+
+# ---------------------------------------------------------------- models that are not what they say
+
+
+@pytest.mark.parametrize(
+    ("element", "shape", "said"),
+    [
+        (TensorProto.FLOAT, (1, 5), "float[1, 5]"),
+        (TensorProto.FLOAT, (4,), "float[4]"),
+        (TensorProto.DOUBLE, ("n", -1), "double[n, -1]"),
+        (TensorProto.FLOAT, ("m", -1), None),
+        (TensorProto.FLOAT, None, None),
+    ],
+)
+def test_outputs_that_are_declared_as_something_else(
+    tmp_path: Path, element: int, shape: tuple[int | str, ...] | None, said: str | None
+) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, (1, "n"))
+    y = helper.make_tensor_value_info("y", element, shape)
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "model", [x], [y])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    result = ccml("run", tmp_path / "m.onnx", "--dim", "n=4")
+    assert result.exit_code == 0
+    assert ("warning: " in result.stderr) == (said is not None)
+    if said is not None:
+        assert f"output y: the file declares {said}, but its nodes compute float[1, 4]" in result.stderr
+
+
+def test_results_without_a_number_are_not_verified(model: Path, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", X * np.nan)
+    result = ccml("verify", model, "--input", tmp_path / "x.npy")
+    assert result.exit_code == 4
+    assert "[E401] y: the output holds nothing but NaN or infinities" in result.stderr
+    assert "ok:" not in result.stdout
+    np.save(tmp_path / "x.npy", np.stack([X * np.nan, X]))
+    assert ccml("verify", model, "--input", tmp_path / "x.npy").exit_code == 0
+    verified = package.verify(model, file=tmp_path / "x.npy", samples=1)
+    assert (verified.ok, verified.unchecked, verified.first_layer) == (False, ("y",), None)
+
+
+# ---------------------------------------------------------------- options
+
+
+def test_options_that_commands_share_are_declared_once() -> None:
+    """Commands with an option of a name have the same one, apart from its help and whether it is needed."""
+    own = {"output"}  # a folder, or a file of one kind or another
+    declared: dict[str, set[tuple[object, ...]]] = {}
+    for command in cli.commands.values():
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and parameter.name not in own:
+                kind = (*parameter.opts, parameter.metavar, parameter.multiple, type(parameter.type).__name__)
+                declared.setdefault(parameter.opts[-1], set()).add(kind)
+    assert {name: kinds for name, kinds in declared.items() if len(kinds) > 1} == {}
+    texts = [path.read_text(encoding="utf-8") for path in Path(options.__file__).parent.glob("*.py")]
+    for name in sorted(declared.keys() - {"--output"}):
+        assert sum(text.count(f'"{name}"') + text.count(f'"{name}/') for text in texts) <= 1, name
