@@ -91,14 +91,33 @@ def gemm(ctx: NodeContext) -> Sequence[Value]:
         a = transposed(ctx, a, (1, 0))
     if ctx.integer("transB", 0):
         b = transposed(ctx, b, (1, 0))
+    if c is not None and not _broadcasts(c.shape, (a.shape[0], b.shape[1])):
+        raise ctx.invalid(f"C of {c.type} does not broadcast to {a.shape[0]} rows of {b.shape[1]}")
     bias = None if c is None or beta == 0.0 else c if beta == 1.0 else ctx.emit("mul", c, ctx.scalar(beta, c))
+    row = None if bias is None else _bias_row(ctx, bias, b.shape[1])
     if alpha == 1.0:
-        return [ctx.emit("matmul", a, b, bias)]
-    if ctx.array(b) is not None:
-        return [ctx.emit("matmul", a, ctx.emit("mul", b, ctx.scalar(alpha, b)), bias)]
-    y = ctx.emit("matmul", a, b)
-    y = ctx.emit("mul", y, ctx.scalar(alpha, y))
-    return [y if bias is None else ctx.emit("add", y, bias)]
+        y, added = ctx.emit("matmul", a, b, row), row is not None
+    elif ctx.array(b) is not None:
+        y, added = ctx.emit("matmul", a, ctx.emit("mul", b, ctx.scalar(alpha, b)), row), row is not None
+    else:
+        y, added = ctx.emit("matmul", a, b), False
+        y = ctx.emit("mul", y, ctx.scalar(alpha, y))
+    return [y if bias is None or added else ctx.emit("add", y, bias)]
+
+
+def _broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
+    """Whether a tensor of ``shape`` can be repeated until it has the shape ``to``."""
+    return len(shape) <= len(to) and all(a in (1, b) for a, b in zip(reversed(shape), reversed(to)))
+
+
+def _bias_row(ctx: NodeContext, bias: Value, columns: int) -> Value | None:
+    """``bias`` as the operand of a core matmul, an element for each column; ``None`` where it varies along rows, or is
+    one number that only a run knows."""
+    if bias.type.size == columns and bias.shape[-1:] == (columns,):
+        return ctx.reshape(bias, (columns,))
+    if bias.type.size == 1 and ctx.array(bias) is not None:
+        return ctx.emit("expand", ctx.reshape(bias, (1,)), shape=(columns,))
+    return None
 
 
 RULES: Mapping[str, Rule] = {

@@ -175,8 +175,8 @@ def infer_matmul(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if a.rank < 2 or b.rank < 2 or a.shape[-1] != b.shape[-2]:
         raise ValueError(f"{a} and {b} do not multiply")
     shape = (*broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
-    if bias is not None and (bias.dtype is not dtype or broadcast_shapes(bias.shape, shape) != shape):
-        raise ValueError(f"bias {bias} does not broadcast to {TensorType(dtype, shape)}")
+    if bias is not None and (bias.dtype is not dtype or bias.shape != shape[-1:]):
+        raise ValueError(f"bias {bias} has not one {dtype.value} for each column of {TensorType(dtype, shape)}")
     return (TensorType(dtype, shape),)
 
 

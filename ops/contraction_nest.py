@@ -87,14 +87,14 @@ def _convolution(
 
 
 def matmul(ctx: NestContext, node: Node) -> Block:
-    """numpy.matmul of two or more dimensions, and a bias that broadcasts: loops over the result, then the sum."""
+    """numpy.matmul of two or more dimensions, and a bias for each column: loops over the result, then the sum."""
     a, b, bias = operand(node, 0), operand(node, 1), optional(node, 2)
     dtype = accumulator_dtype(node.output.dtype)
     lhs_zero, rhs_zero = zero_point(node.attrs), zero_point(node.attrs, "rhs_zero_point")
 
     def element(at: Index) -> Block:
         *batch, m, n = at
-        first = 0 if bias is None else read_as(ctx, bias, broadcast_index(bias.shape, at), dtype)
+        first = 0 if bias is None else read_as(ctx, bias, (n,), dtype)
         acc, start = accumulator(ctx, "acc", dtype, first)
 
         def term(k: Expr) -> Block:

@@ -151,7 +151,7 @@ _ROWS: tuple[OpDef, ...] = (
         ct.infer_conv_transpose, ct.evaluate_conv_transpose, macs=ct.conv_transpose_macs,
     ),
     OpDef(
-        "matmul", A, "a @ b + bias?, batches broadcast; of integers also {zero_point of a, rhs_zero_point}",
+        "matmul", A, "a @ b + bias?[column], batches broadcast; of integers also {zero_point of a, rhs_zero_point}",
         ct.infer_matmul, ct.evaluate_matmul, macs=ct.matmul_macs,
     ),
     OpDef(

@@ -95,6 +95,8 @@ class _Folder:
             if not _sees_no_border(anchor) or (bias is not None and not rewriter.is_constant(bias)):
                 return None
             new_bias = _response(anchor, array, affine.shift)
+            if new_bias.ndim > 1:  # of a batch of matrices each has its own
+                return None
             new_bias = new_bias if bias is None else new_bias + self._array(rewriter, bias)
         scaled = np.any(affine.scale != 1)
         new_weights = array * _input_scale(anchor, array, affine.scale) if scaled else None
