@@ -17,27 +17,26 @@ def finish(builder: FoldingBuilder, name: str, inputs: Sequence[Value], outputs:
 
 
 def _rename_outputs(builder: FoldingBuilder, outputs: Sequence[tuple[str, Value]]) -> list[tuple[str, Value]]:
-    """Gives the results of nodes that pass through aliases (Identity, ...) the name of the first output they are."""
+    """Gives the results of nodes that pass through aliases (Identity, ...) the name of the first output they are, and
+    constants that bear the name of an output another one: the output will be a copy."""
     made = {value.name for node in builder.nodes for value in node.outputs}
     targets = {target for target, _ in outputs}
     names: dict[str, str] = {}
     for target, value in outputs:
         if value.name in made and value.name not in targets:
             names.setdefault(value.name, target)
+        elif value.name in builder.constants and value.name in targets and value.name not in names:
+            names[value.name] = builder.names.fresh(f"{value.name}.const")
     builder.rename(0, names)
     return [(target, Value(names.get(value.name, value.name), value.type)) for target, value in outputs]
 
 
 def _named_output(builder: FoldingBuilder, target: str, value: Value) -> Value:
     """An output that is an input, a constant, or another output as well, is a copy of it."""
-    if value.name == target and target not in builder.constants:
+    if value.name == target:
         return value
-    source = value
-    if value.name == target:  # a constant that bears the output's name
-        source = Value(builder.names.fresh(f"{target}.const"), value.type)
-        builder.constants[source.name] = builder.constants.pop(target)
     copy = Value(target, value.type)
-    builder.nodes.append(Node("reshape", (source,), (copy,), {"shape": value.shape}, target))
+    builder.nodes.append(Node("reshape", (value,), (copy,), {"shape": value.shape}, target))
     return copy
 
 

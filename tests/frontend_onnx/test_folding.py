@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from ccml.driver import compile_source, import_source
+from ccml.emit_llvm.jit import JitModel, host_machine
 from onnx import TensorProto, helper
 
 from tests.frontend_onnx.graphs import Operand, checked_import, model, one_node, run, value
@@ -25,6 +29,28 @@ def test_shape_arithmetic_folds() -> None:
     (node,) = graph.nodes
     assert (node.op, node.output.shape, node.loc) == ("reshape", (2, 3, 1), "Reshape_3")
     assert not graph.constants
+
+
+def test_folded_constants_are_outputs_and_operands() -> None:
+    """k, the same under another name, and under another shape; each is read by a node as well."""
+    nodes = [
+        helper.make_node("Add", ["c", "c"], ["k"]),
+        helper.make_node("Identity", ["k"], ["alias"]),
+        helper.make_node("Unsqueeze", ["k", "zero"], ["row"]),
+        helper.make_node("Add", ["x", "k"], ["y"]),
+        helper.make_node("Mul", ["y", "row"], ["z"]),
+        helper.make_node("Sub", ["z", "alias"], ["last"]),
+    ]
+    c = np.array([1, 2, 3], np.float32)
+    constants: dict[str, Operand] = {"c": c, "zero": np.array([0])}
+    proto = model(nodes, IN, ["last", "k", "row", "alias", "y"], constants)
+    expected = {"k": 2 * c, "alias": 2 * c, "row": 2 * c[None], "y": X + 2 * c, "last": (X + 2 * c) * 2 * c - 2 * c}
+    program = compile_source(import_source(Path("constants.onnx"), proto), host_machine()).program
+    evaluated = dict(zip(["last", "k", "row", "alias", "y"], run(proto, {"x": X}), strict=True))
+    compiled = JitModel(program, host_machine()).run({"x": X})
+    for name, wanted in expected.items():
+        np.testing.assert_array_equal(evaluated[name], wanted, name)
+        np.testing.assert_array_equal(compiled[name], wanted, name)
 
 
 def test_operators_without_a_rule_fold_through_the_reference() -> None:
