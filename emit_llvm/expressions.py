@@ -22,7 +22,7 @@ _INTRINSICS = {
 
 
 SCALE_HELPER = "ccml_scale_round"
-ROOT_HELPER = "ccml_square_root"
+ROOT_HELPERS = {DType.F32: "ccml_square_root", DType.F64: "ccml_square_root_double"}
 """What computes the row ``scale_round``, on every machine: a function of the runtime (``scale_runtime.py``)."""
 
 
@@ -201,10 +201,12 @@ class ExpressionWriter:
             return self.out.intrinsic("llvm.smin.i32", "i32", ("i32", raised), ("i32", "127"))
         if expr.function == "scale_round":
             return self.out.intrinsic(SCALE_HELPER, "i32", *(("i32", self.write(arg)) for arg in expr.args))
-        if expr.function == "sqrt" and "sqrt" not in self.features and expr.type == Type(DType.F32):
-            return self.out.intrinsic(ROOT_HELPER, "float", ("float", self.write(expr.args[0])))
+        here = expr.function in self.features and (expr.type.dtype is not DType.F64 or "f64" in self.features)
+        if expr.function == "sqrt" and not here and expr.type.lanes == 1 and expr.type.dtype in ROOT_HELPERS:
+            name = self.type_name(expr.type)
+            return self.out.intrinsic(ROOT_HELPERS[expr.type.dtype], name, (name, self.write(expr.args[0])))
         row = _INTRINSICS.get(expr.function)
-        if row is None or expr.function not in self.features:
+        if row is None or not here:
             raise internal_error(f"the machine has no instruction for {expr.function}")
         if expr.function == "fma" and expr.type.dtype is DType.F16:
             raise internal_error("fma on f16: LLVM computes it in f32 and rounds twice")

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ..targets import Machine
 from . import backend
-from .expressions import ROOT_HELPER, SCALE_HELPER
-from .runtime_ir import HELPER_GROUPS, SQUARE_ROOT, Helper
+from .expressions import ROOT_HELPERS, SCALE_HELPER
+from .runtime_ir import HELPER_GROUPS, Helper, square_roots
 from .scale_runtime import scale_helper
 
 
@@ -30,7 +30,7 @@ def helper_object(needed: Iterable[str], machine: Machine) -> bytes | None:
 
 def _helpers(machine: Machine) -> tuple[dict[str, Helper], str]:
     """The table for a machine and the calling convention of its helpers."""
-    table = {SCALE_HELPER: scale_helper(machine), ROOT_HELPER: SQUARE_ROOT}
+    table = {SCALE_HELPER: scale_helper(machine), **dict(zip(ROOT_HELPERS.values(), square_roots()))}
     for group in machine.abi.helpers.groups:
         table |= HELPER_GROUPS[group]
     return table, machine.abi.helpers.convention

@@ -114,67 +114,80 @@ HALF_AEABI = {
 """libgcc has these under other names only."""
 
 
-# The schoolbook method, one binary digit of the root in each round; what is left decides the rounding. Not a tie: its
-# square would need more digits than a float has.
-_SQUARE_ROOT = """
-  %bits = bitcast float %x to i32
-  %positive = icmp sgt i32 %bits, 0
-  %finite = icmp ult i32 %bits, 2139095040
+def _square_root(real: str, word: str, fraction: int, bias: int, scale: str, scale_bits: int) -> Helper:
+    """The schoolbook method, one binary digit of the root in each round; what is left decides the rounding. There is no
+    tie: its square would need more digits than ``real`` has.
+
+    ``fraction`` bits follow the leading one, and ``scale``, 2 to the ``scale_bits``, makes subnormal numbers normal.
+    """
+    infinity, sign = (2 * bias + 1) << fraction, 1 << (fraction + (2 * bias + 2).bit_length() - 1)
+    name = "ccml_square_root" if real == "float" else f"ccml_square_root_{real}"
+    body = f"""
+  %bits = bitcast {real} %x to {word}
+  %positive = icmp sgt {word} %bits, 0
+  %finite = icmp ult {word} %bits, {infinity}
   %ordinary = and i1 %positive, %finite
   br i1 %ordinary, label %scale, label %special
 special:
-  %magnitude = and i32 %bits, 2147483647
-  %negative = icmp ugt i32 %bits, 2147483648
-  %number = icmp ule i32 %magnitude, 2139095040
+  %magnitude = and {word} %bits, {sign - 1}
+  %negative = icmp ugt {word} %bits, {sign}
+  %number = icmp ule {word} %magnitude, {infinity}
   %invalid = and i1 %negative, %number
-  %same = select i1 %invalid, float 0x7FF8000000000000, float %x
-  ret float %same
+  %same = select i1 %invalid, {real} 0x7FF8000000000000, {real} %x
+  ret {real} %same
 scale:
-  %small = icmp ult i32 %bits, 8388608
-  %times = fmul float %x, 0x42F0000000000000
-  %usual = select i1 %small, float %times, float %x
-  %scaled = bitcast float %usual to i32
-  %offset = select i1 %small, i32 175, i32 127
-  %exponent = lshr i32 %scaled, 23
-  %fraction = and i32 %scaled, 8388607
-  %significand = or i32 %fraction, 8388608
-  %power = sub i32 %exponent, %offset
-  %odd = and i32 %power, 1
-  %doubled = shl i32 %significand, %odd
-  %half = ashr i32 %power, 1
-  %start = shl i32 %doubled, 1
+  %small = icmp ult {word} %bits, {1 << fraction}
+  %times = fmul {real} %x, {scale}
+  %usual = select i1 %small, {real} %times, {real} %x
+  %scaled = bitcast {real} %usual to {word}
+  %offset = select i1 %small, {word} {bias + scale_bits}, {word} {bias}
+  %exponent = lshr {word} %scaled, {fraction}
+  %fraction = and {word} %scaled, {(1 << fraction) - 1}
+  %significand = or {word} %fraction, {1 << fraction}
+  %power = sub {word} %exponent, %offset
+  %odd = and {word} %power, 1
+  %doubled = shl {word} %significand, %odd
+  %half = ashr {word} %power, 1
+  %start = shl {word} %doubled, 1
   br label %loop
 loop:
-  %digit = phi i32 [ 16777216, %scale ], [ %digit1, %loop ]
-  %rest = phi i32 [ %start, %scale ], [ %rest2, %loop ]
-  %twice = phi i32 [ 0, %scale ], [ %twice1, %loop ]
-  %root = phi i32 [ 0, %scale ], [ %root1, %loop ]
-  %trial = add i32 %twice, %digit
-  %fits = icmp ule i32 %trial, %rest
-  %less = sub i32 %rest, %trial
-  %rest1 = select i1 %fits, i32 %less, i32 %rest
-  %next = add i32 %trial, %digit
-  %twice1 = select i1 %fits, i32 %next, i32 %twice
-  %more = add i32 %root, %digit
-  %root1 = select i1 %fits, i32 %more, i32 %root
-  %rest2 = shl i32 %rest1, 1
-  %digit1 = lshr i32 %digit, 1
-  %end = icmp eq i32 %digit1, 0
+  %digit = phi {word} [ {2 << fraction}, %scale ], [ %digit1, %loop ]
+  %rest = phi {word} [ %start, %scale ], [ %rest2, %loop ]
+  %twice = phi {word} [ 0, %scale ], [ %twice1, %loop ]
+  %root = phi {word} [ 0, %scale ], [ %root1, %loop ]
+  %trial = add {word} %twice, %digit
+  %fits = icmp ule {word} %trial, %rest
+  %less = sub {word} %rest, %trial
+  %rest1 = select i1 %fits, {word} %less, {word} %rest
+  %next = add {word} %trial, %digit
+  %twice1 = select i1 %fits, {word} %next, {word} %twice
+  %more = add {word} %root, %digit
+  %root1 = select i1 %fits, {word} %more, {word} %root
+  %rest2 = shl {word} %rest1, 1
+  %digit1 = lshr {word} %digit, 1
+  %end = icmp eq {word} %digit1, 0
   br i1 %end, label %done, label %loop
 done:
-  %floor = lshr i32 %root1, 1
-  %last = and i32 %root1, 1
-  %exact = icmp eq i32 %rest2, 0
-  %up = select i1 %exact, i32 0, i32 %last
-  %rounded = add i32 %floor, %up
-  %rebiased = add i32 %half, 126
-  %top = shl i32 %rebiased, 23
-  %sum = add i32 %rounded, %top
-  %result = bitcast i32 %sum to float
-  ret float %result
+  %floor = lshr {word} %root1, 1
+  %last = and {word} %root1, 1
+  %exact = icmp eq {word} %rest2, 0
+  %up = select i1 %exact, {word} 0, {word} %last
+  %rounded = add {word} %floor, %up
+  %rebiased = add {word} %half, {bias - 1}
+  %top = shl {word} %rebiased, {fraction}
+  %sum = add {word} %rounded, %top
+  %result = bitcast {word} %sum to {real}
+  ret {real} %result
 """
-SQUARE_ROOT = Helper("float @ccml_square_root(float %x)", _SQUARE_ROOT)
-"""For machines without the instruction: a call of sqrtf would need a C library."""
+    return Helper(f"{real} @{name}({real} %x)", body)
+
+
+def square_roots() -> tuple[Helper, Helper]:
+    """Of float and of double, for machines without the instruction: a call of sqrtf or sqrt would need a C library."""
+    return (
+        _square_root("float", "i32", 23, 127, "0x42F0000000000000", 48),
+        _square_root("double", "i64", 52, 1023, "0x4350000000000000", 54),
+    )
 
 
 def _divide(bits: int) -> str:

@@ -14,8 +14,9 @@ _NARROW = {8: DType.I8, 16: DType.I16}
 
 
 def legalize(block: Block, cpu: Cpu) -> Block:
-    """``block`` with the functions that ``cpu`` lacks expanded: rounding into conversions, scalar dot products and
-    widening of packed integers into plain arithmetic. Clamping to a byte becomes the instruction where there is one."""
+    """``block`` with the functions that ``cpu`` lacks expanded: rounding into conversions, roots of halves into those
+    of floats, scalar dot products and widening of packed integers into plain arithmetic. Clamping to a byte becomes the
+    instruction where there is one."""
 
     def rule(expr: Expr) -> Expr | None:
         if isinstance(expr, Binary) and "saturate8" in cpu.features:
@@ -24,6 +25,8 @@ def legalize(block: Block, cpu: Cpu) -> Block:
             return None
         if expr.function in ROUNDING:
             return expand_rounding(expr)
+        if expr.function == "sqrt" and expr.type.dtype is DType.F16:
+            return _in_single(expr)
         if expr.function in ("widen_even", "widen_odd"):
             return _widened(expr.args[0], 0 if expr.function == "widen_even" else 8)
         if expr.function in ("halves_add", "halves_sub"):
@@ -63,7 +66,14 @@ def _saturated(expr: Binary) -> Expr | None:
 def _scalar_features(cpu: Cpu, type_: Type) -> frozenset[str]:
     """What the CPU has for ``type_``. Packed integers in a scalar are a matter of cores that can widen them, too."""
     packed = {"dot2_i16i16"} if type_.lanes == 1 and "widen_even" not in cpu.features else set()
-    return cpu.features - packed
+    single = ROUNDING if type_.dtype is DType.F64 and "f64" not in cpu.features else set()
+    return cpu.features - packed - single
+
+
+def _in_single(expr: Call) -> Expr:
+    """A square root of halves in single precision: rounding twice changes nothing, as 24 >= 2 * 11 + 2 digits."""
+    single = Type(DType.F32, expr.type.lanes)
+    return Convert(expr.type, Call(expr.function, (Convert(single, expr.args[0]),), single))
 
 
 def _part(word: Expr, bit: int, bits: int) -> Expr:

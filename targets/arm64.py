@@ -5,7 +5,7 @@ from .environment import linux
 from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Registers, Target, shared_library
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
-ROUNDING = frozenset({"fma", "sqrt", "floor", "ceil", "trunc", "round_even"})
+ROUNDING = frozenset({"f64", "fma", "sqrt", "floor", "ceil", "trunc", "round_even"})
 
 WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32) for x in (I8, U8, I16))
 
@@ -20,7 +20,7 @@ ARMV8_DOT = Cpu(
 )  # fmt: skip
 ARMV7 = Cpu(
     "armv7-a", "generic", "+v7,+neon,+vfp4,+thumb2", ("-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb"), (4, 1),
-    Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *WIDENING), frozenset({"fma", "sqrt"}),
+    Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *WIDENING), frozenset({"f64", "fma", "sqrt"}),
 )  # fmt: skip
 
 ELF64 = Elf(machine=183)

@@ -20,6 +20,7 @@ V7M = V6M | {"long_multiply"}
 V7EM = V7M | {"dsp", "fpu"}
 V81M = V7M | {"mve", "fpu"}
 FPV5 = FPV4 | {"floor", "ceil", "trunc", "round_even"}
+DOUBLE = FPV5 | {"f64"}
 GCC = "arm-none-eabi-"
 ELF = Elf(machine=40, flags=0x05000000, unwind=(0x70000001,), code_symbol="$t")
 ELF_HARD = replace(ELF, flags=ELF.flags | 0x400)
@@ -67,7 +68,7 @@ def _helium(name: str) -> Cpu:
     C compilers are told the architecture: Cortex-M85 has a name in gcc 13 and clang 15 only. Clang's own vectorizer
     makes gathers that read too far there, and crashes (clang 14).
     """
-    scalar = _cpu(name, "", (), HELIUM_FMA, FPV5 | HELIUM, 8, V81M)
+    scalar = _cpu(name, "", (), HELIUM_FMA, DOUBLE | HELIUM, 8, V81M)
     return replace(
         scalar, c_flags=("-march=armv8.1-m.main+mve.fp+fp.dp", "-mthumb", "-mfloat-abi=hard"),
         clang_flags=("-fno-vectorize",), f32_lanes=(4, 1), integer_vectors=False, scalar_operand=True,
@@ -95,7 +96,7 @@ TARGETS = (
     ),
     _target(
         "cortex-m7", "Armv7E-M with DSP and FPU, dual issue", "thumbv7em-none-eabihf",
-        _cpu("cortex-m7", "", ("-mfpu=fpv5-d16", "-mfloat-abi=hard"), FMA, FPV5 | DSP, 32, V7EM), "m7",
+        _cpu("cortex-m7", "", ("-mfpu=fpv5-d16", "-mfloat-abi=hard"), FMA, DOUBLE | DSP, 32, V7EM), "m7",
     ),
     _target(
         "cortex-m33", "Armv8-M with DSP and single-precision FPU", "thumbv8m.main-none-eabihf",

@@ -13,7 +13,8 @@ SCALAR_DOTS = (
 )
 
 SCALAR = Cpu(
-    "generic", "x86-64", "", (), (1,), Registers(scalar=12, vector=12), SCALAR_DOTS, features=frozenset({"sqrt"})
+    "generic", "x86-64", "", (), (1,), Registers(scalar=12, vector=12), SCALAR_DOTS,
+    features=frozenset({"sqrt", "f64"}),
 )  # fmt: skip
 
 TARGETS = (

@@ -66,8 +66,9 @@ class Cpu:
     arithmetic), ``fpu``, ``mve``.
 
     ``f32_lanes`` lists the usable float vector widths, widest first (1: scalar code). ``features`` name rows of the
-    instruction table that run as machine instructions; what is missing is expanded into others. ``c_flags`` are for
-    every C compiler, ``gcc_flags`` and ``clang_flags`` for one of them.
+    instruction table that run as machine instructions; what is missing is expanded into others. ``f64`` among them says
+    that those of floats are there for doubles, too. ``c_flags`` are for every C compiler, ``gcc_flags`` and
+    ``clang_flags`` for one of them.
 
     ``integer_vectors``: integers in memory are loaded and stored as vectors like floats; without, only block
     instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register.

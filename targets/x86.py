@@ -4,7 +4,7 @@ from .environment import linux
 from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Registers, Target, shared_library
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
-ROUNDING = frozenset({"sqrt", "floor", "ceil", "trunc", "round_even"})
+ROUNDING = frozenset({"f64", "sqrt", "floor", "ceil", "trunc", "round_even"})
 
 # Constants and weights that are used after or around an innermost loop must not occupy the registers that the schedule
 # has filled with accumulators: GCC would rather spill these.

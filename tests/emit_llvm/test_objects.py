@@ -14,6 +14,7 @@ from ccml.errors import CcmlError
 from ccml.ir.loops import Access, Binary, Buffer, Call, Convert, Expr, Kernel, Type, Var, load, store
 from ccml.ir.loops_rewrite import loop
 from ccml.ir.types import DType
+from ccml.schedule.legalize import legalize
 from ccml.targets import Machine, select
 from elftools.elf.elffile import ELFFile
 
@@ -130,14 +131,33 @@ def load_as_f64(x: Buffer, i: Expr) -> Expr:
     return Convert(Type(DType.F32), Binary("mul", wide, wide))
 
 
+def chain(dtype: DType, *functions: str) -> Kernel:
+    """The functions one behind the other."""
+    i, real = Var("i"), Type(dtype)
+    x, y = (Buffer(name, real, (8,), access=access) for name, access in zip("xy", (Access.READ, Access.WRITE)))
+    value: Expr = load(x, i)
+    for name in functions:
+        value = Call(name, (value,), real)
+    return Kernel("chain", (x, y), loop(i, 8, store(y, i, value=value)))
+
+
+@each_machine
+@pytest.mark.parametrize("dtype", [DType.F16, DType.F64])
+def test_functions_of_halves_and_doubles_need_no_c_library(dtype: DType, machine: Machine) -> None:
+    made = chain(dtype, "sqrt", "floor", "ceil", "trunc", "round_even")
+    images = emit_objects(program_of(replace(made, body=legalize(made.body, machine.cpu))), machine)
+    defined = {name for _, image in images for name in defined_symbols(image)}
+    needed = {name for _, image in images for name in undefined_symbols(image)} - defined
+    assert all(name.startswith("__aeabi_") for name in needed), needed
+    assert machine.name.startswith("cortex") or not needed
+
+
 def test_what_nothing_provides_is_an_internal_error() -> None:
-    i = Var("i")
-    x, y = (
-        Buffer(name, Type(DType.F64), (8,), access=access) for name, access in zip("xy", (Access.READ, Access.WRITE))
-    )
-    made = Kernel("doubles", (x, y), loop(i, 8, store(y, i, value=Call("sqrt", (load(x, i),), Type(DType.F64)))))
+    """A core that is said to have instructions for doubles, but has none."""
+    machine = select("cortex-m4")
+    wrong = replace(machine, cpu=replace(machine.cpu, features=machine.cpu.features | {"f64"}))
     with pytest.raises(CcmlError, match=r"internal error: .* calls sqrt"):
-        emit_objects(program_of(made), select("cortex-m4"))
+        emit_objects(program_of(chain(DType.F64, "sqrt")), wrong)
 
 
 @each_machine

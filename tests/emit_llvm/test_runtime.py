@@ -55,16 +55,21 @@ def test_narrowing_rounds_once_to_nearest_even(source: type) -> None:
     np.testing.assert_array_equal(np.signbit(actual[known]), np.signbit(expected[known]))
 
 
-def test_square_roots_without_the_instruction() -> None:
-    """Random floats of all sizes, squares and their neighbours, and what is no positive number."""
-    bits = np.random.default_rng(0).integers(0, 0x7F800000, 50000, np.uint32)
-    squares = np.arange(1, 4096, dtype=np.float32) ** 2
-    near = [np.nextafter(squares, np.float32(side)) for side in (0, np.inf)]
-    subnormal = np.arange(1, 2000, dtype=np.uint32).view(np.float32)
-    special = np.array([0, -0.0, np.inf, -np.inf, np.nan, -1, -1e-40, 3.4028235e38], np.float32)
-    x = np.concatenate([bits.view(np.float32), squares, *near, subnormal, special])
+@pytest.mark.parametrize(
+    ("dtype", "word", "infinity"), [(np.float32, np.uint32, 0x7F800000), (np.float64, np.uint64, 0x7FF << 52)]
+)
+def test_square_roots_without_the_instruction(dtype: type, word: type, infinity: int) -> None:
+    """Random numbers of all sizes, squares and their neighbours, and what is no positive number."""
+    bits = np.random.default_rng(0).integers(0, infinity, 50000, word)
+    squares = np.arange(1, 4096, dtype=dtype) ** 2
+    near = [np.nextafter(squares, dtype(side)) for side in (0, np.inf)]
+    ones = [np.nextafter(dtype(4.0) ** np.arange(-60, 60), dtype(side)) for side in (0, np.inf)]
+    subnormal = np.arange(1, 2000, dtype=word).view(dtype)
+    special = np.array([np.finfo(dtype).max, -0.0, 0, np.inf, -np.inf, np.nan, -1, -1e-40], dtype)
+    x = np.concatenate([bits.view(dtype), squares, *near, *ones, subnormal, special]).astype(dtype)
     cpu = replace(BASELINE.cpu, features=BASELINE.cpu.features - {"sqrt"})
-    kernel = elementwise(lambda v: Call("sqrt", (v,), Type(DType.F32)), x.size, Type(DType.F32), a=Type(DType.F32))
+    real = Type(DType.from_numpy(np.dtype(dtype)))
+    kernel = elementwise(lambda v: Call("sqrt", (v,), real), x.size, real, a=real)
     y = np.empty_like(x)
     JitKernel(kernel, replace(BASELINE, cpu=cpu)).run({"a": x, "y": y})
     with np.errstate(invalid="ignore"):
