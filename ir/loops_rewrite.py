@@ -31,9 +31,9 @@ from .loops import (
 
 
 def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERIAL) -> Block:
-    """A loop as a block: nothing for extent 0, the body itself (variable replaced by 0) for extent 1."""
+    """A loop as a block: nothing for extent 0 or an empty body, the body (variable replaced by 0) for extent 1."""
     bound = as_expr(extent)
-    if const_value(bound) == 0:
+    if const_value(bound) == 0 or not body:
         return ()
     if const_value(bound) == 1:
         return substitute(body, {var: Const(0, INDEX)})

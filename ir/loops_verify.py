@@ -16,7 +16,7 @@
 - **L9** ``active`` is an ``index`` scalar between 0 and the number of lanes.
 - **L10** A ``const`` parameter is never stored.
 - **L11** Inside a ``parallel`` loop, nothing is stored in ``STACK`` or ``REG`` buffers allocated outside of it.
-- **L12** Once scheduled, there are no ``unroll`` loops and ``REG`` indices are constants.
+- **L12** Once scheduled, there are no ``unroll`` loops and no loops without a body, and ``REG`` indices are constants.
 - **L13** An Invoke names a row of the table of block instructions, with as many scalars and pointers, of the element
   types of its parameters; what it touches is in range, as far as L8 goes, and not a ``REG`` buffer; what it writes is
   no ``const`` parameter.
@@ -176,6 +176,8 @@ class _Verifier:
             self._fail("L4", f"{stmt.var.name!r} has type {stmt.var.type}, its extent {stmt.extent.type}", stmt)
         if self._scheduled and stmt.kind is LoopKind.UNROLL:
             self._fail("L12", "an unroll loop is left", stmt)
+        if self._scheduled and not stmt.body:
+            self._fail("L12", "a loop has no body", stmt)
         inner = replace(self._bind(stmt.var, scope), bounds=scope.bounds.in_loop(stmt.var, stmt.extent))
         if stmt.kind is LoopKind.PARALLEL:
             inner = replace(inner, frozen=scope.locals())

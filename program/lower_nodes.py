@@ -10,8 +10,9 @@ from functools import partial
 import numpy as np
 
 from ..blocks import BLOCKS
+from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node, Value
-from ..ir.loops import Buffer, Kernel, Type
+from ..ir.loops import Access, Buffer, Kernel, Type
 from ..ir.loops_text import print_kernel
 from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Call, Interface, MemoryPlan, Program, Storage
@@ -112,6 +113,7 @@ class _Lowering:
         nest = (*ctx.vectorized(halo), *generate(ctx))
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
         block, params, sources = bind_parameters(block, {*ctx.scratch, *_worked_in(ctx)})
+        _check_outputs(ctx, params, sources)
         kernel = self._shared_kernel(Kernel("", params, block), ctx)
         args = tuple(self._argument(ctx, source) for source in sources)
         self.calls.append(Call(kernel.name, args, node.loc, _macs(ctx.anchor)))
@@ -173,6 +175,14 @@ def _worked_in(ctx: KernelContext) -> list[str]:
     if anchor is None or not OPS[anchor.op].reads_back:
         return []
     return [ctx.refs[value.name].buffer.name for value in ctx.node.outputs]
+
+
+def _check_outputs(ctx: KernelContext, params: Sequence[Buffer], sources: Sequence[str]) -> None:
+    """Raises ``IR_INVALID`` where a generator wrote nothing to an output."""
+    written = {source for param, source in zip(params, sources) if param.access is not Access.READ}
+    for value in ctx.node.outputs:
+        if value.type.size and ctx.refs[value.name].buffer.name not in written:
+            raise CcmlError(ErrorCode.IR_INVALID, f"no kernel writes {value.name}", loc=ctx.node.loc)
 
 
 def _stem(ctx: KernelContext) -> str:

@@ -35,12 +35,11 @@ class _Nest:
         return Load(ref.buffer, ref.at(index))
 
     def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
-        node = self.ctx.anchor
-        assert node is not None
+        """The body applied to the result that it begins with; another result is stored, or not needed at all."""
         if value.name in self.ctx.refs:
             ref = self.ctx.refs[value.name]
             return (Store(ref.buffer, ref.at(index), element),)
-        return () if len(node.outputs) > 1 else self.ctx.store_element(index, element)
+        return self.ctx.store_element(index, element) if value.name == self.ctx.result.name else ()
 
     def fresh(self, stem: str) -> str:
         return self.ctx.names.fresh(stem)

@@ -67,8 +67,17 @@ class KernelContext:
         return next((n for n in self.body.nodes if OPS[n.op].kind is Kind.ANCHOR), None)
 
     @property
+    def result(self) -> Value:
+        """The anchor's result, which the work behind it begins with; of an anchor with several, the first that is used.
+        Fusion puts no work behind an anchor of which several are used."""
+        assert self.anchor is not None
+        read = {value.name for node in self.body.nodes for value in node.operands}
+        used = read | {value.name for value in self.body.outputs}
+        return next(value for value in self.anchor.outputs if value.name in used)
+
+    @property
     def output(self) -> Value:
-        """The result; of an anchor with several results (which has no body behind it), the first."""
+        """The result of the kernel; of an anchor with several results and no body behind it, the first that is used."""
         return self.body.outputs[0]
 
     def constant(self, value: Value | None) -> np.ndarray | None:
@@ -108,7 +117,7 @@ class KernelContext:
         result, or that of the value ``done`` of the body."""
         tensors = self.refs if refs is None else refs
         anchor = self.anchor
-        seeds = {} if anchor is None else {done or anchor.output.name: element}
+        seeds = {} if anchor is None else {done or self.result.name: element}
         body = Body(self.body, tensors, self.names, seeds)
         value = body.element(self.output, tuple(index))
         out = tensors[self.output.name]

@@ -101,8 +101,8 @@ def _is_innermost(stmt: For) -> bool:
 
 def _is_copy(stmt: For) -> bool:
     """Whether neighbours become neighbours, which compilers copy by words."""
-    (store, *more) = stmt.body
-    if more or not isinstance(store, Store) or not isinstance(store.value, Load):
+    store = stmt.body[0] if len(stmt.body) == 1 else None
+    if not isinstance(store, Store) or not isinstance(store.value, Load):
         return False
     return all(bool(access.index) and coefficient(access.index[-1], stmt.var) == 1 for access in (store, store.value))
 

@@ -234,6 +234,7 @@ def test_complaint_quotes_the_place() -> None:
     ("body", "reason"),
     [
         ("unroll i:4\n  z[i] = 0.0f32", "L12: an unroll loop is left"),
+        ("for i:4\n  for j:3", "L12: a loop has no body"),
         ("reg r: f32[4]\nfor i:4\n  r[i] = 0.0f32", "L12: an index of a reg buffer is not constant"),
         ("reg r: f32[4]\nfor i:4\n  z[i] = r[i]", "L12: an index of a reg buffer is not constant"),
     ],

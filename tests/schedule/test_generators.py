@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.errors import CcmlError
 from ccml.ir.graph import Graph
 from ccml.ir.loops import For, const_value
 from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
+from ccml.program import lower_nodes
 from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
@@ -120,3 +122,10 @@ def test_a_copy_into_memory_with_borders_runs_over_whole_rows() -> None:
     inputs, name = random_inputs(graph), graph.outputs[0].name
     found = JitModel(program, machine).run(inputs)[name]
     np.testing.assert_allclose(found, evaluate_graph(graph, inputs)[name], rtol=1e-5, atol=1e-5)
+
+
+def test_a_generator_that_forgets_the_output_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one did that knew nothing of the work behind an anchor with several results."""
+    monkeypatch.setattr(lower_nodes, "generate", lambda ctx: ())
+    with pytest.raises(CcmlError, match="no kernel writes"):
+        lower_graph(CONVS["pointwise"], select("generic"))
