@@ -234,7 +234,6 @@ def test_complaint_quotes_the_place() -> None:
     ("body", "reason"),
     [
         ("unroll i:4\n  z[i] = 0.0f32", "L12: an unroll loop is left"),
-        ("for i:4\n  for j:3", "L12: a loop has no body"),
         ("reg r: f32[4]\nfor i:4\n  r[i] = 0.0f32", "L12: an index of a reg buffer is not constant"),
         ("reg r: f32[4]\nfor i:4\n  z[i] = r[i]", "L12: an index of a reg buffer is not constant"),
     ],
@@ -243,6 +242,12 @@ def test_scheduled_kernels_have_no_unroll_loops_and_constant_registers(body: str
     kernel = kernel_of(body)
     verify_kernel(kernel)
     assert complaint(kernel, scheduled=True).startswith(reason)
+
+
+def test_scheduled_kernels_have_no_empty_loops() -> None:
+    empty = Kernel("k", (), (For(Var("i"), Const(4, INDEX), ()),))
+    verify_kernel(empty)
+    assert complaint(empty, scheduled=True).startswith("L12: a loop has no body")
 
 
 # ---------------------------------------------------------------- broken, beyond what text can say
