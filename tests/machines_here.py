@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from ccml.blocks import BLOCKS
 from ccml.emit_llvm.jit import host_machine
 from ccml.targets import TARGETS, Machine
 
@@ -25,7 +24,7 @@ def on_this_machine(machine: Machine) -> Machine:
     dots = {dot.name for dot in host.cpu.dots} | {"mul+add"}
     cpu = replace(
         machine.cpu, llvm_cpu=host.cpu.llvm_cpu, llvm_features=host.cpu.llvm_features,
-        features=machine.cpu.features & (frozenset(BLOCKS) | host.cpu.features),
+        features=machine.cpu.features & host.cpu.features, requires=host.cpu.requires,
         dots=tuple(dot for dot in machine.cpu.dots if dot.name in dots),
     )  # fmt: skip
     return Machine(machine.target, host.abi, cpu)
@@ -36,7 +35,7 @@ def distinct_machines() -> list[Machine]:
     found: dict[object, Machine] = {}
     for machine in all_machines():
         here = on_this_machine(machine)
-        cpu = replace(here.cpu, name="", c_flags=(), gcc_flags=(), clang_flags=())
+        cpu = replace(here.cpu, name="", c_flags=(), gcc_flags=(), clang_flags=(), timing=None)
         target = here.target
         found.setdefault((cpu, target.arena_align, target.scarce_ram, target.scarce_flash), machine)
     return list(found.values())

@@ -28,8 +28,8 @@ from ccml.emit_llvm.jit import JitModel
 from ccml.errors import CcmlError
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
-from ccml.passes.quantize import quantize_graph
 from ccml.program.build import lower_graph
+from ccml.quantization.quantize import quantize_graph
 from ccml.samples import Batching, Samples
 from ccml.targets import Machine
 from onnx import TensorProto, helper, numpy_helper
