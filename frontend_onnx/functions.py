@@ -25,10 +25,10 @@ def model_functions(model: onnx.ModelProto) -> dict[tuple[str, str], FunctionPro
 Schema = Any
 
 
-def schema_of(op_type: str, opset: int) -> Schema | None:
-    """The schema of an operator of the default domain as of ``opset``."""
+def schema_of(op_type: str, opset: int, domain: str = "") -> Schema | None:
+    """The schema of an operator as of version ``opset`` of its domain."""
     try:
-        return defs.get_schema(op_type, opset, "")
+        return defs.get_schema(op_type, opset, domain)
     except defs.SchemaError:
         return None
 
@@ -38,11 +38,14 @@ def has_body(schema: Schema) -> bool:
 
 
 def schema_body(
-    schema: Schema, opset: int, node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto],
+    schema: Schema, opsets: Mapping[str, int], node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto],
     inputs: Sequence[Value | None],
 ) -> FunctionProto | None:  # fmt: skip
-    """The body of an operator's schema for these attributes and types of operands, or ``None`` where it has none."""
-    body = b""
+    """The body of an operator's schema for these attributes and types of operands, or ``None`` where it has none.
+
+    ``opsets`` are the versions by domain; a body that imports none of the default domain has that.
+    """
+    body, opset = b"", opsets[schema.domain]
     if schema.has_function:
         versions = [version for version in schema.function_opset_versions if version <= opset]
         if versions:
@@ -50,13 +53,18 @@ def schema_body(
     elif schema.has_context_dependent_function:
         versions = [version for version in schema.context_dependent_function_opset_versions if version <= opset]
         if versions:
-            call = helper.make_node(node.op_type, node.input, node.output)
+            call = helper.make_node(node.op_type, node.input, node.output, domain=schema.domain)
             call.attribute.extend(attributes.values())
             types = [_type_proto(value).SerializeToString() for value in inputs]
             body = schema.get_context_dependent_function_with_opset_version(
                 max(versions), call.SerializeToString(), types
             )
-    return FunctionProto.FromString(body) if body else None
+    if not body:
+        return None
+    function = FunctionProto.FromString(body)
+    if "" in opsets and all(entry.domain not in ("", "ai.onnx") for entry in function.opset_import):
+        function.opset_import.append(helper.make_opsetid("", opsets[""]))
+    return function
 
 
 def _type_proto(value: Value | None) -> onnx.TypeProto:

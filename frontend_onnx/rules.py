@@ -1,4 +1,4 @@
-"""All importer rules: the name of an ONNX operator of the default domain -> the function that imports it."""
+"""All importer rules: the name of an ONNX operator (with its domain, but for the default one) -> what imports it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from . import (
     ops_resize,
     ops_scatter,
     ops_sort,
+    ops_training,
     ops_window,
 )
 from .context import Rule
@@ -38,5 +39,6 @@ RULES: Mapping[str, Rule] = {
     **ops_resize.RULES,
     **ops_scatter.RULES,
     **ops_sort.RULES,
+    **ops_training.RULES,
     **ops_window.RULES,
 }

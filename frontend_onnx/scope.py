@@ -21,6 +21,19 @@ EQUIVALENTS = {
 ONNX Runtime's quantizer writes the linear ones for 16-bit types where the model's operator set is older than 21.
 """
 
+PREVIEWS = ("ai.onnx.preview", "ai.onnx.preview.training")
+"""Domains of ONNX besides the default one."""
+
+
+def schema_domain(node: onnx.NodeProto) -> str:
+    """The domain with the schema of a node's operator: one of ONNX's own."""
+    return node.domain if node.domain in PREVIEWS else ""
+
+
+def qualified(node: onnx.NodeProto) -> str:
+    """The operator's name, with its domain where that is not the default one (or stands for it)."""
+    return f"{node.domain}.{node.op_type}" if node.domain in PREVIEWS else node.op_type
+
 
 class Missing(Enum):
     """Instead of a value: an operand that is left out, or one that an unsupported operator should have made."""
@@ -63,9 +76,9 @@ class Scope:
         return f"{outer}/{own}" if outer else own
 
     def opset_of(self, node: onnx.NodeProto) -> int | None:
-        """The version of the default operator set that says what a node does; ``None`` for other domains."""
-        if node.domain in ("", "ai.onnx"):
-            return self.opsets.get("")
+        """The version of the operator set of ONNX that says what a node does; ``None`` for domains of others."""
+        if node.domain in ("", "ai.onnx", *PREVIEWS):
+            return self.opsets.get(schema_domain(node))
         return EQUIVALENTS.get((node.domain, node.op_type))
 
     def resolved_attributes(self, node: onnx.NodeProto) -> dict[str, onnx.AttributeProto]:

@@ -12,6 +12,7 @@ from .contrib import RULES as CONTRIB
 from .functions import Schema, has_body
 from .reference import FOLDABLE
 from .rules import RULES
+from .scope import PREVIEWS
 from .versions import NEWEST_OPSET, OLDEST_OPSET
 from .walk import NESTED
 
@@ -35,15 +36,16 @@ class SupportedOperator:
 
 
 def supported_operators() -> list[SupportedOperator]:
-    """Every supported operator of the default domain by name, then the quantized ones of ONNX Runtime's.
+    """Every supported operator of ONNX by name, with its domain but for the default one, then ONNX Runtime's quantized.
 
     A function body is written in other operators; where it needs one that is not supported (random numbers, sequences),
     so is the operator itself. Such bodies are left out.
     """
     versions: dict[str, list[Schema]] = {}
     for schema in defs.get_all_schemas_with_history():
-        if schema.domain == "" and not schema.deprecated:
-            versions.setdefault(schema.name, []).append(schema)
+        if schema.domain in ("", *PREVIEWS) and not schema.deprecated:
+            name = f"{schema.domain}.{schema.name}" if schema.domain else schema.name
+            versions.setdefault(name, []).append(schema)
     found = []
     for name, schemas in sorted(versions.items()):
         how = _how(name, max(schemas, key=lambda schema: schema.since_version))

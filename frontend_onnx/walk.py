@@ -18,7 +18,7 @@ from .old_forms import NEW_FORMS, modern
 from .problems import Problems
 from .reference import FOLDABLE, fold_with_reference
 from .rules import RULES
-from .scope import Missing, Results, Scope, Site
+from .scope import Missing, Results, Scope, Site, qualified, schema_domain
 from .tensors import is_packed, to_array
 
 NESTED: Mapping[str, Callable[[Walker, Site], Results]] = {"If": branch, "Loop": loop, "Scan": scan}
@@ -111,16 +111,17 @@ class Walker:
         site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope)
         if local is not None:
             return call(self, site, local, bindings(local, site.attributes, None))
-        schema = None if opset is None else schema_of(node.op_type, opset)
+        schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
         if schema is None:
             self._note_unsupported(node, loc, scope)
             return None
         check_node(node, site.attributes, schema, site.opset, loc)
-        if node.op_type in NESTED or node.op_type in RULES:
+        if node.op_type in NESTED or qualified(node) in RULES:
             start = len(self.builder.nodes)
             results = NESTED[node.op_type](self, site) if node.op_type in NESTED else self._apply_rule(site, schema)
             return self._named(site, start, results)
-        body = schema_body(schema, site.opset, node, site.attributes, inputs)
+        opsets = {**scope.opsets, schema.domain: site.opset}
+        body = schema_body(schema, opsets, node, site.attributes, inputs)
         if body is not None:
             return call(self, site, body, bindings(body, site.attributes, schema))
         if node.op_type in FOLDABLE and all(v is None or v.name in self.builder.constants for v in inputs):
@@ -141,19 +142,20 @@ class Walker:
 
     def _apply_rule(self, site: Site, schema: Schema) -> Results:
         op_type, outputs = site.node.op_type, site.node.output
+        old = site.opset < NEW_FORMS and not schema_domain(site.node)
         context = NodeContext(
             op_type, site.opset, site.loc, next(filter(None, outputs), op_type), site.inputs,
             len(outputs), tuple(bool(name) for name in outputs), site.attributes, self.builder,
         )  # fmt: skip
         try:
-            results = RULES[op_type](modern(context) if site.opset < NEW_FORMS else context)
+            results = RULES[qualified(site.node)](modern(context) if old else context)
         except CcmlError:
             raise
         except Exception as problem:  # what no rule foresaw is still a fault of the model, reported at its node
             what = str(problem) if isinstance(problem, ValueError) else repr(problem)
             raise CcmlError(ErrorCode.INVALID_MODEL, f"{op_type}: {what}", loc=site.loc) from problem
         unread = [name for name, a in site.attributes.items() if name not in context.used and not is_default(a, schema)]
-        if unread and site.opset >= NEW_FORMS:
+        if unread and not old:
             raise context.unsupported(f"attribute {', '.join(unread)} is not supported")
         return results
 
@@ -171,8 +173,8 @@ class Walker:
         """Notes the node where nothing can import it, and looks for such nodes in its subgraphs."""
         known = self._function(node, loc) is not None or node.op_type in NESTED
         opset = scope.opset_of(node)
-        schema = None if opset is None else schema_of(node.op_type, opset)
-        if not known and (schema is None or not (node.op_type in RULES or has_body(schema))):
+        schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
+        if not known and (schema is None or not (qualified(node) in RULES or has_body(schema))):
             self.problems.add_operator(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, loc)
         for attribute in node.attribute:
             for index, inner in enumerate(attribute.g.node):
