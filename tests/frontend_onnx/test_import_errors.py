@@ -33,11 +33,11 @@ def test_all_unsupported_operators_are_named_with_their_nodes() -> None:
         helper.make_node("NonMaxSuppression", ["c", "c"], ["d"]),
         helper.make_node("NonZero", ["d"], ["e"], name="find again"),
         helper.make_node("Frobnicate", ["e"], ["y"], domain="com.example"),
-        helper.make_node("TopK", ["x", "k"], ["", "z"]),
+        helper.make_node("Unique", ["x"], ["z"]),
     ]
-    error = import_error(model(nodes, X, ["y"], {"k": np.array([1])}, domains={"com.example": 1}))
+    error = import_error(model(nodes, X, ["y"], domains={"com.example": 1}))
     assert error.kind is ErrorCode.UNSUPPORTED_OPERATOR
-    for text in ("NonZero (find, find again)", "NonMaxSuppression (NonMaxSuppression_3)", "TopK (TopK_6)"):
+    for text in ("NonZero (find, find again)", "NonMaxSuppression (NonMaxSuppression_3)", "Unique (Unique_6)"):
         assert text in error.reason
     assert "com.example.Frobnicate (Frobnicate_5)" in error.reason and "Relu" not in error.reason
     assert error.hint is not None and "ccml ops" in error.hint
