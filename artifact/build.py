@@ -7,13 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..costs.predict import object_costs
+from ..emit_c.makefile import MAKEFILE
 from ..ir.graph import Graph
 from ..ir.program import Program
 from ..report.accuracy import Accuracy
 from ..report.build import Identity, build_report
-from ..report.schema import REPORT_FILE, SCHEMA, Report, json_text
+from ..report.schema import Report
 from ..report.sections import sections_of
 from ..targets import Machine
+from .contents import Contents, read_contents
 from .emit import Emit, emit
 from .folder import list_files, publish, staging
 
@@ -47,26 +49,20 @@ def write_artifacts(
         for plan in plans:
             sub = plan.machine.abi.name if subfolders else ""
             (stage / sub).mkdir(exist_ok=True)
-            artifacts.append(Artifact(folder / sub, _write(plan, kinds, stage / sub)))
-        if subfolders:
-            (stage / REPORT_FILE).write_text(_index(artifacts, stage), encoding="utf-8", newline="\n")
-        publish(stage, folder)
+            artifacts.append(Artifact(folder / sub, _write(plan, kinds, stage / sub, read_contents(folder / sub))))
+        publish(stage, folder, [artifact.folder.name for artifact in artifacts] if subfolders else ())
     return tuple(artifacts)
 
 
-def _write(plan: Plan, kinds: Sequence[Emit], folder: Path) -> Report:
+def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents) -> Report:
+    """Writes an artifact for a folder that holds what is ``beside`` it."""
+    name = plan.program.name
     objects = emit(plan.program, plan.machine, kinds, folder)
     sections = None if objects is None else sections_of(objects)
     costs = None if objects is None else object_costs(plan.program, plan.machine, objects)
     report = build_report(plan.identity, plan.imported, plan.optimized, plan.program, plan.machine, sections, costs)
+    if (folder / MAKEFILE).exists():
+        (folder / MAKEFILE).rename(folder / beside.makefile_name(name))
     report = replace(report, accuracy=plan.accuracy, files=list_files(folder))
-    (folder / REPORT_FILE).write_text(report.to_json(), encoding="utf-8", newline="\n")
+    (folder / beside.report_file(name)).write_text(report.to_json(), encoding="utf-8", newline="\n")
     return report
-
-
-def _index(artifacts: Sequence[Artifact], stage: Path) -> str:
-    """The report above the reports of several ABIs."""
-    first = artifacts[0].report
-    reports = {artifact.report.target.abi: f"{artifact.folder.name}/{REPORT_FILE}" for artifact in artifacts}
-    files = [{"path": file.path, "bytes": file.bytes, "sha256": file.sha256} for file in list_files(stage)]
-    return json_text({"schema": SCHEMA, "ccml": first.ccml, "reports": reports, "files": files})

@@ -1,22 +1,23 @@
-"""The output folder: ccml's files of an earlier compilation go, everybody else's stay.
+"""The output folder: files of a model's earlier compilation go, those of other models and everybody else's stay.
 
 Files are made in a staging folder inside the output folder, so that publishing them is a rename each, and a failed
-compilation leaves the folder as it was. What ccml wrote is known from the file list of ``report.json``.
+compilation leaves the folder as it was. What ccml wrote is known from the file lists of the reports.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass
+from pathlib import Path
 
+from ..emit_c.makefile import MAKEFILE, folder_makefile
 from ..errors import CcmlError, ErrorCode
-from ..report.schema import REPORT_FILE, File
+from ..report.schema import REPORT_FILE, File, json_text
+from .contents import Contents, describe, index_text, own_makefile, own_report, read_contents, read_model, sha256
 
 log = logging.getLogger(__name__)
 
@@ -43,34 +44,151 @@ def staging(folder: Path) -> Iterator[Path]:
 def list_files(stage: Path) -> list[File]:
     """The files below ``stage``, by path."""
     paths = sorted(path for path in stage.rglob("*") if path.is_file())
-    return [File(path.relative_to(stage).as_posix(), path.stat().st_size, _sha256(path)) for path in paths]
+    return [describe(stage, path.relative_to(stage).as_posix()) for path in paths]
 
 
-def publish(stage: Path, folder: Path) -> None:
-    """Moves the files of ``stage``, its ``report.json`` among them, into ``folder``.
+def publish(stage: Path, folder: Path, subfolders: Sequence[str] = ()) -> None:
+    """Moves the files of ``stage``, the report of the model among them, into ``folder``; with ``subfolders``, those of
+    each into the folder of that name, with an index above them.
 
-    Files that an earlier report lists and that are not among the new ones are removed, unless somebody changed them.
-    Files that are there already with the same content keep their time stamp. Raises ``OUTPUT_FOLDER`` before anything
-    is changed where a file that ccml did not write would be overwritten.
+    Files that the report of an earlier compilation of the same model lists and that are not among the new ones are
+    removed, unless somebody changed them. Files that are there already with the same content keep their time stamp.
+    Raises ``OUTPUT_FOLDER`` before anything is changed where a file would be overwritten that ccml did not write or
+    that belongs to another model.
     """
-    files = {file.path: file for file in list_files(stage)}
-    earlier = _earlier_files(folder)
-    strange = [name for name in files if name not in earlier and _differs(folder / name, files[name].sha256)]
-    if strange:
-        raise CcmlError(
-            ErrorCode.OUTPUT_FOLDER,
-            f"the folder has files that ccml did not write and would overwrite: {', '.join(strange)}",
-            loc=str(folder),
-            hint="choose another folder with -o, or remove them",
-        )
-    for name in earlier.keys() - files.keys():
-        _remove_stale(folder, name, earlier[name])
-    # The report first: should the rest fail, the next compilation knows which files are ccml's.
-    for name in sorted(files, key=lambda name: (name != REPORT_FILE, name)):
-        target = folder / name
-        if not target.is_file() or _differs(target, files[name].sha256):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (stage / name).replace(target)
+    changes = [_Change.of(stage / name, folder / name) for name in subfolders or ("",)]
+    before = read_contents(folder)
+    if subfolders and not before.known and (folder / REPORT_FILE).exists():
+        raise _strange(folder, [REPORT_FILE])
+    for change in changes:
+        change.check()
+    if subfolders:
+        _make_room(folder, before)
+    for change in changes:
+        change.apply()
+    if subfolders:
+        _write_shared(folder, _names(before), {*before.abis, *subfolders}, changes[0].version)
+
+
+@dataclass(frozen=True)
+class _Change:
+    """The new files of the model ``name``, whose report is called ``report``, and the folder that they go to."""
+
+    stage: Path
+    folder: Path
+    before: Contents
+    name: str
+    report: str
+    version: object
+
+    @staticmethod
+    def of(stage: Path, folder: Path) -> _Change:
+        (report,) = (path.name for path in stage.iterdir() if path.name == REPORT_FILE or path.match("*_report.json"))
+        model = read_model(stage, report)
+        assert model is not None
+        return _Change(stage, folder, read_contents(folder), model.name, report, model.content["ccml"])
+
+    def check(self) -> None:
+        """Raises ``OUTPUT_FOLDER`` where something of others would be overwritten."""
+        files, earlier = self._new_files(), self._earlier_files()
+        for other in self.before.others(self.name):
+            taken = files.keys() & {own_report(other.name), own_makefile(other.name), *other.files} - {MAKEFILE}
+            if taken or other.name.lower() == self.name.lower():
+                raise CcmlError(
+                    ErrorCode.OUTPUT_FOLDER,
+                    f"the folder holds the model '{other.name}', and files or macros would have the same names",
+                    loc=str(self.folder),
+                    hint="choose another name with --name, or another folder with -o",
+                )
+        strange = [name for name in files if name not in earlier and _differs(self.folder / name, files[name])]
+        if strange:
+            raise _strange(self.folder, strange)
+
+    def apply(self) -> None:
+        """Replaces the files of the earlier compilation by the new ones."""
+        files, earlier = self._new_files(), self._earlier_files()
+        shared = self.before.shared(self.name)
+        if shared:
+            _make_room(self.folder, self.before)
+        for name in earlier.keys() - files.keys() - ({REPORT_FILE, MAKEFILE} if shared else set()):
+            _remove_stale(self.folder, name, earlier[name])
+        # The report first: should the rest fail, the next compilation knows which files are ccml's.
+        for name in sorted(files, key=lambda name: (name != self.report, name)):
+            target = self.folder / name
+            if not target.is_file() or _differs(target, files[name]):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                (self.stage / name).replace(target)
+            if shared and name == self.report:
+                self._write_shared()
+        if shared:
+            self._write_shared()
+
+    def _write_shared(self) -> None:
+        _write_shared(self.folder, [self.name, *_names(self.before)], self.before.abis, self.version)
+
+    def _new_files(self) -> dict[str, str]:
+        return {file.path: file.sha256 for file in list_files(self.stage)}
+
+    def _earlier_files(self) -> dict[str, str]:
+        """What may be replaced: the files of an earlier compilation of this model, and those of the folder."""
+        files = {} if self.before.makefile is None else {MAKEFILE: self.before.makefile}
+        reports = [REPORT_FILE] if self.before.known else []
+        for model in self.before.models:
+            if model.name == self.name:
+                files |= model.files
+                reports.append(model.report)
+        return files | {report: sha256(self.folder / report) for report in reports}
+
+
+def _names(contents: Contents) -> list[str]:
+    return [model.name for model in contents.models]
+
+
+def _make_room(folder: Path, before: Contents) -> None:
+    """Report and Makefile of a model that was alone so far get its name. Raises ``OUTPUT_FOLDER`` where something that
+    ccml did not write is in the way."""
+    for model in before.models:
+        if model.report != REPORT_FILE:
+            continue
+        report, makefile = own_report(model.name), own_makefile(model.name)
+        files = [{**file, "path": makefile} if file["path"] == MAKEFILE else file for file in model.listed]
+        strange = [name for name in (report, makefile) if (folder / name).exists()]
+        if strange:
+            raise _strange(folder, strange)
+        if MAKEFILE in model.files and (folder / MAKEFILE).is_file():
+            shutil.copyfile(folder / MAKEFILE, folder / makefile)
+        _write(folder, report, json_text({**model.content, "files": sorted(files, key=lambda file: str(file["path"]))}))
+
+
+def _write_shared(folder: Path, names: Iterable[str], abis: Iterable[str], version: object) -> None:
+    """The index and the Makefile of a folder with several models."""
+    found = (read_model(folder, own_report(name)) for name in sorted(set(names)))
+    models = [model for model in found if model is not None]
+    built = [model.name for model in models if own_makefile(model.name) in model.files]
+    if built:
+        _write(folder, MAKEFILE, folder_makefile(built))
+    else:
+        (folder / MAKEFILE).unlink(missing_ok=True)
+    _write(folder, REPORT_FILE, index_text(folder, models, abis, version))
+
+
+def _write(folder: Path, name: str, text: str) -> None:
+    """Writes a file, unless it has that content already."""
+    part = folder / f".ccml-{name}"
+    part.write_text(text, encoding="utf-8", newline="\n")
+    if (folder / name).is_file() and sha256(folder / name) == sha256(part):
+        part.unlink()
+    else:
+        part.replace(folder / name)
+
+
+def _strange(folder: Path, names: Iterable[str]) -> CcmlError:
+    return CcmlError(
+        ErrorCode.OUTPUT_FOLDER,
+        f"the folder has files that ccml did not write and would overwrite: {', '.join(names)}",
+        loc=str(folder),
+        hint="choose another folder with -o, or remove them",
+    )
 
 
 def _refused(folder: Path, problem: OSError) -> CcmlError:
@@ -79,42 +197,16 @@ def _refused(folder: Path, problem: OSError) -> CcmlError:
     return CcmlError(ErrorCode.OUTPUT_FOLDER, f"cannot write: {reason}", loc=str(folder), hint=hint)
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _differs(path: Path, sha256: str) -> bool:
+def _differs(path: Path, digest: str) -> bool:
     """Whether something with other content is there."""
-    return path.exists() and (not path.is_file() or _sha256(path) != sha256)
+    return path.exists() and (not path.is_file() or sha256(path) != digest)
 
 
-def _earlier_files(folder: Path) -> Mapping[str, str]:
-    """Path -> SHA-256 of what the report in ``folder`` lists; nothing where there is no report of ccml."""
-    try:
-        report = json.loads((folder / REPORT_FILE).read_text(encoding="utf-8"))
-        listed = {entry["path"]: entry["sha256"] for entry in report["files"]} if "ccml" in report else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return {}
-    if listed is None:
-        return {}
-    return {REPORT_FILE: "", **{path: digest for path, digest in listed.items() if _is_inside(folder, path)}}
-
-
-def _is_inside(folder: Path, name: object) -> bool:
-    """Whether a path from a report, which anybody may have edited, stays in the folder."""
-    if not isinstance(name, str):
-        return False
-    path = PurePosixPath(name)
-    parents = [folder / parent for parent in path.parents if parent != PurePosixPath(".")]
-    return not path.is_absolute() and ".." not in path.parts and not any(parent.is_symlink() for parent in parents)
-
-
-def _remove_stale(folder: Path, name: str, sha256: str) -> None:
+def _remove_stale(folder: Path, name: str, digest: str) -> None:
     path = folder / name
     if not path.is_file() and not path.is_symlink():
         return
-    if path.is_symlink() or _sha256(path) != sha256:
+    if path.is_symlink() or sha256(path) != digest:
         log.warning("%s is left from an earlier compilation, but was changed since: not removed", path)
         return
     path.unlink()

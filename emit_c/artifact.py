@@ -19,7 +19,7 @@ from . import tree
 from .amalgamation import runtime_header
 from .header import public_header
 from .kernel import kernel_function
-from .makefile import makefile
+from .makefile import MAKEFILE, makefile
 from .requirements import Requirements
 from .spelling import MEMORY_TYPES
 from .symbols import Symbols, assign_symbols, banner, comment_text, interfaces
@@ -83,7 +83,7 @@ def sources(
         f"{prefix}_weights.c": weights(program, constants, symbols),
         f"{prefix}_internal.h": _internal_header(program, constants, symbols),
         f"{prefix}_runtime.h": banner(program, "the runtime that its kernels use") + "\n" + runtime_header(needs),
-        "Makefile": makefile(program, machine, symbols, binary),
+        MAKEFILE: makefile(program, machine, symbols, binary),
     }
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..ir.program import Program
 from ..targets import Kit, Library, Machine
 from .compiler_flags import MEANING, clang_flags, gcc_flags, machine_flags, optimization
 from .symbols import LICENCE, Symbols
 
+MAKEFILE = "Makefile"
 _WARNINGS = "-Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -pedantic"
 _WEIGHTS_RULE = "\n$(BUILD)/$(NAME)_weights.o: $(FOLDER)$(NAME)_weights.bin\n"
 
@@ -28,7 +31,8 @@ def makefile(program: Program, machine: Machine, symbols: Symbols, weights_file:
 {_kit_line(target.kit)}#   make CFLAGS=...                            with more flags, after these
 #   make clean
 NAME := {name}
-FOLDER := $(dir $(lastword $(MAKEFILE_LIST)))
+SELF := $(lastword $(MAKEFILE_LIST))
+FOLDER := $(dir $(SELF))
 BUILD := $(FOLDER)build
 {f"CROSS_COMPILE ?= {abi.cross_compile}".rstrip()}
 CLANG_TARGET := {abi.clang_triple}
@@ -58,7 +62,7 @@ endif
 ALL_CFLAGS += $(CFLAGS) -I$(FOLDER).
 
 OBJECTS := $(BUILD)/$(NAME).o $(BUILD)/$(NAME)_weights.o
-HEADERS := $(addprefix $(FOLDER),$(NAME).h $(NAME)_internal.h $(NAME)_runtime.h Makefile)
+HEADERS := $(addprefix $(FOLDER),$(NAME).h $(NAME)_internal.h $(NAME)_runtime.h) $(SELF)
 
 .PHONY: all clean
 all: {files}
@@ -72,7 +76,37 @@ $(BUILD)/%.o: $(FOLDER)%.c $(HEADERS)
 	$(CC) $(ALL_CFLAGS) -c $< -o $@
 {_WEIGHTS_RULE if weights_file else ""}
 clean:
-	rm -rf $(BUILD) {files}
+	rm -f $(OBJECTS) {files}
+	rmdir $(BUILD) 2>/dev/null || true
+"""
+
+
+def folder_makefile(names: Sequence[str]) -> str:
+    """The Makefile of a folder with several models, which have ``NAME.mk`` each. Variables given to it reach all."""
+    return f"""# Several models.
+# {LICENCE}
+#
+#   make                 all of them
+#   make {names[0]:<16}one of them, or one library: make lib{names[0]}.a
+#   make clean
+#
+# {names[0]}.mk says what else there is.
+FOLDER := $(dir $(lastword $(MAKEFILE_LIST)))
+# Without those that were removed by hand.
+MODELS := $(basename $(notdir $(wildcard $(addprefix $(FOLDER),{" ".join(f"{name}.mk" for name in names)}))))
+LIBRARIES := $(foreach model,$(MODELS),$(FOLDER)lib$(model).a $(FOLDER)lib$(model).so)
+CLEANED := $(addprefix clean-,$(MODELS))
+
+.PHONY: all clean $(MODELS) $(CLEANED) $(LIBRARIES)
+all: $(MODELS)
+clean: $(CLEANED)
+
+$(MODELS):
+	@$(MAKE) --no-print-directory -f $(FOLDER)$@.mk
+$(CLEANED):
+	@$(MAKE) --no-print-directory -f $(FOLDER)$(patsubst clean-%,%,$@).mk clean
+$(LIBRARIES):
+	@$(MAKE) --no-print-directory -f $(FOLDER)$(patsubst lib%,%,$(basename $(notdir $@))).mk $(FOLDER)$(notdir $@)
 """
 
 

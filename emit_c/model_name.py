@@ -6,27 +6,21 @@ import re
 from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
+from .system_headers import SYSTEM_HEADERS
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _MAX_LENGTH = 64
-
-# NAME.h goes on the include path, where it would hide the C library's header of that name.
-_C_HEADERS = frozenset({
-    "assert", "complex", "ctype", "errno", "fenv", "float", "inttypes", "iso646", "limits", "locale", "math", "setjmp",
-    "signal", "stdalign", "stdarg", "stdatomic", "stdbool", "stddef", "stdint", "stdio", "stdlib", "stdnoreturn",
-    "string", "tgmath", "threads", "time", "uchar", "wchar", "wctype",
-})  # fmt: skip
 
 
 def model_name(path: Path, wanted: str | None) -> str:
     """``wanted``, or the file's name as a C identifier. Raises ``BAD_OPTION`` for a name that C cannot use."""
     if wanted is None:
         return _from_file(path)
-    if not _IDENTIFIER.match(wanted) or len(wanted) > _MAX_LENGTH or wanted.lower() in _C_HEADERS:
+    if not _IDENTIFIER.match(wanted) or len(wanted) > _MAX_LENGTH or wanted.lower() in SYSTEM_HEADERS:
         raise CcmlError(
             ErrorCode.BAD_OPTION,
             f"'{wanted}' cannot be the prefix of C symbols and the name of a header",
-            hint=f"letters, digits and _ , a letter first, at most {_MAX_LENGTH}, no standard header; for example "
+            hint=f"letters, digits and _ , a letter first, at most {_MAX_LENGTH}, no system header; for example "
             f"'{_from_file(Path(wanted))}'",
         )
     return wanted
@@ -36,4 +30,4 @@ def _from_file(path: Path) -> str:
     stem = re.sub(r"\W+", "_", path.stem, flags=re.ASCII).strip("_")[:_MAX_LENGTH] or "model"
     if not stem[0].isalpha():
         stem = f"m_{stem}"[:_MAX_LENGTH]
-    return f"{stem}_model"[:_MAX_LENGTH] if stem.lower() in _C_HEADERS else stem
+    return f"{stem}_model"[:_MAX_LENGTH] if stem.lower() in SYSTEM_HEADERS else stem

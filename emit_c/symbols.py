@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Interface, Program, Storage
-from .names import Names, c_identifier
+from .names import Names, c_identifier, parameter_name
 
 LICENCE = "This file was written by ccml and may be used freely in any product, with or without this notice."
 _MACRO_STEMS = ("OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL")
@@ -62,7 +62,7 @@ def assign_symbols(program: Program) -> Symbols:
     names.push()
     pools = tuple(names.bind(pool.name) for pool in program.plan.pools)
     pool_stems = tuple(stems.bind(f"{macro}_{pool.name.upper()}") for pool in program.plan.pools)
-    arguments = tuple(names.bind(item.c_name) for item in interfaces(program))
+    arguments = tuple(names.bind(parameter_name(item.c_name)) for item in interfaces(program))
     return Symbols(
         prefix=prefix,
         macro=macro,
@@ -80,7 +80,7 @@ def check_pool_names(names: Sequence[str]) -> None:
     """Pools are called in C what the user calls them. Raises ``BAD_OPTION`` for a name that cannot be used."""
     for position, name in enumerate(names):
         earlier = {other.upper() for other in names[:position]}
-        if c_identifier(name) != name or name.upper() in _MACRO_STEMS:
+        if parameter_name(name) not in (name, name.lower()) or name.upper() in _MACRO_STEMS:
             reason = f"'{name}' cannot be the name of a pool: it is no C identifier, or reserved"
             raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="names such as dtcm, sram, external_ram")
         if name.upper() in earlier:

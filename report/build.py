@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..costs.predict import Costs
+from ..emit_c.symbols import assign_symbols, interfaces
 from ..emit_llvm.coded import with_known_blocks
 from ..ir.graph import Graph, Node
 from ..ir.loops import Access
@@ -41,6 +42,7 @@ def build_report(
     where they were predicted."""
     memory = placements(program)
     live = live_bytes(memory, len(program.calls))
+    tensors = [_tensor(*pair) for pair in zip(interfaces(program), assign_symbols(program).arguments, strict=True)]
     parameters = sum(array.size for array in imported.constants.values())
     return Report(
         schema=SCHEMA,
@@ -49,8 +51,8 @@ def build_report(
         target=TargetInfo(machine.name, machine.abi.name, machine.cpu.name, machine.abi.triple),
         options=identity.options,
         totals=_totals(program, memory, live, sections, costs),
-        inputs=[_tensor(side) for side in program.inputs],
-        outputs=[_tensor(side) for side in program.outputs],
+        inputs=tensors[: len(program.inputs)],
+        outputs=tensors[len(program.inputs) :],
         layers=_Layers(optimized, program, live, sections, costs, machine).all(),
         memory=memory,
         sections=None if sections is None else grouped(sections),
@@ -105,8 +107,8 @@ def _pools(program: Program, memory: list[Placement]) -> Iterator[PoolTotals]:
         )
 
 
-def _tensor(side: Interface) -> Tensor:
-    return Tensor(side.name, side.c_name, side.type.dtype.value, list(side.type.shape), side.type.nbytes)
+def _tensor(side: Interface, argument: str) -> Tensor:
+    return Tensor(side.name, argument, side.type.dtype.value, list(side.type.shape), side.type.nbytes)
 
 
 class _Layers:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from ccml.emit_c.model_name import model_name
+from ccml.emit_c.system_headers import SYSTEM_HEADERS
 from ccml.errors import CcmlError, ErrorCode
+
+from tests.tools import needs
 
 
 @pytest.mark.parametrize(
@@ -18,6 +23,8 @@ from ccml.errors import CcmlError, ErrorCode
         ("_x.onnx", "x"),
         ("übung.onnx", "bung"),
         ("math.onnx", "math_model"),
+        ("features.onnx", "features_model"),
+        ("time.onnx", "time_model"),
         ("String.onnx", "String_model"),
         ("-.onnx", "model"),
         ("a" * 90 + ".onnx", "a" * 64),
@@ -27,7 +34,7 @@ def test_from_a_file(file: str, name: str) -> None:
     assert model_name(Path(file), None) == name
 
 
-@pytest.mark.parametrize("name", ["", "2x", "a-b", "a b", "é", "stdio", "_x", "a" * 65, "a\n"])
+@pytest.mark.parametrize("name", ["", "2x", "a-b", "a b", "é", "stdio", "Features", "_x", "a" * 65, "a\n"])
 def test_refused(name: str) -> None:
     with pytest.raises(CcmlError) as caught:
         model_name(Path("m.onnx"), name)
@@ -36,3 +43,20 @@ def test_refused(name: str) -> None:
 
 def test_accepted() -> None:
     assert model_name(Path("m.onnx"), "Wake_Word2") == "Wake_Word2"
+
+
+TOOLCHAINS = ("gcc", "clang", "arm-none-eabi-gcc", "aarch64-linux-gnu-gcc", "arm-linux-gnueabihf-gcc")
+LIBRARIES = ("/usr/include", "/usr/local/include")
+"""Where whatever is installed has its headers, beside those of the C library."""
+
+
+@pytest.mark.parametrize("compiler", [pytest.param(name, marks=needs(name)) for name in TOOLCHAINS])
+def test_every_header_of_a_toolchain_is_known(compiler: str) -> None:
+    said = subprocess.run([compiler, "-v", "-E", "-x", "c", "/dev/null"], capture_output=True, text=True, check=True)
+    searched = said.stderr.partition("search starts here:\n#include <...>")[2].partition("End of search list")[0]
+    folders = [Path(line.strip()).resolve() for line in searched.splitlines() if line.startswith(" /")]
+    found = {
+        path.stem.lower() for folder in folders if not str(folder).startswith(LIBRARIES) for path in folder.glob("*.h")
+    }
+    assert "stddef" in found
+    assert not {stem for stem in found if re.fullmatch(r"[a-z]\w*", stem)} - SYSTEM_HEADERS
