@@ -17,6 +17,7 @@ from ..ir.types import DType
 from ..targets import Machine
 from . import tree
 from .amalgamation import runtime_header
+from .guard import guard_source
 from .header import public_header
 from .kernel import kernel_function
 from .makefile import MAKEFILE, makefile
@@ -74,7 +75,7 @@ def sources(
 ) -> dict[str, str]:
     """The text files of the artifact by name."""
     needs = Requirements()
-    code = _model_source(program, symbols, needs)
+    code = _model_source(program, machine, symbols, needs)
     weights = binary_source if binary else array_source
     prefix = symbols.prefix
     return {
@@ -105,7 +106,7 @@ def _internal_header(program: Program, constants: list[Constant], symbols: Symbo
 """
 
 
-def _model_source(program: Program, symbols: Symbols, needs: Requirements) -> str:
+def _model_source(program: Program, machine: Machine, symbols: Symbols, needs: Requirements) -> str:
     disjoint = disjoint_params(program)
     calls = Counter(call.kernel for call in program.calls)
     reserved = {symbols.run, *symbols.kernels.values(), *symbols.constants.values()}
@@ -122,11 +123,26 @@ def _model_source(program: Program, symbols: Symbols, needs: Requirements) -> st
         )
         comment = f"/* {comment_text(layers)} */\n" if layers else ""
         parts.append(comment + tree.print_c(definition))
-    parts.append(tree.print_c(_run_function(program, symbols)))
+    if not machine.asked_for:
+        parts.append(tree.print_c(_run_function(program, symbols, symbols.run)))
+        return "\n".join(parts)
+    parts.append(guard_source(machine, symbols))
+    storage = ("static", f"{symbols.macro}_APART")
+    parts.append(tree.print_c(_run_function(program, symbols, symbols.checked_run, storage)))
+    parts.append(tree.print_c(_guarded_run(program, symbols)))
     return "\n".join(parts)
 
 
-def _run_function(program: Program, symbols: Symbols) -> c_ast.FuncDef:
+def _guarded_run(program: Program, symbols: Symbols) -> c_ast.FuncDef:
+    """The run function of a model whose code not every processor has."""
+    unfit = tree.unary("!", tree.call(symbols.cpu_fits))
+    arguments = (tree.name(name) for name in (*symbols.pools, *symbols.arguments))
+    body = [_refuse(unfit, f"{symbols.macro}_ERROR_CPU"), c_ast.Return(tree.call(symbols.checked_run, *arguments))]
+    storage = (f"{symbols.macro}_ANY_CPU",)
+    return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", storage=storage)
+
+
+def _run_function(program: Program, symbols: Symbols, symbol: str, storage: Sequence[str] = ()) -> c_ast.FuncDef:
     """Checks of the arguments, then the calls in order."""
     symbols.names.push()
     memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.pools]
@@ -145,7 +161,7 @@ def _run_function(program: Program, symbols: Symbols) -> c_ast.FuncDef:
             body.append(tree.discard(argument))
     body.extend(calls)
     body.append(c_ast.Return(tree.name(f"{symbols.macro}_OK")))
-    return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", storage=())
+    return tree.function(symbol, _parameters(program, symbols), tree.block(body), "int", storage=storage)
 
 
 def _memory_name(symbols: Symbols, pool: str) -> str:

@@ -31,6 +31,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
         f"#define {macro}_OK 0",
         f"#define {macro}_ERROR_NULL 1 /* a pointer is NULL that must not be */",
         f"#define {macro}_ERROR_ALIGN 2 /* {_misaligned(symbols)} */",
+        f"#define {macro}_ERROR_CPU 3 /* the CPU lacks instructions for which the model was compiled */",
         "",
         f"/* {macro}_API can be defined before, as dllexport for instance. */",
         f"#ifndef {macro}_API",

@@ -12,7 +12,7 @@ from ..ir.program import Interface, Program, Storage
 from .names import Names, c_identifier, parameter_name
 
 LICENCE = "This file was written by ccml and may be used freely in any product, with or without this notice."
-_MACRO_STEMS = ("OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL")
+_MACRO_STEMS = ("OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL", "ANY", "APART")
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,16 @@ class Symbols:
     def run(self) -> str:
         return f"{self.prefix}_run"
 
+    @property
+    def checked_run(self) -> str:
+        """What the run function calls once the CPU is known to have what the code needs."""
+        return f"{self.prefix}_run_checked"
+
+    @property
+    def cpu_fits(self) -> str:
+        """The function that says whether it has."""
+        return f"{self.prefix}_cpu_fits"
+
 
 def interfaces(program: Program) -> tuple[Interface, ...]:
     """Inputs, then outputs: the order of the arguments."""
@@ -48,7 +58,8 @@ def assign_symbols(program: Program) -> Symbols:
     """Valid names that clash with nothing."""
     prefix = re.sub(r"^v_", "", c_identifier(program.name))
     names = Names()
-    names.bind(f"{prefix}_run")
+    for own in ("run", "run_checked", "cpu_fits", "cpu_fits_now"):
+        names.bind(f"{prefix}_{own}")
     called = {call.kernel for call in program.calls}
     kernels = {kernel.name: kernel.name for kernel in program.kernels if kernel.name in called}
     kernels = {name: names.bind(f"{prefix}_{name}") for name in kernels}

@@ -72,6 +72,11 @@ def code_function(symbol: str, row: str, code: bytes, attributes: str) -> Functi
     scalars = BLOCKS[row].scalars
     pointers = BLOCKS[row].meaning(*(1 for _ in scalars)).params
     params = ", ".join(["ptr"] * len(pointers) + ["i32"] * len(scalars))
+    return bytes_function(symbol, f"void @{symbol}({params})", code, attributes)
+
+
+def bytes_function(symbol: str, signature: str, code: bytes, attributes: str) -> Function:
+    """A function of which the machine code is known."""
     data = f"[{len(code)} x i8] c\"\\{code.hex(chr(92))}\""
-    head = f"define weak hidden void @{symbol}({params}) naked noinline nounwind {attributes} align 4 prologue {data}"
+    head = f"define weak hidden {signature} naked noinline nounwind {attributes} align 4 prologue {data}"
     return Function(symbol, f"{head} {{\n  unreachable\n}}\n", frozenset())

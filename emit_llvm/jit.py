@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -14,9 +15,10 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Kernel
 from ..ir.program import Interface, Program, Storage
-from ..targets import TARGETS, Machine, host
+from ..targets import TARGETS, HwcapBit, Machine, host
 from . import backend
 from .elf import undefined_symbols
+from .guard import SYSTEM_FUNCTION
 from .kernels import kernel_function
 from .module import ModuleOptions, call_symbol, constant_array, module_text, run_symbol
 from .runtime import helper_object
@@ -29,12 +31,29 @@ def host_machine() -> Machine:
     """The machine that this process runs on, at the highest instruction-set level that it has."""
     backend.initialize()
     architecture = llvm.get_process_triple().split("-")[0]
-    machine = host(architecture, [feature for feature, there in llvm.get_host_cpu_features().items() if there])
+    machine = host(architecture, host_features())
     if machine is None:
         known = {name for target in TARGETS for abi in target.abis for name in abi.host_architectures}
         hint = f"machines that can: {', '.join(sorted(known))}"
         raise CcmlError(ErrorCode.TOOLCHAIN, f"no in-process compilation on {architecture}", hint=hint)
     return machine
+
+
+def host_features() -> set[str]:
+    """What this machine's processor has, as LLVM knows it, and as Linux tells where LLVM does not ask for it."""
+    found = {feature for feature, there in llvm.get_host_cpu_features().items() if there}
+    getauxval = getattr(ctypes.CDLL(None), SYSTEM_FUNCTION, None) if sys.platform == "linux" else None
+    if getauxval is None:
+        return found
+    getauxval.argtypes, getauxval.restype = [ctypes.c_ulong], ctypes.c_ulong
+    architecture = llvm.get_process_triple().split("-")[0]
+    abis = (abi for target in TARGETS for abi in target.abis if architecture in abi.host_architectures)
+    for detection in (abi.detection for abi in abis if abi.detection is not None):
+        for name, feature in detection.features.items():
+            flag = feature.flag
+            if isinstance(flag, HwcapBit) and getauxval(flag.entry) >> flag.bit & 1:
+                found.add(name)
+    return found
 
 
 class JitLibrary:

@@ -16,11 +16,13 @@ from ..targets import Machine
 from . import backend
 from .coded import block_functions, code_function, with_known_blocks
 from .expressions import internal_error
+from .guard import FITS, LACKS, any_cpu, guard_functions, word_definition, word_symbol
 from .kernels import FREESTANDING, kernel_function
 from .writer import Function, FunctionWriter
 
 NULL_POINTER = 1
 MISALIGNED_POOL = 2
+LACKING_CPU = 3
 SIZE_ATTRIBUTES = "optsize"
 
 
@@ -84,7 +86,8 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     functions += [_kernel(program, block, machine, frozenset(), chosen) for block in meanings]
     functions += [_coded(f"{program.name}_{row}", row, code) for row, code in codes.items()]
     entry = _EntryWriter(program, machine, chosen)
-    functions.append(entry.run())
+    guarded = bool(machine.asked_for) and chosen.addresses is None
+    functions += entry.guarded_run() if guarded else [entry.run()]
     if chosen.call_symbols:
         functions.extend(entry.single(number, call) for number, call in enumerate(program.calls))
     declarations = sorted(set(chain.from_iterable(function.declarations for function in functions)))
@@ -92,6 +95,7 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
         f'source_filename = "{program.name}"',
         f'target triple = "{backend.triple(machine)}"',
         *_constants(program, machine, chosen),
+        *([word_definition(program.name)] if guarded else []),
         *declarations,
         *(function.text for function in functions),
     )
@@ -155,14 +159,36 @@ class _EntryWriter:
         self.pointers = {side.buffer: f"%a{number}" for number, side in enumerate(sides)}
         self.pools = [f"%arena{number or ''}" for number in range(len(program.plan.pools))]
 
-    def run(self) -> Function:
+    def guarded_run(self) -> list[Function]:
+        """The entry, which asks what the processor has before it runs anything else."""
+        detection = self.machine.abi.detection
+        assert detection is not None
+        symbol, checked = run_symbol(self.program), f"{run_symbol(self.program)}_checked"
+        out, word = FunctionWriter(), word_symbol(self.program.name)
+        known = out.value(f"load atomic i32, ptr @{word} monotonic, align 4")
+        first, fits, lacks = out.label("first"), out.label("fits"), out.label("lacks")
+        out.effect(f"switch i32 {known}, label %{first} [i32 {FITS}, label %{fits} i32 {LACKS}, label %{lacks}]")
+        out.start(first)
+        found = out.value(f"call i32 @{self.program.name}_check_cpu()")
+        out.branch(out.value(f"icmp eq i32 {found}, {FITS}"), fits, lacks)
+        out.start(fits)
+        arguments = ", ".join(f"ptr {name}" for name in (*self.pools, *self.pointers.values()))
+        out.effect(f"ret i32 {out.value(f'tail call i32 @{checked}({arguments})')}")
+        out.start(lacks)
+        out.effect(f"ret i32 {LACKING_CPU}")
+        guard = out.finish(symbol, self._header(symbol, more=any_cpu(detection)))
+        functions = guard_functions(self.program.name, self.machine, self.options.attributes)
+        return [guard, *functions, self.run(checked, "internal")]
+
+    def run(self, symbol: str | None = None, linkage: str = "") -> Function:
         """The entry: checks its arguments and makes all calls in order."""
+        symbol = symbol or run_symbol(self.program)
         out = FunctionWriter()
         self._check(out)
         for call in self.program.calls:
             self._call(out, call)
         out.effect("ret i32 0")
-        return out.finish(run_symbol(self.program), self._header(run_symbol(self.program)))
+        return out.finish(symbol, self._header(symbol, linkage))
 
     def single(self, number: int, call: Call) -> Function:
         """The function that makes one call and checks nothing."""
@@ -172,10 +198,11 @@ class _EntryWriter:
         symbol = call_symbol(self.program, number)
         return out.finish(symbol, self._header(symbol))
 
-    def _header(self, symbol: str) -> str:
+    def _header(self, symbol: str, linkage: str = "", more: str = "") -> str:
         params = ", ".join(f"ptr {name}" for name in (*self.pools, *self.pointers.values()))
-        attributes = _attributes(symbol, self.options.attributes)
-        return f"define i32 @{symbol}({params}) {FREESTANDING} {attributes}"
+        attributes = _attributes(symbol, f"{more} {self.options.attributes}".strip())
+        own = f"{linkage} " if linkage else ""
+        return f"define {own}i32 @{symbol}({params}) {'noinline ' if linkage else ''}{FREESTANDING} {attributes}"
 
     def _check(self, out: FunctionWriter) -> None:
         used = [(pool, name) for pool, name in zip(self.program.plan.pools, self.pools) if pool.size]

@@ -11,6 +11,7 @@ from . import backend
 from .elf import as_bare_metal, defined_symbols, undefined_symbols, with_mapping_symbols
 from .elf_data import DataSymbol, data_object
 from .expressions import internal_error
+from .guard import SYSTEM_FUNCTION, needs_system_function
 from .module import SIZE_ATTRIBUTES, ModuleOptions, constant_align, constant_array, constant_symbol, module_text
 from .runtime import helper_object
 
@@ -34,7 +35,9 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
     if helpers is not None:
         objects.append((f"{program.name}_runtime.o", helpers))
     for symbol in _missing(objects):
-        if not is_compiler_helper(symbol, machine):
+        if not is_compiler_helper(symbol, machine) and not (
+            symbol == SYSTEM_FUNCTION and needs_system_function(machine)
+        ):
             raise internal_error(f"the code for {machine.name} calls {symbol}, which nothing provides")
     return objects if machine.target.hosted else [(name, _bare_metal(image, machine)) for name, image in objects]
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
 from ..targets import Library, Machine
+from . import backend
+from .guard import SYSTEM_FUNCTION, needs_system_function, stub_text
 
 _ZIG_HINT = "the Python package 'ziglang' (pip install 'ccml[zig]')"
 
@@ -34,10 +36,28 @@ def link_library(objects: Sequence[tuple[str, bytes]], machine: Machine, name: s
         raise CcmlError(ErrorCode.TOOLCHAIN, f"no linker for {machine.abi.triple}", hint=hint)
     with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
         inputs = _write_inputs(Path(folder), objects)
-        exports = Path(folder, "exports.map")
-        exports.write_text(f"{{ global: {run}; local: *; }};\n")
-        flags = [flag.format(name=name, run=run, exports=exports) for flag in library.linker_flags]
+        flags = _flags(library, name, run, Path(folder))
+        if needs_system_function(machine):
+            inputs.append(str(_c_library(machine, library, command, Path(folder))))
         _run([*command.spell(flags), "-o", str(out_path), *inputs])
+
+
+def _flags(library: Library, name: str, exported: str, folder: Path) -> list[str]:
+    exports = folder / "exports.map"
+    exports.write_text(f"{{ global: {exported}; local: *; }};\n")
+    return [flag.format(name=name, run=exported, exports=exports) for flag in library.linker_flags]
+
+
+def _c_library(machine: Machine, library: Library, command: _Linker, folder: Path) -> Path:
+    """A library with the name of the C library that has the one function of it which the model calls."""
+    inner = folder / "libc"
+    inner.mkdir()
+    generator = backend.target_machine(machine, reloc=backend.relocation(machine))
+    image = generator.emit_object(backend.optimize(stub_text(machine, backend.triple(machine)), generator))
+    flags = [*_flags(library, "c", SYSTEM_FUNCTION, inner), f"-soname={library.c_library}"]
+    path = inner / library.c_library
+    _run([*command.spell(flags), "-o", str(path), *_write_inputs(inner, [("libc.o", image)])])
+    return path
 
 
 @dataclass(frozen=True)

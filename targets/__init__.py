@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from . import arm64, cortex_m, generic, x86
+from .detection import CpuFeature, CpuidBit, Detection, HwcapBit
 from .environment import Board, Environment, Region, Tool
 from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Library, Machine, Registers, Target
 from .timing import Timing
@@ -12,8 +13,9 @@ from .timing import Timing
 TARGETS: tuple[Target, ...] = (*generic.TARGETS, *x86.TARGETS, *cortex_m.TARGETS, *arm64.TARGETS)
 
 __all__ = [
-    "TARGETS", "Abi", "Board", "Cpu", "Dot", "ElementKind", "Elf", "Environment", "Helpers", "Kit", "Library",
-    "Machine", "Region", "Registers", "Target", "Timing", "Tool", "find", "host", "select",
+    "TARGETS", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind", "Elf", "Environment",
+    "Helpers", "HwcapBit", "Kit", "Library", "Machine", "Region", "Registers", "Target", "Timing", "Tool", "find",
+    "host", "select",
 ]  # fmt: skip
 
 

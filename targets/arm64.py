@@ -1,6 +1,7 @@
 """Android's ABIs and 64-bit Arm Linux."""
 
 from . import x86
+from .detection import CpuFeature, Detection, HwcapBit
 from .environment import linux
 from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Registers, Target, shared_library
 
@@ -39,13 +40,18 @@ LINUX32 = linux(
     refused_flags=0x200,
 )  # fmt: skip
 
+_HWCAP = 16
+# Documentation/arch/arm64/elf_hwcaps.rst of Linux.
+FEATURES = {"dotprod": CpuFeature("__ARM_FEATURE_DOTPROD", HwcapBit(_HWCAP, 20))}
+DETECTION = Detection(FEATURES, llvm_cpu="generic", llvm_features="+neon")
+
 TARGETS = (
     Target(
         name="android",
         family="Android",
         description="Android, all ABIs of the NDK; --abi picks one",
         hosted=True,
-        library=shared_library(page_align=16384),
+        library=shared_library(page_align=16384, c_library="libc.so"),
         compiler="clang",
         kit=NDK,
         arena_align=64,
@@ -58,6 +64,7 @@ TARGETS = (
                 elf=ELF64,
                 environment=LINUX64,
                 clang_triple="aarch64-linux-android21",
+                detection=DETECTION,
             ),
             Abi(
                 name="armeabi-v7a",
@@ -78,6 +85,8 @@ TARGETS = (
                 helpers=x86.HELPERS,
                 environment=x86.LINUX,
                 clang_triple="x86_64-linux-android21",
+                detection=x86.DETECTION,
+                guaranteed=x86.V2.requires,
             ),
         ),
     ),
@@ -101,6 +110,7 @@ TARGETS = (
                 gcc=LINUX64.compiler,
                 clang_triple="aarch64-linux-gnu",
                 host_architectures=("aarch64", "arm64"),
+                detection=DETECTION,
             ),
         ),
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from .detection import CpuFeature, Detection
 from .environment import Environment, Tool
 from .timing import Timing
 
@@ -144,7 +145,8 @@ class Abi:
     ``cross_compile`` is the prefix of GCC and its tools, the first of which is ``gcc``; ``archiver`` replaces its
     ``ar``. ``clang_triple`` is what clang calls the machine. ``machine_code`` names the assembled block instructions
     that the ABI's CPUs can run. ``host_architectures``: in a process of which architectures, the beginnings of LLVM's
-    triples, its code can run.
+    triples, its code can run. ``guaranteed`` are features that every processor of the ABI has; others are asked for
+    through ``detection``.
     """
 
     name: str
@@ -160,6 +162,8 @@ class Abi:
     clang_triple: str = ""
     machine_code: str = ""
     host_architectures: tuple[str, ...] = ()
+    detection: Detection | None = None
+    guaranteed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -168,16 +172,18 @@ class Library:
 
     ``file`` is its name; ``linker`` is LLD under the name for its format, with ``linker_flags``; ``compiler_flags``
     are for a C compiler that links. In all of them ``{name}`` is the model's name, ``{run}`` its function, and
-    ``{exports}`` a file that says that nothing else is visible.
+    ``{exports}`` a file that says that nothing else is visible. ``c_library`` is the name under which the C library is
+    loaded.
     """
 
     file: str
     linker: Tool
     linker_flags: tuple[str, ...]
     compiler_flags: tuple[str, ...]
+    c_library: str = ""
 
 
-def shared_library(page_align: int) -> Library:
+def shared_library(page_align: int, c_library: str = "libc.so.6") -> Library:
     """A shared library of an ELF system, for pages of at most ``page_align`` bytes."""
     return Library(
         "lib{name}.so",
@@ -188,6 +194,7 @@ def shared_library(page_align: int) -> Library:
             f"-zmax-page-size={page_align}",
         ),
         ("-shared", "-Wl,-soname,lib{name}.so", f"-Wl,-z,max-page-size={page_align}"),
+        c_library,
     )  # fmt: skip
 
 
@@ -238,3 +245,11 @@ class Machine:
     @property
     def name(self) -> str:
         return self.target.name
+
+    @property
+    def asked_for(self) -> tuple[CpuFeature, ...]:
+        """What a library has to find in the processor before it runs code for this machine."""
+        detection = self.abi.detection
+        if detection is None:
+            return ()
+        return tuple(detection.features[name] for name in self.cpu.requires if name not in self.abi.guaranteed)

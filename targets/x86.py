@@ -1,5 +1,6 @@
 """x86-64 servers and desktops, by instruction-set level of the psABI."""
 
+from .detection import CpuFeature, CpuidBit, Detection
 from .environment import linux
 from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Registers, Target, shared_library
 
@@ -52,6 +53,37 @@ ELF = Elf(machine=62)
 HELPERS = Helpers(groups=("half",))
 LINUX = linux("x86_64-linux-gnu-gcc", "gcc", "qemu-x86_64", "/usr/x86_64-linux-gnu", native=("x86_64", "AMD64"))
 
+_YMM, _ZMM = 0x6, 0xE6
+_EXTENDED = 0x80000001
+
+
+def _features(leaf: int, register: str, state: int = 0, **bits: tuple[str, int]) -> dict[str, CpuFeature]:
+    """Of bits of a register, by name: the compilers' macro and the number of the bit."""
+    return {
+        name.replace("_", "."): CpuFeature(macro, CpuidBit(leaf, register, bit, state))
+        for name, (macro, bit) in bits.items()
+    }
+
+
+# AMD64 Architecture Programmer's Manual, volume 3, appendix D; Intel 64 Software Developer's Manual, volume 2, CPUID.
+FEATURES = {
+    **_features(
+        1, "ecx", sse3=("__SSE3__", 0), ssse3=("__SSSE3__", 9), cx16=("__GCC_HAVE_SYNC_COMPARE_AND_SWAP_16", 13),
+        sse4_1=("__SSE4_1__", 19), sse4_2=("__SSE4_2__", 20), movbe=("__MOVBE__", 22), popcnt=("__POPCNT__", 23),
+        xsave=("__XSAVE__", 26),
+    ),
+    **_features(1, "ecx", _YMM, fma=("__FMA__", 12), avx=("__AVX__", 28), f16c=("__F16C__", 29)),
+    **_features(7, "ebx", bmi=("__BMI__", 3), bmi2=("__BMI2__", 8)),
+    **_features(7, "ebx", _YMM, avx2=("__AVX2__", 5)),
+    **_features(
+        7, "ebx", _ZMM, avx512f=("__AVX512F__", 16), avx512dq=("__AVX512DQ__", 17), avx512cd=("__AVX512CD__", 28),
+        avx512bw=("__AVX512BW__", 30), avx512vl=("__AVX512VL__", 31),
+    ),
+    **_features(7, "ecx", _ZMM, avx512vnni=("__AVX512VNNI__", 11)),
+    **_features(_EXTENDED, "ecx", sahf=("__LAHF_SAHF__", 0), lzcnt=("__LZCNT__", 5)),
+}  # fmt: skip
+DETECTION = Detection(FEATURES, llvm_cpu="x86-64", c_attribute='target("arch=x86-64")')
+
 TARGETS = (
     Target(
         name="x86",
@@ -72,6 +104,7 @@ TARGETS = (
                 environment=LINUX,
                 clang_triple="x86_64-linux-gnu",
                 host_architectures=("x86_64",),
+                detection=DETECTION,
             ),
         ),
     ),

@@ -218,7 +218,7 @@ def test_pycparser_reads_the_sources_with_the_portable_runtime(lanes: int, tmp_p
     done = subprocess.run(["gcc", *flags, str(tmp_path / "kws.c")], capture_output=True, text=True, check=True)
     parsed = c_parser.CParser().parse(done.stdout)
     functions = [node.decl.name for node in parsed.ext if isinstance(node, c_ast.FuncDef)]
-    assert functions[-4:] == ["kws_dense", "kws_relu", "kws_codes", "kws_run"]
+    assert functions[-6:] == ["kws_dense", "kws_relu", "kws_codes", "kws_cpu_fits", "kws_run_checked", "kws_run"]
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_for_people(tmp_path: Path) -> None:

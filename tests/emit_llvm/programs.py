@@ -11,7 +11,7 @@ from ccml.ir.loops_rewrite import loop
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Pool, Program, Storage
 from ccml.ir.types import DType, TensorType
-from ccml.targets import TARGETS, Machine
+from ccml.targets import TARGETS, HwcapBit, Machine
 
 ALL_MACHINES = [Machine(target, abi, cpu) for target in TARGETS for abi in target.abis for cpu in abi.cpus]
 HOSTED = [machine for machine in ALL_MACHINES if machine.target.hosted]
@@ -117,3 +117,8 @@ def program_of(made: Kernel) -> Program:
         "model", "any", tuple(map(interface, inputs)), tuple(map(interface, outputs)), buffers, {}, (made,),
         (prog.Call(made.name, tuple(param.name for param in made.params)),), MemoryPlan((Pool("arena", {}, 0, 1),)),
     )  # fmt: skip
+
+
+def asks_linux(machine: Machine) -> list[str]:
+    """What a library imports that asks Linux for features of the processor."""
+    return ["getauxval"] if any(isinstance(feature.flag, HwcapBit) for feature in machine.asked_for) else []

@@ -1,0 +1,122 @@
+"""The check that the C of a model makes before it runs code that not every processor has, as text.
+
+It asks for what the compiler was told that it may use, as its feature macros say. The entry function is compiled for
+any processor of the ABI, and what it guards is a function of its own, so that nothing of it runs too early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..targets import CpuFeature, CpuidBit, Machine
+from .symbols import Symbols
+
+_REGISTERS = ("eax", "ebx", "ecx", "edx")
+
+_BY_CPUID = """
+{any_cpu}
+static void {found}_cpuid(unsigned int leaf, unsigned int registers[4])
+{{
+    __asm__ volatile("cpuid"
+                     : "=a"(registers[0]), "=b"(registers[1]), "=c"(registers[2]), "=d"(registers[3])
+                     : "a"(leaf), "c"(0));
+}}
+
+{any_cpu}
+static int {found}(void)
+{{
+    /* Leaf, register, bit, and what the operating system has to save. */
+    static const unsigned int needs[][4] = {{
+{rows}
+        {{0, 0, 0, 0}}
+    }};
+    unsigned int i, registers[4], low, high;
+    for (i = 0; i < sizeof needs / sizeof needs[0]; i++) {{
+        {found}_cpuid(needs[i][0] & 0x80000000u, registers);
+        if (registers[0] < needs[i][0])
+            return 0;
+        {found}_cpuid(needs[i][0], registers);
+        if ((registers[needs[i][1]] & needs[i][2]) != needs[i][2])
+            return 0;
+        if (needs[i][3] != 0) {{
+            {found}_cpuid(1, registers);
+            if ((registers[2] & 0x8000000u) == 0) /* OSXSAVE */
+                return 0;
+            __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+            (void)high;
+            if ((low & needs[i][3]) != needs[i][3])
+                return 0;
+        }}
+    }}
+    return 1;
+}}
+"""
+
+_BY_AUXILIARY_VECTOR = """
+unsigned long getauxval(unsigned long entry);
+
+{any_cpu}
+static int {found}(void)
+{{
+    /* Entry of the auxiliary vector, bit. */
+    static const unsigned long needs[][2] = {{
+{rows}
+        {{0, 0}}
+    }};
+    unsigned int i;
+    for (i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        if (needs[i][1] != 0 && (getauxval(needs[i][0]) & needs[i][1]) == 0)
+            return 0;
+    return 1;
+}}
+"""
+
+
+def guard_source(machine: Machine, symbols: Symbols) -> str:
+    """``int <prefix>_cpu_fits(void)``, and the macros ``<MACRO>_ANY_CPU`` for a function that runs on any processor
+    and ``<MACRO>_APART`` for one that must not become part of such."""
+    detection = machine.abi.detection
+    assert detection is not None
+    features = list(detection.features.values())
+    by_cpuid = all(isinstance(feature.flag, CpuidBit) for feature in features)
+    attributes = "noinline" + (f", {detection.c_attribute}" if detection.c_attribute else "")
+    any_cpu, apart = f"{symbols.macro}_ANY_CPU", f"{symbols.macro}_APART"
+    template = _BY_CPUID if by_cpuid else _BY_AUXILIARY_VECTOR
+    check = template.format(any_cpu=any_cpu, found=f"{symbols.cpu_fits}_now", rows="\n".join(_rows(features)))
+    return f"""/* Whether the CPU has what the compiler was told that it may use. */
+#if defined(__GNUC__) && defined({"__x86_64__" if by_cpuid else "__linux__"})
+#define {any_cpu} __attribute__(({attributes}))
+#define {apart} __attribute__((noinline))
+{check}
+{any_cpu}
+static int {symbols.cpu_fits}(void)
+{{
+    static int answer; /* 0: nobody asked yet, 1: it has, 2: it has not */
+    int known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
+    if (known == 0) {{
+        known = {symbols.cpu_fits}_now() ? 1 : 2;
+        __atomic_store_n(&answer, known, __ATOMIC_RELAXED);
+    }}
+    return known == 1;
+}}
+#else
+#define {any_cpu}
+#define {apart}
+static int {symbols.cpu_fits}(void)
+{{
+    return 1;
+}}
+#endif
+"""
+
+
+def _rows(features: Iterable[CpuFeature]) -> Iterable[str]:
+    """The lines of the table of what is needed."""
+    for feature in features:
+        flag = feature.flag
+        if isinstance(flag, CpuidBit):
+            register = _REGISTERS.index(flag.register)
+            row = f"{{{flag.leaf:#x}u, {register}, {1 << flag.bit:#x}u, {flag.state:#x}u}}"
+        else:
+            row = f"{{{flag.entry}, {1 << flag.bit:#x}ul}}"
+        yield f"#ifdef {feature.macro}\n        {row},\n#endif"

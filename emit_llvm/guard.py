@@ -1,0 +1,131 @@
+"""The check that a library makes before it runs code that not every processor has.
+
+The entry function asks on its first call, and remembers the answer in one word: the only thing that a library writes
+outside the memory of its caller. The word is read and written by relaxed atomics; whoever asks finds the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..targets import CpuidBit, Detection, HwcapBit, Machine
+from .coded import bytes_function
+from .writer import Function, FunctionWriter
+
+SYSTEM_FUNCTION = "getauxval"
+"""The function of the C library that gives the auxiliary vector, where the processor's features are in that."""
+
+FITS, LACKS = 1, 2
+
+_REGISTERS = ("eax", "ebx", "ecx", "edx")
+_OSXSAVE = CpuidBit(1, "ecx", 27)
+"""XCR0 can be read."""
+
+# void cpuid(uint32_t leaf, uint32_t registers[4]):
+#     push rbx; mov r8, rsi; mov eax, edi; xor ecx, ecx; cpuid
+#     mov [r8], eax; mov [r8+4], ebx; mov [r8+8], ecx; mov [r8+12], edx; pop rbx; ret
+_CPUID = bytes.fromhex("53 4989f0 89f8 31c9 0fa2 418900 41895804 41894808 4189500c 5b c3")
+# uint32_t xgetbv(void): xor ecx, ecx; xgetbv; ret
+_XGETBV = bytes.fromhex("31c9 0f01d0 c3")
+
+
+def needs_system_function(machine: Machine) -> bool:
+    """Whether a library for ``machine`` calls :data:`SYSTEM_FUNCTION`."""
+    return any(isinstance(feature.flag, HwcapBit) for feature in machine.asked_for)
+
+
+def word_symbol(name: str) -> str:
+    """The word that holds 0 as long as nobody asked, then ``FITS`` or ``LACKS``."""
+    return f"{name}_cpu"
+
+
+def word_definition(name: str) -> str:
+    return f"@{word_symbol(name)} = internal global i32 0, align 4"
+
+
+def any_cpu(detection: Detection) -> str:
+    """Attributes of a function that runs on every processor of the ABI."""
+    return f'"target-cpu"="{detection.llvm_cpu}" "target-features"="{detection.llvm_features}"'
+
+
+def guard_functions(name: str, machine: Machine, attributes: str) -> list[Function]:
+    """``i32 NAME_check_cpu()``, which finds out and stores what the word shall be and returns it, and what it calls."""
+    detection = machine.abi.detection
+    assert detection is not None
+    writer = _GuardWriter(name, machine, f"{any_cpu(detection)} {attributes}".strip())
+    return [writer.check(), *writer.helpers]
+
+
+class _GuardWriter:
+    def __init__(self, name: str, machine: Machine, attributes: str) -> None:
+        self.name = name
+        self.features = machine.asked_for
+        self.attributes = attributes
+        self.long = f"i{machine.abi.pointer_bits}"
+        self.helpers: list[Function] = []
+        self.out = FunctionWriter()
+        self.lacking = self.out.label("lacking")
+
+    def check(self) -> Function:
+        out = self.out
+        cpuid = [feature.flag for feature in self.features if isinstance(feature.flag, CpuidBit)]
+        if cpuid:
+            self._ask_cpuid(cpuid)
+        self._ask_hwcap([feature.flag for feature in self.features if isinstance(feature.flag, HwcapBit)])
+        self._answer(FITS)
+        out.start(self.lacking)
+        self._answer(LACKS)
+        symbol = f"{self.name}_check_cpu"
+        return out.finish(symbol, f"define internal i32 @{symbol}() noinline nounwind {self._placed(symbol)}")
+
+    def _placed(self, symbol: str) -> str:
+        return f'{self.attributes} section ".text.{symbol}"'
+
+    def _answer(self, answer: int) -> None:
+        self.out.effect(f"store atomic i32 {answer}, ptr @{word_symbol(self.name)} monotonic, align 4")
+        self.out.effect(f"ret i32 {answer}")
+
+    def _require(self, type_: str, value: str, mask: int) -> None:
+        """Goes on where ``value`` has all bits of ``mask``."""
+        found = self.out.value(f"and {type_} {value}, {mask}")
+        self._go_on_if(self.out.value(f"icmp eq {type_} {found}, {mask}"))
+
+    def _go_on_if(self, cond: str) -> None:
+        there = self.out.label("there")
+        self.out.branch(cond, there, self.lacking)
+        self.out.start(there)
+
+    def _ask_cpuid(self, flags: Sequence[CpuidBit]) -> None:
+        out, cpuid = self.out, f"{self.name}_cpuid"
+        self.helpers.append(bytes_function(cpuid, f"void @{cpuid}(i32, ptr)", _CPUID, self._placed(cpuid)))
+        registers = out.alloca("[4 x i32]", 4)
+        state = 0
+        for flag in flags:
+            state |= flag.state
+        wanted = [*flags, _OSXSAVE] if state else flags
+        for leaf in sorted({flag.leaf for flag in wanted}):
+            out.effect(f"call void @{cpuid}(i32 {leaf & 0x80000000}, ptr {registers})")
+            last = out.value(f"load i32, ptr {registers}")
+            self._go_on_if(out.value(f"icmp uge i32 {last}, {leaf}"))
+            out.effect(f"call void @{cpuid}(i32 {leaf}, ptr {registers})")
+            for number, register in enumerate(_REGISTERS):
+                mask = sum(1 << flag.bit for flag in wanted if (flag.leaf, flag.register) == (leaf, register))
+                if mask:
+                    place = out.value(f"getelementptr inbounds i8, ptr {registers}, {self.long} {4 * number}")
+                    self._require("i32", out.value(f"load i32, ptr {place}"), mask)
+        if state:
+            xgetbv = f"{self.name}_xgetbv"
+            self.helpers.append(bytes_function(xgetbv, f"i32 @{xgetbv}()", _XGETBV, self._placed(xgetbv)))
+            self._require("i32", out.value(f"call i32 @{xgetbv}()"), state)
+
+    def _ask_hwcap(self, flags: Sequence[HwcapBit]) -> None:
+        for entry in sorted({flag.entry for flag in flags}):
+            mask = sum(1 << flag.bit for flag in flags if flag.entry == entry)
+            found = self.out.intrinsic(SYSTEM_FUNCTION, self.long, (self.long, str(entry)))
+            self._require(self.long, found, mask)
+
+
+def stub_text(machine: Machine, triple: str) -> str:
+    """A module that defines :data:`SYSTEM_FUNCTION`: to link with where the C library itself is not at hand."""
+    long = f"i{machine.abi.pointer_bits}"
+    return f'target triple = "{triple}"\ndefine {long} @{SYSTEM_FUNCTION}({long} %entry) {{\n  ret {long} 0\n}}\n'

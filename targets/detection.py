@@ -1,0 +1,51 @@
+"""How code finds out what the processor has that it runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class CpuidBit:
+    """A bit that the x86 instruction CPUID gives for ``leaf`` in one of ``eax``, ``ebx``, ``ecx`` and ``edx``.
+
+    ``state`` are bits of the control register XCR0 that have to be set besides: registers that the operating system
+    saves.
+    """
+
+    leaf: int
+    register: str
+    bit: int
+    state: int = 0
+
+
+@dataclass(frozen=True)
+class HwcapBit:
+    """A bit of an entry of Linux' auxiliary vector (16: AT_HWCAP, 26: AT_HWCAP2)."""
+
+    entry: int
+    bit: int
+
+
+@dataclass(frozen=True)
+class CpuFeature:
+    """Something that only some processors of an architecture have. ``macro`` is what C compilers define where they may
+    make use of it, ``flag`` is where a processor says that it has it."""
+
+    macro: str
+    flag: CpuidBit | HwcapBit
+
+
+@dataclass(frozen=True)
+class Detection:
+    """Where the features are found, by the names that LLVM gives those of a host.
+
+    ``llvm_cpu``, ``llvm_features`` and ``c_attribute`` (of a function) stand for the processor that every machine of
+    the ABI has at least: what asks has to run there.
+    """
+
+    features: Mapping[str, CpuFeature] = field(hash=False)
+    llvm_cpu: str
+    llvm_features: str = ""
+    c_attribute: str = ""
