@@ -103,9 +103,10 @@ def read_arrays(path: Path) -> dict[str, np.ndarray]:
 def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outputs: Sequence[Side]) -> Samples:
     """Finds the array of every input: under its name, ``in:`` and its name, or ``input`` where there is one input.
 
-    An array is one sample (it has the input's shape), or several: ``[count, *shape]``, or the input's shape with
-    another extent in place of a leading 1. Expected outputs stand under ``out:`` and the output's name, the name
-    itself, or ``expected`` where there is one output. Raises ``BAD_INPUT`` that names the tensor.
+    An array is one sample (it has the input's shape, with or without a leading 1), or several: ``[count, *shape]``, or
+    the input's shape with another extent in place of a leading 1. Expected outputs stand under ``out:`` and the
+    output's name, the name itself, or ``expected`` where there is one output.
+    Raises ``BAD_INPUT`` that names the tensor.
     """
     keys = {side.name: _key(arrays, side, inputs) for side in inputs}
     batchings = {side.name: _batching(arrays[keys[side.name]], side) for side in inputs}
@@ -167,7 +168,7 @@ def _batching(array: np.ndarray, side: Side) -> Batching:
         hint = f"array.astype('{type_.dtype.numpy}') converts it"
         raise _bad(f"expected {type_.dtype.numpy}, got {array.dtype}", side.name, hint)
     shape = type_.shape
-    if array.shape == shape:
+    if array.shape == shape or (shape[:1] == (1,) and array.shape == shape[1:]):
         return Batching.NONE
     if array.ndim and array.shape[1:] == shape:
         return Batching.ADDED
@@ -179,7 +180,9 @@ def _batching(array: np.ndarray, side: Side) -> Batching:
 
 
 def _stacked(array: np.ndarray, type_: TensorType, count: int, batched: bool) -> np.ndarray:
-    return array.reshape(count, *type_.shape) if batched else np.broadcast_to(array, (count, *type_.shape))
+    if batched:
+        return array.reshape(count, *type_.shape)
+    return np.broadcast_to(array.reshape(type_.shape), (count, *type_.shape))
 
 
 def _bad(reason: str, loc: str | None = None, hint: str | None = None) -> CcmlError:

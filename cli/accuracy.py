@@ -119,6 +119,8 @@ def _print_mixed(mixed: Mixed) -> None:
 def _summary(accuracy: Accuracy) -> Iterator[tuple[str, object]]:
     kind = "held out" if accuracy.held_out else "the calibration data themselves"
     yield "calibration", f"{accuracy.calibration_samples:,} samples"
+    for given in accuracy.inputs:
+        yield f"input {given.name}", f"from {given.least:.6g} to {given.largest:.6g}, mean {given.mean:.4g}"
     yield "tested on", f"{accuracy.test_samples:,} samples, {kind}"
     for output in accuracy.outputs:
         agreement = "" if output.top1_agreement is None else f", top-1 agreement {output.top1_agreement:.2%}"

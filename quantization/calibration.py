@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,14 +16,19 @@ from .images import SUFFIXES, ImageOptions, read_image
 
 @dataclass(frozen=True)
 class CalibrationData:
-    """``samples`` are the model's inputs. ``arrays`` is all that the file has as often: labels, expected outputs."""
+    """``samples`` are the model's inputs. ``arrays`` is all that the file has as often: labels, expected outputs.
+
+    ``pictures`` are the inputs that were read from images.
+    """
 
     samples: Samples
     arrays: Mapping[str, np.ndarray]
+    pictures: frozenset[str] = frozenset()
 
     def chosen(self, kept: np.ndarray) -> CalibrationData:
         """The samples for which ``kept`` is true."""
-        return CalibrationData(self.samples.chosen(kept), {name: array[kept] for name, array in self.arrays.items()})
+        arrays = {name: array[kept] for name, array in self.arrays.items()}
+        return CalibrationData(self.samples.chosen(kept), arrays, self.pictures)
 
     def split(self, every: int) -> tuple[CalibrationData, CalibrationData]:
         """All samples but each ``every``-th, and these: to quantize with, and to test with."""
@@ -45,34 +50,45 @@ def read_calibration(
       several inputs a folder of the input's name for each.
     * A folder of images: a sample each, as ``images`` says; needs Pillow.
 
+    Files may also stand in folders inside these, such as one for each class. A sample may lack the input's leading 1.
+
     Raises ``BAD_INPUT`` that names the tensor or the file where data are missing, empty, or of another shape or type,
     or hold NaN or infinity.
     """
-    arrays = _folder(path, inputs, images) if path.is_dir() else read_arrays(path)
+    pictures: frozenset[str] = frozenset()
+    if path.is_dir():
+        folders = _folders(path, inputs)
+        arrays = {value.name: _files(folders[value.name], value, images) for value in inputs}
+        pictures = frozenset(name for name, folder in folders.items() if _listed(folder, SUFFIXES))
+    else:
+        arrays = read_arrays(path)
     samples = match_samples(arrays, inputs, ())
     samples.require_finite()
-    return CalibrationData(samples, {name: a for name, a in arrays.items() if a.shape[:1] == (samples.count,)})
+    others = {name: array for name, array in arrays.items() if array.shape[:1] == (samples.count,)}
+    return CalibrationData(samples, others, pictures)
 
 
-def _folder(path: Path, inputs: Sequence[Value], images: ImageOptions) -> dict[str, np.ndarray]:
+def _folders(path: Path, inputs: Sequence[Value]) -> dict[str, Path]:
+    """The folder of each input."""
     parts = {value.name: path / value.name for value in inputs}
     if any(part.is_dir() for part in parts.values()):
-        return {name: _files(part, _named(inputs, name), images) for name, part in parts.items()}
+        return parts
     if len(inputs) != 1:
         names = ", ".join(value.name for value in inputs)
         raise _bad(f"the model has several inputs ({names}); the folder needs a folder for each", str(path))
-    return {inputs[0].name: _files(path, inputs[0], images)}
+    return {inputs[0].name: path}
 
 
-def _named(inputs: Sequence[Value], name: str) -> Value:
-    return next(value for value in inputs if value.name == name)
+def _listed(folder: Path, suffixes: Collection[str]) -> list[Path]:
+    """The files of ``folder`` and of the folders in it that have one of ``suffixes``, by path; hidden ones are not."""
+    folders = [folder, *(path for path in folder.iterdir() if path.is_dir())] if folder.is_dir() else []
+    files = (file for each in folders if each == folder or not each.name.startswith(".") for file in each.iterdir())
+    return sorted(f for f in files if f.suffix.lower() in suffixes and not f.name.startswith("."))
 
 
 def _files(folder: Path, value: Value, images: ImageOptions) -> np.ndarray:
     """All samples of one input, one file after the other."""
-    names = sorted(folder.iterdir()) if folder.is_dir() else []
-    arrays = [file for file in names if file.suffix.lower() == ".npy"]
-    pictures = [file for file in names if file.suffix.lower() in SUFFIXES]
+    arrays, pictures = _listed(folder, {".npy"}), _listed(folder, SUFFIXES)
     if bool(arrays) == bool(pictures):
         kinds = f".npy or of images ({', '.join(sorted(SUFFIXES))})"
         reason = "has both arrays and images" if arrays else "has no samples"

@@ -22,6 +22,7 @@ from ..verification.metric import Metric, evaluate_metric, find_metric
 from . import MixedPrecision, QuantizeOptions, quantize_graph
 from .calibration import DEFAULT_IMAGES, CalibrationData, read_calibration
 from .images import ImageOptions
+from .input_check import doubts, input_ranges
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,9 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
     """
     metric = None if wanted.metric is None else _Metric(wanted.metric, find_metric(wanted.metric))
     calibration, test = _split(source, wanted)
+    warnings = list(doubts(source.graph, calibration))
+    for warning in warnings:
+        log.warning("%s", warning)
     log.info("quantizing with %d samples", calibration.samples.count)
     score = None if metric is None else partial(metric.of_stacked, test)
     model = quantize_graph(source.graph, calibration.samples, wanted.options, test=test.samples, score=score)
@@ -74,6 +78,8 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
         layers=[replace(row, mend=propose_mend(row, _tried(wanted.options, row))) for row in measured.layers],
         float_layers=float_layers(model.graph),
         mixed=None if model.mixed is None else _mixed(model.mixed),
+        inputs=input_ranges(calibration.samples),
+        warnings=warnings,
     )
     return QuantizedSource(replace(source, graph=model.graph, quantized=_described(wanted.options)), accuracy)
 

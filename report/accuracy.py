@@ -6,7 +6,17 @@ samples; ``None`` stands for no noise at all. Shares are between 0 and 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class InputRange:
+    """The values that an input of the model had in the calibration data."""
+
+    name: str
+    least: float
+    largest: float
+    mean: float
 
 
 @dataclass(frozen=True)
@@ -98,6 +108,7 @@ class Accuracy:
     """What a quantization cost.
 
     ``held_out``: whether the test samples were kept back from the calibration data or came from another file.
+    ``warnings`` say what is strange about the calibration data, on which all the other numbers rest.
     """
 
     calibration_samples: int
@@ -108,3 +119,5 @@ class Accuracy:
     layers: list[LayerAccuracy]
     float_layers: list[FloatLayer]
     mixed: Mixed | None = None
+    inputs: list[InputRange] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)

@@ -59,6 +59,35 @@ def test_a_folder_for_each_input(tmp_path: Path) -> None:
     assert "needs a folder for each" in refused(tmp_path / "x", X, STATE).reason
 
 
+def test_samples_without_the_batch_axis(tmp_path: Path) -> None:
+    """An exporter's [1, 4] is often fed with [4]."""
+    np.save(tmp_path / "d.npy", DATA[0])
+    assert read_calibration(tmp_path / "d.npy", [X]).samples.inputs["x"].shape == (1, 1, 4)
+    folder = tmp_path / "samples"
+    folder.mkdir()
+    for number, row in enumerate(DATA):
+        np.save(folder / f"{number}.npy", row)
+    assert np.array_equal(read_calibration(folder, [X]).samples.inputs["x"][:, 0], DATA)
+    assert "expected shape [2, 3]" in refused(saved(tmp_path / "s.npz", state=np.ones(3, np.float32)), STATE).reason
+
+
+@pytest.mark.parametrize("inputs", [[X], [X, STATE]], ids=["one", "several"])
+def test_folders_of_classes(tmp_path: Path, inputs: list[Value]) -> None:
+    """Hidden files and folders, as of editors and operating systems, are no data."""
+    for value in inputs:
+        root = tmp_path if len(inputs) == 1 else tmp_path / value.name
+        for number, name in enumerate(("cat", "dog")):
+            (root / name).mkdir(parents=True)
+            for index in range(2):
+                np.save(root / name / f"{index}.npy", np.full(value.shape, 2 * number + index, np.float32))
+        (root / ".cache").mkdir()
+        np.save(root / ".cache" / "0.npy", np.zeros(99))
+        np.save(root / "cat" / "._0.npy", np.zeros(99))
+    data = read_calibration(tmp_path, inputs)
+    for value in inputs:
+        assert data.samples.inputs[value.name].reshape(4, -1)[:, 0].tolist() == [0, 1, 2, 3]
+
+
 def test_every_fifth_sample_may_be_kept_back(tmp_path: Path) -> None:
     path = saved(tmp_path / "d.npz", x=np.arange(40, dtype=np.float32).reshape(10, 4), label=np.arange(10))
     calibration, test = read_calibration(path, [X]).split(5)
