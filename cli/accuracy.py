@@ -11,6 +11,7 @@ import click
 
 from ..errors import CcmlError, ErrorCode
 from ..output_files import check_output_file
+from .help import QuantizationOption
 from .output import print_facts, print_table, terminal_width
 from .table import columns
 
@@ -26,11 +27,13 @@ _WHOLE = 24
 def accuracy_options(function: F) -> F:
     """``--report`` and ``--chart``."""
     report = click.option(
-        "--report", "report_file", type=click.Path(), metavar="FILE.json", help="Write what quantization cost as JSON."
-    )
+        "--report", "report_file", cls=QuantizationOption, type=click.Path(), metavar="FILE.json",
+        help="Write what quantization cost as JSON.",
+    )  # fmt: skip
     chart = click.option(
-        "--chart", "chart_file", type=click.Path(), metavar="FILE.svg", help="Draw what quantization cost."
-    )
+        "--chart", "chart_file", cls=QuantizationOption, type=click.Path(), metavar="FILE.svg",
+        help="Draw what quantization cost.",
+    )  # fmt: skip
     return report(chart(function))
 
 

@@ -16,6 +16,7 @@ from .accuracy import (
     require_quantization,
     write_accuracy,
 )
+from .help import Command
 from .options import EmitKinds, goal_options, json_option, logging_options, model_options, target_options
 from .output import cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text
 from .quantize_options import quantization_options, quantize_option
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..quantization.source import Quantization
 
 
-@click.command("compile")
+@click.command("compile", cls=Command)
 @model_options
 @target_options(required=True)
 @click.option(
@@ -43,9 +44,9 @@ if TYPE_CHECKING:
     "--dump-ir", type=click.Path(), metavar="DIR",
     help="Write the graph after every pass, and the program after every step.",
 )  # fmt: skip
+@quantize_option
 @quantization_options
 @accuracy_options
-@quantize_option
 @json_option
 @logging_options
 def command(
@@ -66,12 +67,12 @@ def command(
     """Compile MODEL for a target.
 
     \b
-    ccml compile kws.onnx --target arm                    Cortex-M4: C, header, libkws.a
-    ccml compile kws.onnx --target android --abi all      a folder for each ABI, as jniLibs wants it
-    ccml compile kws.onnx --target x86 --cpu native --emit lib -o out
-    ccml compile kws.onnx --target arm --quantize int8 --calibration typical.npz
-    ccml compile kws.onnx --target arm --max-ram 16KiB    or say why not
-    ccml compile kws.onnx --target cortex-m7 --pool dtcm=64K --pool sram
+    ccml compile kws.onnx -t arm                  Cortex-M4: C, libkws.a
+    ccml compile kws.onnx -t android --abi all    a folder for each ABI
+    ccml compile kws.onnx -t x86 --cpu native --emit lib -o out
+    ccml compile kws.onnx -t arm --quantize int8 --calibration typical.npz
+    ccml compile kws.onnx -t arm --max-ram 16KiB  or say why not
+    ccml compile kws.onnx -t cortex-m7 --pool dtcm=64K --pool sram
 
     Needs no compiler or toolchain, but a linker for shared libraries ('ccml doctor' shows what is there). Files of an
     earlier compilation in the same folder are replaced or removed; other files are never touched. Stdout sums up the

@@ -6,12 +6,13 @@ from dataclasses import asdict
 
 import click
 
+from .help import Command
 from .options import json_option, logging_options
 from .output import print_facts, print_json, print_table
 from .table import columns
 
 
-@click.command("doctor")
+@click.command("doctor", cls=Command, short_help="Show which optional tools are here, and how to get them.")
 @json_option
 @logging_options
 def command(as_json: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .help import Command
 from .options import goal_options, json_option, logging_options, model_options, route_option, target_options
 from .output import (
     broken,
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
     from ..report.schema import Report
 
 
-@click.command("inspect")
+@click.command("inspect", cls=Command, short_help="Show what a model consists of and needs on a target.")
 @model_options
 @target_options(required=False)
 @route_option
 @goal_options
 @click.option("--kernels", is_flag=True, help="Print the loop IR of the kernels instead.")
-@quantization_options
 @quantize_option
+@quantization_options
 @json_option
 @logging_options
 def command(

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 import click
 
+from .help import Command
 from .options import json_option, logging_options
 from .output import print_json, print_table
 from .table import columns
 
 
-@click.command("ops")
+@click.command("ops", cls=Command)
 @click.option("--core", is_flag=True, help="List the operators of ccml's own graph IR instead.")
 @click.option("--markdown", is_flag=True, help="Print a Markdown table, for documentation.")
 @json_option

@@ -13,6 +13,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .config import config_option, with_file_defaults
+from .help import GeneralOption
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -38,11 +39,11 @@ def settings() -> Settings:
 def logging_options(function: F) -> F:
     """``-v`` and ``--debug``, on the group and on every command."""
     verbose = click.option(
-        "-v", "--verbose", count=True, expose_value=False, is_eager=True, callback=_set_verbosity,
+        "-v", "--verbose", cls=GeneralOption, count=True, expose_value=False, is_eager=True, callback=_set_verbosity,
         help="Say what is being done; twice for more.",
     )  # fmt: skip
     debug = click.option(
-        "--debug", is_flag=True, expose_value=False, is_eager=True, callback=_set_debug,
+        "--debug", cls=GeneralOption, is_flag=True, expose_value=False, is_eager=True, callback=_set_debug,
         help="Show tracebacks of errors.",
     )  # fmt: skip
     return verbose(debug(function))
@@ -284,4 +285,4 @@ def goal_options(function: F) -> F:
     return optimize(max_ram(pool(command)))  # type: ignore[return-value]
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+json_option = click.option("--json", "as_json", cls=GeneralOption, is_flag=True, help="Print JSON instead of text.")

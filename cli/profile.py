@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .help import Command
 from .options import (
     goal_options,
     input_option,
@@ -26,14 +27,14 @@ if TYPE_CHECKING:
     from ..report.profile import Profile
 
 
-@click.command("profile")
+@click.command("profile", cls=Command, short_help="Count executed instructions on an emulated Cortex-M board.")
 @model_options
 @target_options(required=True)
 @input_option("; its first sample is run")
 @route_option
 @goal_options
-@quantization_options
 @quantize_option
+@quantization_options
 @json_option
 @logging_options
 def command(

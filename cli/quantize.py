@@ -9,6 +9,7 @@ import click
 
 from ..output_files import check_output_file
 from .accuracy import accuracy_options, accuracy_title, check_accuracy_files, print_accuracy, write_accuracy
+from .help import Command
 from .options import json_option, logging_options, model_options
 from .output import print_facts, print_json, progress
 from .quantize_options import mode_option, quantization_options
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..quantization.source import Quantization
 
 
-@click.command("quantize")
+@click.command("quantize", cls=Command, short_help="Quantize a float model and show what that costs.")
 @model_options
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the quantized model as a QDQ model.")
 @mode_option
@@ -39,7 +40,7 @@ def command(
 
     \b
     ccml quantize kws.onnx --calibration typical.npz -o kws_int8.onnx
-    ccml quantize kws.onnx --calibration photos/ --mean 127.5 --scale 127.5 --chart kws.svg
+    ccml quantize net.onnx --calibration photos/ --mean 127.5 --scale 127.5
 
     The float model is compiled into this process and runs on the calibration data, which should be typical: some
     hundred samples. The written model has QuantizeLinear and DequantizeLinear nodes, as other tools read it, too;

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from ..errors import CcmlError
 from .config import layer_overrides
+from .help import QuantizationOption
 
 if TYPE_CHECKING:
     from ..quantization.images import ImageOptions
@@ -37,49 +38,63 @@ class Numbers(click.ParamType):
             self.fail(f"'{value}' is not a list of numbers such as 0.485,0.456,0.406", param, ctx)
 
 
+_option = partial(click.option, cls=QuantizationOption)
+
 _OPTIONS = (
-    click.option(
+    _option(
         "--calibration", type=click.Path(), metavar="DATA",
-        help="Typical inputs: an .npz with an array for each input, an .npy, a folder of .npy or of images.",
+        help="Typical inputs: an .npz with an array for each input, an .npy, a folder of .npy or of images (--mean).",
     ),
-    click.option(
+    _option(
         "--test-data", type=click.Path(), metavar="DATA",
         help="Measure the accuracy on these.  [default: every fifth sample of the calibration data, held out]",
     ),
-    click.option(
-        "--range", "range_method", type=click.Choice(RANGE_METHODS), help="How ranges of activations are found."
+    _option(
+        "--range", "range_method", type=click.Choice(RANGE_METHODS),
+        help="How ranges of activations are found.  [default: mse]",
     ),
-    click.option(
-        "--percentile", type=click.FloatRange(50, 100), metavar="PERCENT", help="For --range percentile."
+    _option(
+        "--percentile", type=click.FloatRange(50, 100), metavar="PERCENT",
+        help="For --range percentile.  [default: 99.99]",
     ),
-    click.option(
+    _option(
         "--activations", type=click.Choice(ACTIVATIONS),
         help="How activations are stored; symmetric: int8, zero point 0.  [default: int8]",
     ),
-    click.option(
+    _option(
         "--weights", type=click.Choice(["per-channel", "per-tensor"]), help="Scales of weights.  [default: per-channel]"
     ),
-    click.option("--equalize/--no-equalize", default=None, help="Even out the ranges of channels across layers."),
-    click.option(
-        "--bias-correction/--no-bias-correction", default=None, help="Correct what rounding shifts on average."
+    _option(
+        "--equalize/--no-equalize", default=None,
+        help="Even out the ranges of channels across layers.  [default: on]",
     ),
-    click.option("--rounding", type=click.Choice(["nearest", "adaptive"]), help="How weights are rounded."),
-    click.option(
+    _option(
+        "--bias-correction/--no-bias-correction", default=None,
+        help="Correct what rounding shifts on average.  [default: on]",
+    ),
+    _option(
+        "--rounding", type=click.Choice(["nearest", "adaptive"]),
+        help="How weights are rounded.  [default: adaptive]",
+    ),
+    _option(
         "--io", type=click.Choice(["int8", "float"]), help="Type of the model's inputs and outputs.  [default: float]"
     ),
-    click.option(
+    _option(
         "--max-accuracy-drop", type=click.FloatRange(min=0), metavar="DROP",
         help="Keep layers in higher precision until top-1 agreement (or the metric) drops by at most this, as 0.01.",
     ),
-    click.option(
+    _option(
         "--min-sqnr", type=float, metavar="DB", help="Keep layers in higher precision until the outputs have this SQNR."
     ),
-    click.option(
+    _option(
         "--metric", metavar="MODULE:FUNCTION",
         help="function(outputs, data) -> float, larger is better; both arguments are arrays by name.",
     ),
-    click.option("--mean", type=Numbers(), metavar="NUMBERS", help="Images: (pixel - mean) / scale, pixels 0..255."),
-    click.option("--scale", type=Numbers(), metavar="NUMBERS", help="Images: see --mean."),
+    _option(
+        "--mean", type=Numbers(), metavar="NUMBERS",
+        help="Images: the model gets (pixel - mean) / scale of pixels 0..255; by channel, or one.  [default: 0]",
+    ),
+    _option("--scale", type=Numbers(), metavar="NUMBERS", help="Images: see --mean.  [default: 1]"),
 )  # fmt: skip
 
 
@@ -102,11 +117,11 @@ def quantization_options(function: F) -> F:
 
 MODES = ("int8", "weights8", "weights4")
 _MEANING = "weights8, weights4: the weights of matrix products alone."
-quantize_option = click.option(
+quantize_option = _option(
     "--quantize", type=click.Choice(["none", *MODES]), default="none", show_default=True,
     help=f"Quantize the float model first; needs --calibration. {_MEANING}",
 )  # fmt: skip
-mode_option = click.option(
+mode_option = _option(
     "--to", "quantize", type=click.Choice(MODES), default="int8", show_default=True, help=f"What to store. {_MEANING}"
 )
 

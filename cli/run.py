@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..output_files import check_output_file
+from .help import Command
 from .options import input_option, json_option, logging_options, model_options
 from .output import print_json, print_table, progress, shape_text
 from .quantize_options import quantization_options, quantize_option
@@ -22,12 +23,12 @@ _SHOWN = 8
 """Elements of an output that the table shows."""
 
 
-@click.command("run")
+@click.command("run", cls=Command)
 @model_options
 @input_option("")
 @click.option("-o", "--output", type=click.Path(), metavar="FILE", help="Write the outputs to this .npz.")
-@quantization_options
 @quantize_option
+@quantization_options
 @json_option
 @logging_options
 def command(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from .help import Command
 from .options import json_option, logging_options
 from .output import broken, print_json, print_table
 from .table import columns
 
 
-@click.command("targets")
+@click.command("targets", cls=Command, short_help="List the targets with their ABIs and CPUs.")
 @json_option
 @logging_options
 def command(as_json: bool) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .help import Command
 from .options import (
     goal_on_the_command_line,
     goal_options,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _HEAD = columns("#", "@layer", "@tensor", "shape", "reference", "#relative L2", "#max abs", "#SNR dB", "")
 
 
-@click.command("verify")
+@click.command("verify", cls=Command, short_help="Compare a compiled model with the ONNX reference.")
 @model_options
 @input_option("; expected outputs in it are compared, too")
 @click.option(
@@ -45,8 +46,8 @@ _HEAD = columns("#", "@layer", "@tensor", "shape", "reference", "#relative L2", 
 @target_options(default="this machine")
 @route_option
 @goal_options
-@quantization_options
 @quantize_option
+@quantization_options
 @json_option
 @logging_options
 def command(

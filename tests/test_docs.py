@@ -64,6 +64,6 @@ def test_examples_in_the_help_of_commands_parse(name: str) -> None:
     """The lines of a help text that begin with ``ccml``, columns of explanation cut off."""
     text = cli.commands[name].help or ""
     for line in re.findall(r"^\s*(ccml .*)$", text, re.MULTILINE):
-        _, command, *words = shlex.split(line.partition("    ")[0])
+        _, command, *words = shlex.split(line.partition("  ")[0])
         parsed = cli.commands[command].make_context(command, words)
         assert isinstance(parsed, click.Context)

@@ -14,6 +14,7 @@ import pytest
 from ccml.cli import options
 from ccml.cli.main import cli
 from ccml.frontend_onnx.file_kinds import FILE_KINDS
+from click.testing import CliRunner
 from onnx import TensorProto, helper, save
 
 from tests.cli.command_line import DIGITS, DIGITS_TEST, ccml, small_model
@@ -190,6 +191,32 @@ def test_results_without_a_number_are_not_verified(model: Path, tmp_path: Path) 
 
 
 # ---------------------------------------------------------------- options
+
+
+@pytest.mark.parametrize("name", sorted(cli.commands))
+def test_help_fits_a_narrow_terminal(name: str) -> None:
+    result = CliRunner().invoke(cli, [name, "--help"], prog_name="ccml", terminal_width=80)
+    assert result.exit_code == 0
+    assert [line for line in result.stdout.splitlines() if len(line) > 80] == []
+    listed = CliRunner().invoke(cli, ["--help"], prog_name="ccml", terminal_width=80).stdout
+    assert "..." not in re.search(rf"^  {name} .*$", listed, re.MULTILINE).group()  # type: ignore[union-attr]
+
+
+def test_help_says_the_defaults_of_quantization() -> None:
+    """Which stand in the options of the library: the command line gives only what the user says."""
+    text = " ".join(ccml("quantize", "--help").stdout.split())
+    defaults = package.QuantizeOptions()
+    for option, value in (
+        ("--range", defaults.range_method.value),
+        ("--percentile", f"{defaults.percentile:g}"),
+        ("--activations", defaults.activations),
+        ("--weights", "per-channel" if defaults.per_channel else "per-tensor"),
+        ("--no-equalize", "on" if defaults.equalize else "off"),
+        ("--no-bias-correction", "on" if defaults.bias_correction else "off"),
+        ("--rounding", "adaptive" if defaults.adaptive_rounding else "nearest"),
+        ("--io", "int8" if defaults.integer_io else "float"),
+    ):
+        assert re.search(rf"{option} [^\[]*(\[[^\]]*\|[^\]]*\])?[^\[]*\[default: {re.escape(value)}\]", text), option
 
 
 def test_options_that_commands_share_are_declared_once() -> None:
