@@ -48,12 +48,14 @@ def write_c(
     """Writes the program for ``machine`` into ``out_dir`` (made if need be) and returns the files written.
 
     Constants of more than ``incbin_threshold`` bytes in all are written as a binary file instead of numbers (``None``:
-    never). Raises :class:`CcmlError` where the folder cannot be written or a kernel cannot be said in C.
+    never; nor where objects are not ELF). Raises :class:`CcmlError` where the folder cannot be written or a kernel
+    cannot be said in C.
     """
     symbols = assign_symbols(program)
     constants = collect_constants(program, machine, symbols)
     total = sum(constant.array.nbytes for constant in constants)
-    binary = incbin_threshold is not None and total > incbin_threshold
+    by_assembler = incbin_threshold is not None and machine.abi.elf is not None
+    binary = by_assembler and total > (incbin_threshold or 0)
     texts = sources(program, machine, symbols, constants, binary)
     folder = Path(out_dir)
     try:

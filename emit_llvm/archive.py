@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from .elf import defined_symbols
+from .object_file import defined_symbols
 
 _MAGIC = b"!<arch>\n"
 

@@ -6,17 +6,18 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ..ir.program import Program
-from ..targets import Machine
+from ..targets import Elf, Machine
 from . import backend
-from .elf import as_bare_metal, defined_symbols, undefined_symbols, with_mapping_symbols
+from .elf import as_bare_metal, with_mapping_symbols
 from .elf_data import DataSymbol, data_object
 from .expressions import internal_error
 from .guard import SYSTEM_FUNCTION, needs_system_function
 from .module import SIZE_ATTRIBUTES, ModuleOptions, constant_align, constant_array, constant_symbol, module_text
+from .object_file import defined_symbols, undefined_symbols
 from .runtime import helper_object
 
 INLINE_CONSTANTS = 1 << 20
-"""Programs with more bytes of constants than this keep them in an object of their own."""
+"""Programs with more bytes of constants than this keep them in an object of their own, where objects are ELF."""
 
 
 def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
@@ -25,12 +26,12 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
 
     Raises an internal error where LLVM introduced a call that the artifact does not provide.
     """
-    options = _options(program)
+    options = _options(program, machine)
     generator = _generator(machine)
     module = backend.optimize(module_text(program, machine, options), generator, speed_level=_level(program))
     objects = [(f"{program.name}.o", generator.emit_object(module))]
-    if options.external_constants:
-        objects.append((f"{program.name}_data.o", _data_object(program, machine)))
+    if options.external_constants and machine.abi.elf is not None:
+        objects.append((f"{program.name}_data.o", _data_object(program, machine, machine.abi.elf)))
     helpers = helper_object(_missing(objects), machine)
     if helpers is not None:
         objects.append((f"{program.name}_runtime.o", helpers))
@@ -44,13 +45,15 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
 
 def _bare_metal(image: bytes, machine: Machine) -> bytes:
     abi = machine.abi.elf
+    if abi is None:
+        return image
     image = as_bare_metal(image, abi)
     return with_mapping_symbols(image, abi.code_symbol) if abi.code_symbol else image
 
 
 def emit_assembly(program: Program, machine: Machine) -> str:
     """The assembly of ``NAME.o``; large weights are left out, as external symbols."""
-    text = module_text(program, machine, _options(program))
+    text = module_text(program, machine, _options(program, machine))
     generator = _generator(machine)
     return generator.emit_assembly(backend.optimize(text, generator, speed_level=_level(program)))
 
@@ -58,8 +61,8 @@ def emit_assembly(program: Program, machine: Machine) -> str:
 def emit_ir(program: Program, machine: Machine, *, optimized: bool = False) -> str:
     """The module as ccml prints it, or ``optimized`` as LLVM leaves it before code generation."""
     if not optimized:
-        return module_text(program, machine, _options(program))
-    text = module_text(program, machine, _options(program))
+        return module_text(program, machine, _options(program, machine))
+    text = module_text(program, machine, _options(program, machine))
     return str(backend.optimize(text, _generator(machine), speed_level=_level(program)))
 
 
@@ -73,9 +76,9 @@ def is_compiler_helper(symbol: str, machine: Machine) -> bool:
     return provided and not libc
 
 
-def _options(program: Program) -> ModuleOptions:
+def _options(program: Program, machine: Machine) -> ModuleOptions:
     total = sum(program.buffers[name].nbytes for name in program.constants)
-    options = ModuleOptions(external_constants=total > INLINE_CONSTANTS)
+    options = ModuleOptions(external_constants=machine.abi.elf is not None and total > INLINE_CONSTANTS)
     return replace(options, attributes=SIZE_ATTRIBUTES, unroll_sums=False) if program.small_code else options
 
 
@@ -87,12 +90,12 @@ def _generator(machine: Machine) -> backend.TargetMachine:
     return backend.target_machine(machine, reloc=backend.relocation(machine))
 
 
-def _data_object(program: Program, machine: Machine) -> bytes:
+def _data_object(program: Program, machine: Machine, abi: Elf) -> bytes:
     symbols = (
         DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
         for name, align in constant_align(program, machine).items()
     )
-    return data_object(machine.abi.elf, machine.abi.pointer_bits, f".rodata.{program.name}", symbols)
+    return data_object(abi, machine.abi.pointer_bits, f".rodata.{program.name}", symbols)
 
 
 def _missing(objects: list[tuple[str, bytes]]) -> list[str]:

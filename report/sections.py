@@ -6,6 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from ..emit_llvm import wasm
 from ..emit_llvm.elf import ELF32, ELF64, SHF_ALLOC
 
 _SHF_EXECINSTR = 4
@@ -19,7 +20,10 @@ class Section:
 
 
 def allocated_sections(image: bytes) -> Iterator[Section]:
-    """The sections of an ELF object that are loaded, empty ones left out."""
+    """The sections of an object that are loaded, empty ones left out."""
+    if image.startswith(wasm.MAGIC):
+        yield from (Section(name, size, executable) for name, size, executable in wasm.allocated(image) if size)
+        return
     layout = ELF64 if image[4] == 2 else ELF32
     header = struct.unpack_from(layout.header, image, 16)
     start, count, names_index = header[5], header[11], header[12]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from . import arm64, cortex_m, generic, x86
+from . import arm64, cortex_m, generic, riscv, wasm, x86
 from .detection import CpuFeature, CpuidBit, Detection, HwcapBit
 from .environment import Board, Environment, Region, Tool
 from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Library, Machine, Registers, Target
 from .timing import Timing
 
-TARGETS: tuple[Target, ...] = (*generic.TARGETS, *x86.TARGETS, *cortex_m.TARGETS, *arm64.TARGETS)
+TARGETS: tuple[Target, ...] = (
+    *generic.TARGETS, *x86.TARGETS, *cortex_m.TARGETS, *arm64.TARGETS, *riscv.TARGETS, *wasm.TARGETS,
+)  # fmt: skip
 
 __all__ = [
     "TARGETS", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind", "Elf", "Environment",

@@ -1,4 +1,4 @@
-/* The semihosting requests that the driver makes, by the breakpoint of M-profile cores. */
+/* The semihosting requests that the driver makes, by a breakpoint: that of M-profile cores, or that of RISC-V. */
 #ifndef EMULATION_SEMIHOSTING_H
 #define EMULATION_SEMIHOSTING_H
 
@@ -15,6 +15,22 @@
 #define OPEN_WRITE_BINARY 5u
 #define ADP_STOPPED_APPLICATION_EXIT 0x20026u
 
+#if defined(__riscv)
+/* A breakpoint between two shifts that do nothing ("RISC-V Semihosting", 3), which must not be compressed. */
+static inline int semihosting(int request, const void *argument)
+{
+  register int a0 __asm__("a0") = request;
+  register const void *a1 __asm__("a1") = argument;
+  __asm__ volatile(
+    ".option push\n\t.option norvc\n\t.balign 16\n\t"
+    "slli zero, zero, 0x1f\n\tebreak\n\tsrai zero, zero, 7\n\t"
+    ".option pop"
+    : "+r"(a0)
+    : "r"(a1)
+    : "memory");
+  return a0;
+}
+#else
 static inline int semihosting(int request, const void *argument)
 {
   register int r0 __asm__("r0") = request;
@@ -22,5 +38,6 @@ static inline int semihosting(int request, const void *argument)
   __asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
   return r0;
 }
+#endif
 
 #endif

@@ -13,6 +13,8 @@ X86 = tuple({machine.cpu.name: machine for machine in (V2, V3, NATIVE)}.values()
 """Levels that real machines have, and all that this one can do."""
 
 M4 = select("cortex-m4")
+RISCV = select("riscv32")
+WASM = select("wasm32")
 ARM64_LINUX = select("linux-arm64")
 BOARDS = tuple(
     Machine(target, abi, abi.cpus[0])

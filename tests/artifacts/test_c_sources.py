@@ -9,7 +9,7 @@ from ccml.targets import Machine, select
 from pycparser import c_ast, c_parser
 
 from tests.artifacts.commands import WARNINGS, run
-from tests.artifacts.machines import ARM64_LINUX, GENERIC, M4, NATIVE, V3, machine_id
+from tests.artifacts.machines import ARM64_LINUX, GENERIC, M4, NATIVE, RISCV, V3, WASM, machine_id
 from tests.artifacts.workshop import Workshop
 from tests.artifacts.zoo import DIGITS, FLOAT, Model
 from tests.models import needs_models
@@ -25,6 +25,8 @@ COMPILERS = [
         ("arm-none-eabi-gcc", M4),
         ("arm-none-eabi-gcc", select("cortex-m55")),
         ("aarch64-linux-gnu-gcc", ARM64_LINUX),
+        ("riscv64-unknown-elf-gcc", RISCV),
+        ("clang", WASM),
     )
 ]
 CPP_WARNINGS = ("-std=c++11", *(flag for flag in WARNINGS if not flag.startswith("-std")))
@@ -45,7 +47,7 @@ def test_no_warning(model: Model, compiler: str, machine: Machine, workshop: Wor
     """Not from the parser; the optimizers' warnings are errors wherever a Makefile builds a model in these tests."""
     folder = workshop.c_sources(model, machine)
     sources = sorted(folder.glob("*.c"))
-    flags = [*machine.cpu.c_flags, *machine.target.c_flags]
+    flags = [*machine.cpu.c_flags, *machine.target.c_flags, *machine.abi.environment.flags]
     run(compiler, *WARNINGS, *flags, f"-I{folder}", "-fsyntax-only", *sources)
 
 

@@ -11,7 +11,7 @@ from ccml.ir.graph import Graph
 from ccml.ir.types import DType
 from ccml.targets import Machine
 
-from tests.artifacts.machines import machine_id
+from tests.artifacts.machines import RISCV, WASM, machine_id
 from tests.artifacts.small_graphs import CORES, HOST, assert_bits, assert_bits_in_process
 from tests.integerize.building import Qdq, random_bytes
 from tests.tools import needs
@@ -22,6 +22,8 @@ MACHINES = [
         pytest.param(machine, marks=needs("arm-none-eabi-gcc", "qemu-system-arm"), id=machine_id(machine))
         for machine in CORES
     ),
+    pytest.param(RISCV, marks=needs("riscv64-unknown-elf-gcc", "qemu-riscv32"), id="riscv32"),
+    pytest.param(WASM, marks=needs("clang", "wasm-ld", "node"), id="wasm32"),
 ]
 
 
@@ -82,6 +84,6 @@ def test_in_process(name: str) -> None:
 
 @pytest.mark.parametrize("machine", MACHINES)
 @pytest.mark.parametrize("name", GRAPHS)
-def test_by_gcc(name: str, machine: Machine, tmp_path: Path) -> None:
+def test_by_c(name: str, machine: Machine, tmp_path: Path) -> None:
     graph = GRAPHS[name]()
     assert_bits(graph, [random_bytes(graph, seed) for seed in range(3)], machine, tmp_path / "c")
