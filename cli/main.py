@@ -17,6 +17,7 @@ import click
 
 from .. import __version__
 from ..errors import CcmlError, ErrorCode, ExitCode
+from ..targets import FAMILIES
 from . import compile as compile_command
 from . import doctor, inspect, ops, profile, quantize, run, targets, verify
 from .options import logging_options, settings
@@ -38,6 +39,7 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
+    help=f"Compiles ONNX models to C, objects and libraries for {FAMILIES}.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 unsupported model, 4 verification mismatch, 5 over budget, "
     "6 toolchain missing.",
@@ -46,7 +48,6 @@ class _Group(click.Group):
 @logging_options
 @click.pass_context
 def cli(context: click.Context) -> None:
-    """Compiles ONNX models to C, objects and libraries for Cortex-M, Android and x86."""
     if plain_output():
         context.color = False
 

@@ -15,10 +15,14 @@ TARGETS: tuple[Target, ...] = (
 )  # fmt: skip
 
 __all__ = [
-    "TARGETS", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind", "Elf", "Environment",
-    "Helpers", "HwcapBit", "Kit", "Library", "Machine", "Region", "Registers", "Target", "Timing", "Tool", "find",
+    "FAMILIES", "TARGETS", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind", "Elf",
+    "Environment", "Helpers", "HwcapBit", "Kit", "Library", "Machine", "Region", "Registers", "Target", "Timing", "Tool", "find",
     "host", "select",
 ]  # fmt: skip
+
+
+FAMILIES = ", ".join(dict.fromkeys(target.family for target in TARGETS))
+"""What the targets are for, in words."""
 
 
 def find(name: str) -> Target | None:

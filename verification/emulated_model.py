@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class EmulatedModel:
-    """A compiled model on an emulated board (Cortex-M) or processor. ``route`` is ``llvm`` for LLVM's objects or ``c``
+    """A compiled model on an emulated board or processor. ``route`` is ``llvm`` for LLVM's objects or ``c``
     for the C sources by GCC. Raises ``TOOLCHAIN`` where a compiler is missing, and ``BAD_OPTION`` where nothing here
     runs code for the machine."""
 
