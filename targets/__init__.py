@@ -16,8 +16,8 @@ TARGETS: tuple[Target, ...] = (
 
 __all__ = [
     "FAMILIES", "TARGETS", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind", "Elf",
-    "Environment", "Helpers", "HwcapBit", "Kit", "Library", "Machine", "Region", "Registers", "Target", "Timing", "Tool", "find",
-    "host", "select",
+    "Environment", "Helpers", "HwcapBit", "Kit", "Library", "Machine", "Region", "Registers", "Target", "Timing",
+    "Tool", "find", "host", "select",
 ]  # fmt: skip
 
 

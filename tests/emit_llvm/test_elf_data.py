@@ -7,24 +7,32 @@ import io
 import pytest
 from ccml.emit_llvm.elf import defined_symbols, undefined_symbols
 from ccml.emit_llvm.elf_data import DataSymbol, data_object
+from ccml.targets import Elf, select
 from elftools.elf.elffile import ELFFile
 
 SYMBOLS = [DataSymbol("m_a", b"abc", 1), DataSymbol("m_b", bytes(range(40)), 64), DataSymbol("m_empty", b"", 4)]
-EABI5, HARD = 0x05000000, 0x400
+EABI5, HARD, COMPRESSED = 0x05000000, 0x400, 1
+
+
+def elf_of(target: str, abi: str | None = None) -> Elf:
+    elf = select(target, abi).abi.elf
+    assert elf is not None
+    return elf
 
 
 @pytest.mark.parametrize(
-    ("triple", "bits", "machine", "flags"),
+    ("target", "abi", "bits", "machine", "flags"),
     [
-        ("x86_64-unknown-linux-gnu", 64, "EM_X86_64", 0),
-        ("aarch64-linux-android", 64, "EM_AARCH64", 0),
-        ("armv7-none-linux-androideabi", 32, "EM_ARM", EABI5),
-        ("thumbv6m-none-eabi", 32, "EM_ARM", EABI5),
-        ("thumbv7em-none-eabihf", 32, "EM_ARM", EABI5 | HARD),
+        ("x86", "x86_64", 64, "EM_X86_64", 0),
+        ("android", "arm64-v8a", 64, "EM_AARCH64", 0),
+        ("android", "armeabi-v7a", 32, "EM_ARM", EABI5),
+        ("cortex-m0", "eabi", 32, "EM_ARM", EABI5),
+        ("cortex-m4", "eabihf", 32, "EM_ARM", EABI5 | HARD),
+        ("riscv32", "ilp32", 32, "EM_RISCV", COMPRESSED),
     ],
 )
-def test_object(triple: str, bits: int, machine: str, flags: int) -> None:
-    elf = ELFFile(io.BytesIO(data_object(triple, bits, ".rodata.m", SYMBOLS)))
+def test_object(target: str, abi: str, bits: int, machine: str, flags: int) -> None:
+    elf = ELFFile(io.BytesIO(data_object(elf_of(target, abi), bits, ".rodata.m", SYMBOLS)))
     assert (elf.elfclass, elf.little_endian, elf.header.e_machine, elf.header.e_flags) == (bits, True, machine, flags)
     data = elf.get_section_by_name(".rodata.m")
     assert (data["sh_flags"], data["sh_addralign"], data["sh_offset"] % 64) == (2, 64, 0)
@@ -40,8 +48,7 @@ def test_object(triple: str, bits: int, machine: str, flags: int) -> None:
 
 @pytest.mark.parametrize("bits", [32, 64])
 def test_own_reader_reads_it(bits: int) -> None:
-    triple = "aarch64-linux-gnu" if bits == 64 else "thumbv7m-none-eabi"
-    image = data_object(triple, bits, ".rodata.m", SYMBOLS)
+    image = data_object(elf_of("linux-arm64" if bits == 64 else "cortex-m3"), bits, ".rodata.m", SYMBOLS)
     assert defined_symbols(image) == ["m_a", "m_b", "m_empty"]
     assert undefined_symbols(image) == []
 
