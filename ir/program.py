@@ -42,7 +42,7 @@ class Call:
     """One kernel call. ``args`` are buffer names, one for each parameter of the kernel, equal in element count (or not
     shorter, where the kernel has scalars), and ``scalars`` the values of its scalars.
 
-    ``macs`` counts multiply-accumulates, ``loc`` names the ONNX nodes, ``layer`` the graph node.
+    ``macs`` counts multiply-accumulates, ``loc`` names the ONNX nodes, and ``generator`` what made the kernel's loops.
     """
 
     kernel: str
@@ -50,6 +50,7 @@ class Call:
     loc: str = ""
     macs: int = 0
     scalars: tuple[int, ...] = ()
+    generator: str = ""
 
 
 Step = Call

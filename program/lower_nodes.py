@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -20,9 +19,9 @@ from ..ir.types import DType
 from ..ops.table import OPS
 from ..schedule.borders import plan_borders
 from ..schedule.fixed_requantization import requantize_in_integers
+from ..schedule.generators import choose_generator, reads_halo
 from ..schedule.kernel import KernelContext
 from ..schedule.legalize import legalize
-from ..schedule.lower import generate, reads_halo
 from ..schedule.outputs import separate_outputs, storage_owners
 from ..schedule.params import bind_parameters
 from ..schedule.tensors import Halo, TensorRef
@@ -38,7 +37,11 @@ def lower_nodes(graph: Graph, machine: Machine) -> Program:
     if not machine.cpu.has_fpu:
         graph = requantize_in_integers(graph)
     names = [value.name for value in graph.outputs]
-    bordered, halos = plan_borders(separate_outputs(graph), partial(reads_halo, machine.cpu))
+
+    def halo(node: Node) -> bool:
+        return reads_halo(KernelContext(node, machine.cpu, {}, graph.constant))
+
+    bordered, halos = plan_borders(separate_outputs(graph), halo)
     return _Lowering(bordered, machine, halos).program(names)
 
 
@@ -110,13 +113,14 @@ class _Lowering:
         for value in dict.fromkeys((*node.operands, *node.outputs)):
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
         halo = ctx.fill_halo(self._halo(ctx.output).fill)
-        nest = (*ctx.vectorized(halo), *generate(ctx))
+        generator = choose_generator(ctx)
+        nest = (*ctx.vectorized(halo), *generator.emit(ctx))
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
         block, params, sources = bind_parameters(block, {*ctx.scratch, *_worked_in(ctx)})
         _check_outputs(ctx, params, sources)
         kernel = self._shared_kernel(Kernel("", params, block), ctx)
         args = tuple(self._argument(ctx, source) for source in sources)
-        self.calls.append(Call(kernel.name, args, node.loc, _macs(ctx.anchor)))
+        self.calls.append(Call(kernel.name, args, node.loc, _macs(ctx.anchor), generator=generator.name))
 
     def _shared_kernel(self, kernel: Kernel, ctx: KernelContext) -> Kernel:
         """The kernel itself, named, or the one with the same text that there is already.

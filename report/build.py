@@ -144,6 +144,7 @@ class _Layers:
             index=index,
             name=call.loc,
             kernel=call.kernel,
+            generator=call.generator,
             ops=["copy"] if last is None else [op for node in nodes for op in _ops(node)],
             output=output.name,
             dtype=output.dtype.value,

@@ -76,8 +76,8 @@ class Ring:
 @dataclass(frozen=True)
 class Layer:
     """One kernel call. ``live_bytes`` is the RAM that tensors occupy while it runs, ``code_bytes`` its kernel's code.
-    ``instructions`` are predicted, ``cycles`` estimated. Where it is a stream of several layers, which it runs row by
-    row, ``rings`` tell what that saves.
+    ``generator`` names what made its loops. ``instructions`` are predicted, ``cycles`` estimated. Where it is a stream
+    of several layers, which it runs row by row, ``rings`` tell what that saves.
 
     Layers that share a kernel or a weight each count it; the totals count it once.
     """
@@ -96,6 +96,7 @@ class Layer:
     instructions: int | None = None
     cycles: int | None = None
     rings: list[Ring] = field(default_factory=list)
+    generator: str = ""
 
 
 @dataclass(frozen=True)

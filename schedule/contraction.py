@@ -22,31 +22,37 @@ from .tensors import TensorRef, merge_dimensions
 from .vectorize import Vectorizer
 
 
-def lower_conv(ctx: KernelContext) -> Block | None:
-    """``conv`` in channels-last layout with constant weights; ``None`` where it is something else."""
-    node = ctx.anchor
-    assert node is not None
-    x, w = node.inputs[0], ctx.constant(node.inputs[1])
-    if x is None or w is None or node.attrs["layout"] != "channels_last":
-        return None
-    if not has_dot(ctx.cpu, x.dtype, w.dtype):
-        return None
-    return _ConvLowering(ctx, node, w).emit()
+def is_conv(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` in channels-last layout with constant weights that a Dot of the CPU takes."""
+    node, weights = ctx.contraction
+    if weights is None or node.attrs["layout"] != "channels_last":
+        return False
+    return has_dot(ctx.cpu, node.operands[0].dtype, weights.dtype)
 
 
-def lower_matmul(ctx: KernelContext) -> Block | None:
-    """``matmul`` with a constant right matrix, or of two computed float matrices."""
-    node = ctx.anchor
-    assert node is not None
-    a, b = node.inputs[0], node.inputs[1]
-    assert a is not None and b is not None
-    weights = ctx.constant(b)
+def lower_conv(ctx: KernelContext) -> Block:
+    """``conv``, for which :func:`is_conv` holds."""
+    node, weights = ctx.contraction
+    assert weights is not None
+    return _ConvLowering(ctx, node, weights).emit()
+
+
+def is_matmul(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``matmul`` with a constant right matrix, or of two computed float matrices."""
+    node, weights = ctx.contraction
+    a, b = node.operands[:2]
     known = None if weights is None else weights.dtype
     if not has_dot(ctx.cpu, a.dtype, known) or len(a.shape) < 2 or len(b.shape) < 2:
-        return None
+        return False
+    return (weights is not None and weights.ndim == 2) or a.dtype is DType.F32
+
+
+def lower_matmul(ctx: KernelContext) -> Block:
+    """``matmul``, for which :func:`is_matmul` holds."""
+    node, weights = ctx.contraction
     if weights is not None and weights.ndim == 2:
         return _PackedMatmul(ctx, node, weights).emit()
-    return _DynamicMatmul(ctx, node).emit() if a.dtype is DType.F32 else None
+    return _DynamicMatmul(ctx, node).emit()
 
 
 def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, np.ndarray]]:

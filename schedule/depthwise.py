@@ -44,17 +44,25 @@ from .kernel import KernelContext
 from .vectorize import stripes
 
 
-def lower_depthwise(ctx: KernelContext) -> Block | None:
-    """``conv`` with one input and one output channel per group, channels last; ``None`` for any other."""
-    node = ctx.anchor
-    assert node is not None
-    x, weights = node.inputs[0], ctx.constant(node.inputs[1])
-    if x is None or weights is None or node.attrs["layout"] != "channels_last" or not has_dot(ctx.cpu, x.dtype):
-        return None
+def is_depthwise(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` with one input and one output channel per group, channels last, whose sums have
+    a type in which they are exact."""
+    node, weights = ctx.contraction
+    x = node.operands[0].dtype
+    if weights is None or node.attrs["layout"] != "channels_last" or not has_dot(ctx.cpu, x):
+        return False
     if weights.shape[-1] != 1 or node.attrs["group"] != weights.shape[0] or weights.ndim < 3:
-        return None
-    kind = _compute_type(ctx.cpu, x.dtype, weights)
-    return None if kind is None else _Depthwise(ctx, node, weights, kind).emit()
+        return False
+    return _compute_type(ctx.cpu, x, weights) is not None
+
+
+def lower_depthwise(ctx: KernelContext) -> Block:
+    """``conv``, for which :func:`is_depthwise` holds."""
+    node, weights = ctx.contraction
+    assert weights is not None
+    kind = _compute_type(ctx.cpu, node.operands[0].dtype, weights)
+    assert kind is not None
+    return _Depthwise(ctx, node, weights, kind).emit()
 
 
 def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | None:

@@ -85,6 +85,12 @@ class KernelContext:
         inside = self.body.constant(value)
         return inside if inside is not None else self.outer_constants(value)
 
+    @property
+    def contraction(self) -> tuple[Node, np.ndarray | None]:
+        """An anchor with weights as its second operand, and these where they are constant."""
+        assert self.anchor is not None
+        return self.anchor, self.constant(self.anchor.inputs[1])
+
     def pack(self, stem: str, array: np.ndarray) -> Buffer:
         """Adds a constant in its physical form and returns its buffer."""
         data = np.ascontiguousarray(array)

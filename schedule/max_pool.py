@@ -15,12 +15,11 @@ from math import prod
 
 from ..blocks import has_block
 from ..blocks.pool import MOST_LINES
-from ..ir.graph import Node, Value
+from ..ir.graph import Node
 from ..ir.loops import Binary, Block, Expr, Invoke, Load, Pointer, Stmt, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.infer import ints
-from ..targets.target import Cpu
 from .kernel import KernelContext
 from .unroll import unroll_bytes
 
@@ -31,16 +30,19 @@ FEW_TAPS = 4
 """Which cores that compare byte by byte rather take one after the other."""
 
 
-def lower_max_pool(ctx: KernelContext) -> Block | None:
-    """``pool`` of one or two spatial dimensions, channels last."""
-    node = ctx.anchor
+def lower_max_pool(ctx: KernelContext) -> Block:
+    """``pool``, for which :func:`is_max_pool` holds."""
+    assert ctx.anchor is not None
+    return _MaxPool(ctx, ctx.anchor).emit()
+
+
+def is_max_pool(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``pool`` of bytes in memory, of one or two spatial dimensions, channels last, which is
+    worth two steps."""
+    node, cpu, output = ctx.anchor, ctx.cpu, ctx.output
     assert node is not None
-    if not _is_known(ctx.cpu, node, ctx.output) or node.operands[0].name not in ctx.refs:
-        return None
-    return _MaxPool(ctx, node).emit()
-
-
-def _is_known(cpu: Cpu, node: Node, output: Value) -> bool:
+    if node.operands[0].name not in ctx.refs:
+        return False
     x, kernel, stride = node.operands[0], ints(node.attrs, "kernel"), ints(node.attrs, "stride")
     if not has_block("greatest2", cpu.extensions) or node.attrs["kind"] != "max" or x.dtype is not DType.I8:
         return False

@@ -27,14 +27,20 @@ from .microkernel import Axis, Blocking, Contraction, Region, choose_blocking, c
 _F32 = Type(DType.F32)
 
 
-def lower_weight_matmul(ctx: KernelContext) -> Block | None:
-    """``None`` where weights or their scales are not constant."""
+def is_weight_matmul(ctx: KernelContext) -> bool:
+    """Whether weights, scales and zero points are constant, and there is anything to compute."""
+    node = ctx.anchor
+    assert node is not None
+    return prod(node.output.shape) > 0 and all(ctx.constant(operand) is not None for operand in node.operands[1:])
+
+
+def lower_weight_matmul(ctx: KernelContext) -> Block:
+    """``weight_matmul``, for which :func:`is_weight_matmul` holds."""
     node = ctx.anchor
     assert node is not None
     w, scale = ctx.constant(node.inputs[1]), ctx.constant(node.inputs[2])
     zero = ctx.constant(node.inputs[3]) if len(node.inputs) > 3 else None
-    if w is None or scale is None or (zero is None and len(node.operands) > 3) or prod(node.output.shape) == 0:
-        return None
+    assert w is not None and scale is not None
     return _Lowering(ctx, node, _Stored.of(w, scale, zero, integer(node.attrs, "block"))).emit()
 
 

@@ -20,7 +20,6 @@ from ...blocks import has_block
 from ...ir.graph import Node
 from ...ir.loops import Block
 from ...ops.infer import integer
-from ...targets.target import Cpu
 from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..kernel import KernelContext, OneScratch
 from .base import StagedContraction
@@ -32,9 +31,11 @@ MOST_GROUPS = 16
 """Each group has code of its own."""
 
 
-def is_staged(cpu: Cpu, anchor: Node) -> bool:
-    """Whether a contraction (with constant weights) goes through block instructions; then it needs no halo."""
-    if not has_block("pair_i8", cpu.extensions):
+def is_staged(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` (channels last) or ``matmul`` of int8 with constant weights, and the CPU has the
+    block instructions."""
+    anchor, weights = ctx.contraction
+    if weights is None or not has_block("pair_i8", ctx.cpu.extensions):
         return False
     return is_byte_contraction(anchor) or (is_byte_group_contraction(anchor) and _groups(anchor) <= MOST_GROUPS)
 
@@ -43,13 +44,10 @@ def _groups(anchor: Node) -> int:
     return integer(anchor.attrs, "group") if "group" in anchor.attrs else 1
 
 
-def lower_staged(ctx: KernelContext) -> Block | None:
-    """``conv`` (channels last) or ``matmul`` of int8 with constant weights, on CPUs with the blocks."""
-    node = ctx.anchor
-    assert node is not None
-    weights = ctx.constant(node.inputs[1])
-    if weights is None or not is_staged(ctx.cpu, node):
-        return None
+def lower_staged(ctx: KernelContext) -> Block:
+    """A contraction, for which :func:`is_staged` holds."""
+    node, weights = ctx.contraction
+    assert weights is not None
     shared = OneScratch.of(ctx)
     out: Block = ()
     for group in range(_groups(node)):

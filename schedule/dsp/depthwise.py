@@ -19,32 +19,29 @@ import numpy as np
 from ...blocks import has_block
 from ...blocks.depthwise import COLUMN, KERNEL, LANES
 from ...blocks.depthwise_rows import PAIR
-from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, If, Invoke, Pointer
 from ...ir.types import DType
 from ...ops.infer import ints
-from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..kernel import KernelContext
 from .depthwise_base import DepthwiseBlocks, DepthwiseLayer, Place, Span, at_word, is_column
 from .depthwise_windows import WindowDepthwise
 
 
-def is_row_depthwise(cpu: Cpu, anchor: Node) -> bool:
-    """Whether a convolution (with constant weights) goes through these block instructions; then it needs no halo."""
-    if not has_block("depthwise_pair", cpu.extensions) or not is_byte_depthwise(anchor, (3, 4)):
+def is_row_depthwise(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` with one input and one output channel per group, of int8 with constant weights,
+    and the CPU has the block instructions."""
+    anchor, weights = ctx.contraction
+    if weights is None or not has_block("depthwise_pair", ctx.cpu.extensions) or not is_byte_depthwise(anchor, (3, 4)):
         return False
     stride, dilation = ints(anchor.attrs, "stride"), ints(anchor.attrs, "dilation")
     return anchor.output.shape[-1] >= LANES and (is_column(anchor) or 1 in (stride[-1], dilation[-1]))
 
 
-def lower_row_depthwise(ctx: KernelContext) -> Block | None:
-    """``conv`` with one input and one output channel per group, on CPUs with the blocks."""
-    node = ctx.anchor
-    assert node is not None
-    weights = ctx.constant(node.inputs[1])
-    if weights is None or not is_row_depthwise(ctx.cpu, node):
-        return None
+def lower_row_depthwise(ctx: KernelContext) -> Block:
+    """``conv``, for which :func:`is_row_depthwise` holds."""
+    node, weights = ctx.contraction
+    assert weights is not None
     layer = DepthwiseLayer.of(ctx, node, weights)
     if not is_plain_window(node, KERNEL):
         return WindowDepthwise(layer).emit()

@@ -42,21 +42,24 @@ class _Along:
     pad: int
 
 
-def lower_transposed(ctx: KernelContext) -> Block | None:
-    """``conv_transpose`` (one group, channels last, no dilation) of int8 with constant weights."""
-    node = ctx.anchor
-    assert node is not None
-    weights = ctx.constant(node.inputs[1])
+def is_transposed(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv_transpose`` (one group, channels last, no dilation) of int8 with constant weights
+    and few phases, and the CPU has the block instructions."""
+    node, weights = ctx.contraction
     if weights is None or not _is_known(ctx, node, weights):
-        return None
-    along = [_phases(node, weights, dim) for dim in range(weights.ndim - 2)]
-    phases = [phase for phase in product(*along) if all(each.outputs > 0 for each in phase)]
+        return False
+    phases = _all_phases(node, weights)
     known = all(each.taps for phase in phases for each in phase)
-    if not known or len(phases) > MOST_PHASES or min(_pixels(node, phase) for phase in phases) == 1:
-        return None
+    return known and len(phases) <= MOST_PHASES and min(_pixels(node, phase) for phase in phases) > 1
+
+
+def lower_transposed(ctx: KernelContext) -> Block:
+    """``conv_transpose``, for which :func:`is_transposed` holds."""
+    node, weights = ctx.contraction
+    assert weights is not None
     shared = OneScratch.of(ctx)
     out: Block = ()
-    for phase in phases:
+    for phase in _all_phases(node, weights):
         out += lower_contraction(_Phase(shared, node, weights, phase))
     return out
 
@@ -66,6 +69,11 @@ def _is_known(ctx: KernelContext, node: Node, weights: np.ndarray) -> bool:
     plain = node.attrs["layout"] == "channels_last" and node.attrs["group"] == 1
     known = bytes_ and plain and has_block("pair_i8", ctx.cpu.extensions)
     return known and set(ints(node.attrs, "dilation")) == {1} and 0 not in (*node.output.shape, weights.size)
+
+
+def _all_phases(node: Node, weights: np.ndarray) -> list[tuple[_Along, ...]]:
+    along = [_phases(node, weights, dim) for dim in range(weights.ndim - 2)]
+    return [phase for phase in product(*along) if all(each.outputs > 0 for each in phase)]
 
 
 def _phases(node: Node, weights: np.ndarray, dim: int) -> list[_Along]:

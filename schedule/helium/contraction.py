@@ -26,7 +26,6 @@ from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.infer import integer
 from ...ops.integer import zero_point
-from ...targets.target import Cpu
 from ..byte_anchors import is_byte_contraction
 from ..byte_operands import Columns, Pixels
 from ..kernel import KernelContext
@@ -38,21 +37,19 @@ CHUNK = 32
 """Pixels that are computed at a time where a row has many."""
 
 
-def is_helium_contraction(cpu: Cpu, anchor: Node) -> bool:
-    """Whether a contraction (with constant weights) goes through the blocks of Helium; then it needs no halo."""
-    w = anchor.inputs[1]
-    rank = 0 if w is None else len(w.shape)
-    ranks = (3, 4) if anchor.op == "conv" else (2,)
-    return has_block("helium_pixels_i8", cpu.extensions) and is_byte_contraction(anchor) and rank in ranks
+def is_helium_contraction(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, and the
+    CPU has the block instructions."""
+    anchor, weights = ctx.contraction
+    if weights is None or not has_block("helium_pixels_i8", ctx.cpu.extensions) or not is_byte_contraction(anchor):
+        return False
+    return weights.ndim in ((3, 4) if anchor.op == "conv" else (2,))
 
 
-def lower_helium(ctx: KernelContext) -> Block | None:
-    """``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, on CPUs with the blocks."""
-    node = ctx.anchor
-    assert node is not None
-    weights = ctx.constant(node.inputs[1])
-    if weights is None or not is_helium_contraction(ctx.cpu, node):
-        return None
+def lower_helium(ctx: KernelContext) -> Block:
+    """A contraction, for which :func:`is_helium_contraction` holds."""
+    node, weights = ctx.contraction
+    assert weights is not None
     return _Contraction(ctx, node, weights).emit()
 
 

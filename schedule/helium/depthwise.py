@@ -25,10 +25,8 @@ from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.infer import ints
 from ...ops.integer import zero_point
-from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns
-from ..generic import lower_nest
 from ..kernel import KernelContext
 from ..tensors import TensorRef
 from .contraction import exact_requantization, tiled
@@ -39,23 +37,22 @@ LARGEST = 16
 """Rows and columns of the largest kernel that is computed so: each four times four take a copy of their rows."""
 
 
-def is_helium_depthwise(cpu: Cpu, anchor: Node) -> bool:
-    """Whether a convolution goes through the depthwise blocks of Helium; then it needs no halo."""
-    w = anchor.inputs[1]
-    if not has_block("helium_depthwise_rows", cpu.extensions) or w is None or not is_byte_depthwise(anchor, (3, 4)):
+def is_helium_depthwise(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` with one input and one output channel per group, of int8 with constant weights,
+    a kernel of at most ``LARGEST`` taps a side and an exact requantization behind it, and the CPU has the blocks."""
+    anchor, weights = ctx.contraction
+    if weights is None or not has_block("helium_depthwise_rows", ctx.cpu.extensions):
         return False
-    return w.shape[0] > 1 and max(w.shape[1:-1]) <= LARGEST
+    if not is_byte_depthwise(anchor, (3, 4)) or len(weights) == 1 or max(weights.shape[1:-1]) > LARGEST:
+        return False
+    return exact_requantization(ctx, Columns.of(ctx, anchor, weights).reach) is not None
 
 
-def lower_helium_depthwise(ctx: KernelContext) -> Block | None:
-    """``conv`` with one input and one output channel per group and a kernel of at most ``LARGEST`` taps a side."""
-    node = ctx.anchor
-    assert node is not None
-    weights = ctx.constant(node.inputs[1])
-    if weights is None or not is_helium_depthwise(ctx.cpu, node):
-        return None
-    work = _Depthwise(ctx, node, weights)
-    return work.emit() if work.requantization is not None else lower_nest(ctx)
+def lower_helium_depthwise(ctx: KernelContext) -> Block:
+    """``conv``, for which :func:`is_helium_depthwise` holds."""
+    node, weights = ctx.contraction
+    assert weights is not None
+    return _Depthwise(ctx, node, weights).emit()
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...blocks import has_block
 from ...blocks.helium import STEP
-from ...ir.graph import Node
+from ...ir.graph import Node, Value
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -56,20 +56,31 @@ def _table(ctx: KernelContext, value: str) -> str | None:
     return node.operands[1].name if alone else None
 
 
-def lower_helium_elementwise(ctx: KernelContext) -> Block | None:
-    """A lookup or a ``rescale`` of whole tensors without an anchor, a piece at a time."""
+def is_helium_elementwise(ctx: KernelContext) -> bool:
+    """Whether the node is a lookup or a ``rescale`` of whole tensors of bytes, without an anchor."""
     if len(ctx.body.nodes) != 1 or not has_block("helium_lookup", ctx.cpu.extensions):
-        return None
+        return False
     node, y = ctx.body.nodes[0], ctx.refs[ctx.output.name]
-    operands = [ctx.refs.get(value.name) for value in node.operands]
-    tensors = operands[:1] if node.op == "lookup" else operands
-    for ref in tensors:
-        if ref is None or not ref.dense or ref.shape != y.shape or ref.buffer.dtype is not DType.I8:
-            return None
-    if not y.dense or y.buffer.dtype is not DType.I8 or not (is_byte_lookup(node) or node.op == "rescale"):
-        return None
+    if not (is_byte_lookup(node) or node.op == "rescale") or not _is_dense_bytes(y):
+        return False
+    refs = (ctx.refs.get(value.name) for value in _tensors(node))
+    return all(ref is not None and ref.shape == y.shape and _is_dense_bytes(ref) for ref in refs)
+
+
+def _tensors(node: Node) -> Sequence[Value]:
+    """The operands that are walked through together with the result."""
+    return node.operands[:1] if node.op == "lookup" else node.operands
+
+
+def _is_dense_bytes(ref: TensorRef) -> bool:
+    return ref.dense and ref.buffer.dtype is DType.I8
+
+
+def lower_helium_elementwise(ctx: KernelContext) -> Block:
+    """What :func:`is_helium_elementwise` holds for, a piece at a time."""
+    node = ctx.body.nodes[0]
     size = node.output.type.size
-    flat = [ref.reshaped((size,)).buffer for ref in (*tensors, y) if ref is not None]
+    flat = [ctx.refs[value.name].reshaped((size,)).buffer for value in (*_tensors(node), ctx.output)]
     piece = Var(ctx.names.fresh("piece"))
     whole, rest = divmod(size, MOST_BYTES)
     block: Block = ()

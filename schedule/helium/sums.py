@@ -14,21 +14,26 @@ from ...ops.integer import zero_point
 from ..kernel import KernelContext
 
 
-def lower_helium_sum(ctx: KernelContext) -> Block | None:
-    """``reduce`` of a sum of bytes over neighbouring dimensions behind the first ones, with the last one kept."""
+def is_helium_sum(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``reduce`` of a sum of bytes over neighbouring dimensions behind the first ones, with the
+    last one kept."""
     node = ctx.anchor
     assert node is not None
-    x = node.inputs[0]
-    if not has_block("helium_sum", ctx.cpu.extensions) or x is None or x.dtype is not DType.I8:
-        return None
-    if node.attrs["kind"] != "sum":
-        return None
-    rank, axes = len(x.shape), sorted(ints(node.attrs, "axes"))
-    ref = ctx.refs.get(x.name)
-    if "zero_point" not in node.attrs or not axes or axes != list(range(axes[0], rank - 1)) or prod(x.shape) == 0:
-        return None
-    if ref is None or not ref.dense:
-        return None
+    x = node.operands[0]
+    if not has_block("helium_sum", ctx.cpu.extensions) or x.dtype is not DType.I8 or prod(x.shape) == 0:
+        return False
+    axes, ref = sorted(ints(node.attrs, "axes")), ctx.refs.get(x.name)
+    if node.attrs["kind"] != "sum" or "zero_point" not in node.attrs:
+        return False
+    return bool(axes) and axes == list(range(axes[0], len(x.shape) - 1)) and ref is not None and ref.dense
+
+
+def lower_helium_sum(ctx: KernelContext) -> Block:
+    """``reduce``, for which :func:`is_helium_sum` holds."""
+    node = ctx.anchor
+    assert node is not None
+    x = node.operands[0]
+    axes, ref = sorted(ints(node.attrs, "axes")), ctx.refs[x.name]
     rows, channels = prod(x.shape[axes[0] : -1]), x.shape[-1]
     acc = ctx.temporary("acc", DType.I32, (pad(channels, 4),), align=16)
     outer = [Var(ctx.names.fresh("o")) for _ in x.shape[: axes[0]]]

@@ -50,21 +50,19 @@ def has_plain_blocks(cpu: Cpu) -> bool:
     return has_block("quad_words", cpu.extensions) and not cpu.extensions & {"dsp", "mve"}
 
 
-def is_quad(cpu: Cpu, anchor: Node) -> bool:
-    """Whether a contraction (with constant weights) goes through these blocks; then it needs no halo."""
-    w = anchor.inputs[1]
-    if w is None or not has_plain_blocks(cpu) or not is_byte_contraction(anchor):
+def is_quad(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, and the
+    CPU has the block instructions."""
+    anchor, weights = ctx.contraction
+    if weights is None or not has_plain_blocks(ctx.cpu) or not is_byte_contraction(anchor):
         return False
-    return prod(w.shape) <= DEPTH * anchor.output.shape[-1]
+    return weights.size <= DEPTH * anchor.output.shape[-1]
 
 
-def lower_quads(ctx: KernelContext) -> Block | None:
-    """``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, on CPUs with the blocks."""
-    node = ctx.anchor
-    assert node is not None
-    weights = ctx.constant(node.inputs[1])
-    if weights is None or not is_quad(ctx.cpu, node):
-        return None
+def lower_quads(ctx: KernelContext) -> Block:
+    """A contraction, for which :func:`is_quad` holds."""
+    node, weights = ctx.contraction
+    assert weights is not None
     return _Quads(ctx, node, weights).emit()
 
 

@@ -22,7 +22,6 @@ from ...ir.loops import Block, Expr, If, Invoke, Pointer, Stmt, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.integer import zero_point
-from ...targets.target import Cpu
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..byte_operands import Columns, start
 from ..kernel import KernelContext
@@ -37,18 +36,18 @@ BAND = 5
 Two rows of each band are staged again for the next."""
 
 
-def is_plane(cpu: Cpu, anchor: Node) -> bool:
-    """Whether a convolution (with constant weights) goes through these blocks; then it needs no halo."""
-    return has_plain_blocks(cpu) and is_byte_depthwise(anchor) and is_plain_window(anchor, KERNEL)
+def is_plane(ctx: KernelContext) -> bool:
+    """Whether the anchor is a 3x3 ``conv`` with one input and one output channel per group, of int8 with constant
+    weights, and the CPU has the block instructions."""
+    anchor, weights = ctx.contraction
+    known = weights is not None and has_plain_blocks(ctx.cpu)
+    return known and is_byte_depthwise(anchor) and is_plain_window(anchor, KERNEL)
 
 
-def lower_planes(ctx: KernelContext) -> Block | None:
-    """``conv`` with one input and one output channel per group, on CPUs with the blocks."""
-    node = ctx.anchor
-    assert node is not None
-    weights = ctx.constant(node.inputs[1])
-    if weights is None or not is_plane(ctx.cpu, node):
-        return None
+def lower_planes(ctx: KernelContext) -> Block:
+    """``conv``, for which :func:`is_plane` holds."""
+    node, weights = ctx.contraction
+    assert weights is not None
     return _Planes(ctx, node, weights).emit()
 
 

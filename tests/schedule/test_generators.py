@@ -13,6 +13,7 @@ from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.program import lower_nodes
 from ccml.program.build import lower_graph
+from ccml.schedule.generators import GENERATORS, Generator
 from ccml.targets import Machine, select
 
 from tests.schedule.graphs import anchored_graph, conv_graph, integer_conv_graph, random_inputs
@@ -126,6 +127,19 @@ def test_a_copy_into_memory_with_borders_runs_over_whole_rows() -> None:
 
 def test_a_generator_that_forgets_the_output_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one did that knew nothing of the work behind an anchor with several results."""
-    monkeypatch.setattr(lower_nodes, "generate", lambda ctx: ())
+    forgetful = Generator("forgetful", frozenset(), lambda ctx: True, lambda ctx: (), 0)
+    monkeypatch.setattr(lower_nodes, "choose_generator", lambda ctx: forgetful)
     with pytest.raises(CcmlError, match="no kernel writes"):
         lower_graph(CONVS["pointwise"], select("generic"))
+
+
+def test_generators_have_names_of_their_own_or_other_anchors() -> None:
+    keys = [(generator.name, anchor) for generator in GENERATORS for anchor in generator.anchors or (None,)]
+    assert len(set(keys)) == len(keys)
+
+
+def test_of_two_that_cost_the_same_never_both_apply() -> None:
+    """Else the order of the table would decide."""
+    for generator in GENERATORS:
+        rivals = [g for g in GENERATORS if g is not generator and g.cost == generator.cost]
+        assert not any(generator.anchors & rival.anchors for rival in rivals), generator.name
