@@ -102,13 +102,13 @@ class _Source:
         lines: list[str] = []
         for stmt in block:
             for load in _loads(stmt, self.places):
-                lines += self._read(load.buffer, load.index, load.lanes, indent)
+                lines += self._read(load.buffer, load.index, load.lanes, indent, load.active)
             lines += self._stmt(stmt, indent)
         return lines
 
     def _stmt(self, stmt: Stmt, indent: str) -> list[str]:
         if isinstance(stmt, Store):
-            return self._write(stmt.buffer, stmt.index, stmt.value.type.lanes, indent)
+            return self._write(stmt.buffer, stmt.index, stmt.value.type.lanes, indent, stmt.active)
         if isinstance(stmt, Invoke):
             return self._invoke(stmt, indent)
         if isinstance(stmt, Let):
@@ -144,35 +144,45 @@ class _Source:
 
     # ---- accesses
 
-    def _read(self, buffer: Buffer, index: Sequence[Expr], elements: int, indent: str) -> list[str]:
+    def _read(
+        self, buffer: Buffer, index: Sequence[Expr], elements: int, indent: str, active: Expr | None = None
+    ) -> list[str]:
         if buffer.name not in self.places or buffer.name not in self.constant:
             return []
-        first, size = self._bytes(buffer, index, elements)
+        first, size = self._bytes(buffer, index, elements, active)
         mark = self.places[buffer.name][1]
         return [
-            f"{indent}a = {first}",
-            f"{indent}if memory[a:a + {size}] != {bytes([mark]) * size!r}:",
+            f"{indent}a, n = {first}, {size}",
+            f"{indent}if memory[a:a + n] != {bytes([mark])!r} * n:",
             f"{indent} return f'{{a}} is read as a part of {buffer.name}'",
         ]
 
-    def _write(self, buffer: Buffer, index: Sequence[Expr], elements: int, indent: str) -> list[str]:
+    def _write(
+        self, buffer: Buffer, index: Sequence[Expr], elements: int, indent: str, active: Expr | None = None
+    ) -> list[str]:
         if buffer.name not in self.places:
             return []
-        first, size = self._bytes(buffer, index, elements)
+        first, size = self._bytes(buffer, index, elements, active)
         mark = self.places[buffer.name][1]
-        return [f"{indent}a = {first}", f"{indent}memory[a:a + {size}] = {bytes([mark]) * size!r}"]
+        return [f"{indent}a, n = {first}, {size}", f"{indent}memory[a:a + n] = {bytes([mark])!r} * n"]
 
-    def _bytes(self, buffer: Buffer, index: Sequence[Expr], elements: int) -> tuple[str, int]:
-        """The first byte, and how many: from the first to the last place along dimensions whose index is not known."""
+    def _bytes(self, buffer: Buffer, index: Sequence[Expr], elements: int, active: Expr | None) -> tuple[str, str]:
+        """The first byte, and how many: from the first to the last place along dimensions whose index is not known, and
+        of a masked access the lanes that are active. Where these are not known, all that lie in the buffer."""
         begin, item = self.places[buffer.name][0], buffer.dtype.size
-        parts = [str(begin)]
+        parts, more = [str(begin)], 0
         for expr, extent, stride in zip(index, buffer.shape, buffer.strides, strict=True):
             term = self._expr(expr)
             if term is None:
-                elements += (extent - 1) * stride
+                more += (extent - 1) * stride
             else:
                 parts.append(f"({term}) * {stride * item}")
-        return " + ".join(parts), elements * item
+        first, lanes = " + ".join(parts), str(elements)
+        if active is not None:
+            known = self._expr(active)
+            room = f"({begin + prod(buffer.shape) * item} - ({first})) // {item}"
+            lanes = f"min({elements}, {room})" if known is None else f"({known})"
+        return first, str((elements + more) * item) if active is None else f"({lanes} + {more}) * {item}"
 
     # ---- expressions
 

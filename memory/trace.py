@@ -153,7 +153,7 @@ class _Tracer:
             elif isinstance(stmt, For):
                 self._for(stmt, scope, loops, runs)
             elif isinstance(stmt, Store):
-                self._touch(False, stmt.buffer, stmt.index, stmt.value.type.lanes, scope, runs)
+                self._touch(False, stmt.buffer, stmt.index, stmt.value.type.lanes, scope, runs, stmt.active)
                 self.now += 1
             elif isinstance(stmt, Invoke):
                 self._invoke(stmt, scope, runs)
@@ -185,7 +185,7 @@ class _Tracer:
     def _loads(self, expr: Expr, scope: Scope, runs: np.ndarray) -> None:
         for part in walk_expr(expr):
             if isinstance(part, Load):
-                self._touch(True, part.buffer, part.index, part.lanes, scope, runs)
+                self._touch(True, part.buffer, part.index, part.lanes, scope, runs, part.active)
 
     def _invoke(self, stmt: Invoke, scope: Scope, runs: np.ndarray) -> None:
         """Writes, and a step later reads: their order inside is not known."""
@@ -197,9 +197,16 @@ class _Tracer:
             self.now += 1
 
     def _touch(
-        self, reads: bool, buffer: Buffer, index: tuple[Expr, ...], elements: int, scope: Scope, runs: np.ndarray
+        self,
+        reads: bool,
+        buffer: Buffer,
+        index: tuple[Expr, ...],
+        elements: int,
+        scope: Scope,
+        runs: np.ndarray,
+        active: Expr | None = None,
     ) -> None:
-        """``elements`` from ``index`` on; what is out of range is known not to happen."""
+        """``elements`` from ``index`` on, as many as are ``active``; what is out of range is known not to happen."""
         if buffer.space is not Space.GLOBAL:
             return
         begin = last = np.zeros((1,) * self.depth, np.int64)
@@ -208,6 +215,7 @@ class _Tracer:
             begin = begin + np.clip(place.low, 0, extent - 1) * stride
             last = last + np.clip(place.high, 0, extent - 1) * stride
         size, total = buffer.dtype.size, prod(buffer.shape)
-        end = np.minimum(last + elements, total)
+        lanes = None if active is None else scope.range(active)
+        end = np.minimum(last + (elements if lanes is None else np.minimum(lanes.high, elements)), total)
         time = np.full((1,) * self.depth, self.now, np.int64)
         self.events.append(_Event(reads, buffer.name, time, begin * size, end * size, runs))

@@ -45,6 +45,14 @@ def products(builder: GraphBuilder, x: Value, y: Value) -> list[Value]:
     return [*found, builder.emit1("quantize", found[3], **to_bytes), total]
 
 
+def products_of_two(builder: GraphBuilder, x: Value, y: Value) -> list[Value]:
+    """Both operands are computed: rows and columns that fill no vector, in memory that tensors share."""
+    inner = builder.emit1("matmul", builder.emit1("relu", x), builder.emit1("transpose", y, perm=(1, 0)))
+    outer = builder.emit1("matmul", inner, y)
+    stacks = [builder.emit1("reshape", value, shape=(7, LENGTH, 1)) for value in (x, y)]
+    return [outer, builder.emit1("matmul", stacks[0], builder.emit1("transpose", stacks[1], perm=(0, 2, 1)))]
+
+
 def graph_of(outputs: Callable[[GraphBuilder, Value, Value], list[Value]], rows: int) -> Graph:
     builder = GraphBuilder(infer_types)
     x, y = (Value(name, TensorType(DType.F32, (rows, LENGTH))) for name in ("x", "y"))
@@ -62,7 +70,10 @@ def small_integers(shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarr
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
 @pytest.mark.parametrize("form", [Emit.C, Emit.OBJECT], ids=["gcc", "llvm"])
-@pytest.mark.parametrize(("outputs", "numbers"), [(pointwise, hard_numbers), (products, small_integers)])
+@pytest.mark.parametrize(
+    ("outputs", "numbers"),
+    [(pointwise, hard_numbers), (products, small_integers), (products_of_two, small_integers)],
+)
 def test_bits(
     outputs: Callable[[GraphBuilder, Value, Value], list[Value]],
     numbers: Callable[[tuple[int, ...], np.random.Generator], np.ndarray],

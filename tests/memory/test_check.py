@@ -119,8 +119,8 @@ def in_one_call(kernel: Kernel, distance: int) -> Program:
 
 @pytest.mark.parametrize(
     ("name", "least"),
-    [("copy", 0), ("vectors", 0), ("stencil", 0), ("centred", 3), ("halved", -1), ("doubled", 12), ("backwards", 24),
-     ("filled_first", 36), ("branches", 3), ("chosen", 3), ("looked_up", 23),
+    [("copy", 0), ("vectors", 0), ("masked", 0), ("stencil", 0), ("centred", 3), ("halved", -1), ("doubled", 12),
+     ("backwards", 24), ("filled_first", 36), ("branches", 3), ("chosen", 3), ("looked_up", 23),
      ("looked_up_in_rows", 13)],
 )  # fmt: skip
 def test_one_byte_too_near(name: str, least: int) -> None:

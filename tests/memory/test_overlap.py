@@ -30,6 +30,11 @@ VECTORS = """
       for i:6
         y[i*4 : 4] = x[i*4 : 4]
 """
+MASKED = """
+    kernel k(x: u8[3,5] const, y: u8[3,5] out)
+      for r:3, c:2
+        y[r, c*4 : 4 active min(5 - c*4, 4)] = x[r, c*4 : 4 active min(5 - c*4, 4)]
+"""
 STENCIL = """
     kernel k(x: u8[24] const, y: u8[22] out)
       for i:22
@@ -144,7 +149,8 @@ def test_the_least_distance_is_sound(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "least"),
     [
-        ("copy", 0), ("vectors", 0), ("stencil", 0), ("centred", 3), ("halved", -1), ("doubled", 12), ("backwards", 24),
+        ("copy", 0), ("vectors", 0), ("masked", 0), ("stencil", 0), ("centred", 3), ("halved", -1), ("doubled", 12),
+        ("backwards", 24),
         ("filled_first", 36), ("branches", 3), ("chosen", 3), ("wide", -3), ("blocks", 188 - 61),
     ],
 )  # fmt: skip
