@@ -83,13 +83,13 @@ def copy_bytes(count: int) -> Kernel:
     x, y = param("x", DType.I8, count, Access.READ), param("y", DType.I8, count, Access.WRITE)
     word = Var("word")
 
-    def copied(first: Expr, number: int) -> Block:
-        values = [Var(f"byte{i}", x.type) for i in range(number)]
+    def copied(first: Expr, number: int, stem: str) -> Block:
+        values = [Var(f"{stem}{i}", x.type) for i in range(number)]
         loads = tuple(Let(value, Load(x, (first + i,))) for i, value in enumerate(values))
         return (*loads, *(Store(y, (first + i,), value) for i, value in enumerate(values)))
 
-    rest = copied(as_expr(count - count % 4), count % 4)
-    return Kernel("copy_bytes", (x, y), (*loop(word, count // 4, *copied(word * 4, 4)), *rest))
+    rest = copied(as_expr(count - count % 4), count % 4, "last")
+    return Kernel("copy_bytes", (x, y), (*loop(word, count // 4, *copied(word * 4, 4, "byte")), *rest))
 
 
 def stage_pixel(groups: int) -> Kernel:
@@ -224,7 +224,7 @@ def _group(w: Buffer, weights: Expr, x: Buffer, at: Expr, acc: Buffer, stem: str
 _FLOAT = ("groups", "channels", "zero_point")
 _FIXED = (*_FLOAT, "shift")
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("copy_bytes", ("count",), copy_bytes, DSP, ((11,),)),
+    BlockInstruction("copy_bytes", ("count",), copy_bytes, DSP, ((11,), (3,), (7,), (8,))),
     BlockInstruction("quad_stage_pixel", ("groups",), stage_pixel, DSP, ((3,),)),
     BlockInstruction("quad_stage", ("groups", "step"), stage, DSP_FPU, ((3, 12),)),
     BlockInstruction("quad_fill", ("groups", "value"), fill, DSP, ((3, -128),)),

@@ -11,6 +11,7 @@ from ..blocks import block_kernel
 from ..ir.graph import Graph
 from ..ir.loops import Invoke
 from ..ir.loops_rewrite import walk_stmts
+from ..ir.loops_verify import verify_kernel
 from ..ir.program import Program
 from ..ir.program_verify import verify_program
 from ..memory.check import check_plan
@@ -28,13 +29,16 @@ Dump = Callable[[str, Program], None]
 
 
 def collect_blocks(program: Program, machine: Machine, goal: Goal) -> Program:
-    """The meanings of the block instructions that the kernels invoke, each once, as the machine computes them."""
+    """The meanings of the block instructions that the kernels invoke, each once, verified, as the machine computes
+    them."""
     found = {
         (stmt.block, stmt.numbers): block_kernel(stmt.block, stmt.numbers)
         for kernel in program.kernels
         for stmt in walk_stmts(kernel.body)
         if isinstance(stmt, Invoke)
     }
+    for block in found.values():
+        verify_kernel(block, scheduled=True)
     blocks = (replace(block, body=legalize(block.body, machine.cpu)) for block in found.values())
     return replace(program, blocks=tuple(blocks))
 

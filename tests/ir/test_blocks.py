@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import dedent
 
 import numpy as np
@@ -10,9 +11,14 @@ from ccml.blocks import BLOCKS, block_kernel
 from ccml.blocks.pair import PAIR_TILE, stream_words
 from ccml.errors import CcmlError
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
-from ccml.ir.loops import Kernel
+from ccml.ir.loops import INDEX, Const, Kernel, Let, Var
 from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.ir.loops_verify import verify_kernel
+from ccml.program import build
+from ccml.program.build import lower_graph
+from ccml.targets import select
+
+from tests.schedule.graphs import integer_conv_graph
 
 
 @pytest.mark.parametrize("name", BLOCKS)
@@ -23,6 +29,31 @@ def test_meaning_is_a_scheduled_kernel(name: str) -> None:
         kernel = block_kernel(name, numbers)
         verify_kernel(kernel, scheduled=True)
         assert parse_kernel(print_kernel(kernel)) == kernel
+        run_kernel(kernel, {param.name: np.ones(param.shape, param.dtype.numpy) for param in kernel.params})
+
+
+@pytest.mark.parametrize("count", range(1, 18))
+def test_any_number_of_bytes_is_copied(count: int) -> None:
+    """Also where one word and a rest stand in one block, each with names of its own."""
+    meaning = block_kernel("copy_bytes", (count,))
+    verify_kernel(meaning, scheduled=True)
+    arrays = {"x": np.arange(count, dtype=np.int8), "y": np.zeros(count, np.int8)}
+    run_kernel(meaning, arrays)
+    np.testing.assert_array_equal(arrays["y"], arrays["x"])
+
+
+def test_what_a_program_invokes_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = integer_conv_graph((1, 5, 5, 64), (64, 1, 1, 64))
+    name = lower_graph(graph, select("cortex-m4")).blocks[0].name
+
+    def twice(block: str, numbers: tuple[int, ...]) -> Kernel:
+        found = block_kernel(block, numbers)
+        bound = Let(Var("again"), Const(0, INDEX))
+        return replace(found, body=(bound, bound, *found.body)) if found.name == name else found
+
+    monkeypatch.setattr(build, "block_kernel", twice)
+    with pytest.raises(CcmlError, match="L1: 'again' is bound already"):
+        lower_graph(graph, select("cortex-m4"))
 
 
 KERNEL = """
