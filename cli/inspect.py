@@ -59,6 +59,8 @@ def command(
     and the memory map over time; for Cortex-M also the instructions that a run executes, by layer, with an estimate of
     cycles. Code sizes are in the report of 'ccml compile'.
     """
+    if kernels and as_json:
+        raise click.UsageError("--kernels prints text: leave out --json")
     with progress():
         from .. import driver
         from ..quantization.source import quantize_source

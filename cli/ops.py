@@ -19,6 +19,8 @@ from .table import columns
 @logging_options
 def command(core: bool, markdown: bool, as_json: bool) -> None:
     """List the ONNX operators that ccml supports."""
+    if markdown and as_json:
+        raise click.UsageError("--markdown and --json exclude each other")
     titles, rows = _core() if core else _onnx()
     if as_json:
         print_json([dict(zip(titles, row)) for row in rows])

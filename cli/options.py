@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -122,6 +123,18 @@ class InputShape(click.ParamType):
         if not equals or not name or not all(part.isdecimal() for part in parts):
             self.fail(f"'{value}' is not input=d0,d1,... such as input=1,576", param, ctx)
         return name, tuple(int(part) for part in parts)
+
+
+class Number(click.FloatRange):
+    """A finite number, at least ``min`` where that is given."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number", param, ctx)
+        return number
 
 
 class EmitKinds(click.ParamType):

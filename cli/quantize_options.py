@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -12,6 +13,7 @@ from click.core import ParameterSource
 from ..errors import CcmlError
 from .config import layer_overrides
 from .help import QuantizationOption
+from .options import Number
 
 if TYPE_CHECKING:
     from ..quantization.images import ImageOptions
@@ -33,9 +35,12 @@ class Numbers(click.ParamType):
         if isinstance(value, tuple):
             return value
         try:
-            return tuple(float(part) for part in str(value).split(","))
+            numbers = tuple(float(part) for part in str(value).split(","))
         except ValueError:
+            numbers = (math.nan,)
+        if not all(map(math.isfinite, numbers)):
             self.fail(f"'{value}' is not a list of numbers such as 0.485,0.456,0.406", param, ctx)
+        return numbers
 
 
 _option = partial(click.option, cls=QuantizationOption)
@@ -54,7 +59,7 @@ _OPTIONS = (
         help="How ranges of activations are found.  [default: mse]",
     ),
     _option(
-        "--percentile", type=click.FloatRange(50, 100), metavar="PERCENT",
+        "--percentile", type=Number(50, 100), metavar="PERCENT",
         help="For --range percentile.  [default: 99.99]",
     ),
     _option(
@@ -80,11 +85,12 @@ _OPTIONS = (
         "--io", type=click.Choice(["int8", "float"]), help="Type of the model's inputs and outputs.  [default: float]"
     ),
     _option(
-        "--max-accuracy-drop", type=click.FloatRange(min=0), metavar="DROP",
+        "--max-accuracy-drop", type=Number(min=0), metavar="DROP",
         help="Keep layers in higher precision until top-1 agreement (or the metric) drops by at most this, as 0.01.",
     ),
     _option(
-        "--min-sqnr", type=float, metavar="DB", help="Keep layers in higher precision until the outputs have this SQNR."
+        "--min-sqnr", type=Number(), metavar="DB",
+        help="Keep layers in higher precision until the outputs have this SQNR.",
     ),
     _option(
         "--metric", metavar="MODULE:FUNCTION",
@@ -145,6 +151,9 @@ def _refuse_given(quantize: str) -> None:
             if quantize == "none":
                 raise click.UsageError(f"{name} is for quantization: add --quantize int8.")
             raise click.UsageError(f"{name} is for int8; {quantize} leaves activations as they are.")
+    on_command_line = context.get_parameter_source("percentile") is ParameterSource.COMMANDLINE
+    if on_command_line and context.params.get("range_method") != "percentile":
+        raise click.UsageError("--percentile belongs to --range percentile.")
 
 
 def _quantization(quantize: str, given: Mapping[str, Any]) -> Quantization:

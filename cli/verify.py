@@ -8,6 +8,7 @@ import click
 
 from .help import Command
 from .options import (
+    Number,
     goal_on_the_command_line,
     goal_options,
     input_option,
@@ -33,7 +34,7 @@ _HEAD = columns("#", "@layer", "@tensor", "shape", "reference", "#relative L2", 
 @model_options
 @input_option("; expected outputs in it are compared, too")
 @click.option(
-    "--tolerance", type=click.FloatRange(min=0), default=1e-4, show_default=True, help="Largest relative L2 error."
+    "--tolerance", type=Number(min=0), default=1e-4, show_default=True, help="Largest relative L2 error."
 )
 @click.option(
     "--samples", "limit", type=click.IntRange(min=1), default=4, show_default=True, help="Samples to compare at most."

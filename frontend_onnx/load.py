@@ -43,7 +43,8 @@ def load_model(path: str | os.PathLike[str]) -> onnx.ModelProto:
     if not model.ByteSize() or not model.HasField("graph"):
         if (kind := file_kind(file, content[:_HEAD])) is not None:
             raise _another(file, kind)
-        raise CcmlError(ErrorCode.NOT_ONNX, "the file is not an ONNX model: it has no graph", loc=str(file))
+        reason = "the file is not an ONNX model: it has no graph" if content else "the file is empty"
+        raise CcmlError(ErrorCode.NOT_ONNX, reason, loc=str(file))
     if not model.opset_import or not model.ir_version:
         raise CcmlError(ErrorCode.INVALID_MODEL, "the model has no IR version or no operator set", loc=str(file))
     load_external_data(model, file.parent)

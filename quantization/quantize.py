@@ -44,6 +44,9 @@ class QuantizedModel:
     mixed: MixedPrecision | None = None
 
 
+_AS_IT_IS = "it compiles to integers as it is, without --quantize"
+
+
 def prepare(graph: Graph) -> Graph:
     """``graph`` as it is to be quantized: batch normalizations folded, nothing left that is constant."""
     return clean_up(fold_affine(clean_up(eliminate_dead_code(graph))))
@@ -65,7 +68,7 @@ def quantize_graph(
     ``BAD_OPTION`` for a graph that is quantized already or an override of no layer, and ``ACCUMULATOR_OVERFLOW``.
     """
     if any(node.op in ("quantize", "dequantize", "dequantize_blocks") for node in graph.nodes):
-        raise CcmlError(ErrorCode.BAD_OPTION, "the model is quantized already", loc=graph.name)
+        raise CcmlError(ErrorCode.BAD_OPTION, "the model is quantized already", loc=graph.name, hint=_AS_IT_IS)
     samples.require_finite()
     if options.mode is not Mode.INT8:
         prepared = prepare(graph)

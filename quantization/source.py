@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ..driver import PathLike, Source
+from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
 from ..passes.integerize import integerize, integerize_with_report
 from ..passes.pipeline import before
@@ -135,6 +136,10 @@ def _split(source: Source, wanted: Quantization) -> tuple[CalibrationData, Calib
     """Calibration and test data: the same where there are too few to keep some back."""
     inputs = source.graph.inputs
     data = read_calibration(Path(wanted.calibration), inputs, wanted.images)
+    if wanted.images != DEFAULT_IMAGES and not data.pictures:
+        hint = "scale the arrays before they are saved"
+        reason = "mean and scale are for images; the calibration data are arrays, which are taken as they are"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=str(wanted.calibration), hint=hint)
     if wanted.test_data is not None:
         return data, read_calibration(Path(wanted.test_data), inputs, wanted.images)
     if data.samples.count < HELD_OUT:

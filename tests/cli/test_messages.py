@@ -42,6 +42,12 @@ def model(tmp_path: Path) -> Path:
         (("verify", "m.onnx", "--cc", "gcc"), "--cc belongs to --backend c"),
         (("verify", "m.onnx", "--cpu", "native"), "belong to --target"),
         (("quantize", "m.onnx"), "needs --calibration DATA"),
+        (("quantize", "m.onnx", "--calibration", "x.npz", "--mean", "nan"), "is not a list of numbers"),
+        (("quantize", "m.onnx", "--calibration", "x.npz", "--min-sqnr", "inf"), "is not a finite number"),
+        (("quantize", "m.onnx", "--calibration", "x.npz", "--percentile", "90"), "belongs to --range percentile"),
+        (("verify", "m.onnx", "--tolerance", "nan"), "is not a finite number"),
+        (("inspect", "m.onnx", "--kernels", "--json"), "leave out --json"),
+        (("ops", "--markdown", "--json"), "exclude each other"),
         (("run", "m.onnx", "--calibration", "x.npz"), "add --quantize int8"),
     ],
 )
@@ -144,6 +150,17 @@ def test_files_of_other_frameworks_are_known_by_content(tmp_path: Path, head: by
     path = tmp_path / "model.onnx"
     path.write_bytes(head)
     assert converter in ccml("run", path).stderr
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(b"")
+    assert "the file is empty" in ccml("run", tmp_path / "m.onnx").stderr
+
+
+def test_scaling_that_would_not_take_place(tmp_path: Path) -> None:
+    """Arrays are taken as they are: whoever says --scale must not believe that they were scaled."""
+    result = ccml("quantize", DIGITS, "--calibration", DIGITS_TEST, "--scale", "255")
+    assert (result.exit_code, "mean and scale are for images" in result.stderr) == (2, True)
 
 
 def test_a_saved_model_is_a_folder(tmp_path: Path) -> None:
