@@ -22,10 +22,7 @@ _MOST_SLICES = 64
 def dft(ctx: NodeContext) -> Sequence[Value]:
     """Along one axis; real operands have one part in the last dimension, complex ones two."""
     x, rank = ctx.input(0), len(ctx.input(0).shape)
-    if ctx.opset >= 20:
-        axis = _number(ctx, 2, "the axis", -2)
-    else:
-        axis = ctx.integer("axis", 1)
+    axis = _number(ctx, 2, "the axis", -2) if ctx.opset >= 20 else ctx.integer("axis", 1)
     inverse, onesided = bool(ctx.integer("inverse", 0)), bool(ctx.integer("onesided", 0))
     axis = ctx.axis(axis, rank)
     if rank < 2 or axis == rank - 1 or x.shape[-1] not in (1, 2):

@@ -20,6 +20,7 @@ from .opdef import NestContext
 from .pool_nest import pool
 from .recurrent_nest import gru, lstm, rnn
 from .reduction_nest import arg_reduce, cumprod, cumsum, reduce
+from .sample_nest import roi_align, sample
 from .scatter_nest import scatter
 from .sort_nest import top_k
 from .stored_weights_nest import dequantize_blocks, weight_matmul
@@ -47,6 +48,8 @@ NESTS: dict[str, Nest] = {
     "cumsum": cumsum,
     "cumprod": cumprod,
     "gather": gather,
+    "sample": sample,
+    "roi_align": roi_align,
     "scatter": scatter,
     "top_k": top_k,
 }

@@ -22,6 +22,7 @@ from . import pointwise as pw
 from . import quantization as qt
 from . import recurrent as rc
 from . import reduction as rd
+from . import sample as sm
 from . import scatter as sc
 from . import sort as so
 from . import stored_weights as sw
@@ -161,6 +162,16 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "dequantize_blocks", A, "(float(x) - zero_point) * scale, an entry of both for {block} elements along {axis}",
         sw.infer_dequantize_blocks, sw.evaluate_dequantize_blocks,
+    ),
+    OpDef(
+        "sample", A, "x[n, ..., c] read at points[n, p, dims], between its elements; {mode: nearest | linear | cubic, "
+        "border: zeros | edge | reflect, align_corners: bool}",
+        sm.infer_sample, sm.evaluate_sample,
+    ),
+    OpDef(
+        "roi_align", A, "mean or max of places in {height} x {width} parts of regions [x0, y0, x1, y1] of images; "
+        "{samples (0: as many as elements), scale, half_pixel: bool, kind: avg | max}",
+        sm.infer_roi_align, sm.evaluate_roi_align,
     ),
     # Anchors: windows and reductions
     OpDef(

@@ -85,6 +85,15 @@ SAMPLES: dict[str, list[Sample]] = {
         for mode in ("constant", "reflect", "edge", "wrap")
     ],
     "gather": [([f(4, 3), i(2, 2, high=3)], {"axis": 1}), ([f(4, 3), i(high=4)], {"axis": 0})],
+    "sample": [
+        ([f(2, 5, 4, 3), 3 * f(2, 6, 2)], {"mode": mode, "border": border, "align_corners": align})
+        for mode, border, align in (("linear", "zeros", True), ("cubic", "reflect", False), ("nearest", "edge", True))
+    ],
+    "roi_align": [
+        ([f(2, 5, 4, 3), 3 * np.abs(f(3, 4)), i(3, high=2)],
+         {"height": 2, "width": 3, "samples": samples, "scale": 0.5, "half_pixel": half, "kind": kind})
+        for samples, half, kind in ((0, False, "avg"), (2, True, "max"))
+    ],
     "scatter": [
         ([f(4, 3), i(2, 2, high=6), f(2, 2, 3)], {"reduction": "add"}),
         ([b(4), i(2, high=4, dtype=np.int64), b(2)], {"reduction": "none"}),

@@ -1,0 +1,164 @@
+"""Rules of operators that read a tensor between its elements: GridSample, RoiAlign and DeformConv.
+
+The core operators have channels last; around them are transposes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .context import NodeContext, Rule
+from .padding import WindowAttributes, window_attributes
+
+_MODES = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": "cubic", "nearest": "nearest"}
+_BORDERS = {"zeros": "zeros", "border": "edge", "reflection": "reflect"}
+
+
+def _channels_last(ctx: NodeContext, x: Value) -> Value:
+    rank = len(x.shape)
+    return ctx.emit("transpose", x, perm=(0, *range(2, rank), 1))
+
+
+def _channels_first(ctx: NodeContext, x: Value) -> Value:
+    rank = len(x.shape)
+    return ctx.emit("transpose", x, perm=(0, rank - 1, *range(1, rank - 1)))
+
+
+def grid_sample(ctx: NodeContext) -> Sequence[Value]:
+    """Positions from -1 to 1 along each dimension, the last dimension first, become positions in elements.
+
+    -1 and 1 are the centers of the first and the last element with ``align_corners``, else their outer borders.
+    """
+    x, grid = ctx.input(0), ctx.input(1)
+    mode = _MODES.get(ctx.string("mode", "linear" if ctx.opset >= 20 else "bilinear"))
+    border = _BORDERS.get(ctx.string("padding_mode", "zeros"))
+    align = bool(ctx.integer("align_corners", 0))
+    spatial = len(x.shape) - 2
+    if mode is None or border is None or spatial < 1:
+        raise ctx.invalid(f"GridSample of {x.type} in that mode")
+    if len(grid.shape) != len(x.shape) or grid.shape[0] != x.shape[0] or grid.shape[-1] != spatial:
+        raise ctx.invalid(f"grid {grid.type} does not fit {x.type}")
+    if mode == "cubic" and spatial > 3:
+        raise ctx.unsupported(f"cubic interpolation in {spatial} dimensions")
+    real = grid if grid.dtype is DType.F64 else ctx.cast(grid, DType.F32)
+    flat = ctx.reshape(real, (x.shape[0], prod(grid.shape[1:-1]), spatial))
+    backwards = ctx.emit("slice", flat, starts=(0, 0, spatial - 1), steps=(1, 1, -1), sizes=flat.shape)
+    points = _in_elements(ctx, backwards, x.shape[2:], align)
+    floating = x.dtype.is_float or mode == "nearest"
+    values = _channels_last(ctx, x if floating else ctx.cast(x, DType.F32))
+    y = ctx.emit("sample", values, points, mode=mode, border=border, align_corners=align)
+    y = _channels_first(ctx, ctx.reshape(y, (x.shape[0], *grid.shape[1:-1], x.shape[1])))
+    return [y if floating else ctx.cast(y, x.dtype)]
+
+
+def _in_elements(ctx: NodeContext, points: Value, extents: Sequence[int], align: bool) -> Value:
+    """(v + 1) / 2 * (extent - 1), or ((v + 1) * extent - 1) / 2"""
+    factors = [extent - 1 if align else extent for extent in extents]
+    scale = ctx.constant(np.array(factors, points.dtype.numpy))
+    above = ctx.emit("add", points, ctx.scalar(1, points))
+    if align:
+        return ctx.emit("mul", ctx.emit("mul", above, ctx.scalar(0.5, points)), scale)
+    moved = ctx.emit("sub", ctx.emit("mul", above, scale), ctx.scalar(1, points))
+    return ctx.emit("mul", moved, ctx.scalar(0.5, points))
+
+
+def roi_align(ctx: NodeContext) -> Sequence[Value]:
+    """Before opset 16 regions are not moved by half an element."""
+    x, rois, batch = (ctx.input(position) for position in range(3))
+    how = ctx.string("coordinate_transformation_mode", "half_pixel") if ctx.opset >= 16 else "output_half_pixel"
+    kind = ctx.string("mode", "avg")
+    if how not in ("half_pixel", "output_half_pixel") or kind not in ("avg", "max"):
+        raise ctx.invalid(f"mode {kind} with {how}")
+    if len(x.shape) != 4:
+        raise ctx.invalid(f"RoiAlign of {x.type}")
+    y = ctx.emit(
+        "roi_align", _channels_last(ctx, x), rois, batch, height=ctx.integer("output_height", 1),
+        width=ctx.integer("output_width", 1), samples=max(ctx.integer("sampling_ratio", 0), 0),
+        scale=ctx.number("spatial_scale", 1.0), half_pixel=how == "half_pixel", kind=kind,
+    )  # fmt: skip
+    return [_channels_first(ctx, y)]
+
+
+def deform_conv(ctx: NodeContext) -> Sequence[Value]:
+    """The elements under each tap, read between elements where its offset says, times mask and weights.
+
+    Offsets and mask are for groups of channels, ``[n, groups * taps * 2 (or 1), oh, ow]``.
+    """
+    x, w, offset, bias, mask = ctx.input(0), ctx.input(1), ctx.input(2), ctx.optional(3), ctx.optional(4)
+    if len(x.shape) != 4 or len(w.shape) != 4:
+        raise ctx.unsupported(f"{x.type} with weights {w.type}; two spatial dimensions are supported")
+    if ctx.integers("kernel_shape", w.shape[2:]) != w.shape[2:]:
+        raise ctx.invalid(f"kernel_shape {ctx.integers('kernel_shape')} differs from that of the weights {w.type}")
+    window = window_attributes(ctx, x.shape[2:], w.shape[2:])
+    group, parts = ctx.integer("group", 1), ctx.integer("offset_group", 1)
+    n, channels, oc, taps = x.shape[0], x.shape[1], w.shape[0], prod(w.shape[2:])
+    counts = [
+        (extent + window.pad[d] + window.pad[2 + d] - span) // step + 1
+        for d, (extent, span, step) in enumerate(zip(x.shape[2:], window.reach, window.stride))
+    ]
+    fits = min(group, parts) > 0 and channels == w.shape[1] * group and not oc % group and not channels % parts
+    if not fits or offset.shape != (n, parts * taps * 2, *counts):
+        raise ctx.invalid(f"weights {w.type} and offsets {offset.type} do not fit {x.type}")
+    if mask is not None and mask.shape != (n, parts * taps, *counts):
+        raise ctx.invalid(f"mask {mask.type} does not fit {x.type}")
+    columns = _columns(ctx, x, offset, parts, taps, counts, window)
+    if mask is not None:
+        columns = ctx.emit("mul", columns, _by_place(ctx, mask, (n * parts, taps, 1, *counts)))
+    y = _product(ctx, columns, w, (n, prod(counts), parts, group))
+    if bias is not None:
+        y = ctx.emit("add", y, bias)
+    return [_channels_first(ctx, ctx.reshape(y, (n, *counts, oc)))]
+
+
+def _by_place(ctx: NodeContext, value: Value, shape: tuple[int, ...]) -> Value:
+    """``[batch, taps, numbers, oh, ow]`` -> ``[batch, oh * ow, taps, numbers]``"""
+    moved = ctx.emit("transpose", ctx.reshape(value, shape), perm=(0, 3, 4, 1, 2))
+    return ctx.reshape(moved, (shape[0], shape[3] * shape[4], shape[1], shape[2]))
+
+
+def _columns(
+    ctx: NodeContext, x: Value, offset: Value, parts: int, taps: int, counts: Sequence[int], window: WindowAttributes
+) -> Value:
+    """The elements under each tap of each window, ``[n * parts, oh * ow, taps, channels / parts]``."""
+    n, channels, height, width = x.shape
+    real = offset if offset.dtype is DType.F64 else ctx.cast(offset, DType.F32)
+    moved = _by_place(ctx, real, (n * parts, taps, 2, *counts))
+    points = ctx.emit("add", moved, ctx.constant(_places(counts, window).astype(real.dtype.numpy)))
+    points = ctx.reshape(points, (n * parts, prod(counts) * taps, 2))
+    images = _channels_last(ctx, ctx.reshape(x, (n * parts, channels // parts, height, width)))
+    y = ctx.emit("sample", images, points, mode="linear", border="zeros", align_corners=True)
+    return ctx.reshape(y, (n * parts, prod(counts), taps, channels // parts))
+
+
+def _places(counts: Sequence[int], window: WindowAttributes) -> np.ndarray:
+    """Where the taps of each window are without offsets, ``[oh * ow, taps, 2]``."""
+    starts = [np.arange(c) * s - p for c, s, p in zip(counts, window.stride, window.pad)]
+    steps = [np.arange(k) * d for k, d in zip(window.kernel, window.dilation)]
+    rows = np.stack(np.meshgrid(*starts, indexing="ij"), -1).reshape(-1, 1, 2)
+    return np.asarray(rows + np.stack(np.meshgrid(*steps, indexing="ij"), -1).reshape(1, -1, 2))
+
+
+def _product(ctx: NodeContext, columns: Value, w: Value, sizes: tuple[int, int, int, int]) -> Value:
+    """Columns times weights, ``[n * oh * ow, oc]``; groups of output channels see their own input channels."""
+    n, places, parts, group = sizes
+    oc, inner, taps = w.shape[0], w.shape[1], columns.shape[2]
+    kernel = ctx.emit("transpose", ctx.reshape(w, (group, oc // group, inner, taps)), perm=(0, 3, 2, 1))
+    kernel = ctx.reshape(kernel, (group, taps * inner, oc // group))
+    if parts > 1:
+        apart = ctx.reshape(columns, (n, parts, places, taps, columns.shape[3]))
+        columns = ctx.emit("transpose", apart, perm=(0, 2, 3, 1, 4))
+    if group == 1:
+        rows = ctx.reshape(columns, (n * places, taps * inner))
+        return ctx.emit("matmul", rows, ctx.reshape(kernel, (taps * inner, oc)))
+    apart = ctx.reshape(columns, (n * places, taps, group, inner))
+    rows = ctx.reshape(ctx.emit("transpose", apart, perm=(2, 0, 1, 3)), (group, n * places, taps * inner))
+    y = ctx.emit("transpose", ctx.emit("matmul", rows, kernel), perm=(1, 0, 2))
+    return ctx.reshape(y, (n * places, oc))
+
+
+RULES: Mapping[str, Rule] = {"DeformConv": deform_conv, "GridSample": grid_sample, "RoiAlign": roi_align}
