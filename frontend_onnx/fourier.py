@@ -1,6 +1,6 @@
 """The discrete Fourier transform in core operators: products with constant matrices.
 
-A transform of length ``n1 * n2`` is ``n2`` of length ``n1``, a twist, and ``n1`` of length ``n2`` (Cooley, Tukey 1965)::
+A transform of length ``n1 * n2`` is n2 of length n1, a twist, and n1 of length n2 (Cooley and Tukey 1965)::
 
     j = j1 * n2 + j2, k = k1 + n1 * k2, w = e^(-2 pi i / n)
     X[k] = sum over j2 of  w^(n1 * j2 * k2) * (w^(j2 * k1) * (sum over j1 of  w^(n2 * j1 * k1) * x[j]))
