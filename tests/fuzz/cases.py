@@ -1,0 +1,116 @@
+"""Cases: single operators, ordered pairs of them, and random graphs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from zlib import crc32
+
+import numpy as np
+
+from tests.fuzz.build import Builder, NoOracleError, Parts, Tensor, UnfitError
+from tests.fuzz.table import ROWS, common_opset, operators, opsets
+
+_TRIES = 12
+
+
+@dataclass(frozen=True)
+class Case:
+    """``parts`` of a model whose outputs are known; ``name`` says which operators, and the seed that made it."""
+
+    name: str
+    parts: Parts
+    opset: int
+
+
+def single(operator: str, seed: int, prefix: str = "") -> Case | None:
+    """A node of an operator, of any operator set, type and shape (with extents of 0 too); ``None`` where no attempt
+    could be computed by ONNX Runtime or the reference."""
+    rng = np.random.default_rng([seed, crc32(operator.encode())])
+    for _ in range(_TRIES):
+        opset = int(rng.choice(opsets(operator)))
+        builder = Builder(rng, opset, prefix, zero=0.04)
+        builder.frozen = ROWS[operator].frozen or rng.random() < 0.05
+        results = _written(builder, operator)
+        if results is not None:
+            for value in results:
+                builder.output(value)
+            return Case(f"{operator}@{opset}#{seed}", builder.parts, opset)
+    return None
+
+
+def pair(first: str, second: str, seed: int, prefix: str = "") -> Case | None:
+    """The second operator takes a result of the first; what is not taken by then is another output now and then."""
+    rng = np.random.default_rng([seed, crc32(f"{first} {second}".encode())])
+    model_opset = common_opset(first, second)
+    for attempt in range(_TRIES):
+        builder = Builder(rng, model_opset, prefix)
+        builder.frozen = ROWS[first].frozen or ROWS[second].frozen
+        builder.opset = min(model_opset, ROWS[first].until)
+        made = _written(builder, first)
+        usable = [value for value in made or () if value.array.size]
+        if not usable:
+            continue
+        builder.frozen = ROWS[second].frozen
+        builder.opset = min(model_opset, ROWS[second].until)
+        builder.start([builder.pick(usable)], builder.pick([0, 0, 1, 2]) if attempt < _TRIES // 2 else 0)
+        results = _written(builder, second)
+        if results is None or (not builder.taken and attempt < _TRIES - 1 and _takes_operands(second)):
+            continue
+        for value in results:
+            builder.output(value)
+        if not builder.taken or builder.flip(0.2):
+            for value in made or ():
+                builder.output(value)
+        return Case(f"{first} > {second}#{seed}", builder.parts, model_opset)
+    return None
+
+
+def graph(seed: int, prefix: str = "") -> Case | None:
+    """A graph of 3 to 12 operators whose operands are inputs, constants, or results of any operator before."""
+    rng = np.random.default_rng([seed, 1])
+    opset = int(rng.choice([13, 17, 18, 21, 23, 25]))
+    names = [name for name in operators() if min(opsets(name)) <= opset <= ROWS[name].until]
+    builder = Builder(rng, opset, prefix, zero=0.02)
+    values: list[Tensor] = []
+    used: list[str] = []
+    steps = builder.between(3, 12)
+    for _ in range(4 * steps):
+        name = str(builder.pick(names))
+        builder.frozen = ROWS[name].frozen or builder.flip(0.03)
+        sources = [value for value in values if value.constant] if ROWS[name].frozen else values[-6:]
+        builder.start(sources, mixed=True)
+        results = _written(builder, name)
+        if results:
+            values += [value for value in results if value.array.size <= 4000 and _tame(value.array)]
+            used.append(name)
+            for value in results:
+                if not _tame(value.array) or builder.flip(0.15):
+                    builder.output(value)
+        if len(used) == steps:
+            break
+    if not values:
+        return None
+    for value in values[-2:]:
+        builder.output(value)
+    return Case(f"graph {', '.join(used)}@{opset}#{seed}", builder.parts, opset)
+
+
+def _written(builder: Builder, operator: str) -> list[Tensor] | None:
+    state = builder.snapshot()
+    try:
+        return list(ROWS[operator].write(builder))
+    except (NoOracleError, UnfitError):
+        builder.restore(state)
+        return None
+
+
+_SOURCES = ("BlackmanWindow", "Constant", "ConstantOfShape", "HammingWindow", "HannWindow", "If", "Range")
+
+
+def _takes_operands(operator: str) -> bool:
+    return operator not in _SOURCES
+
+
+def _tame(array: np.ndarray) -> bool:
+    """Whether further operators can be applied: nothing infinite or huge."""
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all() and (np.abs(array) < 1e4).all())

@@ -1,0 +1,92 @@
+"""Cases compiled and run in this process, many in one model; what fails is looked for by halves."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.errors import CcmlError
+from ccml.frontend_onnx import import_model
+from ccml.passes.pipeline import optimize
+from ccml.schedule.lower import lower_graph
+
+from tests.fuzz.build import Parts
+from tests.fuzz.cases import Case
+from tests.fuzz.compare import mismatch
+
+
+class Verdict(Enum):
+    OK = "ok"
+    WRONG = "wrong"
+    INTERNAL = "internal"
+    REFUSED = "refused"
+    DISPUTED = "disputed"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    case: Case
+    verdict: Verdict
+    what: str = ""
+
+
+_INTERNAL = ("E3",)
+
+
+def run_cases(cases: Sequence[Case]) -> list[Outcome]:
+    """The outcome of each case. All of ``cases`` are of one operator set."""
+    refused = [] if len(cases) == 1 else [outcome for outcome in map(_refused, cases) if outcome is not None]
+    if refused:
+        bad = {id(outcome.case) for outcome in refused}
+        return refused + run_cases([case for case in cases if id(case) not in bad])
+    if not cases:
+        return []
+    together = Parts()
+    for case in cases:
+        together.add(case.parts)
+    try:
+        found = computed(together, cases[0].opset)
+    except Exception as problem:  # anything that the compiler lets through is what we are looking for
+        if len(cases) == 1:
+            return [_failure(cases[0], problem)]
+        half = len(cases) // 2
+        return run_cases(cases[:half]) + run_cases(cases[half:])
+    outcomes = []
+    for case in cases:
+        different = mismatch(case.parts, found)
+        verdict = Verdict.OK if different is None else Verdict(different[0])
+        outcomes.append(Outcome(case, verdict, "" if different is None else different[1]))
+    return outcomes
+
+
+def computed(parts: Parts, opset: int) -> dict[str, np.ndarray]:
+    """The model's outputs by ccml."""
+    model = parts.model(opset)
+    with np.errstate(all="ignore"):
+        source = import_model(model)
+        machine = host_machine()
+        program = lower_graph(optimize(source, signed_bytes=machine.cpu.signed_bytes), machine)
+    return JitModel(program, machine).run(parts.inputs)
+
+
+def _refused(case: Case) -> Outcome | None:
+    """The outcome where not even the import succeeds, which is soon known."""
+    try:
+        with np.errstate(all="ignore"):
+            import_model(case.parts.model(case.opset))
+    except Exception as problem:
+        return _failure(case, problem)
+    return None
+
+
+def _failure(case: Case, problem: Exception) -> Outcome:
+    if isinstance(problem, CcmlError) and not problem.kind.code.startswith(_INTERNAL):
+        return Outcome(case, Verdict.REFUSED, str(problem))
+    last = traceback.extract_tb(problem.__traceback__)[-1]
+    where = f"{last.filename.rsplit('/', 2)[-2]}/{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+    return Outcome(case, Verdict.INTERNAL, f"{type(problem).__name__} at {where}: {problem}")

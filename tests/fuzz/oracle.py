@@ -1,0 +1,162 @@
+"""What a single ONNX node computes: by ONNX Runtime without optimizations, and by the reference evaluator of ONNX."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import defs, helper
+from onnx.reference import ReferenceEvaluator
+
+Arrays = tuple[np.ndarray, ...]
+
+_NEWEST_OF_RUNTIME = 26
+"""Newer operator sets are given to ONNX Runtime as this one where the operator has not changed since."""
+
+_MICROSOFT = "com.microsoft"
+
+
+def evaluate(
+    node: onnx.NodeProto, arrays: Sequence[np.ndarray | None], opset: int, *, by: str = "first"
+) -> Arrays | None:
+    """The node's outputs for its operands; ``None`` where it cannot be computed.
+
+    ``by`` is ``reference``, ``float32`` for ONNX Runtime in that type, or ``first`` for the first that can.
+    """
+    feeds = {name: array for name, array in zip(node.input, arrays) if name and array is not None}
+    if node.op_type == "QLinearReduceMean":
+        return _quantized_mean(node, arrays)
+    first = _FIRST if all(array.size for array in feeds.values()) else _FIRST[1:]
+    for authority in {"first": first, "reference": (_by_reference,), "float32": (_by_runtime_in_float32,)}[by]:
+        found = authority(node, feeds, opset)
+        if found is not None:
+            return found
+    return None
+
+
+def _by_runtime(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
+    if node.op_type in _RECURRENT and any(attribute.name == "layout" and attribute.i for attribute in node.attribute):
+        return _with_layout_0(node, feeds, opset, _by_runtime)
+    version = _equivalent(node.op_type, opset, node.domain)
+    model = _model(node, feeds, version)
+    try:
+        session = onnxruntime.InferenceSession(model.SerializeToString(), _options())
+        arrays = tuple(np.asarray(result) for result in session.run(None, dict(feeds)))
+        usual = all(array.size for array in (*feeds.values(), *arrays))
+        return arrays if usual or _as_inferred(model, arrays) else None
+    except Exception:  # ONNX Runtime has no common class of errors
+        return None
+
+
+def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
+    if node.domain:
+        return None
+    model = _model(node, feeds, opset)
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results = ReferenceEvaluator(model).run(None, dict(feeds))
+        arrays = tuple(np.asarray(result) for result in results)
+        return arrays if _as_inferred(model, arrays) else None
+    except Exception:  # the reference raises whatever its NumPy code meets
+        return None
+
+
+def _as_inferred(model: onnx.ModelProto, arrays: Arrays) -> bool:
+    """Whether types and shapes are those of ONNX's shape inference; some of the reference's results are not."""
+    inferred = onnx.shape_inference.infer_shapes(model, data_prop=True, strict_mode=True)
+    for info, array in zip(inferred.graph.output, arrays):
+        kind = info.type.tensor_type
+        if kind.elem_type != helper.np_dtype_to_tensor_dtype(array.dtype):
+            return False
+        if kind.HasField("shape"):
+            extents = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
+            fits = len(extents) == array.ndim
+            if not fits or any(e is not None and e != own for e, own in zip(extents, array.shape)):
+                return False
+    return True
+
+
+def _by_runtime_in_float32(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
+    """ONNX Runtime has many operators for float32 only."""
+    other = {array.dtype for array in feeds.values() if array.dtype in (np.float16, np.float64)}
+    if len(other) != 1:
+        return None
+    single = {name: array.astype(np.float32) if array.dtype in other else array for name, array in feeds.items()}
+    found = _by_runtime(node, single, opset)
+    if found is None:
+        return None
+    (kind,) = other
+    return tuple(array.astype(kind) if array.dtype == np.float32 else array for array in found)
+
+
+def _quantized_mean(node: onnx.NodeProto, arrays: Sequence[np.ndarray | None]) -> Arrays:
+    """By its definition; ONNX Runtime has the schema only."""
+    x, scale, zero, result_scale, result_zero = (np.asarray(array) for array in arrays)
+    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    axes = tuple(attributes.get("axes", range(x.ndim)))
+    real = (x.astype(np.float32) - zero) * scale
+    mean = real.mean(axis=axes, keepdims=bool(attributes.get("keepdims", 1)), dtype=np.float32)
+    steps = np.rint(mean / result_scale) + result_zero
+    info = np.iinfo(x.dtype)
+    return (np.clip(steps, info.min, info.max).astype(x.dtype),)
+
+
+_RECURRENT = {"LSTM": (0, 5, 6), "GRU": (0, 5), "RNN": (0, 5)}
+"""Operands of a layout that ``layout`` chooses."""
+
+
+def _with_layout_0(
+    node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int, by: Callable[..., Arrays | None]
+) -> Arrays | None:
+    """ONNX Runtime has recurrent layers with the batch as second dimension only."""
+    other = onnx.NodeProto()
+    other.CopyFrom(node)
+    del other.attribute[:]
+    other.attribute.extend(attribute for attribute in node.attribute if attribute.name != "layout")
+    moved = dict(feeds)
+    for place in _RECURRENT[node.op_type]:
+        if place < len(node.input) and node.input[place]:
+            moved[node.input[place]] = np.swapaxes(feeds[node.input[place]], 0, 1)
+    found = by(other, moved, opset)
+    if found is None:
+        return None
+    ranks = {4: (2, 0, 1, 3), 3: (1, 0, 2)}
+    return tuple(np.transpose(array, ranks[array.ndim]) for array in found)
+
+
+_FIRST = (_by_runtime, _by_reference, _by_runtime_in_float32)
+
+
+@lru_cache
+def _equivalent(op_type: str, opset: int, domain: str) -> int:
+    """An operator set that ONNX Runtime knows and in which the operator is the same as in ``opset``."""
+    if domain == _MICROSOFT or opset <= _NEWEST_OF_RUNTIME:
+        return min(opset, _NEWEST_OF_RUNTIME)
+    same = defs.get_schema(op_type, opset, "").since_version
+    if same <= _NEWEST_OF_RUNTIME:
+        return _NEWEST_OF_RUNTIME
+    return opset
+
+
+@lru_cache
+def _options() -> onnxruntime.SessionOptions:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4
+    return options
+
+
+def _model(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> onnx.ModelProto:
+    inputs = [
+        helper.make_tensor_value_info(name, int(helper.np_dtype_to_tensor_dtype(array.dtype)), array.shape)
+        for name, array in feeds.items()
+    ]
+    outputs = [helper.make_value_info(name, onnx.TypeProto()) for name in node.output if name]
+    opsets = [helper.make_opsetid("", opset), helper.make_opsetid(_MICROSOFT, 1)]
+    return helper.make_model(helper.make_graph([node], "node", inputs, outputs), opset_imports=opsets, ir_version=10)

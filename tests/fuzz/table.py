@@ -1,0 +1,47 @@
+"""All rows: the name of an operator as ``ccml ops`` lists it -> how to write a valid node of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from ccml.frontend_onnx.supported import SupportedOperator, supported_operators
+
+from tests.fuzz import rows_contraction, rows_movement, rows_nested, rows_pointwise, rows_quantized
+from tests.fuzz.row import NEWEST, OLDEST, Row
+
+ROWS: Mapping[str, Row] = {
+    **rows_contraction.ROWS,
+    **rows_movement.ROWS,
+    **rows_nested.ROWS,
+    **rows_pointwise.ROWS,
+    **rows_quantized.ROWS,
+}
+
+
+@lru_cache
+def operators() -> tuple[str, ...]:
+    """What ccml says that it supports. The completeness of :data:`ROWS` is tested against it."""
+    return tuple(_by_name())
+
+
+@lru_cache
+def opsets(operator: str) -> tuple[int, ...]:
+    """One operator set for each definition of an operator, from the oldest that ccml reads."""
+    row = ROWS[operator]
+    since = {max(version, OLDEST) for version in _by_name()[operator].since}
+    if "." in operator:
+        since = {11, 17, 21}
+    versions = {version for version in since if version <= row.until}
+    return tuple(sorted({*versions, min(row.until, NEWEST)}))
+
+
+def common_opset(*names: str) -> int:
+    """An operator set for a model that uses all of these. Rows that end earlier are written as functions."""
+    least = max(min(opsets(name)) for name in names)
+    return next(version for version in (21, 23, 25, NEWEST) if version >= least)
+
+
+@lru_cache
+def _by_name() -> dict[str, SupportedOperator]:
+    return {operator.name: operator for operator in supported_operators()}
