@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-import numpy as np
-
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Kernel
 from ..ir.program import Call, Pool, Program, Storage
 from ..ir.specialize import specialized_call
+from .owners import NOBODY, Owners
 from .replay import replay
 
 _FOREIGN = 255
@@ -34,7 +33,7 @@ class _Check:
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.starts = [0, *accumulate(pool.ram for pool in self.plan.pools)]
         self.number = {name: n for n, name in enumerate(self.plan.places)}
-        self.owner = np.full(self.plan.ram, -1)
+        self.owners = Owners(self.plan.ram)
         self.replayed: set[tuple[str, tuple[int, ...], tuple[int | None, ...]]] = set()
 
     def run(self) -> None:
@@ -84,23 +83,22 @@ class _Check:
     def _replay(self, kernel: Kernel, call: Call, where: str) -> None:
         """Once for every arrangement of the tensors of a kernel."""
         places = [self._span(name)[0] if name in self.plan.places else None for name in call.args]
-        start = min(place for place in places if place is not None)
+        spans = [self._span(name) for name in set(call.args) if name in self.plan.places]
+        start, end = min(first for first, _ in spans), max(end for _, end in spans)
         key = (kernel.name, call.scalars, tuple(None if place is None else place - start for place in places))
         if key in self.replayed:
             return
         self.replayed.add(key)
         marks = {name: mark for mark, name in enumerate(dict.fromkeys(call.args))}
-        memory = bytearray([_FOREIGN]) * self.plan.ram
+        memory = bytearray([_FOREIGN]) * (end - start)
         for name, mark in marks.items():
             if name in self.plan.places:
-                first, end = self._span(name)
-                mine = self.owner[first:end] == self.number[name]
-                part = np.frombuffer(memory, np.uint8)[first:end]
-                part[mine] = mark
+                for first, stop in self.owners.parts(*self._span(name), self.number[name]):
+                    memory[first - start : stop - start] = bytes([mark]) * (stop - first)
         found = replay(
             kernel,
             {
-                param.name: (self._span(name)[0], marks[name])
+                param.name: (self._span(name)[0] - start, marks[name])
                 for param, name in zip(kernel.params, call.args, strict=True)
                 if name in self.plan.places
             },
@@ -121,20 +119,17 @@ class _Check:
         return start < stop and other < end
 
     def _own(self, name: str) -> None:
-        first, end = self._span(name)
-        self.owner[first:end] = self.number[name]
+        self.owners.own(*self._span(name), self.number[name])
 
     def _expect_free(self, name: str) -> None:
-        first, end = self._span(name)
-        if (self.owner[first:end] != -1).any():
+        if self.owners.stranger(*self._span(name), NOBODY) is not None:
             raise _invalid(f"input {name} overlaps another")
 
     def _expect(self, name: str, where: str) -> None:
-        first, end = self._span(name)
-        strange = np.flatnonzero(self.owner[first:end] != self.number[name])
-        if strange.size:
-            byte = first + int(strange[0])
-            other = next((n for n, i in self.number.items() if i == self.owner[byte]), "nobody")
+        found = self.owners.stranger(*self._span(name), self.number[name])
+        if found is not None:
+            byte, owner = found
+            other = next((n for n, i in self.number.items() if i == owner), "nobody")
             pool = self.plan.places[name].pool
             spelled = f"byte {byte - self.starts[pool]} of {self.plan.pools[pool].name}"
             raise _invalid(f"{where} reads {name}, but {spelled} belongs to {other}")
