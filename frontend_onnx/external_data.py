@@ -3,24 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import onnx
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from ..errors import CcmlError, ErrorCode
 
 
+READS_PER_BYTE = 4
+"""Tensors may share data in a file, but not all of a large file by the thousand."""
+
+
 def load_external_data(model: onnx.ModelProto, folder: Path) -> None:
-    """Reads the data of every tensor that is stored outside of ``model`` into it."""
-    for tensor in _tensors(model):
-        if tensor.data_location == TensorProto.EXTERNAL:
-            tensor.raw_data = _read(tensor, folder)
-            tensor.data_location = TensorProto.DEFAULT
-            del tensor.external_data[:]
+    """Reads the data of every tensor that is stored outside of ``model`` into it.
+
+    What a tensor wants is checked before anything is read: it has to be in the file, and as long as the tensor's type
+    says. Raises ``EXTERNAL_DATA`` where it is not, or where many tensors want the same large data.
+    """
+    external = [tensor for tensor in _tensors(model) if tensor.data_location == TensorProto.EXTERNAL]
+    places = [_place(tensor, folder) for tensor in external]
+    files = {place.file: place.size for place in places}
+    if sum(place.length for place in places) > READS_PER_BYTE * sum(files.values()):
+        wanted, there = sum(place.length for place in places), sum(files.values())
+        raise _error(external[-1].name, f"the tensors want {wanted} bytes of data, and the data files have {there}")
+    for tensor, place in zip(external, places):
+        tensor.raw_data = place.read()
+        tensor.data_location = TensorProto.DEFAULT
+        del tensor.external_data[:]
 
 
-def _read(tensor: onnx.TensorProto, folder: Path) -> bytes:
+def stored_bytes(model: onnx.ModelProto) -> int:
+    """How many bytes of tensors a model holds."""
+    return sum(len(tensor.raw_data) or tensor.ByteSize() for tensor in _tensors(model))
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where data is in a file of ``size`` bytes."""
+
+    file: Path
+    size: int
+    offset: int
+    length: int
+
+    def read(self) -> bytes:
+        with self.file.open("rb") as stream:
+            stream.seek(self.offset)
+            return stream.read(self.length)
+
+
+def _place(tensor: onnx.TensorProto, folder: Path) -> _Place:
     entries = {entry.key: entry.value for entry in tensor.external_data}
     file = _checked_file(entries.get("location", ""), folder, tensor.name)
     try:
@@ -31,9 +66,25 @@ def _read(tensor: onnx.TensorProto, folder: Path) -> bytes:
     length = size - offset if length < 0 else length
     if offset < 0 or length < 0 or offset + length > size:
         raise _error(tensor.name, f"bytes {offset} to {offset + length} are not in {file.name}, which has {size}")
-    with file.open("rb") as stream:
-        stream.seek(offset)
-        return stream.read(length)
+    wanted = _nbytes(tensor)
+    if wanted is not None and length != wanted:
+        shape = list(tensor.dims)
+        raise _error(tensor.name, f"its data has {length} bytes, but a tensor of the shape {shape} takes {wanted}")
+    return _Place(file, size, offset, length)
+
+
+def _nbytes(tensor: onnx.TensorProto) -> int | None:
+    """What the elements take; ``None`` where the element type does not exist, which is reported where it is used."""
+    if tensor.data_type not in TensorProto.DataType.values() or tensor.data_type in _WITHOUT_SIZE:
+        return None
+    bits = _PACKED_BITS.get(TensorProto.DataType.Name(tensor.data_type))
+    if bits is None:
+        bits = 8 * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
+    return -(-prod(tensor.dims) * bits // 8)
+
+
+_WITHOUT_SIZE = (TensorProto.UNDEFINED, TensorProto.STRING)
+_PACKED_BITS = {"INT4": 4, "UINT4": 4, "FLOAT4E2M1": 4, "INT2": 2, "UINT2": 2}
 
 
 def _checked_file(location: str, folder: Path, name: str) -> Path:

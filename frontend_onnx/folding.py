@@ -13,15 +13,24 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import TensorType
+from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS, infer_types
 from .tensors import MAX_ELEMENTS
 
-MAX_FOLDED_BYTES = 256 * 2**20
+MAX_FOLDED_BYTES = 64 * 2**20
 """A larger constant is not materialised; the node that computes it stays in the graph."""
 
 MAX_FOLDED_PAD = 2**12
 """The same for windows with more padding than any real model has."""
 
+MAX_CONSTANT_BYTES = 128 * 2**20
+"""All constants may take so many bytes, and besides ``CONSTANTS_PER_STORED`` times those that are stored in the model:
+themselves, and what is computed from them."""
+
+CONSTANTS_PER_STORED = 5
+
+MAX_FOLDED_WORK = 2**31
+"""Multiplications that computing constants may take in all; a node beyond that stays in the graph."""
 
 _DEQUANTIZE = ("dequantize", "dequantize_blocks")
 
@@ -33,9 +42,21 @@ class FoldingBuilder(GraphBuilder):
     elements is a constant whatever its operands are.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stored: int = 0) -> None:
+        """``stored`` is how many bytes of tensors the model holds."""
         super().__init__(infer_types, NameSupply())
         self._dequantized: dict[str, Node] = {}
+        self._budget = MAX_CONSTANT_BYTES + CONSTANTS_PER_STORED * stored
+        self._work = MAX_FOLDED_WORK
+
+    def constant(self, array: np.ndarray, stem: str = "const") -> Value:
+        """Raises ``UNSUPPORTED_FEATURE`` where all constants together take too much memory."""
+        self._budget -= array.nbytes
+        if self._budget < 0:
+            reason = "the constants that the model computes take too much memory"
+            hint = "compute them before, and store them in the model"
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=stem, hint=hint)
+        return super().constant(array, stem)
 
     def emit(
         self,
@@ -58,7 +79,10 @@ class FoldingBuilder(GraphBuilder):
             return tuple(self.typed_constant(np.empty(t.shape, t.dtype.numpy), t, s) for t, s in zip(types, stems))
         if op not in _DEQUANTIZE and not _too_large(types, attributes):
             arrays = [None if value is None else self.constants.get(value.name) for value in operands]
-            if all(array is not None or value is None for array, value in zip(arrays, operands)):
+            known = all(array is not None or value is None for array, value in zip(arrays, operands))
+            work = evaluation_work(op, operands, types, attributes) if known else 0
+            if known and work <= self._work:
+                self._work -= work
                 results = OPS[op].evaluate(arrays, attributes)
                 return tuple(self.typed_constant(r, t, s) for r, t, s in zip(results, types, stems, strict=True))
         values = super().emit(op, operands, attributes, loc=loc, names=stems)

@@ -12,6 +12,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Value
 from .cross_check import check_inferred_shapes, declared_differently
 from .dims import input_types
+from .external_data import stored_bytes
 from .finish import finish
 from .folding import FoldingBuilder
 from .functions import model_functions
@@ -43,7 +44,7 @@ def import_model(
     if model.graph.sparse_initializer:
         names = ", ".join(tensor.values.name for tensor in model.graph.sparse_initializer)
         raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"sparse initializers are not supported: {names}")
-    builder = FoldingBuilder()
+    builder = FoldingBuilder(stored_bytes(model))
     walker = Walker(builder, model_functions(model))
     free = [value for value in model.graph.input if value.name not in scope.initializers]
     types = input_types(free, dims or {}, shapes or {})

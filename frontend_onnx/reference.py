@@ -17,11 +17,19 @@ FOLDABLE = frozenset({"Compress", "Det", "NonZero", "Unique"})
 """Deterministic, without subgraphs, and with results not much larger than the operands."""
 
 
+MAX_ELEMENTS = 2**20
+"""Of the operands: the reference has loops in Python."""
+
+
 def fold_with_reference(
     node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], arrays: Sequence[np.ndarray | None],
     opset: int, loc: str,
 ) -> list[np.ndarray]:  # fmt: skip
     """The node's outputs. Raises ``INVALID_MODEL`` where it cannot be computed."""
+    elements = sum(array.size for array in arrays if array is not None)
+    if elements > MAX_ELEMENTS:
+        reason = f"{node.op_type} of constants with {elements} elements, which is computed at compile time"
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=loc)
     names = [name if array is not None else "" for name, array in zip(node.input, arrays)]
     feeds = {name: array for name, array in zip(names, arrays) if array is not None}
     single = helper.make_node(node.op_type, names, list(node.output))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
-from ..ir.graph import Graph
-from ..ir.types import DType
+from ..ir.graph import AttrValue, Graph, Value
+from ..ir.types import DType, TensorType
 from .fused import run_nodes
 from .table import OPS
 
@@ -29,6 +30,31 @@ def evaluate_graph(graph: Graph, inputs: Mapping[str, np.ndarray]) -> dict[str, 
             found = f"{_spelled(array.dtype)}[{','.join(map(str, array.shape))}]"
             raise CcmlError(ErrorCode.BAD_INPUT, f"the array is {found}, the model wants {type_}", loc=name)
     return run_nodes(graph, {name: np.asarray(array) for name, array in inputs.items()}, OPS)
+
+
+def evaluation_work(
+    op: str, inputs: Sequence[Value | None], outputs: Sequence[TensorType], attrs: Mapping[str, AttrValue]
+) -> int:
+    """About how many multiplications, or elements looked at, the meaning of an operator takes."""
+    operands = [value.type for value in inputs if value is not None]
+    elements = sum(type_.size for type_ in (*operands, *outputs))
+    if op == "matmul":
+        return elements + outputs[0].size * operands[0].shape[-1]
+    if op in ("conv", "conv_transpose"):
+        sites = outputs[0] if op == "conv" else operands[0]
+        return elements + sites.size * (operands[1].size // max(operands[1].shape[0], 1))
+    if op == "pool":
+        kernel = attrs["kernel"]
+        assert isinstance(kernel, tuple)
+        return elements + outputs[0].size * prod(int(extent) for extent in kernel)
+    if op in ("lstm", "gru", "rnn"):
+        steps, batch = operands[0].shape[:2]
+        return elements + steps * (batch * sum(type_.size for type_ in operands[1:3]) + _STEP_WORK)
+    return elements
+
+
+_STEP_WORK = 10_000
+"""What a step of a loop in Python takes, in multiplications."""
 
 
 def _spelled(dtype: np.dtype) -> str:

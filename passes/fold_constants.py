@@ -5,12 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.graph import Graph, Node, Value
+from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS
 from .rewrite import Rewriter, rewrite
 
 _DEQUANTIZE = ("dequantize", "dequantize_blocks")
 SIZE_LIMIT = 64 << 20
 """Bytes of the largest constant that is made."""
+
+
+WORK_LIMIT = 1 << 30
+"""Multiplications that one constant may take, and elements that it may be computed from."""
 
 
 def fold_constants(graph: Graph, *, dequantize: bool = True) -> Graph:
@@ -28,6 +33,8 @@ def fold_constants(graph: Graph, *, dequantize: bool = True) -> Graph:
         arrays = [None if value is None else _known(rewriter, value, repeated) for value in node.inputs]
         known = all(value is None or array is not None for value, array in zip(node.inputs, arrays))
         if not known or any(value.type.nbytes > SIZE_LIMIT for value in node.outputs):
+            return None
+        if evaluation_work(node.op, node.inputs, [value.type for value in node.outputs], node.attrs) > WORK_LIMIT:
             return None
         if node.op == "expand" and arrays[0] is not None and arrays[0].size < node.output.type.size:
             repeated[node.output.name] = np.broadcast_to(arrays[0], node.output.shape)

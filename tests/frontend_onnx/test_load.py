@@ -125,10 +125,22 @@ def test_external_data_beyond_its_file(tmp_path: Path, entries: dict[str, object
 
 def test_external_data_of_the_wrong_size(tmp_path: Path) -> None:
     (tmp_path / "w.bin").write_bytes(W.tobytes()[:-4])
-    proto = load_model(with_external(tmp_path, "w.bin"))
-    with pytest.raises(CcmlError) as caught:
-        import_model(proto)
-    assert caught.value.kind is ErrorCode.INVALID_MODEL and caught.value.loc == "w"
+    with pytest.raises(CcmlError, match="takes 48") as caught:
+        load_model(with_external(tmp_path, "w.bin"))
+    assert caught.value.kind is ErrorCode.EXTERNAL_DATA and caught.value.loc == "w"
+
+
+def test_many_tensors_cannot_read_the_same_large_data(tmp_path: Path) -> None:
+    """A small model would take as much memory as it likes."""
+    proto = onnx.load(with_external(tmp_path, "w.bin"), load_external_data=False)
+    for number in range(5):
+        proto.graph.initializer.add().CopyFrom(proto.graph.initializer[0])
+        proto.graph.initializer[-1].name = f"w{number}"
+    path = tmp_path / "many.onnx"
+    path.write_bytes(proto.SerializeToString())
+    with pytest.raises(CcmlError, match="want 288 bytes of data, and the data files have 48") as caught:
+        load_model(path)
+    assert caught.value.kind is ErrorCode.EXTERNAL_DATA
 
 
 def test_external_data_that_was_not_loaded(tmp_path: Path) -> None:
