@@ -12,7 +12,6 @@ from onnx import TensorProto, helper
 
 from ..errors import CcmlError, ErrorCode
 
-
 READS_PER_BYTE = 4
 """Tensors may share data in a file, but not all of a large file by the thousand."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+import numpy as np
 import onnx
-from onnx import helper
+from onnx import helper, numpy_helper, shape_inference
 
 from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Value
 from .functions import Schema
 
 
@@ -43,3 +45,36 @@ def is_default(attribute: onnx.AttributeProto, schema: Schema) -> bool:
     if default.type != attribute.type:
         return False
     return bool(helper.get_attribute_value(default) == helper.get_attribute_value(attribute))
+
+
+_SMALL = 1024
+"""Elements of constants that ONNX's shape inference is given."""
+
+
+def fault_of_node(
+    node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], inputs: Sequence[Value | None],
+    constants: Mapping[str, np.ndarray], opset: int,
+) -> str | None:  # fmt: skip
+    """What ONNX's own type and shape inference finds wrong with a node; ``None`` where it finds nothing.
+
+    It tells a rule that failed because the model is invalid from one that failed for a fault of its own.
+    """
+    names = [f"in{place}" if value is not None else "" for place, value in enumerate(inputs)]
+    alone = helper.make_node(node.op_type, names, [f"out{place}" for place in range(len(node.output))])
+    alone.attribute.extend(attributes.values())
+    declared, known = [], []
+    for name, value in zip(names, inputs):
+        if value is not None:
+            element = int(helper.np_dtype_to_tensor_dtype(value.dtype.numpy))
+            declared.append(helper.make_tensor_value_info(name, element, value.shape))
+            array = constants.get(value.name)
+            if array is not None and array.size <= _SMALL:
+                known.append(numpy_helper.from_array(array, name))
+    outputs = [helper.make_value_info(name, onnx.TypeProto()) for name in alone.output]
+    graph = helper.make_graph([alone], "node", declared, outputs, known)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    try:
+        shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
+    except Exception as problem:  # of several classes, some of them of the binding
+        return " ".join(str(problem).split()) or repr(problem)
+    return None

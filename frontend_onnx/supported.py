@@ -7,10 +7,10 @@ from enum import Enum
 
 from onnx import defs
 
+from .constant_operators import FOLDABLE
 from .contrib import DOMAIN
 from .contrib import RULES as CONTRIB
 from .functions import Schema, has_body
-from .reference import FOLDABLE
 from .rules import RULES
 from .scope import PREVIEWS
 from .versions import NEWEST_OPSET, OLDEST_OPSET

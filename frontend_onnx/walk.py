@@ -8,15 +8,15 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
+from .constant_operators import FOLDABLE, fold
 from .context import NodeContext
 from .contrib import contrib_function
 from .folding import FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
 from .nested import branch, call, loop, scan
-from .node_check import check_node, is_default
+from .node_check import check_node, fault_of_node, is_default
 from .old_forms import NEW_FORMS, modern
 from .problems import Problems
-from .reference import FOLDABLE, fold_with_reference
 from .rules import RULES
 from .scope import Missing, Results, Scope, Site, qualified, schema_domain
 from .tensors import is_packed, to_array
@@ -26,8 +26,8 @@ NESTED: Mapping[str, Callable[[Walker, Site], Results]] = {"If": branch, "Loop":
 MAX_DEPTH = 64
 """Nested functions and branches."""
 
-MAX_NODES = 1_000_000
-"""Nodes of the model, with all functions expanded."""
+MAX_EXPANDED = 50_000
+"""Nodes, calls and iterations that functions, branches and loops add to the nodes of the model's graph."""
 
 
 class Walker:
@@ -39,17 +39,23 @@ class Walker:
         self._functions = functions
         self._bound: set[str] = set()
         self._packed: set[str] = set()
-        self._count = 0
+        self._expanded = 0
 
     def walk(self, nodes: Iterable[onnx.NodeProto], scope: Scope) -> None:
         if scope.depth > MAX_DEPTH:
             reason = f"more than {MAX_DEPTH} nested functions or branches"
             raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=scope.place)
+        self._expand(scope)
         for index, node in enumerate(nodes):
-            self._count += 1
-            if self._count > MAX_NODES:
-                raise CcmlError(ErrorCode.INVALID_MODEL, f"more than {MAX_NODES} nodes, with functions expanded")
+            self._expand(scope)
             self._node(node, scope.locate(node, index), scope)
+
+    def _expand(self, scope: Scope) -> None:
+        """Counts what is not in the model's own graph, so that nothing grows without bounds."""
+        self._expanded += scope.depth > 0
+        if self._expanded > MAX_EXPANDED:
+            reason = f"functions and loops expand to more than {MAX_EXPANDED} nodes"
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=scope.place or None)
 
     def bind(self, scope: Scope, onnx_name: str, value: Value | Missing) -> None:
         """Defines ``onnx_name``. Raises ``INVALID_MODEL`` where it is defined already."""
@@ -124,9 +130,10 @@ class Walker:
         body = schema_body(schema, opsets, node, site.attributes, inputs)
         if body is not None:
             return call(self, site, body, bindings(body, site.attributes, schema))
-        if node.op_type in FOLDABLE and all(v is None or v.name in self.builder.constants for v in inputs):
-            arrays = [None if value is None else self.builder.constants[value.name] for value in inputs]
-            folded = fold_with_reference(node, site.attributes, arrays, site.opset, loc)
+        arrays = [self.builder.constants.get(value.name) for value in inputs if value is not None]
+        known = [array for array in arrays if array is not None]
+        if node.op_type in FOLDABLE and len(known) == len(node.input):
+            folded = fold(node, site.attributes, known, loc)
             values = [self.builder.constant(array, f"{loc}.folded") for array in folded]
             return self._named(site, len(self.builder.nodes), values)
         self._note_unsupported(node, loc, scope)
@@ -151,9 +158,11 @@ class Walker:
             results = RULES[qualified(site.node)](modern(context) if old else context)
         except CcmlError:
             raise
-        except Exception as problem:  # what no rule foresaw is still a fault of the model, reported at its node
-            what = str(problem) if isinstance(problem, ValueError) else repr(problem)
-            raise CcmlError(ErrorCode.INVALID_MODEL, f"{op_type}: {what}", loc=site.loc) from problem
+        except Exception as problem:  # a fault of the model where ONNX finds one as well, or else of the rule
+            reason = fault_of_node(site.node, site.attributes, site.inputs, self.builder.constants, site.opset)
+            if reason is None:
+                raise
+            raise CcmlError(ErrorCode.INVALID_MODEL, f"{op_type}: {reason}", loc=site.loc) from problem
         unread = [name for name, a in site.attributes.items() if name not in context.used and not is_default(a, schema)]
         if unread and not old:
             raise context.unsupported(f"attribute {', '.join(unread)} is not supported")

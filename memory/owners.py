@@ -1,4 +1,4 @@
-"""Which tensor each byte of memory belongs to, as intervals: memory of any size costs what its tensors are in number."""
+"""Which tensor each byte of memory belongs to, as intervals: what it costs follows the number of tensors, not bytes."""
 
 from __future__ import annotations
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+
 import numpy as np
 import pytest
 from ccml.errors import CcmlError
 from ccml.ir.program import Interface
 from ccml.ir.types import DType, TensorType
-from ccml.samples import Batching, match_samples, random_samples
+from ccml.samples import Batching, match_samples, random_samples, read_arrays
 
 
 def side(name: str, *shape: int, dtype: DType = DType.F32) -> Interface:
@@ -71,3 +76,77 @@ def test_random_samples_are_seeded_and_typed() -> None:
             assert lhs[interface.name].dtype == interface.type.dtype.numpy
             np.testing.assert_array_equal(lhs[interface.name], rhs[interface.name])
     assert not np.array_equal(first[0]["image"], first[1]["image"])
+
+
+def saved(path: Path, **arrays: np.ndarray) -> Path:
+    np.savez(path, **arrays)
+    return path
+
+
+def rewritten(path: Path, content: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in content.items():
+            archive.writestr(name, data)
+    return path
+
+
+def stored(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=True)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_every_damage_of_an_archive_is_reported(tmp_path: Path, compression: int) -> None:
+    """Bits flipped, bytes cut off: a result, or an error for people."""
+    whole = rewritten(tmp_path / "a.npz", {"x.npy": stored(zeros(5, 7)), "y.npy": stored(zeros(2))}, compression)
+    content, rng = whole.read_bytes(), np.random.default_rng(compression)
+    assert read_arrays(whole)["x"].shape == (5, 7)
+    for _ in range(150):
+        damaged = bytearray(content)
+        for place in rng.integers(0, len(damaged), rng.integers(1, 4)):
+            damaged[place] ^= 1 << int(rng.integers(8))
+        if rng.random() < 0.2:
+            del damaged[int(rng.integers(len(damaged))) :]
+        whole.write_bytes(damaged)
+        with suppress(CcmlError):
+            read_arrays(whole)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        stored(np.array([{}, None], object)), b"no array", b"", stored(zeros(3))[:-4],
+        stored(zeros(3)).replace(b"(3,)", b"(9999999999999,)"), stored(zeros(3)).replace(b"(3,)", b"((((("),
+        stored(zeros(3)).replace(b"<f4", b"<zz"),
+    ],
+    ids=["objects", "text", "empty", "short", "huge", "syntax", "type"],
+)  # fmt: skip
+def test_members_that_are_no_arrays(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a.npy").write_bytes(data)
+    for path in (rewritten(tmp_path / "a.npz", {"x.npy": data}), tmp_path / "a.npy"):
+        with pytest.raises(CcmlError, match="no .npz or .npy of plain arrays"):
+            read_arrays(path)
+
+
+def test_an_encrypted_member(tmp_path: Path) -> None:
+    path = rewritten(tmp_path / "a.npz", {"x.npy": stored(zeros(3))})
+    content = bytearray(path.read_bytes())
+    content[6] |= 1
+    content[content.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    with pytest.raises(CcmlError, match="plain arrays"):
+        read_arrays(path)
+
+
+def test_a_decompression_bomb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ccml.samples._MOST_BYTES", 10_000)
+    path = rewritten(tmp_path / "a.npz", {"x.npy": stored(zeros(1000, 1000))}, zipfile.ZIP_DEFLATED)
+    with pytest.raises(CcmlError, match="more memory than the file has bytes"):
+        read_arrays(path)
+
+
+def test_big_endian_and_scalar_arrays(tmp_path: Path) -> None:
+    arrays = read_arrays(saved(tmp_path / "a.npz", x=np.arange(3, dtype=">f4"), rate=np.asarray(5, np.int64)))
+    assert arrays["x"].dtype == np.float32 and arrays["x"].tolist() == [0, 1, 2]
+    assert arrays["rate"].shape == () and arrays["rate"] == 5

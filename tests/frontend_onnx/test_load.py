@@ -132,6 +132,7 @@ def test_external_data_of_the_wrong_size(tmp_path: Path) -> None:
 
 def test_many_tensors_cannot_read_the_same_large_data(tmp_path: Path) -> None:
     """A small model would take as much memory as it likes."""
+    (tmp_path / "w.bin").write_bytes(W.tobytes())
     proto = onnx.load(with_external(tmp_path, "w.bin"), load_external_data=False)
     for number in range(5):
         proto.graph.initializer.add().CopyFrom(proto.graph.initializer[0])

@@ -90,14 +90,14 @@ def test_functions_that_call_themselves_are_refused() -> None:
 
 
 def test_functions_that_double_at_every_level_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ccml.frontend_onnx.walk.MAX_NODES", 1000)
+    monkeypatch.setattr("ccml.frontend_onnx.walk.MAX_EXPANDED", 1000)
     levels = [function("F0", ["a"], ["b"], [helper.make_node("Relu", ["a"], ["b"])])]
     for level in range(1, 40):
         calls = [call(f"F{level - 1}", ["a"], ["m"]), call(f"F{level - 1}", ["m"], ["b"])]
         levels.append(function(f"F{level}", ["a"], ["b"], calls))
     with pytest.raises(CcmlError) as caught:
         import_model(model([call("F39", ["x"], ["y"])], IN, ["y"], functions=levels, domains=DOMAIN))
-    assert caught.value.kind is ErrorCode.INVALID_MODEL and "more than 1000 nodes" in caught.value.reason
+    assert caught.value.kind is ErrorCode.UNSUPPORTED_FEATURE and "more than 1000 nodes" in caught.value.reason
 
 
 def graph(

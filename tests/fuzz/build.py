@@ -212,6 +212,14 @@ class Builder:
         self.parts.constants[name] = np.asarray(array, dtype)
         return Tensor(name, self.parts.constants[name], constant=True)
 
+    def given(self, array: np.ndarray) -> Tensor:
+        """Elements that an operand has to have, as an initializer or as an input of the model."""
+        if self.frozen or self.flip(0.6):
+            return self.param(array)
+        name = self._name("x")
+        self.parts.inputs[name] = array
+        return Tensor(name, array)
+
     def ints(self, values: Iterable[int]) -> Tensor:
         return self.param(np.asarray(list(values), np.int64))
 

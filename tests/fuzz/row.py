@@ -17,12 +17,11 @@ OLDEST, NEWEST = 7, defs.onnx_opset_version()
 class Row:
     """How to write a valid node of an operator, with whatever it needs, into a builder.
 
-    ``until`` is the last operator set that has it. A ``frozen`` operator is one that ccml computes of constants only.
+    ``until`` is the last operator set that has it.
     """
 
     write: Callable[[Builder], list[Tensor]]
     until: int = NEWEST
-    frozen: bool = False
 
 
 @lru_cache

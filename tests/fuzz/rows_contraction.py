@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,19 @@ def pool(op: str, b: Builder) -> list[Tensor]:
     elif b.opset >= 8:
         more |= b.some(storage_order=0)
     return b.node(op, [b.data(dtype, shape)], kernel_shape=list(kernel), **more)
+
+
+def max_unpool(b: Builder) -> list[Tensor]:
+    """Of what a MaxPool with the same window would have found."""
+    shape = b.shape(3, 4, (1, 2, 3, 4))
+    kernel = [b.between(1, 3) for _ in shape[2:]]
+    x = b.data(b.dtype(allowed("MaxUnpool", 0, b.opset)), shape)
+    extents = [extent * size for extent, size in zip(shape[2:], kernel)]
+    planes, count, places = prod(shape[:2]), prod(shape[2:]), prod(extents)
+    rows = [b.rng.permutation(places)[:count] + plane * places for plane in range(planes)]
+    where = np.stack(rows).reshape(shape).astype(np.int64) if rows else np.zeros(shape, np.int64)
+    size = b.ints((*shape[:2], *extents)) if b.flip(0.3) else None
+    return b.node("MaxUnpool", [x, b.given(where), size], kernel_shape=kernel, strides=kernel)
 
 
 def global_pool(op: str, b: Builder) -> list[Tensor]:
@@ -515,11 +529,11 @@ ROWS: dict[str, Row] = {
     **{op: Row(partial(loss, op)) for op in ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")},
     "AffineGrid": Row(affine_grid), "Attention": Row(attention), "BatchNormalization": Row(batch_normalization),
     "CausalConvWithState": Row(causal_conv), "Conv": Row(conv), "ConvTranspose": Row(conv_transpose),
-    "CumProd": Row(partial(cumulate, "CumProd"), frozen=True), "CumSum": Row(partial(cumulate, "CumSum")),
-    "Det": Row(det, frozen=True), "Einsum": Row(einsum), "Gemm": Row(gemm),
+    "CumProd": Row(partial(cumulate, "CumProd")), "CumSum": Row(partial(cumulate, "CumSum")),
+    "Det": Row(det), "Einsum": Row(einsum), "Gemm": Row(gemm),
     "GroupNormalization": Row(group_normalization), "InstanceNormalization": Row(instance_normalization),
     "LRN": Row(lrn), "LayerNormalization": Row(layer_normalization), "LinearAttention": Row(linear_attention),
-    "LpNormalization": Row(lp_normalization), "MatMul": Row(matmul),
+    "LpNormalization": Row(lp_normalization), "MatMul": Row(matmul), "MaxUnpool": Row(max_unpool),
     "MeanVarianceNormalization": Row(mean_variance_normalization), "RMSNormalization": Row(rms_normalization),
     "Resize": Row(resize), "RotaryEmbedding": Row(rotary), "SwiGLU": Row(swiglu), "Upsample": Row(upsample, until=9),
 }  # fmt: skip

@@ -189,7 +189,8 @@ def space_to_depth(b: Builder) -> list[Tensor]:
     block = b.between(1, 3)
     n, c, h, w = b.between(1, 2), b.between(1, 3), b.between(1, 3), b.between(1, 3)
     x = b.data(b.dtype(allowed("SpaceToDepth", 0, b.opset)), (n, c, h * block, w * block))
-    return b.node("SpaceToDepth", [x], blocksize=block)
+    mode = b.some(mode=b.pick(["DCR", "CRD"])) if b.opset >= 28 else {}
+    return b.node("SpaceToDepth", [x], blocksize=block, **mode)
 
 
 def indices(b: Builder, shape: tuple[int, ...], extent: int, *, kinds: tuple[str, ...] = ("int64", "int32")) -> Tensor:
@@ -246,14 +247,14 @@ def reverse_sequence(b: Builder) -> list[Tensor]:
     time = b.between(0, 1)
     lengths = b.values("int64", (x.shape[1 - time],), 1, max(x.shape[time], 1))
     axes = {"batch_axis": 1 - time, "time_axis": time}
-    return b.node("ReverseSequence", [x, b.param(lengths)], **axes if time else b.some(**axes) and axes)
+    return b.node("ReverseSequence", [x, b.given(lengths)], **axes if time else b.some(**axes) and axes)
 
 
 def _places(b: Builder, shape: tuple[int, ...], axis: int, extent: int) -> Tensor:
     """Different ones along the axis, so that no element is written twice."""
     rows = np.stack([b.rng.permutation(extent)[: shape[axis]] for _ in range(max(prod(shape) // shape[axis], 1))])
     moved = rows.reshape(*(e for d, e in enumerate(shape) if d != axis % len(shape)), shape[axis])
-    return b.param(np.moveaxis(moved, -1, axis).astype(b.pick(["int64", "int32"])))
+    return b.given(np.moveaxis(moved, -1, axis).astype(b.pick(["int64", "int32"])))
 
 
 def scatter_elements(op: str, b: Builder) -> list[Tensor]:
@@ -278,7 +279,7 @@ def scatter_nd(b: Builder) -> list[Tensor]:
     place = b.rng.permutation(x.shape[0])[:count].reshape(count, 1).astype(np.int64)
     reductions = ["none", "add", "mul", "max", "min"] if b.opset >= 18 else ["none", "add", "mul"]
     how = b.some(reduction=b.pick(reductions)) if b.opset >= 16 and x.dtype != "bool" else {}
-    return b.node("ScatterND", [x, b.param(place), b.data(x.dtype, (count, *x.shape[1:]))], **how)
+    return b.node("ScatterND", [x, b.given(place), b.data(x.dtype, (count, *x.shape[1:]))], **how)
 
 
 def tensor_scatter(b: Builder) -> list[Tensor]:
@@ -287,7 +288,7 @@ def tensor_scatter(b: Builder) -> list[Tensor]:
     cache = b.data(dtype, (batch, 2, length, width))
     rows = b.between(1, length)
     mode = b.pick(["linear", "circular"])
-    start = b.param(b.values("int64", (batch,), 0, length - rows if mode == "linear" else length - 1))
+    start = b.given(b.values("int64", (batch,), 0, length - rows if mode == "linear" else length - 1))
     update = b.data(dtype, (batch, 2, rows, width))
     return b.node("TensorScatter", [cache, update, start if b.flip(0.8) else None], mode=mode, **b.some(axis=-2))
 
@@ -367,7 +368,8 @@ def range_(b: Builder) -> list[Tensor]:
     start, delta = b.between(0, 3), b.between(1, 3)
     limit = start + b.between(-1 if not dtype.startswith("uint") else 0, 9)
     numbers = (limit, start, -delta) if down else (start, limit, delta)
-    return b.node("Range", [b.param(number, dtype) for number in numbers])
+    stash = b.some(stash_type=1) if b.opset >= 27 else {}
+    return b.node("Range", [b.param(number, dtype) for number in numbers], **stash)
 
 
 def eye_like(b: Builder) -> list[Tensor]:
@@ -400,17 +402,17 @@ def center_crop_pad(b: Builder) -> list[Tensor]:
 
 
 ROWS: dict[str, Row] = {
-    "CenterCropPad": Row(center_crop_pad), "Compress": Row(compress, frozen=True), "Concat": Row(concat),
+    "CenterCropPad": Row(center_crop_pad), "Compress": Row(compress), "Concat": Row(concat),
     "Constant": Row(constant), "ConstantOfShape": Row(constant_of_shape), "DepthToSpace": Row(depth_to_space),
     "Dropout": Row(dropout), "Expand": Row(expand), "EyeLike": Row(eye_like), "Flatten": Row(flatten),
     "Gather": Row(gather), "GatherElements": Row(gather_elements), "GatherND": Row(gather_nd),
-    "NonZero": Row(non_zero, frozen=True), "OneHot": Row(one_hot), "Pad": Row(pad), "Range": Row(range_),
-    "Reshape": Row(reshape), "ReverseSequence": Row(reverse_sequence, frozen=True),
-    "Scatter": Row(partial(scatter_elements, "Scatter"), until=10, frozen=True),
-    "ScatterElements": Row(partial(scatter_elements, "ScatterElements"), frozen=True),
-    "ScatterND": Row(scatter_nd, frozen=True), "Shape": Row(shape), "Size": Row(size), "Slice": Row(slice_),
+    "NonZero": Row(non_zero), "OneHot": Row(one_hot), "Pad": Row(pad), "Range": Row(range_),
+    "Reshape": Row(reshape), "ReverseSequence": Row(reverse_sequence),
+    "Scatter": Row(partial(scatter_elements, "Scatter"), until=10),
+    "ScatterElements": Row(partial(scatter_elements, "ScatterElements")),
+    "ScatterND": Row(scatter_nd), "Shape": Row(shape), "Size": Row(size), "Slice": Row(slice_),
     "SpaceToDepth": Row(space_to_depth), "Split": Row(split), "Squeeze": Row(squeeze),
-    "TensorScatter": Row(tensor_scatter, frozen=True), "Tile": Row(tile), "TopK": Row(top_k, frozen=True),
-    "Transpose": Row(transpose), "Trilu": Row(trilu), "Unique": Row(unique, frozen=True), "Unsqueeze": Row(unsqueeze),
+    "TensorScatter": Row(tensor_scatter), "Tile": Row(tile), "TopK": Row(top_k),
+    "Transpose": Row(transpose), "Trilu": Row(trilu), "Unique": Row(unique), "Unsqueeze": Row(unsqueeze),
     **{op: Row(partial(window, op)) for op in ("BlackmanWindow", "HammingWindow", "HannWindow")},
 }  # fmt: skip

@@ -155,14 +155,14 @@ def cast_operand(b: Builder, op: str, to: str) -> Tensor:
 def cast(b: Builder) -> list[Tensor]:
     to = str(b.pick(TYPES))
     number = int(helper.np_dtype_to_tensor_dtype(np.dtype(to)))
-    saturate = {"saturate": b.between(0, 1)} if b.opset >= 19 and b.flip(0.2) else {}
+    saturate = {"saturate": b.between(0, 1)} if b.opset >= 19 and b.flip(0.4) else {}
     return b.node("Cast", [cast_operand(b, "Cast", to)], to=number, **saturate)
 
 
 def cast_like(b: Builder) -> list[Tensor]:
     to = str(b.pick(TYPES))
     x = cast_operand(b, "CastLike", to)
-    saturate = {"saturate": b.between(0, 1)} if b.opset >= 19 and b.flip(0.2) else {}
+    saturate = {"saturate": b.between(0, 1)} if b.opset >= 19 and b.flip(0.4) else {}
     return b.node("CastLike", [x, b.data(to, b.shape(0, 2))], **saturate)
 
 
@@ -190,7 +190,7 @@ ROWS: dict[str, Row] = {
         )
     },
     **{op: Row(partial(variadic, op)) for op in ("Max", "Mean", "Min", "Sum")},
-    "BitCast": Row(bit_cast, frozen=True), "BitShift": Row(bit_shift), "Cast": Row(cast), "CastLike": Row(cast_like),
+    "BitCast": Row(bit_cast), "BitShift": Row(bit_shift), "Cast": Row(cast), "CastLike": Row(cast_like),
     "Clip": Row(clip), "Div": Row(divide), "Gelu": Row(gelu), "IsInf": Row(is_inf), "Mod": Row(mod),
     "PRelu": Row(prelu), "Pow": Row(power), "Where": Row(where),
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-from ccml.frontend_onnx.supported import SupportedOperator, supported_operators
+from ccml.frontend_onnx.supported import How, SupportedOperator, supported_operators
 
 from tests.fuzz import rows_contraction, rows_movement, rows_nested, rows_pointwise, rows_quantized
 from tests.fuzz.row import NEWEST, OLDEST, Row
@@ -34,6 +34,11 @@ def opsets(operator: str) -> tuple[int, ...]:
         since = {11, 17, 21}
     versions = {version for version in since if version <= row.until}
     return tuple(sorted({*versions, min(row.until, NEWEST)}))
+
+
+def frozen(operator: str) -> bool:
+    """Whether ccml computes it of constants only."""
+    return _by_name()[operator].how is How.CONSTANT
 
 
 def common_opset(*names: str) -> int:
