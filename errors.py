@@ -6,7 +6,10 @@ ends with the exit code that belongs to it.
 
 from __future__ import annotations
 
+import re
 from enum import Enum
+
+from .printable import in_short, printable
 
 
 class ExitCode(int, Enum):
@@ -62,6 +65,10 @@ class CcmlError(Exception):
         super().__init__(str(self))
 
     def __str__(self) -> str:
-        where = f"{self.loc}: " if self.loc else ""
+        where = f"{in_short(self.loc)}: " if self.loc else ""
         way_out = f"\n  hint: {self.hint}" if self.hint else ""
-        return f"[{self.kind.code}] {where}{self.reason}{way_out}"
+        return printable(f"[{self.kind.code}] {where}{_WORD.sub(lambda word: in_short(word[0]), self.reason)}{way_out}")
+
+
+_WORD = re.compile(r"\S{201,}")
+"""A name that is too long for a message. What a hint says is typed, and so never cut."""

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from .table import Column, table_lines
+from ..printable import MOST, printable
+from ..report.text import shortened
+from .table import Column, Kind, table_lines
 
 if TYPE_CHECKING:
     from ..errors import CcmlError
@@ -29,7 +31,12 @@ def print_table(title: str, head: Sequence[Column], rows: Sequence[Sequence[obje
     """Cells are printed as they are, integers with separators; on a terminal the table fits its width."""
     if title:
         click.secho(title, bold=True)
-    for line in table_lines(head, [[_cell(value) for value in row] for row in rows], terminal_width()):
+    cells = [[_cell(value) for value in row] for row in rows]
+    for place, column in enumerate(head):
+        if column.kind is Kind.NAME:
+            for row, name in zip(cells, shortened([row[place] for row in cells], MOST)):
+                row[place] = name
+    for line in table_lines(head, cells, terminal_width()):
         click.echo(line)
 
 
@@ -42,7 +49,7 @@ def print_facts(facts: Sequence[tuple[str, object]]) -> None:
 
 def broken(text: str, indent: int = 0, stream: TextIO | None = None) -> str:
     """``text`` in lines that fit the terminal, if ``stream`` (stdout) is one; all but the first are indented."""
-    limit = terminal_width(stream)
+    text, limit = printable(text), terminal_width(stream)
     if limit is None or len(text) <= limit or limit <= 2 * indent:
         return text
     lines = textwrap.wrap(
@@ -134,4 +141,4 @@ class _StatusLine(logging.Handler):
 def _cell(value: object) -> str:
     if value is None:
         return "-"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))

@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Interface, Program, Storage
+from ..printable import in_short, printable
 from .names import Names, c_identifier, parameter_name
 
 LICENCE = "This file was written by ccml and may be used freely in any product, with or without this notice."
@@ -105,7 +106,7 @@ def banner(program: Program, what: str) -> str:
 
 def comment_text(text: str) -> str:
     """``text`` on one line, without what would end or nest a comment."""
-    flat = " ".join(text.split())
+    flat = " + ".join(in_short(printable(part)) for part in " ".join(text.split()).split(" + "))
     return flat.replace("*/", "* /").replace("/*", "/ *").rstrip("\\")
 
 

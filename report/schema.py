@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 
 from ..ir.program import ARENA
+from ..printable import printable
 from .accuracy import Accuracy
 
 SCHEMA = 1
@@ -204,7 +205,7 @@ def _json_parts(content: object, newline: str) -> Iterator[str]:
 
 
 def _scalar(content: object) -> str:
-    return json.dumps(content, ensure_ascii=False, allow_nan=False)
+    return printable(json.dumps(content, ensure_ascii=False, allow_nan=False))
 
 
 def finite(number: float) -> float | None:

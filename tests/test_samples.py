@@ -125,7 +125,7 @@ def test_every_damage_of_an_archive_is_reported(tmp_path: Path, compression: int
 def test_members_that_are_no_arrays(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a.npy").write_bytes(data)
     for path in (rewritten(tmp_path / "a.npz", {"x.npy": data}), tmp_path / "a.npy"):
-        with pytest.raises(CcmlError, match="no .npz or .npy of plain arrays"):
+        with pytest.raises(CcmlError, match=r"no \.npz or \.npy of plain arrays"):
             read_arrays(path)
 
 
