@@ -100,7 +100,7 @@ class Parts:
             [_info(name, array) for name, array in self.outputs.items()],
             [numpy_helper.from_array(array, name) for name, array in self.constants.items()],
         )  # fmt: skip
-        domains = {"": opset, "com.microsoft": 1} | ({"local": 1} if functions else {})
+        domains = {"": opset} | {node.domain: 1 for node in nodes if node.domain}
         opsets = [helper.make_opsetid(domain, version) for domain, version in domains.items()]
         return helper.make_model(graph, opset_imports=opsets, ir_version=10, functions=functions)
 

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
+from ccml.driver import compile_source, import_source
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError
-from ccml.frontend_onnx import import_model
-from ccml.passes.pipeline import optimize
-from ccml.schedule.lower import lower_graph
 
 from tests.fuzz.build import Parts
 from tests.fuzz.cases import Case
@@ -36,6 +34,7 @@ class Outcome:
 
 
 _INTERNAL = ("E3",)
+_FILE = "fuzz.onnx"
 
 
 def run_cases(cases: Sequence[Case]) -> list[Outcome]:
@@ -66,19 +65,16 @@ def run_cases(cases: Sequence[Case]) -> list[Outcome]:
 
 def computed(parts: Parts, opset: int) -> dict[str, np.ndarray]:
     """The model's outputs by ccml."""
-    model = parts.model(opset)
     with np.errstate(all="ignore"):
-        source = import_model(model)
-        machine = host_machine()
-        program = lower_graph(optimize(source, signed_bytes=machine.cpu.signed_bytes), machine)
-    return JitModel(program, machine).run(parts.inputs)
+        compiled = compile_source(import_source(_FILE, parts.model(opset)), host_machine())
+    return JitModel(compiled.program, compiled.machine).run(parts.inputs)
 
 
 def _refused(case: Case) -> Outcome | None:
     """The outcome where not even the import succeeds, which is soon known."""
     try:
         with np.errstate(all="ignore"):
-            import_model(case.parts.model(case.opset))
+            import_source(_FILE, case.parts.model(case.opset))
     except Exception as problem:
         return _failure(case, problem)
     return None

@@ -53,7 +53,7 @@ def _by_runtime(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: in
 
 
 def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
-    if node.domain:
+    if node.domain == _MICROSOFT:
         return None
     model = _model(node, feeds, opset)
     try:
@@ -135,7 +135,7 @@ _FIRST = (_by_runtime, _by_reference, _by_runtime_in_float32)
 @lru_cache
 def _equivalent(op_type: str, opset: int, domain: str) -> int:
     """An operator set that ONNX Runtime knows and in which the operator is the same as in ``opset``."""
-    if domain == _MICROSOFT or opset <= _NEWEST_OF_RUNTIME:
+    if domain or opset <= _NEWEST_OF_RUNTIME:
         return min(opset, _NEWEST_OF_RUNTIME)
     same = defs.get_schema(op_type, opset, "").since_version
     if same <= _NEWEST_OF_RUNTIME:
@@ -158,5 +158,5 @@ def _model(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) ->
         for name, array in feeds.items()
     ]
     outputs = [helper.make_value_info(name, onnx.TypeProto()) for name in node.output if name]
-    opsets = [helper.make_opsetid("", opset), helper.make_opsetid(_MICROSOFT, 1)]
+    opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(node.domain, 1)] if node.domain else [])
     return helper.make_model(helper.make_graph([node], "node", inputs, outputs), opset_imports=opsets, ir_version=10)

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from tests.fuzz.build import FLOATS, Builder, Tensor, UnfitError
 from tests.fuzz.row import Row, allowed
@@ -462,6 +462,48 @@ def attention(b: Builder) -> list[Tensor]:
     return b.node("Attention", operands, outputs, **more)
 
 
+def flex_attention(b: Builder) -> list[Tensor]:
+    """With an activation in place of a modification of scores or probabilities."""
+    dtype = b.dtype(FLOATS)
+    batch, kv, queries, keys, size = b.between(1, 2), b.between(1, 2), b.between(1, 4), b.between(1, 5), b.between(1, 4)
+    heads = kv * b.between(1, 2)
+    operands = [
+        b.data(dtype, (batch, heads, queries, size)), b.data(dtype, (batch, kv, keys, size)),
+        b.data(dtype, (batch, kv, keys, b.between(1, 4))),
+    ]  # fmt: skip
+    kind = TensorProto.DOUBLE if dtype == "float64" else TensorProto.FLOAT
+    shape = (batch, heads, queries, keys)
+    more: dict[str, Any] = b.some(scale=b.uniform(0.2, 1))
+    for name, op in (("score_mod", "Tanh"), ("prob_mod", "Abs")):
+        if b.flip(0.4):
+            ends = [helper.make_tensor_value_info(f"{b.prefix}{name}{end}", kind, shape) for end in ("_in", "_out")]
+            inner = helper.make_node(op, [ends[0].name], [ends[1].name])
+            more[name] = helper.make_graph([inner], name, ends[:1], ends[1:])
+    return b.node("FlexAttention", operands, domain="ai.onnx.preview", **more)
+
+
+TRAINING = "ai.onnx.preview.training"
+
+
+def optimizer(op: str, b: Builder) -> list[Tensor]:
+    """A step of training: rate, number of updates, then parameters, gradients and what the optimizer keeps."""
+    dtype = b.dtype(("float32", "float64"))
+    kept = 2 if op == "Adam" else 1
+    rate = b.param(np.asarray(0.1, dtype))
+    count = b.param(np.asarray(b.between(0, 3), np.int64))
+    shapes = [b.shape(0, 3) for _ in range(b.between(1, 2))]
+    operands = [b.data(dtype, shape) for _ in range(2) for shape in shapes]
+    operands += [b.data(dtype, shape, 0, 2, exact=True) for _ in range(kept) for shape in shapes]
+    more: dict[str, Any] = b.some(norm_coefficient=b.uniform(0, 0.1))
+    if op == "Momentum":
+        more = {"alpha": 0.9, "beta": 0.1, "mode": b.pick(["standard", "nesterov"]), "norm_coefficient": 0.01}
+    elif op == "Adagrad":
+        more |= b.some(decay_factor=0.1, epsilon=1e-3)
+    else:
+        more |= b.some(alpha=0.8, beta=0.9, epsilon=1e-3, norm_coefficient_post=0.01)
+    return b.node(op, [rate, count, *operands], (1 + kept) * len(shapes), domain=TRAINING, **more)
+
+
 def linear_attention(b: Builder) -> list[Tensor]:
     dtype = b.dtype(allowed("LinearAttention", 0, b.opset))
     batch, steps, kv, size, width = b.between(1, 2), b.between(1, 4), b.between(1, 2), b.between(1, 3), b.between(1, 3)
@@ -520,6 +562,8 @@ _REDUCTIONS = (
 )  # fmt: skip
 
 ROWS: dict[str, Row] = {
+    **{f"{TRAINING}.{op}": Row(partial(optimizer, op)) for op in ("Adagrad", "Adam", "Momentum")},
+    "ai.onnx.preview.FlexAttention": Row(flex_attention),
     **{op: Row(partial(reduce, op)) for op in _REDUCTIONS},
     **{op: Row(partial(pool, op)) for op in ("AveragePool", "LpPool", "MaxPool")},
     **{op: Row(partial(global_pool, op)) for op in ("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")},

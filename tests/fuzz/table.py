@@ -31,7 +31,7 @@ def opsets(operator: str) -> tuple[int, ...]:
     row = ROWS[operator]
     since = {max(version, OLDEST) for version in _by_name()[operator].since}
     if "." in operator:
-        since = {11, 17, 21}
+        since = {11, 17, 21} if operator.startswith("com.microsoft") else {21, NEWEST}
     versions = {version for version in since if version <= row.until}
     return tuple(sorted({*versions, min(row.until, NEWEST)}))
 
