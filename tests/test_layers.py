@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("ir",),
     ("targets",),
     ("errors",),
+    ("printable",),
 )
 """From the top down; packages of one layer do not import each other."""
 

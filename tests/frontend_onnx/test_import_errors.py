@@ -127,13 +127,21 @@ def test_an_attribute_that_no_rule_reads_is_refused(monkeypatch: pytest.MonkeyPa
     assert error.kind is ErrorCode.UNSUPPORTED_FEATURE and "attribute axis is not supported" in error.reason
 
 
-def test_a_fault_that_no_rule_foresaw_names_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
-    def faulty(ctx: NodeContext) -> Sequence[Value]:
-        raise ZeroDivisionError("division by zero")
+def faulty(ctx: NodeContext) -> Sequence[Value]:
+    raise ZeroDivisionError("division by zero")
 
+
+def test_a_fault_of_a_rule_is_none_of_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ccml.frontend_onnx.walk.RULES", {"Relu": faulty})
-    error = import_error(one_node("Relu", [np.zeros(3, np.float32)], 21)[0])
-    assert error.kind is ErrorCode.INVALID_MODEL and error.loc == "Relu_0"
+    with pytest.raises(ZeroDivisionError):
+        import_model(one_node("Relu", [np.zeros(3, np.float32)], 21)[0])
+
+
+def test_a_fault_of_the_model_that_no_rule_foresaw_names_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ONNX's own inference has a say in whose fault it is."""
+    monkeypatch.setattr("ccml.frontend_onnx.walk.RULES", {"MatMul": faulty})
+    error = import_error(one_node("MatMul", [np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32)], 21)[0])
+    assert error.kind is ErrorCode.INVALID_MODEL and error.loc == "MatMul_0" and "ncompatible dim" in error.reason
 
 
 def test_names_that_nothing_defines() -> None:
