@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("program", "frontend_onnx", "emulation"),
     ("emit_c", "emit_llvm"),
     ("passes", "schedule", "memory"),
-    ("samples",),
+    ("samples", "output_files"),
     ("ops", "blocks"),
     ("ir",),
     ("targets",),
