@@ -173,7 +173,8 @@ def max_unpool(b: Builder) -> list[Tensor]:
     rows = [b.rng.permutation(places)[:count] + plane * places for plane in range(planes)]
     where = np.stack(rows).reshape(shape).astype(np.int64) if rows else np.zeros(shape, np.int64)
     size = b.ints((*shape[:2], *extents)) if b.flip(0.3) else None
-    return b.node("MaxUnpool", [x, b.given(where), size], kernel_shape=kernel, strides=kernel)
+    return b.node("MaxUnpool", [x, b.given(where), size], kernel_shape=kernel, strides=kernel, **b.some(
+        pads=[0] * 2 * len(kernel)))  # fmt: skip
 
 
 def global_pool(op: str, b: Builder) -> list[Tensor]:

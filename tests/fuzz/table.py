@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from ccml.frontend_onnx.supported import How, SupportedOperator, supported_operators
 
-from tests.fuzz import rows_contraction, rows_movement, rows_nested, rows_pointwise, rows_quantized
+from tests.fuzz import rows_contraction, rows_movement, rows_nested, rows_pointwise, rows_quantized, rows_signal
 from tests.fuzz.row import NEWEST, OLDEST, Row
 
 ROWS: Mapping[str, Row] = {
@@ -16,6 +16,7 @@ ROWS: Mapping[str, Row] = {
     **rows_nested.ROWS,
     **rows_pointwise.ROWS,
     **rows_quantized.ROWS,
+    **rows_signal.ROWS,
 }
 
 

@@ -1,0 +1,45 @@
+"""The generator has a row for every supported operator, and rows know all attributes."""
+
+from __future__ import annotations
+
+from ccml.frontend_onnx.supported import supported_operators
+from onnx import defs
+
+from tests.fuzz.cases import single
+from tests.fuzz.table import ROWS, operators, opsets
+
+
+def test_every_supported_operator_has_a_row() -> None:
+    """Whoever adds an operator writes how to make valid nodes of it."""
+    assert set(ROWS) == {operator.name for operator in supported_operators()}
+
+
+UNSET = {
+    ("Cast", "round_mode"), ("CastLike", "round_mode"),  # of float8
+    ("Constant", "sparse_value"), ("Constant", "value_string"), ("Constant", "value_strings"),  # of no type of ccml
+    ("GRU", "activation_alpha"), ("GRU", "activation_beta"), ("LSTM", "activation_alpha"),
+    ("LSTM", "activation_beta"), ("RNN", "activation_alpha"), ("RNN", "activation_beta"),  # refused, but for defaults
+    ("QuantizeLinear", "precision"), ("DequantizeLinear", "output_dtype"),  # no reference computes them
+    ("Scan", "scan_input_axes"), ("Scan", "scan_output_axes"),
+}  # fmt: skip
+"""Attributes that no row sets, and why."""
+
+
+def test_rows_set_every_attribute() -> None:
+    """Every attribute of an operator's newest definition is set in one of some cases."""
+    missing = []
+    for operator in operators():
+        if "." in operator:
+            continue
+        opset = max(opsets(operator))
+        wanted = {name for name in defs.get_schema(operator, opset, "").attributes if (operator, name) not in UNSET}
+        rows = (single(operator, seed) for seed in range(40))
+        seen: set[str] = set()
+        for case in rows:
+            for node in case.parts.nodes if case is not None else ():
+                if node.op_type == operator:
+                    seen |= {attribute.name for attribute in node.attribute}
+            if wanted <= seen:
+                break
+        missing += [f"{operator}.{name}" for name in sorted(wanted - seen)]
+    assert not missing
