@@ -81,7 +81,7 @@ def damaged_data(seed: int, folder: Path) -> tuple[Path, Callable[[], object]]:
                 np.save(member, array)
                 archive.writestr(f"{name}.npy", member.getvalue())
             if rng.random() < 0.2:
-                archive.writestr(str(rng.choice(["y.npy", "../z", "a/b", "x.npy"])), rng.bytes(20))
+                archive.writestr(str(rng.choice(["y.npy", "../z", "a/b", "x"])), rng.bytes(20))
     content = bytearray(buffer.getvalue())
     for _ in range(int(rng.integers(0, 6))):
         content[int(rng.integers(len(content)))] ^= 1 << int(rng.integers(8))
