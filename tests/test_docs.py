@@ -7,11 +7,14 @@ import re
 import shlex
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import click
+import numpy as np
 import pytest
 from ccml.cli.main import cli
 from ccml.errors import ErrorCode
+from onnx import TensorProto, helper, numpy_helper, save
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
@@ -36,6 +39,31 @@ def test_links_lead_to_files(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     links = [link.partition("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)]
     assert [link for link in links if link and "://" not in link and not (page.parent / link).exists()] == []
+
+
+def test_readme_leads_to_every_page() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in PAGES if page.parent.name == "docs" and f"(docs/{page.name})" not in text] == []
+
+
+def test_the_python_example_of_the_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As it stands there, with a small model in the place of kws.onnx."""
+    section = (ROOT / "README.md").read_text(encoding="utf-8").partition("### Python\n")[2].partition("\n### ")[0]
+    code = "\n".join(line.removeprefix("    ") for line in section.splitlines() if line.startswith("    "))
+    sides = [helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 8)) for name in ("features", "scores")]
+    weights = numpy_helper.from_array(np.eye(8, dtype=np.float32) + np.float32(0.25), "w")
+    nodes = [helper.make_node("MatMul", ["features", "w"], ["scores"])]
+    graph = helper.make_graph(nodes, "kws", sides[:1], sides[1:], [weights])
+    monkeypatch.chdir(tmp_path)
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "kws.onnx")
+    np.savez("typical.npz", features=np.random.default_rng(1).standard_normal((20, 8)).astype(np.float32))
+    features = np.ones((1, 8), np.float32)
+    names: dict[str, Any] = {"features": features}
+    exec(code, names)
+    np.testing.assert_allclose(names["scores"], np.full((1, 8), 3.0))
+    np.testing.assert_array_equal(names["model"].run(features)["scores"], names["scores"])
+    assert (tmp_path / "kws" / "kws.h").is_file()
+    assert (tmp_path / "kws_int8.onnx").is_file()
 
 
 def commands(page: Path) -> list[list[str]]:
