@@ -70,9 +70,10 @@ def terminal_width(stream: TextIO | None = None) -> int | None:
 
 
 def print_error(error: CcmlError) -> None:
-    """On stderr, with its code, the reason and the way out."""
+    """On stderr, with its code, the reason and the way out, which is not broken into lines: it may be there to copy."""
     for line in f"error: {error}".split("\n"):
-        click.echo(broken(line, 2 + len(line) - len(line.lstrip()), sys.stderr), err=True)
+        indent = 2 + len(line) - len(line.lstrip())
+        click.echo(line if line.startswith("  hint: ") else broken(line, indent, sys.stderr), err=True)
 
 
 def kibibytes(count: int | None) -> str:
