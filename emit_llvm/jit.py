@@ -124,7 +124,11 @@ class JitModel:
         count = len(program.plan.pools) + len(program.inputs) + len(program.outputs)
         signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * count)
         self._run, *self._calls = (signature(self._library.functions[symbol]) for symbol in symbols)
-        self._pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
+        try:
+            self._pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
+        except MemoryError as problem:
+            reason = f"a run takes {program.plan.ram:,} bytes of memory, which this machine does not give"
+            raise CcmlError(ErrorCode.BUDGET, reason) from problem
         self._lock = threading.Lock()
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

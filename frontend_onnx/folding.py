@@ -15,6 +15,7 @@ from ..ir.graph import AttrValue, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import TensorType
 from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS, infer_types
+from .problems import LimitError
 from .tensors import MAX_ELEMENTS
 
 MAX_FOLDED_BYTES = 64 * 2**20
@@ -55,7 +56,7 @@ class FoldingBuilder(GraphBuilder):
         if self._budget < 0:
             reason = "the constants that the model computes take too much memory"
             hint = "compute them before, and store them in the model"
-            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=stem, hint=hint)
+            raise LimitError(reason, loc=stem, hint=hint)
         return super().constant(array, stem)
 
     def emit(

@@ -5,6 +5,13 @@ from __future__ import annotations
 from ..errors import CcmlError, ErrorCode
 
 
+class LimitError(CcmlError):
+    """Something that grows without bounds. It ends the import at once: going on would only make it grow."""
+
+    def __init__(self, reason: str, *, loc: str | None = None, hint: str | None = None) -> None:
+        super().__init__(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=loc, hint=hint)
+
+
 class Problems:
     """Unsupported operators and features, each with the node where it stands."""
 
@@ -16,7 +23,8 @@ class Problems:
         self._operators.setdefault(operator, []).append(loc)
 
     def add_feature(self, problem: CcmlError) -> None:
-        self._features.append(problem)
+        # Its frames hold arrays.
+        self._features.append(problem.with_traceback(None))
 
     def raise_any(self) -> None:
         """One error for all: UNSUPPORTED_OPERATOR where there is an operator, UNSUPPORTED_FEATURE otherwise."""

@@ -16,7 +16,7 @@ from .functions import Schema, bindings, has_body, schema_body, schema_of
 from .nested import branch, call, loop, scan
 from .node_check import check_node, fault_of_node, is_default
 from .old_forms import NEW_FORMS, modern
-from .problems import Problems
+from .problems import LimitError, Problems
 from .rules import RULES
 from .scope import Missing, Results, Scope, Site, qualified, schema_domain
 from .tensors import is_packed, to_array
@@ -55,7 +55,7 @@ class Walker:
         self._expanded += scope.depth > 0
         if self._expanded > MAX_EXPANDED:
             reason = f"functions and loops expand to more than {MAX_EXPANDED} nodes"
-            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=scope.place or None)
+            raise LimitError(reason, loc=scope.place or None)
 
     def bind(self, scope: Scope, onnx_name: str, value: Value | Missing) -> None:
         """Defines ``onnx_name``. Raises ``INVALID_MODEL`` where it is defined already."""
@@ -101,7 +101,7 @@ class Walker:
                 inputs = tuple(None if isinstance(operand, Missing) else operand for operand in operands)
                 outputs = self._import(node, inputs, loc, scope)
         except CcmlError as problem:
-            if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE:
+            if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE or isinstance(problem, LimitError):
                 raise
             self.problems.add_feature(problem)
         for position, name in enumerate(node.output):

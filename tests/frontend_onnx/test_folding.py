@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from ccml.driver import compile_source, import_source
 from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.errors import CcmlError
 from onnx import TensorProto, helper
 
 from tests.frontend_onnx.graphs import Operand, checked_import, model, one_node, run, value
@@ -187,3 +189,36 @@ def test_packed_weights_are_widened(signed: bool) -> None:
     proto.graph.initializer.append(packed)
     (y,) = run(proto, {"x": X})
     np.testing.assert_array_equal(y, X + levels * np.repeat(scale, 2, axis=1)[:, :3])
+
+
+def repeated(count: int) -> tuple[list[onnx.NodeProto], dict[str, Operand]]:
+    """Constants of 4 MB, of which each is summed up."""
+    nodes = [helper.make_node("Expand", ["v", "s"], [f"c{n}"]) for n in range(count)]
+    nodes += [helper.make_node("ReduceSum", [f"c{n}"], [f"r{n}"], keepdims=0) for n in range(count)]
+    nodes.append(helper.make_node("Sum", ["x", *(f"r{n}" for n in range(count))], ["y"]))
+    return nodes, {"v": np.float32(1), "s": np.array([1_000_000])}
+
+
+def test_constants_have_a_budget_in_all() -> None:
+    """Each is small enough to be computed, but not all of them together; the first too many ends the import."""
+    nodes, constants = repeated(4)
+    assert [node.op for node in checked_import(model(nodes, IN, ["y"], constants)).nodes] == ["add"] * 4
+    nodes, constants = repeated(40)
+    with pytest.raises(CcmlError, match="constants that the model computes take too much memory") as caught:
+        checked_import(model(nodes, IN, ["y"], constants))
+    assert "\n  c" not in caught.value.reason
+
+
+def test_stored_weights_have_a_budget_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of large weights a few constants may be computed."""
+    monkeypatch.setattr("ccml.frontend_onnx.folding.MAX_CONSTANT_BYTES", 1000)
+    weights = {"w": np.ones((3, 3000), np.float32)}
+    nodes = [helper.make_node("Exp", ["w"], ["e"]), helper.make_node("MatMul", ["x", "e"], ["y"])]
+    assert [node.op for node in checked_import(model(nodes, IN, ["y"], weights)).nodes] == ["matmul"]
+
+
+def test_work_that_takes_long_stays_in_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ccml.frontend_onnx.folding.MAX_FOLDED_WORK", 1000)
+    nodes = [helper.make_node("MatMul", ["a", "a"], ["p"]), helper.make_node("Add", ["x", "p"], ["y"])]
+    graph = checked_import(model(nodes, [value("x", [20, 20])], ["y"], {"a": np.ones((20, 20), np.float32)}))
+    assert [node.op for node in graph.nodes] == ["matmul", "add"]
