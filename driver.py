@@ -20,6 +20,7 @@ from .errors import CcmlError, ErrorCode
 from .frontend_onnx import import_model, load_model
 from .ir.graph import Graph
 from .ir.program import Program
+from .passes.integer_interface import integer_interface
 from .passes.pipeline import optimize
 from .program.build import lower_graph
 from .program.goal import DEFAULT_GOAL, Goal, Optimize
@@ -48,12 +49,14 @@ class ModelOptions:
     """How an ONNX file is read.
 
     ``dims`` binds symbolic dimensions by name, ``shapes`` fixes whole inputs. ``name`` is the prefix of files and
-    symbols; by default it is made from the name of the file.
+    symbols; by default it is made from the name of the file. ``integer_io`` makes the inputs and outputs integers that
+    a model which comes quantized quantizes first and dequantizes last.
     """
 
     dims: Mapping[str, int] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     name: str | None = None
+    integer_io: bool = False
 
 
 DEFAULT_OPTIONS = ModelOptions()
@@ -69,12 +72,18 @@ class Source:
     graph: Graph
     quantized: Mapping[str, object] | None = None
 
+    @property
+    def is_changed(self) -> bool:
+        """Whether ``graph`` computes something else than ``model``."""
+        return self.quantized is not None or self.options.integer_io
+
     def identity(self, emit: Sequence[str] = (), goal: Goal = DEFAULT_GOAL) -> Identity:
         """What a report says of the model's origin."""
         options = Options(
             dims=dict(sorted(self.options.dims.items())),
             shapes={name: list(shape) for name, shape in sorted(self.options.shapes.items())},
             emit=sorted(set(emit)),
+            integer_io=self.options.integer_io,
             quantize=None if self.quantized is None else dict(self.quantized),
             optimize=goal.optimize.value,
             max_ram=goal.max_ram,
@@ -151,9 +160,14 @@ def read_onnx(path: PathLike) -> onnx.ModelProto:
 
 
 def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions = DEFAULT_OPTIONS) -> Source:
-    """A model's graph. ``options.name`` defaults to the file's name as a C identifier."""
+    """A model's graph. ``options.name`` defaults to the file's name as a C identifier.
+
+    Raises ``BAD_OPTION`` where ``options.integer_io`` meets a model without quantized inputs or outputs.
+    """
     name = model_name(Path(path), options.name)
     graph = import_model(model, dims=options.dims, shapes=options.shapes, name=name)
+    if options.integer_io:
+        graph = integer_interface(graph)
     return Source(Path(path), options, model, graph)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -114,6 +115,8 @@ def quantization_options(function: F) -> F:
     def command(*args: Any, quantize: str, **values: Any) -> Any:
         given = {name: values.pop(name) for name in _NAMES}
         _refuse_given(quantize)
+        if quantize == "none" and given["io"] == "int8" and not _is_said("quantize", but_not="io"):
+            values["options"] = replace(values["options"], integer_io=True)
         return function(*args, quantization=None if quantize == "none" else _quantization(quantize, given), **values)
 
     for option in reversed(_OPTIONS):
@@ -137,13 +140,21 @@ _NAMES = (
 )  # fmt: skip
 
 
+_OF_QUANTIZED = ("io",)
+"""Options that models take which come quantized."""
 _OF_WEIGHTS = ("calibration", "test_data", "rounding", "metric", "mean", "scale")
+
+
+def _is_said(name: str, but_not: str) -> bool:
+    """Whether the command line has the one option, and not the other one."""
+    source = click.get_current_context().get_parameter_source
+    return source(name) is ParameterSource.COMMANDLINE and source(but_not) is not ParameterSource.COMMANDLINE
 
 
 def _refuse_given(quantize: str) -> None:
     """Raises a usage error where the command line has options of a quantization that does not take place."""
     context = click.get_current_context()
-    allowed = {"none": (), "int8": _NAMES}.get(quantize, _OF_WEIGHTS)
+    allowed = {"none": _OF_QUANTIZED, "int8": _NAMES}.get(quantize, _OF_WEIGHTS)
     for option in context.command.params:
         given = option.name in _NAMES and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
         if given and option.name not in allowed:

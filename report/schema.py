@@ -48,6 +48,7 @@ class Options:
     dims: dict[str, int]
     shapes: dict[str, list[int]]
     emit: list[str]
+    integer_io: bool = False
     quantize: dict[str, object] | None = None
     optimize: str = "balanced"
     max_ram: int | None = None

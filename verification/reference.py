@@ -40,10 +40,10 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
 
     The ONNX reference lacks old versions of some operators and has faults in others (BatchNormalization before opset 14
     computes statistics of its own), so newer operator sets are tried first.
-    What ccml quantized is compared with the QDQ model that it makes.
+    What ccml quantized, or gave an integer interface, is compared with the QDQ model that it makes.
     """
     problem: Exception | None = None
-    for model in _versions(source.model if source.quantized is None else export_model(source.graph)):
+    for model in _versions(export_model(source.graph) if source.is_changed else source.model):
         try:
             evaluator = ReferenceEvaluator(model)
             _evaluate(evaluator, inputs)
