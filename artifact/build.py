@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..costs.predict import object_costs
+from ..costs.build import build_c, build_objects, has_compiler
+from ..costs.predict import has_cost_model, predict
 from ..emit_c.makefile import MAKEFILE
 from ..ir.graph import Graph
 from ..ir.program import Program
 from ..report.accuracy import Accuracy
 from ..report.build import Identity, build_report
-from ..report.schema import Report
+from ..report.routes import route_of
+from ..report.schema import Report, Route
 from ..report.sections import sections_of
 from ..targets import Machine
 from .contents import Contents, read_contents
 from .emit import Emit, emit
 from .folder import list_files, publish, staging
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -59,8 +64,18 @@ def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents) ->
     name = plan.program.name
     objects = emit(plan.program, plan.machine, kinds, folder)
     sections = None if objects is None else sections_of(objects)
-    costs = None if objects is None else object_costs(plan.program, plan.machine, objects)
-    report = build_report(plan.identity, plan.imported, plan.optimized, plan.program, plan.machine, sections, costs)
+    costs = None
+    routes: dict[str, Route] = {}
+    if objects is not None and has_cost_model(plan.machine):
+        log.info("predicting costs")
+        built = build_objects(plan.program, plan.machine, objects)
+        costs, routes["llvm"] = predict(plan.program, plan.machine, built), route_of(built)
+    if Emit.C in kinds and has_cost_model(plan.machine) and has_compiler(plan.machine):
+        log.info("compiling the C to see what it takes")
+        routes["c"] = route_of(build_c(plan.program, plan.machine))
+    report = build_report(
+        plan.identity, plan.imported, plan.optimized, plan.program, plan.machine, sections, costs, routes
+    )
     if (folder / MAKEFILE).exists():
         (folder / MAKEFILE).rename(folder / beside.makefile_name(name))
     report = replace(report, accuracy=plan.accuracy, files=list_files(folder))

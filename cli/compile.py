@@ -18,7 +18,7 @@ from .accuracy import (
 )
 from .help import Command
 from .options import EmitKinds, goal_options, json_option, logging_options, model_options, target_options
-from .output import cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text
+from .output import cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text, route_facts
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
 
@@ -114,6 +114,7 @@ def _print_summary(artifact: Artifact) -> None:
         ("RAM", f"{ram_text(totals)}, aligned to {totals.arena_align}"),
         ("flash", f"{kibibytes(totals.flash_bytes)}: weights {kibibytes(totals.weight_bytes)}, "
                   f"code {kibibytes(totals.code_bytes)}"),
+        *route_facts(totals),
         ("MACs", totals.macs),
         *cost_facts(totals),
     ])  # fmt: skip

@@ -98,6 +98,19 @@ def cost_facts(totals: Totals) -> list[tuple[str, object]]:
     ]
 
 
+_ROUTES = {"llvm": "by LLVM", "c": "by GCC"}
+
+
+def route_facts(totals: Totals) -> list[tuple[str, object]]:
+    """What the model takes by each way to machine code, where there are several."""
+    if len(totals.routes) < 2:
+        return []
+    return [
+        (_ROUTES[name], f"flash {kibibytes(route.flash_bytes)}, stack {kibibytes(route.stack_bytes)}")
+        for name, route in totals.routes.items()
+    ]
+
+
 def shape_text(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) if shape else "scalar"
 

@@ -28,12 +28,15 @@ _C_FLAGS = ("-std=gnu99", "-g", "-ffunction-sections", "-fdata-sections")
 @dataclass(frozen=True)
 class Build:
     """``objects`` make the model. ``layer_of`` gives the call of the program to which an instruction of the entry
-    function belongs; it is empty where that could not be found out."""
+    function belongs; it is empty where that could not be found out. ``executable`` is the program, where a linker made
+    it, and ``helpers`` names the functions of the compiler's run-time library that the objects call."""
 
     image: Image
     entry: str
     layer_of: Mapping[int, int]
     objects: tuple[bytes, ...]
+    executable: bytes | None = None
+    helpers: tuple[str, ...] = ()
 
 
 def build_objects(program: Program, machine: Machine, objects: Sequence[tuple[str, bytes]] | None = None) -> Build:
@@ -44,12 +47,18 @@ def build_objects(program: Program, machine: Machine, objects: Sequence[tuple[st
     images = tuple(image for _, image in objects or emit_objects(program, machine))
     image = link_objects(images)
     entry = run_symbol(program)
-    compiler = _compiler(machine)
-    if image.missing and shutil.which(compiler):
+    helpers, executable = tuple(sorted(image.missing)), None
+    if helpers and has_compiler(machine):
         with tempfile.TemporaryDirectory(prefix="ccml-") as name:
             folder = Path(name)
-            image = _linked(write_objects(images, folder), machine, entry, folder)
-    return Build(image, entry, _layers_by_calls(program, machine, image, entry), images)
+            executable = _linked(write_objects(images, folder), machine, entry, folder)
+            image = load_executable(executable)
+    return Build(image, entry, _layers_by_calls(program, machine, image, entry), images, executable, helpers)
+
+
+def has_compiler(machine: Machine) -> bool:
+    """Whether GCC for ``machine`` is installed."""
+    return shutil.which(_compiler(machine)) is not None
 
 
 def build_c(program: Program, machine: Machine) -> Build:
@@ -62,10 +71,12 @@ def build_c(program: Program, machine: Machine) -> Build:
         for source in sources:
             build([find_tool(_compiler(machine)), *flags, "-c", source, "-o", source.with_suffix(".o")], folder)
         objects = tuple(source.with_suffix(".o").read_bytes() for source in sources)
-        image = _linked(write_objects(objects, folder), machine, symbols.run, folder)
+        executable = _linked(write_objects(objects, folder), machine, symbols.run, folder)
+        image, helpers = load_executable(executable), tuple(sorted(link_objects(objects).missing))
         text = (folder / f"{symbols.prefix}.c").read_text(encoding="utf-8")
         lines = dict(_call_lines(text, symbols.run, [symbols.kernels[call.kernel] for call in program.calls]))
-        return Build(image, symbols.run, _layers_by_lines(image, symbols.run, lines, machine, folder), objects)
+        layer_of = _layers_by_lines(image, symbols.run, lines, machine, folder)
+        return Build(image, symbols.run, layer_of, objects, executable, helpers)
 
 
 def write_objects(objects: Sequence[bytes], folder: Path) -> list[Path]:
@@ -80,13 +91,13 @@ def _compiler(machine: Machine) -> str:
     return f"{machine.abi.cross_compile}gcc"
 
 
-def _linked(files: Sequence[Path], machine: Machine, entry: str, folder: Path) -> Image:
+def _linked(files: Sequence[Path], machine: Machine, entry: str, folder: Path) -> bytes:
     """A program without start-up code."""
     link = ["-nostdlib", f"-Wl,-e,{entry}", f"-Wl,-u,{entry}", f"-Wl,-Ttext={BASE:#x}", "-Wl,--gc-sections", "-lgcc"]
     executable = folder / "linked"
     compiler = find_tool(_compiler(machine))
     build([compiler, *machine.cpu.c_flags, *map(str, files), *link, "-o", str(executable)], folder)
-    return load_executable(executable.read_bytes())
+    return executable.read_bytes()
 
 
 # ---------------------------------------------------------------- layers

@@ -116,6 +116,14 @@ def _memory(
     return memory, {SP: stack, **dict(enumerate(places[:_ARGUMENT_REGISTERS]))}
 
 
+def build_stack(build: Build) -> int | None:
+    """Bytes of stack that a run takes at most; ``None`` where the code moves the stack pointer in a way that is not
+    understood."""
+    functions = find_functions(build.image, build.entry)
+    helpers = {address & ~1: helper_stack(name) for name, address in build.image.missing.items()}
+    return stack_bytes(functions, build.image.function(build.entry), build.image.memory, helpers)
+
+
 @dataclass(frozen=True)
 class _Tally:
     """Counters -> costs."""

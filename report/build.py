@@ -15,8 +15,22 @@ from ..ir.specialize import specialized_call
 from ..memory.traffic import tensor_traffic
 from ..targets import Machine
 from .lifetimes import live_bytes, peak_tensors, placements
-from .schema import SCHEMA, Layer, Model, Options, Placement, PoolTotals, Report, Ring, TargetInfo, Tensor, Totals
-from .sections import Section, grouped
+from .routes import largest, objects_route
+from .schema import (
+    SCHEMA,
+    Layer,
+    Model,
+    Options,
+    Placement,
+    PoolTotals,
+    Report,
+    Ring,
+    Route,
+    TargetInfo,
+    Tensor,
+    Totals,
+)
+from .sections import Section
 
 
 @dataclass(frozen=True)
@@ -37,9 +51,12 @@ def build_report(
     machine: Machine,
     sections: Sequence[Section] | None = None,
     costs: Costs | None = None,
+    routes: Mapping[str, Route] | None = None,
 ) -> Report:
     """The report of ``program``. ``sections`` are those of its objects, where they were made, ``costs`` those of a run,
-    where they were predicted."""
+    where they were predicted, ``routes`` what it takes by the ways that were tried."""
+    known = _routes(sections, routes or {})
+    larger = _larger(known)
     memory = placements(program)
     live = live_bytes(memory, len(program.calls))
     tensors = [_tensor(*pair) for pair in zip(interfaces(program), assign_symbols(program).arguments, strict=True)]
@@ -50,12 +67,12 @@ def build_report(
         model=Model(program.name, identity.file, identity.sha256, parameters),
         target=TargetInfo(machine.name, machine.abi.name, machine.cpu.name, machine.abi.triple),
         options=identity.options,
-        totals=_totals(program, memory, live, sections, costs),
+        totals=_totals(program, memory, live, costs, known),
         inputs=tensors[: len(program.inputs)],
         outputs=tensors[len(program.inputs) :],
         layers=_Layers(optimized, program, live, sections, costs, machine).all(),
         memory=memory,
-        sections=None if sections is None else grouped(sections),
+        sections=None if larger is None else larger.sections,
         files=[],
     )
 
@@ -69,9 +86,10 @@ def _totals(
     program: Program,
     memory: list[Placement],
     live: list[int],
-    sections: Sequence[Section] | None,
     costs: Costs | None,
+    routes: Mapping[str, Route],
 ) -> Totals:
+    route = _larger(routes)
     return Totals(
         ram_bytes=program.plan.ram,
         arena_bytes=sum(pool.size for pool in program.plan.pools),
@@ -79,14 +97,27 @@ def _totals(
         peak_live_bytes=max(live, default=0),
         peak_tensors=peak_tensors(memory, live),
         weight_bytes=weight_bytes(program),
-        code_bytes=None if sections is None else sum(section.size for section in sections if section.executable),
-        flash_bytes=None if sections is None else sum(section.size for section in sections),
-        stack_bytes=None if costs is None else costs.stack_bytes,
+        code_bytes=None if route is None else route.code_bytes,
+        flash_bytes=None if route is None else route.flash_bytes,
+        stack_bytes=largest(each.stack_bytes for each in routes.values()) if routes else costs and costs.stack_bytes,
         macs=sum(call.macs for call in program.calls),
         instructions=None if costs is None else costs.instructions,
         cycles=None if costs is None else costs.cycles,
         pools=list(_pools(program, memory)),
+        routes=dict(routes),
     )
+
+
+def _larger(routes: Mapping[str, Route]) -> Route | None:
+    """The route that takes more flash, for which the totals stand."""
+    return max(routes.values(), key=lambda route: route.flash_bytes, default=None)
+
+
+def _routes(sections: Sequence[Section] | None, routes: Mapping[str, Route]) -> Mapping[str, Route]:
+    """Where nothing but LLVM's objects is known, their sections."""
+    if routes or sections is None:
+        return routes
+    return {"llvm": objects_route(sections)}
 
 
 def _pools(program: Program, memory: list[Placement]) -> Iterator[PoolTotals]:

@@ -129,12 +129,30 @@ class PoolTotals:
 
 
 @dataclass(frozen=True)
+class Route:
+    """What the model takes by one of the ways to machine code. ``flash_bytes`` is code and constants, with
+    ``helper_bytes`` for the ``helpers``: functions of the compiler's run-time library that the code calls. Where that
+    library is not there to be linked, ``helper_bytes`` is ``None`` and nothing else counts them. ``sections`` are those
+    that take memory on the device."""
+
+    code_bytes: int
+    flash_bytes: int
+    stack_bytes: int | None
+    helper_bytes: int | None = 0
+    helpers: list[str] = field(default_factory=list)
+    sections: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Totals:
     """``ram_bytes`` is working memory, on targets where inputs and outputs have a place in it with these;
     ``arena_bytes`` is what it takes where the caller keeps them elsewhere. Both are sums over the ``pools``, mostly
-    one. ``peak_tensors`` live when most of it is used. ``flash_bytes`` is all that the objects put into memory:
-    code and constants. ``stack_bytes``, ``instructions`` and ``cycles`` are those of one run, for targets with a
-    cost model."""
+    one. ``peak_tensors`` live when most of it is used.
+
+    ``routes`` are what LLVM's objects (``llvm``) and GCC's of the C sources (``c``) take, as far as that is known.
+    ``flash_bytes`` is that of the larger one, and ``code_bytes`` of the same; ``stack_bytes`` is the larger one.
+    ``instructions`` and ``cycles`` are those of one run of LLVM's code. Stack, instructions and cycles are known for
+    targets with a cost model."""
 
     ram_bytes: int
     arena_bytes: int
@@ -149,6 +167,7 @@ class Totals:
     instructions: int | None = None
     cycles: int | None = None
     pools: list[PoolTotals] = field(default_factory=list)
+    routes: dict[str, Route] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -162,8 +181,8 @@ class File:
 
 @dataclass(frozen=True)
 class Report:
-    """One model compiled for one machine. ``sections`` are those of the object that take memory on the device.
-    ``accuracy`` is there where ccml quantized the model."""
+    """One model compiled for one machine. ``sections`` are those that take memory on the device, of the route for
+    which ``totals.flash_bytes`` stands. ``accuracy`` is there where ccml quantized the model."""
 
     schema: int
     ccml: str
