@@ -44,7 +44,7 @@ class QuantizedModel:
     mixed: MixedPrecision | None = None
 
 
-_AS_IT_IS = "it compiles to integers as it is, without --quantize"
+_AS_IT_IS = "it compiles to integers as it is, without --quantize; --io int8 makes its interface integer"
 
 
 def prepare(graph: Graph) -> Graph:

@@ -60,7 +60,7 @@ def test_flash_and_stack_of_both_routes(model: Path, target: str, tmp_path: Path
 
 
 def about(found: int, linked: int) -> bool:
-    """But for the padding of sections, and for functions that GCC orders otherwise where it has no sections for them."""
+    """But for the padding of sections, and for code that GCC arranges otherwise without sections for functions."""
     return abs(found - linked) <= 0.02 * linked
 
 
