@@ -6,27 +6,28 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from math import prod
 
-from ..ir.graph import Value
+from ..ir.graph import AttrValue, Value
 from .context import NodeContext, Rule
 from .padding import window_attributes
 
 
 def pool(kind: str, ctx: NodeContext) -> Sequence[Value]:
-    """SAME padding leaves nothing over for ``ceil_mode``."""
+    """SAME padding leaves nothing over for ``ceil_mode``. The second result of MaxPool are indices."""
     x = ctx.input(0)
-    ctx.ignore("storage_order")  # of the indices
     if len(x.shape) < 3:
         raise ctx.invalid(f"{ctx.op_type} of {x.type}, which has no spatial dimensions")
-    if any(ctx.wanted[1:]):
-        raise ctx.unsupported("the indices output is not supported")
     window = window_attributes(ctx, x.shape[2:], ctx.integers("kernel_shape"))
     ceil_mode = bool(ctx.integer("ceil_mode", 0))
-    y = ctx.emit(
-        "pool", x, kind=kind, kernel=window.kernel, stride=window.stride, pad=window.pad, dilation=window.dilation,
-        ceil_mode=ceil_mode and not window.same,
-        count_include_pad=bool(ctx.integer("count_include_pad", 0)), layout="channels_first",
-    )  # fmt: skip
-    return [y]
+    attrs: dict[str, AttrValue] = {
+        "kernel": window.kernel, "stride": window.stride, "pad": window.pad, "dilation": window.dilation,
+        "ceil_mode": ceil_mode and not window.same,
+    }  # fmt: skip
+    include = bool(ctx.integer("count_include_pad", 0))
+    y = ctx.emit("pool", x, kind=kind, count_include_pad=include, layout="channels_first", **attrs)
+    column_major = bool(ctx.integer("storage_order", 0))
+    if not any(ctx.wanted[1:]):
+        return [y]
+    return [y, ctx.emit("max_pool_index", x, column_major=column_major, **attrs)]
 
 
 def lp_pool(ctx: NodeContext) -> Sequence[Value]:

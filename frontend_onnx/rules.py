@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from . import (
+    ops_blocks,
     ops_constants,
     ops_contraction,
     ops_einsum,
@@ -27,6 +28,7 @@ from . import (
 from .context import Rule
 
 RULES: Mapping[str, Rule] = {
+    **ops_blocks.RULES,
     **ops_constants.RULES,
     **ops_contraction.RULES,
     **ops_einsum.RULES,

@@ -11,13 +11,16 @@ from collections.abc import Callable
 
 from ..ir.graph import Node
 from ..ir.loops import Block
+from .col2im_nest import col2im
 from .contraction_nest import conv, conv_transpose, matmul
+from .determinant_nest import det
 from .gather_nest import gather
 from .int_normalize_nest import int_normalize
 from .integer_nests import int_softmax
+from .ngrams_nest import count_ngrams
 from .normalization_nest import log_softmax, normalize, rms_normalize, softmax
 from .opdef import NestContext
-from .pool_nest import pool
+from .pool_nest import max_pool_index, pool
 from .recurrent_nest import gru, lstm, rnn
 from .reduction_nest import arg_reduce, cumprod, cumsum, reduce
 from .sample_nest import roi_align, sample
@@ -34,6 +37,10 @@ NESTS: dict[str, Nest] = {
     "weight_matmul": weight_matmul,
     "dequantize_blocks": dequantize_blocks,
     "pool": pool,
+    "max_pool_index": max_pool_index,
+    "col2im": col2im,
+    "det": det,
+    "count_ngrams": count_ngrams,
     "reduce": reduce,
     "arg_reduce": arg_reduce,
     "softmax": softmax,

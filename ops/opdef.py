@@ -20,8 +20,8 @@ from typing import Protocol
 import numpy as np
 
 from ..ir.graph import AttrValue, Node, Value
-from ..ir.loops import Block, Expr
-from ..ir.types import TensorType
+from ..ir.loops import Block, Buffer, Expr
+from ..ir.types import DType, TensorType
 
 Attrs = Mapping[str, AttrValue]
 Types = Sequence[TensorType | None]
@@ -63,6 +63,10 @@ class NestContext(Protocol):
 
     def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
         """Stores one element of an output, with the pointwise work that was fused behind it."""
+        ...
+
+    def scratch(self, stem: str, dtype: DType, shape: Sequence[int]) -> tuple[Buffer, Block]:
+        """Memory for the time of a call, and the statements that provide it where it is needed: undefined at first."""
         ...
 
     def fresh(self, stem: str) -> str:

@@ -1,11 +1,11 @@
-"""Plain nest of pool."""
+"""Plain nests of pool and max_pool_index."""
 
 from __future__ import annotations
 
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, Const, Convert, Expr, Type
+from ..ir.loops import INDEX, Block, Const, Convert, Expr, Select, Type
 from ..ir.types import DType
-from .expr_tools import const
+from .expr_tools import compare, const, either
 from .infer import ints
 from .integer import zero_point
 from .nest_tools import (
@@ -16,6 +16,7 @@ from .nest_tools import (
     accumulator_dtype,
     get,
     operand,
+    put,
     read_as,
     write_as,
 )
@@ -42,6 +43,43 @@ def pool(ctx: NestContext, node: Node) -> Block:
         if average:
             result = result / _count(node, dims, position, taps, lets, dtype)
         return (*start, *total, *lets.block, *write_as(ctx, node.output, layout.join(n, c, position), result))
+
+    return window_loops(ctx, node, dims, 1, window_taps, element)
+
+
+def max_pool_index(ctx: NestContext, node: Node) -> Block:
+    """As a maximum with its place: the first of equal elements, counted over all of the tensor."""
+    x, layout = operand(node, 0), Layout.of(node)
+    dims = window_dims(node, ints(node.attrs, "kernel"))
+    extents = x.shape[2:]
+    order = range(len(extents)) if node.attrs["column_major"] else reversed(range(len(extents)))
+    strides, step = [0] * len(extents), 1
+    for d in order:
+        strides[d], step = step, step * extents[d]
+
+    def element(n: Expr, channel: Index, position: Index, taps: tuple[Taps, ...]) -> Block:
+        c = channel[1]
+        best, start = accumulator(ctx, "best", x.dtype, lowest(x.dtype))
+        place, start_place = accumulator(ctx, "place", DType.I64, -1)
+
+        def tap(_: Index, at: Index) -> Block:
+            lets = Lets(ctx)
+            value = lets.bind("value", ctx.read(x, layout.join(n, c, at)))
+            better = either(compare("gt", value, get(best)), compare("lt", get(place), 0))
+            better = lets.bind("better", better)
+            number: Expr = Const(0, INDEX)
+            for part, stride in zip(at, strides):
+                number = number + part * stride
+            here = Convert(Type(DType.I64), number)
+            return (
+                *lets.block,
+                put(place, Select(better, here, get(place))),
+                put(best, Select(better, value, get(best))),
+            )
+
+        base = Convert(Type(DType.I64), (n * x.shape[1] + c) * step)
+        result = write_as(ctx, node.output, layout.join(n, c, position), get(place) + base)
+        return (*start, *start_place, *tap_loops(ctx, taps, tap), *result)
 
     return window_loops(ctx, node, dims, 1, window_taps, element)
 

@@ -72,7 +72,7 @@ def _taps(v: np.ndarray, extent: int, mode: str, border: str, align: bool) -> li
     v = np.where(np.isnan(v), extent + 2.0, np.clip(v, -3.0, extent + 2.0))
     base = np.floor(v)
     weights = _weights(v - base, mode)
-    found = []
+    found: list[tuple[np.ndarray, ...]] = []
     for place, weight in enumerate(weights):
         index = base + (place - (1 if mode == "cubic" else 0))
         valid = (index >= 0) & (index < extent) if border == "zeros" else np.ones(index.shape, bool)

@@ -14,10 +14,13 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType, TensorType
+from . import col2im as ci
 from . import contraction as ct
+from . import determinant as dt
 from . import int_normalize as nm
 from . import integer as it
 from . import movement as mv
+from . import ngrams as ng
 from . import pointwise as pw
 from . import quantization as qt
 from . import recurrent as rc
@@ -177,6 +180,19 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "pool", A, "{kind: max | avg, kernel, stride, pad, dilation, ceil_mode, count_include_pad, layout}",
         wd.infer_pool, wd.evaluate_pool,
+    ),
+    OpDef(
+        "max_pool_index", A, "number of the first greatest element of each window; {column_major: bool}, as pool",
+        wd.infer_max_pool_index, wd.evaluate_max_pool_index,
+    ),
+    OpDef(
+        "col2im", A, "blocks x[n, c, taps..., blocks...] added up to an image; {image, stride, pad, dilation}",
+        ci.infer_col2im, ci.evaluate_col2im,
+    ),
+    OpDef("det", A, "determinant of the last two dimensions", dt.infer_det, dt.evaluate_det),
+    OpDef(
+        "count_ngrams", A, "how often rows of grams occur in rows of x, {skips: elements between neighbours at most}",
+        ng.infer_count_ngrams, ng.evaluate_count_ngrams,
     ),
     OpDef("reduce", A, "{kind: sum | mean | max | min | prod, axes, keepdims}", rd.infer_reduce, rd.evaluate_reduce),
     OpDef(

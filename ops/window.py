@@ -45,6 +45,27 @@ def evaluate_pool(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     return (from_channels_first(pool(x, attrs), attrs["layout"]),)
 
 
+def infer_max_pool_index(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    """Always channels first: numbers are those of the model's elements."""
+    (pooled,) = infer_pool(types, {**attrs, "kind": "max", "layout": "channels_first"})
+    return (TensorType(DType.I64, pooled.shape),)
+
+
+def evaluate_max_pool_index(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """The number of the element that is the first greatest of each window, among all elements of x."""
+    (x,) = present_arrays(arrays)
+    order = "F" if attrs["column_major"] else "C"
+    numbers = np.arange(int(np.prod(x.shape[2:]))).reshape(x.shape[2:], order=order)
+    numbers = numbers + np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * (x.ndim - 2)) * numbers.size
+    outside = -np.inf if x.dtype.kind == "f" else float(np.iinfo(x.dtype).min) - 1
+    shape = infer_max_pool_index([TensorType(DType.from_numpy(x.dtype), x.shape)], attrs)[0].shape
+    values = _pooled(x.astype(np.float64), attrs, outside, outside).reshape(*shape, -1)
+    exists = _pooled(np.ones(x.shape), attrs, 0, 0).reshape(*shape, -1) > 0
+    places = _pooled(numbers, attrs, 0, 0).reshape(*shape, -1)
+    first = np.argmax(exists & (values == np.where(exists, values, -np.inf).max(-1, keepdims=True)), -1)
+    return (np.take_along_axis(places, first[..., None], -1)[..., 0].astype(np.int64),)
+
+
 def _pooled(x: np.ndarray, attrs: Attrs, inner: float, outer: float) -> np.ndarray:
     """All windows over ``x`` with ``inner`` in the padding and ``outer`` where ``ceil_mode`` reaches beyond it."""
     kernel, stride, pad, dilation = (ints(attrs, name) for name in ("kernel", "stride", "pad", "dilation"))

@@ -20,13 +20,13 @@ from .opdef import Bind, NestContext
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of batch, channel and spatial dimensions."""
+    """Positions of batch, channel and spatial dimensions; channels first where a node does not say."""
 
     channels_last: bool
 
     @staticmethod
     def of(node: Node) -> Layout:
-        return Layout(node.attrs["layout"] == "channels_last")
+        return Layout(node.attrs.get("layout") == "channels_last")
 
     def join(self, batch: Expr, channel: Expr, spatial: Index) -> Index:
         return (batch, *spatial, channel) if self.channels_last else (batch, channel, *spatial)

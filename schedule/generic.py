@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from ..ir.graph import Node, Value
-from ..ir.loops import Block, Expr, Load, Stmt, Store, Var, as_expr
+from ..ir.loops import Alloc, Block, Buffer, Expr, Load, Space, Stmt, Store, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
+from ..ir.types import DType
 from ..ops.infer import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .body import Body, is_copy, table_names
 from .kernel import KernelContext
 from .tensors import TensorRef, merge_dimensions
+
+_STACK_BYTES = 256
+"""Scratch memory up to this size is on the stack."""
 
 
 def lower_nest(ctx: KernelContext) -> Block:
@@ -40,6 +45,13 @@ class _Nest:
             ref = self.ctx.refs[value.name]
             return (Store(ref.buffer, ref.at(index), element),)
         return self.ctx.store_element(index, element) if value.name == self.ctx.result.name else ()
+
+    def scratch(self, stem: str, dtype: DType, shape: Sequence[int]) -> tuple[Buffer, Block]:
+        """On the stack where it is small, else in the arena."""
+        if prod(shape) * dtype.size > _STACK_BYTES:
+            return self.ctx.temporary(stem, dtype, shape), ()
+        buffer = Buffer(self.fresh(stem), Type(dtype), tuple(shape), Space.STACK)
+        return buffer, (Alloc(buffer),)
 
     def fresh(self, stem: str) -> str:
         return self.ctx.names.fresh(stem)

@@ -9,7 +9,7 @@ import numpy as np
 from ccml.emit_llvm.jit import JitKernel
 from ccml.ir.graph import NameSupply, Node, Value
 from ccml.ir.interpret import run_kernel
-from ccml.ir.loops import Access, Block, Buffer, Expr, Kernel, Type, load, store
+from ccml.ir.loops import Access, Alloc, Block, Buffer, Expr, Kernel, Space, Type, load, store
 from ccml.ir.loops_verify import verify_kernel
 from ccml.ir.types import DType, TensorType
 from ccml.ops.nests import NESTS
@@ -34,6 +34,10 @@ class PlainContext:
     def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
         assert element.type == Type(value.dtype)
         return (store(self.buffers[value.name], *index, value=element),)
+
+    def scratch(self, stem: str, dtype: DType, shape: Sequence[int]) -> tuple[Buffer, Block]:
+        buffer = Buffer(self.fresh(stem), Type(dtype), tuple(shape), Space.STACK)
+        return buffer, (Alloc(buffer),)
 
     def fresh(self, stem: str) -> str:
         return self._names.fresh(stem)

@@ -121,6 +121,13 @@ SAMPLES: dict[str, list[Sample]] = {
         ([f(2, 7, 6, 3)], {"kind": "avg", "ceil_mode": False, **POOL, **LAST}),
         ([i(1, 2, 7, 6, dtype=np.int8)], {"kind": "max", "ceil_mode": False, **POOL, **FIRST}),
     ],
+    "max_pool_index": [
+        ([f(2, 3, 7, 6)], {**POOL, "ceil_mode": True, "column_major": False}),
+        ([i(1, 2, 7, 6, dtype=np.int8)], {**POOL, "ceil_mode": False, "column_major": True}),
+    ],
+    "col2im": [([f(2, 3, 2, 2, 3, 4)], {"image": (4, 7), "stride": (1, 2), "pad": (0, 1, 0, 0), "dilation": (1, 1)})],
+    "det": [([f(2, 3, 3)], {}), ([f(2, 2, dtype=np.float64)], {})],
+    "count_ngrams": [([i(2, 9, high=2), i(4, 2, high=2)], {"skips": 1})],
     "reduce": [
         ([x], {"kind": kind, "axes": (0, 2), "keepdims": keepdims})
         for kind in ("sum", "mean", "max", "min", "prod")

@@ -1,0 +1,114 @@
+"""Rules of Col2Im, Det and TfIdfVectorizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .context import NodeContext, Rule
+
+
+def col2im(ctx: NodeContext) -> Sequence[Value]:
+    """[n, c * taps, blocks]: the blocks of an image, added up where they overlap."""
+    x, image, block = ctx.input(0), ctx.parameter("image_shape", 1), ctx.parameter("block_shape", 2)
+    assert image is not None and block is not None
+    spatial = len(image)
+    ones = (1,) * spatial
+    stride, dilation = ctx.integers("strides", ones), ctx.integers("dilations", ones)
+    pad = ctx.integers("pads", (0,) * 2 * spatial)
+    lengths = {len(block), len(stride), len(dilation), len(pad) // 2}
+    if lengths != {spatial} or len(x.shape) != 3 or min(*block, *stride, *dilation) < 1 or x.shape[1] % prod(block):
+        raise ctx.invalid(f"blocks {block} of an image {image} do not fit {x.type}")
+    counts = [
+        (extent + pad[d] + pad[spatial + d] - (span - 1) * step - 1) // stride[d] + 1
+        for d, (extent, span, step) in enumerate(zip(image, block, dilation))
+    ]
+    if min(counts) < 1 or prod(counts) != x.shape[2]:
+        raise ctx.invalid(f"an image {image} has {counts} blocks {block}, which does not fit {x.type}")
+    apart = ctx.reshape(x, (x.shape[0], x.shape[1] // prod(block), *block, *counts))
+    if x.dtype is DType.BOOL:
+        raise ctx.unsupported("blocks of bool")
+    return [ctx.emit("col2im", apart, image=image, stride=stride, pad=pad, dilation=dilation)]
+
+
+def det(ctx: NodeContext) -> Sequence[Value]:
+    return [ctx.emit("det", ctx.input(0))]
+
+
+def tfidf_vectorizer(ctx: NodeContext) -> Sequence[Value]:
+    """Counts of sequences from a pool, in columns that an index names, as they are or weighted.
+
+    Weights are those of the sequences in the order of the pool (onnx.reference takes them for those of the columns).
+    """
+    if ctx.has("pool_strings"):
+        raise ctx.unsupported("a pool of strings")
+    given, mode = ctx.input(0), ctx.string("mode")
+    columns, weights = ctx.integers("ngram_indexes"), ctx.numbers("weights", ())
+    if mode not in ("TF", "IDF", "TFIDF") or len(given.shape) not in (1, 2) or not columns:
+        raise ctx.invalid(f"TfIdfVectorizer of {given.type} in mode {mode}")
+    width = max(columns) + 1
+    if min(columns) < 0 or len(set(columns)) != len(columns) or (weights and len(weights) != len(columns)):
+        raise ctx.invalid(f"{len(weights)} weights of {len(columns)} sequences, or their columns, do not fit")
+    ctx.guard_constant(width)
+    x = given if len(given.shape) == 2 else ctx.reshape(given, (1, *given.shape))
+    counts, sources = _counts(ctx, x), np.full(width, -1, np.int64)
+    for place, number in enumerate(counts[1]):
+        sources[columns[number]] = place
+    y: Value = ctx.cast(_arranged(ctx, counts[0], sources, x.shape[0]), DType.F32)
+    if mode == "IDF":
+        y = ctx.cast(ctx.emit("gt", y, ctx.scalar(0, y)), DType.F32)
+    if weights and mode != "TF":
+        factors = np.zeros(width, np.float32)
+        factors[list(columns)] = weights
+        y = ctx.emit("mul", y, ctx.constant(factors))
+    return [ctx.reshape(y, (*given.shape[:-1], width))]
+
+
+def _counts(ctx: NodeContext, x: Value) -> tuple[Value | None, list[int]]:
+    """Counts of the grams of the wanted lengths side by side, and the number of each in the pool."""
+    pool, starts = ctx.integers("pool_int64s"), ctx.integers("ngram_counts")
+    least, most = ctx.integer("min_gram_length"), ctx.integer("max_gram_length")
+    if list(starts) != sorted(starts) or not starts or starts[0] != 0 or starts[-1] > len(pool):
+        raise ctx.invalid(f"ngram_counts {starts} do not divide a pool of {len(pool)}")
+    parts, numbers, number = [], [], 0
+    for n, (start, end) in enumerate(zip(starts, (*starts[1:], len(pool))), start=1):
+        if (end - start) % n:
+            raise ctx.invalid(f"{end - start} elements of the pool are no sequences of {n}")
+        count = (end - start) // n
+        if count and least <= n <= most:
+            grams = np.array(pool[start:end], np.int64).reshape(count, n)
+            parts.append(_count(ctx, x, grams, ctx.integer("max_skip_count")))
+            numbers += range(number, number + count)
+        number += count
+    if number > len(ctx.integers("ngram_indexes")):
+        raise ctx.invalid(f"{len(ctx.integers('ngram_indexes'))} columns for {number} sequences")
+    if not parts:
+        return None, []
+    return parts[0] if len(parts) == 1 else ctx.emit("concat", *parts, axis=1), numbers
+
+
+def _count(ctx: NodeContext, x: Value, grams: np.ndarray, skips: int) -> Value:
+    """Sequences that the type of x cannot hold occur nowhere: x is widened for them."""
+    limits = np.iinfo(x.dtype.numpy)
+    if grams.min() < limits.min or grams.max() > limits.max:
+        x = ctx.cast(x, DType.I64)
+    return ctx.emit("count_ngrams", x, ctx.constant(grams.astype(x.dtype.numpy)), skips=min(skips, x.shape[1]))
+
+
+def _arranged(ctx: NodeContext, counts: Value | None, sources: np.ndarray, rows: int) -> Value:
+    """Column c is column ``sources[c]`` of the counts, or zeros for -1."""
+    if counts is None:
+        return ctx.constant(np.zeros((rows, len(sources)), np.int32))
+    if np.array_equal(sources, np.arange(counts.shape[1])):
+        return counts
+    if (sources < 0).any():
+        sources = np.where(sources < 0, counts.shape[1], sources)
+        counts = ctx.emit("pad", counts, before=(0, 0), after=(0, 1), mode="constant", value=0)
+    return ctx.emit("gather", counts, ctx.constant(sources), axis=1)
+
+
+RULES: Mapping[str, Rule] = {"Col2Im": col2im, "Det": det, "TfIdfVectorizer": tfidf_vectorizer}
