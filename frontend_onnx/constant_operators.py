@@ -40,14 +40,6 @@ def _compress(x: np.ndarray, condition: np.ndarray, axis: int | None = None) -> 
     return [np.compress(condition, x, axis=axis)]
 
 
-def _det(x: np.ndarray) -> list[np.ndarray]:
-    """Of the matrices in the last two dimensions."""
-    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise ValueError(f"no square matrices: {list(x.shape)}")
-    with np.errstate(all="ignore"):
-        return [np.linalg.det(x.astype(np.float64)).astype(x.dtype)]
-
-
 def _non_zero(x: np.ndarray) -> list[np.ndarray]:
     """The positions, one a column. A scalar has no dimensions, and so positions without rows."""
     if not x.ndim:
@@ -69,7 +61,6 @@ def _unique(x: np.ndarray, axis: int | None = None, sorted: int = 1) -> list[np.
 
 FOLDABLE: Mapping[str, Callable[..., list[np.ndarray]]] = {
     "Compress": _compress,
-    "Det": _det,
     "NonZero": _non_zero,
     "Unique": _unique,
 }

@@ -74,7 +74,9 @@ def _counts(ctx: NodeContext, x: Value) -> tuple[Value | None, list[int]]:
     least, most = ctx.integer("min_gram_length"), ctx.integer("max_gram_length")
     if list(starts) != sorted(starts) or not starts or starts[0] != 0 or starts[-1] > len(pool):
         raise ctx.invalid(f"ngram_counts {starts} do not divide a pool of {len(pool)}")
-    parts, numbers, number = [], [], 0
+    parts: list[Value] = []
+    numbers: list[int] = []
+    number = 0
     for n, (start, end) in enumerate(zip(starts, (*starts[1:], len(pool))), start=1):
         if (end - start) % n:
             raise ctx.invalid(f"{end - start} elements of the pool are no sequences of {n}")

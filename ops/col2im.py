@@ -37,9 +37,7 @@ def evaluate_col2im(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     padded = np.zeros((*x.shape[:2], *(e + a + b for e, a, b in zip(image, pad, pad[spatial:]))), wide.dtype)
     counts = x.shape[2 + spatial :]
     for tap in product(*(range(extent) for extent in x.shape[2 : 2 + spatial])):
-        window = tuple(
-            slice(t * d, t * d + (count - 1) * s + 1, s) for t, d, count, s in zip(tap, dilation, counts, stride)
-        )
-        padded[(slice(None), slice(None), *window)] += wide[(slice(None), slice(None), *tap)]
-    inner = tuple(slice(before, before + extent) for before, extent in zip(pad, image))
-    return (np.ascontiguousarray(padded[(slice(None), slice(None), *inner)]).astype(x.dtype),)
+        window = [slice(t * d, t * d + (count - 1) * s + 1, s) for t, d, count, s in zip(tap, dilation, counts, stride)]
+        np.add(padded[:, :, *window], wide[:, :, *tap], out=padded[:, :, *window])
+    inner = [slice(before, before + extent) for before, extent in zip(pad, image)]
+    return (np.ascontiguousarray(padded[:, :, *inner]).astype(x.dtype),)

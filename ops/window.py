@@ -54,8 +54,9 @@ def infer_max_pool_index(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def evaluate_max_pool_index(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     """The number of the element that is the first greatest of each window, among all elements of x."""
     (x,) = present_arrays(arrays)
-    order = "F" if attrs["column_major"] else "C"
-    numbers = np.arange(int(np.prod(x.shape[2:]))).reshape(x.shape[2:], order=order)
+    extents = x.shape[2:]
+    numbers = np.arange(int(np.prod(extents))).reshape(extents[::-1] if attrs["column_major"] else extents)
+    numbers = numbers.T if attrs["column_major"] else numbers
     numbers = numbers + np.arange(x.shape[0] * x.shape[1]).reshape(*x.shape[:2], *[1] * (x.ndim - 2)) * numbers.size
     outside = -np.inf if x.dtype.kind == "f" else float(np.iinfo(x.dtype).min) - 1
     shape = infer_max_pool_index([TensorType(DType.from_numpy(x.dtype), x.shape)], attrs)[0].shape
