@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,7 @@ def evaluate_col2im(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     counts = x.shape[2 + spatial :]
     for tap in product(*(range(extent) for extent in x.shape[2 : 2 + spatial])):
         window = [slice(t * d, t * d + (count - 1) * s + 1, s) for t, d, count, s in zip(tap, dilation, counts, stride)]
-        np.add(padded[:, :, *window], wide[:, :, *tap], out=padded[:, :, *window])
+        block: Any = (slice(None), slice(None), *tap)
+        np.add(padded[:, :, *window], wide[block], out=padded[:, :, *window])
     inner = [slice(before, before + extent) for before, extent in zip(pad, image)]
     return (np.ascontiguousarray(padded[:, :, *inner]).astype(x.dtype),)
