@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Value
+from ..ir.types import DType
 from ..ops.evaluate import evaluate_graph
 from ..report.accuracy import LayerAccuracy, OutputAccuracy
 from ..samples import Samples
 from .float_model import FloatModel
-from .tensor_pairs import Tensor, common_tensors, local_graph
+from .tensor_pairs import Encoding, Tensor, common_tensors, local_graph
 
 log = logging.getLogger(__name__)
 
@@ -149,21 +150,31 @@ class _Models:
         self._floats, self.local_names = local_graph(original, quantized, self.tensors)
         outputs = [value.name for value in original.outputs]
         self._integers = FloatModel(quantized, [*(tensor.value for tensor in self.tensors), *outputs])
-        self._stored_inputs = [
-            tensor for value in quantized.inputs if (tensor := self._by_origin.get(value.name)) is not None
-            and tensor.encoding is not None and tensor.value == value.name
-        ]  # fmt: skip
+        self._stored_inputs = _stored(quantized.inputs, original.inputs)
+        self._stored_outputs = _stored(quantized.outputs, original.outputs)
 
     def run(self, inputs: Arrays) -> tuple[Arrays, Arrays]:
         """The values of the float model with those of the local one, and of the quantized model."""
-        feeds = dict(inputs)
-        for tensor in self._stored_inputs:
-            assert tensor.encoding is not None
-            feeds[tensor.origin] = tensor.encoding.stored(inputs[tensor.origin])
+        stored = {name: encoding.stored(inputs[name]) for name, encoding in self._stored_inputs.items()}
+        feeds = {**inputs, **stored}
         return evaluate_graph(self._floats, inputs), self._integers.run(feeds)
 
     def real_output(self, name: str, values: Arrays) -> np.ndarray:
+        """An output in float, whatever the quantized model puts out under its name."""
+        if name in self._stored_outputs:
+            return self._stored_outputs[name].real(values[name])
         return self._by_origin[name].real(values) if name in self._by_origin else values[name]
+
+
+def _stored(quantized: Sequence[Value], original: Sequence[Value]) -> dict[str, Encoding]:
+    """How the sides of the quantized model are stored that are float in the original."""
+    floats = {value.name for value in original if value.dtype is DType.F32}
+    quants = {value.name: (value.dtype, value.type.quant) for value in quantized if value.name in floats}
+    return {
+        name: Encoding(dtype, {"scale": quant.scale, "zero_point": quant.zero_point, "axis": quant.axis or 0})
+        for name, (dtype, quant) in quants.items()
+        if quant is not None and dtype is not DType.F32
+    }
 
 
 def _layers(tensors: Sequence[Tensor], noise: Sequence[_Noise]) -> list[LayerAccuracy]:
