@@ -252,7 +252,7 @@ def profile(
     check_goal(goal)
     machine = find_machine(target, abi, cpu)
     if not has_cost_model(machine):
-        raise CcmlError(ErrorCode.BAD_OPTION, f"profiles are of Cortex-M targets, which {machine.name} is not")
+        raise CcmlError(ErrorCode.BAD_OPTION, f"profiles need a cost model, which {machine.name} has not")
     source, _ = _read(path, options, quantization)
     compiled = compile_source(source, machine, goal=goal)
     built = (build_c if route == "c" else build_objects)(compiled.program, machine)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..report.profile import Profile
 
 
-@click.command("profile", cls=Command, short_help="Count executed instructions on an emulated Cortex-M board.")
+@click.command("profile", cls=Command, short_help="Count executed instructions on an emulated board.")
 @model_options
 @target_options(required=True)
 @input_option("; its first sample is run")

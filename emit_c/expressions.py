@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pycparser import c_ast
 
 from ..errors import CcmlError, ErrorCode
-from ..ir.instructions import INSTRUCTIONS
+from ..instructions import INSTRUCTIONS
 from ..ir.loops import (
     Binary,
     Bitcast,
@@ -240,14 +240,14 @@ class Expressions:
         if expr.function not in INSTRUCTIONS:
             known = ", ".join(INSTRUCTIONS)
             raise CcmlError(ErrorCode.IR_INVALID, f"no function '{expr.function}'", hint=f"there are: {known}")
-        if expr.function.startswith("dot"):
-            self.needs.header("ccml_dot.h")
-        if expr.function.startswith("widen"):
-            self.needs.header("ccml_widen.h")
-        if expr.function == "saturate8":
-            self.needs.header("ccml_saturate.h")
-        if expr.function in ("mul_high", "scale_round"):
-            self.needs.header("ccml_scale.h")
+        row = INSTRUCTIONS[expr.function]
+        if row.c_header is None:
+            expanded = row.expansion(expr) if row.expansion else None
+            if expanded is None:
+                raise CcmlError(ErrorCode.IR_INVALID, f"C has no function for {expr.function} on {expr.type}")
+            return self.value(expanded)
+        if row.c_header:
+            self.needs.header(row.c_header)
         first = expr.args[0]
         if expr.function == "fma" and expr.type == _SPLAT_FMA and isinstance(first, Splat):
             return self._op(expr.type, "fma_splat", *(self.value(arg) for arg in (first.x, *expr.args[1:])))

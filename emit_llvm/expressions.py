@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..errors import CcmlError, ErrorCode
+from ..instructions import INSTRUCTIONS
 from ..ir import loops
 from ..ir.loops import COMPARE_OPS, Expr, Type
 from ..ir.types import DType
+from ..targets import Machine
 from . import spelling
-from .dots import is_dot, is_packed, write_dot, write_packed
+from .intrinsics import write_intrinsic
 from .writer import FunctionWriter
 
 _INT_OPS = {"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor", "shl": "shl"}
 _FLOAT_OPS = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _BOOL_OPS = {"and": "and", "or": "or", "xor": "xor"}
 _FLOAT_COMPARE = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
-_INTRINSICS = {
-    "fma": "fma", "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "round_even": "roundeven",
-}  # fmt: skip
-
 
 SCALE_HELPER = "ccml_scale_round"
 ROOT_HELPERS = {DType.F32: "ccml_square_root", DType.F64: "ccml_square_root_double"}
@@ -34,23 +33,19 @@ def internal_error(reason: str) -> CcmlError:
 class ExpressionWriter:
     """Appends the instructions of expressions to a function.
 
-    ``features`` are the rows of the instruction table that the machine runs as instructions, ``load`` prints memory
-    reads and ``variables`` holds the values of the names in scope.
+    ``machine`` says which rows of the instruction table are instructions, ``load`` prints memory reads and
+    ``variables`` holds the values of the names in scope.
     """
 
-    def __init__(
-        self,
-        out: FunctionWriter,
-        pointer_bits: int,
-        features: frozenset[str],
-        load: Callable[[loops.Load], str],
-    ) -> None:
+    def __init__(self, out: FunctionWriter, machine: Machine, load: Callable[[loops.Load], str]) -> None:
         self.out = out
-        self.pointer_bits = pointer_bits
-        self.features = features
+        self.pointer_bits = machine.abi.pointer_bits
+        self.architecture = machine.abi.architecture
+        self.features = machine.cpu.features
         self.load = load
         self.variables: dict[str, str] = {}
         self._seen: dict[int, str] = {}
+        self._made: list[Expr] = []
         self._cases: dict[type[Expr], Callable[..., str]] = {
             loops.Var: self._var,
             loops.Load: load,
@@ -67,6 +62,7 @@ class ExpressionWriter:
     def statement(self) -> None:
         """Begins a statement: within one, a sub-expression object that occurs twice is computed once."""
         self._seen.clear()
+        self._made.clear()
 
     def write(self, expr: Expr) -> str:
         """The value of ``expr``, as a reference."""
@@ -190,41 +186,26 @@ class ExpressionWriter:
 
     def _call(self, expr: loops.Call) -> str:
         """An instruction-table row that the machine has; anything else could become a call into a C library."""
-        if is_dot(expr.function) and expr.function in self.features:
-            return self._dot(expr)
-        if is_packed(expr.function) and expr.function in self.features:
-            return write_packed(self.out, expr.function, *(self.write(arg) for arg in expr.args))
-        if expr.function == "mul_high" and expr.function in self.features:
-            return self._mul_high(*(self.write(arg) for arg in expr.args))
-        if expr.function == "saturate8" and expr.function in self.features:
-            raised = self.out.intrinsic("llvm.smax.i32", "i32", ("i32", self.write(expr.args[0])), ("i32", "-128"))
-            return self.out.intrinsic("llvm.smin.i32", "i32", ("i32", raised), ("i32", "127"))
         if expr.function == "scale_round":
             return self.out.intrinsic(SCALE_HELPER, "i32", *(("i32", self.write(arg)) for arg in expr.args))
-        here = expr.function in self.features and (expr.type.dtype is not DType.F64 or "f64" in self.features)
-        if expr.function == "sqrt" and not here and expr.type.lanes == 1 and expr.type.dtype in ROOT_HELPERS:
-            name = self.type_name(expr.type)
-            return self.out.intrinsic(ROOT_HELPERS[expr.type.dtype], name, (name, self.write(expr.args[0])))
-        row = _INTRINSICS.get(expr.function)
-        if row is None or not here:
+        name, type_ = self.type_name(expr.type), expr.type
+        here = expr.function in self.features and (type_.dtype is not DType.F64 or "f64" in self.features)
+        if expr.function == "sqrt" and not here and type_.lanes == 1 and type_.dtype in ROOT_HELPERS:
+            return self.out.intrinsic(ROOT_HELPERS[type_.dtype], name, (name, self.write(expr.args[0])))
+        if not here:
             raise internal_error(f"the machine has no instruction for {expr.function}")
-        if expr.function == "fma" and expr.type.dtype is DType.F16:
+        if expr.function == "fma" and type_.dtype is DType.F16:
             raise internal_error("fma on f16: LLVM computes it in f32 and rounds twice")
-        name = self.type_name(expr.type)
-        args = [(name, self.write(arg)) for arg in expr.args]
-        return self.out.intrinsic(f"llvm.{row}.{self._suffix(expr.type)}", name, *args)
-
-    def _mul_high(self, x: str, y: str) -> str:
-        wide = [self.out.value(f"sext i32 {value} to i64") for value in (x, y)]
-        upper = self.out.value(f"lshr i64 {self.out.value(f'mul i64 {wide[0]}, {wide[1]}')}, 32")
-        return self.out.value(f"trunc i64 {upper} to i32")
-
-    def _dot(self, expr: loops.Call) -> str:
-        acc, x, w = (self.write(arg) for arg in expr.args)
-        result = write_dot(self.out, expr.function, expr.type.lanes, acc, x, w)
-        if result is None:
-            raise internal_error(f"no machine has {expr.function} of {expr.type.lanes} lanes")
-        return result
+        row = INSTRUCTIONS[expr.function]
+        function = row.intrinsic(self.architecture, type_.lanes)
+        if function is None:
+            if row.recognized is None:
+                raise internal_error(f"LLVM has no {expr.function} of {type_.lanes} lanes for {self.architecture}")
+            self._made.append(row.recognized(expr))
+            return self.write(self._made[-1])
+        if function.lanes is None:
+            function = replace(function, name=f"{function.name}.{self._suffix(type_)}")
+        return write_intrinsic(self.out, function, name, type_.lanes, *(self.write(arg) for arg in expr.args))
 
     # ------------------------------------------------------------ conversion
 

@@ -78,7 +78,7 @@ class KernelWriter:
         self.out = FunctionWriter()
         self.machine, self.prefix, self.unroll_sums = machine, prefix, unroll_sums
         self.pointer_bits = machine.abi.pointer_bits
-        self.memory = MemoryWriter(self.out, self.pointer_bits, machine.cpu.features)
+        self.memory = MemoryWriter(self.out, machine)
         self.expressions = self.memory.expressions
         self._cases: dict[type[loops.Stmt], Callable[..., None]] = {
             loops.For: self._for,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..ir import loops
 from ..ir.loops import Buffer, Expr, Space, Type
 from ..ir.types import DType
+from ..targets import Machine
 from . import spelling
 from .expressions import ExpressionWriter, internal_error
 from .writer import FunctionWriter
@@ -24,11 +25,11 @@ class Place:
 class MemoryWriter:
     """Appends the loads and stores of one kernel. ``places`` maps the names of the buffers in scope."""
 
-    def __init__(self, out: FunctionWriter, pointer_bits: int, features: frozenset[str]) -> None:
+    def __init__(self, out: FunctionWriter, machine: Machine) -> None:
         self.out = out
-        self.pointer_bits = pointer_bits
+        self.pointer_bits = machine.abi.pointer_bits
         self.places: dict[str, Place] = {}
-        self.expressions = ExpressionWriter(out, pointer_bits, features, self.load)
+        self.expressions = ExpressionWriter(out, machine, self.load)
 
     def allocate(self, buffer: Buffer) -> None:
         """Reserves a stack buffer, or one SSA-able slot for each element of a register buffer."""

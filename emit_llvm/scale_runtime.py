@@ -15,7 +15,7 @@ _ACC, _FACTOR, _SHIFT = (Var(name, I32) for name in ("acc", "factor", "shift"))
 def scale_helper(machine: Machine) -> Helper:
     """``i32 @ccml_scale_round(i32 acc, i32 factor, i32 shift)``: the short way where the shift is positive."""
     out, features = FunctionWriter(), machine.cpu.features
-    writer = ExpressionWriter(out, machine.abi.pointer_bits, features, _no_memory)
+    writer = ExpressionWriter(out, machine, _no_memory)
     writer.variables = {var.name: f"%{var.name}" for var in (_ACC, _FACTOR, _SHIFT)}
     inexact = scale_by_float(_ACC, _FACTOR, _SHIFT)
     high = Call("mul_high", (_ACC, _FACTOR), I32) if "mul_high" in features else expand_mul_high(_ACC, _FACTOR)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .instructions import INSTRUCTIONS, NO_BLOCKS, BlockTable, Instruction
+from .instructions import NO_BLOCKS, NO_INSTRUCTIONS, BlockTable, InstructionTable
 from .loops import (
     INDEX,
     Access,
@@ -59,7 +59,7 @@ def run_kernel(
     arrays: Mapping[str, np.ndarray],
     scalars: Sequence[int] = (),
     *,
-    instructions: Mapping[str, Instruction] = INSTRUCTIONS,
+    instructions: InstructionTable = NO_INSTRUCTIONS,
     blocks: BlockTable = NO_BLOCKS,
 ) -> None:
     """Runs ``kernel`` on ``arrays`` (parameter name -> C-contiguous array), which it changes in place.
@@ -102,7 +102,7 @@ class _Memory:
 class _Run:
     """``memory`` and ``names`` hold the buffers and variables by name; names are unique in scope."""
 
-    def __init__(self, instructions: Mapping[str, Instruction], blocks: BlockTable) -> None:
+    def __init__(self, instructions: InstructionTable, blocks: BlockTable) -> None:
         self.memory: dict[str, _Memory] = {}
         self.names: dict[str, Operand] = {}
         self._instructions, self._blocks = instructions, blocks

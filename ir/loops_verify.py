@@ -27,13 +27,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 from ..errors import CcmlError, ErrorCode
 from .bounds import Bounds
-from .instructions import INSTRUCTIONS, NO_BLOCKS, BlockTable, Instruction
+from .instructions import NO_BLOCKS, NO_INSTRUCTIONS, BlockTable, InstructionTable
 from .loops import (
     BOOL,
     INDEX,
@@ -66,7 +65,7 @@ def verify_kernel(
     kernel: Kernel,
     scheduled: bool = False,
     *,
-    instructions: Mapping[str, Instruction] = INSTRUCTIONS,
+    instructions: InstructionTable = NO_INSTRUCTIONS,
     blocks: BlockTable = NO_BLOCKS,
 ) -> None:
     """Raises ``CcmlError`` (IR_INVALID) with the number of the first broken invariant and the place."""
@@ -88,7 +87,7 @@ class _Scope:
 
 class _Verifier:
     def __init__(
-        self, kernel: Kernel, scheduled: bool, instructions: Mapping[str, Instruction], blocks: BlockTable
+        self, kernel: Kernel, scheduled: bool, instructions: InstructionTable, blocks: BlockTable
     ) -> None:
         self._kernel = kernel
         self._scheduled = scheduled

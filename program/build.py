@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from ..blocks import block_kernel
+from ..instructions import INSTRUCTIONS
 from ..ir.graph import Graph
 from ..ir.loops import Invoke
 from ..ir.loops_rewrite import walk_stmts
@@ -38,7 +39,7 @@ def collect_blocks(program: Program, machine: Machine, goal: Goal) -> Program:
         if isinstance(stmt, Invoke)
     }
     for block in found.values():
-        verify_kernel(block, scheduled=True)
+        verify_kernel(block, scheduled=True, instructions=INSTRUCTIONS)
     blocks = (replace(block, body=legalize(block.body, machine.cpu)) for block in found.values())
     return replace(program, blocks=tuple(blocks))
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..blocks import BLOCKS
 from ..errors import CcmlError, ErrorCode
+from ..instructions import INSTRUCTIONS
 from ..ir.graph import Graph, Node, Value
 from ..ir.loops import Access, Buffer, Kernel, Type
 from ..ir.loops_text import print_kernel
@@ -130,7 +131,8 @@ class _Lowering:
         text = print_kernel(kernel)
         if text not in self.kernels:
             stem = _stem(ctx)
-            verify_kernel(replace(kernel, name=stem, loc=ctx.node.loc), scheduled=True, blocks=BLOCKS)
+            named = replace(kernel, name=stem, loc=ctx.node.loc)
+            verify_kernel(named, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
             self.kernels[text] = replace(kernel, name=self._numbered(stem))
         return self.kernels[text]
 

@@ -59,6 +59,7 @@ TARGETS = (
             Abi(
                 name="arm64-v8a",
                 triple="aarch64-linux-android",
+                architecture="aarch64",
                 pointer_bits=64,
                 cpus=(ARMV8, ARMV8_DOT),
                 elf=ELF64,
@@ -69,6 +70,7 @@ TARGETS = (
             Abi(
                 name="armeabi-v7a",
                 triple="armv7-none-linux-androideabi",
+                architecture="arm",
                 pointer_bits=32,
                 cpus=(ARMV7,),
                 elf=ELF32,
@@ -79,6 +81,7 @@ TARGETS = (
             Abi(
                 name="x86_64",
                 triple="x86_64-linux-android",
+                architecture="x86",
                 pointer_bits=64,
                 cpus=(x86.V2,),
                 elf=x86.ELF,
@@ -102,6 +105,7 @@ TARGETS = (
             Abi(
                 name="aarch64",
                 triple="aarch64-unknown-linux-gnu",
+                architecture="aarch64",
                 pointer_bits=64,
                 cpus=(ARMV8, ARMV8_DOT),
                 elf=ELF64,

@@ -43,8 +43,9 @@ def _target(name: str, description: str, triple: str, cpu: Cpu, *aliases: str) -
         c_flags=("-ffreestanding",),
         abis=(
             Abi(
-                "eabihf" if hard else "eabi", triple, 32, (cpu,), board_environment(name), ELF_HARD if hard else ELF,
-                HELPERS, cross_compile=GCC, gcc=CORTEX_M_GCC, clang_triple=triple, machine_code=triple.split("-")[0],
+                "eabihf" if hard else "eabi", triple, "arm", 32, (cpu,), board_environment(name),
+                ELF_HARD if hard else ELF, HELPERS, cross_compile=GCC, gcc=CORTEX_M_GCC, clang_triple=triple,
+                machine_code=triple.split("-")[0],
             ),
         ),
     )  # fmt: skip

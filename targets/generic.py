@@ -29,6 +29,7 @@ TARGETS = (
             Abi(
                 name="x86_64",
                 triple="x86_64-unknown-linux-gnu",
+                architecture="x86",
                 pointer_bits=64,
                 cpus=(SCALAR,),
                 elf=ELF,

@@ -28,6 +28,7 @@ TARGETS = (
             Abi(
                 name="ilp32",
                 triple="riscv32-unknown-elf",
+                architecture="riscv",
                 pointer_bits=32,
                 cpus=(RV32IMC,),
                 # QEMU's user mode answers semihosting requests, so that no board and no system is needed.

@@ -141,8 +141,9 @@ class Helpers:
 class Abi:
     """One binary interface of a target: a triple with the CPUs it can be compiled for (the first is the default).
 
-    ``elf`` and ``helpers`` say how objects are made (without ``elf`` they have another format), ``environment`` where
-    programs are built and run to try them.
+    ``architecture`` is that by which rows of the instruction table list LLVM's intrinsics. ``elf`` and ``helpers`` say
+    how objects are made (without ``elf`` they have another format), ``environment`` where programs are built and run to
+    try them.
     ``cross_compile`` is the prefix of GCC and its tools, the first of which is ``gcc``; ``archiver`` replaces its
     ``ar``. ``clang_triple`` is what clang calls the machine. ``machine_code`` names the assembled block instructions
     that the ABI's CPUs can run. ``host_architectures``: in a process of which architectures, the beginnings of LLVM's
@@ -152,6 +153,7 @@ class Abi:
 
     name: str
     triple: str
+    architecture: str
     pointer_bits: int
     cpus: tuple[Cpu, ...]
     environment: Environment

@@ -33,6 +33,7 @@ TARGETS = (
             Abi(
                 name="wasm32",
                 triple="wasm32-unknown-unknown",
+                architecture="wasm",
                 pointer_bits=32,
                 cpus=(MVP,),
                 environment=Environment(

@@ -97,6 +97,7 @@ TARGETS = (
             Abi(
                 name="x86_64",
                 triple="x86_64-unknown-linux-gnu",
+                architecture="x86",
                 pointer_bits=64,
                 cpus=(V3, V2, V4, V4_VNNI),
                 elf=ELF,

@@ -23,6 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("emit_c", "emit_llvm"),
     ("passes", "schedule", "memory"),
     ("samples", "output_files"),
+    ("instructions",),
     ("ops", "blocks"),
     ("ir",),
     ("targets",),

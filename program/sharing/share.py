@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from ...blocks import BLOCKS
+from ...instructions import INSTRUCTIONS
 from ...ir.loops import Kernel, Stmt
 from ...ir.loops_rewrite import walk_stmts
 from ...ir.loops_verify import verify_kernel
@@ -121,7 +122,7 @@ def _shared(program: Program, families: Sequence[_Family]) -> Program:
     names: dict[str, str] = {}
     for family in families:
         first = family.members[0].kernel.name
-        verify_kernel(family.common.kernel, scheduled=True, blocks=BLOCKS)
+        verify_kernel(family.common.kernel, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
         for member, values in zip(family.members, family.common.values, strict=True):
             kernels[member.kernel.name] = None
             names[member.kernel.name], scalars[member.kernel.name] = first, values

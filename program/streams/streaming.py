@@ -23,6 +23,7 @@ import numpy as np
 
 from ...blocks import BLOCKS
 from ...errors import CcmlError
+from ...instructions import INSTRUCTIONS
 from ...ir.loops import (
     Access,
     Binary,
@@ -67,7 +68,7 @@ class Stream:
     def sound(self) -> bool:
         """Whether every access is in range."""
         try:
-            verify_kernel(self.unfolded, scheduled=True, blocks=BLOCKS)
+            verify_kernel(self.unfolded, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
         except CcmlError:
             return False
         return True

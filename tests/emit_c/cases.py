@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from ccml.ir.instructions import INSTRUCTIONS
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.loops import (
     INDEX,
     Access,

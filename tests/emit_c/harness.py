@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 from ccml.emit_c import Requirements, kernel_function, print_c
 from ccml.emit_c.amalgamation import runtime_header
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Access, Kernel
 
@@ -29,7 +30,7 @@ class Case:
     def expected(self) -> Arrays:
         """What the interpreter of the loop IR makes of it."""
         arrays = {name: array.copy() for name, array in self.arrays.items()}
-        run_kernel(self.kernel, arrays)
+        run_kernel(self.kernel, arrays, instructions=INSTRUCTIONS)
         return self._outputs(arrays)
 
     def _outputs(self, arrays: Arrays) -> Arrays:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from ccml.emit_c import write_c
 from ccml.errors import CcmlError, ErrorCode
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import run_kernel
 from ccml.ir.program import MemoryPlan, Pool, Program
 from ccml.targets import select
@@ -33,9 +34,10 @@ def expected(program: Program, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Scores and codes, by the interpreter."""
     hidden, scores, codes = np.zeros(ROWS, np.float32), np.zeros(ROWS, np.float32), np.zeros(COLUMNS, np.int8)
     constants = dict(program.constants)
-    run_kernel(program.kernels[0], {"x": x, "y": hidden, "weights": constants["weights"], "bias": constants["bias"]})
-    run_kernel(program.kernels[1], {"x": hidden, "y": scores})
-    run_kernel(program.kernels[2], {"x": x, "y": codes})
+    first = {"x": x, "y": hidden, "weights": constants["weights"], "bias": constants["bias"]}
+    run_kernel(program.kernels[0], first, instructions=INSTRUCTIONS)
+    run_kernel(program.kernels[1], {"x": hidden, "y": scores}, instructions=INSTRUCTIONS)
+    run_kernel(program.kernels[2], {"x": x, "y": codes}, instructions=INSTRUCTIONS)
     return scores, codes
 
 

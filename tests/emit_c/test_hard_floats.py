@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ccml.ir.instructions import INSTRUCTIONS
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.loops import INDEX, Access, Buffer, Call, Const, For, Kernel, Type, Var, load, store
 from ccml.ir.types import DType
 

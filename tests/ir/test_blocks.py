@@ -10,6 +10,7 @@ import pytest
 from ccml.blocks import BLOCKS, block_kernel
 from ccml.blocks.pair import PAIR_TILE, stream_words
 from ccml.errors import CcmlError
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
 from ccml.ir.loops import INDEX, Const, Kernel, Let, Var
 from ccml.ir.loops_text import parse_kernel, print_kernel
@@ -27,18 +28,19 @@ def test_meaning_is_a_scheduled_kernel(name: str) -> None:
     assert BLOCKS[name].samples
     for numbers in BLOCKS[name].samples:
         kernel = block_kernel(name, numbers)
-        verify_kernel(kernel, scheduled=True)
+        verify_kernel(kernel, scheduled=True, instructions=INSTRUCTIONS)
         assert parse_kernel(print_kernel(kernel)) == kernel
-        run_kernel(kernel, {param.name: np.ones(param.shape, param.dtype.numpy) for param in kernel.params})
+        ones = {param.name: np.ones(param.shape, param.dtype.numpy) for param in kernel.params}
+        run_kernel(kernel, ones, instructions=INSTRUCTIONS)
 
 
 @pytest.mark.parametrize("count", range(1, 18))
 def test_any_number_of_bytes_is_copied(count: int) -> None:
     """Also where one word and a rest stand in one block, each with names of its own."""
     meaning = block_kernel("copy_bytes", (count,))
-    verify_kernel(meaning, scheduled=True)
+    verify_kernel(meaning, scheduled=True, instructions=INSTRUCTIONS)
     arrays = {"x": np.arange(count, dtype=np.int8), "y": np.zeros(count, np.int8)}
-    run_kernel(meaning, arrays)
+    run_kernel(meaning, arrays, instructions=INSTRUCTIONS)
     np.testing.assert_array_equal(arrays["y"], arrays["x"])
 
 
@@ -70,7 +72,7 @@ def kernel(old: str = "", new: str = "") -> Kernel:
 
 
 def test_invoke_is_printed_and_parsed() -> None:
-    verify_kernel(kernel(), scheduled=True, blocks=BLOCKS)
+    verify_kernel(kernel(), scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
     assert print_kernel(kernel()) == dedent(KERNEL).lstrip("\n")
 
 
@@ -82,7 +84,7 @@ def test_invoke_runs_the_meaning() -> None:
     stream = np.concatenate([bias, words])
     assert stream.size == stream_words(PAIR_TILE, 2, False)
     arrays = {"x": x, "w": stream, "s": np.zeros((2, 2, 2), np.int32), "y": np.zeros((2, 3), np.int32)}
-    run_kernel(kernel(), arrays, blocks=BLOCKS)
+    run_kernel(kernel(), arrays, instructions=INSTRUCTIONS, blocks=BLOCKS)
     np.testing.assert_array_equal(arrays["y"], x.astype(np.int32) @ weights.T.astype(np.int32) + bias)
 
 
@@ -100,11 +102,12 @@ def test_invoke_runs_the_meaning() -> None:
 )
 def test_what_is_wrong_with_an_invoke(old: str, new: str, reason: str) -> None:
     with pytest.raises(CcmlError, match="L13") as caught:
-        verify_kernel(kernel(old, new), blocks=BLOCKS)
+        verify_kernel(kernel(old, new), instructions=INSTRUCTIONS, blocks=BLOCKS)
     assert reason in str(caught.value)
 
 
 def test_the_interpreter_refuses_what_leaves_the_buffer() -> None:
     arrays = {"x": np.zeros((2, 8), np.int8), "w": np.zeros(9, np.int32), "s": np.zeros((2, 2, 2), np.int32)}
     with pytest.raises(UndefinedBehaviourError, match="out of range"):
-        run_kernel(kernel("&x[p, 0]", "&x[p, 1]"), {**arrays, "y": np.zeros((2, 3), np.int32)}, blocks=BLOCKS)
+        short = {**arrays, "y": np.zeros((2, 3), np.int32)}
+        run_kernel(kernel("&x[p, 0]", "&x[p, 1]"), short, instructions=INSTRUCTIONS, blocks=BLOCKS)

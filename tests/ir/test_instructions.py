@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from ccml.blocks.quad import ODD_OFFSET, SCALE, packed
-from ccml.ir.instructions import INSTRUCTIONS
+from ccml.instructions import INSTRUCTIONS
 from hypothesis import example, given
 from hypothesis import strategies as st
 

@@ -5,6 +5,7 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
 from ccml.ir.loops import F32, Alloc, Buffer, Const, Kernel, Space, Splat, load, store
 from ccml.ir.loops_text import parse_kernel
@@ -22,12 +23,12 @@ def evaluate(expr: str, type_: str, **inputs: np.ndarray) -> list:
     count = int(lanes or 1)
     text = f"kernel k({', '.join([*params, f'out: {element}[{count}] out'])})\n  out[0 : {count}] = {expr}\n"
     out = np.zeros(count, NUMPY[element])
-    run_kernel(parse_kernel(text), {**inputs, "out": out})
+    run_kernel(parse_kernel(text), {**inputs, "out": out}, instructions=INSTRUCTIONS)
     return out.tolist()
 
 
 def run(text: str, **arrays: np.ndarray) -> None:
-    run_kernel(parse_kernel(dedent(text)), arrays)
+    run_kernel(parse_kernel(dedent(text)), arrays, instructions=INSTRUCTIONS)
 
 
 VALUES = [
@@ -281,7 +282,7 @@ UNDEFINED = [
 def test_undefined_behaviour_is_an_error(body: str, reason: str) -> None:
     kernel = parse_kernel(f"kernel k(x: f32[2,2] const, y: f32[4] out)\n  {body}\n")
     with pytest.raises(UndefinedBehaviourError, match=reason):
-        run_kernel(kernel, {"x": np.zeros((2, 2), np.float32), "y": np.zeros(4, np.float32)})
+        run_kernel(kernel, {"x": np.zeros((2, 2), np.float32), "y": np.zeros(4, np.float32)}, instructions=INSTRUCTIONS)
 
 
 # ---------------------------------------------------------------- arrays
@@ -291,7 +292,7 @@ COPY = parse_kernel("kernel k(x: f32[2,3] const, y: f32[6] out)\n  for i:2, j:3\
 
 def test_arrays_may_have_another_shape() -> None:
     x, y = np.arange(6, dtype=np.float32), np.zeros((3, 1, 2), np.float32)
-    run_kernel(COPY, {"x": x, "y": y})
+    run_kernel(COPY, {"x": x, "y": y}, instructions=INSTRUCTIONS)
     assert y.reshape(-1).tolist() == [0, 1, 2, 3, 4, 5]
 
 
@@ -307,7 +308,7 @@ def test_arrays_may_have_another_shape() -> None:
 def test_arrays_that_do_not_fit(x: np.ndarray | None, reason: str) -> None:
     arrays = {"y": np.zeros(6, np.float32)} | ({} if x is None else {"x": x})
     with pytest.raises(ValueError, match=reason):
-        run_kernel(COPY, arrays)
+        run_kernel(COPY, arrays, instructions=INSTRUCTIONS)
 
 
 def test_a_register_without_dimensions() -> None:
@@ -315,5 +316,5 @@ def test_a_register_without_dimensions() -> None:
     y = Buffer("y", F32, (2,))
     body = (Alloc(acc), store(acc, value=Splat(Const(3.0, F32), 2)), store(y, 0, value=load(acc)))
     out = np.zeros(2, np.float32)
-    run_kernel(Kernel("k", (y,), body), {"y": out})
+    run_kernel(Kernel("k", (y,), body), {"y": out}, instructions=INSTRUCTIONS)
     assert out.tolist() == [3, 3]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ccml.blocks import BLOCKS
 from ccml.errors import CcmlError, ErrorCode
-from ccml.ir.instructions import Instruction
+from ccml.instructions import INSTRUCTIONS, Instruction
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
 from ccml.ir.loops import (
     BOOL,
@@ -54,7 +54,7 @@ def kernel_of(body: str):
 
 def complaint(kernel: Kernel, scheduled: bool = False) -> str:
     with pytest.raises(CcmlError) as caught:
-        verify_kernel(kernel, scheduled, blocks=BLOCKS)
+        verify_kernel(kernel, scheduled, instructions=INSTRUCTIONS, blocks=BLOCKS)
     assert caught.value.kind is ErrorCode.IR_INVALID
     assert caught.value.loc == kernel.name
     return caught.value.reason
@@ -154,7 +154,7 @@ KEPT = {
 
 @pytest.mark.parametrize("body", KEPT.values(), ids=KEPT.keys())
 def test_accepted(body: str) -> None:
-    verify_kernel(kernel_of(body))
+    verify_kernel(kernel_of(body), instructions=INSTRUCTIONS)
 
 
 # ---------------------------------------------------------------- broken, as text
@@ -240,13 +240,13 @@ def test_complaint_quotes_the_place() -> None:
 )
 def test_scheduled_kernels_have_no_unroll_loops_and_constant_registers(body: str, reason: str) -> None:
     kernel = kernel_of(body)
-    verify_kernel(kernel)
+    verify_kernel(kernel, instructions=INSTRUCTIONS)
     assert complaint(kernel, scheduled=True).startswith(reason)
 
 
 def test_scheduled_kernels_have_no_empty_loops() -> None:
     empty = Kernel("k", (), (For(Var("i"), Const(4, INDEX), ()),))
-    verify_kernel(empty)
+    verify_kernel(empty, instructions=INSTRUCTIONS)
     assert complaint(empty, scheduled=True).startswith("L12: a loop has no body")
 
 
@@ -298,7 +298,7 @@ def test_scalars_of_a_kernel() -> None:
     """How long parameters are is not known before a call, but what is known of their elements and of locals is."""
     text = "kernel k(x: i8[{}] const, y: i32[4] out, n: {})\n  for i:n\n    {}\n"
     good = "invoke spread(&x[i*n], &y[0], &y[1], n, 4)"
-    verify_kernel(parse_kernel(text.format(1, "index", good)), blocks=BLOCKS)
+    verify_kernel(parse_kernel(text.format(1, "index", good)), instructions=INSTRUCTIONS, blocks=BLOCKS)
     assert complaint(parse_kernel(text.format("2,2", "index", good))).startswith("L14: 'x' has 2 dimensions")
     assert complaint(parse_kernel(text.format(1, "index", "x[i] = 0i8"))).startswith("L10: 'x' is const")
     assert complaint(parse_kernel(text.format(1, "index", good.replace("n, 4", "n+x[i], 4")))).startswith("L4: add of")
@@ -351,7 +351,7 @@ def test_what_is_accepted_never_leaves_its_buffer() -> None:
     for _ in range(2000):
         kernel = _random_kernel(rng)
         try:
-            verify_kernel(kernel)
+            verify_kernel(kernel, instructions=INSTRUCTIONS)
         except CcmlError:
             continue
         accepted += 1
@@ -370,6 +370,6 @@ def test_bounds_are_tight_for_affine_indices() -> None:
             a * 2 - b + c * 3 + 10 for a in range(extents[0]) for b in range(extents[1]) for c in range(extents[2])
         ]
         text = f"kernel k(stop: u8[%d] out)\n{body}"
-        verify_kernel(parse_kernel(text % (max(values) + 1)))
+        verify_kernel(parse_kernel(text % (max(values) + 1)), instructions=INSTRUCTIONS)
         reason = complaint(parse_kernel(text % max(values)))
         assert f"accessed are {min(values)}..{max(values)}" in reason

@@ -7,6 +7,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from ccml import blocks
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel
@@ -133,7 +134,7 @@ def outputs(kernel: Kernel, distance: int | None) -> bytes:
             if name == "x":
                 part[...] = arrays[name]
             arrays[name] = part
-    run_kernel(kernel, arrays, blocks=blocks.BLOCKS)
+    run_kernel(kernel, arrays, instructions=INSTRUCTIONS, blocks=blocks.BLOCKS)
     return arrays["y"].tobytes()
 
 
@@ -201,7 +202,7 @@ def test_random_affine_kernels(reads: list[tuple[int, int, int]], write: tuple[i
         x = memory[200:240]
         x[...] = np.arange(1, 41)
         start = 0 if distance is None else 200 - distance
-        run_kernel(kernel, {"x": x, "y": memory[start : start + 40]}, blocks=blocks.BLOCKS)
+        run_kernel(kernel, {"x": x, "y": memory[start : start + 40]}, instructions=INSTRUCTIONS, blocks=blocks.BLOCKS)
         places = {write[0] * i + write[1] * j + write[2] for i in range(4) for j in range(3)}
         return bytes(memory[start + at] for at in sorted(places))
 

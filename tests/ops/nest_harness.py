@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from ccml.emit_llvm.jit import JitKernel
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.graph import NameSupply, Node, Value
 from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Access, Alloc, Block, Buffer, Expr, Kernel, Space, Type, load, store
@@ -68,13 +69,13 @@ def run_nest(op: str, *arrays: np.ndarray | None, **attrs: Any) -> list[np.ndarr
     """The outputs of the verified nest, compiled; where it is small the interpreter has to agree to the bit."""
     node = make_node(op, arrays, attrs)
     kernel = make_kernel(node)
-    verify_kernel(kernel)
+    verify_kernel(kernel, instructions=INSTRUCTIONS)
     operands = {f"x{i}": np.ascontiguousarray(array) for i, array in enumerate(arrays) if array is not None}
     results = {value.name: np.zeros(value.shape, value.dtype.numpy) for value in node.outputs}
     JitKernel(kernel).run({**operands, **results})
     if _work(node) <= INTERPRETED:
         interpreted = {name: np.zeros_like(array) for name, array in results.items()}
-        run_kernel(kernel, {**operands, **interpreted})
+        run_kernel(kernel, {**operands, **interpreted}, instructions=INSTRUCTIONS)
         for name, array in results.items():
             np.testing.assert_array_equal(interpreted[name], array)
     return list(results.values())

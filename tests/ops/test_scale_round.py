@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitKernel, host_machine
-from ccml.ir.instructions import INSTRUCTIONS
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.loops import Call, Expr, Type
 from ccml.ir.types import DType
 from ccml.ops.fixed_point import float_multiply_round, float_parts

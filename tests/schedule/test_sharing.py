@@ -13,6 +13,7 @@ from ccml.emit_c import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import build_and_run
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.graph import Graph
 from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Kernel
@@ -92,7 +93,7 @@ def test_text_of_shared_kernels() -> None:
             text = print_kernel(kernel)
             assert parse_kernel(text) == kernel
             assert print_kernel(parse_kernel(text)) == text
-            verify_kernel(kernel, scheduled=True, blocks=BLOCKS)
+            verify_kernel(kernel, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -120,8 +121,8 @@ def test_the_common_kernel_interpreted() -> None:
     for member, scalars in zip(members, shared.values, strict=True):
         x = rng.integers(-100, 100, member.params[0].shape).astype(np.int8)
         own, one = np.zeros((2, *member.params[1].shape), np.int8)
-        run_kernel(member, {"x": x, "y": own}, blocks=BLOCKS)
-        run_kernel(shared.kernel, {"x": x, "y": one}, scalars, blocks=BLOCKS)
+        run_kernel(member, {"x": x, "y": own}, instructions=INSTRUCTIONS, blocks=BLOCKS)
+        run_kernel(shared.kernel, {"x": x, "y": one}, scalars, instructions=INSTRUCTIONS, blocks=BLOCKS)
         np.testing.assert_array_equal(own, one)
         assert own.any()
 

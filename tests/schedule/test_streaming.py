@@ -13,6 +13,7 @@ from ccml.emit_llvm.jit import JitModel
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import Build, build_and_run
 from ccml.errors import CcmlError, ErrorCode
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.graph import Graph
 from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Access, For
@@ -48,7 +49,7 @@ def assert_same_bytes(graph: Graph, program: Program, found: Stream) -> None:
         if name not in memory:
             memory[name] = np.full(decl.shape, 77, decl.dtype.numpy)
     arrays = {p.name: memory[n] for p, n in zip(found.kernel.params, found.call.args, strict=True)}
-    run_kernel(found.kernel, arrays, blocks=BLOCKS)
+    run_kernel(found.kernel, arrays, instructions=INSTRUCTIONS, blocks=BLOCKS)
     for value in graph.outputs:
         assert memory[value.name].tobytes() == evaluate_graph(graph, x)[value.name].tobytes()
 

@@ -1,0 +1,24 @@
+"""Rows of the instruction table as LLVM's intrinsics."""
+
+from __future__ import annotations
+
+from ..instructions import Intrinsic
+from .writer import FunctionWriter
+
+
+def write_intrinsic(out: FunctionWriter, function: Intrinsic, name: str, lanes: int, *args: str) -> str:
+    """The call with ``args``, the operands of the row in their order; ``name`` is the type of all of them."""
+    picked = [args[position] for position in function.order or range(len(args))]
+    if function.rotated:
+        rotation = (name, str(function.rotated))
+        picked = [out.intrinsic(f"llvm.fshr.{name}", name, (name, word), (name, word), rotation) for word in picked]
+    operands = [(name, value) for value in picked]
+    if function.parts:
+        parts = f"<{32 // function.parts * lanes} x i{function.parts}>"
+        taken = function.order or range(len(args))
+        operands = [
+            operand if position == 0 else (parts, out.value(f"bitcast {name} {operand[1]} to {parts}"))
+            for position, operand in zip(taken, operands)
+        ]
+    result = out.intrinsic(function.name, name, *operands)
+    return out.value(f"add {name} {result}, {args[0]}") if function.adds else result

@@ -1,0 +1,97 @@
+"""What instructions mean, on NumPy scalars: one lane."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+
+
+def fma(a: np.floating, b: np.floating, c: np.floating) -> np.floating:
+    """One rounding of the exact sum; zeros and what is not finite follow from the separate operations."""
+    if not all(math.isfinite(operand) for operand in (a, b)):
+        return a * b + c
+    if not math.isfinite(c):
+        return c
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    return _rounded(exact, type(a)) if exact else a * b + c
+
+
+def _rounded(exact: Fraction, kind: type[np.floating]) -> np.floating:
+    """``exact`` to nearest even, once.
+
+    Narrower types go through a float64 rounded to odd, which keeps what decides the second rounding (Boldo and
+    Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", 2008).
+    """
+    try:
+        near = float(exact)
+    except OverflowError:
+        return kind(math.inf if exact > 0 else -math.inf)
+    if kind is not np.float64 and Fraction(near) != exact and not np.float64(near).view(np.int64) & 1:
+        near = math.nextafter(near, math.inf if exact > near else -math.inf)
+    return kind(near)
+
+
+def dot(bits: int, unsigned_x: bool) -> Callable[..., np.int32]:
+    """The meaning of a dot product of 32 / ``bits`` integers packed in a word, low bits first; wraps around."""
+
+    def parts(word: np.int32, unsigned: bool) -> list[int]:
+        low = [(int(word) >> shift) & ((1 << bits) - 1) for shift in range(0, 32, bits)]
+        return low if unsigned else [part - (part >> (bits - 1) << bits) for part in low]
+
+    def meaning(acc: np.int32, x: np.int32, w: np.int32) -> np.int32:
+        total = int(acc) + sum(a * b for a, b in zip(parts(x, unsigned_x), parts(w, False), strict=True))
+        return np.int32((total + (1 << 31)) % (1 << 32) - (1 << 31))
+
+    return meaning
+
+
+def widen(first: int) -> Callable[..., np.int32]:
+    """The meaning of the two signed bytes ``first`` and ``first + 2`` of a word as its two halfwords."""
+
+    def meaning(word: np.int32) -> np.int32:
+        low, high = (np.int8(np.uint8(int(word) >> 8 * byte & 0xFF)) for byte in (first, first + 2))
+        return np.int32(int(high) * 65536 + (int(low) & 0xFFFF))
+
+    return meaning
+
+
+def halves(operation: Callable[[int, int], int]) -> Callable[..., np.int32]:
+    """The meaning of an operation on both halfwords of two words; each wraps around."""
+
+    def meaning(x: np.int32, y: np.int32) -> np.int32:
+        low, high = (operation(int(x) >> bit, int(y) >> bit) & 0xFFFF for bit in (0, 16))
+        return np.uint32(high << 16 | low).astype(np.int32)
+
+    return meaning
+
+
+def half_product(x_bit: int, w_bit: int) -> Callable[..., np.int32]:
+    """The meaning of ``acc`` plus the product of a halfword of ``x`` and one of ``w``; wraps around."""
+
+    def meaning(acc: np.int32, x: np.int32, w: np.int32) -> np.int32:
+        parts = (np.int32(word).view(np.uint32) >> np.uint32(bit) for word, bit in ((x, x_bit), (w, w_bit)))
+        product = np.prod([part.astype(np.uint16).view(np.int16).astype(np.int64) for part in parts])
+        return np.uint32((int(acc) + int(product)) & 0xFFFFFFFF).astype(np.int32)
+
+    return meaning
+
+
+def saturate8(x: np.int32) -> np.int32:
+    return np.int32(max(min(int(x), 127), -128))
+
+
+def mul_high(a: np.int32, b: np.int32) -> np.int32:
+    return np.int32(int(a) * int(b) >> 32)
+
+
+def scale_round(acc: np.int32, factor: np.int32, shift: np.int32) -> np.int32:
+    """``shift`` > 0: by a multiplier, halves up. Otherwise in binary32 with halves to even, saturated."""
+    if shift > 0:
+        return np.int32((int(acc) * int(factor) >> 32) + (1 << int(shift) - 1) >> int(shift))
+    scale = np.float32(math.ldexp(int(factor), int(shift)))
+    with np.errstate(over="ignore"):
+        product = float(np.float32(acc) * scale)
+    return np.int32(round(max(min(product, 2.0**31 - 1), -(2.0**31))))

@@ -1,0 +1,108 @@
+"""The instruction table: the functions that a loop-IR ``Call`` may name, each with all that is said of it.
+
+Targets say in their data (``Cpu.features``) which of them they have. Every row with a C function has a portable twin in
+``runtime_c`` that gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..ir.loops import Expr
+from ..ir.types import DType
+from ..ops.rounding_exprs import expand_rounding
+from . import expansions, meanings
+from .instruction import ANY, Instruction, Intrinsic
+
+_WORDS = (DType.I32, DType.I32, DType.I32)
+_ACC_LAST = (1, 2, 0)
+
+
+def _float(name: str) -> Mapping[str, tuple[Intrinsic, ...]]:
+    return {ANY: (Intrinsic(name),)}
+
+
+def _rounding(call: Expr) -> Expr:
+    return expand_rounding(call)
+
+
+INSTRUCTIONS: dict[str, Instruction] = {
+    row.name: row
+    for row in (
+        Instruction("fma", (None, None, None), None, meanings.fma, intrinsics=_float("llvm.fma")),
+        Instruction(
+            "sqrt", (None,), None, np.sqrt, expansion=expansions.root_in_single, intrinsics=_float("llvm.sqrt")
+        ),
+        Instruction("floor", (None,), None, np.floor, expansion=_rounding, intrinsics=_float("llvm.floor")),
+        Instruction("ceil", (None,), None, np.ceil, expansion=_rounding, intrinsics=_float("llvm.ceil")),
+        Instruction("trunc", (None,), None, np.trunc, expansion=_rounding, intrinsics=_float("llvm.trunc")),
+        Instruction("round_even", (None,), None, np.rint, expansion=_rounding, intrinsics=_float("llvm.roundeven")),
+        # acc + x . w: four bytes (x unsigned or signed) or two halfwords in each 32-bit lane
+        Instruction(
+            "dot4_u8i8", _WORDS, DType.I32, meanings.dot(8, True), c_header="ccml_dot.h",
+            intrinsics={
+                "x86": tuple(
+                    Intrinsic(f"llvm.x86.avx512.vpdpbusd.{32 * lanes}", lanes, parts=8) for lanes in (16, 8, 4)
+                ),
+            },
+        ),
+        Instruction(
+            "dot4_i8i8", _WORDS, DType.I32, meanings.dot(8, False), c_header="ccml_dot.h",
+            intrinsics={"aarch64": (Intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", 4, parts=8),)},
+        ),
+        Instruction(
+            "dot2_i16i16", _WORDS, DType.I32, meanings.dot(16, False), expansion=expansions.dot_of_halves,
+            c_header="ccml_dot.h",
+            intrinsics={
+                "x86": (
+                    Intrinsic("llvm.x86.avx512.pmaddw.d.512", 16, (1, 2), parts=16, adds=True),
+                    Intrinsic("llvm.x86.avx2.pmadd.wd", 8, (1, 2), parts=16, adds=True),
+                    Intrinsic("llvm.x86.sse2.pmadd.wd", 4, (1, 2), parts=16, adds=True),
+                ),
+                "arm": (Intrinsic("llvm.arm.smlad", 1, _ACC_LAST),),
+            },
+        ),
+        # bytes 0 and 2, or 1 and 3, of a word as two signed halfwords
+        Instruction(
+            "widen_even", (DType.I32,), DType.I32, meanings.widen(0), expansion=expansions.widened(0),
+            c_header="ccml_widen.h", intrinsics={"arm": (Intrinsic("llvm.arm.sxtb16", 1),)},
+        ),
+        Instruction(
+            "widen_odd", (DType.I32,), DType.I32, meanings.widen(1), expansion=expansions.widened(8),
+            c_header="ccml_widen.h", intrinsics={"arm": (Intrinsic("llvm.arm.sxtb16", 1, rotated=8),)},
+        ),
+        # both halfwords of two words
+        Instruction(
+            "halves_add", _WORDS[:2], DType.I32, meanings.halves(int.__add__), expansion=expansions.halves("add"),
+            c_header=None, intrinsics={"arm": (Intrinsic("llvm.arm.sadd16", 1),)},
+        ),
+        Instruction(
+            "halves_sub", _WORDS[:2], DType.I32, meanings.halves(int.__sub__), expansion=expansions.halves("sub"),
+            c_header=None, intrinsics={"arm": (Intrinsic("llvm.arm.ssub16", 1),)},
+        ),
+        # acc + the low halfword of x times the high one of w, and the high one by the low one
+        Instruction(
+            "low_by_high", _WORDS, DType.I32, meanings.half_product(0, 16), expansion=expansions.half_product(0, 16),
+            c_header=None, intrinsics={"arm": (Intrinsic("llvm.arm.smlabt", 1, _ACC_LAST),)},
+        ),
+        Instruction(
+            "high_by_low", _WORDS, DType.I32, meanings.half_product(16, 0), expansion=expansions.half_product(16, 0),
+            c_header=None, intrinsics={"arm": (Intrinsic("llvm.arm.smlatb", 1, _ACC_LAST),)},
+        ),
+        # clamped to a signed byte
+        Instruction(
+            "saturate8", (DType.I32,), DType.I32, meanings.saturate8, expansion=expansions.saturated,
+            recognized=expansions.saturated, c_header="ccml_saturate.h",
+        ),
+        # the upper word of the product
+        Instruction(
+            "mul_high", (DType.I32, DType.I32), DType.I32, meanings.mul_high,
+            expansion=expansions.high_of_short_products, recognized=expansions.high_of_wide_product,
+            c_header="ccml_scale.h",
+        ),
+        # acc * factor / 2^(32 + shift) for shift > 0, else float32(acc) * (factor * 2^shift); rounded to a whole number
+        Instruction("scale_round", _WORDS, DType.I32, meanings.scale_round, c_header="ccml_scale.h"),
+    )
+}  # fmt: skip

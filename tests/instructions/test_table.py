@@ -1,0 +1,93 @@
+"""Rows of the instruction table: what they say in one form they say in all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ccml
+import numpy as np
+import pytest
+from ccml.instructions import INSTRUCTIONS, Instruction
+from ccml.ir.interpret import run_kernel
+from ccml.ir.loops import I32, Access, Buffer, Call, Const, Kernel, Type, load, store
+from ccml.ir.loops_verify import verify_kernel
+from ccml.ir.types import DType
+from ccml.targets import TARGETS
+
+RUNTIME = Path(ccml.__file__).parent / "runtime_c"
+WORDS = [row for row in INSTRUCTIONS.values() if row.expansion and row.result is DType.I32]
+FLOATS = [row for row in INSTRUCTIONS.values() if row.expansion and row.result is None]
+EDGES = np.array([0, 1, -1, 0x7FFF, -0x8000, 0x7FFFFFFF, -0x80000000, 0x00FF00FF, 0x7F80807F, -0x7F80], np.int64)
+
+
+def by_name(row: Instruction) -> str:
+    return row.name
+
+
+def computed(row: Instruction, dtype: DType, expand: bool, operands: list[np.ndarray]) -> np.ndarray:
+    """Element by element, as a verified kernel that calls the row or holds its expansion."""
+    count = operands[0].size
+    params = [Buffer(f"x{n}", Type(dtype), (count,), access=Access.READ) for n in range(len(operands))]
+    y = Buffer("y", Type(dtype), (count,), access=Access.WRITE)
+    body = []
+    for at in range(count):
+        call = Call(row.name, tuple(load(param, Const(at, Type(DType.INDEX))) for param in params), Type(dtype))
+        value = row.expansion(call) if expand and row.expansion else call
+        assert value is not None
+        body.append(store(y, Const(at, Type(DType.INDEX)), value=value))
+    kernel = Kernel("k", (*params, y), tuple(body))
+    verify_kernel(kernel, instructions=INSTRUCTIONS)
+    result = np.zeros(count, dtype.numpy)
+    named = {param.name: operand for param, operand in zip(params, operands)}
+    run_kernel(kernel, {**named, "y": result}, instructions=INSTRUCTIONS)
+    return result
+
+
+@pytest.mark.parametrize("row", WORDS, ids=by_name)
+def test_expansions_of_words(row: Instruction) -> None:
+    rng = np.random.default_rng(0)
+    operands = [rng.permutation(np.concatenate([EDGES, rng.integers(-(2**31), 2**31, 60)])) for _ in row.operands]
+    words = [operand.astype(np.int32) for operand in operands]
+    np.testing.assert_array_equal(computed(row, I32.dtype, True, words), computed(row, I32.dtype, False, words))
+
+
+@pytest.mark.parametrize("row", FLOATS, ids=by_name)
+def test_expansions_of_floats(row: Instruction) -> None:
+    """In the first type that is expanded."""
+    rng = np.random.default_rng(0)
+    values = np.concatenate([[0.0, -0.0, 0.5, 1.5, 2.5, 1e-3, 4097.0, np.inf], rng.uniform(0, 100, 40)])
+    for dtype in (DType.F32, DType.F16):
+        if row.expansion and row.expansion(Call(row.name, (Const(1.0, Type(dtype)),), Type(dtype))) is not None:
+            x = values.astype(dtype.numpy)
+            found, wanted = computed(row, dtype, True, [x]), computed(row, dtype, False, [x])
+            assert found.tobytes() == wanted.tobytes()
+            return
+    raise AssertionError("no type is expanded")
+
+
+@pytest.mark.parametrize("row", INSTRUCTIONS.values(), ids=by_name)
+def test_c_function(row: Instruction) -> None:
+    """It stands in the header; without one, the expansion is what C has."""
+    if row.c_header is None:
+        assert row.expansion is not None
+    elif row.c_header:
+        assert row.name in (RUNTIME / row.c_header).read_text()
+
+
+def test_architectures_are_those_of_targets() -> None:
+    known = {abi.architecture for target in TARGETS for abi in target.abis}
+    assert {name for row in INSTRUCTIONS.values() for name in row.intrinsics if name} <= known
+
+
+def test_llvm_can_say_what_a_cpu_has() -> None:
+    """For the lanes of its multiply-accumulates, and single words of everything else."""
+    missing = []
+    for target in TARGETS:
+        for abi in target.abis:
+            for cpu in abi.cpus:
+                for row in (INSTRUCTIONS[name] for name in cpu.features if name in INSTRUCTIONS):
+                    lanes = {dot.lanes for dot in cpu.dots if dot.name == row.name} or {1}
+                    for count in lanes:
+                        if row.intrinsic(abi.architecture, count) is None and row.recognized is None:
+                            missing.append((cpu.name, row.name, count))
+    assert missing == []
