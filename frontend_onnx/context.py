@@ -7,7 +7,7 @@ settled here, by :meth:`NodeContext.parameter`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
@@ -35,7 +35,6 @@ class NodeContext:
     wanted: tuple[bool, ...]
     attributes: Mapping[str, AttributeProto]
     builder: FoldingBuilder
-    used: set[str] = field(default_factory=set)
 
     # Operands
 
@@ -102,7 +101,6 @@ class NodeContext:
     def _attribute(
         self, name: str, kind: int, read: Callable[[onnx.AttributeProto], object], default: object
     ) -> object:
-        self.used.add(name)
         attribute = self.attributes.get(name)
         if attribute is None:
             if default is None:
@@ -112,10 +110,6 @@ class NodeContext:
             expected = AttributeProto.AttributeType.Name(kind).lower()
             raise self.invalid(f"attribute {name} of {self.op_type} is not of type {expected}")
         return read(attribute)
-
-    def ignore(self, *names: str) -> None:
-        """Declares that these attributes do not matter here. An attribute that no rule reads is refused otherwise."""
-        self.used.update(names)
 
     def parameter(self, name: str, position: int) -> tuple[int, ...] | None:
         """Integers that older versions hold in attribute ``name`` and newer ones in the (constant) input."""

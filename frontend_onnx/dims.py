@@ -13,6 +13,9 @@ from .tensors import MAX_ELEMENTS, dtype_of
 Dimension = int | str | None
 """An extent, the name of a symbolic one, or unknown."""
 
+_ANONYMOUS = ("", "?")
+"""Names that exporters give to unknown dimensions: two of them need not be the same."""
+
 
 def input_types(
     inputs: Sequence[onnx.ValueInfoProto], dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]]
@@ -65,8 +68,8 @@ def _dimensions(value: onnx.ValueInfoProto) -> list[Dimension] | None:
         kind = dim.WhichOneof("value")
         if kind == "dim_value" and dim.dim_value >= 0:
             found.append(dim.dim_value)
-        else:  # exporters also write -1, or an empty name, for "unknown"
-            found.append(dim.dim_param or None if kind == "dim_param" else None)
+        else:  # exporters also write -1, an empty name or "?" for "unknown"
+            found.append(dim.dim_param if kind == "dim_param" and dim.dim_param not in _ANONYMOUS else None)
     return found
 
 

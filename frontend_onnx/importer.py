@@ -56,6 +56,7 @@ def import_model(
         walker.bind(scope, onnx_name, value if type_.size else empty)
     output_names = {value.name: builder.names.fresh(value.name) for value in model.graph.output}
     scope.names.update(output_names)
+    scope.wanted.update(output_names)
     walker.walk(model.graph.node, scope)
     walker.problems.raise_any()
     outputs = [(target, walker.read(scope, onnx_name, onnx_name)) for onnx_name, target in output_names.items()]

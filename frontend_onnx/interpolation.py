@@ -52,23 +52,27 @@ def taps(how: Interpolation, extent: int, count: int, scale: float, roi: tuple[f
 
 
 def coordinates(mode: str, extent: int, count: int, scale: float, roi: tuple[float, float]) -> np.ndarray:
-    """Where each output lies among the inputs. Raises :class:`ValueError` for a mode that does not exist."""
-    y, width = np.arange(count, dtype=np.float64), scale * extent
+    """Where each output lies among the inputs. Raises :class:`ValueError` for a mode that does not exist.
+
+    ``count`` is what ONNX calls length_resized, a whole number also where ``scale`` times ``extent`` is none: with
+    align_corners the last output lies on the last input.
+    """
+    y = np.arange(count, dtype=np.float64)
     if mode == "align_corners":
-        return np.zeros(count) if width == 1 else y * (extent - 1) / (width - 1)
+        return y * (extent - 1) / max(count - 1, 1)
     if mode == "asymmetric":
         return y / scale
-    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and width != 1):
+    if mode == "pytorch_half_pixel" and count == 1:
+        return np.zeros(1)
+    if mode in ("half_pixel", "pytorch_half_pixel"):
         return (y + 0.5) / scale - 0.5
-    if mode == "pytorch_half_pixel":
-        return np.full(count, -0.5)
     if mode == "half_pixel_symmetric":
-        return extent / 2 * (1 - count / width) + (y + 0.5) / scale - 0.5
+        return extent / 2 * (1 - count / (scale * extent)) + (y + 0.5) / scale - 0.5
     if mode == "tf_crop_and_resize":
         start, end = roi
-        if width == 1:
-            return np.full(count, (start + end) * (extent - 1) / 2)
-        return start * (extent - 1) + y * (end - start) * (extent - 1) / (width - 1)
+        if count == 1:
+            return np.full(1, (start + end) * (extent - 1) / 2)
+        return start * (extent - 1) + y * (end - start) * (extent - 1) / (count - 1)
     raise ValueError(f"coordinate_transformation_mode is {mode}")
 
 

@@ -36,6 +36,7 @@ def call(
         value = site.inputs[position] if position < len(site.inputs) else None
         walker.bind(inner, formal, Missing.ABSENT if value is None else value)
     inner.names = {f: walker.name(site.scope, o) for f, o in zip(function.output, site.node.output) if o}
+    inner.wanted.update(f for f, o in zip(function.output, site.node.output) if o in site.scope.wanted)
     walker.walk(function.node, inner)
     wanted = [formal if actual else "" for formal, actual in zip(function.output, site.node.output)]
     return [walker.read(inner, formal, site.loc) for formal in wanted]
@@ -64,6 +65,7 @@ def _body(
         raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
     for formal, argument in zip(graph.input, arguments):
         walker.bind(inner, formal.name, argument)
+    inner.wanted.update(output.name for output in graph.output)
     walker.walk(graph.node, inner)
     return [walker.read(inner, output.name, site.loc) for output in graph.output]
 

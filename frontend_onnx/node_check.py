@@ -10,7 +10,8 @@ from onnx import helper, numpy_helper, shape_inference
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
-from .functions import Schema
+from .functions import Schema, schema_of
+from .versions import RULES_OPSET
 
 
 def check_node(
@@ -39,7 +40,26 @@ def check_node(
             raise CcmlError(ErrorCode.INVALID_MODEL, f"attribute {name} of {op} is missing", loc=loc)
 
 
-def is_default(attribute: onnx.AttributeProto, schema: Schema) -> bool:
+def check_known_attributes(
+    node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], schema: Schema, loc: str
+) -> None:
+    """Raises ``UNSUPPORTED_FEATURE`` for attributes that an operator of the default domain got in an operator set behind ``RULES_OPSET``.
+
+    The rules were written without them. Such an attribute passes where it says what the schema says without it.
+    """
+    if schema.domain or schema.since_version <= RULES_OPSET:
+        return
+    known = schema_of(node.op_type, RULES_OPSET)
+    new = [
+        name for name, attribute in attributes.items()
+        if (known is None or name not in known.attributes) and not _is_default(attribute, schema)
+    ]  # fmt: skip
+    if new:
+        reason = f"{node.op_type}: attribute {', '.join(new)} of opset {schema.since_version} is not supported"
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=loc)
+
+
+def _is_default(attribute: onnx.AttributeProto, schema: Schema) -> bool:
     """Whether an attribute says what the schema says without it."""
     default = schema.attributes[attribute.name].default_value
     if default.type != attribute.type:

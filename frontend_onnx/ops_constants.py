@@ -41,8 +41,7 @@ def identity(ctx: NodeContext) -> Sequence[Value]:
 
 
 def dropout(ctx: NodeContext) -> Sequence[Value]:
-    """In inference: the input, and a mask of ones."""
-    ctx.ignore("ratio", "seed", "is_test")  # of training
+    """In inference: the input, and a mask of ones. ``ratio``, ``seed`` and ``is_test`` are of training."""
     x, training = ctx.input(0), ctx.optional(2)
     if training is not None:
         flag = ctx.array(training)

@@ -30,7 +30,7 @@ def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
     In training, which before opset 14 is a matter of the outputs, the statistics are those of the batch.
     """
     x, rank = ctx.input(0), len(ctx.input(0).shape)
-    training = bool(ctx.integer("training_mode", 0)) if ctx.opset >= 14 else any(ctx.wanted[1:])
+    training = bool(ctx.integer("training_mode", 0)) if ctx.opset >= 14 else ctx.output_count > 1
     if not ctx.integer("spatial", 1) or rank < 2:
         raise ctx.unsupported(f"{x.type} with spatial={ctx.integer('spatial', 1)}")
     parameters = [ctx.input(position) for position in range(1, 5)]

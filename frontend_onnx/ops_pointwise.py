@@ -85,12 +85,11 @@ def bit_cast(ctx: NodeContext) -> Sequence[Value]:
 
 
 def cast(ctx: NodeContext) -> Sequence[Value]:
-    ctx.ignore("saturate", "round_mode")  # of float8 only
+    """``saturate`` and ``round_mode`` are of 8-bit floats."""
     return [ctx.cast(ctx.input(0), dtype_of(ctx.integer("to"), ctx.loc))]
 
 
 def cast_like(ctx: NodeContext) -> Sequence[Value]:
-    ctx.ignore("saturate", "round_mode")
     return [ctx.cast(ctx.input(0), ctx.input(1).dtype)]
 
 

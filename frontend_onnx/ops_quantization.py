@@ -15,8 +15,7 @@ from .tensors import dtype_of
 
 
 def quantize_linear(ctx: NodeContext) -> Sequence[Value]:
-    """The result has the zero point's element type, or ``output_dtype``, or uint8."""
-    ctx.ignore("saturate")  # of float8 only
+    """The result has the zero point's element type, or ``output_dtype``, or uint8. ``saturate`` is of 8-bit floats."""
     if ctx.integer("precision", 0) not in (0, onnx.TensorProto.FLOAT):
         raise ctx.unsupported(f"precision {ctx.integer('precision')}; the division is in float32")
     zero_point = ctx.optional(2)
@@ -106,6 +105,24 @@ def _spread(ctx: NodeContext, value: Value | None, x: Value, axis: int) -> Value
     return ctx.emit("gather", real, ctx.constant(repeated), axis=axis)
 
 
+def dynamic_quantize_linear(ctx: NodeContext) -> Sequence[Value]:
+    """To uint8, by a scale and zero point from the least and greatest element and 0.
+
+    The range of nothing but zeros has no steps; its scale is 1, as ONNX Runtime has it.
+    """
+    x = ctx.input(0)
+    zero = ctx.scalar(0, x)
+    axes = tuple(range(len(x.shape)))
+    least, greatest = (
+        ctx.emit(op, ctx.emit("reduce", x, kind=op, axes=axes, keepdims=False), zero) for op in ("min", "max")
+    )
+    steps = ctx.emit("div", ctx.emit("sub", greatest, least), ctx.scalar(255, x))
+    scale = ctx.emit("where", ctx.emit("eq", steps, zero), ctx.scalar(1, x), steps)
+    offset = ctx.emit("clip", ctx.emit("neg", ctx.emit("div", least, scale)), lo=0.0, hi=255.0)
+    zero_point = ctx.cast(ctx.emit("round", offset), DType.U8)
+    return [quantize(ctx, x, scale, zero_point, DType.U8, 0), scale, zero_point]
+
+
 def qlinear_conv(ctx: NodeContext) -> Sequence[Value]:
     """x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias? (int32 in steps of x_scale * w_scale)"""
     x_scale, w_scale, y_zero, bias = ctx.input(1), ctx.input(4), ctx.input(7), ctx.optional(8)
@@ -126,6 +143,7 @@ def qlinear_matmul(ctx: NodeContext) -> Sequence[Value]:
 
 RULES: Mapping[str, Rule] = {
     "DequantizeLinear": dequantize_linear,
+    "DynamicQuantizeLinear": dynamic_quantize_linear,
     "QLinearConv": qlinear_conv,
     "QLinearMatMul": qlinear_matmul,
     "QuantizeLinear": quantize_linear,

@@ -32,8 +32,8 @@ def rnn(ctx: NodeContext) -> Sequence[Value]:
 
 
 def _attributes(ctx: NodeContext, gates: int, activations: tuple[str, ...]) -> dict[str, AttrValue]:
+    """``output_sequence``, of old versions, says whether outputs exist; nodes say so themselves."""
     direction, r = ctx.string("direction", "forward"), ctx.input(2)
-    ctx.ignore("output_sequence")  # whether outputs exist; nodes say so themselves
     if direction not in DIRECTIONS or len(r.shape) != 3 or r.shape[1] != gates * r.shape[2]:
         raise ctx.invalid(f"direction {direction} or recurrence weights {r.type}")
     hidden = ctx.integer("hidden_size", r.shape[2])

@@ -37,8 +37,10 @@ def reduce_l1(ctx: NodeContext) -> Sequence[Value]:
 
 
 def reduce_l2(ctx: NodeContext) -> Sequence[Value]:
-    (total,) = reduce_sum_square(ctx)
-    return [_in_float(ctx, "sqrt", total)]
+    """The root of a sum of squares, which half floats could not hold."""
+    x = ctx.input(0)
+    wide = ctx.cast(x, DType.F32) if x.dtype is DType.F16 else x
+    return [ctx.cast(_in_float(ctx, "sqrt", _reduce(ctx, "sum", ctx.emit("mul", wide, wide))), x.dtype)]
 
 
 def reduce_sum_square(ctx: NodeContext) -> Sequence[Value]:
@@ -51,10 +53,11 @@ def reduce_log_sum(ctx: NodeContext) -> Sequence[Value]:
 
 
 def reduce_log_sum_exp(ctx: NodeContext) -> Sequence[Value]:
-    """m + log(sum(e^(x - m))) with m the maximum, so that nothing overflows."""
+    """m + log(sum(e^(x - m))) with m the maximum, so that nothing overflows; an infinite one is not subtracted."""
     given = ctx.input(0)
     x = given if given.dtype.is_float else ctx.cast(given, DType.F64)
     top = _reduce(ctx, "max", x, keepdims=True)
+    top = ctx.emit("where", ctx.emit("isinf", top, negative=True, positive=True), ctx.scalar(0, top), top)
     total = _reduce(ctx, "sum", ctx.emit("exp", ctx.emit("sub", x, top)))
     return [ctx.cast(ctx.emit("add", ctx.reshape(top, total.shape), ctx.emit("log", total)), given.dtype)]
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import prod
 
 from ..ir.graph import AttrValue, Value
+from ..ir.types import DType
+from ..ops.windows import window_counts
 from .context import NodeContext, Rule
 from .padding import window_attributes
 
@@ -31,26 +33,45 @@ def pool(kind: str, ctx: NodeContext) -> Sequence[Value]:
 
 
 def lp_pool(ctx: NodeContext) -> Sequence[Value]:
-    """sum(|x|^p)^(1/p): an average that counts the padding, times the elements of the window."""
-    x, p = ctx.input(0), float(ctx.integer("p", 2))
-    if len(x.shape) < 3:
-        raise ctx.invalid(f"LpPool of {x.type}, which has no spatial dimensions")
-    if ctx.integer("ceil_mode", 0):
-        raise ctx.unsupported("ceil_mode")
-    window = window_attributes(ctx, x.shape[2:], ctx.integers("kernel_shape"))
-    mean = ctx.emit(
-        "pool", _power(ctx, ctx.emit("abs", x), p), kind="avg", kernel=window.kernel, stride=window.stride,
-        pad=window.pad, dilation=window.dilation, ceil_mode=False, count_include_pad=True, layout="channels_first",
-    )  # fmt: skip
-    total = ctx.emit("mul", mean, ctx.scalar(prod(window.kernel), x))
-    return [_power(ctx, total, 1.0 / p)]
+    """sum(|x|^p)^(1/p): an average that counts the padding, times the elements of the window.
+
+    What ``ceil_mode`` reaches beyond the padding is padding too: zeros add nothing.
+    """
+    if len(ctx.input(0).shape) < 3:
+        raise ctx.invalid(f"LpPool of {ctx.input(0).type}, which has no spatial dimensions")
+    return [_lp_norm(ctx, partial(_window_sum, ctx))]
 
 
 def global_lp_pool(ctx: NodeContext) -> Sequence[Value]:
-    x, p = ctx.input(0), float(ctx.integer("p", 2))
-    powers = _power(ctx, ctx.emit("abs", x), p)
-    total = ctx.emit("reduce", powers, kind="sum", axes=tuple(range(2, len(x.shape))), keepdims=True)
-    return [_power(ctx, total, 1.0 / p)]
+    def total(x: Value) -> Value:
+        return ctx.emit("reduce", x, kind="sum", axes=tuple(range(2, len(x.shape))), keepdims=True)
+
+    return [_lp_norm(ctx, total)]
+
+
+def _lp_norm(ctx: NodeContext, total: Callable[[Value], Value]) -> Value:
+    """total(|x|^p)^(1/p), in float32 at least: half floats could not hold the powers."""
+    given, p = ctx.input(0), float(ctx.integer("p", 2))
+    x = ctx.cast(given, DType.F32) if given.dtype is DType.F16 else given
+    return ctx.cast(_power(ctx, total(_power(ctx, ctx.emit("abs", x), p)), 1.0 / p), given.dtype)
+
+
+def _window_sum(ctx: NodeContext, x: Value) -> Value:
+    """The sum over each window of LpPool."""
+    window = window_attributes(ctx, x.shape[2:], ctx.integers("kernel_shape"))
+    spatial, pad = len(window.kernel), window.pad
+    if ctx.integer("ceil_mode", 0) and not window.same:
+        counts = window_counts(x.shape[2:], window.kernel, window.stride, pad, window.dilation, ceil_mode=True)
+        beyond = [
+            max((count - 1) * step + span - extent - pad[d] - pad[spatial + d], 0)
+            for d, (count, step, span, extent) in enumerate(zip(counts, window.stride, window.reach, x.shape[2:]))
+        ]
+        x = ctx.emit("pad", x, before=(0,) * len(x.shape), after=(0, 0, *beyond), mode="constant", value=0.0)
+    mean = ctx.emit(
+        "pool", x, kind="avg", kernel=window.kernel, stride=window.stride, pad=pad, dilation=window.dilation,
+        ceil_mode=False, count_include_pad=True, layout="channels_first",
+    )  # fmt: skip
+    return ctx.emit("mul", mean, ctx.scalar(prod(window.kernel), x))
 
 
 def _power(ctx: NodeContext, x: Value, exponent: float) -> Value:

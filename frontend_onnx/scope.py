@@ -46,6 +46,7 @@ class Missing(Enum):
 class Scope:
     """``values`` are the ONNX names bound so far, ``names`` the IR names that some of them are to get.
 
+    ``wanted`` are the names that a node reads or that leave the graph: a result that is none of them is not computed.
     ``attributes`` are those of the function call that the body belongs to, ``path`` its node's name; ``place`` is the
     node whose branch or body this is.
     """
@@ -59,6 +60,7 @@ class Scope:
     values: dict[str, Value | Missing] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
+    wanted: set[str] = field(default_factory=set)
 
     def owner(self, name: str, loc: str) -> Scope:
         """The innermost scope that defines ``name``."""

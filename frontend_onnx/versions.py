@@ -9,6 +9,10 @@ from ..errors import CcmlError, ErrorCode
 OLDEST_OPSET = 1
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 
+RULES_OPSET = 28
+"""The newest operator set whose definitions the rules were written by. A later version of the onnx package may know
+operators in a newer form; attributes that came with that form are refused (``node_check.py``)."""
+
 
 def opset_imports(model: onnx.ModelProto) -> dict[str, int]:
     """Versions by domain; ``ai.onnx`` is the default domain. Raises where the default domain's is not supported."""

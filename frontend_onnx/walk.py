@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 
 import onnx
 
@@ -12,14 +13,17 @@ from .constant_operators import FOLDABLE, fold
 from .context import NodeContext
 from .contrib import contrib_function
 from .folding import FoldingBuilder
-from .functions import Schema, bindings, has_body, schema_body, schema_of
+from .functions import bindings, has_body, schema_body, schema_of
 from .nested import branch, call, loop, scan
-from .node_check import check_node, fault_of_node, is_default
+from .node_check import check_known_attributes, check_node, fault_of_node
+from .node_order import in_order, names_read
 from .old_forms import NEW_FORMS, modern
 from .problems import LimitError, Problems
 from .rules import RULES
 from .scope import Missing, Results, Scope, Site, qualified, schema_domain
 from .tensors import is_packed, to_array
+
+log = logging.getLogger(__name__)
 
 NESTED: Mapping[str, Callable[[Walker, Site], Results]] = {"If": branch, "Loop": loop, "Scan": scan}
 
@@ -41,14 +45,20 @@ class Walker:
         self._packed: set[str] = set()
         self._expanded = 0
 
-    def walk(self, nodes: Iterable[onnx.NodeProto], scope: Scope) -> None:
+    def walk(self, nodes: Sequence[onnx.NodeProto], scope: Scope) -> None:
+        """Imports ``nodes``, whose names are those of ``scope``; ``scope.wanted`` holds what is read behind them."""
         if scope.depth > MAX_DEPTH:
             reason = f"more than {MAX_DEPTH} nested functions or branches"
             raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=scope.place)
+        order = in_order(nodes)
+        if order != range(len(nodes)):
+            place = f" of {scope.place}" if scope.place else ""
+            log.warning("the nodes%s are not in topological order; they are sorted", place)
+        scope.wanted.update(name for node in nodes for name in names_read(node))
         self._expand(scope)
-        for index, node in enumerate(nodes):
+        for index in order:
             self._expand(scope)
-            self._node(node, scope.locate(node, index), scope)
+            self._node(nodes[index], scope.locate(nodes[index], index), scope)
 
     def _expand(self, scope: Scope) -> None:
         """Counts what is not in the model's own graph, so that nothing grows without bounds."""
@@ -123,8 +133,9 @@ class Walker:
             return None
         check_node(node, site.attributes, schema, site.opset, loc)
         if node.op_type in NESTED or qualified(node) in RULES:
+            check_known_attributes(node, site.attributes, schema, loc)
             start = len(self.builder.nodes)
-            results = NESTED[node.op_type](self, site) if node.op_type in NESTED else self._apply_rule(site, schema)
+            results = NESTED[node.op_type](self, site) if node.op_type in NESTED else self._apply_rule(site)
             return self._named(site, start, results)
         opsets = {**scope.opsets, schema.domain: site.opset}
         body = schema_body(schema, opsets, node, site.attributes, inputs)
@@ -147,12 +158,12 @@ class Walker:
         except ValueError as problem:
             raise CcmlError(ErrorCode.INVALID_MODEL, f"{node.op_type}: {problem}", loc=loc) from problem
 
-    def _apply_rule(self, site: Site, schema: Schema) -> Results:
+    def _apply_rule(self, site: Site) -> Results:
         op_type, outputs = site.node.op_type, site.node.output
         old = site.opset < NEW_FORMS and not schema_domain(site.node)
         context = NodeContext(
             op_type, site.opset, site.loc, next(filter(None, outputs), op_type), site.inputs,
-            len(outputs), tuple(bool(name) for name in outputs), site.attributes, self.builder,
+            len(outputs), tuple(name in site.scope.wanted for name in outputs), site.attributes, self.builder,
         )  # fmt: skip
         try:
             results = RULES[qualified(site.node)](modern(context) if old else context)
@@ -163,9 +174,6 @@ class Walker:
             if reason is None:
                 raise
             raise CcmlError(ErrorCode.INVALID_MODEL, f"{op_type}: {reason}", loc=site.loc) from problem
-        unread = [name for name, a in site.attributes.items() if name not in context.used and not is_default(a, schema)]
-        if unread and not old:
-            raise context.unsupported(f"attribute {', '.join(unread)} is not supported")
         return results
 
     def _named(self, site: Site, start: int, results: Results) -> Results:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from functools import cache
 
 from .loops import (
     INDEX,
@@ -43,13 +44,19 @@ def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERI
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in evaluation order."""
     found: list[Expr] = []
-    for spec in fields(expr):  # type: ignore[arg-type]
-        item = getattr(expr, spec.name)
+    for name in _operand_fields(type(expr)):
+        item = getattr(expr, name)
         if isinstance(item, Expr):
             found.append(item)
         elif isinstance(item, tuple):
             found.extend(part for part in item if isinstance(part, Expr))
     return tuple(found)
+
+
+@cache
+def _operand_fields(kind: type[Expr]) -> tuple[str, ...]:
+    """The fields of a class of expressions, which may hold expressions."""
+    return tuple(spec.name for spec in fields(kind))  # type: ignore[arg-type]
 
 
 def walk_expr(expr: Expr) -> Iterator[Expr]:
@@ -97,16 +104,16 @@ def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
 def map_children(expr: Expr, go: Callable[[Expr], Expr]) -> Expr:
     """``expr`` with ``go`` of its direct sub-expressions; itself where they stay the same objects. Folds nothing."""
     changes: dict[str, object] = {}
-    for spec in fields(expr):  # type: ignore[arg-type]
-        item = getattr(expr, spec.name)
+    for name in _operand_fields(type(expr)):
+        item = getattr(expr, name)
         if isinstance(item, Expr):
             new = go(item)
             if new is not item:
-                changes[spec.name] = new
+                changes[name] = new
         elif isinstance(item, tuple) and any(isinstance(part, Expr) for part in item):
             parts = tuple(go(part) for part in item)
             if any(a is not b for a, b in zip(parts, item)):
-                changes[spec.name] = parts
+                changes[name] = parts
     return replace(expr, **changes) if changes else expr  # type: ignore[type-var]
 
 

@@ -14,6 +14,8 @@ MOST_ATTEMPTS = 100
 MANY = 100
 MANY_AT_A_TRIAL = 10
 """The same where it is only asked whether tensors fit: plans of that kind are many."""
+MOST_PAIRS = 1_000_000
+"""Pairs of tensors that live at the same time, over all orders of the search: what an order costs."""
 EXACT = 7
 """Up to so many tensors all orders are tried."""
 
@@ -71,14 +73,14 @@ class _Search:
     align: int
     distances: Distances
     enough: int
-    forbidden: dict[tuple[str, str], tuple[int, int]] = field(init=False)
+    forbidden: dict[str, list[tuple[str, int, int]]] = field(init=False)
     contemporaries: dict[str, list[Request]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.requests = [r for r in self.requests if r.nbytes] + [r for r in self.requests if not r.nbytes]
         self.contemporaries = _contemporaries(self.requests)
         self.forbidden = {
-            (a.name, b.name): self._forbidden(a, b) for a in self.requests for b in self.contemporaries[a.name]
+            a.name: [(b.name, *self._forbidden(a, b)) for b in self.contemporaries[a.name]] for a in self.requests
         }
 
     def best(self) -> Pool:
@@ -99,9 +101,9 @@ class _Search:
         least = self._goal()
         results = [(self._place(order), order) for order in orders]
         best = min((placed for placed, _ in results), key=lambda placed: placed.cost)
-        for _, start in results:
+        for placed, start in results:
             if best.total > least:
-                best = min(best, self._improved(start, least), key=lambda placed: placed.cost)
+                best = min(best, self._improved(start, placed, least), key=lambda placed: placed.cost)
         if best.total > least and len(requests) <= EXACT:
             best = self._exact(best)
         return best
@@ -129,13 +131,13 @@ class _Search:
         others = sum(r.nbytes for r in live) - born - dying
         return others + max(born, dying)
 
-    def _improved(self, order: Sequence[Request], least: float) -> _Placed:
-        """What is at the top goes to the front, again and again."""
-        current = list(order)
-        best = placed = self._place(current)
+    def _improved(self, order: Sequence[Request], placed: _Placed, least: float) -> _Placed:
+        """What is at the top goes to the front, again and again. ``placed`` is what the order gives."""
+        current, best = list(order), placed
         seen = {tuple(r.name for r in current)}
         many = MANY if self.enough < 0 else MANY_AT_A_TRIAL
-        attempts = min(MOST_ATTEMPTS, MOST_ATTEMPTS * many // max(len(order), 1))
+        pairs = sum(map(len, self.contemporaries.values()))
+        attempts = min(MOST_ATTEMPTS, MOST_ATTEMPTS * many // max(len(order), 1), MOST_PAIRS // max(pairs, 1))
         for _ in range(attempts):
             top = [r for r in current if placed.offsets[r.name] + r.nbytes == placed.total]
             if best.total <= least or not top:
@@ -187,11 +189,11 @@ class _Search:
     def _lowest(self, request: Request, offsets: Mapping[str, int]) -> int:
         """The lowest aligned offset that is not forbidden by the tensors that have one."""
         step = request.align or self.align
-        gaps = []
-        for other in self.contemporaries[request.name]:
-            if other.name in offsets:
-                low, high = self.forbidden[request.name, other.name]
-                gaps.append((offsets[other.name] + low, offsets[other.name] + high))
+        gaps = [
+            (other + low, other + high)
+            for name, low, high in self.forbidden[request.name]
+            if (other := offsets.get(name)) is not None
+        ]
         offset = 0
         for low, high in sorted(gaps):
             if low < offset < high:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..ir.loops import Binary, Call, Const, Expr, Unary
 from ..ir.types import DType
-from .expr_tools import absolute, both, compare, const, convert, either, maximum, minimum, select, with_sign_of
+from .expr_tools import absolute, compare, const, convert, either, maximum, minimum, select, with_sign_of
 from .opdef import Bind
 from .pow_exprs import exact_product, power
 
@@ -31,7 +31,10 @@ def _safe_divisor(y: Expr, bind: Bind) -> Expr:
 
 
 def remainder(x: Expr, y: Expr, sign_of_dividend: bool, bind: Bind) -> Expr:
-    """x - q * y with q truncated toward zero, or rounded down: the sign is that of x, or of y. x mod 0 is 0."""
+    """x - q * y with q truncated toward zero, or rounded down: the sign (of zero too) is that of x, or of y.
+
+    x mod 0 of integers is 0.
+    """
     if x.type.dtype.is_float:
         result = _float_remainder(x, bind("y", y), bind)
     else:
@@ -42,7 +45,8 @@ def remainder(x: Expr, y: Expr, sign_of_dividend: bool, bind: Bind) -> Expr:
         return result
     result = bind("remainder", result)
     opposite = compare("ne", compare("lt", result, 0), compare("lt", y, 0))
-    return select(both(compare("ne", result, 0), opposite), result + y, result)
+    zero = select(compare("lt", y, 0), const(-0.0, x.type), 0) if x.type.dtype.is_float else result
+    return select(compare("eq", result, 0), zero, select(opposite, result + y, result))
 
 
 def _float_remainder(x: Expr, y: Expr, bind: Bind) -> Expr:
@@ -64,15 +68,19 @@ def _float_remainder(x: Expr, y: Expr, bind: Bind) -> Expr:
 
 
 def shift(op: str, x: Expr, count: Expr, bind: Bind) -> Expr:
-    """``shl`` or ``shr`` by any count: from the number of bits on, nothing (or the sign) is left."""
+    """``shl`` or ``shr`` by any count: below 0 and from the number of bits on, nothing (or the sign) is left."""
     last = x.type.dtype.size * 8 - 1
-    if isinstance(count, Const) and count.value <= last:
+    if isinstance(count, Const) and 0 <= count.value <= last:
         return Binary(op, x, count)
     count = bind("count", count)
-    shifted = Binary(op, x, minimum(count, last))
+    outside = compare("gt", count, last)
+    if count.type.dtype.is_signed:
+        outside = either(outside, compare("lt", count, 0))
+    outside = bind("outside", outside)
+    shifted = Binary(op, x, select(outside, last, count))
     if op == "shr" and x.type.dtype.is_signed:
         return shifted
-    return select(compare("gt", count, last), 0, shifted)
+    return select(outside, 0, shifted)
 
 
 def rounded_power(x: Expr, y: Expr, bind: Bind) -> Expr:

@@ -19,6 +19,10 @@ from .rewrite import join_locs
 from .views import ints_attr, without_units
 
 
+MAX_MEMBERS = 32
+"""Nodes of a group. Kernels that grow with a chain of nodes take ever longer to compile and save ever less traffic."""
+
+
 def fuse(graph: Graph) -> Graph:
     """Wraps all nodes but plain ``reshape`` (the same memory under another shape) into ``fused`` nodes.
 
@@ -96,7 +100,7 @@ class _Grouping:
         On the way several may: in x * sigmoid(x), x and sigmoid(x), until the product is in.
         """
         best, attempt = group, set(group)
-        while True:
+        while len(attempt) < MAX_MEMBERS:
             leaving = self._leaving(attempt)
             if len(leaving) == 1:
                 best = set(attempt)
@@ -104,6 +108,7 @@ class _Grouping:
             if not users or not self._is_pointwise(min(users), shape):
                 return best
             attempt.add(min(users))
+        return best if len(self._leaving(attempt)) > 1 else attempt
 
     def _with_producers(self, group: set[int], wanted: Callable[[int, int], bool]) -> set[int]:
         """``group`` with the nodes before it that are ``wanted(node, user)`` and used in it alone, but by no anchor."""
@@ -113,7 +118,9 @@ class _Grouping:
             user = waiting.pop()
             for value in self.graph.nodes[user].operands:
                 place = self._producers.get(value.name)
-                if place is None or place in result or not wanted(place, user) or value.name in self._outputs:
+                if len(result) == MAX_MEMBERS or place is None or place in result or value.name in self._outputs:
+                    continue
+                if not wanted(place, user):
                     continue
                 users = self._users[value.name]
                 if users <= result and not any(_kind(self.graph.nodes[user]) is Kind.ANCHOR for user in users):
@@ -132,13 +139,19 @@ class _Grouping:
 
     def _follows_anchor(self, place: int) -> bool:
         """Whether the node is the tail of an anchor that has no group yet and feeds it alone: it goes there."""
-        for value in self.graph.nodes[place].operands:
-            before = self._producers.get(value.name)
-            if before is None or before in self._grouped or self._users[value.name] != {place}:
-                continue
-            kind = _kind(self.graph.nodes[before])
-            if kind is Kind.ANCHOR or (kind is Kind.POINTWISE and self._follows_anchor(before)):
-                return True
+        waiting, seen = [place], {place}
+        while waiting and len(seen) <= MAX_MEMBERS:  # an anchor further away takes no more nodes
+            user = waiting.pop()
+            for value in self.graph.nodes[user].operands:
+                before = self._producers.get(value.name)
+                if before is None or before in self._grouped or self._users[value.name] != {user}:
+                    continue
+                kind = _kind(self.graph.nodes[before])
+                if kind is Kind.ANCHOR:
+                    return True
+                if kind is Kind.POINTWISE and before not in seen:
+                    waiting.append(before)
+                    seen.add(before)
         return False
 
     def _is_pulled(self, place: int, user: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from ..schedule.params import bind_parameters
 from ..schedule.tensors import Halo, TensorRef
 from ..schedule.unroll import expand_unrolled
 from ..targets.target import Machine
+from .node_key import NodeKey, node_key
 
 
 def lower_nodes(graph: Graph, machine: Machine) -> Program:
@@ -46,6 +47,20 @@ def lower_nodes(graph: Graph, machine: Machine) -> Program:
     return _Lowering(bordered, machine, halos).program(names)
 
 
+_Source = int | np.ndarray | Buffer
+"""The number of a tensor among the operands and outputs of a node, a packed constant, or memory during the call."""
+
+
+@dataclass(frozen=True)
+class _Lowered:
+    """A kernel by name, what is behind its parameters, and the name of its generator."""
+
+    kernel: str
+    sources: tuple[_Source, ...]
+    macs: int
+    generator: str
+
+
 class _Lowering:
     def __init__(self, graph: Graph, machine: Machine, halos: Mapping[str, Halo]) -> None:
         self.graph, self.machine, self.halos = graph, machine, halos
@@ -53,6 +68,7 @@ class _Lowering:
         self.buffers: dict[str, BufferDecl] = {}
         self.constants: dict[str, np.ndarray] = {}
         self.kernels: dict[str, Kernel] = {}
+        self.lowered: dict[NodeKey, _Lowered] = {}
         self.calls: list[Call] = []
         self.shared: dict[tuple[str, tuple[int, ...], bytes], str] = {}
         self.taken: dict[str, int] = {}
@@ -110,18 +126,29 @@ class _Lowering:
     # ---- kernels
 
     def _lower(self, node: Node) -> None:
+        key = node_key(node, [self._halo(value) for value in (*node.operands, *node.outputs)], self.graph.constants)
+        if key not in self.lowered:
+            self.lowered[key] = self._scheduled(node)
+        lowered = self.lowered[key]
+        args = tuple(self._argument(node, source) for source in lowered.sources)
+        self.calls.append(Call(lowered.kernel, args, node.loc, lowered.macs, generator=lowered.generator))
+
+    def _scheduled(self, node: Node) -> _Lowered:
         ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant)
-        for value in dict.fromkeys((*node.operands, *node.outputs)):
+        values = list(dict.fromkeys((*node.operands, *node.outputs)))
+        for value in values:
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
         halo = ctx.fill_halo(self._halo(ctx.output).fill)
         generator = choose_generator(ctx)
         nest = (*ctx.vectorized(halo), *generator.emit(ctx))
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
-        block, params, sources = bind_parameters(block, {*ctx.scratch, *_worked_in(ctx)})
-        _check_outputs(ctx, params, sources)
+        block, params, names = bind_parameters(block, {*ctx.scratch, *_worked_in(ctx)})
+        _check_outputs(ctx, params, names)
         kernel = self._shared_kernel(Kernel("", params, block), ctx)
-        args = tuple(self._argument(ctx, source) for source in sources)
-        self.calls.append(Call(kernel.name, args, node.loc, _macs(ctx.anchor), generator=generator.name))
+        places = {ctx.refs[value.name].buffer.name: place for place, value in enumerate(values)}
+        sources = (ctx.packed.get(n, ctx.scratch.get(n, places.get(n))) for n in names)
+        present = tuple(source for source in sources if source is not None)
+        return _Lowered(kernel.name, present, _macs(ctx.anchor), generator.name)
 
     def _shared_kernel(self, kernel: Kernel, ctx: KernelContext) -> Kernel:
         """The kernel itself, named, or the one with the same text that there is already.
@@ -141,13 +168,13 @@ class _Lowering:
         buffer = Buffer(ctx.names.fresh(stem), Type(value.dtype), halo.padded(value.shape))
         return TensorRef(buffer, value.shape, halo.before)
 
-    def _argument(self, ctx: KernelContext, source: str) -> str:
-        """The memory behind a kernel's buffer: a packed constant, or a tensor of the graph."""
-        if source in ctx.packed:
-            return self._constant_buffer(ctx.packed[source], "w")
-        if source in ctx.scratch:
-            return self._scratch_buffer(ctx.scratch[source])
-        name = next(name for name, ref in ctx.refs.items() if ref.buffer.name == source)
+    def _argument(self, node: Node, source: _Source) -> str:
+        """The memory behind a parameter of the node's kernel."""
+        if isinstance(source, np.ndarray):
+            return self._constant_buffer(source, "w")
+        if isinstance(source, Buffer):
+            return self._scratch_buffer(source)
+        name = list(dict.fromkeys((*node.operands, *node.outputs)))[source].name
         root = self.owner.get(name, name)
         constant = self.graph.constants.get(root)
         return root if constant is None else self._constant_buffer(constant, "c")

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...ir.graph import AttrValue, Node, Value
 from ...ops.integer import BYTES
+from ...ops.integer import NARROW
 from ...ops.quantization import evaluate_quantize
 from ..views import int_attr
 from .contractions import plain
@@ -33,6 +34,9 @@ def _integers(state: State, node: Node, x: Value, target: Target, name: str) -> 
     """``x`` as integers, for the ``quantize`` ``node``; they are ascribed to the operator that computes ``x``."""
     form, producer = state.form(x), state.rewriter.producer(x)
     if isinstance(form, Accumulated):
+        if target.to not in NARROW:
+            state.keep_float(producer or node, f"its result is {target.to.value}, not i8, u8 or i16")
+            return None
         return _requantized(state, producer or node, form, target, name)
     table = as_table(form)
     if table is not None:

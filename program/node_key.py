@@ -1,0 +1,40 @@
+"""What a kernel depends on, so that equal nodes of a graph are scheduled once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..ir.graph import Graph, Node, Value
+from ..schedule.tensors import Halo
+
+NodeKey = tuple[object, ...]
+
+
+def node_key(node: Node, halos: Sequence[Halo], constants: Mapping[str, np.ndarray]) -> NodeKey:
+    """Equal for fused nodes with the same body on operands of the same types, ``halos`` and constants.
+
+    ``halos`` are those of operands and outputs. Values count by the order in which they occur, constants of the graph
+    by identity, those of the body by their bytes; attributes by their text, which tells 0.0 from -0.0.
+    """
+    body = node.attrs["body"]
+    assert isinstance(body, Graph)
+    numbers: dict[str, int] = {}
+
+    def number(value: Value | None) -> int:
+        return -1 if value is None else numbers.setdefault(value.name, len(numbers))
+
+    outside = tuple((number(v), v.type, id(constants.get(v.name))) for v in (*node.operands, *node.outputs))
+    nodes = tuple(
+        (
+            inner.op,
+            tuple(map(number, inner.inputs)),
+            tuple((number(value), value.type) for value in inner.outputs),
+            repr(sorted(inner.attrs.items())),
+        )
+        for inner in body.nodes
+    )
+    inside = tuple((number(v), v.type) for v in (*body.inputs, *body.outputs))
+    own = tuple(sorted((numbers[n], a.dtype.str, a.shape, a.tobytes()) for n, a in body.constants.items()))
+    return (outside, tuple(halos), nodes, inside, own)
