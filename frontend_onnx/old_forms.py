@@ -79,7 +79,7 @@ def _batch_normalization(ctx: NodeContext, attributes: Attributes) -> NodeContex
     """Without ``is_test`` it is training, also where no more than the result is wanted."""
     if ctx.integer("is_test", 0):
         return _with_attributes(ctx, attributes)
-    return replace(ctx, wanted=(True, True), attributes=attributes)
+    return replace(ctx, output_count=5, attributes=attributes)
 
 
 # ---------------------------------------------------------------- attributes of other names, types and defaults
