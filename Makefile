@@ -1,5 +1,6 @@
 # make demo    install into .venv, compile the example for a Cortex-M4 and for this machine, and run it
 # make test    install what the tests need, then lint and run them all
+# make check   the tests that take longer: the ONNX node tests compiled as C
 # make lint    ruff and mypy
 # make docs    write docs/api.md from the docstrings
 # make clean   remove everything that these made
@@ -11,7 +12,7 @@ EXAMPLE := examples/digits
 DEMO := build/demo
 HOST := $(if $(filter aarch64 arm64,$(shell uname -m)),linux-arm64,x86)
 
-.PHONY: demo test lint docs clean tools install install-dev
+.PHONY: demo test check lint docs clean tools install install-dev
 
 demo: install
 	$(BIN)/ccml compile $(EXAMPLE)/digits.onnx --target arm -o $(DEMO)/arm
@@ -20,6 +21,9 @@ demo: install
 
 test: tools lint
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+check: tools install-dev
+	$(BIN)/python -m pytest -n 2 -m check $(PYTEST_ARGS)
 
 # mypy has to see the package under its name: the root of the repository is the package itself.
 lint: install-dev

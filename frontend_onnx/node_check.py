@@ -43,7 +43,7 @@ def check_node(
 def check_known_attributes(
     node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], schema: Schema, loc: str
 ) -> None:
-    """Raises ``UNSUPPORTED_FEATURE`` for attributes that an operator of the default domain got in an operator set behind ``RULES_OPSET``.
+    """Raises ``UNSUPPORTED_FEATURE`` for attributes that came to the default domain behind ``RULES_OPSET``.
 
     The rules were written without them. Such an attribute passes where it says what the schema says without it.
     """

@@ -44,7 +44,7 @@ def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERI
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in evaluation order."""
     found: list[Expr] = []
-    for name in _operand_fields(type(expr)):
+    for name in _field_names(type(expr)):  # type: ignore[arg-type]  # classes are hashable
         item = getattr(expr, name)
         if isinstance(item, Expr):
             found.append(item)
@@ -54,9 +54,9 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 @cache
-def _operand_fields(kind: type[Expr]) -> tuple[str, ...]:
+def _field_names(kind: type) -> tuple[str, ...]:
     """The fields of a class of expressions, which may hold expressions."""
-    return tuple(spec.name for spec in fields(kind))  # type: ignore[arg-type]
+    return tuple(spec.name for spec in fields(kind))
 
 
 def walk_expr(expr: Expr) -> Iterator[Expr]:
@@ -104,7 +104,7 @@ def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
 def map_children(expr: Expr, go: Callable[[Expr], Expr]) -> Expr:
     """``expr`` with ``go`` of its direct sub-expressions; itself where they stay the same objects. Folds nothing."""
     changes: dict[str, object] = {}
-    for name in _operand_fields(type(expr)):
+    for name in _field_names(type(expr)):  # type: ignore[arg-type]  # classes are hashable
         item = getattr(expr, name)
         if isinstance(item, Expr):
             new = go(item)

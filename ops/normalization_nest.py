@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..ir.graph import Node
 from ..ir.loops import Alloc, Block, Buffer, Expr, LoopKind, load, store
 from ..ir.types import DType
-from .expr_tools import const
+from .expr_tools import const, convert
 from .infer import integer, ints
 from .math_exprs import exp, log, sqrt
 from .nest_tools import (
@@ -90,23 +90,34 @@ def _rows(ctx: NestContext, node: Node, axes: Sequence[int], body: Callable[[_Ro
 
 
 def softmax(ctx: NestContext, node: Node) -> Block:
-    """Three passes: the maximum; the exponentials, kept in a row on the stack, and their sum; the quotients."""
+    """Three passes: the maximum; the exponentials, kept in a row on the stack, and their sum; the quotients.
+
+    Of half floats differences, exponentials and sum are rounded, as ONNX defines the operator by those steps.
+    """
+    half = node.output.dtype is DType.F16
+
+    def rounded(x: Expr) -> Expr:
+        return convert(convert(x, DType.F16), x.type.dtype) if half else x
 
     def body(row: _Row) -> Block:
         find_top, top = row.total("top", "max", lowest(row.dtype), lambda along, bind: row.read(along))
 
         def power(along: Index, bind: Bind) -> Expr:
-            return exp(row.read(along) - top, bind)
+            return rounded(exp(rounded(row.read(along) - top), bind))
 
         fits = row.split.count <= ROW_LIMIT
         kept_row = scratch(ctx, "row", row.dtype, row.split.count) if fits else None
         find_total, total = row.total("total", "add", 0, power, kept_row)
         lets = Lets(ctx)
-        scale = lets.bind("scale", 1.0 / total)
+        scale = lets.bind("total", rounded(total)) if half else lets.bind("scale", 1.0 / total)
+
+        def quotient(x: Expr) -> Expr:
+            return x / scale if half else x * scale
+
         if kept_row is None:
-            divide = row.write(lambda along, bind: power(along, bind) * scale)
+            divide = row.write(lambda along, bind: quotient(power(along, bind)))
             return (*find_top, *find_total, *lets.block, *divide)
-        divide = row.write(lambda along, bind: load(kept_row, *along) * scale)
+        divide = row.write(lambda along, bind: quotient(load(kept_row, *along)))
         return (*find_top, Alloc(kept_row), *find_total, *lets.block, *divide)
 
     return _rows(ctx, node, (integer(node.attrs, "axis"),), body)

@@ -86,8 +86,14 @@ def infer_along_axis(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def evaluate_softmax(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """Of half floats differences, powers and their sum are rounded, as ONNX defines the operator by those steps."""
     (x,) = present_arrays(arrays)
+    axis = integer(attrs, "axis")
     with np.errstate(all="ignore"):
+        if x.dtype == np.float16 and x.shape[axis]:
+            powers = np.exp((x - x.max(axis=axis, keepdims=True)).astype(np.float32)).astype(np.float16)
+            total = powers.sum(axis=axis, keepdims=True, dtype=np.float32).astype(np.float16)
+            return (powers / total,)
         return (np.exp(_log_softmax(x, attrs)).astype(x.dtype),)
 
 

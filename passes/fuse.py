@@ -18,7 +18,6 @@ from .eliminate_dead_code import eliminate_dead_code
 from .rewrite import join_locs
 from .views import ints_attr, without_units
 
-
 MAX_MEMBERS = 32
 """Nodes of a group. Kernels that grow with a chain of nodes take ever longer to compile and save ever less traffic."""
 

@@ -79,7 +79,7 @@ class _Lowering:
         for value in graph.values():
             self._declare(value)
         for node in graph.nodes:
-            if node.op != "reshape":
+            if node.op != "reshape" and any(value.type.size for value in node.outputs):
                 self._lower(node)
         input_names = [value.name for value in graph.inputs]
         values = [value for node in graph.nodes for value in node.outputs]

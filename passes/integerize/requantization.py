@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir.graph import AttrValue, Node, Value
-from ...ops.integer import BYTES
-from ...ops.integer import NARROW
+from ...ops.integer import BYTES, NARROW
 from ...ops.quantization import evaluate_quantize
 from ..views import int_attr
 from .contractions import plain

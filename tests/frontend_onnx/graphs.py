@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import onnx
+from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.frontend_onnx import import_model
 from ccml.ir.graph import AttrValue, Graph, Value
 from ccml.ir.types import TensorType
 from ccml.ir.verify import verify_graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import OPS, infer_types
+from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
 from onnx import TensorProto, helper, numpy_helper
 
 Operand = np.ndarray | np.generic
@@ -68,6 +71,13 @@ def run(proto: onnx.ModelProto, feeds: Mapping[str, np.ndarray], **options: Any)
     graph = checked_import(proto, **options)
     values = evaluate_graph(graph, feeds)
     return [values[output.name] for output in graph.outputs]
+
+
+def run_compiled(proto: onnx.ModelProto, feeds: Mapping[str, np.ndarray], **options: Any) -> list[np.ndarray]:
+    """Imports, compiles for this machine and runs; the model's outputs in order."""
+    graph = optimize(checked_import(proto, **options))
+    results = JitModel(lower_graph(graph, host_machine())).run(feeds)
+    return [results[output.name] for output in graph.outputs]
 
 
 def one_node(

@@ -32,6 +32,14 @@ def test_dimensions_are_bound_by_name() -> None:
     assert graph.outputs[0].shape == (2, 5)
 
 
+@pytest.mark.parametrize("anonymous", ["?", ""])
+def test_anonymous_dimensions_are_not_one(anonymous: str) -> None:
+    proto = two_inputs([anonymous, 3], [anonymous, 3])
+    graph = checked_import(proto, shapes={"x": (4, 3), "s": (1, 3)})
+    assert [value.shape for value in graph.inputs] == [(4, 3), (1, 3)]
+    assert "--shape x=1,3" in str(import_error(proto).hint)
+
+
 def test_a_whole_shape_binds_the_names_in_it() -> None:
     graph = checked_import(two_inputs(["batch", "seq"], ["batch", 1]), shapes={"x": (3, 4)})
     assert [value.shape for value in graph.inputs] == [(3, 4), (3, 1)]
