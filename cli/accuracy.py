@@ -86,6 +86,8 @@ def print_accuracy(accuracy: Accuracy) -> None:
     if accuracy.float_layers:
         kept = [(each.layer, each.op, each.reason) for each in accuracy.float_layers]
         print_table("computed in float", columns("@layer", "operator", "~because"), kept)
+    elif any(row.dtype == "f32" for row in accuracy.layers):
+        click.echo("all layers are computed in integers; what is f32 above is put out as floats")
     else:
         click.echo("nothing is computed in float")
 

@@ -128,7 +128,7 @@ MODES = ("int8", "weights8", "weights4")
 _MEANING = "weights8, weights4: the weights of matrix products alone."
 quantize_option = _option(
     "--quantize", type=click.Choice(["none", *MODES]), default="none", show_default=True,
-    help=f"Quantize the float model first; needs --calibration. {_MEANING}",
+    help=f"Quantize the float model first; int8 needs --calibration. {_MEANING}",
 )  # fmt: skip
 mode_option = _option(
     "--to", "quantize", type=click.Choice(MODES), default="int8", show_default=True, help=f"What to store. {_MEANING}"
@@ -172,7 +172,7 @@ def _quantization(quantize: str, given: Mapping[str, Any]) -> Quantization:
     from ..quantization.options import Mode
     from ..quantization.source import Quantization, QuantizeOptions
 
-    if given["calibration"] is None:
+    if given["calibration"] is None and Mode(quantize) is Mode.INT8:
         raise click.UsageError("Quantization needs --calibration DATA: typical inputs of the model.")
     options = {field: convert(given[name]) for name, (field, convert) in _FIELDS.items() if given[name] is not None}
     return Quantization(

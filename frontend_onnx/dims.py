@@ -44,11 +44,21 @@ def input_types(
             open_dimensions[name] = None
         if shape is not None and name not in open_dimensions:
             types[name] = TensorType(dtype, shape)
-            if any(extent < 0 for extent in shape) or types[name].size > MAX_ELEMENTS:
-                raise CcmlError(ErrorCode.BAD_OPTION, f"an input cannot have the shape {list(shape)}", loc=name)
+            _check_size(name, types[name])
     if open_dimensions:
         raise _unbound(open_dimensions)
     return types
+
+
+def _check_size(name: str, type_: TensorType) -> None:
+    """Raises ``BAD_OPTION`` for a shape that no tensor can have."""
+    shape = list(type_.shape)
+    if any(extent < 0 for extent in shape):
+        raise CcmlError(ErrorCode.BAD_OPTION, f"an input cannot have the shape {shape}", loc=name)
+    if type_.size > MAX_ELEMENTS:
+        reason = f"an input of shape {shape} has {type_.size:,} elements ({type_.nbytes / 2**30:,.1f} GiB)"
+        hint = f"at most {MAX_ELEMENTS:,} elements; bind smaller dimensions with --dim or --shape"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=name, hint=hint)
 
 
 def _dtype(value: onnx.ValueInfoProto) -> DType:

@@ -17,6 +17,7 @@ from ..ir.graph import Graph
 from ..passes.integerize import integerize, integerize_with_report
 from ..passes.pipeline import before
 from ..report.accuracy import Accuracy, Cost, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
+from ..samples import random_samples
 from ..verification.accuracy import Measured, measure
 from ..verification.mends import Tried, propose_mend
 from ..verification.metric import Metric, evaluate_metric, find_metric
@@ -24,9 +25,11 @@ from . import MixedPrecision, QuantizeOptions, quantize_graph
 from .calibration import DEFAULT_IMAGES, CalibrationData, read_calibration
 from .images import ImageOptions
 from .input_check import doubts, input_ranges
+from .options import Mode
 
 log = logging.getLogger(__name__)
 
+_RANDOM_SAMPLES = 20
 HELD_OUT = 5
 """Every fifth sample of the calibration data tests the result, where there is no test data."""
 
@@ -36,11 +39,11 @@ class Quantization:
     """What to quantize with: data and options.
 
     ``calibration`` and ``test_data`` are files or folders of typical inputs; without test data every fifth sample of
-    the calibration data is held back. ``metric`` is ``module:function`` of your own measure, ``images`` says what
-    becomes of the pixels of images.
+    the calibration data is held back. Modes that store weights alone do without calibration (``None``). ``metric`` is
+    ``module:function`` of your own measure, ``images`` says what becomes of the pixels of images.
     """
 
-    calibration: PathLike
+    calibration: PathLike | None
     options: QuantizeOptions = field(default_factory=QuantizeOptions)
     test_data: PathLike | None = None
     metric: str | None = None
@@ -132,9 +135,24 @@ def _tried(options: QuantizeOptions, row: LayerAccuracy) -> Tried:
     return Tried((own.range_method or options.range_method).value, options.equalize, options.per_channel, adaptive)
 
 
+def _random_data(source: Source, wanted: Quantization) -> tuple[CalibrationData, CalibrationData]:
+    """Weights alone can be stored without data. Raises ``BAD_OPTION`` where ranges of activations are to be found."""
+    if wanted.options.mode is Mode.INT8:
+        reason, hint = "int8 needs typical inputs of the model", "--calibration DATA, or --quantize weights8"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=source.path.name, hint=hint)
+    log.warning("without --calibration weights are fitted to random inputs, and the accuracy is that for such")
+    inputs = source.graph.inputs
+    data = CalibrationData(random_samples(inputs, _RANDOM_SAMPLES), {})
+    if wanted.test_data is None:
+        return data, data
+    return data, read_calibration(Path(wanted.test_data), inputs, wanted.images)
+
+
 def _split(source: Source, wanted: Quantization) -> tuple[CalibrationData, CalibrationData]:
     """Calibration and test data: the same where there are too few to keep some back."""
     inputs = source.graph.inputs
+    if wanted.calibration is None:
+        return _random_data(source, wanted)
     data = read_calibration(Path(wanted.calibration), inputs, wanted.images)
     if wanted.images != DEFAULT_IMAGES and not data.pictures:
         hint = "scale the arrays before they are saved"

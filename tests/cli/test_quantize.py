@@ -346,3 +346,14 @@ def test_options_of_activations_are_refused_for_weights_alone() -> None:
     result = ccml("quantize", DIGITS, "--to", "weights8", "--calibration", CALIBRATION, "--activations", "uint8")
     assert result.exit_code == 2
     assert "--activations is for int8" in result.stderr
+
+
+def test_weights_alone_need_no_data(tmp_path: Path) -> None:
+    weights = np.random.default_rng(0).standard_normal((32, 32)).astype(np.float32)
+    path = save_model(tmp_path / "m.onnx", helper.make_node("MatMul", ["x", "w"], ["y"]), shape=(1, 32), w=weights)
+    done = ccml("quantize", path, "--to", "weights8", "-o", tmp_path / "q.onnx")
+    assert done.exit_code == 0, done.stderr
+    assert "fitted to random inputs" in done.stderr
+    assert "is computed in float" not in done.stdout
+    refused = ccml("quantize", path, "--to", "int8", "-o", tmp_path / "q.onnx")
+    assert refused.exit_code == 2 and "--calibration" in refused.stderr

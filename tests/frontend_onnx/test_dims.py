@@ -71,6 +71,7 @@ def test_dimensions_without_a_name_need_a_shape() -> None:
         ({"dims": {"bach": 1}}, "its symbolic dimensions are batch"),
         ({"dims": {"batch": 0}}, "cannot be 0"),
         ({"dims": {"batch": -1}}, "cannot be -1"),
+        ({"dims": {"batch": 4_000_000_000}}, "has 12,000,000,000 elements (44.7 GiB)"),
         ({"shapes": {"z": (1,)}}, "the inputs are x, s"),
         ({"shapes": {"x": (1, 2, 3)}}, "rank 2"),
         ({"shapes": {"x": (1, 9)}}, "contradicts"),
