@@ -99,13 +99,20 @@ def _totals(
         weight_bytes=weight_bytes(program),
         code_bytes=None if route is None else route.code_bytes,
         flash_bytes=None if route is None else route.flash_bytes,
-        stack_bytes=largest(each.stack_bytes for each in routes.values()) if routes else costs and costs.stack_bytes,
+        stack_bytes=_stack(routes, costs),
         macs=sum(call.macs for call in program.calls),
         instructions=None if costs is None else costs.instructions,
         cycles=None if costs is None else costs.cycles,
         pools=list(_pools(program, memory)),
         routes=dict(routes),
     )
+
+
+def _stack(routes: Mapping[str, Route], costs: Costs | None) -> int | None:
+    """The larger stack of the routes; where there are none, that of the run that was predicted."""
+    if routes:
+        return largest(route.stack_bytes for route in routes.values())
+    return None if costs is None else costs.stack_bytes
 
 
 def _larger(routes: Mapping[str, Route]) -> Route | None:
