@@ -1,16 +1,22 @@
-"""Cases compiled and run in this process, many in one model; what fails is looked for by halves."""
+"""Cases compiled and run, many in one model; what fails is looked for by halves."""
 
 from __future__ import annotations
 
+import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 import numpy as np
-from ccml.driver import compile_source, import_source
+from ccml.driver import Compiled, compile_source, import_source
+from ccml.emit_c.artifact import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.emulation import Build, build_and_run
 from ccml.errors import CcmlError
+from ccml.targets import Machine, select
+from ccml.verification.emulated_model import EmulatedModel
 
 from tests.fuzz.build import Parts
 from tests.fuzz.cases import Case
@@ -37,24 +43,24 @@ _INTERNAL = ("E3",)
 _FILE = "fuzz.onnx"
 
 
-def run_cases(cases: Sequence[Case]) -> list[Outcome]:
-    """The outcome of each case. All of ``cases`` are of one operator set."""
+def run_cases(cases: Sequence[Case], route: str = "jit") -> list[Outcome]:
+    """The outcome of each case. All of ``cases`` are of one operator set. ``route`` is one of :data:`ROUTES`."""
     refused = [] if len(cases) == 1 else [outcome for outcome in map(_refused, cases) if outcome is not None]
     if refused:
         bad = {id(outcome.case) for outcome in refused}
-        return refused + run_cases([case for case in cases if id(case) not in bad])
+        return refused + run_cases([case for case in cases if id(case) not in bad], route)
     if not cases:
         return []
     together = Parts()
     for case in cases:
         together.add(case.parts)
     try:
-        found = computed(together, cases[0].opset)
+        found = computed(together, cases[0].opset, route)
     except Exception as problem:  # anything that the compiler lets through is what we are looking for
         if len(cases) == 1:
             return [_failure(cases[0], problem)]
         half = len(cases) // 2
-        return run_cases(cases[:half]) + run_cases(cases[half:])
+        return run_cases(cases[:half], route) + run_cases(cases[half:], route)
     outcomes = []
     for case in cases:
         different = mismatch(case.parts, found)
@@ -63,11 +69,46 @@ def run_cases(cases: Sequence[Case]) -> list[Outcome]:
     return outcomes
 
 
-def computed(parts: Parts, opset: int) -> dict[str, np.ndarray]:
+def computed(parts: Parts, opset: int, route: str = "jit") -> dict[str, np.ndarray]:
     """The model's outputs by ccml."""
+    machine, run = ROUTES[route]
     with np.errstate(all="ignore"):
-        compiled = compile_source(import_source(_FILE, parts.model(opset)), host_machine())
-    return JitModel(compiled.program, compiled.machine).run(parts.inputs)
+        compiled = compile_source(import_source(_FILE, parts.model(opset)), machine())
+    return run(compiled, parts.inputs)
+
+
+def _in_process(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
+    return JitModel(compiled.program, compiled.machine).run(inputs)
+
+
+def _by_llvm(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
+    return EmulatedModel(compiled, "llvm").run(inputs)
+
+
+def _by_gcc(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
+    return EmulatedModel(compiled, "c").run(inputs)
+
+
+def _sanitized(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = [path for path in write_c(compiled.program, compiled.machine, folder) if path.suffix == ".c"]
+        how = Build("gcc", _SANITIZERS)
+        return build_and_run(compiled.program, compiled.machine, files, [inputs], include=folder, how=how)[0]
+
+
+Arrays = Mapping[str, np.ndarray]
+_SANITIZERS = ("-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DMODEL_GUARD=1")
+
+ROUTES: Mapping[str, tuple[Callable[[], Machine], Callable[[Compiled, Arrays], dict[str, np.ndarray]]]] = {
+    "jit": (host_machine, _in_process),
+    "sanitizers": (lambda: select("generic"), _sanitized),
+    "m0+": (lambda: select("cortex-m0plus"), _by_gcc),
+    "m4": (lambda: select("cortex-m4"), _by_llvm),
+    "m55": (lambda: select("cortex-m55"), _by_llvm),
+    "arm64": (lambda: select("linux-arm64"), _by_gcc),
+}
+"""Machines, and the ways to run code for them here: objects of LLVM, or C by GCC."""
 
 
 def _refused(case: Case) -> Outcome | None:

@@ -389,7 +389,7 @@ def recurrent(op: str, b: Builder) -> list[Tensor]:
         more |= b.some(input_forget=0)
     if op == "GRU":
         more |= b.some(linear_before_reset=b.between(0, 1))
-    if b.flip(0.2):
+    if op != "LSTM" and b.flip(0.2):
         more["clip"] = b.uniform(1.0, 3.0)
     if b.flip(0.2):
         first = {"LSTM": ["Sigmoid", "Tanh", "Relu"], "GRU": ["HardSigmoid", "Tanh"]}

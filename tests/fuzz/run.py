@@ -27,7 +27,7 @@ import numpy as np
 import onnx
 
 from tests.fuzz.cases import Case, graph, pair, single
-from tests.fuzz.jit import Outcome, Verdict, run_cases
+from tests.fuzz.jit import ROUTES, Outcome, Verdict, run_cases
 from tests.fuzz.qdq import quantized
 from tests.fuzz.table import common_opset, operators
 
@@ -71,7 +71,7 @@ def tasks(kind: str, seed: int, count: int, only: Sequence[str] = ()) -> Iterato
         yield from ((kind, "", "", seed + number) for number in range(count))
 
 
-def work(chunk: Sequence[Task], out: Path | None) -> tuple[Counter[str], list[Failure]]:
+def work(chunk: Sequence[Task], out: Path | None, route: str = "jit") -> tuple[Counter[str], list[Failure]]:
     """Makes and runs the cases of a chunk, in batches; failing ones are saved to ``out``."""
     counts: Counter[str] = Counter()
     failures = []
@@ -86,7 +86,7 @@ def work(chunk: Sequence[Task], out: Path | None) -> tuple[Counter[str], list[Fa
     cases.sort(key=lambda case: case.opset)
     for _, same in groupby(cases, lambda case: case.opset):
         for batch in _batched(same, _BATCH[chunk[0][0]]):
-            for outcome in run_cases(batch):
+            for outcome in run_cases(batch, route):
                 counts[outcome.verdict.value] += 1
                 if outcome.verdict is not Verdict.OK:
                     failures.append(Failure(outcome.case.name, outcome.verdict, outcome.what))
@@ -107,7 +107,7 @@ def save(outcome: Outcome, out: Path) -> None:
 
 
 def run(
-    kind: str, todo: Iterable[Task], jobs: int, out: Path | None, report: Callable[[str], None]
+    kind: str, todo: Iterable[Task], jobs: int, out: Path | None, route: str, report: Callable[[str], None]
 ) -> tuple[Counter[str], list[Failure]]:
     """All tasks, in ``jobs`` processes. A process that dies is a failure of all that it had at hand."""
     counts: Counter[str] = Counter()
@@ -116,12 +116,12 @@ def run(
     done, start = 0, time.monotonic()
     while done < len(waiting):
         with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-            running = [(chunk, pool.submit(work, chunk, out)) for chunk in waiting[done:]]
+            running = [(chunk, pool.submit(work, chunk, out, route)) for chunk in waiting[done:]]
             for chunk, future in running:
                 try:
                     found, failed = future.result()
                 except BrokenProcessPool:
-                    found, failed = _alone(chunk, out)
+                    found, failed = _alone(chunk, out, route)
                 counts += found
                 failures += failed
                 done += 1
@@ -131,11 +131,11 @@ def run(
     return counts, failures
 
 
-def _alone(chunk: Sequence[Task], out: Path | None) -> tuple[Counter[str], list[Failure]]:
+def _alone(chunk: Sequence[Task], out: Path | None, route: str) -> tuple[Counter[str], list[Failure]]:
     """A chunk in a process of its own, and where that dies, its halves."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         try:
-            found, failed = pool.submit(work, chunk, out).result()
+            found, failed = pool.submit(work, chunk, out, route).result()
             return found + Counter(crash=0), failed
         except BrokenProcessPool:
             pass
@@ -143,7 +143,7 @@ def _alone(chunk: Sequence[Task], out: Path | None) -> tuple[Counter[str], list[
         name = " > ".join(filter(None, chunk[0][1:3])) or chunk[0][0]
         return Counter(crash=1, internal=1), [Failure(f"{name}#{chunk[0][3]}", Verdict.INTERNAL, "the process died")]
     half = len(chunk) // 2
-    lower, upper = _alone(chunk[:half], out), _alone(chunk[half:], out)
+    lower, upper = _alone(chunk[:half], out, route), _alone(chunk[half:], out, route)
     return lower[0] + upper[0] + Counter(crash=1), lower[1] + upper[1]
 
 
@@ -179,11 +179,15 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=1, help="of each operator or pair, or graphs")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--limit", type=int, help="only so many cases; pairs are in random order")
+    parser.add_argument("--route", choices=list(ROUTES), default="jit")
     parser.add_argument("--only", nargs="*", default=[], help="operators")
     parser.add_argument("--out", type=Path, help="folder for the models that fail")
     options = parser.parse_args()
-    todo = tasks(options.kind, options.seed, options.count, options.only)
-    counts, failures = run(options.kind, todo, options.jobs, options.out, lambda text: print(text, file=sys.stderr))
+    todo = islice(tasks(options.kind, options.seed, options.count, options.only), options.limit)
+    counts, failures = run(
+        options.kind, todo, options.jobs, options.out, options.route, lambda text: print(text, file=sys.stderr)
+    )
     print(summary(counts, failures))
     return int(bool(counts["wrong"] or counts["internal"]))
 

@@ -1,0 +1,73 @@
+"""A seeded slice of the fuzzing; ``python -m tests.fuzz.run`` does the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tests.fuzz.cases import Case, graph, pair, single
+from tests.fuzz.jit import Outcome, Verdict, run_cases
+from tests.fuzz.qdq import quantized
+from tests.fuzz.table import operators
+from tests.tools import needs
+
+
+def faults(cases: Sequence[Case], route: str = "jit") -> list[str]:
+    """What is wrong or an internal error, by case."""
+    by_opset: dict[int, list[Case]] = {}
+    for case in cases:
+        by_opset.setdefault(case.opset, []).append(case)
+    outcomes: list[Outcome] = []
+    for same in by_opset.values():
+        for start in range(0, len(same), 40):
+            outcomes += run_cases(same[start : start + 40], route)
+    refused = sum(outcome.verdict is Verdict.REFUSED for outcome in outcomes)
+    assert refused <= 0.02 * len(outcomes) + 1, [o.what for o in outcomes if o.verdict is Verdict.REFUSED]
+    return [f"{o.case.name}: {o.what}" for o in outcomes if o.verdict in (Verdict.WRONG, Verdict.INTERNAL)]
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_single_operators(part: int) -> None:
+    names = operators()[part::4]
+    cases = [single(name, seed, f"p{n}_{seed}_") for n, name in enumerate(names) for seed in (5,)]
+    assert not faults([case for case in cases if case is not None])
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_pairs(part: int) -> None:
+    """A random part of the ordered pairs in which each operator is first once and second once."""
+    rng = np.random.default_rng(part)
+    names = list(operators())
+    other = [names[n] for n in rng.permutation(len(names))]
+    every = list(zip(names, other))[part::4]
+    cases = [pair(first, second, part, f"p{n}_") for n, (first, second) in enumerate(every)]
+    assert sum(case is None for case in cases) <= 2
+    assert not faults([case for case in cases if case is not None])
+
+
+def test_graphs() -> None:
+    cases = [graph(seed, f"p{seed}_") for seed in range(12)]
+    assert not faults([case for case in cases if case is not None])
+
+
+def test_quantized_graphs() -> None:
+    """All of them compile, and no result is more than a step off."""
+    cases = [quantized(seed, f"p{seed}_") for seed in range(16)]
+    assert not faults([case for case in cases if case is not None])
+
+
+@pytest.mark.parametrize(
+    "route",
+    [
+        pytest.param("sanitizers", marks=needs("gcc")),
+        pytest.param("m4", marks=needs("arm-none-eabi-gcc", "qemu-system-arm")),
+        pytest.param("arm64", marks=needs("aarch64-linux-gnu-gcc", "qemu-aarch64")),
+    ],
+)
+def test_a_sample_elsewhere(route: str) -> None:
+    """Every twelfth operator in front of another one, in one program: C with sanitizers, a board, another machine."""
+    names = operators()
+    cases = [pair(name, names[(7 * n + 3) % len(names)], 9, f"p{n}_") for n, name in enumerate(names) if n % 12 == 5]
+    assert not faults([case for case in cases if case is not None and case.opset == 21], route)
