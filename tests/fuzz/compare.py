@@ -86,7 +86,9 @@ def _recomputed(parts: Parts, seed: int, authority: str) -> dict[str, np.ndarray
             noise = _NOISE.get(array.dtype.name)
             if noise and seed:
                 amount = rng.uniform(-2, 2) + rng.uniform(-1, 1, array.shape)
+                finite = np.abs(array[np.isfinite(array)])
+                least = float(finite.max(initial=0.0)) if seed % 2 else 0.0  # what cancels is no multiple of itself
                 with np.errstate(all="ignore"):
-                    array = (array * (1 + noise * amount)).astype(array.dtype)
+                    array = (array + noise * amount * np.maximum(np.abs(array), least)).astype(array.dtype)
             values[name] = array
     return values

@@ -79,7 +79,8 @@ def conv_transpose(b: Builder) -> list[Tensor]:
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, more.get("dilations", [1] * spatial))]
     full = [(extent - 1) * s + r for extent, s, r in zip(shape[2:], step, reach)]
     which = b.between(0, 4)
-    if which == 0:
+    # With larger strides ONNX Runtime's result is shorter than the operator's text says.
+    if which == 0 and all(k >= s for k, s in zip(kernel, step)):
         more["auto_pad"] = b.pick(["SAME_UPPER", "SAME_LOWER", "VALID"])
     elif which == 1:
         more["output_shape"] = [max(size - b.between(0, 1), 1) for size in full]
@@ -159,8 +160,9 @@ def pool(op: str, b: Builder) -> list[Tensor]:
     elif op == "LpPool":
         more |= b.some(p=b.between(1, 3))
     elif b.opset >= 8:
-        more |= b.some(storage_order=0)
-    return b.node(op, [b.data(dtype, shape)], kernel_shape=list(kernel), **more)
+        more |= b.some(storage_order=b.between(0, 1))
+    outputs = 2 if op == "MaxPool" and b.opset >= 8 and dtype in ("float32", "float64") and b.flip(0.3) else 1
+    return b.node(op, [b.data(dtype, shape)], outputs, kernel_shape=list(kernel), **more)
 
 
 def max_unpool(b: Builder) -> list[Tensor]:
@@ -296,7 +298,8 @@ def rms_normalization(b: Builder) -> list[Tensor]:
 
 def mean_variance_normalization(b: Builder) -> list[Tensor]:
     x = any_data(b, "MeanVarianceNormalization", 4, 4)
-    return b.node("MeanVarianceNormalization", [x], **b.some(axes=sorted(some_axes(b, 3, 1))))
+    return b.node("MeanVarianceNormalization", [x], **b.some(axes=sorted(
+        axis % 3 for axis in some_axes(b, 3, 1))))  # fmt: skip
 
 
 # ---- interpolation

@@ -91,7 +91,32 @@ def deform_conv(b: Builder) -> list[Tensor]:
     return b.node("DeformConv", [x, w, offset, bias, mask], pads=pads, strides=strides, **more)
 
 
+def col2im(b: Builder) -> list[Tensor]:
+    dtype, n, channels = b.dtype(FLOATS), b.between(1, 2), b.between(1, 3)
+    image = [b.between(3, 6), b.between(3, 6)]
+    block = [b.between(1, 3), b.between(1, 3)]
+    steps, pads = [b.between(1, 2)] * 2, [b.between(0, 1)] * 4
+    more = b.some(dilations=[1, 1]) | {"strides": steps, "pads": pads}
+    count = np.prod([
+        (extent + 2 * pads[0] - size) // step + 1 for extent, size, step in zip(image, block, steps)
+    ])  # fmt: skip
+    x = b.data(dtype, (n, channels * block[0] * block[1], int(count)))
+    return b.node("Col2Im", [x, b.ints(image), b.ints(block)], **more)
+
+
+def tfidf(b: Builder) -> list[Tensor]:
+    kind = b.pick(["int64", "int32"])
+    x = b.data(kind, b.shape(1, 2), 0, 4, exact=True)
+    singles, doubles = [0, 1, 2, 3], [0, 1, 2, 2, 1, 3]
+    more = b.some(weights=[b.uniform(0.5, 2) for _ in range(7)])
+    return b.node(
+        "TfIdfVectorizer", [x], mode=b.pick(["TF", "IDF", "TFIDF"]), ngram_counts=[0, 4], pool_int64s=singles + doubles,
+        ngram_indexes=[0, 1, 2, 3, 4, 5, 6], max_skip_count=b.between(0, 2), min_gram_length=b.between(1, 2),
+        max_gram_length=2, **more,
+    )  # fmt: skip
+
+
 ROWS: dict[str, Row] = {
-    "DFT": Row(dft), "DeformConv": Row(deform_conv), "GridSample": Row(grid_sample),
-    "MelWeightMatrix": Row(mel_weights), "RoiAlign": Row(roi_align), "STFT": Row(stft),
+    "Col2Im": Row(col2im), "DFT": Row(dft), "DeformConv": Row(deform_conv), "GridSample": Row(grid_sample),
+    "MelWeightMatrix": Row(mel_weights), "RoiAlign": Row(roi_align), "STFT": Row(stft), "TfIdfVectorizer": Row(tfidf),
 }  # fmt: skip

@@ -21,6 +21,7 @@ UNSET = {
     ("LSTM", "activation_beta"), ("RNN", "activation_alpha"), ("RNN", "activation_beta"),  # refused, but for defaults
     ("LSTM", "clip"),  # ONNX Runtime does not clip all that the operator's text names
     ("QuantizeLinear", "precision"), ("DequantizeLinear", "output_dtype"),  # no reference computes them
+    ("TfIdfVectorizer", "pool_strings"),
     ("Scan", "scan_input_axes"), ("Scan", "scan_output_axes"),
 }  # fmt: skip
 """Attributes that no row sets, and why."""
