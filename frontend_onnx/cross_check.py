@@ -32,7 +32,7 @@ def check_inferred_shapes(model: onnx.ModelProto, types: Mapping[str, TensorType
     if model.functions:
         return  # the walk has expanded them with its own bounds; the inference recurses without
     try:
-        inferred = shape_inference.infer_shapes(_skeleton(model, types), data_prop=True)
+        inferred = shape_inference.infer_shapes(_skeleton(model, types, scope), data_prop=True)
     except Exception:
         return
     disputed = _disputed_names(model.graph.node)
@@ -109,8 +109,12 @@ def _is_disputed(node: onnx.NodeProto) -> bool:
     return node.op_type == "ConvTranspose" and "auto_pad" in attributes and attributes["auto_pad"].s.startswith(b"SAME")
 
 
-def _skeleton(model: onnx.ModelProto, types: Mapping[str, TensorType]) -> onnx.ModelProto:
-    """The model with its inputs' shapes bound and without the data of its weights and its declared shapes."""
+def _skeleton(model: onnx.ModelProto, types: Mapping[str, TensorType], scope: Scope) -> onnx.ModelProto:
+    """The model with its inputs' shapes bound and without the data of its weights and its declared shapes.
+
+    The element types of all values are declared: the inference of some operators ends the process where the operand's
+    is unknown, as that of every result of an operator of another domain is.
+    """
     inputs = [
         helper.make_tensor_value_info(name, int(helper.np_dtype_to_tensor_dtype(t.dtype.numpy)), t.shape)
         for name, t in types.items()
@@ -121,6 +125,13 @@ def _skeleton(model: onnx.ModelProto, types: Mapping[str, TensorType]) -> onnx.M
             small.append(tensor)
         else:
             inputs.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-    outputs = [helper.make_value_info(value.name, onnx.TypeProto()) for value in model.graph.output]
-    graph = helper.make_graph(model.graph.node, "skeleton", inputs, outputs, initializer=small)
+    given = {value.name for value in (*inputs, *small)}
+    between = {
+        name: helper.make_tensor_value_info(name, int(helper.np_dtype_to_tensor_dtype(value.dtype.numpy)), None)
+        for name, value in scope.values.items()
+        if isinstance(value, Value) and name not in given
+    }
+    unknown = onnx.TypeProto()
+    outputs = [between.pop(v.name, helper.make_value_info(v.name, unknown)) for v in model.graph.output]
+    graph = helper.make_graph(model.graph.node, "skeleton", inputs, outputs, small, value_info=list(between.values()))
     return helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)

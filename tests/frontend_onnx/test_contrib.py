@@ -140,3 +140,19 @@ def test_refused(op_type: str, operands: str, attrs: dict[str, Any], kind: Error
         import_model(model_of(op_type, operands, IMAGE, {}, U8, **attrs))
     assert refused.value.kind is kind
     assert reason in str(refused.value)
+
+
+def test_operators_of_onnx_that_read_results_of_these() -> None:
+    """ONNX's shape inference of EyeLike ends the process where it knows no type of the operand."""
+    nodes = [
+        helper.make_node("QLinearSigmoid", ["x", "s", "z", "s", "z"], ["q"], domain="com.microsoft"),
+        helper.make_node("EyeLike", ["q"], ["y"]),
+    ]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    inputs = [helper.make_tensor_value_info("x", onnx.TensorProto.UINT8, [3, 3])]
+    stored = [numpy_helper.from_array(np.float32(0.1), "s"), numpy_helper.from_array(np.asarray(3, np.uint8), "z")]
+    for outputs in (["y"], ["q", "y"]):
+        results = [helper.make_value_info(name, onnx.TypeProto()) for name in outputs]
+        graph = helper.make_graph(nodes, "g", inputs, results, stored)
+        imported = import_model(helper.make_model(graph, opset_imports=opsets, ir_version=9))
+        assert [value.shape for value in imported.outputs] == [(3, 3)] * len(outputs)
