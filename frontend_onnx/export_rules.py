@@ -245,16 +245,17 @@ def _cumsum(ctx: ExportContext) -> None:
 
 
 def _recurrent(op_type: str, flag: str | None, ctx: ExportContext) -> None:
-    """The core operators have no sequence lengths, which ONNX has before the states."""
+    """The core operators have the lengths of the sequences last, ONNX before the states."""
     x, w, r, *rest = ctx.inputs()
-    bias, states = rest[:1] or [""], rest[1:]
+    last = 4 if op_type == "LSTM" else 2
+    bias, states, lengths = rest[:1] or [""], rest[1:last], rest[last:] or [""]
     attrs: dict[str, object] = {name: ctx.attr(name) for name in ("direction", "activations")}
     attrs["hidden_size"] = ctx.integer("hidden")
     if not math.isinf(ctx.number("clip")):
         attrs["clip"] = ctx.number("clip")
     if flag is not None:
         attrs[flag] = ctx.integer(flag)
-    inputs = [x, w, r, *bias, "", *states]
+    inputs = [x, w, r, *bias, *lengths, *states]
     while not inputs[-1]:
         inputs.pop()
     ctx.emit(op_type, inputs, ctx.outputs(), **attrs)

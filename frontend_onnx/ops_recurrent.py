@@ -17,18 +17,18 @@ def lstm(ctx: NodeContext) -> Sequence[Value]:
     attrs = _attributes(ctx, gates=4, activations=("Sigmoid", "Tanh", "Tanh"))
     states = [_state(ctx, position) for position in (5, 6)]
     attrs["input_forget"] = bool(ctx.integer("input_forget", 0))
-    return _finish(ctx, ctx.emit_all("lstm", *_operands(ctx), *states, ctx.optional(7), **attrs))
+    return _finish(ctx, ctx.emit_all("lstm", *_operands(ctx), *states, ctx.optional(7), *_lengths(ctx), **attrs))
 
 
 def gru(ctx: NodeContext) -> Sequence[Value]:
     attrs = _attributes(ctx, gates=3, activations=("Sigmoid", "Tanh"))
     attrs["linear_before_reset"] = bool(ctx.integer("linear_before_reset", 0))
-    return _finish(ctx, ctx.emit_all("gru", *_operands(ctx), _state(ctx, 5), **attrs))
+    return _finish(ctx, ctx.emit_all("gru", *_operands(ctx), _state(ctx, 5), *_lengths(ctx), **attrs))
 
 
 def rnn(ctx: NodeContext) -> Sequence[Value]:
     attrs = _attributes(ctx, gates=1, activations=("Tanh",))
-    return _finish(ctx, ctx.emit_all("rnn", *_operands(ctx), _state(ctx, 5), **attrs))
+    return _finish(ctx, ctx.emit_all("rnn", *_operands(ctx), _state(ctx, 5), *_lengths(ctx), **attrs))
 
 
 def _attributes(ctx: NodeContext, gates: int, activations: tuple[str, ...]) -> dict[str, AttrValue]:
@@ -63,17 +63,23 @@ def _batch_first(ctx: NodeContext) -> bool:
 
 
 def _operands(ctx: NodeContext) -> list[Value | None]:
-    """x, w, r and bias. Sequence lengths have to be constant and full."""
-    x, lengths = ctx.input(0), ctx.optional(4)
+    """x, w, r and bias."""
+    x = ctx.input(0)
     if len(x.shape) != 3:
         raise ctx.invalid(f"{ctx.op_type} over {x.type}; it needs [sequence, batch, input]")
     if _batch_first(ctx):
         x = ctx.emit("transpose", x, perm=(1, 0, 2))
-    if lengths is not None:
-        known = ctx.array(lengths)
-        if known is None or (known != x.shape[0]).any():
-            raise ctx.unsupported("sequence_lens that differ from the sequence", hint="compile for full sequences")
     return [x, ctx.input(1), ctx.input(2), ctx.optional(3)]
+
+
+def _lengths(ctx: NodeContext) -> tuple[Value, ...]:
+    """The lengths of the sequences, unless they are known to be full."""
+    lengths, x = ctx.optional(4), ctx.input(0)
+    if lengths is None:
+        return ()
+    known = ctx.array(lengths)
+    full = known is not None and (known == x.shape[1 if _batch_first(ctx) else 0]).all()
+    return () if full else (lengths,)
 
 
 def _state(ctx: NodeContext, position: int) -> Value | None:

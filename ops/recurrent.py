@@ -4,8 +4,10 @@ Layouts and gate order are those of ONNX with ``layout=0``::
 
     x[seq, batch, input]   w[dirs, gates * hidden, input]   r[dirs, gates * hidden, hidden]
     b[dirs, 2 * gates * hidden]   h0, c0[dirs, batch, hidden]   p[dirs, 3 * hidden]
-    y[seq, dirs, batch, hidden]   y_h, y_c[dirs, batch, hidden]
+    y[seq, dirs, batch, hidden]   y_h, y_c[dirs, batch, hidden]   lengths[batch]: i32 or i64
 
+Lengths, if there are any, are the last operand: a sequence ends with its length, backwards it begins there, and behind
+it y is 0. Lengths beyond those of x are those of x.
 Gates: lstm i o f c, gru z r h. ``activations`` names one function a gate kind for each direction, as in ONNX.
 ``clip`` bounds the argument of every activation; ONNX says no more (ONNX Runtime leaves out the h of lstm).
 """
@@ -17,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..ir.graph import Node
-from ..ir.types import TensorType
+from ..ir.types import DType, TensorType
 from .infer import check_dtype, integer, operand, optional
 from .opdef import Arrays, Attrs, Types
 from .pointwise import sigmoid
@@ -65,6 +67,9 @@ def _infer(
         *[("initial state", (dirs, batch, hidden))] * states,
         *[("peepholes", (dirs, 3 * hidden))] * peepholes,
     ]
+    lengths = optional(types, len(shapes) + 1)
+    if lengths is not None and (lengths.shape != (batch,) or lengths.dtype not in (DType.I32, DType.I64)):
+        raise ValueError(f"lengths {lengths} do not fit {x}")
     for position, (what, shape) in enumerate(shapes, start=1):
         type_ = operand(types, position) if position < 3 else optional(types, position)
         if type_ is not None:
@@ -87,13 +92,19 @@ def evaluate_rnn(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     return _evaluate(arrays, attrs, _rnn_step, states=1)
 
 
+def lengths_position(states: int) -> int:
+    """Where the lengths stand among the operands, of which those of lstm (with two states) include peepholes."""
+    return 7 if states == 2 else 5
+
+
 def _evaluate(arrays: Arrays, attrs: Attrs, make_step: Callable[..., Step], states: int) -> tuple[np.ndarray, ...]:
     """Runs every direction in float64; the step maps (x_t, (h, c)) to the new (h, c)."""
-    wide = [None if array is None else array.astype(np.float64) for array in arrays]
+    wide = [None if array is None else array.astype(np.float64) for array in arrays[: lengths_position(states)]]
     wide += [None] * (7 - len(wide))
     x, hidden, direction = wide[0], integer(attrs, "hidden"), str(attrs["direction"])
     assert x is not None
     dirs = DIRECTIONS[direction]
+    lengths = arrays[lengths_position(states)] if len(arrays) > lengths_position(states) else None
     y = np.zeros((x.shape[0], dirs, x.shape[1], hidden))
     finals = np.zeros((states, dirs, x.shape[1], hidden))
     for d in range(dirs):
@@ -102,8 +113,9 @@ def _evaluate(arrays: Arrays, attrs: Attrs, make_step: Callable[..., Step], stat
         state = tuple(np.zeros((x.shape[1], hidden)) if s is None else s for s in own[3 : 3 + states])
         order = range(x.shape[0])
         for t in reversed(order) if direction == "reverse" or d == 1 else order:
-            state = step(x[t], state)
-            y[t, d] = state[0]
+            runs = np.full((x.shape[1], 1), True) if lengths is None else (t < lengths)[:, None]
+            state = tuple(np.where(runs, new, old) for new, old in zip(step(x[t], state), state))
+            y[t, d] = np.where(runs, state[0], 0.0)
         for number, final in enumerate(state):
             finals[number, d] = final
     dtype = arrays[0].dtype  # type: ignore[union-attr]

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..ir.graph import Node, Value
-from ..ir.loops import Alloc, Block, Buffer, Expr, Type, as_expr, load, store
+from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, as_expr, binary, load, store
 from ..ir.types import DType
-from .expr_tools import Expansion, absolute, const, maximum, minimum
+from .expr_tools import Expansion, absolute, const, convert, maximum, minimum
 from .infer import integer
 from .math_exprs import exp, log1p, sigmoid, tanh
 from .nest_tools import (
@@ -31,6 +31,7 @@ from .nest_tools import (
     write_as,
 )
 from .opdef import Bind, NestContext
+from .recurrent import lengths_position
 
 
 def _softplus(x: Expr, bind: Bind) -> Expr:
@@ -158,6 +159,7 @@ def _directions(node: Node) -> int:
 def _recurrence(ctx: NestContext, node: Node, initial: Sequence[Value | None], sections: int, step: Step) -> Block:
     """Runs ``step`` over time. ``initial`` are the first states, ``sections`` hidden sizes of work space are lent."""
     seq, batches, _ = operand(node, 0).shape
+    lengths = optional(node, lengths_position(len(initial)))
 
     def one(cell: _Cell) -> Block:
         work, states = cell.scratch("work", sections), [cell.scratch("state") for _ in initial]
@@ -166,16 +168,38 @@ def _recurrence(ctx: NestContext, node: Node, initial: Sequence[Value | None], s
             store(state, k, value=const(0, state.type) if first is None else cell.read(first, cell.batch, k))
             for state, first in zip(states, initial)
         ))  # fmt: skip
-        steps = serial_loop(ctx, "t", seq, lambda t: step(cell, work, states, seq - 1 - t if cell.backward else t))
+        count, rest = _length(cell, lengths, seq)
+        steps = serial_loop(ctx, "t", count, lambda t: step(cell, work, states, _place(cell, t, count)))
+        zero = const(0, Type(node.outputs[0].dtype))
+        behind = serial_loop(
+            ctx, "t", seq - count, lambda t: cell.each_unit(lambda k: cell.write(0, (seq - 1 - t, k), zero))
+        )
         finish = cell.each_unit(lambda k: tuple(
             stmt for number, state in enumerate(states, start=1) for stmt in cell.write(number, (k,), load(state, k))
         ))  # fmt: skip
-        return (*allocs, *init, *steps, *finish)
+        return (*allocs, *init, *rest, *steps, *behind, *finish)
 
     def over_batches(direction: int) -> Block:
         return loops(ctx, ("b",), (batches,), lambda index: one(_Cell(ctx, node, direction, index[0])))
 
     return tuple(stmt for direction in range(_directions(node)) for stmt in over_batches(direction))
+
+
+def _length(cell: _Cell, lengths: Value | None, seq: int) -> tuple[Expr, Block]:
+    """How many steps a sequence has, within 0 and ``seq``, and the statements that find it."""
+    if lengths is None:
+        return as_expr(seq), ()
+    lets = Lets(cell.ctx)
+    given = convert(cell.ctx.read(lengths, (cell.batch,)), INDEX.dtype)
+    count = lets.bind("length", binary("max", binary("min", given, seq), 0))
+    return count, lets.block
+
+
+def _place(cell: _Cell, t: Expr, count: Expr) -> Expr:
+    """The place of step t. The clamp never binds: it shows the range to the verifier where the count is not known."""
+    if not cell.backward:
+        return t
+    return count - 1 - t if isinstance(count, Const) else binary("max", count - 1 - t, 0)
 
 
 # ---------------------------------------------------------------- the three cells

@@ -55,7 +55,8 @@ def unroll_recurrences(graph: Graph) -> Unrolled:
 
 
 def _can_unroll(graph: Graph, node: Node) -> bool:
-    """Whether weights are constant floats, activation functions are known, and there are no peepholes and no clip."""
+    """Whether weights are constant floats, activation functions are known, and there are no peepholes, no clip and no
+    lengths."""
     if node.op not in _GATES or not 1 <= node.operands[0].shape[0] <= MOST_STEPS:
         return False
     weights = [graph.constant(value) for value in node.inputs[1:3]]
@@ -63,9 +64,9 @@ def _can_unroll(graph: Graph, node: Node) -> bool:
     known = all(array is not None and array.dtype == np.float32 for array in weights)
     names = node.attrs["activations"]
     assert isinstance(names, tuple)
-    peepholes = len(node.inputs) > 6 and node.inputs[6] is not None
+    more = any(value is not None for value in node.inputs[6 if node.op == "lstm" else 5 :])
     return (
-        known and not peepholes and (bias is None or graph.constant(bias) is not None)
+        known and not more and (bias is None or graph.constant(bias) is not None)
         and node.attrs["clip"] == float("inf") and all(name in _FUNCTIONS for name in names)
     )  # fmt: skip
 
