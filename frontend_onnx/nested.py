@@ -13,7 +13,7 @@ import numpy as np
 import onnx
 
 from ..errors import CcmlError, ErrorCode
-from ..ir.graph import Value
+from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from .scope import Missing, Results, Scope, Site
 
@@ -98,24 +98,41 @@ def loop(walker: Walker, site: Site) -> Results:
 
 
 def scan(walker: Walker, site: Site) -> Results:
-    """Operands: states..., sequences...; body: states..., elements... -> states..., rows..."""
+    """Operands: states..., sequences...; body: states..., elements... -> states..., rows...
+
+    In operator set 8 the lengths of the sequences come before them, and all operands are batches.
+    """
     if site.opset < 9:
-        raise _unsupported(site, "Scan of opset 8, with batches,")
-    graph, attributes = site.attributes["body"].g, site.attributes
-    sequences = attributes["num_scan_inputs"].i
-    operands = [_given(site, value) for value in site.inputs]
-    if not 1 <= sequences <= len(operands):
-        raise CcmlError(ErrorCode.INVALID_MODEL, f"num_scan_inputs is {sequences}", loc=site.loc)
-    states, given = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
-    outputs = len(graph.output) - len(states)
-    axes, backward = _per_sequence(site, "scan_input", sequences)
+        return _batched_scan(walker, site)
+    states, given = _scanned(site, site.inputs)
+    outputs = len(site.attributes["body"].g.output) - len(states)
+    axes, backward = _per_sequence(site, "scan_input", len(given))
     out_axes, out_backward = _per_sequence(site, "scan_output", max(outputs, 0))
     counts = {value.shape[axis] for value, axis in zip(given, axes) if -len(value.shape) <= axis < len(value.shape)}
     if len(counts) != 1:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"sequences have the lengths {sorted(counts)}", loc=site.loc)
-    count = counts.pop()
+    finals, stacked = _scan_steps(walker, site, states, given, axes, backward, counts.pop())
+    ordered = [column[::-1] if back else column for column, back in zip(stacked, out_backward)]
+    return [*finals, *(_stack(walker, site, column, axis) for column, axis in zip(ordered, out_axes))]
+
+
+def _scanned(site: Site, inputs: Sequence[Value | None]) -> tuple[list[Value], list[Value]]:
+    """First states and sequences."""
+    sequences = site.attributes["num_scan_inputs"].i
+    operands = [_given(site, value) for value in inputs]
+    if not 1 <= sequences <= len(operands):
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"num_scan_inputs is {sequences}", loc=site.loc)
+    return operands[: len(operands) - sequences], operands[len(operands) - sequences :]
+
+
+def _scan_steps(
+    walker: Walker, site: Site, states: Sequence[Value], given: Sequence[Value], axes: Sequence[int],
+    backward: Sequence[int], count: int,
+) -> tuple[list[Value | Missing], list[list[Value | Missing]]]:  # fmt: skip
+    """Walks the body for each of the first ``count`` elements; last states, and the rows of each output."""
+    graph = site.attributes["body"].g
     _check_count(site, count)
-    stacked: list[list[Value | Missing]] = [[] for _ in range(outputs)]
+    stacked: list[list[Value | Missing]] = [[] for _ in range(len(graph.output) - len(states))]
     current: list[Value | Missing] = list(states)
     for step in range(count):
         elements = [
@@ -126,8 +143,44 @@ def scan(walker: Walker, site: Site) -> Results:
         current, rows = results[: len(states)], results[len(states) :]
         for column, row in zip(stacked, rows):
             column.append(row)
-    ordered = [column[::-1] if back else column for column, back in zip(stacked, out_backward)]
-    return [*current, *(_stack(walker, site, column, axis) for column, axis in zip(ordered, out_axes))]
+    return current, stacked
+
+
+def _batched_scan(walker: Walker, site: Site) -> Results:
+    """Each sequence of the batch by itself, as long as its constant length says; zeros follow its rows."""
+    states, given = _scanned(site, site.inputs[1:])
+    shapes = {value.shape[:2] for value in given}
+    if len(shapes) != 1 or any(value.shape[:1] != given[0].shape[:1] for value in states):
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"batches of sequences are {sorted(shapes)}", loc=site.loc)
+    batch, longest = (*shapes.pop(), 1)[:2]
+    lengths = [longest] * batch
+    if site.inputs[0] is not None:
+        array = walker.builder.constants.get(site.inputs[0].name)
+        if array is None:
+            raise _runtime(site, "the length of sequences")
+        lengths = [int(length) for length in array.reshape(-1)]
+    if len(lengths) != batch or any(not 1 <= length <= longest for length in lengths):
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"lengths {lengths} of {batch} sequences", loc=site.loc)
+    _check_count(site, sum(lengths))
+    backward = list(site.attributes["directions"].ints) if "directions" in site.attributes else [0] * len(given)
+    columns: list[list[Value | Missing]] = []
+    for b, length in enumerate(lengths):
+        own = [[_element(walker, site, value, 0, b) for value in values] for values in (states, given)]
+        finals, stacked = _scan_steps(walker, site, own[0], own[1], [0] * len(given), backward, length)
+        columns.append([*finals, *(_padded(walker, site, column, longest) for column in stacked)])
+    return [_stack(walker, site, column, 0) for column in zip(*columns)]
+
+
+def _padded(walker: Walker, site: Site, column: Sequence[Value | Missing], longest: int) -> Value | Missing:
+    """Rows one below the other, and zeros."""
+    rows = _stack(walker, site, column, 0)
+    if isinstance(rows, Missing) or len(column) == longest:
+        return rows
+    zeros = (0,) * len(rows.shape)
+    after = (longest - len(column), *zeros[1:])
+    fill: float | int = 0.0 if rows.dtype.is_float else 0
+    attrs: dict[str, AttrValue] = {"before": zeros, "after": after, "mode": "constant", "value": fill}
+    return walker.builder.emit("pad", [rows], attrs, loc=site.loc)[0]
 
 
 def _per_sequence(site: Site, prefix: str, count: int) -> tuple[list[int], list[int]]:

@@ -12,6 +12,7 @@ from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx import import_model
 from onnx import TensorProto, helper
 
+from tests.frontend_onnx.compiled import check_compiled, onnxruntime
 from tests.frontend_onnx.graphs import Operand, checked_import, model, run, untyped, value
 
 X = np.arange(-3, 3, dtype=np.float32).reshape(2, 3)
@@ -195,6 +196,26 @@ def test_a_scan_is_unrolled(direction: int) -> None:
         scan_input_directions=[direction], scan_output_axes=[1], scan_output_directions=[direction],
     )  # fmt: skip
     agrees(model([node], IN, ["last", "rows"], {"zero": np.zeros(2, np.float32)}))
+
+
+@pytest.mark.parametrize("lengths", [None, [4, 2, 1]])
+@pytest.mark.parametrize("direction", [0, 1])
+def test_a_scan_of_operator_set_8_is_one_for_each_sequence(direction: int, lengths: list[int] | None) -> None:
+    """Sequences of different lengths: zeros follow the rows of the shorter ones."""
+    body = graph(
+        [helper.make_node("Add", ["s", "e"], ["n"]), helper.make_node("Mul", ["n", "n"], ["row"])],
+        ["n", "row"],
+        [value("s", [2]), value("e", [2])],
+    )
+    operands = ["lengths" if lengths else "", "start", "x"]
+    node = helper.make_node("Scan", operands, ["last", "rows"], body=body, num_scan_inputs=1, directions=[direction])
+    feeds = {
+        name: np.random.default_rng(n).standard_normal(shape).astype(np.float32)
+        for n, (name, shape) in enumerate({"start": (3, 2), "x": (3, 4, 2)}.items())
+    }
+    constants = {"lengths": np.array(lengths)} if lengths else {}
+    inputs = [value(name, array.shape) for name, array in feeds.items()]
+    check_compiled(model([node], inputs, ["last", "rows"], constants, opset=8), feeds, onnxruntime)
 
 
 def test_operators_with_a_function_body() -> None:
