@@ -102,7 +102,11 @@ def _resized(
             continue
         side = int(np.ceil(2 / min(scale, 1.0))) if how.antialias else 2
         ctx.guard_constant(max(size, 1) * 2 * side + (extent * size if 2 * side > _MAX_GATHERS else 0))
-        x = _along_axis(ctx, x, axis, taps(how, extent, size, scale, roi))
+        try:
+            found = taps(how, extent, size, scale, roi)
+        except ValueError as problem:  # a mode that does not exist
+            raise ctx.invalid(str(problem)) from problem
+        x = _along_axis(ctx, x, axis, found)
     return x
 
 
