@@ -11,7 +11,7 @@ from pycparser import c_ast
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.aliasing import disjoint_params
-from ..ir.loops import For
+from ..ir.loops import For, Kernel
 from ..ir.program import Program, Storage
 from ..ir.types import DType
 from ..targets import Machine
@@ -118,13 +118,11 @@ def _model_source(program: Program, machine: Machine, symbols: Symbols, needs: R
     ]
     for name, symbol in symbols.kernels.items():
         kernel = program.kernel(name)
-        layers = kernel.loc or ", ".join(call.loc for call in program.calls if call.kernel == name and call.loc)
         apart = calls[name] > 1 or any(isinstance(stmt, For) for stmt in kernel.body)
         definition = kernel_function(
             kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved
         )
-        comment = f"/* {comment_text(layers)} */\n" if layers else ""
-        parts.append(comment + tree.print_c(definition))
+        parts.append(_kernel_comment(program, kernel) + tree.print_c(definition))
     if not machine.asked_for:
         parts.append(tree.print_c(_run_function(program, symbols, symbols.run)))
         return "\n".join(parts)
@@ -133,6 +131,15 @@ def _model_source(program: Program, machine: Machine, symbols: Symbols, needs: R
     parts.append(tree.print_c(_run_function(program, symbols, symbols.checked_run, storage)))
     parts.append(tree.print_c(_guarded_run(program, symbols)))
     return "\n".join(parts)
+
+
+def _kernel_comment(program: Program, kernel: Kernel) -> str:
+    """What the kernel computes, then the ONNX nodes for which it does."""
+    calls = [call for call in program.calls if call.kernel == kernel.name]
+    what = "; or ".join(dict.fromkeys(call.summary for call in calls if call.summary))
+    layers = kernel.loc or ", ".join(call.loc for call in calls if call.loc)
+    text = tree.comment_lines((what, comment_text(layers)))
+    return f"/* {text} */\n" if text else ""
 
 
 def _guarded_run(program: Program, symbols: Symbols) -> c_ast.FuncDef:
@@ -150,7 +157,11 @@ def _run_function(program: Program, symbols: Symbols, symbol: str, storage: Sequ
     memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.pools]
     symbols.names.pop()
     body: list[c_ast.Node] = list(_checks(program, symbols))
-    calls = [_kernel_call(program, symbols, position, memory) for position in range(len(program.calls))]
+    calls: list[c_ast.Node] = []
+    for position, call in enumerate(program.calls):
+        heading = f"layer {position}: {call.summary}" if call.summary else f"layer {position}"
+        calls.append(tree.Comment(tree.comment_lines((heading, comment_text(call.loc)), indent=2)))
+        calls.append(_kernel_call(program, symbols, position, memory))
     passed = {arg for call in program.calls for arg in call.args}
     for pool, argument, name in zip(program.plan.pools, symbols.pools, memory):
         if any(program.buffers[arg].storage is Storage.ARENA and arg in pool.offsets for arg in passed):

@@ -7,6 +7,7 @@ from math import prod
 
 from pycparser import c_ast
 
+from ..ir.fold_conditions import fold_conditions
 from ..ir.loops import (
     Access,
     Alloc,
@@ -66,7 +67,7 @@ class _Function:
     def definition(self, disjoint: Collection[str], apart: bool) -> c_ast.FuncDef:
         bindings = [self.scope.bind(buffer) for buffer in self.kernel.params]
         scalars = [self.scope.bind(scalar) for scalar in self.kernel.scalars]
-        body = self._block(self.kernel.body)
+        body = self._block(fold_conditions(self.kernel.body))
         unused = [tree.discard(binding.c_name) for binding in (*bindings, *scalars) if not binding.read]
         parameters = [
             tree.pointer_parameter(

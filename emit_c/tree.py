@@ -109,8 +109,43 @@ def _named(variable: str, type_name: str, quals: list[str] | None = None) -> c_a
     return c_ast.TypeDecl(variable or None, quals or [], None, c_ast.IdentifierType([type_name]))
 
 
+COLUMNS = 120
+
+
+def comment_lines(paragraphs: Sequence[str], indent: int = 0) -> str:
+    """The paragraphs, each on lines of its own of at most 120 columns; long names are broken behind a separator."""
+    width = COLUMNS - indent - len("/*  */")
+    lines = []
+    for paragraph in filter(None, paragraphs):
+        line = ""
+        for part in re.split(r"(?<=[ ;,/])", paragraph):
+            if line and len(line) + len(part.rstrip()) > width:
+                lines.append(line.rstrip())
+                line = ""
+            line += part
+        lines.append(line.rstrip())
+    return ("\n" + " " * (indent + 3)).join(lines)
+
+
+class Comment(c_ast.Node):
+    """Lines between statements, for people."""
+
+    __slots__ = ("coord", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text, self.coord = text, None
+
+    def children(self) -> tuple[()]:
+        return ()
+
+    attr_names = ("text",)
+
+
 class _Generator(c_generator.CGenerator):
     """Leaves out the parentheses that neither a reader nor a compiler's warnings ask for."""
+
+    def visit_Comment(self, n: Comment) -> str:  # noqa: N802
+        return f"/* {n.text} */"
 
     def visit_BinaryOp(self, n: c_ast.BinaryOp) -> str:  # noqa: N802
         return f"{self._operand(n.left, n.op, 0)} {n.op} {self._operand(n.right, n.op, 1)}"

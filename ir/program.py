@@ -42,7 +42,8 @@ class Call:
     """One kernel call. ``args`` are buffer names, one for each parameter of the kernel, equal in element count (or not
     shorter, where the kernel has scalars), and ``scalars`` the values of its scalars.
 
-    ``macs`` counts multiply-accumulates, ``loc`` names the ONNX nodes, and ``generator`` what made the kernel's loops.
+    ``macs`` counts multiply-accumulates, ``loc`` names the ONNX nodes, ``generator`` what made the kernel's loops,
+    and ``summary`` says what is computed.
     """
 
     kernel: str
@@ -51,6 +52,7 @@ class Call:
     macs: int = 0
     scalars: tuple[int, ...] = ()
     generator: str = ""
+    summary: str = ""
 
 
 Step = Call

@@ -28,6 +28,7 @@ from ..schedule.params import bind_parameters
 from ..schedule.tensors import Halo, TensorRef
 from ..schedule.unroll import expand_unrolled
 from ..targets.target import Machine
+from .describe import describe
 from .node_key import NodeKey, node_key
 
 
@@ -131,7 +132,8 @@ class _Lowering:
             self.lowered[key] = self._scheduled(node)
         lowered = self.lowered[key]
         args = tuple(self._argument(node, source) for source in lowered.sources)
-        self.calls.append(Call(lowered.kernel, args, node.loc, lowered.macs, generator=lowered.generator))
+        call = Call(lowered.kernel, args, node.loc, lowered.macs, generator=lowered.generator, summary=describe(node))
+        self.calls.append(call)
 
     def _scheduled(self, node: Node) -> _Lowered:
         ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant)

@@ -183,7 +183,8 @@ class _Merged:
         loc = ", ".join(dict.fromkeys(stage.call.loc for stage in self.stages))
         macs = sum(stage.call.macs for stage in self.stages)
         generators = ", ".join(dict.fromkeys(stage.call.generator for stage in self.stages))
-        call = Call("", tuple(names[source] for source in sources), loc, macs, generator=generators)
+        summary = "; then ".join(stage.call.summary for stage in self.stages)
+        call = Call("", tuple(names[source] for source in sources), loc, macs, generator=generators, summary=summary)
         rings = {name: self._ring(name) for name in self.rings}
         return Stream(Kernel("stream", params, block), call, rings, Kernel("stream", same, unfolded))
 
