@@ -1,0 +1,140 @@
+/* model: kernels and run function, by ccml 0.1.0.
+   This file was written by ccml and may be used freely in any product, with or without this notice. */
+
+#include "model.h"
+#include "model_internal.h"
+
+/* transpose: i8[1,4,12,12] -> i8[1,12,12,4]
+   conv_2 */
+static CCML_APART void model_transpose_0(const int8_t *x, int8_t *y)
+{
+  for (ptrdiff_t i_1 = 0; i_1 < 12; ++i_1)
+  {
+    for (ptrdiff_t i_2 = 0; i_2 < 12; ++i_2)
+    {
+      for (ptrdiff_t i_3 = 0; i_3 < 4; ++i_3)
+      {
+        y[i_1 * 48 + i_2 * 4 + i_3] = x[i_3 * 144 + i_1 * 12 + i_2];
+      }
+    }
+  }
+}
+
+/* conv 3x3, stride 2x2; requantize: i8[1,12,12,4] -> i8[1,6,6,8]
+   conv_2 + relu_3 */
+static CCML_APART void model_conv_0(const int8_t *x, const int32_t * restrict w, int32_t * restrict pixels, int8_t *y)
+{
+  for (ptrdiff_t quad = 0; quad < 9; ++quad)
+  {
+    for (ptrdiff_t slot = 0; slot < 4; ++slot)
+    {
+      for (ptrdiff_t k = 0; k < 3; ++k)
+      {
+        if (ccml_index_floordiv(quad * 4 + slot, 6) * 2 + k + -1 >= 0)
+        {
+          if (ccml_index_floormod(quad * 4 + slot, 6) * 2 + -1 >= 0)
+          {
+            ccml_quad_stage_pixel(&x[(ccml_index_floordiv(quad * 4 + slot, 6) * 2 + k) * 48 + ccml_index_floormod(quad * 4 + slot, 6) * 2 * 4 - 52], &pixels[k * 3 * 8 + slot], 3);
+          }
+          else
+          {
+            for (ptrdiff_t tap = 0; tap < 3; ++tap)
+            {
+              if (ccml_index_floormod(quad * 4 + slot, 6) * 2 + tap + -1 >= 0)
+              {
+                ccml_quad_stage_pixel(&x[(ccml_index_floordiv(quad * 4 + slot, 6) * 2 + k) * 48 + (ccml_index_floormod(quad * 4 + slot, 6) * 2 + tap) * 4 - 52], &pixels[(k * 3 + tap) * 8 + slot], 1);
+              }
+              else
+              {
+                ccml_quad_fill(&pixels[(k * 3 + tap) * 8 + slot], 1, 3);
+              }
+            }
+          }
+        }
+        else
+        {
+          ccml_quad_fill(&pixels[k * 3 * 8 + slot], 3, 3);
+        }
+      }
+    }
+    ccml_quad_fixed12(&w[0], &pixels[0], &y[ccml_index_floordiv(quad * 4, 6) * 48 + ccml_index_floormod(quad * 4, 6) * 8], &y[ccml_index_floordiv(quad * 4 + 1, 6) * 48 + ccml_index_floormod(quad * 4 + 1, 6) * 8], &y[ccml_index_floordiv(quad * 4 + 2, 6) * 48 + ccml_index_floormod(quad * 4 + 2, 6) * 8], &y[ccml_index_floordiv(quad * 4 + 3, 6) * 48 + ccml_index_floormod(quad * 4 + 3, 6) * 8], 9, 8, -128);
+  }
+}
+
+/* conv 3x3, group 8; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
+   conv_7 + relu_8 */
+static CCML_APART void model_conv_1(const int8_t *x, const int32_t * restrict w, int32_t * restrict columns, int8_t *y)
+{
+  for (ptrdiff_t row = 0; row < 3; ++row)
+  {
+    ccml_depthwise_stage(&x[ccml_index_max(row * 2 + -1, 0) * 48], &x[row * 2 * 48], &x[row * 2 * 48 + 48], &x[ccml_index_min(row * 2 + 2, 5) * 48], &columns[0], 2, 6, 8, 1, 1, -128);
+    if (row * 2 + -1 < 0)
+    {
+      ccml_depthwise_fill(&columns[0], 16, 0, -128);
+    }
+    if (row * 2 + 2 >= 6)
+    {
+      ccml_depthwise_fill(&columns[1], 16, 1, -128);
+    }
+    ccml_depthwise_bytes_pair(&w[0], &columns[0], &y[row * 2 * 48], &y[row * 2 * 48 + 48], 2, 6, 8, -128);
+  }
+}
+
+/* conv 1x1; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
+   conv_12 + relu_13 */
+static CCML_APART void model_conv_2(const int8_t *x, const int32_t * restrict w, int32_t * restrict pixels, int8_t *y)
+{
+  for (ptrdiff_t quad = 0; quad < 9; ++quad)
+  {
+    ccml_quad_stage(&x[quad * 4 * 8], &pixels[0], 2, 8);
+    ccml_quad_fixed12(&w[0], &pixels[0], &y[quad * 4 * 8], &y[quad * 4 * 8 + 8], &y[quad * 4 * 8 + 16], &y[quad * 4 * 8 + 24], 2, 8, -128);
+  }
+}
+
+/* reduce; requantize: i8[1,6,6,8] -> i8[1,1,1,8]
+   reduce_16 */
+static CCML_APART void model_reduce_0(const int8_t *x, int8_t *y)
+{
+  for (ptrdiff_t i3 = 0; i3 < 8; ++i3)
+  {
+    int32_t acc_0;
+    acc_0 = 0;
+    for (ptrdiff_t r1 = 0; r1 < 6; ++r1)
+    {
+      for (ptrdiff_t r2 = 0; r2 < 6; ++r2)
+      {
+        acc_0 = (int32_t)((uint32_t)acc_0 + ((uint32_t)x[r1 * 48 + r2 * 8 + i3] - (uint32_t)-128));
+      }
+    }
+    y[i3] = (int8_t)ccml_i32_saturate8((int32_t)((uint32_t)ccml_f32_as_i32((float)acc_0 * 0.013888889f + 1.2582912e+07f) - 1262485509u));
+  }
+}
+
+int model_run(void *arena, const int8_t *x, int8_t *quantize_3)
+{
+  if (arena == NULL || x == NULL || quantize_3 == NULL)
+  {
+    return MODEL_ERROR_NULL;
+  }
+  if ((uintptr_t)arena % MODEL_ARENA_ALIGN != 0)
+  {
+    return MODEL_ERROR_ALIGN;
+  }
+  unsigned char * const memory = arena;
+  /* layer 0: transpose: i8[1,4,12,12] -> i8[1,12,12,4]
+     conv_2 */
+  model_transpose_0(x, (int8_t *)(void *)(memory + 52));
+  /* layer 1: conv 3x3, stride 2x2; requantize: i8[1,12,12,4] -> i8[1,6,6,8]
+     conv_2 + relu_3 */
+  model_conv_0((int8_t *)(void *)(memory + 52), model_w_0, (int32_t *)(void *)(memory + 632), (int8_t *)(void *)(memory + 48));
+  /* layer 2: conv 3x3, group 8; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
+     conv_7 + relu_8 */
+  model_conv_1((int8_t *)(void *)(memory + 48), model_w_1, (int32_t *)(void *)(memory + 336), (int8_t *)(void *)memory);
+  /* layer 3: conv 1x1; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
+     conv_12 + relu_13 */
+  model_conv_2((int8_t *)(void *)memory, model_w_2, (int32_t *)(void *)(memory + 288), (int8_t *)(void *)memory);
+  /* layer 4: reduce; requantize: i8[1,6,6,8] -> i8[1,1,1,8]
+     reduce_16 */
+  model_reduce_0((int8_t *)(void *)memory, quantize_3);
+  return MODEL_OK;
+}
