@@ -120,7 +120,7 @@ def test_only_the_entry_is_visible() -> None:
     text = module_text(program, select("x86"), ModuleOptions())
     defined = re.findall(r"^define (?!internal|weak hidden)(\w+) .*@(\w+)\(", text, re.MULTILINE)
     assert defined == [("hidden", "small_scale"), ("hidden", "small_shift"), ("i32", "small_run")]
-    assert re.findall(r"^@(\w+) = (\w+)", text, re.MULTILINE) == [("small_w", "internal"), ("small_b", "internal")]
+    assert {kind for _, kind in re.findall(r"^@(\w+) = (\w+)", text, re.MULTILINE)} == {"internal"}
 
 
 def test_older_levels_run_here_too() -> None:
