@@ -74,9 +74,9 @@ def command(
     differs by more than the tolerance, the first such layer and the first pass of the compiler whose result differs are
     named, and the exit code is 4. With --quantize the reference is the quantized model.
 
-    With --target the machine code for that target is run under emulation (QEMU: boards for Cortex-M, Linux for arm64
-    and Android). Its outputs are compared with the reference and with those of this machine, which integers have to
-    equal.
+    With --target the machine code for that target is run under emulation: by QEMU on boards, as a program for Linux or
+    by itself, by Node.js where it is WebAssembly. Its outputs are compared with the reference and with those of this
+    machine, which integers have to equal.
     """
     if target is None and (abi or cpu or route == "c"):
         raise click.UsageError("--abi, --cpu and --route belong to --target")
