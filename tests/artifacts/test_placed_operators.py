@@ -1,7 +1,7 @@
 """Operators that scatter, sort, read between elements and transform, on emulated boards: one model with all of them.
 
-What they compute is tested on the host (tests/frontend_onnx); here the same code runs where indices have 32 bits, memory
-is scarce, results share it with operands, and there may be no floating-point unit.
+What they compute is tested on the host (tests/frontend_onnx). Here the same code runs where indices have 32 bits,
+memory is scarce, results share it with operands, and there may be no floating-point unit.
 """
 
 from __future__ import annotations
