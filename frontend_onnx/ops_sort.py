@@ -26,8 +26,6 @@ def top_k(ctx: NodeContext) -> Sequence[Value]:
     else:
         order = ctx.emit("top_k", x, axis=axis, k=k[0], largest=largest)
     indices = ctx.cast(order, DType.I64)
-    if not ctx.wanted[0]:
-        return [x, indices]
     check_size(ctx, x.type.size)
     steps, rest = strides(x.shape), [d for d in range(rank) if d != axis and x.shape[d] > 1]
     columns = [ctx.cast(order, DType.I32), *(arange(ctx, x.shape[d], rank, d) for d in rest)]
