@@ -23,7 +23,9 @@ def helper_object(needed: Iterable[str], machine: Machine) -> bytes | None:
     if not chosen:
         return None
     parts = [f'target triple = "{backend.triple(machine)}"', "declare double @llvm.fabs.f64(double)"]
-    parts += [chosen[name].text(convention) for name in sorted(chosen)]
+    # Square roots are called by name from the kernels, with their convention; the others by what LLVM makes of them.
+    own = ROOT_HELPERS.values()
+    parts += [chosen[name].text("" if name in own else convention) for name in sorted(chosen)]
     generator = backend.target_machine(machine, reloc=backend.relocation(machine))
     return generator.emit_object(backend.optimize("\n".join(parts), generator))
 

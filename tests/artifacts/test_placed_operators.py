@@ -23,7 +23,7 @@ from ccml.targets import Machine, select
 from onnx import helper
 
 from tests.artifacts.machines import machine_id
-from tests.frontend_onnx.graphs import model, value
+from tests.frontend_onnx.graphs import model, one_node, value
 from tests.tools import needs
 
 CORES = [select("cortex-m0"), select("cortex-m4"), select("cortex-m55")]
@@ -88,6 +88,18 @@ def everything() -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
     )  # fmt: skip
     inputs = [value(name, a.shape, helper.np_dtype_to_tensor_dtype(a.dtype)) for name, a in feeds.items()]
     return model(nodes, inputs, outputs, constants, opset=26), feeds
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("machine", CORES, ids=machine_id)
+def test_roots_of_doubles_on_boards(machine: Machine, tmp_path: Path) -> None:
+    """A Cortex-M4 passes doubles in registers of its unit for floats, which has no root of them."""
+    x = np.array([1.7, 2.0, 9.0, 0.0, 1e300])
+    proto, feeds = one_node("Sqrt", [x], 21)
+    program = lower_graph(optimize(import_model(proto)), machine)
+    emit(program, machine, (Emit.OBJECT,), tmp_path)
+    (found,) = build_and_run(program, machine, sorted(tmp_path.glob("*.o")), [feeds], include=tmp_path)
+    np.testing.assert_array_equal(found["y0"], np.sqrt(x))
 
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
