@@ -42,7 +42,10 @@ def zeros(*shape: int, dtype: type[Any] = np.float32) -> np.ndarray:
             "roi_align", "RoiAlign", [zeros(1, 32, 9, 9), zeros(2, 4), zeros(2, dtype=np.int64)], 16, [],
             {"output_height": 2, "output_width": 2},
         ),
-        ("scatter", "ScatterND", [zeros(9, 64), zeros(3, 1, dtype=np.int64), zeros(3, 64)], 18, [], {"reduction": "add"}),
+        (
+            "scatter", "ScatterND", [zeros(9, 64), zeros(3, 1, dtype=np.int64), zeros(3, 64)], 18, [],
+            {"reduction": "add"},
+        ),
         ("scatter", "TensorScatter", [zeros(2, 9, 64), zeros(2, 1, 64), zeros(2, dtype=np.int64)], 24, [], {}),
         ("matmul", "DFT", [zeros(4, 96, 2)], 20, [], {}),
         ("cumprod", "CumProd", [zeros(9, 64), np.array(0)], 26, [1], {}),
