@@ -12,6 +12,7 @@ pairs in the last dimension; a matrix for complex operands has a row for each of
 from __future__ import annotations
 
 from functools import lru_cache
+from math import isqrt
 
 import numpy as np
 
@@ -94,13 +95,11 @@ def _direct_cost(n: int, parts: int, count: int) -> int:
 def _cost(n: int, parts: int, count: int) -> tuple[int, int]:
     """Multiply-accumulates of the cheapest way, and the factor that it takes off first (1: none)."""
     best = (_direct_cost(n, parts, count), 1)
-    for first in range(2, n):
-        if first * first > n and best[1] == 1 and best[0] <= 4 * n * first:
-            break
-        if n % first == 0:
-            second = n // first
-            rest, _ = _cost(second, 2, -(-count // first))
-            best = min(best, (second * _direct_cost(first, parts, first) + 3 * _PASS * n + first * rest, first))
+    small = [d for d in range(2, isqrt(n) + 1) if n % d == 0]
+    for first in {*small, *(n // d for d in small)}:
+        second = n // first
+        rest, _ = _cost(second, 2, -(-count // first))
+        best = min(best, (second * _direct_cost(first, parts, first) + 3 * _PASS * n + first * rest, first))
     return best
 
 

@@ -31,6 +31,7 @@ def dft(ctx: NodeContext) -> Sequence[Value]:
     n = _number(ctx, 1, "the length", 2 * (extent - 1) if inverse and onesided else extent)
     if n < 1:
         raise ctx.invalid(f"DFT of length {n}")
+    ctx.guard_constant(n)
     half = n // 2 + 1
     perm = (*(d for d in range(rank - 1) if d != axis), axis, rank - 1)
     moved = ctx.emit("transpose", x, perm=perm) if perm != tuple(range(rank)) else x

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ccml.errors import CcmlError
 from ccml.frontend_onnx import import_model
 
 from tests.frontend_onnx.compiled import check_compiled, check_node, compiled
@@ -90,6 +91,15 @@ def test_constants_of_a_smooth_length_are_small() -> None:
     """Factors of 4096 instead of a matrix of 128 MB."""
     graph = import_model(one_node("DFT", [np.zeros((1, 4096, 2), np.float32)], 20)[0])
     assert sum(array.nbytes for array in graph.constants.values()) < 1 << 18
+
+
+@pytest.mark.parametrize("length", [1 << 60, 16_777_213, 1 << 27])
+def test_lengths_that_no_memory_holds_are_refused(length: int) -> None:
+    """Soon: powers of two, primes and what is larger than any signal."""
+    for attrs in ({}, {"inverse": 1, "onesided": 1}):
+        proto, _ = one_node("DFT", [floats(1, 4, 2), np.array(length)], 20, [1], **attrs)
+        with pytest.raises(CcmlError):
+            import_model(proto)
 
 
 @pytest.mark.parametrize(("length", "step"), [(16, 4), (10, 4), (7, 3), (8, 8), (6, 9), (97, 1)])
