@@ -87,7 +87,7 @@ def print_accuracy(accuracy: Accuracy) -> None:
         kept = [(each.layer, each.op, each.reason) for each in accuracy.float_layers]
         print_table("computed in float", columns("@layer", "operator", "~because"), kept)
     elif any(row.dtype == "f32" for row in accuracy.layers):
-        click.echo("all layers are computed in integers; what is f32 above is put out as floats")
+        click.echo("all layers compute in integers; those that say f32 give their result as floats")
     else:
         click.echo("nothing is computed in float")
 

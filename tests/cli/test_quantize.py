@@ -71,7 +71,8 @@ def test_tables_and_files(tmp_path: Path) -> None:
     files = ["--report", tmp_path / "r.json", "--chart", tmp_path / "c.svg", "-o", tmp_path / "q.onnx"]
     result = ccml("quantize", DIGITS, *INT8, *files)
     assert result.exit_code == 0, result.stderr
-    for part in ("40 samples, held out", "top-1 agreement", "layers by the noise", "block.depthwise", "in float"):
+    said = ("all layers compute in integers", "those that say f32")
+    for part in ("40 samples, held out", "top-1 agreement", "layers by the noise", "block.depthwise", *said):
         assert part in result.stdout
     assert "\x1b" not in result.stderr + result.stdout
     assert "\r" not in result.stderr
