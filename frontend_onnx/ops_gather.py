@@ -11,6 +11,7 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 from .ops_movement import sliced
+from .places import arange, check_size, strides
 
 
 def gather(ctx: NodeContext) -> Sequence[Value]:
@@ -49,16 +50,13 @@ def gather_elements(ctx: NodeContext) -> Sequence[Value]:
     others = [(own, e) for d, (own, e) in enumerate(zip(given.shape, x.shape)) if d != axis]
     if len(given.shape) != len(x.shape) or any(own > extent for own, extent in others):
         raise ctx.invalid(f"indices {given.type} do not fit {x.type}")
-    ctx.guard_constant(given.type.size)
-    strides = _strides(x.shape)
-    indices = ctx.cast(_wrapped(ctx, given, x.shape[axis]), DType.I64)
-    base = sum(
-        np.arange(extent, dtype=np.int64).reshape(-1, *[1] * (len(x.shape) - d - 1)) * strides[d]
-        for d, extent in enumerate(given.shape)
-        if d != axis
-    )
-    places = ctx.emit("mul", indices, ctx.scalar(strides[axis], indices))
-    places = ctx.emit("add", places, ctx.constant(np.asarray(base, np.int64)))
+    check_size(ctx, x.type.size)
+    steps = strides(x.shape)
+    indices = ctx.cast(_wrapped(ctx, given, x.shape[axis]), DType.I32)
+    places = indices if steps[axis] == 1 else ctx.emit("mul", indices, ctx.scalar(steps[axis], indices))
+    for d, extent in enumerate(given.shape):
+        if d != axis and extent > 1:
+            places = ctx.emit("add", places, arange(ctx, extent, len(x.shape), d, steps[d]))
     return [ctx.emit("gather", ctx.reshape(x, (x.type.size,)), places, axis=0)]
 
 
@@ -71,25 +69,21 @@ def gather_nd(ctx: NodeContext) -> Sequence[Value]:
     if given.shape[:batch] != x.shape[:batch]:
         raise ctx.invalid(f"the batch dimensions of {given.type} and {x.type} differ")
     taken, rest = x.shape[: batch + depth], x.shape[batch + depth :]
-    strides = _strides(taken)
+    steps = strides(taken)
     places: Value | None = None
     for d in range(depth):
         ranges = [*(range(extent) for extent in given.shape[:-1]), range(d, d + 1)]
         column = ctx.reshape(sliced(ctx, given, ranges), given.shape[:-1])
         column = ctx.cast(_wrapped(ctx, column, taken[batch + d]), DType.I64)
-        part = ctx.emit("mul", column, ctx.scalar(strides[batch + d], column))
+        part = ctx.emit("mul", column, ctx.scalar(steps[batch + d], column))
         places = part if places is None else ctx.emit("add", places, part)
     assert places is not None
     if batch:
         ctx.guard_constant(prod(x.shape[:batch]))
-        base = np.arange(prod(x.shape[:batch]), dtype=np.int64) * strides[batch - 1]
+        base = np.arange(prod(x.shape[:batch]), dtype=np.int64) * steps[batch - 1]
         shape = (*x.shape[:batch], *[1] * (len(given.shape) - 1 - batch))
         places = ctx.emit("add", places, ctx.constant(base.reshape(shape)))
     return [ctx.emit("gather", ctx.reshape(x, (prod(taken), *rest)), places, axis=0)]
-
-
-def _strides(shape: Sequence[int]) -> list[int]:
-    return [prod(shape[d + 1 :]) for d in range(len(shape))]
 
 
 RULES: Mapping[str, Rule] = {"Gather": gather, "GatherElements": gather_elements, "GatherND": gather_nd}

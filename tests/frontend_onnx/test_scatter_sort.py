@@ -169,3 +169,12 @@ def test_cumulative_product(dtype: type[Any]) -> None:
     for axis, exclusive, reverse in ((0, 0, 0), (0, 1, 1), (-1, 0, 1), (1, 1, 0)):
         arrays = [data(dtype, 3, 4) + dtype(1), np.array(axis)]
         check_node("CumProd", arrays, 26, [1], exclusive=exclusive, reverse=reverse)
+
+
+@pytest.mark.parametrize("op", ["GatherElements", "ScatterElements"])
+def test_places_of_elements_take_no_large_constants(op: str) -> None:
+    """One number for each index along a dimension, not for each element."""
+    x, indices = np.zeros((1, 8, 40, 50), np.float32), np.zeros((1, 3, 40, 50), np.int64)
+    more = [np.zeros(indices.shape, np.float32)] if op == "ScatterElements" else []
+    graph = import_model(one_node(op, [x, indices, *more], 18, axis=1)[0])
+    assert sum(array.nbytes for array in graph.constants.values()) < 1000
