@@ -18,13 +18,17 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from ..ops.table import OPS
+from .declared import Extents
 from .folding import MAX_FOLDED_BYTES, FoldingBuilder
 from .tensors import to_array
 
 
 @dataclass(frozen=True)
 class NodeContext:
-    """One ONNX node. ``opset`` is the version of its domain; ``attributes`` are resolved (functions pass theirs on)."""
+    """One ONNX node. ``opset`` is the version of its domain; ``attributes`` are resolved (functions pass theirs on).
+
+    ``declared`` tells what the model says of the shape of an output.
+    """
 
     op_type: str
     opset: int
@@ -35,6 +39,7 @@ class NodeContext:
     wanted: tuple[bool, ...]
     attributes: Mapping[str, AttributeProto]
     builder: FoldingBuilder
+    declared: Callable[[int], Extents | None] = lambda position: None
 
     # Operands
 
@@ -68,8 +73,28 @@ class NodeContext:
         """The elements of an input that has to be constant."""
         array = self.known(self.input(position))
         if array is None:
-            raise self.unsupported(f"{what} is computed at run time; it has to be constant")
+            name = self.input(position).name
+            reason = f"{what} is computed at run time (operand {name}); it has to be constant"
+            raise self.unsupported(reason, hint="compute it from constants or from shapes that --dim fixes")
         return array
+
+    def runtime(self, *positions: int) -> bool:
+        """Whether any of these operands is computed at run time."""
+        return any(value is not None and self.known(value) is None for value in map(self.optional, positions))
+
+    def declared_shape(self, what: str, operands: Sequence[int], position: int = 0) -> tuple[int, ...]:
+        """The shape of an output as the model says it, where operands that would tell it are computed at run time."""
+        extents = self.declared(position)
+        if extents is None or None in extents:
+            names = [self.input(n).name for n in operands if self.runtime(n)]
+            known = "" if extents is None else f" beyond [{', '.join('?' if e is None else str(e) for e in extents)}]"
+            raise self.unsupported(
+                f"{what} is computed at run time (operand {', '.join(names)}), and the shape of {self.stem} is not "
+                f"known{known}",
+                hint="fix dimensions with --dim, declare the shape in the model (value_info), or make the operand a "
+                "constant",
+            )
+        return tuple(extent for extent in extents if extent is not None)
 
     # Attributes
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 
 import onnx
 from onnx import helper, shape_inference
@@ -14,12 +13,10 @@ from ..ir.graph import Value
 from ..ir.types import TensorType
 from .node_order import in_order, names_read
 from .scope import Scope
+from .skeleton import skeleton
 from .tensors import DTYPES
 
 log = logging.getLogger(__name__)
-
-_SMALL = 1024
-"""Elements; larger initializers (weights, not shapes) are declared without their data."""
 
 
 def check_inferred_shapes(model: onnx.ModelProto, types: Mapping[str, TensorType], scope: Scope) -> None:
@@ -32,7 +29,7 @@ def check_inferred_shapes(model: onnx.ModelProto, types: Mapping[str, TensorType
     if model.functions:
         return  # the walk has expanded them with its own bounds; the inference recurses without
     try:
-        inferred = shape_inference.infer_shapes(_skeleton(model, types, scope), data_prop=True)
+        inferred = shape_inference.infer_shapes(skeleton(model, types, scope.values), data_prop=True)
     except Exception:
         return
     disputed = _disputed_names(model.graph.node)
@@ -110,31 +107,3 @@ def _is_disputed(node: onnx.NodeProto) -> bool:
     if node.op_type == "STFT":
         return "onesided" not in attributes
     return node.op_type == "ConvTranspose" and "auto_pad" in attributes and attributes["auto_pad"].s.startswith(b"SAME")
-
-
-def _skeleton(model: onnx.ModelProto, types: Mapping[str, TensorType], scope: Scope) -> onnx.ModelProto:
-    """The model with its inputs' shapes bound and without the data of its weights and its declared shapes.
-
-    The element types of all values are declared: the inference of some operators ends the process where the operand's
-    is unknown, as that of every result of an operator of another domain is.
-    """
-    inputs = [
-        helper.make_tensor_value_info(name, int(helper.np_dtype_to_tensor_dtype(t.dtype.numpy)), t.shape)
-        for name, t in types.items()
-    ]
-    small = []
-    for tensor in model.graph.initializer:
-        if prod(tensor.dims) <= _SMALL:
-            small.append(tensor)
-        else:
-            inputs.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)))
-    given = {value.name for value in (*inputs, *small)}
-    between = {
-        name: helper.make_tensor_value_info(name, int(helper.np_dtype_to_tensor_dtype(value.dtype.numpy)), None)
-        for name, value in scope.values.items()
-        if isinstance(value, Value) and name not in given
-    }
-    unknown = onnx.TypeProto()
-    outputs = [between.pop(v.name, helper.make_value_info(v.name, unknown)) for v in model.graph.output]
-    graph = helper.make_graph(model.graph.node, "skeleton", inputs, outputs, small, value_info=list(between.values()))
-    return helper.make_model(graph, opset_imports=model.opset_import, ir_version=model.ir_version)

@@ -11,6 +11,7 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Value
 from .cross_check import check_inferred_shapes, declared_differently
+from .declared import model_extents
 from .dims import input_types
 from .external_data import stored_bytes
 from .finish import finish
@@ -54,6 +55,7 @@ def import_model(
         inputs.append(value)
         empty = builder.typed_constant(np.empty(type_.shape, type_.dtype.numpy), type_, f"{value.name}.empty")
         walker.bind(scope, onnx_name, value if type_.size else empty)
+    scope.declare(model.graph.node, lambda: model_extents(model, types, scope.values))
     output_names = {value.name: builder.names.fresh(value.name) for value in model.graph.output}
     scope.names.update(output_names)
     scope.wanted.update(output_names)

@@ -15,6 +15,7 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
+from .declared import Extents, file_extents
 from .scope import Missing, Results, Scope, Site
 
 if TYPE_CHECKING:
@@ -37,9 +38,16 @@ def call(
         walker.bind(inner, formal, Missing.ABSENT if value is None else value)
     inner.names = {f: walker.name(site.scope, o) for f, o in zip(function.output, site.node.output) if o}
     inner.wanted.update(f for f, o in zip(function.output, site.node.output) if o in site.scope.wanted)
+    inner.declare(function.node, lambda: _declared_results(site, function.output))
     walker.walk(function.node, inner)
     wanted = [formal if actual else "" for formal, actual in zip(function.output, site.node.output)]
     return [walker.read(inner, formal, site.loc) for formal in wanted]
+
+
+def _declared_results(site: Site, inner: Sequence[str]) -> dict[str, Extents]:
+    """The declared shapes of the node's results by the names that they have in its body."""
+    found = {name: site.scope.extents(outer) for name, outer in zip(inner, site.node.output) if outer}
+    return {name: extents for name, extents in found.items() if extents is not None}
 
 
 def branch(walker: Walker, site: Site) -> Results:
@@ -60,6 +68,11 @@ def _body(
     inner = Scope(scope.opsets, scope.attributes, scope, scope.path, site.loc, scope.depth + 1)
     inner.initializers = {tensor.name: tensor for tensor in graph.initializer}
     inner.names = names
+    results = [info.name for info in graph.output] if site.node.op_type == "If" else []
+    inner.declare(
+        graph.node,
+        lambda: {**_declared_results(site, results), **file_extents([*graph.value_info, *graph.output], {})},
+    )
     if len(arguments) != len(graph.input):
         reason = f"the body of {site.node.op_type} has {len(graph.input)} inputs, not {len(arguments)}"
         raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)

@@ -65,6 +65,8 @@ def size(ctx: NodeContext) -> Sequence[Value]:
 
 
 def range_(ctx: NodeContext) -> Sequence[Value]:
+    if ctx.runtime(0, 1, 2):
+        return [_range_of(ctx, ctx.declared_shape("the range", (0, 1, 2)))]
     start, limit, delta = (ctx.static(position, what) for position, what in enumerate(("start", "limit", "delta")))
     if any(array.size != 1 for array in (start, limit, delta)) or delta.reshape(-1)[0] == 0:
         raise ctx.invalid("start, limit and delta have to be single numbers, and delta not 0")
@@ -72,6 +74,16 @@ def range_(ctx: NodeContext) -> Sequence[Value]:
     count = max(int(np.ceil((last.astype(np.float64) - first) / step)), 0)
     ctx.guard_constant(count)
     return [ctx.constant((first + np.arange(count).astype(start.dtype) * step).astype(start.dtype))]
+
+
+def _range_of(ctx: NodeContext, extents: tuple[int, ...]) -> Value:
+    """start + i * delta for each i of the declared extent."""
+    if len(extents) != 1 or any(ctx.input(position).type.size != 1 for position in range(3)):
+        raise ctx.invalid(f"start, limit and delta have to be single numbers, and the output a list, not {extents}")
+    ctx.guard_constant(extents[0])
+    start, delta = ctx.reshape(ctx.input(0), ()), ctx.reshape(ctx.input(2), ())
+    numbers = ctx.constant(np.arange(extents[0]).astype(start.dtype.numpy))
+    return ctx.emit("add", start, ctx.emit("mul", numbers, delta))
 
 
 def eye_like(ctx: NodeContext) -> Sequence[Value]:
@@ -84,17 +96,26 @@ def eye_like(ctx: NodeContext) -> Sequence[Value]:
 
 
 def trilu(ctx: NodeContext) -> Sequence[Value]:
-    """Zeros below (or above) a diagonal: a constant mask over the last two dimensions."""
+    """Zeros below (or above) a diagonal: a mask over the last two dimensions."""
     x = ctx.input(0)
     if len(x.shape) < 2:
         raise ctx.invalid(f"Trilu of {x.type}, which has no matrices")
-    k = int(ctx.static(1, "k").reshape(-1)[0]) if ctx.optional(1) is not None else 0
+    given, below = ctx.optional(1) or ctx.constant(np.zeros((), np.int64)), not ctx.integer("upper", 1)
+    if given.type.size != 1:
+        raise ctx.invalid(f"k has {given.type.size} elements, not one")
+    known = ctx.array(given)
     ctx.guard_constant(x.shape[-2] * x.shape[-1])
-    rows, columns = np.ogrid[: x.shape[-2], : x.shape[-1]]
-    kept = columns - rows >= k if ctx.integer("upper", 1) else columns - rows <= k
+    rows, columns = np.arange(x.shape[-2]).reshape(-1, 1), np.arange(x.shape[-1])
+    if known is not None:
+        distance, k = columns - rows, int(known.reshape(-1)[0])
+        kept = ctx.constant(distance <= k if below else distance >= k)
+    else:
+        within = ctx.emit("clip", ctx.reshape(given, ()), lo=-x.shape[-2], hi=x.shape[-1])
+        diagonal = ctx.emit("add", ctx.constant(rows), within)
+        kept = ctx.emit("le" if below else "ge", ctx.constant(columns), diagonal)
     if x.dtype is DType.BOOL:
-        return [ctx.emit("and", x, ctx.constant(kept))]
-    return [ctx.emit("where", ctx.constant(kept), x, ctx.scalar(0, x))]
+        return [ctx.emit("and", x, kept)]
+    return [ctx.emit("where", kept, x, ctx.scalar(0, x))]
 
 
 def one_hot(ctx: NodeContext) -> Sequence[Value]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ir.graph import Value
 from .context import NodeContext, Rule
+from .runtime_movement import pad_anywhere, slice_anywhere
 
 
 def reshape(ctx: NodeContext) -> Sequence[Value]:
@@ -97,6 +98,8 @@ def tile(ctx: NodeContext) -> Sequence[Value]:
 def slice_(ctx: NodeContext) -> Sequence[Value]:
     """Python's slicing: negative positions count from the end, all are clamped."""
     x = ctx.input(0)
+    if ctx.opset >= 10 and ctx.runtime(1, 2, 3, 4):
+        return slice_anywhere(ctx)
     starts, ends = ctx.parameter("starts", 1), ctx.parameter("ends", 2)
     if starts is None or ends is None:
         raise ctx.invalid("Slice has no starts or no ends")
@@ -154,15 +157,17 @@ def concat(ctx: NodeContext) -> Sequence[Value]:
 def pad(ctx: NodeContext) -> Sequence[Value]:
     """Negative amounts cut elements off, before the border is added."""
     x, rank = ctx.input(0), len(ctx.input(0).shape)
-    amounts = ctx.parameter("pads", 1)
     mode = ctx.string("mode", "constant")
+    if mode not in ("constant", "reflect", "edge", "wrap"):
+        raise ctx.invalid(f"mode is {mode}")
+    if ctx.opset >= 11 and ctx.runtime(1, 2, 3):
+        return pad_anywhere(ctx, mode)
+    amounts = ctx.parameter("pads", 1)
     value = ctx.scalar_parameter("value", 2)
     axes = ctx.parameter("axes", 3) if ctx.opset >= 18 else None
     axes = tuple(range(rank)) if axes is None else ctx.axes(axes, rank)
     if amounts is None or len(amounts) != 2 * len(axes):
         raise ctx.invalid(f"pads {amounts} do not fit {x.type}")
-    if mode not in ("constant", "reflect", "edge", "wrap"):
-        raise ctx.invalid(f"mode is {mode}")
     before, after = [0] * rank, [0] * rank
     for number, axis in enumerate(axes):
         before[axis], after[axis] = amounts[number], amounts[number + len(axes)]

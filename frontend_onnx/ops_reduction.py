@@ -11,6 +11,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
+from .runtime_choices import over_any_axes, over_any_axis
 
 
 def _reduce(ctx: NodeContext, kind: str, x: Value, keepdims: bool | None = None) -> Value:
@@ -110,19 +111,19 @@ def cumulative(op: str, ctx: NodeContext) -> Sequence[Value]:
 RULES: Mapping[str, Rule] = {
     "ArgMax": partial(arg_reduce, "max"),
     "ArgMin": partial(arg_reduce, "min"),
-    "CumProd": partial(cumulative, "cumprod"),
-    "CumSum": partial(cumulative, "cumsum"),
+    "CumProd": over_any_axis(partial(cumulative, "cumprod"), 1),
+    "CumSum": over_any_axis(partial(cumulative, "cumsum"), 1),
     "Hardmax": partial(along_axis, _hardmax),
     "LogSoftmax": partial(along_axis, partial(_softmax, "log_softmax")),
-    "ReduceL1": reduce_l1,
-    "ReduceL2": reduce_l2,
-    "ReduceLogSum": reduce_log_sum,
-    "ReduceLogSumExp": reduce_log_sum_exp,
-    "ReduceMax": partial(reduce, "max"),
-    "ReduceMean": partial(reduce, "mean"),
-    "ReduceMin": partial(reduce, "min"),
-    "ReduceProd": partial(reduce, "prod"),
-    "ReduceSum": partial(reduce, "sum"),
-    "ReduceSumSquare": reduce_sum_square,
+    "ReduceL1": over_any_axes(reduce_l1),
+    "ReduceL2": over_any_axes(reduce_l2),
+    "ReduceLogSum": over_any_axes(reduce_log_sum),
+    "ReduceLogSumExp": over_any_axes(reduce_log_sum_exp),
+    "ReduceMax": over_any_axes(partial(reduce, "max")),
+    "ReduceMean": over_any_axes(partial(reduce, "mean")),
+    "ReduceMin": over_any_axes(partial(reduce, "min")),
+    "ReduceProd": over_any_axes(partial(reduce, "prod")),
+    "ReduceSum": over_any_axes(partial(reduce, "sum")),
+    "ReduceSumSquare": over_any_axes(reduce_sum_square),
     "Softmax": partial(along_axis, partial(_softmax, "softmax")),
 }

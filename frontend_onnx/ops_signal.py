@@ -13,6 +13,7 @@ from .context import NodeContext, Rule
 from .fourier import fourier, inverse_of_half
 from .ops_movement import sliced
 from .places import arange
+from .runtime_signal import over_any_dft, over_any_spectrum, over_any_stft
 from .tensors import dtype_of
 
 _MOST_SLICES = 64
@@ -150,4 +151,8 @@ def mel_weight_matrix(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.cast(ctx.emit("where", falling, ratio(higher, j, higher, center), left), dtype)]
 
 
-RULES: Mapping[str, Rule] = {"DFT": dft, "MelWeightMatrix": mel_weight_matrix, "STFT": stft}
+RULES: Mapping[str, Rule] = {
+    "DFT": over_any_dft(dft),
+    "MelWeightMatrix": over_any_spectrum(mel_weight_matrix),
+    "STFT": over_any_stft(stft),
+}

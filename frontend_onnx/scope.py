@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -10,6 +10,7 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
+from .declared import Declared, Extents
 
 EQUIVALENTS = {
     ("com.microsoft", "DequantizeLinear"): 21,
@@ -61,6 +62,22 @@ class Scope:
     names: dict[str, str] = field(default_factory=dict)
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
     wanted: set[str] = field(default_factory=set)
+    declared: Declared | None = None
+
+    def declare(self, nodes: Sequence[onnx.NodeProto], find: Callable[[], Mapping[str, Extents]]) -> None:
+        """Says where the declared shapes of the values of ``nodes`` are found."""
+        self.declared = Declared(nodes, find, self.known_extents)
+
+    def known_extents(self, name: str) -> Extents | None:
+        """The shape of a value that is imported already, or stored."""
+        value = self.values.get(name)
+        if isinstance(value, Value):
+            return value.shape
+        return tuple(self.initializers[name].dims) if name in self.initializers else None
+
+    def extents(self, name: str) -> Extents | None:
+        """What the model declares of the shape of a value, or ONNX's inference finds."""
+        return None if self.declared is None else self.declared.extents(name)
 
     def owner(self, name: str, loc: str) -> Scope:
         """The innermost scope that defines ``name``."""
@@ -109,3 +126,9 @@ class Site:
     opset: int
     loc: str
     scope: Scope
+
+    def declared(self, position: int) -> Extents | None:
+        """What the model says of the shape of an output."""
+        outputs = self.node.output
+        named = position < len(outputs) and outputs[position]
+        return self.scope.extents(outputs[position]) if named else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import onnx
 
@@ -13,13 +14,14 @@ from .constant_operators import FOLDABLE, fold
 from .context import NodeContext
 from .contrib import contrib_function
 from .folding import FoldingBuilder
-from .functions import bindings, has_body, schema_body, schema_of
+from .functions import Schema, bindings, has_body, schema_body, schema_of
 from .nested import branch, call, loop, scan
 from .node_check import check_known_attributes, check_node, fault_of_node
 from .node_order import in_order, names_read
 from .old_forms import NEW_FORMS, modern
 from .problems import LimitError, Problems
 from .rules import RULES
+from .runtime_operands import check_results, derived_operands
 from .scope import Missing, Results, Scope, Site, qualified, schema_domain
 from .tensors import is_packed, to_array
 
@@ -132,6 +134,16 @@ class Walker:
             self._note_unsupported(node, loc, scope)
             return None
         check_node(node, site.attributes, schema, site.opset, loc)
+        context = self._context(site)
+        derived = derived_operands(context)
+        results = self._results(replace(site, inputs=derived.inputs), schema)
+        if derived is not context and results is not None:
+            check_results(derived, results)
+        return results
+
+    def _results(self, site: Site, schema: Schema) -> Results | None:
+        """The outputs of a node by its rule, by the body of its schema, or folded by ONNX's reference."""
+        node, inputs, loc, scope = site.node, site.inputs, site.loc, site.scope
         if node.op_type in NESTED or qualified(node) in RULES:
             check_known_attributes(node, site.attributes, schema, loc)
             start = len(self.builder.nodes)
@@ -158,13 +170,18 @@ class Walker:
         except ValueError as problem:
             raise CcmlError(ErrorCode.INVALID_MODEL, f"{node.op_type}: {problem}", loc=loc) from problem
 
-    def _apply_rule(self, site: Site) -> Results:
-        op_type, outputs = site.node.op_type, site.node.output
-        old = site.opset < NEW_FORMS and not schema_domain(site.node)
-        context = NodeContext(
-            op_type, site.opset, site.loc, next(filter(None, outputs), op_type), site.inputs,
+    def _context(self, site: Site) -> NodeContext:
+        outputs = site.node.output
+        return NodeContext(
+            site.node.op_type, site.opset, site.loc, next(filter(None, outputs), site.node.op_type), site.inputs,
             len(outputs), tuple(name in site.scope.wanted for name in outputs), site.attributes, self.builder,
+            site.declared,
         )  # fmt: skip
+
+    def _apply_rule(self, site: Site) -> Results:
+        op_type = site.node.op_type
+        old = site.opset < NEW_FORMS and not schema_domain(site.node)
+        context = self._context(site)
         try:
             results = RULES[qualified(site.node)](modern(context) if old else context)
         except CcmlError:

@@ -59,7 +59,7 @@ def test_features_are_collected_too() -> None:
         helper.make_node("Dropout", ["x", "", "t"], ["b"], name="drop"),
     ]
     constants: dict[str, Operand] = {"t": np.array(True)}
-    error = import_error(model(nodes, [*X, value("s", [1], TensorProto.INT64)], ["a", "b"], constants))
+    error = import_error(model(nodes, [*X, value("s", [3], TensorProto.INT64)], ["a", "b"], constants))
     assert error.kind is ErrorCode.UNSUPPORTED_FEATURE
     assert "wide: Expand: shape is computed" in error.reason and "drop: Dropout: training_mode" in error.reason
 
