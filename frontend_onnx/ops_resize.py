@@ -9,6 +9,7 @@ import numpy as np
 from ..ir.graph import Value
 from .context import NodeContext, Rule
 from .interpolation import Interpolation, Taps, taps
+from .runtime_resize import resize_anywhere
 
 # With more taps, one matrix product is less work to express (and to run) than that many gathers.
 _MAX_GATHERS = 4
@@ -17,6 +18,8 @@ _MAX_GATHERS = 4
 def upsample(ctx: NodeContext) -> Sequence[Value]:
     """What was later called asymmetric, with the floor as the nearest element."""
     x = ctx.input(0)
+    if not ctx.has("scales") and ctx.runtime(1):
+        return [_asymmetric_anywhere(ctx)]
     scales = ctx.numbers("scales") if ctx.has("scales") else _floats(ctx, 1, "scales")
     return [_asymmetric(ctx, x, scales)]
 
@@ -27,13 +30,24 @@ def _asymmetric(ctx: NodeContext, x: Value, scales: tuple[float, ...]) -> Value:
     mode = ctx.string("mode", "nearest")
     if mode == "nearest" and any(scale < 1 and (1 / scale) % 1 for scale in scales):
         raise ctx.unsupported(f"nearest with scales {scales}, which opset {ctx.opset} does not define")
-    how = Interpolation({"bilinear": "linear"}.get(mode, mode), "asymmetric", "floor")
+    how = _old_form(mode)
     sizes = _scaled_sizes(x.shape, scales)
     return _resized(ctx, x, how, sizes, scales, ((0.0, 1.0),) * len(scales))
 
 
+def _old_form(mode: str) -> Interpolation:
+    return Interpolation({"bilinear": "linear"}.get(mode, mode), "asymmetric", "floor")
+
+
+def _asymmetric_anywhere(ctx: NodeContext) -> Value:
+    """By scales that are computed at run time."""
+    return resize_anywhere(ctx, _old_form(ctx.string("mode", "nearest")), range(len(ctx.input(0).shape)), 1)
+
+
 def resize(ctx: NodeContext) -> Sequence[Value]:
     x = ctx.input(0)
+    if ctx.opset < 11 and ctx.runtime(1):
+        return [_asymmetric_anywhere(ctx)]
     if ctx.opset < 11:
         return [_asymmetric(ctx, x, _floats(ctx, 1, "scales"))]
     how = Interpolation(
@@ -43,6 +57,8 @@ def resize(ctx: NodeContext) -> Sequence[Value]:
     )  # fmt: skip
     rank = len(x.shape)
     axes = ctx.axes(ctx.integers("axes", tuple(range(rank))), rank)
+    if ctx.runtime(2, 3) or (how.coordinates == "tf_crop_and_resize" and ctx.runtime(1)):
+        return [resize_anywhere(ctx, how, axes, 2)]
     sizes, scales = _sizes_and_scales(ctx, x, axes)
     rois = [(0.0, 1.0)] * rank
     if how.coordinates == "tf_crop_and_resize":

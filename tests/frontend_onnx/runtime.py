@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,22 +15,25 @@ from tests.frontend_onnx.graphs import Operand
 
 def declared(proto: onnx.ModelProto, feeds: Mapping[str, np.ndarray], oracle: Oracle = reference) -> onnx.ModelProto:
     """The model with the type of each value that a node puts out, as the oracle computes it."""
-    everything = onnx.ModelProto()
-    everything.CopyFrom(proto)
-    del everything.graph.output[:]
     names = [name for node in proto.graph.node for name in node.output if name]
-    everything.graph.output.extend(helper.make_value_info(name, onnx.TypeProto()) for name in names)
+    everything = with_outputs(proto, [helper.make_value_info(name, onnx.TypeProto()) for name in names])
     arrays = dict(zip(names, oracle(everything, feeds), strict=True))
     types = {
         name: helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
         for name, array in arrays.items()
     }
     outputs = [info.name for info in proto.graph.output]
+    result = with_outputs(proto, [types[name] for name in outputs])
+    result.graph.value_info.extend(info for name, info in types.items() if name not in outputs)
+    return result
+
+
+def with_outputs(proto: onnx.ModelProto, outputs: Iterable[onnx.ValueInfoProto]) -> onnx.ModelProto:
+    """The model with other outputs."""
     result = onnx.ModelProto()
     result.CopyFrom(proto)
     del result.graph.output[:]
-    result.graph.output.extend(types[name] for name in outputs)
-    result.graph.value_info.extend(info for name, info in types.items() if name not in outputs)
+    result.graph.output.extend(outputs)
     return result
 
 

@@ -13,7 +13,7 @@ from onnx import helper
 
 from tests.frontend_onnx.compiled import check_compiled, compiled, crossed, onnxruntime, reference
 from tests.frontend_onnx.graphs import model, one_node, value
-from tests.frontend_onnx.runtime import check_runtime, declared
+from tests.frontend_onnx.runtime import check_runtime, declared, with_outputs
 
 
 def numbers(*shape: int, dtype: Any = np.float32) -> np.ndarray:
@@ -298,7 +298,6 @@ def test_unknown_shapes_are_refused_with_a_way_out() -> None:
     ("op_type", "arrays", "shape"),
     [
         ("Reshape", [X, i64(4, 6)], (5, 5)),
-        ("Expand", [X, i64(2, 3, 4)], (2, 5, 4)),
         ("Tile", [X, i64(1, 1, 1)], (3, 3, 4)),
         ("Squeeze", [numbers(1, 3), i64(0)], (4,)),
         ("Unsqueeze", [X, i64(0)], (1, 1, 2, 3, 4)),
@@ -314,3 +313,61 @@ def test_shapes_that_cannot_be_are_refused(op_type: str, arrays: list[np.ndarray
     with pytest.raises(CcmlError) as caught:
         import_model(proto)
     assert caught.value.kind in (ErrorCode.INVALID_MODEL, ErrorCode.SHAPE_MISMATCH, ErrorCode.UNSUPPORTED_FEATURE)
+
+
+# ---------------------------------------------------------------- Resize
+
+
+@pytest.mark.parametrize(
+    ("scales", "attrs"),
+    [
+        ((1.0, 2.6), {"mode": "nearest"}),
+        ((0.6, 1.5), {"mode": "nearest", "nearest_mode": "ceil", "coordinate_transformation_mode": "asymmetric"}),
+        ((1.5, 0.7), {"mode": "linear"}),
+        ((2.0, 0.6), {"mode": "linear", "coordinate_transformation_mode": "half_pixel_symmetric"}),
+        ((0.6, 0.8), {"mode": "linear", "antialias": 1}),
+        ((1.7, 0.8), {"mode": "cubic", "exclude_outside": 1}),
+        ((2.0, 3.0), {"mode": "cubic", "coordinate_transformation_mode": "align_corners", "cubic_coeff_a": -0.5}),
+    ],
+)
+def test_resize_by_scales(scales: tuple[float, float], attrs: dict[str, Any]) -> None:
+    """As with the same scales as constants, which other tests compare with the definition."""
+    arrays = [numbers(4, 4), None, np.float32(scales)]
+    proto, feeds = crossed("Resize", arrays, 19, **attrs)
+    constant, fed = crossed("Resize", arrays, 19, [2], **attrs)
+    by_constants = lambda proto, feeds: compiled(with_outputs(constant, proto.graph.output), fed)  # noqa: E731
+    check_compiled(declared(proto, feeds, by_constants), feeds, by_constants)
+
+
+@pytest.mark.parametrize("policy", ["stretch", "not_larger", "not_smaller"])
+def test_resize_to_sizes(policy: str) -> None:
+    for mode in ("nearest", "linear"):
+        arrays = [numbers(1, 2, 4, 5), None, None, i64(6, 9)]
+        attrs = {"mode": mode, "axes": [2, 3], "keep_aspect_ratio_policy": policy}
+        proto, feeds = one_node("Resize", arrays, 19, **attrs)
+        check_compiled(declared(proto, feeds), feeds)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_resize_of_a_region(mode: str) -> None:
+    roi = np.float32([0.2, -0.3, 0.7, 1.4])
+    attrs = {"mode": mode, "axes": [2, 3], "coordinate_transformation_mode": "tf_crop_and_resize"}
+    attrs |= {"extrapolation_value": 9.0}
+    for frozen in ((), (3,)):
+        proto, feeds = one_node("Resize", [numbers(1, 2, 4, 5), roi, None, i64(3, 6)], 19, frozen, **attrs)
+        check_compiled(declared(proto, feeds), feeds)
+
+
+def test_upsample() -> None:
+    proto, feeds = one_node("Upsample", [numbers(1, 1, 2, 3), np.float32([1, 1, 2, 3])], 9)
+    check_compiled(declared(proto, feeds), feeds)
+
+
+@pytest.mark.parametrize("scale", [0.0, np.nan, np.inf, -3.0])
+def test_scales_that_are_none_read_nothing_outside(scale: float) -> None:
+    x = numbers(4, 4)
+    for mode in ("nearest", "linear"):
+        proto, feeds = one_node("Resize", [x, None, np.float32([2, 2])], 19, mode=mode)
+        (result,) = compiled(declared(proto, feeds), {"x0": x, "x2": np.float32([scale, scale])})
+        assert result.shape == (8, 8)
+        assert mode == "linear" or np.isin(result, x).all()

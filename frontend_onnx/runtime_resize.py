@@ -1,0 +1,182 @@
+"""Resize with scales, sizes or regions that are computed at run time: positions and weights are computed as well.
+
+The output's shape is the declared one; the formulas are those of ``interpolation.py``, in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ir.types import DType
+from .context import NodeContext
+from .interpolation import Interpolation, coordinates
+from .runtime_movement import gather_at
+
+MAX_TAPS = 64
+
+
+def resize_anywhere(ctx: NodeContext, how: Interpolation, axes: Sequence[int], scales_at: int) -> Value:
+    """Resizes ``axes`` to the declared shape; ``scales_at`` is the position of the scales."""
+    x = ctx.input(0)
+    shape = ctx.declared_shape("the size", (1, 2, 3))
+    rank = len(x.shape)
+    if len(shape) != rank or any(shape[d] != x.shape[d] for d in range(rank) if d not in axes):
+        raise ctx.invalid(f"{x.type} cannot be resized to the declared shape {list(shape)}")
+    if how.mode not in ("nearest", "linear", "cubic"):
+        raise ctx.invalid(f"mode is {how.mode}")
+    if how.mode != "nearest" and not x.dtype.is_float:
+        raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
+    if 0 in shape:
+        return ctx.constant(np.empty(shape, x.dtype.numpy))
+    crop = how.coordinates == "tf_crop_and_resize"
+    scales, least = _scales(ctx, shape, axes, scales_at)
+    rois = _entries(ctx, 1, 2 * len(axes), "roi") if crop else []
+    columns: dict[int, Value] = {}
+    outside: Value | None = None
+    for number, axis in enumerate(axes):
+        extent, count = x.shape[axis], shape[axis]
+        known = ctx.array(scales[number])
+        same = extent == count and (extent == 1 or (known is not None and float(known) == 1.0))
+        if same and not crop:
+            continue
+        region = (rois[number], rois[number + len(axes)]) if crop else None
+        place = _coordinates(ctx, how.coordinates, extent, count, scales[number], region)
+        if crop:
+            low = ctx.emit("lt", place, ctx.scalar(0, place))
+            beyond = ctx.emit("or", low, ctx.emit("gt", place, ctx.scalar(extent - 1, place)))
+            beyond = ctx.reshape(beyond, (count, *[1] * (rank - axis - 1)))
+            outside = beyond if outside is None else ctx.emit("or", outside, beyond)
+        if how.mode == "nearest":
+            columns[axis] = _index(ctx, _rounded(ctx, place, how.nearest_mode), extent)
+        else:
+            x = _interpolated(ctx, x, axis, how, place, scales[number], least[number])
+    x = gather_at(ctx, x, shape, columns)
+    if outside is None:
+        return x
+    return ctx.emit("where", outside, ctx.scalar(ctx.number("extrapolation_value", 0.0), x), x)
+
+
+def _entries(ctx: NodeContext, position: int, count: int, what: str) -> list[Value]:
+    """The elements of an operand as float64 scalars."""
+    given = ctx.input(position)
+    if given.type.size != count:
+        raise ctx.invalid(f"{what} has {given.type.size} elements, not {count}")
+    wide = ctx.cast(ctx.reshape(given, (count,)), DType.F64)
+    return [ctx.reshape(ctx.emit("slice", wide, starts=(n,), steps=(1,), sizes=(1,)), ()) for n in range(count)]
+
+
+def _scales(
+    ctx: NodeContext, shape: Sequence[int], axes: Sequence[int], scales_at: int
+) -> tuple[list[Value], list[float]]:
+    """Scales of ``axes``, and what they are at least."""
+    x, given, sizes = ctx.input(0), ctx.optional(scales_at), ctx.optional(3)
+    if given is not None and given.type.size:
+        return _entries(ctx, scales_at, len(axes), "scales"), [shape[axis] / x.shape[axis] for axis in axes]
+    if sizes is None or 0 in x.shape:
+        raise ctx.invalid(f"Resize of {x.type} has neither scales nor sizes")
+    wanted = _entries(ctx, 3, len(axes), "sizes")
+    ratios = [ctx.emit("div", size, ctx.scalar(x.shape[axis], size)) for size, axis in zip(wanted, axes)]
+    policy = ctx.string("keep_aspect_ratio_policy", "stretch")
+    if policy not in ("stretch", "not_larger", "not_smaller"):
+        raise ctx.invalid(f"keep_aspect_ratio_policy is {policy}")
+    if policy != "stretch":
+        op = "min" if policy == "not_larger" else "max"
+        ratios = [reduce(lambda a, b: ctx.emit(op, a, b), ratios)] * len(axes)
+    return ratios, [(shape[axis] - 0.5) / x.shape[axis] for axis in axes]
+
+
+def _coordinates(
+    ctx: NodeContext, mode: str, extent: int, count: int, scale: Value, roi: tuple[Value, Value] | None
+) -> Value:
+    """Where each output lies among the inputs, as :func:`interpolation.coordinates` says."""
+    y = ctx.constant(np.arange(count, dtype=np.float64))
+
+    def plus(a: Value, number: float) -> Value:
+        return ctx.emit("add", a, ctx.scalar(number, a))
+
+    def times(a: Value, number: float) -> Value:
+        return ctx.emit("mul", a, ctx.scalar(number, a))
+
+    if roi is not None:
+        start, end = roi
+        if count == 1:
+            return ctx.reshape(times(ctx.emit("add", start, end), (extent - 1) / 2), (1,))
+        span = times(ctx.emit("sub", end, start), (extent - 1) / (count - 1))
+        return ctx.emit("add", times(start, extent - 1), ctx.emit("mul", y, span))
+    if mode == "asymmetric":
+        return ctx.emit("div", y, scale)
+    half = plus(ctx.emit("div", plus(y, 0.5), scale), -0.5)
+    if mode == "half_pixel" or (mode == "pytorch_half_pixel" and count > 1):
+        return half
+    if mode == "half_pixel_symmetric":
+        part = ctx.emit("div", ctx.scalar(-count / extent, scale), scale)
+        return ctx.emit("add", half, times(plus(part, 1.0), extent / 2))
+    try:
+        return ctx.constant(coordinates(mode, extent, count, count / extent, (0.0, 1.0)))
+    except ValueError as problem:  # a mode that does not exist
+        raise ctx.invalid(str(problem)) from problem
+
+
+def _rounded(ctx: NodeContext, place: Value, mode: str) -> Value:
+    if mode not in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"):
+        raise ctx.invalid(f"nearest_mode is {mode}")
+    shift = {"round_prefer_floor": -0.5, "round_prefer_ceil": 0.5}.get(mode)
+    moved = place if shift is None else ctx.emit("add", place, ctx.scalar(shift, place))
+    return ctx.emit("ceil" if mode in ("round_prefer_floor", "ceil") else "floor", moved)
+
+
+def _index(ctx: NodeContext, place: Value, extent: int) -> Value:
+    """Whole numbers as positions within the extent; what is no number becomes one of them."""
+    narrow = ctx.cast(ctx.emit("clip", place, lo=-1.0, hi=float(extent)), DType.I32)
+    return ctx.emit("clip", narrow, lo=0, hi=extent - 1)
+
+
+def _interpolated(
+    ctx: NodeContext, x: Value, axis: int, how: Interpolation, place: Value, scale: Value, least: float
+) -> Value:
+    """The weighted sum of the elements around each place; ``least`` bounds how many there are with ``antialias``."""
+    extent, rank, count = x.shape[axis], len(x.shape), place.shape[0]
+    first = int(np.floor(-(2 if how.mode == "cubic" else 1) / (min(least, 1.0) if how.antialias else 1.0))) + 1
+    width = 2 - 2 * first
+    if width > MAX_TAPS:
+        raise ctx.unsupported(f"scales computed at run time that weigh {width} elements", hint="make them constant")
+    column = ctx.reshape(place, (count, 1))
+    index = ctx.emit("add", ctx.emit("floor", column), ctx.constant(np.arange(first, 2.0 - first)))
+    distance = ctx.emit("abs", ctx.emit("sub", index, column))
+    if how.antialias:
+        distance = ctx.emit("mul", distance, ctx.emit("min", scale, ctx.scalar(1, scale)))
+    weights = _cubic(ctx, distance, how.cubic_a) if how.mode == "cubic" else _linear(ctx, distance)
+    zero = ctx.scalar(0, weights)
+    if how.exclude_outside:
+        low = ctx.emit("lt", index, zero)
+        weights = ctx.emit(
+            "where", ctx.emit("or", low, ctx.emit("ge", index, ctx.scalar(extent, index))), zero, weights
+        )
+    total = ctx.emit("reduce", weights, kind="sum", axes=(1,), keepdims=True)
+    total = ctx.emit("where", ctx.emit("eq", total, zero), ctx.scalar(1, total), total)
+    weights = ctx.cast(ctx.emit("div", weights, total), x.dtype)
+    taken = ctx.emit("gather", x, _index(ctx, index, extent), axis=axis)
+    product = ctx.emit("mul", taken, ctx.reshape(weights, (count, width, *[1] * (rank - axis - 1))))
+    return ctx.emit("reduce", product, kind="sum", axes=(axis + 1,), keepdims=False)
+
+
+def _linear(ctx: NodeContext, distance: Value) -> Value:
+    return ctx.emit("clip", ctx.emit("sub", ctx.scalar(1, distance), distance), lo=0.0, hi=1.0)
+
+
+def _cubic(ctx: NodeContext, distance: Value, a: float) -> Value:
+    """Keys (1981), equation 4, as Horner's scheme."""
+
+    def polynomial(*factors: float) -> Value:
+        result = ctx.scalar(factors[0], distance)
+        for factor in factors[1:]:
+            result = ctx.emit("add", ctx.emit("mul", result, distance), ctx.scalar(factor, distance))
+        return result
+
+    near, far = polynomial(a + 2, -(a + 3), 0.0, 1.0), polynomial(a, -5 * a, 8 * a, -4 * a)
+    far = ctx.emit("where", ctx.emit("lt", distance, ctx.scalar(2, distance)), far, ctx.scalar(0, distance))
+    return ctx.emit("where", ctx.emit("le", distance, ctx.scalar(1, distance)), near, far)
