@@ -10,6 +10,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
+from .runtime_blocks import over_any_blocks
 
 
 def col2im(ctx: NodeContext) -> Sequence[Value]:
@@ -113,4 +114,4 @@ def _arranged(ctx: NodeContext, counts: Value | None, sources: np.ndarray, rows:
     return ctx.emit("gather", counts, ctx.constant(sources), axis=1)
 
 
-RULES: Mapping[str, Rule] = {"Col2Im": col2im, "Det": det, "TfIdfVectorizer": tfidf_vectorizer}
+RULES: Mapping[str, Rule] = {"Col2Im": over_any_blocks(col2im), "Det": det, "TfIdfVectorizer": tfidf_vectorizer}

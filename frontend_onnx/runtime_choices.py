@@ -6,6 +6,7 @@ forbids, selects the last candidate.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -16,6 +17,8 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
+
+log = logging.getLogger(__name__)
 
 MAX_CANDIDATES = 64
 MAX_RANK = 16
@@ -96,6 +99,7 @@ def over_any_axes(rule: Rule) -> Rule:
         axes = [axis for axis, extent in enumerate(shape) if extent == 1]
         if len(shape) != rank or not axes or any(a not in axes and shape[a] != x.shape[a] for a in range(rank)):
             raise ctx.invalid(f"no {count} axes reduce {x.type} to the declared shape {list(shape)}")
+        log.info("%s: %s is %s by the declared shape of the output; it is not read", ctx.loc, ctx.input(1).name, axes)
         return rule(replace(ctx, inputs=(x, ctx.constant(np.asarray(axes)))))
 
     return extended

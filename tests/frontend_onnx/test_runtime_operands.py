@@ -139,6 +139,15 @@ def test_stft(length: int) -> None:
     check_compiled(declared(proto, feeds), feeds, atol=1e-4)
 
 
+@pytest.mark.parametrize("block", [(1, 4), (2, 2), (4, 1)])
+def test_col2im(block: tuple[int, int]) -> None:
+    """Blocks of four elements, of which nine lie in the image."""
+    pads = {"pads": [0, 0, 0, 0]}
+    image = (3 + block[0] - 1, 3 + block[1] - 1)
+    proto, feeds = one_node("Col2Im", [numbers(1, 8, 9), i64(*image), i64(*block)], 18, **pads)
+    check_compiled(declared(proto, feeds), feeds)
+
+
 # ---------------------------------------------------------------- arithmetic on the value
 
 
