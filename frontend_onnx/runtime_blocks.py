@@ -11,6 +11,9 @@ from ..ir.graph import Value
 from .context import NodeContext, Rule
 from .runtime_choices import Choice, select, with_operands
 
+MAX_ELEMENTS = 1 << 14
+"""Larger blocks are not divided into their possible extents."""
+
 
 def over_any_blocks(rule: Rule) -> Rule:
     """The result's shape tells the image, and how many elements a block has; the operand selects its extents."""
@@ -28,6 +31,8 @@ def over_any_blocks(rule: Rule) -> Rule:
         given = ctx.input(2)
         if given.type.size != len(image):
             raise ctx.invalid(f"blocks {given.type} do not fit an image {list(image)}")
+        if x.shape[1] // shape[1] > MAX_ELEMENTS:
+            raise ctx.unsupported(f"blocks of {x.shape[1] // shape[1]} elements computed at run time")
         choices = []
         for block in _blocks(ctx, image, x.shape[1] // shape[1], x.shape[2]):
             apart = ctx.emit("abs", ctx.emit("sub", given, ctx.constant(np.asarray(block, given.dtype.numpy))))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..ir.graph import Value
 from .context import NodeContext, Rule
-from .runtime_choices import Choice, counted_from_start, select, with_operands
+from .runtime_choices import MAX_CANDIDATES, Choice, counted_from_start, select, with_operands
 
 
 def over_any_dft(rule: Rule) -> Rule:
@@ -104,7 +104,10 @@ def _steps(ctx: NodeContext, length: int, count: int) -> Sequence[int]:
     if given is not None:
         step = int(given.reshape(-1)[0])
         return [step] if step >= 1 and rest // step + 1 == count else []
-    return range(rest // count + 1, rest // (count - 1) + 1) if count > 1 else [rest + 1]
+    steps = range(rest // count + 1, rest // (count - 1) + 1) if count > 1 else range(rest + 1, rest + 2)
+    if len(steps) > MAX_CANDIDATES:
+        raise ctx.unsupported(f"{len(steps)} values of frame_step give {count} frames", hint="make it constant")
+    return steps
 
 
 def over_any_spectrum(rule: Rule) -> Rule:

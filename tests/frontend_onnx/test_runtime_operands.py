@@ -380,3 +380,18 @@ def test_scales_that_are_none_read_nothing_outside(scale: float) -> None:
         (result,) = compiled(declared(proto, feeds), {"x0": x, "x2": np.float32([scale, scale])})
         assert result.shape == (8, 8)
         assert mode == "linear" or np.isin(result, x).all()
+
+
+def test_too_many_candidates_are_refused_at_once() -> None:
+    nodes = [helper.make_node("STFT", ["x", "step", "", "length"], ["y"])]
+    inputs = [value("x", (1, 1 << 28, 1)), value("step", (), 7)]
+    stft = model(nodes, inputs, ["y"], {"length": np.int64(2)}, 17)
+    stft.graph.output[0].CopyFrom(value("y", (1, 2, 2, 2)))
+    nodes = [helper.make_node("Col2Im", ["x", "image", "block"], ["y"])]
+    inputs = [value("x", (1, 1 << 28, 1)), value("image", (2,), 7), value("block", (2,), 7)]
+    col2im = model(nodes, inputs, ["y"], None, 18)
+    col2im.graph.output[0].CopyFrom(value("y", (1, 1, 1 << 14, 1 << 14)))
+    for proto in (stft, col2im):
+        with pytest.raises(CcmlError) as caught:
+            import_model(proto)
+        assert caught.value.kind is ErrorCode.UNSUPPORTED_FEATURE
