@@ -1,8 +1,11 @@
-"""What the meanings of block instructions have in common."""
+"""What the meanings of block instructions are built of.
+
+A meaning is built for numbers or for ``index`` expressions in place of its scalars: the one is a kernel of static
+shapes, the other a kernel with scalars, which is the C function that stands in for assembly. So extents, places and
+values are written with operators and the helpers of this file, which fold where they get numbers.
+"""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from ..ir.loops import (
     F32,
@@ -10,47 +13,129 @@ from ..ir.loops import (
     Access,
     Binary,
     Bitcast,
+    Block,
     Buffer,
     Call,
     Const,
     Convert,
     Expr,
-    Kernel,
+    If,
+    Load,
     Space,
     Type,
+    as_expr,
 )
 from ..ir.types import DType
 
-Row = tuple[str, tuple[str, ...], Callable[..., Kernel]]
-"""Of a block instruction: its name, the names of its scalars, and its meaning for values of these."""
+Number = int | Expr
+"""A scalar, or what is computed from scalars."""
 
+I8, U8, U16 = Type(DType.I8), Type(DType.U8), Type(DType.U16)
 ROUNDER = 1.5 * 2.0**23
 """A float32 whose unit in the last place is 1: the sum with it is rounded to the nearest even whole number."""
 ROUNDER_BITS = 0x4B400000
 
 
-def param(name: str, dtype: DType, size: int, access: Access, align: int = 0) -> Buffer:
-    """A flat parameter of a meaning."""
-    return Buffer(name, Type(dtype), (size,), Space.GLOBAL, access, align)
+def param(name: str, dtype: DType, size: Number, access: Access, align: int = 0) -> Buffer:
+    """A flat parameter of a meaning; of one with scalars, how long it is is known to its calls only."""
+    extent = size if isinstance(size, int) else 1
+    return Buffer(name, Type(dtype), (extent,), Space.GLOBAL, access, align)
 
 
-def requantized(acc: Expr, scale: Expr, zero_point: int) -> Expr:
-    """``clamp(zero_point + round_half_even(float32(acc) * scale), -128, 127)`` as a byte."""
+def index_max(x: Number, y: int) -> Number:
+    return max(x, y) if isinstance(x, int) else Binary("max", x, as_expr(y))
+
+
+def literal(number: Number, type_: Type = I32) -> Expr:
+    """A number as a value of an integer type."""
+    return Const(number, type_) if isinstance(number, int) else Convert(type_, number)
+
+
+def power(exponent: Number) -> Expr:
+    """A power of two as a word."""
+    if isinstance(exponent, int):
+        return Const((1 << exponent) - (1 << 32 if exponent == 31 else 0), I32)
+    return Binary("shl", Const(1, I32), literal(exponent))
+
+
+def when(op: str, x: Number, y: Number, then: Block, orelse: Block = ()) -> Block:
+    """``then`` where a comparison of two numbers holds."""
+    if isinstance(x, int) and isinstance(y, int):
+        holds = {"eq": x == y, "ne": x != y, "lt": x < y, "ge": x >= y}[op]
+        return then if holds else orelse
+    return (If(Binary(op, as_expr(x), as_expr(y)), then, orelse),)
+
+
+def halves(low: Expr, high: Expr) -> Expr:
+    """A word of the low halfwords of two words."""
+    return Binary("or", Binary("and", low, Const(0xFFFF, I32)), Binary("shl", high, Const(16, I32)))
+
+
+def both(value: Number) -> Expr:
+    """A word of two equal halfwords."""
+    if isinstance(value, int):
+        word = (value & 0xFFFF) * 0x10001
+        return Const(word - (1 << 32) if word >> 31 else word, I32)
+    return halves(literal(value), literal(value))
+
+
+def signed(x: Buffer, at: Expr) -> Expr:
+    """A signed byte as a word."""
+    return Convert(I32, Load(x, (at,)))
+
+
+def low_half(word: Expr) -> Expr:
+    """The lower halfword, signed."""
+    return Binary("shr", Binary("shl", word, Const(16, I32)), Const(16, I32))
+
+
+def high_half(word: Expr) -> Expr:
+    """The upper halfword, signed."""
+    return Binary("shr", word, Const(16, I32))
+
+
+def byte_of(word: Expr, n: Number) -> Expr:
+    """The signed byte number ``n`` of a word."""
+    above = Const(24 - 8 * n, I32) if isinstance(n, int) else literal(24 - n * 8)
+    return Binary("shr", Binary("shl", word, above), Const(24, I32))
+
+
+def word_of(x: Buffer, at: Expr) -> Expr:
+    """Four bytes as a word, the first in its low bits."""
+    parts = [Convert(I32, Bitcast(U8, Load(x, (at + n,)))) for n in range(4)]
+    word: Expr = parts[0]
+    for n, part in enumerate(parts[1:], 1):
+        word = Binary("or", word, Binary("shl", part, Const(8 * n, I32)))
+    return word
+
+
+# ---------------------------------------------------------------- requantization
+
+
+def clamped(steps: Expr, lo: Number = -128, hi: Number = 127) -> Expr:
+    """As a byte."""
+    return Convert(I8, Binary("min", Binary("max", steps, literal(lo)), literal(hi)))
+
+
+def requantized(acc: Expr, scale: Expr, zero_point: Number, lo: Number = -128) -> Expr:
+    """``clamp(zero_point + round_half_even(float32(acc) * scale), lo, 127)`` as a byte, for products below 2^21."""
     product = Binary("mul", Convert(F32, acc), scale)
     rounded = Bitcast(I32, Binary("add", product, Const(ROUNDER, F32)))
-    steps = Binary("sub", rounded, Const(ROUNDER_BITS - zero_point, I32))
-    return Convert(Type(DType.I8), Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))
+    if isinstance(zero_point, int):
+        return clamped(Binary("sub", rounded, Const(ROUNDER_BITS - zero_point, I32)), lo)
+    return clamped(Binary("add", Binary("sub", rounded, Const(ROUNDER_BITS, I32)), literal(zero_point)), lo)
 
 
-def requantized_fixed(acc: Expr, factor: Expr, zero_point: int, shift: int) -> Expr:
+def requantized_fixed(acc: Expr, factor: Expr, zero_point: Number, shift: Number) -> Expr:
     """``clamp(zero_point + ((upper word of acc * factor) + 2^(shift - 1) >> shift), -128, 127)`` as a byte."""
-    offset = Const((zero_point << shift) + (1 << shift - 1), I32)
-    steps = Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), offset), Const(shift, I32))
-    return Convert(Type(DType.I8), Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))
+    if isinstance(zero_point, int) and isinstance(shift, int):
+        offset: Expr = Const((zero_point << shift) + (1 << shift - 1), I32)
+    else:
+        offset = Binary("add", Binary("mul", literal(zero_point), power(shift)), power(shift - 1))
+    return clamped(Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), offset), literal(shift)))
 
 
-def requantized_rounded(acc: Expr, factor: Expr, zero_point: int) -> Expr:
+def requantized_rounded(acc: Expr, factor: Expr, zero_point: Number) -> Expr:
     """``clamp(zero_point + (acc * factor + 2^31 >> 32), -128, 127)`` as a byte, the half by the lower word."""
     carry = Binary("shr", Binary("mul", acc, factor), Const(31, I32))
-    steps = Binary("add", Binary("sub", Call("mul_high", (acc, factor), I32), carry), Const(zero_point, I32))
-    return Convert(Type(DType.I8), Binary("min", Binary("max", steps, Const(-128, I32)), Const(127, I32)))
+    return clamped(Binary("add", Binary("sub", Call("mul_high", (acc, factor), I32), carry), literal(zero_point)))

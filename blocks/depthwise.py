@@ -1,239 +1,215 @@
-"""Block instructions of depthwise 3x3 convolutions: four channels of one or two rows of outputs at a time.
+"""Block instructions of depthwise 3x3 convolutions on cores with DSP: four channels of one or two rows of outputs.
 
 *Staged columns*: for each column of the input (borders included) and each of four channels two words of signed
 halfwords, ``(row 0, row 1)`` and ``(row 2, row 3)``. A dual multiply-accumulate takes two rows of one channel; two rows
 of outputs at stride 1 need these four rows, and one row of outputs needs the first three.
 
 *Weights*: for each of the four channels a bias and a word of bytes ``(w0, w1, w1, w2)`` for each column of the kernel,
-from top to bottom, so that ``widen_even`` and ``widen_odd`` make the pairs (w0, w1) and (w1, w2) of it. The float32
-scales of the four channels follow.
+from top to bottom, so that ``widen_even`` and ``widen_odd`` make the pairs (w0, w1) and (w1, w2) of it. The factors of
+the four channels follow, or for rows that go to bytes in one pass each channel's own behind its words.
 
-*Accumulators* replace staged columns: output ``j`` of a channel stands where its column ``j`` was.
+*Accumulators* replace staged columns: output ``j`` of a channel stands where its column ``j`` was. Those that become
+bytes in one pass do so by the rounded upper word of a product (``requantized_rounded``).
+
+At *stride 2* in one pass three rows are staged as pairs of columns (``depthwise_rows.py``), and the weights
+``w[row, column]`` are the bytes (00, 01, 10, 11), (20, 02, 21, 12), and 22 as a word.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from functools import partial
 
-from ..ir.loops import (
-    F32,
-    I32,
-    Access,
-    Binary,
-    Bitcast,
-    Block,
-    Buffer,
-    Call,
-    Const,
-    Expr,
-    Kernel,
-    Let,
-    Load,
-    Store,
-    Var,
-    as_expr,
-)
+from ..ir.loops import I32, Access, Binary, Block, Buffer, Call, Const, Expr, Kernel, Let, Load, Store, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import param, requantized, requantized_fixed
-from .instruction import DSP_FPU, BlockInstruction
+from .common import (
+    Number,
+    both,
+    halves,
+    high_half,
+    literal,
+    low_half,
+    param,
+    requantized,
+    requantized_fixed,
+    requantized_rounded,
+    signed,
+)
+from .depthwise_rows import PAIR
+from .instruction import DSP, DSP_FPU, BlockInstruction
+from .tiles import as_scale
 
 LANES = 4
 """Channels that are computed together."""
 COLUMN = 2 * LANES
 """Words of a staged column."""
-WEIGHTS = 4 * LANES
-"""Words of weights and biases of four channels; as many scales as channels follow."""
-STREAM = WEIGHTS + LANES
 KERNEL = 3
+WEIGHTS = (KERNEL + 1) * LANES
+"""Words of weights and biases of four channels; as many factors as channels follow."""
+CHANNEL = KERNEL + 2
+"""Words of the stream for each channel in one pass."""
 
-_LOW, _HIGH = Const(0xFFFF, I32), Const(-0x10000, I32)
+
+# ---------------------------------------------------------------- staging
 
 
-def stage(groups: int, columns: int, step: int, left: int, right: int, zero_point: int) -> Kernel:
+def _stage(groups: Number, columns: Number, step: Number, left: Number, right: Number, zero_point: Number) -> Kernel:
     """Four rows of ``groups`` times four channels, one group behind the other: ``columns`` columns that are ``step``
     bytes apart; beside them the zero point."""
-    width = (columns - 1) * step + LANES * groups
-    rows = tuple(param(f"x{r}", DType.I8, width, Access.READ) for r in range(4))
-    y = param("y", DType.I32, groups * (left + columns + right) * COLUMN, Access.WRITE, 8)
-    both = Const((zero_point << 16) + (zero_point & 0xFFFF), I32)
-    group, before, after, column = Var("group"), Var("before"), Var("after"), Var("column")
-    start = group * ((left + columns + right) * COLUMN)
-    body: Block = ()
-    words: dict[int, Expr] = {}
-    for half in range(2):
-        pair = [Var(f"{row.name}_word", I32) for row in rows[2 * half : 2 * half + 2]]
-        for buffer, word in zip(rows[2 * half : 2 * half + 2], pair, strict=True):
-            body += (Let(word, Bitcast(I32, Load(buffer, (column * step + group * LANES,), LANES))),)
-        for first, join in enumerate((bottoms, tops)):
-            joined = Var(f"joined{half}_{first}", I32)
-            body += (Let(joined, join(*pair)),)
-            for odd, row in enumerate(("widen_even", "widen_odd")):
-                words[LANES * first + 2 * odd + half] = Call(row, (joined,), I32)
-    found = [Var(f"found{number}", I32) for number in range(COLUMN)]
-    body += tuple(Let(name, words[number]) for number, name in enumerate(found))
-    body += _column(y, start + column * COLUMN + left * COLUMN, found)
-    border = [both] * COLUMN
-    block = (
-        *loop(before, left, *_column(y, start + before * COLUMN, border)),
-        *loop(column, columns, *body),
-        *loop(after, right, *_column(y, start + after * COLUMN + (left + columns) * COLUMN, border)),
-    )
-    return Kernel("depthwise_stage", (*rows, y), loop(group, groups, *block))
+    rows = [param(f"x{r}", DType.I8, (columns - 1) * step + groups * LANES, Access.READ) for r in range(4)]
+    width = left + columns + right
+    y = param("y", DType.I32, groups * width * COLUMN, Access.WRITE, 8)
+    group, column, lane = Var("group"), Var("column"), Var("lane")
+
+    def border(word: Var, first: Number, count: Number) -> Block:
+        at = (group * width + first) * COLUMN
+        return loop(word, count * COLUMN, Store(y, (at + word,), both(zero_point)))
+
+    at = (group * width + column + left) * COLUMN + lane * 2
+    bytes_ = [signed(row, column * step + group * LANES + lane) for row in rows]
+    stores = (Store(y, (at + half,), halves(*bytes_[2 * half : 2 * half + 2])) for half in range(2))
+    inside = loop(column, columns, *loop(lane, LANES, *stores))
+    body = (*border(Var("before"), 0, left), *inside, *border(Var("after"), left + columns, right))
+    return Kernel("depthwise_stage", (*rows, y), loop(group, groups, *body))
 
 
-def _column(y: Buffer, at: Expr, words: Sequence[Expr]) -> Block:
-    return tuple(Store(y, (at + number,), word) for number, word in enumerate(words))
-
-
-def bottoms(first: Expr, second: Expr) -> Expr:
-    """The low halfwords of both, the first in the low half."""
-    return Binary("or", Binary("and", first, _LOW), Binary("shl", second, Const(16, I32)))
-
-
-def tops(first: Expr, second: Expr) -> Expr:
-    """The high halfwords of both."""
-    low = Binary("and", Binary("shr", first, Const(16, I32)), _LOW)
-    return Binary("or", low, Binary("and", second, _HIGH))
-
-
-def fill(columns: int, half: int, zero_point: int) -> Kernel:
+def _fill(columns: Number, half: Number, zero_point: Number) -> Kernel:
     """The zero point for one row of all columns: in the low or high ``half`` of every second word."""
     y = param("y", DType.I32, (columns - 1) * COLUMN + COLUMN - 1, Access.READ_WRITE, 4)
-    column = Var("column")
-    kept = _LOW if half else _HIGH
-    value = Const(zero_point << 16 if half else zero_point & 0xFFFF, I32)
-    stores = []
-    for lane in range(LANES):
-        at = (column * COLUMN + 2 * lane,)
-        stores.append(Store(y, at, Binary("or", Binary("and", Load(y, at), kept), value)))
-    return Kernel("depthwise_fill", (y,), loop(column, columns, *stores))
+    pair = Var("pair")
+    fill = with_half(Load(y, (pair * 2,)), half, zero_point)
+    return Kernel("depthwise_fill", (y,), loop(pair, columns * LANES, Store(y, (pair * 2,), fill)))
 
 
-def pair(outputs: int) -> Kernel:
-    """The accumulators of two rows of outputs, stride 1: of the upper row and of the lower row."""
-    w, x, lane, loads, weights = _operands(outputs + KERNEL - 1)
-
-    def some(column: Expr, count: int, stem: str) -> Block:
-        at = column * COLUMN + lane * 2
-        out, sums = pair_sums(x, at, loads[0], weights, count, stem)
-        for number, rows in enumerate(sums):
-            out += tuple(Store(x, (at + (number * COLUMN + row),), value) for row, value in enumerate(rows))
-        return out
-
-    body = (*channel(w, lane * (KERNEL + 1), loads, weights), *by_twos(outputs, some))
-    return Kernel("depthwise_pair", (w, x), loop(lane, LANES, *body))
+def with_half(word: Expr, half: Number, value: Number) -> Expr:
+    """A word with one of its halves replaced."""
+    mask = Binary("shl", Const(0xFFFF, I32), literal(half * 16))
+    put = Binary("and", Binary("shl", literal(value), literal(half * 16)), mask)
+    return Binary("or", Binary("and", word, Binary("xor", mask, Const(-1, I32))), put)
 
 
-def by_twos(outputs: int, some: Callable[[Expr, int, str], Block]) -> Block:
-    """``some(column, count, stem)`` for two columns of outputs at a time, and for one where it is left."""
-    together = min(outputs, 2)
-    step, last = Var("step"), outputs - outputs % together
-    block = loop(step, outputs // together, *some(step * together, together, ""))
-    return block + (some(as_expr(last), 1, "_last") if outputs % together else ())
+# ---------------------------------------------------------------- sums
 
 
-def pair_sums(
-    x: Buffer, at: Expr, bias: Expr, weights: Sequence[tuple[Var, Var]], count: int, stem: str
-) -> tuple[Block, list[list[Expr]]]:
-    """The sums of ``count`` outputs of both rows, whose first column is at word ``at``; column of the kernel by column,
-    so that neighbours share weights."""
-    sums: list[list[Expr]] = [[bias, bias] for _ in range(count)]
-    out, columns = _columns(x, at, count + KERNEL - 1, stem)
-    for k, (w01, w12) in enumerate(weights):
-        for number in range(count):
-            (upper, lower), (rows01, rows23) = sums[number], columns[number + k]
-            names = (Var(f"upper{number}_{k}{stem}", I32), Var(f"lower{number}_{k}{stem}", I32))
-            more = Call("low_by_high", (dot(upper, rows01, w01), rows23, w12), I32)
-            less = dot(Call("high_by_low", (lower, rows01, w01), I32), rows23, w12)
-            out += (Let(names[0], more), Let(names[1], less))
-            sums[number] = [*names]
-    return out, sums
-
-
-def stride2(outputs: int) -> Kernel:
-    """The accumulators of one row of outputs, stride 2."""
-    w, x, lane, loads, weights = _operands((outputs - 1) * 2 + KERNEL)
-    column = Var("column")
-    lets, columns = _columns(x, column * (2 * COLUMN) + lane * 2, KERNEL)
-    acc: Expr = loads[0]
-    for (rows01, rows23), (w01, w12) in zip(columns, weights, strict=True):
-        acc = Call("low_by_high", (dot(acc, rows01, w01), rows23, w12), I32)
-    found = Var("acc", I32)
-    body = (*lets, Let(found, acc), Store(x, (column * COLUMN + lane * 2,), found))
-    block = loop(lane, LANES, *channel(w, lane * (KERNEL + 1), loads, weights), *loop(column, outputs, *body))
-    return Kernel("depthwise_stride2", (w, x), block)
-
-
-def _operands(columns: int) -> tuple[Buffer, Buffer, Var, list[Var], list[tuple[Var, Var]]]:
-    """Weights, staged columns, the lane, and names for the bias and the weights of a lane."""
-    w = param("w", DType.I32, WEIGHTS, Access.READ, 4)
-    x = param("x", DType.I32, columns * COLUMN, Access.READ_WRITE, 8)
-    weights = [(Var(f"w01_{k}", I32), Var(f"w12_{k}", I32)) for k in range(KERNEL)]
-    return w, x, Var("lane"), [Var("bias", I32)], weights
-
-
-def channel(w: Buffer, at: Expr, bias: list[Var], weights: list[tuple[Var, Var]]) -> Block:
-    """The bias and the weights of the channel whose words begin at ``at``."""
-    out: Block = (Let(bias[0], Load(w, (at,))),)
-    for k, (w01, w12) in enumerate(weights):
-        word = Var(f"word_{k}", I32)
-        out += (
-            Let(word, Load(w, (at + (k + 1),))),
-            Let(w01, Call("widen_even", (word,), I32)),
-            Let(w12, Call("widen_odd", (word,), I32)),
-        )
-    return out
-
-
-def _columns(x: Buffer, at: Expr, count: int, stem: str = "") -> tuple[Block, list[tuple[Var, Var]]]:
-    """Staged columns from word ``at`` on."""
-    out: Block = ()
-    found = []
-    for k in range(count):
-        rows = (Var(f"rows01_{k}{stem}", I32), Var(f"rows23_{k}{stem}", I32))
-        out += tuple(Let(row, Load(x, (at + (k * COLUMN + half),))) for half, row in enumerate(rows))
-        found.append(rows)
-    return out, found
+def _weights(w: Buffer, at: Expr) -> tuple[Block, list[tuple[Expr, Expr]]]:
+    """The pairs of weights of the columns of the kernel, for the channel whose words begin at ``at``."""
+    words = [Var(f"word{k}", I32) for k in range(KERNEL)]
+    lets = tuple(Let(word, Load(w, (at + (k + 1),))) for k, word in enumerate(words))
+    return lets, [(Call("widen_even", (word,), I32), Call("widen_odd", (word,), I32)) for word in words]
 
 
 def dot(acc: Expr, x: Expr, w: Expr) -> Expr:
     return Call("dot2_i16i16", (acc, x, w), I32)
 
 
-def finish(rows: int, outputs: int, step: int, zero_point: int, shift: int = 0) -> Kernel:
-    """Requantizes the accumulators of one or two rows into pixels that are ``step`` bytes apart. Where both rows of
-    outputs are at the same place, the upper row counts. With a ``shift`` there are factors in place of scales."""
+def _product(acc: Expr, x: Expr, w: Expr) -> Expr:
+    return Binary("add", acc, Binary("mul", x, w))
+
+
+def _upper(acc: Expr, x: Buffer, at: Expr, weights: list[tuple[Expr, Expr]]) -> Expr:
+    """The sum over three rows from the upper one on; the first column is at word ``at``."""
+    for k, (w01, w12) in enumerate(weights):
+        rows01, rows23 = (Load(x, (at + (k * COLUMN + half),)) for half in range(2))
+        acc = _product(dot(acc, rows01, w01), low_half(rows23), high_half(w12))
+    return acc
+
+
+def _lower(acc: Expr, x: Buffer, at: Expr, weights: list[tuple[Expr, Expr]]) -> Expr:
+    """The sum over three rows from the second one on."""
+    for k, (w01, w12) in enumerate(weights):
+        rows01, rows23 = (Load(x, (at + (k * COLUMN + half),)) for half in range(2))
+        acc = dot(_product(acc, high_half(rows01), low_half(w01)), rows23, w12)
+    return acc
+
+
+def _sums(rows: int, outputs: Number) -> Kernel:
+    """The accumulators of two rows of outputs at stride 1, or of one at stride 2."""
+    stride = 3 - rows
+    w = param("w", DType.I32, WEIGHTS, Access.READ, 4)
+    x = param("x", DType.I32, ((outputs - 1) * stride + KERNEL) * COLUMN, Access.READ_WRITE, 8)
+    lane, column, names = Var("lane"), Var("column"), [Var("upper", I32), Var("lower", I32)][:rows]
+    lets, weights = _weights(w, lane * (KERNEL + 1))
+    source, bias = column * (stride * COLUMN) + lane * 2, Load(w, (lane * (KERNEL + 1),))
+    sums = (Let(name, way(bias, x, source, weights)) for name, way in zip(names, (_upper, _lower)))
+    stores = (Store(x, (column * COLUMN + lane * 2 + row,), name) for row, name in enumerate(names))
+    return Kernel("depthwise_sums", (w, x), loop(lane, LANES, *lets, *loop(column, outputs, *sums, *stores)))
+
+
+def _finish(
+    rows: int, fixed: bool, outputs: Number, step: Number, zero_point: Number, shift: Number = 0
+) -> Kernel:
+    """Requantizes the accumulators of one or two rows into pixels that are ``step`` bytes apart, by float32 scales or
+    by factors. Where both rows of outputs are at the same place, the upper row counts."""
     scales = param("scales", DType.I32, LANES, Access.READ, 4)
     x = param("x", DType.I32, outputs * COLUMN, Access.READ, 8)
-    y = tuple(param(f"y{row}", DType.I8, (outputs - 1) * step + LANES, Access.WRITE) for row in range(rows))
-    column = Var("column")
-    named = [Var(f"scale{lane}", I32) for lane in range(LANES)]
-    lets = tuple(Let(name, Load(scales, (as_expr(lane),))) for lane, name in enumerate(named))
+    y = [param(f"y{row}", DType.I8, (outputs - 1) * step + LANES, Access.WRITE) for row in range(rows)]
+    column, lane, factor = Var("column"), Var("lane"), Load(scales, (Var("lane"),))
     stores = []
     for row in reversed(range(rows)):
-        for lane, scale in enumerate(named):
-            acc = Load(x, (column * COLUMN + (2 * lane + row),))
-            value = requantized(acc, Bitcast(F32, scale), zero_point)
-            if shift:
-                value = requantized_fixed(acc, scale, zero_point, shift)
-            stores.append(Store(y[row], (column * step + lane,), value))
-    return Kernel("depthwise_finish", (scales, x, *y), (*lets, *loop(column, outputs, *stores)))
+        acc = Load(x, (column * COLUMN + lane * 2 + row,))
+        value = requantized(acc, as_scale(factor), zero_point)
+        if fixed:
+            value = requantized_fixed(acc, factor, zero_point, shift)
+        stores.append(Store(y[row], (column * step + lane,), value))
+    return Kernel("depthwise_finish", (scales, x, *y), loop(column, outputs, *loop(lane, LANES, *stores)))
 
 
-_FLOAT = ("outputs", "step", "zero_point")
+# ---------------------------------------------------------------- bytes
+
+
+def _bytes_pair(groups: Number, outputs: Number, step: Number, zero_point: Number) -> Kernel:
+    """Two rows of outputs, stride 1, whose pixels are ``step`` bytes apart. Where both rows of outputs are at the same
+    place, the upper row counts."""
+    width = outputs + (KERNEL - 1)
+    w = param("w", DType.I32, groups * (LANES * CHANNEL), Access.READ, 4)
+    x = param("x", DType.I32, groups * width * COLUMN, Access.READ, 8)
+    y = [param(f"y{row}", DType.I8, (outputs - 1) * step + groups * LANES, Access.WRITE) for row in range(2)]
+    group, lane, column = Var("group"), Var("lane"), Var("column")
+    first = (group * LANES + lane) * CHANNEL
+    lets, weights = _weights(w, first)
+    source, place = (group * width + column) * COLUMN + lane * 2, column * step + group * LANES + lane
+    bias, factor = Load(w, (first,)), Load(w, (first + (KERNEL + 1),))
+    sums = [Let(Var("lower", I32), _lower(bias, x, source, weights))]
+    sums.append(Let(Var("upper", I32), _upper(bias, x, source, weights)))
+    stores = [
+        Store(out, (place,), requantized_rounded(let.var, factor, zero_point))
+        for out, let in zip((y[1], y[0]), sums, strict=True)
+    ]
+    body = loop(lane, LANES, *lets, *loop(column, outputs, *sums, *stores))
+    return Kernel("depthwise_bytes_pair", (w, x, *y), loop(group, groups, *body))
+
+
+def _bytes_stride2(groups: Number, outputs: Number, step: Number, zero_point: Number) -> Kernel:
+    """One row of outputs, stride 2, whose pixels are ``step`` bytes apart."""
+    w = param("w", DType.I32, groups * (LANES * CHANNEL), Access.READ, 4)
+    x = param("x", DType.I32, groups * (outputs + 1) * PAIR, Access.READ, 4)
+    y = param("y", DType.I8, (outputs - 1) * step + groups * LANES, Access.WRITE)
+    group, lane, column, named = Var("group"), Var("lane"), Var("column"), Var("acc", I32)
+    at = (group * LANES + lane) * CHANNEL
+    words = [Load(w, (at + (1 + k),)) for k in range(KERNEL)]
+    source = (group * (outputs + 1) + column) * PAIR + lane
+    acc: Expr = Load(w, (at,))
+    for k in range(KERNEL + 1):
+        acc = dot(acc, Load(x, (source + k * LANES,)), Call(("widen_even", "widen_odd")[k % 2], (words[k // 2],), I32))
+    acc = _product(acc, low_half(Load(x, (source + (PAIR + 2 * LANES),))), low_half(words[2]))
+    result = requantized_rounded(named, Load(w, (at + (1 + KERNEL),)), zero_point)
+    store = Store(y, (column * step + group * LANES + lane,), result)
+    body = loop(lane, LANES, *loop(column, outputs, Let(named, acc), store))
+    return Kernel("depthwise_bytes_stride2", (w, x, y), loop(group, groups, *body))
+
+
+_STAGE = ("groups", "columns", "step", "left", "right", "zero_point")
+_FLOAT, _BYTES = ("outputs", "step", "zero_point"), ("groups", "outputs", "step", "zero_point")
 _FIXED = (*_FLOAT, "shift")
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction(
-        "depthwise_stage", ("groups", "columns", "step", "left", "right", "zero_point"), stage,
-        DSP_FPU, ((2, 5, 8, 1, 1, -3),),
-    ),
-    BlockInstruction("depthwise_fill", ("columns", "half", "zero_point"), fill, DSP_FPU, ((4, 1, -3),)),
-    BlockInstruction("depthwise_pair", ("outputs",), pair, DSP_FPU, ((5,),)),
-    BlockInstruction("depthwise_stride2", ("outputs",), stride2, DSP_FPU, ((3,),)),
-    BlockInstruction("depthwise_finish_pair", _FLOAT, partial(finish, 2), DSP_FPU, ((4, 8, -3),)),
-    BlockInstruction("depthwise_finish_row", _FLOAT, partial(finish, 1), DSP_FPU, ((3, 8, 5),)),
-    BlockInstruction("depthwise_fixed_pair", _FIXED, partial(finish, 2), DSP_FPU, ((4, 8, -3, 9),)),
-    BlockInstruction("depthwise_fixed_row", _FIXED, partial(finish, 1), DSP_FPU, ((3, 8, 5, 1),)),
+    BlockInstruction("depthwise_stage", _STAGE, _stage, DSP_FPU, ((2, 5, 8, 1, 1, -3),)),
+    BlockInstruction("depthwise_fill", ("columns", "half", "zero_point"), _fill, DSP, ((4, 1, -3),)),
+    BlockInstruction("depthwise_pair", ("outputs",), partial(_sums, 2), DSP_FPU, ((5,),)),
+    BlockInstruction("depthwise_stride2", ("outputs",), partial(_sums, 1), DSP_FPU, ((3,),)),
+    BlockInstruction("depthwise_finish_pair", _FLOAT, partial(_finish, 2, False), DSP_FPU, ((4, 8, -3),)),
+    BlockInstruction("depthwise_finish_row", _FLOAT, partial(_finish, 1, False), DSP_FPU, ((3, 8, 5),)),
+    BlockInstruction("depthwise_fixed_pair", _FIXED, partial(_finish, 2, True), DSP_FPU, ((4, 8, -3, 9),)),
+    BlockInstruction("depthwise_fixed_row", _FIXED, partial(_finish, 1, True), DSP_FPU, ((3, 8, 5, 1),)),
+    BlockInstruction("depthwise_bytes_pair", _BYTES, _bytes_pair, DSP_FPU, ((2, 5, 8, -3),)),
+    BlockInstruction("depthwise_bytes_stride2", _BYTES, _bytes_stride2, DSP_FPU, ((2, 3, 8, 5),)),
 )

@@ -1,9 +1,15 @@
-"""Block instructions that stage rows of depthwise convolutions as pairs of neighbouring columns.
+"""Block instructions of depthwise convolutions on cores with DSP, from rows staged as pairs of neighbouring columns.
 
 *Staged rows*: for each group of four channels, for each pair of columns (borders included), four words of signed
 halfwords: the pair of each channel. So a dual multiply-accumulate takes two columns of a channel, whatever the rows of
 the kernel are. For 3x3 of stride 2 a pair of columns has twelve words: of four channels the first column of rows 0 and
 1, then the second, and then both columns of row 2.
+
+*Windows* of any kernel take one staged row for each of its rows. Outputs are computed in pairs: the first begins at an
+even column, the second at the odd one behind it. So the stream has for each channel its bias, and for each row and each
+pair of columns under a pair of outputs the bytes ``(w[2t], w[2t - 1], w[2t + 1], w[2t])``, zero beyond the kernel:
+``widen_even`` are the weights of the first output, ``widen_odd`` those of the second. Behind them follows, for bytes,
+the factor of the requantization (by the rounded upper word).
 """
 
 from __future__ import annotations
@@ -14,115 +20,186 @@ from ..ir.loops import (
     I32,
     Access,
     Binary,
-    Bitcast,
     Block,
     Buffer,
     Call,
     Const,
     Expr,
+    If,
     Kernel,
     Let,
     Load,
+    Select,
     Store,
     Var,
     as_expr,
 )
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import param
-from .depthwise import LANES, bottoms, tops
+from .common import Number, both, halves, literal, param, requantized_rounded, signed, when
 from .instruction import DSP_FPU, BlockInstruction
+from .tiles import tile_block
 
+LANES = 4
+"""Channels that are computed together."""
 PAIR = 3 * LANES
 """Words of a pair of columns for 3x3 of stride 2."""
+TOGETHER = 8
+"""Outputs of a window at a time; half of that where no more are left."""
+COLUMN = 2 * LANES
+"""Words from the accumulators of an output to those of the next."""
 
 
-def pairs_of(columns: int) -> int:
+def pairs_of(columns: Number) -> Number:
     """Pairs that so many columns make."""
     return (columns + 1) // 2
 
 
-def stage_row(groups: int, columns: int, step: int, left: int, right: int, zero_point: int) -> Kernel:
+def whole(outputs: int) -> int:
+    """Outputs of windows that are computed; what is more than ``outputs`` is not wanted."""
+    half = TOGETHER // 2
+    return -(-outputs // half) * half
+
+
+def pairs_under(outputs: int, words: int) -> int:
+    """Pairs of columns that are staged for a row of outputs, whose windows have ``words`` pairs."""
+    return whole(outputs) // 2 + words - 1
+
+
+def _pairs_under(outputs: Number, words: Number) -> Number:
+    return (outputs + 3) // 4 * 2 + words - 1
+
+
+# ---------------------------------------------------------------- staging
+
+
+def _column(x: Buffer, at: Expr, columns: Number, left: Number, step: Number, channel: Expr, zero: Number) -> Expr:
+    """A channel of column ``at``, of which ``left`` are beyond the border in front of ``columns``."""
+    inner = at - left if isinstance(left, int) else Binary("sub", at, left)
+    place = Binary("max", Binary("min", inner, as_expr(columns) - 1), as_expr(0))
+    inside = Binary("and", Binary("ge", inner, as_expr(0)), Binary("lt", inner, as_expr(columns)))
+    return Select(inside, signed(x, place * step + channel), literal(zero))
+
+
+def _stage_row(
+    groups: Number, columns: Number, step: Number, left: Number, right: Number, zero_point: Number
+) -> Kernel:
     """One row of ``groups`` times four channels: ``columns`` columns that are ``step`` bytes apart; beside them the
     zero point."""
-    x = param("x", DType.I8, (columns - 1) * step + LANES * groups, Access.READ)
+    x = param("x", DType.I8, (columns - 1) * step + groups * LANES, Access.READ)
     pairs = pairs_of(left + columns + right)
     y = param("y", DType.I32, groups * pairs * LANES, Access.WRITE, 4)
-    group = Var("group")
+    group, pair, lane = Var("group"), Var("pair"), Var("lane")
+    ends = [
+        _column(x, pair * 2 + n, columns, left, step, group * LANES + lane, zero_point) for n in range(2)
+    ]
+    store = Store(y, ((group * pairs + pair) * LANES + lane,), halves(*ends))
+    return Kernel("stage_row", (x, y), loop(group, groups, *loop(pair, pairs, *loop(lane, LANES, store))))
 
-    def staged(pair: Expr, first: Expr | None, second: Expr | None, stem: str) -> Block:
-        low, high = (_four(x, column, group, step, zero_point) for column in (first, second))
-        return _joined(y, group * (pairs * LANES) + pair * LANES, low, high, stem)
 
-    return Kernel("depthwise_stage_row", (x, y), loop(group, groups, *_pairs(columns, left, right, staged)))
-
-
-def stage_stride2(groups: int, columns: int, step: int, left: int, right: int, zero_point: int) -> Kernel:
-    """The same of three rows, for stride 2; an even number of columns together with those beside."""
-    x = tuple(param(f"x{row}", DType.I8, (columns - 1) * step + LANES * groups, Access.READ) for row in range(3))
+def _stage_stride2(
+    groups: Number, columns: Number, step: Number, left: Number, right: Number, zero_point: Number
+) -> Kernel:
+    """Three rows for stride 2; an even number of columns together with those beside."""
+    x = [param(f"x{row}", DType.I8, (columns - 1) * step + groups * LANES, Access.READ) for row in range(3)]
     pairs = pairs_of(left + columns + right)
     y = param("y", DType.I32, groups * pairs * PAIR, Access.WRITE, 4)
-    group = Var("group")
-
-    def staged(pair: Expr, first: Expr | None, second: Expr | None, stem: str) -> Block:
-        at = group * (pairs * PAIR) + pair * PAIR
-        found = [[_four(row, column, group, step, zero_point) for row in x] for column in (first, second)]
-        out: Block = ()
-        for number, column in enumerate(found):
-            out += _joined(y, at + number * LANES, column[0], column[1], f"{number}{stem}")
-        return out + _joined(y, at + 2 * LANES, found[0][2], found[1][2], f"2{stem}")
-
-    return Kernel("depthwise_stage_stride2", (*x, y), loop(group, groups, *_pairs(columns, left, right, staged)))
+    group, pair, lane = Var("group"), Var("pair"), Var("lane")
+    seen = [
+        [_column(row, pair * 2 + n, columns, left, step, group * LANES + lane, zero_point) for row in x]
+        for n in range(2)
+    ]
+    words = (halves(seen[0][0], seen[0][1]), halves(seen[1][0], seen[1][1]), halves(seen[0][2], seen[1][2]))
+    at = (group * pairs + pair) * PAIR + lane
+    stores = (Store(y, (at + n * LANES,), word) for n, word in enumerate(words))
+    return Kernel("stage_stride2", (*x, y), loop(group, groups, *loop(pair, pairs, *loop(lane, LANES, *stores))))
 
 
-def fill_stride2(pairs: int, row: int, zero_point: int) -> Kernel:
+def _fill_stride2(pairs: Number, row: Number, zero_point: Number) -> Kernel:
     """The zero point for one ``row`` of all pairs of columns of stride 2."""
-    first, count, kept = (0, 2 * LANES, (-0x10000, 0xFFFF)[row]) if row < 2 else (2 * LANES, LANES, 0)
-    y = param("y", DType.I32, pairs * PAIR, Access.READ_WRITE, 4)
-    pair, word = Var("pair"), Var("word")
-    at = (pair * PAIR + word + first,)
-    filled = Const(((zero_point << 16) + (zero_point & 0xFFFF)) & ~kept, I32)
-    store = Store(y, at, Binary("or", Binary("and", Load(y, at), Const(kept, I32)), filled))
-    return Kernel("depthwise_fill_stride2", (y,), loop(pair, pairs, *loop(word, count, store)))
+    y, pair, word = param("y", DType.I32, pairs * PAIR, Access.READ_WRITE, 4), Var("pair"), Var("word")
+    at, last = (pair * PAIR + word,), (pair * PAIR + word + 2 * LANES,)
+    mask = Binary("shl", Const(0xFFFF, I32), literal(row * 16)) if isinstance(row, Expr) else _mask(row)
+    old = Binary("and", Load(y, at), Binary("xor", mask, Const(-1, I32)))
+    half = Store(y, at, Binary("or", old, Binary("and", both(zero_point), mask)))
+    body = when("eq", row, 2, loop(word, LANES, Store(y, last, both(zero_point))), loop(word, 2 * LANES, half))
+    return Kernel("fill_stride2", (y,), loop(pair, pairs, *body))
 
 
-def _four(x: Buffer, column: Expr | None, group: Expr, step: int, zero_point: int) -> Expr:
-    """Four channels of a column, or of the border."""
-    if column is None:
-        return Const(int.from_bytes(bytes([zero_point & 0xFF] * 4), "little", signed=True), I32)
-    return Bitcast(I32, Load(x, (column * step + group * LANES,), LANES))
+def _mask(row: int) -> Const:
+    return Const((0xFFFF, -0x10000, 0)[row], I32)
 
 
-def _joined(y: Buffer, at: Expr, first: Expr, second: Expr, stem: str) -> Block:
-    """Four words from ``at`` on: the channels of ``first`` in their low halves, of ``second`` in their high halves."""
-    words = (Var(f"first{stem}", I32), Var(f"second{stem}", I32))
-    halves = (Var(f"low{stem}", I32), Var(f"high{stem}", I32))
-    lets = (Let(words[0], first), Let(words[1], second), Let(halves[0], bottoms(*words)), Let(halves[1], tops(*words)))
-    widened = [Call(row, (half,), I32) for half in halves for row in ("widen_even", "widen_odd")]
-    return (*lets, *(Store(y, (at + lane,), word) for lane, word in enumerate(widened)))
+# ---------------------------------------------------------------- windows
 
 
-def _pairs(
-    columns: int, left: int, right: int, staged: Callable[[Expr, Expr | None, Expr | None, str], Block]
-) -> Block:
-    """``staged(pair, first, second, stem)`` for all pairs of columns; ``None`` is a column of the border."""
-    before, between, after = Var("before"), Var("between"), Var("after")
-    odd, done = left % 2, pairs_of(left)
-    inside, ends = (columns - odd) // 2, (columns - odd) % 2
-    out: Block = loop(before, left // 2, *staged(before, None, None, "_before"))
-    if odd:
-        out += staged(as_expr(left // 2), None, as_expr(0), "_odd")
-    out += loop(between, inside, *staged(between + done, between * 2 + odd, between * 2 + (odd + 1), ""))
-    done += inside
-    if ends:
-        out += staged(as_expr(done), as_expr(columns - 1), None, "_even")
-        done += 1
-    return out + loop(after, pairs_of(left + columns + right) - done, *staged(after + done, None, None, "_after"))
+def _windows(
+    w: Buffer, x: Buffer, first: Expr, extents: tuple[Number, Number, Number, Number], group: Number | Expr, lane: Expr,
+    store: Callable[[Expr, Expr], Block],
+) -> Block:  # fmt: skip
+    """All outputs of a channel, whose words begin at ``first``; ``extents`` are groups, outputs, rows and words."""
+    groups, outputs, rows, words = extents
+    pairs, pair = _pairs_under(outputs, words), Var("pair")
+
+    def products(row: Var, word: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+        four, both_ = Var("four", I32), Var("columns", I32)
+        place = ((row * groups + group) * pairs + pair + word) * LANES + lane
+        lets = (Let(four, Load(w, (first + row * words + word + 1,))), Let(both_, Load(x, (place,))))
+
+        def product(acc: Expr, c: int, p: int) -> Expr:
+            return Call("dot2_i16i16", (acc, both_, Call(("widen_even", "widen_odd")[p], (four,), I32)), I32)
+
+        return lets, product
+
+    tile = tile_block(
+        (1, 2), (rows, words), lambda c, p: Load(w, (first,)), products, lambda c, p, acc: store(pair * 2 + p, acc)
+    )
+    return loop(pair, (outputs + 1) // 2, *tile)
 
 
-_SCALARS = ("groups", "columns", "step", "left", "right", "zero_point")
+def _window_bytes(
+    groups: Number, outputs: Number, rows: Number, words: Number, step: Number, zero_point: Number
+) -> Kernel:
+    """``groups`` times four channels of pixels that are ``step`` bytes apart."""
+    channel = rows * words + 2
+    w = param("w", DType.I32, groups * LANES * channel, Access.READ, 4)
+    x = param("x", DType.I32, rows * groups * _pairs_under(outputs, words) * LANES, Access.READ, 4)
+    y = param("y", DType.I8, (outputs - 1) * step + groups * LANES, Access.WRITE)
+    group, lane = Var("group"), Var("lane")
+    first = (group * LANES + lane) * channel
+
+    def store(column: Expr, acc: Expr) -> Block:
+        result = requantized_rounded(acc, Load(w, (first + (channel - 1),)), zero_point)
+        stored = Store(y, (column * step + group * LANES + lane,), result)
+        return (If(Binary("lt", column, as_expr(outputs)), (stored,)),)
+
+    body = _windows(w, x, first, (groups, outputs, rows, words), group, lane, store)
+    return Kernel("window_bytes", (w, x, y), loop(group, groups, *loop(lane, LANES, *body)))
+
+
+def _window_sums(outputs: Number, rows: Number, words: Number) -> Kernel:
+    """The accumulators of four channels, those of an output in place of a column. The number of outputs is a
+    :func:`whole` one."""
+    channel = rows * words + 1
+    w = param("w", DType.I32, channel * LANES, Access.READ, 4)
+    x = param("x", DType.I32, rows * _pairs_under(outputs, words) * LANES, Access.READ, 4)
+    y, lane = param("y", DType.I32, outputs * COLUMN, Access.WRITE, 4), Var("lane")
+
+    def store(column: Expr, acc: Expr) -> Block:
+        return (Store(y, (column * COLUMN + lane * 2,), acc),)
+
+    body = _windows(w, x, lane * channel, (1, outputs, rows, words), 0, lane, store)
+    return Kernel("window_sums", (w, x, y), loop(lane, LANES, *body))
+
+
+_STAGE = ("groups", "columns", "step", "left", "right", "zero_point")
+_WINDOW = ("groups", "outputs", "rows", "words", "step", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("depthwise_stage_row", _SCALARS, stage_row, DSP_FPU, ((2, 5, 8, 1, 2, -3),)),
-    BlockInstruction("depthwise_stage_stride2", _SCALARS, stage_stride2, DSP_FPU, ((2, 5, 8, 3, 2, -3),)),
-    BlockInstruction("depthwise_fill_stride2", ("pairs", "row", "zero_point"), fill_stride2, DSP_FPU, ((3, 1, -3),)),
+    BlockInstruction("depthwise_stage_row", _STAGE, _stage_row, DSP_FPU, ((2, 5, 8, 1, 2, -3), (1, 4, 4, 0, 0, 3))),
+    BlockInstruction("depthwise_stage_stride2", _STAGE, _stage_stride2, DSP_FPU, ((2, 5, 8, 3, 2, -3),)),
+    BlockInstruction(
+        "depthwise_fill_stride2", ("pairs", "row", "zero_point"), _fill_stride2, DSP_FPU, ((3, 1, -3), (2, 2, 5))
+    ),
+    BlockInstruction("depthwise_window_bytes", _WINDOW, _window_bytes, DSP_FPU, ((2, 15, 2, 3, 8, -3),)),
+    BlockInstruction("depthwise_window_sums", ("outputs", "rows", "words"), _window_sums, DSP_FPU, ((12, 2, 3),)),
 )

@@ -11,212 +11,127 @@ The stream of weights is that of ``blocks/helium.py`` for tiles of four channels
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 
-from ..ir.loops import (
-    I32,
-    Access,
-    Alloc,
-    Binary,
-    Bitcast,
-    Block,
-    Buffer,
-    Const,
-    Convert,
-    Expr,
-    Kernel,
-    Let,
-    Load,
-    Reduce,
-    Space,
-    Stmt,
-    Store,
-    Type,
-    Var,
-    as_expr,
-)
+from ..ir.loops import I32, Access, Binary, Block, Const, Expr, Kernel, Load, Store, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .helium import PIXELS_TILE, pad, param, store_results, tile_words
+from .common import Number, byte_of, literal, param, requantized, signed, when
+from .helium import PIXELS, channel_tiles, pad
 from .instruction import MVE, BlockInstruction
+from .tiles import as_scale, tile_block
 
 WORD = 4
 """Rows that are interleaved, and columns that are gathered."""
 INTERLEAVED = 16
 """Words that are written at once: the last ones may be undefined."""
+TILE = PIXELS.tile
 
-_WORDS = Type(DType.I32, 4)
 
-
-def _interleave(size: int, outside: int, fill: int) -> Kernel:
+def _interleave(size: Number, outside: Number, fill: Number) -> Kernel:
     """Word ``i`` of ``y`` has byte ``i`` of the rows ``x0`` to ``x3``, or ``fill`` for row n where bit n of ``outside``
     is set."""
-    rows = [param(f"x{n}", DType.I8, 0 if outside >> n & 1 else size, Access.READ) for n in range(WORD)]
-    y = param("y", DType.I8, pad(size, INTERLEAVED) * WORD, Access.WRITE, 4)
-    border = sum((fill & 255) << 8 * n for n in range(WORD) if outside >> n & 1)
-    border -= 1 << 32 if border >> 31 else 0
 
-    def words(at: Expr, active: Expr | None) -> Block:
-        value: Expr = Const(border, _WORDS)
-        for n, row in enumerate(rows):
-            if outside >> n & 1:
-                continue
-            unsigned = Bitcast(Type(DType.U8, 4), Load(row, (at,), 4, active))
-            byte: Expr = Convert(_WORDS, unsigned)
-            value = Binary("or", value, Binary("shl", byte, Const(8 * n, _WORDS)) if n else byte)
-        return (Store(y, (at * WORD,), Bitcast(Type(DType.I8, 16), value)),)
+    def beyond(n: int) -> Number:
+        return outside // (1 << n) % 2
 
-    i = Var("i")
-    body = loop(i, size // 4, *words(i * 4, None))
-    if size % 4:
-        body += words(as_expr(size // 4 * 4), as_expr(size % 4))
-    return Kernel("helium_interleave", (*rows, y), body)
+    rows = [param(f"x{n}", DType.I8, 0 if beyond(n) == 1 else size, Access.READ) for n in range(WORD)]
+    y, i = param("y", DType.I8, pad(size, INTERLEAVED) * WORD, Access.WRITE, 4), Var("i")
+    body: Block = ()
+    for n, row in enumerate(rows):
+        place = (i * WORD + n,)
+        body += when("ne", beyond(n), 0, (Store(y, place, literal(fill, y.type)),), (Store(y, place, Load(row, (i,))),))
+    return Kernel("interleave", (*rows, y), loop(i, size, *body))
 
 
-@dataclass(frozen=True)
-class _Depthwise:
-    """Two outputs of each channel at a time: those of two rows, or of two pixels. ``steps`` are the words of a window
-    (relative to its first) that each step gathers."""
-
-    weights: Buffer
-    x: Buffer
-    outputs: tuple[Buffer, ...]
-    shifted: bool
-    steps: tuple[tuple[int, ...], ...]
-    channels: int
-    limits: tuple[int, int]
-
-    def tiles(self, origins: tuple[Expr, ...], places: tuple[Expr, ...], stem: str) -> Block:
-        """All channels of the outputs at ``places``, whose windows begin at the words ``origins``."""
-        full, rest = divmod(self.channels, PIXELS_TILE)
-        t = Var(f"t{stem}")
-        block = loop(t, full, *self._tile(t, PIXELS_TILE, origins, places, stem))
-        return (*block, *self._tile(as_expr(full), rest, origins, places, f"{stem}_rest")) if rest else block
-
-    def _tile(
-        self, t: Expr, active: int, origins: tuple[Expr, ...], places: tuple[Expr, ...], stem: str
-    ) -> Block:
-        words = tile_words(PIXELS_TILE, len(self.steps), True)
-        at = t * words
-        acc = Buffer(f"acc{stem}", I32, (len(places), PIXELS_TILE), Space.REG)
-        out: list[Stmt] = [Alloc(acc)]
-        sums = [[self._bias(at, c, out, stem)] * acc.shape[0] for c in range(PIXELS_TILE)]
-        for s, step in enumerate(self.steps):
-            columns = [
-                self._gather(origin + t * PIXELS_TILE, step, out, f"{stem}_{s}_{n}") for n, origin in enumerate(origins)
-            ]
-            for c in range(PIXELS_TILE):
-                w = Var(f"w{stem}_{c}_{s}", _WORDS)
-                out.append(Let(w, Load(self.weights, (at + PIXELS_TILE * (1 + 4 * s) + c * 4,), 4)))
-                for n in range(acc.shape[0]):
-                    x = Load(columns[min(n, len(columns) - 1)], (as_expr(c * WORD),), WORD)
-                    row: Expr = Binary("shl", w, Const(8, _WORDS)) if self.shifted and n else w
-                    total = Reduce("add", Binary("mul", _bytes(x), _bytes(row)))
-                    sums[c][n] = Binary("add", sums[c][n], total)
-        for c, each in enumerate(sums):
-            out += [Store(acc, (as_expr(n), as_expr(c)), value) for n, value in enumerate(each)]
-        scale = Var(f"scale{stem}", Type(DType.F32, 4))
-        out.append(Let(scale, Bitcast(scale.type, Load(self.weights, (at + (words - PIXELS_TILE),), 4))))
-        for n in reversed(range(len(places))):
-            where, name = places[n] + t * PIXELS_TILE, f"{stem}_{n}"
-            out += store_results(self.outputs[n], where, acc, (n, 0), active, scale, self.limits, name)
-        return tuple(out)
-
-    def _bias(self, at: Expr, c: int, out: list[Stmt], stem: str) -> Expr:
-        bias = Var(f"bias{stem}_{c}", I32)
-        out.append(Let(bias, Load(self.weights, (at + c,))))
-        return bias
-
-    def _gather(self, origin: Expr, words: tuple[int, ...], out: list[Stmt], stem: str) -> Buffer:
-        """The words of a step for four channels [channel, word]."""
-        loaded, gathered = (
-            Buffer(f"{name}{stem}", I32, (PIXELS_TILE * WORD,), Space.STACK, align=16) for name in ("xt", "x")
-        )
-        out += [Alloc(loaded), Alloc(gathered)]
-        for lane, word in enumerate(words):
-            four = Bitcast(_WORDS, Load(self.x, ((origin + word) * WORD,), 16))
-            out.append(Store(loaded, (as_expr(lane * WORD),), four))
-        for c in range(PIXELS_TILE):
-            for lane in range(WORD):
-                value = Load(loaded, (as_expr(lane * WORD + c),))
-                out.append(Store(gathered, (as_expr(c * WORD + lane),), value))
-        return gathered
+Taps = tuple[tuple[Number, ...], Callable[..., Expr], Callable[..., Expr]]
+"""Extents of loops over the words of a window; where a word is, from the first of the window on; and its number among
+the words of weights of a channel."""
 
 
-def _bytes(words: Expr) -> Expr:
-    """The sixteen signed bytes of four words as integers of 32 bits."""
-    return Convert(Type(DType.I32, 16), Bitcast(Type(DType.I8, 16), words))
+def _row_of_taps(tap_step: Number, taps: Number) -> Taps:
+    return (taps,), lambda tap: tap * tap_step, lambda tap: tap
 
 
-def _gathered(tap_step: int, taps: int) -> tuple[tuple[int, ...], ...]:
-    """One step of ``taps`` words ``tap_step`` apart; the last one again where there are fewer than four."""
-    return (tuple(min(tap, taps - 1) * tap_step for tap in range(WORD)),)
-
-
-def _rows(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int, zero: int, lo: int) -> Kernel:
-    """Two neighbouring rows of the output."""
-    steps = _gathered(tap_step, taps)
-    w, x, y = _params(pixels, pixel_step, steps, channels, ("y0", "y1"))
-    work = _Depthwise(w, x, y, True, steps, channels, (zero, lo))
+def _depthwise(
+    steps: Number, taps: Taps, outputs: int, pixels: Number, pixel_step: Number, channels: Number, words: Number,
+    zero_point: Number, lo: Number,
+) -> Kernel:  # fmt: skip
+    """A row of the output, or with two ``outputs`` also the one below; ``words`` are those that a window reaches."""
+    extents, place_of, number_of = taps
+    w = param("w", DType.I32, PIXELS.size(pad(channels, TILE), steps), Access.READ, 4)
+    x = param("x", DType.I8, ((pixels - 1) * pixel_step + words + pad(channels, TILE)) * WORD, Access.READ, 4)
+    y = [param(f"y{n}" if outputs > 1 else "y", DType.I8, pixels * channels, Access.WRITE) for n in range(outputs)]
     pixel = Var("pixel")
-    place = pixel * channels
-    body = loop(pixel, pixels, *work.tiles((pixel * pixel_step,), (place, place), ""))
-    return Kernel("helium_depthwise_rows", (w, x, *y), body)
+
+    def block(t: Expr, active: Number, stem: str) -> Block:
+        at = t * PIXELS.size(TILE, steps)
+
+        def group(*tap: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+            *column, n = tap
+            word, number = place_of(*column), number_of(*column)
+
+            def product(acc: Expr, c: int, p: int) -> Expr:
+                weight: Expr = Load(w, (_weight(at, number, c),))
+                if p:
+                    weight = Binary("shl", weight, Const(8, I32))
+                value = signed(x, (pixel * pixel_step + t * TILE + word + c) * WORD + n)
+                return Binary("add", acc, Binary("mul", value, byte_of(weight, n)))
+
+            return (), product
+
+        def finish(c: int, p: int, acc: Expr) -> Block:
+            scale = as_scale(Load(w, (PIXELS.factor(at, steps, c),)))
+            store = Store(y[p], (pixel * channels + t * TILE + c,), requantized(acc, scale, zero_point, lo))
+            return when("lt", c, active, (store,))
+
+        return tile_block((TILE, outputs), (*extents, WORD), lambda c, p: Load(w, (at + c,)), group, finish, stem)
+
+    return Kernel("depthwise", (w, x, *y), loop(pixel, pixels, *channel_tiles(channels, TILE, block)))
 
 
-def _pixels(pixels: int, pixel_step: int, tap_step: int, taps: int, channels: int, zero: int, lo: int) -> Kernel:
-    """One row of the output, two pixels at a time; a last one that is left alone is computed twice."""
-    return _pairs(pixels, pixel_step, _gathered(tap_step, taps), channels, (zero, lo))
+def _weight(at: Expr, number: Expr, c: int) -> Expr:
+    """Where word ``number`` of the weights of a channel stands."""
+    return PIXELS.weight(at, number // PIXELS.words, c, number % PIXELS.words)
+
+
+def _rows(
+    pixels: Number, pixel_step: Number, tap_step: Number, taps: Number, channels: Number, zero_point: Number, lo: Number
+) -> Kernel:
+    """Two neighbouring rows of the output."""
+    reach, found = (taps - 1) * tap_step, _row_of_taps(tap_step, taps)
+    return _depthwise(1, found, 2, pixels, pixel_step, channels, reach, zero_point, lo)
+
+
+def _pixels(
+    pixels: Number, pixel_step: Number, tap_step: Number, taps: Number, channels: Number, zero_point: Number, lo: Number
+) -> Kernel:
+    """One row of the output."""
+    reach, found = (taps - 1) * tap_step, _row_of_taps(tap_step, taps)
+    return _depthwise(1, found, 1, pixels, pixel_step, channels, reach, zero_point, lo)
 
 
 def _windows(
-    groups: int,
-    blocks: int,
-    plane: int,
-    tap_step: int,
-    pixels: int,
-    pixel_step: int,
-    channels: int,
-    zero: int,
-    lo: int,
-) -> Kernel:
-    """The same for kernels of ``groups`` times four rows, whose words are ``plane`` apart, and ``blocks`` times four
-    columns."""
-    places = [(group, block) for group in range(groups) for block in range(blocks)]
-    steps = [tuple(g * plane + (b * WORD + tap) * tap_step for tap in range(WORD)) for g, b in places]
-    return _pairs(pixels, pixel_step, tuple(steps), channels, (zero, lo))
+    groups: Number, blocks: Number, plane: Number, tap_step: Number, pixels: Number, pixel_step: Number,
+    channels: Number, zero_point: Number, lo: Number,
+) -> Kernel:  # fmt: skip
+    """One row of the output for kernels of ``groups`` times four rows, whose words are ``plane`` apart, and ``blocks``
+    times four columns."""
+    columns = blocks * WORD
+
+    def place(group: Expr, column: Expr) -> Expr:
+        return group * plane + column * tap_step
+
+    taps = (groups, columns), place, lambda group, column: group * columns + column
+    reach = (groups - 1) * plane + (columns - 1) * tap_step
+    return _depthwise(groups * blocks, taps, 1, pixels, pixel_step, channels, reach, zero_point, lo)
 
 
-def _pairs(
-    pixels: int, pixel_step: int, steps: tuple[tuple[int, ...], ...], channels: int, limits: tuple[int, int]
-) -> Kernel:
-    w, x, y = _params(pixels, pixel_step, steps, channels, ("y",))
-    work = _Depthwise(w, x, (*y, *y), False, steps, channels, limits)
-    pair = Var("pair")
-    both = [pair * 2 + slot for slot in range(2)]
-    places = tuple(pixel * channels for pixel in both)
-    body = loop(pair, pixels // 2, *work.tiles(tuple(pixel * pixel_step for pixel in both), places, ""))
-    if pixels % 2:
-        last = (as_expr((pixels - 1) * pixel_step),), (as_expr((pixels - 1) * channels),)
-        body += work.tiles(*last, stem="_last")
-    return Kernel("helium_depthwise_pixels", (w, x, *y), body)
-
-
-def _params(
-    pixels: int, pixel_step: int, steps: tuple[tuple[int, ...], ...], channels: int, names: tuple[str, ...]
-) -> tuple[Buffer, Buffer, tuple[Buffer, ...]]:
-    tiles = -(-channels // PIXELS_TILE)
-    words = (pixels - 1) * pixel_step + max(map(max, steps)) + tiles * PIXELS_TILE
-    w = param("w", DType.I32, tiles * tile_words(PIXELS_TILE, len(steps), True), Access.READ, 4)
-    x = param("x", DType.I8, words * WORD, Access.READ, 4)
-    return w, x, tuple(param(name, DType.I8, pixels * channels, Access.WRITE) for name in names)
-
-
-_SCALARS = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
-_WINDOWS = ("groups", "blocks", "plane", "tap_step", "pixels", "pixel_step", "channels", "zero_point", "lo")
+_ROW = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
+_WINDOW = ("groups", "blocks", "plane", "tap_step", *_ROW[:2], *_ROW[4:])
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 9, -7),)),
-    BlockInstruction("helium_depthwise_rows", _SCALARS, _rows, MVE, ((5, 12, 6, 3, 6, 1, -128),)),
-    BlockInstruction("helium_depthwise_pixels", _SCALARS, _pixels, MVE, ((5, 12, 6, 3, 6, 1, -128),)),
-    BlockInstruction("helium_depthwise_windows", _WINDOWS, _windows, MVE, ((2, 1, 90, 6, 5, 12, 6, 1, -128),)),
+    BlockInstruction("helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 0b1001, -7),)),
+    BlockInstruction("helium_depthwise_rows", _ROW, _rows, MVE, ((5, 12, 6, 3, 6, 1, -128),)),
+    BlockInstruction("helium_depthwise_pixels", _ROW, _pixels, MVE, ((5, 12, 6, 3, 6, 1, -128),)),
+    BlockInstruction("helium_depthwise_windows", _WINDOW, _windows, MVE, ((2, 1, 90, 6, 5, 12, 6, 1, -128),)),
 )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ..ir.loops import Kernel
+from ..ir.loops import Kernel, Var
 
 THUMB = frozenset({"thumb"})
 """Routines of 16-bit instructions, for cores without packed arithmetic."""
@@ -21,10 +21,10 @@ MVE = frozenset({"mve"})
 class BlockInstruction:
     """A whole loop nest that a loop-IR ``Invoke`` may name.
 
-    ``meaning`` maps the values of ``scalars`` to a kernel with one flat parameter for each pointer. ``extensions`` are
-    those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are values of the scalars, for the tests.
-    ``selecting`` names scalars by which the C function chooses among several: of numbers, only the chosen one is
-    compiled.
+    ``meaning`` maps values of ``scalars``, numbers or ``index`` expressions, to a kernel with one flat parameter for
+    each pointer. ``extensions`` are those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are
+    values of the scalars, for the tests. ``selecting`` names scalars by which the C function chooses among several: of
+    numbers, only the chosen one is compiled.
     """
 
     name: str
@@ -33,6 +33,12 @@ class BlockInstruction:
     extensions: frozenset[str]
     samples: tuple[tuple[int, ...], ...]
     selecting: frozenset[str] = frozenset()
+
+    def general(self) -> Kernel:
+        """The meaning for any scalars, as a kernel that takes them."""
+        scalars = tuple(Var(name) for name in self.scalars)
+        kernel = self.meaning(*scalars)
+        return Kernel(self.name, kernel.params, kernel.body, scalars=scalars)
 
     def kernel(self, numbers: tuple[int, ...]) -> Kernel:
         """The meaning for ``numbers``, under :func:`block_name`."""

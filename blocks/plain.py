@@ -17,14 +17,15 @@ side.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
 
 from ..ir.loops import (
     I32,
     Access,
     Alloc,
     Binary,
-    Bitcast,
     Block,
     Buffer,
     Call,
@@ -36,16 +37,15 @@ from ..ir.loops import (
     Let,
     Load,
     Space,
-    Stmt,
     Store,
     Type,
     Var,
-    as_expr,
 )
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import param, requantized_fixed
+from .common import I8, Number, clamped, literal, param, requantized_fixed, signed, word_of
 from .instruction import LONG, THUMB, BlockInstruction
+from .tiles import tile_block
 
 PIXELS = 4
 """Pixels that are multiplied together."""
@@ -56,138 +56,135 @@ SINGLE_CHANNELS = 4
 WEIGHT_OFFSET = 128
 FIELD = 24
 """Bits of the lower of two sums in one."""
-STRAIGHT = 8
-"""Steps of k that a meaning runs through before it loops."""
 
-I8, I64, U32 = Type(DType.I8), Type(DType.I64), Type(DType.U32)
+I64, U32 = Type(DType.I64), Type(DType.U32)
 
 
-def _steps(count: int, body: Callable[[Expr, str], Block]) -> Block:
-    """``body`` for each k, some at a time without a loop; it gets k and a stem for its names."""
-    outer = Var("g")
-    full = count // STRAIGHT
-    out = loop(outer, full, *(s for i in range(STRAIGHT) for s in body(outer * STRAIGHT + i, f"_{i}")))
-    return (*out, *(s for i in range(full * STRAIGHT, count) for s in body(as_expr(i), f"_r{i}")))
+def offset_weights(columns: np.ndarray) -> np.ndarray:
+    """Weights [o, k] as unsigned bytes, channel by channel."""
+    return (columns.astype(np.int16) + WEIGHT_OFFSET).astype(np.uint8)
 
 
-def _add(acc: Buffer, at: int, value: Expr) -> Store:
-    where = (as_expr(at),)
-    return Store(acc, where, Binary("add", Load(acc, where), value))
+def tiled_weights(columns: np.ndarray) -> np.ndarray:
+    """Weights [o, k] as unsigned bytes, side by side for the channels of a tile; what is missing of a tile is zero."""
+    padded = np.zeros((-(-len(columns) // SINGLE_CHANNELS) * SINGLE_CHANNELS, columns.shape[1]), np.int16)
+    padded[: len(columns)] = columns
+    return offset_weights(padded.reshape(-1, SINGLE_CHANNELS, columns.shape[1]).transpose(0, 2, 1)).reshape(-1)
+
+
+def paired_weights(columns: np.ndarray) -> np.ndarray:
+    """Weights [o, k], those of two channels side by side."""
+    even, steps = len(columns) // PAIR_CHANNELS * PAIR_CHANNELS, columns.shape[1]
+    pairs = columns[:even].reshape(-1, PAIR_CHANNELS, steps).transpose(0, 2, 1).reshape(even, steps)
+    return np.concatenate([pairs, columns[even:]]).astype(np.int8)
+
+
+def paired_bias(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Biases of the lower and the upper pixels [o, 2]."""
+    return np.stack([bias - 128 * columns.sum(axis=1), bias], axis=1).astype(np.int32)
+
+
+def is_pairable(columns: np.ndarray) -> bool:
+    """Whether two sums fit into one, the lower with activations from 0 to 255."""
+    reach = 255 * np.maximum(np.maximum(columns, 0).sum(axis=1), -np.minimum(columns, 0).sum(axis=1))
+    return bool(np.all(reach < 1 << FIELD - 1))
 
 
 # ---------------------------------------------------------------- staging
 
 
-def _spread(count: int, step: int) -> Kernel:
+def _spread(count: Number, step: Number) -> Kernel:
     """Bytes as words, ``step`` apart, and their sum times -128 added to ``total``."""
     x = param("x", DType.I8, count, Access.READ)
     y = param("y", DType.I32, step * (count - 1) + 1, Access.WRITE)
-    total = param("total", DType.I32, 1, Access.READ_WRITE)
-    i, word = Var("i"), Var("word", I32)
-    acc = Buffer("acc", I32, (1,), Space.REG)
-    body = (Let(word, Convert(I32, Load(x, (i,)))), Store(y, (i * step,), word), _add(acc, 0, word))
-    taken = Binary("mul", Load(acc, (as_expr(0),)), Const(-WEIGHT_OFFSET, I32))
-    return Kernel(
-        "spread", (x, y, total),
-        (
-            Alloc(acc), Store(acc, (as_expr(0),), Const(0, I32)), *loop(i, count, *body),
-            Store(total, (as_expr(0),), Binary("add", Load(total, (as_expr(0),)), taken)),
-        ),
-    )  # fmt: skip
+    total, i, word = param("total", DType.I32, 1, Access.READ_WRITE), Var("i"), Var("word", I32)
+    acc, origin = Buffer("acc", I32, (1,), Space.REG), (Const(0, i.type),)
+    added = Store(acc, origin, Binary("add", Load(acc, origin), word))
+    body = loop(i, count, Let(word, signed(x, i)), Store(y, (i * step,), word), added)
+    taken = Binary("add", Load(total, origin), Binary("mul", Load(acc, origin), Const(-WEIGHT_OFFSET, I32)))
+    block = (Alloc(acc), Store(acc, origin, Const(0, I32)), *body, Store(total, origin, taken))
+    return Kernel("spread", (x, y, total), block)
 
 
-def _pack(count: int, flip: int) -> Kernel:
+def _pack(count: Number, flip: Number) -> Kernel:
     """Bytes into one byte of every second word, with the sign bit turned over where ``flip`` is -128."""
     x = param("x", DType.I8, count, Access.READ)
-    y = param("y", DType.I8, 8 * (count - 1) + 1, Access.WRITE)
-    i = Var("i")
-    return Kernel("pack", (x, y), loop(i, count, Store(y, (i * 8,), Binary("xor", Load(x, (i,)), Const(flip, I8)))))
+    y, i = param("y", DType.I8, (count - 1) * 8 + 1, Access.WRITE), Var("i")
+    flipped = Binary("xor", Load(x, (i,)), literal(flip, I8))
+    return Kernel("pack", (x, y), loop(i, count, Store(y, (i * 8,), flipped)))
 
 
 # ---------------------------------------------------------------- contraction
 
 
-def _quad_words(steps: int, channels: int) -> Kernel:
+def _quad_words(steps: Number, channels: Number) -> Kernel:
     b = param("b", DType.I32, channels, Access.READ)
     w = param("w", DType.U8, channels * steps, Access.READ)
-    x = param("x", DType.I32, PIXELS * (steps + 1), Access.READ)
-    y = param("y", DType.I32, PIXELS * channels, Access.WRITE)
-    c, bias, acc = Var("c"), Var("bias", I32), Buffer("acc", I32, (PIXELS,), Space.REG)
+    x = param("x", DType.I32, (steps + 1) * PIXELS, Access.READ)
+    y, c, weight = param("y", DType.I32, channels * PIXELS, Access.WRITE), Var("c"), Var("weight", I32)
 
-    def step(k: Expr, stem: str) -> Block:
-        weight = Var(f"w{stem}", I32)
-        named = Let(weight, Convert(I32, Load(w, (c * steps + k,))))
-        products = (Binary("mul", Load(x, (k * PIXELS + (PIXELS + p),)), weight) for p in range(PIXELS))
-        return (named, *(_add(acc, p, value) for p, value in enumerate(products)))
+    def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+        lets = (Let(weight, Convert(I32, Load(w, (c * steps + k,)))),)
+        return lets, lambda acc, _, p: Binary("add", acc, Binary("mul", Load(x, ((k + 1) * PIXELS + p,)), weight))
 
-    body: list[Stmt] = [Alloc(acc), Let(bias, Load(b, (c,)))]
-    body += [Store(acc, (as_expr(p),), Binary("add", bias, Load(x, (as_expr(p),)))) for p in range(PIXELS)]
-    body += _steps(steps, step)
-    body += [Store(y, (c * PIXELS + p,), Load(acc, (as_expr(p),))) for p in range(PIXELS)]
-    return Kernel("quad_words", (b, w, x, y), loop(c, channels, *body))
+    def start(_: int, p: int) -> Expr:
+        return Binary("add", Load(b, (c,)), Load(x, (Const(p, k_type),)))
+
+    k_type = c.type
+    tile = tile_block((1, PIXELS), (steps,), start, group, lambda _, p, acc: (Store(y, (c * PIXELS + p,), acc),))
+    return Kernel("quad_words", (b, w, x, y), loop(c, channels, *tile))
 
 
-def _single_words(steps: int, channels: int) -> Kernel:
+def _single_words(steps: Number, channels: Number) -> Kernel:
     """``channels`` in whole tiles."""
-    tile = SINGLE_CHANNELS
+    tile, t, value = SINGLE_CHANNELS, Var("t"), Var("x_k", I32)
     b = param("b", DType.I32, channels, Access.READ)
     w = param("w", DType.U8, channels * steps, Access.READ)
     x = param("x", DType.I32, steps + 1, Access.READ)
     y = param("y", DType.I32, channels, Access.WRITE)
-    t, acc = Var("t"), Buffer("acc", I32, (tile,), Space.REG)
 
-    def step(k: Expr, stem: str) -> Block:
-        value = Var(f"x{stem}", I32)
-        at = t * (steps * tile) + k * tile
-        products = (Binary("mul", Convert(I32, Load(w, (at + c,))), value) for c in range(tile))
-        return (Let(value, Load(x, (k + 1,))), *(_add(acc, c, v) for c, v in enumerate(products)))
+    def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+        def product(acc: Expr, c: int, _: int) -> Expr:
+            return Binary("add", acc, Binary("mul", Convert(I32, Load(w, ((t * steps + k) * tile + c,))), value))
 
-    taken = Load(x, (as_expr(0),))
-    body: list[Stmt] = [Alloc(acc)]
-    body += [Store(acc, (as_expr(c),), Binary("add", Load(b, (t * tile + c,)), taken)) for c in range(tile)]
-    body += _steps(steps, step)
-    body += [Store(y, (t * tile + c,), Load(acc, (as_expr(c),))) for c in range(tile)]
+        return (Let(value, Load(x, (k + 1,))),), product
+
+    def start(c: int, _: int) -> Expr:
+        return Binary("add", Load(b, (t * tile + c,)), Load(x, (Const(0, t.type),)))
+
+    body = tile_block((tile, 1), (steps,), start, group, lambda c, _, acc: (Store(y, (t * tile + c,), acc),))
     return Kernel("single_words", (b, w, x, y), loop(t, channels // tile, *body))
 
 
-def _quad_pairs(steps: int, channels: int) -> Kernel:
-    b = param("b", DType.I32, 2 * channels, Access.READ)
+def _quad_pairs(steps: Number, channels: Number) -> Kernel:
+    b = param("b", DType.I32, channels * 2, Access.READ)
     w = param("w", DType.I8, channels * steps, Access.READ)
-    x = param("x", DType.I8, 8 * steps, Access.READ, 8)
-    y = param("y", DType.I32, PIXELS * channels, Access.WRITE)
-    full, odd = channels // PAIR_CHANNELS, channels % PAIR_CHANNELS
-    t = Var("t")
-    parts = loop(t, full, *_pair_tile((b, w, x, y), steps, PAIR_CHANNELS, t * PAIR_CHANNELS, "t"))
-    last = _pair_tile((b, w, x, y), steps, 1, as_expr(channels - 1), "s") if odd else ()
-    return Kernel("quad_pairs", (b, w, x, y), (*parts, *last))
+    x = param("x", DType.I8, steps * 8, Access.READ, 8)
+    y, full = param("y", DType.I32, channels * PIXELS, Access.WRITE), channels // PAIR_CHANNELS
 
+    def tile(width: int, first: Expr, stem: str) -> Block:
+        def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+            words = [Var(f"x{p}{stem}", I64) for p in range(2)]
+            lets = tuple(Let(word, Convert(I64, word_of(x, k * 8 + 4 * p))) for p, word in enumerate(words))
 
-def _pair_tile(params: tuple[Buffer, ...], steps: int, tile: int, first: Expr, stem: str) -> Block:
-    """``tile`` channels from ``first`` on."""
-    b, w, x, y = params
-    acc = Buffer(f"acc_{stem}", I64, (2 * tile,), Space.REG)
+            def product(acc: Expr, c: int, p: int) -> Expr:
+                weight = Convert(I64, Load(w, (first * steps + k * width + c,)))
+                return Binary("add", acc, Binary("mul", words[p], weight))
 
-    def step(k: Expr, name: str) -> Block:
-        out: list[Stmt] = []
-        words = [Var(f"x{p}{name}{stem}", I64) for p in range(2)]
-        for p, word in enumerate(words):
-            out.append(Let(word, Convert(I64, Bitcast(I32, Load(x, (k * 8 + 4 * p,), 4)))))
-        for c in range(tile):
-            weight = Var(f"w{c}{name}{stem}", I64)
-            out.append(Let(weight, Convert(I64, Load(w, (first * steps + k * tile + c,)))))
-            out += [_add(acc, 2 * c + p, Binary("mul", word, weight)) for p, word in enumerate(words)]
-        return tuple(out)
+            return lets, product
 
-    body: list[Stmt] = [Alloc(acc), *(Store(acc, (as_expr(i),), Const(0, I64)) for i in range(2 * tile))]
-    body += _steps(steps, step)
-    for c in range(tile):
-        for p in range(2):
-            lower, upper = _fields(Load(acc, (as_expr(2 * c + p),)), f"{c}{p}{stem}")
-            body.append(lower)
-            for half, value in enumerate((lower.var, upper)):
-                biased = Binary("add", value, Load(b, ((first + c) * 2 + half,)))
-                body.append(Store(y, ((first + c) * PIXELS + (2 * p + half),), biased))
-    return tuple(body)
+        def finish(c: int, p: int, acc: Expr) -> Block:
+            lower, upper = _fields(acc, f"{c}{p}{stem}")
+            values = (Binary("add", v, Load(b, ((first + c) * 2 + h,))) for h, v in enumerate((lower.var, upper)))
+            stores = (Store(y, ((first + c) * PIXELS + (2 * p + h),), value) for h, value in enumerate(values))
+            return (lower, *stores)
+
+        return tile_block((width, 2), (steps,), lambda c, p: Const(0, I64), group, finish, stem, I64)
+
+    t, last = Var("t"), Var("last")
+    whole = loop(t, full, *tile(PAIR_CHANNELS, t * PAIR_CHANNELS, ""))
+    rest = loop(last, channels % PAIR_CHANNELS, *tile(1, last + full * PAIR_CHANNELS, "_last"))
+    return Kernel("quad_pairs", (b, w, x, y), (*whole, *rest))
 
 
 def _fields(total: Expr, stem: str) -> tuple[Let, Expr]:
@@ -201,71 +198,55 @@ def _fields(total: Expr, stem: str) -> tuple[Let, Expr]:
 # ---------------------------------------------------------------- requantization
 
 
-@dataclass(frozen=True)
-class _Requantization:
+def _requantize(fixed: bool, channels: Number, pixels: Number, lanes: Number, step: Number, zero: Number) -> Kernel:
     """Accumulators [channel, lanes] as bytes of ``pixels`` that are ``step`` apart. ``s`` has the factor and the shift
     of each channel, as ``scale_round`` takes them; ``fixed``: all shifts are positive."""
+    a = param("a", DType.I32, channels * lanes, Access.READ)
+    s = param("s", DType.I32, channels * 2, Access.READ)
+    y = param("y", DType.I8, (pixels - 1) * step + channels, Access.WRITE)
+    c, factor, shift, half = Var("c"), Var("factor", I32), Var("shift", I32), Var("half", I32)
 
-    fixed: bool
+    def results(value: Callable[[Expr], Expr], p: Var) -> Block:
+        steps = Binary("add", value(Load(a, (c * lanes + p,))), literal(zero))
+        return loop(p, pixels, Store(y, (c + p * step,), clamped(steps)))
 
-    def __call__(self, channels: int, pixels: int, lanes: int, step: int, zero_point: int) -> Kernel:
-        a = param("a", DType.I32, lanes * channels, Access.READ)
-        s = param("s", DType.I32, 2 * channels, Access.READ)
-        y = param("y", DType.I8, (pixels - 1) * step + channels, Access.WRITE)
-        c, factor, shift, half = Var("c"), Var("factor", I32), Var("shift", I32), Var("half", I32)
+    def by_multiplier(acc: Expr) -> Expr:
+        return Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), half), shift)
 
-        def results(value: Callable[[Expr], Expr], stem: str) -> Block:
-            def one(p: Expr) -> Store:
-                return Store(y, (c + p * step,), _clamped(value(Load(a, (c * lanes + p,))), zero_point))
-
-            p = Var(f"p_{stem}")
-            return loop(p, pixels, one(p)) if pixels > PIXELS else tuple(one(as_expr(p)) for p in range(pixels))
-
-        def by_multiplier(acc: Expr) -> Expr:
-            return Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), half), shift)
-
-        one = Const(1, I32)
-        multiplied = (Let(half, Binary("shl", one, Binary("sub", shift, one))), *results(by_multiplier, "fixed"))
-        if not self.fixed:
-            floats = results(lambda acc: Call("scale_round", (acc, factor, shift), I32), "float")
-            multiplied = (If(Binary("gt", shift, Const(0, I32)), multiplied, floats),)
-        body = (Let(factor, Load(s, (c * 2,))), Let(shift, Load(s, (c * 2 + 1,))), *multiplied)
-        return Kernel("requantize", (a, s, y), loop(c, channels, *body))
+    one = Const(1, I32)
+    body: Block = (Let(half, Binary("shl", one, Binary("sub", shift, one))), *results(by_multiplier, Var("p_fixed")))
+    if not fixed:
+        floats = results(lambda acc: Call("scale_round", (acc, factor, shift), I32), Var("p_float"))
+        body = (If(Binary("gt", shift, Const(0, I32)), body, floats),)
+    lets = (Let(factor, Load(s, (c * 2,))), Let(shift, Load(s, (c * 2 + 1,))))
+    return Kernel("requantize", (a, s, y), loop(c, channels, *lets, *body))
 
 
-def _requantize_halfword(channels: int, pixels: int, lanes: int, step: int, zero_point: int, shift: int) -> Kernel:
+def _requantize_halfword(
+    channels: Number, pixels: Number, lanes: Number, step: Number, zero: Number, shift: Number
+) -> Kernel:
     """The same with factors ``s`` of 15 bits, which stand for ``s << 16``, and one shift."""
-    a = param("a", DType.I32, lanes * channels, Access.READ)
+    a = param("a", DType.I32, channels * lanes, Access.READ)
     s = param("s", DType.I16, channels, Access.READ)
     y = param("y", DType.I8, (pixels - 1) * step + channels, Access.WRITE)
     c, p, factor = Var("c"), Var("p"), Var("factor", I32)
     widened = Let(factor, Binary("shl", Convert(I32, Load(s, (c,))), Const(16, I32)))
-    result = requantized_fixed(Load(a, (c * lanes + p,)), factor, zero_point, shift)
+    result = requantized_fixed(Load(a, (c * lanes + p,)), factor, zero, shift)
     stored = loop(p, pixels, Store(y, (c + p * step,), result))
     return Kernel("requantize", (a, s, y), loop(c, channels, widened, *stored))
 
 
-def _clamped(steps: Expr, zero_point: int) -> Expr:
-    moved = Binary("add", steps, Const(zero_point, I32))
-    return Convert(I8, Binary("min", Binary("max", moved, Const(-128, I32)), Const(127, I32)))
-
-
+_WORDS, _REQUANTIZE = ("steps", "channels"), ("channels", "pixels", "lanes", "step", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("spread", ("count", "step"), _spread, THUMB, ((5, 4),), frozenset({"step"})),
+    BlockInstruction("spread", ("count", "step"), _spread, THUMB, ((5, 3),)),
+    BlockInstruction("spread_four", ("count",), partial(_spread, step=PIXELS), THUMB, ((5,),)),
     BlockInstruction("pack", ("count", "flip"), _pack, LONG, ((3, -128),)),
-    BlockInstruction("quad_words", ("steps", "channels"), _quad_words, THUMB, ((13, 3),)),
-    BlockInstruction("quad_pairs", ("steps", "channels"), _quad_pairs, LONG, ((13, 3),)),
-    BlockInstruction("single_words", ("steps", "channels"), _single_words, THUMB, ((13, 8),)),
+    BlockInstruction("quad_words", _WORDS, _quad_words, THUMB, ((13, 3),)),
+    BlockInstruction("quad_pairs", _WORDS, _quad_pairs, LONG, ((13, 3),)),
+    BlockInstruction("single_words", _WORDS, _single_words, THUMB, ((13, 8),)),
+    BlockInstruction("requantize_i8", _REQUANTIZE, partial(_requantize, False), THUMB, ((3, 2, 4, 7, -128),)),
+    BlockInstruction("requantize_fixed", _REQUANTIZE, partial(_requantize, True), THUMB, ((3, 6, 6, 7, 5),)),
     BlockInstruction(
-        "requantize_i8", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=False),
-        THUMB, ((3, 2, 4, 7, -128),),
-    ),
-    BlockInstruction(
-        "requantize_fixed", ("channels", "pixels", "lanes", "step", "zero_point"), _Requantization(fixed=True),
-        THUMB, ((3, 6, 6, 7, 5),),
-    ),
-    BlockInstruction(
-        "requantize_halfword", ("channels", "pixels", "lanes", "step", "zero_point", "shift"), _requantize_halfword,
-        THUMB, ((3, 2, 4, 7, -128, 5),),
+        "requantize_halfword", (*_REQUANTIZE, "shift"), _requantize_halfword, THUMB, ((3, 2, 4, 7, -128, 5),)
     ),
 )

@@ -5,38 +5,36 @@ A maximum over a window is one over its rows, for a whole line of the result at 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from functools import partial
 
-from ..ir.loops import Access, Binary, Block, Expr, Kernel, Load, Store, Var, as_expr
+from ..ir.loops import Access, Binary, Block, Expr, Kernel, Load, Store, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import param
+from .common import Number, param
 from .instruction import THUMB, BlockInstruction
 
-LANES = 16
+TOGETHER = 4
 """Bytes that the meaning compares together."""
 MOST_LINES = 3
 
 
-def _greatest(lines: int) -> Callable[..., Kernel]:
-    def meaning(size: int) -> Kernel:
-        sources = [param(f"x{line}", DType.I8, size, Access.READ) for line in range(lines)]
-        y, i = param("y", DType.I8, size, Access.WRITE), Var("i")
+def _greatest(lines: int, size: Number) -> Kernel:
+    sources = [param(f"x{line}", DType.I8, size, Access.READ) for line in range(lines)]
+    y, whole = param("y", DType.I8, size, Access.WRITE), size // TOGETHER
 
-        def results(at: Expr, lanes: int) -> Block:
-            value: Expr = Load(sources[0], (at,), lanes)
-            for source in sources[1:]:
-                value = Binary("max", value, Load(source, (at,), lanes))
-            return (Store(y, (at,), value),)
+    def result(at: Expr) -> Store:
+        value: Expr = Load(sources[0], (at,))
+        for source in sources[1:]:
+            value = Binary("max", value, Load(source, (at,)))
+        return Store(y, (at,), value)
 
-        whole, rest = Var("v"), size // LANES * LANES
-        body = loop(whole, size // LANES, *results(whole * LANES, LANES))
-        return Kernel(f"greatest{lines}", (*sources, y), (*body, *loop(i, size - rest, *results(i + as_expr(rest), 1))))
-
-    return meaning
+    four, i = Var("four"), Var("i")
+    body: Block = loop(four, whole, *(result(four * TOGETHER + n) for n in range(TOGETHER)))
+    done = whole * TOGETHER
+    return Kernel(f"greatest{lines}", (*sources, y), (*body, *loop(i, size - done, result(i + done))))
 
 
 ROWS: tuple[BlockInstruction, ...] = tuple(
-    BlockInstruction(f"greatest{lines}", ("size",), _greatest(lines), THUMB, ((37,),))
+    BlockInstruction(f"greatest{lines}", ("size",), partial(_greatest, lines), THUMB, ((37,),))
     for lines in range(2, MOST_LINES + 1)
 )

@@ -5,24 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ..ir.loops import Kernel
-from . import (
-    depthwise,
-    depthwise_bytes,
-    depthwise_rows,
-    depthwise_window,
-    helium,
-    helium_depthwise,
-    pair,
-    plain,
-    plane,
-    pool,
-    quad,
-    solo,
-)
+from . import depthwise, depthwise_rows, helium, helium_depthwise, pair, plain, plane, pool, quad
 from .instruction import BlockInstruction
 
-_DEPTHWISE = (depthwise, depthwise_bytes, depthwise_rows, depthwise_window)
-_FAMILIES = (pair, quad, solo, *_DEPTHWISE, plain, plane, pool, helium, helium_depthwise)
+_FAMILIES = (pair, quad, depthwise, depthwise_rows, plain, plane, pool, helium, helium_depthwise)
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}
 

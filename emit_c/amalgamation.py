@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from importlib.resources import files
 
+from .block_functions import block_functions
 from .requirements import Requirements
 
 _OWN_INCLUDE = re.compile(r'^#include "(ccml_\w+\.h)"\n\n?', re.MULTILINE)
@@ -16,9 +17,10 @@ def runtime_header(needs: Requirements) -> str:
 
     Every group keeps its include guard, so that several models can meet in one translation unit.
     """
+    blocks = block_functions(needs)
     groups = [_OWN_INCLUDE.sub("", _source(name)) for name in _closure(("ccml_base.h", *sorted(needs.headers)))]
     instances = [f"#ifndef {guard}\n#define {guard}\n{text}\n#endif\n" for guard, text in needs.instances()]
-    return "\n".join([*groups, *instances])
+    return "\n".join([*groups, *instances, *blocks])
 
 
 def _source(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from math import prod
 
 from pycparser import c_ast
@@ -40,15 +40,18 @@ def kernel_function(
     *,
     disjoint: Collection[str] = (),
     apart: bool = False,
+    inline: bool = False,
     reserved: Collection[str] = (),
 ) -> c_ast.FuncDef:
     """The C function ``static void symbol(...)`` of a kernel, one pointer for each parameter.
 
     ``needs`` collects what it uses of the runtime. Parameters named in ``disjoint`` overlap no other parameter and are
     ``restrict``. A function ``apart`` is not to be inlined: it is there once, and has registers and stack of its own.
-    ``reserved`` are file-level names that locals must not hide.
+    One that is ``inline`` may stand in a header, of which not everything is used. ``reserved`` are file-level names
+    that locals must not hide.
     """
-    return _Function(kernel, symbol, needs, reserved).definition(disjoint, apart)
+    storage = ["static", *(["CCML_APART"] if apart else []), *(["inline"] if inline else [])]
+    return _Function(kernel, symbol, needs, reserved).definition(disjoint, storage)
 
 
 class _Function:
@@ -64,7 +67,7 @@ class _Function:
             Invoke: self._invoke,
         }
 
-    def definition(self, disjoint: Collection[str], apart: bool) -> c_ast.FuncDef:
+    def definition(self, disjoint: Collection[str], storage: Sequence[str]) -> c_ast.FuncDef:
         bindings = [self.scope.bind(buffer) for buffer in self.kernel.params]
         scalars = [self.scope.bind(scalar) for scalar in self.kernel.scalars]
         body = self._block(fold_conditions(self.kernel.body))
@@ -79,7 +82,6 @@ class _Function:
             for buffer, binding in zip(self.kernel.params, bindings)
         ]
         parameters += [tree.declare(binding.c_name, SCALAR_TYPE) for binding in scalars]
-        storage = ["static", "CCML_APART"] if apart else ["static"]
         return tree.function(self.symbol, parameters, tree.block([*unused, *body]), storage=storage)
 
     def _block(self, block: Block) -> list[c_ast.Node]:

@@ -36,6 +36,7 @@ class Requirements:
     """Filled while kernels are translated; one object may collect for many kernels."""
 
     headers: set[str] = field(default_factory=set)
+    blocks: set[str] = field(default_factory=set)
     vectors: set[Type] = field(default_factory=set)
     conversions: set[tuple[Type, DType]] = field(default_factory=set)
     bitcasts: set[tuple[Type, Type]] = field(default_factory=set)
@@ -44,8 +45,8 @@ class Requirements:
         self.headers.add(name)
 
     def block(self, name: str) -> None:
-        """A block instruction is invoked: ``pair_i8`` and all others have a header of their own."""
-        self.headers.add(f"ccml_{name}.h")
+        """A block instruction is invoked."""
+        self.blocks.add(name)
 
     def type(self, type_: Type) -> None:
         """A value of that type is used."""

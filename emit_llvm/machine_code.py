@@ -446,6 +446,13 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "7ff44fafbde8f08f"
         ),
     },
+    "spread_four": {
+        ("thumbv6m",): (
+            "30b50025083b23db047864b20c602d19447864b20c612d19847864b20c622d19c47864b20c632d19047964b20c642d19"
+            "447964b20c652d19847964b20c662d19c47964b20c672d1908308031083bdbda083307d0047864b20c602d1901301031"
+            "013bf7d1ed011468641b146030bdc046"
+        ),
+    },
     "pack": {
         ("thumbv7m",): (
             "083a31db10f801cb8cea030c01f808cb10f801cb8cea030c01f808cb10f801cb8cea030c01f808cb10f801cb8cea030c"

@@ -5,17 +5,18 @@
 
 #include "ccml_base.h"
 
+#if CCML_GNU
+#define CCML_BLOCK_COPY_BYTES 1
 static inline void ccml_copy_bytes(const int8_t *x, int8_t *y, int32_t count)
 {
     int32_t i = 0;
-#if CCML_GNU
     for (; i + 4 <= count; i += 4) {
         __builtin_memcpy(&y[i], &x[i], 4);
     }
-#endif
     for (; i < count; ++i) {
         y[i] = x[i];
     }
 }
+#endif
 
 #endif

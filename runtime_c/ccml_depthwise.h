@@ -22,29 +22,6 @@
     "sxtb16 r6, r6\n" \
     "sxtb16 r9, r8, ror #8\n" \
     "sxtb16 r8, r8\n"
-
-#else
-
-/* The three rows from `row` on of a staged column, times their weights. */
-static inline int32_t ccml_depthwise_column(const int32_t *x, int32_t weights, int row)
-{
-    const int32_t w01 = ccml_i32_widen_even(weights);
-    const int32_t w12 = ccml_i32_widen_odd(weights);
-    const int32_t middle = (int32_t)((uint32_t)x[0] >> 16 | (uint32_t)x[1] << 16);
-    const int32_t top = row == 0 ? x[0] : middle;
-    const int32_t low = row == 0 ? middle : x[1];
-    return ccml_i32_dot2_i16i16(ccml_i32_dot2_i16i16(0, top, w01 & 65535), low, w12);
-}
-
-static inline int32_t ccml_depthwise_sum(const int32_t *x, const int32_t *w, int row)
-{
-    uint32_t acc = (uint32_t)w[0];
-    for (int column = 0; column < 3; ++column) {
-        acc += (uint32_t)ccml_depthwise_column(&x[8 * column], w[1 + column], row);
-    }
-    return (int32_t)acc;
-}
-
 #endif
 
 #endif

@@ -114,6 +114,7 @@
 
 /* On the stack: nine weights, the bias, y, rows left, outputs left, x of the row (at 56), bytes between rows. The
    bytes that lead from the last row of the kernel to the next outputs are in lr (four) and r10 (one). */
+#define CCML_BLOCK_DEPTHWISE3X3 1
 CCML_NAKED ccml_depthwise3x3(
     const int32_t *b CCML_UNUSED, const int8_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y CCML_UNUSED,
     int32_t rows CCML_UNUSED, int32_t outputs CCML_UNUSED, int32_t stride CCML_UNUSED, int32_t row CCML_UNUSED)
@@ -289,6 +290,7 @@ CCML_NAKED ccml_depthwise3x3(
     "subs r11, r11, #1\n"
 
 /* On the stack: bias, y, x of the row, bytes between rows, rows left. */
+#define CCML_BLOCK_DEPTHWISE3X3 1
 CCML_NAKED ccml_depthwise3x3(
     const int32_t *b CCML_UNUSED, const int8_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y CCML_UNUSED,
     int32_t rows CCML_UNUSED, int32_t outputs CCML_UNUSED, int32_t stride CCML_UNUSED, int32_t row CCML_UNUSED)
@@ -349,21 +351,6 @@ CCML_NAKED ccml_depthwise3x3(
 #undef CCML_PLANE_ROW
 #undef CCML_PLANE_KERNEL
 #undef CCML_PLANE_FOUR
-#else
-static inline void ccml_depthwise3x3(
-    const int32_t *b, const int8_t *w, const int32_t *x, int32_t *y, int32_t rows, int32_t outputs, int32_t stride,
-    int32_t row)
-{
-    for (int32_t r = 0; r < rows; ++r) {
-        for (int32_t i = 0; i < outputs; ++i) {
-            int32_t acc = *b;
-            for (int32_t k = 0; k < 9; ++k) {
-                acc += x[(r * stride + k / 3) * row + i * stride + k % 3] * w[k];
-            }
-            y[r * outputs + i] = acc;
-        }
-    }
-}
 #endif
 
 #endif

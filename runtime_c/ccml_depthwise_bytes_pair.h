@@ -18,6 +18,7 @@
    the zero point, s10 the distance of pixels, s11 the channels left, s12 bytes from behind the outputs of a channel to
    the next channel, s13 minus the distance of the ends of a row, s14 the stream, s15 bytes from the fourth channel to the
    next four. */
+#define CCML_BLOCK_DEPTHWISE_BYTES_PAIR 1
 CCML_NAKED ccml_depthwise_bytes_pair(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y0 CCML_UNUSED, int8_t *y1 CCML_UNUSED,
     int32_t groups CCML_UNUSED, int32_t outputs CCML_UNUSED, int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED)
@@ -110,23 +111,6 @@ CCML_NAKED ccml_depthwise_bytes_pair(
 }
 
 #undef CCML_DEPTHWISE_TAPS
-#else
-static inline void ccml_depthwise_bytes_pair(
-    const int32_t *w, const int32_t *x, int8_t *y0, int8_t *y1, int32_t groups, int32_t outputs, int32_t step,
-    int32_t zero_point)
-{
-    for (int32_t channel = 0; channel < 4 * groups; ++channel) {
-        const int32_t *of = &w[5 * channel];
-        const int32_t *columns = &x[8 * (outputs + 2) * (channel / 4) + 2 * (channel % 4)];
-        for (int32_t column = 0; column < outputs; ++column) {
-            const int32_t at = column * step + channel;
-            const int32_t upper = ccml_depthwise_sum(&columns[8 * column], of, 0);
-            const int32_t lower = ccml_depthwise_sum(&columns[8 * column], of, 1);
-            y1[at] = ccml_requantize_rounded(lower, of[4], zero_point);
-            y0[at] = ccml_requantize_rounded(upper, of[4], zero_point);
-        }
-    }
-}
 #endif
 
 #endif

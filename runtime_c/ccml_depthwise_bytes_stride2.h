@@ -27,6 +27,7 @@
 /* A pair in r4 and r5 (two rows of its columns) and r6 (its columns of the third); their weights in r7, r8 and r9, those
    of the next pair's first column in r3 and s3. In s0 the bias, s4 the factor, s5 the zero point, s6 the channels left, s7
    bytes from behind a channel to the next, s11 minus the distance of the ends of a row, s12 the stream. */
+#define CCML_BLOCK_DEPTHWISE_BYTES_STRIDE2 1
 CCML_NAKED ccml_depthwise_bytes_stride2(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t outputs CCML_UNUSED, int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED)
@@ -82,24 +83,6 @@ CCML_NAKED ccml_depthwise_bytes_stride2(
 }
 
 #undef CCML_DEPTHWISE_OUTPUT
-#else
-static inline void ccml_depthwise_bytes_stride2(
-    const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t outputs, int32_t step, int32_t zero_point)
-{
-    for (int32_t channel = 0; channel < 4 * groups; ++channel) {
-        const int32_t *of = &w[5 * channel];
-        const int32_t *pairs = &x[12 * (outputs + 1) * (channel / 4) + channel % 4];
-        for (int32_t column = 0; column < outputs; ++column) {
-            const int32_t *pair = &pairs[12 * column];
-            int32_t acc = ccml_i32_dot2_i16i16(of[0], pair[0], ccml_i32_widen_even(of[1]));
-            acc = ccml_i32_dot2_i16i16(acc, pair[4], ccml_i32_widen_odd(of[1]));
-            acc = ccml_i32_dot2_i16i16(acc, pair[8], ccml_i32_widen_even(of[2]));
-            acc = ccml_i32_dot2_i16i16(acc, pair[12], ccml_i32_widen_odd(of[2]));
-            acc = ccml_i32_dot2_i16i16(acc, pair[20], of[3] & 65535);
-            y[column * step + channel] = ccml_requantize_rounded(acc, of[4], zero_point);
-        }
-    }
-}
 #endif
 
 #endif

@@ -6,6 +6,7 @@
 #include "ccml_widen.h"
 
 #if CCML_ARM_DSP
+#define CCML_BLOCK_DEPTHWISE_FILL 1
 CCML_NAKED ccml_depthwise_fill(
     int32_t *y CCML_UNUSED, int32_t columns CCML_UNUSED, int32_t half CCML_UNUSED, int32_t value CCML_UNUSED)
 {
@@ -20,14 +21,6 @@ CCML_NAKED ccml_depthwise_fill(
         "subs r1, r1, #1\n"
         "bne 1b\n"
         "bx lr\n");
-}
-#else
-static inline void ccml_depthwise_fill(int32_t *y, int32_t columns, int32_t half, int32_t value)
-{
-    const uint32_t shift = 16u * (uint32_t)half;
-    for (int32_t i = 0; i < 4 * columns; ++i) {
-        y[2 * i] = (int32_t)(((uint32_t)y[2 * i] & ~(65535u << shift)) | ((uint32_t)value & 65535u) << shift);
-    }
 }
 #endif
 

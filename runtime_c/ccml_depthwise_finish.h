@@ -29,19 +29,6 @@
     "usat16 " c1 ", #8, " c1 "\n" \
     "orr " c0 ", " c0 ", " c1 ", lsl #8\n" \
     "eor " c0 ", " c0 ", #0x80808080\n"
-
-#else
-
-static inline void ccml_depthwise_row(
-    const int32_t *scales, const int32_t *x, int8_t *y, int32_t outputs, int32_t step, int32_t zero_point)
-{
-    for (int32_t column = 0; column < outputs; ++column) {
-        for (int32_t lane = 0; lane < 4; ++lane) {
-            y[column * step + lane] = ccml_requantize(x[8 * column + 2 * lane], scales[lane], zero_point);
-        }
-    }
-}
-
 #endif
 
 #endif

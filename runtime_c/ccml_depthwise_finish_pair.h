@@ -6,6 +6,7 @@
 #include "ccml_depthwise_finish.h"
 
 #if CCML_ARM_DSP
+#define CCML_BLOCK_DEPTHWISE_FINISH_PAIR 1
 CCML_NAKED ccml_depthwise_finish_pair(
     const int32_t *scales CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y0 CCML_UNUSED, int8_t *y1 CCML_UNUSED,
     int32_t outputs CCML_UNUSED, int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED)
@@ -47,13 +48,6 @@ CCML_NAKED ccml_depthwise_finish_pair(
         "add sp, sp, #32\n"
         "vpop {s16-s23}\n"
         "pop {r4-r11, pc}\n");
-}
-#else
-static inline void ccml_depthwise_finish_pair(
-    const int32_t *scales, const int32_t *x, int8_t *y0, int8_t *y1, int32_t outputs, int32_t step, int32_t zero_point)
-{
-    ccml_depthwise_row(scales, x + 1, y1, outputs, step, zero_point);
-    ccml_depthwise_row(scales, x, y0, outputs, step, zero_point);
 }
 #endif
 

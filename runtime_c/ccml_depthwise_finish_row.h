@@ -6,6 +6,7 @@
 #include "ccml_depthwise_finish.h"
 
 #if CCML_ARM_DSP
+#define CCML_BLOCK_DEPTHWISE_FINISH_ROW 1
 CCML_NAKED ccml_depthwise_finish_row(
     const int32_t *scales CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t outputs CCML_UNUSED,
     int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED)
@@ -35,12 +36,6 @@ CCML_NAKED ccml_depthwise_finish_row(
         "bne 1b\n"
         "add sp, sp, #32\n"
         "pop {r4-r11, pc}\n");
-}
-#else
-static inline void ccml_depthwise_finish_row(
-    const int32_t *scales, const int32_t *x, int8_t *y, int32_t outputs, int32_t step, int32_t zero_point)
-{
-    ccml_depthwise_row(scales, x, y, outputs, step, zero_point);
 }
 #endif
 

@@ -20,20 +20,6 @@
 #define CCML_DEPTHWISE_SCALED(acc, factor) \
     "smmla " acc ", " acc ", " factor ", r12\n" \
     "asr " acc ", " acc ", r11\n"
-
-#else
-
-static inline void ccml_depthwise_row_fixed(
-    const int32_t *factors, const int32_t *x, int8_t *y, int32_t outputs, int32_t step, int32_t zero_point,
-    int32_t shift)
-{
-    for (int32_t column = 0; column < outputs; ++column) {
-        for (int32_t lane = 0; lane < 4; ++lane) {
-            y[column * step + lane] = ccml_requantize_int(x[8 * column + 2 * lane], factors[lane], zero_point, shift);
-        }
-    }
-}
-
 #endif
 
 #endif

@@ -21,6 +21,7 @@
     "usat16 " a1 ", #8, " a1 "\n"
 
 /* The distance of pixels is on the stack, lr counts up to 0. */
+#define CCML_BLOCK_DEPTHWISE_FIXED_PAIR 1
 CCML_NAKED ccml_depthwise_fixed_pair(
     const int32_t *factors CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y0 CCML_UNUSED, int8_t *y1 CCML_UNUSED,
     int32_t outputs CCML_UNUSED, int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t shift CCML_UNUSED)
@@ -54,14 +55,6 @@ CCML_NAKED ccml_depthwise_fixed_pair(
 }
 
 #undef CCML_DEPTHWISE_JOINED
-#else
-static inline void ccml_depthwise_fixed_pair(
-    const int32_t *factors, const int32_t *x, int8_t *y0, int8_t *y1, int32_t outputs, int32_t step,
-    int32_t zero_point, int32_t shift)
-{
-    ccml_depthwise_row_fixed(factors, x + 1, y1, outputs, step, zero_point, shift);
-    ccml_depthwise_row_fixed(factors, x, y0, outputs, step, zero_point, shift);
-}
 #endif
 
 #endif

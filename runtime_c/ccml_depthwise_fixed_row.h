@@ -6,6 +6,7 @@
 #include "ccml_depthwise_fixed.h"
 
 #if CCML_ARM_DSP
+#define CCML_BLOCK_DEPTHWISE_FIXED_ROW 1
 CCML_NAKED ccml_depthwise_fixed_row(
     const int32_t *factors CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t outputs CCML_UNUSED,
     int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t shift CCML_UNUSED)
@@ -38,13 +39,6 @@ CCML_NAKED ccml_depthwise_fixed_row(
         "adds r3, r3, lr\n"
         "bne 1b\n"
         "pop {r4-r11, pc}\n");
-}
-#else
-static inline void ccml_depthwise_fixed_row(
-    const int32_t *factors, const int32_t *x, int8_t *y, int32_t outputs, int32_t step, int32_t zero_point,
-    int32_t shift)
-{
-    ccml_depthwise_row_fixed(factors, x, y, outputs, step, zero_point, shift);
 }
 #endif
 

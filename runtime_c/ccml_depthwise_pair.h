@@ -25,6 +25,7 @@
 
 /* On the stack: weights, bytes from the first output of the next channel to behind the last of this, end of the first
    channels of four. */
+#define CCML_BLOCK_DEPTHWISE_PAIR 1
 CCML_NAKED ccml_depthwise_pair(const int32_t *w CCML_UNUSED, int32_t *x CCML_UNUSED, int32_t outputs CCML_UNUSED)
 {
     __asm__ volatile(
@@ -63,19 +64,6 @@ CCML_NAKED ccml_depthwise_pair(const int32_t *w CCML_UNUSED, int32_t *x CCML_UNU
 
 #undef CCML_DEPTHWISE_TAPS
 #undef CCML_DEPTHWISE_OUTPUTS
-#else
-static inline void ccml_depthwise_pair(const int32_t *w, int32_t *x, int32_t outputs)
-{
-    for (int lane = 0; lane < 4; ++lane) {
-        for (int32_t column = 0; column < outputs; ++column) {
-            int32_t *at = &x[8 * column + 2 * lane];
-            const int32_t upper = ccml_depthwise_sum(at, &w[4 * lane], 0);
-            const int32_t lower = ccml_depthwise_sum(at, &w[4 * lane], 1);
-            at[0] = upper;
-            at[1] = lower;
-        }
-    }
-}
 #endif
 
 #endif

@@ -28,16 +28,6 @@
     "sxtb16 r5, r7, ror #8\n" \
     "vmov s6, s7, r4, r5\n" \
     "vmov s8, r8\n"
-
-#else
-
-static inline int8_t ccml_requantize_rounded(int32_t acc, int32_t factor, int32_t zero_point)
-{
-    const int64_t product = (int64_t)acc * factor + 2147483648LL;
-    const int32_t steps = (int32_t)(product >> 32) + zero_point;
-    return (int8_t)(steps < -128 ? -128 : steps > 127 ? 127 : steps);
-}
-
 #endif
 
 #endif

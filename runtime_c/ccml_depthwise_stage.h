@@ -43,6 +43,7 @@
     "adds lr, lr, r4\n"
 
 /* In s0 the distance of columns, s1 minus that of both ends, s2 the zero point twice, s3 the groups left. */
+#define CCML_BLOCK_DEPTHWISE_STAGE 1
 CCML_NAKED ccml_depthwise_stage(
     const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED,
     const int8_t *x3 CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t columns CCML_UNUSED,
@@ -88,24 +89,6 @@ CCML_NAKED ccml_depthwise_stage(
 
 #undef CCML_DEPTHWISE_BORDER
 #undef CCML_DEPTHWISE_COLUMN
-#else
-static inline void ccml_depthwise_stage(
-    const int8_t *x0, const int8_t *x1, const int8_t *x2, const int8_t *x3, int32_t *y, int32_t groups,
-    int32_t columns, int32_t step, int32_t left, int32_t right, int32_t zero_point)
-{
-    const int32_t both = ccml_halfwords((uint32_t)zero_point, (uint32_t)zero_point);
-    for (int32_t i = 0; i < 8 * groups * (left + columns + right); ++i) {
-        y[i] = both;
-    }
-    for (int32_t column = 0; column < columns; ++column) {
-        for (int32_t channel = 0; channel < 4 * groups; ++channel) {
-            const int32_t at = column * step + channel;
-            int32_t *words = &y[8 * (channel / 4 * (left + columns + right) + left + column) + 2 * (channel % 4)];
-            words[0] = ccml_halfwords((uint32_t)x0[at], (uint32_t)x1[at]);
-            words[1] = ccml_halfwords((uint32_t)x2[at], (uint32_t)x3[at]);
-        }
-    }
-}
 #endif
 
 #endif

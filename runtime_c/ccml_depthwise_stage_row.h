@@ -29,6 +29,7 @@
     "8:\n"
 
 /* In r10 the zero point four times, r11 and r8 the distance of columns and of pairs. */
+#define CCML_BLOCK_DEPTHWISE_STAGE_ROW 1
 CCML_NAKED ccml_depthwise_stage_row(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t columns CCML_UNUSED,
     int32_t step CCML_UNUSED, int32_t left CCML_UNUSED, int32_t right CCML_UNUSED, int32_t zero_point CCML_UNUSED)
@@ -90,23 +91,6 @@ CCML_NAKED ccml_depthwise_stage_row(
 
 #undef CCML_DEPTHWISE_PAIR_OF_COLUMNS
 #undef CCML_DEPTHWISE_BORDERS
-#else
-static inline void ccml_depthwise_stage_row(
-    const int8_t *x, int32_t *y, int32_t groups, int32_t columns, int32_t step, int32_t left, int32_t right,
-    int32_t zero_point)
-{
-    for (int32_t group = 0; group < groups; ++group) {
-        for (int32_t at = 0; at < left + columns + right; at += 2) {
-            for (int32_t lane = 0; lane < 4; ++lane) {
-                const int32_t channel = 4 * group + lane;
-                const int32_t low = at - left, high = low + 1;
-                const int32_t first = low < 0 || low >= columns ? zero_point : x[low * step + channel];
-                const int32_t second = high < 0 || high >= columns ? zero_point : x[high * step + channel];
-                *y++ = ccml_halfwords((uint32_t)first, (uint32_t)second);
-            }
-        }
-    }
-}
 #endif
 
 #endif

@@ -32,6 +32,7 @@
 /* In s0 the distance of pairs, s1 minus that of the ends of all pairs within, s3 whether a pair is half within at the
    right, s4 the groups left, s5 four bytes of the border, s6 the distance of columns. A pair that is half within goes
    into the loop behind its loads. */
+#define CCML_BLOCK_DEPTHWISE_STAGE_STRIDE2 1
 CCML_NAKED ccml_depthwise_stage_stride2(
     const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED, int32_t *y CCML_UNUSED,
     int32_t groups CCML_UNUSED, int32_t columns CCML_UNUSED, int32_t step CCML_UNUSED, int32_t left CCML_UNUSED,
@@ -131,26 +132,6 @@ CCML_NAKED ccml_depthwise_stage_stride2(
 
 #undef CCML_DEPTHWISE_JOINED
 #undef CCML_DEPTHWISE_BORDERS
-#else
-static inline void ccml_depthwise_stage_stride2(
-    const int8_t *x0, const int8_t *x1, const int8_t *x2, int32_t *y, int32_t groups, int32_t columns, int32_t step,
-    int32_t left, int32_t right, int32_t zero_point)
-{
-    for (int32_t channel = 0; channel < 4 * groups; ++channel) {
-        int32_t *words = &y[6 * (left + columns + right) * (channel / 4) + channel % 4];
-        for (int32_t at = -left; at < columns + right; at += 2, words += 12) {
-            uint32_t found[6];
-            for (int32_t i = 0; i < 6; ++i) {
-                const int8_t *row = i / 2 == 0 ? x0 : i / 2 == 1 ? x1 : x2;
-                const int32_t column = at + i % 2;
-                found[i] = (uint32_t)(column < 0 || column >= columns ? zero_point : row[column * step + channel]);
-            }
-            words[0] = ccml_halfwords(found[0], found[2]);
-            words[4] = ccml_halfwords(found[1], found[3]);
-            words[8] = ccml_halfwords(found[4], found[5]);
-        }
-    }
-}
 #endif
 
 #endif

@@ -12,6 +12,7 @@
     "smlabt r12, " b ", " w12 ", r12\n"
 
 /* On the stack: x, its end for one channel, the end of the first channels of four. */
+#define CCML_BLOCK_DEPTHWISE_STRIDE2 1
 CCML_NAKED ccml_depthwise_stride2(const int32_t *w CCML_UNUSED, int32_t *x CCML_UNUSED, int32_t outputs CCML_UNUSED)
 {
     __asm__ volatile(
@@ -49,15 +50,6 @@ CCML_NAKED ccml_depthwise_stride2(const int32_t *w CCML_UNUSED, int32_t *x CCML_
 }
 
 #undef CCML_DEPTHWISE_TAPS
-#else
-static inline void ccml_depthwise_stride2(const int32_t *w, int32_t *x, int32_t outputs)
-{
-    for (int lane = 0; lane < 4; ++lane) {
-        for (int32_t column = 0; column < outputs; ++column) {
-            x[8 * column + 2 * lane] = ccml_depthwise_sum(&x[16 * column + 2 * lane], &w[4 * lane], 0);
-        }
-    }
-}
 #endif
 
 #endif

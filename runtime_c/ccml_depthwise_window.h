@@ -114,24 +114,6 @@
     "vmov s12, r2\n" \
     "cmp r2, #0\n" \
     "bne 1b\n"
-
-#else
-
-/* Output `column` of the channel whose stream is w and whose first pair is at x; rows are `pitch` words apart. */
-static inline int32_t ccml_depthwise_window_sum(
-    const int32_t *w, const int32_t *x, int32_t column, int32_t rows, int32_t words, int32_t pitch)
-{
-    int32_t acc = *w++;
-    for (int32_t row = 0; row < rows; ++row) {
-        for (int32_t word = 0; word < words; ++word) {
-            const int32_t taps = column % 2 == 0 ? ccml_i32_widen_even(*w) : ccml_i32_widen_odd(*w);
-            acc = ccml_i32_dot2_i16i16(acc, x[row * pitch + 4 * (column / 2 + word)], taps);
-            ++w;
-        }
-    }
-    return acc;
-}
-
 #endif
 
 #endif

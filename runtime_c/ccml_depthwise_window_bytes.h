@@ -30,6 +30,7 @@
     "it gt\n" \
     "strbgt " acc ", [r2]\n"
 
+#define CCML_BLOCK_DEPTHWISE_WINDOW_BYTES 1
 CCML_NAKED ccml_depthwise_window_bytes(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t outputs CCML_UNUSED, int32_t rows CCML_UNUSED, int32_t words CCML_UNUSED, int32_t step CCML_UNUSED,
@@ -63,21 +64,6 @@ CCML_NAKED ccml_depthwise_window_bytes(
 #undef CCML_DEPTHWISE_WINDOW_OUTPUT
 #undef CCML_DEPTHWISE_WINDOW_FOUR
 #undef CCML_DEPTHWISE_WINDOW_ONE
-#else
-static inline void ccml_depthwise_window_bytes(
-    const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t outputs, int32_t rows, int32_t words,
-    int32_t step, int32_t zero_point)
-{
-    const int32_t pairs = (outputs + 3) / 4 * 2 + words - 1;
-    for (int32_t channel = 0; channel < 4 * groups; ++channel) {
-        const int32_t *of = &w[(rows * words + 2) * channel];
-        const int32_t *at = &x[4 * pairs * (channel / 4) + channel % 4];
-        for (int32_t column = 0; column < outputs; ++column) {
-            const int32_t acc = ccml_depthwise_window_sum(of, at, column, rows, words, 4 * pairs * groups);
-            y[column * step + channel] = ccml_requantize_rounded(acc, of[rows * words + 1], zero_point);
-        }
-    }
-}
 #endif
 
 #endif

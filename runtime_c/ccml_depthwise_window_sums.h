@@ -15,6 +15,7 @@
     "str r7, [r2, #96]\n" \
     "str r4, [r2], #128\n"
 
+#define CCML_BLOCK_DEPTHWISE_WINDOW_SUMS 1
 CCML_NAKED ccml_depthwise_window_sums(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t outputs CCML_UNUSED,
     int32_t rows CCML_UNUSED, int32_t words CCML_UNUSED)
@@ -40,18 +41,6 @@ CCML_NAKED ccml_depthwise_window_sums(
 }
 
 #undef CCML_DEPTHWISE_WINDOW_FOUR
-#else
-static inline void ccml_depthwise_window_sums(
-    const int32_t *w, const int32_t *x, int32_t *y, int32_t outputs, int32_t rows, int32_t words)
-{
-    const int32_t pitch = 4 * (outputs / 2 + words - 1);
-    for (int32_t lane = 0; lane < 4; ++lane) {
-        for (int32_t column = 0; column < outputs; ++column) {
-            const int32_t *of = &w[(rows * words + 1) * lane];
-            y[8 * column + 2 * lane] = ccml_depthwise_window_sum(of, &x[lane], column, rows, words, pitch);
-        }
-    }
-}
 #endif
 
 #endif

@@ -6,6 +6,7 @@
 #include "ccml_helium.h"
 
 #if CCML_HELIUM
+#define CCML_BLOCK_GREATEST2 1
 CCML_NAKED ccml_greatest2(
     const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, int8_t *y CCML_UNUSED,
     int32_t size CCML_UNUSED)
@@ -25,6 +26,7 @@ CCML_NAKED ccml_greatest2(
 }
 #elif CCML_ARM_DSP
 /* Eight bytes at a time: SSUB8 notes for each byte which is greater, and SEL takes that. */
+#define CCML_BLOCK_GREATEST2 1
 CCML_NAKED ccml_greatest2(
     const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, int8_t *y CCML_UNUSED,
     int32_t size CCML_UNUSED)
@@ -61,15 +63,6 @@ CCML_NAKED ccml_greatest2(
         "bne 3b\n"
         "4:\n"
         "pop {r4-r6, pc}\n");
-}
-#else
-static inline void ccml_greatest2(const int8_t *x0, const int8_t *x1, int8_t *y, int32_t size)
-{
-    for (int32_t i = 0; i < size; ++i) {
-        int8_t most = x0[i];
-        most = x1[i] > most ? x1[i] : most;
-        y[i] = most;
-    }
 }
 #endif
 

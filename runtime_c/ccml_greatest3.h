@@ -6,6 +6,7 @@
 #include "ccml_helium.h"
 
 #if CCML_HELIUM
+#define CCML_BLOCK_GREATEST3 1
 CCML_NAKED ccml_greatest3(
     const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED, int8_t *y CCML_UNUSED,
     int32_t size CCML_UNUSED)
@@ -28,6 +29,7 @@ CCML_NAKED ccml_greatest3(
 }
 #elif CCML_ARM_DSP
 /* Eight bytes at a time: SSUB8 notes for each byte which is greater, and SEL takes that. */
+#define CCML_BLOCK_GREATEST3 1
 CCML_NAKED ccml_greatest3(
     const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED, int8_t *y CCML_UNUSED,
     int32_t size CCML_UNUSED)
@@ -75,16 +77,6 @@ CCML_NAKED ccml_greatest3(
         "bne 3b\n"
         "4:\n"
         "pop {r4-r6, pc}\n");
-}
-#else
-static inline void ccml_greatest3(const int8_t *x0, const int8_t *x1, const int8_t *x2, int8_t *y, int32_t size)
-{
-    for (int32_t i = 0; i < size; ++i) {
-        int8_t most = x0[i];
-        most = x1[i] > most ? x1[i] : most;
-        most = x2[i] > most ? x2[i] : most;
-        y[i] = most;
-    }
 }
 #endif
 

@@ -54,27 +54,6 @@
     "vmax.s8 q0, q0, " least "\n"
 
 #define CCML_HELIUM_REPEAT(times, text) ".rept " times "\n" text ".endr\n"
-
-#else
-
-/* The sum with 1.5 * 2^23 rounds to the nearest even whole number. */
-static inline int8_t ccml_helium_requantize(int32_t acc, int32_t scale, int32_t zero_point, int32_t lo)
-{
-    const float rounded = (float)acc * ccml_i32_as_f32(scale) + 12582912.0f;
-    const int32_t steps = ccml_f32_as_i32(rounded) - (0x4B400000 - zero_point);
-    return (int8_t)(steps < lo ? lo : steps > 127 ? 127 : steps);
-}
-
-/* acc + the sixteen products of bytes of x and bytes packed in four words; wraps around. */
-static inline int32_t ccml_helium_dot(int32_t acc, const int8_t *x, const int32_t *w)
-{
-    uint32_t sum = (uint32_t)acc;
-    for (int i = 0; i < 16; ++i) {
-        sum += (uint32_t)(x[i] * (int8_t)((uint32_t)w[i / 4] >> (8 * (i % 4)) & 255u));
-    }
-    return (int32_t)sum;
-}
-
 #endif
 
 #endif

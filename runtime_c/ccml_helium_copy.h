@@ -6,6 +6,7 @@
 #include "ccml_helium.h"
 
 #if CCML_HELIUM
+#define CCML_BLOCK_HELIUM_COPY 1
 CCML_NAKED ccml_helium_copy(
     const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t runs CCML_UNUSED, int32_t size CCML_UNUSED,
     int32_t x_step CCML_UNUSED, int32_t y_step CCML_UNUSED)
@@ -28,16 +29,6 @@ CCML_NAKED ccml_helium_copy(
         "subs r2, r2, #1\n"
         "bne 1b\n"
         "pop {r4-r6, pc}\n");
-}
-#else
-static inline void ccml_helium_copy(
-    const int8_t *x, int8_t *y, int32_t runs, int32_t size, int32_t x_step, int32_t y_step)
-{
-    for (int32_t run = 0; run < runs; ++run) {
-        for (int32_t i = 0; i < size; ++i) {
-            y[run * y_step + i] = x[run * x_step + i];
-        }
-    }
 }
 #endif
 

@@ -74,26 +74,6 @@
         "add sp, sp, #16\n" \
         "vpop {d8-d15}\n" \
         "pop {r4-r11, pc}\n")
-
-#else
-
-/* One output of channel c, whose window begins at the words x; `shift` more bytes up in each word. */
-static inline int8_t ccml_helium_depthwise(
-    const int32_t *w, const int8_t *x, int32_t shift, int32_t tap_step, int32_t taps, int32_t c, int32_t zero_point,
-    int32_t lo)
-{
-    const int32_t *tile = &w[c / 4 * 24];
-    int32_t row[4];
-    int8_t window[16];
-    for (int32_t i = 0; i < 4; ++i) {
-        row[i] = (int32_t)((uint32_t)tile[4 + c % 4 * 4 + i] << (8 * shift));
-        for (int32_t n = 0; n < 4; ++n) {
-            window[4 * i + n] = x[4 * ((i < taps ? i : taps - 1) * tap_step + c) + n];
-        }
-    }
-    return ccml_helium_requantize(ccml_helium_dot(tile[c % 4], window, row), tile[20 + c % 4], zero_point, lo);
-}
-
 #endif
 
 #endif

@@ -40,6 +40,7 @@
     "subs r6, r6, #2\n" \
     "strd r1, r6, [sp]\n"
 
+#define CCML_BLOCK_HELIUM_DEPTHWISE_PIXELS 1
 CCML_NAKED ccml_helium_depthwise_pixels(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t pixels CCML_UNUSED,
     int32_t pixel_step CCML_UNUSED, int32_t tap_step CCML_UNUSED, int32_t taps CCML_UNUSED,
@@ -48,16 +49,6 @@ CCML_NAKED ccml_helium_depthwise_pixels(
     CCML_HELIUM_DEPTHWISE(
         CCML_HELIUM_PAIRS_SETUP, "120", "124", "128", "136", CCML_HELIUM_PAIRS_BEGIN, CCML_HELIUM_PAIRS_CHANNEL,
         CCML_HELIUM_PAIRS_MOVE, "ldr r2, [sp, #132]\n", "r2", CCML_HELIUM_PAIRS_BEHIND);
-}
-#else
-static inline void ccml_helium_depthwise_pixels(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t pixels, int32_t pixel_step, int32_t tap_step, int32_t taps,
-    int32_t channels, int32_t zero_point, int32_t lo)
-{
-    for (int32_t i = 0; i < pixels * channels; ++i) {
-        const int8_t *words = &x[4 * (i / channels * pixel_step)];
-        y[i] = ccml_helium_depthwise(w, words, 0, tap_step, taps, i % channels, zero_point, lo);
-    }
 }
 #endif
 

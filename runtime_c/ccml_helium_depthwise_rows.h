@@ -25,6 +25,7 @@
     "subs r6, r6, #1\n" \
     "strd r1, r6, [sp]\n"
 
+#define CCML_BLOCK_HELIUM_DEPTHWISE_ROWS 1
 CCML_NAKED ccml_helium_depthwise_rows(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y0 CCML_UNUSED, int8_t *y1 CCML_UNUSED,
     int32_t pixels CCML_UNUSED, int32_t pixel_step CCML_UNUSED, int32_t tap_step CCML_UNUSED,
@@ -34,17 +35,6 @@ CCML_NAKED ccml_helium_depthwise_rows(
     CCML_HELIUM_DEPTHWISE(
         CCML_HELIUM_ROWS_SETUP, "124", "128", "132", "140", "", CCML_HELIUM_ROWS_CHANNEL, "add r1, r1, #16\n", "",
         "r3", CCML_HELIUM_ROWS_BEHIND);
-}
-#else
-static inline void ccml_helium_depthwise_rows(
-    const int32_t *w, const int8_t *x, int8_t *y0, int8_t *y1, int32_t pixels, int32_t pixel_step, int32_t tap_step,
-    int32_t taps, int32_t channels, int32_t zero_point, int32_t lo)
-{
-    for (int32_t i = 0; i < pixels * channels; ++i) {
-        const int8_t *words = &x[4 * (i / channels * pixel_step)];
-        y0[i] = ccml_helium_depthwise(w, words, 0, tap_step, taps, i % channels, zero_point, lo);
-        y1[i] = ccml_helium_depthwise(w, words, 1, tap_step, taps, i % channels, zero_point, lo);
-    }
 }
 #endif
 

@@ -19,6 +19,7 @@
    result. On the stack: words of both pixels, y, how far the second is from it, channels left, pixels left, from the last
    block of a group to the next group, w, words of the first pixel; the arguments from sp + 136 on: plane, tap_step,
    pixels, pixel_step, channels, zero_point, lo, and in front of them groups and blocks. */
+#define CCML_BLOCK_HELIUM_DEPTHWISE_WINDOWS 1
 CCML_NAKED ccml_helium_depthwise_windows(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t blocks CCML_UNUSED, int32_t plane CCML_UNUSED, int32_t tap_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
@@ -113,27 +114,6 @@ CCML_NAKED ccml_helium_depthwise_windows(
         "add sp, sp, #44\n"
         "vpop {d8-d15}\n"
         "pop {r4-r11, pc}\n");
-}
-#else
-static inline void ccml_helium_depthwise_windows(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t groups, int32_t blocks, int32_t plane, int32_t tap_step,
-    int32_t pixels, int32_t pixel_step, int32_t channels, int32_t zero_point, int32_t lo)
-{
-    const int32_t steps = groups * blocks;
-    for (int32_t i = 0; i < pixels * channels; ++i) {
-        const int32_t c = i % channels;
-        const int32_t *tile = &w[c / 4 * (8 + 16 * steps)];
-        int32_t acc = tile[c % 4];
-        for (int32_t step = 0; step < steps; ++step) {
-            int8_t window[16];
-            for (int32_t k = 0; k < 16; ++k) {
-                const int32_t column = (step % blocks * 4 + k / 4) * tap_step;
-                window[k] = x[4 * (i / channels * pixel_step + step / blocks * plane + column + c) + k % 4];
-            }
-            acc = ccml_helium_dot(acc, window, &tile[4 + 16 * step + c % 4 * 4]);
-        }
-        y[i] = ccml_helium_requantize(acc, tile[4 + 16 * steps + c % 4], zero_point, lo);
-    }
 }
 #endif
 

@@ -10,6 +10,7 @@
 /* No counters of runs and steps: r7 is y of the
    first pixel, r9 how far that of the second is from it, r11 the channels left. On the stack: x of both pixels, pixels
    left, w, entry of the steps; the arguments from sp + 88 on. */
+#define CCML_BLOCK_HELIUM_FEW_PIXELS_I8 1
 CCML_NAKED ccml_helium_few_pixels_i8(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t vectors CCML_UNUSED,
     int32_t pixels CCML_UNUSED, int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED,
@@ -64,13 +65,6 @@ CCML_NAKED ccml_helium_few_pixels_i8(
         "add sp, sp, #20\n"
         "vpop {d8-d11}\n"
         "pop {r4-r11, pc}\n");
-}
-#else
-static inline void ccml_helium_few_pixels_i8(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t vectors, int32_t pixels, int32_t pixel_step,
-    int32_t channels, int32_t zero_point, int32_t lo)
-{
-    ccml_helium_pixels_i8(w, x, y, 1, vectors, 0, pixels, pixel_step, channels, zero_point, lo);
 }
 #endif
 

@@ -6,6 +6,7 @@
 #include "ccml_helium.h"
 
 #if CCML_HELIUM
+#define CCML_BLOCK_HELIUM_FILL 1
 CCML_NAKED ccml_helium_fill(int8_t *y CCML_UNUSED, int32_t size CCML_UNUSED, int32_t value CCML_UNUSED)
 {
     __asm__ volatile(
@@ -18,13 +19,6 @@ CCML_NAKED ccml_helium_fill(int8_t *y CCML_UNUSED, int32_t size CCML_UNUSED, int
         "letp lr, 1b\n"
         "2:\n"
         "pop {r4, pc}\n");
-}
-#else
-static inline void ccml_helium_fill(int8_t *y, int32_t size, int32_t value)
-{
-    for (int32_t i = 0; i < size; ++i) {
-        y[i] = (int8_t)value;
-    }
 }
 #endif
 

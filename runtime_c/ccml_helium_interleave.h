@@ -20,6 +20,7 @@
     "vst42.8 {q0, q1, q2, q3}, [r1]\n" \
     "vst43.8 {q0, q1, q2, q3}, [r1]!\n"
 
+#define CCML_BLOCK_HELIUM_INTERLEAVE 1
 CCML_NAKED ccml_helium_interleave(
     const int8_t *x0 CCML_UNUSED, const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED,
     const int8_t *x3 CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t size CCML_UNUSED, int32_t outside CCML_UNUSED,
@@ -80,18 +81,6 @@ CCML_NAKED ccml_helium_interleave(
 
 #undef CCML_HELIUM_SOURCE
 #undef CCML_HELIUM_STORE_FOUR
-#else
-static inline void ccml_helium_interleave(
-    const int8_t *x0, const int8_t *x1, const int8_t *x2, const int8_t *x3, int8_t *y, int32_t size, int32_t outside,
-    int32_t fill)
-{
-    const int8_t *const rows[4] = {x0, x1, x2, x3};
-    for (int32_t i = 0; i < size; ++i) {
-        for (int32_t n = 0; n < 4; ++n) {
-            y[4 * i + n] = (outside >> n & 1) != 0 ? (int8_t)fill : rows[n][i];
-        }
-    }
-}
 #endif
 
 #endif

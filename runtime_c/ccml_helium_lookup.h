@@ -6,6 +6,7 @@
 #include "ccml_helium.h"
 
 #if CCML_HELIUM
+#define CCML_BLOCK_HELIUM_LOOKUP 1
 CCML_NAKED ccml_helium_lookup(
     const int8_t *x CCML_UNUSED, const int8_t *table CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t size CCML_UNUSED)
 {
@@ -23,13 +24,6 @@ CCML_NAKED ccml_helium_lookup(
         "letp lr, 1b\n"
         "2:\n"
         "pop {r4, pc}\n");
-}
-#else
-static inline void ccml_helium_lookup(const int8_t *x, const int8_t *table, int8_t *y, int32_t size)
-{
-    for (int32_t i = 0; i < size; ++i) {
-        y[i] = table[x[i] + 128];
-    }
 }
 #endif
 

@@ -55,21 +55,6 @@
         "add sp, sp, #8\n" \
         "vpop {d8-d11}\n" \
         "pop {r4-r11, pc}\n")
-
-#else
-
-/* A function body with the parameters above; result(acc, scale) makes an output, `scales` is 1 where the stream has a
-   scale for each channel, `unit` divides the elements of y. */
-#define CCML_HELIUM_PIXEL(result, scales, unit) \
-    for (int32_t c = 0; c < (channels + (unit) - 1) / (unit) * (unit); ++c) { \
-        const int32_t *tile = &w[c / 8 * 8 * (1 + 4 * vectors + (scales))]; \
-        int32_t acc = tile[c % 8]; \
-        for (int32_t step = 0; step < vectors; ++step) { \
-            acc = ccml_helium_dot(acc, &x[16 * step], &tile[8 + 32 * step + c % 8 * 4]); \
-        } \
-        y[c] = result(acc, tile[8 + 32 * vectors + c % 8]); \
-    }
-
 #endif
 
 #endif

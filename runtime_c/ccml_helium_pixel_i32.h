@@ -14,19 +14,12 @@
     "vstrw.32 q0, [r3], #16\n" \
     "vstrw.32 q1, [r3], #16\n"
 
+#define CCML_BLOCK_HELIUM_PIXEL_I32 1
 CCML_NAKED ccml_helium_pixel_i32(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t vectors CCML_UNUSED,
     int32_t channels CCML_UNUSED)
 {
     CCML_HELIUM_PIXEL("", CCML_HELIUM_PIXEL_I32_STORE);
-}
-#else
-#define CCML_HELIUM_PIXEL_I32_RESULT(acc, scale) (acc)
-
-static inline void ccml_helium_pixel_i32(
-    const int32_t *w, const int8_t *x, int32_t *y, int32_t vectors, int32_t channels)
-{
-    CCML_HELIUM_PIXEL(CCML_HELIUM_PIXEL_I32_RESULT, 0, 8)
 }
 #endif
 

@@ -24,20 +24,13 @@
     "vpst\n" \
     "vstrbt.16 q0, [r3], #8\n"
 
+#define CCML_BLOCK_HELIUM_PIXEL_I8 1
 CCML_NAKED ccml_helium_pixel_i8(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t vectors CCML_UNUSED,
     int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED,
     int32_t lo CCML_UNUSED)
 {
     CCML_HELIUM_PIXEL(CCML_HELIUM_PIXEL_I8_SETUP, CCML_HELIUM_PIXEL_I8_STORE);
-}
-#else
-#define CCML_HELIUM_PIXEL_I8_RESULT(acc, scale) ccml_helium_requantize(acc, scale, zero_point, lo)
-
-static inline void ccml_helium_pixel_i8(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t vectors, int32_t channels, int32_t zero_point, int32_t lo)
-{
-    CCML_HELIUM_PIXEL(CCML_HELIUM_PIXEL_I8_RESULT, 1, 1)
 }
 #endif
 

@@ -94,26 +94,6 @@
         "add r1, r1, r9\n" \
         "add r3, r3, r9\n" \
         "b 3b\n")
-
-#else
-
-/* A function body with the parameters above; result(acc, scale) makes an output, `scales` is 1 where the stream has a
-   scale for each channel, `unit` divides the elements of a row of y. */
-#define CCML_HELIUM_PIXELS(result, scales, unit) \
-    const int32_t steps = runs * vectors; \
-    const int32_t row = (channels + (unit) - 1) / (unit) * (unit); \
-    for (int32_t pixel = 0; pixel < pixels; ++pixel) { \
-        for (int32_t c = 0; c < row; ++c) { \
-            const int32_t *tile = &w[c / 4 * 4 * (1 + 4 * steps + (scales))]; \
-            int32_t acc = tile[c % 4]; \
-            for (int32_t step = 0; step < steps; ++step) { \
-                const int32_t at = pixel * pixel_step + step / vectors * run_step + step % vectors * 16; \
-                acc = ccml_helium_dot(acc, &x[at], &tile[4 + 16 * step + c % 4 * 4]); \
-            } \
-            y[pixel * row + c] = result(acc, tile[4 + 16 * steps + c % 4]); \
-        } \
-    }
-
 #endif
 
 #endif

@@ -19,21 +19,13 @@
     "vstrw.32 q0, [r1], #16\n" \
     "vstrw.32 q1, [r3], #16\n"
 
+#define CCML_BLOCK_HELIUM_PIXELS_I32 1
 CCML_NAKED ccml_helium_pixels_i32(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t runs CCML_UNUSED,
     int32_t vectors CCML_UNUSED, int32_t run_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
     int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED)
 {
     CCML_HELIUM_PIXELS("", CCML_HELIUM_PIXELS_I32_ROW, CCML_HELIUM_PIXELS_I32_STORE);
-}
-#else
-#define CCML_HELIUM_PIXELS_I32_RESULT(acc, scale) (acc)
-
-static inline void ccml_helium_pixels_i32(
-    const int32_t *w, const int8_t *x, int32_t *y, int32_t runs, int32_t vectors, int32_t run_step, int32_t pixels,
-    int32_t pixel_step, int32_t channels)
-{
-    CCML_HELIUM_PIXELS(CCML_HELIUM_PIXELS_I32_RESULT, 0, 4)
 }
 #endif
 

@@ -28,6 +28,7 @@
     "vstrbt.32 q0, [r1], #4\n" \
     "vstrbt.32 q1, [r3], #4\n"
 
+#define CCML_BLOCK_HELIUM_PIXELS_I8 1
 CCML_NAKED ccml_helium_pixels_i8(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t runs CCML_UNUSED,
     int32_t vectors CCML_UNUSED, int32_t run_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
@@ -35,15 +36,6 @@ CCML_NAKED ccml_helium_pixels_i8(
     int32_t lo CCML_UNUSED)
 {
     CCML_HELIUM_PIXELS(CCML_HELIUM_PIXELS_I8_SETUP, "mov r7, r9\n", CCML_HELIUM_PIXELS_I8_STORE);
-}
-#else
-#define CCML_HELIUM_PIXELS_I8_RESULT(acc, scale) ccml_helium_requantize(acc, scale, zero_point, lo)
-
-static inline void ccml_helium_pixels_i8(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t runs, int32_t vectors, int32_t run_step, int32_t pixels,
-    int32_t pixel_step, int32_t channels, int32_t zero_point, int32_t lo)
-{
-    CCML_HELIUM_PIXELS(CCML_HELIUM_PIXELS_I8_RESULT, 1, 1)
 }
 #endif
 

@@ -6,6 +6,7 @@
 #include "ccml_helium.h"
 
 #if CCML_HELIUM
+#define CCML_BLOCK_HELIUM_RESCALE 1
 CCML_NAKED ccml_helium_rescale(
     const int8_t *x1 CCML_UNUSED, const int8_t *x2 CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t size CCML_UNUSED,
     int32_t m1 CCML_UNUSED, int32_t m2 CCML_UNUSED, int32_t bias CCML_UNUSED, int32_t shift CCML_UNUSED,
@@ -34,17 +35,6 @@ CCML_NAKED ccml_helium_rescale(
         "letp lr, 1b\n"
         "2:\n"
         "pop {r4-r7, r8, pc}\n");
-}
-#else
-static inline void ccml_helium_rescale(
-    const int8_t *x1, const int8_t *x2, int8_t *y, int32_t size, int32_t m1, int32_t m2, int32_t bias, int32_t shift,
-    int32_t lo, int32_t hi)
-{
-    for (int32_t i = 0; i < size; ++i) {
-        const int32_t total = (int32_t)((uint32_t)x1[i] * (uint32_t)m1 + (uint32_t)x2[i] * (uint32_t)m2 + (uint32_t)bias);
-        const int32_t steps = total < 0 ? ~(~total >> shift) : total >> shift;
-        y[i] = (int8_t)(steps < lo ? lo : steps > hi ? hi : steps);
-    }
 }
 #endif
 

@@ -10,6 +10,7 @@
 /* r7 counts runs, r9 is from the end of one to the next, r11 the channels
    left. On the stack: x of both pixels, y of both pixels, runs, between them, w, entry of the steps, pixels left; the
    arguments from sp + 104 on. */
+#define CCML_BLOCK_HELIUM_RUNS_OF_PIXELS_I8 1
 CCML_NAKED ccml_helium_runs_of_pixels_i8(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t runs CCML_UNUSED,
     int32_t vectors CCML_UNUSED, int32_t run_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
@@ -79,13 +80,6 @@ CCML_NAKED ccml_helium_runs_of_pixels_i8(
         "add sp, sp, #36\n"
         "vpop {d8-d11}\n"
         "pop {r4-r11, pc}\n");
-}
-#else
-static inline void ccml_helium_runs_of_pixels_i8(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t runs, int32_t vectors, int32_t run_step, int32_t pixels,
-    int32_t pixel_step, int32_t channels, int32_t zero_point, int32_t lo)
-{
-    ccml_helium_pixels_i8(w, x, y, runs, vectors, run_step, pixels, pixel_step, channels, zero_point, lo);
 }
 #endif
 

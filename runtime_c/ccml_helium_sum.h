@@ -6,6 +6,7 @@
 #include "ccml_helium.h"
 
 #if CCML_HELIUM
+#define CCML_BLOCK_HELIUM_SUM 1
 CCML_NAKED ccml_helium_sum(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t rows CCML_UNUSED, int32_t channels CCML_UNUSED,
     int32_t start CCML_UNUSED)
@@ -31,17 +32,6 @@ CCML_NAKED ccml_helium_sum(
         "subs r5, r5, #4\n"
         "bgt 1b\n"
         "pop {r4-r6, pc}\n");
-}
-#else
-static inline void ccml_helium_sum(const int8_t *x, int32_t *y, int32_t rows, int32_t channels, int32_t start)
-{
-    for (int32_t c = 0; c < (channels + 3) / 4 * 4; ++c) {
-        uint32_t sum = (uint32_t)start;
-        for (int32_t row = 0; c < channels && row < rows; ++row) {
-            sum += (uint32_t)x[row * channels + c];
-        }
-        y[c] = (int32_t)sum;
-    }
 }
 #endif
 

@@ -23,17 +23,12 @@
     "ssat r2, #8, r2\n" \
     "ssat r3, #8, r3\n" CCML_QUAD_STORE("r2", "r3", "r12")
 
+#define CCML_BLOCK_LONE_FIXED 1
 CCML_NAKED ccml_lone_fixed(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t shift CCML_UNUSED)
 {
     CCML_LONE(0, CCML_LONE_FIXED_SETUP, CCML_LONE_FIXED_FINISH);
-}
-#else
-static inline void ccml_lone_fixed(
-    const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t shift)
-{
-    ccml_lone_bytes_fixed(w, x, y, groups, channels, zero_point, shift);
 }
 #endif
 

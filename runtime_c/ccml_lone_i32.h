@@ -11,16 +11,12 @@
     "asr r3, r3, #8\n" \
     "strd r2, r3, [r12], #8\n"
 
+#define CCML_BLOCK_LONE_I32 1
 CCML_NAKED ccml_lone_i32(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t channels CCML_UNUSED)
 {
     CCML_LONE(2, "", CCML_LONE_STORE);
-}
-#else
-static inline void ccml_lone_i32(const int32_t *w, const int32_t *x, int32_t *y, int32_t groups, int32_t channels)
-{
-    ccml_lone_sums(w, x, y, groups, channels);
 }
 #endif
 

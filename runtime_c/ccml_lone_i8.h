@@ -22,17 +22,12 @@
     CCML_BYTE("r2", "r7", "r12") \
     CCML_BYTE("r3", "r7", "r12")
 
+#define CCML_BLOCK_LONE_I8 1
 CCML_NAKED ccml_lone_i8(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED)
 {
     CCML_LONE(0, CCML_LONE_SETUP, CCML_LONE_FINISH);
-}
-#else
-static inline void ccml_lone_i8(
-    const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point)
-{
-    ccml_lone_bytes(w, x, y, groups, channels, zero_point);
 }
 #endif
 

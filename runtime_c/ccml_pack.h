@@ -11,6 +11,7 @@
     "eor r12, r12, r3\n" \
     "strb r12, [r1], #8\n"
 
+#define CCML_BLOCK_PACK 1
 CCML_NAKED ccml_pack(const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t count CCML_UNUSED,
     int32_t flip CCML_UNUSED)
 {
@@ -32,13 +33,6 @@ CCML_NAKED ccml_pack(const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t
 }
 
 #undef CCML_PACK_BYTE
-#else
-static inline void ccml_pack(const int8_t *x, int8_t *y, int32_t count, int32_t flip)
-{
-    for (int32_t i = 0; i < count; ++i) {
-        y[8 * i] = (int8_t)(x[i] ^ flip);
-    }
-}
 #endif
 
 #endif

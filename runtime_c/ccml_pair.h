@@ -95,36 +95,6 @@
         "8:\n" \
         "add sp, sp, #64\n" \
         "pop {r4-r11, pc}\n")
-
-#else
-
-/* The accumulators of one channel, whose words are `tile` apart in the stream. */
-static inline void ccml_pair_channel(
-    const int32_t *w, const int32_t *x, int32_t groups, int32_t tile, int32_t *acc0, int32_t *acc1)
-{
-    for (int32_t g = 0; g < groups; ++g) {
-        const int32_t even = ccml_i32_widen_even(w[g * tile]);
-        const int32_t odd = ccml_i32_widen_odd(w[g * tile]);
-        *acc0 = ccml_i32_dot2_i16i16(ccml_i32_dot2_i16i16(*acc0, x[4 * g], even), x[4 * g + 1], odd);
-        *acc1 = ccml_i32_dot2_i16i16(ccml_i32_dot2_i16i16(*acc1, x[4 * g + 2], even), x[4 * g + 3], odd);
-    }
-}
-
-/* A function body with the parameters above; result(acc, scale) makes an output, `scales` is 1 where the stream has
-   a scale for each channel. */
-#define CCML_PAIR(result, scales) \
-    for (int32_t first = 0, tile; first < channels; first += tile) { \
-        tile = channels - first < 3 ? 1 : 3; \
-        for (int32_t c = 0; c < tile; ++c) { \
-            int32_t acc0 = w[c]; \
-            int32_t acc1 = w[c]; \
-            ccml_pair_channel(w + tile + c, x, groups, tile, &acc0, &acc1); \
-            y0[first + c] = result(acc0, w[tile * (1 + groups) + c]); \
-            y1[first + c] = result(acc1, w[tile * (1 + groups) + c]); \
-        } \
-        w += tile * (1 + groups + (scales)); \
-    }
-
 #endif
 
 #endif

@@ -17,19 +17,12 @@
     "str r8, [r10], #4\n" \
     "str r9, [r11], #4\n"
 
+#define CCML_BLOCK_PAIR_I32 1
 CCML_NAKED ccml_pair_i32(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y0 CCML_UNUSED, int32_t *y1 CCML_UNUSED,
     int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED)
 {
     CCML_PAIR(2, "", CCML_PAIR_I32_THREE, CCML_PAIR_I32_ONE);
-}
-#else
-#define CCML_PAIR_I32_RESULT(acc, scale) (acc)
-
-static inline void ccml_pair_i32(
-    const int32_t *w, const int32_t *x, int32_t *y0, int32_t *y1, int32_t groups, int32_t channels)
-{
-    CCML_PAIR(CCML_PAIR_I32_RESULT, 0)
 }
 #endif
 

@@ -43,19 +43,12 @@
     CCML_BYTE("r4", "r2", "r10") \
     CCML_BYTE("r5", "r2", "r11")
 
+#define CCML_BLOCK_PAIR_I8 1
 CCML_NAKED ccml_pair_i8(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y0 CCML_UNUSED, int8_t *y1 CCML_UNUSED,
     int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED)
 {
     CCML_PAIR(0, CCML_PAIR_I8_SETUP, CCML_PAIR_I8_THREE, CCML_PAIR_I8_ONE);
-}
-#else
-#define CCML_PAIR_I8_RESULT(acc, scale) ccml_requantize(acc, scale, zero_point)
-
-static inline void ccml_pair_i8(
-    const int32_t *w, const int32_t *x, int8_t *y0, int8_t *y1, int32_t groups, int32_t channels, int32_t zero_point)
-{
-    CCML_PAIR(CCML_PAIR_I8_RESULT, 1)
 }
 #endif
 

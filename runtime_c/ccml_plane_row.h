@@ -7,6 +7,7 @@
 
 #if CCML_ARM_V6M || CCML_ARM_V7M
 /* Offsets from x: the next in r2, where groups of four end in r12. */
+#define CCML_BLOCK_PLANE_ROW 1
 CCML_NAKED ccml_plane_row(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t columns CCML_UNUSED, int32_t step CCML_UNUSED)
 {
@@ -43,13 +44,6 @@ CCML_NAKED ccml_plane_row(
         "cmp r2, lr\n"
         "blt 3b\n"
         "pop {r4-r7, pc}\n");
-}
-#else
-static inline void ccml_plane_row(const int8_t *x, int32_t *y, int32_t columns, int32_t step)
-{
-    for (int32_t i = 0; i < columns; ++i) {
-        y[i] = x[i * step];
-    }
 }
 #endif
 

@@ -216,57 +216,6 @@
     CCML_QUAD_STORE("r3", "r7", "r11") \
     CCML_QUAD_STORE("r4", "r8", "r12") \
     CCML_QUAD_STORE("r5", "r9", "lr")
-
-#else
-
-/* The accumulators of two channels for one pixel; the words of the stream begin at w. */
-static inline void ccml_quad_sums(const int32_t *w, const int32_t *x, int32_t groups, int32_t *acc)
-{
-    for (int c = 0; c < 2; ++c) {
-        acc[c] = w[c];
-        for (int32_t g = 0; g < groups; ++g) {
-            const int32_t word = w[2 + 2 * g + c];
-            acc[c] = ccml_i32_dot2_i16i16(acc[c], x[8 * g], word);
-            acc[c] = ccml_i32_dot2_i16i16(acc[c], x[8 * g + 4], ccml_i32_widen_even(word));
-        }
-    }
-}
-
-static inline void ccml_lone_bytes(
-    const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point)
-{
-    for (int32_t first = 0; first < channels; first += 2) {
-        int32_t acc[2];
-        ccml_quad_sums(w, x, groups, acc);
-        w += 2 + 2 * groups;
-        y[first] = ccml_requantize(acc[0], *w++, zero_point);
-        y[first + 1] = ccml_requantize(acc[1], *w++, zero_point);
-    }
-}
-
-static inline void ccml_lone_bytes_fixed(
-    const int32_t *w, const int32_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t shift)
-{
-    for (int32_t first = 0; first < channels; first += 2) {
-        int32_t acc[2];
-        ccml_quad_sums(w, x, groups, acc);
-        w += 2 + 2 * groups;
-        y[first] = ccml_requantize_int(acc[0], *w++, zero_point, shift);
-        y[first + 1] = ccml_requantize_int(acc[1], *w++, zero_point, shift);
-    }
-}
-
-static inline void ccml_lone_sums(const int32_t *w, const int32_t *x, int32_t *y, int32_t groups, int32_t channels)
-{
-    for (int32_t first = 0; first < channels; first += 2) {
-        int32_t acc[2];
-        ccml_quad_sums(w, x, groups, acc);
-        w += 2 + 2 * groups;
-        y[first] = acc[0] >> 8;
-        y[first + 1] = acc[1] >> 8;
-    }
-}
-
 #endif
 
 #endif

@@ -13,22 +13,13 @@
     "asr " a ", " a ", r12\n" \
     "ssat " a ", #8, " a "\n"
 
+#define CCML_BLOCK_QUAD_FIXED 1
 CCML_NAKED ccml_quad_fixed(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y0 CCML_UNUSED, int8_t *y1 CCML_UNUSED,
     int8_t *y2 CCML_UNUSED, int8_t *y3 CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED,
     int32_t zero_point CCML_UNUSED, int32_t shift CCML_UNUSED)
 {
     CCML_QUAD(0, CCML_QUAD_LAST_TWO, CCML_QUAD_FIXED_SETUP, "ldr r12, [sp]\n" CCML_QUAD_FIXED(CCML_QUAD_FIXED_BYTE));
-}
-#else
-static inline void ccml_quad_fixed(
-    const int32_t *w, const int32_t *x, int8_t *y0, int8_t *y1, int8_t *y2, int8_t *y3, int32_t groups,
-    int32_t channels, int32_t zero_point, int32_t shift)
-{
-    ccml_lone_bytes_fixed(w, x, y0, groups, channels, zero_point, shift);
-    ccml_lone_bytes_fixed(w, x + 1, y1, groups, channels, zero_point, shift);
-    ccml_lone_bytes_fixed(w, x + 2, y2, groups, channels, zero_point, shift);
-    ccml_lone_bytes_fixed(w, x + 3, y3, groups, channels, zero_point, shift);
 }
 #endif
 

@@ -20,21 +20,12 @@
     CCML_QUAD_WORDS("r4", "r8", "r12") \
     CCML_QUAD_WORDS("r5", "r9", "lr")
 
+#define CCML_BLOCK_QUAD_I32 1
 CCML_NAKED ccml_quad_i32(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y0 CCML_UNUSED, int32_t *y1 CCML_UNUSED,
     int32_t *y2 CCML_UNUSED, int32_t *y3 CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED)
 {
     CCML_QUAD(2, CCML_QUAD_LAST_TWO, "", CCML_QUAD_I32_FINISH);
-}
-#else
-static inline void ccml_quad_i32(
-    const int32_t *w, const int32_t *x, int32_t *y0, int32_t *y1, int32_t *y2, int32_t *y3, int32_t groups,
-    int32_t channels)
-{
-    ccml_lone_sums(w, x, y0, groups, channels);
-    ccml_lone_sums(w, x + 1, y1, groups, channels);
-    ccml_lone_sums(w, x + 2, y2, groups, channels);
-    ccml_lone_sums(w, x + 3, y3, groups, channels);
 }
 #endif
 

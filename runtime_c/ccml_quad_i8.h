@@ -36,22 +36,13 @@
     CCML_QUAD_I8_CHANNEL("r2", "r3", "r4", "r5", "s20") \
     CCML_QUAD_I8_CHANNEL("r6", "r7", "r8", "r9", "s21") CCML_QUAD_POINTERS CCML_QUAD_STORES
 
+#define CCML_BLOCK_QUAD_I8 1
 CCML_NAKED ccml_quad_i8(
     const int32_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int8_t *y0 CCML_UNUSED, int8_t *y1 CCML_UNUSED,
     int8_t *y2 CCML_UNUSED, int8_t *y3 CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t channels CCML_UNUSED,
     int32_t zero_point CCML_UNUSED)
 {
     CCML_QUAD(0, CCML_QUAD_LAST_ONE, CCML_QUAD_I8_SETUP, CCML_QUAD_I8_FINISH);
-}
-#else
-static inline void ccml_quad_i8(
-    const int32_t *w, const int32_t *x, int8_t *y0, int8_t *y1, int8_t *y2, int8_t *y3, int32_t groups,
-    int32_t channels, int32_t zero_point)
-{
-    ccml_lone_bytes(w, x, y0, groups, channels, zero_point);
-    ccml_lone_bytes(w, x + 1, y1, groups, channels, zero_point);
-    ccml_lone_bytes(w, x + 2, y2, groups, channels, zero_point);
-    ccml_lone_bytes(w, x + 3, y3, groups, channels, zero_point);
 }
 #endif
 

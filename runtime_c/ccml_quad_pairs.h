@@ -46,6 +46,7 @@
     "orr r7, r7, #1\n"
 
 /* On the stack: b, y, x, entry of two channels, pairs of channels left, channels, entry of one channel. */
+#define CCML_BLOCK_QUAD_PAIRS 1
 CCML_NAKED ccml_quad_pairs(
     const int32_t *b CCML_UNUSED, const int8_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED,
     int32_t steps CCML_UNUSED, int32_t channels CCML_UNUSED)
@@ -120,35 +121,6 @@ CCML_NAKED ccml_quad_pairs(
 #undef CCML_PAIRS_SPLIT
 #undef CCML_PAIRS_STORE
 #undef CCML_PAIRS_ENTRY
-#else
-/* The sums of one channel, whose weights are `tile` apart, for two pixels. */
-static inline void ccml_quad_pair(
-    const int32_t *b, const int8_t *w, const int8_t *x, int32_t *y, int32_t steps, int32_t tile)
-{
-    uint64_t acc = 0;
-    for (int32_t k = 0; k < steps; ++k) {
-        acc += (uint64_t)((int64_t)ccml_four_bytes(&x[8 * k]) * w[tile * k]);
-    }
-    const uint32_t low = (uint32_t)acc & 0xffffffu;
-    const int32_t lower = (int32_t)(low ^ 0x800000u) - 0x800000;
-    y[0] = b[0] + lower;
-    y[1] = b[1] + (int32_t)(uint32_t)(acc >> 24) + (lower < 0);
-}
-
-static inline void ccml_quad_pairs(
-    const int32_t *b, const int8_t *w, const int8_t *x, int32_t *y, int32_t steps, int32_t channels)
-{
-    for (int32_t first = 0, tile; first < channels; first += tile) {
-        tile = channels - first < 2 ? 1 : 2;
-        for (int32_t c = 0; c < tile; ++c) {
-            ccml_quad_pair(&b[2 * c], &w[c], &x[0], &y[4 * c], steps, tile);
-            ccml_quad_pair(&b[2 * c], &w[c], &x[4], &y[4 * c + 2], steps, tile);
-        }
-        b += 2 * tile;
-        w += steps * tile;
-        y += 4 * tile;
-    }
-}
 #endif
 
 #endif

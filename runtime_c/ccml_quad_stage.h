@@ -16,6 +16,7 @@
 
 /* -127 twice in r10, a mask of odd bytes in r11, the end of y in r2; x of each pixel in r0, r3, r4 and r5. The caller's
    registers are kept in s0 to s7. */
+#define CCML_BLOCK_QUAD_STAGE 1
 CCML_NAKED ccml_quad_stage(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED, int32_t step CCML_UNUSED)
 {
@@ -51,13 +52,6 @@ CCML_NAKED ccml_quad_stage(
 }
 
 #undef CCML_QUAD_STAGE_STORE
-#else
-static inline void ccml_quad_stage(const int8_t *x, int32_t *y, int32_t groups, int32_t step)
-{
-    for (int32_t pixel = 0; pixel < 4; ++pixel) {
-        ccml_quad_stage_pixel(&x[pixel * step], &y[pixel], groups);
-    }
-}
 #endif
 
 #endif

@@ -15,6 +15,7 @@
     "str r12, [r1], #32\n"
 
 /* -127 twice in r4, a mask of odd bytes in r5. */
+#define CCML_BLOCK_QUAD_STAGE_PIXEL 1
 CCML_NAKED ccml_quad_stage_pixel(const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED)
 {
     __asm__ volatile(
@@ -36,18 +37,6 @@ CCML_NAKED ccml_quad_stage_pixel(const int8_t *x CCML_UNUSED, int32_t *y CCML_UN
 }
 
 #undef CCML_QUAD_STAGE_WORD
-#else
-static inline void ccml_quad_stage_pixel(const int8_t *x, int32_t *y, int32_t groups)
-{
-    for (int32_t g = 0; g < groups; ++g) {
-        const int32_t odd1 = x[4 * g + 1] - 127;
-        const int32_t odd3 = x[4 * g + 3] - 127;
-        const int32_t even0 = 256 * x[4 * g] - odd1;
-        const int32_t even2 = 256 * x[4 * g + 2] - odd3;
-        y[8 * g] = (int32_t)(((uint32_t)odd1 & 65535u) | (uint32_t)odd3 << 16);
-        y[8 * g + 4] = (int32_t)(((uint32_t)even0 & 65535u) | (uint32_t)even2 << 16);
-    }
-}
 #endif
 
 #endif

@@ -21,6 +21,7 @@
 
 /* The accumulators are in r8 to r11, the end of x in r7, where a channel enters the 16 steps in r12, and how many it
    skips there in lr. On the stack: b, x, the end of y, y. */
+#define CCML_BLOCK_QUAD_WORDS 1
 CCML_NAKED ccml_quad_words(
     const int32_t *b CCML_UNUSED, const uint8_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y CCML_UNUSED,
     int32_t steps CCML_UNUSED, int32_t channels CCML_UNUSED)
@@ -105,20 +106,6 @@ CCML_NAKED ccml_quad_words(
 }
 
 #undef CCML_QUAD_STEP
-#else
-static inline void ccml_quad_words(
-    const int32_t *b, const uint8_t *w, const int32_t *x, int32_t *y, int32_t steps, int32_t channels)
-{
-    for (int32_t c = 0; c < channels; ++c) {
-        for (int32_t p = 0; p < 4; ++p) {
-            int32_t acc = b[c] + x[p];
-            for (int32_t k = 0; k < steps; ++k) {
-                acc += x[4 * (k + 1) + p] * w[c * steps + k];
-            }
-            y[4 * c + p] = acc;
-        }
-    }
-}
 #endif
 
 #endif

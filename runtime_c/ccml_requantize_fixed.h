@@ -6,15 +6,11 @@
 #include "ccml_scale.h"
 #include "ccml_thumb.h"
 
-static inline int8_t ccml_i32_to_byte(int32_t value)
-{
-    return (int8_t)(value < -128 ? -128 : value > 127 ? 127 : value);
-}
-
 #if CCML_ARM_V6M
 /* The upper word of a product with the factor r4:r3 from halfwords, with 2^28 (in r8) beside it so that sums have no
    sign; that is 2^12 too much, which r9 takes off with what else is added before the shift. The end of the accumulators
    of a channel is in r11. On the stack: s, y, end of a, lanes, step, zero point, pixels * 4. */
+#define CCML_BLOCK_REQUANTIZE_FIXED 1
 CCML_NAKED ccml_requantize_fixed(
     const int32_t *a CCML_UNUSED, const int32_t *s CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t channels CCML_UNUSED,
     int32_t pixels CCML_UNUSED, int32_t lanes CCML_UNUSED, int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED)
@@ -116,6 +112,7 @@ CCML_NAKED ccml_requantize_fixed(
 #elif CCML_ARM_V7M
 /* The end of the accumulators of a channel is in lr, what is added before the shift in r6, 2 * zero point + 1 in r10.
    On the stack: bytes from there to the next channel, pixels * 4. */
+#define CCML_BLOCK_REQUANTIZE_FIXED 1
 CCML_NAKED ccml_requantize_fixed(
     const int32_t *a CCML_UNUSED, const int32_t *s CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t channels CCML_UNUSED,
     int32_t pixels CCML_UNUSED, int32_t lanes CCML_UNUSED, int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED)
@@ -156,19 +153,6 @@ CCML_NAKED ccml_requantize_fixed(
         "bne 1b\n"
         "add sp, sp, #12\n"
         "pop {r4-r11, pc}\n");
-}
-#else
-static inline void ccml_requantize_fixed(
-    const int32_t *a, const int32_t *s, int8_t *y, int32_t channels, int32_t pixels, int32_t lanes, int32_t step,
-    int32_t zero_point)
-{
-    for (int32_t c = 0; c < channels; ++c) {
-        const int32_t half = (int32_t)(1u << (s[2 * c + 1] - 1));
-        for (int32_t p = 0; p < pixels; ++p) {
-            const int32_t steps = (ccml_i32_mul_high(a[c * lanes + p], s[2 * c]) + half) >> s[2 * c + 1];
-            y[step * p + c] = ccml_i32_to_byte(zero_point + steps);
-        }
-    }
 }
 #endif
 

@@ -38,6 +38,7 @@
 /* s is in r8, pixels * 4 in r9, lanes * 4 in lr, step in r2, the accumulators of a channel from r12 to r11. On the
    stack: y, end of a. Four pixels of four lanes have a loop of their own, with y of the channel in r12 and its end in lr,
    and so has a single lane, with s in r2 and the end of y in r12. */
+#define CCML_BLOCK_REQUANTIZE_HALFWORD 1
 CCML_NAKED ccml_requantize_halfword(
     const int32_t *a CCML_UNUSED, const int16_t *s CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t channels CCML_UNUSED,
     int32_t pixels CCML_UNUSED, int32_t lanes CCML_UNUSED, int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED,
@@ -174,6 +175,7 @@ CCML_NAKED ccml_requantize_halfword(
 /* What is added before the shift in r6, step in r12, the end of the accumulators of a channel in lr, bytes from there to
    the next channel in r10. On the stack: pixels * 4. Four pixels of four lanes have a loop of their own, with 3 * step in
    lr, and so has a single lane. */
+#define CCML_BLOCK_REQUANTIZE_HALFWORD 1
 CCML_NAKED ccml_requantize_halfword(
     const int32_t *a CCML_UNUSED, const int16_t *s CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t channels CCML_UNUSED,
     int32_t pixels CCML_UNUSED, int32_t lanes CCML_UNUSED, int32_t step CCML_UNUSED, int32_t zero_point CCML_UNUSED,
@@ -243,19 +245,6 @@ CCML_NAKED ccml_requantize_halfword(
 }
 
 #undef CCML_REQUANTIZE_HALFWORD_ONE
-#else
-static inline void ccml_requantize_halfword(
-    const int32_t *a, const int16_t *s, int8_t *y, int32_t channels, int32_t pixels, int32_t lanes, int32_t step,
-    int32_t zero_point, int32_t shift)
-{
-    const int32_t half = 1 << (shift - 1);
-    for (int32_t c = 0; c < channels; ++c) {
-        for (int32_t p = 0; p < pixels; ++p) {
-            const int32_t steps = (ccml_i32_mul_high(a[c * lanes + p], s[c] * 65536) + half) >> shift;
-            y[step * p + c] = ccml_i32_to_byte(zero_point + steps);
-        }
-    }
-}
 #endif
 
 #endif

@@ -5,7 +5,14 @@
 
 #include "ccml_requantize_fixed.h"
 
-/* Channels with multipliers together, the others one by one. */
+#if CCML_ARM_V6M || CCML_ARM_V7M
+#define CCML_BLOCK_REQUANTIZE_I8 1
+static inline int8_t ccml_i32_to_byte(int32_t value)
+{
+    return (int8_t)(value < -128 ? -128 : value > 127 ? 127 : value);
+}
+
+/* Channels with multipliers together, by assembly, the others one by one. */
 CCML_OUT_OF_LINE void ccml_requantize_i8(
     const int32_t *a, const int32_t *s, int8_t *y, int32_t channels, int32_t pixels, int32_t lanes, int32_t step,
     int32_t zero_point)
@@ -26,5 +33,6 @@ CCML_OUT_OF_LINE void ccml_requantize_i8(
         }
     }
 }
+#endif
 
 #endif

@@ -79,27 +79,6 @@
         "7:\n" \
         "add sp, sp, #56\n" \
         "pop {r4-r11, pc}\n")
-
-#else
-
-/* A function body with the parameters above; result(acc, scale) makes an output, `scales` is 1 where the stream has
-   a scale for each channel. */
-#define CCML_SINGLE(result, scales) \
-    for (int32_t first = 0, tile; first < channels; first += tile) { \
-        tile = channels - first < 8 ? 1 : 8; \
-        for (int32_t c = 0; c < tile; ++c) { \
-            int32_t acc = w[c]; \
-            for (int32_t g = 0; g < groups; ++g) { \
-                const int32_t bytes = ccml_four_bytes(&x[4 * g]); \
-                const int32_t weights = w[tile + g * tile + c]; \
-                acc = ccml_i32_dot2_i16i16(acc, ccml_i32_widen_even(bytes), ccml_i32_widen_even(weights)); \
-                acc = ccml_i32_dot2_i16i16(acc, ccml_i32_widen_odd(bytes), ccml_i32_widen_odd(weights)); \
-            } \
-            y[first + c] = result(acc, w[tile * (1 + groups) + c]); \
-        } \
-        w += tile * (1 + groups + (scales)); \
-    }
-
 #endif
 
 #endif

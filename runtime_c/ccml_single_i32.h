@@ -10,18 +10,12 @@
 #define CCML_SINGLE_I32_FOUR(a, b, c, d) \
     CCML_SINGLE_I32_ONE(a) CCML_SINGLE_I32_ONE(b) CCML_SINGLE_I32_ONE(c) CCML_SINGLE_I32_ONE(d)
 
+#define CCML_BLOCK_SINGLE_I32 1
 CCML_NAKED ccml_single_i32(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t channels CCML_UNUSED)
 {
     CCML_SINGLE("", CCML_SINGLE_I32_FOUR, CCML_SINGLE_I32_ONE);
-}
-#else
-#define CCML_SINGLE_I32_RESULT(acc, scale) (acc)
-
-static inline void ccml_single_i32(const int32_t *w, const int8_t *x, int32_t *y, int32_t groups, int32_t channels)
-{
-    CCML_SINGLE(CCML_SINGLE_I32_RESULT, 0)
 }
 #endif
 

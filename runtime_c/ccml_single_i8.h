@@ -35,19 +35,12 @@
     "vmov " a ", s0\n" \
     CCML_BYTE(a, "r2", "r11")
 
+#define CCML_BLOCK_SINGLE_I8 1
 CCML_NAKED ccml_single_i8(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED)
 {
     CCML_SINGLE(CCML_SINGLE_I8_SETUP, CCML_SINGLE_I8_FOUR, CCML_SINGLE_I8_ONE);
-}
-#else
-#define CCML_SINGLE_I8_RESULT(acc, scale) ccml_requantize(acc, scale, zero_point)
-
-static inline void ccml_single_i8(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point)
-{
-    CCML_SINGLE(CCML_SINGLE_I8_RESULT, 1)
 }
 #endif
 

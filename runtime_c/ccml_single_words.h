@@ -16,6 +16,7 @@
     CCML_SINGLE_WEIGHT(n3, word, "r11")
 
 /* The accumulators are in r8 to r11, the end of eights of x in r7, that of x in r12. On the stack: b, x, end of y, y. */
+#define CCML_BLOCK_SINGLE_WORDS 1
 CCML_NAKED ccml_single_words(
     const int32_t *b CCML_UNUSED, const uint8_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y CCML_UNUSED,
     int32_t steps CCML_UNUSED, int32_t channels CCML_UNUSED)
@@ -113,6 +114,7 @@ CCML_NAKED ccml_single_words(
     CCML_SINGLE_WEIGHT(word, "r7")
 
 /* The accumulators are in r4 to r7, the end of fours of x in lr. On the stack: b, x, y, end of y, end of x. */
+#define CCML_BLOCK_SINGLE_WORDS 1
 CCML_NAKED ccml_single_words(
     const int32_t *b CCML_UNUSED, const uint8_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y CCML_UNUSED,
     int32_t steps CCML_UNUSED, int32_t channels CCML_UNUSED)
@@ -167,28 +169,6 @@ CCML_NAKED ccml_single_words(
 
 #undef CCML_SINGLE_WEIGHT
 #undef CCML_SINGLE_FOUR
-#else
-static inline void ccml_single_words(
-    const int32_t *b, const uint8_t *w, const int32_t *x, int32_t *y, int32_t steps, int32_t channels)
-{
-    for (int32_t first = 0; first < channels; first += 4) {
-        int32_t acc0 = b[first] + x[0];
-        int32_t acc1 = b[first + 1] + x[0];
-        int32_t acc2 = b[first + 2] + x[0];
-        int32_t acc3 = b[first + 3] + x[0];
-        for (int32_t k = 1; k <= steps; ++k) {
-            acc0 += x[k] * w[0];
-            acc1 += x[k] * w[1];
-            acc2 += x[k] * w[2];
-            acc3 += x[k] * w[3];
-            w += 4;
-        }
-        y[first] = acc0;
-        y[first + 1] = acc1;
-        y[first + 2] = acc2;
-        y[first + 3] = acc3;
-    }
-}
 #endif
 
 #endif

@@ -80,44 +80,6 @@
         "bne 1b\n" \
         "add sp, sp, #16\n" \
         "pop {r4-r11, pc}\n")
-
-#else
-
-/* The accumulators of four channels. */
-static inline void ccml_solo_sums(const int32_t *w, const int8_t *x, int32_t groups, int32_t *acc)
-{
-    for (int32_t c = 0; c < 4; ++c) {
-        acc[c] = w[c];
-        for (int32_t g = 0; g < groups; ++g) {
-            const int32_t word = w[4 + 4 * g + c];
-            const int32_t odd1 = x[4 * g + 1] - 127;
-            const int32_t odd3 = x[4 * g + 3] - 127;
-            const uint32_t even0 = (uint32_t)(256 * x[4 * g] - odd1) & 65535u;
-            const uint32_t even2 = (uint32_t)(256 * x[4 * g + 2] - odd3);
-            const int32_t odd = (int32_t)(((uint32_t)odd1 & 65535u) | (uint32_t)odd3 << 16);
-            acc[c] = ccml_i32_dot2_i16i16(acc[c], odd, word);
-            acc[c] = ccml_i32_dot2_i16i16(acc[c], (int32_t)(even0 | even2 << 16), ccml_i32_widen_even(word));
-        }
-    }
-}
-
-/* The factors are words, or two in a word: halfwords that stand for the upper half of one. */
-static inline void ccml_solo_bytes(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t shift,
-    int halfwords)
-{
-    for (int32_t first = 0; first < channels; first += 4) {
-        int32_t acc[4];
-        ccml_solo_sums(w, x, groups, acc);
-        w += 4 + 4 * groups;
-        for (int32_t c = 0; c < 4; ++c) {
-            const int32_t factor = halfwords ? (int32_t)((uint32_t)w[c / 2] >> 16 * (c % 2) << 16) : w[c];
-            y[first + c] = ccml_requantize_int(acc[c], factor, zero_point, shift);
-        }
-        w += halfwords ? 2 : 4;
-    }
-}
-
 #endif
 
 #endif

@@ -14,6 +14,7 @@
     "smmla r6, r6, r10, r2\n" \
     "smmla r7, r7, r11, r2\n"
 
+#define CCML_BLOCK_SOLO_FIXED 1
 CCML_NAKED ccml_solo_fixed(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
     int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t shift CCML_UNUSED)
@@ -22,12 +23,6 @@ CCML_NAKED ccml_solo_fixed(
 }
 
 #undef CCML_SOLO_FIXED_MULTIPLY
-#else
-static inline void ccml_solo_fixed(
-    const int32_t *w, const int8_t *x, int8_t *y, int32_t groups, int32_t channels, int32_t zero_point, int32_t shift)
-{
-    ccml_solo_bytes(w, x, y, groups, channels, zero_point, shift, 0);
-}
 #endif
 
 #endif

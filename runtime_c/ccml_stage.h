@@ -12,6 +12,7 @@
     "sxtb16 r3, r3, ror #8\n" \
     "strd r12, r3, [r1], #16\n"
 
+#define CCML_BLOCK_STAGE 1
 CCML_NAKED ccml_stage(const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED)
 {
     __asm__ volatile(
@@ -32,15 +33,6 @@ CCML_NAKED ccml_stage(const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32
 }
 
 #undef CCML_STAGE_WORD
-#else
-static inline void ccml_stage(const int8_t *x, int32_t *y, int32_t groups)
-{
-    for (int32_t g = 0; g < groups; ++g) {
-        const int32_t word = ccml_four_bytes(&x[4 * g]);
-        y[4 * g] = ccml_i32_widen_even(word);
-        y[4 * g + 1] = ccml_i32_widen_odd(word);
-    }
-}
 #endif
 
 #endif

@@ -53,25 +53,6 @@
     "adr.w r7, " label "\n" \
     "mls r7, r6, r8, r7\n" \
     "orr r7, r7, #1\n"
-
-#else
-
-/* The sum with 1.5 * 2^23 rounds to the nearest even whole number. */
-static inline int8_t ccml_requantize(int32_t acc, int32_t scale, int32_t zero_point)
-{
-    const float rounded = (float)acc * ccml_i32_as_f32(scale) + 12582912.0f;
-    const int32_t steps = ccml_f32_as_i32(rounded) - (0x4B400000 - zero_point);
-    return (int8_t)(steps < -128 ? -128 : steps > 127 ? 127 : steps);
-}
-
-/* The upper word of the product, shifted. */
-static inline int8_t ccml_requantize_int(int32_t acc, int32_t factor, int32_t zero_point, int32_t shift)
-{
-    const int32_t high = (int32_t)((int64_t)acc * factor >> 32);
-    const int32_t steps = (high + zero_point * (1 << shift) + (1 << (shift - 1))) >> shift;
-    return (int8_t)(steps < -128 ? -128 : steps > 127 ? 127 : steps);
-}
-
 #endif
 
 #endif

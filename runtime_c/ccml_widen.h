@@ -36,14 +36,4 @@ static inline int32_t ccml_i32_widen_odd(int32_t word)
     return ccml_halfwords((uint32_t)word >> 8, (uint32_t)word >> 24);
 }
 
-/* The four bytes from x on, the first in the low bits. */
-static inline int32_t ccml_four_bytes(const int8_t *x)
-{
-    uint32_t word = 0;
-    for (int i = 0; i < 4; ++i) {
-        word |= (uint32_t)(uint8_t)x[i] << (8 * i);
-    }
-    return (int32_t)word;
-}
-
 #endif

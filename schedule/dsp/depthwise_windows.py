@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...blocks.depthwise import COLUMN, LANES
-from ...blocks.depthwise_window import pairs_under, whole
+from ...blocks.depthwise_rows import pairs_under, whole
 from ...ir.loops import I32, Block, Const, Expr, If, Invoke, Pointer, Store, Var
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType

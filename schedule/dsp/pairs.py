@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from ...blocks.pair import PAIR_TILE, SINGLE_TILE
+from ...blocks.pair import PAIR as PAIR_STREAM
+from ...blocks.pair import SINGLE, pack
+from ...blocks.tiles import Stream
 from ...ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -13,24 +13,16 @@ from ..staging import PAIR
 from .base import Position, StagedContraction, rows_of
 
 
-def _stream(work: StagedContraction, tile: int) -> Buffer:
-    """The weights as ``blocks/pair.py`` describes them."""
-    words = np.ascontiguousarray(work.columns).view("<i4")
-    full = work.channels // tile * tile
-    parts = []
-    for first in (*range(0, full, tile), *range(full, work.channels)):
-        stop = first + (tile if first < full else 1)
-        parts += [work.bias[first:stop].astype(np.int32), words[first:stop].T.reshape(-1)]
-        if work.requantization is not None:
-            parts.append(np.ascontiguousarray(work.requantization.scale[first:stop]).view(np.int32))
-    return work.ctx.pack("w", np.concatenate(parts).astype(np.int32))
+def _stream(work: StagedContraction, stream: Stream) -> Buffer:
+    rq = work.requantization
+    return work.ctx.pack("w", pack(stream, work.bias, work.columns, None if rq is None else rq.scale))
 
 
 def lower_single(work: StagedContraction) -> Block:
     """One pixel: its activations are read once, and need not be staged."""
     origin = tuple(as_expr(0) for _ in work.shape)
     before, x = work.staging(PAIR).bytes(origin)
-    w, rq = _stream(work, SINGLE_TILE), work.requantization
+    w, rq = _stream(work, SINGLE), work.requantization
     if rq is None:
         acc = work.ctx.temporary("acc", DType.I32, (1, work.channels))
         block: Block = (Invoke("single_i32", (start(w), x, start(acc)), (work.groups, work.channels)),)
@@ -59,7 +51,7 @@ def lower_pairs(work: StagedContraction) -> Block:
 
 def _multiply(work: StagedContraction, staged: Buffer, position: Position, again: Expr) -> Block:
     """All channels of the staged pair. The first ``again`` pixels have been finished before."""
-    w, x, rq = start(_stream(work, PAIR_TILE)), start(staged), work.requantization
+    w, x, rq = start(_stream(work, PAIR_STREAM)), start(staged), work.requantization
     if rq is None:
         acc = work.ctx.temporary("acc", DType.I32, (2, work.channels))
         invoke = Invoke("pair_i32", (w, x, *rows_of(acc, 2)), (work.groups, work.channels))

@@ -5,10 +5,13 @@ Weights are packed two to a halfword (``blocks/quad.py``), which takes accumulat
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...blocks import BLOCKS, has_block
-from ...blocks.quad import ODD_OFFSET, PIXELS, PRE_SHIFT, SCALE, TILE, USUAL_SHIFT, packable, packed, stream_words
+from ...blocks.quad import PIXELS, PRE_SHIFT, SCALE, USUAL_SHIFT, packable, packed, packed_bias
+from ...blocks.quad import QUAD as QUAD_STREAM
 from ...ir.loops import Block, Buffer, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -21,19 +24,13 @@ from .base import Position, StagedContraction, rows_of
 
 def fits_quads(cpu: Cpu, work: StagedContraction) -> bool:
     """Whether there are four pixels and two channels, and the weights and accumulators can be packed."""
-    enough = work.channels >= TILE and work.pixels(PIXELS)[0] >= PIXELS
+    enough = work.channels >= QUAD_STREAM.tile and work.pixels(PIXELS)[0] >= PIXELS
     return has_block("quad_i8", cpu.extensions) and enough and is_packable(work)
 
 
 def is_packable(work: StagedContraction) -> bool:
     """Whether weights and accumulators can be packed."""
     return packable(work.columns) and bool(np.all(work.reach < 1 << 23))
-
-
-def packed_bias(work: StagedContraction) -> np.ndarray:
-    """The start of accumulators that are multiples of 256, with what the offset of odd activations takes away."""
-    bias = SCALE * (work.bias + ODD_OFFSET * work.columns[:, 1::2].astype(np.int64).sum(axis=1))
-    return (bias & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
 
 
 def lower_quads(work: StagedContraction) -> Block:
@@ -56,21 +53,20 @@ class _Quads:
     def _parts(self) -> list[tuple[int, int]]:
         """First channels and their even numbers: where one channel would be left, the last two are a part of
         their own."""
-        even = self.work.channels // TILE * TILE
-        return [(0, even)] + ([(self.work.channels - TILE, TILE)] if self.work.channels % TILE else [])
+        even = self.work.channels // QUAD_STREAM.tile * QUAD_STREAM.tile
+        tile = QUAD_STREAM.tile
+        return [(0, even)] + ([(self.work.channels - tile, tile)] if self.work.channels % tile else [])
 
     def _stream(self) -> Buffer:
         work = self.work
-        bias, words = packed_bias(work), packed(work.columns)
-        parts = []
-        for begin, count in self._parts():
-            for first in range(begin, begin + count, TILE):
-                tile = slice(first, first + TILE)
-                parts += [bias[tile], words[tile].T.reshape(-1)]
-                if self.fixed is not None:
-                    parts.append(self.fixed.factors[tile])
-                elif self.rq is not None:
-                    parts.append((self.rq.scale[tile] / np.float32(SCALE)).view(np.int32))
+        bias, words = packed_bias(work.bias, work.columns), packed(work.columns)
+        factors = None
+        if self.fixed is not None:
+            factors = self.fixed.factors
+        elif self.rq is not None:
+            factors = self.rq.scale / np.float32(SCALE)
+        slices = (slice(begin, begin + count) for begin, count in self._parts())
+        parts = [QUAD_STREAM.pack(bias[s], words[s], None if factors is None else factors[s]) for s in slices]
         return work.ctx.pack("w", np.concatenate(parts))
 
     def emit(self) -> Block:
@@ -96,7 +92,7 @@ class _Quads:
             moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + first)) for p in pointers)
             operands = (start(self.stream, begin), start(self.staging.pixels), *moved)
             out += (self._invoke(f"{name}_{self.kind}", operands, channels),)
-            begin += stream_words(channels, work.groups, self.rq is not None)
+            begin += replace(QUAD_STREAM, factors=self.rq is not None).size(channels, work.groups)
         if self.values is None:
             return out
         if count == 1:

@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from ...blocks import has_block
-from ...blocks.quad import PRE_SHIFT, packed
-from ...blocks.solo import TILE, factor_words, stream_words
+from ...blocks.quad import PRE_SHIFT, SOLO, SOLO_HALFWORD, packed, packed_bias
 from ...ir.loops import Block, Invoke, Pointer, as_expr
 from ..byte_operands import start
 from ..requantization import fixed_form, halfword_form
 from ..staging import QUAD
 from .base import StagedContraction
-from .quads import is_packable, packed_bias
+from .quads import is_packable
 
 
 def lower_solo(work: StagedContraction) -> Block | None:
     """``None`` where the weights cannot be packed, or what follows is not one requantization in integers. Where the
     channels are no multiple of four, the last four overlap those before."""
     rq = work.requantization
-    if not has_block("solo_fixed", work.ctx.cpu.extensions) or rq is None or not rq.whole or work.channels < TILE:
+    if not has_block("solo_fixed", work.ctx.cpu.extensions) or rq is None or not rq.whole or work.channels < SOLO.tile:
         return None
     if not is_packable(work):
         return None
@@ -30,18 +29,15 @@ def lower_solo(work: StagedContraction) -> Block | None:
     row = "solo_fixed" if halfwords is None else "solo_halfword"
     origin = tuple(as_expr(0) for _ in work.shape)
     before, x = work.staging(QUAD).bytes(origin)
-    bias, words = packed_bias(work), packed(work.columns)
-    even = work.channels // TILE * TILE
-    parts = [(0, even)] + ([(work.channels - TILE, TILE)] if even < work.channels else [])
-    stream: list[np.ndarray] = []
-    for begin, channels in parts:
-        for first in range(begin, begin + channels, TILE):
-            tile = slice(first, first + TILE)
-            stream += [bias[tile], words[tile].T.reshape(-1), factor_words(fixed.factors[tile])]
-    w = work.ctx.pack("w", np.concatenate(stream))
+    stream = SOLO if halfwords is None else SOLO_HALFWORD
+    bias, words = packed_bias(work.bias, work.columns), packed(work.columns)
+    full = work.channels // stream.tile * stream.tile
+    parts = [(0, full)] + ([(work.channels - stream.tile, stream.tile)] if full < work.channels else [])
+    slices = (slice(begin, begin + channels) for begin, channels in parts)
+    w = work.ctx.pack("w", np.concatenate([stream.pack(bias[s], words[s], fixed.factors[s]) for s in slices]))
     blocks: Block = ()
     for begin, channels in parts:
         y = Pointer(work.y.buffer, work.y.at((*origin, begin)))
-        at = start(w, stream_words(even, work.groups, halfwords is not None) if begin else 0)
+        at = start(w, stream.size(full, work.groups) if begin else 0)
         blocks += (Invoke(row, (at, x, y), (work.groups, channels, rq.zero_point, fixed.shift)),)
     return (*before, *blocks)

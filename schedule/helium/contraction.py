@@ -19,7 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...blocks import has_block
-from ...blocks.helium import FEW_STEPS, PIXEL_TILE, PIXELS_TILE, SHORT_RUN, STEP, pad
+from ...blocks.helium import FEW_STEPS, PIXEL, PIXELS, SHORT_RUN, STEP, pad
+from ...blocks.tiles import Stream
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -124,21 +125,18 @@ class _Contraction:
         self.single = self.shape[-1] == 1
         self.rows = Rows(ctx, self.refs[x.name], pixels.window, zero_point(node.attrs), self.shape[-1], self.channels)
         self.requantization = exact_requantization(ctx, self.operands.reach)
-        self.stream = self._stream(PIXEL_TILE if self.single else PIXELS_TILE)
+        self.stream = self._stream(PIXEL if self.single else PIXELS)
 
-    def _stream(self, tile: int) -> Buffer:
-        """The weights as ``blocks/helium.py`` describes them."""
+    def _stream(self, stream: Stream) -> Buffer:
+        """Weights whose runs fill whole steps."""
         runs, vectors = self.rows.runs, self.rows.vectors
-        tiles = -(-self.channels // tile)
         flat = self.operands.weights.reshape(self.channels, runs, -1)
-        data = np.zeros((tiles * tile, runs, vectors * STEP), np.int8)
-        data[: self.channels, :, : flat.shape[2]] = flat
-        steps = data.reshape(tiles, tile, runs * vectors, STEP).transpose(0, 2, 1, 3)
-        bias = tiled(self.operands.bias.astype(np.int32), tile)
-        parts = [bias, np.ascontiguousarray(steps).view("<i4").reshape(tiles, -1)]
-        if self.requantization is not None:
-            parts.append(tiled(self.requantization.scale.astype(np.float32), tile).view(np.int32))
-        return self.ctx.pack("w", np.concatenate(parts, axis=1).astype(np.int32).reshape(-1))
+        data = np.zeros((self.channels, runs, vectors * STEP), np.int8)
+        data[:, :, : flat.shape[2]] = flat
+        words = data.reshape(self.channels, -1).view("<i4")
+        rq = self.requantization
+        scales = None if rq is None else rq.scale.astype(np.float32)
+        return self.ctx.pack("w", stream.pack(self.operands.bias, words, scales))
 
     # ---- loops
 
@@ -158,7 +156,7 @@ class _Contraction:
             if self.residual is not None:
                 return self._sum(self.residual, rq, position, x, Pointer(y.buffer, y.at((*position, 0, 0))))
             return self._chunks(position, x, rq)
-        tile = PIXEL_TILE if self.single else PIXELS_TILE
+        tile = (PIXEL if self.single else PIXELS).tile
         acc = self.ctx.temporary("acc", DType.I32, (2, pad(self.channels, tile)), align=16)
         out = Pointer(acc, (as_expr(0), as_expr(0)))
         pair = Var(self.names.fresh("pair"))
@@ -217,7 +215,7 @@ class _Contraction:
             return Invoke(f"helium_pixel_{kind}", (w, x, y), (rows.runs * rows.vectors, self.channels, *more))
         name, runs = f"helium_pixels_{kind}", (rows.runs, rows.vectors, rows.run_step)
         scalars = (*runs, pixels, rows.pixel_step, self.channels, *more)
-        if kind == "i8" and self.channels % PIXELS_TILE == 0:
+        if kind == "i8" and self.channels % PIXELS.tile == 0:
             if rows.runs == 1 and rows.vectors <= FEW_STEPS:
                 name, scalars = "helium_few_pixels_i8", (rows.vectors, *scalars[len(runs) :])
             elif rows.vectors <= SHORT_RUN:
@@ -231,10 +229,3 @@ def _chunk(width: int) -> int:
         return CHUNK // width * width
     shares = -(-width // CHUNK)
     return width // shares if width % shares == 0 else CHUNK
-
-
-def tiled(values: np.ndarray, tile: int) -> np.ndarray:
-    """``values`` of the channels [tile number, channel], with zeros behind the last."""
-    padded = np.zeros(pad(values.size, tile), values.dtype)
-    padded[: values.size] = values
-    return padded.reshape(-1, tile)

@@ -17,7 +17,7 @@ from itertools import groupby
 import numpy as np
 
 from ...blocks import has_block
-from ...blocks.helium import PIXELS_TILE, STEP, pad
+from ...blocks.helium import PIXELS, pad
 from ...blocks.helium_depthwise import INTERLEAVED, WORD
 from ...ir.graph import Node
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
@@ -29,7 +29,7 @@ from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns
 from ..kernel import KernelContext
 from ..tensors import TensorRef
-from .contraction import exact_requantization, tiled
+from .contraction import exact_requantization
 from .finish import finish_pixels, made_pixels
 
 OUTSIDE = -1
@@ -109,15 +109,12 @@ class _Depthwise:
         """The weights as ``blocks/helium_depthwise.py`` describes them."""
         assert self.requantization is not None
         wide, high = (1, WORD) if self.column else (self.blocks * WORD, self.groups)
-        taps = np.zeros((pad(self.channels, PIXELS_TILE), wide, high * WORD), np.int8)
+        taps = np.zeros((self.channels, wide, high * WORD), np.int8)
         weights = self.operands.weights.reshape(self.channels, *self.taps)
-        taps[: self.channels, : self.taps[1], : self.taps[0]] = weights.transpose(0, 2, 1)
-        grouped = taps.reshape(len(taps), wide, high, WORD).transpose(0, 2, 1, 3)
-        words = grouped.reshape(-1, PIXELS_TILE, wide * high // WORD, STEP).transpose(0, 2, 1, 3)
-        bias = tiled(self.operands.bias.astype(np.int32), PIXELS_TILE)
-        scale = tiled(self.requantization.scale.astype(np.float32), PIXELS_TILE).view(np.int32)
-        products = np.ascontiguousarray(words).reshape(len(bias), -1).view("<i4")
-        return np.concatenate([bias, products, scale], axis=1).reshape(-1)
+        taps[:, : self.taps[1], : self.taps[0]] = weights.transpose(0, 2, 1)
+        grouped = taps.reshape(self.channels, wide, high, WORD).transpose(0, 2, 1, 3)
+        words = np.ascontiguousarray(grouped).reshape(self.channels, -1).view("<i4")
+        return PIXELS.pack(self.operands.bias, words, self.requantization.scale.astype(np.float32))
 
     # ---- rows
 
@@ -142,7 +139,7 @@ class _Depthwise:
     # ---- loops
 
     def emit(self) -> Block:
-        stream = self.ctx.pack("w", self._stream().astype(np.int32))
+        stream = self.ctx.pack("w", self._stream())
         words = self.ctx.temporary("words", DType.I8, (self.groups * self.plane * WORD,), align=16)
         w, x = Pointer(stream, (as_expr(0),)), Pointer(words, (as_expr(0),))
         batch = Var(self.names.fresh("n"))
@@ -164,7 +161,7 @@ class _Depthwise:
         """Words of a group of rows, with what is read and written beyond."""
         written = self.pad[1] * self.channels + pad(self.inner * self.channels, INTERLEAVED)
         beyond = (self.blocks * WORD - self.taps[1]) * self.dilation[1] if self.windows else 0
-        return pad(max((self.columns + beyond) * self.channels, written) + PIXELS_TILE, 4)
+        return pad(max((self.columns + beyond) * self.channels, written) + PIXELS.tile, 4)
 
     @property
     def _overwritten(self) -> bool:

@@ -22,7 +22,15 @@ from math import prod
 import numpy as np
 
 from ...blocks import has_block
-from ...blocks.plain import FIELD, PIXELS, SINGLE_CHANNELS, WEIGHT_OFFSET
+from ...blocks.plain import (
+    PIXELS,
+    SINGLE_CHANNELS,
+    is_pairable,
+    offset_weights,
+    paired_bias,
+    paired_weights,
+    tiled_weights,
+)
 from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -82,10 +90,7 @@ class _Quads:
 
     @property
     def _paired(self) -> bool:
-        """Whether two pixels fit into one sum, the lower with activations from 0 to 255."""
-        w = self.columns
-        reach = 255 * np.maximum(np.maximum(w, 0).sum(axis=1), -np.minimum(w, 0).sum(axis=1))
-        return has_block("quad_pairs", self.ctx.cpu.extensions) and bool(np.all(reach < 1 << FIELD - 1))
+        return has_block("quad_pairs", self.ctx.cpu.extensions) and is_pairable(self.columns)
 
     # ---- loops
 
@@ -104,7 +109,8 @@ class _Quads:
         bias = np.zeros(padded, np.int32)
         bias[: self.channels] = self.bias
         b = self.ctx.pack("b", bias)
-        weights = [self.ctx.pack("w", self._tiled(padded, k, window.size)) for k, window in zip(firsts, windows)]
+        seen = (self.columns[:, first : first + window.size] for first, window in zip(firsts, windows))
+        weights = [self.ctx.pack("w", tiled_weights(columns)) for columns in seen]
         acc = [self.ctx.temporary("acc", DType.I32, (size, 1)) for _ in windows[:2]]
 
         def some(first: Expr, channels: int) -> Block:
@@ -123,13 +129,6 @@ class _Quads:
         last = some(as_expr(full * SINGLES), rest) if rest else ()
         staged = parts[0].stage(origin, as_expr(0)) if len(parts) == 1 else ()
         return (*staged, *block, *last)
-
-    def _tiled(self, channels: int, first: int, steps: int) -> np.ndarray:
-        """Weights of ``steps`` k from ``first`` on, side by side for the channels of a tile."""
-        padded = np.zeros((channels, steps), np.int16)
-        padded[: self.channels] = self.columns[:, first : first + steps]
-        tiled = padded.reshape(-1, SINGLE_CHANNELS, steps).transpose(0, 2, 1)
-        return (tiled + WEIGHT_OFFSET).astype(np.uint8).reshape(-1)
 
     def _quads(self) -> Block:
         """Four neighbours of a row at a time, or of all pixels where rows do not have fours."""
@@ -177,14 +176,9 @@ class _Quads:
         return multiply
 
     def _plain(self) -> tuple[str, Buffer, Buffer]:
-        """Biases, and weights channel by channel as unsigned bytes."""
-        weights = (self.columns.astype(np.int16) + WEIGHT_OFFSET).astype(np.uint8)
-        return "quad_words", self.ctx.pack("b", self.bias.astype(np.int32)[:, None]), self.ctx.pack("w", weights)
+        bias = self.bias.astype(np.int32)[:, None]
+        return "quad_words", self.ctx.pack("b", bias), self.ctx.pack("w", offset_weights(self.columns))
 
     def _packed(self) -> tuple[str, Buffer, Buffer]:
-        """Biases of the lower and the upper pixels, and weights of two channels side by side."""
-        both = np.stack([self.bias - 128 * self.columns.sum(axis=1), self.bias], axis=1)
-        even = self.channels // 2 * 2
-        pairs = self.columns[:even].reshape(-1, 2, self.steps).transpose(0, 2, 1).reshape(even, self.steps)
-        weights = np.concatenate([pairs, self.columns[even:]]).astype(np.int8)
-        return "quad_pairs", self.ctx.pack("b", both.astype(np.int32)), self.ctx.pack("w", weights)
+        bias, weights = paired_bias(self.bias, self.columns), paired_weights(self.columns)
+        return "quad_pairs", self.ctx.pack("b", bias), self.ctx.pack("w", weights)

@@ -60,6 +60,8 @@ class _Words:
         depth = staging.window.depth
         y = Pointer(staging.words, (first * depth + 1, self.slot))
         pointers = (staging.source.run(where), y, Pointer(staging.words, (as_expr(0), self.slot)))
+        if staging.pixels == PIXELS:
+            return (Invoke("spread_four", pointers, (taps * depth,)),)
         return (Invoke("spread", pointers, (taps * depth, staging.pixels)),)
 
     def fill(self, first: Expr, taps: int) -> Block:

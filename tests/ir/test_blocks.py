@@ -8,7 +8,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from ccml.blocks import BLOCKS, block_kernel
-from ccml.blocks.pair import PAIR_TILE, stream_words
+from ccml.blocks.pair import PAIR, pack
 from ccml.errors import CcmlError
 from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
@@ -19,6 +19,7 @@ from ccml.program import build
 from ccml.program.build import lower_graph
 from ccml.targets import select
 
+from tests.schedule.block_cases import block_operands
 from tests.schedule.graphs import integer_conv_graph
 
 
@@ -58,6 +59,21 @@ def test_what_a_program_invokes_is_verified(monkeypatch: pytest.MonkeyPatch) -> 
         lower_graph(graph, select("cortex-m4"))
 
 
+@pytest.mark.parametrize("name", BLOCKS)
+def test_meaning_for_any_scalars_is_that_for_each(name: str) -> None:
+    row = BLOCKS[name]
+    general = row.general()
+    verify_kernel(general, scheduled=True)
+    for numbers in row.samples:
+        kernel = row.kernel(numbers)
+        arrays = block_operands(kernel)
+        expected = {key: array.copy() for key, array in arrays.items()}
+        run_kernel(kernel, expected)
+        run_kernel(general, arrays, numbers)
+        for key, array in arrays.items():
+            np.testing.assert_array_equal(array, expected[key], key)
+
+
 KERNEL = """
     kernel k(x: i8[2,8] const, w: i32[9] const align 4, s: i32[2,2,2] out align 8, y: i32[2,3] out)
       for p:2
@@ -78,11 +94,9 @@ def test_invoke_is_printed_and_parsed() -> None:
 
 def test_invoke_runs_the_meaning() -> None:
     rng = np.random.default_rng(1)
-    x, weights = (rng.integers(-128, 128, (n, 8)).astype(np.int8) for n in (2, PAIR_TILE))
+    x, weights = (rng.integers(-128, 128, (n, 8)).astype(np.int8) for n in (2, PAIR.tile))
     bias = np.array([5, -7, 100], np.int32)
-    words = weights.reshape(PAIR_TILE, 2, 4).transpose(1, 0, 2).copy().view("<i4").reshape(-1)
-    stream = np.concatenate([bias, words])
-    assert stream.size == stream_words(PAIR_TILE, 2, False)
+    stream = pack(PAIR, bias, weights, None)
     arrays = {"x": x, "w": stream, "s": np.zeros((2, 2, 2), np.int32), "y": np.zeros((2, 3), np.int32)}
     run_kernel(kernel(), arrays, instructions=INSTRUCTIONS, blocks=BLOCKS)
     np.testing.assert_array_equal(arrays["y"], x.astype(np.int32) @ weights.T.astype(np.int32) + bias)

@@ -13,9 +13,11 @@ from ccml.emit_c import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import build_and_run
+from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Access, Alloc, Const, Invoke, Kernel, Load, Pointer, Space, Store, Var, as_expr
 from ccml.ir.loops_rewrite import loop
 from ccml.ir.program import Program
+from ccml.ir.types import DType
 from ccml.schedule.legalize import legalize
 from ccml.targets import Machine, select
 
@@ -40,6 +42,42 @@ class Case:
     scalars: tuple[int, ...]
     inputs: Arrays
     expected: Arrays
+
+
+def block_operands(kernel: Kernel) -> Arrays:
+    """Values for all parameters of a meaning, zero where it only writes.
+
+    Words that may be float32 scales are those of small floats, factors and accumulators are small: blocks may rely on
+    results of less than 2^15 before they are clamped.
+    """
+    rng, found = np.random.default_rng(len(kernel.name)), {}
+    for param in kernel.params:
+        dtype, size = param.dtype.numpy, param.shape[0]
+        array = rng.integers(np.iinfo(dtype).min, np.iinfo(dtype).max, size, dtype, endpoint=True)
+        if param.name in ("w", "s", "scales") and param.dtype is DType.I32:
+            array = (rng.random(size) * 1e-3).astype(np.float32).view(np.int32)
+            if not any(part in kernel.name for part in ("helium", "_i8", "finish")):
+                array = rng.integers(-(1 << 20), 1 << 20, size).astype(np.int32)
+        if param.name == "s" and kernel.name.startswith(("requantize_i8", "requantize_fixed")):
+            array[1::2] = rng.integers(1, 16, size // 2)
+        if param.name == "a" or (param.name == "x" and kernel.name.startswith(("depthwise_finish", "depthwise_fixed"))):
+            array >>= 18
+        if param.name == "s" and param.dtype is DType.I16:
+            array = np.abs(array >> 1)
+        found[param.name] = np.zeros(size, dtype) if param.access is Access.WRITE else array
+    return found
+
+
+def sampled_case(block: str, numbers: tuple[int, ...]) -> Case:
+    """What the interpreter makes of a block with such operands; READ_WRITE operands begin as zeros, as in programs."""
+    kernel = block_kernel(block, numbers)
+    arrays = block_operands(kernel)
+    for param in kernel.params:
+        if param.access is not Access.READ:
+            arrays[param.name][:] = 0
+    inputs = {param.name: arrays[param.name] for param in kernel.params if param.access is Access.READ}
+    run_kernel(kernel, arrays)
+    return Case(block, numbers, inputs, {name: array for name, array in arrays.items() if name not in inputs})
 
 
 def program_for(cases: Sequence[Case], machine: Machine) -> Program:

@@ -1,7 +1,7 @@
-/* Part of the ccml runtime: bytes as words that are `step` apart, and their sum times -128 added to *total.
+/* Part of the ccml runtime: bytes as words that are four words apart, and their sum times -128 added to *total.
    May be used freely in any product, with or without this notice. */
-#ifndef CCML_SPREAD_H
-#define CCML_SPREAD_H
+#ifndef CCML_SPREAD_FOUR_H
+#define CCML_SPREAD_FOUR_H
 
 #include "ccml_thumb.h"
 
@@ -12,6 +12,7 @@
     "str r4, [r1, #" offset "]\n" \
     "adds r5, r5, r4\n"
 
+#define CCML_BLOCK_SPREAD_FOUR 1
 CCML_NAKED ccml_spread_four(
     const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t *total CCML_UNUSED, int32_t count CCML_UNUSED)
 {
@@ -46,21 +47,5 @@ CCML_NAKED ccml_spread_four(
 
 #undef CCML_SPREAD_BYTE
 #endif
-
-static inline void ccml_spread(const int8_t *x, int32_t *y, int32_t *total, int32_t count, int32_t step)
-{
-    int32_t sum = 0;
-#if CCML_ARM_V6M
-    if (step == 4) {
-        ccml_spread_four(x, y, total, count);
-        return;
-    }
-#endif
-    for (int32_t i = 0; i < count; ++i) {
-        y[step * i] = x[i];
-        sum += x[i];
-    }
-    *total -= 128 * sum;
-}
 
 #endif
