@@ -37,7 +37,7 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, both, halves, literal, param, requantized_rounded, signed, when
-from .instruction import DSP_FPU, BlockInstruction
+from .instruction import DSP_FPU, BlockInstruction, of_groups
 from .tiles import tile_block
 
 LANES = 4
@@ -195,11 +195,23 @@ def _window_sums(outputs: Number, rows: Number, words: Number) -> Kernel:
 _STAGE = ("groups", "columns", "step", "left", "right", "zero_point")
 _WINDOW = ("groups", "outputs", "rows", "words", "step", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("depthwise_stage_row", _STAGE, _stage_row, DSP_FPU, ((2, 5, 8, 1, 2, -3), (1, 4, 4, 0, 0, 3))),
-    BlockInstruction("depthwise_stage_stride2", _STAGE, _stage_stride2, DSP_FPU, ((2, 5, 8, 3, 2, -3),)),
+    BlockInstruction(
+        "depthwise_stage_row", _STAGE, _stage_row, DSP_FPU, ((2, 5, 8, 1, 2, -3), (1, 4, 4, 0, 0, 3)),
+        cost=of_groups(30, 36, 5.5),
+    ),
+    BlockInstruction(
+        "depthwise_stage_stride2", _STAGE, _stage_stride2, DSP_FPU, ((2, 5, 8, 3, 2, -3),),
+        cost=of_groups(51, 68, 15.5),
+    ),
     BlockInstruction(
         "depthwise_fill_stride2", ("pairs", "row", "zero_point"), _fill_stride2, DSP_FPU, ((3, 1, -3), (2, 2, 5))
     ),
-    BlockInstruction("depthwise_window_bytes", _WINDOW, _window_bytes, DSP_FPU, ((2, 15, 2, 3, 8, -3),)),
-    BlockInstruction("depthwise_window_sums", ("outputs", "rows", "words"), _window_sums, DSP_FPU, ((12, 2, 3),)),
+    BlockInstruction(
+        "depthwise_window_bytes", _WINDOW, _window_bytes, DSP_FPU, ((2, 15, 2, 3, 8, -3),),
+        cost=lambda groups, outputs, rows, words, *_: 51 + groups * (99 + outputs * (32.5 + 9.2 * rows * words)),
+    ),
+    BlockInstruction(
+        "depthwise_window_sums", ("outputs", "rows", "words"), _window_sums, DSP_FPU, ((12, 2, 3),),
+        cost=lambda outputs, rows, words: 143 + outputs * (20.5 + 9.2 * rows * words),
+    ),
 )

@@ -34,7 +34,7 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, clamped, literal, param, requantized, signed, when
-from .instruction import MVE, BlockInstruction
+from .instruction import MVE, BlockInstruction, Cost, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
 STEP = 16
@@ -166,27 +166,64 @@ def _sum(rows: Number, channels: Number, start: Number) -> Kernel:
     return Kernel("sum", (x, y), (*loop(c, channels, *sums), *rest))
 
 
+def _pixels_cost(call: float, pair: float, tile: float) -> Cost:
+    """For two pixels at a time, by tiles of four channels."""
+
+    def cost(runs: int, vectors: int, _: int, pixels: int, __: int, channels: int, *___: int) -> float:
+        tiles = -(-channels // PIXELS.tile)
+        return call + -(-pixels // 2) * (pair + tiles * (tile + runs * (5 + 14 * vectors)))
+
+    return cost
+
+
 _RUNS: Sequence[str] = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
 _LIMITS: Sequence[str] = ("zero_point", "lo")
 _RESCALE = ("size", "m1", "m2", "bias", "shift", "lo", "hi")
 _pixels_i8, _pixels_i32 = (partial(_contraction, PIXELS, out) for out in (DType.I8, DType.I32))
 _SAMPLES = ((2, 3, 60, 5, 16, 6, -128, -9), (3, 1, 40, 1, 16, 8, 5, -128))
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("helium_copy", ("runs", "size", "x_step", "y_step"), _copy, MVE, ((3, 21, 30, 24),)),
-    BlockInstruction("helium_fill", ("size", "value"), _fill, MVE, ((35, -3),)),
-    BlockInstruction("helium_lookup", ("size",), _lookup, MVE, ((11,),)),
-    BlockInstruction("helium_rescale", _RESCALE, _rescale, MVE, ((13, 3, -4, 5, 6, -100, 90),)),
-    BlockInstruction("helium_sum", ("rows", "channels", "start"), _sum, MVE, ((5, 7, -9),)),
     BlockInstruction(
-        "helium_pixels_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES, frozenset({"runs", "vectors", "channels"})
+        "helium_copy", ("runs", "size", "x_step", "y_step"), _copy, MVE, ((3, 21, 30, 24),),
+        cost=lambda runs, size, *_: 25 + runs * (7 + 3 * -(-size // 16)),
     ),
-    BlockInstruction("helium_runs_of_pixels_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES),
     BlockInstruction(
-        "helium_few_pixels_i8", ("vectors", *_RUNS[3:], *_LIMITS), _few_pixels, MVE, ((3, 5, 16, 8, -128, -9),)
+        "helium_fill", ("size", "value"), _fill, MVE, ((35, -3),),
+        cost=linear(15, 0.14),
     ),
-    BlockInstruction("helium_pixels_i32", (*_RUNS,), _pixels_i32, MVE, ((3, 5, 80, 4, 48, 5),)),
     BlockInstruction(
-        "helium_pixel_i8", ("vectors", "channels", *_LIMITS), partial(_pixel, DType.I8), MVE, ((14, 11, 7, -128),)
+        "helium_lookup", ("size",), _lookup, MVE, ((11,),),
+        cost=linear(22, 0.35),
     ),
-    BlockInstruction("helium_pixel_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((2, 9),)),
+    BlockInstruction(
+        "helium_rescale", _RESCALE, _rescale, MVE, ((13, 3, -4, 5, 6, -100, 90),),
+        cost=linear(42, 2.5),
+    ),
+    BlockInstruction(
+        "helium_sum", ("rows", "channels", "start"), _sum, MVE, ((5, 7, -9),),
+        cost=lambda rows, channels, *_: 25 + -(-channels // 4) * (8 + 5 * rows),
+    ),
+    BlockInstruction(
+        "helium_pixels_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES, frozenset({"runs", "vectors", "channels"}),
+        cost=_pixels_cost(50, 23, 28),
+    ),
+    BlockInstruction(
+        "helium_runs_of_pixels_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,
+        cost=_pixels_cost(50, 19, 25),
+    ),
+    BlockInstruction(
+        "helium_few_pixels_i8", ("vectors", *_RUNS[3:], *_LIMITS), _few_pixels, MVE, ((3, 5, 16, 8, -128, -9),),
+        cost=lambda vectors, *rest: _pixels_cost(24, 36, 18)(1, vectors, 0, *rest),
+    ),
+    BlockInstruction(
+        "helium_pixels_i32", (*_RUNS,), _pixels_i32, MVE, ((3, 5, 80, 4, 48, 5),),
+        cost=_pixels_cost(20, 39, 13),
+    ),
+    BlockInstruction(
+        "helium_pixel_i8", ("vectors", "channels", *_LIMITS), partial(_pixel, DType.I8), MVE, ((14, 11, 7, -128),),
+        cost=of_tiles(53, 8, 27, 17.4),
+    ),
+    BlockInstruction(
+        "helium_pixel_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((2, 9),),
+        cost=of_tiles(47, 8, 13, 17.4),
+    ),
 )

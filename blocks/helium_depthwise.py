@@ -18,7 +18,7 @@ from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, literal, param, requantized, signed, when
 from .helium import PIXELS, channel_tiles, pad
-from .instruction import MVE, BlockInstruction
+from .instruction import MVE, BlockInstruction, Cost, linear
 from .tiles import as_scale, tile_block
 
 WORD = 4
@@ -127,11 +127,25 @@ def _windows(
     return _depthwise(groups * blocks, taps, 1, pixels, pixel_step, channels, reach, zero_point, lo)
 
 
+def _pixels_cost(call: float, pixel: float, tile: float) -> Cost:
+    """By tiles of four channels."""
+    return lambda pixels, _, __, ___, channels, *____: call + pixels * (pixel + -(-channels // TILE) * tile)
+
+
 _ROW = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
 _WINDOW = ("groups", "blocks", "plane", "tap_step", *_ROW[:2], *_ROW[4:])
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 0b1001, -7),)),
-    BlockInstruction("helium_depthwise_rows", _ROW, _rows, MVE, ((5, 12, 6, 3, 6, 1, -128),)),
-    BlockInstruction("helium_depthwise_pixels", _ROW, _pixels, MVE, ((5, 12, 6, 3, 6, 1, -128),)),
+    BlockInstruction(
+        "helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 0b1001, -7),),
+        cost=linear(62, 0.7),
+    ),
+    BlockInstruction(
+        "helium_depthwise_rows", _ROW, _rows, MVE, ((5, 12, 6, 3, 6, 1, -128),),
+        cost=_pixels_cost(62, 9, 47),
+    ),
+    BlockInstruction(
+        "helium_depthwise_pixels", _ROW, _pixels, MVE, ((5, 12, 6, 3, 6, 1, -128),),
+        cost=_pixels_cost(57, 2, 28),
+    ),
     BlockInstruction("helium_depthwise_windows", _WINDOW, _windows, MVE, ((2, 1, 90, 6, 5, 12, 6, 1, -128),)),
 )

@@ -17,6 +17,31 @@ DSP_FPU = frozenset({"dsp", "fpu"})
 MVE = frozenset({"mve"})
 
 
+Cost = Callable[..., float]
+
+
+def linear(call: float, each: float) -> Cost:
+    """For blocks whose first scalar says how much there is to do."""
+    return lambda count, *_: call + each * count
+
+
+def of_groups(call: float, group: float, each: float) -> Cost:
+    """For blocks that do so for a number of groups of channels."""
+    return lambda groups, count, *_: call + groups * (group + each * count)
+
+
+def of_tiles(call: float, tile: int, each: float, step: float, one: tuple[float, float] | None = None) -> Cost:
+    """For contractions by steps of k and channels: ``each`` for a tile of channels, and ``step`` for each of its steps;
+    likewise for ``one`` channel that is left over, where these are no tile."""
+
+    def cost(steps: int, channels: int, *_: int) -> float:
+        if one is None:
+            return call + -(-channels // tile) * (each + step * steps)
+        return call + channels // tile * (each + step * steps) + channels % tile * (one[0] + one[1] * steps)
+
+    return cost
+
+
 @dataclass(frozen=True)
 class BlockInstruction:
     """A whole loop nest that a loop-IR ``Invoke`` may name.
@@ -24,7 +49,8 @@ class BlockInstruction:
     ``meaning`` maps values of ``scalars``, numbers or ``index`` expressions, to a kernel with one flat parameter for
     each pointer. ``extensions`` are those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are
     values of the scalars, for the tests. ``selecting`` names scalars by which the C function chooses among several: of
-    numbers, only the chosen one is compiled.
+    numbers, only the chosen one is compiled. ``cost`` maps values of the scalars to the instructions that the assembly
+    takes; there is none where compilers make the code.
     """
 
     name: str
@@ -33,6 +59,7 @@ class BlockInstruction:
     extensions: frozenset[str]
     samples: tuple[tuple[int, ...], ...]
     selecting: frozenset[str] = frozenset()
+    cost: Cost | None = None
 
     def general(self) -> Kernel:
         """The meaning for any scalars, as a kernel that takes them."""

@@ -19,7 +19,7 @@ from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Load
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, both, halves, param, requantized, signed
-from .instruction import DSP, DSP_FPU, BlockInstruction
+from .instruction import DSP, DSP_FPU, BlockInstruction, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
 PAIR = Stream(3)
@@ -103,10 +103,25 @@ def _half(x: Buffer, g: Expr, pixel: int, half: int) -> Expr:
 
 _SUMS, _BYTES = ("groups", "channels"), ("groups", "channels", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("stage", ("groups",), _stage, DSP, ((3,),)),
+    BlockInstruction(
+        "stage", ("groups",), _stage, DSP, ((3,),),
+        cost=linear(20, 4.6),
+    ),
     BlockInstruction("stage_fill", ("groups", "value"), _stage_fill, DSP, ((3, -5),)),
-    BlockInstruction("pair_i8", _BYTES, partial(_contraction, PAIR, 2, DType.I8), DSP_FPU, ((13, 7, -128),)),
-    BlockInstruction("pair_i32", _SUMS, partial(_contraction, PAIR, 2, DType.I32), DSP_FPU, ((2, 5),)),
-    BlockInstruction("single_i8", _BYTES, partial(_contraction, SINGLE, 1, DType.I8), DSP_FPU, ((13, 11, 4),)),
-    BlockInstruction("single_i32", _SUMS, partial(_contraction, SINGLE, 1, DType.I32), DSP_FPU, ((2, 9),)),
+    BlockInstruction(
+        "pair_i8", _BYTES, partial(_contraction, PAIR, 2, DType.I8), DSP_FPU, ((13, 7, -128),),
+        cost=of_tiles(73, 3, 52, 22.4, (28, 8.2)),
+    ),
+    BlockInstruction(
+        "pair_i32", _SUMS, partial(_contraction, PAIR, 2, DType.I32), DSP_FPU, ((2, 5),),
+        cost=of_tiles(62, 3, 19, 22.4, (15, 8.2)),
+    ),
+    BlockInstruction(
+        "single_i8", _BYTES, partial(_contraction, SINGLE, 1, DType.I8), DSP_FPU, ((13, 11, 4),),
+        cost=of_tiles(57, 8, 63, 44.6, (2.6, 12.8)),
+    ),
+    BlockInstruction(
+        "single_i32", _SUMS, partial(_contraction, SINGLE, 1, DType.I32), DSP_FPU, ((2, 9),),
+        cost=of_tiles(47, 8, 17, 44.6, (2.2, 11)),
+    ),
 )

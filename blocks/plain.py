@@ -44,7 +44,7 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import I8, Number, clamped, literal, param, requantized_fixed, signed, word_of
-from .instruction import LONG, THUMB, BlockInstruction
+from .instruction import LONG, THUMB, BlockInstruction, linear, of_groups, of_tiles
 from .tiles import tile_block
 
 PIXELS = 4
@@ -239,13 +239,31 @@ def _requantize_halfword(
 _WORDS, _REQUANTIZE = ("steps", "channels"), ("channels", "pixels", "lanes", "step", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction("spread", ("count", "step"), _spread, THUMB, ((5, 3),)),
-    BlockInstruction("spread_four", ("count",), partial(_spread, step=PIXELS), THUMB, ((5,),)),
-    BlockInstruction("pack", ("count", "flip"), _pack, LONG, ((3, -128),)),
-    BlockInstruction("quad_words", _WORDS, _quad_words, THUMB, ((13, 3),)),
-    BlockInstruction("quad_pairs", _WORDS, _quad_pairs, LONG, ((13, 3),)),
-    BlockInstruction("single_words", _WORDS, _single_words, THUMB, ((13, 8),)),
+    BlockInstruction(
+        "spread_four", ("count",), partial(_spread, step=PIXELS), THUMB, ((5,),),
+        cost=linear(35, 4.6),
+    ),
+    BlockInstruction(
+        "pack", ("count", "flip"), _pack, LONG, ((3, -128),),
+        cost=linear(22, 3.3),
+    ),
+    BlockInstruction(
+        "quad_words", _WORDS, _quad_words, THUMB, ((13, 3),),
+        cost=of_tiles(61, 1, 28, 10.2),
+    ),
+    BlockInstruction(
+        "quad_pairs", _WORDS, _quad_pairs, LONG, ((13, 3),),
+        cost=of_tiles(60, 2, 48, 7.3),
+    ),
+    BlockInstruction(
+        "single_words", _WORDS, _single_words, THUMB, ((13, 8),),
+        cost=of_tiles(59, 4, 27, 12.7),
+    ),
     BlockInstruction("requantize_i8", _REQUANTIZE, partial(_requantize, False), THUMB, ((3, 2, 4, 7, -128),)),
-    BlockInstruction("requantize_fixed", _REQUANTIZE, partial(_requantize, True), THUMB, ((3, 6, 6, 7, 5),)),
+    BlockInstruction(
+        "requantize_fixed", _REQUANTIZE, partial(_requantize, True), THUMB, ((3, 6, 6, 7, 5),),
+        cost=of_groups(60, 28, 24),
+    ),
     BlockInstruction(
         "requantize_halfword", (*_REQUANTIZE, "shift"), _requantize_halfword, THUMB, ((3, 2, 4, 7, -128, 5),)
     ),

@@ -13,7 +13,7 @@ from ..ir.loops import I32, Access, Binary, Block, Expr, Kernel, Let, Load, Stor
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, literal, param, signed
-from .instruction import THUMB, BlockInstruction
+from .instruction import THUMB, BlockInstruction, linear
 from .tiles import tile_block
 
 KERNEL = 3
@@ -58,7 +58,10 @@ def _depthwise(rows: Number, outputs: Number, stride: Number, row: Number) -> Ke
 
 
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("plane_row", ("columns", "step"), _row, THUMB, ((3, 5),)),
+    BlockInstruction(
+        "plane_row", ("columns", "step"), _row, THUMB, ((3, 5),),
+        cost=linear(35, 2.75),
+    ),
     BlockInstruction("plane_fill", ("columns", "value"), _fill, THUMB, ((6, 9),)),
     BlockInstruction("depthwise3x3", ("rows", "outputs", "stride", "row"), _depthwise, THUMB, ((2, 7, 2, 17),)),
 )

@@ -36,7 +36,7 @@ from .common import (
     requantized_fixed,
     signed,
 )
-from .instruction import DSP, DSP_FPU, BlockInstruction
+from .instruction import DSP, DSP_FPU, BlockInstruction, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
 QUAD, SOLO, SOLO_HALFWORD = Stream(2), Stream(4), Stream(4, halfwords=True)
@@ -191,16 +191,49 @@ _SUMS, _FLOAT = ("groups", "channels"), ("groups", "channels", "zero_point")
 _FIXED = (*_FLOAT, "shift")
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction("copy_bytes", ("count",), _copy_bytes, DSP, ((11,),)),
-    BlockInstruction("quad_stage_pixel", ("groups",), _stage_pixel, DSP, ((3,),)),
-    BlockInstruction("quad_stage", ("groups", "step"), _stage, DSP_FPU, ((3, 12),)),
+    BlockInstruction(
+        "quad_stage_pixel", ("groups",), _stage_pixel, DSP, ((3,),),
+        cost=linear(22, 7),
+    ),
+    BlockInstruction(
+        "quad_stage", ("groups", "step"), _stage, DSP_FPU, ((3, 12),),
+        cost=linear(31, 26),
+    ),
     BlockInstruction("quad_fill", ("groups", "value"), _fill, DSP, ((3, -128),)),
-    BlockInstruction("quad_i8", _FLOAT, partial(_scaled, 4), DSP_FPU, ((9, 6, -128),)),
-    BlockInstruction("quad_i32", _SUMS, partial(_sums, 4), DSP_FPU, ((2, 4),)),
-    BlockInstruction("quad_fixed", _FIXED, partial(_fixed, QUAD, 4), DSP_FPU, ((9, 6, -128, 11),)),
-    BlockInstruction("quad_fixed12", _FLOAT, partial(_fixed, QUAD, 4), DSP_FPU, ((4, 2, 127),)),
-    BlockInstruction("lone_fixed", _FIXED, partial(_fixed, QUAD, 1), DSP_FPU, ((3, 4, 5, 15),)),
-    BlockInstruction("lone_i8", _FLOAT, partial(_scaled, 1), DSP_FPU, ((3, 4, 5),)),
-    BlockInstruction("lone_i32", _SUMS, partial(_sums, 1), DSP_FPU, ((1, 2),)),
-    BlockInstruction("solo_fixed", _FIXED, partial(_fixed, SOLO, 1), DSP_FPU, ((5, 8, 7, 12),)),
-    BlockInstruction("solo_halfword", _FIXED, partial(_fixed, SOLO_HALFWORD, 1), DSP_FPU, ((4, 4, -128, 16),)),
+    BlockInstruction(
+        "quad_i8", _FLOAT, partial(_scaled, 4), DSP_FPU, ((9, 6, -128),),
+        cost=of_tiles(78, 2, 62, 25.3),
+    ),
+    BlockInstruction(
+        "quad_i32", _SUMS, partial(_sums, 4), DSP_FPU, ((2, 4),),
+        cost=of_tiles(73, 2, 20, 25.3),
+    ),
+    BlockInstruction(
+        "quad_fixed", _FIXED, partial(_fixed, QUAD, 4), DSP_FPU, ((9, 6, -128, 11),),
+        cost=of_tiles(81, 2, 39, 25.3),
+    ),
+    BlockInstruction(
+        "quad_fixed12", _FLOAT, partial(_fixed, QUAD, 4), DSP_FPU, ((4, 2, 127),),
+        cost=of_tiles(78, 2, 30, 25.3),
+    ),
+    BlockInstruction(
+        "lone_fixed", _FIXED, partial(_fixed, QUAD, 1), DSP_FPU, ((3, 4, 5, 15),),
+        cost=of_tiles(40, 2, 16, 11),
+    ),
+    BlockInstruction(
+        "lone_i8", _FLOAT, partial(_scaled, 1), DSP_FPU, ((3, 4, 5),),
+        cost=of_tiles(35, 2, 22, 11),
+    ),
+    BlockInstruction(
+        "lone_i32", _SUMS, partial(_sums, 1), DSP_FPU, ((1, 2),),
+        cost=of_tiles(29, 2, 10, 11),
+    ),
+    BlockInstruction(
+        "solo_fixed", _FIXED, partial(_fixed, SOLO, 1), DSP_FPU, ((5, 8, 7, 12),),
+        cost=of_tiles(45, 4, 26, 19),
+    ),
+    BlockInstruction(
+        "solo_halfword", _FIXED, partial(_fixed, SOLO_HALFWORD, 1), DSP_FPU, ((4, 4, -128, 16),),
+        cost=of_tiles(45, 4, 25, 19),
+    ),
 )

@@ -27,12 +27,12 @@
 /* The place from which `unroll` (a power of two) copies of `bytes` each, of which the last ends at `label`, leave
    (steps - 1) % unroll + 1 to run, with the Thumb bit, in r9, and how often the copies are entered or left in r6; steps
    in r4. */
-#define CCML_HELIUM_ENTRY(label, unroll, shift, bytes) \
+#define CCML_HELIUM_ENTRY(begin, end, unroll, shift) \
     "sub r6, r4, #1\n" \
     "and r7, r6, #" #unroll " - 1\n" \
     "add r7, r7, #1\n" \
-    "mov r8, #" #bytes "\n" \
-    "adr.w r9, " label "\n" \
+    "mov r8, #(" end " - " begin ") / " #unroll "\n" \
+    "adr.w r9, " end "\n" \
     "mls r9, r7, r8, r9\n" \
     "orr r9, r9, #1\n" \
     "lsr r6, r6, #" #shift "\n" \

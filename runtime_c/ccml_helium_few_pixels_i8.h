@@ -26,7 +26,7 @@ CCML_NAKED ccml_helium_few_pixels_i8(
         "vdup.16 q4, r6\n"
         "vdup.8 q5, r7\n"
         "mov r4, r3\n"
-        CCML_HELIUM_ENTRY("4f", 8, 3, 56)
+        CCML_HELIUM_ENTRY("3f", "4f", 8, 3)
         "strd r0, r9, [sp, #12]\n"
         "mov r7, r2\n"
         "ldr r6, [sp, #88]\n"
@@ -46,7 +46,8 @@ CCML_NAKED ccml_helium_few_pixels_i8(
         "ldm r5!, {r8, r10, r12, lr}\n"
         "ldrd r1, r3, [sp]\n"
         "ldr pc, [sp, #16]\n"
-        ".p2align 2\n" CCML_HELIUM_REPEAT("8", CCML_HELIUM_PIXELS_STEP)
+        ".p2align 2\n"
+        "3:\n" CCML_HELIUM_REPEAT("8", CCML_HELIUM_PIXELS_STEP)
         "4:\n" CCML_HELIUM_PIXELS_I8_RESULTS
         "add r0, r7, r9\n"
         "vstrb.32 q1, [r0]\n"

@@ -34,7 +34,7 @@
         "ldr r11, [sp, #76]\n" \
         "mov r5, r0\n" \
         "mov r4, r3\n" \
-        CCML_HELIUM_ENTRY("3f", 4, 2, 68) \
+        CCML_HELIUM_ENTRY("2f", "3f", 4, 2) \
         "strd r9, r6, [sp]\n" \
         "mov r9, r1\n" \
         "mov r3, r2\n" \

@@ -36,7 +36,7 @@
         setup \
         "sub r5, r5, r4, lsl #4\n" \
         "strd r3, r5, [sp, #24]\n" \
-        CCML_HELIUM_ENTRY("5f", 8, 3, 56) \
+        CCML_HELIUM_ENTRY("4f", "5f", 8, 3) \
         "strd r9, r6, [sp, #16]\n" \
         "ldr r6, [sp, #124]\n" \
         "strd r0, r2, [sp, #36]\n" \

@@ -29,7 +29,7 @@ CCML_NAKED ccml_helium_runs_of_pixels_i8(
         "ldrd r4, r5, [sp, #104]\n"
         "sub r5, r5, r4, lsl #4\n"
         "strd r3, r5, [sp, #16]\n"
-        "mov r8, #56\n"
+        "mov r8, #(4f - 6f) / 12\n"
         "adr.w r9, 4f\n"
         "mls r9, r4, r8, r9\n"
         "orr r9, r9, #1\n"
@@ -58,7 +58,8 @@ CCML_NAKED ccml_helium_runs_of_pixels_i8(
         "add r1, r1, r9\n"
         "add r3, r3, r9\n"
         "ldr pc, [sp, #28]\n"
-        ".p2align 2\n" CCML_HELIUM_REPEAT("12", CCML_HELIUM_PIXELS_STEP)
+        ".p2align 2\n"
+        "6:\n" CCML_HELIUM_REPEAT("12", CCML_HELIUM_PIXELS_STEP)
         "4:\n"
         "subs r7, r7, #1\n"
         "bne.w 3b\n"

@@ -41,9 +41,9 @@
         "strd r2, r3, [sp, #40]\n" \
         "add r6, r1, r4, lsl #4\n" \
         "str r6, [sp, #48]\n" \
-        CCML_ENTRY("3f", 8, 88) \
+        CCML_ENTRY("2f", "3f", 8) \
         "str r7, [sp, #36]\n" \
-        CCML_ENTRY("7f", 4, 32) \
+        CCML_ENTRY("6f", "7f", 4) \
         "str r7, [sp, #52]\n" \
         "mov r7, #3\n" \
         "udiv r6, r5, r7\n" \

@@ -24,7 +24,7 @@
     "sxtb16 r10, r10\n" \
     "sxtb16 r11, r11\n"
 
-/* 25 instructions of four bytes each: a group of four k, accumulators in r2 to r5 and r6 to r9. Single loads that
+/* 25 instructions: a group of four k, accumulators in r2 to r5 and r6 to r9. Single loads that
    follow each other take less time than pairs. */
 #define CCML_QUAD_LOADED "ldrd r12, lr, [r1], #8\n"
 #define CCML_QUAD_GROUP \
@@ -106,22 +106,24 @@
         "subs r4, r4, #2 + " number "\n" \
         "and r4, r4, #7\n" \
         "add r4, r4, #1\n" \
-        "mov r5, #100\n" \
+        "mov r5, #(3f - 2f) / 8\n" \
         "adr.w r7, 3f\n" \
         "ittt lt\n" \
         "movlt r4, r2\n" \
-        "movlt r5, #92\n" \
+        "movlt r5, #(4f - 6f) / " number "\n" \
         "adrlt.w r7, 4f\n" \
         "mls r7, r4, r5, r7\n" \
         "orr r7, r7, #1\n" \
         "vmov s28, s29, r1, r7\n" \
         "vmov s30, r6\n" \
         "b.w 1f\n" \
+        ".p2align 2\n" \
         "2:\n" CCML_REPEAT("8", CCML_QUAD_GROUP) \
         "3:\n" \
         "vmov r10, s30\n" \
         "cmp r1, r10\n" \
-        "bne.w 2b\n" products \
+        "bne.w 2b\n" \
+        "6:\n" products \
         "4:\n" finish \
         "ldr r1, [sp, #4]\n" \
         "vmov s24, s25, r10, r11\n" \

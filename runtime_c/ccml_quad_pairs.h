@@ -34,14 +34,14 @@
     "str r0, [sp, #0]\n" CCML_PAIRS_SPLIT(low0, high0) CCML_PAIRS_SPLIT(low1, high1) \
     "stm r12!, {" low0 ", " high0 ", " low1 ", " high1 "}\n"
 
-/* The place from which `steps` (in r4) leave (steps - 1) % 8 + 1 of 8 copies of `bytes` that end at `label`, in r7. */
-#define CCML_PAIRS_ENTRY(label, bytes) \
+/* The place from which `steps` (in r4) leave (steps - 1) % 8 + 1 of 8 copies from `begin` to `end`, in r7. */
+#define CCML_PAIRS_ENTRY(begin, end) \
     "sub r6, r4, #1\n" \
     "and r6, r6, #7\n" \
     "add r6, r6, #1\n" \
-    "mov r7, #" #bytes "\n" \
+    "mov r7, #(" end " - " begin ") / 8\n" \
     "mul r6, r6, r7\n" \
-    "adr.w r7, " label "\n" \
+    "adr.w r7, " end "\n" \
     "sub r7, r7, r6\n" \
     "orr r7, r7, #1\n"
 
@@ -59,9 +59,9 @@ CCML_NAKED ccml_quad_pairs(
         "ldrd r4, r5, [sp, #64]\n"
         "strd r0, r3, [sp]\n"
         "str r2, [sp, #8]\n"
-        CCML_PAIRS_ENTRY("3f", 28)
+        CCML_PAIRS_ENTRY("2f", "3f")
         "str r7, [sp, #12]\n"
-        CCML_PAIRS_ENTRY("7f", 16)
+        CCML_PAIRS_ENTRY("6f", "7f")
         "str r7, [sp, #24]\n"
         "add lr, r2, r4, lsl #3\n"
         "str r5, [sp, #20]\n"

@@ -36,7 +36,7 @@
         setup \
         "ldr r5, [sp, #92]\n" \
         "mov r4, r3\n" \
-        CCML_ENTRY("3f", 2, 172) \
+        CCML_ENTRY("2f", "3f", 2) \
         "strd r1, r7, [sp, #32]\n" \
         "add r6, r1, r4, lsl #2\n" \
         "strd r2, r6, [sp, #40]\n" \

@@ -43,14 +43,14 @@
     "ssat " bits ", #8, " bits "\n" \
     "strb " bits ", [" y "], #1\n"
 
-/* The place from which `unroll` copies of `bytes` each, of which the last ends at `label`, leave
-   (groups - 1) % unroll + 1 to run, with the Thumb bit, in r7; groups in r4. */
-#define CCML_ENTRY(label, unroll, bytes) \
+/* The place from which `unroll` copies from `begin` to `end` leave (groups - 1) % unroll + 1 to run, with the Thumb bit,
+   in r7; groups in r4. */
+#define CCML_ENTRY(begin, end, unroll) \
     "sub r6, r4, #1\n" \
     "and r6, r6, #" #unroll " - 1\n" \
     "add r6, r6, #1\n" \
-    "mov r8, #" #bytes "\n" \
-    "adr.w r7, " label "\n" \
+    "mov r8, #(" end " - " begin ") / " #unroll "\n" \
+    "adr.w r7, " end "\n" \
     "mls r7, r6, r8, r7\n" \
     "orr r7, r7, #1\n"
 #endif

@@ -17,19 +17,23 @@ from .kernel import KernelContext
 LIMIT = 2**15 - 512
 """What block instructions can round: some have the result, and a zero point, in a halfword before it is clamped."""
 
+MOST_PRODUCT = 2**21
+"""What blocks of vectors can round, which clamp words."""
+
 MOST_SHIFT = 15
 """With results below LIMIT, what is shifted fits 32 bits."""
 
 
 @dataclass(frozen=True)
 class Requantization:
-    """The scale of each channel, the zero point of the result, and the name of its value; ``whole`` where nothing
-    follows."""
+    """The scale of each channel, the zero point and the least value of the result, and the name of its value;
+    ``whole`` where nothing follows."""
 
     scale: np.ndarray
     zero_point: int
     value: str
     whole: bool
+    least: int = -128
 
     def result(self, acc: np.ndarray) -> np.ndarray:
         """The result for an accumulator of each channel."""
@@ -81,10 +85,12 @@ def _pairs(lowest: np.ndarray, highest: np.ndarray) -> list[tuple[int, int]]:
     return [(int(low), int(high)) for low, high in zip(lowest, highest, strict=True)]
 
 
-def requantization_of(ctx: KernelContext, reach: np.ndarray) -> Requantization | None:
-    """What follows the anchor first, where it is a requantization to all of int8.
+def requantization_of(
+    ctx: KernelContext, reach: np.ndarray, limit: int = LIMIT, least: int | None = -128
+) -> Requantization | None:
+    """What follows the anchor first, where it is a requantization to int8 from ``least`` (``None``: any) to 127.
 
-    ``reach`` bounds the accumulators of each channel; times its scale it has to stay below :data:`LIMIT`.
+    ``reach`` bounds the accumulators of each channel; times its scale it has to stay below ``limit``.
     """
     node, body = ctx.anchor, ctx.body
     assert node is not None
@@ -92,14 +98,13 @@ def requantization_of(ctx: KernelContext, reach: np.ndarray) -> Requantization |
     if len(users) != 1 or users[0].op != "requantize" or body.outputs[0].name == node.output.name:
         return None
     found = users[0]
-    scales = byte_scales(ctx, found, reach, LIMIT)
-    if scales is None or integer(found.attrs, "lo") != -128:
+    scales, lo = _byte_scales(ctx, found, reach, limit), integer(found.attrs, "lo")
+    if scales is None or least not in (None, lo):
         return None
-    whole = len(body.nodes) == 2
-    return Requantization(scales, integer(found.attrs, "zero_point"), found.output.name, whole)
+    return Requantization(scales, integer(found.attrs, "zero_point"), found.output.name, len(body.nodes) == 2, lo)
 
 
-def byte_scales(ctx: KernelContext, requantize: Node, reach: np.ndarray, limit: int) -> np.ndarray | None:
+def _byte_scales(ctx: KernelContext, requantize: Node, reach: np.ndarray, limit: int) -> np.ndarray | None:
     """The scale of each channel of a ``requantize`` to int8 without an upper bound; ``None`` where it is another, or
     where accumulators up to ``reach`` times their scales do not stay below ``limit``."""
     scale = ctx.constant(requantize.operands[1])

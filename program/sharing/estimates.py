@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
-from ...blocks import block_kernel
+from ...blocks import BLOCKS, block_kernel
 from ...ir.loops import INDEX, INDEX_FOLDS, Binary, Block, Const, Expr, For, If, Invoke, Kernel, Stmt, Store, Var
 from ...ir.loops_rewrite import stmt_exprs, walk_expr, walk_stmts
 
@@ -68,7 +68,9 @@ def _computes(expr: Expr) -> bool:
 
 @lru_cache(maxsize=1024)
 def _block_operations(name: str, scalars: tuple[int, ...]) -> int:
-    return operations(block_kernel(name, scalars))
+    """Of a block: twice its instructions where they are known, as an operation takes half an instruction."""
+    cost = BLOCKS[name].cost
+    return operations(block_kernel(name, scalars)) if cost is None else int(2 * cost(*scalars))
 
 
 def _value(expr: Expr, values: Mapping[Var, int]) -> int | None:

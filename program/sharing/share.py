@@ -17,7 +17,7 @@ from ...ir.specialize import specialized
 from .estimates import code_size, operations, uses
 from .family import Common, General, common, flattened
 
-FREE_USES = 1 / 64
+FREE_USES = 1 / 44
 """Uses of scalars that a program may make for each of its operations, where code is not to be small at any price. A use
 was measured to take half an instruction, and so was an operation."""
 

@@ -1,31 +1,43 @@
-"""Integer contractions through block instructions: pixels staged a few at a time, multiplied by all channels.
+"""Contractions on cores with DSP: four or two staged pixels, or a single one, by all channels.
 
-Before::                                  After::
-
-    for o, row, c:                            for o, quad:
-      acc = bias[c]                             stage the activations of four pixels
-      for k: acc += x[o, row, k] * w[c, k]      invoke quad_i8(weights, staged, the four pixels of y)
-      y[o, row, c] = requantize(acc)
-
-Where more than an exact requantization follows, its bytes (or the accumulators, where there is none) are left in
-scratch memory and the kernel's own body finishes them. A single pixel (a fully connected layer) is not staged: its
-activations are read once.
+Weights are packed two to a halfword (``blocks/quad.py``) where weights and accumulators allow it. A single pixel (a
+fully connected layer) is not staged: its activations are read once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import prod
 
-from ...blocks import has_block
+import numpy as np
+
+from ...blocks import BLOCKS, has_block
+from ...blocks.pair import PAIR, SINGLE, pack
+from ...blocks.quad import (
+    PIXELS,
+    PRE_SHIFT,
+    QUAD,
+    SCALE,
+    SOLO,
+    SOLO_HALFWORD,
+    USUAL_SHIFT,
+    packable,
+    packed,
+    packed_bias,
+)
+from ...blocks.tiles import Stream
 from ...ir.graph import Node
-from ...ir.loops import Block
+from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ops.infer import integer
+from ..block_contraction import Contraction, Position, Remainder, Tiling, rows_of
 from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
+from ..byte_operands import start
 from ..kernel import KernelContext, OneScratch
-from .base import StagedContraction
-from .pairs import lower_pairs, lower_single
-from .quads import fits_quads, lower_quads
-from .solo import lower_solo
+from ..requantization import Fixed, fixed_form, halfword_form
+from ..staging import PAIR as PAIR_LAYOUT
+from ..staging import QUAD as QUAD_LAYOUT
+from ..staging import Layout, Staging
 
 MOST_GROUPS = 16
 """Each group has code of its own."""
@@ -51,11 +63,178 @@ def lower_staged(ctx: KernelContext) -> Block:
     shared = OneScratch.of(ctx)
     out: Block = ()
     for group in range(_groups(node)):
-        out += lower_contraction(StagedContraction(shared, node, weights, group))
+        out += lower_contraction(Contraction(shared, node, weights, group))
     return out
 
 
-def lower_contraction(work: StagedContraction) -> Block:
-    if prod(work.shape) == 1:
-        return lower_solo(work) or lower_single(work)
-    return lower_quads(work) if fits_quads(work.ctx.cpu, work) else lower_pairs(work)
+def lower_contraction(work: Contraction) -> Block:
+    """By the block that takes the fewest instructions."""
+    work.settle()
+    row = min((row for row in ROWS if row.applies(work)), key=lambda row: row.cost(work))
+    return _DspTiling(work, row).emit()
+
+
+# ---------------------------------------------------------------- the blocks
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """How a block requantizes: the end of its name, the scalars behind the channels, and the factors of its stream."""
+
+    suffix: str
+    scalars: tuple[int, ...]
+    factors: np.ndarray | None
+
+
+def _plain_numbers(work: Contraction) -> _Numbers | None:
+    """With float32 scales, or not at all."""
+    rq = work.requantization
+    return _Numbers("i32", (), None) if rq is None else _Numbers("i8", (rq.zero_point,), rq.scale)
+
+
+def _packed_numbers(work: Contraction) -> _Numbers | None:
+    """By multipliers where these are exact, else by scales of accumulators that are multiples of 256."""
+    rq = work.requantization
+    fixed = None if rq is None else fixed_form(rq, *work.operands.bounds, PRE_SHIFT)
+    if rq is None or fixed is None:
+        plain = _plain_numbers(work)
+        assert plain is not None
+        return plain if rq is None else replace(plain, factors=rq.scale / np.float32(SCALE))
+    return _Numbers("fixed", (rq.zero_point, fixed.shift), fixed.factors)
+
+
+def _single_numbers(work: Contraction) -> _Numbers | None:
+    """By multipliers, best by halfwords, of all that follows; ``None`` where that is more, or not exact."""
+    rq = work.requantization
+    if rq is None or not rq.whole:
+        return None
+    halfwords = halfword_form(rq, *work.operands.bounds, PRE_SHIFT)
+    fixed: Fixed | None = halfwords or fixed_form(rq, *work.operands.bounds, PRE_SHIFT)
+    if fixed is None:
+        return None
+    suffix = "fixed" if halfwords is None else "halfword"
+    return _Numbers(suffix, (rq.zero_point, fixed.shift), fixed.factors)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A block: its name and that for a pixel that is left over, the stream of its weights, how pixels are staged
+    (``pixels`` of them; 1: not at all), whether weights are ``packed`` two to a halfword, what it can do with results,
+    and what becomes of pixels that fill no tile. Channels that fill no tile follow as tiles of one, where weights are
+    packed in a last tile that overlaps the one before."""
+
+    block: str
+    single: str
+    stream: Stream
+    pixels: int
+    layout: Layout
+    packed: bool
+    numbers: Callable[[Contraction], _Numbers | None]
+    remainder: Remainder
+
+    def applies(self, work: Contraction) -> bool:
+        if self.packed:
+            least = work.channels >= self.stream.tile and np.all(work.operands.reach < 1 << 23)
+            if not least or not packable(work.padded_columns(4)):
+                return False
+        if (self.pixels == 1) != work.single:
+            return False
+        enough = not self.packed or self.run(work) >= self.pixels
+        return enough and self.numbers(work) is not None
+
+    def cost(self, work: Contraction) -> float:
+        """Instructions of a run of pixels, staged and multiplied."""
+        numbers, groups, pixels = self.numbers(work), -(-work.depth // 4), self.run(work)
+        assert numbers is not None
+
+        def block(name: str) -> float:
+            return _cost(f"{name}_{numbers.suffix}", groups, work.channels, *numbers.scalars)
+
+        full, rest = divmod(pixels, self.pixels)
+        staged = 0 if self.pixels == 1 else pixels * _cost(self.layout.copy, groups)
+        if rest and self.remainder is Remainder.OVERLAP:
+            return staged + (full + 1) * block(self.block)
+        return staged + full * block(self.block) + (rest * block(self.single) if rest else 0)
+
+    def run(self, work: Contraction) -> int:
+        """Pixels of a run: of a row, or all where rows do not divide."""
+        nested = len(work.shape) == 1 or work.shape[-1] % self.pixels == 0
+        return work.shape[-1] if nested else prod(work.shape)
+
+
+def _cost(block: str, *scalars: int) -> float:
+    cost = BLOCKS[block].cost
+    assert cost is not None, block
+    return cost(*scalars)
+
+
+ROWS: tuple[_Row, ...] = (
+    _Row("solo", "", SOLO, 1, QUAD_LAYOUT, True, _single_numbers, Remainder.SHORTER),
+    _Row("single", "", SINGLE, 1, PAIR_LAYOUT, False, _plain_numbers, Remainder.SHORTER),
+    _Row("quad", "lone", QUAD, PIXELS, QUAD_LAYOUT, True, _packed_numbers, Remainder.SINGLE),
+    _Row("pair", "", PAIR, 2, PAIR_LAYOUT, False, _plain_numbers, Remainder.OVERLAP),
+)
+
+
+class _DspTiling(Tiling):
+    def __init__(self, work: Contraction, row: _Row) -> None:
+        super().__init__(work)
+        self.row, self.pixels, self.remainder = row, row.pixels, row.remainder
+        numbers = row.numbers(work)
+        assert numbers is not None
+        self.numbers = numbers
+        self.staging = Staging(work.ctx, work.x, work.window, work.zero, row.layout)
+        self.groups = -(-work.depth // 4)
+        stream = SOLO_HALFWORD if numbers.suffix == "halfword" else row.stream
+        self.stream = replace(stream, factors=numbers.factors is not None)
+        self.parts = self._parts()
+        self.weights = work.ctx.pack("w", self._packed_weights())
+        whole = work.requantization is not None and work.requantization.whole
+        self.values = None if whole else work.scratch(row.pixels)
+
+    def _parts(self) -> list[tuple[int, int]]:
+        """First channels, and how many, of what the block is invoked for."""
+        channels, tile = self.work.channels, self.stream.tile
+        if not self.row.packed:
+            return [(0, channels)]
+        full = channels // tile * tile
+        return [(0, full)] + ([(channels - tile, tile)] if full < channels else [])
+
+    def _packed_weights(self) -> np.ndarray:
+        columns, factors = self.work.padded_columns(4), self.numbers.factors
+        if not self.row.packed:
+            return pack(self.stream, self.work.bias, columns, factors)
+        bias, words = packed_bias(self.work.bias, columns), packed(columns)
+        slices = (slice(begin, begin + count) for begin, count in self.parts)
+        parts = [self.stream.pack(bias[s], words[s], None if factors is None else factors[s]) for s in slices]
+        return np.concatenate(parts)
+
+    # ---- loops
+
+    def prepare(self) -> Block:
+        return () if self.work.single else self.staging.prepare()
+
+    def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
+        before, x = self._stage(position, count)
+        pointers = self.work.outputs(position, count) if self.values is None else rows_of(self.values, count)
+        block, at = self.row.block if count == self.pixels else self.row.single, 0
+        for begin, channels in self.parts:
+            moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + begin)) for p in pointers)
+            before += (self._invoke(block, (start(self.weights, at), x, *moved), channels),)
+            at += self.stream.size(channels, self.groups)
+        return before if self.values is None else (*before, *self.work.epilogue(self.values, count, position, again))
+
+    def _stage(self, position: Position, count: int) -> tuple[Block, Pointer]:
+        origin = as_expr(0)
+        if self.work.single:
+            return self.staging.bytes(position(origin))
+        if count < self.pixels:
+            return self.staging.stage(position(origin), origin), start(self.staging.pixels)
+        return self.staging.stage_all(position, self.in_rows), start(self.staging.pixels)
+
+    def _invoke(self, block: str, operands: tuple[Pointer, ...], channels: int) -> Invoke:
+        name, scalars = f"{block}_{self.numbers.suffix}", (self.groups, channels, *self.numbers.scalars)
+        usual = f"{name}{USUAL_SHIFT}"
+        if self.numbers.suffix == "fixed" and scalars[-1] == USUAL_SHIFT and usual in BLOCKS:
+            return Invoke(usual, operands, scalars[:-1])
+        return Invoke(name, operands, scalars)

@@ -20,10 +20,10 @@ from ...ir.graph import Node
 from ...ir.loops import Block, Expr
 from ...ir.types import DType
 from ...ops.infer import ints
+from ..block_contraction import Contraction
 from ..byte_operands import Columns, Pixels
 from ..kernel import KernelContext, OneScratch
 from ..window import Window
-from .base import StagedContraction
 from .contraction import lower_contraction
 
 MOST_PHASES = 16
@@ -92,7 +92,7 @@ def _pixels(node: Node, phase: Sequence[_Along]) -> int:
     return node.output.shape[0] * prod(each.outputs for each in phase)
 
 
-class _Phase(StagedContraction):
+class _Phase(Contraction):
     """The outputs of one phase."""
 
     def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, phase: tuple[_Along, ...]) -> None:

@@ -1,15 +1,4 @@
-"""Integer contractions on cores with Helium: rows of pixels by block instructions that read the activations in place.
-
-Before::                                  After::
-
-    for o, row, c:                            for o:
-      acc = bias[c]                             copy the rows under the window, with their borders   (where needed)
-      for k: acc += x[o, row, k] * w[c, k]      invoke helium_pixels_i8(weights, rows, y[o])
-      y[o, row, c] = requantize(acc)
-
-Where more than an exact requantization follows, some pixels at a time leave its bytes in scratch memory (or two pixels
-their accumulators, where there is none), and the kernel's own body finishes them.
-"""
+"""Contractions on cores with Helium: rows of pixels by blocks that read activations in place, or as copies of rows."""
 
 from __future__ import annotations
 
@@ -20,17 +9,15 @@ import numpy as np
 
 from ...blocks import has_block
 from ...blocks.helium import FEW_STEPS, PIXEL, PIXELS, SHORT_RUN, STEP, pad
-from ...blocks.tiles import Stream
 from ...ir.graph import Node, Value
-from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
-from ...ir.loops_rewrite import loop
+from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ir.types import DType
 from ...ops.infer import integer
-from ...ops.integer import zero_point
+from ..block_contraction import Contraction, Position, Tiling
 from ..byte_anchors import is_byte_contraction
-from ..byte_operands import Columns, Pixels
+from ..byte_operands import start
 from ..kernel import KernelContext
-from ..requantization import byte_scales
+from ..requantization import MOST_PRODUCT
 from .finish import finish_pixels, made_pixels
 from .rows import Rows
 
@@ -51,21 +38,10 @@ def lower_helium(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_helium_contraction` holds."""
     node, weights = ctx.contraction
     assert weights is not None
-    return _Contraction(ctx, node, weights).emit()
-
-
-@dataclass(frozen=True)
-class Requantization:
-    """The scale of each channel, and the zero point, the least value and the name of the result."""
-
-    scale: np.ndarray
-    zero_point: int
-    lo: int
-    value: str
-
-    @property
-    def scalars(self) -> tuple[int, int]:
-        return self.zero_point, self.lo
+    other = residual(ctx)
+    joined = node.operands[0].shape[-1] % STEP == 0 and other is None
+    work = Contraction(ctx, node, weights, joined=joined, limit=MOST_PRODUCT, least=None)
+    return _HeliumTiling(work, other).emit()
 
 
 @dataclass(frozen=True)
@@ -78,22 +54,6 @@ class Residual:
     @property
     def other(self) -> Value:
         return self.node.operands[1 - self.position]
-
-
-def exact_requantization(ctx: KernelContext, reach: np.ndarray) -> Requantization | None:
-    """What follows the anchor, where that begins with a requantization that the blocks compute exactly for accumulators
-    up to ``reach`` in each channel."""
-    node, body = ctx.anchor, ctx.body
-    if node is None or len(body.nodes) < 2:
-        return None
-    first = body.nodes[1]
-    users = [n for n in body.nodes if any(value.name == node.output.name for value in n.operands)]
-    if first.op != "requantize" or users != [first]:
-        return None
-    scales = byte_scales(ctx, first, reach, 2**21)
-    if scales is None:
-        return None
-    return Requantization(scales, integer(first.attrs, "zero_point"), integer(first.attrs, "lo"), first.output.name)
 
 
 def residual(ctx: KernelContext) -> Residual | None:
@@ -110,117 +70,89 @@ def residual(ctx: KernelContext) -> Residual | None:
     return found if plain else None
 
 
-class _Contraction:
-    """Columns of weights over the ``shape`` of pixels."""
+class _HeliumTiling(Tiling):
+    """The pixels of a row of the output: all, in pieces, or two at a time where accumulators stay as they are.
 
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
-        self.ctx, self.node, self.names = ctx, node, ctx.names
-        x = node.inputs[0]
-        assert x is not None
-        self.residual = residual(ctx)
-        pixels = Pixels.of(ctx, node, joined=x.shape[-1] % STEP == 0 and self.residual is None)
-        self.shape, self.refs = pixels.shape, pixels.refs
-        self.operands = Columns.of(ctx, node, weights)
-        self.channels = len(self.operands.bias)
-        self.single = self.shape[-1] == 1
-        self.rows = Rows(ctx, self.refs[x.name], pixels.window, zero_point(node.attrs), self.shape[-1], self.channels)
-        self.requantization = exact_requantization(ctx, self.operands.reach)
-        self.stream = self._stream(PIXEL if self.single else PIXELS)
+    They read their activations where they lie, or where ``rows`` copies them at the beginning of the row.
+    """
 
-    def _stream(self, stream: Stream) -> Buffer:
+    rows = True
+
+    def __init__(self, work: Contraction, other: Residual | None) -> None:
+        super().__init__(work)
+        rq, pixels = work.requantization, work.shape[-1]
+        self.residual = None if rq is None else other
+        self.block = PIXEL if pixels == 1 else PIXELS
+        if rq is None:
+            self.pixels = min(2, pixels)
+        elif pixels <= 2 * CHUNK or self.residual is not None:
+            self.pixels = pixels
+        else:
+            self.pixels = _chunk(work.node.output.shape[-2])
+        self.windows = Rows(work.ctx, work.x, work.window, work.zero, pixels, work.channels)
+        self.weights = work.ctx.pack("w", self._stream())
+
+    def _stream(self) -> np.ndarray:
         """Weights whose runs fill whole steps."""
-        runs, vectors = self.rows.runs, self.rows.vectors
-        flat = self.operands.weights.reshape(self.channels, runs, -1)
-        data = np.zeros((self.channels, runs, vectors * STEP), np.int8)
+        work, runs, vectors = self.work, self.windows.runs, self.windows.vectors
+        flat = work.columns.reshape(work.channels, runs, -1)
+        data = np.zeros((work.channels, runs, vectors * STEP), np.int8)
         data[:, :, : flat.shape[2]] = flat
-        words = data.reshape(self.channels, -1).view("<i4")
-        rq = self.requantization
-        scales = None if rq is None else rq.scale.astype(np.float32)
-        return self.ctx.pack("w", stream.pack(self.operands.bias, words, scales))
+        rq = work.requantization
+        return self.block.pack(
+            work.bias, data.reshape(work.channels, -1).view("<i4"), None if rq is None else rq.scale.astype(np.float32)
+        )
 
     # ---- loops
 
-    def emit(self) -> Block:
-        outer = [Var(self.names.fresh("o")) for _ in self.shape[:-1]]
-        position = tuple(as_expr(0) if extent == 1 else var for var, extent in zip(outer, self.shape))
-        before, x = self.rows.stage(position)
-        block: Block = (*before, *self._row(position, x))
-        for var, extent in reversed(list(zip(outer, self.shape))):
-            block = loop(var, extent, *block)
-        return block
+    def enter(self, position: Sequence[Expr]) -> Block:
+        before, self.x = self.windows.stage(position)
+        return before
 
-    def _row(self, position: Sequence[Expr], x: Pointer) -> Block:
-        """The pixels of a row."""
-        y, rq = self.refs[self.ctx.output.name], self.requantization
-        if rq is not None:
-            if self.residual is not None:
-                return self._sum(self.residual, rq, position, x, Pointer(y.buffer, y.at((*position, 0, 0))))
-            return self._chunks(position, x, rq)
-        tile = (PIXEL if self.single else PIXELS).tile
-        acc = self.ctx.temporary("acc", DType.I32, (2, pad(self.channels, tile)), align=16)
-        out = Pointer(acc, (as_expr(0), as_expr(0)))
-        pair = Var(self.names.fresh("pair"))
-        block: Block = ()
-        for first, trips, pixels in ((0, self.shape[-1] // 2, 2), (self.shape[-1] // 2 * 2, self.shape[-1] % 2, 1)):
-            start = pair * 2 + first
-            moved = Pointer(x.buffer, (*x.index[:-1], x.index[-1] + start * self.rows.pixel_step))
-            slot, c = Var(self.names.fresh("slot")), Var(self.names.fresh("c"))
-            index = (*position, start + slot, c)
-            finish = loop(c, self.channels, *self.ctx.store_element(index, Load(acc, (slot, c)), self.refs))
-            multiply = self._invoke("i32", moved, out, pixels, ())
-            block += loop(pair, trips, multiply, *loop(slot, pixels, *finish))
-        return block
-
-    def _chunks(self, position: Sequence[Expr], x: Pointer, rq: Requantization) -> Block:
-        """The requantized pixels of a row, a long one in pieces: what is read and written at a time stays small."""
-        y, pixels = self.refs[self.ctx.output.name], self.shape[-1]
-        size = pixels if pixels <= 2 * CHUNK else _chunk(self.node.output.shape[-2])
-        chunk = Var(self.names.fresh("chunk"))
-        block: Block = ()
-        for first, trips, count in ((0, pixels // size, size), (pixels // size * size, 1, pixels % size)):
-            start = chunk * size + first
-            source = Pointer(x.buffer, (*x.index[:-1], x.index[-1] + start * self.rows.pixel_step))
-            if count:
-                out = Pointer(y.buffer, y.at((*position, start, 0)))
-                multiply: Block = (self._invoke("i8", source, out, count, rq.scalars),)
-                if len(self.ctx.body.nodes) > 2:
-                    multiply = self._finished((*position, start), source, count, rq)
-                block += loop(chunk, trips, *multiply)
-        return block
-
-    def _finished(self, position: Sequence[Expr], source: Pointer, count: int, rq: Requantization) -> Block:
-        """``count`` requantized pixels from ``position`` on, and what of the body follows."""
-        made = made_pixels(self.ctx, count, self.channels)
-        finish = finish_pixels(
-            self.ctx, self.refs, made, (0, count), rq.value, lambda slot: (*position[:-1], position[-1] + slot)
-        )
-        return (self._invoke("i8", source, Pointer(made, (as_expr(0),) * 2), count, rq.scalars), *finish)
+    def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
+        work, rq = self.work, self.work.requantization
+        x = Pointer(self.x.buffer, (*self.x.index[:-1], self.x.index[-1] + first * self.windows.pixel_step))
+        (out,) = work.outputs(position, 1)
+        if rq is None:
+            shape = (2, pad(work.channels, self.block.tile))
+            acc = work.ctx.temporary("acc", DType.I32, shape, align=16)
+            return (self._invoke("i32", x, start(acc), count, ()), *work.epilogue(acc, count, position))
+        limits = (rq.zero_point, rq.least)
+        if self.residual is not None:
+            return self._sum(self.residual, position, limits, x, out)
+        if rq.whole:
+            return (self._invoke("i8", x, out, count, limits),)
+        made = made_pixels(work.ctx, count, work.channels)
+        finish = finish_pixels(work.ctx, work.refs, made, (0, count), rq.value, position)
+        return (self._invoke("i8", x, start(made), count, limits), *finish)
 
     def _sum(
-        self, found: Residual, rq: Requantization, position: Sequence[Expr], x: Pointer, out: Pointer
+        self, found: Residual, position: Position, limits: tuple[int, int], x: Pointer, out: Pointer
     ) -> Block:
         """The requantized row, and its sum with the other tensor."""
-        size = self.shape[-1] * self.channels
-        own = Pointer(self.ctx.temporary("row", DType.I8, (size,), align=STEP), (as_expr(0),))
-        ref = self.refs[found.other.name]
-        other = Pointer(ref.buffer, ref.at((*position, 0, 0)))
+        work = self.work
+        size = self.pixels * work.channels
+        own = Pointer(work.ctx.temporary("row", DType.I8, (size,), align=STEP), (as_expr(0),))
+        ref = work.refs[found.other.name]
+        other = Pointer(ref.buffer, ref.at((*position(as_expr(0)), 0)))
         operands = (own, other) if found.position == 0 else (other, own)
         scalars = (integer(found.node.attrs, name) for name in ("m1", "m2", "bias", "shift", "lo", "hi"))
-        multiply = self._invoke("i8", x, own, self.shape[-1], rq.scalars)
+        multiply = self._invoke("i8", x, own, self.pixels, limits)
         return (multiply, Invoke("helium_rescale", (*operands, out), (size, *scalars)))
 
     def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:
-        rows, w = self.rows, Pointer(self.stream, (as_expr(0),))
-        if self.single:
-            return Invoke(f"helium_pixel_{kind}", (w, x, y), (rows.runs * rows.vectors, self.channels, *more))
+        rows, channels = self.windows, self.work.channels
+        operands = (start(self.weights), x, y)
+        if self.block is PIXEL:
+            return Invoke(f"helium_pixel_{kind}", operands, (rows.runs * rows.vectors, channels, *more))
         name, runs = f"helium_pixels_{kind}", (rows.runs, rows.vectors, rows.run_step)
-        scalars = (*runs, pixels, rows.pixel_step, self.channels, *more)
-        if kind == "i8" and self.channels % PIXELS.tile == 0:
+        scalars = (*runs, pixels, rows.pixel_step, channels, *more)
+        if kind == "i8" and channels % PIXELS.tile == 0:
             if rows.runs == 1 and rows.vectors <= FEW_STEPS:
                 name, scalars = "helium_few_pixels_i8", (rows.vectors, *scalars[len(runs) :])
             elif rows.vectors <= SHORT_RUN:
                 name = "helium_runs_of_pixels_i8"
-        return Invoke(name, (w, x, y), scalars)
+        return Invoke(name, operands, scalars)
 
 
 def _chunk(width: int) -> int:

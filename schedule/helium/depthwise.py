@@ -28,8 +28,8 @@ from ...ops.integer import zero_point
 from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns
 from ..kernel import KernelContext
+from ..requantization import MOST_PRODUCT, requantization_of
 from ..tensors import TensorRef
-from .contraction import exact_requantization
 from .finish import finish_pixels, made_pixels
 
 OUTSIDE = -1
@@ -45,7 +45,7 @@ def is_helium_depthwise(ctx: KernelContext) -> bool:
         return False
     if not is_byte_depthwise(anchor, (3, 4)) or len(weights) == 1 or max(weights.shape[1:-1]) > LARGEST:
         return False
-    return exact_requantization(ctx, Columns.of(ctx, anchor, weights).reach) is not None
+    return requantization_of(ctx, Columns.of(ctx, anchor, weights).reach, MOST_PRODUCT, None) is not None
 
 
 def lower_helium_depthwise(ctx: KernelContext) -> Block:
@@ -97,7 +97,7 @@ class _Depthwise:
         self.extent, self.out = self.x.shape[1:3], self.y.shape
         self.zero = zero_point(node.attrs)
         self.operands = Columns.of(ctx, node, weights)
-        self.requantization = exact_requantization(ctx, self.operands.reach)
+        self.requantization = requantization_of(ctx, self.operands.reach, MOST_PRODUCT, None)
         self.groups = -(-self.taps[0] // WORD)
         self.column = self.groups > 1 and self.taps[1] == 1 and self.groups <= WORD
         self.windows = not self.column and (self.groups > 1 or self.taps[1] > WORD)
@@ -232,7 +232,7 @@ class _Depthwise:
     def _scalars(self) -> tuple[int, ...]:
         assert self.requantization is not None
         pixels = (self.out[2], self.stride[1] * self.channels)
-        tail = (self.channels, *self.requantization.scalars)
+        tail = (self.channels, self.requantization.zero_point, self.requantization.least)
         tap_step = self.dilation[1] * self.channels
         if self.windows:
             return (self.groups, self.blocks, self.plane, tap_step, *pixels, *tail)

@@ -1,23 +1,12 @@
-"""Integer contractions on cores without packed arithmetic: four pixels staged at a time, multiplied by all channels.
+"""Contractions on cores without packed arithmetic: four staged pixels, or a single one, by some channels at a time.
 
-Before::                                  After::
-
-    for o, row, c:                            for o, quad:
-      acc = bias[c]                             for slot:4
-      for k: acc += x[o, row, k] * w[c, k]        stage the activations of pixel ``quad * 4 + slot``
-      y[o, row, c] = requantize(acc)            for chunk of channels:
-                                                  invoke quad_words or quad_pairs(bias, weights, staged, acc)
-                                                  invoke requantize_i8(acc, factors, four pixels of y)
-
-Where more than a requantization follows, the kernel's own body finishes the accumulators. Pixels come in ascending
-order; those that fill no four have a last, shorter turn, so that none is computed twice.
+Accumulators go to scratch memory, from where a block instruction requantizes them to bytes, if nothing else follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate
-from math import prod
 
 import numpy as np
 
@@ -31,16 +20,15 @@ from ...blocks.plain import (
     paired_weights,
     tiled_weights,
 )
-from ...ir.graph import Node
-from ...ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr
+from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
-from ...ops.integer import zero_point
 from ...targets.target import Cpu
+from ..block_contraction import Contraction, Position, Tiling
 from ..byte_anchors import is_byte_contraction
-from ..byte_operands import Columns, Pixels, start, unflattened
+from ..byte_operands import start
 from ..kernel import KernelContext
-from .finish import Finish, Turn
+from .finish import Finish, PixelRun
 from .staging import PackedPixels, WordPixels
 
 DEPTH = 1 << 15
@@ -71,114 +59,91 @@ def lower_quads(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_quad` holds."""
     node, weights = ctx.contraction
     assert weights is not None
-    return _Quads(ctx, node, weights).emit()
+    work = Contraction(ctx, node, weights)
+    return (_SinglePixel(work) if work.single else _FourPixels(work)).emit()
 
 
-class _Quads:
-    """``channels`` columns [o, k] over the ``shape`` of pixels."""
+class _PlainTiling(Tiling):
+    neighbours = True
 
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
-        self.ctx, self.node, self.names = ctx, node, ctx.names
-        x = node.inputs[0]
-        assert x is not None
-        pixels, operands = Pixels.of(ctx, node), Columns.of(ctx, node, weights)
-        self.shape, self.window, self.refs = pixels.shape, pixels.window, pixels.refs
-        self.x = self.refs[x.name]
-        self.columns, self.bias = operands.weights, operands.bias
-        self.channels, self.steps = self.columns.shape
-        self.finish = Finish(ctx, self.refs, operands.reach)
+    def __init__(self, work: Contraction) -> None:
+        super().__init__(work)
+        self.results = Finish(work.ctx, work.refs, work.operands.reach)
 
-    @property
-    def _paired(self) -> bool:
-        return has_block("quad_pairs", self.ctx.cpu.extensions) and is_pairable(self.columns)
+    def chunks(self, most: int, chunk: Callable[[Expr, int], Block]) -> Block:
+        """``chunk(first, channels)`` for at most so many channels at a time."""
+        channels, n = self.work.channels, Var(self.work.names.fresh("chunk"))
+        full, rest = divmod(channels, most)
+        block = loop(n, full, *chunk(n * most, most)) if full else ()
+        return (*block, *chunk(as_expr(full * most), rest)) if rest else block
 
-    # ---- loops
 
-    def emit(self) -> Block:
-        return self._single() if prod(self.shape) == 1 else self._quads()
+class _FourPixels(_PlainTiling):
+    pixels = PIXELS
 
-    def _single(self) -> Block:
-        """One pixel: some channels at a time, and of what they see a part at a time."""
-        origin = tuple(as_expr(0) for _ in self.shape)
-        windows = [*self.window.parts(PART)]
-        staging = WordPixels(self.ctx, self.x, windows[0], zero_point(self.node.attrs), pixels=1)
+    def __init__(self, work: Contraction) -> None:
+        super().__init__(work)
+        paired = has_block("quad_pairs", work.ctx.cpu.extensions) and is_pairable(work.columns)
+        self.block = "quad_pairs" if paired else "quad_words"
+        kind = PackedPixels if paired else WordPixels
+        self.staging = kind(work.ctx, work.x, work.window, work.zero, PIXELS)
+        bias = paired_bias(work.bias, work.columns) if paired else work.bias.astype(np.int32)[:, None]
+        self.bias = work.ctx.pack("b", bias)
+        self.weights = work.ctx.pack("w", (paired_weights if paired else offset_weights)(work.columns))
+        self.acc = work.ctx.temporary("acc", DType.I32, (min(work.channels, CHUNK), PIXELS))
+
+    def prepare(self) -> Block:
+        return self.staging.prepare()
+
+    def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
+        pixels = PixelRun(position, count, first if self.flat else None)
+        staged = (s for n in range(count) for s in self.staging.stage(position(as_expr(n)), as_expr(n)))
+
+        def chunk(channel: Expr, channels: int) -> Block:
+            weights = (Pointer(buffer, (channel, as_expr(0))) for buffer in (self.bias, self.weights))
+            operands = (*weights, start(self.staging.words), start(self.acc))
+            multiply = Invoke(self.block, operands, (self.work.depth, channels))
+            return (multiply, *self.results.pixels(self.acc, channel, channels, pixels))
+
+        return (*staged, *self.chunks(CHUNK, chunk))
+
+
+class _SinglePixel(_PlainTiling):
+    """One pixel: some channels at a time, and of what they see a part at a time."""
+
+    pixels = 1
+
+    def __init__(self, work: Contraction) -> None:
+        super().__init__(work)
+        windows = [*work.window.parts(PART)]
+        staging = WordPixels(work.ctx, work.x, windows[0], work.zero, pixels=1)
         firsts = [0, *accumulate(window.size for window in windows)]
-        parts = [staging.part(window, first) for window, first in zip(windows, firsts)]
-        size = -(-min(self.channels, SINGLES) // SINGLE_CHANNELS) * SINGLE_CHANNELS
-        padded = -(-self.channels // SINGLE_CHANNELS) * SINGLE_CHANNELS
-        bias = np.zeros(padded, np.int32)
-        bias[: self.channels] = self.bias
-        b = self.ctx.pack("b", bias)
-        seen = (self.columns[:, first : first + window.size] for first, window in zip(firsts, windows))
-        weights = [self.ctx.pack("w", tiled_weights(columns)) for columns in seen]
-        acc = [self.ctx.temporary("acc", DType.I32, (size, 1)) for _ in windows[:2]]
+        self.parts = [staging.part(window, first) for window, first in zip(windows, firsts)]
+        bias = np.zeros(_whole_tiles(work.channels), np.int32)
+        bias[: work.channels] = work.bias
+        self.bias = work.ctx.pack("b", bias)
+        seen = (work.columns[:, first : first + window.size] for first, window in zip(firsts, windows))
+        self.weights = [work.ctx.pack("w", tiled_weights(columns)) for columns in seen]
+        size = _whole_tiles(min(work.channels, SINGLES))
+        self.acc = [work.ctx.temporary("acc", DType.I32, (size, 1)) for _ in windows[:2]]
 
-        def some(first: Expr, channels: int) -> Block:
+    def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
+        origin, slot = position(as_expr(0)), as_expr(0)
+        alone = len(self.parts) == 1
+
+        def chunk(channel: Expr, channels: int) -> Block:
             block: Block = ()
-            tiled, sums = -(-channels // SINGLE_CHANNELS) * SINGLE_CHANNELS, Pointer(b, (first,))
-            for number, (part, w) in enumerate(zip(parts, weights)):
-                steps, result = part.window.size, start(acc[number % 2])
-                multiply = (sums, Pointer(w, (first * steps,)), start(part.words), result)
-                block += part.stage(origin, as_expr(0)) if len(parts) > 1 else ()
-                block += (Invoke("single_words", multiply, (steps, tiled)),)
+            sums = Pointer(self.bias, (channel,))
+            for number, (part, w) in enumerate(zip(self.parts, self.weights)):
+                steps, result = part.window.size, start(self.acc[number % 2])
+                operands = (sums, Pointer(w, (channel * steps,)), start(part.words), result)
+                block += () if alone else part.stage(origin, slot)
+                block += (Invoke("single_words", operands, (steps, _whole_tiles(channels))),)
                 sums = result
-            return (*block, *self.finish.pixels(sums.buffer, first, channels, Turn(lambda _: origin, 1)))
+            return (*block, *self.results.pixels(sums.buffer, channel, channels, PixelRun(position, 1)))
 
-        chunk, full, rest = Var(self.names.fresh("chunk")), self.channels // SINGLES, self.channels % SINGLES
-        block = loop(chunk, full, *some(chunk * SINGLES, SINGLES))
-        last = some(as_expr(full * SINGLES), rest) if rest else ()
-        staged = parts[0].stage(origin, as_expr(0)) if len(parts) == 1 else ()
-        return (*staged, *block, *last)
+        return (*(self.parts[0].stage(origin, slot) if alone else ()), *self.chunks(SINGLES, chunk))
 
-    def _quads(self) -> Block:
-        """Four neighbours of a row at a time, or of all pixels where rows do not have fours."""
-        nested = len(self.shape) == 1 or self.shape[-1] % PIXELS == 0 or not self._dense()
-        outer = [Var(self.names.fresh("o")) for _ in self.shape[:-1]] if nested else []
-        pixels = self.shape[-1] if nested else prod(self.shape)
-        kind = PackedPixels if self._paired else WordPixels
-        staging = kind(self.ctx, self.x, self.window, zero_point(self.node.attrs), PIXELS)
-        multiply = self._multiplier(staging.words)
 
-        def some(first: Expr, count: int) -> Block:
-            def position(slot: Expr) -> tuple[Expr, ...]:
-                return (*outer, first + slot) if nested else unflattened(first + slot, self.shape)
-
-            staged = (s for slot in range(count) for s in staging.stage(position(as_expr(slot)), as_expr(slot)))
-            return (*staged, *multiply(Turn(position, count, None if nested else first)))
-
-        quad, full = Var(self.names.fresh("quad")), pixels // PIXELS
-        block = loop(quad, full, *some(quad * PIXELS, PIXELS)) if full else ()
-        if pixels % PIXELS:
-            block = (*block, *some(as_expr(full * PIXELS), pixels % PIXELS))
-        for var, extent in reversed(list(zip(outer, self.shape))):
-            block = loop(var, extent, *block)
-        return (*staging.prepare(), *block)
-
-    def _dense(self) -> bool:
-        """Whether neighbours in the output are as far from one another across the ends of rows."""
-        return self.refs[self.ctx.output.name].dense
-
-    def _multiplier(self, staged: Buffer) -> Callable[[Turn], Block]:
-        """All channels, chunk by chunk, of some staged pixels."""
-        name, b, w = self._packed() if self._paired else self._plain()
-        acc = self.ctx.temporary("acc", DType.I32, (min(self.channels, CHUNK), PIXELS))
-
-        def chunk(first: Expr, channels: int, turn: Turn) -> Block:
-            pointers = (Pointer(b, (first, as_expr(0))), Pointer(w, (first, as_expr(0))), start(staged), start(acc))
-            return (Invoke(name, pointers, (self.steps, channels)), *self.finish.pixels(acc, first, channels, turn))
-
-        def multiply(turn: Turn) -> Block:
-            var, full = Var(self.names.fresh("chunk")), self.channels // CHUNK
-            block = loop(var, full, *chunk(var * CHUNK, CHUNK, turn)) if full else ()
-            rest = self.channels % CHUNK
-            return (*block, *chunk(as_expr(full * CHUNK), rest, turn)) if rest else block
-
-        return multiply
-
-    def _plain(self) -> tuple[str, Buffer, Buffer]:
-        bias = self.bias.astype(np.int32)[:, None]
-        return "quad_words", self.ctx.pack("b", bias), self.ctx.pack("w", offset_weights(self.columns))
-
-    def _packed(self) -> tuple[str, Buffer, Buffer]:
-        bias, weights = paired_bias(self.bias, self.columns), paired_weights(self.columns)
-        return "quad_pairs", self.ctx.pack("b", bias), self.ctx.pack("w", weights)
+def _whole_tiles(channels: int) -> int:
+    return -(-channels // SINGLE_CHANNELS) * SINGLE_CHANNELS

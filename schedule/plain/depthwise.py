@@ -27,7 +27,7 @@ from ..byte_operands import Columns, start
 from ..kernel import KernelContext
 from ..window import Window
 from .contraction import has_plain_blocks
-from .finish import Finish, Turn
+from .finish import Finish, PixelRun
 
 PLANE = 1536
 """Bytes of a plane at most, unless a single row of outputs takes more."""
@@ -107,7 +107,7 @@ class _Planes:
         def position(slot: Expr) -> tuple[Expr, ...]:
             return (o, first + slot // self.columns, slot % self.columns)
 
-        finish = self.finish.pixels(self.acc, c, 1, Turn(position, rows * self.columns))
+        finish = self.finish.pixels(self.acc, c, 1, PixelRun(position, rows * self.columns))
         return (*fill, *loop(c, self.channels, *loop(r, staged_rows, staged), multiply, *finish))
 
     def _stage(self, o: Expr, first: Expr, r: Expr, c: Expr) -> tuple[Stmt, bool]:

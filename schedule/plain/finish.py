@@ -21,7 +21,7 @@ _SAFE = 1 << 28
 
 
 @dataclass(frozen=True)
-class Turn:
+class PixelRun:
     """``count`` pixels that are neighbours in the output. ``position`` maps their slots to indices; in a dense output
     the first has the number ``pixel`` where rows do not matter."""
 
@@ -66,23 +66,23 @@ class Finish:
         row = "requantize_fixed" if np.all(shifts > 0) else "requantize_i8"
         return _Requantization(row, self.ctx.pack("s", np.stack([factors, shifts], axis=1)), (zero,))
 
-    def pixels(self, acc: Buffer, first: Expr, channels: int, turn: Turn) -> Block:
-        """``channels`` from ``first`` on of the pixels of a turn."""
+    def pixels(self, acc: Buffer, first: Expr, channels: int, run: PixelRun) -> Block:
+        """``channels`` from ``first`` on of the pixels of a run."""
         ctx, y = self.ctx, self.refs[self.ctx.output.name]
         if self.requantization is not None:
             row, s, scalars = self.requantization
-            pointers = (Pointer(acc, (as_expr(0), as_expr(0))), Pointer(s, (first, as_expr(0))), self._out(turn, first))
-            return (Invoke(row, pointers, (channels, turn.count, acc.shape[-1], y.buffer.shape[-1], *scalars)),)
+            pointers = (Pointer(acc, (as_expr(0), as_expr(0))), Pointer(s, (first, as_expr(0))), self._out(run, first))
+            return (Invoke(row, pointers, (channels, run.count, acc.shape[-1], y.buffer.shape[-1], *scalars)),)
         c, slot = Var(ctx.names.fresh("c")), Var(ctx.names.fresh("slot"))
-        element = ctx.store_element((*turn.position(slot), first + c), Load(acc, (c, slot)), self.refs)
-        return loop(slot, turn.count, *loop(c, channels, *element))
+        element = ctx.store_element((*run.position(slot), first + c), Load(acc, (c, slot)), self.refs)
+        return loop(slot, run.count, *loop(c, channels, *element))
 
-    def _out(self, turn: Turn, channel: Expr) -> Pointer:
+    def _out(self, run: PixelRun, channel: Expr) -> Pointer:
         y = self.refs[self.ctx.output.name]
-        if turn.pixel is None:
-            return Pointer(y.buffer, y.at((*turn.position(as_expr(0)), channel)))
+        if run.pixel is None:
+            return Pointer(y.buffer, y.at((*run.position(as_expr(0)), channel)))
         flat = replace(y.buffer, shape=(prod(y.buffer.shape[:-1]), y.buffer.shape[-1]))
-        return Pointer(flat, (turn.pixel, channel))
+        return Pointer(flat, (run.pixel, channel))
 
 
 def _per_channel(array: np.ndarray, channels: int) -> bool:

@@ -63,13 +63,13 @@ def test_what_a_program_invokes_is_verified(monkeypatch: pytest.MonkeyPatch) -> 
 def test_meaning_for_any_scalars_is_that_for_each(name: str) -> None:
     row = BLOCKS[name]
     general = row.general()
-    verify_kernel(general, scheduled=True)
+    verify_kernel(general, scheduled=True, instructions=INSTRUCTIONS)
     for numbers in row.samples:
         kernel = row.kernel(numbers)
         arrays = block_operands(kernel)
         expected = {key: array.copy() for key, array in arrays.items()}
-        run_kernel(kernel, expected)
-        run_kernel(general, arrays, numbers)
+        run_kernel(kernel, expected, instructions=INSTRUCTIONS)
+        run_kernel(general, arrays, numbers, instructions=INSTRUCTIONS)
         for key, array in arrays.items():
             np.testing.assert_array_equal(array, expected[key], key)
 

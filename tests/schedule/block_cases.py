@@ -13,6 +13,7 @@ from ccml.emit_c import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import build_and_run
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Access, Alloc, Const, Invoke, Kernel, Load, Pointer, Space, Store, Var, as_expr
 from ccml.ir.loops_rewrite import loop
@@ -58,6 +59,8 @@ def block_operands(kernel: Kernel) -> Arrays:
             array = (rng.random(size) * 1e-3).astype(np.float32).view(np.int32)
             if not any(part in kernel.name for part in ("helium", "_i8", "finish")):
                 array = rng.integers(-(1 << 20), 1 << 20, size).astype(np.int32)
+        if param.name == "s" and param.dtype is DType.I32:
+            array = np.abs(array)
         if param.name == "s" and kernel.name.startswith(("requantize_i8", "requantize_fixed")):
             array[1::2] = rng.integers(1, 16, size // 2)
         if param.name == "a" or (param.name == "x" and kernel.name.startswith(("depthwise_finish", "depthwise_fixed"))):
@@ -76,7 +79,7 @@ def sampled_case(block: str, numbers: tuple[int, ...]) -> Case:
         if param.access is not Access.READ:
             arrays[param.name][:] = 0
     inputs = {param.name: arrays[param.name] for param in kernel.params if param.access is Access.READ}
-    run_kernel(kernel, arrays)
+    run_kernel(kernel, arrays, instructions=INSTRUCTIONS)
     return Case(block, numbers, inputs, {name: array for name, array in arrays.items() if name not in inputs})
 
 

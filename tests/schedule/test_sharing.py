@@ -143,8 +143,11 @@ def test_kernels_of_another_form_stay_apart() -> None:
 
 
 def test_scalars_that_choose_code_stay_numbers() -> None:
-    """``spread`` has one code for each step."""
-    text = "kernel k(x: i8[8] const, y: i32[64] out, z: i32[1] inout)\n  invoke spread(&x[0], &y[0], &z[0], {}, {})\n"
+    """``helium_pixels_i8`` has a code of its own for some numbers of channels."""
+    text = """\
+kernel k(w: i32[999] const, x: i8[999] const, y: i8[99] out)
+  invoke helium_pixels_i8(&w[0], &x[0], &y[0], 1, 1, 0, {}, 16, {}, 0, -128)
+"""
     one, same, other = (General.of(parse_kernel(text.format(*pair))) for pair in ((4, 4), (8, 4), (4, 8)))
     assert one.text == same.text
     assert one.text != other.text

@@ -1,0 +1,211 @@
+"""The driver of integer contractions through block instructions: im2col staging, multiplication tile by tile, epilogue.
+
+Before::                                  After::
+
+    for o, row, c:                            for o, tile:
+      acc = bias[c]                             stage the activations of the tile's pixels
+      for k: acc += x[o, row, k] * w[c, k]      invoke the block: weights, staged, pixels of y (or scratch memory)
+      y[o, row, c] = requantize(acc)            epilogue of what is in scratch memory
+
+Pixels come in ascending order. Where more than an exact requantization follows, its bytes (or the accumulators, where
+there is none) are left in scratch memory, and the kernel's own body is the epilogue. What differs among the blocks is a
+:class:`Tiling`: how many pixels make a tile, how they are staged, how they are multiplied, and what becomes of pixels
+that fill no tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from enum import Enum
+from math import prod
+
+import numpy as np
+
+from ..ir.graph import Node
+from ..ir.loops import Binary, Block, Buffer, Expr, If, Load, Pointer, Var, as_expr
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from ..ops.infer import integer
+from ..ops.integer import zero_point
+from .byte_operands import Columns, Pixels, unflattened
+from .kernel import KernelContext
+from .requantization import LIMIT, requantization_of
+from .unroll import unroll_bytes
+
+Position = Callable[[Expr], tuple[Expr, ...]]
+"""The index of the ``n``-th of some pixels, without the channel."""
+
+
+class Contraction:
+    """``channels`` columns [o, k] over the ``shape`` of pixels: of a convolution in groups those of one ``group``, from
+    channel ``first`` on. Rows are ``joined`` where nothing but the pixel itself is seen. What ``limit`` and ``least``
+    say of a requantization is said in :func:`requantization_of`."""
+
+    def __init__(
+        self, ctx: KernelContext, node: Node, weights: np.ndarray, group: int = 0, *, joined: bool = True,
+        limit: int = LIMIT, least: int | None = -128,
+    ) -> None:  # fmt: skip
+        self.ctx, self.node, self.names = ctx, node, ctx.names
+        self.joined = joined
+        pixels, operands = self._pixels(), self._operands(weights)
+        self.shape, self.window, self.refs = pixels.shape, pixels.window, pixels.refs
+        self.x, self.y = self.refs[node.operands[0].name], self.refs[ctx.output.name]
+        self.columns, self.bias = operands.weights, operands.bias
+        self.channels, self.depth = self.columns.shape
+        self.requantization = requantization_of(ctx, operands.reach, limit, least)
+        self.zero = zero_point(node.attrs)
+        self.first = 0
+        if "group" in node.attrs and node.attrs["group"] != 1:
+            self._narrow(group, self.channels // integer(node.attrs, "group"))
+
+    def _pixels(self) -> Pixels:
+        return Pixels.of(self.ctx, self.node, joined=self.joined)
+
+    def _operands(self, weights: np.ndarray) -> Columns:
+        return Columns.of(self.ctx, self.node, weights)
+
+    def place(self, position: Sequence[Expr]) -> tuple[Expr, ...]:
+        """Where in the output the result of a pixel is, without the channel."""
+        return tuple(position)
+
+    def _narrow(self, group: int, channels: int) -> None:
+        """To the channels of one group."""
+        self.first, self.channels = group * channels, channels
+        part = slice(self.first, self.first + channels)
+        self.columns, self.bias = self.columns[part], self.bias[part]
+        if self.requantization is not None:
+            self.requantization = replace(self.requantization, scale=self.requantization.scale[part])
+        self.x = self.x.last_part(group * self.window.depth, self.window.depth)
+        self.y = self.y.last_part(self.first, channels)
+
+    def settle(self) -> None:
+        """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
+        huge) get that result as their bias, in steps of 1/1024, which have a factor for every shift."""
+        rq = self.requantization
+        if rq is None:
+            return
+        lowest, highest = (rq.result(np.clip(bound, -(2**31), 2**31 - 1)) for bound in self.operands.bounds)
+        constant = lowest == highest
+        self.columns = np.where(constant[:, None], 0, self.columns)
+        self.bias = np.where(constant, 1024 * (lowest - rq.zero_point), self.bias)
+        self.requantization = replace(rq, scale=np.where(constant, np.float32(1 / 1024), rq.scale))
+
+    @property
+    def operands(self) -> Columns:
+        return Columns(self.columns, self.bias)
+
+    @property
+    def single(self) -> bool:
+        """Whether there is only one pixel."""
+        return prod(self.shape) == 1
+
+    def padded_columns(self, unit: int) -> np.ndarray:
+        """The columns as bytes, with zeros up to a multiple of ``unit`` behind."""
+        out = np.zeros((self.channels, -(-self.depth // unit) * unit), np.int8)
+        out[:, : self.depth] = self.columns
+        return out
+
+    # ---- results
+
+    def outputs(self, position: Position, count: int) -> tuple[Pointer, ...]:
+        """Where the results of ``count`` pixels go."""
+        places = (self.place(position(as_expr(slot))) for slot in range(count))
+        return tuple(Pointer(self.y.buffer, self.y.at((*place, 0))) for place in places)
+
+    def scratch(self, pixels: int, align: int = 0) -> Buffer:
+        """Memory for what the epilogue takes: bytes [pixel, channel], or accumulators where none are requantized."""
+        sums = self.requantization is None
+        dtype = DType.I32 if sums else DType.I8
+        return self.ctx.temporary("acc" if sums else "bytes", dtype, (pixels, self.channels), align=align)
+
+    def epilogue(self, values: Buffer, count: int, position: Position, again: Expr | None = None) -> Block:
+        """What of the body is left behind ``count`` pixels of ``values``, but for the first ``again``."""
+        slot, c = Var(self.names.fresh("slot")), Var(self.names.fresh("c"))
+        done = None if self.requantization is None else self.requantization.value
+        element = Load(values, (slot, c))
+        stored = self.ctx.store_element((*self.place(position(slot)), c + self.first), element, self.refs, done)
+        block = unroll_bytes(loop(c, self.channels, *stored), self.names)
+        return loop(slot, count, *(block if again is None else (If(Binary("ge", slot, again), block),)))
+
+
+class Remainder(Enum):
+    """What becomes of pixels that fill no tile."""
+
+    SHORTER = "a last, shorter tile"
+    OVERLAP = "the last tile begins earlier; what was finished before stays"
+    SINGLE = "one by one"
+
+
+class Tiling:
+    """How a core's block works on one contraction, in tiles of ``pixels``.
+
+    ``rows``: tiles keep to rows of the output. Otherwise they run over all pixels where rows do not divide, unless
+    their results have to be ``neighbours`` in memory and the output has gaps.
+    """
+
+    pixels: int
+    remainder = Remainder.SHORTER
+    rows = False
+    neighbours = False
+
+    def __init__(self, work: Contraction) -> None:
+        self.work = work
+
+    def prepare(self) -> Block:
+        """What is done once, before any pixel."""
+        return ()
+
+    def enter(self, position: Sequence[Expr]) -> Block:
+        """What is done at the beginning of a run of pixels (a row of the output at ``position``, or all)."""
+        return ()
+
+    def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
+        """Stages and multiplies ``count`` pixels, the first of which has the number ``first`` in its run, and finishes
+        them but for the ``again`` that were finished before."""
+        raise NotImplementedError
+
+    # ---- loops
+
+    def emit(self) -> Block:
+        shape = self.work.shape
+        dense = self.work.y.dense or not self.neighbours
+        nested = self.rows or len(shape) == 1 or shape[-1] % self.pixels == 0 or not dense
+        self.in_rows = len(shape) == 1 or shape[-1] % self.pixels == 0
+        self.flat = not nested
+        outer = [Var(self.work.names.fresh("o")) for _ in shape[:-1]] if nested else []
+        lead = tuple(as_expr(0) if extent == 1 else var for var, extent in zip(outer, shape))
+
+        def positions(first: Expr) -> Position:
+            if nested:
+                return lambda slot: (*lead, first + slot)
+            return lambda slot: unflattened(first + slot, shape)
+
+        block = (*self.enter(lead), *self._run(shape[-1] if nested else prod(shape), positions))
+        for var, extent in reversed(list(zip(outer, shape))):
+            block = loop(var, extent, *block)
+        return (*self.prepare(), *block)
+
+    def _run(self, pixels: int, positions: Callable[[Expr], Position]) -> Block:
+        """All tiles of a run of neighbours."""
+        size, n = self.pixels, Var(self.work.names.fresh("tile"))
+        full, rest = divmod(pixels, size)
+
+        def tile(first: Expr, count: int, again: Expr | None = None) -> Block:
+            return self.tile(positions(first), count, first, again)
+
+        if rest and self.remainder is Remainder.OVERLAP:
+            again = n // full * (size - rest)
+            return loop(n, full + 1, *tile(n * size - again, size, again))
+        block = loop(n, full, *tile(n * size, size)) if full else ()
+        if not rest:
+            return block
+        if self.remainder is Remainder.SINGLE:
+            left = Var(self.work.names.fresh("rest"))
+            return (*block, *loop(left, rest, *tile(left + full * size, 1)))
+        return (*block, *tile(as_expr(full * size), rest))
+
+
+def rows_of(buffer: Buffer, count: int) -> tuple[Pointer, ...]:
+    """The beginnings of the first rows of a matrix."""
+    return tuple(Pointer(buffer, (as_expr(row), as_expr(0))) for row in range(count))
