@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir.graph import Graph, Node, Value
+from ..ops.table import OPS
 from .folding import FoldingBuilder
 
 
@@ -35,7 +36,8 @@ def _named_output(builder: FoldingBuilder, target: str, value: Value) -> Value:
     """An output that is an input, a constant, or another output as well, is a copy of it."""
     if value.name == target:
         return value
-    copy = Value(target, value.type)
+    (type_,) = OPS["reshape"].infer([value.type], {"shape": value.shape})  # it keeps no quantization along an axis
+    copy = Value(target, type_)
     builder.nodes.append(Node("reshape", (value,), (copy,), {"shape": value.shape}, target))
     return copy
 

@@ -133,7 +133,7 @@ def _contracted(ctx: NodeContext, a: _Term, b: _Term, needed: set[str], extents:
     sizes = [prod(extents[label] for label in group) for group in (batch, rows, inner, columns)]
     lhs = ctx.reshape(_arranged(ctx, a, (*batch, *rows, *inner), extents), (sizes[0], sizes[1], sizes[2]))
     rhs = ctx.reshape(_arranged(ctx, b, (*batch, *inner, *columns), extents), (sizes[0], sizes[2], sizes[3]))
-    product = ctx.emit("matmul", lhs, rhs)
+    product = ctx.cast(ctx.emit("matmul", lhs, rhs), lhs.dtype)  # of narrow integers it is int32
     return _Term(ctx.reshape(product, tuple(extents[label] for label in order)), order)
 
 

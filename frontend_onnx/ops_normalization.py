@@ -89,6 +89,17 @@ def instance_normalization(ctx: NodeContext) -> Sequence[Value]:
     return [_scaled(ctx, normal, _per_channel(ctx, scale, rank), _per_channel(ctx, bias, rank))]
 
 
+def mean_variance_normalization(ctx: NodeContext) -> Sequence[Value]:
+    """(x - mean) / sqrt(mean((x - mean)^2)); as in ONNX's function body, 10^-9 is added to a deviation of 0.
+
+    That body squares before it subtracts, and is written for float32 only.
+    """
+    x, rank = ctx.input(0), len(ctx.input(0).shape)
+    axes = ctx.axes(ctx.integers("axes", (0, 2, 3)), rank)
+    wide = ctx.cast(x, DType.F32) if x.dtype is DType.F16 else x
+    return [ctx.cast(ctx.emit("normalize", wide, axes=tuple(sorted(axes)), epsilon=1e-18), x.dtype)]
+
+
 def _scaled(ctx: NodeContext, x: Value, scale: Value, bias: Value | None) -> Value:
     y = ctx.emit("mul", x, scale)
     return y if bias is None else ctx.emit("add", y, bias)
@@ -180,5 +191,6 @@ RULES: Mapping[str, Rule] = {
     "LRN": lrn,
     "LayerNormalization": layer_normalization,
     "LpNormalization": lp_normalization,
+    "MeanVarianceNormalization": mean_variance_normalization,
     "RMSNormalization": rms_normalization,
 }

@@ -18,7 +18,7 @@ SAME = {
     "Atanh": "atanh", "BitwiseNot": "bitnot", "Ceil": "ceil", "Cos": "cos", "Cosh": "cosh", "Erf": "erf",
     "Exp": "exp", "Floor": "floor", "IsNaN": "isnan", "Log": "log", "Neg": "neg", "Not": "not",
     "Reciprocal": "reciprocal", "Relu": "relu", "Round": "round", "Sigmoid": "sigmoid", "Sign": "sign",
-    "Sin": "sin", "Sinh": "sinh", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
+    "Sin": "sin", "Sinh": "sinh", "Softplus": "softplus", "Sqrt": "sqrt", "Tan": "tan", "Tanh": "tanh",
     "Add": "add", "And": "and", "BitwiseAnd": "bitand", "BitwiseOr": "bitor", "BitwiseXor": "bitxor", "Div": "div",
     "Equal": "eq", "Greater": "gt", "GreaterOrEqual": "ge", "Less": "lt", "LessOrEqual": "le", "Mul": "mul",
     "Or": "or", "Pow": "pow", "Sub": "sub", "Where": "where", "Xor": "xor",
@@ -28,6 +28,12 @@ SAME = {
 
 def same(op: str, ctx: NodeContext) -> Sequence[Value]:
     return [ctx.emit(op, *ctx.operands())]
+
+
+def erf(ctx: NodeContext) -> Sequence[Value]:
+    """Before operator set 13 also of integers."""
+    x = ctx.input(0)
+    return [ctx.cast(ctx.emit("erf", x if x.dtype.is_float else ctx.cast(x, DType.F32)), x.dtype)]
 
 
 def variadic(op: str, ctx: NodeContext) -> Sequence[Value]:
@@ -162,17 +168,6 @@ def hard_swish(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.emit("mul", x, _hard_sigmoid(ctx, x, 1.0 / 6.0, 0.5))]
 
 
-def _softplus(ctx: NodeContext, x: Value) -> Value:
-    """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|), which does not overflow."""
-    tail = ctx.emit("exp", ctx.emit("neg", ctx.emit("abs", x)))
-    return ctx.emit("add", ctx.emit("relu", x), ctx.emit("log", ctx.emit("add", tail, ctx.scalar(1, x))))
-
-
-def softplus(ctx: NodeContext) -> Sequence[Value]:
-    """log(1 + e^x)"""
-    return [_softplus(ctx, ctx.input(0))]
-
-
 def softsign(ctx: NodeContext) -> Sequence[Value]:
     """x / (1 + |x|)"""
     x = ctx.input(0)
@@ -189,7 +184,7 @@ def thresholded_relu(ctx: NodeContext) -> Sequence[Value]:
 def mish(ctx: NodeContext) -> Sequence[Value]:
     """x * tanh(log(1 + e^x))"""
     x = ctx.input(0)
-    return [ctx.emit("mul", x, ctx.emit("tanh", _softplus(ctx, x)))]
+    return [ctx.emit("mul", x, ctx.emit("tanh", ctx.emit("softplus", x)))]
 
 
 def swish(ctx: NodeContext) -> Sequence[Value]:
@@ -229,6 +224,7 @@ RULES: Mapping[str, Rule] = {
     "Celu": celu,
     "Clip": clip,
     "Elu": elu,
+    "Erf": erf,
     "Gelu": gelu,
     "HardSigmoid": hard_sigmoid,
     "HardSwish": hard_swish,
@@ -242,7 +238,6 @@ RULES: Mapping[str, Rule] = {
     "PRelu": prelu,
     "Selu": selu,
     "Shrink": shrink,
-    "Softplus": softplus,
     "Softsign": softsign,
     "Sum": partial(variadic, "add"),
     "Swish": swish,

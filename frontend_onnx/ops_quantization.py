@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import overload
 
 import numpy as np
 import onnx
@@ -15,14 +16,22 @@ from .tensors import dtype_of
 
 
 def quantize_linear(ctx: NodeContext) -> Sequence[Value]:
-    """The result has the zero point's element type, or ``output_dtype``, or uint8. ``saturate`` is of 8-bit floats."""
-    if ctx.integer("precision", 0) not in (0, onnx.TensorProto.FLOAT):
-        raise ctx.unsupported(f"precision {ctx.integer('precision')}; the division is in float32")
+    """The result has the zero point's element type, or ``output_dtype``, or uint8. ``saturate`` is of 8-bit floats.
+
+    Since operator set 23 the division is in ``precision``, or in the scale's type.
+    """
+    precision = ctx.integer("precision", 0)
+    if precision not in (0, onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16):
+        raise ctx.unsupported(f"precision {precision}; the division is in float32 or float16")
     zero_point = ctx.optional(2)
     to = zero_point.dtype if zero_point is not None else DType.U8
     if zero_point is None and ctx.integer("output_dtype", 0):
         to = dtype_of(ctx.integer("output_dtype"), ctx.loc)
-    return [quantize(ctx, ctx.input(0), ctx.input(1), zero_point, to, ctx.integer("axis", 1))]
+    x, scale, axis = ctx.input(0), ctx.input(1), ctx.integer("axis", 1)
+    if precision == onnx.TensorProto.FLOAT16 or (ctx.opset >= 23 and scale.dtype is DType.F16 and not precision):
+        quotient = ctx.emit("div", *(ctx.cast(value, DType.F16) for value in (x, _spread(ctx, scale, x, axis))))
+        return [_rounded(ctx, quotient, _spread(ctx, zero_point, x, axis), to)]
+    return [quantize(ctx, x, scale, zero_point, to, axis)]
 
 
 def dequantize_linear(ctx: NodeContext) -> Sequence[Value]:
@@ -38,8 +47,13 @@ def quantize(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None,
     parameters = _constant_parameters(ctx, x, scale, zero_point, axis)
     if parameters is not None:
         return ctx.emit("quantize", x, **parameters, to=to)  # type: ignore[arg-type]
-    scale, zero_point = (_spread(ctx, value, x, axis) for value in (scale, zero_point))  # type: ignore[assignment]
-    steps = ctx.emit("round", ctx.emit("div", x, scale))
+    quotient = ctx.emit("div", x, _spread(ctx, scale, x, axis))
+    return _rounded(ctx, quotient, _spread(ctx, zero_point, x, axis), to)
+
+
+def _rounded(ctx: NodeContext, quotient: Value, zero_point: Value | None, to: DType) -> Value:
+    """clip(round(quotient) + zero_point), in float32"""
+    steps = ctx.emit("round", ctx.cast(quotient, DType.F32))
     if zero_point is not None:
         steps = ctx.emit("add", steps, zero_point)
     limits = np.iinfo(to.numpy)
@@ -55,9 +69,8 @@ def dequantize(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | Non
         return ctx.emit("dequantize", x, **parameters)  # type: ignore[arg-type]
     if len(scale.shape) > 1 and scale.type.size > 1:
         return _dequantize_blocks(ctx, x, scale, zero_point, axis)
-    scale, zero_point = (_spread(ctx, value, x, axis) for value in (scale, zero_point))  # type: ignore[assignment]
-    real = ctx.cast(x, DType.F32)
-    return ctx.emit("mul", real if zero_point is None else ctx.emit("sub", real, zero_point), scale)
+    factor, offset, real = _spread(ctx, scale, x, axis), _spread(ctx, zero_point, x, axis), ctx.cast(x, DType.F32)
+    return ctx.emit("mul", real if offset is None else ctx.emit("sub", real, offset), factor)
 
 
 def _dequantize_blocks(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, axis: int) -> Value:
@@ -88,6 +101,12 @@ def _constant_parameters(
     return {"scale": flat, "zero_point": zero, "axis": 0 if len(flat) == 1 else ctx.axis(axis, len(x.shape))}
 
 
+@overload
+def _spread(ctx: NodeContext, value: Value, x: Value, axis: int) -> Value: ...
+@overload
+def _spread(ctx: NodeContext, value: None, x: Value, axis: int) -> None: ...
+@overload
+def _spread(ctx: NodeContext, value: Value | None, x: Value, axis: int) -> Value | None: ...
 def _spread(ctx: NodeContext, value: Value | None, x: Value, axis: int) -> Value | None:
     """Parameters in float32, shaped to broadcast against ``x``: one number, one along the axis, or blocks."""
     if value is None:

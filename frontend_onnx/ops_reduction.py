@@ -38,10 +38,10 @@ def reduce_l1(ctx: NodeContext) -> Sequence[Value]:
 
 
 def reduce_l2(ctx: NodeContext) -> Sequence[Value]:
-    """The root of a sum of squares, which half floats could not hold."""
+    """The root of a sum of squares, which neither half floats nor integers could hold."""
     x = ctx.input(0)
-    wide = ctx.cast(x, DType.F32) if x.dtype is DType.F16 else x
-    return [ctx.cast(_in_float(ctx, "sqrt", _reduce(ctx, "sum", ctx.emit("mul", wide, wide))), x.dtype)]
+    wide = x if x.dtype in (DType.F32, DType.F64) else ctx.cast(x, DType.F32 if x.dtype is DType.F16 else DType.F64)
+    return [ctx.cast(ctx.emit("sqrt", _reduce(ctx, "sum", ctx.emit("mul", wide, wide))), x.dtype)]
 
 
 def reduce_sum_square(ctx: NodeContext) -> Sequence[Value]:

@@ -1,4 +1,4 @@
-"""Rules of operators that read a tensor between its elements: GridSample, RoiAlign and DeformConv.
+"""Rules of operators that read a tensor between its elements, and of AffineGrid, which says where.
 
 The core operators have channels last; around them are transposes.
 """
@@ -65,6 +65,31 @@ def _in_elements(ctx: NodeContext, points: Value, extents: Sequence[int], align:
         return ctx.emit("mul", ctx.emit("mul", above, ctx.scalar(0.5, points)), scale)
     moved = ctx.emit("sub", ctx.emit("mul", above, scale), ctx.scalar(1, points))
     return ctx.emit("mul", moved, ctx.scalar(0.5, points))
+
+
+def affine_grid(ctx: NodeContext) -> Sequence[Value]:
+    """The positions that affine maps ``theta[n, d, d + 1]`` give the elements of d dimensions, the last one first.
+
+    ONNX's function body squeezes the dimension of a batch of one away.
+    """
+    theta, size = ctx.input(0), ctx.static(1, "the size").reshape(-1)
+    extents, spatial = tuple(int(extent) for extent in size[2:]), size.size - 2
+    if spatial not in (2, 3) or min(extents) < 0 or theta.shape != (int(size[0]), spatial, spatial + 1):
+        raise ctx.invalid(f"theta {theta.type} does not fit the size {size.tolist()}")
+    ctx.guard_constant(prod(extents) * (spatial + 1))
+    align = bool(ctx.integer("align_corners", 0))
+    axes = np.meshgrid(*(_from_minus_one_to_one(extent, align) for extent in extents), indexing="ij")
+    wide = ctx.cast(theta, DType.F32) if theta.dtype is DType.F16 else theta
+    points = np.stack([*reversed(axes), np.ones(extents)], -1).reshape(-1, spatial + 1).astype(wide.dtype.numpy)
+    y = ctx.emit("matmul", ctx.constant(points), ctx.emit("transpose", wide, perm=(0, 2, 1)))
+    return [ctx.cast(ctx.reshape(y, (theta.shape[0], *extents, spatial)), theta.dtype)]
+
+
+def _from_minus_one_to_one(extent: int, align: bool) -> np.ndarray:
+    """The centers of ``extent`` elements; -1 and 1 are the outer centers with ``align``, else the outer borders."""
+    if align:
+        return np.linspace(-1, 1, extent) if extent != 1 else np.zeros(1)
+    return (2 * np.arange(extent, dtype=np.float64) + 1) / extent - 1 if extent else np.zeros(0)
 
 
 def roi_align(ctx: NodeContext) -> Sequence[Value]:
@@ -161,4 +186,9 @@ def _product(ctx: NodeContext, columns: Value, w: Value, sizes: tuple[int, int, 
     return ctx.reshape(y, (n * places, oc))
 
 
-RULES: Mapping[str, Rule] = {"DeformConv": deform_conv, "GridSample": grid_sample, "RoiAlign": roi_align}
+RULES: Mapping[str, Rule] = {
+    "AffineGrid": affine_grid,
+    "DeformConv": deform_conv,
+    "GridSample": grid_sample,
+    "RoiAlign": roi_align,
+}

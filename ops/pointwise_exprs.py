@@ -243,6 +243,7 @@ SCALARS: dict[str, Scalar] = {
     "atanh": _expansion(math_exprs.atanh),
     "erf": _expansion(math_exprs.erf),
     "sigmoid": _expansion(math_exprs.sigmoid),
+    "softplus": _expansion(math_exprs.softplus),
     "neg": _unary("neg"),
     "abs": _abs,
     "sign": _sign,

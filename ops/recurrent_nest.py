@@ -15,7 +15,7 @@ from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, as_expr, 
 from ..ir.types import DType
 from .expr_tools import Expansion, absolute, const, convert, maximum, minimum
 from .infer import integer
-from .math_exprs import exp, log1p, sigmoid, tanh
+from .math_exprs import sigmoid, softplus, tanh
 from .nest_tools import (
     Lets,
     accumulate,
@@ -34,12 +34,6 @@ from .opdef import Bind, NestContext
 from .recurrent import lengths_position
 
 
-def _softplus(x: Expr, bind: Bind) -> Expr:
-    """log(1 + e^x), without overflow."""
-    x = bind("x", x)
-    return maximum(0, x) + log1p(exp(-absolute(x), bind), bind)
-
-
 def _softsign(x: Expr, bind: Bind) -> Expr:
     x = bind("x", x)
     return x / (absolute(x) + 1.0)
@@ -51,7 +45,7 @@ ACTIVATIONS: dict[str, Expansion] = {
     "Relu": lambda x, bind: maximum(0, x),
     "HardSigmoid": lambda x, bind: minimum(1, maximum(0, x * const(0.2, x.type) + 0.5)),
     "Softsign": _softsign,
-    "Softplus": _softplus,
+    "Softplus": softplus,
 }
 
 

@@ -62,6 +62,7 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef("atanh", P, "inverse hyperbolic tangent", unary(FLOATS), apply(np.arctanh)),
     OpDef("erf", P, "error function", unary(FLOATS), apply(pw.erf)),
     OpDef("sigmoid", P, "1 / (1 + e^-x)", unary(FLOATS), apply(pw.sigmoid)),
+    OpDef("softplus", P, "log(1 + e^x)", unary(FLOATS), apply(lambda x: np.logaddexp(x, x.dtype.type(0)))),
     # Pointwise, one operand: any number; bool; integers; float to bool
     OpDef("neg", P, "-x", unary(NUMBERS), apply(np.negative)),
     OpDef("abs", P, "|x|", unary(NUMBERS), apply(np.abs)),

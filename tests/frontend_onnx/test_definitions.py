@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+from onnx.reference import ReferenceEvaluator
 
 from tests.frontend_onnx.graphs import model, run, run_compiled, value
 
@@ -102,3 +103,78 @@ def test_the_sign_of_a_remainder_of_zero(fmod: int, dtype: type) -> None:
     negative = np.signbit(x if fmod else y)
     for result in both(proto, {"x": x, "d": y}):
         assert (np.signbit(result) == negative).all()
+
+
+def test_softplus_of_what_is_far_below_zero() -> None:
+    """log(1 + e^x) loses the last digits of e^x where 1 + e^x is rounded."""
+    x = np.array([-9, -12, -20, -80, 0, 3, 60], np.float32)
+    proto = model([helper.make_node("Softplus", ["x"], ["y"])], [value("x", [7])], ["y"])
+    for result in both(proto, {"x": x}):
+        np.testing.assert_allclose(result, np.log1p(np.exp(x.astype(np.float64))), rtol=4e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64])
+@pytest.mark.parametrize("equation", ["ij,jk->ik", "ij,ij->i", "ij,jk->"])
+def test_contractions_of_integers_keep_their_type(dtype: type, equation: str) -> None:
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    x = np.arange(9).reshape(3, 3).astype(dtype)
+    node = helper.make_node("Einsum", ["x", "y"], ["z"], equation=equation)
+    for result in both(model([node], [value("x", [3, 3], kind), value("y", [3, 3], kind)], ["z"]), {"x": x, "y": x}):
+        assert result.dtype == dtype
+        np.testing.assert_array_equal(result, np.einsum(equation, x, x))
+
+
+def test_norm_of_integers_whose_squares_overflow() -> None:
+    node = helper.make_node("ReduceL2", ["x"], ["y"], axes=[0], keepdims=0)
+    proto = model([node], [value("x", [2], TensorProto.INT32)], ["y"], opset=13)
+    for result in both(proto, {"x": np.array([300_000, 400_000], np.int32)}):
+        assert result == 500_000
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(np.float16, 2e-3), (np.float32, 1e-6), (np.float64, 1e-12)])
+def test_mean_variance_normalization_of_all_floats(dtype: type, tolerance: float) -> None:
+    """Squares of these, subtracted from each other, would lose all of the variance in float32."""
+    x = (100 + np.random.default_rng(0).standard_normal((2, 3, 4, 4))).astype(dtype)
+    node = helper.make_node("MeanVarianceNormalization", ["x"], ["y"])
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    exact = x.astype(np.float64)
+    wanted = (exact - exact.mean((0, 2, 3), keepdims=True)) / exact.std((0, 2, 3), keepdims=True)
+    for result in both(model([node], [value("x", x.shape, kind)], ["y"]), {"x": x}):
+        assert result.dtype == dtype
+        np.testing.assert_allclose(result, wanted, atol=max(tolerance, 100 * float(np.finfo(dtype).eps)))
+
+
+@pytest.mark.parametrize("align", [0, 1])
+@pytest.mark.parametrize("size", [(1, 2, 3, 4), (2, 1, 3, 2), (1, 1, 2, 3, 4)])
+def test_affine_grid_of_a_batch_of_one(size: tuple[int, ...], align: int) -> None:
+    spatial = len(size) - 2
+    theta = np.random.default_rng(1).standard_normal((size[0], spatial, spatial + 1)).astype(np.float32)
+    node = helper.make_node("AffineGrid", ["theta", "size"], ["y"], align_corners=align)
+    proto = model([node], [value("theta", theta.shape)], ["y"], {"size": np.array(size)}, 20)
+    (wanted,) = ReferenceEvaluator(proto).run(None, {"theta": theta})
+    for result in both(proto, {"theta": theta}):
+        np.testing.assert_allclose(result, wanted, atol=2e-6)
+
+
+def test_division_by_scales_in_half_floats() -> None:
+    """-2.182 / 0.03436 is -63.488 in float32, and -63.5 in float16: a tie, which goes to -64."""
+    constants = {"s": np.array(0.03436, np.float16), "z": np.array(131, np.uint8)}
+    for opset, wanted in ((21, 68), (23, 67)):
+        proto = model([helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"])], [value("x", [1], HALF)], ["y"],
+                      constants, opset)  # fmt: skip
+        for result in both(proto, {"x": np.array([-2.182], np.float16)}):
+            assert result == wanted
+
+
+def test_erf_of_integers() -> None:
+    """Operator set 9 allows them; results are cut off towards 0."""
+    proto = model([helper.make_node("Erf", ["x"], ["y"])], [value("x", [3], TensorProto.INT32)], ["y"], opset=9)
+    for result in both(proto, {"x": np.array([-9, 0, 1], np.int32)}):
+        np.testing.assert_array_equal(result, [-1, 0, 0])
+
+
+def test_an_output_without_elements_that_is_quantized_along_an_axis() -> None:
+    constants = {"s": np.array([0.5, 0.25], np.float32), "z": np.array([1, 2], np.int8)}
+    node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"], axis=1)
+    for result in both(model([node], [value("x", [0, 2])], ["y"], constants), {"x": np.zeros((0, 2), np.float32)}):
+        assert (result.dtype, result.shape) == (np.int8, (0, 2))

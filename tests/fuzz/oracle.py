@@ -30,6 +30,9 @@ def evaluate(
     feeds = {name: array for name, array in zip(node.input, arrays) if name and array is not None}
     if node.op_type == "QLinearReduceMean":
         return _quantized_mean(node, arrays)
+    node = _explicitly_padded(node, feeds)
+    if node.op_type == "ReduceL2" and all(array.dtype.kind in "iu" for array in feeds.values()):
+        return _norm_of_integers(node, feeds, opset)
     first = _FIRST if all(array.size for array in feeds.values()) else _FIRST[1:]
     for authority in {"first": first, "reference": (_by_reference,), "float32": (_by_runtime_in_float32,)}[by]:
         found = authority(node, feeds, opset)
@@ -94,6 +97,38 @@ def _by_runtime_in_float32(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]
         return None
     (kind,) = other
     return tuple(array.astype(kind) if array.dtype == np.float32 else array for array in found)
+
+
+def _norm_of_integers(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
+    """In float64: the sum of squares overflows in others' results, the norm does not."""
+    kind = feeds[node.input[0]].dtype
+    found = _by_reference(node, {**feeds, node.input[0]: feeds[node.input[0]].astype(np.float64)}, opset)
+    return None if found is None else tuple(array.astype(kind) for array in found)
+
+
+_WINDOWS = ("AveragePool", "LpPool", "MaxPool", "QLinearAveragePool")
+
+
+def _explicitly_padded(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> onnx.NodeProto:
+    """SAME as the padding of docs/conformance.md, where others pad as if there were no dilations or by less than 0."""
+    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    mode = attributes.get("auto_pad", b"").decode()
+    if node.op_type not in _WINDOWS or not mode.startswith("SAME"):
+        return node
+    extents, kernel = feeds[node.input[0]].shape[2:], attributes["kernel_shape"]
+    strides = attributes.get("strides", [1] * len(kernel))
+    dilations = attributes.get("dilations", [1] * len(kernel))
+    totals = [
+        (-(-extent // stride) - 1) * stride + (taps - 1) * step + 1 - extent
+        for extent, taps, stride, step in zip(extents, kernel, strides, dilations)
+    ]
+    if max(dilations) == 1 and min(totals) >= 0:
+        return node
+    totals = [max(total, 0) for total in totals]
+    small, large = [total // 2 for total in totals], [total - total // 2 for total in totals]
+    attributes |= {"pads": small + large if mode == "SAME_UPPER" else large + small, "ceil_mode": 0}
+    del attributes["auto_pad"]
+    return helper.make_node(node.op_type, node.input, node.output, domain=node.domain, **attributes)
 
 
 def _quantized_mean(node: onnx.NodeProto, arrays: Sequence[np.ndarray | None]) -> Arrays:

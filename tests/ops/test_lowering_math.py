@@ -79,6 +79,10 @@ def right_angles(dtype: type[Any]) -> np.ndarray:
     return (np.arange(1, 32768) * HALF_PI).astype(dtype)
 
 
+def softplus(x: np.ndarray) -> np.ndarray:
+    return np.logaddexp(x, x.dtype.type(0))
+
+
 def sigmoid(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
@@ -91,6 +95,7 @@ SWEEPS: list[tuple[Function, Callable[[np.ndarray], np.ndarray], Callable[[type[
     (math_exprs.sinh, np.sinh, both_signs(1e-30, 89), 2.4, 2.6),
     (math_exprs.cosh, np.cosh, both_signs(1e-30, 89), 1.4, 1.4),
     (math_exprs.log, np.log, positive, 0.9, 0.9),
+    (math_exprs.softplus, softplus, both_signs(1e-30, 85), 2.5, 2.5),
     (math_exprs.asinh, np.arcsinh, both_signs(1e-30, 1e30), 1.7, 1.7),
     (math_exprs.acosh, np.arccosh, from_to(1, 3), 2.1, 2.1),
     (math_exprs.acosh, np.arccosh, lambda dtype: 1 + np.geomspace(1e-6, 1e30, 60001).astype(dtype), 2.1, 2.1),
@@ -169,6 +174,7 @@ def test_special_values_of_pow(dtype: type[Any]) -> None:
         (math_exprs.sinh, np.sinh),
         (math_exprs.cosh, np.cosh),
         (math_exprs.log, np.log),
+        (math_exprs.softplus, softplus),
         (math_exprs.asinh, np.arcsinh),
         (math_exprs.acosh, np.arccosh),
         (math_exprs.atanh, np.arctanh),

@@ -19,7 +19,7 @@ FLOATS: list[type[Any]] = [np.float32, np.float64]
 INTEGERS: list[type[Any]] = [np.int8, np.uint8, np.int16, np.int32, np.uint32, np.int64, np.uint64]
 UNARY_MATH = [
     "exp", "log", "sqrt", "reciprocal", "floor", "ceil", "round", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid", "softplus",
 ]  # fmt: skip
 TOLERANCE = {np.float16: 1e-3, np.float32: 4e-7, np.float64: 1e-15}
 

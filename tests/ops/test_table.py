@@ -42,7 +42,7 @@ GRU = {**RECURRENT, "activations": ("Sigmoid", "Tanh"), "linear_before_reset": F
 
 FLOAT_UNARY = [
     "exp", "log", "sqrt", "reciprocal", "floor", "ceil", "round", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid", "softplus",
 ]  # fmt: skip
 SAMPLES: dict[str, list[Sample]] = {
     **{op: [([f(2, 3)], {}), ([f(4, dtype=np.float16)], {}), ([f(dtype=np.float64)], {})] for op in FLOAT_UNARY},

@@ -54,7 +54,7 @@ def test_random_graphs(seed: int) -> None:
 
 UNARY = [
     "exp", "log", "sqrt", "reciprocal", "floor", "ceil", "round", "sin", "cos", "tan", "asin", "acos", "atan", "sinh",
-    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid", "neg", "abs", "sign", "relu",
+    "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "sigmoid", "softplus", "neg", "abs", "sign", "relu",
 ]  # fmt: skip
 BINARY = ["add", "sub", "mul", "div", "pow", "min", "max"]
 
