@@ -115,9 +115,9 @@ def _spread(ctx: NodeContext, value: Value | None, x: Value, axis: int) -> Value
     if value.type.size == 1 and len(value.shape) <= 1:
         return ctx.reshape(real, ())
     axis = ctx.axis(axis, len(x.shape))
-    if len(value.shape) == 1:
-        return ctx.reshape(real, (value.shape[0], *[1] * (len(x.shape) - axis - 1)))
     block = ctx.integer("block_size", 0)
+    if len(value.shape) == 1 and not block:
+        return ctx.reshape(real, (value.shape[0], *[1] * (len(x.shape) - axis - 1)))
     if len(value.shape) != len(x.shape) or block < 1 or -(-x.shape[axis] // block) != value.shape[axis]:
         raise ctx.invalid(f"blocks of {block} with parameters {value.type} do not fit {x.type}")
     repeated = np.minimum(np.arange(x.shape[axis], dtype=np.int64) // block, value.shape[axis] - 1)

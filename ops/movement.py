@@ -45,7 +45,7 @@ def infer_transpose(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 
 def evaluate_transpose(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    return (np.ascontiguousarray(np.transpose(present_arrays(arrays)[0], ints(attrs, "perm"))),)
+    return (np.transpose(present_arrays(arrays)[0], ints(attrs, "perm")).copy(order="C"),)
 
 
 def infer_expand(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:

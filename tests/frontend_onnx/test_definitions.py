@@ -178,3 +178,17 @@ def test_an_output_without_elements_that_is_quantized_along_an_axis() -> None:
     node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"], axis=1)
     for result in both(model([node], [value("x", [0, 2])], ["y"], constants), {"x": np.zeros((0, 2), np.float32)}):
         assert (result.dtype, result.shape) == (np.int8, (0, 2))
+
+
+def test_a_transposed_constant_without_dimensions_is_an_output() -> None:
+    node = helper.make_node("Transpose", ["c"], ["y"])
+    for result in both(model([node], [value("x", [1])], ["y"], {"c": np.array(3.0, np.float32)}),
+                       {"x": np.zeros(1, np.float32)}):  # fmt: skip
+        assert (result.shape, float(result.reshape(()))) == ((), 3.0)
+
+
+def test_blocks_of_a_vector() -> None:
+    constants = {"s": np.array([0.5, 2.0], np.float32), "z": np.array([1, -1], np.int8)}
+    node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"], axis=0, block_size=2)
+    for result in both(model([node], [value("x", [3])], ["y"], constants), {"x": np.array([1, 2, 6], np.float32)}):
+        np.testing.assert_array_equal(result, [3, 5, 2])

@@ -58,8 +58,10 @@ def _by_runtime(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: in
 
 
 def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
-    if node.domain == _MICROSOFT:
+    if node.domain == _MICROSOFT or node.op_type == "LRN":  # its sums are those of the first channels only
         return None
+    if node.op_type in _RECURRENT and any(attribute.name == "clip" for attribute in node.attribute):
+        return None  # it does not clip
     model = _model(node, feeds, opset)
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
