@@ -15,13 +15,16 @@ from .views import Perm, ints_attr, inverse
 
 TRIALS = 64
 """Layout changes that the search tries at most."""
+VISITS = 12_800
+"""Nodes that the search looks at, each trial at all of the graph, before it gives up: its time is bounded whatever the
+graph."""
 
 
 def cancel_transposes(graph: Graph) -> Graph:
     """The graph with fewer transposed elements, or as many. Values are the same up to the order of sums."""
     best, choices = _sunk(graph, {})
     plan: Plan = {}
-    trials = TRIALS
+    trials = min(TRIALS, VISITS // max(len(graph.nodes), 1))
     improved = True
     while improved and transposed_elements(best) and trials > 0:
         improved = False

@@ -94,7 +94,8 @@ class Rewriter(GraphBuilder):
 
     def visit(self, node: Node, rules: Sequence[Rule]) -> None:
         """Applies the first rule that has something to say about ``node``, or keeps it."""
-        node = replace(node, inputs=tuple(None if value is None else self.resolve(value) for value in node.inputs))
+        if not self._replaced.keys().isdisjoint(value.name for value in node.operands):
+            node = replace(node, inputs=tuple(None if value is None else self.resolve(value) for value in node.inputs))
         start = len(self.nodes)
         for rule in rules:
             results = rule(self, node)
@@ -172,16 +173,15 @@ def rename(graph: Graph, names: Mapping[str, str]) -> Graph:
     """``graph`` with values renamed, old name to new."""
 
     def renamed(value: Value) -> Value:
-        return replace(value, name=names.get(value.name, value.name))
+        return replace(value, name=names[value.name]) if value.name in names else value
 
-    nodes = [
-        replace(
-            node,
-            inputs=tuple(None if value is None else renamed(value) for value in node.inputs),
-            outputs=tuple(renamed(value) for value in node.outputs),
-        )
-        for node in graph.nodes
-    ]
+    def with_names(node: Node) -> Node:
+        if names.keys().isdisjoint(value.name for value in (*node.operands, *node.outputs)):
+            return node
+        inputs = tuple(None if value is None else renamed(value) for value in node.inputs)
+        return replace(node, inputs=inputs, outputs=tuple(renamed(value) for value in node.outputs))
+
+    nodes = [with_names(node) for node in graph.nodes]
     constants = {names.get(name, name): array for name, array in graph.constants.items()}
     return graph.with_nodes(nodes, outputs=tuple(renamed(value) for value in graph.outputs), constants=constants)
 
