@@ -219,12 +219,14 @@ def test_a_scan_of_operator_set_8_is_one_for_each_sequence(direction: int, lengt
 
 
 def test_operators_with_a_function_body() -> None:
-    """ONNX itself says what MeanVarianceNormalization and DynamicQuantizeLinear consist of."""
+    """ONNX itself says what CenterCropPad and SoftmaxCrossEntropyLoss consist of."""
     nodes = [
-        helper.make_node("MeanVarianceNormalization", ["x"], ["m"], axes=[0, 1], name="mvn"),
-        helper.make_node("DynamicQuantizeLinear", ["m"], ["q", "scale", "zero"], name="dql"),
+        helper.make_node("Constant", [], ["shape"], value_ints=[4, 2]),
+        helper.make_node("Constant", [], ["labels"], value_ints=[1, 0, 0, 1]),
+        helper.make_node("CenterCropPad", ["x", "shape"], ["c"], name="crop"),
+        helper.make_node("SoftmaxCrossEntropyLoss", ["c", "labels"], ["y"], name="loss"),
     ]
-    proto = model(nodes, IN, ["q", "scale", "zero"])
+    proto = model(nodes, IN, ["c", "y"])
     agrees(proto)
     locs = {node.loc.split("/")[0] for node in checked_import(proto).nodes}
-    assert locs == {"mvn", "dql"}
+    assert locs == {"crop", "loss"}
