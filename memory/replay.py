@@ -1,14 +1,19 @@
 """Runs the memory accesses of a kernel, and nothing else, byte by byte: the evidence for tensors that overlap.
 
-The kernel becomes a Python function with the same loops, in which a load of a tensor looks whether its bytes still
-belong to it and a store makes bytes its own. It shares nothing with the analysis that the plan was made by.
+Loops become arrays with an entry for each of their iterations, from which the places of all accesses follow; these are
+put into the order in which the kernel makes them. Then, one after the other, a load of a tensor looks whether its bytes
+still belong to it, and a store makes bytes its own. That shares nothing with the analysis that the plan was made by.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
+
+import numpy as np
 
 from ..blocks import block_kernel
 from ..errors import CcmlError, ErrorCode
@@ -34,14 +39,18 @@ from ..ir.loops import (
     Unary,
     Var,
 )
-from ..ir.loops_rewrite import stmt_exprs, walk_expr
+from ..ir.loops_rewrite import stmt_exprs, walk_expr, walk_stmts
 
 MOST_ACCESSES = 1 << 20
 """Accesses that one replay may take: about a second."""
 
-_OPERATORS = {
-    "add": "+", "sub": "-", "mul": "*", "floordiv": "//", "floormod": "%", "and": "&", "or": "|",
-    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
+Number = np.ndarray
+"""The value of an expression at some points: without dimensions where it is the same at all, else one for each."""
+
+_OPERATORS: dict[str, Callable[[Number, Number], Number]] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "floordiv": np.floor_divide, "floormod": np.mod,
+    "min": np.minimum, "max": np.maximum, "and": np.logical_and, "or": np.logical_or,
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
 }  # fmt: skip
 
 
@@ -49,15 +58,22 @@ def replay(kernel: Kernel, places: Mapping[str, tuple[int, int]], memory: bytear
     """What is wrong, if anything, when ``kernel`` runs with its parameters in ``memory``.
 
     ``places`` map parameters to their first byte and the mark of their tensor; ``memory`` holds the mark of the tensor
-    that each byte belongs to. Of parameters that are only read, all bytes that are read must have their mark.
+    that each byte belongs to. Of parameters that are only read, all bytes that are read must have their mark. Raises
+    ``IR_INVALID`` where the kernel may take more than :data:`MOST_ACCESSES`, for which no plan lets tensors overlap.
     """
-    source = _Source(kernel, places)
-    names: dict[str, object] = {}
-    exec(compile(source.text, f"<replay of {kernel.name}>", "exec"), names)
-    run = names["run"]
-    assert callable(run)
-    found = run(memory)
-    return None if found is None else str(found)
+    if replay_length(kernel) > MOST_ACCESSES:
+        raise CcmlError(ErrorCode.IR_INVALID, "too many accesses to replay", loc=kernel.name)
+    walk = _Walk(kernel, places)
+    accesses = walk.block(kernel.body, _Points(1))
+    owners = [bytes([places[name][1]]) for name, _ in walk.touches]
+    reads = [reads for _, reads in walk.touches]
+    for first, size, touch in zip(*(column.tolist() for column in (accesses.first, accesses.size, accesses.touch))):
+        owned = owners[touch] * size
+        if not reads[touch]:
+            memory[first : first + size] = owned
+        elif memory[first : first + size] != owned:
+            return f"{first} is read as a part of {walk.touches[touch][0]}"
+    return None
 
 
 @lru_cache(maxsize=256)
@@ -89,128 +105,150 @@ def _loads(stmt: Stmt, names: Collection[str]) -> Sequence[Load]:
     return [part for part in parts if isinstance(part, Load) and part.buffer.name in names]
 
 
-class _Source:
-    """The text of ``run(memory)``, which returns a complaint or None."""
+@dataclass(frozen=True)
+class _Points:
+    """``count`` times that a block runs, in order, with the values of variables that do not depend on data."""
+
+    count: int
+    values: Mapping[Var, Number] = field(default_factory=dict)
+
+    def chosen(self, rows: np.ndarray) -> _Points:
+        """The points with these numbers, each as often as it stands there."""
+        return _Points(len(rows), {var: v[rows] if v.ndim else v for var, v in self.values.items()})
+
+    def with_value(self, var: Var, value: Number | None) -> _Points:
+        known = {name: v for name, v in self.values.items() if name != var}
+        return _Points(self.count, known if value is None else {**known, var: value})
+
+    def value(self, expr: Expr) -> Number | None:
+        """``None`` where the value depends on data."""
+        if isinstance(expr, Const):
+            return np.asarray(int(expr.value))
+        if isinstance(expr, Var):
+            return self.values.get(expr)
+        if isinstance(expr, Select):
+            cond, x, y = (self.value(part) for part in (expr.cond, expr.x, expr.y))
+            return None if cond is None or x is None or y is None else np.where(cond, x, y)
+        if isinstance(expr, Unary) and expr.op in ("neg", "not"):
+            inner = self.value(expr.x)
+            return None if inner is None else np.negative(inner) if expr.op == "neg" else np.logical_not(inner)
+        if isinstance(expr, Binary) and expr.x.type in (INDEX, BOOL) and expr.op in _OPERATORS:
+            x, y = self.value(expr.x), self.value(expr.y)
+            return None if x is None or y is None else _OPERATORS[expr.op](x, y)
+        return None
+
+    def each(self, value: Number | int) -> np.ndarray:
+        """``value`` as an array with an element for each point."""
+        return np.broadcast_to(np.asarray(value, np.int64), self.count)
+
+
+class _Accesses(NamedTuple):
+    """Accesses in order: at which point, from which byte on, how many bytes, and which of the walk's touches."""
+
+    point: np.ndarray
+    first: np.ndarray
+    size: np.ndarray
+    touch: np.ndarray
+
+    @staticmethod
+    def in_order(parts: Sequence[_Accesses]) -> _Accesses:
+        """The accesses of statements that follow one another: at every point those of the first before the next."""
+        if not parts:
+            return _Accesses(*(np.zeros(0, np.int64) for _ in _Accesses._fields))
+        if len(parts) == 1:
+            return parts[0]
+        every = _Accesses(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        order = np.argsort(every.point, kind="stable")
+        return _Accesses(*(column[order] for column in every))
+
+
+class _Walk:
+    """Lists the accesses of the parameters that have ``places``; ``touches``: of which parameter, and if it reads."""
 
     def __init__(self, kernel: Kernel, places: Mapping[str, tuple[int, int]]) -> None:
         self.kernel, self.places = kernel, places
         self.constant = {param.name for param in kernel.params if param.access is Access.READ}
-        self.variables: dict[Var, str] = {}
-        self.text = "\n".join(["def run(memory):", *self._block(kernel.body, " "), " return None", ""])
+        self.touches: list[tuple[str, bool]] = [(name, reads) for name in places for reads in (False, True)]
 
-    def _block(self, block: Block, indent: str) -> list[str]:
-        lines: list[str] = []
+    def block(self, block: Block, points: _Points) -> _Accesses:
+        parts: list[_Accesses] = []
         for stmt in block:
             for load in _loads(stmt, self.places):
-                lines += self._read(load.buffer, load.index, load.lanes, indent, load.active)
-            lines += self._stmt(stmt, indent)
-        return lines
+                parts += self._touch(True, load.buffer, load.index, load.lanes, points, load.active)
+            if isinstance(stmt, Let):
+                points = points.with_value(stmt.var, points.value(stmt.value))
+            elif isinstance(stmt, Store):
+                parts += self._touch(False, stmt.buffer, stmt.index, stmt.value.type.lanes, points, stmt.active)
+            elif isinstance(stmt, If):
+                parts += self._if(stmt, points)
+            elif isinstance(stmt, For):
+                parts += self._for(stmt, points)
+            elif isinstance(stmt, Invoke):
+                parts += self._invoke(stmt, points)
+        return _Accesses.in_order(parts)
 
-    def _stmt(self, stmt: Stmt, indent: str) -> list[str]:
-        if isinstance(stmt, Store):
-            return self._write(stmt.buffer, stmt.index, stmt.value.type.lanes, indent, stmt.active)
+    def _if(self, stmt: If, points: _Points) -> list[_Accesses]:
+        """Both sides where the condition is not known."""
+        cond = points.value(stmt.cond)
+        if cond is None:
+            return [self.block(stmt.then, points), self.block(stmt.orelse, points)]
+        holds = points.each(cond) != 0
+        sides = ((stmt.then, np.flatnonzero(holds)), (stmt.orelse, np.flatnonzero(~holds)))
+        return [self._at(side, points.chosen(rows), rows) for side, rows in sides if side and rows.size]
+
+    def _for(self, stmt: For, points: _Points) -> list[_Accesses]:
+        """Every point becomes one for each iteration."""
+        extent = points.value(stmt.extent)
+        if extent is None:
+            raise CcmlError(ErrorCode.IR_INVALID, "a loop's extent is not known", loc=self.kernel.name)
+        if not any(self._accesses(part) for part in walk_stmts(stmt.body)):
+            return []
+        extents = np.maximum(points.each(extent), 0)
+        rows = np.repeat(np.arange(points.count), extents)
+        iteration = np.arange(len(rows)) - np.repeat(np.cumsum(extents) - extents, extents)
+        return [self._at(stmt.body, points.chosen(rows).with_value(stmt.var, iteration), rows)]
+
+    def _at(self, block: Block, inner: _Points, rows: np.ndarray) -> _Accesses:
+        """The accesses of a nested block, whose points belong to the points ``rows`` of the block around it."""
+        found = self.block(block, inner)
+        return found._replace(point=rows[found.point])
+
+    def _accesses(self, stmt: Stmt) -> bool:
+        """Whether a statement, without those nested in it, accesses what has a place."""
+        written: Sequence[Buffer] = (stmt.buffer,) if isinstance(stmt, Store) else ()
         if isinstance(stmt, Invoke):
-            return self._invoke(stmt, indent)
-        if isinstance(stmt, Let):
-            return self._let(stmt, indent)
-        if isinstance(stmt, If):
-            then, orelse = (self._block(part, indent + " ") for part in (stmt.then, stmt.orelse))
-            cond = self._expr(stmt.cond)
-            if cond is None:
-                return [line[1:] for line in (*then, *orelse)]
-            return _branch(f"{indent}if {cond}:", then) + _branch(f"{indent}if not ({cond}):", orelse)
-        if isinstance(stmt, For):
-            extent = self._expr(stmt.extent)
-            if extent is None:
-                raise CcmlError(ErrorCode.IR_INVALID, "a loop's extent is not known", loc=self.kernel.name)
-            head = f"{indent}for {self._name(stmt.var)} in range({extent}):"
-            return _branch(head, self._block(stmt.body, indent + " "))
-        return []
+            written = [pointer.buffer for pointer in stmt.pointers]
+        return any(buffer.name in self.places for buffer in written) or bool(_loads(stmt, self.places))
 
-    def _let(self, stmt: Let, indent: str) -> list[str]:
-        value = self._expr(stmt.value) if stmt.var.type in (INDEX, BOOL) else None
-        return [] if value is None else [f"{indent}{self._name(stmt.var)} = {value}"]
-
-    def _invoke(self, stmt: Invoke, indent: str) -> list[str]:
+    def _invoke(self, stmt: Invoke, points: _Points) -> list[_Accesses]:
         """All its writes may come before any of its reads."""
-        lines: list[str] = []
+        parts: list[_Accesses] = []
         pairs = list(zip(block_kernel(stmt.block, stmt.numbers).params, stmt.pointers, strict=True))
         for reads in (False, True):
             for param, pointer in pairs:
                 if reads == (param.access is Access.READ):
-                    touch = self._read if reads else self._write
-                    lines += touch(pointer.buffer, pointer.index, prod(param.shape), indent)
-        return lines
+                    parts += self._touch(reads, pointer.buffer, pointer.index, prod(param.shape), points)
+        return parts
 
-    # ---- accesses
-
-    def _read(
-        self, buffer: Buffer, index: Sequence[Expr], elements: int, indent: str, active: Expr | None = None
-    ) -> list[str]:
-        if buffer.name not in self.places or buffer.name not in self.constant:
+    def _touch(
+        self, reads: bool, buffer: Buffer, index: Sequence[Expr], elements: int, points: _Points,
+        active: Expr | None = None,
+    ) -> list[_Accesses]:  # fmt: skip
+        """From the first to the last place along dimensions whose index is not known, and of a masked access the lanes
+        that are active. Where these are not known, all that lie in the buffer."""
+        if buffer.name not in self.places or (reads and buffer.name not in self.constant):
             return []
-        first, size = self._bytes(buffer, index, elements, active)
-        mark = self.places[buffer.name][1]
-        return [
-            f"{indent}a, n = {first}, {size}",
-            f"{indent}if memory[a:a + n] != {bytes([mark])!r} * n:",
-            f"{indent} return f'{{a}} is read as a part of {buffer.name}'",
-        ]
-
-    def _write(
-        self, buffer: Buffer, index: Sequence[Expr], elements: int, indent: str, active: Expr | None = None
-    ) -> list[str]:
-        if buffer.name not in self.places:
-            return []
-        first, size = self._bytes(buffer, index, elements, active)
-        mark = self.places[buffer.name][1]
-        return [f"{indent}a, n = {first}, {size}", f"{indent}memory[a:a + n] = {bytes([mark])!r} * n"]
-
-    def _bytes(self, buffer: Buffer, index: Sequence[Expr], elements: int, active: Expr | None) -> tuple[str, str]:
-        """The first byte, and how many: from the first to the last place along dimensions whose index is not known, and
-        of a masked access the lanes that are active. Where these are not known, all that lie in the buffer."""
-        begin, item = self.places[buffer.name][0], buffer.dtype.size
-        parts, more = [str(begin)], 0
+        item, begin = buffer.dtype.size, self.places[buffer.name][0]
+        first, more = points.each(begin), 0
         for expr, extent, stride in zip(index, buffer.shape, buffer.strides, strict=True):
-            term = self._expr(expr)
-            if term is None:
+            place = points.value(expr)
+            if place is None:
                 more += (extent - 1) * stride
             else:
-                parts.append(f"({term}) * {stride * item}")
-        first, lanes = " + ".join(parts), str(elements)
-        if active is not None:
-            known = self._expr(active)
-            room = f"({begin + prod(buffer.shape) * item} - ({first})) // {item}"
-            lanes = f"min({elements}, {room})" if known is None else f"({known})"
-        return first, str((elements + more) * item) if active is None else f"({lanes} + {more}) * {item}"
-
-    # ---- expressions
-
-    def _name(self, var: Var) -> str:
-        return self.variables.setdefault(var, f"v{len(self.variables)}")
-
-    def _expr(self, expr: Expr) -> str | None:
-        """``None`` where the value depends on data."""
-        if isinstance(expr, Const):
-            return str(int(expr.value))
-        if isinstance(expr, Var):
-            return self.variables.get(expr)
-        if isinstance(expr, Select):
-            cond, x, y = (self._expr(part) for part in (expr.cond, expr.x, expr.y))
-            return None if cond is None or x is None or y is None else f"({x} if {cond} else {y})"
-        if isinstance(expr, Unary):
-            inner = self._expr(expr.x)
-            spelled = {"neg": "-", "not": "not "}.get(expr.op)
-            return None if inner is None or spelled is None else f"({spelled}{inner})"
-        if isinstance(expr, Binary) and expr.x.type in (INDEX, BOOL):
-            x, y = self._expr(expr.x), self._expr(expr.y)
-            if x is None or y is None:
-                return None
-            if expr.op in ("min", "max"):
-                return f"{expr.op}({x}, {y})"
-            return f"({x} {_OPERATORS[expr.op]} {y})" if expr.op in _OPERATORS else None
-        return None
-
-
-def _branch(head: str, body: list[str]) -> list[str]:
-    return [head, *body] if body else []
+                first = first + points.each(place) * (stride * item)
+        lanes = np.asarray(elements) if active is None else points.value(active)
+        if lanes is None:
+            lanes = np.minimum(elements, (begin + prod(buffer.shape) * item - first) // item)
+        size = (points.each(lanes) + more) * item
+        touch = points.each(self.touches.index((buffer.name, reads)))
+        return [_Accesses(np.arange(points.count), first, size, touch)]

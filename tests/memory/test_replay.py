@@ -1,0 +1,78 @@
+"""Replays of kernels byte by byte: what they find was counted by hand."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+import pytest
+from ccml.errors import CcmlError
+from ccml.ir.loops_text import parse_kernel
+from ccml.memory.replay import MOST_ACCESSES, replay
+
+from tests.memory.test_overlap import KERNELS
+
+X, Y = 1, 2
+
+
+def replayed(name: str, x: int, y: int) -> str | None:
+    """x is written into memory last: bytes that both have are its own."""
+    kernel = KERNELS[name]
+    memory = bytearray(256)
+    for param, first, mark in zip(("y", "x"), (y, x), (Y, X)):
+        buffer = next(buffer for buffer in kernel.params if buffer.name == param)
+        nbytes = buffer.strides[0] * buffer.shape[0] * buffer.dtype.size
+        memory[first : first + nbytes] = bytes([mark]) * nbytes
+    return replay(kernel, {"x": (x, X), "y": (y, Y)}, memory)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "y", "complaint"),
+    [
+        ("copy", 32, 32, None),
+        ("copy", 32, 33, "33 is read as a part of x"),
+        ("copy", 33, 32, None),
+        ("backwards", 33, 32, "55 is read as a part of x"),
+        ("vectors", 32, 35, "36 is read as a part of x"),
+        ("masked", 32, 36, "36 is read as a part of x"),
+        ("stencil", 32, 32, None),
+        ("stencil", 32, 33, "33 is read as a part of x"),
+        ("centred", 32, 32, "32 is read as a part of x"),  # row 1 looks back at row 0
+        ("centred", 35, 32, None),
+        ("halved", 32, 32, None),
+        ("doubled", 32, 32, "32 is read as a part of x"),
+        ("doubled", 44, 32, None),
+        ("branches", 32, 32, "32 is read as a part of x"),  # x[0] behind y[0..2]
+        ("branches", 35, 32, None),
+        ("chosen", 35, 32, None),
+        ("chosen", 34, 32, "34 is read as a part of x"),  # both sides, as z decides
+    ],
+)
+def test_what_is_overwritten_too_early(name: str, x: int, y: int, complaint: str | None) -> None:
+    assert replayed(name, x, y) == complaint
+
+
+def test_extents_that_depend_on_outer_loops() -> None:
+    """The second round reads x[0] again, behind the write to y[0] of the first."""
+    kernel = parse_kernel(
+        dedent("""
+            kernel k(x: u8[4] const, y: u8[4] out)
+              for i:4
+                for j:i+1
+                  y[j] = x[i - j]
+        """)
+    )
+    places = {"x": (4, X), "y": (0, Y)}
+    assert replay(kernel, places, bytearray([Y] * 4 + [X] * 4)) is None
+    assert replay(kernel, places | {"y": (4, Y)}, bytearray([X] * 8)) == "4 is read as a part of x"
+
+
+def test_more_accesses_than_a_plan_looks_at() -> None:
+    kernel = parse_kernel(
+        dedent(f"""
+            kernel k(x: u8[4] const, y: u8[4] out)
+              for i:{MOST_ACCESSES // 2 + 1}
+                y[0] = x[0]
+        """)
+    )
+    with pytest.raises(CcmlError, match="too many accesses"):
+        replay(kernel, {"x": (0, X), "y": (4, Y)}, bytearray([X] * 4 + [Y] * 4))
