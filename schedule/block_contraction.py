@@ -22,13 +22,13 @@ from math import prod
 
 import numpy as np
 
-from ..ir.graph import Node
-from ..ir.loops import Binary, Block, Buffer, Expr, If, Load, Pointer, Var, as_expr
+from ..ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.infer import integer
 from ..ops.integer import zero_point
 from .byte_operands import Columns, Pixels, unflattened
+from .epilogue import pixels_epilogue
 from .kernel import KernelContext
 from .requantization import LIMIT, requantization_of
 from .unroll import unroll_bytes
@@ -43,9 +43,10 @@ class Contraction:
     say of a requantization is said in :func:`requantization_of`."""
 
     def __init__(
-        self, ctx: KernelContext, node: Node, weights: np.ndarray, group: int = 0, *, joined: bool = True,
-        limit: int = LIMIT, least: int | None = -128,
-    ) -> None:  # fmt: skip
+        self, ctx: KernelContext, group: int = 0, *, joined: bool = True, limit: int = LIMIT, least: int | None = -128
+    ) -> None:
+        node, weights = ctx.contraction
+        assert weights is not None
         self.ctx, self.node, self.names = ctx, node, ctx.names
         self.joined = joined
         pixels, operands = self._pixels(), self._operands(weights)
@@ -121,12 +122,16 @@ class Contraction:
 
     def epilogue(self, values: Buffer, count: int, position: Position, again: Expr | None = None) -> Block:
         """What of the body is left behind ``count`` pixels of ``values``, but for the first ``again``."""
-        slot, c = Var(self.names.fresh("slot")), Var(self.names.fresh("c"))
         done = None if self.requantization is None else self.requantization.value
-        element = Load(values, (slot, c))
-        stored = self.ctx.store_element((*self.place(position(slot)), c + self.first), element, self.refs, done)
-        block = unroll_bytes(loop(c, self.channels, *stored), self.names)
-        return loop(slot, count, *(block if again is None else (If(Binary("ge", slot, again), block),)))
+
+        def index(slot: Expr, c: Expr) -> tuple[Expr, ...]:
+            return (*self.place(position(slot)), c + self.first)
+
+        def value(slot: Expr, c: Expr) -> Expr:
+            return Load(values, (slot, c))
+
+        block = pixels_epilogue(self.ctx, self.refs, (count, self.channels), value, index, done, again)
+        return unroll_bytes(block, self.names)
 
 
 class Remainder(Enum):

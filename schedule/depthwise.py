@@ -37,8 +37,8 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.infer import ints
-from ..ops.integer import zero_point
 from ..targets.target import Cpu
+from .byte_operands import Columns
 from .dots import has_dot
 from .kernel import KernelContext
 from .vectorize import stripes
@@ -112,10 +112,7 @@ class _Depthwise:
         bias = self.node.inputs[2] if len(self.node.inputs) > 2 else None
         if not self.integer:
             return None if bias is None else self.ctx.refs[bias.name].reshaped((self.channels,)).buffer
-        given = self.ctx.constant(bias)
-        sums = weights.astype(np.int64).reshape(self.channels, -1).sum(axis=1)
-        zero = zero_point(self.node.attrs)
-        return self.ctx.pack("bias", ((0 if given is None else given.reshape(-1)) - zero * sums).astype(np.int32))
+        return self.ctx.pack("bias", Columns.of(self.ctx, self.node, weights).bias.astype(np.int32))
 
     def emit(self) -> Block:
         names, out = self.names, self.out

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from ...blocks import BLOCKS, has_block
+from ...blocks import BLOCKS
 from ...blocks.pair import PAIR, SINGLE, pack
 from ...blocks.quad import (
     PIXELS,
@@ -43,27 +43,21 @@ MOST_GROUPS = 16
 """Each group has code of its own."""
 
 
-def is_staged(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` (channels last) or ``matmul`` of int8 with constant weights, and the CPU has the
-    block instructions."""
-    anchor, weights = ctx.contraction
-    if weights is None or not has_block("pair_i8", ctx.cpu.extensions):
-        return False
-    return is_byte_contraction(anchor) or (is_byte_group_contraction(anchor) and _groups(anchor) <= MOST_GROUPS)
+def is_dsp_contraction(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` (channels last) or ``matmul`` of int8 with constant weights."""
+    return is_byte_contraction(ctx) or (is_byte_group_contraction(ctx) and _groups(ctx.contraction[0]) <= MOST_GROUPS)
 
 
 def _groups(anchor: Node) -> int:
     return integer(anchor.attrs, "group") if "group" in anchor.attrs else 1
 
 
-def lower_staged(ctx: KernelContext) -> Block:
-    """A contraction, for which :func:`is_staged` holds."""
-    node, weights = ctx.contraction
-    assert weights is not None
+def lower_dsp_contraction(ctx: KernelContext) -> Block:
+    """A contraction, for which :func:`is_dsp_contraction` holds."""
     shared = OneScratch.of(ctx)
     out: Block = ()
-    for group in range(_groups(node)):
-        out += lower_contraction(Contraction(shared, node, weights, group))
+    for group in range(_groups(ctx.contraction[0])):
+        out += lower_contraction(Contraction(shared, group))
     return out
 
 

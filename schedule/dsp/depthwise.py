@@ -16,37 +16,37 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...blocks import has_block
 from ...blocks.depthwise import COLUMN, KERNEL, LANES
 from ...blocks.depthwise_rows import PAIR
-from ...ir.loops import Block, Buffer, If, Invoke, Pointer
+from ...ir.loops import Block, Buffer, If, Invoke
 from ...ir.types import DType
 from ...ops.infer import ints
+from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise, is_plain_window
+from ..byte_operands import start
 from ..kernel import KernelContext
-from .depthwise_base import DepthwiseBlocks, DepthwiseLayer, Place, Span, at_word, is_column
+from .depthwise_base import DepthwiseBlocks, Numbers, Place, Span, is_column, order_of
 from .depthwise_windows import WindowDepthwise
 
 
-def is_row_depthwise(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` with one input and one output channel per group, of int8 with constant weights,
-    and the CPU has the block instructions."""
-    anchor, weights = ctx.contraction
-    if weights is None or not has_block("depthwise_pair", ctx.cpu.extensions) or not is_byte_depthwise(anchor, (3, 4)):
+def is_dsp_depthwise(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` with one input and one output channel per group, of int8 with constant
+    weights, that has groups of four channels and steps of one column in some way."""
+    if not is_byte_depthwise(ctx, (3, 4)):
         return False
+    anchor, _ = ctx.contraction
     stride, dilation = ints(anchor.attrs, "stride"), ints(anchor.attrs, "dilation")
     return anchor.output.shape[-1] >= LANES and (is_column(anchor) or 1 in (stride[-1], dilation[-1]))
 
 
-def lower_row_depthwise(ctx: KernelContext) -> Block:
-    """``conv``, for which :func:`is_row_depthwise` holds."""
-    node, weights = ctx.contraction
-    assert weights is not None
-    layer = DepthwiseLayer.of(ctx, node, weights)
-    if not is_plain_window(node, KERNEL):
-        return WindowDepthwise(layer).emit()
-    halved = layer.attribute("stride") == (2, 2) and layer.factors is not None
-    return (HalvedDepthwise if halved else ColumnDepthwise)(layer).emit()
+def lower_dsp_depthwise(ctx: KernelContext) -> Block:
+    """``conv``, for which :func:`is_dsp_depthwise` holds."""
+    layer = DepthwiseLayer(ctx, order_of(ctx))
+    numbers = Numbers.of(layer)
+    if not is_plain_window(layer.node, KERNEL):
+        return WindowDepthwise(layer, numbers).emit()
+    halved = layer.stride == (2, 2) and numbers.factors is not None
+    return (HalvedDepthwise if halved else ColumnDepthwise)(layer, numbers).emit()
 
 
 class _PlainDepthwise(DepthwiseBlocks):
@@ -60,12 +60,13 @@ class _PlainDepthwise(DepthwiseBlocks):
 
     def _stage(self, place: Place, needed: int) -> Block:
         """The first ``needed`` rows; the others are not looked at."""
-        layer, left = self.layer, self.layer.attribute("pad")[1]
+        layer, left = self.layer, self.layer.pad[1]
         width = min(layer.extent[1], self.columns - left)
         rows = [self.input_row(place, min(number, needed - 1)) for number in range(self.count)]
-        pointers = (Pointer(layer.x.buffer, layer.x.at(layer.index(place, row.inside, 0))) for row in rows)
-        scalars = (self.together, width, layer.channels, left, self.columns - left - width, layer.zero_point)
-        out: Block = (Invoke(self.stage, (*pointers, at_word(self.staged, 0)), scalars),)
+        places = (layer.place(place.batch, row.inside, 0) for row in rows)
+        pointers = (layer.pointer(layer.x, at, place.channel) for at in places)
+        scalars = (self.together, width, layer.channels, left, self.columns - left - width, layer.zero)
+        out: Block = (Invoke(self.stage, (*pointers, start(self.staged)), scalars),)
         for number, row in enumerate(rows[:needed]):
             if row.outside is not None:
                 out += (If(row.outside, (self.fill(number),)),)
@@ -81,30 +82,29 @@ class ColumnDepthwise(_PlainDepthwise):
 
     stage, count = "depthwise_stage", 4
 
-    def __init__(self, layer: DepthwiseLayer) -> None:
-        self.stride = layer.attribute("stride")[0]
-        self.columns = (layer.out[2] - 1) * self.stride + KERNEL
-        super().__init__(layer, 3 - self.stride, 4 * COLUMN * self.columns, layer.factors is not None)
+    def __init__(self, layer: DepthwiseLayer, numbers: Numbers) -> None:
+        self.columns = layer.columns
+        super().__init__(layer, numbers, 3 - layer.stride[0], 4 * COLUMN * self.columns)
         words = layer.taps[:, [0, 1, 1, 2], :].transpose(0, 2, 1).astype(np.int8)
         self.weights = self.stream(np.ascontiguousarray(words).view("<i4").reshape(layer.channels, KERNEL))
         shape = (self.together * self.columns * COLUMN,)
         self.staged = self.ctx.temporary("columns", DType.I32, shape, align=8)
 
     def step(self, place: Place) -> Block:
-        width, w = self.layer.out[2], self.words_of(self.weights, place)
+        width, w = self.layer.out[1], self.words_of(self.weights, place)
         rows = [place.row + number for number in range(self.rows)]
         stage = self._stage(place, KERNEL + self.rows - 1)
-        if self.in_bytes and self.layer.requantization is not None:
+        if self.in_bytes:
             outputs = (self.pixel(place, row, 0) for row in rows)
-            scalars = (self.together, width, self.layer.channels, self.layer.requantization.zero_point)
-            return (*stage, Invoke("depthwise_bytes_pair", (w, at_word(self.staged, 0), *outputs), scalars))
+            scalars = (self.together, width, self.layer.channels, self.zero_point)
+            return (*stage, Invoke("depthwise_bytes_pair", (w, start(self.staged), *outputs), scalars))
         name = "depthwise_pair" if self.rows == 2 else "depthwise_stride2"
-        multiply = Invoke(name, (w, at_word(self.staged, 0)), (width,))
+        multiply = Invoke(name, (w, start(self.staged)), (width,))
         return (*stage, multiply, *self.finish(self.weights, self.staged, place, rows, Span(0, width)))
 
     def fill(self, number: int) -> Invoke:
-        scalars = (self.together * self.columns, number % 2, self.layer.zero_point)
-        return Invoke("depthwise_fill", (at_word(self.staged, number // 2),), scalars)
+        scalars = (self.together * self.columns, number % 2, self.layer.zero)
+        return Invoke("depthwise_fill", (start(self.staged, number // 2),), scalars)
 
 
 class HalvedDepthwise(_PlainDepthwise):
@@ -112,10 +112,10 @@ class HalvedDepthwise(_PlainDepthwise):
 
     stage, count = "depthwise_stage_stride2", KERNEL
 
-    def __init__(self, layer: DepthwiseLayer) -> None:
-        pairs = layer.out[2] + 1
+    def __init__(self, layer: DepthwiseLayer, numbers: Numbers) -> None:
+        pairs = layer.out[1] + 1
         self.columns = 2 * pairs
-        super().__init__(layer, 1, 4 * PAIR * pairs, True)
+        super().__init__(layer, numbers, 1, 4 * PAIR * pairs)
         self.weights = self.stream(self._words())
         self.staged = self.ctx.temporary("pairs", DType.I32, (self.together * pairs * PAIR,), align=8)
 
@@ -129,11 +129,10 @@ class HalvedDepthwise(_PlainDepthwise):
 
     def step(self, place: Place) -> Block:
         layer, w = self.layer, self.words_of(self.weights, place)
-        assert layer.requantization is not None
-        scalars = (self.together, layer.out[2], layer.channels, layer.requantization.zero_point)
-        pointers = (w, at_word(self.staged, 0), self.pixel(place, place.row, 0))
+        scalars = (self.together, layer.out[1], layer.channels, self.zero_point)
+        pointers = (w, start(self.staged), self.pixel(place, place.row, 0))
         return (*self._stage(place, KERNEL), Invoke("depthwise_bytes_stride2", pointers, scalars))
 
     def fill(self, number: int) -> Invoke:
-        scalars = (self.together * (self.layer.out[2] + 1), number, self.layer.zero_point)
-        return Invoke("depthwise_fill_stride2", (at_word(self.staged, 0),), scalars)
+        scalars = (self.together * (self.layer.out[1] + 1), number, self.layer.zero)
+        return Invoke("depthwise_fill_stride2", (start(self.staged),), scalars)

@@ -13,10 +13,12 @@ import numpy as np
 
 from ...blocks.depthwise import COLUMN, LANES
 from ...blocks.depthwise_rows import pairs_under, whole
-from ...ir.loops import I32, Block, Const, Expr, If, Invoke, Pointer, Store, Var
+from ...ir.loops import I32, Block, Const, Expr, If, Invoke, Store, Var
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
-from .depthwise_base import DepthwiseBlocks, DepthwiseLayer, Place, Span, at_word
+from ..block_depthwise import DepthwiseLayer
+from ..byte_operands import start
+from .depthwise_base import DepthwiseBlocks, Numbers, Place, Span
 
 PART_BYTES = 4096
 """Of staged rows of four channels, where the outputs of a row are not computed in parts."""
@@ -34,16 +36,16 @@ class _Columns:
 
 
 class WindowDepthwise(DepthwiseBlocks):
-    def __init__(self, layer: DepthwiseLayer) -> None:
-        (_, self.stride), (_, self.dilation) = layer.attribute("stride"), layer.attribute("dilation")
+    def __init__(self, layer: DepthwiseLayer, numbers: Numbers) -> None:
+        self.stride, self.dilation = layer.stride[1], layer.dilation[1]
         self.phases = 1 if self.dilation > 1 else min(self.stride, layer.kernel[1])
         self.words = -(-layer.kernel[1] // (1 if self.dilation > 1 else self.stride)) // 2 + 1
         """Pairs of columns under a pair of outputs."""
         self.staged_rows = layer.kernel[0] * self.phases
-        self.spans = self._spans(layer.out[2])
+        self.spans = self._spans(layer.out[1])
         most = max(span.count for span in self.spans)
         group = self.staged_rows * pairs_under(most, self.words) * LANES
-        super().__init__(layer, 1, 4 * group, layer.factors is not None)
+        super().__init__(layer, numbers, 1, 4 * group)
         self.weights = self.stream(self._words())
         self.staged = self.ctx.temporary("rows", DType.I32, (self.together * group,), align=8)
         if not self.in_bytes:
@@ -58,8 +60,8 @@ class WindowDepthwise(DepthwiseBlocks):
             count = -(-(width - first) // self.dilation)
             parts = -(-count // most)
             each = -(-count // parts)
-            for start in range(0, count, each):
-                span = Span(first + start * self.dilation, min(each, count - start), self.dilation)
+            for begin in range(0, count, each):
+                span = Span(first + begin * self.dilation, min(each, count - begin), self.dilation)
                 out.append(span)
         return out
 
@@ -98,7 +100,7 @@ class WindowDepthwise(DepthwiseBlocks):
         return self.stride * self.dilation
 
     def _columns(self, span: Span, pairs: int, phase: int) -> _Columns:
-        first = span.first * self.stride + phase - self.layer.attribute("pad")[1]
+        first = span.first * self.stride + phase - self.layer.pad[1]
         left = max(0, -(first // self._apart))
         first += left * self._apart
         count = -(-(self.layer.extent[1] - first) // self._apart)
@@ -107,27 +109,27 @@ class WindowDepthwise(DepthwiseBlocks):
     def _stage_row(self, place: Place, row: Expr, columns: _Columns, at: int, pairs: int) -> Block:
         layer = self.layer
         right = 2 * pairs - columns.left - columns.count
-        x = Pointer(layer.x.buffer, layer.x.at(layer.index(place, row, columns.first)))
+        x = layer.pointer(layer.x, layer.place(place.batch, row, columns.first), place.channel)
         step = layer.channels * self._apart
-        scalars = (self.together, columns.count, step, columns.left, right, layer.zero_point)
-        return (Invoke("depthwise_stage_row", (x, at_word(self.staged, at)), scalars),)
+        scalars = (self.together, columns.count, step, columns.left, right, layer.zero)
+        return (Invoke("depthwise_stage_row", (x, start(self.staged, at)), scalars),)
 
     def _fill(self, at: int, pairs: int) -> Block:
         """The zero point in place of a row beyond the border."""
-        word, zero = Var(self.names.fresh("word")), self.layer.zero_point
+        word, zero = Var(self.names.fresh("word")), self.layer.zero
         both = Const((zero << 16) + (zero & 0xFFFF), I32)
         return loop(word, self.together * pairs * LANES, Store(self.staged, (word + at,), both))
 
     def _multiply(self, place: Place, span: Span) -> Block:
-        layer, staged = self.layer, at_word(self.staged, 0)
+        layer, staged = self.layer, start(self.staged)
         w = self.words_of(self.weights, place)
-        if not self.in_bytes or layer.requantization is None:
+        if not self.in_bytes:
             sums = Invoke(
                 "depthwise_window_sums",
-                (w, staged, at_word(self.sums, 0)),
+                (w, staged, start(self.sums)),
                 (whole(span.count), self.staged_rows, self.words),
             )
             return (sums, *self.finish(self.weights, self.sums, place, [place.row], span))
-        y, results = self.pixel(place, place.row, span.first), layer.requantization.zero_point
-        scalars = (self.together, span.count, self.staged_rows, self.words, layer.channels * span.step, results)
+        y, step = self.pixel(place, place.row, span.first), layer.channels * span.step
+        scalars = (self.together, span.count, self.staged_rows, self.words, step, self.zero_point)
         return (Invoke("depthwise_window_bytes", (w, staged, y), scalars),)

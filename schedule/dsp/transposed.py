@@ -15,7 +15,6 @@ from math import prod
 
 import numpy as np
 
-from ...blocks import has_block
 from ...ir.graph import Node
 from ...ir.loops import Block, Expr
 from ...ir.types import DType
@@ -44,9 +43,9 @@ class _Along:
 
 def is_transposed(ctx: KernelContext) -> bool:
     """Whether the anchor is a ``conv_transpose`` (one group, channels last, no dilation) of int8 with constant weights
-    and few phases, and the CPU has the block instructions."""
+    and few phases."""
     node, weights = ctx.contraction
-    if weights is None or not _is_known(ctx, node, weights):
+    if weights is None or not _is_known(node, weights):
         return False
     phases = _all_phases(node, weights)
     known = all(each.taps for phase in phases for each in phase)
@@ -60,15 +59,14 @@ def lower_transposed(ctx: KernelContext) -> Block:
     shared = OneScratch.of(ctx)
     out: Block = ()
     for phase in _all_phases(node, weights):
-        out += lower_contraction(_Phase(shared, node, weights, phase))
+        out += lower_contraction(_Phase(shared, phase))
     return out
 
 
-def _is_known(ctx: KernelContext, node: Node, weights: np.ndarray) -> bool:
+def _is_known(node: Node, weights: np.ndarray) -> bool:
     bytes_ = node.operands[0].dtype is DType.I8 and weights.dtype == np.int8
     plain = node.attrs["layout"] == "channels_last" and node.attrs["group"] == 1
-    known = bytes_ and plain and has_block("pair_i8", ctx.cpu.extensions)
-    return known and set(ints(node.attrs, "dilation")) == {1} and 0 not in (*node.output.shape, weights.size)
+    return bytes_ and plain and set(ints(node.attrs, "dilation")) == {1} and 0 not in (*node.output.shape, weights.size)
 
 
 def _all_phases(node: Node, weights: np.ndarray) -> list[tuple[_Along, ...]]:
@@ -95,9 +93,9 @@ def _pixels(node: Node, phase: Sequence[_Along]) -> int:
 class _Phase(Contraction):
     """The outputs of one phase."""
 
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, phase: tuple[_Along, ...]) -> None:
+    def __init__(self, ctx: KernelContext, phase: tuple[_Along, ...]) -> None:
         self.phase = phase
-        super().__init__(ctx, node, weights)
+        super().__init__(ctx)
 
     def _pixels(self) -> Pixels:
         x = self.node.operands[0]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...blocks import has_block
 from ...blocks.helium import FEW_STEPS, PIXEL, PIXELS, SHORT_RUN, STEP, pad
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
@@ -26,22 +25,15 @@ CHUNK = 32
 
 
 def is_helium_contraction(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, and the
-    CPU has the block instructions."""
-    anchor, weights = ctx.contraction
-    if weights is None or not has_block("helium_pixels_i8", ctx.cpu.extensions) or not is_byte_contraction(anchor):
-        return False
-    return weights.ndim in ((3, 4) if anchor.op == "conv" else (2,))
+    """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights."""
+    return is_byte_contraction(ctx) and len(ctx.contraction[0].operands[1].shape) <= 4
 
 
-def lower_helium(ctx: KernelContext) -> Block:
+def lower_helium_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_helium_contraction` holds."""
-    node, weights = ctx.contraction
-    assert weights is not None
     other = residual(ctx)
-    joined = node.operands[0].shape[-1] % STEP == 0 and other is None
-    work = Contraction(ctx, node, weights, joined=joined, limit=MOST_PRODUCT, least=None)
-    return _HeliumTiling(work, other).emit()
+    joined = ctx.contraction[0].operands[0].shape[-1] % STEP == 0 and other is None
+    return _HeliumTiling(Contraction(ctx, joined=joined, limit=MOST_PRODUCT, least=None), other).emit()
 
 
 @dataclass(frozen=True)

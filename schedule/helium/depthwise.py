@@ -10,26 +10,22 @@ Before::                                  After::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 
-from ...blocks import has_block
 from ...blocks.helium import PIXELS, pad
 from ...blocks.helium_depthwise import INTERLEAVED, WORD
-from ...ir.graph import Node
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
-from ...ops.infer import ints
-from ...ops.integer import zero_point
+from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise
-from ..byte_operands import Columns
+from ..byte_operands import Columns, start
 from ..kernel import KernelContext
 from ..requantization import MOST_PRODUCT, requantization_of
-from ..tensors import TensorRef
 from .finish import finish_pixels, made_pixels
 
 OUTSIDE = -1
@@ -39,20 +35,20 @@ LARGEST = 16
 
 def is_helium_depthwise(ctx: KernelContext) -> bool:
     """Whether the anchor is a ``conv`` with one input and one output channel per group, of int8 with constant weights,
-    a kernel of at most ``LARGEST`` taps a side and an exact requantization behind it, and the CPU has the blocks."""
-    anchor, weights = ctx.contraction
-    if weights is None or not has_block("helium_depthwise_rows", ctx.cpu.extensions):
+    a kernel of at most ``LARGEST`` taps a side and an exact requantization behind it."""
+    if not is_byte_depthwise(ctx, (3, 4)):
         return False
-    if not is_byte_depthwise(anchor, (3, 4)) or len(weights) == 1 or max(weights.shape[1:-1]) > LARGEST:
+    anchor, weights = ctx.contraction
+    if weights is None or len(weights) == 1 or max(weights.shape[1:-1]) > LARGEST:
         return False
     return requantization_of(ctx, Columns.of(ctx, anchor, weights).reach, MOST_PRODUCT, None) is not None
 
 
 def lower_helium_depthwise(ctx: KernelContext) -> Block:
-    """``conv``, for which :func:`is_helium_depthwise` holds."""
-    node, weights = ctx.contraction
-    assert weights is not None
-    return _Depthwise(ctx, node, weights).emit()
+    """``conv``, for which :func:`is_helium_depthwise` holds. A line is a column of pixels, so that few of its elements
+    are copied at a time."""
+    order = (0, None if len(ctx.output.shape) == 3 else 1)
+    return _HeliumDepthwise(DepthwiseLayer(ctx, order, MOST_PRODUCT, None)).emit()
 
 
 @dataclass(frozen=True)
@@ -66,71 +62,44 @@ class _Strip:
     sources: tuple[int, ...]
 
 
-def _plane(values: Sequence[int], unit: int) -> tuple[int, int]:
-    """Of two dimensions; a line is a plane of one column, so that few of its elements are copied at a time."""
-    first, second = values if len(values) == 2 else (*values, unit)
-    return first, second
-
-
-def _plane_ref(ref: TensorRef) -> TensorRef:
-    """A tensor [n, line, c] as [n, line, 1, c]."""
-    if len(ref.shape) == 4:
-        return ref
-    buffer = replace(ref.buffer, shape=(*ref.buffer.shape[:2], 1, ref.buffer.shape[2]))
-    return TensorRef(buffer, (*ref.shape[:2], 1, ref.shape[2]), (*ref.offset[:2], 0, ref.offset[2]))
-
-
-class _Depthwise:
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
-        self.ctx, self.node, self.names = ctx, node, ctx.names
-        x = node.inputs[0]
-        assert x is not None
-        self.x, self.y = (_plane_ref(ctx.refs[name]) for name in (x.name, ctx.output.name))
-        self.line = len(x.shape) == 3
-        spatial = len(x.shape) - 2
-        self.stride, self.dilation, self.pad = (
-            _plane(ints(node.attrs, name)[:spatial], unit)
-            for name, unit in (("stride", 1), ("dilation", 1), ("pad", 0))
-        )
-        self.taps = _plane(weights.shape[1:-1], 1)
-        self.channels = weights.shape[0]
-        self.extent, self.out = self.x.shape[1:3], self.y.shape
-        self.zero = zero_point(node.attrs)
-        self.operands = Columns.of(ctx, node, weights)
-        self.requantization = requantization_of(ctx, self.operands.reach, MOST_PRODUCT, None)
-        self.groups = -(-self.taps[0] // WORD)
-        self.column = self.groups > 1 and self.taps[1] == 1 and self.groups <= WORD
-        self.windows = not self.column and (self.groups > 1 or self.taps[1] > WORD)
-        self.blocks = -(-self.taps[1] // WORD) if self.windows else 1
-        self.columns = (self.out[2] - 1) * self.stride[1] + (self.taps[1] - 1) * self.dilation[1] + 1
-        self.inner = max(min(self.extent[1], self.columns - self.pad[1]), 0)
+class _HeliumDepthwise:
+    def __init__(self, layer: DepthwiseLayer) -> None:
+        self.layer, self.ctx, self.names, self.channels = layer, layer.ctx, layer.names, layer.channels
+        assert layer.requantization is not None
+        self.requantization = layer.requantization
+        rows, columns = layer.kernel
+        self.groups = -(-rows // WORD)
+        self.column = self.groups > 1 and columns == 1 and self.groups <= WORD
+        self.windows = not self.column and (self.groups > 1 or columns > WORD)
+        self.blocks = -(-columns // WORD) if self.windows else 1
 
     def _stream(self) -> np.ndarray:
         """The weights as ``blocks/helium_depthwise.py`` describes them."""
-        assert self.requantization is not None
         wide, high = (1, WORD) if self.column else (self.blocks * WORD, self.groups)
+        (rows, columns), layer = self.layer.kernel, self.layer
         taps = np.zeros((self.channels, wide, high * WORD), np.int8)
-        weights = self.operands.weights.reshape(self.channels, *self.taps)
-        taps[:, : self.taps[1], : self.taps[0]] = weights.transpose(0, 2, 1)
+        taps[:, :columns, :rows] = layer.taps.transpose(0, 2, 1)
         grouped = taps.reshape(self.channels, wide, high, WORD).transpose(0, 2, 1, 3)
         words = np.ascontiguousarray(grouped).reshape(self.channels, -1).view("<i4")
-        return PIXELS.pack(self.operands.bias, words, self.requantization.scale.astype(np.float32))
+        return PIXELS.pack(layer.bias, words, self.requantization.scale.astype(np.float32))
 
     # ---- rows
 
     def _strips(self) -> Iterator[_Strip]:
         """Two rows at a time where a word holds what both see."""
-        paired = self.stride[0] == 1 and self.dilation[0] == 1 and self.taps[0] < WORD and not self.windows
+        layer = self.layer
+        paired = layer.stride[0] == 1 and layer.dilation[0] == 1 and layer.kernel[0] < WORD and not self.windows
         first = 0
-        while first < self.out[1]:
-            rows = 2 if paired and first + 1 < self.out[1] else 1
+        while first < layer.out[0]:
+            rows = 2 if paired and first + 1 < layer.out[0] else 1
             yield self._strip(first, rows)
             first += rows
 
     def _strip(self, first: int, rows: int) -> _Strip:
-        top = first * self.stride[0] - self.pad[0]
-        seen = [top + n * self.dilation[0] for n in range(self.taps[0] + rows - 1)]
-        inside = [0 <= row < self.extent[0] for row in seen]
+        layer = self.layer
+        top = first * layer.stride[0] - layer.pad[0]
+        seen = [top + n * layer.dilation[0] for n in range(layer.kernel[0] + rows - 1)]
+        inside = [0 <= row < layer.extent[0] for row in seen]
         base = next((row for row, there in zip(seen, inside) if there), 0)
         sources = [row - base if there else OUTSIDE for row, there in zip(seen, inside)]
         any_row = 0 if any(inside) else OUTSIDE
@@ -141,8 +110,7 @@ class _Depthwise:
     def emit(self) -> Block:
         stream = self.ctx.pack("w", self._stream())
         words = self.ctx.temporary("words", DType.I8, (self.groups * self.plane * WORD,), align=16)
-        w, x = Pointer(stream, (as_expr(0),)), Pointer(words, (as_expr(0),))
-        batch = Var(self.names.fresh("n"))
+        w, x, batch = start(stream), start(words), Var(self.names.fresh("o"))
         block: Block = ()
         for _, group in groupby(self._strips(), key=lambda strip: (strip.rows, strip.sources)):
             strips = list(group)
@@ -151,43 +119,44 @@ class _Depthwise:
             block += loop(step, len(strips), *self._row(batch, strips, index, w, x))
         before: Block = ()
         for number in range(self.groups):
-            before += self._fill(x, number, 0, self.pad[1])
+            before += self._fill(x, number, 0, self.layer.pad[1])
             if not self._overwritten:
                 before += self._right(x, number)
-        return (*before, *loop(batch, self.out[0], *block))
+        return (*before, *loop(batch, self.layer.batch, *block))
 
     @property
     def plane(self) -> int:
         """Words of a group of rows, with what is read and written beyond."""
-        written = self.pad[1] * self.channels + pad(self.inner * self.channels, INTERLEAVED)
-        beyond = (self.blocks * WORD - self.taps[1]) * self.dilation[1] if self.windows else 0
-        return pad(max((self.columns + beyond) * self.channels, written) + PIXELS.tile, 4)
+        layer = self.layer
+        written = layer.pad[1] * self.channels + pad(layer.inner * self.channels, INTERLEAVED)
+        beyond = (self.blocks * WORD - layer.kernel[1]) * layer.dilation[1] if self.windows else 0
+        return pad(max((layer.columns + beyond) * self.channels, written) + PIXELS.tile, 4)
 
     @property
     def _overwritten(self) -> bool:
         """Whether interleaving leaves undefined words behind the row."""
-        return self.inner * self.channels % INTERLEAVED != 0
+        return self.layer.inner * self.channels % INTERLEAVED != 0
 
     def _right(self, words: Pointer, group: int) -> Block:
         """The border behind the row."""
-        done = self.pad[1] + self.inner
-        return self._fill(words, group, done, self.columns - done)
+        done = self.layer.pad[1] + self.layer.inner
+        return self._fill(words, group, done, self.layer.columns - done)
 
     def _fill(self, words: Pointer, group: int, column: int, columns: int) -> Block:
         """The border at a side."""
         if columns <= 0:
             return ()
         place = Pointer(words.buffer, (as_expr((group * self.plane + column * self.channels) * WORD),))
-        return (Invoke("helium_fill", (place,), (columns * self.channels * WORD, self.zero)),)
+        return (Invoke("helium_fill", (place,), (columns * self.channels * WORD, self.layer.zero)),)
 
     def _interleave(self, strip: _Strip, row: Callable[[int], Pointer], words: Pointer) -> Block:
         """The rows under a strip, four at a time."""
         block: Block = ()
         for group in range(self.groups):
-            target = Pointer(words.buffer, (as_expr((group * self.plane + self.pad[1] * self.channels) * WORD),))
+            target = Pointer(words.buffer, (as_expr((group * self.plane + self.layer.pad[1] * self.channels) * WORD),))
             sources = strip.sources[group * WORD : (group + 1) * WORD]
             outside = sum(1 << n for n, source in enumerate(sources) if source == OUTSIDE)
-            scalars = (self.inner * self.channels, outside, self.zero)
+            scalars = (self.layer.inner * self.channels, outside, self.layer.zero)
             block += (Invoke("helium_interleave", (*map(row, sources), target), scalars),)
             if self._overwritten:
                 block += self._right(words, group)
@@ -199,16 +168,14 @@ class _Depthwise:
         apart = strips[1] if len(strips) > 1 else strip
         first = step * (apart.first - strip.first) + strip.first
         base = step * (apart.base - strip.base) + strip.base
-        *lead, width, channels = self.x.buffer.shape
-        flat = replace(self.x.buffer, shape=(*lead, width * channels))
+        layer = self.layer
 
         def row(source: int) -> Pointer:
-            *where, column, channel = self.x.at((batch, base + max(source, 0), 0, 0))
-            return Pointer(flat, (*where, column * channels + channel))
+            return layer.input_line(batch, base + max(source, 0))
 
-        rows = [Pointer(self.y.buffer, self.y.at((batch, first + n, 0, 0))) for n in range(strip.rows)]
+        rows = [layer.pointer(layer.y, layer.place(batch, first + n, 0)) for n in range(strip.rows)]
         finish: Block = ()
-        if len(self.ctx.body.nodes) > 2:
+        if not self.requantization.whole:
             rows, finish = self._finished(strip.rows, (batch, first))
         kind = "rows" if strip.rows == 2 else "windows" if self.windows else "pixels"
         multiply = Invoke(f"helium_depthwise_{kind}", (w, x, *rows), self._scalars())
@@ -216,26 +183,25 @@ class _Depthwise:
 
     def _finished(self, rows: int, place: tuple[Expr, Expr]) -> tuple[list[Pointer], Block]:
         """Memory for the requantized bytes of some rows from ``place`` on, and what of the body follows."""
-        assert self.requantization is not None
-        columns, (batch, first) = self.out[2], place
+        layer, columns, (batch, first) = self.layer, self.layer.out[1], place
         made = made_pixels(self.ctx, rows * columns, self.channels)
         block: Block = ()
         for n in range(rows):
 
             def index(column: Expr, row: Expr = first + n) -> tuple[Expr, ...]:
-                return (batch, row) if self.line else (batch, row, column)
+                return layer.place(batch, row, column)
 
             part = (n * columns, columns)
             block += finish_pixels(self.ctx, self.ctx.refs, made, part, self.requantization.value, index)
         return [Pointer(made, (as_expr(n * columns), as_expr(0))) for n in range(rows)], block
 
     def _scalars(self) -> tuple[int, ...]:
-        assert self.requantization is not None
-        pixels = (self.out[2], self.stride[1] * self.channels)
+        layer = self.layer
+        pixels = (layer.out[1], layer.stride[1] * self.channels)
         tail = (self.channels, self.requantization.zero_point, self.requantization.least)
-        tap_step = self.dilation[1] * self.channels
+        tap_step = layer.dilation[1] * self.channels
         if self.windows:
             return (self.groups, self.blocks, self.plane, tap_step, *pixels, *tail)
         if self.column:
             return (*pixels, self.plane, self.groups, *tail)
-        return (*pixels, tap_step, self.taps[1], *tail)
+        return (*pixels, tap_step, layer.kernel[1], *tail)

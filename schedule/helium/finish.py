@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
-from ...blocks import has_block
 from ...blocks.helium import STEP
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
+from ...ops.infer import integer
+from ..epilogue import pixels_epilogue
 from ..kernel import KernelContext
 from ..tensors import TensorRef
 from ..unroll import unroll_bytes
@@ -24,7 +25,7 @@ def made_pixels(ctx: KernelContext, pixels: int, channels: int) -> Buffer:
 
 
 def finish_pixels(
-    ctx: KernelContext, refs: Mapping[str, TensorRef], made: Buffer, pixels: tuple[int, int], value: str,
+    ctx: KernelContext, refs: dict[str, TensorRef], made: Buffer, pixels: tuple[int, int], value: str,
     index: Callable[[Expr], Sequence[Expr]],
 ) -> Block:  # fmt: skip
     """The body behind ``value``, whose bytes are ``made``. ``pixels``: the first of these and how many; ``index``: the
@@ -35,9 +36,11 @@ def finish_pixels(
         y = refs[ctx.output.name]
         out = Pointer(y.buffer, y.at((*index(as_expr(0)), as_expr(0))))
         return (lookup(Pointer(made, (as_expr(first), as_expr(0))), refs[table].buffer, out, count * channels),)
-    slot, c = Var(ctx.names.fresh("slot")), Var(ctx.names.fresh("c"))
-    stored = ctx.store_element((*index(slot), c), Load(made, (slot + first, c)), dict(refs), value)
-    return unroll_bytes(loop(slot, count, *loop(c, channels, *stored)), ctx.names)
+    block = pixels_epilogue(
+        ctx, refs, (count, channels), lambda slot, c: Load(made, (slot + first, c)), lambda slot, c: (*index(slot), c),
+        value,
+    )  # fmt: skip
+    return unroll_bytes(block, ctx.names)
 
 
 def lookup(x: Pointer, table: Buffer, y: Pointer, size: int) -> Invoke:
@@ -58,7 +61,7 @@ def _table(ctx: KernelContext, value: str) -> str | None:
 
 def is_helium_elementwise(ctx: KernelContext) -> bool:
     """Whether the node is a lookup or a ``rescale`` of whole tensors of bytes, without an anchor."""
-    if len(ctx.body.nodes) != 1 or not has_block("helium_lookup", ctx.cpu.extensions):
+    if len(ctx.body.nodes) != 1:
         return False
     node, y = ctx.body.nodes[0], ctx.refs[ctx.output.name]
     if not (is_byte_lookup(node) or node.op == "rescale") or not _is_dense_bytes(y):
@@ -95,4 +98,4 @@ def _piece(ctx: KernelContext, node: Node, places: Sequence[Pointer], count: int
     if node.op == "lookup":
         return lookup(places[0], ctx.refs[node.operands[1].name].buffer, places[1], count)
     names = ("m1", "m2", "bias", "shift", "lo", "hi")
-    return Invoke("helium_rescale", tuple(places), (count, *(int(str(node.attrs[name])) for name in names)))
+    return Invoke("helium_rescale", tuple(places), (count, *(integer(node.attrs, name) for name in names)))

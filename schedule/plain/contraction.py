@@ -46,20 +46,18 @@ def has_plain_blocks(cpu: Cpu) -> bool:
     return has_block("quad_words", cpu.extensions) and not cpu.extensions & {"dsp", "mve"}
 
 
-def is_quad(ctx: KernelContext) -> bool:
+def is_plain_contraction(ctx: KernelContext) -> bool:
     """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights, and the
     CPU has the block instructions."""
-    anchor, weights = ctx.contraction
-    if weights is None or not has_plain_blocks(ctx.cpu) or not is_byte_contraction(anchor):
+    if not has_plain_blocks(ctx.cpu) or not is_byte_contraction(ctx):
         return False
-    return weights.size <= DEPTH * anchor.output.shape[-1]
+    anchor, weights = ctx.contraction
+    return weights is not None and weights.size <= DEPTH * anchor.output.shape[-1]
 
 
-def lower_quads(ctx: KernelContext) -> Block:
-    """A contraction, for which :func:`is_quad` holds."""
-    node, weights = ctx.contraction
-    assert weights is not None
-    work = Contraction(ctx, node, weights)
+def lower_plain_contraction(ctx: KernelContext) -> Block:
+    """A contraction, for which :func:`is_plain_contraction` holds."""
+    work = Contraction(ctx)
     return (_SinglePixel(work) if work.single else _FourPixels(work)).emit()
 
 

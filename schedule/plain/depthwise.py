@@ -17,13 +17,12 @@ from __future__ import annotations
 import numpy as np
 
 from ...blocks.plane import KERNEL, plane_words
-from ...ir.graph import Node
 from ...ir.loops import Block, Expr, If, Invoke, Pointer, Stmt, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
-from ...ops.integer import zero_point
+from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise, is_plain_window
-from ..byte_operands import Columns, start
+from ..byte_operands import start
 from ..kernel import KernelContext
 from ..window import Window
 from .contraction import has_plain_blocks
@@ -36,48 +35,34 @@ BAND = 5
 Two rows of each band are staged again for the next."""
 
 
-def is_plane(ctx: KernelContext) -> bool:
+def is_plain_depthwise(ctx: KernelContext) -> bool:
     """Whether the anchor is a 3x3 ``conv`` with one input and one output channel per group, of int8 with constant
     weights, and the CPU has the block instructions."""
-    anchor, weights = ctx.contraction
-    known = weights is not None and has_plain_blocks(ctx.cpu)
-    return known and is_byte_depthwise(anchor) and is_plain_window(anchor, KERNEL)
+    return has_plain_blocks(ctx.cpu) and is_byte_depthwise(ctx) and is_plain_window(ctx.contraction[0], KERNEL)
 
 
-def lower_planes(ctx: KernelContext) -> Block:
-    """``conv``, for which :func:`is_plane` holds."""
-    node, weights = ctx.contraction
-    assert weights is not None
-    return _Planes(ctx, node, weights).emit()
+def lower_plain_depthwise(ctx: KernelContext) -> Block:
+    """``conv``, for which :func:`is_plain_depthwise` holds."""
+    return _PlainDepthwise(DepthwiseLayer(ctx)).emit()
 
 
-class _Planes:
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
-        self.ctx, self.node = ctx, node
-        x = node.inputs[0]
-        assert x is not None
-        self.x = ctx.refs[x.name]
-        self.zero = zero_point(node.attrs)
-        self.window = Window.of(node)
-        self.batch, self.rows, self.columns, self.channels = node.output.shape
-        self.stride = self.window.stride[0]
-        taps = Columns.of(ctx, node, weights)
-        self.finish = Finish(ctx, ctx.refs, taps.reach)
-        self.bias = ctx.pack("b", taps.bias.astype(np.int32))
-        self.weights = ctx.pack("w", taps.weights.astype(np.int8))
-        left, extent = self.window.pad[1], self.window.extent[1]
-        seen = (self.columns - 1) * self.stride + KERNEL
-        self.left, self.inner = left, min(extent, seen - left)
-        self.row = seen
+class _PlainDepthwise:
+    def __init__(self, layer: DepthwiseLayer) -> None:
+        self.layer, self.ctx, self.stride, self.row = layer, layer.ctx, layer.stride[0], layer.columns
+        self.rows, self.columns = layer.out
+        self.window = Window.of(layer.node)
+        self.finish = Finish(self.ctx, self.ctx.refs, layer.operands.reach)
+        self.bias = self.ctx.pack("b", layer.bias.astype(np.int32))
+        self.weights = self.ctx.pack("w", layer.operands.weights.astype(np.int8))
         self.band = self._band()
         words = plane_words(self.band, self.columns, self.stride, self.row)
-        self.plane = ctx.temporary("plane", DType.I32, (-(-words // self.row), self.row))
-        self.acc = ctx.temporary("acc", DType.I32, (1, self.band * self.columns))
+        self.plane = self.ctx.temporary("plane", DType.I32, (-(-words // self.row), self.row))
+        self.acc = self.ctx.temporary("acc", DType.I32, (1, self.band * self.columns))
 
     def _band(self) -> int:
         """Rows of outputs that are computed at a time: all, or an even share of them, as memory and the layout of the
         output allow."""
-        if not self.ctx.refs[self.ctx.output.name].dense:
+        if not self.layer.y.dense:
             return 1
         most = min(self.rows, BAND)
         fits = [n for n in range(1, most + 1) if 4 * self.row * ((n - 1) * self.stride + KERNEL) <= PLANE]
@@ -91,7 +76,7 @@ class _Planes:
         block = loop(band, full, *self._channels(o, band * self.band, self.band))
         if rest:
             block = (*block, *self._channels(o, as_expr(full * self.band), rest))
-        return loop(o, self.batch, *block)
+        return loop(o, self.layer.batch, *block)
 
     def _channels(self, o: Expr, first: Expr, rows: int) -> Block:
         """``rows`` of outputs from ``first`` on, channel by channel."""
@@ -99,21 +84,22 @@ class _Planes:
         staged_rows = (rows - 1) * self.stride + KERNEL
         staged, complete = self._stage(o, first, r, c)
         words = staged_rows * self.row
-        fill = () if complete else (Invoke("plane_fill", (start(self.plane),), (words, self.zero)),)
+        fill = () if complete else (Invoke("plane_fill", (start(self.plane),), (words, self.layer.zero)),)
         weights = (Pointer(self.bias, (c,)), Pointer(self.weights, (c, as_expr(0))))
         pointers = (*weights, start(self.plane), start(self.acc))
         multiply = Invoke("depthwise3x3", pointers, (rows, self.columns, self.stride, self.row))
 
         def position(slot: Expr) -> tuple[Expr, ...]:
-            return (o, first + slot // self.columns, slot % self.columns)
+            return self.layer.place(o, first + slot // self.columns, slot % self.columns)
 
         finish = self.finish.pixels(self.acc, c, 1, PixelRun(position, rows * self.columns))
-        return (*fill, *loop(c, self.channels, *loop(r, staged_rows, staged), multiply, *finish))
+        return (*fill, *loop(c, self.layer.channels, *loop(r, staged_rows, staged), multiply, *finish))
 
     def _stage(self, o: Expr, first: Expr, r: Expr, c: Expr) -> tuple[Stmt, bool]:
         """Row ``r`` of the plane, where that is a row of the input; and whether all words of all rows are."""
-        row = first * self.stride + r - self.window.pad[0]
-        x, y = Pointer(self.x.buffer, self.x.at((o, row, as_expr(0), c))), Pointer(self.plane, (r, as_expr(self.left)))
-        copy = Invoke("plane_row", (x, y), (self.inner, self.channels))
+        layer = self.layer
+        row = first * self.stride + r - layer.pad[0]
+        x, y = layer.pointer(layer.x, layer.place(o, row, 0), c), Pointer(self.plane, (r, as_expr(layer.pad[1])))
+        copy = Invoke("plane_row", (x, y), (layer.inner, layer.channels))
         inside = self.window.inside(0, row, 1)
-        return (copy, self.inner == self.row) if inside is None else (If(inside, (copy,)), False)
+        return (copy, layer.inner == self.row) if inside is None else (If(inside, (copy,)), False)

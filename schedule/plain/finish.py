@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
-from ...ir.loops_rewrite import loop
+from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, as_expr
 from ...ir.types import DType
 from ...ops.infer import integer
+from ..epilogue import pixels_epilogue
 from ..kernel import KernelContext
 from ..tensors import TensorRef
 
@@ -30,9 +30,9 @@ class PixelRun:
     pixel: Expr | None = None
 
 
-class _Requantization(NamedTuple):
-    """The block instruction that does it, the factors of the channels (and their shifts), and the scalars behind its
-    shape."""
+class _Multipliers(NamedTuple):
+    """A requantization by a block instruction: its name, the factors of the channels (and their shifts), and the
+    scalars behind its shape."""
 
     row: str
     factors: Buffer
@@ -44,9 +44,9 @@ class Finish:
 
     def __init__(self, ctx: KernelContext, refs: dict[str, TensorRef], reach: np.ndarray) -> None:
         self.ctx, self.refs = ctx, refs
-        self.requantization = self._requantization(reach)
+        self.multipliers = self._multipliers(reach)
 
-    def _requantization(self, reach: np.ndarray) -> _Requantization | None:
+    def _multipliers(self, reach: np.ndarray) -> _Multipliers | None:
         """Where it is one to all of int8."""
         node, body = self.ctx.anchor, self.ctx.body
         last = body.nodes[-1]
@@ -62,20 +62,21 @@ class Finish:
         zero, shift = integer(last.attrs, "zero_point"), int(shifts[0])
         if np.all(shifts == shift) and shift > 0 and not np.any(factors & 0xFFFF):
             halfwords = (factors >> 16).astype(np.int16)
-            return _Requantization("requantize_halfword", self.ctx.pack("s", halfwords[:, None]), (zero, shift))
+            return _Multipliers("requantize_halfword", self.ctx.pack("s", halfwords[:, None]), (zero, shift))
         row = "requantize_fixed" if np.all(shifts > 0) else "requantize_i8"
-        return _Requantization(row, self.ctx.pack("s", np.stack([factors, shifts], axis=1)), (zero,))
+        return _Multipliers(row, self.ctx.pack("s", np.stack([factors, shifts], axis=1)), (zero,))
 
     def pixels(self, acc: Buffer, first: Expr, channels: int, run: PixelRun) -> Block:
         """``channels`` from ``first`` on of the pixels of a run."""
         ctx, y = self.ctx, self.refs[self.ctx.output.name]
-        if self.requantization is not None:
-            row, s, scalars = self.requantization
+        if self.multipliers is not None:
+            row, s, scalars = self.multipliers
             pointers = (Pointer(acc, (as_expr(0), as_expr(0))), Pointer(s, (first, as_expr(0))), self._out(run, first))
             return (Invoke(row, pointers, (channels, run.count, acc.shape[-1], y.buffer.shape[-1], *scalars)),)
-        c, slot = Var(ctx.names.fresh("c")), Var(ctx.names.fresh("slot"))
-        element = ctx.store_element((*run.position(slot), first + c), Load(acc, (c, slot)), self.refs)
-        return loop(slot, run.count, *loop(c, channels, *element))
+        return pixels_epilogue(
+            ctx, self.refs, (run.count, channels), lambda slot, c: Load(acc, (c, slot)),
+            lambda slot, c: (*run.position(slot), first + c),
+        )  # fmt: skip
 
     def _out(self, run: PixelRun, channel: Expr) -> Pointer:
         y = self.refs[self.ctx.output.name]
