@@ -121,7 +121,9 @@ class _Points:
         return _Points(self.count, known if value is None else {**known, var: value})
 
     def value(self, expr: Expr) -> Number | None:
-        """``None`` where the value depends on data."""
+        """``None`` where the value depends on data, or is not of ``index`` or bool."""
+        if expr.type not in (INDEX, BOOL):
+            return None
         if isinstance(expr, Const):
             return np.asarray(int(expr.value))
         if isinstance(expr, Var):

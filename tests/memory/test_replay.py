@@ -66,6 +66,20 @@ def test_extents_that_depend_on_outer_loops() -> None:
     assert replay(kernel, places | {"y": (4, Y)}, bytearray([X] * 8)) == "4 is read as a part of x"
 
 
+def test_values_that_are_no_indices() -> None:
+    kernel = parse_kernel(
+        dedent("""
+            kernel k(x: f32[4] const, y: f32[4] out)
+              let bound: f32 = f32(inf)
+              for i:4
+                let nan: f32 = f32(nan)
+                y[i] = select(x[i] < bound, x[i], nan)
+        """)
+    )
+    assert replay(kernel, {"x": (0, X), "y": (0, Y)}, bytearray([X] * 16)) is None
+    assert replay(kernel, {"x": (0, X), "y": (4, Y)}, bytearray([X] * 20)) == "4 is read as a part of x"
+
+
 def test_more_accesses_than_a_plan_looks_at() -> None:
     kernel = parse_kernel(
         dedent(f"""
