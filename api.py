@@ -56,7 +56,7 @@ from .quantization.source import Quantization, QuantizedSource, QuantizeOptions,
 from .report.accuracy import Accuracy
 from .report.profile import Profile, build_profile
 from .report.schema import Report
-from .samples import ONLY_INPUT, Samples
+from .samples import ONLY_INPUT, Samples, plain_arrays
 from .verification.compare_model import Verification, compare
 
 log = logging.getLogger(__name__)
@@ -267,7 +267,7 @@ def save_arrays(path: PathLike, arrays: Mapping[str, np.ndarray]) -> None:
     """Writes an ``.npz``. Raises ``OUTPUT_FOLDER`` where it cannot be written."""
     try:
         with Path(path).open("wb") as stream:
-            np.savez(stream, **{f"{name}": array for name, array in arrays.items()})  # type: ignore[arg-type]
+            np.savez(stream, **plain_arrays(arrays))  # type: ignore[arg-type]
     except OSError as problem:
         reason = f"cannot write: {problem.strerror or problem}"
         raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(path)) from problem

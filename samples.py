@@ -138,9 +138,11 @@ def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outp
     An array is one sample (it has the input's shape, with or without a leading 1), or several: ``[count, *shape]``, or
     the input's shape with another extent in place of a leading 1. Expected outputs stand under ``out:`` and the
     output's name, the name itself, or ``expected`` where there is one output.
+    Elements of narrow types, which files do not have, may be the integers with their bits.
     Raises ``BAD_INPUT`` that names the tensor.
     """
     keys = {side.name: _key(arrays, side, inputs) for side in inputs}
+    arrays = {**arrays, **{keys[side.name]: _typed(arrays[keys[side.name]], side.type.dtype) for side in inputs}}
     batchings = {side.name: _batching(arrays[keys[side.name]], side) for side in inputs}
     batched = {name: batching for name, batching in batchings.items() if batching is not Batching.NONE}
     counts = {name: len(arrays[keys[name]]) for name in batched}
@@ -153,7 +155,7 @@ def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outp
     stacked = {side.name: _stacked(arrays[keys[side.name]], side.type, count, side.name in batched) for side in inputs}
     found = {side.name: _expected_key(arrays, side, outputs) for side in outputs}
     expected = {
-        side.name: arrays[key].reshape(count, *side.type.shape)
+        side.name: _typed(arrays[key], side.type.dtype).reshape(count, *side.type.shape)
         for side in outputs
         if (key := found[side.name]) is not None and arrays[key].size == count * side.type.size
     }
@@ -165,15 +167,29 @@ def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outp
 
 
 def random_samples(inputs: Sequence[Side], count: int = 1, seed: int = 0) -> Samples:
-    """Seeded arrays: normally distributed floats; integers 0 or 1; either truth value."""
+    """Seeded arrays: normally distributed floats, in narrow types their magnitudes; integers 0 or 1; either truth
+    value."""
     rng = np.random.default_rng(seed)
     arrays = {side.name: _random(rng, (count, *side.type.shape), side.type.dtype) for side in inputs}
     return Samples(arrays, {}, count, Batching.ADDED if count > 1 else Batching.NONE)
 
 
+def _typed(array: np.ndarray, dtype: DType) -> np.ndarray:
+    """Bytes or integers in place of a narrow type as that type."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    return array.view(dtype.numpy) if dtype.is_narrow and kind in "Vui" and size == dtype.size else array
+
+
+def plain_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays as a file can hold them: elements of narrow types as the integers with their bits."""
+    return {name: array.view(DType.from_numpy(array.dtype).stored.numpy) for name, array in arrays.items()}
+
+
 def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> np.ndarray:
     if dtype.is_float:
         return rng.standard_normal(shape).astype(dtype.numpy)
+    if dtype.is_narrow:
+        return np.abs(rng.standard_normal(shape)).astype(dtype.numpy)
     return rng.integers(0, 2, shape).astype(dtype.numpy)
 
 

@@ -65,16 +65,20 @@ def command(
 
 
 def _row(name: str, array: np.ndarray) -> tuple[object, ...]:
+    from ..ops.narrow import widened
+
+    name_of_type, array = str(array.dtype), widened(array)
     flat = array.reshape(-1)
     values = " ".join(f"{value:.6g}" for value in flat[:_SHOWN].tolist()) + (" ..." if flat.size > _SHOWN else "")
     numbers = [f"{value:.6g}" for value in (array.min(), array.max(), array.mean())] if array.size else ["-"] * 3
-    return name, str(array.dtype), shape_text(array.shape), *numbers, values
+    return name, name_of_type, shape_text(array.shape), *numbers, values
 
 
 def _described(name: str, array: np.ndarray) -> dict[str, object]:
+    from ..ops.narrow import widened
     from ..report.schema import finite
 
     return {
         "name": name, "dtype": str(array.dtype), "shape": list(array.shape),
-        "values": [finite(value) for value in array.reshape(-1).tolist()],
+        "values": [finite(value) for value in widened(array).reshape(-1).tolist()],
     }  # fmt: skip

@@ -13,7 +13,15 @@ from ..targets import Machine
 from .spelling import MEMORY_TYPES
 from .symbols import Symbols, banner, c_string, comment_text, interfaces
 
-_STORED_AS = {DType.F16: ", the bits of IEEE binary16", DType.BOOL: ", 0 or 1 each"}
+_FORMATS = {
+    DType.BF16: "bfloat16", DType.F8E4M3FN: "float8 E4M3FN", DType.F8E4M3FNUZ: "float8 E4M3FNUZ",
+    DType.F8E5M2: "float8 E5M2", DType.F8E5M2FNUZ: "float8 E5M2FNUZ", DType.F8E8M0: "E8M0, a power of two",
+    DType.F6E2M3: "float6 E2M3", DType.F6E3M2: "float6 E3M2", DType.F4E2M1: "float4 E2M1",
+}  # fmt: skip
+_STORED_AS = {
+    DType.F16: ", the bits of IEEE binary16", DType.BOOL: ", 0 or 1 each",
+    **{dtype: f", the bits of {name}" for dtype, name in _FORMATS.items()},
+}  # fmt: skip
 
 
 def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
@@ -165,7 +173,9 @@ def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
 
 def _describe(item: Interface) -> str:
     shape = ", ".join(map(str, item.type.shape))
-    stored = _STORED_AS.get(item.type.dtype, "")
+    stored, dtype = _STORED_AS.get(item.type.dtype, ""), item.type.dtype
+    if dtype.bits < 8:
+        stored = f"{stored or ', integers'}, one element a byte, in its {dtype.bits} low bits"
     return f"{comment_text(item.name)}, {item.type.dtype.value}[{shape}], row-major{stored}"
 
 

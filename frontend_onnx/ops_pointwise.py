@@ -10,6 +10,7 @@ import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import DType
+from ..ops.narrow import NARROW_FLOATS, ROUNDINGS
 from .context import NodeContext, Rule
 from .tensors import dtype_of
 
@@ -91,12 +92,21 @@ def bit_cast(ctx: NodeContext) -> Sequence[Value]:
 
 
 def cast(ctx: NodeContext) -> Sequence[Value]:
-    """``saturate`` and ``round_mode`` are of 8-bit floats."""
-    return [ctx.cast(ctx.input(0), dtype_of(ctx.integer("to"), ctx.loc))]
+    """``saturate`` is of floats of 8 bits, ``round_mode`` of E8M0."""
+    return [_cast(ctx, dtype_of(ctx.integer("to"), ctx.loc))]
 
 
 def cast_like(ctx: NodeContext) -> Sequence[Value]:
-    return [ctx.cast(ctx.input(0), ctx.input(1).dtype)]
+    return [_cast(ctx, ctx.input(1).dtype)]
+
+
+def _cast(ctx: NodeContext, to: DType) -> Value:
+    x, rounding = ctx.input(0), ctx.string("round_mode", "up")
+    if rounding not in ROUNDINGS:
+        raise ctx.invalid(f"round_mode is {rounding}, not one of {', '.join(ROUNDINGS)}")
+    if x.dtype is to or to not in NARROW_FLOATS:
+        return ctx.cast(x, to)
+    return ctx.emit("cast", x, to=to, saturate=bool(ctx.integer("saturate", 1)), rounding=rounding)
 
 
 # Activations. Each docstring is the definition of the ONNX operator.

@@ -10,9 +10,14 @@ import onnx
 
 from ..ir.graph import Value
 from ..ir.types import DType
+from ..ops.narrow import NARROW_FLOATS, computed
 from .context import NodeContext, Rule
 from .ops_contraction import emit_conv, emit_matmul
 from .tensors import dtype_of
+
+_PRECISIONS: Mapping[int, DType] = {
+    onnx.TensorProto.FLOAT: DType.F32, onnx.TensorProto.FLOAT16: DType.F16, onnx.TensorProto.BFLOAT16: DType.BF16,
+}  # fmt: skip
 
 
 def quantize_linear(ctx: NodeContext) -> Sequence[Value]:
@@ -21,17 +26,25 @@ def quantize_linear(ctx: NodeContext) -> Sequence[Value]:
     Since operator set 23 the division is in ``precision``, or in the scale's type.
     """
     precision = ctx.integer("precision", 0)
-    if precision not in (0, onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16):
-        raise ctx.unsupported(f"precision {precision}; the division is in float32 or float16")
+    if precision and precision not in _PRECISIONS:
+        raise ctx.unsupported(f"precision {precision}; the division is in float32, float16 or bfloat16")
     zero_point = ctx.optional(2)
     to = zero_point.dtype if zero_point is not None else DType.U8
     if zero_point is None and ctx.integer("output_dtype", 0):
         to = dtype_of(ctx.integer("output_dtype"), ctx.loc)
     x, scale, axis = ctx.input(0), ctx.input(1), ctx.integer("axis", 1)
-    if precision == onnx.TensorProto.FLOAT16 or (ctx.opset >= 23 and scale.dtype is DType.F16 and not precision):
-        quotient = ctx.emit("div", *(ctx.cast(value, DType.F16) for value in (x, _spread(ctx, scale, x, axis))))
+    half = _PRECISIONS.get(precision, scale.dtype if ctx.opset >= 23 else DType.F32)
+    if half in (DType.F16, DType.BF16):
+        quotient = _quotient(ctx, ctx.cast(x, half), ctx.cast(_spread(ctx, scale, x, axis), half))
         return [_rounded(ctx, quotient, _spread(ctx, zero_point, x, axis), to)]
     return [quantize(ctx, x, scale, zero_point, to, axis)]
+
+
+def _quotient(ctx: NodeContext, x: Value, scale: Value) -> Value:
+    """x / scale in their common type; that of two bfloat16 is rounded to it by way of float32, which gives the same."""
+    if x.dtype is not DType.BF16:
+        return ctx.emit("div", x, scale)
+    return ctx.cast(ctx.emit("div", ctx.cast(x, DType.F32), ctx.cast(scale, DType.F32)), DType.BF16)
 
 
 def dequantize_linear(ctx: NodeContext) -> Sequence[Value]:
@@ -42,32 +55,47 @@ def dequantize_linear(ctx: NodeContext) -> Sequence[Value]:
 
 
 def quantize(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, to: DType, axis: int) -> Value:
-    """Constant parameters become attributes; others are computed with."""
+    """Constant parameters become attributes; others, and those of floats, are computed with."""
     x = ctx.cast(x, DType.F32)
-    parameters = _constant_parameters(ctx, x, scale, zero_point, axis)
+    zero_point = None if zero_point is None else ctx.cast(zero_point, computed(to))
+    parameters = None if to in NARROW_FLOATS else _constant_parameters(ctx, x, scale, zero_point, axis)
     if parameters is not None:
-        return ctx.emit("quantize", x, **parameters, to=to)  # type: ignore[arg-type]
+        stored = ctx.emit("quantize", x, **parameters, to=to.stored)  # type: ignore[arg-type]
+        least, greatest = _limits(to)
+        return ctx.cast(ctx.emit("clip", stored, lo=least, hi=greatest), to) if to.is_narrow else stored
     quotient = ctx.emit("div", x, _spread(ctx, scale, x, axis))
     return _rounded(ctx, quotient, _spread(ctx, zero_point, x, axis), to)
 
 
 def _rounded(ctx: NodeContext, quotient: Value, zero_point: Value | None, to: DType) -> Value:
-    """clip(round(quotient) + zero_point), in float32"""
-    steps = ctx.emit("round", ctx.cast(quotient, DType.F32))
+    """clip(round(quotient) + zero_point), in float32; to a float type the sum is rounded by the cast."""
+    steps = ctx.cast(quotient, DType.F32)
+    if to not in NARROW_FLOATS:
+        steps = ctx.emit("round", steps)
     if zero_point is not None:
         steps = ctx.emit("add", steps, zero_point)
-    limits = np.iinfo(to.numpy)
-    return ctx.cast(ctx.emit("clip", steps, lo=float(limits.min), hi=float(limits.max)), to)
+    if to in NARROW_FLOATS:
+        return ctx.emit("cast", steps, to=to, saturate=bool(ctx.integer("saturate", 1)))
+    least, greatest = _limits(to)
+    return ctx.cast(ctx.emit("clip", steps, lo=float(least), hi=float(greatest)), to)
+
+
+def _limits(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest integer of a type, narrow ones included."""
+    return (-(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1) if dtype.is_signed else (0, (1 << dtype.bits) - 1)
 
 
 def dequantize(ctx: NodeContext, x: Value, scale: Value, zero_point: Value | None, axis: int) -> Value:
-    if not x.dtype.is_integer or (zero_point is not None and zero_point.dtype is not x.dtype):
+    """Elements of a narrow type are widened first; floats are multiplied by their scale as they are."""
+    if x.dtype.is_float or x.dtype is DType.BOOL or (zero_point is not None and zero_point.dtype is not x.dtype):
         zero = "" if zero_point is None else f" with the zero point {zero_point.type}"
         raise ctx.invalid(f"{ctx.op_type} of {x.type}{zero}")
-    parameters = _constant_parameters(ctx, x, scale, zero_point, axis)
+    wide = computed(x.dtype)
+    x, zero_point = ctx.cast(x, wide), None if zero_point is None else ctx.cast(zero_point, wide)
+    parameters = None if wide.is_float else _constant_parameters(ctx, x, scale, zero_point, axis)
     if parameters is not None:
         return ctx.emit("dequantize", x, **parameters)  # type: ignore[arg-type]
-    if len(scale.shape) > 1 and scale.type.size > 1:
+    if len(scale.shape) > 1 and scale.type.size > 1 and not wide.is_float:
         return _dequantize_blocks(ctx, x, scale, zero_point, axis)
     factor, offset, real = _spread(ctx, scale, x, axis), _spread(ctx, zero_point, x, axis), ctx.cast(x, DType.F32)
     return ctx.emit("mul", real if offset is None else ctx.emit("sub", real, offset), factor)

@@ -17,19 +17,17 @@ DTYPES: dict[int, DType] = {
     TensorProto.INT64: DType.I64, TensorProto.INT32: DType.I32, TensorProto.INT16: DType.I16,
     TensorProto.INT8: DType.I8, TensorProto.UINT64: DType.U64, TensorProto.UINT32: DType.U32,
     TensorProto.UINT16: DType.U16, TensorProto.UINT8: DType.U8, TensorProto.BOOL: DType.BOOL,
-}  # fmt: skip
-
-_UNPACKED: dict[int, np.dtype] = {
-    getattr(TensorProto, name): np.dtype(wider)
-    for name, wider in {"INT4": np.int8, "UINT4": np.uint8, "INT2": np.int8, "UINT2": np.uint8}.items()
+    TensorProto.BFLOAT16: DType.BF16,
+} | {
+    getattr(TensorProto, name): dtype
+    for name, dtype in {
+        "FLOAT8E4M3FN": DType.F8E4M3FN, "FLOAT8E4M3FNUZ": DType.F8E4M3FNUZ, "FLOAT8E5M2": DType.F8E5M2,
+        "FLOAT8E5M2FNUZ": DType.F8E5M2FNUZ, "FLOAT8E8M0": DType.F8E8M0, "FLOAT6E2M3": DType.F6E2M3,
+        "FLOAT6E3M2": DType.F6E3M2, "FLOAT4E2M1": DType.F4E2M1, "INT4": DType.I4, "UINT4": DType.U4,
+        "INT2": DType.I2, "UINT2": DType.U2,
+    }.items()
     if hasattr(TensorProto, name)
-}
-
-
-def is_packed(tensor: onnx.TensorProto) -> bool:
-    """Whether the elements are integers of less than a byte. :func:`to_array` can widen them."""
-    return tensor.data_type in _UNPACKED
-
+}  # fmt: skip
 
 def dtype_of(elem_type: int, loc: str) -> DType:
     """The element type behind an ONNX number. Raises ``UNSUPPORTED_FEATURE`` naming the type."""
@@ -45,25 +43,20 @@ def dtype_of(elem_type: int, loc: str) -> DType:
     )
 
 
-def to_array(tensor: onnx.TensorProto, loc: str, *, widen: bool = False) -> np.ndarray:
-    """The elements of a tensor that is stored in the model. Raises a :class:`CcmlError` where it is malformed.
-
-    With ``widen``, integers of less than a byte come as bytes.
-    """
+def to_array(tensor: onnx.TensorProto, loc: str) -> np.ndarray:
+    """The elements of a tensor that is stored in the model. Raises a :class:`CcmlError` where it is malformed."""
     if tensor.data_location == TensorProto.EXTERNAL:
         raise CcmlError(
             ErrorCode.EXTERNAL_DATA, "the data is in another file and was not loaded", loc=loc,
             hint="load the model with ccml.frontend_onnx.load_model",
         )  # fmt: skip
-    if not (widen and is_packed(tensor)):
-        dtype_of(tensor.data_type, loc)
+    dtype_of(tensor.data_type, loc)
     size = 1
     for extent in tensor.dims:
         size *= extent
         if extent < 0 or size > MAX_ELEMENTS:
             raise CcmlError(ErrorCode.INVALID_MODEL, f"a tensor cannot have the shape {list(tensor.dims)}", loc=loc)
     try:
-        array = numpy_helper.to_array(tensor)
+        return numpy_helper.to_array(tensor)
     except (ValueError, TypeError, OverflowError) as problem:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"the tensor's data is damaged: {problem}", loc=loc) from problem
-    return array.astype(_UNPACKED.get(tensor.data_type, array.dtype), copy=False)

@@ -15,6 +15,7 @@ from .context import NodeContext
 from .contrib import contrib_function
 from .folding import FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
+from .narrow_operands import computed_operands, narrow_results
 from .nested import branch, call, loop, scan
 from .node_check import check_known_attributes, check_node, fault_of_node
 from .node_order import in_order, names_read
@@ -23,7 +24,7 @@ from .problems import LimitError, Problems
 from .rules import RULES
 from .runtime_operands import check_results, derived_operands
 from .scope import Missing, Results, Scope, Site, qualified, schema_domain
-from .tensors import is_packed, to_array
+from .tensors import to_array
 
 log = logging.getLogger(__name__)
 
@@ -44,7 +45,6 @@ class Walker:
         self.problems = Problems()
         self._functions = functions
         self._bound: set[str] = set()
-        self._packed: set[str] = set()
         self._expanded = 0
 
     def walk(self, nodes: Sequence[onnx.NodeProto], scope: Scope) -> None:
@@ -84,18 +84,8 @@ class Walker:
         owner = scope.owner(onnx_name, loc)
         if onnx_name not in owner.values:
             tensor = owner.initializers[onnx_name]
-            value = self.builder.constant(to_array(tensor, onnx_name, widen=True), onnx_name)
-            if is_packed(tensor):
-                self._packed.add(value.name)
-            self.bind(owner, onnx_name, value)
+            self.bind(owner, onnx_name, self.builder.constant(to_array(tensor, onnx_name), onnx_name))
         return owner.values[onnx_name]
-
-    def _refuse_packed(self, operands: Sequence[Value | Missing], loc: str) -> None:
-        """Widened 4-bit integers have the right values, but not the type that other operators go by."""
-        for operand in operands:
-            if isinstance(operand, Value) and operand.name in self._packed:
-                reason = f"{operand.name} has integers of less than a byte, which only DequantizeLinear can read"
-                raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=loc)
 
     def name(self, scope: Scope, onnx_name: str) -> str:
         """The IR name that belongs to an ONNX name."""
@@ -105,8 +95,6 @@ class Walker:
         outputs: Results | None = None
         try:
             operands = [self.read(scope, name, loc) for name in node.input]
-            if self._packed and node.op_type != "DequantizeLinear":
-                self._refuse_packed(operands, loc)
             if Missing.UNKNOWN in operands:
                 self._note_unsupported(node, loc, scope)
             else:
@@ -147,7 +135,8 @@ class Walker:
         if node.op_type in NESTED or qualified(node) in RULES:
             check_known_attributes(node, site.attributes, schema, loc)
             start = len(self.builder.nodes)
-            results = NESTED[node.op_type](self, site) if node.op_type in NESTED else self._apply_rule(site)
+            nested = node.op_type in NESTED
+            results = NESTED[node.op_type](self, site) if nested else self._apply_rule(site, schema)
             return self._named(site, start, results)
         opsets = {**scope.opsets, schema.domain: site.opset}
         body = schema_body(schema, opsets, node, site.attributes, inputs)
@@ -178,12 +167,13 @@ class Walker:
             site.declared,
         )  # fmt: skip
 
-    def _apply_rule(self, site: Site) -> Results:
+    def _apply_rule(self, site: Site, schema: Schema) -> Results:
         op_type = site.node.op_type
         old = site.opset < NEW_FORMS and not schema_domain(site.node)
-        context = self._context(site)
+        context, narrow_types = computed_operands(self._context(site), schema)
         try:
-            results = RULES[qualified(site.node)](modern(context) if old else context)
+            computed = RULES[qualified(site.node)](modern(context) if old else context)
+            results = narrow_results(context, schema, narrow_types, computed)
         except CcmlError:
             raise
         except Exception as problem:  # a fault of the model where ONNX finds one as well, or else of the rule

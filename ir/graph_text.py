@@ -106,6 +106,8 @@ def _float(value: float) -> str:
 
 
 def _dense(array: np.ndarray, full: bool) -> str:
+    """The elements of a narrow type are written as the integers with their bits."""
+    array = array.view(DType.from_numpy(array.dtype).stored.numpy)
     if array.size <= INLINE_ELEMENTS:
         numbers = [_element(element) for element in array.reshape(-1)]
         if np.array(numbers, array.dtype).tobytes() == array.tobytes():
@@ -326,7 +328,7 @@ class _GraphParser:
             numbers.append(self._scalar("a number"))
             self._comma(">")
         try:
-            return np.array(numbers, type_.dtype.numpy)
+            return np.array(numbers, type_.dtype.stored.numpy).view(type_.dtype.numpy)
         except (OverflowError, ValueError):
             raise syntax_error(line, f"expected numbers of type {type_.dtype.value}") from None
 
@@ -337,7 +339,7 @@ class _GraphParser:
             return self._known[text]
         try:
             data = base64.b64decode(text.removeprefix("dense<base64:").removesuffix(">"), validate=True)
-            array = np.frombuffer(data, type_.dtype.numpy.newbyteorder("<"))
+            array = np.frombuffer(data, type_.dtype.stored.numpy.newbyteorder("<"))
         except (binascii.Error, ValueError):
             raise syntax_error(line, f"expected {type_.nbytes} bytes in base64") from None
-        return array.astype(type_.dtype.numpy)
+        return array.astype(type_.dtype.stored.numpy).view(type_.dtype.numpy)

@@ -6,13 +6,16 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from math import prod
 
+import ml_dtypes
 import numpy as np
 
 
 class DType(Enum):
     """An element type. The value is its spelling in both IR texts.
 
-    ``INDEX`` exists in the loop IR only: a signed integer as wide as a pointer of the target.
+    ``INDEX`` exists in the loop IR only: a signed integer as wide as a pointer of the target. The *narrow* types, from
+    ``BF16`` on, exist in the graph IR and at the interface only: they are moved and cast, and computed with after a
+    cast to another type. A kernel sees the integers (``stored``) that hold their bits, one element in one or two bytes.
     """
 
     F64 = "f64"
@@ -28,6 +31,19 @@ class DType(Enum):
     U8 = "u8"
     BOOL = "bool"
     INDEX = "index"
+    BF16 = "bf16"
+    F8E4M3FN = "f8e4m3fn"
+    F8E4M3FNUZ = "f8e4m3fnuz"
+    F8E5M2 = "f8e5m2"
+    F8E5M2FNUZ = "f8e5m2fnuz"
+    F8E8M0 = "f8e8m0"
+    F6E2M3 = "f6e2m3"
+    F6E3M2 = "f6e3m2"
+    F4E2M1 = "f4e2m1"
+    I4 = "i4"
+    U4 = "u4"
+    I2 = "i2"
+    U2 = "u2"
 
     @property
     def is_float(self) -> bool:
@@ -39,7 +55,25 @@ class DType(Enum):
 
     @property
     def is_integer(self) -> bool:
-        return not self.is_float and self is not DType.BOOL
+        return not self.is_float and self is not DType.BOOL and not self.is_narrow
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether nothing can be computed in this type. Narrow types are neither ``is_float`` nor ``is_integer``."""
+        return self in _STORED
+
+    @property
+    def bits(self) -> int:
+        """Bits of one element that tell its value; the lowest ones of ``stored``."""
+        return _BITS.get(self, self.size * 8)
+
+    @property
+    def stored(self) -> DType:
+        """The element type of a tensor in memory: for a narrow type the integer with its bits, else the type itself.
+
+        Reading an element takes no notice of bits above ``bits``. Integers are written with their sign extended.
+        """
+        return _STORED.get(self, self)
 
     @property
     def size(self) -> int:
@@ -48,7 +82,7 @@ class DType(Enum):
 
     @property
     def numpy(self) -> np.dtype:
-        """The NumPy type with the same values. ``INDEX`` maps to int64."""
+        """The NumPy type with the same values, for narrow types one of ``ml_dtypes``. ``INDEX`` maps to int64."""
         return np.dtype(_NUMPY[self])
 
     @staticmethod
@@ -58,12 +92,26 @@ class DType(Enum):
 
 
 _FLOATS = frozenset({DType.F64, DType.F32, DType.F16})
-_SIGNED = frozenset({DType.I64, DType.I32, DType.I16, DType.I8, DType.INDEX}) | _FLOATS
-_NUMPY = {
+_SIGNED = frozenset({DType.I64, DType.I32, DType.I16, DType.I8, DType.INDEX, DType.I4, DType.I2}) | _FLOATS
+_STORED = {
+    DType.BF16: DType.U16, DType.F8E4M3FN: DType.U8, DType.F8E4M3FNUZ: DType.U8, DType.F8E5M2: DType.U8,
+    DType.F8E5M2FNUZ: DType.U8, DType.F8E8M0: DType.U8, DType.F6E2M3: DType.U8, DType.F6E3M2: DType.U8,
+    DType.F4E2M1: DType.U8, DType.I4: DType.I8, DType.U4: DType.U8, DType.I2: DType.I8, DType.U2: DType.U8,
+}  # fmt: skip
+_BITS = {
+    DType.F6E2M3: 6, DType.F6E3M2: 6, DType.F4E2M1: 4, DType.I4: 4, DType.U4: 4, DType.I2: 2, DType.U2: 2,
+}  # fmt: skip
+_NUMPY: dict[DType, str | type] = {
     DType.F64: "float64", DType.F32: "float32", DType.F16: "float16",
     DType.I64: "int64", DType.I32: "int32", DType.I16: "int16", DType.I8: "int8",
     DType.U64: "uint64", DType.U32: "uint32", DType.U16: "uint16", DType.U8: "uint8",
     DType.BOOL: "bool", DType.INDEX: "int64",
+    DType.BF16: ml_dtypes.bfloat16, DType.F8E8M0: ml_dtypes.float8_e8m0fnu,
+    DType.F8E4M3FN: ml_dtypes.float8_e4m3fn, DType.F8E4M3FNUZ: ml_dtypes.float8_e4m3fnuz,
+    DType.F8E5M2: ml_dtypes.float8_e5m2, DType.F8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
+    DType.F6E2M3: ml_dtypes.float6_e2m3fn, DType.F6E3M2: ml_dtypes.float6_e3m2fn,
+    DType.F4E2M1: ml_dtypes.float4_e2m1fn, DType.I4: ml_dtypes.int4, DType.U4: ml_dtypes.uint4,
+    DType.I2: ml_dtypes.int2, DType.U2: ml_dtypes.uint2,
 }  # fmt: skip
 _FROM_NUMPY = {np.dtype(name): dtype for dtype, name in _NUMPY.items() if dtype is not DType.INDEX}
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..ir.types import DType, QuantParams, TensorType
 from .infer import broadcast_shapes, check_dtype, element_type, number, operand
+from .narrow import ROUNDINGS, narrowed, widened
 from .opdef import Arrays, Attrs, Types
 
 Infer = Callable[[Types, Attrs], tuple[TensorType, ...]]
@@ -174,17 +175,24 @@ def evaluate_where(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
 
 
 def infer_cast(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    if attrs.get("rounding", "up") not in ROUNDINGS:
+        raise ValueError(f"rounding is {attrs['rounding']}, not one of {', '.join(ROUNDINGS)}")
     return (TensorType(element_type(attrs, "to"), operand(types, 0).shape),)
 
 
 def evaluate_cast(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    return (saturating_cast(present_arrays(arrays)[0], element_type(attrs, "to").numpy),)
+    """From and to narrow types by way of the type in which they are computed with."""
+    (x,), to = present_arrays(arrays), element_type(attrs, "to")
+    if to.is_narrow:
+        with np.errstate(all="ignore"):
+            return (narrowed(widened(x), to, bool(attrs.get("saturate", True)), str(attrs.get("rounding", "up"))),)
+    return (saturating_cast(widened(x), to.numpy),)
 
 
 def infer_bitcast(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, to = operand(types, 0), element_type(attrs, "to")
-    if to.size != x.dtype.size:
-        raise ValueError(f"{x} has elements of {x.dtype.size} bytes, {to.value} has {to.size}")
+    if to.bits != x.dtype.bits:
+        raise ValueError(f"{x} has elements of {x.dtype.bits} bits, {to.value} has {to.bits}")
     return (TensorType(to, x.shape),)
 
 

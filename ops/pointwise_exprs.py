@@ -24,6 +24,7 @@ from .expr_tools import (
     select,
 )
 from .integer_exprs import cast_float, divide, dtype_limits, integer_power, remainder, rounded_power, shift
+from .narrow_exprs import narrow, widen
 from .opdef import Bind
 from .pow_exprs import power
 from .requantize_exprs import INTEGER_SCALARS
@@ -127,17 +128,24 @@ def _bound(node: Node, name: str) -> float:
 
 
 def _cast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
+    """From a narrow type by way of the type in which it is computed with."""
     x, to = args[0], node.attrs["to"]
     assert isinstance(to, DType)
+    source = node.operands[0].dtype
+    if source.is_narrow:
+        x = widen(x, source, bind)
+    if to.is_narrow:
+        return narrow(x, to, bool(node.attrs.get("saturate", True)), str(node.attrs.get("rounding", "up")), bind)
     if x.type.dtype.is_float and to.is_integer:
         return cast_float(x, to, bind)
     return convert(x, to)
 
 
 def _bitcast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
-    """A bool is a byte with 0 or 1."""
+    """A bool is a byte with 0 or 1; of a narrow type the stored integers are given and wanted."""
     x, to = args[0], node.attrs["to"]
     assert isinstance(to, DType)
+    to = to.stored
     if x.type.dtype is DType.BOOL:
         x = convert(x, DType.U8)
     if to is DType.BOOL:

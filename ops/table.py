@@ -97,7 +97,11 @@ _ROWS: tuple[OpDef, ...] = (
     # Pointwise, the rest
     OpDef("clip", P, "min(max(x, lo), hi); {lo, hi: float, or int for integers}", pw.infer_bounded, pw.evaluate_clip),
     OpDef("where", P, "x where the bool condition holds, else y", pw.infer_where, pw.evaluate_where),
-    OpDef("cast", P, "to another type; {to: DType}; floats truncate and saturate", pw.infer_cast, pw.evaluate_cast),
+    OpDef(
+        "cast", P, "to another type; {to: DType}; floats truncate and saturate; to narrow types: {saturate: bool, "
+        "rounding: up | down | nearest}",
+        pw.infer_cast, pw.evaluate_cast,
+    ),
     OpDef("bitcast", P, "the bits as another type of that size; {to: DType}", pw.infer_bitcast, pw.evaluate_bitcast),
     OpDef(
         "quantize", P, "saturate(round_half_even(x / scale) + zero_point); {scale, zero_point: tuple, axis, to: DType}",

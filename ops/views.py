@@ -15,6 +15,7 @@ from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Const, Expr, Select, Type, binary
 from .expr_tools import both, compare, const
 from .infer import integer, ints
+from .narrow import stored_value
 from .opdef import Source
 
 IndexMap = Callable[[Node, Sequence[Expr]], Sequence[Source]]
@@ -155,7 +156,7 @@ def _constant_pad(node: Node, x: Value, index: Sequence[Expr]) -> Source:
     value = node.attrs["value"]
     assert isinstance(value, (int, float))
     valid = _all(tests)
-    fill = None if valid is None else const(value, Type(x.dtype))
+    fill = None if valid is None else const(stored_value(value, x.dtype), Type(x.dtype.stored))
     return Source(0, tuple(part - low for part, low in zip(index, before)), valid, fill)
 
 

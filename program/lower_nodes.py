@@ -109,7 +109,7 @@ class _Lowering:
         elif any(self.owner.get(v.name) == name for v in self.graph.outputs):
             storage = Storage.OUTPUT
         halo = self._halo(value)
-        self.buffers[name] = BufferDecl(name, value.dtype, halo.padded(value.shape), storage)
+        self.buffers[name] = BufferDecl(name, value.dtype.stored, halo.padded(value.shape), storage)
 
     def _halo(self, value: Value) -> Halo:
         return self.halos.get(value.name, Halo.none(len(value.shape)))
@@ -167,7 +167,7 @@ class _Lowering:
 
     def _ref(self, ctx: KernelContext, value: Value, stem: str) -> TensorRef:
         halo = self._halo(value)
-        buffer = Buffer(ctx.names.fresh(stem), Type(value.dtype), halo.padded(value.shape))
+        buffer = Buffer(ctx.names.fresh(stem), Type(value.dtype.stored), halo.padded(value.shape))
         return TensorRef(buffer, value.shape, halo.before)
 
     def _argument(self, node: Node, source: _Source) -> str:
@@ -189,10 +189,12 @@ class _Lowering:
 
     def _constant_buffer(self, array: np.ndarray, stem: str) -> str:
         """The buffer of a constant; equal arrays share one."""
+        stored = DType.from_numpy(array.dtype).stored
+        array = array.view(stored.numpy)
         key = (array.dtype.str, array.shape, array.tobytes())
         if key not in self.shared:
             name = self.shared[key] = self._numbered(stem)
-            self.buffers[name] = BufferDecl(name, DType.from_numpy(array.dtype), array.shape, Storage.CONSTANT)
+            self.buffers[name] = BufferDecl(name, stored, array.shape, Storage.CONSTANT)
             self.constants[name] = array
         return self.shared[key]
 

@@ -48,7 +48,8 @@ class Body:
             return self._seeds[value.name]
         constant = self.graph.constant(value)
         if constant is not None and constant.size == 1:
-            return Const(constant.reshape(-1)[0].item(), Type(value.dtype))
+            stored = value.dtype.stored
+            return Const(constant.reshape(-1)[:1].view(stored.numpy)[0].item(), Type(stored))
         if self._outside(value):
             ref = self.refs[value.name]
             return Load(ref.buffer, ref.at(index))

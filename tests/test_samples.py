@@ -7,12 +7,13 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 from ccml.errors import CcmlError
 from ccml.ir.program import Interface
 from ccml.ir.types import DType, TensorType
-from ccml.samples import Batching, match_samples, random_samples, read_arrays
+from ccml.samples import Batching, match_samples, plain_arrays, random_samples, read_arrays
 
 
 def side(name: str, *shape: int, dtype: DType = DType.F32) -> Interface:
@@ -150,3 +151,14 @@ def test_big_endian_and_scalar_arrays(tmp_path: Path) -> None:
     arrays = read_arrays(saved(tmp_path / "a.npz", x=np.arange(3, dtype=">f4"), rate=np.asarray(5, np.int64)))
     assert arrays["x"].dtype == np.float32 and arrays["x"].tolist() == [0, 1, 2]
     assert arrays["rate"].shape == () and arrays["rate"] == 5
+
+
+def test_narrow_types_in_files(tmp_path: Path) -> None:
+    """NumPy's files know them as raw bytes, or not at all; integers with their bits do as well."""
+    narrow = side("x", 2, 3, dtype=DType.BF16)
+    x = np.arange(6).reshape(2, 3).astype(ml_dtypes.bfloat16)
+    for array in (x, x.view(np.uint16), plain_arrays({"x": x})["x"]):
+        samples = match_samples(read_arrays(saved(tmp_path / "a.npz", x=array)), [narrow], [])
+        assert samples.inputs["x"].dtype == ml_dtypes.bfloat16 and samples.inputs["x"].tobytes() == x.tobytes()
+    for dtype in (dtype for dtype in DType if dtype.is_narrow):
+        assert random_samples([side("x", 3, dtype=dtype)]).inputs["x"].dtype == dtype.numpy

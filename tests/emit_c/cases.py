@@ -39,7 +39,8 @@ OTHER = [
     Type(DType.F64, 4), Type(DType.F16, 8), Type(DType.I64, 4), Type(DType.U64, 2),
     Type(DType.U8, 32), Type(DType.F32, 2),
 ]  # fmt: skip
-SCALARS = [Type(dtype) for dtype in DType if dtype not in (DType.BOOL, DType.INDEX)]
+IN_MEMORY = [dtype for dtype in DType if dtype is not DType.INDEX and not dtype.is_narrow]
+SCALARS = [Type(dtype) for dtype in IN_MEMORY if dtype is not DType.BOOL]
 NARROW = [
     Type(DType.I8, 4), Type(DType.U8, 8), Type(DType.I8, 16), Type(DType.U16, 4), Type(DType.I16, 8),
     Type(DType.I16, 16),
@@ -51,14 +52,14 @@ def all_cases() -> list[Case]:
     return [
         *(arithmetic(type_) for type_ in NUMBERS),
         *(masks(lanes) for lanes in (1, 2, 4, 8, 16)),
-        *(conversions(dtype, 1) for dtype in DType if dtype is not DType.INDEX),
+        *(conversions(dtype, 1) for dtype in IN_MEMORY),
         *(conversions(dtype, 4) for dtype in (DType.F32, DType.I32, DType.U32, DType.BOOL, DType.I8, DType.F64)),
         *(conversions(dtype, 8) for dtype in (DType.I32, DType.I8, DType.U16)),
         *(conversions(dtype, 16) for dtype in (DType.F32, DType.I32, DType.U8, DType.I16)),
         *(dots(lanes) for lanes in (1, 2, 4, 8, 16)),
         *bitcasts(),
         *(partial(type_) for type_ in (*NUMBERS, Type(DType.BOOL), Type(DType.BOOL, 8))),
-        *(literals(dtype) for dtype in DType if dtype is not DType.INDEX),
+        *(literals(dtype) for dtype in IN_MEMORY),
         wrapping_trees(),
         index_arithmetic(),
     ]
@@ -180,7 +181,7 @@ def dots(lanes: int) -> Case:
 def conversions(source: DType, lanes: int) -> Case:
     """To every type; where floats become integers, from values that fit."""
     arrays: Arrays = {"x": operands(source, 0)}
-    targets = [dtype for dtype in DType if dtype not in (source, DType.INDEX)]
+    targets = [dtype for dtype in IN_MEMORY if dtype is not source]
     inputs, outputs, body = {"x": _input("x", source)}, [], []
     for target in targets:
         name = "x"

@@ -158,11 +158,3 @@ def test_text_that_is_not_text() -> None:
     content = model([helper.make_node("Relu", ["x"], ["y"], name="QQQQ")], X, ["y"]).SerializeToString()
     proto = onnx.ModelProto.FromString(content.replace(b"QQQQ", b"\xff\xfe\xf9\xf8"))
     assert import_error(proto).kind is ErrorCode.INVALID_MODEL
-
-
-def test_packed_integers_are_for_dequantize_only() -> None:
-    """They are widened to bytes, where the quantization of anything else would saturate too late."""
-    four = helper.make_tensor("zero", TensorProto.INT4, [], [3])
-    proto = model([helper.make_node("QuantizeLinear", ["x", "s", "zero"], ["y"])], X, ["y"], {"s": np.float32(0.5)})
-    proto.graph.initializer.append(four)
-    assert import_error(proto).kind is ErrorCode.UNSUPPORTED_FEATURE
