@@ -102,6 +102,8 @@ class NodeContext:
         return int(self._attribute(name, AttributeProto.INT, lambda a: a.i, default))  # type: ignore[call-overload]
 
     def number(self, name: str, default: float | None = None) -> float:
+        """A float attribute; the default, too, is a float32, as the operators' schemas have it."""
+        default = None if default is None else float(np.float32(default))
         return float(self._attribute(name, AttributeProto.FLOAT, lambda a: a.f, default))  # type: ignore[arg-type]
 
     def string(self, name: str, default: str | None = None) -> str:

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir.graph import Value
+from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 
@@ -17,11 +17,16 @@ def _per_channel(ctx: NodeContext, value: Value, rank: int) -> Value:
     return ctx.reshape(value, (value.type.size, *[1] * (rank - 2)))
 
 
-def _stashed(ctx: NodeContext, x: Value, compute: Callable[[Value], Value]) -> Value:
-    """Computes half floats in float32 where ``stash_type`` asks for it (the default)."""
-    if x.dtype is DType.F16 and ctx.integer("stash_type", 1) == 1:
+def _in_float32(ctx: NodeContext, x: Value, compute: Callable[[Value], Value]) -> Value:
+    """``compute``, in float32 where the operand is of half floats: their squares and sums overflow."""
+    if x.dtype is DType.F16:
         return ctx.cast(compute(ctx.cast(x, DType.F32)), DType.F16)
     return compute(x)
+
+
+def _stashed(ctx: NodeContext, x: Value, compute: Callable[[Value], Value]) -> Value:
+    """Computes half floats in float32 where ``stash_type`` asks for it (the default)."""
+    return _in_float32(ctx, x, compute) if ctx.integer("stash_type", 1) == 1 else compute(x)
 
 
 def batch_normalization(ctx: NodeContext) -> Sequence[Value]:
@@ -157,31 +162,40 @@ def rms_normalization(ctx: NodeContext) -> Sequence[Value]:
 
 def lp_normalization(ctx: NodeContext) -> Sequence[Value]:
     """x / norm, and 0 where the norm is 0."""
-    x, p = ctx.input(0), ctx.integer("p", 2)
-    axis = ctx.axis(ctx.integer("axis", -1), len(x.shape))
+    p, axis = ctx.integer("p", 2), ctx.axis(ctx.integer("axis", -1), len(ctx.input(0).shape))
     if p not in (1, 2):
         raise ctx.invalid(f"p is {p}, neither 1 nor 2")
-    powers = ctx.emit("abs", x) if p == 1 else ctx.emit("mul", x, x)
-    norm = ctx.emit("reduce", powers, kind="sum", axes=(axis,), keepdims=True)
-    norm = norm if p == 1 else ctx.emit("sqrt", norm)
-    zero = ctx.scalar(0, x)
-    return [ctx.emit("where", ctx.emit("eq", norm, zero), zero, ctx.emit("div", x, norm))]
+
+    def divided(x: Value) -> Value:
+        powers = ctx.emit("abs", x) if p == 1 else ctx.emit("mul", x, x)
+        norm = ctx.emit("reduce", powers, kind="sum", axes=(axis,), keepdims=True)
+        norm = norm if p == 1 else ctx.emit("sqrt", norm)
+        zero = ctx.scalar(0, x)
+        return ctx.emit("where", ctx.emit("eq", norm, zero), zero, ctx.emit("div", x, norm))
+
+    return [_in_float32(ctx, ctx.input(0), divided)]
 
 
 def lrn(ctx: NodeContext) -> Sequence[Value]:
     """x / (bias + alpha * m)^beta; m, the mean square over ``size`` channels, is an average pool along the channels."""
-    x, size = ctx.input(0), ctx.integer("size")
-    if len(x.shape) < 2 or size < 1:
-        raise ctx.invalid(f"LRN of size {size} over {x.type}")
-    squares = ctx.reshape(ctx.emit("mul", x, x), (x.shape[0], 1, x.shape[1], prod(x.shape[2:])))
+    shape, size = ctx.input(0).shape, ctx.integer("size")
+    if len(shape) < 2 or size < 1:
+        raise ctx.invalid(f"LRN of size {size} over {ctx.input(0).type}")
     before = (size - 1) // 2
-    mean = ctx.emit(
-        "pool", squares, kind="avg", kernel=(size, 1), stride=(1, 1), pad=(before, 0, size - 1 - before, 0),
-        dilation=(1, 1), ceil_mode=False, count_include_pad=True, layout="channels_first",
-    )  # fmt: skip
-    scaled = ctx.emit("mul", ctx.reshape(mean, x.shape), ctx.scalar(ctx.number("alpha", 1e-4), x))
-    base = ctx.emit("add", scaled, ctx.scalar(ctx.number("bias", 1.0), x))
-    return [ctx.emit("div", x, ctx.emit("pow", base, ctx.scalar(ctx.number("beta", 0.75), x)))]
+    window: dict[str, AttrValue] = {
+        "kernel": (size, 1), "stride": (1, 1), "dilation": (1, 1), "pad": (before, 0, size - 1 - before, 0)
+    }  # fmt: skip
+
+    def scaled(x: Value) -> Value:
+        squares = ctx.reshape(ctx.emit("mul", x, x), (shape[0], 1, shape[1], prod(shape[2:])))
+        mean = ctx.emit(
+            "pool", squares, kind="avg", ceil_mode=False, count_include_pad=True, layout="channels_first", **window
+        )
+        share = ctx.emit("mul", ctx.reshape(mean, shape), ctx.scalar(ctx.number("alpha", 1e-4), x))
+        base = ctx.emit("add", share, ctx.scalar(ctx.number("bias", 1.0), x))
+        return ctx.emit("div", x, ctx.emit("pow", base, ctx.scalar(ctx.number("beta", 0.75), x)))
+
+    return [_in_float32(ctx, ctx.input(0), scaled)]
 
 
 RULES: Mapping[str, Rule] = {

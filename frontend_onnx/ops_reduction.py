@@ -94,6 +94,8 @@ def _softmax(op: str, ctx: NodeContext, x: Value, axis: int) -> Value:
 
 def _hardmax(ctx: NodeContext, x: Value, axis: int) -> Value:
     """1 at the first maximum along the axis, 0 elsewhere."""
+    if x.type.size == 0:
+        return x
     first = ctx.emit("arg_reduce", x, kind="max", axis=axis, keepdims=True, last=False)
     ctx.guard_constant(x.shape[axis])
     places = np.arange(x.shape[axis], dtype=np.int64).reshape(-1, *[1] * (len(x.shape) - axis - 1))

@@ -64,7 +64,7 @@ def momentum(ctx: NodeContext) -> Sequence[Value]:
 
 def adagrad(ctx: NodeContext) -> Sequence[Value]:
     """H' = H + G * G; X' = X - R / (1 + T * decay_factor) * G / (sqrt(H') + epsilon)"""
-    decay, epsilon, rows = ctx.number("decay_factor", 0.0), ctx.number("epsilon", 0.0), []
+    decay, epsilon, rows = ctx.number("decay_factor", 0.0), ctx.number("epsilon", 1e-6), []
     for x, gradient, h in _groups(ctx, 3):
         g = _regularized(ctx, x, gradient)
         rate, step = (ctx.cast(_number(ctx, position), x.dtype) for position in (0, 1))
@@ -79,7 +79,7 @@ def adam(ctx: NodeContext) -> Sequence[Value]:
     """V' = alpha * V + (1 - alpha) * G; H' = beta * H + (1 - beta) * G * G;
     X' = (1 - norm_coefficient_post) * (X - R' * V' / (sqrt(H') + epsilon)), R' = R * sqrt(1 - beta^T) / (1 - alpha^T)
     where T > 0"""
-    alpha, beta, epsilon = ctx.number("alpha", 0.9), ctx.number("beta", 0.999), ctx.number("epsilon", 0.0)
+    alpha, beta, epsilon = ctx.number("alpha", 0.9), ctx.number("beta", 0.999), ctx.number("epsilon", 1e-6)
     post, rows = ctx.number("norm_coefficient_post", 0.0), []
     for x, gradient, v, h in _groups(ctx, 4):
         g = _regularized(ctx, x, gradient)

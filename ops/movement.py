@@ -109,13 +109,8 @@ def infer_pad(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ValueError(f"before {before} and after {after} do not fit {x}")
     if mode not in PAD_MODES:
         raise ValueError(f"mode {mode} is not one of {', '.join(PAD_MODES)}")
-    # One reflection (or wrap) at most: an index map without division.
-    reach = {"reflect": -1, "wrap": 0}.get(str(mode))
-    for extent, low, high in zip(x.shape, before, after):
-        if reach is not None and max(low, high) > max(extent + reach, 0):
-            raise ValueError(f"before {before} and after {after} are more than {mode} can take from {x}")
-        if mode == "edge" and extent == 0 and (low or high):
-            raise ValueError(f"there is no edge in {x}")
+    if mode != "constant" and any(not e and low + high for e, low, high in zip(x.shape, before, after)):
+        raise ValueError(f"before {before} and after {after} have nothing to take from {x}")
     return _moved(x, tuple(low + extent + high for extent, low, high in zip(x.shape, before, after)))
 
 

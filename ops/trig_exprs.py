@@ -24,6 +24,7 @@ from .expr_tools import (
     select,
     with_sign_of,
 )
+from .large_angles import reduced
 from .math_exprs import sqrt
 from .opdef import Bind
 
@@ -88,50 +89,65 @@ _TABLES = {
 }  # fmt: skip
 
 
-def trig_limit(dtype: DType) -> float:
-    """The largest |x| that ``sin``, ``cos`` and ``tan`` take: 51471 for f32 (and f16), 1647099 for f64."""
+def direct_limit(dtype: DType) -> float:
+    """The largest |x| that is reduced by multiples of pi/2 in floats: 51471 for f32 (and f16), 1647099 for f64."""
     tables = _TABLES[DType.F32 if dtype is DType.F16 else dtype]
     return float(math.floor(2**tables.quadrants * math.pi / 2))
 
 
 @half_through_single
 def sin(x: Expr, bind: Bind) -> Expr:
-    """Sine. f32: 1.6 ULP to |x| = 20, 2.4 (at zeros 3.7) to 51471; f64: 2.4 ULP to 1647099; NaN beyond."""
+    """Sine. f32: 1.6 ULP to |x| = 20, 2.4 (at zeros 3.7) to 51471, beyond 2.7 ULP or 1e-8; f64: 2.4 ULP to 1647099,
+    beyond 2.4 ULP or 2e-17."""
     x = bind("x", x)
     quadrant, sine, cosine = _sin_cos(x, bind)
-    return _within_limit(x, _flip(quadrant, select(_odd(quadrant), cosine, sine), 0))
+    return _flip(quadrant, select(_odd(quadrant), cosine, sine), 0)
 
 
 @half_through_single
 def cos(x: Expr, bind: Bind) -> Expr:
-    """Cosine. f32: 1.6 ULP to |x| = 20, 2.4 (at zeros 3.7) to 51471; f64: 2.4 ULP to 1647099; NaN beyond."""
+    """Cosine. f32: 1.6 ULP to |x| = 20, 2.4 (at zeros 3.7) to 51471, beyond 2.7 ULP or 1e-8; f64: 2.4 ULP to 1647099,
+    beyond 2.4 ULP or 2e-17."""
     x = bind("x", x)
     quadrant, sine, cosine = _sin_cos(x, bind)
-    return _within_limit(x, _flip(quadrant, select(_odd(quadrant), sine, cosine), 1))
+    return _flip(quadrant, select(_odd(quadrant), sine, cosine), 1)
 
 
 @half_through_single
 def tan(x: Expr, bind: Bind) -> Expr:
-    """sin / cos. f32: 3.4 ULP to |x| = 20, 3.8 (at poles 6.4) to 51471; f64: 3.8 ULP to 1647099; NaN beyond."""
+    """sin / cos. f32: 3.4 ULP to |x| = 20, 3.8 (at poles 6.4) to 51471; f64: 3.8 ULP to 1647099.
+    Beyond, the quotient of such a sine and cosine."""
     x = bind("x", x)
     quadrant, sine, cosine = _sin_cos(x, bind)
     sine, cosine, odd = bind("sine", sine), bind("cosine", cosine), bind("odd", _odd(quadrant))
-    return _within_limit(x, select(odd, Unary("neg", cosine), sine) / select(odd, sine, cosine))
+    return select(odd, Unary("neg", cosine), sine) / select(odd, sine, cosine)
 
 
 def _sin_cos(x: Expr, bind: Bind) -> tuple[Expr, Expr, Expr]:
-    """x = n * pi/2 + r with |r| <= pi/4 (Cody & Waite): the bits that hold n, sin(r) and cos(r)."""
-    fmt, tables = float_format(x), _TABLES[x.type.dtype]
+    """x = n * pi/2 + r with |r| <= pi/4: the bits that hold n, sin(r) and cos(r)."""
+    tables = _TABLES[x.type.dtype]
+    quadrant, r = _reduced(x, bind)
+    z = bind("z", r * r)
+    sine = r + (r * z) * poly(z, tables.sin)
+    cosine = 1.0 - (z * 0.5 - (z * z) * poly(z, tables.cos))
+    return quadrant, sine, cosine
+
+
+def _reduced(x: Expr, bind: Bind) -> tuple[Expr, Expr]:
+    """The quadrant and the rest, by Cody & Waite up to the limit, and in integers beyond."""
+    fmt, tables, limit = float_format(x), _TABLES[x.type.dtype], direct_limit(x.type.dtype)
     shifted = bind("shifted", x * const(2.0 / math.pi, x.type) + fmt.round_magic)
     n = bind("n", shifted - fmt.round_magic)
     r = x
     for part in tables.half_pi:
         r = r - n * const(part, x.type)
-    r = bind("r", r)
-    z = bind("z", r * r)
-    sine = r + (r * z) * poly(z, tables.sin)
-    cosine = 1.0 - (z * 0.5 - (z * z) * poly(z, tables.cos))
-    return bind("quadrant", bits(shifted, fmt.unsigned)), sine, cosine
+    far, turns = bind("far", compare("gt", absolute(x), limit)), Type(fmt.unsigned, x.type.lanes)
+    quadrant, rest = reduced(x, limit, bind)
+    negative = bind("negative", compare("lt", x, 0.0))
+    quadrant = select(negative, Binary("sub", const(0, turns), quadrant), quadrant)
+    rest = select(negative, Unary("neg", rest), rest)
+    whole = select(far, quadrant, bits(shifted, fmt.unsigned))
+    return bind("quadrant", whole), bind("r", select(far, rest, r))
 
 
 def _odd(quadrant: Expr) -> Expr:
@@ -145,10 +161,6 @@ def _flip(quadrant: Expr, value: Expr, ahead: int) -> Expr:
     turned = Binary("add", quadrant, const(ahead, type_)) if ahead else quadrant
     sign = Binary("shl", Binary("and", turned, const(2, type_)), const(fmt.unsigned.size * 8 - 2, type_))
     return bits(Binary("xor", bits(value, fmt.unsigned), sign), fmt.dtype)
-
-
-def _within_limit(x: Expr, value: Expr) -> Expr:
-    return select(compare("le", absolute(x), trig_limit(x.type.dtype)), value, NAN)
 
 
 @half_through_single

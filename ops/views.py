@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import prod
 
 from ..ir.graph import Node, Value
-from ..ir.loops import INDEX, Const, Expr, Select, Type, binary
+from ..ir.loops import INDEX, Const, Expr, Type, binary
 from .expr_tools import both, compare, const
 from .infer import integer, ints
 from .narrow import stored_value
@@ -162,6 +162,12 @@ def _constant_pad(node: Node, x: Value, index: Sequence[Expr]) -> Source:
 
 def _reflect(i: Expr, extent: int, before: int, after: int) -> Expr:
     """-1 is 1, ``extent`` is ``extent - 2``. The last clamp never binds: it shows the range to the verifier."""
+    period = 2 * (extent - 1)
+    if extent <= 1:
+        return Const(0, INDEX)
+    if max(before, after) >= extent:
+        i = (i + -(-before // period) * period) % period
+        before, after = 0, 1
     if before:
         i = binary("max", i, -i)
     if after:
@@ -177,11 +183,8 @@ def _edge(i: Expr, extent: int, before: int, after: int) -> Expr:
 
 
 def _wrap(i: Expr, extent: int, before: int, after: int) -> Expr:
-    """-1 is ``extent - 1``, ``extent`` is 0."""
-    wrapped = i
-    if before:
-        wrapped = Select(compare("lt", i, 0), i + extent, wrapped)
-    return Select(compare("ge", i, extent), i - extent, wrapped) if after else wrapped
+    """-1 is ``extent - 1``, ``extent`` is 0; so often as there is padding for."""
+    return (i + -(-before // extent) * extent) % extent if before or after else i
 
 
 def _operand(node: Node, position: int) -> Value:

@@ -21,6 +21,9 @@ from .views import ints_attr, without_units
 MAX_MEMBERS = 32
 """Nodes of a group. Kernels that grow with a chain of nodes take ever longer to compile and save ever less traffic."""
 
+MAX_CHOICES = 8
+"""Operands of a concat that another node takes in: there each element is a choice among all of them."""
+
 
 def fuse(graph: Graph) -> Graph:
     """Wraps all nodes but plain ``reshape`` (the same memory under another shape) into ``fused`` nodes.
@@ -161,6 +164,8 @@ class _Grouping:
         """
         node, reader = self.graph.nodes[place], self.graph.nodes[user]
         if place in self._grouped or _kind(node) is not Kind.VIEW or _kind(reader) is Kind.ANCHOR:
+            return False
+        if node.op == "concat" and len(node.operands) > MAX_CHOICES:
             return False
         if node.op == "reshape" and without_units(node.operands[0].shape) != without_units(node.output.shape):
             return False

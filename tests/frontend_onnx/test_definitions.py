@@ -192,3 +192,77 @@ def test_blocks_of_a_vector() -> None:
     node = helper.make_node("QuantizeLinear", ["x", "s", "z"], ["y"], axis=0, block_size=2)
     for result in both(model([node], [value("x", [3])], ["y"], constants), {"x": np.array([1, 2, 6], np.float32)}):
         np.testing.assert_array_equal(result, [3, 5, 2])
+
+
+def test_local_response_of_half_floats_does_not_overflow() -> None:
+    """300 / (1 + 1 * 300^2 / 1)^0.5, whose square is above 65504."""
+    node = helper.make_node("LRN", ["x"], ["y"], size=1, alpha=1.0, beta=0.5, bias=1.0)
+    proto = model([node], [value("x", [1, 1, 2], HALF)], ["y"])
+    for result in both(proto, {"x": np.array([[[300, -2]]], np.float16)}):
+        np.testing.assert_allclose(result, [[[1.0, -2 / 5**0.5]]], rtol=2e-3)
+
+
+@pytest.mark.parametrize("p, expected", [(1, 0.25), (2, 0.5)])
+def test_normalization_of_half_floats_by_their_norm_does_not_overflow(p: int, expected: float) -> None:
+    node = helper.make_node("LpNormalization", ["x"], ["y"], p=p)
+    for result in both(model([node], [value("x", [4], HALF)], ["y"]), {"x": np.full(4, 3e4, np.float16)}):
+        np.testing.assert_allclose(result, np.full(4, expected), rtol=2e-3)
+
+
+def test_hardmax_of_nothing_is_nothing() -> None:
+    proto = model([helper.make_node("Hardmax", ["x"], ["y"], axis=0)], [value("x", [0, 3])], ["y"])
+    for result in both(proto, {"x": np.zeros((0, 3), np.float32)}):
+        assert result.shape == (0, 3)
+
+
+@pytest.mark.parametrize("mode", ["wrap", "reflect"])
+@pytest.mark.parametrize("extent", [1, 2, 3])
+@pytest.mark.parametrize("pads", [[1, 0], [0, 1], [2, 2], [5, 7], [0, 9]])
+def test_padding_may_go_round_several_times(mode: str, extent: int, pads: list[int]) -> None:
+    node = helper.make_node("Pad", ["x", "pads"], ["y"], mode=mode)
+    proto = model([node], [value("x", [extent])], ["y"], {"pads": np.array(pads)}, opset=19)
+    x = np.arange(1, extent + 1, dtype=np.float32)
+    for result in both(proto, {"x": x}):
+        np.testing.assert_array_equal(result, np.pad(x, pads, mode=mode))  # type: ignore[call-overload]
+
+
+def test_one_row_of_wrapped_padding() -> None:
+    """Only an element of the padding is left, at an index that is known when the kernel is made."""
+    nodes = [
+        helper.make_node("Pad", ["x", "pads"], ["padded"], mode="wrap"),
+        helper.make_node("Slice", ["padded", "zero", "one"], ["y"]),
+    ]
+    constants = {"pads": np.array([1, 0]), "zero": np.array([0]), "one": np.array([1])}
+    for result in both(model(nodes, [value("x", [2])], ["y"], constants, opset=19), {"x": np.array([3, 8], "f")}):
+        np.testing.assert_array_equal(result, [8])
+
+
+def test_mean_of_integers_whose_sum_overflows() -> None:
+    node = helper.make_node("ReduceMean", ["x"], ["y"], keepdims=0)
+    proto = model([node], [value("x", [2], TensorProto.UINT32)], ["y"])
+    for result in both(proto, {"x": np.array([2**32 - 1, 2**32 - 3], np.uint32)}):
+        assert result == 2**32 - 2
+
+
+@pytest.mark.parametrize("output_shape", [[2, 1], [5, 2]])
+def test_transposed_convolution_to_less_than_its_input(output_shape: list[int]) -> None:
+    """Where ONNX's shape inference stops in the middle of the dimensions."""
+    node = helper.make_node("ConvTranspose", ["x", "w"], ["y"], output_shape=output_shape, strides=[1, 1])
+    weights = {"w": np.ones((1, 1, 3, 3), np.float32)}
+    proto = model([node], [value("x", [1, 1, 4, 3])], ["y"], weights)
+    for result in both(proto, {"x": np.ones((1, 1, 4, 3), np.float32)}):
+        assert result.shape == (1, 1, *output_shape)
+
+
+def test_many_operands_of_a_concat_that_another_view_reads() -> None:
+    """A choice among 300 operands at each element would be an expression 300 deep."""
+    count = 300
+    nodes = [
+        helper.make_node("Concat", ["x"] * count, ["c"], axis=0),
+        helper.make_node("Reshape", ["c", "shape"], ["r"]),
+        helper.make_node("Transpose", ["r"], ["t"], perm=[1, 0]),
+        helper.make_node("Exp", ["t"], ["y"]),
+    ]
+    proto = model(nodes, [value("x", [2])], ["y"], {"shape": np.array([count, 2])})
+    for result in both(proto, {"x": np.array([0, 1], np.float32)}):
+        np.testing.assert_allclose(result, np.repeat([[1.0], [np.e]], count, axis=1), rtol=1e-6)

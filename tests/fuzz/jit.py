@@ -125,5 +125,5 @@ def _failure(case: Case, problem: Exception) -> Outcome:
     if isinstance(problem, CcmlError) and not problem.kind.code.startswith(_INTERNAL):
         return Outcome(case, Verdict.REFUSED, str(problem))
     last = traceback.extract_tb(problem.__traceback__)[-1]
-    where = f"{last.filename.rsplit('/', 2)[-2]}/{last.filename.rsplit('/', 1)[-1]}:{last.lineno}"
+    where = f"{'/'.join(last.filename.split('/')[-2:])}:{last.lineno}"
     return Outcome(case, Verdict.INTERNAL, f"{type(problem).__name__} at {where}: {problem}")

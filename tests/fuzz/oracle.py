@@ -30,9 +30,13 @@ def evaluate(
     feeds = {name: array for name, array in zip(node.input, arrays) if name and array is not None}
     if node.op_type == "QLinearReduceMean":
         return _quantized_mean(node, arrays)
-    node = _explicitly_padded(node, feeds)
+    node = _in_double(_explicitly_padded(node, feeds), feeds)
     if node.op_type == "ReduceL2" and all(array.dtype.kind in "iu" for array in feeds.values()):
         return _norm_of_integers(node, feeds, opset)
+    if node.op_type == "ReduceMean" and _overflows(feeds[node.input[0]]):
+        return None
+    if node.op_type == "OneHot" and by == "first":  # the reference computes off + (on - off) in half floats
+        by = "float32" if feeds[node.input[2]].dtype == np.float16 else by
     first = _FIRST if all(array.size for array in feeds.values()) else _FIRST[1:]
     for authority in {"first": first, "reference": (_by_reference,), "float32": (_by_runtime_in_float32,)}[by]:
         found = authority(node, feeds, opset)
@@ -60,17 +64,49 @@ def _by_runtime(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: in
 def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
     if node.domain == _MICROSOFT or node.op_type == "LRN":  # its sums are those of the first channels only
         return None
-    if node.op_type in _RECURRENT and any(attribute.name == "clip" for attribute in node.attribute):
-        return None  # it does not clip
+    if node.op_type in _RECURRENT and any(attribute.name in ("activations", "clip") for attribute in node.attribute):
+        return None  # it does not clip, and knows the usual activations only
+    if node.op_type == "Unique" and any(attribute.name == "sorted" and not attribute.i for attribute in node.attribute):
+        return None  # it always sorts
+    if node.op_type == "Resize" and _begins_elsewhere(node, feeds):
+        return None
     model = _model(node, feeds, opset)
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             results = ReferenceEvaluator(model).run(None, dict(feeds))
         arrays = tuple(np.asarray(result) for result in results)
+        if node.op_type == "MeanVarianceNormalization" and any(np.isnan(array).any() for array in arrays):
+            return None  # a variance below 0, by rounding
         return arrays if _as_inferred(model, arrays) else None
     except Exception:  # the reference raises whatever its NumPy code meets
         return None
+
+
+def _begins_elsewhere(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> bool:
+    """Whether the reference takes other places than the text (docs/conformance.md): where corners are aligned and the
+    extent times the scale is no whole number, and from pytorch_half_pixel to one element."""
+    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    mode = attributes.get("coordinate_transformation_mode", b"half_pixel")
+    scales = feeds.get(node.input[2]) if len(node.input) > 2 else None
+    if mode not in (b"align_corners", b"pytorch_half_pixel") or scales is None or not scales.size:
+        return mode == b"pytorch_half_pixel"
+    extents = np.array(feeds[node.input[0]].shape)[list(attributes.get("axes", range(scales.size)))]
+    exact = extents * scales.astype(np.float64)
+    return bool((exact != np.rint(exact)).any() if mode == b"align_corners" else (exact < 2).any())
+
+
+def _in_double(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> onnx.NodeProto:
+    """Statistics of float64 in float64, where ``stash_type`` would have them in float32: ccml is more exact there."""
+    known = defs.has(node.op_type) and "stash_type" in defs.get_schema(node.op_type).attributes
+    if not known or feeds[node.input[0]].dtype != np.float64 or node.op_type == "Range":
+        return node
+    other = onnx.NodeProto()
+    other.CopyFrom(node)
+    del other.attribute[:]
+    other.attribute.extend(attribute for attribute in node.attribute if attribute.name != "stash_type")
+    other.attribute.append(helper.make_attribute("stash_type", int(onnx.TensorProto.DOUBLE)))
+    return other
 
 
 def _as_inferred(model: onnx.ModelProto, arrays: Arrays) -> bool:
@@ -105,7 +141,14 @@ def _norm_of_integers(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], ops
     """In float64: the sum of squares overflows in others' results, the norm does not."""
     kind = feeds[node.input[0]].dtype
     found = _by_reference(node, {**feeds, node.input[0]: feeds[node.input[0]].astype(np.float64)}, opset)
-    return None if found is None else tuple(array.astype(kind) for array in found)
+    if found is None or max(float(array.max(initial=0)) for array in found) >= float(np.iinfo(kind).max):
+        return None
+    return tuple(array.astype(kind) for array in found)
+
+
+def _overflows(array: np.ndarray) -> bool:
+    """Whether the sum of all elements may be no integer of their type."""
+    return array.dtype.kind in "iu" and float(np.abs(array.astype(np.float64)).sum()) > float(np.iinfo(array.dtype).max)
 
 
 _WINDOWS = ("AveragePool", "LpPool", "MaxPool", "QLinearAveragePool")

@@ -298,8 +298,11 @@ def rms_normalization(b: Builder) -> list[Tensor]:
 
 def mean_variance_normalization(b: Builder) -> list[Tensor]:
     x = any_data(b, "MeanVarianceNormalization", 4, 4)
-    return b.node("MeanVarianceNormalization", [x], **b.some(axes=sorted(
-        axis % 3 for axis in some_axes(b, 3, 1))))  # fmt: skip
+    axes = sorted(axis % 3 for axis in some_axes(b, 3, 1)) if b.flip() else [0, 2, 3]
+    spread = x.array.astype(np.float64).std(axis=tuple(axes))
+    if spread.size and spread.min() < 1e-3 * np.abs(x.array).max():  # of equal elements rounding alone is left
+        raise UnfitError
+    return b.node("MeanVarianceNormalization", [x], **b.some(axes=axes) if axes == [0, 2, 3] else {"axes": axes})
 
 
 # ---- interpolation
@@ -311,7 +314,7 @@ def resize(b: Builder) -> list[Tensor]:
     mode = b.pick(["nearest", "linear", "cubic"]) if dtype in FLOATS and b.opset >= 11 else "nearest"
     resized = set(range(rank)) if mode == "nearest" else set(range(max(rank - 2, 0), rank))
     x = b.data(dtype, shape)
-    scales = [b.pick([0.5, 1.0, 2.0, 1.5, 0.6, 3.0]) if d in resized else 1.0 for d in range(rank)]
+    scales = [b.pick([0.5, 1.0, 2.0, 1.5, 0.625, 3.0]) if d in resized else 1.0 for d in range(rank)]
     scales = [scale if int(scale * extent) else 1.0 for scale, extent in zip(scales, shape)]
     if b.opset < 11:
         scales = [max(scale, 1.0) for scale in scales]

@@ -17,6 +17,11 @@ def any_data(b: Builder, op: str, least: int = 0, most: int = 5) -> Tensor:
     return b.data(b.dtype(allowed(op, 0, b.opset)), b.shape(least, most))
 
 
+def rounded(b: Builder, x: Tensor) -> Tensor:
+    """``x`` as whole numbers: where the shape of a result depends on which floats are equal, rounding must not."""
+    return b.node("Round", [x])[0] if x.dtype in FLOATS and b.opset >= 11 else x
+
+
 def some_axis(b: Builder, rank: int) -> int:
     """Of either sign; 0 where there is none."""
     if not rank:
@@ -305,13 +310,13 @@ def top_k(b: Builder) -> list[Tensor]:
 
 
 def unique(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Unique", 1, 3)
+    x = rounded(b, any_data(b, "Unique", 1, 3))
     axis = {"axis": some_axis(b, len(x.shape))} if b.flip() else {}
     return b.node("Unique", [x], b.between(1, 4), **axis, **b.some(sorted=b.between(0, 1)))
 
 
 def non_zero(b: Builder) -> list[Tensor]:
-    return b.node("NonZero", [any_data(b, "NonZero", 1, 4)])
+    return b.node("NonZero", [rounded(b, any_data(b, "NonZero", 1, 4))])
 
 
 def one_hot(b: Builder) -> list[Tensor]:
