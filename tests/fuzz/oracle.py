@@ -33,7 +33,7 @@ def evaluate(
     node = _in_double(_explicitly_padded(node, feeds), feeds)
     if node.op_type == "ReduceL2" and all(array.dtype.kind in "iu" for array in feeds.values()):
         return _norm_of_integers(node, feeds, opset)
-    if node.op_type == "ReduceMean" and _overflows(feeds[node.input[0]]):
+    if node.op_type in _SUMS and _overflows(node.op_type, feeds[node.input[0]]):
         return None
     if node.op_type == "OneHot" and by == "first":  # the reference computes off + (on - off) in half floats
         by = "float32" if feeds[node.input[2]].dtype == np.float16 else by
@@ -62,6 +62,9 @@ def _by_runtime(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: in
 
 
 def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
+    if node.op_type in _GENERATED and any(a.name == "output_datatype" and a.i == _HALF for a in node.attribute):
+        found = _by_reference(_with(node, "output_datatype", int(onnx.TensorProto.FLOAT)), feeds, opset)
+        return None if found is None else tuple(array.astype(np.float16) for array in found)
     if node.domain == _MICROSOFT or node.op_type == "LRN":  # its sums are those of the first channels only
         return None
     if node.op_type in _RECURRENT and any(attribute.name in ("activations", "clip") for attribute in node.attribute):
@@ -101,11 +104,20 @@ def _in_double(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> onnx.No
     known = defs.has(node.op_type) and "stash_type" in defs.get_schema(node.op_type).attributes
     if not known or feeds[node.input[0]].dtype != np.float64 or node.op_type == "Range":
         return node
+    return _with(node, "stash_type", int(onnx.TensorProto.DOUBLE))
+
+
+_GENERATED = ("BlackmanWindow", "HammingWindow", "HannWindow")
+_HALF = int(onnx.TensorProto.FLOAT16)
+
+
+def _with(node: onnx.NodeProto, name: str, value: int) -> onnx.NodeProto:
+    """The node with another value of an attribute."""
     other = onnx.NodeProto()
     other.CopyFrom(node)
     del other.attribute[:]
-    other.attribute.extend(attribute for attribute in node.attribute if attribute.name != "stash_type")
-    other.attribute.append(helper.make_attribute("stash_type", int(onnx.TensorProto.DOUBLE)))
+    other.attribute.extend(attribute for attribute in node.attribute if attribute.name != name)
+    other.attribute.append(helper.make_attribute(name, value))
     return other
 
 
@@ -146,9 +158,17 @@ def _norm_of_integers(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], ops
     return tuple(array.astype(kind) for array in found)
 
 
-def _overflows(array: np.ndarray) -> bool:
-    """Whether the sum of all elements may be no integer of their type."""
-    return array.dtype.kind in "iu" and float(np.abs(array.astype(np.float64)).sum()) > float(np.iinfo(array.dtype).max)
+_SUMS = ("ReduceMean", "ReduceProd", "ReduceSumSquare")
+
+
+def _overflows(op_type: str, array: np.ndarray) -> bool:
+    """Whether the sum or product over all elements may be no integer of their type: then runtimes saturate or wrap."""
+    if array.dtype.kind not in "iu":
+        return False
+    sizes = np.abs(array.astype(np.float64))
+    if op_type == "ReduceProd":
+        return float(np.log2(np.maximum(sizes, 1)).sum()) > 8 * array.dtype.itemsize - 1
+    return float((sizes if op_type == "ReduceMean" else sizes**2).sum()) > float(np.iinfo(array.dtype).max)
 
 
 _WINDOWS = ("AveragePool", "LpPool", "MaxPool", "QLinearAveragePool")
