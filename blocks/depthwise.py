@@ -176,7 +176,7 @@ def _bytes_pair(groups: Number, outputs: Number, step: Number, zero_point: Numbe
         for out, let in zip((y[1], y[0]), sums, strict=True)
     ]
     body = loop(lane, LANES, *lets, *loop(column, outputs, *sums, *stores))
-    return Kernel("depthwise_bytes_pair", (w, x, *y), loop(group, groups, *body))
+    return Kernel("depthwise_bytes_two_rows", (w, x, *y), loop(group, groups, *body))
 
 
 def _bytes_stride2(groups: Number, outputs: Number, step: Number, zero_point: Number) -> Kernel:
@@ -211,7 +211,7 @@ ROWS: tuple[BlockInstruction, ...] = (
         cost=linear(15, 6),
     ),
     BlockInstruction(
-        "depthwise_pair", ("outputs",), partial(_sums, 2), DSP_FPU, ((5,),),
+        "depthwise_two_rows", ("outputs",), partial(_sums, 2), DSP_FPU, ((5,),),
         cost=linear(112, 63.7),
     ),
     BlockInstruction(
@@ -219,7 +219,7 @@ ROWS: tuple[BlockInstruction, ...] = (
         cost=linear(94, 52),
     ),
     BlockInstruction(
-        "depthwise_finish_pair", _FLOAT, partial(_finish, 2, False), DSP_FPU, ((4, 8, -3),),
+        "depthwise_finish_two_rows", _FLOAT, partial(_finish, 2, False), DSP_FPU, ((4, 8, -3),),
         cost=linear(52, 42),
     ),
     BlockInstruction(
@@ -227,7 +227,7 @@ ROWS: tuple[BlockInstruction, ...] = (
         cost=linear(43, 23),
     ),
     BlockInstruction(
-        "depthwise_fixed_pair", _FIXED, partial(_finish, 2, True), DSP_FPU, ((4, 8, -3, 9),),
+        "depthwise_fixed_two_rows", _FIXED, partial(_finish, 2, True), DSP_FPU, ((4, 8, -3, 9),),
         cost=linear(44, 41),
     ),
     BlockInstruction(
@@ -235,7 +235,7 @@ ROWS: tuple[BlockInstruction, ...] = (
         cost=linear(40, 21),
     ),
     BlockInstruction(
-        "depthwise_bytes_pair", _BYTES, _bytes_pair, DSP_FPU, ((2, 5, 8, -3),),
+        "depthwise_bytes_two_rows", _BYTES, _bytes_pair, DSP_FPU, ((2, 5, 8, -3),),
         cost=of_groups(48, 120, 95.5),
     ),
     BlockInstruction(

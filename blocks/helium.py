@@ -39,14 +39,14 @@ from .tiles import Stream, as_scale, tile_block
 
 STEP = 16
 """k that one instruction multiplies and adds."""
-PIXELS = Stream(4, words=STEP // 4)
+GEMM_4X2 = Stream(4, words=STEP // 4)
 """What ``helium_pixels`` rows compute together, for two pixels."""
-PIXEL = Stream(8, words=STEP // 4)
+GEMM_8X1 = Stream(8, words=STEP // 4)
 """What ``helium_pixel`` rows compute together."""
 FEW_STEPS = 8
-"""Steps that ``helium_few_pixels_i8`` can take, in one run."""
+"""Steps that ``helium_gemm_4x2_one_run_i8`` can take, in one run."""
 SHORT_RUN = 12
-"""Steps of a run that ``helium_runs_of_pixels_i8`` can take."""
+"""Steps of a run that ``helium_gemm_4x2_short_runs_i8`` can take."""
 
 
 Size = TypeVar("Size", int, Number)
@@ -108,12 +108,12 @@ def _few_pixels(
     vectors: Number, pixels: Number, pixel_step: Number, channels: Number, zero_point: Number, lo: Number
 ) -> Kernel:
     """Pixels of one run."""
-    return _contraction(PIXELS, DType.I8, 1, vectors, 0, pixels, pixel_step, channels, zero_point, lo)
+    return _contraction(GEMM_4X2, DType.I8, 1, vectors, 0, pixels, pixel_step, channels, zero_point, lo)
 
 
 def _pixel(out: DType, vectors: Number, channels: Number, zero_point: Number = 0, lo: Number = -128) -> Kernel:
     """One pixel of one run by all channels."""
-    return _contraction(PIXEL, out, 1, vectors, 0, 1, 0, channels, zero_point, lo)
+    return _contraction(GEMM_8X1, out, 1, vectors, 0, 1, 0, channels, zero_point, lo)
 
 
 # ---------------------------------------------------------------- bytes
@@ -170,7 +170,7 @@ def _pixels_cost(call: float, pair: float, tile: float) -> Cost:
     """For two pixels at a time, by tiles of four channels."""
 
     def cost(runs: int, vectors: int, _: int, pixels: int, __: int, channels: int, *___: int) -> float:
-        tiles = -(-channels // PIXELS.tile)
+        tiles = -(-channels // GEMM_4X2.tile)
         return call + -(-pixels // 2) * (pair + tiles * (tile + runs * (5 + 14 * vectors)))
 
     return cost
@@ -179,7 +179,7 @@ def _pixels_cost(call: float, pair: float, tile: float) -> Cost:
 _RUNS: Sequence[str] = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
 _LIMITS: Sequence[str] = ("zero_point", "lo")
 _RESCALE = ("size", "m1", "m2", "bias", "shift", "lo", "hi")
-_pixels_i8, _pixels_i32 = (partial(_contraction, PIXELS, out) for out in (DType.I8, DType.I32))
+_pixels_i8, _pixels_i32 = (partial(_contraction, GEMM_4X2, out) for out in (DType.I8, DType.I32))
 _SAMPLES = ((2, 3, 60, 5, 16, 6, -128, -9), (3, 1, 40, 1, 16, 8, 5, -128))
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
@@ -203,27 +203,27 @@ ROWS: tuple[BlockInstruction, ...] = (
         cost=lambda rows, channels, *_: 25 + -(-channels // 4) * (8 + 5 * rows),
     ),
     BlockInstruction(
-        "helium_pixels_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES, frozenset({"runs", "vectors", "channels"}),
+        "helium_gemm_4x2_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES, frozenset({"runs", "vectors", "channels"}),
         cost=_pixels_cost(50, 23, 28),
     ),
     BlockInstruction(
-        "helium_runs_of_pixels_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,
+        "helium_gemm_4x2_short_runs_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,
         cost=_pixels_cost(50, 19, 25),
     ),
     BlockInstruction(
-        "helium_few_pixels_i8", ("vectors", *_RUNS[3:], *_LIMITS), _few_pixels, MVE, ((3, 5, 16, 8, -128, -9),),
+        "helium_gemm_4x2_one_run_i8", ("vectors", *_RUNS[3:], *_LIMITS), _few_pixels, MVE, ((3, 5, 16, 8, -128, -9),),
         cost=lambda vectors, *rest: _pixels_cost(24, 36, 18)(1, vectors, 0, *rest),
     ),
     BlockInstruction(
-        "helium_pixels_i32", (*_RUNS,), _pixels_i32, MVE, ((3, 5, 80, 4, 48, 5),),
+        "helium_gemm_4x2_i32", (*_RUNS,), _pixels_i32, MVE, ((3, 5, 80, 4, 48, 5),),
         cost=_pixels_cost(20, 39, 13),
     ),
     BlockInstruction(
-        "helium_pixel_i8", ("vectors", "channels", *_LIMITS), partial(_pixel, DType.I8), MVE, ((14, 11, 7, -128),),
+        "helium_gemm_8x1_i8", ("vectors", "channels", *_LIMITS), partial(_pixel, DType.I8), MVE, ((14, 11, 7, -128),),
         cost=of_tiles(53, 8, 27, 17.4),
     ),
     BlockInstruction(
-        "helium_pixel_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((2, 9),),
+        "helium_gemm_8x1_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((2, 9),),
         cost=of_tiles(47, 8, 13, 17.4),
     ),
 )

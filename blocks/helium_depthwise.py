@@ -17,7 +17,7 @@ from ..ir.loops import I32, Access, Binary, Block, Const, Expr, Kernel, Load, St
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, literal, param, requantized, signed, when
-from .helium import PIXELS, channel_tiles, pad
+from .helium import GEMM_4X2, channel_tiles, pad
 from .instruction import MVE, BlockInstruction, Cost, linear
 from .tiles import as_scale, tile_block
 
@@ -25,7 +25,7 @@ WORD = 4
 """Rows that are interleaved, and columns that are gathered."""
 INTERLEAVED = 16
 """Words that are written at once: the last ones may be undefined."""
-TILE = PIXELS.tile
+TILE = GEMM_4X2.tile
 
 
 def _interleave(size: Number, outside: Number, fill: Number) -> Kernel:
@@ -59,13 +59,13 @@ def _depthwise(
 ) -> Kernel:  # fmt: skip
     """A row of the output, or with two ``outputs`` also the one below; ``words`` are those that a window reaches."""
     extents, place_of, number_of = taps
-    w = param("w", DType.I32, PIXELS.size(pad(channels, TILE), steps), Access.READ, 4)
+    w = param("w", DType.I32, GEMM_4X2.size(pad(channels, TILE), steps), Access.READ, 4)
     x = param("x", DType.I8, ((pixels - 1) * pixel_step + words + pad(channels, TILE)) * WORD, Access.READ, 4)
     y = [param(f"y{n}" if outputs > 1 else "y", DType.I8, pixels * channels, Access.WRITE) for n in range(outputs)]
     pixel = Var("pixel")
 
     def block(t: Expr, active: Number, stem: str) -> Block:
-        at = t * PIXELS.size(TILE, steps)
+        at = t * GEMM_4X2.size(TILE, steps)
 
         def group(*tap: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
             *column, n = tap
@@ -81,7 +81,7 @@ def _depthwise(
             return (), product
 
         def finish(c: int, p: int, acc: Expr) -> Block:
-            scale = as_scale(Load(w, (PIXELS.factor(at, steps, c),)))
+            scale = as_scale(Load(w, (GEMM_4X2.factor(at, steps, c),)))
             store = Store(y[p], (pixel * channels + t * TILE + c,), requantized(acc, scale, zero_point, lo))
             return when("lt", c, active, (store,))
 
@@ -92,7 +92,7 @@ def _depthwise(
 
 def _weight(at: Expr, number: Expr, c: int) -> Expr:
     """Where word ``number`` of the weights of a channel stands."""
-    return PIXELS.weight(at, number // PIXELS.words, c, number % PIXELS.words)
+    return GEMM_4X2.weight(at, number // GEMM_4X2.words, c, number % GEMM_4X2.words)
 
 
 def _rows(
@@ -112,18 +112,18 @@ def _pixels(
 
 
 def _windows(
-    groups: Number, blocks: Number, plane: Number, tap_step: Number, pixels: Number, pixel_step: Number,
+    groups: Number, blocks: Number, group_step: Number, tap_step: Number, pixels: Number, pixel_step: Number,
     channels: Number, zero_point: Number, lo: Number,
 ) -> Kernel:  # fmt: skip
-    """One row of the output for kernels of ``groups`` times four rows, whose words are ``plane`` apart, and ``blocks``
-    times four columns."""
+    """One row of the output for kernels of ``groups`` times four rows, whose words are ``group_step`` apart, and
+    ``blocks`` times four columns."""
     columns = blocks * WORD
 
     def place(group: Expr, column: Expr) -> Expr:
-        return group * plane + column * tap_step
+        return group * group_step + column * tap_step
 
     taps = (groups, columns), place, lambda group, column: group * columns + column
-    reach = (groups - 1) * plane + (columns - 1) * tap_step
+    reach = (groups - 1) * group_step + (columns - 1) * tap_step
     return _depthwise(groups * blocks, taps, 1, pixels, pixel_step, channels, reach, zero_point, lo)
 
 
@@ -133,7 +133,7 @@ def _pixels_cost(call: float, pixel: float, tile: float) -> Cost:
 
 
 _ROW = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
-_WINDOW = ("groups", "blocks", "plane", "tap_step", *_ROW[:2], *_ROW[4:])
+_WINDOW = ("groups", "blocks", "group_step", "tap_step", *_ROW[:2], *_ROW[4:])
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 0b1001, -7),),

@@ -2,16 +2,16 @@
 
 *Staged activations* stand side by side for four pixels, one k after the other, so that one instruction loads them.
 
-``quad_words`` (no long multiplication): a word for each pixel. Weights are bytes plus 128, because only unsigned bytes
-are loaded at a constant offset; what that adds, 128 times the sum of a pixel's activations, is taken off by the first
-row of words.
+``gemm_1x4_words`` (no long multiplication): a word for each pixel. Weights are bytes plus 128, because only unsigned
+bytes are loaded at a constant offset; what that adds, 128 times the sum of a pixel's activations, is taken off by the
+first row of words.
 
-``quad_pairs`` (long multiplication): a word ``a + 128 + b * 2^24`` for two pixels, which a weight multiplies at once
+``gemm_2x4_long`` (long multiplication): a word ``a + 128 + b * 2^24`` for two pixels, which a weight multiplies at once
 into a 64-bit sum ``A + B * 2^24``; |A| stays below 2^23. Each channel has a bias for A, which takes the 128 off, and
 one for B. Two channels share the activations; their weights stand side by side.
 
-``single_words``: one pixel in words behind the same correction, by four channels at a time, whose weights stand side by
-side.
+``gemm_4x1_words``: one pixel in words behind the same correction, by four channels at a time, whose weights stand side
+by side.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from .tiles import tile_block
 PIXELS = 4
 """Pixels that are multiplied together."""
 PAIR_CHANNELS = 2
-"""Channels that ``quad_pairs`` multiplies together."""
-SINGLE_CHANNELS = 4
-"""Channels that ``single_words`` multiplies together."""
+"""Channels that ``gemm_2x4_long`` multiplies together."""
+ONE_PIXEL_CHANNELS = 4
+"""Channels that ``gemm_4x1_words`` multiplies together."""
 WEIGHT_OFFSET = 128
 FIELD = 24
 """Bits of the lower of two sums in one."""
@@ -67,9 +67,9 @@ def offset_weights(columns: np.ndarray) -> np.ndarray:
 
 def tiled_weights(columns: np.ndarray) -> np.ndarray:
     """Weights [o, k] as unsigned bytes, side by side for the channels of a tile; what is missing of a tile is zero."""
-    padded = np.zeros((-(-len(columns) // SINGLE_CHANNELS) * SINGLE_CHANNELS, columns.shape[1]), np.int16)
+    padded = np.zeros((-(-len(columns) // ONE_PIXEL_CHANNELS) * ONE_PIXEL_CHANNELS, columns.shape[1]), np.int16)
     padded[: len(columns)] = columns
-    return offset_weights(padded.reshape(-1, SINGLE_CHANNELS, columns.shape[1]).transpose(0, 2, 1)).reshape(-1)
+    return offset_weights(padded.reshape(-1, ONE_PIXEL_CHANNELS, columns.shape[1]).transpose(0, 2, 1)).reshape(-1)
 
 
 def paired_weights(columns: np.ndarray) -> np.ndarray:
@@ -117,7 +117,7 @@ def _pack(count: Number, flip: Number) -> Kernel:
 # ---------------------------------------------------------------- contraction
 
 
-def _quad_words(steps: Number, channels: Number) -> Kernel:
+def _words_1x4(steps: Number, channels: Number) -> Kernel:
     b = param("b", DType.I32, channels, Access.READ)
     w = param("w", DType.U8, channels * steps, Access.READ)
     x = param("x", DType.I32, (steps + 1) * PIXELS, Access.READ)
@@ -132,12 +132,12 @@ def _quad_words(steps: Number, channels: Number) -> Kernel:
 
     k_type = c.type
     tile = tile_block((1, PIXELS), (steps,), start, group, lambda _, p, acc: (Store(y, (c * PIXELS + p,), acc),))
-    return Kernel("quad_words", (b, w, x, y), loop(c, channels, *tile))
+    return Kernel("gemm_1x4_words", (b, w, x, y), loop(c, channels, *tile))
 
 
-def _single_words(steps: Number, channels: Number) -> Kernel:
+def _words_4x1(steps: Number, channels: Number) -> Kernel:
     """``channels`` in whole tiles."""
-    tile, t, value = SINGLE_CHANNELS, Var("t"), Var("x_k", I32)
+    tile, t, value = ONE_PIXEL_CHANNELS, Var("t"), Var("x_k", I32)
     b = param("b", DType.I32, channels, Access.READ)
     w = param("w", DType.U8, channels * steps, Access.READ)
     x = param("x", DType.I32, steps + 1, Access.READ)
@@ -153,10 +153,10 @@ def _single_words(steps: Number, channels: Number) -> Kernel:
         return Binary("add", Load(b, (t * tile + c,)), Load(x, (Const(0, t.type),)))
 
     body = tile_block((tile, 1), (steps,), start, group, lambda c, _, acc: (Store(y, (t * tile + c,), acc),))
-    return Kernel("single_words", (b, w, x, y), loop(t, channels // tile, *body))
+    return Kernel("gemm_4x1_words", (b, w, x, y), loop(t, channels // tile, *body))
 
 
-def _quad_pairs(steps: Number, channels: Number) -> Kernel:
+def _long_2x4(steps: Number, channels: Number) -> Kernel:
     b = param("b", DType.I32, channels * 2, Access.READ)
     w = param("w", DType.I8, channels * steps, Access.READ)
     x = param("x", DType.I8, steps * 8, Access.READ, 8)
@@ -184,7 +184,7 @@ def _quad_pairs(steps: Number, channels: Number) -> Kernel:
     t, last = Var("t"), Var("last")
     whole = loop(t, full, *tile(PAIR_CHANNELS, t * PAIR_CHANNELS, ""))
     rest = loop(last, channels % PAIR_CHANNELS, *tile(1, last + full * PAIR_CHANNELS, "_last"))
-    return Kernel("quad_pairs", (b, w, x, y), (*whole, *rest))
+    return Kernel("gemm_2x4_long", (b, w, x, y), (*whole, *rest))
 
 
 def _fields(total: Expr, stem: str) -> tuple[Let, Expr]:
@@ -248,15 +248,15 @@ ROWS: tuple[BlockInstruction, ...] = (
         cost=linear(22, 3.3),
     ),
     BlockInstruction(
-        "quad_words", _WORDS, _quad_words, THUMB, ((13, 3),),
+        "gemm_1x4_words", _WORDS, _words_1x4, THUMB, ((13, 3),),
         cost=of_tiles(61, 1, 28, 10.2),
     ),
     BlockInstruction(
-        "quad_pairs", _WORDS, _quad_pairs, LONG, ((13, 3),),
+        "gemm_2x4_long", _WORDS, _long_2x4, LONG, ((13, 3),),
         cost=of_tiles(60, 2, 48, 7.3),
     ),
     BlockInstruction(
-        "single_words", _WORDS, _single_words, THUMB, ((13, 8),),
+        "gemm_4x1_words", _WORDS, _words_4x1, THUMB, ((13, 8),),
         cost=of_tiles(59, 4, 27, 12.7),
     ),
     BlockInstruction("requantize_i8", _REQUANTIZE, partial(_requantize, False), THUMB, ((3, 2, 4, 7, -128),)),

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from ..ir.loops import Kernel
-from . import depthwise, depthwise_rows, helium, helium_depthwise, pair, plain, plane, pool, quad
+from . import (
+    depthwise,
+    depthwise_rows,
+    dsp_gemm,
+    dsp_packed_gemm,
+    helium,
+    helium_depthwise,
+    plain,
+    plain_depthwise,
+    pool,
+)
 from .instruction import BlockInstruction
 
-_FAMILIES = (pair, quad, depthwise, depthwise_rows, plain, plane, pool, helium, helium_depthwise)
+_FAMILIES = (
+    dsp_gemm, dsp_packed_gemm, depthwise, depthwise_rows, plain, plain_depthwise, pool, helium, helium_depthwise,
+)  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}
 

@@ -6,14 +6,14 @@ nothing.
 """
 
 MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
-    "stage": {
+    "im2col_x2": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "043a21db50f8043b2ffa83fc2ffa93f3e1e804c350f8043b2ffa83fc2ffa93f3e1e804c350f8043b2ffa83fc2ffa93f3"
             "e1e804c350f8043b2ffa83fc2ffa93f3e1e804c3043addda043209d050f8043b2ffa83fc2ffa93f3e1e804c3013af5d1"
             "704700bf"
         ),
     },
-    "pair_i8": {
+    "gemm_3x2_i8": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f90b0dde919451b9e40f20007c4f64037b846a7eb0606cde90078cde90278cde9047806960891cde90a2301eb"
             "04160c96a4f1010606f0070606f101064ff058080ff2163706fb187747f001070997a4f1010606f0030606f101064ff0"
@@ -44,7 +44,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "020505f307050bf8015bcde90aab0f9a013a0f927ff491af10b0bde8f08f00bf"
         ),
     },
-    "pair_i32": {
+    "gemm_3x2_i32": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f90b0dde919450891cde90a2301eb04160c96a4f1010606f0070606f101064ff058080ff2183706fb187747f0"
             "01070997a4f1010606f0030606f101064ff020080ff2c03706fb187747f001070d974ff00307b5fbf7f606fb175706eb"
@@ -71,7 +71,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "0f927ff4aaaf10b0bde8f08f"
         ),
     },
-    "single_i8": {
+    "gemm_8x1_i8": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f8eb0189e40f20007c4f64037b846a7eb0606cde90078cde90278cde904780696179d1c46a4f1010606f00106"
             "06f101064ff0ac080ff2841706fb187747f00107cde9081701eb8406cde90a2605f00707ee08cde90c6700f02981b0e8"
@@ -92,7 +92,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "069a10ee104aa4eb020404f307040bf8014b5d46bcf1010cd2d10eb0bde8f08f"
         ),
     },
-    "single_i32": {
+    "gemm_8x1_i32": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f8eb0179d1c46a4f1010606f0010606f101064ff0ac080ff2861706fb187747f00107cde9081701eb8406cde9"
             "0a2605f00707ee08cde90c6700f0cf80b0e8f053dde9081a504751f8043b2ffa83f22ffa93f350f804ab2ffa8afb2ffa"
@@ -108,13 +108,13 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "2afb0344b142edd1ab464bf8044b5d46bcf1010ce3d10eb0bde8f08f"
         ),
     },
-    "quad_stage_pixel": {
+    "im2col_x4_pixel": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "30b44ff68174cff681744ff0ff2552080ad350f8043b24fa93fc05ea0323d3fa0cf30b6141f820cbbab150f8043b24fa"
             "93fc05ea0323d3fa0cf30b6141f820cb50f8043b24fa93fc05ea0323d3fa0cf30b6141f820cb013ae7d130bc704700bf"
         ),
     },
-    "quad_stage": {
+    "im2col_x4": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "45ec104a47ec116a49ec128a4bec13aa4ff6817acff6817a4ff0ff2b00eb430404eb0305034401eb421250f8046b53f8"
             "047b54f8048b55f8049b2afa97fc0bea0727d7fa0cf74f61c1f804c02afa98fc0bea0828d8fa0cf8c1f81880c1f808c0"
@@ -122,7 +122,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "116a59ec128a5bec13aa7047"
         ),
     },
-    "quad_i8": {
+    "gemm_packed_2x4_i8": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb05081d9e40f20007c4f640370bee107aa6eb07060fee"
             "906a2de9800101eb4416b1ec080a022ca8bf36ed084aa4f10102033c04f0070404f101044ff064050ff24037bebf1446"
@@ -155,7 +155,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "0c442afb0e552bfb0c882bfb0e995aec1e1a504702b0bdec108abde8f08f00bf"
         ),
     },
-    "quad_i32": {
+    "gemm_packed_2x4_i32": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb85080fee906a2de9800101eb4416b1ec080a022ca8bf"
             "36ed088ac8bf36ed084aa4f10102043c04f0070404f101044ff064050ff24037bebf14464ff05c050ff2f63704fb1577"
@@ -187,7 +187,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "108abde8f08f00bf"
         ),
     },
-    "quad_fixed": {
+    "gemm_packed_2x4_fixed": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb0508dde91d674ff0010906fa07f609fa07f906eb5906"
             "0fee906a2de9800101eb4416b1ec080a022ca8bf36ed088ac8bf36ed084aa4f10102043c04f0070404f101044ff06405"
@@ -221,7 +221,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "108abde8f08f00bf"
         ),
     },
-    "quad_fixed12": {
+    "gemm_packed_2x4_fixed12": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f2ded108adde9194543ec1c2a45ec1d4adde91b4502eb05081d9e4fea063606f500660fee906a2de9800101eb"
             "4416b1ec080a022ca8bf36ed088ac8bf36ed084aa4f10102043c04f0070404f101044ff064050ff24437bebf14464ff0"
@@ -254,7 +254,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "02b0bdec108abde8f08f00bf"
         ),
     },
-    "lone_fixed": {
+    "gemm_packed_2x1_fixed": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f099d944602eb050501eb43140e46b246dde90a674ff0010906fa07f609fa07f906eb5906b0465646f0e80223"
             "3146a4eb060e1ef0200f13d1d1f810e0d0f804b050f808ab51f8209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e22"
@@ -262,7 +262,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "f0e802ab52fb0a8253fb0b8342fa07f243fa07f302f3070203f3070363f30f222cf8022bac45b9d1bde8f08f"
         ),
     },
-    "lone_i8": {
+    "gemm_packed_2x1_i8": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f099d944602eb050501eb43140e4640f20007c4f6403705ee107addf82880a7eb0807f0e802233146a4eb060e"
             "1ef0200f13d1d1f810e0d0f804b050f808ab51f8209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e222bfb0e33d1f8"
@@ -271,14 +271,14 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "07030cf8013bac45add1bde8f08f00bf"
         ),
     },
-    "lone_i32": {
+    "gemm_packed_2x1_i32": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f099d944602eb850501eb43140e46f0e802233146a4eb060e1ef0200f13d1d1f810e0d0f804b050f808ab51f8"
             "209b2afb09222bfb09332ffa8afa2ffa8bfb2afb0e222bfb0e33d1f810e0d0f804b050f808ab51f8209b2afb09222bfb"
             "09332ffa8afa2ffa8bfb2afb0e222bfb0e33a142d5d14fea22224fea2323ece80223ac45c5d1bde8f08f00bf"
         ),
     },
-    "solo_fixed": {
+    "gemm_packed_4x1_fixed": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f84b00d9ddde90e674ff0010806f1800606fa07f608fa07f806eb5806cde900671544cde90215964601eb830c"
             "4ff68178cff681784ff0ff29f0c80299aceb010212f0040f23d151f8043b28fa93f209ea0323d3fa02f3f0e802ab2afb"
@@ -289,7 +289,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "80344ef8044b039a964587d104b0bde8f08f00bf"
         ),
     },
-    "solo_halfword": {
+    "gemm_packed_4x1_halfword": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f84b00d9ddde90e674ff0010806f1800606fa07f608fa07f806eb5806cde900671544cde90215964601eb830c"
             "4ff68178cff681784ff0ff29f0c80299aceb010212f0040f23d151f8043b28fa93f209ea0323d3fa02f3f0e802ab2afb"
@@ -316,7 +316,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "00eb420003810382038320f8203b0139f8d17047"
         ),
     },
-    "depthwise_pair": {
+    "depthwise_two_rows": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f83b04fea4212a2f1080201f12003cde90123b0e8540142ec102a2ffa94f52ffa84f42ffa96f72ffa86f62ffa"
             "98f92ffa88f80090019810f0200f084400f108004bd0d1e90023d1e908ab5eec10ca22fb04cc12fb24ee13fb15cc23fb"
@@ -332,7 +332,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "4ef820cbddf804c06145e7d1dde90012029b01f1080102f10802cde900129942c8d103b0bde8f08f"
         ),
     },
-    "depthwise_finish_pair": {
+    "depthwise_finish_two_rows": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f2ded088adde9114eddf84cc088b040f2000ac4f6403ad346cde900abcde902abcde904abcde906ab90ec044a"
             "0cf1800cccea0c4c04fb0ef422442344c4f10000b1ec080a9dec088ab8eec00a00ee048af8eee00a40ee848ab8eec11a"
@@ -350,7 +350,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "d3d108b0bde8f08f"
         ),
     },
-    "depthwise_fixed_pair": {
+    "depthwise_fixed_two_rows": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04fdde90945dde90bcb4ff0010a0cf1800c0cfa0bfc0afa0bfa0ceb5a0c04fb05f422442344c4f1000ef1e80845"
             "51e90467d0f800a054fb0ac444fa0bf455fb0ac545fa0bf5d0f808a056fb0ac646fa0bf657fb0ac747fa0bf7c4ea0644"
@@ -366,7 +366,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "a4f30804a5f3080544ea052484f08034d45013eb0e03dad1bde8f08f"
         ),
     },
-    "depthwise_bytes_pair": {
+    "depthwise_bytes_two_rows": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04fdde90945dde90b6707ee100a46ec347a06fb05f632443344c6f100064fea451505f12007a5f108054fea8404"
             "45ec354a06ee906a07ee907a17ee100ab0e8f00107ee100a44ec104a2ffa85f42ffa95f545ec114a2ffa86f42ffa96f5"
@@ -460,7 +460,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "01f808cb083acdda083207d010f801cb8cea030c01f808cb013af7d1704700bf"
         ),
     },
-    "quad_words": {
+    "gemm_1x4_words": {
         ("thumbv6m",): (
             "f0b544464d4656465f46f0b484b00090019203930e9d2d01ed1802950d9c27011037bf18013c0f26a643b64614256e43"
             "09a5ad190135ac46009804c80090019878c89b18a418ad18b6189846a146aa46b3467246891a60470a7878c853435443"
@@ -474,7 +474,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "9a4200d040e704b0f0bca046a946b246bb46f0bd"
         ),
     },
-    "quad_pairs": {
+    "gemm_2x4_long": {
         ("thumbv7m",): (
             "2de9f04f87b0dde91045cde900030292a4f1010606f0070606f101064ff01c0706fb07f60ff23017a7eb060747f00107"
             "0397a4f1010606f0070606f101064ff0100706fb07f60ff23027a7eb060747f00107069702ebc40e05956d08049500f0"
@@ -493,7 +493,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "46f317004fea166646ea072707ebd07700eb02061f44ace8f00007b0bde8f08f"
         ),
     },
-    "single_words": {
+    "gemm_4x1_words": {
         ("thumbv6m",): (
             "f0b544464d4656465f46f0b484b00090019203930e9dad00ed1802950d9ca500ad180435ac46e7087f01bf1804370098"
             "78c80090019804c89b18a418ad18b6189846a146aa46b346b84264d078c80a785a4390444a785a4391448a785a439244"
@@ -545,7 +545,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "01b0bde8f08f00bf"
         ),
     },
-    "plane_row": {
+    "channel_row": {
         ("thumbv6m",): (
             "f0b55a4396465c00e418121b9446002208e08456d2188556d2188656d2188756d218f0c16245f4db02e08456d21810c1"
             "7245fadbf0bdc046"
@@ -640,7 +640,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "e9dc70bd"
         ),
     },
-    "helium_pixels_i8": {
+    "helium_gemm_4x2_i8": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b8cb0dde91d45dde92267a8ee306beaee107ba5eb0415cde90635a4f1010606f0070707f101074ff0"
             "38080ff2142907fb189949f001094fead60606f10106cde904961f9ecde909020b96dde920494f46012e04bf00240027"
@@ -660,7 +660,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "0a9a02eb47020a92bae60cb0bdec088bbde8f08f49444b44cbe600bf"
         ),
     },
-    "helium_runs_of_pixels_i8": {
+    "helium_gemm_4x2_short_runs_i8": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b89b0dde91f67a8ee306beaee107bdde91a45a5eb0415cde904354ff038080ff2ec2904fb189949f0"
             "0109cde906091c9e0896dde91d4b5f46012e04bf0024002701eb0403cde900131744cde90227069d95e85500b5e80055"
@@ -684,7 +684,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "f08f00bf"
         ),
     },
-    "helium_few_pixels_i8": {
+    "helium_gemm_4x2_one_run_i8": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b85b0dde91967a8ee306beaee107b1c46a4f1010606f0070707f101074ff038080ff2042907fb1899"
             "49f001094fead60606f10106cde903091746169e0296dde9174bd946012e04bf00244ff0000901eb0403cde90013039d"
@@ -703,7 +703,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "088bbde8f08f00bf"
         ),
     },
-    "helium_pixels_i32": {
+    "helium_gemm_4x2_i32": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b8cb0dde91d45a5eb0415cde90635a4f1010606f0070707f101074ff038080ff2202907fb189949f0"
             "01094fead60606f10106cde904961f9ecde909020b96dde9204909f1030727f003074fea8707012e04bf002400270c44"
@@ -722,7 +722,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "02eb47020a92cde60cb0bdec088bbde8f08f49444b44e3e6"
         ),
     },
-    "helium_pixel_i8": {
+    "helium_gemm_8x1_i8": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b82b0dde91467a8ee306beaee107bddf84cb005461c46a4f1010606f0030707f101074ff044080ff2"
             "381907fb189949f001094fea960606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103e"
@@ -736,7 +736,7 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "4a061bf001e871fe4d0fa3ec880ebbf1080b3ff742af02b0bdec088bbde8f08f"
         ),
     },
-    "helium_pixel_i32": {
+    "helium_gemm_8x1_i32": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0030707f101074ff044080ff2381907fb189949f001094fea"
             "960606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103ef0ee220fb5ec105ef0ee242f"

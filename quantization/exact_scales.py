@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..blocks.quad import PRE_SHIFT, USUAL_SHIFT
+from ..blocks.dsp_packed_gemm import PRE_SHIFT, USUAL_SHIFT
 from ..ir.graph import Graph, Node
 from ..ops.accumulators import channel_bounds
 from ..ops.fixed_point import exact_multipliers, have_multipliers

@@ -1,4 +1,4 @@
-/* Part of the ccml runtime: rows of a depthwise 3x3 convolution of one channel, staged as a plane of words.
+/* Part of the ccml runtime: rows of a depthwise 3x3 convolution of one channel, staged as words.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_DEPTHWISE3X3_H
 #define CCML_DEPTHWISE3X3_H
@@ -7,7 +7,7 @@
 
 #if CCML_ARM_V6M
 /* Four neighbours that are one or two words apart: the words of a row of the kernel times its weights in r5 to r7. */
-#define CCML_PLANE_STRIDE1 \
+#define CCML_CHANNEL_STRIDE1 \
     "ldmia r0!, {r1, r2, r3}\n" \
     "muls r1, r5, r1\n" \
     "add r8, r1\n" \
@@ -40,7 +40,7 @@
     "add r11, r2\n" \
     "muls r3, r7, r3\n" \
     "add r11, r3\n"
-#define CCML_PLANE_STRIDE2 \
+#define CCML_CHANNEL_STRIDE2 \
     "ldmia r0!, {r1, r2, r3}\n" \
     "muls r1, r5, r1\n" \
     "add r8, r1\n" \
@@ -71,7 +71,7 @@
     "add r11, r2\n" \
     "muls r3, r7, r3\n" \
     "add r11, r3\n"
-#define CCML_PLANE_SINGLE \
+#define CCML_CHANNEL_SINGLE \
     "ldmia r0!, {r1, r2, r3}\n" \
     "muls r1, r5, r1\n" \
     "add r8, r1\n" \
@@ -81,20 +81,20 @@
     "add r8, r3\n"
 
 /* The three rows of the kernel; `next` has the bytes from the end of what a row reads to the next row. */
-#define CCML_PLANE_ROW(w0, w1, w2, products, next) \
+#define CCML_CHANNEL_ROW(w0, w1, w2, products, next) \
     "ldr r5, [sp, #" w0 "]\n" \
     "ldr r6, [sp, #" w1 "]\n" \
     "ldr r7, [sp, #" w2 "]\n" products "add r0, " next "\n"
-#define CCML_PLANE_KERNEL(products, next) \
-    CCML_PLANE_ROW("0", "4", "8", products, next) CCML_PLANE_ROW("12", "16", "20", products, next) \
-    CCML_PLANE_ROW("24", "28", "32", products, next)
+#define CCML_CHANNEL_KERNEL(products, next) \
+    CCML_CHANNEL_ROW("0", "4", "8", products, next) CCML_CHANNEL_ROW("12", "16", "20", products, next) \
+    CCML_CHANNEL_ROW("24", "28", "32", products, next)
 
-#define CCML_PLANE_FOUR(products) \
+#define CCML_CHANNEL_FOUR(products) \
     "ldr r1, [sp, #36]\n" \
     "mov r8, r1\n" \
     "mov r9, r1\n" \
     "mov r10, r1\n" \
-    "mov r11, r1\n" CCML_PLANE_KERNEL(products, "r12") \
+    "mov r11, r1\n" CCML_CHANNEL_KERNEL(products, "r12") \
     "add r0, lr\n" \
     "ldr r5, [sp, #40]\n" \
     "mov r1, r8\n" \
@@ -107,7 +107,7 @@
     "subs r1, #1\n" \
     "str r1, [sp, #48]\n"
 
-#define CCML_PLANE_WIDEN(number, place) \
+#define CCML_CHANNEL_WIDEN(number, place) \
     "ldrb r4, [r1, #" number "]\n" \
     "sxtb r4, r4\n" \
     "str r4, [sp, #" place "]\n"
@@ -132,9 +132,11 @@ CCML_NAKED ccml_depthwise3x3(
         "str r3, [sp, #40]\n"
         "ldr r0, [r0]\n"
         "str r0, [sp, #36]\n"
-        CCML_PLANE_WIDEN("0", "0") CCML_PLANE_WIDEN("1", "4") CCML_PLANE_WIDEN("2", "8") CCML_PLANE_WIDEN("3", "12")
-        CCML_PLANE_WIDEN("4", "16") CCML_PLANE_WIDEN("5", "20") CCML_PLANE_WIDEN("6", "24") CCML_PLANE_WIDEN("7", "28")
-        CCML_PLANE_WIDEN("8", "32")
+        CCML_CHANNEL_WIDEN("0", "0") CCML_CHANNEL_WIDEN("1", "4")
+        CCML_CHANNEL_WIDEN("2", "8") CCML_CHANNEL_WIDEN("3", "12")
+        CCML_CHANNEL_WIDEN("4", "16") CCML_CHANNEL_WIDEN("5", "20")
+        CCML_CHANNEL_WIDEN("6", "24") CCML_CHANNEL_WIDEN("7", "28")
+        CCML_CHANNEL_WIDEN("8", "32")
         "ldr r4, [sp, #100]\n"
         "str r4, [sp, #44]\n"
         "ldr r5, [sp, #112]\n"
@@ -166,10 +168,10 @@ CCML_NAKED ccml_depthwise3x3(
         "b 3f\n"
         "4:\n"
         "b 5f\n"
-        "2:\n" CCML_PLANE_FOUR(CCML_PLANE_STRIDE1)
+        "2:\n" CCML_CHANNEL_FOUR(CCML_CHANNEL_STRIDE1)
         "beq 5f\n"
         "b 2b\n"
-        "3:\n" CCML_PLANE_FOUR(CCML_PLANE_STRIDE2)
+        "3:\n" CCML_CHANNEL_FOUR(CCML_CHANNEL_STRIDE2)
         "beq 5f\n"
         "b 3b\n"
         "5:\n"
@@ -190,7 +192,7 @@ CCML_NAKED ccml_depthwise3x3(
         "mov r10, r6\n"
         "6:\n"
         "ldr r1, [sp, #36]\n"
-        "mov r8, r1\n" CCML_PLANE_KERNEL(CCML_PLANE_SINGLE, "r9")
+        "mov r8, r1\n" CCML_CHANNEL_KERNEL(CCML_CHANNEL_SINGLE, "r9")
         "add r0, r10\n"
         "ldr r5, [sp, #40]\n"
         "mov r1, r8\n"
@@ -220,16 +222,16 @@ CCML_NAKED ccml_depthwise3x3(
         "pop {r4-r7, pc}\n");
 }
 
-#undef CCML_PLANE_STRIDE1
-#undef CCML_PLANE_STRIDE2
-#undef CCML_PLANE_SINGLE
-#undef CCML_PLANE_ROW
-#undef CCML_PLANE_KERNEL
-#undef CCML_PLANE_FOUR
-#undef CCML_PLANE_WIDEN
+#undef CCML_CHANNEL_STRIDE1
+#undef CCML_CHANNEL_STRIDE2
+#undef CCML_CHANNEL_SINGLE
+#undef CCML_CHANNEL_ROW
+#undef CCML_CHANNEL_KERNEL
+#undef CCML_CHANNEL_FOUR
+#undef CCML_CHANNEL_WIDEN
 #elif CCML_ARM_V7M
 /* Four neighbours that are one or two words apart: the words from r12 on times the weights in r8 to r10. */
-#define CCML_PLANE_STRIDE1 \
+#define CCML_CHANNEL_STRIDE1 \
     "ldrd r2, r3, [r12, #0]\n" \
     "mla r4, r2, r8, r4\n" \
     "mla r4, r3, r9, r4\n" \
@@ -245,7 +247,7 @@ CCML_NAKED ccml_depthwise3x3(
     "mla r6, r2, r10, r6\n" \
     "mla r7, r2, r9, r7\n" \
     "mla r7, r3, r10, r7\n"
-#define CCML_PLANE_STRIDE2 \
+#define CCML_CHANNEL_STRIDE2 \
     "ldrd r2, r3, [r12, #0]\n" \
     "mla r4, r2, r8, r4\n" \
     "mla r4, r3, r9, r4\n" \
@@ -263,26 +265,26 @@ CCML_NAKED ccml_depthwise3x3(
     "mla r7, r3, r9, r7\n" \
     "ldr r2, [r12, #32]\n" \
     "mla r7, r2, r10, r7\n"
-#define CCML_PLANE_SINGLE \
+#define CCML_CHANNEL_SINGLE \
     "ldrd r2, r3, [r12]\n" \
     "mla r4, r2, r8, r4\n" \
     "mla r4, r3, r9, r4\n" \
     "ldr r2, [r12, #8]\n" \
     "mla r4, r2, r10, r4\n"
 
-#define CCML_PLANE_ROW(w0, w1, w2, products) \
+#define CCML_CHANNEL_ROW(w0, w1, w2, products) \
     "ldrsb r8, [r1, #" w0 "]\n" \
     "ldrsb r9, [r1, #" w1 "]\n" \
     "ldrsb r10, [r1, #" w2 "]\n" products "add r12, r12, lr\n"
-#define CCML_PLANE_KERNEL(products) \
-    "mov r12, r0\n" CCML_PLANE_ROW("0", "1", "2", products) CCML_PLANE_ROW("3", "4", "5", products) \
-    CCML_PLANE_ROW("6", "7", "8", products)
+#define CCML_CHANNEL_KERNEL(products) \
+    "mov r12, r0\n" CCML_CHANNEL_ROW("0", "1", "2", products) CCML_CHANNEL_ROW("3", "4", "5", products) \
+    CCML_CHANNEL_ROW("6", "7", "8", products)
 
-#define CCML_PLANE_FOUR(products, bytes) \
+#define CCML_CHANNEL_FOUR(products, bytes) \
     "ldr r4, [sp, #0]\n" \
     "mov r5, r4\n" \
     "mov r6, r4\n" \
-    "mov r7, r4\n" CCML_PLANE_KERNEL(products) \
+    "mov r7, r4\n" CCML_CHANNEL_KERNEL(products) \
     "ldr r2, [sp, #4]\n" \
     "stm r2!, {r4-r7}\n" \
     "str r2, [sp, #4]\n" \
@@ -315,10 +317,10 @@ CCML_NAKED ccml_depthwise3x3(
         "beq.w 4f\n"
         "cmp r2, #1\n"
         "bne.w 3f\n"
-        "2:\n" CCML_PLANE_FOUR(CCML_PLANE_STRIDE1, "16")
+        "2:\n" CCML_CHANNEL_FOUR(CCML_CHANNEL_STRIDE1, "16")
         "bne.w 2b\n"
         "b 4f\n"
-        "3:\n" CCML_PLANE_FOUR(CCML_PLANE_STRIDE2, "32")
+        "3:\n" CCML_CHANNEL_FOUR(CCML_CHANNEL_STRIDE2, "32")
         "bne.w 3b\n"
         "4:\n"
         "ldrd r3, r2, [sp, #60]\n"
@@ -326,7 +328,7 @@ CCML_NAKED ccml_depthwise3x3(
         "ands r11, r3, #3\n"
         "beq.w 6f\n"
         "5:\n"
-        "ldr r4, [sp, #0]\n" CCML_PLANE_KERNEL(CCML_PLANE_SINGLE)
+        "ldr r4, [sp, #0]\n" CCML_CHANNEL_KERNEL(CCML_CHANNEL_SINGLE)
         "ldr r2, [sp, #4]\n"
         "str r4, [r2], #4\n"
         "str r2, [sp, #4]\n"
@@ -345,12 +347,12 @@ CCML_NAKED ccml_depthwise3x3(
         "pop {r4-r11, pc}\n");
 }
 
-#undef CCML_PLANE_STRIDE1
-#undef CCML_PLANE_STRIDE2
-#undef CCML_PLANE_SINGLE
-#undef CCML_PLANE_ROW
-#undef CCML_PLANE_KERNEL
-#undef CCML_PLANE_FOUR
+#undef CCML_CHANNEL_STRIDE1
+#undef CCML_CHANNEL_STRIDE2
+#undef CCML_CHANNEL_SINGLE
+#undef CCML_CHANNEL_ROW
+#undef CCML_CHANNEL_KERNEL
+#undef CCML_CHANNEL_FOUR
 #endif
 
 #endif

@@ -17,12 +17,12 @@
 /* Even registers and lr hold sums, those of the first pixel in r0 to r6; r1 and r3 are the words of both, r5 weights, r7
    counts blocks and r11 groups, r9 is from block to block; q4 to q7 where the taps of four channels are, q3 the least
    result. On the stack: words of both pixels, y, how far the second is from it, channels left, pixels left, from the last
-   block of a group to the next group, w, words of the first pixel; the arguments from sp + 136 on: plane, tap_step,
+   block of a group to the next group, w, words of the first pixel; the arguments from sp + 136 on: group_step, tap_step,
    pixels, pixel_step, channels, zero_point, lo, and in front of them groups and blocks. */
 #define CCML_BLOCK_HELIUM_DEPTHWISE_WINDOWS 1
 CCML_NAKED ccml_helium_depthwise_windows(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
-    int32_t blocks CCML_UNUSED, int32_t plane CCML_UNUSED, int32_t tap_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
+    int32_t blocks CCML_UNUSED, int32_t group_step CCML_UNUSED, int32_t tap_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
     int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED,
     int32_t lo CCML_UNUSED)
 {

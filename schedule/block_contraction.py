@@ -97,7 +97,7 @@ class Contraction:
         return Columns(self.columns, self.bias)
 
     @property
-    def single(self) -> bool:
+    def one_pixel(self) -> bool:
         """Whether there is only one pixel."""
         return prod(self.shape) == 1
 

@@ -59,24 +59,25 @@ def _anchors(*names: str | None) -> frozenset[str | None]:
 GENERATORS: tuple[Generator, ...] = (
     Generator(
         "helium contraction", _anchors("conv", "matmul"), is_helium_contraction, lower_helium_contraction, 0.2, True,
-        "helium_pixels_i8",
+        "helium_gemm_4x2_i8",
     ),
     Generator(
         "helium depthwise", _anchors("conv"), is_helium_depthwise, lower_helium_depthwise, 0.5, True,
         "helium_depthwise_rows",
     ),
     Generator(
-        "dsp contraction", _anchors("conv", "matmul"), is_dsp_contraction, lower_dsp_contraction, 1.1, True, "pair_i8"
+        "dsp contraction", _anchors("conv", "matmul"), is_dsp_contraction, lower_dsp_contraction, 1.1, True,
+        "gemm_3x2_i8",
     ),
     Generator(
-        "dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, 2.2, True, "depthwise_pair"
+        "dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, 2.2, True, "depthwise_two_rows"
     ),
     Generator(
-        "dsp transposed", _anchors("conv_transpose"), is_transposed, lower_transposed, 1.2, True, "pair_i8"
+        "dsp transposed", _anchors("conv_transpose"), is_transposed, lower_transposed, 1.2, True, "gemm_3x2_i8"
     ),
     Generator(
         "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction, 2.5, True,
-        "quad_words",
+        "gemm_1x4_words",
     ),
     Generator(
         "plain depthwise", _anchors("conv"), is_plain_depthwise, lower_plain_depthwise, 4, True, "depthwise3x3"

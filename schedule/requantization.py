@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..blocks.quad import USUAL_SHIFT
+from ..blocks.dsp_packed_gemm import USUAL_SHIFT
 from ..ir.graph import Node
 from ..ir.types import DType
 from ..ops.fixed_point import common_multipliers

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ..blocks.pair import STAGED_STEP
-from ..blocks.quad import PIXELS, STEP
+from ..blocks.dsp_gemm import STAGED_STEP
+from ..blocks.dsp_packed_gemm import PIXELS, STEP
 from ..ir.loops import (
     Block,
     Buffer,
@@ -53,8 +53,8 @@ class Layout:
     all: str | None
 
 
-PAIR = Layout(2, STAGED_STEP, STAGED_STEP // 2, "stage", "stage_fill", None)
-QUAD = Layout(PIXELS, STEP, 1, "quad_stage_pixel", "quad_fill", "quad_stage")
+TWO_PIXELS = Layout(2, STAGED_STEP, STAGED_STEP // 2, "im2col_x2", "im2col_x2_fill", None)
+FOUR_PIXELS = Layout(PIXELS, STEP, 1, "im2col_x4_pixel", "im2col_x4_fill", "im2col_x4")
 
 
 class Staging:
@@ -74,7 +74,7 @@ class Staging:
         return tuple(Store(self.column, (as_expr(n), as_expr(at)), Const(0, I8)) for n, at in rest)
 
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
-        """The activations of the pixel at ``position`` into ``slot`` of the pair."""
+        """The activations of the pixel at ``position`` into ``slot``."""
         if self.window.depth % 4 == 0:
             return window_rows(self.ctx, self.window, position, _Groups(self, slot))
         column = self._columns(1)

@@ -1,7 +1,7 @@
 """Contractions on cores with DSP: four or two staged pixels, or a single one, by all channels.
 
-Weights are packed two to a halfword (``blocks/quad.py``) where weights and accumulators allow it. A single pixel (a
-fully connected layer) is not staged: its activations are read once.
+Weights are packed two to a halfword (``blocks/dsp_packed_gemm.py``) where weights and accumulators allow it. A single
+pixel (a fully connected layer) is not staged: its activations are read once.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from math import prod
 import numpy as np
 
 from ...blocks import BLOCKS
-from ...blocks.pair import PAIR, SINGLE, pack
-from ...blocks.quad import (
+from ...blocks.dsp_gemm import GEMM_3X2, GEMM_8X1, pack
+from ...blocks.dsp_packed_gemm import (
+    PACKED_2X4,
+    PACKED_4X1,
+    PACKED_4X1_HALFWORD,
     PIXELS,
     PRE_SHIFT,
-    QUAD,
     SCALE,
-    SOLO,
-    SOLO_HALFWORD,
     USUAL_SHIFT,
     packable,
     packed,
@@ -35,9 +35,7 @@ from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
 from ..kernel import KernelContext, OneScratch
 from ..requantization import Fixed, fixed_form, halfword_form
-from ..staging import PAIR as PAIR_LAYOUT
-from ..staging import QUAD as QUAD_LAYOUT
-from ..staging import Layout, Staging
+from ..staging import FOUR_PIXELS, TWO_PIXELS, Layout, Staging
 
 MOST_GROUPS = 16
 """Each group has code of its own."""
@@ -97,7 +95,7 @@ def _packed_numbers(work: Contraction) -> _Numbers | None:
     return _Numbers("fixed", (rq.zero_point, fixed.shift), fixed.factors)
 
 
-def _single_numbers(work: Contraction) -> _Numbers | None:
+def _one_pixel_numbers(work: Contraction) -> _Numbers | None:
     """By multipliers, best by halfwords, of all that follows; ``None`` where that is more, or not exact."""
     rq = work.requantization
     if rq is None or not rq.whole:
@@ -118,7 +116,7 @@ class _Row:
     packed in a last tile that overlaps the one before."""
 
     block: str
-    single: str
+    remainder_block: str
     stream: Stream
     pixels: int
     layout: Layout
@@ -131,7 +129,7 @@ class _Row:
             least = work.channels >= self.stream.tile and np.all(work.operands.reach < 1 << 23)
             if not least or not packable(work.padded_columns(4)):
                 return False
-        if (self.pixels == 1) != work.single:
+        if (self.pixels == 1) != work.one_pixel:
             return False
         enough = not self.packed or self.run(work) >= self.pixels
         return enough and self.numbers(work) is not None
@@ -148,7 +146,7 @@ class _Row:
         staged = 0 if self.pixels == 1 else pixels * _cost(self.layout.copy, groups)
         if rest and self.remainder is Remainder.OVERLAP:
             return staged + (full + 1) * block(self.block)
-        return staged + full * block(self.block) + (rest * block(self.single) if rest else 0)
+        return staged + full * block(self.block) + (rest * block(self.remainder_block) if rest else 0)
 
     def run(self, work: Contraction) -> int:
         """Pixels of a run: of a row, or all where rows do not divide."""
@@ -163,10 +161,12 @@ def _cost(block: str, *scalars: int) -> float:
 
 
 ROWS: tuple[_Row, ...] = (
-    _Row("solo", "", SOLO, 1, QUAD_LAYOUT, True, _single_numbers, Remainder.SHORTER),
-    _Row("single", "", SINGLE, 1, PAIR_LAYOUT, False, _plain_numbers, Remainder.SHORTER),
-    _Row("quad", "lone", QUAD, PIXELS, QUAD_LAYOUT, True, _packed_numbers, Remainder.SINGLE),
-    _Row("pair", "", PAIR, 2, PAIR_LAYOUT, False, _plain_numbers, Remainder.OVERLAP),
+    _Row("gemm_packed_4x1", "", PACKED_4X1, 1, FOUR_PIXELS, True, _one_pixel_numbers, Remainder.SHORTER),
+    _Row("gemm_8x1", "", GEMM_8X1, 1, TWO_PIXELS, False, _plain_numbers, Remainder.SHORTER),
+    _Row(
+        "gemm_packed_2x4", "gemm_packed_2x1", PACKED_2X4, PIXELS, FOUR_PIXELS, True, _packed_numbers, Remainder.SINGLE
+    ),
+    _Row("gemm_3x2", "", GEMM_3X2, 2, TWO_PIXELS, False, _plain_numbers, Remainder.OVERLAP),
 )
 
 
@@ -179,7 +179,7 @@ class _DspTiling(Tiling):
         self.numbers = numbers
         self.staging = Staging(work.ctx, work.x, work.window, work.zero, row.layout)
         self.groups = -(-work.depth // 4)
-        stream = SOLO_HALFWORD if numbers.suffix == "halfword" else row.stream
+        stream = PACKED_4X1_HALFWORD if numbers.suffix == "halfword" else row.stream
         self.stream = replace(stream, factors=numbers.factors is not None)
         self.parts = self._parts()
         self.weights = work.ctx.pack("w", self._packed_weights())
@@ -206,12 +206,12 @@ class _DspTiling(Tiling):
     # ---- loops
 
     def prepare(self) -> Block:
-        return () if self.work.single else self.staging.prepare()
+        return () if self.work.one_pixel else self.staging.prepare()
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         before, x = self._stage(position, count)
         pointers = self.work.outputs(position, count) if self.values is None else rows_of(self.values, count)
-        block, at = self.row.block if count == self.pixels else self.row.single, 0
+        block, at = self.row.block if count == self.pixels else self.row.remainder_block, 0
         for begin, channels in self.parts:
             moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + begin)) for p in pointers)
             before += (self._invoke(block, (start(self.weights, at), x, *moved), channels),)
@@ -220,7 +220,7 @@ class _DspTiling(Tiling):
 
     def _stage(self, position: Position, count: int) -> tuple[Block, Pointer]:
         origin = as_expr(0)
-        if self.work.single:
+        if self.work.one_pixel:
             return self.staging.bytes(position(origin))
         if count < self.pixels:
             return self.staging.stage(position(origin), origin), start(self.staging.pixels)

@@ -45,8 +45,8 @@ def lower_dsp_depthwise(ctx: KernelContext) -> Block:
     numbers = Numbers.of(layer)
     if not is_plain_window(layer.node, KERNEL):
         return WindowDepthwise(layer, numbers).emit()
-    halved = layer.stride == (2, 2) and numbers.factors is not None
-    return (HalvedDepthwise if halved else ColumnDepthwise)(layer, numbers).emit()
+    stride2 = layer.stride == (2, 2) and numbers.factors is not None
+    return (Stride2Depthwise if stride2 else ColumnDepthwise)(layer, numbers).emit()
 
 
 class _PlainDepthwise(DepthwiseBlocks):
@@ -97,8 +97,8 @@ class ColumnDepthwise(_PlainDepthwise):
         if self.in_bytes:
             outputs = (self.pixel(place, row, 0) for row in rows)
             scalars = (self.together, width, self.layer.channels, self.zero_point)
-            return (*stage, Invoke("depthwise_bytes_pair", (w, start(self.staged), *outputs), scalars))
-        name = "depthwise_pair" if self.rows == 2 else "depthwise_stride2"
+            return (*stage, Invoke("depthwise_bytes_two_rows", (w, start(self.staged), *outputs), scalars))
+        name = "depthwise_two_rows" if self.rows == 2 else "depthwise_stride2"
         multiply = Invoke(name, (w, start(self.staged)), (width,))
         return (*stage, multiply, *self.finish(self.weights, self.staged, place, rows, Span(0, width)))
 
@@ -107,7 +107,7 @@ class ColumnDepthwise(_PlainDepthwise):
         return Invoke("depthwise_fill", (start(self.staged, number // 2),), scalars)
 
 
-class HalvedDepthwise(_PlainDepthwise):
+class Stride2Depthwise(_PlainDepthwise):
     """Stride 2 from pairs of columns of three rows (``blocks/depthwise_rows.py``)."""
 
     stage, count = "depthwise_stage_stride2", KERNEL

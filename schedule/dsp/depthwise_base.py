@@ -161,7 +161,7 @@ class DepthwiseBlocks:
         at = place.chunk * (LANES * self.channel_words) + self.group_words
         outputs = (self.pixel(place, row, columns.first) for row in rows)
         scalars = (columns.count, self.layer.channels * columns.step, self.zero_point, *shift)
-        name = f"depthwise_{kind}_{'pair' if len(rows) == 2 else 'row'}"
+        name = f"depthwise_{kind}_{'two_rows' if len(rows) == 2 else 'row'}"
         return (Invoke(name, (start(weights, at), start(sums), *outputs), scalars),)
 
     def pixel(self, place: Place, row: Expr, column: int) -> Pointer:

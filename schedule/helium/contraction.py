@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...blocks.helium import FEW_STEPS, PIXEL, PIXELS, SHORT_RUN, STEP, pad
+from ...blocks.helium import FEW_STEPS, GEMM_4X2, GEMM_8X1, SHORT_RUN, STEP, pad
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ir.types import DType
@@ -74,7 +74,7 @@ class _HeliumTiling(Tiling):
         super().__init__(work)
         rq, pixels = work.requantization, work.shape[-1]
         self.residual = None if rq is None else other
-        self.block = PIXEL if pixels == 1 else PIXELS
+        self.block = GEMM_8X1 if pixels == 1 else GEMM_4X2
         if rq is None:
             self.pixels = min(2, pixels)
         elif pixels <= 2 * CHUNK or self.residual is not None:
@@ -135,15 +135,15 @@ class _HeliumTiling(Tiling):
     def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:
         rows, channels = self.windows, self.work.channels
         operands = (start(self.weights), x, y)
-        if self.block is PIXEL:
-            return Invoke(f"helium_pixel_{kind}", operands, (rows.runs * rows.vectors, channels, *more))
-        name, runs = f"helium_pixels_{kind}", (rows.runs, rows.vectors, rows.run_step)
+        if self.block is GEMM_8X1:
+            return Invoke(f"helium_gemm_8x1_{kind}", operands, (rows.runs * rows.vectors, channels, *more))
+        name, runs = f"helium_gemm_4x2_{kind}", (rows.runs, rows.vectors, rows.run_step)
         scalars = (*runs, pixels, rows.pixel_step, channels, *more)
-        if kind == "i8" and channels % PIXELS.tile == 0:
+        if kind == "i8" and channels % GEMM_4X2.tile == 0:
             if rows.runs == 1 and rows.vectors <= FEW_STEPS:
-                name, scalars = "helium_few_pixels_i8", (rows.vectors, *scalars[len(runs) :])
+                name, scalars = "helium_gemm_4x2_one_run_i8", (rows.vectors, *scalars[len(runs) :])
             elif rows.vectors <= SHORT_RUN:
-                name = "helium_runs_of_pixels_i8"
+                name = "helium_gemm_4x2_short_runs_i8"
         return Invoke(name, operands, scalars)
 
 

@@ -16,7 +16,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ...blocks.helium import PIXELS, pad
+from ...blocks.helium import GEMM_4X2, pad
 from ...blocks.helium_depthwise import INTERLEAVED, WORD
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
@@ -81,7 +81,7 @@ class _HeliumDepthwise:
         taps[:, :columns, :rows] = layer.taps.transpose(0, 2, 1)
         grouped = taps.reshape(self.channels, wide, high, WORD).transpose(0, 2, 1, 3)
         words = np.ascontiguousarray(grouped).reshape(self.channels, -1).view("<i4")
-        return PIXELS.pack(layer.bias, words, self.requantization.scale.astype(np.float32))
+        return GEMM_4X2.pack(layer.bias, words, self.requantization.scale.astype(np.float32))
 
     # ---- rows
 
@@ -109,7 +109,7 @@ class _HeliumDepthwise:
 
     def emit(self) -> Block:
         stream = self.ctx.pack("w", self._stream())
-        words = self.ctx.temporary("words", DType.I8, (self.groups * self.plane * WORD,), align=16)
+        words = self.ctx.temporary("words", DType.I8, (self.groups * self.group_step * WORD,), align=16)
         w, x, batch = start(stream), start(words), Var(self.names.fresh("o"))
         block: Block = ()
         for _, group in groupby(self._strips(), key=lambda strip: (strip.rows, strip.sources)):
@@ -125,12 +125,12 @@ class _HeliumDepthwise:
         return (*before, *loop(batch, self.layer.batch, *block))
 
     @property
-    def plane(self) -> int:
+    def group_step(self) -> int:
         """Words of a group of rows, with what is read and written beyond."""
         layer = self.layer
         written = layer.pad[1] * self.channels + pad(layer.inner * self.channels, INTERLEAVED)
         beyond = (self.blocks * WORD - layer.kernel[1]) * layer.dilation[1] if self.windows else 0
-        return pad(max((layer.columns + beyond) * self.channels, written) + PIXELS.tile, 4)
+        return pad(max((layer.columns + beyond) * self.channels, written) + GEMM_4X2.tile, 4)
 
     @property
     def _overwritten(self) -> bool:
@@ -146,14 +146,15 @@ class _HeliumDepthwise:
         """The border at a side."""
         if columns <= 0:
             return ()
-        place = Pointer(words.buffer, (as_expr((group * self.plane + column * self.channels) * WORD),))
+        place = Pointer(words.buffer, (as_expr((group * self.group_step + column * self.channels) * WORD),))
         return (Invoke("helium_fill", (place,), (columns * self.channels * WORD, self.layer.zero)),)
 
     def _interleave(self, strip: _Strip, row: Callable[[int], Pointer], words: Pointer) -> Block:
         """The rows under a strip, four at a time."""
         block: Block = ()
         for group in range(self.groups):
-            target = Pointer(words.buffer, (as_expr((group * self.plane + self.layer.pad[1] * self.channels) * WORD),))
+            inner = group * self.group_step + self.layer.pad[1] * self.channels
+            target = Pointer(words.buffer, (as_expr(inner * WORD),))
             sources = strip.sources[group * WORD : (group + 1) * WORD]
             outside = sum(1 << n for n, source in enumerate(sources) if source == OUTSIDE)
             scalars = (self.layer.inner * self.channels, outside, self.layer.zero)
@@ -201,7 +202,7 @@ class _HeliumDepthwise:
         tail = (self.channels, self.requantization.zero_point, self.requantization.least)
         tap_step = layer.dilation[1] * self.channels
         if self.windows:
-            return (self.groups, self.blocks, self.plane, tap_step, *pixels, *tail)
+            return (self.groups, self.blocks, self.group_step, tap_step, *pixels, *tail)
         if self.column:
-            return (*pixels, self.plane, self.groups, *tail)
+            return (*pixels, self.group_step, self.groups, *tail)
         return (*pixels, tap_step, layer.kernel[1], *tail)

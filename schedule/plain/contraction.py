@@ -12,8 +12,8 @@ import numpy as np
 
 from ...blocks import has_block
 from ...blocks.plain import (
+    ONE_PIXEL_CHANNELS,
     PIXELS,
-    SINGLE_CHANNELS,
     is_pairable,
     offset_weights,
     paired_bias,
@@ -35,7 +35,7 @@ DEPTH = 1 << 15
 """Products of an accumulator at most: with the offset of the weights, sums stay in 32 bits."""
 PART = 128
 """Activations of a single pixel that are staged at a time."""
-SINGLES = 128
+ONE_PIXEL_CHUNK = 128
 """Channels of a single pixel whose accumulators are kept in memory at a time."""
 CHUNK = 32
 """Channels whose accumulators are kept in memory at a time."""
@@ -43,7 +43,7 @@ CHUNK = 32
 
 def has_plain_blocks(cpu: Cpu) -> bool:
     """Whether a core has these blocks and none for packed arithmetic or vectors."""
-    return has_block("quad_words", cpu.extensions) and not cpu.extensions & {"dsp", "mve"}
+    return has_block("gemm_1x4_words", cpu.extensions) and not cpu.extensions & {"dsp", "mve"}
 
 
 def is_plain_contraction(ctx: KernelContext) -> bool:
@@ -58,7 +58,7 @@ def is_plain_contraction(ctx: KernelContext) -> bool:
 def lower_plain_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_plain_contraction` holds."""
     work = Contraction(ctx)
-    return (_SinglePixel(work) if work.single else _FourPixels(work)).emit()
+    return (_OnePixel(work) if work.one_pixel else _FourPixels(work)).emit()
 
 
 class _PlainTiling(Tiling):
@@ -81,8 +81,8 @@ class _FourPixels(_PlainTiling):
 
     def __init__(self, work: Contraction) -> None:
         super().__init__(work)
-        paired = has_block("quad_pairs", work.ctx.cpu.extensions) and is_pairable(work.columns)
-        self.block = "quad_pairs" if paired else "quad_words"
+        paired = has_block("gemm_2x4_long", work.ctx.cpu.extensions) and is_pairable(work.columns)
+        self.block = "gemm_2x4_long" if paired else "gemm_1x4_words"
         kind = PackedPixels if paired else WordPixels
         self.staging = kind(work.ctx, work.x, work.window, work.zero, PIXELS)
         bias = paired_bias(work.bias, work.columns) if paired else work.bias.astype(np.int32)[:, None]
@@ -106,7 +106,7 @@ class _FourPixels(_PlainTiling):
         return (*staged, *self.chunks(CHUNK, chunk))
 
 
-class _SinglePixel(_PlainTiling):
+class _OnePixel(_PlainTiling):
     """One pixel: some channels at a time, and of what they see a part at a time."""
 
     pixels = 1
@@ -122,7 +122,7 @@ class _SinglePixel(_PlainTiling):
         self.bias = work.ctx.pack("b", bias)
         seen = (work.columns[:, first : first + window.size] for first, window in zip(firsts, windows))
         self.weights = [work.ctx.pack("w", tiled_weights(columns)) for columns in seen]
-        size = _whole_tiles(min(work.channels, SINGLES))
+        size = _whole_tiles(min(work.channels, ONE_PIXEL_CHUNK))
         self.acc = [work.ctx.temporary("acc", DType.I32, (size, 1)) for _ in windows[:2]]
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
@@ -136,12 +136,12 @@ class _SinglePixel(_PlainTiling):
                 steps, result = part.window.size, start(self.acc[number % 2])
                 operands = (sums, Pointer(w, (channel * steps,)), start(part.words), result)
                 block += () if alone else part.stage(origin, slot)
-                block += (Invoke("single_words", operands, (steps, _whole_tiles(channels))),)
+                block += (Invoke("gemm_4x1_words", operands, (steps, _whole_tiles(channels))),)
                 sums = result
             return (*block, *self.results.pixels(sums.buffer, channel, channels, PixelRun(position, 1)))
 
-        return (*(self.parts[0].stage(origin, slot) if alone else ()), *self.chunks(SINGLES, chunk))
+        return (*(self.parts[0].stage(origin, slot) if alone else ()), *self.chunks(ONE_PIXEL_CHUNK, chunk))
 
 
 def _whole_tiles(channels: int) -> int:
-    return -(-channels // SINGLE_CHANNELS) * SINGLE_CHANNELS
+    return -(-channels // ONE_PIXEL_CHANNELS) * ONE_PIXEL_CHANNELS

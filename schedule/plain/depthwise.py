@@ -1,9 +1,9 @@
-"""Depthwise 3x3 convolutions of int8 on cores without packed arithmetic: a plane of words for each channel of a band.
+"""Depthwise 3x3 convolutions of int8 on cores without packed arithmetic: a channel of a band as words.
 
 Before::                                      After::
 
     for o, row, column, c:                      for o, band:
-      acc = bias[c]                               fill the plane with the zero point, where there are borders
+      acc = bias[c]                               fill scratch memory with the zero point, where there are borders
       for k: acc += x[o, .., c] * w[c, k]         for c:
       y[o, row, column, c] = requantize(acc)        stage the input rows of the band as words
                                                     invoke depthwise3x3: accumulators of all outputs of the band
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...blocks.plane import KERNEL, plane_words
+from ...blocks.plain_depthwise import KERNEL, channel_words
 from ...ir.loops import Block, Expr, If, Invoke, Pointer, Stmt, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -28,8 +28,8 @@ from ..window import Window
 from .contraction import has_plain_blocks
 from .finish import Finish, PixelRun
 
-PLANE = 1536
-"""Bytes of a plane at most, unless a single row of outputs takes more."""
+STAGED_BYTES = 1536
+"""Of a channel at most, unless a single row of outputs takes more."""
 BAND = 5
 """Rows of outputs in a band at most: the result may overwrite its operand that far behind, and streams hold as many.
 Two rows of each band are staged again for the next."""
@@ -55,8 +55,8 @@ class _PlainDepthwise:
         self.bias = self.ctx.pack("b", layer.bias.astype(np.int32))
         self.weights = self.ctx.pack("w", layer.operands.weights.astype(np.int8))
         self.band = self._band()
-        words = plane_words(self.band, self.columns, self.stride, self.row)
-        self.plane = self.ctx.temporary("plane", DType.I32, (-(-words // self.row), self.row))
+        words = channel_words(self.band, self.columns, self.stride, self.row)
+        self.staged = self.ctx.temporary("staged", DType.I32, (-(-words // self.row), self.row))
         self.acc = self.ctx.temporary("acc", DType.I32, (1, self.band * self.columns))
 
     def _band(self) -> int:
@@ -65,9 +65,9 @@ class _PlainDepthwise:
         if not self.layer.y.dense:
             return 1
         most = min(self.rows, BAND)
-        fits = [n for n in range(1, most + 1) if 4 * self.row * ((n - 1) * self.stride + KERNEL) <= PLANE]
-        turns = -(-self.rows // max(fits, default=1))
-        return -(-self.rows // turns)
+        fits = [n for n in range(1, most + 1) if 4 * self.row * ((n - 1) * self.stride + KERNEL) <= STAGED_BYTES]
+        bands = -(-self.rows // max(fits, default=1))
+        return -(-self.rows // bands)
 
     def emit(self) -> Block:
         names = self.ctx.names
@@ -84,9 +84,9 @@ class _PlainDepthwise:
         staged_rows = (rows - 1) * self.stride + KERNEL
         staged, complete = self._stage(o, first, r, c)
         words = staged_rows * self.row
-        fill = () if complete else (Invoke("plane_fill", (start(self.plane),), (words, self.layer.zero)),)
+        fill = () if complete else (Invoke("channel_fill", (start(self.staged),), (words, self.layer.zero)),)
         weights = (Pointer(self.bias, (c,)), Pointer(self.weights, (c, as_expr(0))))
-        pointers = (*weights, start(self.plane), start(self.acc))
+        pointers = (*weights, start(self.staged), start(self.acc))
         multiply = Invoke("depthwise3x3", pointers, (rows, self.columns, self.stride, self.row))
 
         def position(slot: Expr) -> tuple[Expr, ...]:
@@ -96,10 +96,10 @@ class _PlainDepthwise:
         return (*fill, *loop(c, self.layer.channels, *loop(r, staged_rows, staged), multiply, *finish))
 
     def _stage(self, o: Expr, first: Expr, r: Expr, c: Expr) -> tuple[Stmt, bool]:
-        """Row ``r`` of the plane, where that is a row of the input; and whether all words of all rows are."""
+        """Row ``r`` of the words, where that is a row of the input; and whether all words of all rows are."""
         layer = self.layer
         row = first * self.stride + r - layer.pad[0]
-        x, y = layer.pointer(layer.x, layer.place(o, row, 0), c), Pointer(self.plane, (r, as_expr(layer.pad[1])))
-        copy = Invoke("plane_row", (x, y), (layer.inner, layer.channels))
+        x, y = layer.pointer(layer.x, layer.place(o, row, 0), c), Pointer(self.staged, (r, as_expr(layer.pad[1])))
+        copy = Invoke("channel_row", (x, y), (layer.inner, layer.channels))
         inside = self.window.inside(0, row, 1)
         return (copy, layer.inner == self.row) if inside is None else (If(inside, (copy,)), False)

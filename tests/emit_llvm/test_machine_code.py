@@ -71,9 +71,9 @@ def test_kernels_that_only_call_blocks_are_compiled_for_size() -> None:
 
 
 def test_cores_with_the_same_instructions_share_code() -> None:
-    assert machine_code("quad_i8", select("m4")) == machine_code("quad_i8", select("m33"))
+    assert machine_code("gemm_packed_2x4_i8", select("m4")) == machine_code("gemm_packed_2x4_i8", select("m33"))
 
 
 def test_other_machines_compile_the_meaning() -> None:
-    assert machine_code("quad_words", select("generic")) is None
-    assert machine_code("quad_words", select("cortex-m4")) is None
+    assert machine_code("gemm_1x4_words", select("generic")) is None
+    assert machine_code("gemm_1x4_words", select("cortex-m4")) is None

@@ -8,7 +8,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from ccml.blocks import BLOCKS, block_kernel
-from ccml.blocks.pair import PAIR, pack
+from ccml.blocks.dsp_gemm import PAIR, pack
 from ccml.errors import CcmlError
 from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
@@ -78,7 +78,7 @@ KERNEL = """
     kernel k(x: i8[2,8] const, w: i32[9] const align 4, s: i32[2,2,2] out align 8, y: i32[2,3] out)
       for p:2
         invoke stage(&x[p, 0], &s[0, p, 0], 2)
-      invoke pair_i32(&w[0], &s[0, 0, 0], &y[0, 0], &y[1, 0], 2, 3)
+      invoke gemm_3x2_i32(&w[0], &s[0, 0, 0], &y[0, 0], &y[1, 0], 2, 3)
 """
 
 
@@ -106,7 +106,7 @@ def test_invoke_runs_the_meaning() -> None:
     ("old", "new", "reason"),
     [
         ("invoke stage(", "invoke store(", "there is no block instruction 'store' of 1 scalars"),
-        (", 2, 3)", ", 2)", "there is no block instruction 'pair_i32' of 1 scalars"),
+        (", 2, 3)", ", 2)", "there is no block instruction 'gemm_3x2_i32' of 1 scalars"),
         ("&x[p, 0], ", "", "1 pointers for 2 parameters"),
         ("&x[p, 0]", "&w[p]", "'w' of i32 in global memory for i8"),
         ("&x[p, 0]", "&x[p, 1]", "the 8 elements for 'x' may leave 'x'"),

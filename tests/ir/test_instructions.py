@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ccml.blocks.quad import ODD_OFFSET, SCALE, packed
+from ccml.blocks.dsp_packed_gemm import ODD_OFFSET, SCALE, packed
 from ccml.instructions import INSTRUCTIONS
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -82,7 +82,7 @@ def test_operations_on_halfwords(acc: np.int32, x: np.int32, w: np.int32) -> Non
 
 @given(st.tuples(*[st.integers(-128, 127)] * 4), st.tuples(*[st.integers(-127, 127)] * 4))
 def test_packed_weights_need_one_extension(x: tuple[int, ...], w: tuple[int, ...]) -> None:
-    """The algebra of ``blocks/quad.py``."""
+    """The algebra of ``blocks/dsp_packed_gemm.py``."""
     word = packed(np.array([w], np.int8))[0, 0]
     odd = np.array([x[1] - ODD_OFFSET, x[3] - ODD_OFFSET])
     even = np.array([SCALE * x[0], SCALE * x[2]]) - odd

@@ -75,14 +75,14 @@ def test_shared_weights_are_left_alone() -> None:
     assert not find_pairs(net.graph(x), lambda node: True)
 
 
-def depthwise_pair() -> tuple[Pair, Graph]:
+def depthwise_two_rows() -> tuple[Pair, Graph]:
     graph = depthwise_chain()
     return find_pairs(graph, lambda node: True)[0], graph
 
 
 def test_unequal_channels_are_equalized() -> None:
     """Before a depthwise layer, which has a scale for each channel, it costs nothing at all."""
-    pair, graph = depthwise_pair()
+    pair, graph = depthwise_two_rows()
     spans = np.array([1.0, 0.1, 0.2, 0.5, 0.9, 0.3])
     values = np.tile(np.linspace(0, 1, 50), (8, 6, 1)) * spans[:, np.newaxis]
     assert best_scales(pair, values, graph.constants) == pytest.approx(spans)
@@ -90,7 +90,7 @@ def test_unequal_channels_are_equalized() -> None:
 
 def test_channels_that_differ_from_sample_to_sample_are_not() -> None:
     """A channel that is narrow in most samples and wide in one would saturate."""
-    pair, graph = depthwise_pair()
+    pair, graph = depthwise_two_rows()
     spans = np.full((8, 6), 0.05)
     spans[np.arange(6), np.arange(6)] = 1.0
     spans[6:, 0] = 1.0

@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ccml.ir.graph import Graph
+from ccml.ir.loops import Invoke
+from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType
 from ccml.program.build import lower_graph
 from ccml.quantization.encoding import Encoding
@@ -16,7 +18,7 @@ from ccml.targets import Machine, select
 
 from tests.schedule.graphs import integer_conv_graph
 from tests.schedule.test_fixed_requantization import bounded
-from tests.schedule.test_quads import on_host
+from tests.schedule.test_plain_contractions import on_host
 from tests.schedule.test_staged import Route, assert_exact, by_c, by_jit, by_objects, with_blocks
 from tests.tools import needs
 
@@ -46,12 +48,14 @@ SINGLE = [name for name in GRAPHS if name.startswith("single")]
 
 
 def blocks(graph: Graph, machine: Machine) -> set[str]:
-    return {"_".join(kernel.name.split("_")[:2]) for kernel in lower_graph(graph, machine).blocks}
+    kernels = lower_graph(graph, machine).kernels
+    return {stmt.block for kernel in kernels for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke)}
 
 
 @pytest.mark.parametrize("name", SINGLE)
 def test_two_factors_in_a_word(name: str) -> None:
-    assert blocks(GRAPHS[name], M4) & {"solo_halfword", "solo_fixed"} == {"solo_halfword"}
+    rows = {"gemm_packed_4x1_halfword", "gemm_packed_4x1_fixed"}
+    assert blocks(GRAPHS[name], M4) & rows == {"gemm_packed_4x1_halfword"}
 
 
 @pytest.mark.parametrize("machine", [M0, M3], ids=["m0", "m3"])
@@ -67,7 +71,7 @@ def test_two_bytes_for_a_channel(name: str, machine: Machine) -> None:
 @pytest.mark.parametrize("machine", [M0, M3, M4], ids=["m0", "m3", "m4"])
 def test_other_scales_have_words(machine: Machine) -> None:
     graph = bounded(integer_conv_graph((1, 1, 1, 40), (27, 1, 1, 40)), 0.00213719)
-    assert blocks(graph, machine) & {"solo_fixed", "requantize_fixed"}
+    assert blocks(graph, machine) & {"gemm_packed_4x1_fixed", "requantize_fixed"}
 
 
 @pytest.mark.parametrize("name", GRAPHS)

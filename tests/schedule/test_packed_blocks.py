@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from ccml.blocks.quad import packed
+from ccml.blocks.dsp_packed_gemm import packed
 from ccml.targets import Machine
 
 from tests.schedule.block_cases import RNG, Case, Route, assert_cases, routes, signed
@@ -22,14 +22,14 @@ def staged(x: np.ndarray) -> np.ndarray:
 def stage(groups: int, step: int) -> Case:
     x = signed(3 * step + 4 * groups)
     pixels = np.stack([x[pixel * step :][: 4 * groups] for pixel in range(4)])
-    return Case("quad_stage", (groups, step), {"x": x}, {"y": staged(pixels).ravel()})
+    return Case("im2col_x4", (groups, step), {"x": x}, {"y": staged(pixels).ravel()})
 
 
 def stage_pixel(groups: int) -> Case:
     x = signed(1, 4 * groups)
     y = np.zeros((groups, 2, 4), np.int32)
     y[:, :, :1] = staged(x)
-    return Case("quad_stage_pixel", (groups,), {"x": x[0]}, {"y": y.ravel()[: 8 * groups - 3]})
+    return Case("im2col_x4_pixel", (groups,), {"x": x[0]}, {"y": y.ravel()[: 8 * groups - 3]})
 
 
 def copy_bytes(count: int) -> Case:
@@ -40,7 +40,7 @@ def copy_bytes(count: int) -> Case:
 def fill(groups: int, value: int) -> Case:
     y = np.zeros((groups, 2, 4), np.int32)
     y[:, :, :1] = staged(np.full((1, 4 * groups), value, np.int8))
-    return Case("quad_fill", (groups, value), {}, {"y": y.ravel()[: 8 * groups - 3]})
+    return Case("im2col_x4_fill", (groups, value), {}, {"y": y.ravel()[: 8 * groups - 3]})
 
 
 def contraction(
@@ -78,15 +78,16 @@ CASES = (
     *(stage(groups, step) for groups in (1, 2, 5) for step in (4, 20)),
     *(copy_bytes(count) for count in (1, 4, 7, 64)),
     *(stage_pixel(groups) for groups in (1, 2, 5)), fill(1, 127), fill(3, -128),
-    *(contraction("quad_fixed12", groups, 4, 5) for groups in (*range(1, 13), 20)),
-    *(contraction("quad_i8", groups, 4, -7) for groups in (1, 2, 3, 10, 11)),
-    *(contraction("quad_i32", groups, 4) for groups in (1, 3, 4, 11, 12)),
-    contraction("quad_fixed", 3, 2, 127, 15), contraction("quad_fixed", 6, 10, 0, 1),
-    contraction("quad_fixed12", 4, 2, 127), contraction("quad_fixed12", 4, 14, -128),
-    contraction("quad_i8", 4, 2, 127), contraction("quad_i32", 4, 6),
-    *(contraction(row, groups, 6, -3, pixels=1) for groups in (1, 2, 5, 8) for row in ("lone_fixed", "lone_i8")),
-    *(contraction("lone_i32", groups, 2, pixels=1) for groups in (1, 2, 5)),
-    *(contraction("solo_fixed", groups, 8, -128, 9, pixels=1, tile=4) for groups in (1, 2, 5)),
+    *(contraction("gemm_packed_2x4_fixed12", groups, 4, 5) for groups in (*range(1, 13), 20)),
+    *(contraction("gemm_packed_2x4_i8", groups, 4, -7) for groups in (1, 2, 3, 10, 11)),
+    *(contraction("gemm_packed_2x4_i32", groups, 4) for groups in (1, 3, 4, 11, 12)),
+    contraction("gemm_packed_2x4_fixed", 3, 2, 127, 15), contraction("gemm_packed_2x4_fixed", 6, 10, 0, 1),
+    contraction("gemm_packed_2x4_fixed12", 4, 2, 127), contraction("gemm_packed_2x4_fixed12", 4, 14, -128),
+    contraction("gemm_packed_2x4_i8", 4, 2, 127), contraction("gemm_packed_2x4_i32", 4, 6),
+    *(contraction("gemm_packed_2x1_fixed", groups, 6, -3, pixels=1) for groups in (1, 2, 5, 8)),
+    *(contraction("gemm_packed_2x1_i8", groups, 6, -3, pixels=1) for groups in (1, 2, 5, 8)),
+    *(contraction("gemm_packed_2x1_i32", groups, 2, pixels=1) for groups in (1, 2, 5)),
+    *(contraction("gemm_packed_4x1_fixed", groups, 8, -128, 9, pixels=1, tile=4) for groups in (1, 2, 5)),
 )  # fmt: skip
 
 

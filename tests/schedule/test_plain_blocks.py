@@ -39,22 +39,22 @@ def corrected(x: np.ndarray) -> np.ndarray:
     return np.concatenate([-128 * wide.sum(axis=0, keepdims=True), wide]).astype(np.int32)
 
 
-def quad_words(steps: int, channels: int) -> Case:
+def gemm_1x4_words(steps: int, channels: int) -> Case:
     x, w, b = signed(steps, 4), signed(channels, steps), words(channels)
     y = b[:, None] + w.astype(np.int32) @ x.astype(np.int32)
     inputs = {"b": b, "w": (w.astype(np.int16) + 128).astype(np.uint8).ravel(), "x": corrected(x).ravel()}
-    return Case("quad_words", (steps, channels), inputs, {"y": y.astype(np.int32).ravel()})
+    return Case("gemm_1x4_words", (steps, channels), inputs, {"y": y.astype(np.int32).ravel()})
 
 
-def single_words(steps: int, channels: int) -> Case:
+def gemm_4x1_words(steps: int, channels: int) -> Case:
     x, w, b = signed(steps, 1), signed(channels, steps), words(channels)
     y = b + (w.astype(np.int32) @ x.astype(np.int32))[:, 0]
     tiled = (w.astype(np.int16) + 128).astype(np.uint8).reshape(-1, 4, steps).transpose(0, 2, 1)
     inputs = {"b": b, "w": np.ascontiguousarray(tiled).ravel(), "x": corrected(x).ravel()}
-    return Case("single_words", (steps, channels), inputs, {"y": y.astype(np.int32)})
+    return Case("gemm_4x1_words", (steps, channels), inputs, {"y": y.astype(np.int32)})
 
 
-def quad_pairs(steps: int, channels: int) -> Case:
+def gemm_2x4_long(steps: int, channels: int) -> Case:
     """Activations at both ends of their range as well, with weights of one sign, where the fields are fullest."""
     x, w, b = signed(steps, 4), signed(channels, steps), words(channels)
     x[:, 1:3] = RNG.choice(np.array([-128, 127], np.int8), (1, 2))
@@ -69,7 +69,7 @@ def quad_pairs(steps: int, channels: int) -> Case:
         "b": np.stack([low, b], axis=1).astype(np.int32).ravel(), "w": np.concatenate([pairs, w[even:].ravel()]),
         "x": staged.ravel(),
     }  # fmt: skip
-    return Case("quad_pairs", (steps, channels), inputs, {"y": y.astype(np.int32).ravel()})
+    return Case("gemm_2x4_long", (steps, channels), inputs, {"y": y.astype(np.int32).ravel()})
 
 
 def requantize(channels: int, pixels: int, lanes: int, step: int, zero_point: int, fixed: bool = False) -> Case:
@@ -104,9 +104,9 @@ def requantize_halfword(channels: int, pixels: int, lanes: int, step: int, zero_
     return Case("requantize_halfword", scalars, {"a": a.ravel(), "s": s}, {"y": y})
 
 
-def plane_row(columns: int, step: int) -> Case:
+def channel_row(columns: int, step: int) -> Case:
     x = signed((columns - 1) * step + 1)
-    return Case("plane_row", (columns, step), {"x": x}, {"y": x[::step].astype(np.int32)})
+    return Case("channel_row", (columns, step), {"x": x}, {"y": x[::step].astype(np.int32)})
 
 
 def depthwise(rows: int, outputs: int, stride: int, row: int) -> Case:
@@ -123,17 +123,18 @@ def depthwise(rows: int, outputs: int, stride: int, row: int) -> Case:
 CASES = (
     *(spread(count, step) for count in (1, 7, 8, 9, 40) for step in (1, 4)),
     *(pack(count, flip) for count in (1, 7, 8, 9, 40) for flip in (0, -128)),
-    *(quad_words(steps, channels) for steps in (1, 15, 16, 17, 40) for channels in (1, 3)),
-    *(quad_pairs(steps, channels) for steps in (1, 7, 8, 9, 240) for channels in (1, 2, 5)),
-    *(single_words(steps, channels) for steps in (1, 7, 8, 9, 40) for channels in (4, 8)),
+    *(gemm_1x4_words(steps, channels) for steps in (1, 15, 16, 17, 40) for channels in (1, 3)),
+    *(gemm_2x4_long(steps, channels) for steps in (1, 7, 8, 9, 240) for channels in (1, 2, 5)),
+    *(gemm_4x1_words(steps, channels) for steps in (1, 7, 8, 9, 40) for channels in (4, 8)),
     requantize(7, 4, 4, 9, -128), requantize(5, 1, 4, 1, 127), requantize(1, 11, 11, 3, 0), requantize(6, 3, 4, 6, -7),
     requantize(9, 4, 4, 9, -128, True), requantize(1, 11, 12, 3, 127, True), requantize(5, 1, 1, 1, 3, True),
     requantize_halfword(9, 4, 4, 9, -128, 1), requantize_halfword(5, 1, 4, 7, 127, 8),
     requantize_halfword(1, 11, 12, 3, 3, 4), requantize_halfword(40, 1, 1, 1, -20, 6),
-    plane_row(1, 1), plane_row(4, 3), plane_row(7, 8), plane_row(9, 64),
+    channel_row(1, 1), channel_row(4, 3), channel_row(7, 8), channel_row(9, 64),
     *(depthwise(rows, outputs, stride, 30) for rows in (1, 3) for outputs in (1, 4, 7, 12) for stride in (1, 2)),
 )  # fmt: skip
-assert {case.block for case in CASES} > {"spread", "pack", "quad_words", "quad_pairs", "single_words", "depthwise3x3"}
+TRIED = {"spread", "pack", "gemm_1x4_words", "gemm_2x4_long", "gemm_4x1_words", "depthwise3x3"}
+assert {case.block for case in CASES} > TRIED
 
 
 @routes("m0", "m3")

@@ -143,10 +143,10 @@ def test_kernels_of_another_form_stay_apart() -> None:
 
 
 def test_scalars_that_choose_code_stay_numbers() -> None:
-    """``helium_pixels_i8`` has a code of its own for some numbers of channels."""
+    """``helium_gemm_4x2_i8`` has a code of its own for some numbers of channels."""
     text = """\
 kernel k(w: i32[999] const, x: i8[999] const, y: i8[99] out)
-  invoke helium_pixels_i8(&w[0], &x[0], &y[0], 1, 1, 0, {}, 16, {}, 0, -128)
+  invoke helium_gemm_4x2_i8(&w[0], &x[0], &y[0], 1, 1, 0, {}, 16, {}, 0, -128)
 """
     one, same, other = (General.of(parse_kernel(text.format(*pair))) for pair in ((4, 4), (8, 4), (4, 8)))
     assert one.text == same.text

@@ -36,7 +36,7 @@ static CCML_APART void model_conv_0(const int8_t * restrict x, const int32_t * r
           {
             if ((tile * 2 + slot) * 2 + -1 >= 0)
             {
-              ccml_stage(&x[(o_1 * 2 + k) * 48 + (tile * 2 + slot) * 2 * 4 - 52], &pixels[k * 3 * 4 + slot * 2], 3);
+              ccml_im2col_x2(&x[(o_1 * 2 + k) * 48 + (tile * 2 + slot) * 2 * 4 - 52], &pixels[k * 3 * 4 + slot * 2], 3);
             }
             else
             {
@@ -44,22 +44,22 @@ static CCML_APART void model_conv_0(const int8_t * restrict x, const int32_t * r
               {
                 if ((tile * 2 + slot) * 2 + tap + -1 >= 0)
                 {
-                  ccml_stage(&x[(o_1 * 2 + k) * 48 + ((tile * 2 + slot) * 2 + tap) * 4 - 52], &pixels[(k * 3 + tap) * 4 + slot * 2], 1);
+                  ccml_im2col_x2(&x[(o_1 * 2 + k) * 48 + ((tile * 2 + slot) * 2 + tap) * 4 - 52], &pixels[(k * 3 + tap) * 4 + slot * 2], 1);
                 }
                 else
                 {
-                  ccml_stage_fill(&pixels[(k * 3 + tap) * 4 + slot * 2], 1, 3);
+                  ccml_im2col_x2_fill(&pixels[(k * 3 + tap) * 4 + slot * 2], 1, 3);
                 }
               }
             }
           }
           else
           {
-            ccml_stage_fill(&pixels[k * 3 * 4 + slot * 2], 3, 3);
+            ccml_im2col_x2_fill(&pixels[k * 3 * 4 + slot * 2], 3, 3);
           }
         }
       }
-      ccml_pair_i8(&w[0], &pixels[0], &y[o_1 * 48 + tile * 2 * 8], &y[o_1 * 48 + tile * 2 * 8 + 8], 9, 8, -128);
+      ccml_gemm_3x2_i8(&w[0], &pixels[0], &y[o_1 * 48 + tile * 2 * 8], &y[o_1 * 48 + tile * 2 * 8 + 8], 9, 8, -128);
     }
   }
 }
@@ -79,7 +79,7 @@ static CCML_APART void model_conv_1(const int8_t *x, const int32_t * restrict w,
     {
       ccml_depthwise_fill(&columns[1], 16, 1, -128);
     }
-    ccml_depthwise_bytes_pair(&w[0], &columns[0], &y[row * 2 * 48], &y[row * 2 * 48 + 48], 2, 6, 8, -128);
+    ccml_depthwise_bytes_two_rows(&w[0], &columns[0], &y[row * 2 * 48], &y[row * 2 * 48 + 48], 2, 6, 8, -128);
   }
 }
 
@@ -89,8 +89,8 @@ static CCML_APART void model_conv_2(const int8_t * restrict x, const int32_t * r
 {
   for (ptrdiff_t tile = 0; tile < 9; ++tile)
   {
-    ccml_quad_stage(&x[tile * 4 * 8], &pixels[0], 2, 8);
-    ccml_quad_fixed12(&w[0], &pixels[0], &y[tile * 4 * 8], &y[tile * 4 * 8 + 8], &y[tile * 4 * 8 + 16], &y[tile * 4 * 8 + 24], 2, 8, -128);
+    ccml_im2col_x4(&x[tile * 4 * 8], &pixels[0], 2, 8);
+    ccml_gemm_packed_2x4_fixed12(&w[0], &pixels[0], &y[tile * 4 * 8], &y[tile * 4 * 8 + 8], &y[tile * 4 * 8 + 16], &y[tile * 4 * 8 + 24], 2, 8, -128);
   }
 }
 

@@ -38,7 +38,7 @@ static CCML_APART void model_conv_0(const int8_t *x, const int32_t * restrict w,
         ccml_helium_fill(&rows[row * 52], 52, 3);
       }
     }
-    ccml_helium_runs_of_pixels_i8(&w[0], &rows[0], &y[o_1 * 48], 3, 1, 52, 6, 8, 8, -128, -128);
+    ccml_helium_gemm_4x2_short_runs_i8(&w[0], &rows[0], &y[o_1 * 48], 3, 1, 52, 6, 8, 8, -128, -128);
   }
 }
 
@@ -63,7 +63,7 @@ static CCML_APART void model_conv_2(const int8_t * restrict x, const int32_t * r
   for (ptrdiff_t o_1 = 0; o_1 < 6; ++o_1)
   {
     ccml_helium_copy(&x[o_1 * 48], &rows[0], 1, 48, 0, 0);
-    ccml_helium_few_pixels_i8(&w[0], &rows[0], &y[o_1 * 48], 1, 6, 8, 8, -128, -128);
+    ccml_helium_gemm_4x2_one_run_i8(&w[0], &rows[0], &y[o_1 * 48], 1, 6, 8, 8, -128, -128);
   }
 }
 

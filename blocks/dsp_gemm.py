@@ -1,0 +1,127 @@
+"""Block instructions of contractions on cores with DSP: two staged pixels by three channels, one pixel by eight.
+
+*Weights* are a :class:`Stream` with a word of four signed bytes for each channel and group of four k, k0 in the low
+bits, and the float32 scales of rows that requantize. Channels that fill no tile follow as tiles of one.
+
+*Staged activations* are words of two signed halfwords: for each group of four k and each of two pixels (k0, k2) and
+(k1, k3), as ``widen_even`` and ``widen_odd`` make them of four bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Load, Store, Var
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import Number, both, halves, param, requantized, signed
+from .instruction import DSP, DSP_FPU, BlockInstruction, linear, of_tiles
+from .tiles import Stream, as_scale, tile_block
+
+GEMM_3X2 = Stream(3)
+"""The tile of ``gemm_3x2`` rows: with two pixels it fills the registers of an Arm core."""
+GEMM_8X1 = Stream(8)
+"""The tile of ``gemm_8x1`` rows."""
+STAGED_STEP = 4
+"""Words of staged activations for each group of four k."""
+
+
+def pack(stream: Stream, bias: np.ndarray, weights: np.ndarray, scales: np.ndarray | None) -> np.ndarray:
+    """The stream of biases [o], int8 weights [o, k] (k a multiple of four) and float32 scales [o]."""
+    words, full = np.ascontiguousarray(weights).view("<i4"), len(bias) // stream.tile * stream.tile
+    ones = replace(stream, tile=1)
+
+    def part(one: Stream, channels: slice) -> np.ndarray:
+        return one.pack(bias[channels], words[channels], None if scales is None else scales[channels])
+
+    return np.concatenate([part(stream, slice(full)), part(ones, slice(full, None))])
+
+
+def _stage(groups: Number) -> Kernel:
+    """Four bytes at a time, widened for one of two pixels."""
+    x = param("x", DType.I8, groups * 4, Access.READ)
+    y, g = param("y", DType.I32, groups * STAGED_STEP - 2, Access.WRITE, 8), Var("g")
+    words = (halves(signed(x, g * 4 + n), signed(x, g * 4 + (n + 2))) for n in range(2))
+    return Kernel("stage", (x, y), loop(g, groups, *(Store(y, (g * 4 + n,), word) for n, word in enumerate(words))))
+
+
+def _stage_fill(groups: Number, value: Number) -> Kernel:
+    """The same activation throughout, as at borders."""
+    y, g = param("y", DType.I32, groups * STAGED_STEP - 2, Access.WRITE, 8), Var("g")
+    stores = (Store(y, (g * STAGED_STEP + half,), both(value)) for half in range(2))
+    return Kernel("im2col_x2_fill", (y,), loop(g, groups, *stores))
+
+
+def _contraction(
+    stream: Stream, pixels: int, out: DType, groups: Number, channels: Number, zero_point: Number = 0
+) -> Kernel:
+    """Two staged pixels, or one that is widened on the way, by all channels."""
+    requantize = out is DType.I8
+    stream = replace(stream, factors=requantize)
+    w = param("w", DType.I32, stream.size(channels, groups), Access.READ, 4)
+    x = param("x", *((DType.I32, groups * STAGED_STEP) if pixels == 2 else (DType.I8, groups * 4)), Access.READ, 4)
+    y = tuple(param(f"y{p}" if pixels == 2 else "y", out, channels, Access.WRITE) for p in range(pixels))
+
+    def tiles(stream: Stream, count: Number, first: Number, stem: str) -> Block:
+        t = Var(f"t{stem}")
+        at, channel = t * stream.size(stream.tile, groups) + stream.size(1, groups) * first, t * stream.tile + first
+
+        def group(g: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+            words = [Var(f"w{c}{stem}", I32) for c in range(stream.tile)]
+            lets = tuple(Let(word, Load(w, (stream.weight(at, g, c),))) for c, word in enumerate(words))
+
+            def product(acc: Expr, c: int, p: int) -> Expr:
+                for half, widen in enumerate(("widen_even", "widen_odd")):
+                    acc = Call("dot2_i16i16", (acc, _half(x, g, p, half), Call(widen, (words[c],), I32)), I32)
+                return acc
+
+            return lets, product
+
+        def finish(c: int, p: int, acc: Expr) -> Block:
+            scale = as_scale(Load(w, (stream.factor(at, groups, c),)))
+            return (Store(y[p], (channel + c,), requantized(acc, scale, zero_point) if requantize else acc),)
+
+        shape = (stream.tile, pixels)
+        return loop(t, count, *tile_block(shape, (groups,), lambda c, p: Load(w, (at + c,)), group, finish, stem))
+
+    full = channels // stream.tile
+    done = full * stream.tile
+    body = (*tiles(stream, full, 0, ""), *tiles(replace(stream, tile=1), channels - done, done, "_rest"))
+    return Kernel("contraction", (w, x, *y), body)
+
+
+def _half(x: Buffer, g: Expr, pixel: int, half: int) -> Expr:
+    """k0 and k2, or k1 and k3, of a pixel."""
+    if x.dtype is DType.I32:
+        return Load(x, (g * STAGED_STEP + (2 * pixel + half),))
+    return halves(signed(x, g * 4 + half), signed(x, g * 4 + (half + 2)))
+
+
+_SUMS, _BYTES = ("groups", "channels"), ("groups", "channels", "zero_point")
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction(
+        "im2col_x2", ("groups",), _stage, DSP, ((3,),),
+        cost=linear(20, 4.6),
+    ),
+    BlockInstruction("im2col_x2_fill", ("groups", "value"), _stage_fill, DSP, ((3, -5),)),
+    BlockInstruction(
+        "gemm_3x2_i8", _BYTES, partial(_contraction, GEMM_3X2, 2, DType.I8), DSP_FPU, ((13, 7, -128),),
+        cost=of_tiles(73, 3, 52, 22.4, (28, 8.2)),
+    ),
+    BlockInstruction(
+        "gemm_3x2_i32", _SUMS, partial(_contraction, GEMM_3X2, 2, DType.I32), DSP_FPU, ((2, 5),),
+        cost=of_tiles(62, 3, 19, 22.4, (15, 8.2)),
+    ),
+    BlockInstruction(
+        "gemm_8x1_i8", _BYTES, partial(_contraction, GEMM_8X1, 1, DType.I8), DSP_FPU, ((13, 11, 4),),
+        cost=of_tiles(57, 8, 63, 44.6, (2.6, 12.8)),
+    ),
+    BlockInstruction(
+        "gemm_8x1_i32", _SUMS, partial(_contraction, GEMM_8X1, 1, DType.I32), DSP_FPU, ((2, 9),),
+        cost=of_tiles(47, 8, 17, 44.6, (2.2, 11)),
+    ),
+)

@@ -1,0 +1,239 @@
+"""Block instructions of contractions on cores with DSP whose weights are packed two to a halfword: four staged pixels
+by two channels, one of them by two, and one pixel of bytes by four.
+
+A halfword holds ``256 * w1 + w0``. With activations staged as ``o = x1 - 127`` and ``e = 256 * x0 - o``,
+
+    o * (256 * w1 + w0) + e * w0 = 256 * ((x1 - 127) * w1 + x0 * w0)
+
+so that a word of two such halfwords, times odd k, and its low bytes, times even k, make four products: four bytes are
+one instruction. Accumulators are 256 times the sums, which therefore have to stay below 2^23.
+
+*Weights* are a :class:`Stream` with such a word for each channel and group of four k. Biases are multiples of 256, with
+``127 * w`` for odd k added. Factors are float32 scales divided by 256, which is exact, or multipliers, so that the
+upper word of ``acc * factor``, shifted, is the result; halfwords ``f`` mean ``f << 16``.
+
+*Staged activations*: a group of four k of four pixels takes eight words: (o1, o3) of each pixel, then (e0, e2) of each
+pixel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ..ir.loops import I32, Access, Binary, Block, Buffer, Call, Const, Expr, Kernel, Let, Load, Store, Var
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import (
+    Number,
+    both,
+    halves,
+    param,
+    requantized,
+    requantized_fixed,
+    signed,
+)
+from .instruction import DSP, DSP_FPU, BlockInstruction, linear, of_tiles
+from .tiles import Stream, as_scale, tile_block
+
+PACKED_2X4, PACKED_4X1, PACKED_4X1_HALFWORD = Stream(2), Stream(4), Stream(4, halfwords=True)
+PIXELS = 4
+STEP = 2 * PIXELS
+"""Words of staged activations for each group of four k."""
+ODD_OFFSET = 127
+PRE_SHIFT = 8
+SCALE = 1 << PRE_SHIFT
+"""What accumulators are multiples of."""
+USUAL_SHIFT = 12
+"""The shift behind a multiplication that most layers can have; it has a row of its own, in which it is constant."""
+
+
+def packable(columns: np.ndarray) -> bool:
+    """Whether weights [o, k] (k a multiple of four) have a packed form: not -128 behind a negative weight."""
+    return not bool(np.any((columns[:, 1::2] == -128) & (columns[:, 0::2] < 0)))
+
+
+def packed(columns: np.ndarray) -> np.ndarray:
+    """Words [o, k / 4] of int8 weights [o, k]."""
+    wide = columns.astype(np.int32)
+    return np.ascontiguousarray((wide[:, 1::2] * SCALE + wide[:, 0::2]).astype(np.int16)).view(np.int32)
+
+
+def packed_bias(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """The start of accumulators that are multiples of 256, with what the offset of odd activations takes away."""
+    found = SCALE * (bias + ODD_OFFSET * columns[:, 1::2].astype(np.int64).sum(axis=1))
+    return np.asarray((found & 0xFFFFFFFF).astype(np.uint32).view(np.int32))
+
+
+# ---------------------------------------------------------------- staging
+
+
+def _copy_bytes(count: Number) -> Kernel:
+    """Four at a time, all of which are read before they are written."""
+    x, y = param("x", DType.I8, count, Access.READ), param("y", DType.I8, count, Access.WRITE)
+    word, rest, done = Var("word"), Var("rest"), count // 4 * 4
+    values = [Var(f"byte{i}", x.type) for i in range(4)]
+    loads = tuple(Let(value, Load(x, (word * 4 + i,))) for i, value in enumerate(values))
+    four = loop(word, count // 4, *loads, *(Store(y, (word * 4 + i,), value) for i, value in enumerate(values)))
+    last = loop(rest, count - done, Store(y, (rest + done,), Load(x, (rest + done,))))
+    return Kernel("copy_bytes", (x, y), (*four, *last))
+
+
+def _odd_even(x: Buffer, at: Expr) -> tuple[Expr, Expr]:
+    """The words of odd and of even k for four bytes from ``at`` on."""
+    odd = [Binary("sub", signed(x, at + (n + 1)), Const(ODD_OFFSET, I32)) for n in (0, 2)]
+    shifted = [Binary("shl", signed(x, at + n), Const(PRE_SHIFT, I32)) for n in (0, 2)]
+    even = (Binary("sub", part, offset) for part, offset in zip(shifted, odd, strict=True))
+    return halves(*odd), halves(*even)
+
+
+def _stage_pixel(groups: Number) -> Kernel:
+    """Four bytes at a time, for one of four pixels."""
+    x = param("x", DType.I8, groups * 4, Access.READ)
+    y, g = param("y", DType.I32, groups * STEP - (PIXELS - 1), Access.WRITE, 4), Var("g")
+    odd, even = _odd_even(x, g * 4)
+    return Kernel(
+        "stage_pixel", (x, y), loop(g, groups, Store(y, (g * STEP,), odd), Store(y, (g * STEP + PIXELS,), even))
+    )
+
+
+def _stage(groups: Number, step: Number) -> Kernel:
+    """Four pixels that begin ``step`` bytes apart."""
+    x = param("x", DType.I8, groups * 4 + 3 * step, Access.READ)
+    y, g, pixel = param("y", DType.I32, groups * STEP, Access.WRITE, 8), Var("g"), Var("pixel")
+    odd, even = _odd_even(x, g * 4 + pixel * step)
+    stores = (Store(y, (g * STEP + pixel,), odd), Store(y, (g * STEP + pixel + PIXELS,), even))
+    return Kernel("stage", (x, y), loop(pixel, PIXELS, *loop(g, groups, *stores)))
+
+
+def _fill(groups: Number, value: Number) -> Kernel:
+    """The same activation throughout for one of four pixels, as at borders."""
+    y, g = param("y", DType.I32, groups * STEP - (PIXELS - 1), Access.WRITE, 4), Var("g")
+    odd, even = value - ODD_OFFSET, value * (SCALE - 1) + ODD_OFFSET
+    stores = (Store(y, (g * STEP,), both(odd)), Store(y, (g * STEP + PIXELS,), both(even)))
+    return Kernel("fill", (y,), loop(g, groups, *stores))
+
+
+# ---------------------------------------------------------------- contraction
+
+Rounding = Callable[[Expr, Buffer, Expr, int], Expr]
+"""What becomes of an accumulator of a channel, given the stream and where its factors of a tile begin."""
+
+
+def _contraction(
+    stream: Stream, pixels: int, groups: Number, channels: Number, rounding: Rounding | None, staged: bool = True
+) -> Kernel:
+    """All channels, which fill tiles, of staged pixels, or of one that is staged on the way."""
+    out = DType.I32 if rounding is None else DType.I8
+    stream = replace(stream, factors=rounding is not None)
+    w = param("w", DType.I32, stream.size(channels, groups), Access.READ, 4)
+    size = groups * STEP - (PIXELS - pixels) if staged else groups * 4
+    x = param("x", DType.I32 if staged else DType.I8, size, Access.READ, 4 if staged else 0)
+    y = tuple(param(f"y{p}" if staged else "y", out, channels, Access.WRITE) for p in range(pixels))
+    t = Var("t")
+    at = t * stream.size(stream.tile, groups)
+
+    def activations(g: Expr, p: int) -> tuple[Expr, Expr]:
+        if staged:
+            return Load(x, (g * STEP + p,)), Load(x, (g * STEP + (PIXELS + p),))
+        return _odd_even(x, g * 4)
+
+    def group(g: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+        words = [Var(f"w{c}", I32) for c in range(stream.tile)]
+        lets = tuple(Let(word, Load(w, (stream.weight(at, g, c),))) for c, word in enumerate(words))
+
+        def product(acc: Expr, c: int, p: int) -> Expr:
+            odd, even = activations(g, p)
+            acc = Call("dot2_i16i16", (acc, odd, words[c]), I32)
+            return Call("dot2_i16i16", (acc, even, Call("widen_even", (words[c],), I32)), I32)
+
+        return lets, product
+
+    def finish(c: int, p: int, acc: Expr) -> Block:
+        if rounding is None:
+            value: Expr = Binary("shr", acc, Const(PRE_SHIFT, I32))
+        else:
+            value = rounding(acc, w, stream.factor(at, groups, c), c)
+        return (Store(y[p], (t * stream.tile + c,), value),)
+
+    tile = tile_block((stream.tile, pixels), (groups,), lambda c, p: Load(w, (at + c,)), group, finish)
+    return Kernel("contraction", (w, x, *y), loop(t, channels // stream.tile, *tile))
+
+
+def _sums(pixels: int, groups: Number, channels: Number) -> Kernel:
+    return _contraction(PACKED_2X4, pixels, groups, channels, None)
+
+
+def _scaled(pixels: int, groups: Number, channels: Number, zero_point: Number) -> Kernel:
+    def rounding(acc: Expr, w: Buffer, at: Expr, c: int) -> Expr:
+        return requantized(acc, as_scale(Load(w, (at,))), zero_point)
+
+    return _contraction(PACKED_2X4, pixels, groups, channels, rounding)
+
+
+def _fixed(
+    stream: Stream, pixels: int, groups: Number, channels: Number, zero_point: Number, shift: Number = USUAL_SHIFT
+) -> Kernel:
+    def rounding(acc: Expr, w: Buffer, at: Expr, c: int) -> Expr:
+        factor: Expr = Load(w, (at,))
+        if stream.halfwords:
+            odd = c % 2
+            factor = Binary("and", factor, Const(-1 << 16, I32)) if odd else Binary("shl", factor, Const(16, I32))
+        return requantized_fixed(acc, factor, zero_point, shift)
+
+    return _contraction(stream, pixels, groups, channels, rounding, stream is PACKED_2X4)
+
+
+_SUMS, _FLOAT = ("groups", "channels"), ("groups", "channels", "zero_point")
+_FIXED = (*_FLOAT, "shift")
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction("copy_bytes", ("count",), _copy_bytes, DSP, ((11,),)),
+    BlockInstruction(
+        "im2col_x4_pixel", ("groups",), _stage_pixel, DSP, ((3,),),
+        cost=linear(22, 7),
+    ),
+    BlockInstruction(
+        "im2col_x4", ("groups", "step"), _stage, DSP_FPU, ((3, 12),),
+        cost=linear(31, 26),
+    ),
+    BlockInstruction("im2col_x4_fill", ("groups", "value"), _fill, DSP, ((3, -128),)),
+    BlockInstruction(
+        "gemm_packed_2x4_i8", _FLOAT, partial(_scaled, 4), DSP_FPU, ((9, 6, -128),),
+        cost=of_tiles(78, 2, 62, 25.3),
+    ),
+    BlockInstruction(
+        "gemm_packed_2x4_i32", _SUMS, partial(_sums, 4), DSP_FPU, ((2, 4),),
+        cost=of_tiles(73, 2, 20, 25.3),
+    ),
+    BlockInstruction(
+        "gemm_packed_2x4_fixed", _FIXED, partial(_fixed, PACKED_2X4, 4), DSP_FPU, ((9, 6, -128, 11),),
+        cost=of_tiles(81, 2, 39, 25.3),
+    ),
+    BlockInstruction(
+        "gemm_packed_2x4_fixed12", _FLOAT, partial(_fixed, PACKED_2X4, 4), DSP_FPU, ((4, 2, 127),),
+        cost=of_tiles(78, 2, 30, 25.3),
+    ),
+    BlockInstruction(
+        "gemm_packed_2x1_fixed", _FIXED, partial(_fixed, PACKED_2X4, 1), DSP_FPU, ((3, 4, 5, 15),),
+        cost=of_tiles(40, 2, 16, 11),
+    ),
+    BlockInstruction(
+        "gemm_packed_2x1_i8", _FLOAT, partial(_scaled, 1), DSP_FPU, ((3, 4, 5),),
+        cost=of_tiles(35, 2, 22, 11),
+    ),
+    BlockInstruction(
+        "gemm_packed_2x1_i32", _SUMS, partial(_sums, 1), DSP_FPU, ((1, 2),),
+        cost=of_tiles(29, 2, 10, 11),
+    ),
+    BlockInstruction(
+        "gemm_packed_4x1_fixed", _FIXED, partial(_fixed, PACKED_4X1, 1), DSP_FPU, ((5, 8, 7, 12),),
+        cost=of_tiles(45, 4, 26, 19),
+    ),
+    BlockInstruction(
+        "gemm_packed_4x1_halfword", _FIXED, partial(_fixed, PACKED_4X1_HALFWORD, 1), DSP_FPU, ((4, 4, -128, 16),),
+        cost=of_tiles(45, 4, 25, 19),
+    ),
+)

@@ -1,0 +1,67 @@
+"""Block instructions of depthwise 3x3 convolutions on cores without packed arithmetic: one channel at a time.
+
+*Staged* are some rows of one channel as words, with what stands for zero beyond the borders. Rows are ``row`` words
+apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from ..ir.loops import I32, Access, Binary, Block, Expr, Kernel, Let, Load, Store, Var, as_expr
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import Number, literal, param, signed
+from .instruction import THUMB, BlockInstruction, linear
+from .tiles import tile_block
+
+KERNEL = 3
+Size = TypeVar("Size", int, Number)
+
+
+def channel_words(rows: Size, outputs: Size, stride: Size, row: Size) -> Size:
+    """What ``depthwise3x3`` reads."""
+    return ((rows - 1) * stride + (KERNEL - 1)) * row + (outputs - 1) * stride + KERNEL
+
+
+def _row(columns: Number, step: Number) -> Kernel:
+    """Bytes ``step`` apart as words."""
+    x = param("x", DType.I8, (columns - 1) * step + 1, Access.READ)
+    y, i = param("y", DType.I32, columns, Access.WRITE), Var("i")
+    return Kernel("channel_row", (x, y), loop(i, columns, Store(y, (i,), signed(x, i * step))))
+
+
+def _fill(columns: Number, value: Number) -> Kernel:
+    """The same word throughout."""
+    y, i = param("y", DType.I32, columns, Access.WRITE), Var("i")
+    return Kernel("channel_fill", (y,), loop(i, columns, Store(y, (i,), literal(value))))
+
+
+def _depthwise(rows: Number, outputs: Number, stride: Number, row: Number) -> Kernel:
+    """``rows`` of ``outputs`` accumulators of one channel."""
+    b = param("b", DType.I32, 1, Access.READ)
+    w = param("w", DType.I8, KERNEL * KERNEL, Access.READ)
+    x = param("x", DType.I32, channel_words(rows, outputs, stride, row), Access.READ)
+    y, r, column = param("y", DType.I32, rows * outputs, Access.WRITE), Var("r"), Var("column")
+
+    def group(kh: Var, kw: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+        weight = Let(Var("weight", I32), signed(w, kh * KERNEL + kw))
+        word = Load(x, ((r * stride + kh) * row + column * stride + kw,))
+        return (weight,), lambda acc, _, __: Binary("add", acc, Binary("mul", word, weight.var))
+
+    def finish(_: int, __: int, acc: Expr) -> Block:
+        return (Store(y, (r * outputs + column,), acc),)
+
+    taps = tile_block((1, 1), (KERNEL, KERNEL), lambda _, __: Load(b, (as_expr(0),)), group, finish)
+    return Kernel("depthwise3x3", (b, w, x, y), loop(r, rows, *loop(column, outputs, *taps)))
+
+
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction(
+        "channel_row", ("columns", "step"), _row, THUMB, ((3, 5),),
+        cost=linear(35, 2.75),
+    ),
+    BlockInstruction("channel_fill", ("columns", "value"), _fill, THUMB, ((6, 9),)),
+    BlockInstruction("depthwise3x3", ("rows", "outputs", "stride", "row"), _depthwise, THUMB, ((2, 7, 2, 17),)),
+)

@@ -1,0 +1,22 @@
+/* Part of the ccml runtime: one pixel by all channels, as accumulators.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_GEMM_8X1_I32_H
+#define CCML_GEMM_8X1_I32_H
+
+#include "ccml_gemm_8x1.h"
+
+#if CCML_ARM_DSP
+#define CCML_GEMM_8X1_I32_ONE(a) "str " a ", [r11], #4\n"
+#define CCML_GEMM_8X1_I32_FOUR(a, b, c, d) \
+    CCML_GEMM_8X1_I32_ONE(a) CCML_GEMM_8X1_I32_ONE(b) CCML_GEMM_8X1_I32_ONE(c) CCML_GEMM_8X1_I32_ONE(d)
+
+#define CCML_BLOCK_GEMM_8X1_I32 1
+CCML_NAKED ccml_gemm_8x1_i32(
+    const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int32_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
+    int32_t channels CCML_UNUSED)
+{
+    CCML_GEMM_8X1("", CCML_GEMM_8X1_I32_FOUR, CCML_GEMM_8X1_I32_ONE);
+}
+#endif
+
+#endif

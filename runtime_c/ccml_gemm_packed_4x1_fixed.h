@@ -1,0 +1,28 @@
+/* Part of the ccml runtime: a single pixel by all channels, requantized to bytes by factors of 31 bits.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_GEMM_PACKED_4X1_FIXED_H
+#define CCML_GEMM_PACKED_4X1_FIXED_H
+
+#include "ccml_gemm_packed_4x1.h"
+
+#if CCML_ARM_DSP
+#define CCML_PACKED_4X1_FIXED_MULTIPLY \
+    "ldrd r10, r11, [r0], #8\n" \
+    "smmla r4, r4, r10, r2\n" \
+    "smmla r5, r5, r11, r2\n" \
+    "ldrd r10, r11, [r0], #8\n" \
+    "smmla r6, r6, r10, r2\n" \
+    "smmla r7, r7, r11, r2\n"
+
+#define CCML_BLOCK_GEMM_PACKED_4X1_FIXED 1
+CCML_NAKED ccml_gemm_packed_4x1_fixed(
+    const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t groups CCML_UNUSED,
+    int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED, int32_t shift CCML_UNUSED)
+{
+    CCML_PACKED_4X1(CCML_PACKED_4X1_FIXED_MULTIPLY);
+}
+
+#undef CCML_PACKED_4X1_FIXED_MULTIPLY
+#endif
+
+#endif

@@ -1,0 +1,72 @@
+/* Part of the ccml runtime: pixels of one run of at most eight steps by all channels, which are in fours, requantized to bytes.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_HELIUM_GEMM_4X2_ONE_RUN_I8_H
+#define CCML_HELIUM_GEMM_4X2_ONE_RUN_I8_H
+
+#include "ccml_helium_gemm_4x2_i8.h"
+
+#if CCML_HELIUM
+
+/* No counters of runs and steps: r7 is y of the
+   first pixel, r9 how far that of the second is from it, r11 the channels left. On the stack: x of both pixels, pixels
+   left, w, entry of the steps; the arguments from sp + 88 on. */
+#define CCML_BLOCK_HELIUM_GEMM_4X2_ONE_RUN_I8 1
+CCML_NAKED ccml_helium_gemm_4x2_one_run_i8(
+    const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t vectors CCML_UNUSED,
+    int32_t pixels CCML_UNUSED, int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED,
+    int32_t zero_point CCML_UNUSED, int32_t lo CCML_UNUSED)
+{
+    __asm__ volatile(
+        ".syntax unified\n"
+        ".p2align 2\n"
+        "push {r4-r11, lr}\n"
+        "vpush {d8-d11}\n"
+        "sub sp, sp, #20\n"
+        "ldrd r6, r7, [sp, #100]\n"
+        "vdup.16 q4, r6\n"
+        "vdup.8 q5, r7\n"
+        "mov r4, r3\n"
+        CCML_HELIUM_ENTRY("3f", "4f", 8, 3)
+        "strd r0, r9, [sp, #12]\n"
+        "mov r7, r2\n"
+        "ldr r6, [sp, #88]\n"
+        "1:\n"
+        "str r6, [sp, #8]\n"
+        "ldrd r4, r11, [sp, #92]\n"
+        "mov r9, r11\n"
+        "cmp r6, #1\n"
+        "itt eq\n"
+        "moveq r4, #0\n"
+        "moveq r9, #0\n"
+        "add r3, r1, r4\n"
+        "strd r1, r3, [sp]\n"
+        "ldr r5, [sp, #12]\n"
+        "2:\n"
+        "ldm r5, {r0, r2, r4, r6}\n"
+        "ldm r5!, {r8, r10, r12, lr}\n"
+        "ldrd r1, r3, [sp]\n"
+        "ldr pc, [sp, #16]\n"
+        ".p2align 2\n"
+        "3:\n" CCML_HELIUM_REPEAT("8", CCML_HELIUM_4X2_STEP)
+        "4:\n" CCML_HELIUM_4X2_I8_RESULTS
+        "add r0, r7, r9\n"
+        "vstrb.32 q1, [r0]\n"
+        "vstrb.32 q0, [r7], #4\n"
+        "subs r11, r11, #4\n"
+        "bgt.w 2b\n"
+        "ldr r6, [sp, #8]\n"
+        "subs r6, r6, #2\n"
+        "ble 5f\n"
+        "ldrd r4, r11, [sp, #92]\n"
+        "ldr r1, [sp]\n"
+        "add r1, r1, r4, lsl #1\n"
+        "add r7, r7, r11\n"
+        "b 1b\n"
+        "5:\n"
+        "add sp, sp, #20\n"
+        "vpop {d8-d11}\n"
+        "pop {r4-r11, pc}\n");
+}
+#endif
+
+#endif
