@@ -24,7 +24,7 @@ def faults(cases: Sequence[Case], route: str = "jit") -> list[str]:
         for start in range(0, len(same), 40):
             outcomes += run_cases(same[start : start + 40], route)
     refused = sum(outcome.verdict is Verdict.REFUSED for outcome in outcomes)
-    assert refused <= 0.1 * len(outcomes), [o.what for o in outcomes if o.verdict is Verdict.REFUSED]
+    assert refused <= max(1, 0.01 * len(outcomes)), [o.what for o in outcomes if o.verdict is Verdict.REFUSED]
     return [f"{o.case.name}: {o.what}" for o in outcomes if o.verdict in (Verdict.WRONG, Verdict.INTERNAL)]
 
 
@@ -42,7 +42,7 @@ def test_pairs(part: int) -> None:
     names = list(operators())
     other = [names[n] for n in rng.permutation(len(names))]
     every = list(zip(names, other))[part::4]
-    cases = [pair(first, second, 10 + part, f"p{n}_") for n, (first, second) in enumerate(every)]
+    cases = [pair(first, second, part, f"p{n}_") for n, (first, second) in enumerate(every)]
     assert sum(case is None for case in cases) <= 2
     assert not faults([case for case in cases if case is not None])
 
