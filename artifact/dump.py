@@ -8,8 +8,9 @@ from pathlib import Path
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
 from ..ir.graph_text import print_graph
-from ..ir.loops_text import print_kernel, print_program
+from ..ir.loops_text import print_kernel
 from ..ir.program import Program
+from ..ir.program_text import print_program
 from ..targets import Machine
 
 

@@ -106,7 +106,7 @@ def main() -> None:
         if args.names and not any(part in name for part in args.names):
             continue
         program = lower_graph(graph, machine)
-        macs = sum(call.macs for call in program.calls)
+        macs = program.macs
         for route in ("c", "llvm"):
             found = measure(graph, program, machine, route, args.cpu)
             cycles = found["profile"]["est_cycles_m4"] / macs

@@ -114,7 +114,7 @@ def main() -> None:
         for route in args.route:
             path = quantized(args.models / MODELS[name], args.cache)
             found, compiled = measure(path, machine, route, args.cpu, Goal(Optimize(args.optimize)))
-            macs = sum(call.macs for call in compiled.program.calls)
+            macs = compiled.program.macs
             print(
                 f"{name:5s} {route:5s} {found['instructions']:11,d} {found['instructions'] / macs:5.3f} "
                 f"{found['size']['flash']:7,d} {found['size']['ram_static']:6,d} {found['stack']:5d} "

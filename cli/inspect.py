@@ -142,6 +142,10 @@ def _print_report(report: Report) -> None:
             for p in totals.pools
         ]  # fmt: skip
         print_table("pools, inputs and outputs included", head, pools)
+    controlled = [[layer.index, layer.within] for layer in report.layers if layer.within]
+    if controlled:
+        click.echo()
+        print_table("within branches and loops", columns("#layer", "@when"), controlled)
     rings = [
         (layer.index, ring.tensor, ring.bytes, ring.tensor_bytes)
         for layer in report.layers

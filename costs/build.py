@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..emit_c.artifact import write_c
@@ -29,7 +29,8 @@ _C_FLAGS = ("-std=gnu99", "-g", "-ffunction-sections", "-fdata-sections")
 class Build:
     """``objects`` make the model. ``layer_of`` gives the call of the program to which an instruction of the entry
     function belongs; it is empty where that could not be found out. ``executable`` is the program, where a linker made
-    it, and ``helpers`` names the functions of the compiler's run-time library that the objects call."""
+    it, and ``helpers`` names the functions of the compiler's run-time library that the objects call. ``builder`` builds
+    another program in the same way."""
 
     image: Image
     entry: str
@@ -37,6 +38,7 @@ class Build:
     objects: tuple[bytes, ...]
     executable: bytes | None = None
     helpers: tuple[str, ...] = ()
+    builder: Callable[[Program, Machine], Build] = field(default=lambda p, m: build_objects(p, m), repr=False)
 
 
 def build_objects(program: Program, machine: Machine, objects: Sequence[tuple[str, bytes]] | None = None) -> Build:
@@ -76,7 +78,7 @@ def build_c(program: Program, machine: Machine) -> Build:
         text = (folder / f"{symbols.prefix}.c").read_text(encoding="utf-8")
         lines = dict(_call_lines(text, symbols.run, [symbols.kernels[call.kernel] for call in program.calls]))
         layer_of = _layers_by_lines(image, symbols.run, lines, machine, folder)
-        return Build(image, symbols.run, layer_of, objects, executable, helpers)
+        return Build(image, symbols.run, layer_of, objects, executable, helpers, build_c)
 
 
 def write_objects(objects: Sequence[bytes], folder: Path) -> list[Path]:

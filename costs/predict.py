@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..emit_c.symbols import interfaces
 from ..ir.program import Program
+from ..ir.steps import at_most, has_control_flow
 from ..samples import random_samples
 from ..targets import Machine, Timing
 from .build import Build, build_c, build_objects
@@ -38,10 +39,10 @@ class LayerCost:
 
 @dataclass(frozen=True)
 class Costs:
-    """One run of the model. ``layers`` are in the order of the calls, where code could be told apart by layers; what
-    belongs to none (checks of arguments, entry and return) is in the totals only. ``stack_bytes`` is ``None`` where
-    the code moves the stack pointer in a way that is not understood, ``assumed`` names the helpers of the compiler's
-    run-time library whose instructions were not there to be counted."""
+    """One run of the model. ``layers`` are in the order of the calls, each made once, where code could be told apart by
+    layers; what belongs to none (checks of arguments, entry and return) is in the totals only. ``stack_bytes`` is
+    ``None`` where the code moves the stack pointer in a way that is not understood, ``assumed`` names the helpers of
+    the compiler's run-time library whose instructions were not there to be counted."""
 
     instructions: int
     cycles: int
@@ -75,11 +76,17 @@ def predict(
 ) -> Costs | None:
     """What one run costs on ``machine``, for ``inputs`` or else for seeded random ones.
 
-    ``None`` where there is no cost model, or the code cannot be followed to its end.
+    ``None`` where there is no cost model, or the code cannot be followed to its end. Where there is control flow, every
+    call is counted once, and a run takes the dearer side of each branch and all passes of a loop (one, where nothing
+    bounds them).
     """
     timing = machine.cpu.timing
     if timing is None:
         return None
+    if has_control_flow(program.body):
+        straight = replace(program, body=program.calls)
+        counted = predict(straight, machine, build.builder(straight, machine), inputs)
+        return None if counted is None else _at_most(program, counted)
     image = build.image
     entry = image.function(build.entry)
     functions = find_functions(image, build.entry)
@@ -91,6 +98,19 @@ def predict(
         log.warning("no costs are predicted: the code of %s %s", build.entry, reason)
         return None
     return _Tally(program, build, functions, entry, translation, run, timing).costs(image.memory)
+
+
+def _at_most(program: Program, counted: Costs) -> Costs | None:
+    """What a run takes at most, by what each call takes."""
+    layers = counted.layers
+    if layers is None:
+        log.warning("no costs are predicted: the code of %s cannot be told apart by layers", program.name)
+        return None
+    instructions = at_most(program.body, lambda number, _: layers[number].instructions)
+    cycles = at_most(program.body, lambda number, _: layers[number].cycles)
+    rest = counted.instructions - sum(layer.instructions for layer in layers)
+    idle = counted.cycles - sum(layer.cycles for layer in layers)
+    return replace(counted, instructions=instructions + rest, cycles=cycles + idle)
 
 
 def _memory(

@@ -107,7 +107,7 @@ def _sizes(program: Program, symbols: Symbols) -> list[str]:
         "",
         "/* Bytes of constant data in the program, and multiply-accumulates of one run. */",
         f"#define {macro}_WEIGHTS_SIZE {weights}",
-        f"#define {macro}_MACS {sum(call.macs for call in program.calls)}",
+        f"#define {macro}_MACS {program.macs}",
         "",
         f"#define {macro}_NUM_INPUTS {len(program.inputs)}",
         f"#define {macro}_NUM_OUTPUTS {len(program.outputs)}",

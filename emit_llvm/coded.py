@@ -14,6 +14,7 @@ from ..ir.loops import Invoke, Kernel
 from ..ir.loops_rewrite import walk_stmts
 from ..ir.program import Program
 from ..ir.specialize import element_count, specialized
+from ..ir.steps import Call, map_calls
 from ..targets import Machine
 from .machine_code import MACHINE_CODE
 from .writer import Function
@@ -45,18 +46,20 @@ def with_known_blocks(program: Program, machine: Machine) -> Program:
     if not special:
         return program
     made: dict[tuple[str, tuple[int, ...], tuple[int, ...]], Kernel] = {}
-    calls = []
-    for call in program.calls:
-        if call.kernel in special:
-            sizes = tuple(element_count(program, arg) for arg in call.args)
-            key = call.kernel, call.scalars, sizes
-            if key not in made:
-                own = specialized(special[call.kernel], call.scalars, sizes)
-                made[key] = replace(own, name=f"{own.name}_{len(made)}")
-            call = replace(call, kernel=made[key].name, scalars=())
-        calls.append(call)
+
+    def known(_: int, call: Call) -> list[Call]:
+        if call.kernel not in special:
+            return [call]
+        sizes = tuple(element_count(program, arg) for arg in call.args)
+        key = call.kernel, call.scalars, sizes
+        if key not in made:
+            own = specialized(special[call.kernel], call.scalars, sizes)
+            made[key] = replace(own, name=f"{own.name}_{len(made)}")
+        return [replace(call, kernel=made[key].name, scalars=())]
+
+    body = map_calls(program.body, known)
     others = (kernel for kernel in program.kernels if kernel.name not in special)
-    return replace(program, kernels=(*others, *made.values()), body=tuple(calls))
+    return replace(program, kernels=(*others, *made.values()), body=body)
 
 
 def _chooses_meanings(kernel: Kernel, machine: Machine) -> bool:

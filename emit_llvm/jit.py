@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Kernel
 from ..ir.program import Interface, Program, Storage
+from ..ir.steps import Branch, Call, Repeat, Step, walk_calls
 from ..targets import TARGETS, HwcapBit, Machine, host
 from . import backend
 from .elf import undefined_symbols
@@ -164,13 +165,43 @@ class JitModel:
         with self._lock:
             memory = {name: self._view(name, arrays) for name in self.program.taps.values()}
             taps = {name: memory[buffer].copy() for name, buffer in self.program.taps.items() if buffer not in last}
-            pointers = self._pointers(arrays)
-            for number, call in enumerate(self._calls):
-                call(*pointers)
+            first = 0
+            for place, step in enumerate(self.program.body):
+                first = self._run_steps((step,), first, arrays)
                 for name, buffer in self.program.taps.items():
-                    if last.get(buffer) == number:
+                    if last.get(buffer) == place:
                         taps[name] = memory[buffer].copy()
         return taps | {side.name: arrays[side.buffer] for side in self.program.outputs}
+
+    def _run_steps(self, body: Sequence[Step], first: int, arrays: Mapping[str, np.ndarray]) -> int:
+        """Runs steps whose first call has the number ``first``; returns that of the call behind them."""
+        for step in body:
+            behind = first + sum(1 for _ in walk_calls((step,)))
+            match step:
+                case Call():
+                    self._calls[first](*self._pointers(arrays))
+                case Branch():
+                    if self._element(step.condition, arrays):
+                        self._run_steps(step.then, first, arrays)
+                    else:
+                        self._run_steps(step.orelse, behind - sum(1 for _ in walk_calls(step.orelse)), arrays)
+                case Repeat():
+                    done = 0
+                    while self._goes_on(step, done, arrays):
+                        if step.number is not None:
+                            self._view(step.number, arrays)[...] = done
+                        self._run_steps(step.body, first, arrays)
+                        done += 1
+            first = behind
+        return first
+
+    def _goes_on(self, step: Repeat, done: int, arrays: Mapping[str, np.ndarray]) -> bool:
+        limited = step.limit is not None and done >= step.limit
+        counted = step.count is not None and done >= self._element(step.count, arrays)
+        return not limited and not counted and (step.condition is None or bool(self._element(step.condition, arrays)))
+
+    def _element(self, name: str, arrays: Mapping[str, np.ndarray]) -> int:
+        return int(self._view(name, arrays).reshape(-1)[0])
 
     def _bind(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Caller's and fresh arrays by buffer name, checked against the interface."""
@@ -188,10 +219,12 @@ class JitModel:
         return [array.ctypes.data for array in (*self._pools, *(arrays[side.buffer] for side in sides))]
 
     def _last_writers(self) -> dict[str, int]:
+        """The place in the body of the last step that writes each buffer."""
         kernels = {kernel.name: kernel for kernel in self.program.kernels}
         return {
-            name: number
-            for number, call in enumerate(self.program.calls)
+            name: place
+            for place, step in enumerate(self.program.body)
+            for call in walk_calls((step,))
             for param, name in zip(kernels[call.kernel].params, call.args)
             if param.access is not Access.READ
         }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -11,13 +11,15 @@ import numpy as np
 from ..ir.aliasing import disjoint_params
 from ..ir.loops import For, If, Invoke, Kernel
 from ..ir.loops_rewrite import walk_stmts
-from ..ir.program import BufferDecl, Call, Program, Storage
+from ..ir.program import BufferDecl, Program, Storage
+from ..ir.steps import Branch, Call, Repeat, Step
 from ..targets import Machine
 from . import backend
 from .coded import block_functions, code_function, with_known_blocks
 from .expressions import internal_error
 from .guard import FITS, LACKS, any_cpu, guard_functions, word_definition, word_symbol
 from .kernels import FREESTANDING, kernel_function
+from .spelling import memory_name
 from .writer import Function, FunctionWriter
 
 NULL_POINTER = 1
@@ -181,14 +183,65 @@ class _EntryWriter:
         return [guard, *functions, self.run(checked, "internal")]
 
     def run(self, symbol: str | None = None, linkage: str = "") -> Function:
-        """The entry: checks its arguments and makes all calls in order."""
+        """The entry: checks its arguments and runs all steps in order."""
         symbol = symbol or run_symbol(self.program)
         out = FunctionWriter()
         self._check(out)
-        for call in self.program.calls:
-            self._call(out, call)
+        self._steps(out, self.program.body)
         out.effect("ret i32 0")
         return out.finish(symbol, self._header(symbol, linkage))
+
+    def _steps(self, out: FunctionWriter, body: Sequence[Step]) -> None:
+        for step in body:
+            match step:
+                case Call():
+                    self._call(out, step)
+                case Branch():
+                    self._branch(out, step)
+                case Repeat():
+                    self._loop(out, step)
+
+    def _branch(self, out: FunctionWriter, step: Branch) -> None:
+        then, orelse, end = out.label("then"), out.label("else"), out.label("end")
+        out.branch(self._flag(out, step.condition), then, orelse)
+        for label, body in ((then, step.then), (orelse, step.orelse)):
+            out.start(label)
+            self._steps(out, body)
+            out.jump(end)
+        out.start(end)
+
+    def _loop(self, out: FunctionWriter, step: Repeat) -> None:
+        """The number of the pass is in a variable of its own: what kernels see of it is a copy."""
+        counter, test, end = out.alloca("i64", 8), out.label("test"), out.label("end")
+        out.effect(f"store i64 0, ptr {counter}, align 8")
+        out.jump(test)
+        out.start(test)
+        done = out.value(f"load i64, ptr {counter}, align 8")
+        conditions = [] if step.limit is None else [("slt", str(step.limit))]
+        if step.count is not None:
+            conditions.append(("slt", self._element(out, step.count)))
+        tests = [out.value(f"icmp {order} i64 {done}, {bound}") for order, bound in conditions]
+        if step.condition is not None:
+            tests.append(self._flag(out, step.condition))
+        for going in tests:
+            on = out.label("on")
+            out.branch(going, on, end)
+            out.start(on)
+        if step.number is not None:
+            out.effect(f"store i64 {done}, ptr {self._pointer(out, self.program.buffers[step.number])}, align 8")
+        self._steps(out, step.body)
+        out.effect(f"store i64 {out.value(f'add i64 {done}, 1')}, ptr {counter}, align 8")
+        out.jump(test)
+        out.start(end)
+
+    def _element(self, out: FunctionWriter, name: str) -> str:
+        """The only element of a buffer."""
+        decl = self.program.buffers[name]
+        pointer, type_ = self._pointer(out, decl), memory_name(decl.dtype)
+        return out.value(f"load {type_}, ptr {pointer}, align {decl.dtype.size}")
+
+    def _flag(self, out: FunctionWriter, name: str) -> str:
+        return out.value(f"icmp ne i8 {self._element(out, name)}, 0")
 
     def single(self, number: int, call: Call) -> Function:
         """The function that makes one call and checks nothing."""

@@ -57,11 +57,10 @@ from .loops import (
     Var,
 )
 from .loops_parse import ATOM, INFIX, LOOP_WORDS, RESERVED, UNARY, parse_kernel
-from .program import BufferDecl, Interface, Program, Storage
-from .text import quoted, spell_loc, spell_name, spell_shape
+from .text import spell_loc, spell_name, spell_shape
 from .types import DType
 
-__all__ = ["parse_kernel", "print_block", "print_expr", "print_kernel", "print_program"]
+__all__ = ["parse_kernel", "print_block", "print_expr", "print_kernel"]
 
 MAX_HEADER = 120
 _LOOP_WORD = {kind: word for word, kind in LOOP_WORDS.items()}
@@ -221,36 +220,7 @@ def _literal(const: Const) -> str:
     return f"{value!r}{type_}" if math.isfinite(value) else f"{type_}({value!r})"
 
 
-# ---------------------------------------------------------------- programs
-
-
-def print_program(program: Program) -> str:
-    """Buffers with their places, calls in order, then every kernel; constants as summaries."""
-    lines = [f"program {spell_name(program.name)} for {program.target}"]
-    lines += [_interface("input", item) for item in program.inputs]
-    lines += [_interface("output", item) for item in program.outputs]
-    lines += [f"  {pool.name} {pool.size} bytes, aligned to {pool.align}" for pool in program.plan.pools]
-    lines += [_declaration(program, buffer) for buffer in program.buffers.values()]
-    for call in program.calls:
-        macs = f"   {call.macs} macs" if call.macs else ""
-        given = ", ".join((*call.args, *map(str, call.scalars)))
-        lines.append(f"  call {call.kernel}({given}){macs}{spell_loc(call.loc)}")
-    lines += [f"  tap {quoted(value)} = {buffer}" for value, buffer in program.taps.items()]
-    return "\n".join([*lines, "", *(print_kernel(kernel) for kernel in program.kernels)])
-
-
-def _interface(direction: str, item: Interface) -> str:
-    return f"  {direction} {item.c_name}: {item.type} in {item.buffer}   {quoted(item.name)}"
-
-
-def _declaration(program: Program, buffer: BufferDecl) -> str:
-    place = buffer.storage.value
-    if buffer.storage is Storage.ARENA:
-        found = program.plan.places.get(buffer.name)
-        place = "arena+?" if found is None else f"{program.plan.pools[found.pool].name}+{found.offset}"
-    elif buffer.storage is Storage.CONSTANT and buffer.name in program.constants:
-        place = f"const {content_summary(program.constants[buffer.name])}"
-    return f"  buffer {buffer.name}: {buffer.dtype.value}{spell_shape(buffer.shape)} {place}   # {buffer.nbytes} bytes"
+# ---------------------------------------------------------------- arrays
 
 
 def content_summary(array: np.ndarray) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .loops import Kernel
+from .steps import Body, Call, at_most, walk_calls
 from .types import DType, TensorType
 
 
@@ -35,33 +36,6 @@ class BufferDecl:
     @property
     def nbytes(self) -> int:
         return TensorType(self.dtype, self.shape).nbytes
-
-
-@dataclass(frozen=True)
-class Call:
-    """One kernel call. ``args`` are buffer names, one for each parameter of the kernel, equal in element count (or not
-    shorter, where the kernel has scalars), and ``scalars`` the values of its scalars.
-
-    ``macs`` counts multiply-accumulates, ``loc`` names the ONNX nodes, ``generator`` what made the kernel's loops,
-    and ``summary`` says what is computed.
-    """
-
-    kernel: str
-    args: tuple[str, ...]
-    loc: str = ""
-    macs: int = 0
-    scalars: tuple[int, ...] = ()
-    generator: str = ""
-    summary: str = ""
-
-
-Step = Call
-"""What the body of a program consists of."""
-
-
-def walk_calls(body: Sequence[Step]) -> Iterator[Call]:
-    """The calls of some steps, in the order of the text."""
-    yield from body
 
 
 @dataclass(frozen=True)
@@ -146,7 +120,7 @@ class Program:
     buffers: Mapping[str, BufferDecl]
     constants: Mapping[str, np.ndarray]
     kernels: tuple[Kernel, ...]
-    body: tuple[Step, ...]
+    body: Body
     plan: MemoryPlan
     taps: Mapping[str, str] = field(default_factory=dict)
     blocks: tuple[Kernel, ...] = ()
@@ -156,6 +130,11 @@ class Program:
     def calls(self) -> tuple[Call, ...]:
         """All calls of the body, in the order of the text."""
         return tuple(walk_calls(self.body))
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of a run, at most (``steps.at_most``)."""
+        return at_most(self.body, lambda _, call: call.macs)
 
     def kernel(self, name: str) -> Kernel:
         return next(kernel for kernel in self.kernels if kernel.name == name)

@@ -6,8 +6,10 @@
    (or not shorter, where the kernel has scalars), and a value for each scalar.
 4. Only buffers of other storage than ``CONSTANT`` are written.
 5. The arrays of ``constants`` are the contents of all buffers of that storage.
-6. Once there are pools, every buffer of the arena that a call uses has a place, and in no more than one of them.
+6. Once there are pools, every buffer of the arena that a step uses has a place, and in no more than one of them.
 7. Inputs, outputs and taps name buffers of the program.
+8. A Branch or Repeat has a step in a body, and a Repeat something that ends it; limits are not negative. The buffers
+   that it looks at have one element: conditions are bool, counts i64, and so are numbers, which are not constant.
 """
 
 from __future__ import annotations
@@ -16,7 +18,9 @@ from math import prod
 
 from ..errors import CcmlError, ErrorCode
 from .loops import Access, Kernel
-from .program import Call, Program, Storage
+from .program import Program, Storage
+from .steps import Branch, Call, Repeat, Step, bodies_of, buffers_of, walk_steps
+from .types import DType
 
 
 def verify_program(program: Program) -> None:
@@ -32,6 +36,8 @@ def verify_program(program: Program) -> None:
         raise _invalid(1, "two inputs or outputs have one buffer")
     for number, call in enumerate(program.calls):
         _verify_call(program, kernels, call, f"call {number} ({call.kernel})")
+    for step in walk_steps(program.body):
+        _verify_control(program, step)
     unused = kernels.keys() - {call.kernel for call in program.calls}
     if unused:
         raise _invalid(2, f"{min(unused)} is not called")
@@ -63,11 +69,37 @@ def _verify_call(program: Program, kernels: dict[str, Kernel], call: Call, where
             raise _invalid(4, f"{where}: the constant {name} is written")
 
 
+def _verify_control(program: Program, step: Step) -> None:
+    if isinstance(step, Call):
+        return
+    if not any(bodies_of(step)):
+        raise _invalid(8, f"{step.loc}: it holds no step")
+    match step:
+        case Branch():
+            _verify_element(program, step.condition, DType.BOOL, step.loc)
+        case Repeat():
+            if step.limit is None and step.count is None and step.condition is None:
+                raise _invalid(8, f"{step.loc}: nothing ends it")
+            if step.limit is not None and step.limit < 0:
+                raise _invalid(8, f"{step.loc}: {step.limit} passes")
+            for name, dtype in ((step.count, DType.I64), (step.condition, DType.BOOL), (step.number, DType.I64)):
+                if name is not None:
+                    _verify_element(program, name, dtype, step.loc)
+            if step.number is not None and program.buffers[step.number].storage is Storage.CONSTANT:
+                raise _invalid(8, f"{step.loc}: the constant {step.number} is written")
+
+
+def _verify_element(program: Program, name: str, dtype: DType, where: str) -> None:
+    decl = program.buffers.get(name)
+    if decl is None or decl.dtype is not dtype or prod(decl.shape) != 1:
+        raise _invalid(8, f"{where}: {name} is not one {dtype.value}")
+
+
 def _verify_places(program: Program) -> None:
     placed = [name for pool in program.plan.pools for name in pool.offsets]
     if len(set(placed)) < len(placed):
         raise _invalid(6, "a buffer has places in two pools")
-    for name in {arg for call in program.calls for arg in call.args} if program.plan.pools else ():
+    for name in buffers_of(program.body) if program.plan.pools else ():
         if program.buffers[name].storage is Storage.ARENA and name not in program.plan.places:
             raise _invalid(6, f"{name} has no place")
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from .loops import F32, I32, INDEX, Bitcast, Buffer, Const, Convert, Expr, Kernel, Var
 from .loops_rewrite import map_accesses, map_block
-from .program import Call, Program
+from .program import Program
+from .steps import Call
 
 
 def specialized(kernel: Kernel, scalars: Sequence[int], sizes: Sequence[int]) -> Kernel:

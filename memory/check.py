@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Kernel
-from ..ir.program import Call, Pool, Program, Storage
+from ..ir.program import Pool, Program, Storage
 from ..ir.specialize import specialized_call
+from ..ir.steps import Branch, Call, Repeat, Step
 from .owners import NOBODY, Owners
 from .replay import replay
 
@@ -16,7 +18,8 @@ _FOREIGN = 255
 
 
 def check_plan(program: Program) -> None:
-    """Simulates the calls, remembering which tensor owns each byte of the pools.
+    """Simulates the steps, remembering which tensor owns each byte of the pools. Behind a branch that is who owns it
+    behind both of its bodies; a loop is simulated until its passes change nothing any more.
 
     Tensors of the caller's that have a place in a pool count as if they were there. A call whose tensors overlap is
     replayed access by access. Raises ``IR_INVALID`` where a pool is larger than it may be, a tensor leaves its pool or
@@ -45,11 +48,54 @@ class _Check:
             if side.buffer in self.plan.places:
                 self._expect_free(side.buffer)
                 self._own(side.buffer)
-        for step, call in enumerate(self.program.calls):
-            self._call(call, f"call {step} ({call.loc})")
+        self._steps(self.program.body, 0)
         for side in self.program.outputs:
             if side.buffer in self.plan.places:
                 self._expect(side.buffer, "the caller")
+
+    def _steps(self, body: Sequence[Step], number: int) -> int:
+        """Simulates steps whose first call has that ``number``; that of the call behind them."""
+        for step in body:
+            if isinstance(step, Call):
+                self._call(step, f"call {number} ({step.loc})")
+                number += 1
+                continue
+            for name in step.buffers:
+                self._control(step, name)
+            number = self._branch(step, number) if isinstance(step, Branch) else self._repeat(step, number)
+        return number
+
+    def _control(self, step: Branch | Repeat, name: str) -> None:
+        """A buffer that control flow itself looks at or sets."""
+        if name not in self.plan.places:
+            return
+        place, size = self.plan.places[name], self.program.buffers[name].dtype.size
+        if place.offset % size or self.plan.pools[place.pool].align % size:
+            raise _invalid(f"{step.loc}: {name} is misaligned at {place.offset}")
+        if not (isinstance(step, Repeat) and name == step.number):
+            self._expect(name, step.loc)
+
+    def _branch(self, step: Branch, number: int) -> int:
+        before = self.owners.copy()
+        number = self._steps(step.then, number)
+        then, self.owners = self.owners, before
+        number = self._steps(step.orelse, number)
+        self.owners = then.met(self.owners)
+        return number
+
+    def _repeat(self, step: Repeat, number: int) -> int:
+        """A pass begins with what holds before the first as well as behind any other: fewer bytes at each round."""
+        while True:
+            before = self.owners.copy()
+            if step.number is not None and step.number in self.plan.places:
+                self._own(step.number)
+            end = self._steps(step.body, number)
+            for name in step.buffers:
+                if name != step.number:
+                    self._control(step, name)
+            self.owners = before.met(self.owners)
+            if self.owners == before:
+                return end
 
     def _check_pool(self, pool: Pool) -> None:
         if pool.limit is not None and pool.ram > pool.limit:

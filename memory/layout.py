@@ -1,12 +1,14 @@
-"""A memory plan for the calls of a program: which tensors live when, and where they may overlap."""
+"""A memory plan for the steps of a program: which tensors live when, and where they may overlap."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from ..ir.loops import Kernel
-from ..ir.program import BufferDecl, Call, MemoryPlan, Storage
+from ..ir.program import BufferDecl, MemoryPlan, Storage
+from ..ir.steps import Call, Step, walk_calls
 from ..targets.target import Target
+from .lifetimes import Lifetime, lifetimes
 from .overlap import least_distances
 from .planner import Distances, Request, place
 from .pools import Limits, Problem
@@ -17,16 +19,16 @@ WORD = 4
 
 
 def plan_memory(
-    calls: Sequence[Call], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
+    body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
 ) -> MemoryPlan:
     """All tensors in one arena; where RAM is scarce, inputs and outputs as well, and overlapping as far as the check of
     the plan can replay it."""
-    requests, distances = _requests(calls, kernels, buffers, target)
+    requests, distances = _requests(body, kernels, buffers, target)
     return MemoryPlan((place(requests, target.arena_align, distances),))
 
 
 def pool_problem(
-    calls: Sequence[Call],
+    body: Sequence[Step],
     kernels: Mapping[str, Kernel],
     buffers: Mapping[str, BufferDecl],
     target: Target,
@@ -34,60 +36,54 @@ def pool_problem(
     max_ram: int | None,
 ) -> Problem:
     """The same tensors, to be distributed to pools."""
-    requests, distances = _requests(calls, kernels, buffers, target)
-    traffic = tensor_traffic((kernels[call.kernel], call.args) for call in calls)
+    requests, distances = _requests(body, kernels, buffers, target)
+    traffic = tensor_traffic((kernels[call.kernel], call.args) for call in walk_calls(body))
     return Problem(requests, target.arena_align, distances, traffic, limits, max_ram)
 
 
 def _requests(
-    calls: Sequence[Call], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
+    body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
 ) -> tuple[list[Request], Distances]:
+    lives = lifetimes(body, kernels)
     if not target.scarce_ram:
-        return _arena_requests(calls, buffers), {}
+        inside = {name: life for name, life in lives.items() if buffers[name].storage is Storage.ARENA}
+        return [Request(name, buffers[name].nbytes, life.first, life.last) for name, life in inside.items()], {}
+    requests = tensor_requests(body, kernels, buffers)
+    spans = {request.name: (request.first, request.last) for request in requests}
     distances: dict[tuple[str, str], int] = {}
-    requests = lifetimes(calls, kernels, buffers)
-    known = {request.name: request for request in requests}
-    for step, call in enumerate(calls):
-        dying = {n for n in call.args if n in known and known[n].last == step}
-        born = {n for n in call.args if n in known and known[n].first == step}
+    for step, call in enumerate(walk_calls(body)):
+        dying = {name for name in call.args if _ends(name, spans, lives, 1, step)}
+        born = {name for name in call.args if _ends(name, spans, lives, 0, step)}
         if dying and born:
             found = least_distances(kernels[call.kernel], call)
             distances |= {(x, y): least for (x, y), least in found.items() if x in dying and y in born}
     return requests, distances
 
 
-def _arena_requests(calls: Sequence[Call], buffers: Mapping[str, BufferDecl]) -> list[Request]:
-    spans = _uses(calls, buffers, (Storage.ARENA,))
-    return [Request(n, buffers[n].nbytes, min(steps), max(steps)) for n, steps in spans.items()]
+def _ends(
+    name: str, spans: Mapping[str, tuple[int, int]], lives: Mapping[str, Lifetime], end: int, step: int
+) -> bool:
+    """Whether a tensor begins (0) or ends (1) to live at a step, in a straight line and not because of a loop."""
+    return name in spans and spans[name][end] == step and not lives[name].across_passes
 
 
-def lifetimes(
-    calls: Sequence[Call], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl]
+def tensor_requests(
+    body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl]
 ) -> list[Request]:
-    """Inputs live from before the first call, outputs until after the last."""
+    """All tensors that a plan may place. Inputs live from before the first call, outputs until after the last."""
+    calls = list(walk_calls(body))
     align = _alignments(calls, kernels)
-    spans = _uses(calls, buffers, (Storage.ARENA, Storage.INPUT, Storage.OUTPUT))
+    lives = lifetimes(body, kernels)
     requests = []
     for name, decl in buffers.items():
-        if decl.storage is Storage.CONSTANT or (name not in spans and decl.storage is Storage.ARENA):
+        if decl.storage is Storage.CONSTANT or (name not in lives and decl.storage is Storage.ARENA):
             continue
-        steps = spans.get(name, [0])
-        first = -1 if decl.storage is Storage.INPUT else min(steps)
-        last = len(calls) if decl.storage is Storage.OUTPUT else max(steps)
+        life = lives.get(name, Lifetime(0, 0))
+        first = -1 if decl.storage is Storage.INPUT else life.first
+        last = len(calls) if decl.storage is Storage.OUTPUT else life.last
         outside = decl.storage is not Storage.ARENA
-        requests.append(Request(name, decl.nbytes, first, last, align.get(name, WORD), outside))
+        requests.append(Request(name, decl.nbytes, first, last, align.get(name, max(WORD, decl.dtype.size)), outside))
     return requests
-
-
-def _uses(
-    calls: Sequence[Call], buffers: Mapping[str, BufferDecl], storages: Sequence[Storage]
-) -> dict[str, list[int]]:
-    spans: dict[str, list[int]] = {}
-    for step, call in enumerate(calls):
-        for name in call.args:
-            if buffers[name].storage in storages:
-                spans.setdefault(name, []).append(step)
-    return spans
 
 
 def _alignments(calls: Sequence[Call], kernels: Mapping[str, Kernel]) -> dict[str, int]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..ir.loops import Access, Kernel
-from ..ir.program import BufferDecl, Call, Storage
+from ..ir.program import BufferDecl, Storage
+from ..ir.steps import Call
 from .overlap import least_distances
 
 MOST_STEPS = 2_000_000

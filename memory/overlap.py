@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..ir.loops import Access, Kernel
-from ..ir.program import Call
+from ..ir.steps import Call
 from ..ir.types import DType
 from .replay import MOST_ACCESSES, replay_length
 from .trace import Touches, trace_kernel

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from itertools import groupby, pairwise
 
 NOBODY = -1
 
@@ -27,6 +28,32 @@ class Owners:
         after = [] if behind else [(end, self._numbers[bisect_right(self._starts, end) - 1])]
         self._starts[low:high] = [first, *(start for start, _ in after)]
         self._numbers[low:high] = [number, *(owner for _, owner in after)]
+
+    def copy(self) -> Owners:
+        found = Owners(0)
+        found._starts, found._numbers = list(self._starts), list(self._numbers)
+        return found
+
+    def met(self, other: Owners) -> Owners:
+        """Of the same bytes, those owned by whom both say, and all others by ``NOBODY``."""
+        found = Owners(self._starts[-1])
+        for start, end in pairwise(sorted({*self._starts, *other._starts})):
+            owner = self._numbers[bisect_right(self._starts, start) - 1]
+            if owner == other._numbers[bisect_right(other._starts, start) - 1]:
+                found.own(start, end, owner)
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Owners):
+            return NotImplemented
+        return self._intervals() == other._intervals()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _intervals(self) -> list[tuple[int, int]]:
+        """Where owners change."""
+        pairs = zip(self._starts, self._numbers, strict=True)
+        return [next(group) for _, group in groupby(pairs, key=lambda pair: pair[1])]
 
     def parts(self, first: int, end: int, number: int) -> Iterator[tuple[int, int]]:
         """The intervals between ``first`` and ``end`` that a tensor owns."""

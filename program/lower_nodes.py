@@ -15,7 +15,8 @@ from ..ir.graph import Graph, Node, Value
 from ..ir.loops import Access, Buffer, Kernel, Type
 from ..ir.loops_text import print_kernel
 from ..ir.loops_verify import verify_kernel
-from ..ir.program import BufferDecl, Call, Interface, MemoryPlan, Program, Storage
+from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
+from ..ir.steps import Call
 from ..ir.types import DType
 from ..ops.table import OPS
 from ..schedule.borders import plan_borders

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import ARENA, MemoryPlan, Pool, Program
-from ..memory.layout import lifetimes, plan_memory, pool_problem
+from ..ir.steps import has_control_flow
+from ..memory.layout import plan_memory, pool_problem, tensor_requests
 from ..memory.order import order_calls as best_order
 from ..memory.peak import at_peak
 from ..memory.pools import Limits, Problem, distribute, excess, fits
@@ -60,12 +61,12 @@ def _target(machine: Machine, goal: Goal) -> Target:
 
 def _layout_of(program: Program) -> Layout:
     kernels = {kernel.name: kernel for kernel in program.kernels}
-    return Layout(program.calls, kernels, program.buffers, program.plan)
+    return Layout(program.body, kernels, program.buffers, program.plan)
 
 
 def _in_one_arena(program: Program, target: Target) -> Layout:
     layout = _layout_of(program)
-    return replace(layout, plan=plan_memory(layout.calls, layout.kernels, layout.buffers, target))
+    return replace(layout, plan=plan_memory(layout.body, layout.kernels, layout.buffers, target))
 
 
 def _with_layout(program: Program, layout: Layout) -> Program:
@@ -73,7 +74,7 @@ def _with_layout(program: Program, layout: Layout) -> Program:
     whole = {name for name, decl in program.buffers.items() if layout.buffers.get(name) == decl}
     return replace(
         program,
-        body=layout.calls,
+        body=layout.body,
         kernels=tuple(layout.kernels.values()),
         buffers=layout.buffers,
         plan=layout.plan,
@@ -115,15 +116,17 @@ class _Pools:
         return tuple(replace(p, name=n, limit=m) for p, (n, m) in zip(pools, self.limits.items(), strict=True))
 
     def _problem(self, layout: Layout) -> Problem:
-        return pool_problem(layout.calls, layout.kernels, layout.buffers, self.target, self.limits, self.max_ram)
+        return pool_problem(layout.body, layout.kernels, layout.buffers, self.target, self.limits, self.max_ram)
 
 
 def _reordered(layout: Layout, target: Target) -> Layout:
-    """With another order of the calls, where that takes less memory."""
+    """With another order of the calls, where that takes less memory; control flow stays as it is."""
+    if has_control_flow(layout.body):
+        return layout
     calls = best_order(layout.calls, layout.kernels, layout.buffers)
     if calls == layout.calls:
         return layout
-    other = replace(layout, calls=calls, plan=plan_memory(calls, layout.kernels, layout.buffers, target))
+    other = replace(layout, body=calls, plan=plan_memory(calls, layout.kernels, layout.buffers, target))
     return min(layout, other, key=lambda found: found.plan.ram)
 
 
@@ -148,7 +151,7 @@ def _too_much(layout: Layout, max_ram: int | None) -> CcmlError:
 
 def _tensors_at_peak(layout: Layout, pools: Sequence[Pool]) -> str:
     """Those that live when most of ``pools`` is taken, with their bytes."""
-    requests = lifetimes(layout.calls, layout.kernels, layout.buffers)
+    requests = tensor_requests(layout.body, layout.kernels, layout.buffers)
     inside = [request for request in requests if any(request.name in pool.offsets for pool in pools)]
     peak = at_peak(inside, layout.plan.places)
     return ", ".join(f"{request.name} ({request.nbytes:,})" for request in peak[:_NAMED])

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..costs.predict import Costs
 from ..emit_c.symbols import assign_symbols, interfaces
 from ..emit_llvm.coded import with_known_blocks
 from ..ir.graph import Graph, Node
 from ..ir.loops import Access
-from ..ir.program import Call, Interface, Program
+from ..ir.program import Interface, Program
 from ..ir.specialize import specialized_call
+from ..ir.steps import Call, circumstances
 from ..memory.traffic import tensor_traffic
 from ..targets import Machine
 from .lifetimes import live_bytes, peak_tensors, placements
@@ -100,7 +101,7 @@ def _totals(
         code_bytes=None if route is None else route.code_bytes,
         flash_bytes=None if route is None else route.flash_bytes,
         stack_bytes=_stack(routes, costs),
-        macs=sum(call.macs for call in program.calls),
+        macs=program.macs,
         instructions=None if costs is None else costs.instructions,
         cycles=None if costs is None else costs.cycles,
         pools=list(_pools(program, memory)),
@@ -170,7 +171,11 @@ class _Layers:
         self.code = None if sections is None else {s.name: s.size for s in sections if s.executable}
 
     def all(self) -> list[Layer]:
-        return [self._layer(index, call) for index, call in enumerate(self.program.calls)]
+        within = circumstances(self.program.body)
+        return [
+            replace(self._layer(index, call), within=around)
+            for index, (call, around) in enumerate(zip(self.program.calls, within, strict=True))
+        ]
 
     def _layer(self, index: int, call: Call) -> Layer:
         written = self._written(call)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..ir.program import Program
+from ..memory.lifetimes import lifetimes
 from .schema import Placement
 
 
@@ -16,10 +17,10 @@ def placements(program: Program) -> list[Placement]:
     for side in program.outputs:
         if side.buffer in places:
             spans[side.buffer] = [len(program.calls) - 1]
-    for step, call in enumerate(program.calls):
-        for name in call.args:
-            if name in places:
-                spans.setdefault(name, []).append(step)
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    for name, life in lifetimes(program.body, kernels).items():
+        if name in places:
+            spans.setdefault(name, []).extend((life.first, life.last))
     return [
         Placement(name, at.offset, program.buffers[name].nbytes, min(steps), max(steps), pools[at.pool].name)
         for name, steps in sorted(spans.items(), key=lambda span: (places[span[0]], min(span[1])))

@@ -47,5 +47,5 @@ def build_profile(program: Program, machine: Machine, route: str, measured: Meas
         for index, (call, count, guess) in enumerate(zip(program.calls, measured.layers or (), predicted, strict=False))
     ]
     total = None if costs is None else costs.instructions
-    macs = sum(call.macs for call in program.calls)
+    macs = program.macs
     return Profile(machine.name, machine.cpu.name, route, measured.instructions, total, macs, layers)

@@ -79,7 +79,9 @@ class Ring:
 class Layer:
     """One kernel call. ``live_bytes`` is the RAM that tensors occupy while it runs, ``code_bytes`` its kernel's code.
     ``generator`` names what made its loops. ``instructions`` are predicted, ``cycles`` estimated. Where it is a stream
-    of several layers, which it runs row by row, ``rings`` tell what that saves.
+    of several layers, which it runs row by row, ``rings`` tell what that saves. ``within`` tells of the branches and
+    loops that it is in: numbers are those of one call, ``totals`` count the dearer side of a branch and as many passes
+    as a loop may have, or one where nothing bounds them.
 
     Layers that share a kernel or a weight each count it; the totals count it once.
     """
@@ -99,6 +101,7 @@ class Layer:
     cycles: int | None = None
     rings: list[Ring] = field(default_factory=list)
     generator: str = ""
+    within: str = ""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from ...ir.loops_rewrite import walk_stmts
 from ...ir.loops_verify import verify_kernel
 from ...ir.program import Program
 from ...ir.specialize import specialized
+from ...ir.steps import Call, map_calls
 from .estimates import code_size, operations, uses
 from .family import Common, General, common, flattened
 
@@ -127,11 +128,12 @@ def _shared(program: Program, families: Sequence[_Family]) -> Program:
             kernels[member.kernel.name] = None
             names[member.kernel.name], scalars[member.kernel.name] = first, values
         kernels[first] = family.common.kernel
-    calls = tuple(
-        replace(call, kernel=names.get(call.kernel, call.kernel), scalars=scalars.get(call.kernel, ()))
-        for call in program.calls
-    )
-    return replace(program, kernels=tuple(kernel for kernel in kernels.values() if kernel), body=calls)
+
+    def renamed(_: int, call: Call) -> list[Call]:
+        return [replace(call, kernel=names.get(call.kernel, call.kernel), scalars=scalars.get(call.kernel, ()))]
+
+    body = map_calls(program.body, renamed)
+    return replace(program, kernels=tuple(kernel for kernel in kernels.values() if kernel), body=body)
 
 
 def _stands_for(shared: Kernel, values: tuple[int, ...], kernel: Kernel) -> bool:

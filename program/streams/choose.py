@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ...ir.loops import Kernel
 from ...ir.loops_text import print_kernel
-from ...ir.program import BufferDecl, Call, MemoryPlan
-from ...memory.layout import lifetimes, plan_memory
+from ...ir.program import BufferDecl, MemoryPlan
+from ...ir.steps import Body, Call, map_calls, outline, walk_calls
+from ...memory.layout import plan_memory, tensor_requests
 from ...memory.peak import at_peak
 from ...targets.target import Target
 from .streaming import Stream, stream
@@ -25,17 +27,22 @@ LONGEST = 4
 
 @dataclass(frozen=True)
 class Layout:
-    """Calls, what they call and use, and where that is in memory: in one arena, as long as streams are chosen."""
+    """Steps, what they call and use, and where that is in memory: in one arena, as long as streams are chosen."""
 
-    calls: tuple[Call, ...]
+    body: Body
     kernels: Mapping[str, Kernel]
     buffers: Mapping[str, BufferDecl]
     plan: MemoryPlan
 
+    @cached_property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls of the body, in the order of the text."""
+        return tuple(walk_calls(self.body))
+
 
 def lower_peak(layout: Layout, target: Target, enough: Callable[[Layout], bool]) -> Layout:
-    """Streams neighbouring calls, each time those that bring the peak down most, until it is low ``enough`` or does not
-    get lower. The calls of a stream are one call of the result."""
+    """Streams neighbouring calls of straight lines, each time those that bring the peak down most, until it is low
+    ``enough`` or does not get lower. The calls of a stream are one call of the result."""
     return _Search(layout, target, enough).run()
 
 
@@ -52,6 +59,11 @@ class _Search:
     enough: Callable[[Layout], bool]
     streams: dict[Span, Stream | None] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        found = outline(self.start.body)
+        self._run_of = {number: run for run in found.runs for number in range(*run)}
+        self._tested = {name for _, name in found.tests}
 
     def run(self) -> Layout:
         best, spans = self.start, [(n, n) for n in range(len(self.start.calls))]
@@ -86,7 +98,7 @@ class _Search:
         """Ways to join spans: wherever it is possible, all together that join the same kernels, and each alone that is
         at the peak, those first that hold the call with most bytes alive."""
         peak = self._at_peak(layout)
-        requests = lifetimes(layout.calls, layout.kernels, layout.buffers)
+        requests = tensor_requests(layout.body, layout.kernels, layout.buffers)
         fullest = at_peak(requests, layout.plan.places)
         busiest = max((request.first for request in fullest), default=0)
         alike: dict[tuple[str, ...], list[Span]] = {}
@@ -118,7 +130,7 @@ class _Search:
 
     def _at_peak(self, layout: Layout) -> set[int]:
         """The calls in which some tensor lies at the top of the arena, or that must give way for one to lie lower."""
-        requests = lifetimes(layout.calls, layout.kernels, layout.buffers)
+        requests = tensor_requests(layout.body, layout.kernels, layout.buffers)
         offsets = layout.plan.pools[0].offsets
         top = max((offsets[r.name] + r.nbytes for r in requests), default=0)
         chain = {r.name for r in requests if offsets[r.name] + r.nbytes == top}
@@ -141,29 +153,42 @@ class _Search:
     def _stream(self, span: Span) -> Stream | None:
         if span not in self.streams:
             first, last = span
+            if self._run_of[first] != self._run_of[last]:
+                self.streams[span] = None
+                return None
             inside = self.start.calls[first : last + 1]
             others = (*self.start.calls[:first], *self.start.calls[last + 1 :])
-            kept = {name for call in others for name in call.args}
+            kept = {name for call in others for name in call.args} | self._tested
             self.streams[span] = stream(inside, self.start.kernels, self.start.buffers, kept)
         return self.streams[span]
 
     def _layout(self, spans: list[Span]) -> Layout:
-        calls, kernels, buffers = [], dict(self.start.kernels), dict(self.start.buffers)
+        kernels, buffers = dict(self.start.kernels), dict(self.start.buffers)
+        streams: dict[int, Call] = {}
+        joined: set[int] = set()
         for span in spans:
             if span[0] == span[1]:
-                calls.append(self.start.calls[span[0]])
                 continue
+            joined.update(range(span[0], span[1] + 1))
             found = self._stream(span)
             assert found is not None
             kernel = replace(found.kernel, name=self._name(found.kernel))
             kernels[kernel.name] = kernel
-            calls.append(replace(found.call, kernel=kernel.name))
+            streams[span[0]] = replace(found.call, kernel=kernel.name)
             buffers |= found.rings
+
+        def streamed(number: int, call: Call) -> tuple[Call, ...]:
+            if number in streams:
+                return (streams[number],)
+            return () if number in joined else (call,)
+
+        body = map_calls(self.start.body, streamed)
+        calls = list(walk_calls(body))
         used = {name for call in calls for name in call.args}
         buffers = {name: decl for name, decl in buffers.items() if name in used or name not in self._uses()}
         called = {call.kernel for call in calls}
         kernels = {name: kernel for name, kernel in kernels.items() if name in called}
-        return Layout(tuple(calls), kernels, buffers, plan_memory(calls, kernels, buffers, self.target))
+        return Layout(body, kernels, buffers, plan_memory(body, kernels, buffers, self.target))
 
     def _uses(self) -> set[str]:
         return {name for call in self.start.calls for name in call.args}
@@ -193,5 +218,5 @@ def _renumbered(layout: Layout) -> Layout:
     found = dict.fromkeys(call.kernel for call in layout.calls if call.kernel.startswith(_STREAM))
     names = {old: f"stream_{number}" for number, old in enumerate(found)}
     kernels = [replace(k, name=names.get(k.name, k.name)) for k in layout.kernels.values()]
-    calls = tuple(replace(call, kernel=names.get(call.kernel, call.kernel)) for call in layout.calls)
-    return replace(layout, calls=calls, kernels={kernel.name: kernel for kernel in kernels})
+    body = map_calls(layout.body, lambda _, call: [replace(call, kernel=names.get(call.kernel, call.kernel))])
+    return replace(layout, body=body, kernels={kernel.name: kernel for kernel in kernels})

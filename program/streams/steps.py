@@ -15,7 +15,7 @@ from math import gcd
 import numpy as np
 
 from ...ir.loops import Access, Alloc, Kernel, Let
-from ...ir.program import Call
+from ...ir.steps import Call
 from ...memory.replay import MOST_ACCESSES, replay_length
 from ...memory.trace import OuterLoop, Touches, trace_kernel
 

@@ -45,7 +45,8 @@ from ...ir.loops import (
 )
 from ...ir.loops_rewrite import loop, map_block, substitute
 from ...ir.loops_verify import verify_kernel
-from ...ir.program import BufferDecl, Call, Storage
+from ...ir.program import BufferDecl, Storage
+from ...ir.steps import Call
 from ...schedule.names import Names, rename_bound
 from ...schedule.params import bind_parameters
 from .steps import Pace, Stage, paces, stage_of, window

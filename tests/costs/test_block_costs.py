@@ -10,7 +10,7 @@ from ccml.costs.build import build_objects
 from ccml.costs.predict import predict
 from ccml.emit_llvm.coded import machine_code
 from ccml.ir.loops import Access, Invoke, Kernel, Pointer, as_expr
-from ccml.ir.program import Call
+from ccml.ir.steps import Call
 from ccml.schedule.legalize import legalize
 from ccml.targets import Machine, select
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ccml.ir.aliasing import disjoint_params
-from ccml.ir.program import BufferDecl, Call, MemoryPlan, Pool, Program, Storage
+from ccml.ir.program import BufferDecl, MemoryPlan, Pool, Program, Storage
+from ccml.ir.steps import Call
 from ccml.ir.types import DType
 
 from tests.emit_llvm.programs import kernel

@@ -39,7 +39,8 @@ from ccml.ir.loops import (
     store,
 )
 from ccml.ir.loops_rewrite import loop
-from ccml.ir.loops_text import parse_kernel, print_expr, print_kernel, print_program
+from ccml.ir.loops_text import parse_kernel, print_expr, print_kernel
+from ccml.ir.program_text import print_program
 from ccml.ir.types import DType, TensorType
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -10,7 +10,8 @@ import pytest
 from ccml.errors import CcmlError
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel
-from ccml.ir.program import BufferDecl, Call, Interface, MemoryPlan, Pool, Program, Storage
+from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Pool, Program, Storage
+from ccml.ir.steps import Call
 from ccml.ir.types import DType, TensorType
 from ccml.memory.check import check_plan
 from ccml.program.build import lower_graph

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel
-from ccml.ir.program import BufferDecl, Call, Storage
+from ccml.ir.program import BufferDecl, Storage
+from ccml.ir.steps import Call
 from ccml.ir.types import DType
 from ccml.memory.layout import plan_memory
 from ccml.memory.order import order_calls

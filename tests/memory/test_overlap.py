@@ -11,7 +11,7 @@ from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel
-from ccml.ir.program import Call
+from ccml.ir.steps import Call
 from ccml.memory.overlap import least_distances
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -10,7 +10,8 @@ from textwrap import dedent
 import pytest
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.loops_text import parse_kernel
-from ccml.ir.program import Call, MemoryPlan, Pool, Program
+from ccml.ir.program import MemoryPlan, Pool, Program
+from ccml.ir.steps import Call
 from ccml.memory.check import check_plan
 from ccml.memory.planner import Distances, Request, place
 from ccml.memory.pools import Limits, Problem, distribute, excess, fits

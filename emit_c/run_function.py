@@ -1,0 +1,161 @@
+"""The run function of an artifact in C: checks of its arguments, then the steps of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import reduce
+
+from pycparser import c_ast
+
+from ..ir.program import Program, Storage
+from ..ir.steps import Branch, Call, Repeat, Step, buffers_of
+from ..ir.types import DType
+from . import tree
+from .spelling import MEMORY_TYPES
+from .symbols import Symbols, comment_text, interfaces
+
+_TESTS = 16
+"""Of one condition: printing a syntax tree takes stack by its depth."""
+
+
+def guarded_run(program: Program, symbols: Symbols) -> c_ast.FuncDef:
+    """The run function of a model whose code not every processor has."""
+    unfit = tree.unary("!", tree.call(symbols.cpu_fits))
+    arguments = (tree.name(name) for name in (*symbols.pools, *symbols.arguments))
+    body = [_refuse(unfit, f"{symbols.macro}_ERROR_CPU"), c_ast.Return(tree.call(symbols.checked_run, *arguments))]
+    storage = (f"{symbols.macro}_ANY_CPU",)
+    return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", storage=storage)
+
+
+def run_function(program: Program, symbols: Symbols, symbol: str, storage: Sequence[str] = ()) -> c_ast.FuncDef:
+    """Checks of the arguments, then the steps in order."""
+    symbols.names.push()
+    memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.pools]
+    body: list[c_ast.Node] = list(_checks(program, symbols))
+    used = buffers_of(program.body)
+    for pool, argument, name in zip(program.plan.pools, symbols.pools, memory):
+        if any(program.buffers[buffer].storage is Storage.ARENA and buffer in pool.offsets for buffer in used):
+            pointer = c_ast.PtrDecl(["const"], c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["unsigned char"])))
+            body.append(c_ast.Decl(name, [], [], [], [], pointer, tree.name(argument), None))
+        elif not pool.size:
+            body.append(tree.discard(argument))
+    for item, argument in zip(interfaces(program), symbols.arguments):
+        if item.buffer not in used and not item.type.size:
+            body.append(tree.discard(argument))
+    body.extend(_Steps(program, symbols, memory).block(program.body, 1))
+    body.append(c_ast.Return(tree.name(f"{symbols.macro}_OK")))
+    symbols.names.pop()
+    return tree.function(symbol, _parameters(program, symbols), tree.block(body), "int", storage=storage)
+
+
+def _memory_name(symbols: Symbols, pool: str) -> str:
+    """What the bytes of a pool are called in the run function."""
+    return "memory" if len(symbols.pools) == 1 else f"{pool}_memory"
+
+
+def _parameters(program: Program, symbols: Symbols) -> list[c_ast.Decl]:
+    tensors = [
+        tree.pointer_parameter(argument, MEMORY_TYPES[item.type.dtype], const=position < len(program.inputs))
+        for position, (item, argument) in enumerate(zip(interfaces(program), symbols.arguments))
+    ]
+    return [*(tree.pointer_parameter(pool, "void", const=False) for pool in symbols.pools), *tensors]
+
+
+def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
+    """NULL is an error where there is anything to point at."""
+    needed = [name for pool, name in zip(program.plan.pools, symbols.pools) if pool.size]
+    needed += [arg for item, arg in zip(interfaces(program), symbols.arguments) if item.type.size]
+    for first in range(0, len(needed), _TESTS):
+        tests = [tree.binary("==", tree.name(name), tree.name("NULL")) for name in needed[first : first + _TESTS]]
+        missing = reduce(lambda one, other: tree.binary("||", one, other), tests)
+        yield _refuse(missing, f"{symbols.macro}_ERROR_NULL")
+    for pool, argument, stem in zip(program.plan.pools, symbols.pools, symbols.pool_stems):
+        if pool.size and pool.align > 1:
+            rest = tree.binary("%", tree.cast("uintptr_t", tree.name(argument)), tree.name(f"{stem}_ALIGN"))
+            yield _refuse(tree.binary("!=", rest, tree.integer(0)), f"{symbols.macro}_ERROR_ALIGN")
+
+
+def _refuse(condition: c_ast.Node, code: str) -> c_ast.Node:
+    return c_ast.If(condition, tree.block([c_ast.Return(tree.name(code))]), None)
+
+
+class _Steps:
+    """Prints steps: calls with a comment each, ``if`` and ``for`` around them."""
+
+    def __init__(self, program: Program, symbols: Symbols, memory: Sequence[str]) -> None:
+        self.program, self.symbols, self.memory = program, symbols, memory
+        self.arguments = dict(zip((item.buffer for item in interfaces(program)), symbols.arguments, strict=True))
+        self.number = 0
+
+    def block(self, body: Sequence[Step], depth: int) -> list[c_ast.Node]:
+        found: list[c_ast.Node] = []
+        for step in body:
+            match step:
+                case Call():
+                    heading = f"layer {self.number}: {step.summary}" if step.summary else f"layer {self.number}"
+                    self.number += 1
+                    found += [self._comment((heading, comment_text(step.loc)), depth), self._call(step)]
+                case Branch():
+                    found += [self._comment((comment_text(step.loc),), depth), self._branch(step, depth)]
+                case Repeat():
+                    found += [self._comment((comment_text(step.loc),), depth), self._loop(step, depth)]
+        return found
+
+    def _comment(self, paragraphs: Sequence[str], depth: int) -> c_ast.Node:
+        return tree.Comment(tree.comment_lines(paragraphs, indent=2 * depth))
+
+    def _call(self, call: Call) -> c_ast.Node:
+        pointers = map(self._pointer, call.args)
+        return tree.call(self.symbols.kernels[call.kernel], *pointers, *map(tree.integer, call.scalars))
+
+    def _branch(self, step: Branch, depth: int) -> c_ast.Node:
+        condition, then = self._element(step.condition), self.block(step.then, depth + 1)
+        orelse = self.block(step.orelse, depth + 1)
+        if not then:
+            return c_ast.If(tree.unary("!", condition), tree.block(orelse), None)
+        return c_ast.If(condition, tree.block(then), tree.block(orelse) if orelse else None)
+
+    def _loop(self, step: Repeat, depth: int) -> c_ast.Node:
+        """``for (int64_t pass = 0; pass < limit && pass < count[0] && condition[0]; ++pass)``."""
+        self.symbols.names.push()
+        counter = self.symbols.names.bind("pass")
+        tests = [] if step.limit is None else [tree.binary("<", tree.name(counter), tree.integer(step.limit))]
+        if step.count is not None:
+            tests.append(tree.binary("<", tree.name(counter), self._element(step.count)))
+        counted = tests or step.number is not None
+        if step.condition is not None:
+            tests.append(self._element(step.condition))
+        body = self.block(step.body, depth + 1)
+        if step.number is not None:
+            body.insert(0, tree.assign(self._element(step.number), tree.name(counter)))
+        test = reduce(lambda one, other: tree.binary("&&", one, other), tests)
+        self.symbols.names.pop()
+        if not counted:
+            return c_ast.While(test, tree.block(body))
+        start = c_ast.DeclList([tree.declare(counter, MEMORY_TYPES[DType.I64], tree.integer(0))])
+        return c_ast.For(start, test, tree.unary("++", tree.name(counter)), tree.block(body))
+
+    def _pointer(self, name: str) -> c_ast.Node:
+        buffer = self.program.buffers[name]
+        if buffer.storage is Storage.ARENA:
+            place = self.program.plan.places[name]
+            return _pool_pointer(self.memory[place.pool], place.offset, buffer.dtype)
+        if buffer.storage is Storage.CONSTANT:
+            return tree.name(self.symbols.constants[name])
+        return tree.name(self.arguments[name])
+
+    def _element(self, name: str) -> c_ast.Node:
+        """The only element of a buffer."""
+        buffer = self.program.buffers[name]
+        if buffer.storage is not Storage.ARENA:
+            return c_ast.ArrayRef(self._pointer(name), tree.integer(0))
+        if buffer.dtype is DType.BOOL:
+            place = self.program.plan.places[name]
+            return c_ast.ArrayRef(tree.name(self.memory[place.pool]), tree.integer(place.offset))
+        return tree.unary("*", self._pointer(name))
+
+
+def _pool_pointer(memory: str, offset: int, dtype: DType) -> c_ast.Node:
+    """``(float *)(void *)(memory + offset)``: by void, as the plan sees to the alignment."""
+    place = tree.binary("+", tree.name(memory), tree.integer(offset)) if offset else tree.name(memory)
+    return tree.cast(MEMORY_TYPES[dtype], tree.cast("void", place, pointer=True), pointer=True)
