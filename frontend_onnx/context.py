@@ -63,7 +63,7 @@ class NodeContext:
 
     def known(self, value: Value) -> np.ndarray | None:
         """As :meth:`array`, also where the value is a constant that is stored quantized."""
-        source = self.builder.dequantized_constant(value)
+        source = self.builder.dequantized_constant(value.name)
         if source is None:
             return self.array(value)
         stored = [self.builder.constants[operand.name] for operand in source.operands]

@@ -12,7 +12,7 @@ from .folding import FoldingBuilder
 def finish(builder: FoldingBuilder, name: str, inputs: Sequence[Value], outputs: Sequence[tuple[str, Value]]) -> Graph:
     """``outputs`` holds, in order, the name that each output is to have and its value."""
     named = [_named_output(builder, target, value) for target, value in _rename_outputs(builder, outputs)]
-    nodes, needed = _live_nodes(builder.nodes, named)
+    nodes, needed = live_nodes(builder.nodes, named)
     constants = {key: array for key, array in builder.constants.items() if key in needed}
     return Graph(name, tuple(inputs), tuple(named), nodes, constants)
 
@@ -42,7 +42,7 @@ def _named_output(builder: FoldingBuilder, target: str, value: Value) -> Value:
     return copy
 
 
-def _live_nodes(nodes: Sequence[Node], outputs: Sequence[Value]) -> tuple[tuple[Node, ...], set[str]]:
+def live_nodes(nodes: Sequence[Node], outputs: Sequence[Value]) -> tuple[tuple[Node, ...], set[str]]:
     """The nodes that the outputs depend on, in order, and the names of all values these read."""
     needed = {value.name for value in outputs}
     live = []

@@ -94,9 +94,9 @@ class FoldingBuilder(GraphBuilder):
         """A constant whose type keeps its quantization."""
         return Value(self.constant(array, stem).name, type_)
 
-    def dequantized_constant(self, value: Value) -> Node | None:
-        """The node behind ``value`` where that is a constant stored quantized."""
-        return self._dequantized.get(value.name)
+    def dequantized_constant(self, name: str) -> Node | None:
+        """The node behind a value where that is a constant stored quantized."""
+        return self._dequantized.get(name)
 
     def _note_dequantized(self, node: Node) -> None:
         if node.op in _DEQUANTIZE and all(value.name in self.constants for value in node.operands):

@@ -1,12 +1,13 @@
-"""Nodes with a body of their own: function calls, branches whose condition is constant, loops whose count is.
+"""Nodes with a body of their own, expanded in place: function calls, branches whose condition is constant, short loops
+whose count is.
 
-Bodies are walked in place. Loops are unrolled: every iteration is walked anew, so that whatever depends on the
-iteration's number only folds away.
+In an unrolled loop every iteration is walked anew, so that whatever depends on the iteration's number only folds away.
+What cannot be expanded, or would make too many nodes, is control flow at run time (``control_flow.py``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,14 +15,19 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
-from ..ir.types import DType
-from .declared import Extents, file_extents
+from .control_flow import Scanned, runtime_branch, runtime_loop, runtime_scan
+from .problems import LimitError
+from .regions import count_nodes, declared_results, flag, given, integer, unsupported, walk_body
 from .scope import Missing, Results, Scope, Site
 
 if TYPE_CHECKING:
     from .walk import Walker
 
 MAX_ITERATIONS = 1024
+"""Passes of a loop that are expanded where it is no loop at run time, such as one whose carried values grow."""
+
+MAX_UNROLLED = 1024
+"""Nodes that expanding a loop may make; more become a loop at run time."""
 
 
 def call(
@@ -38,76 +44,93 @@ def call(
         walker.bind(inner, formal, Missing.ABSENT if value is None else value)
     inner.names = {f: walker.name(site.scope, o) for f, o in zip(function.output, site.node.output) if o}
     inner.wanted.update(f for f, o in zip(function.output, site.node.output) if o in site.scope.wanted)
-    inner.declare(function.node, lambda: _declared_results(site, function.output))
+    inner.declare(function.node, lambda: declared_results(site, function.output))
     walker.walk(function.node, inner)
     wanted = [formal if actual else "" for formal, actual in zip(function.output, site.node.output)]
     return [walker.read(inner, formal, site.loc) for formal in wanted]
 
 
-def _declared_results(site: Site, inner: Sequence[str]) -> dict[str, Extents]:
-    """The declared shapes of the node's results by the names that they have in its body."""
-    found = {name: site.scope.extents(outer) for name, outer in zip(inner, site.node.output) if outer}
-    return {name: extents for name, extents in found.items() if extents is not None}
-
-
 def branch(walker: Walker, site: Site) -> Results:
-    """The branch of ``If`` that a constant condition chooses."""
-    condition = _flag(walker, site.inputs[0])
+    """The branch of ``If`` that a constant condition chooses; both where it is computed at run time."""
+    condition = flag(walker, site.inputs[0])
     if condition is None:
-        raise _runtime(site, "the condition")
+        return runtime_branch(walker, site)
     graph = site.attributes["then_branch" if condition else "else_branch"].g
     names = {g.name: walker.name(site.scope, o) for g, o in zip(graph.output, site.node.output) if o}
-    return _body(walker, site, graph, (), names)
-
-
-def _body(
-    walker: Walker, site: Site, graph: onnx.GraphProto, arguments: Sequence[Value | Missing], names: dict[str, str]
-) -> list[Value | Missing]:
-    """Walks a subgraph, which sees the names around it, and returns its outputs."""
-    scope = site.scope
-    inner = Scope(scope.opsets, scope.attributes, scope, scope.path, site.loc, scope.depth + 1)
-    inner.initializers = {tensor.name: tensor for tensor in graph.initializer}
-    inner.names = names
-    results = [info.name for info in graph.output] if site.node.op_type == "If" else []
-    inner.declare(
-        graph.node,
-        lambda: {**_declared_results(site, results), **file_extents([*graph.value_info, *graph.output], {})},
-    )
-    if len(arguments) != len(graph.input):
-        reason = f"the body of {site.node.op_type} has {len(graph.input)} inputs, not {len(arguments)}"
-        raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
-    for formal, argument in zip(graph.input, arguments):
-        walker.bind(inner, formal.name, argument)
-    inner.wanted.update(output.name for output in graph.output)
-    walker.walk(graph.node, inner)
-    return [walker.read(inner, output.name, site.loc) for output in graph.output]
+    return walk_body(walker, site, graph, (), names)
 
 
 def loop(walker: Walker, site: Site) -> Results:
-    """Operands: count?, going?, carried...; body: number, going, carried... -> going, carried..., rows..."""
+    """Operands: count?, going?, carried...; body: number, going, carried... -> going, carried..., rows...
+
+    Expanded where that makes few nodes and conditions turn out constant, else a loop at run time.
+    """
     graph = site.attributes["body"].g
-    carried: list[Value | Missing] = [_given(site, value) for value in site.inputs[2:]]
+    carried = [given(site, value) for value in site.inputs[2:]]
     limit = site.inputs[0] if site.inputs else None
-    count = None if limit is None else _integer(walker, limit)
-    going = _flag(walker, site.inputs[1]) if len(site.inputs) > 1 and site.inputs[1] is not None else True
+    count = None if limit is None else integer(walker, limit)
+    start = site.inputs[1] if len(site.inputs) > 1 else None
+    going = True if start is None else flag(walker, start)
     if going is None or (limit is not None and count is None):
-        raise _runtime(site, "the number of iterations")
+        return runtime_loop(walker, site, carried)
+    few = max(MAX_UNROLLED // count_nodes(graph), 1)
+    if walker.unrollable.get(site.loc, count is None or count <= few or not _keeps_going(graph)):
+        unrolled = _tried(walker, lambda: _unrolled(walker, site, carried, going, count, few))
+        walker.unrollable[site.loc] = unrolled is not None
+        if unrolled is not None:
+            return unrolled
+    try:
+        return runtime_loop(walker, site, carried)
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE or isinstance(problem, LimitError):
+            raise
+        unrolled = _tried(walker, lambda: _unrolled(walker, site, carried, going, count, MAX_ITERATIONS))
+        if unrolled is None:
+            raise
+        return unrolled
+
+
+def _keeps_going(graph: onnx.GraphProto) -> bool:
+    """Whether the condition of a loop is plainly the one that it was given."""
+    names = {graph.input[1].name} if len(graph.input) > 1 else set()
+    for node in graph.node:
+        if node.op_type == "Identity" and names.issuperset(node.input):
+            names.update(node.output)
+    return bool(graph.output) and graph.output[0].name in names
+
+
+def _tried(walker: Walker, expand: Callable[[], Results | None]) -> Results | None:
+    """What an expansion gives; without a trace where that is nothing."""
+    mark = walker.mark()
+    results = expand()
+    if results is None:
+        walker.back_to(mark)
+    return results
+
+
+def _unrolled(
+    walker: Walker, site: Site, carried: Sequence[Value | Missing], going: bool | None, count: int | None, most: int
+) -> Results | None:
+    """Every pass walked by itself; ``None`` where they are more than ``most``, or a condition is not constant."""
+    graph = site.attributes["body"].g
+    current = list(carried)
     stacked: list[list[Value | Missing]] = [[] for _ in range(len(graph.output) - 1 - len(carried))]
     number = 0
     while going and (count is None or number < count):
+        if number == most:
+            return None
         arguments = [
             walker.builder.constant(np.asarray(number, np.int64), f"{site.loc}.iteration"),
             walker.builder.constant(np.asarray(True), f"{site.loc}.condition"),
         ]
-        condition, *results = _body(walker, site, graph, [*arguments, *carried], {})
-        carried, rows = results[: len(carried)], results[len(carried) :]
+        condition, *results = walk_body(walker, site, graph, [*arguments, *current], {})
+        current, rows = results[: len(carried)], results[len(carried) :]
         for column, row in zip(stacked, rows):
             column.append(row)
-        going, number = _flag(walker, condition), number + 1
+        going, number = flag(walker, condition), number + 1
         if going is None:
-            raise _runtime(site, "the condition")
-        _check_count(site, number)
-    return [*carried, *(_stack(walker, site, column, 0) for column in stacked)]
+            return None
+    return [*current, *(_stack(walker, site, column, 0) for column in stacked)]
 
 
 def scan(walker: Walker, site: Site) -> Results:
@@ -117,14 +140,23 @@ def scan(walker: Walker, site: Site) -> Results:
     """
     if site.opset < 9:
         return _batched_scan(walker, site)
-    states, given = _scanned(site, site.inputs)
+    states, sequences = _scanned(site, site.inputs)
     outputs = len(site.attributes["body"].g.output) - len(states)
-    axes, backward = _per_sequence(site, "scan_input", len(given))
+    axes, backward = _per_sequence(site, "scan_input", len(sequences))
     out_axes, out_backward = _per_sequence(site, "scan_output", max(outputs, 0))
-    counts = {value.shape[axis] for value, axis in zip(given, axes) if -len(value.shape) <= axis < len(value.shape)}
+    ranks = [len(value.shape) for value in sequences]
+    counts = {v.shape[a] for v, a, rank in zip(sequences, axes, ranks) if -rank <= a < rank}
     if len(counts) != 1:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"sequences have the lengths {sorted(counts)}", loc=site.loc)
-    finals, stacked = _scan_steps(walker, site, states, given, axes, backward, counts.pop())
+    (count,) = counts
+    scanned = Scanned(states, sequences, axes, backward, out_axes, out_backward, count)
+    if count * count_nodes(site.attributes["body"].g) > MAX_UNROLLED:
+        try:
+            return runtime_scan(walker, site, scanned)
+        except CcmlError as problem:
+            if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE or count > MAX_ITERATIONS:
+                raise
+    finals, stacked = _scan_steps(walker, site, states, sequences, axes, backward, count)
     ordered = [column[::-1] if back else column for column, back in zip(stacked, out_backward)]
     return [*finals, *(_stack(walker, site, column, axis) for column, axis in zip(ordered, out_axes))]
 
@@ -132,7 +164,7 @@ def scan(walker: Walker, site: Site) -> Results:
 def _scanned(site: Site, inputs: Sequence[Value | None]) -> tuple[list[Value], list[Value]]:
     """First states and sequences."""
     sequences = site.attributes["num_scan_inputs"].i
-    operands = [_given(site, value) for value in inputs]
+    operands = [given(site, value) for value in inputs]
     if not 1 <= sequences <= len(operands):
         raise CcmlError(ErrorCode.INVALID_MODEL, f"num_scan_inputs is {sequences}", loc=site.loc)
     return operands[: len(operands) - sequences], operands[len(operands) - sequences :]
@@ -152,7 +184,7 @@ def _scan_steps(
             _element(walker, site, value, axis, count - 1 - step if back else step)
             for value, axis, back in zip(given, axes, backward)
         ]
-        results = _body(walker, site, graph, [*current, *elements], {})
+        results = walk_body(walker, site, graph, [*current, *elements], {})
         current, rows = results[: len(states)], results[len(states) :]
         for column, row in zip(stacked, rows):
             column.append(row)
@@ -170,7 +202,7 @@ def _batched_scan(walker: Walker, site: Site) -> Results:
     if site.inputs[0] is not None:
         array = walker.builder.constants.get(site.inputs[0].name)
         if array is None:
-            raise _runtime(site, "the length of sequences")
+            raise unsupported(site, "the length of sequences is computed at run time, which")
         lengths = [int(length) for length in array.reshape(-1)]
     if len(lengths) != batch or any(not 1 <= length <= longest for length in lengths):
         raise CcmlError(ErrorCode.INVALID_MODEL, f"lengths {lengths} of {batch} sequences", loc=site.loc)
@@ -223,7 +255,7 @@ def _stack(walker: Walker, site: Site, column: Sequence[Value | Missing], axis: 
     if len(parts) < len(column):
         return Missing.UNKNOWN
     if not parts:
-        raise _unsupported(site, "a loop that stacks the results of no iteration")
+        raise unsupported(site, "a loop that stacks the results of no iteration")
     axis %= len(parts[0].shape) + 1
     rows = [
         walker.builder.emit("reshape", [v], {"shape": (*v.shape[:axis], 1, *v.shape[axis:])}, loc=site.loc)[0]
@@ -232,33 +264,6 @@ def _stack(walker: Walker, site: Site, column: Sequence[Value | Missing], axis: 
     return walker.builder.emit("concat", rows, {"axis": axis}, loc=site.loc)[0]
 
 
-def _given(site: Site, value: Value | None) -> Value:
-    if value is None:
-        raise CcmlError(ErrorCode.INVALID_MODEL, f"an operand of {site.node.op_type} is missing", loc=site.loc)
-    return value
-
-
-def _flag(walker: Walker, value: Value | Missing | None) -> bool | None:
-    """A constant bool, or ``None``."""
-    array = walker.builder.constants.get(value.name) if isinstance(value, Value) else None
-    return bool(array.reshape(-1)[0]) if array is not None and array.size == 1 else None
-
-
-def _integer(walker: Walker, value: Value) -> int | None:
-    array = walker.builder.constants.get(value.name)
-    single = array is not None and array.size == 1 and value.dtype is DType.I64
-    return int(array.reshape(-1)[0]) if array is not None and single else None
-
-
 def _check_count(site: Site, count: int) -> None:
     if count > MAX_ITERATIONS:
-        raise _unsupported(site, f"more than {MAX_ITERATIONS} iterations")
-
-
-def _runtime(site: Site, what: str) -> CcmlError:
-    return _unsupported(site, f"{what} is computed at run time, which")
-
-
-def _unsupported(site: Site, what: str) -> CcmlError:
-    reason = f"{site.node.op_type}: {what} is not supported"
-    return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=site.loc)
+        raise unsupported(site, f"more than {MAX_ITERATIONS} iterations")

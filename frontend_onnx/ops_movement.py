@@ -65,7 +65,7 @@ def transpose(ctx: NodeContext) -> Sequence[Value]:
 
 def transposed(ctx: NodeContext, x: Value, perm: tuple[int, ...]) -> Value:
     """Reordered dimensions. Of a dequantized constant the stored integers are reordered, so that it stays one."""
-    source = ctx.builder.dequantized_constant(x)
+    source = ctx.builder.dequantized_constant(x.name)
     if source is None or sorted(perm) != list(range(len(x.shape))):
         return ctx.emit("transpose", x, perm=perm)
     stored = [ctx.emit("transpose", operand, perm=perm) for operand in source.operands]

@@ -26,6 +26,12 @@ class Problems:
         # Its frames hold arrays.
         self._features.append(problem.with_traceback(None))
 
+    def copy(self) -> Problems:
+        found = Problems()
+        found._operators = {operator: list(locs) for operator, locs in self._operators.items()}
+        found._features = list(self._features)
+        return found
+
     def raise_any(self) -> None:
         """One error for all: UNSUPPORTED_OPERATOR where there is an operator, UNSUPPORTED_FEATURE otherwise."""
         features = [f"{problem.loc}: {problem.reason}" for problem in self._features]

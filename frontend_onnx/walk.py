@@ -45,6 +45,8 @@ class Walker:
         self.problems = Problems()
         self._functions = functions
         self._bound: set[str] = set()
+        self.unrollable: dict[str, bool] = {}
+        """Loops that were tried before, by their place, and whether they could be unrolled."""
         self._expanded = 0
 
     def walk(self, nodes: Sequence[onnx.NodeProto], scope: Scope) -> None:
@@ -68,6 +70,15 @@ class Walker:
         if self._expanded > MAX_EXPANDED:
             reason = f"functions and loops expand to more than {MAX_EXPANDED} nodes"
             raise LimitError(reason, loc=scope.place or None)
+
+    def mark(self) -> tuple[int, Problems]:
+        """Where the walk is, to go :meth:`back_to`."""
+        return len(self.builder.nodes), self.problems.copy()
+
+    def back_to(self, mark: tuple[int, Problems]) -> None:
+        """Forgets what was imported since. What was expanded stays counted."""
+        del self.builder.nodes[mark[0] :]
+        self.problems = mark[1]
 
     def bind(self, scope: Scope, onnx_name: str, value: Value | Missing) -> None:
         """Defines ``onnx_name``. Raises ``INVALID_MODEL`` where it is defined already."""

@@ -73,6 +73,11 @@ class Repeat:
         """What the step itself looks at or sets."""
         return tuple(name for name in (self.count, self.condition, self.number) if name is not None)
 
+    @property
+    def has_a_pass(self) -> bool:
+        """Whether there is at least one pass in every run."""
+        return self.limit is not None and self.limit > 0 and self.count is None and self.condition is None
+
 
 Step = Union[Call, Branch, Repeat]
 Body = tuple[Step, ...]

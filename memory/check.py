@@ -93,8 +93,9 @@ class _Check:
             for name in step.buffers:
                 if name != step.number:
                     self._control(step, name)
-            self.owners = before.met(self.owners)
+            behind, self.owners = self.owners, before.met(self.owners)
             if self.owners == before:
+                self.owners = behind if step.has_a_pass else before
                 return end
 
     def _check_pool(self, pool: Pool) -> None:

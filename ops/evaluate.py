@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Graph, Value
 from ..ir.types import DType, TensorType
+from .control import BODIES
 from .fused import run_nodes
 from .table import OPS
 
@@ -47,12 +48,28 @@ def evaluation_work(
         kernel = attrs["kernel"]
         assert isinstance(kernel, tuple)
         return elements + outputs[0].size * prod(int(extent) for extent in kernel)
+    if op in BODIES:
+        return elements + _work_of_bodies(op, attrs)
     if op in ("lstm", "gru", "rnn"):
         steps, batch = operands[0].shape[:2]
         return elements + steps * (batch * sum(type_.size for type_ in operands[1:3]) + _STEP_WORK)
     return elements
 
 
+def _work_of_bodies(op: str, attrs: Mapping[str, AttrValue]) -> int:
+    """The sum over the nodes of all graphs, times the passes; without end where nothing bounds these."""
+    bodies = [body for body in attrs.values() if isinstance(body, Graph)]
+    once = sum(
+        _STEP_WORK + evaluation_work(node.op, node.inputs, [value.type for value in node.outputs], node.attrs)
+        for body in bodies
+        for node in body.nodes
+    )
+    limit = attrs["limit"] if op == "loop" else 1
+    assert isinstance(limit, int)
+    return once * limit if limit >= 0 else _ENDLESS
+
+
+_ENDLESS = 1 << 62
 _STEP_WORK = 10_000
 """What a step of a loop in Python takes, in multiplications."""
 

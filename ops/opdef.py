@@ -6,6 +6,7 @@ Kinds decide how an operator becomes code:
   builds that function as a loop-IR expression; it works for vectors as well, lane by lane.
 * ``VIEW``: every output element is a copy of an input element (or a constant). ``index_map`` tells which.
 * ``ANCHOR``: owns a loop nest, built by ``nest`` in its plainest form: what is computed, one element at a time.
+* ``CONTROL``: runs graphs of its own (``ops/control.py``); these become steps of the program.
 
 Pointwise and view operators dissolve into the loads and stores of their neighbours.
 """
@@ -38,6 +39,7 @@ class Kind(Enum):
     POINTWISE = "pointwise"
     VIEW = "view"
     ANCHOR = "anchor"
+    CONTROL = "control"
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ..ir.graph import Value
 from ..ir.types import DType, TensorType
 from . import col2im as ci
 from . import contraction as ct
+from . import control as cf
 from . import determinant as dt
 from . import int_normalize as nm
 from . import integer as it
@@ -37,7 +38,7 @@ from .pointwise import ANY, BOOLS, FLOATS, INTEGERS, NUMBERS, apply, binary, pre
 from .pointwise_exprs import SCALARS
 from .views import INDEX_MAPS
 
-P, V, A = Kind.POINTWISE, Kind.VIEW, Kind.ANCHOR
+P, V, A, C = Kind.POINTWISE, Kind.VIEW, Kind.ANCHOR, Kind.CONTROL
 
 _ROWS: tuple[OpDef, ...] = (
     # Pointwise, one operand: floats
@@ -247,6 +248,15 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "fused", A, "one kernel: the nodes of {body: Graph}",
         infer_fused, lambda arrays, attrs: evaluate_fused(arrays, attrs, OPS), macs=lambda node: fused_macs(node, OPS),
+    ),
+    # Control flow
+    OpDef(
+        "if", C, "condition, captured... -> the results of one of two graphs; {then, orelse: Graph}",
+        cf.infer_if, lambda arrays, attrs: cf.evaluate_if(arrays, attrs, OPS),
+    ),
+    OpDef(
+        "loop", C, "count?, going?, states..., captured... -> states, rows; {step: Graph, states, limit, tested: bool}",
+        cf.infer_loop, lambda arrays, attrs: cf.evaluate_loop(arrays, attrs, OPS),
     ),
 )  # fmt: skip
 

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from ..ir.graph import Graph, Node, Value
+from ..ops.control import BODIES
 from .rewrite import Rewriter, rewrite
 
 
@@ -14,12 +15,14 @@ def eliminate_common_subexpressions(graph: Graph) -> Graph:
     """Nodes with the same operator, operands and attributes become one; so do constants with the same content.
 
     Every operator is a function of its operands, so equal nodes have equal results, bit for bit. Attributes and
-    constants are compared as they are written: 0.0 and -0.0 differ, a NaN equals itself.
+    constants are compared as they are written: 0.0 and -0.0 differ, a NaN equals itself. Control flow is left alone.
     """
     constants: dict[Hashable, list[Value]] = {}
     known: dict[Hashable, tuple[Value, ...]] = {}
 
     def merge(rewriter: Rewriter, node: Node) -> tuple[Value, ...] | None:
+        if node.op in BODIES:
+            return None
         inputs = tuple(_same(rewriter, value, constants) for value in node.inputs)
         key = (node.op, inputs, tuple(sorted((name, repr(value)) for name, value in node.attrs.items())))
         if key in known:

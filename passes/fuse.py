@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..ir.graph import Graph, Node, Value
+from ..ops.control import BODIES
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .eliminate_dead_code import eliminate_dead_code
@@ -26,7 +27,7 @@ MAX_CHOICES = 8
 
 
 def fuse(graph: Graph) -> Graph:
-    """Wraps all nodes but plain ``reshape`` (the same memory under another shape) into ``fused`` nodes.
+    """Wraps nodes into ``fused`` ones: all but control flow and plain ``reshape`` (the same memory, another shape).
 
     The body's values are named as outside. Constants stay operands, except single numbers that pointwise nodes read:
     these are constants of the body. The fused node's ``loc`` joins those of its members.
@@ -71,6 +72,10 @@ class _Grouping:
         if seed in self._grouped:
             return
         group, node, leaving = {seed}, self.graph.nodes[seed], self._leaving({seed})
+        if _kind(node) is Kind.CONTROL:
+            self.groups.append(group)
+            self._grouped |= group
+            return
         if _kind(node) is not Kind.VIEW and len(leaving) == 1 and not OPS[node.op].reads_back:
             shape = leaving[0].shape
             group = self._with_users(group, shape)
@@ -83,9 +88,9 @@ class _Grouping:
         self._grouped |= group
 
     def merged(self, group: set[int]) -> Node:
-        """The fused node of a group; a plain reshape stays what it is, and so does what is fused already."""
+        """The fused node of a group; a plain reshape stays what it is, and so do control flow and what is fused."""
         members = [self.graph.nodes[place] for place in sorted(group)]
-        if len(members) == 1 and members[0].op in ("reshape", "fused"):
+        if len(members) == 1 and members[0].op in ("reshape", "fused", *BODIES):
             return members[0]
         made = {value.name for node in members for value in node.outputs}
         numbers = _numbers(self.graph, members)

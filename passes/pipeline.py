@@ -13,6 +13,7 @@ from ..ir.verify import verify_graph
 from ..ops.table import OPS, infer_types
 from .cancel_transposes import cancel_transposes
 from .channels_last import channels_last
+from .control import in_bodies, name_apart
 from .eliminate_common_subexpressions import eliminate_common_subexpressions
 from .eliminate_dead_code import eliminate_dead_code
 from .fold_affine import fold_affine
@@ -69,13 +70,13 @@ SIGNED_BYTES = ("signed_bytes", make_bytes_signed)
 def before(last: Pass, graph: Graph) -> Graph:
     """``graph`` after the passes that come before ``last``."""
     for _, run in takewhile(lambda step: step[1] is not last, PASSES):
-        graph = run(graph)
+        graph = in_bodies(run)(graph)
     return graph
 
 
 def optimize(graph: Graph, *, dump: Dump | None = None, signed_bytes: bool = False) -> Graph:
     """``graph`` ready for scheduling: channels-last, folded, and grouped into kernels; with ``signed_bytes`` for
-    machines that prefer these to unsigned ones.
+    machines that prefer these to unsigned ones. Passes go into the graphs of control flow.
 
     The graph is verified after every pass. ``dump(name, graph)`` sees it under the names ``00-import``,
     ``01-eliminate_dead_code`` and so on.
@@ -86,12 +87,12 @@ def optimize(graph: Graph, *, dump: Dump | None = None, signed_bytes: bool = Fal
         passes.insert(1 + next(i for i, (_, run) in enumerate(passes) if run is integerize), SIGNED_BYTES)
     for number, (name, run) in enumerate(passes, 1):
         start = perf_counter()
-        result = run(graph)
+        result = in_bodies(run)(graph)
         seconds = perf_counter() - start
         log.debug("%02d-%s: %d -> %d nodes in %.3f s", number, name, len(graph.nodes), len(result.nodes), seconds)
         graph = result
         _checked(f"{number:02}-{name}", graph, dump)
-    return graph
+    return name_apart(graph)
 
 
 class _Operators:

@@ -92,9 +92,8 @@ def transpose(rewriter: Rewriter, x: Value, perm: Perm, *, loc: str = "", name: 
     if array is not None:
         (type_,) = infer_types("transpose", [x], {"perm": perm})
         return rewriter.constant(np.transpose(array, perm), name, type_)
-    if producer is not None:
-        source = producer.inputs[0]
-        assert source is not None
+    source = None if producer is None else producer.inputs[0]
+    if producer is not None and source is not None:
         if producer.op == "transpose":
             return transpose(rewriter, source, compose(ints_attr(producer, "perm"), perm), loc=loc, name=name)
         if producer.op in ("dequantize", "quantize") and rewriter.is_constant(source):

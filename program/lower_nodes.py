@@ -1,10 +1,11 @@
-"""Optimized graph -> program that has no memory yet: every fused node becomes a scheduled kernel and a call."""
+"""Optimized graph -> program that has no memory yet: every fused node becomes a scheduled kernel and a call, control
+flow steps of its own."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,8 +17,9 @@ from ..ir.loops import Access, Buffer, Kernel, Type
 from ..ir.loops_text import print_kernel
 from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
-from ..ir.steps import Call
-from ..ir.types import DType
+from ..ir.steps import Body, Call, Step
+from ..ir.types import DType, TensorType
+from ..ops.control import BODIES
 from ..ops.table import OPS
 from ..schedule.borders import plan_borders
 from ..schedule.fixed_requantization import requantize_in_integers
@@ -30,23 +32,17 @@ from ..schedule.tensors import Halo, TensorRef
 from ..schedule.unroll import expand_unrolled
 from ..targets.target import Machine
 from .describe import describe
+from .lower_control import lower_control
 from .node_key import NodeKey, node_key
 
 
 def lower_nodes(graph: Graph, machine: Machine) -> Program:
-    """Kernels and calls for ``graph``; the plan has no pools yet.
+    """Kernels and steps for ``graph``; the plan has no pools yet.
 
-    The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it.
+    The graph consists of ``fused`` and ``reshape`` nodes and control flow, as ``passes.pipeline.optimize`` leaves it.
     """
-    if not machine.cpu.has_fpu:
-        graph = requantize_in_integers(graph)
-    names = [value.name for value in graph.outputs]
-
-    def halo(node: Node) -> bool:
-        return reads_halo(KernelContext(node, machine.cpu, {}, graph.constant))
-
-    bordered, halos = plan_borders(separate_outputs(graph), halo)
-    return _Lowering(bordered, machine, halos).program(names)
+    memory = _Memory()
+    return _Lowering(graph, machine, memory).program([value.name for value in graph.outputs])
 
 
 _Source = int | np.ndarray | Buffer
@@ -63,26 +59,70 @@ class _Lowered:
     generator: str
 
 
+@dataclass
+class _Memory:
+    """What all graphs of a program share: buffers, kernels, and what is needed to find those that are there already."""
+
+    buffers: dict[str, BufferDecl] = field(default_factory=dict)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    kernels: dict[str, Kernel] = field(default_factory=dict)
+    lowered: dict[NodeKey, _Lowered] = field(default_factory=dict)
+    shared: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+    arrays: list[Mapping[str, np.ndarray]] = field(default_factory=list)
+    """Constants of graphs, which ``lowered`` knows by identity."""
+
+    def numbered(self, stem: str) -> str:
+        """``stem_0``, ``stem_1``, ...: no name of a value of the graph has this form by chance alone."""
+        number = self.taken.get(stem, 0)
+        self.taken[stem] = number + 1
+        name = f"{stem}_{number}"
+        return self.numbered(stem) if name in self.buffers else name
+
+    def constant(self, array: np.ndarray, stem: str) -> str:
+        """The buffer of a constant; equal arrays share one."""
+        stored = DType.from_numpy(array.dtype).stored
+        array = array.view(stored.numpy)
+        key = (array.dtype.str, array.shape, array.tobytes())
+        if key not in self.shared:
+            name = self.shared[key] = self.numbered(stem)
+            self.buffers[name] = BufferDecl(name, stored, array.shape, Storage.CONSTANT)
+            self.constants[name] = array
+        return self.shared[key]
+
+    def tensor(self, stem: str, type_: TensorType) -> str:
+        """A new buffer of the arena."""
+        name = self.numbered(stem)
+        self.buffers[name] = BufferDecl(name, type_.dtype.stored, type_.shape, Storage.ARENA)
+        return name
+
+
 class _Lowering:
-    def __init__(self, graph: Graph, machine: Machine, halos: Mapping[str, Halo]) -> None:
-        self.graph, self.machine, self.halos = graph, machine, halos
-        self.owner = storage_owners(graph)
-        self.buffers: dict[str, BufferDecl] = {}
-        self.constants: dict[str, np.ndarray] = {}
-        self.kernels: dict[str, Kernel] = {}
-        self.lowered: dict[NodeKey, _Lowered] = {}
-        self.calls: list[Call] = []
-        self.shared: dict[tuple[str, tuple[int, ...], bytes], str] = {}
-        self.taken: dict[str, int] = {}
+    """Lowers one graph. Buffers are called after its values, but those in ``places`` are there already."""
+
+    def __init__(
+        self, graph: Graph, machine: Machine, memory: _Memory, given: Sequence[str] = (), results: Sequence[str] = ()
+    ) -> None:
+        """A graph of control flow finds its inputs in the buffers ``given`` and leaves its outputs in ``results``."""
+        if not machine.cpu.has_fpu:
+            graph = requantize_in_integers(graph)
+
+        def halo(node: Node) -> bool:
+            return reads_halo(KernelContext(node, machine.cpu, {}, graph.constant))
+
+        self.graph, self.halos = plan_borders(separate_outputs(graph), halo)
+        self.machine, self.memory = machine, memory
+        self.buffers = memory.buffers
+        self.owner = storage_owners(self.graph)
+        self.places = {value.name: place for value, place in zip(self.graph.inputs, given)}
+        self.places |= {self.owner[value.name]: place for value, place in zip(self.graph.outputs, results)}
+        self.steps: list[Step] = []
+        memory.arrays.append(self.graph.constants)
 
     def program(self, output_names: Sequence[str]) -> Program:
         """``output_names`` are the model's, in order; a copy behind an output must not change its name."""
         graph = self.graph
-        for value in graph.values():
-            self._declare(value)
-        for node in graph.nodes:
-            if node.op != "reshape" and any(value.type.size for value in node.outputs):
-                self._lower(node)
+        body = self.body()
         input_names = [value.name for value in graph.inputs]
         values = [value for node in graph.nodes for value in node.outputs]
         return Program(
@@ -91,18 +131,53 @@ class _Lowering:
             inputs=self._interfaces(graph.inputs, input_names, ()),
             outputs=self._interfaces(graph.outputs, output_names, input_names),
             buffers=self.buffers,
-            constants=self.constants,
-            kernels=tuple({kernel.name: kernel for kernel in self.kernels.values()}.values()),
-            body=tuple(self.calls),
+            constants=self.memory.constants,
+            kernels=tuple({kernel.name: kernel for kernel in self.memory.kernels.values()}.values()),
+            body=body,
             plan=MemoryPlan(()),
             taps={v.name: o for v in values if v.name not in self.halos and (o := self.owner[v.name]) in self.buffers},
         )
+
+    def body(self) -> Body:
+        """The steps of all nodes."""
+        for value in self.graph.values():
+            self._declare(value)
+        for node in self.graph.nodes:
+            if node.op != "reshape" and any(value.type.size for value in node.outputs):
+                self._node(node)
+        return tuple(self.steps)
+
+    def _node(self, node: Node) -> None:
+        if node.op in BODIES:
+            self.steps += lower_control(node, self)
+        else:
+            self._lower(node)
+
+    # ---- what control flow asks for
+
+    def inner(self, graph: Graph, given: Sequence[str], results: Sequence[str]) -> Body:
+        """The steps of a graph of control flow."""
+        return _Lowering(graph, self.machine, self.memory, given, results).body()
+
+    def place(self, value: Value) -> str:
+        """The buffer of a value."""
+        root = self.owner.get(value.name, value.name)
+        constant = self.graph.constants.get(root)
+        return self.places.get(root, root) if constant is None else self.memory.constant(constant, "c")
+
+    def add_kernel(self, kernel: Kernel) -> str:
+        """The name of a kernel, which is called after it."""
+        return self._shared_kernel(replace(kernel, name="", loc=""), kernel.name, kernel.loc).name
+
+    def add_tensor(self, stem: str, type_: TensorType) -> str:
+        """A new buffer of the arena."""
+        return self.memory.tensor(stem, type_)
 
     # ---- memory
 
     def _declare(self, value: Value) -> None:
         name = self.owner[value.name]
-        if name in self.buffers or name in self.graph.constants:
+        if name in self.buffers or name in self.graph.constants or name in self.places:
             return
         storage = Storage.ARENA
         if any(v.name == name for v in self.graph.inputs):
@@ -129,12 +204,12 @@ class _Lowering:
 
     def _lower(self, node: Node) -> None:
         key = node_key(node, [self._halo(value) for value in (*node.operands, *node.outputs)], self.graph.constants)
-        if key not in self.lowered:
-            self.lowered[key] = self._scheduled(node)
-        lowered = self.lowered[key]
+        if key not in self.memory.lowered:
+            self.memory.lowered[key] = self._scheduled(node)
+        lowered = self.memory.lowered[key]
         args = tuple(self._argument(node, source) for source in lowered.sources)
         call = Call(lowered.kernel, args, node.loc, lowered.macs, generator=lowered.generator, summary=describe(node))
-        self.calls.append(call)
+        self.steps.append(call)
 
     def _scheduled(self, node: Node) -> _Lowered:
         ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant)
@@ -147,24 +222,23 @@ class _Lowering:
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
         block, params, names = bind_parameters(block, {*ctx.scratch, *_worked_in(ctx)})
         _check_outputs(ctx, params, names)
-        kernel = self._shared_kernel(Kernel("", params, block), ctx)
+        kernel = self._shared_kernel(Kernel("", params, block), _stem(ctx), node.loc)
         places = {ctx.refs[value.name].buffer.name: place for place, value in enumerate(values)}
         sources = (ctx.packed.get(n, ctx.scratch.get(n, places.get(n))) for n in names)
         present = tuple(source for source in sources if source is not None)
         return _Lowered(kernel.name, present, _macs(ctx.anchor), generator.name)
 
-    def _shared_kernel(self, kernel: Kernel, ctx: KernelContext) -> Kernel:
+    def _shared_kernel(self, kernel: Kernel, stem: str, loc: str) -> Kernel:
         """The kernel itself, named, or the one with the same text that there is already.
 
         Texts are compared because they tell 0.0 from -0.0.
         """
-        text = print_kernel(kernel)
-        if text not in self.kernels:
-            stem = _stem(ctx)
-            named = replace(kernel, name=stem, loc=ctx.node.loc)
+        text, kernels = print_kernel(kernel), self.memory.kernels
+        if text not in kernels:
+            named = replace(kernel, name=stem, loc=loc)
             verify_kernel(named, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
-            self.kernels[text] = replace(kernel, name=self._numbered(stem))
-        return self.kernels[text]
+            kernels[text] = replace(kernel, name=self.memory.numbered(stem))
+        return kernels[text]
 
     def _ref(self, ctx: KernelContext, value: Value, stem: str) -> TensorRef:
         halo = self._halo(value)
@@ -174,37 +248,10 @@ class _Lowering:
     def _argument(self, node: Node, source: _Source) -> str:
         """The memory behind a parameter of the node's kernel."""
         if isinstance(source, np.ndarray):
-            return self._constant_buffer(source, "w")
+            return self.memory.constant(source, "w")
         if isinstance(source, Buffer):
-            return self._scratch_buffer(source)
-        name = list(dict.fromkeys((*node.operands, *node.outputs)))[source].name
-        root = self.owner.get(name, name)
-        constant = self.graph.constants.get(root)
-        return root if constant is None else self._constant_buffer(constant, "c")
-
-    def _scratch_buffer(self, buffer: Buffer) -> str:
-        """Memory of the arena that lives during one call."""
-        name = self._numbered("scratch")
-        self.buffers[name] = BufferDecl(name, buffer.dtype, buffer.shape, Storage.ARENA)
-        return name
-
-    def _constant_buffer(self, array: np.ndarray, stem: str) -> str:
-        """The buffer of a constant; equal arrays share one."""
-        stored = DType.from_numpy(array.dtype).stored
-        array = array.view(stored.numpy)
-        key = (array.dtype.str, array.shape, array.tobytes())
-        if key not in self.shared:
-            name = self.shared[key] = self._numbered(stem)
-            self.buffers[name] = BufferDecl(name, stored, array.shape, Storage.CONSTANT)
-            self.constants[name] = array
-        return self.shared[key]
-
-    def _numbered(self, stem: str) -> str:
-        """``stem_0``, ``stem_1``, ...: no name of a value of the graph has this form by chance alone."""
-        number = self.taken.get(stem, 0)
-        self.taken[stem] = number + 1
-        name = f"{stem}_{number}"
-        return self._numbered(stem) if name in self.buffers else name
+            return self.memory.tensor("scratch", TensorType(source.dtype, source.shape))
+        return self.place(list(dict.fromkeys((*node.operands, *node.outputs)))[source])
 
 
 def _worked_in(ctx: KernelContext) -> list[str]:

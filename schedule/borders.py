@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
+from ..ops.control import BODIES
 from ..ops.infer import ints
 from ..ops.integer import zero_point
 from ..ops.opdef import Kind
@@ -68,7 +69,8 @@ def plan_borders(graph: Graph, reads_halo: Callable[[Node], bool]) -> tuple[Grap
 def _owned_values(graph: Graph) -> set[str]:
     """Values whose memory only ccml's own kernels touch, always under their own shape."""
     fused = {v.name for node in graph.nodes if node.op == "fused" for v in node.outputs}
-    reshaped = {v.name for node in graph.nodes if node.op == "reshape" for v in (*node.operands, *node.outputs)}
+    others = ("reshape", *BODIES)
+    reshaped = {v.name for node in graph.nodes if node.op in others for v in (*node.operands, *node.outputs)}
     return fused - reshaped - {v.name for v in graph.outputs}
 
 

@@ -1,0 +1,266 @@
+"""If, Loop and Scan at run time: their bodies become graphs of ``if`` and ``loop`` nodes.
+
+Shapes are static: both branches give the same ones, and carried values keep theirs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import AttrValue, Node, Value
+from ..ir.types import DType, TensorType
+from ..ops.control import NO_LIMIT, plain
+from .regions import Region, finished, flag, integer, region, unsupported, walk_body
+from .scope import Missing, Results, Site
+
+if TYPE_CHECKING:
+    from .walk import Walker
+
+_SAME_SHAPES = "make the condition a constant (fix dimensions with --dim), or pad both branches to one shape"
+_SAME_STATES = "give the value its largest shape from the start, or make the trip count a small constant"
+_STATIC_ROWS = (
+    "make the trip count a constant and the condition true; or, where the passes are always as many, declare the shape "
+    "of the output in the model (value_info)"
+)
+
+
+# ---- If
+
+
+def runtime_branch(walker: Walker, site: Site) -> Results:
+    """Both branches, of which a run takes one."""
+    condition = site.inputs[0]
+    if condition is None or condition.dtype is not DType.BOOL or condition.type.size != 1:
+        raise CcmlError(ErrorCode.INVALID_MODEL, "If: the condition is not one bool", loc=site.loc)
+    found = [_walked_branch(walker, site, site.attributes[name].g) for name in ("then_branch", "else_branch")]
+    then, orelse = (results for _, results in found)
+    if then is None or orelse is None:
+        return [Missing.UNKNOWN] * len(site.node.output)
+    _check_branches(site, then, orelse)
+    kept = [n for n, (a, b) in enumerate(zip(then, orelse)) if a.type.size and a != b]
+    regions = [
+        finished(walker.builder, name, nodes, [results[n] for n in kept])
+        for name, (nodes, results) in zip(("then", "orelse"), found)
+        if results is not None
+    ]
+    captured = list({v.name: v for part in regions for v in part.captured(walker.builder, ())}.values())
+    graphs = {part.name: part.graph(walker.builder, captured) for part in regions}
+    outputs: dict[int, Value] = {}
+    if kept:
+        names = [site.node.output[n] or "if" for n in kept]
+        made = walker.builder.emit("if", [condition, *captured], graphs, loc=site.loc, names=names)
+        outputs = dict(zip(kept, made))
+    return [outputs.get(n, value) for n, value in enumerate(then)]
+
+
+def _walked_branch(
+    walker: Walker, site: Site, graph: onnx.GraphProto
+) -> tuple[tuple[Node, ...], list[Value] | None]:
+    return region(walker, site, lambda: walk_body(walker, site, graph, (), {}))
+
+
+def _check_branches(site: Site, then: Sequence[Value], orelse: Sequence[Value]) -> None:
+    if len(then) != len(orelse) or len(then) < len(site.node.output):
+        reason = f"If: its branches have {len(then)} and {len(orelse)} results, the node {len(site.node.output)}"
+        raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
+    for name, a, b in zip(site.node.output, then, orelse):
+        if a.dtype is not b.dtype:
+            raise CcmlError(ErrorCode.INVALID_MODEL, f"If: {name} is {a.type} or {b.type}", loc=site.loc)
+        if a.shape != b.shape:
+            what = f"a condition computed at run time whose branches make {name} {a.type} or {b.type}"
+            raise unsupported(site, what, _SAME_SHAPES)
+
+
+# ---- Loop and Scan
+
+
+@dataclass
+class _Loop:
+    """A loop that is being built. ``kept`` are the carried values that are no constants: those with elements."""
+
+    walker: Walker
+    site: Site
+    carried: Sequence[Value]
+    limit: int | None
+    count: Value | None = None
+    going: Value | None = None
+    number: Value = field(init=False)
+    formals: list[Value] = field(init=False)
+
+    def __post_init__(self) -> None:
+        fresh = self.walker.builder.names.fresh
+        self.number = Value(fresh(f"{self.site.loc}.iteration"), TensorType(DType.I64, ()))
+        self.formals = [Value(fresh(f"{value.name}.state"), plain(value.type)) for value in self.carried]
+
+    def arguments(self) -> list[Value]:
+        """What the body finds in place of its carried values: those without elements are constants."""
+        builder = self.walker.builder
+        return [
+            formal if formal.type.size
+            else builder.typed_constant(np.empty(formal.shape, formal.dtype.numpy), formal.type, f"{formal.name}.empty")
+            for formal in self.formals
+        ]  # fmt: skip
+
+    def emit(self, nodes: Sequence[Node], results: Sequence[Value], condition: Value | None) -> list[Value]:
+        """The last carried values, and the rows stacked; ``results`` are carried values and rows of one pass."""
+        builder, site = self.walker.builder, self.site
+        states, rows = results[: len(self.carried)], results[len(self.carried) :]
+        for formal, value in zip(self.formals, states):
+            self._check_state(formal, value)
+        extents = [self._rows(len(states) + n, condition) for n in range(len(rows))]
+        limit = min([*extents, *([] if self.limit is None else [self.limit])], default=None)
+        changed = [n for n, (a, b) in enumerate(zip(states, self.formals)) if a.type.size and a.name != b.name]
+        stacked = [n for n, row in enumerate(rows) if row.type.size and limit]
+        own = [states[n] for n in changed] + [rows[n] for n in stacked]
+        part = finished(builder, "step", nodes, [*([condition] if condition is not None else []), *own])
+        formals, operands = self._inputs(part, changed)
+        attrs: dict[str, AttrValue] = {
+            "step": part.graph(builder, formals), "states": len(changed), "tested": condition is not None,
+            "limit": NO_LIMIT if limit is None else limit,
+        }  # fmt: skip
+        names = [self._name(n) for n in (*changed, *(len(states) + n for n in stacked))]
+        inputs = [self.count, self.going, *operands]
+        made = list(builder.emit("loop", inputs, attrs, loc=site.loc, names=names)) if own else []
+        outputs = list(self.carried)
+        for n, value in zip(changed, made):
+            outputs[n] = value
+        outputs += [
+            made[len(changed) + stacked.index(n)] if n in stacked else self._empty(row, limit or 0)
+            for n, row in enumerate(rows)
+        ]
+        return outputs
+
+    def _inputs(self, part: Region, changed: Sequence[int]) -> tuple[list[Value], list[Value]]:
+        """The inputs of the graph, and the operands of the node for all but the first of them. Carried values that
+        never change are captured."""
+        builder = self.walker.builder
+        states = [self.formals[n] for n in changed]
+        captured = part.captured(builder, [self.number, *states])
+        around = {formal.name: value for formal, value in zip(self.formals, self.carried)}
+        operands = [self.carried[n] for n in changed] + [around.get(value.name, value) for value in captured]
+        return [self.number, *states, *captured], operands
+
+    def _check_state(self, formal: Value, value: Value) -> None:
+        name = self._name(self.formals.index(formal))
+        if value.dtype is not formal.dtype:
+            reason = f"{self.site.node.op_type}: {name} is {formal.type}, then {value.type}"
+            raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=self.site.loc)
+        if value.shape != formal.shape:
+            what = f"a loop at run time in which {name} changes from {formal.type} to {value.type}"
+            raise unsupported(self.site, what, _SAME_STATES)
+
+    def _rows(self, position: int, condition: Value | None) -> int:
+        """How many rows there are, which is known where the number of passes is, or where the model says so."""
+        if self.limit is not None and self.count is None and self.going is None and condition is None:
+            return self.limit
+        declared = self.site.declared(position)
+        if not declared or declared[0] is None:
+            what = f"the length of {self._name(position)}, a row for each pass, is known at run time only, which"
+            raise unsupported(self.site, what, _STATIC_ROWS)
+        return declared[0]
+
+    def _name(self, position: int) -> str:
+        outputs = self.site.node.output
+        return (outputs[position] if position < len(outputs) else "") or f"result {position}"
+
+    def _empty(self, row: Value, limit: int) -> Value:
+        type_ = TensorType(row.dtype, (limit, *row.shape))
+        return self.walker.builder.typed_constant(np.empty(type_.shape, type_.dtype.numpy), type_, f"{row.name}.rows")
+
+
+def runtime_loop(walker: Walker, site: Site, carried: Sequence[Value]) -> Results:
+    """A Loop whose trip count or condition is known at run time, or whose passes are many."""
+    count, start = (*site.inputs[:2], None, None)[:2]
+    limit = None if count is None else integer(walker, count)
+    going = flag(walker, start) if start is not None else True
+    for value, dtype, what in ((count, DType.I64, "trip count"), (start, DType.BOOL, "condition")):
+        if value is not None and (value.dtype is not dtype or value.type.size != 1):
+            reason = f"Loop: the {what} is {value.type}, not one {dtype.value}"
+            raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
+    limit = 0 if going is False else None if limit is None else max(limit, 0)
+    loop = _Loop(
+        walker, site, carried, limit, count if limit is None else None, start if going is None else None
+    )
+    graph = site.attributes["body"].g
+    true = walker.builder.constant(np.asarray(True), f"{site.loc}.condition")
+    arguments = [loop.number, true, *loop.arguments()]
+    nodes, results = region(walker, site, lambda: walk_body(walker, site, graph, arguments, {}))
+    if results is None:
+        return [Missing.UNKNOWN] * len(site.node.output)
+    if len(results) < 1 + len(carried):
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"the body of Loop has {len(results)} results", loc=site.loc)
+    condition: Value | None = results[0]
+    known = flag(walker, condition)
+    if known is not None:
+        condition = None
+        loop.limit = loop.limit if known else 1 if loop.limit is None else min(loop.limit, 1)
+    elif results[0].dtype is not DType.BOOL or results[0].type.size != 1:
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"Loop: its condition is {results[0].type}", loc=site.loc)
+    if loop.limit is None and loop.count is None and condition is None:
+        raise unsupported(site, "a loop without a trip count whose condition stays true")
+    return loop.emit(nodes, results[1:], condition)
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """The operands of a Scan, the axes of its sequences and rows, which of them are backward, and its passes."""
+
+    states: Sequence[Value]
+    sequences: Sequence[Value]
+    axes: Sequence[int]
+    backward: Sequence[int]
+    row_axes: Sequence[int]
+    rows_backward: Sequence[int]
+    count: int
+
+
+def runtime_scan(walker: Walker, site: Site, scanned: Scanned) -> Results:
+    """A Scan of many elements."""
+    loop = _Loop(walker, site, scanned.states, scanned.count)
+    graph = site.attributes["body"].g
+
+    def walk() -> list[Value | Missing]:
+        elements = [
+            _element(walker, site, loop.number, value, axis % len(value.shape), scanned.count if back else 0)
+            for value, axis, back in zip(scanned.sequences, scanned.axes, scanned.backward)
+        ]
+        return walk_body(walker, site, graph, [*loop.arguments(), *elements], {})
+
+    nodes, results = region(walker, site, walk)
+    if results is None:
+        return [Missing.UNKNOWN] * len(site.node.output)
+    made = loop.emit(nodes, results, None)
+    states, rows = made[: len(scanned.states)], made[len(scanned.states) :]
+    return [
+        *states,
+        *(_placed(walker, site, row, axis % len(row.shape), bool(back))
+          for row, axis, back in zip(rows, scanned.row_axes, scanned.rows_backward)),
+    ]  # fmt: skip
+
+
+def _element(walker: Walker, site: Site, number: Value, value: Value, axis: int, count: int) -> Value:
+    """Element ``number`` of a sequence; ``count - 1 - number`` where that is not 0."""
+    builder = walker.builder
+    if count:
+        last = builder.constant(np.asarray(count - 1, np.int64), f"{site.loc}.last")
+        (number,) = builder.emit("sub", [last, number], loc=site.loc)
+    return builder.emit("gather", [value, number], {"axis": axis}, loc=site.loc)[0]
+
+
+def _placed(walker: Walker, site: Site, rows: Value, axis: int, back: bool) -> Value:
+    """Rows in the order and along the axis that a Scan gives them."""
+    builder, rank = walker.builder, len(rows.shape)
+    if back and rows.type.size:
+        starts = (rows.shape[0] - 1, *(0,) * (rank - 1))
+        attrs = {"starts": starts, "steps": (-1, *(1,) * (rank - 1)), "sizes": rows.shape}
+        (rows,) = builder.emit("slice", [rows], attrs, loc=site.loc)
+    if axis == 0:
+        return rows
+    perm = (*range(1, axis + 1), 0, *range(axis + 1, rank))
+    return builder.emit("transpose", [rows], {"perm": perm}, loc=site.loc)[0]

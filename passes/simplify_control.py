@@ -1,0 +1,103 @@
+"""Rules for ``if`` and ``loop``: what is constant moves into their graphs, and what is known of conditions decides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..ir.graph import AttrValue, Graph, Node, Value
+from ..ops.control import BODIES, NO_LIMIT, bodies_of, graph_of, plain
+from ..ops.infer import integer
+from .rewrite import Rewriter
+
+
+def known_condition(rewriter: Rewriter, node: Node) -> Sequence[Value] | None:
+    """``if(true, x...)`` is what its first graph computes of x, ``if(false, x...)`` the second."""
+    condition = rewriter.array(node.inputs[0]) if node.op == "if" else None
+    if condition is None:
+        return None
+    body = graph_of(node.attrs, "then" if condition.reshape(-1)[0] else "orelse")
+    return _inlined(rewriter, node, body, node.operands[1:])
+
+
+def _inlined(rewriter: Rewriter, node: Node, body: Graph, arguments: Sequence[Value]) -> list[Value]:
+    stands = dict(zip((value.name for value in body.inputs), arguments, strict=True))
+    for name, array in body.constants.items():
+        stands[name] = rewriter.constant(array, name)
+
+    def outer(value: Value) -> Value:
+        return replace(value, name=stands[value.name].name)
+
+    for inner in body.nodes:
+        inputs = tuple(None if value is None else outer(value) for value in inner.inputs)
+        for value in inner.outputs:
+            stands[value.name] = replace(value, name=rewriter.names.fresh(value.name))
+        rewriter.keep(replace(inner, inputs=inputs, outputs=tuple(map(outer, inner.outputs))))
+    results = []
+    for value, result in zip(body.outputs, node.outputs, strict=True):
+        copy = Value(rewriter.names.fresh(result.name), plain(value.type))
+        rewriter.keep(Node("reshape", (outer(value),), (copy,), {"shape": copy.shape}, node.loc))
+        results.append(copy)
+    return results
+
+
+def known_bounds(rewriter: Rewriter, node: Node) -> Sequence[Value] | None:
+    """The constant count of a loop is a limit; a condition before it that is true says nothing."""
+    if node.op != "loop":
+        return None
+    count, going = (rewriter.array(value) for value in node.inputs[:2])
+    limit, changed = integer(node.attrs, "limit"), list(node.inputs)
+    if count is not None:
+        passes = max(int(count.reshape(-1)[0]), 0)
+        if limit != NO_LIMIT and passes < limit and len(node.outputs) > integer(node.attrs, "states"):
+            return None  # the limit is the extent of the rows
+        limit, changed[0] = passes if limit == NO_LIMIT else min(passes, limit), None
+    if going is not None and going.reshape(-1)[0]:
+        changed[1] = None
+    if changed == list(node.inputs):
+        return None
+    return rewriter.emit(
+        "loop", changed, {**node.attrs, "limit": limit}, loc=node.loc, names=[v.name for v in node.outputs]
+    )
+
+
+def constants_inside(rewriter: Rewriter, node: Node) -> Sequence[Value] | None:
+    """Captured values that are constant become constants of the graphs; those that no graph reads are dropped."""
+    if node.op not in BODIES:
+        return None
+    first = 1 if node.op == "if" else 2 + integer(node.attrs, "states")
+    bodies = bodies_of(node)
+    ahead = len(bodies[0][1].inputs) - (len(node.inputs) - first)  # inputs of the graphs that are not captured
+    read = [{v.name for v in (*body.outputs, *(v for n in body.nodes for v in n.operands))} for _, body in bodies]
+
+    def is_kept(position: int) -> bool:
+        value = node.inputs[first + position]
+        names = [body.inputs[ahead + position].name for _, body in bodies]
+        return rewriter.array(value) is None and any(name in used for name, used in zip(names, read))
+
+    captured = range(len(node.inputs) - first)
+    kept = [position for position in captured if is_kept(position)]
+    if len(kept) == len(captured):
+        return None
+    attrs: dict[str, AttrValue] = dict(node.attrs)
+    for name, body in bodies:
+        constants = dict(body.constants)
+        for position in captured:
+            array = rewriter.array(node.inputs[first + position])
+            if array is not None:
+                constants[body.inputs[ahead + position].name] = _read_only(array)
+        inputs = (*body.inputs[:ahead], *(body.inputs[ahead + position] for position in kept))
+        attrs[name] = replace(body, inputs=inputs, constants=constants)
+    operands = [*node.inputs[:first], *(node.inputs[first + position] for position in kept)]
+    return rewriter.emit(node.op, operands, attrs, loc=node.loc, names=[value.name for value in node.outputs])
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    found = np.ascontiguousarray(array)
+    found.flags.writeable = False
+    return found
+
+
+CONTROL_RULES = (known_condition, known_bounds, constants_inside)
