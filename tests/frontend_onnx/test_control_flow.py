@@ -42,7 +42,8 @@ def test_as_onnx_runtime_does(name: str) -> None:
     assert parse_graph(print_graph(graph, constants="full")) == graph
     optimized = optimize(graph)
     host = host_machine()
-    models = [JitModel(lower_graph(optimized, machine), host) for machine in (host, replace(host, target=replace(host.target, scarce_ram=True)))]
+    thrifty = replace(host, target=replace(host.target, scarce_ram=True))
+    models = [JitModel(lower_graph(optimized, machine), host) for machine in (host, thrifty)]
     for feeds in samples:
         expected = oracle(proto, feeds)
         values = evaluate_graph(graph, feeds)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from ccml.ir.graph import Graph, Node, Value
+from ccml.ir.graph_text import parse_graph
 from ccml.ir.types import DType, TensorType
 from ccml.ops.opdef import Kind
 from ccml.ops.table import OPS
@@ -25,6 +26,14 @@ def i(*shape: int, dtype: type = np.int32, low: int = 0, high: int = 5) -> np.nd
 
 def b(*shape: int) -> np.ndarray:
     return i(*shape, high=2).astype(bool)
+
+
+STEP = parse_graph("""graph step(%n: i64[], %s: f32[3], %c: f32[3]) -> (%going, %t, %row)
+  const %three : i64[] = dense<3>
+  %going : bool[] = lt(%n, %three)
+  %t : f32[3] = add(%s, %c)
+  %row : f32[3] = neg(%t)
+""")
 
 
 def relu_graph() -> Graph:
@@ -166,6 +175,11 @@ SAMPLES: dict[str, list[Sample]] = {
     "gru": [([f(5, 2, 3), f(1, 12, 3), f(1, 12, 4), f(1, 24), f(1, 2, 4)], {**GRU, "direction": "reverse"})],
     "rnn": [([f(5, 2, 3), f(1, 4, 3), f(1, 4, 4)], {**RECURRENT, "activations": ("Relu",), "direction": "forward"})],
     "fused": [([f(2, 3)], {"body": relu_graph()})],
+    "if": [([np.array([going]), f(2, 3)], {"then": relu_graph(), "orelse": relu_graph()}) for going in (True, False)],
+    "loop": [
+        ([np.array(2), None, f(3), f(3)], {"step": STEP, "states": 1, "limit": 5, "tested": True}),
+        ([None, np.array(True), f(3), f(3)], {"step": STEP, "states": 1, "limit": 4, "tested": True}),
+    ],
 }  # fmt: skip
 
 
