@@ -35,8 +35,10 @@ def command(core: bool, markdown: bool, as_json: bool) -> None:
 def _onnx() -> tuple[list[str], list[list[object]]]:
     from ..frontend_onnx.supported import supported_operators
 
-    rows: list[list[object]] = [[op.name, list(op.since), op.how.value] for op in supported_operators()]
-    return ["operator", "versions", "by"], rows
+    rows: list[list[object]] = [
+        [op.name, list(op.since), op.how.value, [dtype.value for dtype in op.types]] for op in supported_operators()
+    ]
+    return ["operator", "versions", "by", "types"], rows
 
 
 def _core() -> tuple[list[str], list[list[object]]]:

@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+import onnx
 from onnx import defs
 
+from ..ir.types import DType
 from .constant_operators import FOLDABLE
 from .contrib import DOMAIN
 from .contrib import RULES as CONTRIB
 from .functions import Schema, has_body
 from .rules import RULES
 from .scope import PREVIEWS
+from .tensors import DTYPES
 from .versions import NEWEST_OPSET, OLDEST_OPSET
 from .walk import NESTED
 
@@ -28,11 +31,14 @@ class How(Enum):
 
 @dataclass(frozen=True)
 class SupportedOperator:
-    """``since`` are the operator-set versions at which its definition changed, from the oldest supported on."""
+    """``since`` are the operator-set versions at which its definition changed, from the oldest supported on. ``types``
+    are the element types that the newest definition allows for the first operand (or the result, where there is none)
+    and ccml has; those of ONNX Runtime's operators are not listed."""
 
     name: str
     how: How
     since: tuple[int, ...]
+    types: tuple[DType, ...] = ()
 
 
 def supported_operators() -> list[SupportedOperator]:
@@ -48,9 +54,10 @@ def supported_operators() -> list[SupportedOperator]:
             versions.setdefault(name, []).append(schema)
     found = []
     for name, schemas in sorted(versions.items()):
-        how = _how(name, max(schemas, key=lambda schema: schema.since_version))
+        newest = max(schemas, key=lambda schema: schema.since_version)
+        how = _how(name, newest)
         if how is not None:
-            found.append(SupportedOperator(name, how, _since(schemas)))
+            found.append(SupportedOperator(name, how, _since(schemas), _types(newest)))
     return found + [SupportedOperator(f"{DOMAIN}.{name}", How.FUNCTION, (1,)) for name in sorted(CONTRIB)]
 
 
@@ -62,6 +69,13 @@ def _how(name: str, newest: Schema) -> How | None:
     if has_body(newest) and _body_is_supported(newest):
         return How.FUNCTION
     return How.CONSTANT if name in FOLDABLE else None
+
+
+def _types(schema: Schema) -> tuple[DType, ...]:
+    formal = (list(schema.inputs) or list(schema.outputs))[0].type_str
+    allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}.get(formal, [formal])
+    names = (f"tensor({onnx.TensorProto.DataType.Name(number).lower()})" for number in DTYPES)
+    return tuple(dtype for name, dtype in zip(names, DTYPES.values()) if name in allowed)
 
 
 def _body_is_supported(schema: Schema) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from ccml.cli.main import cli
 from ccml.errors import ErrorCode
+from ccml.frontend_onnx.versions import NEWEST_OPSET
 from onnx import TensorProto, helper, numpy_helper, save
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -32,6 +33,15 @@ def script(path: Path) -> ModuleType:
 def test_the_page_of_the_python_package_is_what_make_docs_writes() -> None:
     made = script(ROOT / "docs" / "make_api.py")
     assert made.PAGE.read_text(encoding="utf-8") == made.api_page(), "run: make docs"
+
+
+def test_the_page_of_operators_is_what_make_docs_writes() -> None:
+    """Of the newest onnx package that there is; an older one knows fewer versions."""
+    made = script(ROOT / "docs" / "make_operators.py")
+    text = made.PAGE.read_text(encoding="utf-8")
+    if f"opset {NEWEST_OPSET}." not in text:
+        pytest.skip(f"the page is of another onnx package than that with operator set {NEWEST_OPSET}")
+    assert text == made.operators_page(), "run: make docs"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
