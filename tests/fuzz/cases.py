@@ -43,11 +43,11 @@ def pair(first: str, second: str, seed: int, prefix: str = "") -> Case | None:
     rng = np.random.default_rng([seed, crc32(f"{first} {second}".encode())])
     model_opset = common_opset(first, second)
     for attempt in range(_TRIES):
-        builder = Builder(rng, model_opset, prefix)
+        builder = Builder(rng, model_opset, prefix, zero=0.02 if attempt < _TRIES // 2 else 0.0)
         builder.frozen = frozen(first) or frozen(second)
         builder.opset = min(model_opset, ROWS[first].until)
         made = _written(builder, first)
-        usable = [value for value in made or () if value.array.size]
+        usable = [value for value in made or () if value.array.size] or list(made or ())
         if not usable:
             continue
         builder.frozen = frozen(second)
@@ -100,6 +100,11 @@ def _written(builder: Builder, operator: str) -> list[Tensor] | None:
     try:
         return list(ROWS[operator].write(builder))
     except (NoOracleError, UnfitError):
+        builder.restore(state)
+        return None
+    except (IndexError, ValueError):  # rows look at elements, and there may be none
+        if not builder.zero:
+            raise
         builder.restore(state)
         return None
 
