@@ -35,9 +35,10 @@ def fold(
 
 def _compress(x: np.ndarray, condition: np.ndarray, axis: int | None = None) -> list[np.ndarray]:
     """The elements, or along an axis the slices, whose condition is true; a short condition ends with false."""
-    if condition.ndim != 1 or condition.dtype != bool or condition.size > (x.size if axis is None else x.shape[axis]):
+    extent = x.size if axis is None else x.shape[axis]
+    if condition.ndim != 1 or condition.dtype != bool or condition[extent:].any():
         raise ValueError(f"a condition {condition.dtype}{list(condition.shape)} does not fit {list(x.shape)}")
-    return [np.compress(condition, x, axis=axis)]
+    return [np.compress(condition[:extent], x, axis=axis)]
 
 
 def _non_zero(x: np.ndarray) -> list[np.ndarray]:

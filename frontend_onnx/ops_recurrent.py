@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import inf
 
+import numpy as np
+
 from ..ir.graph import AttrValue, Value
 from ..ops.recurrent import ACTIVATIONS, DIRECTIONS
 from .context import NodeContext, Rule
@@ -17,18 +19,36 @@ def lstm(ctx: NodeContext) -> Sequence[Value]:
     attrs = _attributes(ctx, gates=4, activations=("Sigmoid", "Tanh", "Tanh"))
     states = [_state(ctx, position) for position in (5, 6)]
     attrs["input_forget"] = bool(ctx.integer("input_forget", 0))
-    return _finish(ctx, ctx.emit_all("lstm", *_operands(ctx), *states, ctx.optional(7), *_lengths(ctx), **attrs))
+    return _layer(ctx, "lstm", states, [ctx.optional(7), *_lengths(ctx)], attrs)
 
 
 def gru(ctx: NodeContext) -> Sequence[Value]:
     attrs = _attributes(ctx, gates=3, activations=("Sigmoid", "Tanh"))
     attrs["linear_before_reset"] = bool(ctx.integer("linear_before_reset", 0))
-    return _finish(ctx, ctx.emit_all("gru", *_operands(ctx), _state(ctx, 5), *_lengths(ctx), **attrs))
+    return _layer(ctx, "gru", [_state(ctx, 5)], _lengths(ctx), attrs)
 
 
 def rnn(ctx: NodeContext) -> Sequence[Value]:
     attrs = _attributes(ctx, gates=1, activations=("Tanh",))
-    return _finish(ctx, ctx.emit_all("rnn", *_operands(ctx), _state(ctx, 5), *_lengths(ctx), **attrs))
+    return _layer(ctx, "rnn", [_state(ctx, 5)], _lengths(ctx), attrs)
+
+
+def _layer(
+    ctx: NodeContext,
+    op: str,
+    states: Sequence[Value | None],
+    more: Sequence[Value | None],
+    attrs: dict[str, AttrValue],
+) -> Sequence[Value]:
+    operands = _operands(ctx)
+    x = operands[0]
+    assert x is not None
+    if x.shape[0]:
+        return _finish(ctx, ctx.emit_all(op, *operands, *states, *more, **attrs))
+    # No steps: the states stay as they are.
+    kept = (DIRECTIONS[str(attrs["direction"])], x.shape[1], ctx.input(2).shape[2])
+    initial = [ctx.constant(np.zeros(kept, x.dtype.numpy)) if state is None else state for state in states]
+    return _finish(ctx, [ctx.constant(np.zeros((0, *kept), x.dtype.numpy)), *initial])
 
 
 def _attributes(ctx: NodeContext, gates: int, activations: tuple[str, ...]) -> dict[str, AttrValue]:

@@ -266,3 +266,24 @@ def test_many_operands_of_a_concat_that_another_view_reads() -> None:
     proto = model(nodes, [value("x", [2])], ["y"], {"shape": np.array([count, 2])})
     for result in both(proto, {"x": np.array([0, 1], np.float32)}):
         np.testing.assert_allclose(result, np.repeat([[1.0], [np.e]], count, axis=1), rtol=1e-6)
+
+
+@pytest.mark.parametrize("op, gates", [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+def test_a_sequence_without_steps_leaves_the_state_as_it_is(op: str, gates: int) -> None:
+    names = ["y", "y_h", "y_c"][: 3 if op == "LSTM" else 2]
+    node = helper.make_node(op, ["x", "w", "r", "", "", "h"], names, hidden_size=2)
+    weights = {"w": np.ones((1, 2 * gates, 3), np.float32), "r": np.ones((1, 2 * gates, 2), np.float32)}
+    proto = model([node], [value("x", [0, 1, 3]), value("h", [1, 1, 2])], names, weights)
+    feeds = {"x": np.zeros((0, 1, 3), np.float32), "h": np.array([[[0.25, -1]]], np.float32)}
+    for found in (run(proto, feeds), run_compiled(proto, feeds)):
+        assert found[0].shape == (0, 1, 1, 2)
+        np.testing.assert_array_equal(found[1], feeds["h"])
+        assert all(not state.any() for state in found[2:])
+
+
+def test_a_condition_longer_than_what_is_compressed_ends_with_false() -> None:
+    node = helper.make_node("Compress", ["v", "c"], ["y"], axis=0)
+    constants = {"v": np.array([3.0, 4.0], np.float32), "c": np.array([False, True, False])}
+    add = helper.make_node("Add", ["x", "y"], ["z"])
+    for result in both(model([node, add], [value("x", [1])], ["z"], constants), {"x": np.ones(1, np.float32)}):
+        np.testing.assert_array_equal(result, [5])

@@ -198,11 +198,13 @@ def _explicitly_padded(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) ->
     return helper.make_node(node.op_type, node.input, node.output, domain=node.domain, **attributes)
 
 
-def _quantized_mean(node: onnx.NodeProto, arrays: Sequence[np.ndarray | None]) -> Arrays:
+def _quantized_mean(node: onnx.NodeProto, arrays: Sequence[np.ndarray | None]) -> Arrays | None:
     """By its definition; ONNX Runtime has the schema only."""
     x, scale, zero, result_scale, result_zero = (np.asarray(array) for array in arrays)
     attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
     axes = tuple(attributes.get("axes", range(x.ndim)))
+    if not x.size:
+        return None
     real = (x.astype(np.float32) - zero) * scale
     mean = real.mean(axis=axes, keepdims=bool(attributes.get("keepdims", 1)), dtype=np.float32)
     steps = np.rint(mean / result_scale) + result_zero
