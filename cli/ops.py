@@ -44,8 +44,11 @@ def _onnx() -> tuple[list[str], list[list[object]]]:
 def _core() -> tuple[list[str], list[list[object]]]:
     from ..ops.table import OPS
 
-    rows: list[list[object]] = [[op.name, op.kind.value, op.summary] for op in OPS.values()]
-    return ["operator", "kind", "meaning"], rows
+    rows: list[list[object]] = [
+        [op.name, op.kind.value, op.summary, [f"{name}: {attribute}" for name, attribute in op.attrs.items()]]
+        for op in OPS.values()
+    ]
+    return ["operator", "kind", "meaning", "attributes"], rows
 
 
 def _text(cell: object) -> str:

@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Graph, NameSupply, Node
 from ..ir.types import DType
+from ..ops.attributes import integer, ints, number, text
 
 ELEMENT_TYPES: dict[DType, int] = {
     DType.F64: TensorProto.DOUBLE, DType.F32: TensorProto.FLOAT, DType.F16: TensorProto.FLOAT16,
@@ -50,25 +51,17 @@ class ExportContext:
         return self.node.operands[0].dtype.numpy
 
     def ints(self, name: str) -> tuple[int, ...]:
-        value = self.attr(name)
-        assert isinstance(value, tuple), name
-        return value  # type: ignore[return-value]
+        return ints(self.node.attrs, name)
 
     def integer(self, name: str) -> int:
         """An int, or a bool as 0 or 1."""
-        value = self.attr(name)
-        assert isinstance(value, int), name
-        return int(value)
+        return int(integer(self.node.attrs, name))
 
     def number(self, name: str) -> float:
-        value = self.attr(name)
-        assert isinstance(value, (int, float)), name
-        return value
+        return number(self.node.attrs, name)
 
     def string(self, name: str) -> str:
-        value = self.attr(name)
-        assert isinstance(value, str), name
-        return value
+        return text(self.node.attrs, name)
 
     def attr(self, name: str) -> AttrValue:
         return self.node.attrs[name]

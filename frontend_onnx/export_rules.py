@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ..ir.types import DType
+from ..ops.attributes import element_type
 from ..ops.windows import reach
 from .export_context import ELEMENT_TYPES, ExportContext
 from .ops_pointwise import SAME
@@ -62,15 +63,11 @@ def _clip(ctx: ExportContext) -> None:
 
 
 def _cast(ctx: ExportContext) -> None:
-    to = ctx.attr("to")
-    assert isinstance(to, DType)
-    _same("Cast", ctx, to=ELEMENT_TYPES[to])
+    _same("Cast", ctx, to=ELEMENT_TYPES[element_type(ctx.node.attrs, "to")])
 
 
 def _quantize(ctx: ExportContext) -> None:
-    to = ctx.attr("to")
-    assert isinstance(to, DType)
-    _same_with_parameters(ctx, "QuantizeLinear", to.numpy)
+    _same_with_parameters(ctx, "QuantizeLinear", element_type(ctx.node.attrs, "to").numpy)
 
 
 def _dequantize(ctx: ExportContext) -> None:

@@ -31,6 +31,7 @@ from .graph import AttrValue, Graph, Node, Value
 from .loops_text import content_summary
 from .text import Cursor, quoted, spell_loc, spell_name, spell_shape, syntax_error, tokenize, type_named
 from .types import DType, QuantParams, TensorType
+from .verify import OperatorTable
 
 INLINE_ELEMENTS = 64
 
@@ -133,14 +134,18 @@ def _stored(array: np.ndarray) -> bytes:
 # ---------------------------------------------------------------- parsing
 
 
-def parse_graph(text: str, *, constants: Mapping[str, np.ndarray] | None = None) -> Graph:
+def parse_graph(
+    text: str, *, constants: Mapping[str, np.ndarray] | None = None, table: OperatorTable | None = None
+) -> Graph:
     """The graph whose text is ``text``; its constants are read-only.
 
     Summarised constants are looked up in ``constants`` by their content, so that the arrays of nested graphs may
-    stand under any name. Raises ``CcmlError`` (IR_SYNTAX) that names the line and what was expected.
+    stand under any name. Raises ``CcmlError`` (IR_SYNTAX) that names the line and what was expected; with ``table``
+    also where a node's operator or attributes are not those of a row.
     """
     cursor = Cursor(tokenize(text, layout=False))
-    graph = _GraphParser(cursor, {content_summary(array): array for array in (constants or {}).values()}).graph()
+    known = {content_summary(array): array for array in (constants or {}).values()}
+    graph = _GraphParser(cursor, known, table).graph()
     cursor.expect_kind("end", "the end of the text")
     return graph
 
@@ -148,9 +153,10 @@ def parse_graph(text: str, *, constants: Mapping[str, np.ndarray] | None = None)
 class _GraphParser:
     """Parses one graph; nested graphs have parsers of their own because they see none of the outer names."""
 
-    def __init__(self, cursor: Cursor, known: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, cursor: Cursor, known: Mapping[str, np.ndarray], table: OperatorTable | None) -> None:
         self._cursor = cursor
         self._known = known
+        self._table = table
         self._values: dict[str, Value] = {}
 
     def graph(self) -> Graph:
@@ -211,13 +217,23 @@ class _GraphParser:
         while cursor.accept(","):
             outputs.append(self._result())
         cursor.expect("=")
-        op = cursor.name("an operator")
+        line, op = cursor.peek().line, cursor.name("an operator")
         inputs = self._operands()
         attrs = self._attrs() if cursor.at("{") else {}
+        if self._table is not None:
+            self._check_row(op, attrs, self._table, line)
         node = Node(op, inputs, tuple(outputs), attrs, cursor.loc())
         for value in outputs:
             self._define(value)
         return node
+
+    @staticmethod
+    def _check_row(op: str, attrs: Mapping[str, AttrValue], table: OperatorTable, line: int) -> None:
+        if op not in table:
+            raise syntax_error(line, f"expected an operator, found {op!r}")
+        complaint = table.attribute_complaint(op, attrs)
+        if complaint is not None:
+            raise syntax_error(line, f"{op}: {complaint}")
 
     def _result(self) -> Value:
         name = self._name()
@@ -254,7 +270,7 @@ class _GraphParser:
                 self._comma("]")
             return tuple(items)  # type: ignore[return-value]
         if cursor.accept("{"):
-            graph = _GraphParser(cursor, self._known).graph()
+            graph = _GraphParser(cursor, self._known, self._table).graph()
             cursor.expect("}")
             return graph
         if cursor.at_kind("string"):

@@ -12,6 +12,8 @@
 - **G9** Every nested graph keeps these invariants on its own; it sees no names of the graph around it.
 - **G10** Attributes are named by strings and hold the types of ``AttrValue``: plain Python numbers, not NumPy's.
 - **G11** ``loc`` and ``op`` are strings, ``op`` not empty.
+- **G12** A node has the attributes that its row of the operator table names, each of the type and in the range that
+  the row gives, all that are required and no others.
 """
 
 from __future__ import annotations
@@ -36,6 +38,10 @@ class OperatorTable(Protocol):
         self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, AttrValue], loc: str
     ) -> tuple[TensorType, ...]: ...
 
+    def attribute_complaint(self, op: str, attrs: Mapping[str, AttrValue]) -> str | None:
+        """How the attributes of a node break what the row of ``op`` says of them, if they do."""
+        ...
+
 
 FUSED = "fused"
 
@@ -43,7 +49,7 @@ FUSED = "fused"
 def verify_graph(graph: Graph, table: OperatorTable | None = None) -> None:
     """Raises ``CcmlError`` (IR_INVALID) with the number of the first broken invariant and the node's ``loc``.
 
-    Without ``table``, G7 is not checked. ``fused`` needs no row there: its types are those of its body.
+    Without ``table``, G7 and G12 are not checked. ``fused`` needs no row there: its types are those of its body.
     """
     _Verifier(graph, table).run()
 
@@ -132,8 +138,8 @@ class _Verifier:
             self._type(value, node.loc)
         if node.op == FUSED:
             _check_body(node)
-        elif self._table is not None:
-            self._infer(node, self._table)
+        if self._table is not None:
+            self._row(node, self._table)
         for value in node.outputs:
             self._define(value.name, value.type, node.loc)
 
@@ -147,9 +153,16 @@ class _Verifier:
                 inner = f"in attribute {name!r} of {node.op}, {error.loc}: {error.reason}"
                 raise CcmlError(ErrorCode.IR_INVALID, f"G9: {inner}", loc=node.loc) from error
 
-    def _infer(self, node: Node, table: OperatorTable) -> None:
-        if node.op not in table:
+    def _row(self, node: Node, table: OperatorTable) -> None:
+        if node.op not in table and node.op != FUSED:
             _fail("G7", f"there is no operator {node.op!r}", node.loc)
+        complaint = table.attribute_complaint(node.op, node.attrs)
+        if complaint is not None:
+            _fail("G12", f"{node.op}: {complaint}", node.loc)
+        if node.op != FUSED:
+            self._infer(node, table)
+
+    def _infer(self, node: Node, table: OperatorTable) -> None:
         try:
             inferred = tuple(table.infer(node.op, node.inputs, node.attrs, node.loc))
         except CcmlError as error:

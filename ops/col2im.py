@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..ir.types import TensorType
-from .infer import ints, operand
+from .attributes import ints
+from .infer import operand
 from .opdef import Arrays, Attrs, Types
 from .pointwise import NUMBERS, present_arrays
 from .windows import check_geometry, check_padded, window_counts

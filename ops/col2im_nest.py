@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ir.graph import Node
 from ..ir.loops import Block
-from .infer import ints
+from .attributes import ints
 from .nest_tools import (
     Index,
     Lets,

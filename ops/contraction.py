@@ -14,7 +14,8 @@ import numpy as np
 
 from ..ir.graph import Node
 from ..ir.types import DType, TensorType
-from .infer import broadcast_shapes, integer, ints, operand, optional
+from .attributes import integer, ints
+from .infer import broadcast_shapes, operand, optional
 from .integer import NARROW, product_dtype, zero_point
 from .opdef import Arrays, Attrs, Types
 from .windows import (

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr
-from .infer import integer
+from .attributes import integer
 from .integer import zero_point
 from .nest_tools import (
     Index,

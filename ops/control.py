@@ -21,8 +21,8 @@ import numpy as np
 
 from ..ir.graph import Graph, Node
 from ..ir.types import DType, TensorType
+from .attributes import flag, integer
 from .fused import run_nodes
-from .infer import integer
 from .opdef import Arrays, Attrs, OpDef, Types
 
 BODIES = {"if": ("then", "orelse"), "loop": ("step",)}
@@ -95,7 +95,7 @@ def infer_loop(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ValueError("count and going are missing")
     _one(types, 0, DType.I64, "the count")
     _one(types, 1, DType.BOOL, "going")
-    states, limit, tested = integer(attrs, "states"), integer(attrs, "limit"), bool(attrs["tested"])
+    states, limit, tested = integer(attrs, "states"), integer(attrs, "limit"), flag(attrs, "tested")
     graph = graph_of(attrs, "step")
     operands, results = _present(types, 2), [value.type for value in graph.outputs]
     if not 0 <= states <= min(len(operands), len(results) - tested):
@@ -116,7 +116,7 @@ def infer_loop(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def evaluate_loop(arrays: Arrays, attrs: Attrs, ops: Mapping[str, OpDef]) -> tuple[np.ndarray, ...]:
     count, going, *operands = arrays
     graph, states, limit = graph_of(attrs, "step"), integer(attrs, "states"), integer(attrs, "limit")
-    tested = bool(attrs["tested"])
+    tested = flag(attrs, "tested")
     rows = [np.zeros((limit, *value.shape), value.dtype.numpy) for value in graph.outputs[states + tested :]]
     current, captured = list(operands[:states]), operands[states:]
     on, done = going is None or bool(going.reshape(-1)[0]), 0

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Graph, Value
 from ..ir.types import DType, TensorType
+from .attributes import ints
 from .control import BODIES
 from .fused import run_nodes
 from .table import OPS
@@ -45,9 +46,7 @@ def evaluation_work(
         sites = outputs[0] if op == "conv" else operands[0]
         return elements + sites.size * (operands[1].size // max(operands[1].shape[0], 1))
     if op == "pool":
-        kernel = attrs["kernel"]
-        assert isinstance(kernel, tuple)
-        return elements + outputs[0].size * prod(int(extent) for extent in kernel)
+        return elements + outputs[0].size * prod(ints(attrs, "kernel"))
     if op in BODIES:
         return elements + _work_of_bodies(op, attrs)
     if op in ("lstm", "gru", "rnn"):

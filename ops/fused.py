@@ -8,13 +8,12 @@ import numpy as np
 
 from ..ir.graph import Graph, Node
 from ..ir.types import TensorType
+from .attributes import subgraph
 from .opdef import Arrays, Attrs, OpDef, Types
 
 
 def body_of(attrs: Attrs) -> Graph:
-    body = attrs["body"]
-    assert isinstance(body, Graph)
-    return body
+    return subgraph(attrs, "body")
 
 
 def infer_fused(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Block, binary
+from .attributes import integer
 from .expr_tools import convert
-from .infer import integer
 from .nest_tools import Index, Lets, dim_stems, loops, operand
 from .opdef import NestContext
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..ir.types import DType, TensorType
-from .opdef import Attrs
+from ..ir.types import TensorType
+from .attributes import integer as integer
+from .attributes import ints as ints
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -55,29 +56,3 @@ def reduced_shape(shape: tuple[int, ...], axes: Sequence[int], keepdims: bool) -
     if keepdims:
         return tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
     return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
-
-
-def ints(attrs: Attrs, name: str) -> tuple[int, ...]:
-    """An attribute that is a tuple of integers."""
-    value = attrs[name]
-    assert isinstance(value, tuple), name
-    return value  # type: ignore[return-value]
-
-
-def integer(attrs: Attrs, name: str) -> int:
-    value = attrs[name]
-    assert isinstance(value, int), name
-    return value
-
-
-def number(attrs: Attrs, name: str) -> float:
-    """An attribute that is a float, or an int (exact however large)."""
-    value = attrs[name]
-    assert isinstance(value, (int, float)), name
-    return value
-
-
-def element_type(attrs: Attrs, name: str) -> DType:
-    value = attrs[name]
-    assert isinstance(value, DType), name
-    return value

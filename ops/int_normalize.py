@@ -17,7 +17,8 @@ import math
 import numpy as np
 
 from ..ir.types import TensorType
-from .infer import check_axes, element_type, integer, ints, operand
+from .attributes import element_type, integer, ints
+from .infer import check_axes, operand
 from .integer import BYTES, NARROW, quantized
 from .opdef import Arrays, Attrs, Types
 from .pointwise import present_arrays

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from ..ir.graph import Node
 from ..ir.loops import Binary, Block, Const, Expr, ExprLike, LoopKind, Type
 from ..ir.types import DType
+from .attributes import flag, integer, ints
 from .expr_tools import compare, const, convert, maximum, minimum, select
-from .infer import integer, ints
 from .int_normalize import LARGEST_SHIFT, MULTIPLIER_SHIFT, NORMALIZING, START, STEPS, mean_bits
 from .integer import BYTES
 from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, get, operand, read_as, write_as
@@ -21,7 +21,7 @@ def int_normalize(ctx: NestContext, node: Node) -> Block:
     x = operand(node, 0)
     split = AxisSplit.of(x, ints(node.attrs, "axes"))
     narrow = x.dtype in BYTES
-    centred = bool(node.attrs["mean"])
+    centred = flag(node.attrs, "mean")
 
     def row(kept: Index) -> Block:
         def element(along: Index, dtype: DType = DType.I32) -> Expr:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.types import DType, QuantParams, TensorType
-from .infer import broadcast_shapes, check_axes, check_dtype, element_type, integer, number, operand
+from .attributes import element_type, integer, number
+from .infer import broadcast_shapes, check_axes, check_dtype, operand
 from .opdef import Arrays, Attrs, Types
 from .pointwise import present_arrays
 

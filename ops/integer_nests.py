@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..ir.graph import Node
 from ..ir.loops import Binary, Block, Expr, LoopKind, Type
 from ..ir.types import DType
+from .attributes import integer
 from .expr_tools import both, compare, const, convert, either, maximum, minimum, select
-from .infer import integer
 from .integer_exprs import dtype_limits
 from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, get, operand, read_as, write_as
 from .opdef import NestContext

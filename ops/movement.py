@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..ir.types import DType, QuantParams, TensorType
-from .infer import broadcast_shapes, check_axes, check_dtype, integer, ints, operand, present
+from .attributes import integer, ints
+from .infer import broadcast_shapes, check_axes, check_dtype, operand, present
 from .opdef import Arrays, Attrs, Types
 from .pointwise import present_arrays
 

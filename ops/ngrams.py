@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.types import DType, TensorType
-from .infer import check_dtype, integer, operand
+from .attributes import integer
+from .infer import check_dtype, operand
 from .opdef import Arrays, Attrs, Types
 from .pointwise import present_arrays
 

@@ -7,8 +7,8 @@ from functools import reduce as fold
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr, as_expr
 from ..ir.types import DType
+from .attributes import integer
 from .expr_tools import both, compare, convert
-from .infer import integer
 from .nest_tools import Index, accumulate, accumulator, get, loops, operand, serial_loop, write_as
 from .opdef import NestContext
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from ..ir.graph import Node
 from ..ir.loops import Alloc, Block, Buffer, Expr, LoopKind, load, store
 from ..ir.types import DType
+from .attributes import integer, ints, number
 from .expr_tools import const, convert
-from .infer import integer, ints
 from .math_exprs import exp, log, sqrt
 from .nest_tools import (
     AxisSplit,
@@ -177,9 +177,7 @@ def rms_normalize(ctx: NestContext, node: Node) -> Block:
 
 def _inverse_root(row: _Row, squares: Expr) -> tuple[Block, Expr]:
     """1 / sqrt(squares / count + epsilon), named."""
-    epsilon = row.node.attrs["epsilon"]
-    assert isinstance(epsilon, float)
     lets = Lets(row.ctx)
     mean = squares / const(row.split.count, squares.type)
-    scale = lets.bind("scale", 1.0 / sqrt(mean + const(epsilon, squares.type), lets.bind))
+    scale = lets.bind("scale", 1.0 / sqrt(mean + const(number(row.node.attrs, "epsilon"), squares.type), lets.bind))
     return lets.block, scale

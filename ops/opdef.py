@@ -13,18 +13,18 @@ Pointwise and view operators dissolve into the loads and stores of their neighbo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
 import numpy as np
 
-from ..ir.graph import AttrValue, Node, Value
+from ..ir.graph import Node, Value
 from ..ir.loops import Block, Buffer, Expr
 from ..ir.types import DType, TensorType
+from .attributes import Attrs, Schema
 
-Attrs = Mapping[str, AttrValue]
 Types = Sequence[TensorType | None]
 Arrays = Sequence[np.ndarray | None]
 Bind = Callable[[str, Expr], Expr]
@@ -82,6 +82,7 @@ class OpDef:
 
     ``infer(types, attrs)`` gives the output types, raising :class:`ValueError` with the actual shapes where operands
     do not fit. ``evaluate(arrays, attrs)`` is the meaning, in NumPy. ``summary`` is the row of the docs table.
+    ``attrs`` are the attributes of nodes.
     ``tables`` are the positions of operands that are indexed by value: they do not broadcast, and transposes and
     reshapes of the result do not concern them. ``scalar`` gets their first element as a Load, to index it anew.
     ``reads_back``: the nest works in the memory of its results, so that nothing can be fused behind it.
@@ -98,4 +99,5 @@ class OpDef:
     macs: Callable[[Node], int] | None = None
     tables: tuple[int, ...] = ()
     reads_back: bool = False
+    attrs: Schema = field(default_factory=dict)
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..ir.types import DType, QuantParams, TensorType
-from .infer import broadcast_shapes, check_dtype, element_type, number, operand
+from .attributes import element_type, flag, number
+from .infer import broadcast_shapes, check_dtype, operand
 from .narrow import ROUNDINGS, narrowed, widened
 from .opdef import Arrays, Attrs, Types
 
@@ -142,8 +143,8 @@ def evaluate_mod(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
 
 def evaluate_isinf(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     (x,) = present_arrays(arrays)
-    negative = np.isneginf(x) & bool(attrs["negative"])
-    positive = np.isposinf(x) & bool(attrs["positive"])
+    negative = np.isneginf(x) & flag(attrs, "negative")
+    positive = np.isposinf(x) & flag(attrs, "positive")
     return (negative | positive,)
 
 

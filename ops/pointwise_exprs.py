@@ -12,6 +12,7 @@ from ..ir.graph import Node
 from ..ir.loops import BOOL, Binary, Const, Expr, Select, Type, Unary
 from ..ir.types import DType
 from . import math_exprs, rounding_exprs, trig_exprs
+from .attributes import element_type, flag, floats, ints, number
 from .expr_tools import (
     Expansion,
     absolute,
@@ -114,23 +115,16 @@ def _isinf(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 def _clip(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """min(max(x, lo), hi) with the literals first, so that NaN stays NaN; bounds that bound nothing are left out."""
     x = args[0]
-    lo, hi = _bound(node, "lo"), _bound(node, "hi")
+    lo, hi = number(node.attrs, "lo"), number(node.attrs, "hi")
     least, greatest = (-math.inf, math.inf) if x.type.dtype.is_float else dtype_limits(x.type.dtype)
     if lo > least:
         x = maximum(const(min(lo, greatest), x.type), x)
     return minimum(const(max(hi, least), x.type), x) if hi < greatest else x
 
 
-def _bound(node: Node, name: str) -> float:
-    value = node.attrs[name]
-    assert isinstance(value, (int, float))
-    return value
-
-
 def _cast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """From a narrow type by way of the type in which it is computed with."""
-    x, to = args[0], node.attrs["to"]
-    assert isinstance(to, DType)
+    x, to = args[0], element_type(node.attrs, "to")
     source = node.operands[0].dtype
     if source.is_narrow:
         x = widen(x, source, bind)
@@ -143,9 +137,7 @@ def _cast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 def _bitcast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """A bool is a byte with 0 or 1; of a narrow type the stored integers are given and wanted."""
-    x, to = args[0], node.attrs["to"]
-    assert isinstance(to, DType)
-    to = to.stored
+    x, to = args[0], element_type(node.attrs, "to").stored
     if x.type.dtype is DType.BOOL:
         x = convert(x, DType.U8)
     if to is DType.BOOL:
@@ -169,7 +161,7 @@ def _pow(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 
 def _mod(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
-    return remainder(args[0], args[1], bool(node.attrs["fmod"]), bind)
+    return remainder(args[0], args[1], flag(node.attrs, "fmod"), bind)
 
 
 def _shift(op: str) -> Scalar:
@@ -188,8 +180,7 @@ def _quantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
     The quotient is clamped first: the bounds are whole numbers, so rounding cannot leave them.
     """
-    (scale, zero_point), to = _per_tensor(node), node.attrs["to"]
-    assert isinstance(to, DType)
+    (scale, zero_point), to = _per_tensor(node), element_type(node.attrs, "to")
     low, high = (limit - zero_point for limit in dtype_limits(to))
     steps = args[0] / const(scale, args[0].type)
     if to.size > 2:
@@ -219,11 +210,10 @@ def _dequantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 
 def _per_tensor(node: Node) -> tuple[float, int]:
-    scale, zero_point = node.attrs["scale"], node.attrs["zero_point"]
-    assert isinstance(scale, tuple) and isinstance(zero_point, tuple)
+    scale, zero_point = floats(node.attrs, "scale"), ints(node.attrs, "zero_point")
     if len(scale) > 1:
         raise NotImplementedError("per-axis parameters are passed as operands")
-    return float(scale[0]), int(zero_point[0])
+    return scale[0], zero_point[0]
 
 
 # ---------------------------------------------------------------- the table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Block, Const, Convert, Expr, Select, Type
 from ..ir.types import DType
+from .attributes import ints
 from .expr_tools import compare, const, either
-from .infer import ints
 from .integer import zero_point
 from .nest_tools import (
     Index,

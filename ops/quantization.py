@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.types import DType, QuantParams, TensorType
-from .infer import element_type, integer, ints, operand
+from .attributes import element_type, floats, integer, ints
+from .infer import operand
 from .opdef import Arrays, Attrs, Types
 from .pointwise import INTEGERS, present_arrays
 
@@ -33,15 +34,14 @@ def infer_dequantize(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def quant_params(x: TensorType, attrs: Attrs) -> QuantParams:
     """The attributes as quantization of ``x``. Raises :class:`ValueError` where they do not fit its shape."""
-    scale, zero_point, axis = attrs["scale"], ints(attrs, "zero_point"), integer(attrs, "axis")
-    assert isinstance(scale, tuple)
+    scale, zero_point, axis = floats(attrs, "scale"), ints(attrs, "zero_point"), integer(attrs, "axis")
     if len(scale) != len(zero_point):
         raise ValueError(f"{len(scale)} scales but {len(zero_point)} zero points")
     if len(scale) == 1:
-        return QuantParams(scale, zero_point)  # type: ignore[arg-type]
+        return QuantParams(scale, zero_point)
     if not 0 <= axis < x.rank or x.shape[axis] != len(scale):
         raise ValueError(f"{len(scale)} scales along axis {axis} do not fit {x}")
-    return QuantParams(scale, zero_point, axis)  # type: ignore[arg-type]
+    return QuantParams(scale, zero_point, axis)
 
 
 def evaluate_quantize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
@@ -64,8 +64,8 @@ def evaluate_dequantize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
 
 def _parameters(rank: int, attrs: Attrs) -> tuple[np.ndarray, np.ndarray]:
     """Scale and zero point, shaped to broadcast along the axis."""
-    scale = np.asarray(attrs["scale"], np.float32)
-    zero_point = np.asarray(attrs["zero_point"], np.int64)
+    scale = np.asarray(floats(attrs, "scale"), np.float32)
+    zero_point = np.asarray(ints(attrs, "zero_point"), np.int64)
     axis = integer(attrs, "axis")
     if scale.size == 1:
         return scale.reshape(()), zero_point.reshape(())

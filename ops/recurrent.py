@@ -20,7 +20,8 @@ import numpy as np
 
 from ..ir.graph import Node
 from ..ir.types import DType, TensorType
-from .infer import check_dtype, integer, operand, optional
+from .attributes import integer, number, text, texts
+from .infer import check_dtype, operand, optional
 from .opdef import Arrays, Attrs, Types
 from .pointwise import sigmoid
 
@@ -52,9 +53,8 @@ def infer_rnn(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def _infer(
     types: Types, attrs: Attrs, gates: int, activations: int, states: int, peepholes: bool = False
 ) -> tuple[TensorType, ...]:
-    x, hidden, dirs = operand(types, 0), integer(attrs, "hidden"), DIRECTIONS.get(str(attrs["direction"]), 0)
-    names = attrs["activations"]
-    assert isinstance(names, tuple)
+    x, hidden, dirs = operand(types, 0), integer(attrs, "hidden"), DIRECTIONS.get(text(attrs, "direction"), 0)
+    names = texts(attrs, "activations")
     if not dirs or x.rank != 3 or not x.dtype.is_float:
         raise ValueError(f"no {attrs['direction']} recurrence over {x}; it needs floats [sequence, batch, input]")
     if len(names) != activations * dirs or any(name not in ACTIVATIONS for name in names):
@@ -101,7 +101,7 @@ def _evaluate(arrays: Arrays, attrs: Attrs, make_step: Callable[..., Step], stat
     """Runs every direction in float64; the step maps (x_t, (h, c)) to the new (h, c)."""
     wide = [None if array is None else array.astype(np.float64) for array in arrays[: lengths_position(states)]]
     wide += [None] * (7 - len(wide))
-    x, hidden, direction = wide[0], integer(attrs, "hidden"), str(attrs["direction"])
+    x, hidden, direction = wide[0], integer(attrs, "hidden"), text(attrs, "direction")
     assert x is not None
     dirs = DIRECTIONS[direction]
     lengths = arrays[lengths_position(states)] if len(arrays) > lengths_position(states) else None
@@ -116,18 +116,17 @@ def _evaluate(arrays: Arrays, attrs: Attrs, make_step: Callable[..., Step], stat
             runs = np.full((x.shape[1], 1), True) if lengths is None else (t < lengths)[:, None]
             state = tuple(np.where(runs, new, old) for new, old in zip(step(x[t], state), state))
             y[t, d] = np.where(runs, state[0], 0.0)
-        for number, final in enumerate(state):
-            finals[number, d] = final
+        for position, final in enumerate(state):
+            finals[position, d] = final
     dtype = arrays[0].dtype  # type: ignore[union-attr]
     return (y.astype(dtype), *(final.astype(dtype) for final in finals))
 
 
 def _activations(attrs: Attrs, direction: int, dirs: int) -> list[Callable[[np.ndarray], np.ndarray]]:
     """The functions of one direction, each behind the clip of its argument."""
-    names, bound = attrs["activations"], attrs["clip"]
-    assert isinstance(names, tuple) and isinstance(bound, float)
+    names, bound = texts(attrs, "activations"), number(attrs, "clip")
     count = len(names) // dirs
-    own = [ACTIVATIONS[str(name)] for name in names[direction * count : (direction + 1) * count]]
+    own = [ACTIVATIONS[name] for name in names[direction * count : (direction + 1) * count]]
     return [lambda x, function=function: function(np.clip(x, -bound, bound)) for function in own]  # type: ignore[misc]
 
 

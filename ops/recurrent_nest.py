@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, as_expr, binary, load, store
 from ..ir.types import DType
+from .attributes import integer, number, texts
 from .expr_tools import Expansion, absolute, const, convert, maximum, minimum
-from .infer import integer
 from .math_exprs import sigmoid, softplus, tanh
 from .nest_tools import (
     Lets,
@@ -70,14 +70,13 @@ class _Cell:
     def backward(self) -> bool:
         return self.direction == 1 or self.node.attrs["direction"] == "reverse"
 
-    def activate(self, number: int, x: Expr, bind: Bind) -> Expr:
-        """Activation ``number`` of this direction, behind the clip of its argument."""
-        names, bound = self.node.attrs["activations"], self.node.attrs["clip"]
-        assert isinstance(names, tuple) and isinstance(bound, float)
+    def activate(self, position: int, x: Expr, bind: Bind) -> Expr:
+        """Activation ``position`` of this direction, behind the clip of its argument."""
+        names, bound = texts(self.node.attrs, "activations"), number(self.node.attrs, "clip")
         per_direction = len(names) // _directions(self.node)
         if bound < math.inf:
             x = minimum(const(bound, x.type), maximum(const(-bound, x.type), x))
-        return ACTIVATIONS[str(names[self.direction * per_direction + number])](x, bind)
+        return ACTIVATIONS[names[self.direction * per_direction + position]](x, bind)
 
     def read(self, value: Value, *index: Expr) -> Expr:
         """An element of an operand whose first dimension is the direction."""

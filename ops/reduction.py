@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.types import DType, TensorType
-from .infer import check_axes, integer, ints, operand, reduced_shape
+from .attributes import flag, integer, ints, number
+from .infer import check_axes, operand, reduced_shape
 from .integer import NARROW, zero_point
 from .opdef import Arrays, Attrs, Types
 from .pointwise import NUMBERS, present_arrays, truncating_divide
@@ -24,7 +25,7 @@ def infer_reduce(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if kind == "mean" and not x.dtype.is_float and 0 in (x.shape[axis] for axis in axes):
         raise ValueError(f"no mean of nothing: {x} over axes {axes}")
     dtype = DType.I32 if centred else x.dtype
-    return (TensorType(dtype, reduced_shape(x.shape, axes, bool(attrs["keepdims"]))),)
+    return (TensorType(dtype, reduced_shape(x.shape, axes, flag(attrs, "keepdims"))),)
 
 
 def evaluate_reduce(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
@@ -33,7 +34,7 @@ def evaluate_reduce(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     (x,) = present_arrays(arrays)
     if "zero_point" in attrs:
         x = x.astype(np.int32) - zero_point(attrs)
-    axes, keepdims, kind = ints(attrs, "axes"), bool(attrs["keepdims"]), attrs["kind"]
+    axes, keepdims, kind = ints(attrs, "axes"), flag(attrs, "keepdims"), attrs["kind"]
     wide = x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
     with np.errstate(all="ignore"):
         if kind in ("max", "min"):
@@ -64,7 +65,7 @@ def infer_arg_reduce(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_axes((axis,), x)
     if x.shape[axis] == 0 or x.dtype not in NUMBERS or attrs["kind"] not in ("max", "min"):
         raise ValueError(f"no index of the {attrs['kind']} of {x} along axis {axis}")
-    return (TensorType(DType.I64, reduced_shape(x.shape, (axis,), bool(attrs["keepdims"]))),)
+    return (TensorType(DType.I64, reduced_shape(x.shape, (axis,), flag(attrs, "keepdims"))),)
 
 
 def evaluate_arg_reduce(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
@@ -134,10 +135,8 @@ def evaluate_rms_normalize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ..
 
 
 def _over_rms(x: np.ndarray, axes: tuple[int, ...], attrs: Attrs) -> np.ndarray:
-    epsilon = attrs["epsilon"]
-    assert isinstance(epsilon, float)
     with np.errstate(all="ignore"):
-        return x / np.sqrt(np.square(x).mean(axis=axes, keepdims=True) + epsilon)
+        return x / np.sqrt(np.square(x).mean(axis=axes, keepdims=True) + number(attrs, "epsilon"))
 
 
 def infer_cumulative(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..ir.graph import Node
 from ..ir.loops import Block, Convert, Expr, Select, Type
 from ..ir.types import DType
+from .attributes import integer, ints, text
 from .expr_tools import compare, const
-from .infer import integer, ints
 from .integer import zero_point
 from .integer_exprs import dtype_limits
 from .nest_tools import (
@@ -39,7 +39,7 @@ def highest(dtype: DType) -> float | int:
 
 def reduce(ctx: NestContext, node: Node) -> Block:
     """Loops over the dimensions that stay, then over those that are reduced, each in order."""
-    x, kind = operand(node, 0), str(node.attrs["kind"])
+    x, kind = operand(node, 0), text(node.attrs, "kind")
     split = AxisSplit.of(x, ints(node.attrs, "axes"))
     dtype, zero = _reduction_dtype(x.dtype, kind, split.count), zero_point(node.attrs)
     op = {"sum": "add", "mean": "add", "prod": "mul"}.get(kind, kind)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from ..ir.graph import Node
 from ..ir.loops import Binary, Call, Const, Expr, Load
 from ..ir.types import DType
+from .attributes import element_type, integer
 from .expr_tools import const, convert, maximum, minimum
-from .infer import element_type, integer
 from .integer_exprs import dtype_limits
 from .opdef import Bind
 from .rounding_exprs import round_to_integer

@@ -11,7 +11,8 @@ from itertools import product
 import numpy as np
 
 from ..ir.types import DType, TensorType
-from .infer import check_dtype, integer, number, operand
+from .attributes import flag, integer, number, text
+from .infer import check_dtype, operand
 from .opdef import Arrays, Attrs, Types
 from .pointwise import FLOATS, present_arrays
 
@@ -41,7 +42,7 @@ def infer_sample(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def evaluate_sample(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     """y[n, p, c] = sum over the elements around points[n, p] of weight * x[n, element, c]."""
     x, points = present_arrays(arrays)
-    mode, border, align = str(attrs["mode"]), str(attrs["border"]), bool(attrs["align_corners"])
+    mode, border, align = text(attrs, "mode"), text(attrs, "border"), flag(attrs, "align_corners")
     extents = x.shape[1:-1]
     with np.errstate(all="ignore"):
         taps = [_taps(points[..., d], extent, mode, border, align) for d, extent in enumerate(extents)]

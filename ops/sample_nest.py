@@ -13,8 +13,8 @@ from functools import reduce as fold
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Binary, Block, Const, Convert, Expr, Select, Type, as_expr, binary
 from ..ir.types import DType
+from .attributes import flag, integer, number, text
 from .expr_tools import both, compare, const, convert, either, maximum, minimum, select
-from .infer import integer, number
 from .nest_tools import (
     Index,
     Lets,
@@ -75,7 +75,7 @@ def sample(ctx: NestContext, node: Node) -> Block:
 
 
 def _taps(v: Expr, extent: int, node: Node, dtype: DType, bind: Bind) -> list[_Tap]:
-    mode, border = str(node.attrs["mode"]), str(node.attrs["border"])
+    mode, border = text(node.attrs, "mode"), text(node.attrs, "border")
     low, high = (0.0, extent - 1.0) if node.attrs["align_corners"] else (-0.5, extent - 0.5)
     if mode == "nearest":
         v = bind("v", round_even(v, bind))
@@ -95,7 +95,7 @@ def _taps(v: Expr, extent: int, node: Node, dtype: DType, bind: Bind) -> list[_T
             index = bind("i", index)
             valid = bind("valid", both(compare("ge", index, 0), compare("lt", index, extent)))
         elif border == "reflect":
-            index = _reflected_index(index, extent, bool(node.attrs["align_corners"]))
+            index = _reflected_index(index, extent, flag(node.attrs, "align_corners"))
         clamped = bind("i", binary("max", binary("min", index, extent - 1), 0))
         taps.append(_Tap(clamped, weight if mode == "nearest" else bind("w", convert(weight, dtype)), valid))
     assert len(taps) == MODES[mode]
@@ -200,7 +200,7 @@ class _Side:
     @staticmethod
     def of(ctx: NestContext, node: Node, r: Expr, d: int, dtype: DType, bind: Bind) -> _Side:
         x, rois = operand(node, 0), operand(node, 1)
-        half = bool(node.attrs["half_pixel"])
+        half = flag(node.attrs, "half_pixel")
         ends = [convert(ctx.read(rois, (r, as_expr(place))), dtype) for place in (1 - d, 3 - d)]
         ends = [end * const(number(node.attrs, "scale"), end.type) for end in ends]
         ends = [bind("end", end - 0.5 if half else end) for end in ends]

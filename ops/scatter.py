@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.types import DType, TensorType
+from .attributes import text
 from .infer import check_dtype, operand
 from .opdef import Arrays, Attrs, Types
 from .pointwise import present_arrays
@@ -30,7 +31,7 @@ def evaluate_scatter(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     x, places, updates = present_arrays(arrays)
     y = x.copy()
     rows = updates.reshape(places.size, *x.shape[1:])
-    combine = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}.get(str(attrs["reduction"]))
+    combine = {"add": np.add, "mul": np.multiply, "min": np.minimum, "max": np.maximum}.get(text(attrs, "reduction"))
     for place, row in zip(places.reshape(-1), rows):
         if 0 <= place < x.shape[0]:
             y[place] = row if combine is None else combine(y[place], row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Binary, Block, Expr, If
+from .attributes import text
 from .expr_tools import both, compare, convert, select
 from .nest_tools import Index, Lets, dim_stems, loops, operand, serial_loops
 from .opdef import Bind, NestContext
@@ -12,7 +13,7 @@ from .opdef import Bind, NestContext
 def scatter(ctx: NestContext, node: Node) -> Block:
     """A copy, then the updates in order. Rows whose place is out of range are left out: nothing else is written."""
     x, places, updates = (operand(node, position) for position in range(3))
-    y, reduction = node.output, str(node.attrs["reduction"])
+    y, reduction = node.output, text(node.attrs, "reduction")
     copy = loops(ctx, dim_stems(x.type.rank), x.shape, lambda at: ctx.write(y, at, ctx.read(x, at)))
 
     def row(outer: Index) -> Block:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.types import DType, TensorType
-from .infer import check_axes, integer, operand
+from .attributes import integer
+from .infer import check_axes, operand
 from .opdef import Arrays, Attrs, Types
 from .pointwise import NUMBERS, present_arrays
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Block, Buffer, Expr, If, as_expr, binary
 from ..ir.types import DType
+from .attributes import flag, integer
 from .expr_tools import both, compare, convert, either
-from .infer import integer
 from .nest_tools import AxisSplit, Index, Lets, accumulator, get, operand, put, serial_loop
 from .opdef import Bind, NestContext
 
@@ -25,7 +25,7 @@ def top_k(ctx: NestContext, node: Node) -> Block:
     split = AxisSplit.of(x, (axis,))
 
     def line(kept: Index) -> Block:
-        heap = _Heap(ctx, x, node.output, bool(node.attrs["largest"]), lambda i: split.merge(kept, (i,)))
+        heap = _Heap(ctx, x, node.output, flag(node.attrs, "largest"), lambda i: split.merge(kept, (i,)))
         position, init_position = accumulator(ctx, "position", DType.I32, 0)
         cursor, init_cursor = accumulator(ctx, "cursor", DType.I32, 0)
         item, init_item = accumulator(ctx, "item", DType.I32, 0)

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..ir.graph import Node
 from ..ir.types import DType, TensorType
-from .infer import integer, operand, optional
+from .attributes import integer
+from .infer import operand, optional
 from .opdef import Arrays, Attrs, Types
 from .pointwise import INTEGERS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..ir.graph import Node, Value
 from ..ir.loops import Block, Expr
 from ..ir.types import DType
-from .infer import integer
+from .attributes import integer
 from .nest_tools import (
     Index,
     accumulate,

@@ -1,7 +1,9 @@
 """The operator table: every operator of the graph IR, one row each.
 
-Attributes are named in the summaries. Axes are non-negative, shapes static; pointwise operators broadcast as NumPy
-does and their operands have one common element type unless the row says otherwise.
+Axes are non-negative, shapes static; pointwise operators broadcast as NumPy does and their operands have one common
+element type unless the row says otherwise. ``zero_point`` of a contraction, pool or sum is subtracted from its operand
+(absent: 0); ``acc_lo`` and ``acc_hi`` are the least and the greatest accumulator that its weights allow (absent: not
+known).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType, TensorType
+from . import attributes as at
 from . import col2im as ci
 from . import contraction as ct
 from . import control as cf
@@ -31,14 +34,31 @@ from . import scatter as sc
 from . import sort as so
 from . import stored_weights as sw
 from . import window as wd
+from .attributes import Schema, one_of
 from .fused import evaluate_fused, fused_macs, infer_fused
+from .narrow import ROUNDINGS
 from .nests import NESTS
 from .opdef import Attrs, Kind, OpDef
 from .pointwise import ANY, BOOLS, FLOATS, INTEGERS, NUMBERS, apply, binary, predicate, unary
 from .pointwise_exprs import SCALARS
+from .recurrent import ACTIVATIONS, DIRECTIONS
 from .views import INDEX_MAPS
 
 P, V, A, C = Kind.POINTWISE, Kind.VIEW, Kind.ANCHOR, Kind.CONTROL
+
+# Attributes that several operators have
+LAYOUT: Schema = {"layout": one_of("channels_first", "channels_last")}
+WINDOW: Schema = {"stride": at.COUNTS, "pad": at.EXTENTS, "dilation": at.COUNTS}
+POOL: Schema = {"kernel": at.COUNTS, **WINDOW, "ceil_mode": at.BOOL}
+RECURRENT: Schema = {
+    "hidden": at.COUNT, "direction": one_of(*DIRECTIONS), "clip": at.FLOAT,
+    "activations": at.Attribute(at.AttrKind.TEXTS, tuple(ACTIVATIONS)),
+}  # fmt: skip
+QUANTIZED: Schema = {"scale": at.FLOATS, "zero_point": at.INTS, "axis": at.AXIS}
+ZERO_POINT: Schema = {"zero_point": at.OPTIONAL_INT}
+ACCUMULATED: Schema = {"acc_lo": at.OPTIONAL_INT, "acc_hi": at.OPTIONAL_INT}
+STEPS: Schema = {"zero_point": at.INT, "y_scale": at.FLOAT, "lo": at.INT, "hi": at.INT, "to": at.DTYPE}
+SHIFTED: Schema = {**STEPS, "shift": at.INT}
 
 _ROWS: tuple[OpDef, ...] = (
     # Pointwise, one operand: floats
@@ -72,7 +92,10 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef("not", P, "negation of bool", unary(BOOLS), apply(np.logical_not)),
     OpDef("bitnot", P, "complement of an integer's bits", unary(INTEGERS), apply(np.bitwise_not)),
     OpDef("isnan", P, "x is NaN", unary(FLOATS, DType.BOOL), predicate(np.isnan)),
-    OpDef("isinf", P, "x is infinite; {negative, positive: bool}", unary(FLOATS, DType.BOOL), pw.evaluate_isinf),
+    OpDef(
+        "isinf", P, "x is infinite, negatively or positively as asked",
+        unary(FLOATS, DType.BOOL), pw.evaluate_isinf, attrs={"negative": at.BOOL, "positive": at.BOOL},
+    ),
     # Pointwise, two operands
     OpDef("add", P, "x + y", binary(NUMBERS), apply(np.add)),
     OpDef("sub", P, "x - y", binary(NUMBERS), apply(np.subtract)),
@@ -81,7 +104,10 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef("pow", P, "x ^ y in the type of x; y may have another", pw.infer_pow, apply(pw.power)),
     OpDef("min", P, "the lesser", pw.infer_chosen, apply(np.minimum)),
     OpDef("max", P, "the greater", pw.infer_chosen, apply(np.maximum)),
-    OpDef("mod", P, "remainder with the sign of y, or of x with {fmod: bool}", binary(NUMBERS), pw.evaluate_mod),
+    OpDef(
+        "mod", P, "remainder with the sign of y, or with fmod of x",
+        binary(NUMBERS), pw.evaluate_mod, attrs={"fmod": at.BOOL},
+    ),
     OpDef("and", P, "both", binary(BOOLS), apply(np.logical_and)),
     OpDef("or", P, "either", binary(BOOLS), apply(np.logical_or)),
     OpDef("xor", P, "exactly one", binary(BOOLS), apply(np.logical_xor)),
@@ -96,167 +122,232 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef("gt", P, "x > y", binary(ANY, DType.BOOL), predicate(np.greater)),
     OpDef("ge", P, "x >= y", binary(ANY, DType.BOOL), predicate(np.greater_equal)),
     # Pointwise, the rest
-    OpDef("clip", P, "min(max(x, lo), hi); {lo, hi: float, or int for integers}", pw.infer_bounded, pw.evaluate_clip),
+    OpDef(
+        "clip", P, "min(max(x, lo), hi); ints for integers",
+        pw.infer_bounded, pw.evaluate_clip, attrs={"lo": at.NUMBER, "hi": at.NUMBER},
+    ),
     OpDef("where", P, "x where the bool condition holds, else y", pw.infer_where, pw.evaluate_where),
     OpDef(
-        "cast", P, "to another type; {to: DType}; floats truncate and saturate; to narrow types: {saturate: bool, "
-        "rounding: up | down | nearest}",
+        "cast", P, "to another type; floats truncate and saturate; to narrow types they saturate unless told not to",
         pw.infer_cast, pw.evaluate_cast,
-    ),
-    OpDef("bitcast", P, "the bits as another type of that size; {to: DType}", pw.infer_bitcast, pw.evaluate_bitcast),
-    OpDef(
-        "quantize", P, "saturate(round_half_even(x / scale) + zero_point); {scale, zero_point: tuple, axis, to: DType}",
-        qt.infer_quantize, qt.evaluate_quantize,
+        attrs={"to": at.DTYPE, "saturate": at.OPTIONAL_BOOL, "rounding": one_of(*ROUNDINGS, required=False)},
     ),
     OpDef(
-        "dequantize", P, "(float(x) - zero_point) * scale in float32; {scale, zero_point: tuple, axis}",
-        qt.infer_dequantize, qt.evaluate_dequantize,
+        "bitcast", P, "the bits as another type of that size",
+        pw.infer_bitcast, pw.evaluate_bitcast, attrs={"to": at.DTYPE},
     ),
-    # Pointwise, integer inference; the results are quantized by {y_scale: float, zero_point: int}
     OpDef(
-        "requantize", P, "clamp(round_half_even(f32(x) * scale) + zero_point, lo, hi) of i32; {lo, hi, to: DType}",
-        it.infer_requantize, it.evaluate_requantize,
+        "quantize", P, "saturate(round_half_even(x / scale) + zero_point)",
+        qt.infer_quantize, qt.evaluate_quantize, attrs={**QUANTIZED, "to": at.DTYPE},
+    ),
+    OpDef(
+        "dequantize", P, "(float(x) - zero_point) * scale in float32",
+        qt.infer_dequantize, qt.evaluate_dequantize, attrs=QUANTIZED,
+    ),
+    # Pointwise, integer inference; the results are quantized by y_scale and zero_point
+    OpDef(
+        "requantize", P, "clamp(round_half_even(f32(x) * scale) + zero_point, lo, hi) of i32",
+        it.infer_requantize, it.evaluate_requantize, attrs={**STEPS, **ACCUMULATED},
     ),
     OpDef(
         "requantize_fixed", P, "in integers: x * factor / 2^(32 + shift); for shift <= 0 f32(x) * (factor * 2^shift)",
-        it.infer_requantize_fixed, it.evaluate_requantize_fixed,
-    ),
-    OpDef("lookup", P, "table[x - least value of x] of 8 bits", it.infer_lookup, it.evaluate_lookup, tables=(1,)),
-    OpDef(
-        "rescale", P, "clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi) of 8 bits; {m1, m2, bias, shift, lo, hi, to}",
-        it.infer_rescale, it.evaluate_rescale,
+        it.infer_requantize_fixed, it.evaluate_requantize_fixed, attrs={**STEPS, **ACCUMULATED},
     ),
     OpDef(
-        "rescale_product", P, "clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi); {z1, z2, m, ...} as rescale",
+        "lookup", P, "table[x - least value of x] of 8 bits; a table of integers has y_scale and zero_point",
+        it.infer_lookup, it.evaluate_lookup, tables=(1,),
+        attrs={"zero_point": at.OPTIONAL_INT, "y_scale": at.OPTIONAL_FLOAT},
+    ),
+    OpDef(
+        "rescale", P, "clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi) of 8 bits",
+        it.infer_rescale, it.evaluate_rescale, attrs={**SHIFTED, "m1": at.INT, "m2": at.INT, "bias": at.INT},
+    ),
+    OpDef(
+        "rescale_product", P, "clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi)",
         it.infer_rescale, it.evaluate_rescale_product,
+        attrs={**SHIFTED, "z1": at.INT, "z2": at.INT, "m": at.INT, "bias": at.INT},
     ),
     OpDef(
-        "rescale_channels", P, "clamp((x * factor + bias) >> shift, lo, hi), factor and bias: i32; {shift, lo, hi, to}",
-        it.infer_rescale_channels, it.evaluate_rescale_channels,
+        "rescale_channels", P, "clamp((x * factor + bias) >> shift, lo, hi), factor and bias: i32",
+        it.infer_rescale_channels, it.evaluate_rescale_channels, attrs=SHIFTED,
     ),
     # Views
-    OpDef("reshape", V, "the same elements in order; {shape}", mv.infer_reshape, mv.evaluate_reshape),
-    OpDef("transpose", V, "dimensions reordered; {perm}", mv.infer_transpose, mv.evaluate_transpose),
-    OpDef("expand", V, "x repeated by broadcasting; {shape}", mv.infer_expand, mv.evaluate_expand),
     OpDef(
-        "slice", V, "every step-th element of each dimension; {starts, steps, sizes}", mv.infer_slice, mv.evaluate_slice
+        "reshape", V, "the same elements in order", mv.infer_reshape, mv.evaluate_reshape, attrs={"shape": at.EXTENTS}
     ),
-    OpDef("concat", V, "operands one after the other; {axis}", mv.infer_concat, mv.evaluate_concat),
+    OpDef("transpose", V, "dimensions reordered", mv.infer_transpose, mv.evaluate_transpose, attrs={"perm": at.AXES}),
+    OpDef("expand", V, "x repeated by broadcasting", mv.infer_expand, mv.evaluate_expand, attrs={"shape": at.EXTENTS}),
     OpDef(
-        "pad", V, "a border; {before, after, mode: constant | reflect | edge | wrap, value}",
+        "slice", V, "every step-th element of each dimension",
+        mv.infer_slice, mv.evaluate_slice, attrs={"starts": at.INTS, "steps": at.INTS, "sizes": at.EXTENTS},
+    ),
+    OpDef("concat", V, "operands one after the other", mv.infer_concat, mv.evaluate_concat, attrs={"axis": at.AXIS}),
+    OpDef(
+        "pad", V, "a border",
         mv.infer_pad, mv.evaluate_pad,
+        attrs={
+            "before": at.EXTENTS, "after": at.EXTENTS, "mode": one_of("constant", "reflect", "edge", "wrap"),
+            "value": at.NUMBER,
+        },
     ),
-    OpDef("gather", A, "x at indices (0..extent-1) along {axis}", mv.infer_gather, mv.evaluate_gather),
     OpDef(
-        "scatter", A, "x, with rows at places put in or combined; {reduction: none | add | mul | min | max}",
+        "gather", A, "x at indices (0..extent-1) along the axis",
+        mv.infer_gather, mv.evaluate_gather, attrs={"axis": at.AXIS},
+    ),
+    OpDef(
+        "scatter", A, "x, with rows at places put in or combined",
         sc.infer_scatter, sc.evaluate_scatter, reads_back=True,
+        attrs={"reduction": one_of("none", "add", "mul", "min", "max")},
     ),
     # Anchors: contractions
     OpDef(
-        "conv", A, "convolution of x, w, bias?; {stride, pad, dilation, group, layout: channels_first | channels_last}",
+        "conv", A, "convolution of x, w, bias?; with zero_point of integers",
         ct.infer_conv, ct.evaluate_conv, macs=ct.conv_macs,
+        attrs={**WINDOW, "group": at.COUNT, **LAYOUT, **ZERO_POINT, **ACCUMULATED},
     ),
     OpDef(
-        "conv_transpose", A, "transposed convolution; {stride, pad, dilation, group, output_padding, layout}",
+        "conv_transpose", A, "transposed convolution",
         ct.infer_conv_transpose, ct.evaluate_conv_transpose, macs=ct.conv_transpose_macs,
+        attrs={**WINDOW, "output_padding": at.EXTENTS, "group": at.COUNT, **LAYOUT, **ZERO_POINT, **ACCUMULATED},
     ),
     OpDef(
-        "matmul", A, "a @ b + bias?[column], batches broadcast; of integers also {zero_point of a, rhs_zero_point}",
+        "matmul", A, "a @ b + bias?[column], batches broadcast; of integers also the zero points of a and b",
         ct.infer_matmul, ct.evaluate_matmul, macs=ct.matmul_macs,
+        attrs={**ZERO_POINT, "rhs_zero_point": at.OPTIONAL_INT, **ACCUMULATED},
     ),
     OpDef(
-        "weight_matmul", A, "x @ ((w - zero_point) * scale), x: f32, w: i8, scale, zero_point?; {block}: rows a scale",
-        sw.infer_weight_matmul, sw.evaluate_weight_matmul, macs=sw.weight_matmul_macs,
+        "weight_matmul", A, "x @ ((w - zero_point) * scale), x: f32, w: i8, scale, zero_point?; block: rows a scale",
+        sw.infer_weight_matmul, sw.evaluate_weight_matmul, macs=sw.weight_matmul_macs, attrs={"block": at.COUNT},
     ),
     OpDef(
-        "dequantize_blocks", A, "(float(x) - zero_point) * scale, an entry of both for {block} elements along {axis}",
-        sw.infer_dequantize_blocks, sw.evaluate_dequantize_blocks,
+        "dequantize_blocks", A, "(float(x) - zero_point) * scale, an entry of both for block elements along the axis",
+        sw.infer_dequantize_blocks, sw.evaluate_dequantize_blocks, attrs={"axis": at.AXIS, "block": at.COUNT},
     ),
     OpDef(
-        "sample", A, "x[n, ..., c] read at points[n, p, dims], between its elements; {mode: nearest | linear | cubic, "
-        "border: zeros | edge | reflect, align_corners: bool}",
+        "sample", A, "x[n, ..., c] read at points[n, p, dims], between its elements",
         sm.infer_sample, sm.evaluate_sample,
+        attrs={
+            "mode": one_of("nearest", "linear", "cubic"), "border": one_of("zeros", "edge", "reflect"),
+            "align_corners": at.BOOL,
+        },
     ),
     OpDef(
-        "roi_align", A, "mean or max of places in {height} x {width} parts of regions [x0, y0, x1, y1] of images; "
-        "{samples (0: as many as elements), scale, half_pixel: bool, kind: avg | max}",
+        "roi_align", A,
+        "mean or max of places in height x width parts of regions [x0, y0, x1, y1] of images; samples 0: all elements",
         sm.infer_roi_align, sm.evaluate_roi_align,
+        attrs={
+            "height": at.COUNT, "width": at.COUNT, "samples": at.INT, "scale": at.FLOAT, "half_pixel": at.BOOL,
+            "kind": one_of("avg", "max"),
+        },
     ),
     # Anchors: windows and reductions
     OpDef(
-        "pool", A, "{kind: max | avg, kernel, stride, pad, dilation, ceil_mode, count_include_pad, layout}",
+        "pool", A, "over windows",
         wd.infer_pool, wd.evaluate_pool,
+        attrs={
+            "kind": one_of("max", "avg", "sum"), **POOL, "count_include_pad": at.BOOL, **LAYOUT, **ZERO_POINT,
+            **ACCUMULATED,
+        },
     ),
     OpDef(
-        "max_pool_index", A, "number of the first greatest element of each window; {column_major: bool}, as pool",
-        wd.infer_max_pool_index, wd.evaluate_max_pool_index,
+        "max_pool_index", A, "number of the first greatest element of each window, channels first",
+        wd.infer_max_pool_index, wd.evaluate_max_pool_index, attrs={**POOL, "column_major": at.BOOL},
     ),
     OpDef(
-        "col2im", A, "blocks x[n, c, taps..., blocks...] added up to an image; {image, stride, pad, dilation}",
-        ci.infer_col2im, ci.evaluate_col2im,
+        "col2im", A, "blocks x[n, c, taps..., blocks...] added up to an image",
+        ci.infer_col2im, ci.evaluate_col2im, attrs={"image": at.EXTENTS, **WINDOW},
     ),
     OpDef("det", A, "determinant of the last two dimensions", dt.infer_det, dt.evaluate_det),
     OpDef(
-        "count_ngrams", A, "how often rows of grams occur in rows of x, {skips: elements between neighbours at most}",
-        ng.infer_count_ngrams, ng.evaluate_count_ngrams,
+        "count_ngrams", A, "how often rows of grams occur in rows of x; skips: elements between neighbours at most",
+        ng.infer_count_ngrams, ng.evaluate_count_ngrams, attrs={"skips": at.INT},
     ),
-    OpDef("reduce", A, "{kind: sum | mean | max | min | prod, axes, keepdims}", rd.infer_reduce, rd.evaluate_reduce),
     OpDef(
-        "arg_reduce", A, "index of the {kind: max | min} along {axis, keepdims, last: bool}",
+        "reduce", A, "over axes; a sum of integers subtracts the zero point",
+        rd.infer_reduce, rd.evaluate_reduce,
+        attrs={
+            "kind": one_of("sum", "mean", "max", "min", "prod"), "axes": at.AXES, "keepdims": at.BOOL,
+            **ZERO_POINT, **ACCUMULATED,
+        },
+    ),
+    OpDef(
+        "arg_reduce", A, "index of the greatest or least along the axis",
         rd.infer_arg_reduce, rd.evaluate_arg_reduce,
+        attrs={"kind": one_of("max", "min"), "axis": at.AXIS, "keepdims": at.BOOL, "last": at.BOOL},
     ),
-    OpDef("softmax", A, "e^x / sum(e^x) along {axis}", rd.infer_along_axis, rd.evaluate_softmax),
     OpDef(
-        "int_softmax", A, "softmax of 8 bits; table: u32[256] of e^-d; {axis, step, y_scale, zero_point, to: DType}",
+        "softmax", A, "e^x / sum(e^x) along the axis",
+        rd.infer_along_axis, rd.evaluate_softmax, attrs={"axis": at.AXIS},
+    ),
+    OpDef(
+        "int_softmax", A, "softmax of 8 bits; table: u32[256] of e^-d",
         it.infer_int_softmax, it.evaluate_int_softmax, tables=(1,),
+        attrs={"axis": at.AXIS, "step": at.INT, "zero_point": at.INT, "y_scale": at.FLOAT, "to": at.DTYPE},
     ),
     OpDef(
-        "int_normalize", A,
-        "x, or x - mean, over its root mean square, of integers; {axes, mean: bool, x_zero_point, fraction, epsilon, "
-        "factor, shift, y_scale, zero_point, lo, hi, to: DType}",
+        "int_normalize", A, "x, or x - mean, over its root mean square, of integers",
         nm.infer_int_normalize, nm.evaluate_int_normalize,
+        attrs={
+            **SHIFTED, "axes": at.AXES, "mean": at.BOOL, "x_zero_point": at.INT, "fraction": at.INT,
+            "epsilon": at.INT, "factor": at.INT,
+        },
     ),
-    OpDef("log_softmax", A, "log(softmax(x)) along {axis}", rd.infer_along_axis, rd.evaluate_log_softmax),
     OpDef(
-        "normalize", A, "(x - mean) / sqrt(variance + epsilon) over {axes, epsilon}",
-        rd.infer_normalize, rd.evaluate_normalize,
+        "log_softmax", A, "log(softmax(x)) along the axis",
+        rd.infer_along_axis, rd.evaluate_log_softmax, attrs={"axis": at.AXIS},
     ),
     OpDef(
-        "rms_normalize", A, "x / sqrt(mean(x^2) + epsilon) over {axes, epsilon}",
-        rd.infer_normalize, rd.evaluate_rms_normalize,
+        "normalize", A, "(x - mean) / sqrt(variance + epsilon) over the axes",
+        rd.infer_normalize, rd.evaluate_normalize, attrs={"axes": at.AXES, "epsilon": at.FLOAT},
     ),
-    OpDef("cumsum", A, "running sum along {axis, exclusive, reverse}", rd.infer_cumulative, rd.evaluate_cumsum),
-    OpDef("cumprod", A, "running product along {axis, exclusive, reverse}", rd.infer_cumulative, rd.evaluate_cumprod),
     OpDef(
-        "top_k", A, "indices (i32) of the {k} first along {axis} in order, {largest: bool} first; stable, NaN greatest",
-        so.infer_top_k, so.evaluate_top_k, reads_back=True,
+        "rms_normalize", A, "x / sqrt(mean(x^2) + epsilon) over the axes",
+        rd.infer_normalize, rd.evaluate_rms_normalize, attrs={"axes": at.AXES, "epsilon": at.FLOAT},
+    ),
+    OpDef(
+        "cumsum", A, "running sum along the axis",
+        rd.infer_cumulative, rd.evaluate_cumsum, attrs={"axis": at.AXIS, "exclusive": at.BOOL, "reverse": at.BOOL},
+    ),
+    OpDef(
+        "cumprod", A, "running product along the axis",
+        rd.infer_cumulative, rd.evaluate_cumprod, attrs={"axis": at.AXIS, "exclusive": at.BOOL, "reverse": at.BOOL},
+    ),
+    OpDef(
+        "top_k", A,
+        "indices (i32) of the k first along the axis in order, the largest or the least first; stable, NaN greatest",
+        so.infer_top_k, so.evaluate_top_k, reads_back=True, attrs={"axis": at.AXIS, "k": at.INT, "largest": at.BOOL},
     ),
     # Anchors: recurrences, layouts and gate order as ONNX with layout 0
     OpDef(
-        "lstm", A,
-        "x, w, r, b?, h0?, c0?, p? -> y, y_h, y_c; {hidden, direction, activations, clip: float, input_forget: bool}",
-        rc.infer_lstm, rc.evaluate_lstm, macs=rc.recurrent_macs,
+        "lstm", A, "x, w, r, b?, h0?, c0?, p? -> y, y_h, y_c",
+        rc.infer_lstm, rc.evaluate_lstm, macs=rc.recurrent_macs, attrs={**RECURRENT, "input_forget": at.BOOL},
     ),
     OpDef(
-        "gru", A, "x, w, r, b?, h0? -> y, y_h; {hidden, direction, activations, clip, linear_before_reset: bool}",
-        rc.infer_gru, rc.evaluate_gru, macs=rc.recurrent_macs,
+        "gru", A, "x, w, r, b?, h0? -> y, y_h",
+        rc.infer_gru, rc.evaluate_gru, macs=rc.recurrent_macs, attrs={**RECURRENT, "linear_before_reset": at.BOOL},
     ),
     OpDef(
-        "rnn", A, "x, w, r, b?, h0? -> y, y_h; {hidden, direction, activations, clip}",
-        rc.infer_rnn, rc.evaluate_rnn, macs=rc.recurrent_macs,
+        "rnn", A, "x, w, r, b?, h0? -> y, y_h",
+        rc.infer_rnn, rc.evaluate_rnn, macs=rc.recurrent_macs, attrs=RECURRENT,
     ),
     OpDef(
-        "fused", A, "one kernel: the nodes of {body: Graph}",
+        "fused", A, "one kernel: the nodes of its body",
         infer_fused, lambda arrays, attrs: evaluate_fused(arrays, attrs, OPS), macs=lambda node: fused_macs(node, OPS),
+        attrs={"body": at.GRAPH},
     ),
     # Control flow
     OpDef(
-        "if", C, "condition, captured... -> the results of one of two graphs; {then, orelse: Graph}",
+        "if", C, "condition, captured... -> the results of one of two graphs",
         cf.infer_if, lambda arrays, attrs: cf.evaluate_if(arrays, attrs, OPS),
+        attrs={"then": at.GRAPH, "orelse": at.GRAPH},
     ),
     OpDef(
-        "loop", C, "count?, going?, states..., captured... -> states, rows; {step: Graph, states, limit, tested: bool}",
+        "loop", C, "count?, going?, states..., captured... -> states, rows",
         cf.infer_loop, lambda arrays, attrs: cf.evaluate_loop(arrays, attrs, OPS),
+        attrs={
+            "step": at.GRAPH, "states": at.AXIS, "limit": at.Attribute(at.AttrKind.INT, least=cf.NO_LIMIT),
+            "tested": at.BOOL,
+        },
     ),
 )  # fmt: skip
 
@@ -272,3 +363,19 @@ def infer_types(op: str, inputs: Sequence[Value | None], attrs: Attrs, loc: str 
         return OPS[op].infer([None if value is None else value.type for value in inputs], attrs)
     except ValueError as problem:
         raise CcmlError(ErrorCode.SHAPE_MISMATCH, f"{op}: {problem}", loc=loc or None) from problem
+
+
+class _Operators:
+    """The rows as the verifier and the parser of graphs ask for them."""
+
+    def __contains__(self, op: object) -> bool:
+        return op in OPS
+
+    def infer(self, op: str, inputs: Sequence[Value | None], attrs: Attrs, loc: str) -> tuple[TensorType, ...]:
+        return infer_types(op, inputs, attrs, loc)
+
+    def attribute_complaint(self, op: str, attrs: Attrs) -> str | None:
+        return at.complaint(OPS[op].attrs, attrs)
+
+
+OPERATORS = _Operators()

@@ -13,8 +13,8 @@ from math import prod
 
 from ..ir.graph import Node, Value
 from ..ir.loops import INDEX, Const, Expr, Type, binary
+from .attributes import integer, ints, number, text
 from .expr_tools import both, compare, const
-from .infer import integer, ints
 from .narrow import stored_value
 from .opdef import Source
 
@@ -107,10 +107,10 @@ def _concat(node: Node, index: Sequence[Expr]) -> Sequence[Source]:
     extents = [operand.shape[axis] for operand in node.operands]
     total, start = sum(extents), 0
     sources = []
-    for number, extent in enumerate(extents):
+    for position, extent in enumerate(extents):
         if extent:
             at = (*index[:axis], index[axis] - start, *index[axis + 1 :])
-            sources.append(Source(number, at, _between(index[axis], start, start + extent, total)))
+            sources.append(Source(position, at, _between(index[axis], start, start + extent, total)))
         start += extent
     return tuple(sources)
 
@@ -139,7 +139,7 @@ def _all(tests: Sequence[Expr]) -> Expr | None:
 
 def _pad(node: Node, index: Sequence[Expr]) -> Sequence[Source]:
     before, after = ints(node.attrs, "before"), ints(node.attrs, "after")
-    x, mode = _operand(node, 0), str(node.attrs["mode"])
+    x, mode = _operand(node, 0), text(node.attrs, "mode")
     if mode == "constant":
         return (_constant_pad(node, x, index),)
     border = {"reflect": _reflect, "edge": _edge, "wrap": _wrap}[mode]
@@ -153,10 +153,10 @@ def _constant_pad(node: Node, x: Value, index: Sequence[Expr]) -> Source:
     for part, extent, low, high in zip(index, x.shape, before, after):
         test = _between(part, low, low + extent, low + extent + high)
         tests.extend(() if test is None else (test,))
-    value = node.attrs["value"]
-    assert isinstance(value, (int, float))
     valid = _all(tests)
-    fill = None if valid is None else const(stored_value(value, x.dtype), Type(x.dtype.stored))
+    fill = None
+    if valid is not None:
+        fill = const(stored_value(number(node.attrs, "value"), x.dtype), Type(x.dtype.stored))
     return Source(0, tuple(part - low for part, low in zip(index, before)), valid, fill)
 
 

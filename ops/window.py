@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.types import DType, TensorType
-from .infer import ints, operand
+from .attributes import flag, ints, text
+from .infer import operand
 from .integer import NARROW, zero_point
 from .opdef import Arrays, Attrs, Types
 from .pointwise import FLOATS, NUMBERS, present_arrays
@@ -30,7 +31,7 @@ def infer_pool(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     check_geometry(len(extents), kernel=kernel, stride=stride, pad=pad, dilation=dilation)
     if any(amount >= span for amount, span in zip(pad, reach(kernel, dilation) * 2)):
         raise ValueError(f"pad {pad} is not smaller than the window {reach(kernel, dilation)}")
-    counts = window_counts(extents, kernel, stride, pad, dilation, bool(attrs["ceil_mode"]))
+    counts = window_counts(extents, kernel, stride, pad, dilation, flag(attrs, "ceil_mode"))
     quant = x.quant if kind == "max" and x.quant is not None and x.quant.axis is None else None
     dtype = DType.I32 if kind == "sum" else x.dtype
     return (TensorType(dtype, join_layout(batch, channels, counts, layout), quant),)
@@ -41,7 +42,7 @@ def evaluate_pool(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     ``count_include_pad`` in the input and its padding; what ``ceil_mode`` adds beyond never counts. Sum adds up
     x - zero_point as i32; padding is 0."""
     x = to_channels_first(present_arrays(arrays)[0], attrs["layout"])
-    pool = {"max": _max_pool, "avg": _avg_pool, "sum": _sum_pool}[str(attrs["kind"])]
+    pool = {"max": _max_pool, "avg": _avg_pool, "sum": _sum_pool}[text(attrs, "kind")]
     return (from_channels_first(pool(x, attrs), attrs["layout"]),)
 
 
@@ -71,7 +72,7 @@ def _pooled(x: np.ndarray, attrs: Attrs, inner: float, outer: float) -> np.ndarr
     """All windows over ``x`` with ``inner`` in the padding and ``outer`` where ``ceil_mode`` reaches beyond it."""
     kernel, stride, pad, dilation = (ints(attrs, name) for name in ("kernel", "stride", "pad", "dilation"))
     extents, spatial = x.shape[2:], x.ndim - 2
-    counts = window_counts(extents, kernel, stride, pad, dilation, bool(attrs["ceil_mode"]))
+    counts = window_counts(extents, kernel, stride, pad, dilation, flag(attrs, "ceil_mode"))
     padded = np.pad(x, [(0, 0), (0, 0), *zip(pad[:spatial], pad[spatial:])], constant_values=inner)
     beyond = [
         max(0, (count - 1) * step + span - extent)

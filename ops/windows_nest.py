@@ -12,8 +12,8 @@ from math import gcd
 
 from ..ir.graph import Node, Value
 from ..ir.loops import Block, Expr, as_expr, binary
+from .attributes import ints
 from .expr_tools import compare, select
-from .infer import ints
 from .nest_tools import ZERO, Index, Lets, loops, serial_loops, spatial_stems
 from .opdef import Bind, NestContext
 

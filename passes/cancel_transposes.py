@@ -9,9 +9,10 @@ transposes move at run time.
 from __future__ import annotations
 
 from ..ir.graph import Graph
+from ..ops.attributes import ints
 from .eliminate_common_subexpressions import eliminate_common_subexpressions
 from .sink_transposes import Plan, Sinker
-from .views import Perm, ints_attr, inverse
+from .views import Perm, inverse
 
 TRIALS = 64
 """Layout changes that the search tries at most."""
@@ -53,7 +54,7 @@ def _alternatives(best: Graph, choices: dict[str, tuple[Perm, tuple[Perm, ...]]]
     for node in best.nodes:
         name = node.inputs[0].name if node.op == "transpose" and node.inputs[0] is not None else None
         if name in choices:
-            perm = inverse(ints_attr(node, "perm"))
+            perm = inverse(ints(node.attrs, "perm"))
             if choices[name][0] != perm and len(choices[name][0]) == len(perm):
                 found.append((name, perm))
     return found

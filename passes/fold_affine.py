@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..ir.graph import Graph, Node, Value
+from ..ops.attributes import integer, ints
 from .rewrite import Rewriter, join_locs, rewrite, until_stable
-from .views import int_attr, ints_attr
 
 CONTRACTIONS = ("conv", "conv_transpose", "matmul")
 
@@ -175,11 +175,11 @@ def _channel_axis(anchor: Node, value: Value) -> int:
 
 
 def _groups(anchor: Node) -> int:
-    return 1 if anchor.op == "matmul" else int_attr(anchor, "group")
+    return 1 if anchor.op == "matmul" else integer(anchor.attrs, "group")
 
 
 def _sees_no_border(anchor: Node) -> bool:
-    return anchor.op == "matmul" or (anchor.op == "conv" and not any(ints_attr(anchor, "pad")))
+    return anchor.op == "matmul" or (anchor.op == "conv" and not any(ints(anchor.attrs, "pad")))
 
 
 def _on_axes(matrix: np.ndarray, rank: int, second_axis: int) -> np.ndarray:

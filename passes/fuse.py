@@ -12,12 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..ir.graph import Graph, Node, Value
+from ..ops.attributes import ints
 from ..ops.control import BODIES
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .eliminate_dead_code import eliminate_dead_code
 from .rewrite import join_locs
-from .views import ints_attr, without_units
+from .views import without_units
 
 MAX_MEMBERS = 32
 """Nodes of a group. Kernels that grow with a chain of nodes take ever longer to compile and save ever less traffic."""
@@ -176,7 +177,7 @@ class _Grouping:
             return False
         if _kind(reader) is Kind.VIEW:
             return True
-        if node.op == "transpose" and ints_attr(node, "perm")[-1] != len(node.output.shape) - 1:
+        if node.op == "transpose" and ints(node.attrs, "perm")[-1] != len(node.output.shape) - 1:
             return False
         return node.op != "gather" and node.output.shape == reader.output.shape
 

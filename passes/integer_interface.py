@@ -17,7 +17,7 @@ from dataclasses import replace
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Graph, NameSupply, Node, Value
 from ..ir.types import DType, TensorType
-from ..ops.infer import element_type
+from ..ops.attributes import element_type
 from ..ops.opdef import Kind
 from ..ops.quantization import quant_params
 from ..ops.table import OPS, infer_types

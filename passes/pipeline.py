@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from itertools import takewhile
 from time import perf_counter
 
-from ..ir.graph import AttrValue, Graph, Value
-from ..ir.types import TensorType
+from ..ir.graph import Graph
 from ..ir.verify import verify_graph
-from ..ops.table import OPS, infer_types
+from ..ops.table import OPERATORS
 from .cancel_transposes import cancel_transposes
 from .channels_last import channels_last
 from .control import in_bodies, name_apart
@@ -95,19 +94,7 @@ def optimize(graph: Graph, *, dump: Dump | None = None, signed_bytes: bool = Fal
     return name_apart(graph)
 
 
-class _Operators:
-    """The operator table as the verifier asks for it."""
-
-    def __contains__(self, op: object) -> bool:
-        return op in OPS
-
-    def infer(
-        self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, AttrValue], loc: str
-    ) -> tuple[TensorType, ...]:
-        return infer_types(op, inputs, attrs, loc)
-
-
 def _checked(name: str, graph: Graph, dump: Dump | None) -> None:
     if dump is not None:
         dump(name, graph)
-    verify_graph(graph, _Operators())
+    verify_graph(graph, OPERATORS)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..ir.graph import AttrValue, Graph, Node, Value
 from ..ir.types import DType
-from ..ops.infer import integer
+from ..ops.attributes import integer, ints
 from .rewrite import Rewriter, rewrite
 
 OFFSET = 128
@@ -221,16 +221,13 @@ def _moved(rewriter: Rewriter, node: Node) -> Value | None:
 
 def _quantized(rewriter: Rewriter, node: Node) -> Value | None:
     """``quantize`` of a float, which saturates to either type."""
-    points = node.attrs["zero_point"]
-    assert isinstance(points, tuple)
-    lowered = tuple(int(point) - OFFSET for point in points)
+    lowered = tuple(point - OFFSET for point in ints(node.attrs, "zero_point"))
     return _emit(rewriter, node, node.inputs, {**node.attrs, "to": DType.I8, "zero_point": lowered})
 
 
 def _dequantized(rewriter: Rewriter, node: Node) -> Value | None:
-    signed, points = _known_signed(rewriter, node.operands[0]), node.attrs["zero_point"]
-    assert isinstance(points, tuple)
-    lowered = tuple(int(point) - OFFSET for point in points)
+    signed = _known_signed(rewriter, node.operands[0])
+    lowered = tuple(point - OFFSET for point in ints(node.attrs, "zero_point"))
     return None if signed is None else _emit(rewriter, node, [signed], {**node.attrs, "zero_point": lowered})
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ..ir.graph import Node, Value
+from ..ops.attributes import ints, text
 from .rewrite import Rewriter, Rule
-from .views import ints_attr, reshape
+from .views import reshape
 
 
 def whole_window(rewriter: Rewriter, node: Node) -> Value | None:
@@ -12,29 +13,29 @@ def whole_window(rewriter: Rewriter, node: Node) -> Value | None:
 
     max is exact; the mean adds the same elements in an order that ONNX leaves open.
     """
-    if node.op != "pool" or any(ints_attr(node, "pad")):
+    if node.op != "pool" or any(ints(node.attrs, "pad")):
         return None
     (x,) = node.operands
     first = 2 if node.attrs["layout"] == "channels_first" else 1
     axes = tuple(range(first, first + len(x.shape) - 2))
-    if ints_attr(node, "kernel") != tuple(x.shape[axis] for axis in axes) or any(
-        d != 1 for d in ints_attr(node, "dilation")
+    if ints(node.attrs, "kernel") != tuple(x.shape[axis] for axis in axes) or any(
+        d != 1 for d in ints(node.attrs, "dilation")
     ):
         return None
     if any(node.output.shape[axis] != 1 for axis in axes):
         return None
     attrs = {name: value for name, value in node.attrs.items() if name in ("zero_point", "acc_lo", "acc_hi")}
-    kind = {"max": "max", "avg": "mean", "sum": "sum"}[str(node.attrs["kind"])]
+    kind = {"max": "max", "avg": "mean", "sum": "sum"}[text(node.attrs, "kind")]
     attrs |= {"kind": kind, "axes": axes, "keepdims": True}
     return rewriter.emit("reduce", [x], attrs, loc=node.loc, names=[node.output.name])[0]
 
 
 def single_windows(rewriter: Rewriter, node: Node) -> Value | None:
     """Pooling over windows of one element, all of them, changes nothing: max(x) = x, x / 1 = x."""
-    if node.op != "pool" or any(ints_attr(node, "pad")) or any(k != 1 for k in ints_attr(node, "kernel")):
+    if node.op != "pool" or any(ints(node.attrs, "pad")) or any(k != 1 for k in ints(node.attrs, "kernel")):
         return None
     (x,) = node.operands
-    return x if x.type == node.output.type and all(s == 1 for s in ints_attr(node, "stride")) else None
+    return x if x.type == node.output.type and all(s == 1 for s in ints(node.attrs, "stride")) else None
 
 
 def reduction_of_one(rewriter: Rewriter, node: Node) -> Value | None:
@@ -67,11 +68,11 @@ def padding_inside(rewriter: Rewriter, node: Node) -> Value | None:
     if pad.attrs["value"] != node.attrs.get("zero_point", 0):
         return None
     spatial = slice(2, None) if node.attrs["layout"] == "channels_first" else slice(1, -1)
-    before, after = ints_attr(pad, "before"), ints_attr(pad, "after")
+    before, after = ints(pad.attrs, "before"), ints(pad.attrs, "after")
     inside = (*before[spatial], *after[spatial])
     if sum(inside) != sum(before) + sum(after):
         return None
-    grown = tuple(a + b for a, b in zip(ints_attr(node, "pad"), inside))
+    grown = tuple(a + b for a, b in zip(ints(node.attrs, "pad"), inside))
     return rewriter.like(node, pad.operands[0], *node.inputs[1:], pad=grown)
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..ir.graph import AttrValue, Graph, Node, Value
+from ..ops.attributes import integer
 from ..ops.control import BODIES, NO_LIMIT, bodies_of, graph_of, plain
-from ..ops.infer import integer
 from .rewrite import Rewriter
 
 

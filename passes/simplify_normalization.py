@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ..ir.graph import AttrValue, Node, Value
+from ..ops.attributes import flag, ints
 from .rewrite import Rewriter, Rule, join_locs
-from .views import ints_attr
 
 
 def written_out_normalization(rewriter: Rewriter, node: Node) -> Value | None:
@@ -28,7 +28,7 @@ def written_out_normalization(rewriter: Rewriter, node: Node) -> Value | None:
         number = float(epsilon.reshape(()))
         if not (math.isfinite(number) and number >= 0) or d.shape != node.output.shape:
             return None
-        axes = ints_attr(mean, "axes")
+        axes = ints(mean.attrs, "axes")
         x = _centred(rewriter, d, axes)
         op, operand = ("rms_normalize", d) if x is None else ("normalize", x)
         loc = join_locs(root.loc, node.loc)
@@ -72,7 +72,7 @@ def _is_mean_square(rewriter: Rewriter, mean: Node, d: Value) -> bool:
 
 
 def _is_mean(node: Node) -> bool:
-    return node.op == "reduce" and node.attrs["kind"] == "mean" and bool(node.attrs["keepdims"])
+    return node.op == "reduce" and node.attrs["kind"] == "mean" and flag(node.attrs, "keepdims")
 
 
 def _centred(rewriter: Rewriter, d: Value, axes: tuple[int, ...]) -> Value | None:
@@ -81,7 +81,7 @@ def _centred(rewriter: Rewriter, d: Value, axes: tuple[int, ...]) -> Value | Non
     if difference is None or difference.op != "sub":
         return None
     x, mean = difference.operands[0], rewriter.producer(difference.operands[1])
-    same = mean is not None and _is_mean(mean) and mean.operands[0] == x and ints_attr(mean, "axes") == axes
+    same = mean is not None and _is_mean(mean) and mean.operands[0] == x and ints(mean.attrs, "axes") == axes
     return x if same else None
 
 

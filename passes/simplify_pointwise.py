@@ -8,6 +8,7 @@ import numpy as np
 
 from ..ir.graph import Node, Value
 from ..ir.types import DType
+from ..ops.attributes import number
 from .rewrite import Rewriter, Rule
 
 
@@ -137,9 +138,7 @@ def _interval(node: Node) -> tuple[float, float] | None:
         return (0.0 if node.output.dtype.is_float else 0), greatest
     if node.op != "clip":
         return None
-    low, high = node.attrs["lo"], node.attrs["hi"]
-    assert isinstance(low, (int, float)) and isinstance(high, (int, float))
-    return max(low, least), min(high, greatest)
+    return max(number(node.attrs, "lo"), least), min(number(node.attrs, "hi"), greatest)
 
 
 def _clip(rewriter: Rewriter, node: Node, x: Value, low: float, high: float) -> Value | None:

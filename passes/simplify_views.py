@@ -9,11 +9,12 @@ import numpy as np
 
 from ..ir.graph import Node, Value
 from ..ir.types import DType
+from ..ops.attributes import integer, ints
 from ..ops.infer import broadcast_shapes
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .rewrite import Rewriter, Rule
-from .views import groups, identity, int_attr, ints_attr, is_reshape, quantized_along_axis, reshape, transpose
+from .views import groups, identity, is_reshape, quantized_along_axis, reshape, transpose
 
 
 def _source(rewriter: Rewriter, node: Node, op: str) -> tuple[Node, Value] | None:
@@ -51,7 +52,7 @@ def merged_transposes(rewriter: Rewriter, node: Node) -> Value | None:
     """transpose(transpose(x)) = transpose(x); one that moves only unit dimensions is a reshape."""
     if node.op != "transpose":
         return None
-    (x,), perm = node.operands, ints_attr(node, "perm")
+    (x,), perm = node.operands, ints(node.attrs, "perm")
     if (not is_reshape(x.shape, perm) or quantized_along_axis(x)) and _source(rewriter, node, "transpose") is None:
         return None
     return transpose(rewriter, x, perm, loc=node.loc, name=node.output.name)
@@ -63,12 +64,12 @@ def merged_slices(rewriter: Rewriter, node: Node) -> Value | None:
     if source is None:
         return None
     inner, x = source
-    starts, steps = ints_attr(inner, "starts"), ints_attr(inner, "steps")
+    starts, steps = ints(inner.attrs, "starts"), ints(inner.attrs, "steps")
     return rewriter.like(
         node,
         x,
-        starts=tuple(a + s * b for a, s, b in zip(starts, steps, ints_attr(node, "starts"))),
-        steps=tuple(s * t for s, t in zip(steps, ints_attr(node, "steps"))),
+        starts=tuple(a + s * b for a, s, b in zip(starts, steps, ints(node.attrs, "starts"))),
+        steps=tuple(s * t for s, t in zip(steps, ints(node.attrs, "steps"))),
     )
 
 
@@ -95,13 +96,13 @@ def slice_after_split(rewriter: Rewriter, node: Node) -> Value | None:
 
 def _split_slice(part: Node, x: Value, old: list[int], new: list[int]) -> tuple[list[int], list[int]] | None:
     """Starts and full extents in the ``new`` dimensions for the slice ``part`` of the ``old`` dimensions of ``x``."""
-    if all(x.shape[axis] == part.output.shape[axis] and ints_attr(part, "steps")[axis] == 1 for axis in old):
+    if all(x.shape[axis] == part.output.shape[axis] and ints(part.attrs, "steps")[axis] == 1 for axis in old):
         return [0] * len(new), new
     real = [axis for axis in old if x.shape[axis] != 1]
     lead = next((position for position, extent in enumerate(new) if extent != 1), None)
-    if len(real) != 1 or lead is None or ints_attr(part, "steps")[real[0]] != 1:
+    if len(real) != 1 or lead is None or ints(part.attrs, "steps")[real[0]] != 1:
         return None
-    start, extent, inner = ints_attr(part, "starts")[real[0]], x.shape[real[0]], prod(new[lead + 1 :])
+    start, extent, inner = ints(part.attrs, "starts")[real[0]], x.shape[real[0]], prod(new[lead + 1 :])
     if start % inner or extent % inner:
         return None
     starts = [start // inner if position == lead else 0 for position in range(len(new))]
@@ -148,7 +149,7 @@ def regular_gather(rewriter: Rewriter, node: Node) -> Value | None:
     indices = rewriter.array(node.inputs[1]) if node.op == "gather" else None
     if indices is None or indices.ndim > 1 or indices.size == 0:
         return None
-    (x, _), axis = node.operands, int_attr(node, "axis")
+    (x, _), axis = node.operands, integer(node.attrs, "axis")
     flat = [int(index) for index in indices.reshape(-1)]
     step = flat[1] - flat[0] if len(flat) > 1 else 1
     if step == 0 or any(b - a != step for a, b in pairwise(flat)):

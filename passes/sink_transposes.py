@@ -15,23 +15,11 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ..ir.graph import Graph, Node, Value
+from ..ops.attributes import integer, ints
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .rewrite import Rewriter, rewrite
-from .views import (
-    Perm,
-    compose,
-    groups,
-    identity,
-    int_attr,
-    ints_attr,
-    inverse,
-    is_reshape,
-    permuted,
-    reshape,
-    transpose,
-    with_rank,
-)
+from .views import Perm, compose, groups, identity, inverse, is_reshape, permuted, reshape, transpose, with_rank
 
 Plan = Mapping[str, Perm]
 """Name of a node's output -> the permutation that its operands are taken with, instead of the preferred one."""
@@ -50,7 +38,7 @@ class Sinker:
 
     def _sink(self, rewriter: Rewriter, node: Node) -> Value | None:
         if node.op == "transpose":
-            return transpose(rewriter, _first(node), ints_attr(node, "perm"), loc=node.loc, name=node.output.name)
+            return transpose(rewriter, _first(node), ints(node.attrs, "perm"), loc=node.loc, name=node.output.name)
         if node.op == "reshape":
             return _sink_reshape(rewriter, node)
         if node.op == "matmul":
@@ -87,7 +75,7 @@ def _rank(node: Node) -> int:
 
 def _perm_of(rewriter: Rewriter, value: Value) -> Perm | None:
     producer = rewriter.producer(value)
-    return ints_attr(producer, "perm") if producer is not None and producer.op == "transpose" else None
+    return ints(producer.attrs, "perm") if producer is not None and producer.op == "transpose" else None
 
 
 def _cost_of_operands(rewriter: Rewriter, node: Node, perm: Perm) -> int:
@@ -106,7 +94,7 @@ def _cost_of(rewriter: Rewriter, value: Value, perm: Perm) -> int:
 
 def _loses_contiguity(node: Node, perm: Perm) -> bool:
     """Whether an operator along the last dimension would work along another one, which is slower to walk."""
-    axes = ints_attr(node, "axes") if "axes" in node.attrs else (int_attr(node, "axis"),)
+    axes = ints(node.attrs, "axes") if "axes" in node.attrs else (integer(node.attrs, "axis"),)
     last = len(perm) - 1
     return last in axes and last not in permuted(perm, axes) and node.op != "reduce"
 
@@ -136,24 +124,25 @@ def _done(rewriter: Rewriter, node: Node, result: Value, perm: Perm) -> Value:
 def _pointwise(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
     """Works on single elements, wherever they are. The axis of per-axis quantization moves."""
     operands = _bases(rewriter, node, perm)
-    axis = {"axis": perm[int_attr(node, "axis")]} if "axis" in node.attrs and len(perm) > int_attr(node, "axis") else {}
-    return _done(rewriter, node, rewriter.like(node, *operands, **axis), perm)
+    axis = integer(node.attrs, "axis") if "axis" in node.attrs else len(perm)
+    moved = {"axis": perm[axis]} if axis < len(perm) else {}
+    return _done(rewriter, node, rewriter.like(node, *operands, **moved), perm)
 
 
 def _along_axis(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
     """Softmax, cumsum, normalize, concat: the axes are renamed."""
     operands = _bases(rewriter, node, perm)
     if "axes" in node.attrs:
-        result = rewriter.like(node, *operands, axes=tuple(sorted(permuted(perm, ints_attr(node, "axes")))))
+        result = rewriter.like(node, *operands, axes=tuple(sorted(permuted(perm, ints(node.attrs, "axes")))))
     else:
-        result = rewriter.like(node, *operands, axis=perm[int_attr(node, "axis")])
+        result = rewriter.like(node, *operands, axis=perm[integer(node.attrs, "axis")])
     return _done(rewriter, node, result, perm)
 
 
 def _reduce(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
     """Reduce and arg_reduce: the axes are renamed; the dimensions that stay keep their order in the base."""
     (base,) = _bases(rewriter, node, perm)
-    axes = ints_attr(node, "axes") if node.op == "reduce" else (int_attr(node, "axis"),)
+    axes = ints(node.attrs, "axes") if node.op == "reduce" else (integer(node.attrs, "axis"),)
     renamed = tuple(sorted(permuted(perm, axes)))
     result = rewriter.like(node, base, **({"axes": renamed} if node.op == "reduce" else {"axis": renamed[0]}))
     if not node.attrs["keepdims"]:
@@ -166,7 +155,7 @@ def _per_dimension(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
     """Pad, slice and expand have an entry for each dimension."""
     operands = _bases(rewriter, node, perm)
     entries = {
-        name: permuted(ints_attr(node, name), inverse(perm))
+        name: permuted(ints(node.attrs, name), inverse(perm))
         for name in ("before", "after", "starts", "steps", "sizes", "shape")
         if name in node.attrs
     }
@@ -176,7 +165,8 @@ def _per_dimension(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
 def _gather(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
     """Indices of rank 1 keep the rank: the axis is renamed."""
     base = _base(rewriter, _first(node), perm)
-    return _done(rewriter, node, rewriter.like(node, base, node.inputs[1], axis=perm[int_attr(node, "axis")]), perm)
+    axis = perm[integer(node.attrs, "axis")]
+    return _done(rewriter, node, rewriter.like(node, base, node.inputs[1], axis=axis), perm)
 
 
 _ALONG_AXES = (
@@ -266,7 +256,7 @@ def _sink_flattened(rewriter: Rewriter, node: Node) -> Value | None:
     moved = rewriter.producer(flat.inputs[0])
     if moved is None or moved.op != "transpose":
         return None
-    shape, perm, width = moved.output.shape, ints_attr(moved, "perm"), rows.shape[0]
+    shape, perm, width = moved.output.shape, ints(moved.attrs, "perm"), rows.shape[0]
     start = next((axis for axis in range(len(shape) - 1, -1, -1) if prod(shape[axis:]) == width), None)
     if start is None or perm[:start] != identity(start):
         return None

@@ -10,23 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..ir.graph import Node, Value
+from ..ops.attributes import floats, integer, ints
 from ..ops.table import infer_types
 from .rewrite import Rewriter
 
 Perm = tuple[int, ...]
 Shape = tuple[int, ...]
-
-
-def int_attr(node: Node, name: str) -> int:
-    value = node.attrs[name]
-    assert isinstance(value, int), f"{node.op}.{name}"
-    return value
-
-
-def ints_attr(node: Node, name: str) -> tuple[int, ...]:
-    value = node.attrs[name]
-    assert isinstance(value, tuple), f"{node.op}.{name}"
-    return value  # type: ignore[return-value]
 
 
 def identity(rank: int) -> Perm:
@@ -95,7 +84,7 @@ def transpose(rewriter: Rewriter, x: Value, perm: Perm, *, loc: str = "", name: 
     source = None if producer is None else producer.inputs[0]
     if producer is not None and source is not None:
         if producer.op == "transpose":
-            return transpose(rewriter, source, compose(ints_attr(producer, "perm"), perm), loc=loc, name=name)
+            return transpose(rewriter, source, compose(ints(producer.attrs, "perm"), perm), loc=loc, name=name)
         if producer.op in ("dequantize", "quantize") and rewriter.is_constant(source):
             attrs = {**producer.attrs, "axis": _moved_axis(producer, perm)}
             moved = transpose(rewriter, source, perm, loc=loc)
@@ -107,8 +96,7 @@ def transpose(rewriter: Rewriter, x: Value, perm: Perm, *, loc: str = "", name: 
 
 def _moved_axis(node: Node, perm: Perm) -> int:
     """Where the quantization axis goes; a per-tensor axis means nothing and stays."""
-    axis, scale = int_attr(node, "axis"), node.attrs["scale"]
-    assert isinstance(scale, tuple)
+    axis, scale = integer(node.attrs, "axis"), floats(node.attrs, "scale")
     return perm.index(axis) if len(scale) > 1 else axis
 
 

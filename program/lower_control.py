@@ -17,8 +17,8 @@ from ..ir.loops import INDEX, Access, Buffer, Convert, Kernel, Let, Load, Store,
 from ..ir.loops_rewrite import loop as loop_over
 from ..ir.steps import Body, Branch, Call, Repeat, Step, buffers_of
 from ..ir.types import DType, TensorType
+from ..ops.attributes import integer
 from ..ops.control import NO_LIMIT, graph_of
-from ..ops.infer import integer
 from ..ops.table import infer_types
 from ..schedule.outputs import copy_value
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..ir.graph import Graph, Node, Value
+from ..ir.graph import Node, Value
+from ..ops.fused import body_of
 from ..schedule.tensors import Halo
 
 NodeKey = tuple[object, ...]
@@ -18,8 +19,7 @@ def node_key(node: Node, halos: Sequence[Halo], constants: Mapping[str, np.ndarr
     ``halos`` are those of operands and outputs. Values count by the order in which they occur, constants of the graph
     by identity, those of the body by their bytes; attributes by their text, which tells 0.0 from -0.0.
     """
-    body = node.attrs["body"]
-    assert isinstance(body, Graph)
+    body = body_of(node.attrs)
     numbers: dict[str, int] = {}
 
     def number(value: Value | None) -> int:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ir.graph import Graph, Node, Value
-from ..ops.infer import ints
+from ..ops.attributes import ints
 from ..samples import Samples
 from .encoding import WEIGHT_LEVELS
 from .histogram import FOLDS

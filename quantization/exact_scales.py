@@ -18,8 +18,8 @@ import numpy as np
 from ..blocks.dsp_packed_gemm import PRE_SHIFT, USUAL_SHIFT
 from ..ir.graph import Graph, Node
 from ..ops.accumulators import channel_bounds
+from ..ops.attributes import integer, number
 from ..ops.fixed_point import exact_multipliers, have_multipliers
-from ..ops.infer import integer
 from ..passes.integerize import integerize
 from ..passes.pipeline import before
 from .encoding import Encoding
@@ -99,8 +99,7 @@ def _requantizations(graph: Graph) -> Iterator[_Requantization]:
 
 def _requantization(node: Node, source: Node, graph: Graph) -> _Requantization:
     zero_point, lo, hi = (integer(node.attrs, name) for name in ("zero_point", "lo", "hi"))
-    scale = node.attrs["y_scale"]
-    assert isinstance(scale, float)
+    scale = number(node.attrs, "y_scale")
     scales = graph.constants[node.operands[1].name].reshape(-1)
     layer = source.outputs[0].name.removesuffix(".acc").removesuffix(".float")
     depthwise = source.op == "conv" and source.attrs["group"] != 1

@@ -10,14 +10,13 @@ from math import prod
 import numpy as np
 
 from ..ir.graph import Node
-from ..ops.infer import ints
+from ..ops.attributes import integer, ints
 from ..ops.windows import window_counts, windows
-from ..passes.views import int_attr
 from .roles import RECURRENT
 
 
 def groups_of(node: Node) -> int:
-    return int_attr(node, "group") if node.op in ("conv", "conv_transpose") else 1
+    return integer(node.attrs, "group") if node.op in ("conv", "conv_transpose") else 1
 
 
 def output_axis(node: Node) -> int:

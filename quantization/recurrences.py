@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ..ops.attributes import integer, text, texts
 from ..ops.recurrent import DIRECTIONS
 from ..ops.table import infer_types
 from ..passes.eliminate_dead_code import eliminate_dead_code
-from ..passes.views import int_attr
 
 MOST_STEPS = 32
 """Longer sequences stay one operator in float: each step is calls of its own."""
@@ -62,8 +62,7 @@ def _can_unroll(graph: Graph, node: Node) -> bool:
     weights = [graph.constant(value) for value in node.inputs[1:3]]
     bias = node.inputs[3] if len(node.inputs) > 3 else None
     known = all(array is not None and array.dtype == np.float32 for array in weights)
-    names = node.attrs["activations"]
-    assert isinstance(names, tuple)
+    names = texts(node.attrs, "activations")
     more = any(value is not None for value in node.inputs[6 if node.op == "lstm" else 5 :])
     return (
         known and not more and (bias is None or graph.constant(bias) is not None)
@@ -74,7 +73,7 @@ def _can_unroll(graph: Graph, node: Node) -> bool:
 class _Unroller:
     def __init__(self, builder: GraphBuilder, graph: Graph, node: Node, result: Unrolled) -> None:
         self.builder, self.node, self.result = builder, node, result
-        self.hidden, self.gates = int_attr(node, "hidden"), _GATES[node.op]
+        self.hidden, self.gates = integer(node.attrs, "hidden"), _GATES[node.op]
         self.x = node.operands[0]
         self.steps, self.batch, self.features = self.x.shape
         self.arrays = [graph.constant(value) for value in node.inputs[1:4]]
@@ -83,7 +82,7 @@ class _Unroller:
         self.producers = graph.producers()
 
     def run(self) -> None:
-        directions = DIRECTIONS[str(self.node.attrs["direction"])]
+        directions = DIRECTIONS[text(self.node.attrs, "direction")]
         outputs = [self._direction(number, directions) for number in range(directions)]
         rows = []
         for time in range(self.steps):
@@ -129,8 +128,7 @@ class _Unroller:
         return [*self.arrays, None][:3]
 
     def _functions(self, number: int, count: int) -> list[str]:
-        names = self.node.attrs["activations"]
-        assert isinstance(names, tuple)
+        names = texts(self.node.attrs, "activations")
         own = len(names) // count
         return [_FUNCTIONS[str(name)] for name in names[number * own : (number + 1) * own]]
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
+from ..ops.attributes import ints
 from ..ops.control import BODIES
-from ..ops.infer import ints
+from ..ops.fused import body_of
 from ..ops.integer import zero_point
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
@@ -76,8 +77,7 @@ def _owned_values(graph: Graph) -> set[str]:
 
 def _redirect(node: Node, old: Value, new: Value) -> Node:
     """The fused node with its anchor's input replaced; other uses inside keep the original."""
-    body = node.attrs["body"]
-    assert isinstance(body, Graph)
+    body = body_of(node.attrs)
     anchor = anchor_of(node)
     assert anchor is not None
     changed = Node(anchor.op, (new, *anchor.inputs[1:]), anchor.outputs, anchor.attrs, anchor.loc)

@@ -6,7 +6,7 @@ from math import prod
 
 from ..ir.graph import Node
 from ..ir.types import DType
-from ..ops.infer import ints
+from ..ops.attributes import ints
 from ..ops.integer import zero_point
 from .kernel import KernelContext
 

@@ -12,7 +12,7 @@ from ..ir.graph import Node, Value
 from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr
 from ..ir.loops_rewrite import map_expr
 from ..ir.types import DType
-from ..ops.infer import integer, ints
+from ..ops.attributes import integer, ints
 from ..ops.integer import zero_point
 from .body import table_names
 from .dots import activation_shift, has_dot, usable_dots, weight_operand, weight_type

@@ -14,9 +14,9 @@ import numpy as np
 from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.accumulators import Bounds, channel_bounds
+from ..ops.attributes import integer
 from ..ops.fixed_point import FixedPoint, exact_multipliers, float_parts
 from ..ops.halfword_factors import halfword_factors
-from ..ops.infer import integer
 
 
 def requantize_in_integers(graph: Graph) -> Graph:

@@ -9,7 +9,7 @@ from ..ir.graph import Node, Value
 from ..ir.loops import Alloc, Block, Buffer, Expr, Load, Space, Stmt, Store, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from ..ops.infer import integer
+from ..ops.attributes import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .body import Body, is_copy, table_names

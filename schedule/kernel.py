@@ -28,6 +28,7 @@ from ..ir.loops import (
 )
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
+from ..ops.fused import body_of
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from ..targets.target import Cpu
@@ -57,9 +58,7 @@ class KernelContext:
 
     @property
     def body(self) -> Graph:
-        body = self.node.attrs["body"]
-        assert isinstance(body, Graph)
-        return body
+        return body_of(self.node.attrs)
 
     @property
     def anchor(self) -> Node | None:

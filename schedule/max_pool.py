@@ -19,7 +19,7 @@ from ..ir.graph import Node
 from ..ir.loops import Binary, Block, Expr, Invoke, Load, Pointer, Stmt, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from ..ops.infer import ints
+from ..ops.attributes import ints
 from .kernel import KernelContext
 from .unroll import unroll_bytes
 

@@ -9,9 +9,9 @@ import numpy as np
 from ..blocks.dsp_packed_gemm import USUAL_SHIFT
 from ..ir.graph import Node
 from ..ir.types import DType
+from ..ops.attributes import integer
 from ..ops.fixed_point import common_multipliers
 from ..ops.halfword_factors import halfword_factors
-from ..ops.infer import integer
 from .kernel import KernelContext
 
 LIMIT = 2**15 - 512

@@ -17,7 +17,7 @@ import numpy as np
 from ..ir.graph import Node
 from ..ir.loops import I32, Binary, Block, Const, Convert, Expr, Load, LoopKind, Splat, Type, Var, as_expr
 from ..ir.types import DType
-from ..ops.infer import integer
+from ..ops.attributes import integer
 from ..ops.stored_weights import rows_of_blocks
 from .contraction import join_rows
 from .dots import usable_dots

@@ -10,7 +10,7 @@ from typing import Protocol
 from ..ir.graph import Node
 from ..ir.loops import Binary, Block, Expr, If, Var, as_expr
 from ..ir.loops_rewrite import loop
-from ..ops.infer import ints
+from ..ops.attributes import ints
 from .kernel import KernelContext
 
 

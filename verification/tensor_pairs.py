@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ir.graph import AttrValue, Graph, Node, Value
 from ..ir.types import DType, TensorType
+from ..ops.attributes import floats
 from ..ops.opdef import Kind
 from ..ops.quantization import evaluate_dequantize, evaluate_quantize
 from ..ops.table import OPS
@@ -38,9 +39,7 @@ class Encoding:
     @property
     def step(self) -> float:
         """The distance of neighbours among the numbers that can be stored."""
-        scale = self.attrs["scale"]
-        assert isinstance(scale, tuple)
-        return float(scale[0])
+        return floats(self.attrs, "scale")[0]
 
     @property
     def real_range(self) -> tuple[float, float]:
@@ -181,9 +180,7 @@ def local_graph(original: Graph, quantized: Graph, tensors: Iterable[Tensor]) ->
 
 
 def _step(node: Node) -> float:
-    scale = node.attrs["scale"]
-    assert isinstance(scale, tuple)
-    return float(scale[0])
+    return floats(node.attrs, "scale")[0]
 
 
 def _frozen(array: np.ndarray) -> np.ndarray:

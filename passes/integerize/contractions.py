@@ -8,6 +8,7 @@ import numpy as np
 
 from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType, TensorType
+from ...ops.attributes import integer
 from ...ops.integer import NARROW
 from .forms import Accumulated, State, Stored
 from .ranges import check_bounds, fits_i32, product_bounds, value_range
@@ -105,8 +106,7 @@ def _result_scale(node: Node, position: int, stored: Stored) -> np.ndarray | Non
         return stored.scale.reshape(-1, *[1] * (wanted - 1)) if place == wanted else None
     if stored.axis != (0 if node.op == "conv" else 1) or position == 0:
         return None
-    group = node.attrs["group"]
-    assert isinstance(group, int)
+    group = integer(node.attrs, "group")
     scale = stored.scale if node.op == "conv" else np.tile(stored.scale, group)
     return scale.reshape(-1, *[1] * (rank - 2))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType, QuantParams
+from ...ops.attributes import element_type, floats, ints
 from ...ops.quantization import evaluate_dequantize
 from ..rewrite import Rewriter
 from .report import Place, place_of
@@ -129,8 +130,8 @@ class Target:
     @staticmethod
     def of(node: Node) -> Target | None:
         """``None`` where the parameters differ along an axis."""
-        scale, zero_point, to = node.attrs["scale"], node.attrs["zero_point"], node.attrs["to"]
-        assert isinstance(scale, tuple) and isinstance(zero_point, tuple) and isinstance(to, DType)
+        scale, zero_point = floats(node.attrs, "scale"), ints(node.attrs, "zero_point")
+        to = element_type(node.attrs, "to")
         return Target(np.float32(scale[0]), int(zero_point[0]), to) if len(scale) == 1 else None
 
     @property

@@ -21,10 +21,10 @@ import numpy as np
 
 from ...ir.graph import AttrValue, Graph, Node, Value
 from ...ir.types import DType
+from ...ops.attributes import integer, number
 from ...ops.integer import BYTES
 from ...ops.table import OPS, infer_types
 from ..rewrite import Rewriter, rewrite
-from ..views import int_attr
 from .contractions import CONTRACTIONS, add_bias, contraction, times_number
 from .forms import Accumulated, Blocked, State, Stored, Tabled
 from .inputs import with_input_quantization
@@ -102,12 +102,12 @@ def _note_blocks(state: State, node: Node) -> None:
     x, scale, *zero = node.operands
     scales, zeros = state.rewriter.array(scale), state.rewriter.array(zero[0]) if zero else None
     if state.rewriter.is_constant(x) and scales is not None and (zeros is not None or not zero):
-        axis, block = int_attr(node, "axis"), int_attr(node, "block")
+        axis, block = integer(node.attrs, "axis"), integer(node.attrs, "block")
         state.forms[node.output.name] = Blocked(x, scales, zeros, axis, block)
 
 
 def _axis(node: Node) -> int:
-    return int_attr(node, "axis")
+    return integer(node.attrs, "axis")
 
 
 def _looked_up_rows(state: State, node: Node) -> Value | None:
@@ -132,8 +132,7 @@ def _renewed(state: State, node: Node) -> Value | None:
 def _pointwise(state: State, node: Node) -> Value | None:
     first = state.form(node.operands[0])
     if isinstance(first, Accumulated) and node.op in ("relu", "clip"):
-        low, high = (0.0, np.inf) if node.op == "relu" else (node.attrs["lo"], node.attrs["hi"])
-        assert isinstance(low, (int, float)) and isinstance(high, (int, float))
+        low, high = (0.0, np.inf) if node.op == "relu" else (number(node.attrs, "lo"), number(node.attrs, "hi"))
         state.forms[node.output.name] = first.clamped(low, high)
         return None
     if node.op == "add":

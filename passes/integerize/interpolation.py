@@ -8,8 +8,8 @@ import numpy as np
 
 from ...ir.graph import Node, Value
 from ...ir.types import DType
+from ...ops.attributes import integer
 from ...ops.integer import NARROW
-from ..views import int_attr
 from .contractions import dequantized
 from .forms import Accumulated, State
 from .tables import as_stored
@@ -30,7 +30,7 @@ class _Tap:
 def interpolated(state: State, node: Node) -> Value | None:
     """``node``, the last addition of such a sum, on integers: its float result; ``None`` where it is something else."""
     taps = _taps(state, node)
-    if taps is None or len({(tap.gather.operands[0].name, int_attr(tap.gather, "axis")) for tap in taps}) != 1:
+    if taps is None or len({(tap.gather.operands[0].name, integer(tap.gather.attrs, "axis")) for tap in taps}) != 1:
         return None
     base = _base(state, taps[0].gather)
     if base is None:
@@ -44,7 +44,7 @@ def interpolated(state: State, node: Node) -> Value | None:
     emit, constant = state.rewriter.emit1, state.rewriter.constant
     parts = []
     for tap, weights in zip(taps, integers):
-        moved = emit("gather", base.acc, tap.gather.operands[1], loc=node.loc, axis=int_attr(tap.gather, "axis"))
+        moved = emit("gather", base.acc, tap.gather.operands[1], loc=node.loc, axis=integer(tap.gather.attrs, "axis"))
         factor = constant(weights.astype(np.int32), f"{node.output.name}.weights")
         parts.append(emit("mul", moved, factor, loc=node.loc))
     acc = parts[0]
@@ -67,7 +67,7 @@ def _taps(state: State, node: Node) -> list[_Tap] | None:
     gather = state.rewriter.producer(node.operands[0])
     if weights is None or gather is None or gather.op != "gather" or gather.output.shape != node.output.shape:
         return None
-    axis = int_attr(gather, "axis")
+    axis = integer(gather.attrs, "axis")
     along = weights.ndim > 0 and weights.shape[0] == weights.size == gather.output.shape[axis]
     return [_Tap(gather, weights)] if along and weights.ndim == len(gather.output.shape) - axis else None
 

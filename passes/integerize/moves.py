@@ -11,9 +11,9 @@ import numpy as np
 
 from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import TensorType
+from ...ops.attributes import ints
 from ...ops.opdef import Kind
 from ...ops.table import OPS, infer_types
-from ..views import ints_attr
 from .forms import Blocked, Form, State, Stored, Tabled
 from .tables import as_table
 
@@ -97,7 +97,7 @@ def _along_axis(state: State, node: Node, form: Stored) -> Form | None:
     axis, shape = form.axis, form.value.shape
     assert axis is not None
     if node.op == "transpose":
-        to = ints_attr(node, "perm").index(axis)
+        to = ints(node.attrs, "perm").index(axis)
     elif node.op == "reshape":
         target = node.output.shape
         places = [d for d in range(len(target)) if prod(target[:d]) == prod(shape[:axis]) and target[d] == shape[axis]]
@@ -114,7 +114,7 @@ def _along_axis(state: State, node: Node, form: Stored) -> Form | None:
 def _transposed_blocks(state: State, node: Node, form: Blocked) -> Form | None:
     if node.op != "transpose":
         return None
-    perm = ints_attr(node, "perm")
+    perm = ints(node.attrs, "perm")
     zero_point = None if form.zero_point is None else form.zero_point.transpose(perm)
     value = emit_view(state, node, [form.value], _name(node))
     return Blocked(value, form.scale.transpose(perm), zero_point, perm.index(form.axis), form.block)

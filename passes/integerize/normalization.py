@@ -9,9 +9,9 @@ import numpy as np
 
 from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType
+from ...ops.attributes import ints, number
 from ...ops.int_normalize import normalization_constants, row_length
 from ...ops.integer import NARROW
-from ..views import ints_attr
 from .forms import State, Stored, Target
 from .tables import as_stored
 
@@ -68,9 +68,8 @@ def _emit(
     state: State, node: Node, stored: Stored, y_scale: float, target: Target, limits: tuple[int, int], name: str
 ) -> Value | None:
     """int_normalize in steps of ``y_scale``; what it stores has the scale of ``target``."""
-    mean, axes = node.op == "normalize", ints_attr(node, "axes")
-    epsilon = node.attrs["epsilon"]
-    assert isinstance(epsilon, float)
+    mean, axes = node.op == "normalize", ints(node.attrs, "axes")
+    epsilon = number(node.attrs, "epsilon")
     constants = normalization_constants(stored.value.type, axes, mean, float(stored.scale[0]), epsilon, y_scale)
     if constants is None:
         state.keep_float(node, "its rows are too long, or its scale too small, for sums in 64 bits")
@@ -90,7 +89,7 @@ def _scaled(state: State, affine: Affine, stored: Stored, target: Target, name: 
     A normalized element is at most the root of its row's length, and so many bits are left for its fraction.
     """
     node = affine.node
-    count = row_length(node.output.shape, ints_attr(node, "axes"))
+    count = row_length(node.output.shape, ints(node.attrs, "axes"))
     bits = 15 - max(0, int(np.ceil(np.log2(sqrt(count)))))
     steps = np.broadcast_arrays(affine.scale / target.scale, affine.shift / target.scale + target.zero_point)
     factors, biases = steps[0] * 2.0**-bits, steps[1]

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...ir.graph import Node, Value
 from ...ir.types import DType
+from ...ops.attributes import element_type, integer
 from ..rewrite import Rewriter
-from ..views import int_attr
 
 
 def spell_out(rewriter: Rewriter, node: Node) -> Value | None:
@@ -28,8 +28,7 @@ def _dequantize(rewriter: Rewriter, node: Node) -> Value:
 
 def _quantize(rewriter: Rewriter, node: Node) -> Value:
     """round(x / scale) + zero_point, saturated; what is rounded and saturated first has an exact sum."""
-    to = node.attrs["to"]
-    assert isinstance(to, DType)
+    to = element_type(node.attrs, "to")
     limits, zero_point = np.iinfo(to.numpy), np.asarray(node.attrs["zero_point"])
     quotient = rewriter.emit1("div", node.operands[0], _parameter(rewriter, node, "scale"), loc=node.loc)
     steps = rewriter.emit1("round", quotient, loc=node.loc)
@@ -46,5 +45,5 @@ def _parameter(rewriter: Rewriter, node: Node, name: str) -> Value:
 
 def _shaped(node: Node, parameters: np.ndarray) -> np.ndarray:
     """float32, along the axis."""
-    axis, rank = int_attr(node, "axis"), len(node.output.shape)
+    axis, rank = integer(node.attrs, "axis"), len(node.output.shape)
     return parameters.astype(np.float32).reshape(tuple(-1 if d == axis else 1 for d in range(rank)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...errors import CcmlError, ErrorCode
 from ...ir.graph import Node, Value
+from ...ops.attributes import integer
 from ..rewrite import Rewriter
 
 Range = tuple[int, int]
@@ -58,8 +59,7 @@ def _by_output(node: Node, weights: np.ndarray) -> np.ndarray:
         return np.moveaxis(weights, -2, -1)
     if node.op == "conv":
         return weights.reshape(weights.shape[0], -1)
-    group = node.attrs["group"]
-    assert isinstance(group, int)
+    group = integer(node.attrs, "group")
     split = weights.reshape(group, weights.shape[0] // group, weights.shape[1], -1)
     return np.moveaxis(split, 1, 2).reshape(group * weights.shape[1], -1)
 

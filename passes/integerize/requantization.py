@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...ir.graph import AttrValue, Node, Value
+from ...ops.attributes import integer, number
 from ...ops.integer import BYTES, NARROW
 from ...ops.quantization import evaluate_quantize
-from ..views import int_attr
 from .contractions import plain
 from .forms import Accumulated, Origin, State, Stored, Tabled, Target
 from .moves import PURE, emit_view, is_view
@@ -143,7 +143,7 @@ def _per_channel(
 
 
 def _softmax(state: State, softmax: Node, target: Target, name: str) -> Value | None:
-    stored, axis = as_stored(state, softmax.operands[0], softmax), int_attr(softmax, "axis")
+    stored, axis = as_stored(state, softmax.operands[0], softmax), integer(softmax.attrs, "axis")
     if stored is None or not stored.per_tensor or stored.value.dtype not in BYTES:
         state.keep_float(softmax, "its operand is not of 8 bits")
         return None
@@ -164,9 +164,7 @@ def _viewed(state: State, view: Node, target: Target, name: str) -> Value | None
         return None
     attrs: dict[str, AttrValue] = {}
     if view.op == "pad" and view.attrs["mode"] == "constant":
-        value = view.attrs["value"]
-        assert isinstance(value, (int, float))
-        attrs["value"] = _code(value, target)
+        attrs["value"] = _code(number(view.attrs, "value"), target)
     parts = []
     for x in moved:
         stem = f"{x.name}.{target.to.value}"

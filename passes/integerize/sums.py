@@ -7,9 +7,9 @@ from math import prod
 import numpy as np
 
 from ...ir.graph import AttrValue, Node, Value
+from ...ops.attributes import ints, text
 from ...ops.integer import NARROW
 from ...ops.window import window_sizes
-from ..views import ints_attr
 from .contractions import dequantized, plain
 from .forms import Accumulated, State, Stored, Tabled
 from .ranges import check_bounds, value_range
@@ -20,7 +20,7 @@ _SUMMED = ("sum", "mean", "avg")
 
 def reduction(state: State, node: Node) -> Value | None:
     """A pool or reduce node on integers."""
-    kind = str(node.attrs["kind"])
+    kind = text(node.attrs, "kind")
     if kind in ("max", "min"):
         _note_extreme(state, node)
         return None
@@ -62,7 +62,7 @@ def _sum(state: State, node: Node, stored: Stored) -> Value:
 
 def _most_terms(node: Node) -> int:
     if node.op == "pool":
-        return prod(ints_attr(node, "kernel"))
+        return prod(ints(node.attrs, "kernel"))
     return node.operands[0].type.size // node.output.type.size
 
 

@@ -33,9 +33,11 @@ def test_onnx_operators() -> None:
 def test_core_operators() -> None:
     content = json.loads(ccml("ops", "--core", "--json").stdout)
     assert [entry["operator"] for entry in content] == [op.name for op in OPS.values()]
+    attributes = {entry["operator"]: entry["attributes"] for entry in content}
+    assert attributes["softmax"] == ["axis: int >= 0"] and attributes["relu"] == []
 
 
-@pytest.mark.parametrize(("options", "columns"), [((), 4), (("--core",), 3)])
+@pytest.mark.parametrize(("options", "columns"), [((), 4), (("--core",), 4)])
 def test_markdown_tables_are_regular(options: tuple[str, ...], columns: int) -> None:
     lines = ccml("ops", "--markdown", *options).stdout.splitlines()
     assert lines[1] == "| " + " | ".join(["---"] * columns) + " |"

@@ -9,28 +9,15 @@ import numpy as np
 import onnx
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.frontend_onnx import import_model
-from ccml.ir.graph import AttrValue, Graph, Value
-from ccml.ir.types import TensorType
+from ccml.ir.graph import Graph
 from ccml.ir.verify import verify_graph
 from ccml.ops.evaluate import evaluate_graph
-from ccml.ops.table import OPS, infer_types
+from ccml.ops.table import OPERATORS
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from onnx import TensorProto, helper, numpy_helper
 
 Operand = np.ndarray | np.generic
-
-
-class Table:
-    """The operator table as the verifier asks for it."""
-
-    def __contains__(self, op: object) -> bool:
-        return op in OPS
-
-    def infer(
-        self, op: str, inputs: Sequence[Value | None], attrs: Mapping[str, AttrValue], loc: str
-    ) -> tuple[TensorType, ...]:
-        return infer_types(op, inputs, attrs, loc)
 
 
 def value(
@@ -62,7 +49,7 @@ def model(
 def checked_import(proto: onnx.ModelProto, **options: Any) -> Graph:
     """Imports and verifies."""
     graph = import_model(proto, **options)
-    verify_graph(graph, Table())
+    verify_graph(graph, OPERATORS)
     return graph
 
 

@@ -38,6 +38,9 @@ class Table:
             raise CcmlError(ErrorCode.SHAPE_MISMATCH, "shapes [4] and [5] do not broadcast", loc=loc)
         return (inputs[0].type,)
 
+    def attribute_complaint(self, op: str, attrs: Mapping[str, Any]) -> str | None:
+        return f"{attrs['axis']} is no axis" if "axis" in attrs else None
+
 
 def broken(graph: Graph) -> CcmlError:
     with pytest.raises(CcmlError) as caught:
@@ -94,6 +97,7 @@ BROKEN = [
         "%y : f32[4] = relu(%x) {then={graph b(%a: f32[4]) -> (%b) %b : f32[5] = relu(%a)}}",
         "G9: in attribute 'then' of relu, Relu_7: G7: relu gives (f32[4]), declared (f32[5])",
     ),
+    ("%y : f32[4] = relu(%x) {axis=0.5}", "G12: relu: 0.5 is no axis"),
 ]
 
 

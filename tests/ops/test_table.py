@@ -44,7 +44,8 @@ def relu_graph() -> Graph:
 
 FIRST, LAST = {"layout": "channels_first"}, {"layout": "channels_last"}
 CONV = {"stride": (2, 1), "pad": (1, 0, 2, 1), "dilation": (1, 2), "group": 1}
-POOL = {"kernel": (3, 2), "stride": (2, 2), "pad": (1, 0, 1, 1), "dilation": (1, 1), "count_include_pad": False}
+WINDOWS = {"kernel": (3, 2), "stride": (2, 2), "pad": (1, 0, 1, 1), "dilation": (1, 1)}
+POOL = {**WINDOWS, "count_include_pad": False}
 RECURRENT: dict[str, Any] = {"hidden": 4, "clip": float("inf")}
 LSTM = {**RECURRENT, "activations": ("Sigmoid", "Tanh", "Tanh"), "input_forget": False}
 GRU = {**RECURRENT, "activations": ("Sigmoid", "Tanh"), "linear_before_reset": False}
@@ -131,8 +132,8 @@ SAMPLES: dict[str, list[Sample]] = {
         ([i(1, 2, 7, 6, dtype=np.int8)], {"kind": "max", "ceil_mode": False, **POOL, **FIRST}),
     ],
     "max_pool_index": [
-        ([f(2, 3, 7, 6)], {**POOL, "ceil_mode": True, "column_major": False}),
-        ([i(1, 2, 7, 6, dtype=np.int8)], {**POOL, "ceil_mode": False, "column_major": True}),
+        ([f(2, 3, 7, 6)], {**WINDOWS, "ceil_mode": True, "column_major": False}),
+        ([i(1, 2, 7, 6, dtype=np.int8)], {**WINDOWS, "ceil_mode": False, "column_major": True}),
     ],
     "col2im": [([f(2, 3, 2, 2, 3, 4)], {"image": (4, 7), "stride": (1, 2), "pad": (0, 1, 0, 0), "dilation": (1, 1)})],
     "det": [([f(2, 3, 3)], {}), ([f(2, 2, dtype=np.float64)], {})],
