@@ -31,7 +31,7 @@ from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .kernel import KernelContext
 from .tensors import TensorRef
-from .window import Sink, Window, over_rows, tap_row, window_rows
+from .window import Row, Sink, Window, over_rows, tap_row, window_rows
 
 I8 = Type(DType.I8)
 UNROLLED = 16
@@ -102,27 +102,19 @@ class Staging:
 
     def _neighbours(self, position: Callable[[Expr], Sequence[Expr]], slot: Var, sink: Sink) -> Block:
         """Row of taps by row of taps, for all pixels at once where none is at the border."""
-        window, pixels, width = self.window, self.layout.pixels, self.window.kernel[-1]
+        window, pixels = self.window, self.layout.pixels
         step = window.stride[-1]
 
-        def row(number: Expr, where: Sequence[Expr], start: Expr) -> Block:
-            taps, tap = (width, as_expr(0)) if window.side_by_side else (1, Var(self.ctx.names.fresh("tap")))
+        def run(number: Expr, where: Sequence[Expr], start: Expr) -> Block:
+            side = window.side_by_side
+            taps, tap = (window.kernel[-1], as_expr(0)) if side else (1, Var(self.ctx.names.fresh("tap")))
             if isinstance(sink, _Groups):
-                run = self._run(number + tap, (*where, start + tap), taps, step * window.channels)
+                block = self._run(number + tap, (*where, start + tap), taps, step * window.channels)
             else:
-                run = loop(slot, pixels, *sink.copy(number + tap, taps, (*where, start + slot * step + tap)))
-            if isinstance(tap, Var):
-                run = loop(tap, width, *run)
-            interior = window.inside(len(window.kernel) - 1, start, (pixels - 1) * step + width)
-            if interior is None:
-                return run
-            each = loop(slot, pixels, *tap_row(self.ctx, window, number, where, start + slot * step, sink))
-            return (If(interior, run, each),)
+                block = loop(slot, pixels, *sink.copy(number + tap, taps, (*where, start + slot * step + tap)))
+            return loop(tap, window.kernel[-1], *block) if isinstance(tap, Var) else block
 
-        def fill(number: Expr) -> Block:
-            return loop(slot, pixels, *sink.fill(number, width))
-
-        return over_rows(self.ctx, window, position(as_expr(0)), row, fill)
+        return neighbours(self.ctx, window, position(as_expr(0)), pixels, slot, sink, run)
 
     def _run(self, first: Expr, where: Sequence[Expr], taps: int, step: int) -> Block:
         """``taps`` taps from number ``first`` on of all pixels, of which the first pixel reads at ``where`` and the
@@ -152,6 +144,27 @@ class Staging:
 
     def slot(self, group: Expr, slot: Expr) -> Pointer:
         return Pointer(self.pixels, (group, slot * self.layout.between))
+
+
+def neighbours(
+    ctx: KernelContext, window: Window, position: Sequence[Expr], pixels: int, slot: Var, sink: Sink, run: Row
+) -> Block:
+    """What some pixels of a row see, of which the first is at ``position``: a row of taps by ``run`` for all of them
+    where none is at the border, else by ``sink`` for each ``slot``. There is no dilation along the row."""
+    width, step = window.kernel[-1], window.stride[-1]
+
+    def row(number: Expr, where: Sequence[Expr], start: Expr) -> Block:
+        block = run(number, where, start)
+        interior = window.inside(len(window.kernel) - 1, start, (pixels - 1) * step + width)
+        if interior is None:
+            return block
+        each = loop(slot, pixels, *tap_row(ctx, window, number, where, start + slot * step, sink))
+        return (If(interior, block, each),)
+
+    def fill(number: Expr) -> Block:
+        return loop(slot, pixels, *sink.fill(number, width))
+
+    return over_rows(ctx, window, position, row, fill)
 
 
 @dataclass(frozen=True)

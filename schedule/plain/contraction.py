@@ -95,7 +95,7 @@ class _FourPixels(_PlainTiling):
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         pixels = PixelRun(position, count, first if self.flat else None)
-        staged = (s for n in range(count) for s in self.staging.stage(position(as_expr(n)), as_expr(n)))
+        staged = self.staging.stage_all(position, count, not self.flat)
 
         def chunk(channel: Expr, channels: int) -> Block:
             weights = (Pointer(buffer, (channel, as_expr(0))) for buffer in (self.bias, self.weights))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ..kernel import KernelContext
 from ..staging import I8
+from ..staging import neighbours as row_neighbours
 from ..tensors import TensorRef
 from ..window import Window, window_rows
 
@@ -44,6 +45,20 @@ class WordPixels:
 
     def prepare(self) -> Block:
         return ()
+
+    def stage_all(self, position: Callable[[Expr], Sequence[Expr]], count: int, neighbours: bool) -> Block:
+        """The pixels at the positions of the first ``count`` slots; ``neighbours`` are of a row."""
+        window, slot = self.window, Var(self.ctx.names.fresh("slot"))
+        if not neighbours or not window.kernel or not window.side_by_side:
+            return loop(slot, count, *self.stage(position(slot), slot))
+        cleared = loop(slot, count, Store(self.words, (as_expr(0), slot), Const(0, I32)))
+        sink = _Words(self, slot)
+
+        def run(number: Expr, where: Sequence[Expr], first: Expr) -> Block:
+            column = first + slot * window.stride[-1]
+            return loop(slot, count, *sink.copy(number, window.kernel[-1], (*where, column)))
+
+        return (*cleared, *row_neighbours(self.ctx, window, position(as_expr(0)), count, slot, sink, run))
 
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
         cleared = Store(self.words, (as_expr(0), slot), Const(0, I32))
@@ -89,9 +104,10 @@ class PackedPixels:
         zeros = (Store(self.words, (k, as_expr(p), as_expr(b)), Const(0, I8)) for p in range(2) for b in (1, 2))
         return loop(k, self.window.size, *zeros)
 
-    def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
-        assert isinstance(slot, Const)
-        return window_rows(self.ctx, self.window, position, _Packed(self, int(slot.value)))
+    def stage_all(self, position: Callable[[Expr], Sequence[Expr]], count: int, neighbours: bool) -> Block:
+        """The pixels at the positions of the first ``count`` slots, each of which has code of its own."""
+        slots = (window_rows(self.ctx, self.window, position(as_expr(n)), _Packed(self, n)) for n in range(count))
+        return tuple(stmt for block in slots for stmt in block)
 
 
 @dataclass(frozen=True)
