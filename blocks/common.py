@@ -42,10 +42,6 @@ def param(name: str, dtype: DType, size: Number, access: Access, align: int = 0)
     return Buffer(name, Type(dtype), (extent,), Space.GLOBAL, access, align)
 
 
-def index_max(x: Number, y: int) -> Number:
-    return max(x, y) if isinstance(x, int) else Binary("max", x, as_expr(y))
-
-
 def literal(number: Number, type_: Type = I32) -> Expr:
     """A number as a value of an integer type."""
     return Const(number, type_) if isinstance(number, int) else Convert(type_, number)

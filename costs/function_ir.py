@@ -26,7 +26,6 @@ FUEL = 52
 STATE_WORDS = 54
 
 _PARAMETERS = "ptr noalias %mem, ptr noalias %state, ptr noalias %row"
-_ARGUMENTS = "ptr %mem, ptr %state, ptr %row"
 
 
 class FunctionIr:

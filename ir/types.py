@@ -152,8 +152,5 @@ class TensorType:
     def with_shape(self, shape: tuple[int, ...]) -> TensorType:
         return replace(self, shape=tuple(shape))
 
-    def with_dtype(self, dtype: DType) -> TensorType:
-        return replace(self, dtype=dtype)
-
     def __str__(self) -> str:
         return f"{self.dtype.value}[{','.join(map(str, self.shape))}]"

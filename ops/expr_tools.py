@@ -141,8 +141,3 @@ def with_sign_of(magnitude: Expr, x: Expr) -> Expr:
     fmt = float_format(x)
     sign = Binary("and", bits(x, fmt.unsigned), const(fmt.sign_mask, Type(fmt.unsigned, x.type.lanes)))
     return bits(Binary("or", bits(magnitude, fmt.unsigned), sign), x.type.dtype)
-
-
-def is_finite(x: Expr) -> Expr:
-    """Whether ``x`` is neither infinite nor NaN."""
-    return compare("lt", absolute(x), float("inf"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from itertools import takewhile
 from time import perf_counter
 
 from ..ir.graph import Graph
@@ -54,21 +53,20 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("sink_reshapes", sink_reshapes),
     ("fold_affine", fold_affine),
     ("integerize", integerize),
+    ("signed_bytes", make_bytes_signed),
     ("channels_last", channels_last),
     ("settle_layout", settle_layout),
     ("fold_affine", fold_affine),
     ("clean_up", clean_up),
     ("fuse", fuse),
 )
+"""In order. Those that are for some machines only are left out by :func:`optimize` for others."""
 
 
-SIGNED_BYTES = ("signed_bytes", make_bytes_signed)
-"""Behind integerize, for machines whose byte instructions are signed."""
-
-
-def before(last: Pass, graph: Graph) -> Graph:
-    """``graph`` after the passes that come before ``last``."""
-    for _, run in takewhile(lambda step: step[1] is not last, PASSES):
+def before(last: str, graph: Graph) -> Graph:
+    """``graph`` after the passes that come before the first of the name ``last``."""
+    names = [name for name, _ in PASSES]
+    for _, run in PASSES[: names.index(last)]:
         graph = in_bodies(run)(graph)
     return graph
 
@@ -81,10 +79,8 @@ def optimize(graph: Graph, *, dump: Dump | None = None, signed_bytes: bool = Fal
     ``01-eliminate_dead_code`` and so on.
     """
     _checked("00-import", graph, dump)
-    passes = list(PASSES)
-    if signed_bytes:
-        passes.insert(1 + next(i for i, (_, run) in enumerate(passes) if run is integerize), SIGNED_BYTES)
-    for number, (name, run) in enumerate(passes, 1):
+    left_out = set() if signed_bytes else {"signed_bytes"}
+    for number, (name, run) in enumerate((step for step in PASSES if step[0] not in left_out), 1):
         start = perf_counter()
         result = in_bodies(run)(graph)
         seconds = perf_counter() - start

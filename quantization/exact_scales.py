@@ -89,7 +89,7 @@ def with_exact_scales(
 
 
 def _requantizations(graph: Graph) -> Iterator[_Requantization]:
-    integers = integerize(before(integerize, graph))
+    integers = integerize(before("integerize", graph))
     producers = integers.producers()
     for node in integers.nodes:
         source = producers.get(node.operands[0].name) if node.op == "requantize" else None

@@ -14,7 +14,7 @@ import numpy as np
 from ..driver import PathLike, Source
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
-from ..passes.integerize import integerize, integerize_with_report
+from ..passes.integerize import integerize_with_report
 from ..passes.pipeline import before
 from ..report.accuracy import Accuracy, Cost, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
 from ..samples import random_samples
@@ -114,7 +114,7 @@ def _mixed(mixed: MixedPrecision) -> Mixed:
 
 def float_layers(graph: Graph) -> list[FloatLayer]:
     """What of a quantized graph is computed in float all the same, and why."""
-    _, kept = integerize_with_report(before(integerize, graph))
+    _, kept = integerize_with_report(before("integerize", graph))
     return [FloatLayer(each.loc, each.op, each.reason) for each in kept]
 
 

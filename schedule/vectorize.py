@@ -262,9 +262,11 @@ def _loop(loop: For, start: int, trips: int, lanes: int, names: Names, body_at: 
         body = rename_bound(loop.body, names)
         moved = substitute(body, {loop.var: var + start})
         return (For(var, Const(trips, INDEX), moved, loop.kind),)
-    var = next(v for v in walk_expr(body_at.base) if isinstance(v, Var)) if trips > 1 else Var("")
     body = body_at.block(loop.body)
-    return body if trips == 1 else (For(var, Const(trips, INDEX), body, loop.kind),)
+    if trips == 1:
+        return body
+    var = next(v for v in walk_expr(body_at.base) if isinstance(v, Var))
+    return (For(var, Const(trips, INDEX), body, loop.kind),)
 
 
 def _vectorizer(loop: For, start: int, trips: int, lanes: int, names: Names) -> Vectorizer:

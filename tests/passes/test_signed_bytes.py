@@ -66,7 +66,7 @@ def test_random_graphs(seed: int) -> None:
 @pytest.mark.parametrize("name", OPERATORS)
 def test_operators_that_compute_take_signed_bytes(name: str) -> None:
     q = Qdq("uint8")
-    integers = integerize(before(integerize, import_model(q.model(OPERATORS[name](q)))))
+    integers = integerize(before("integerize", import_model(q.model(OPERATORS[name](q)))))
     result = clean_up(signed_bytes(integers))
     same_bytes(integers, result)
     read = {(n.op, value.dtype) for n in result.nodes for value in n.operands if OPS[n.op].kind is Kind.ANCHOR}
