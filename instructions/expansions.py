@@ -41,28 +41,6 @@ def widened(bit: int) -> Callable[[Call], Expr]:
     return expand
 
 
-def halves(op: str) -> Callable[[Call], Expr]:
-    """The operation on both halfwords of two words."""
-
-    def expand(call: Call) -> Expr:
-        x, y = call.args
-        mask = Const(-0x10000, I32)
-        high = Binary(op, Binary("and", x, mask), Binary("and", y, mask))
-        return Binary("or", high, Binary("and", Binary(op, x, y), Const(0xFFFF, I32)))
-
-    return expand
-
-
-def half_product(x_bit: int, w_bit: int) -> Callable[[Call], Expr]:
-    """``acc`` plus the product of the halfword of ``x`` from ``x_bit`` on and that of ``w`` from ``w_bit`` on."""
-
-    def expand(call: Call) -> Expr:
-        acc, x, w = call.args
-        return Binary("add", acc, Binary("mul", part(x, x_bit, 16), part(w, w_bit, 16)))
-
-    return expand
-
-
 def saturated(call: Call) -> Expr:
     """A clamp."""
     return Binary("min", Binary("max", call.args[0], Const(-128, I32)), Const(127, I32))

@@ -58,27 +58,6 @@ def widen(first: int) -> Callable[..., np.int32]:
     return meaning
 
 
-def halves(operation: Callable[[int, int], int]) -> Callable[..., np.int32]:
-    """The meaning of an operation on both halfwords of two words; each wraps around."""
-
-    def meaning(x: np.int32, y: np.int32) -> np.int32:
-        low, high = (operation(int(x) >> bit, int(y) >> bit) & 0xFFFF for bit in (0, 16))
-        return np.uint32(high << 16 | low).astype(np.int32)
-
-    return meaning
-
-
-def half_product(x_bit: int, w_bit: int) -> Callable[..., np.int32]:
-    """The meaning of ``acc`` plus the product of a halfword of ``x`` and one of ``w``; wraps around."""
-
-    def meaning(acc: np.int32, x: np.int32, w: np.int32) -> np.int32:
-        parts = (np.int32(word).view(np.uint32) >> np.uint32(bit) for word, bit in ((x, x_bit), (w, w_bit)))
-        product = np.prod([part.astype(np.uint16).view(np.int16).astype(np.int64) for part in parts])
-        return np.uint32((int(acc) + int(product)) & 0xFFFFFFFF).astype(np.int32)
-
-    return meaning
-
-
 def saturate8(x: np.int32) -> np.int32:
     return np.int32(max(min(int(x), 127), -128))
 

@@ -73,24 +73,6 @@ INSTRUCTIONS: dict[str, Instruction] = {
             "widen_odd", (DType.I32,), DType.I32, meanings.widen(1), expansion=expansions.widened(8),
             c_header="ccml_widen.h", intrinsics={"arm": (Intrinsic("llvm.arm.sxtb16", 1, rotated=8),)},
         ),
-        # both halfwords of two words
-        Instruction(
-            "halves_add", _WORDS[:2], DType.I32, meanings.halves(int.__add__), expansion=expansions.halves("add"),
-            c_header=None, intrinsics={"arm": (Intrinsic("llvm.arm.sadd16", 1),)},
-        ),
-        Instruction(
-            "halves_sub", _WORDS[:2], DType.I32, meanings.halves(int.__sub__), expansion=expansions.halves("sub"),
-            c_header=None, intrinsics={"arm": (Intrinsic("llvm.arm.ssub16", 1),)},
-        ),
-        # acc + the low halfword of x times the high one of w, and the high one by the low one
-        Instruction(
-            "low_by_high", _WORDS, DType.I32, meanings.half_product(0, 16), expansion=expansions.half_product(0, 16),
-            c_header=None, intrinsics={"arm": (Intrinsic("llvm.arm.smlabt", 1, _ACC_LAST),)},
-        ),
-        Instruction(
-            "high_by_low", _WORDS, DType.I32, meanings.half_product(16, 0), expansion=expansions.half_product(16, 0),
-            c_header=None, intrinsics={"arm": (Intrinsic("llvm.arm.smlatb", 1, _ACC_LAST),)},
-        ),
         # clamped to a signed byte
         Instruction(
             "saturate8", (DType.I32,), DType.I32, meanings.saturate8, expansion=expansions.saturated,
