@@ -7,6 +7,8 @@ What other runtimes load after quantization, and what Netron shows. Values keep 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,10 @@ from onnx import helper, numpy_helper
 from .. import __version__
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, NameSupply, Node, Value
-from ..ir.types import DType
+from ..ir.types import DType, TensorType
+from ..ops.control import BODIES, bodies_of
+from ..passes.control import all_graphs, name_apart
+from ..passes.rewrite import rename
 from .export_context import ELEMENT_TYPES, ExportContext
 from .export_rules import RULES
 
@@ -27,30 +32,82 @@ VERSIONS = {"ordinary": (19, 9), "wide": (21, 10)}
 def export_model(graph: Graph) -> onnx.ModelProto:
     """Raises ``UNSUPPORTED_FEATURE`` that names the node where ONNX has no such operator: after integerization, layout
     or fusion."""
-    values = NameSupply.of(graph)
-    nodes: list[onnx.NodeProto] = []
-    constants = dict(graph.constants)
-    names = NameSupply()
-    packed: set[str] = set()
-    for node in graph.nodes:
-        rule = RULES.get(node.op)
-        context = ExportContext(node, graph, nodes, constants, values, names, packed)
-        if rule is None:
-            raise context.unsupported(f"ONNX has no operator {node.op}")
-        rule(context)
-    read = {name for node in nodes for name in node.input} | {value.name for value in graph.outputs}
-    proto = helper.make_graph(
-        nodes,
-        graph.name,
-        [_value_info(value) for value in graph.inputs],
-        [_value_info(value) for value in graph.outputs],
-        [_initializer(name, array, name in packed) for name, array in constants.items() if name in read],
-    )
-    opset, ir_version = VERSIONS["wide" if any(_is_wide(node) for node in graph.nodes) else "ordinary"]
+    graph = name_apart(graph)
+    parts = list(all_graphs(graph))
+    values = NameSupply(name for part in parts for name in (*(value.name for value in part.values()), *part.constants))
+    proto = _Writer(values, NameSupply(), set()).graph(graph, graph.inputs)
+    wide = any(_is_wide(node) for part in parts for node in part.nodes)
+    opset, ir_version = VERSIONS["wide" if wide else "ordinary"]
     imports = [helper.make_operatorsetid("", opset)]
     return helper.make_model(
         proto, producer_name="ccml", producer_version=__version__, opset_imports=imports, ir_version=ir_version
     )
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """``values`` and ``names`` are of the whole model; ``packed`` as in :class:`ExportContext`."""
+
+    values: NameSupply
+    names: NameSupply
+    packed: set[str]
+
+    def graph(self, graph: Graph, inputs: Sequence[Value]) -> onnx.GraphProto:
+        """``graph`` with these inputs; what else it reads is found in the graph around it."""
+        nodes: list[onnx.NodeProto] = []
+        constants = dict(graph.constants)
+        for node in graph.nodes:
+            context = ExportContext(node, graph, nodes, constants, self.values, self.names, self.packed)
+            rule = RULES.get(node.op)
+            if node.op in BODIES:
+                self._control(context)
+            elif rule is None:
+                raise context.unsupported(f"ONNX has no operator {node.op}")
+            else:
+                rule(context)
+        read = {name for node in nodes for name in node.input} | {value.name for value in graph.outputs}
+        read |= {value.name for node in graph.nodes if node.op in BODIES for value in node.operands}
+        return helper.make_graph(
+            nodes,
+            graph.name,
+            [_value_info(value) for value in inputs],
+            [_value_info(value) for value in graph.outputs],
+            [_initializer(name, array, name in self.packed) for name, array in constants.items() if name in read],
+        )
+
+    def _control(self, context: ExportContext) -> None:
+        if context.node.op == "if":
+            then, orelse = (
+                self.graph(_seeing(body, 0, context.node.operands[1:]), ()) for _, body in bodies_of(context.node)
+            )
+            condition = context.node.operands[0].name
+            context.emit("If", [condition], context.outputs(), then_branch=then, else_branch=orelse)
+        else:
+            self._loop(context)
+
+    def _loop(self, context: ExportContext) -> None:
+        """A limit is the trip count, or bounds it."""
+        node, states, limit = context.node, context.integer("states"), context.integer("limit")
+        ((_, step),) = bodies_of(node)
+        count, going = ("" if value is None else value.name for value in node.inputs[:2])
+        if limit >= 0:
+            most = context.constant(np.array(limit, np.int64), "limit")
+            count = context.emit("Min", [count, most]) if count else most
+        step = _seeing(step, 1 + states, node.operands[len(node.operands) - (len(step.inputs) - 1 - states) :])
+        condition = Value(self.values.fresh("going"), TensorType(DType.BOOL, ()))
+        inputs = (step.inputs[0], condition, *step.inputs[1 : 1 + states])
+        body = self.graph(step, inputs)
+        if not context.integer("tested"):
+            on = self.values.fresh("going_on")
+            body.node.append(helper.make_node("Identity", [condition.name], [on], name=self.names.fresh(on)))
+            body.output.insert(0, _value_info(Value(on, condition.type)))
+        first = [value.name for value in node.inputs[2 : 2 + states] if value is not None]
+        context.emit("Loop", [count, going, *first], context.outputs(), body=body)
+
+
+def _seeing(body: Graph, own: int, captured: Sequence[Value]) -> Graph:
+    """``body`` with what follows its ``own`` inputs called as it is around it."""
+    return rename(body, {v.name: outer.name for v, outer in zip(body.inputs[own:], captured, strict=True)})
 
 
 def save_graph(graph: Graph, path: str | os.PathLike[str]) -> None:

@@ -14,6 +14,8 @@ from ..ir.program import Interface, Program
 from ..ir.specialize import specialized_call
 from ..ir.steps import Call, circumstances
 from ..memory.traffic import tensor_traffic
+from ..ops.control import BODIES
+from ..passes.control import all_graphs
 from ..targets import Machine
 from .lifetimes import live_bytes, peak_tensors, placements
 from .routes import largest, objects_route
@@ -61,7 +63,7 @@ def build_report(
     memory = placements(program)
     live = live_bytes(memory, len(program.calls))
     tensors = [_tensor(*pair) for pair in zip(interfaces(program), assign_symbols(program).arguments, strict=True)]
-    parameters = sum(array.size for array in imported.constants.values())
+    parameters = sum(array.size for graph in all_graphs(imported) for array in graph.constants.values())
     return Report(
         schema=SCHEMA,
         ccml=identity.version,
@@ -168,6 +170,7 @@ class _Layers:
         self.costs = None if costs is None else costs.layers
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.nodes: Mapping[str, Node] = graph.producers()
+        self.inside = {node.loc: node for body in all_graphs(graph) if body is not graph for node in body.nodes}
         self.code = None if sections is None else {s.name: s.size for s in sections if s.executable}
 
     def all(self) -> list[Layer]:
@@ -179,9 +182,11 @@ class _Layers:
 
     def _layer(self, index: int, call: Call) -> Layer:
         written = self._written(call)
-        nodes = list({id(node): node for name in written if (node := self.nodes.get(name))}.values())
+        found = (self.inside[call.loc],) if call.loc in self.inside else map(self.nodes.get, written)
+        nodes = list({id(node): node for node in found if node is not None and node.op not in BODIES}.values())
         last = nodes[-1] if nodes else None
-        output = self.program.buffers[written[0] if last is None else last.outputs[0].name]
+        name = written[0] if last is None else last.outputs[0].name
+        output = self.program.buffers.get(name, self.program.buffers[written[0]])
         constants = {name for name in call.args if name in self.program.constants}
         return Layer(
             index=index,

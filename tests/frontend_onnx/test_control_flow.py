@@ -10,6 +10,7 @@ import pytest
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError, ErrorCode
 from ccml.frontend_onnx import import_model
+from ccml.frontend_onnx.export import export_model
 from ccml.ir.graph_text import parse_graph, print_graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
@@ -158,3 +159,19 @@ def test_searches_may_have_no_trip_count() -> None:
     del proto.graph.input[1]
     found = JitModel(lower_graph(optimize(checked_import(proto)), host_machine())).run(feeds)
     same([found[output.name] for output in proto.graph.output], onnxruntime(proto, feeds))
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in ("long scan", "empty")])
+def test_it_is_exported(name: str) -> None:
+    """As a model that ONNX Runtime runs, and that imports again."""
+    ort = pytest.importorskip("onnxruntime")
+    proto, samples = CASES[name]()
+    exported = export_model(checked_import(proto))
+    onnx.checker.check_model(exported, full_check=True)
+    session = ort.InferenceSession(exported.SerializeToString(), providers=["CPUExecutionProvider"])
+    graph = checked_import(exported)
+    for feeds in samples:
+        expected = (reference if name == "plain results" else onnxruntime)(proto, feeds)
+        same(session.run([output.name for output in proto.graph.output], feeds), expected)
+        values = evaluate_graph(graph, feeds)
+        same([values[output.name] for output in proto.graph.output], expected)
