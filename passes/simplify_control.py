@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..ir.graph import AttrValue, Graph, Node, Value
+from ..ir.graph import AttrValue, Graph, NameSupply, Node, Value
 from ..ops.attributes import integer
 from ..ops.control import BODIES, NO_LIMIT, bodies_of, graph_of, plain
 from .rewrite import Rewriter
@@ -94,10 +94,34 @@ def constants_inside(rewriter: Rewriter, node: Node) -> Sequence[Value] | None:
     return rewriter.emit(node.op, operands, attrs, loc=node.loc, names=[value.name for value in node.outputs])
 
 
+def dequantized_inside(rewriter: Rewriter, node: Node) -> Sequence[Value] | None:
+    """if(c, dequantize(x)) computes dequantize(x) in its graphs, where these are quantized as well and layers become
+    integers; so does a loop."""
+    if not any(inner.op in ("quantize", "dequantize") for _, body in bodies_of(node) for inner in body.nodes):
+        return None
+    first = 1 if node.op == "if" else 2 + integer(node.attrs, "states")
+    sources = {n: rewriter.producer(value) for n, value in enumerate(node.inputs) if n >= first}
+    moved = {n: source for n, source in sources.items() if source is not None and source.op == "dequantize"}
+    if not moved:
+        return None
+    attrs: dict[str, AttrValue] = dict(node.attrs)
+    for name, body in bodies_of(node):
+        names, ahead = NameSupply.of(body), len(body.inputs) - len(node.inputs)
+        inputs, before = list(body.inputs), []
+        for position, source in moved.items():
+            value = body.inputs[ahead + position]
+            stored = Value(names.fresh(f"{value.name}.stored"), source.operands[0].type)
+            inputs[ahead + position] = stored
+            before.append(Node("dequantize", (stored,), (value,), source.attrs, source.loc))
+        attrs[name] = replace(body, inputs=tuple(inputs), nodes=(*before, *body.nodes))
+    operands = [moved[n].operands[0] if n in moved else value for n, value in enumerate(node.inputs)]
+    return rewriter.emit(node.op, operands, attrs, loc=node.loc, names=[value.name for value in node.outputs])
+
+
 def _read_only(array: np.ndarray) -> np.ndarray:
     found = np.ascontiguousarray(array)
     found.flags.writeable = False
     return found
 
 
-CONTROL_RULES = (known_condition, known_bounds, constants_inside)
+CONTROL_RULES = (known_condition, known_bounds, constants_inside, dequantized_inside)

@@ -170,7 +170,10 @@ class _Layers:
         self.costs = None if costs is None else costs.layers
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.nodes: Mapping[str, Node] = graph.producers()
-        self.inside = {node.loc: node for body in all_graphs(graph) if body is not graph for node in body.nodes}
+        self.inside: dict[str, list[Node]] = {}
+        for body in all_graphs(graph):
+            for node in body.nodes if body is not graph else ():
+                self.inside.setdefault(node.loc, []).append(node)
         self.code = None if sections is None else {s.name: s.size for s in sections if s.executable}
 
     def all(self) -> list[Layer]:
@@ -182,7 +185,8 @@ class _Layers:
 
     def _layer(self, index: int, call: Call) -> Layer:
         written = self._written(call)
-        found = (self.inside[call.loc],) if call.loc in self.inside else map(self.nodes.get, written)
+        inside = self.inside.get(call.loc, [])
+        found = (inside.pop(0) if len(inside) > 1 else inside[0],) if inside else map(self.nodes.get, written)
         nodes = list({id(node): node for node in found if node is not None and node.op not in BODIES}.values())
         last = nodes[-1] if nodes else None
         name = written[0] if last is None else last.outputs[0].name
