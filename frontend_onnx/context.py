@@ -191,8 +191,12 @@ class NodeContext:
             raise self.unsupported(f"needs a constant of {elements} elements")
 
     def scalar(self, number: float, like: Value) -> Value:
-        """A rank-0 constant of the element type of ``like``."""
-        return self.constant(np.asarray(number, like.dtype.numpy))
+        """A rank-0 constant of the element type of ``like``; whole numbers modulo what integers hold."""
+        if like.dtype.is_float or like.dtype is DType.BOOL:
+            return self.constant(np.asarray(number, like.dtype.numpy))
+        if not float(number).is_integer() or abs(number) > 2**64:
+            raise self.unsupported(f"{number:g} with integers ({like.dtype.value})")
+        return self.constant(np.asarray(int(number) % 2**64, np.uint64).astype(like.dtype.numpy))
 
     def cast(self, value: Value, to: DType) -> Value:
         return value if value.dtype is to else self.emit("cast", value, to=to)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.types import DType, TensorType
-from .tensors import MAX_ELEMENTS, dtype_of
+from .tensors import MAX_ELEMENTS, MAX_RANK, dtype_of
 
 Dimension = int | str | None
 """An extent, the name of a symbolic one, or unknown."""
@@ -55,6 +56,8 @@ def _check_size(name: str, type_: TensorType) -> None:
     shape = list(type_.shape)
     if any(extent < 0 for extent in shape):
         raise CcmlError(ErrorCode.BAD_OPTION, f"an input cannot have the shape {shape}", loc=name)
+    if len(shape) > MAX_RANK or (not type_.size and prod(filter(None, shape)) > MAX_ELEMENTS):
+        raise CcmlError(ErrorCode.BAD_OPTION, f"no tensor has the shape {shape}", loc=name)
     if type_.size > MAX_ELEMENTS:
         reason = f"an input of shape {shape} has {type_.size:,} elements ({type_.nbytes / 2**30:,.1f} GiB)"
         hint = f"at most {MAX_ELEMENTS:,} elements; bind smaller dimensions with --dim or --shape"

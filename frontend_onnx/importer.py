@@ -53,8 +53,9 @@ def import_model(
     for onnx_name, type_ in types.items():
         value = Value(builder.names.fresh(onnx_name), type_)
         inputs.append(value)
-        empty = builder.typed_constant(np.empty(type_.shape, type_.dtype.numpy), type_, f"{value.name}.empty")
-        walker.bind(scope, onnx_name, value if type_.size else empty)
+        if not type_.size:
+            value = builder.typed_constant(np.empty(type_.shape, type_.dtype.numpy), type_, f"{value.name}.empty")
+        walker.bind(scope, onnx_name, value)
     scope.declare(model.graph.node, lambda: model_extents(model, types, scope.values))
     output_names = {value.name: builder.names.fresh(value.name) for value in model.graph.output}
     scope.names.update(output_names)

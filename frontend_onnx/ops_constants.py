@@ -71,7 +71,11 @@ def range_(ctx: NodeContext) -> Sequence[Value]:
     if any(array.size != 1 for array in (start, limit, delta)) or delta.reshape(-1)[0] == 0:
         raise ctx.invalid("start, limit and delta have to be single numbers, and delta not 0")
     first, last, step = (array.reshape(-1)[0] for array in (start, limit, delta))
-    count = max(int(np.ceil((last.astype(np.float64) - first) / step)), 0)
+    with np.errstate(all="ignore"):
+        exact = (last.astype(np.float64) - first) / step
+    if not np.isfinite(exact):
+        raise ctx.invalid(f"a range from {first} to {last} by {step}")
+    count = max(int(np.ceil(exact)), 0)
     ctx.guard_constant(count)
     return [ctx.constant((first + np.arange(count).astype(start.dtype) * step).astype(start.dtype))]
 

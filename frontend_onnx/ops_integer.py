@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -74,6 +75,8 @@ def _factor(ctx: NodeContext, x: Value, zero_point: Value | None, shape: Sequenc
     if zero_point is None or (zeros is not None and not np.any(zeros)):
         return _Factor(x)
     array = ctx.array(x)
+    if zeros is not None and zeros.size not in (1, prod(shape)):
+        raise ctx.invalid(f"a zero point {zero_point.type} of {x.type}")
     if zeros is not None and array is not None:
         return _narrowed(ctx, array.astype(np.int64) - zeros.reshape(shape if zeros.size > 1 else ()))
     if zero_point.type.size > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 
 import numpy as np
 
@@ -71,7 +72,10 @@ def resize(ctx: NodeContext) -> Sequence[Value]:
 
 
 def _floats(ctx: NodeContext, position: int, what: str) -> tuple[float, ...]:
-    return tuple(float(entry) for entry in ctx.static(position, what).reshape(-1))
+    numbers = tuple(float(entry) for entry in ctx.static(position, what).reshape(-1))
+    if not all(map(isfinite, numbers)):
+        raise ctx.invalid(f"{what} {numbers}")
+    return numbers
 
 
 def _scaled_sizes(shape: Sequence[int], scales: Sequence[float]) -> tuple[int, ...]:

@@ -12,6 +12,9 @@ from ..ir.types import DType
 MAX_ELEMENTS = 2**31
 """No value of a model may have more elements."""
 
+MAX_RANK = 64
+"""What NumPy takes."""
+
 DTYPES: dict[int, DType] = {
     TensorProto.FLOAT: DType.F32, TensorProto.DOUBLE: DType.F64, TensorProto.FLOAT16: DType.F16,
     TensorProto.INT64: DType.I64, TensorProto.INT32: DType.I32, TensorProto.INT16: DType.I16,

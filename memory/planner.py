@@ -139,11 +139,11 @@ class _Search:
         pairs = sum(map(len, self.contemporaries.values()))
         attempts = min(MOST_ATTEMPTS, MOST_ATTEMPTS * many // max(len(order), 1), MOST_PAIRS // max(pairs, 1))
         for _ in range(attempts):
-            top = [r for r in current if placed.offsets[r.name] + r.nbytes == placed.total]
+            top = [n for n, r in enumerate(current) if placed.offsets[r.name] + r.nbytes == placed.total]
             if best.total <= least or not top:
                 break
-            chosen = max(top, key=lambda r: current.index(r))
-            position = current.index(chosen)
+            position = top[-1]
+            chosen = current[position]
             for target in (position // 2, 0):
                 moved = [r for r in current if r is not chosen]
                 moved.insert(target, chosen)

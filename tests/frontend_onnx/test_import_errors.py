@@ -80,6 +80,13 @@ def test_features_are_collected_too() -> None:
         ("Relu", [np.zeros(3), np.zeros(3)], {}, "takes 1 to 1 inputs"),
         ("DequantizeLinear", [np.zeros(3, np.int8), np.float32(0)], {}, "scale is not positive"),
         ("Resize", [np.zeros((1, 1, 4, 4)), None, np.ones(4)], {"mode": "area"}, "mode is area"),
+        ("Resize", [np.zeros((1, 1, 4, 4)), None, np.array([1, 1, 1, np.inf])], {}, "scales (1.0, 1.0, 1.0, inf)"),
+        ("Resize", [np.zeros((1, 1, 4, 4)), None, np.array([1, 1, np.nan, 1])], {}, "scales (1.0, 1.0, nan, 1.0)"),
+        (
+            "ConvInteger",
+            [np.zeros((1, 2, 4), np.uint8), np.ones((3, 2, 1), np.uint8), np.uint8(0), np.ones((3, 2, 1), np.uint8)],
+            {}, "a zero point u8[3,2,1]",
+        ),
     ],
 )
 def test_invalid_nodes(op: str, arrays: list[np.ndarray | None], attrs: dict[str, Any], text: str) -> None:
@@ -158,3 +165,25 @@ def test_text_that_is_not_text() -> None:
     content = model([helper.make_node("Relu", ["x"], ["y"], name="QQQQ")], X, ["y"]).SerializeToString()
     proto = onnx.ModelProto.FromString(content.replace(b"QQQQ", b"\xff\xfe\xf9\xf8"))
     assert import_error(proto).kind is ErrorCode.INVALID_MODEL
+
+
+@pytest.mark.parametrize("numbers", [(np.inf, 8, 3), (0, np.nan, 1)])
+def test_ranges_without_end(numbers: tuple[float, float, float]) -> None:
+    node = helper.make_node("Range", ["start", "limit", "delta"], ["y"])
+    constants: dict[str, Operand] = dict(zip(("start", "limit", "delta"), map(np.float32, numbers)))
+    error = import_error(model([node, helper.make_node("Relu", ["x"], ["z"])], X, ["y", "z"], constants))
+    assert error.kind is ErrorCode.INVALID_MODEL and "a range from" in error.reason
+
+
+@pytest.mark.parametrize("alpha", [0.5, np.nan, 1e38])
+def test_factors_that_integers_cannot_hold(alpha: float) -> None:
+    arrays: list[Operand | None] = [np.ones((2, 2), np.int32), np.ones((2, 2), np.int32)]
+    proto, _ = one_node("Gemm", arrays, 13, alpha=alpha)
+    error = import_error(proto)
+    assert error.kind is ErrorCode.UNSUPPORTED_FEATURE and "with integers (i32)" in error.reason
+
+
+@pytest.mark.parametrize("shape", [[0, 2**62, 4], [2] * 4 + [1] * 61, [0] + [1] * 64])
+def test_inputs_of_no_possible_shape(shape: list[int]) -> None:
+    error = import_error(model([helper.make_node("Relu", ["x"], ["y"])], [value("x", shape)], ["y"]))
+    assert error.kind is ErrorCode.BAD_OPTION and "no tensor has the shape" in error.reason

@@ -300,7 +300,7 @@ def mean_variance_normalization(b: Builder) -> list[Tensor]:
     x = any_data(b, "MeanVarianceNormalization", 4, 4)
     axes = sorted(axis % 3 for axis in some_axes(b, 3, 1)) if b.flip() else [0, 2, 3]
     spread = x.array.astype(np.float64).std(axis=tuple(axes))
-    if spread.size and spread.min() < 1e-3 * np.abs(x.array).max():  # of equal elements rounding alone is left
+    if not x.array.size or spread.min() < 1e-3 * np.abs(x.array).max():  # of equal elements rounding alone is left
         raise UnfitError
     return b.node("MeanVarianceNormalization", [x], **b.some(axes=axes) if axes == [0, 2, 3] else {"axes": axes})
 
