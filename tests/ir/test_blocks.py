@@ -77,7 +77,7 @@ def test_meaning_for_any_scalars_is_that_for_each(name: str) -> None:
 KERNEL = """
     kernel k(x: i8[2,8] const, w: i32[9] const align 4, s: i32[2,2,2] out align 8, y: i32[2,3] out)
       for p:2
-        invoke stage(&x[p, 0], &s[0, p, 0], 2)
+        invoke im2col_x2(&x[p, 0], &s[0, p, 0], 2)
       invoke gemm_3x2_i32(&w[0], &s[0, 0, 0], &y[0, 0], &y[1, 0], 2, 3)
 """
 
@@ -105,7 +105,7 @@ def test_invoke_runs_the_meaning() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("invoke stage(", "invoke store(", "there is no block instruction 'store' of 1 scalars"),
+        ("invoke im2col_x2(", "invoke store(", "there is no block instruction 'store' of 1 scalars"),
         (", 2, 3)", ", 2)", "there is no block instruction 'gemm_3x2_i32' of 1 scalars"),
         ("&x[p, 0], ", "", "1 pointers for 2 parameters"),
         ("&x[p, 0]", "&w[p]", "'w' of i32 in global memory for i8"),

@@ -107,7 +107,7 @@ WIDE = """
 BLOCKS = """
     kernel k(x: i8[8,8] const, pair: i32[2,2,2] out align 8, y: i32[8,6] out)
       for r:8
-        invoke stage(&x[r, 0], &pair[0, 0, 0], 2)
+        invoke im2col_x2(&x[r, 0], &pair[0, 0, 0], 2)
         for c:6
           y[r, c] = pair[0, 0, 0] + convert<i32>(x[r, c])
 """

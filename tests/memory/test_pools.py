@@ -150,7 +150,7 @@ def test_traffic_of_a_block_instruction() -> None:
         dedent("""
         kernel k(x: i8[8,8] const, pair: i32[2,2,2] out align 8)
           for r:8
-            invoke stage(&x[r, 0], &pair[0, 0, 0], 2)
+            invoke im2col_x2(&x[r, 0], &pair[0, 0, 0], 2)
     """)
     )
     assert kernel_traffic(kernel) == {"x": 8 * 8, "pair": 8 * 16}
