@@ -109,6 +109,12 @@ class Buffer:
     def dtype(self) -> DType:
         return self.type.dtype
 
+    def __getitem__(self, index: ExprLike | tuple[ExprLike, ...]) -> Load:
+        """One element, as the text says it: ``x[oh * 2 + kh, ow]``."""
+        return load(self, *(index if isinstance(index, tuple) else (index,)))
+
+    __iter__ = None  # Python would count indices up without end
+
     @property
     def strides(self) -> tuple[int, ...]:
         """Elements between neighbours along each dimension."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, Buffer, Expr, If, as_expr, load, store
+from ..ir.loops import INDEX, Block, Buffer, Expr, If, as_expr, store
 from ..ir.types import DType
 from .expr_tools import absolute, compare, const, convert, select
 from .nest_tools import (
@@ -48,8 +48,8 @@ def _eliminate(ctx: NestContext, a: Buffer, n: int, result: Buffer, k: Expr) -> 
 
     def compare_row(i: Expr) -> Block:
         lets = Lets(ctx)
-        best = lets.bind("best", absolute(load(a, convert(get(pivot_row), INDEX.dtype), k)))
-        greater = compare("gt", absolute(load(a, k + 1 + i, k)), best)
+        best = lets.bind("best", absolute(a[convert(get(pivot_row), INDEX.dtype), k]))
+        greater = compare("gt", absolute(a[k + 1 + i, k]), best)
         return (*lets.block, If(greater, (put(pivot_row, convert(k + 1 + i, DType.I32)),)))
 
     found = Lets(ctx)
@@ -57,21 +57,21 @@ def _eliminate(ctx: NestContext, a: Buffer, n: int, result: Buffer, k: Expr) -> 
 
     def exchange(j: Expr) -> Block:
         lets = Lets(ctx)
-        upper, lower = lets.bind("upper", load(a, k, j)), lets.bind("lower", load(a, row, j))
+        upper, lower = lets.bind("upper", a[k, j]), lets.bind("lower", a[row, j])
         return (*lets.block, store(a, k, j, value=lower), store(a, row, j, value=upper))
 
     swap = If(compare("ne", row, k), (*serial_loop(ctx, "j", n, exchange), put(result, -get(result))))
     lets = Lets(ctx)
-    pivot = lets.bind("pivot", load(a, k, k))
+    pivot = lets.bind("pivot", a[k, k])
 
     def below(i: Expr) -> Block:
         scaled = Lets(ctx)
-        quotient = load(a, k + 1 + i, k) / pivot
+        quotient = a[k + 1 + i, k] / pivot
         factor = scaled.bind("factor", select(compare("eq", pivot, 0), const(0, pivot.type), quotient))
 
         def element(j: Expr) -> Block:
             at = (k + 1 + i, k + 1 + j)
-            return (store(a, *at, value=load(a, *at) - factor * load(a, k, k + 1 + j)),)
+            return (store(a, *at, value=a[*at] - factor * a[k, k + 1 + j]),)
 
         return (*scaled.block, *serial_loop(ctx, "j", as_expr(n - 1) - k, element))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..ir.types import TensorType
-from .attributes import integer as integer
-from .attributes import ints as ints
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:

@@ -24,7 +24,6 @@ from ..ir.loops import (
     Type,
     Var,
     as_expr,
-    load,
     store,
 )
 from ..ir.loops_rewrite import loop
@@ -120,7 +119,7 @@ def scratch(ctx: NestContext, stem: str, dtype: DType, *shape: int) -> Buffer:
 
 
 def get(buffer: Buffer) -> Expr:
-    return load(buffer, 0)
+    return buffer[0]
 
 
 def put(buffer: Buffer, value: Expr | float) -> Store:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..ir.graph import Node
-from ..ir.loops import Alloc, Block, Buffer, Expr, LoopKind, load, store
+from ..ir.loops import Alloc, Block, Buffer, Expr, LoopKind, store
 from ..ir.types import DType
 from .attributes import integer, ints, number
 from .expr_tools import const, convert
@@ -117,7 +117,7 @@ def softmax(ctx: NestContext, node: Node) -> Block:
         if kept_row is None:
             divide = row.write(lambda along, bind: quotient(power(along, bind)))
             return (*find_top, *find_total, *lets.block, *divide)
-        divide = row.write(lambda along, bind: quotient(load(kept_row, *along)))
+        divide = row.write(lambda along, bind: quotient(kept_row[*along]))
         return (*find_top, Alloc(kept_row), *find_total, *lets.block, *divide)
 
     return _rows(ctx, node, (integer(node.attrs, "axis"),), body)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..ir.graph import Node, Value
-from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, as_expr, binary, load, store
+from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, as_expr, binary, store
 from ..ir.types import DType
 from .attributes import integer, number, texts
 from .expr_tools import Expansion, absolute, const, convert, maximum, minimum
@@ -117,7 +117,7 @@ class _Cell:
         r = operand(self.node, 2)
 
         def term(acc: Buffer, j: Expr) -> Block:
-            return (accumulate("add", acc, load(state, j + offset) * self.read(r, row, j)),)
+            return (accumulate("add", acc, state[j + offset] * self.read(r, row, j)),)
 
         return lambda acc: serial_loop(self.ctx, "j", self.hidden, lambda j: term(acc, j))
 
@@ -168,7 +168,7 @@ def _recurrence(ctx: NestContext, node: Node, initial: Sequence[Value | None], s
             ctx, "t", seq - count, lambda t: cell.each_unit(lambda k: cell.write(0, (seq - 1 - t, k), zero))
         )
         finish = cell.each_unit(lambda k: tuple(
-            stmt for number, state in enumerate(states, start=1) for stmt in cell.write(number, (k,), load(state, k))
+            stmt for number, state in enumerate(states, start=1) for stmt in cell.write(number, (k,), state[k])
         ))  # fmt: skip
         return (*allocs, *init, *rest, *steps, *behind, *finish)
 
@@ -212,8 +212,8 @@ def _lstm_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> 
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
-        bind, old = lets.bind, lets.bind("c", load(c, k))
-        sum_i, sum_o, sum_f, sum_g = (load(work, k + section * cell.hidden) for section in range(4))
+        bind, old = lets.bind, lets.bind("c", c[k])
+        sum_i, sum_o, sum_f, sum_g = (work[k + section * cell.hidden] for section in range(4))
         i = bind("i", cell.activate(0, _peep(cell, sum_i, 0, k, old), bind))
         coupled = cell.node.attrs["input_forget"]
         f = 1.0 - i if coupled else cell.activate(0, _peep(cell, sum_f, 2, k, old), bind)
@@ -245,22 +245,22 @@ def _gru_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> B
         return (*sums, *cell.store_activated(0, total, work, row))
 
     def reset(k: Expr) -> Block:
-        return (store(work, k + 3 * hidden, value=load(work, k + hidden) * load(h, k)),)
+        return (store(work, k + 3 * hidden, value=work[k + hidden] * h[k]),)
 
     def candidate(k: Expr) -> Block:
         row = k + 2 * hidden
         if cell.node.attrs["linear_before_reset"]:
             inner, own = cell.dot(cell.bias(row, False), (cell.input(row, t),))
             outer, past = cell.dot(cell.bias(row, True), (cell.recurrent(row, h),))
-            sums, total = (*inner, *outer), own + load(work, k + hidden) * past
+            sums, total = (*inner, *outer), own + work[k + hidden] * past
         else:
             sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, work, 3 * hidden)))
         return (*sums, *cell.store_activated(1, total, work, row))
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
-        z = lets.bind("z", load(work, k))
-        y = lets.bind("y", (1.0 - z) * load(work, k + 2 * hidden) + z * load(h, k))
+        z = lets.bind("z", work[k])
+        y = lets.bind("y", (1.0 - z) * work[k + 2 * hidden] + z * h[k])
         return (*lets.block, store(h, k, value=y), *cell.write(0, (t, k), y))
 
     resets = () if cell.node.attrs["linear_before_reset"] else cell.each_unit(reset)
@@ -281,7 +281,7 @@ def _rnn_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> B
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
-        y = lets.bind("y", load(work, k))
+        y = lets.bind("y", work[k])
         return (*lets.block, store(h, k, value=y), *cell.write(0, (t, k), y))
 
     return (*cell.each_unit(unit), *cell.each_unit(update))

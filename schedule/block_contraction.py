@@ -25,7 +25,7 @@ import numpy as np
 from ..ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from ..ops.infer import integer
+from ..ops.attributes import integer
 from ..ops.integer import zero_point
 from .byte_operands import Columns, Pixels, unflattened
 from .epilogue import pixels_epilogue

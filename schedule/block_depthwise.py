@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ..ir.loops import Binary, Expr, Pointer, as_expr
-from ..ops.infer import ints
+from ..ops.attributes import ints
 from ..ops.integer import zero_point
 from .byte_operands import Columns
 from .kernel import KernelContext

@@ -36,7 +36,7 @@ from ..ir.loops import (
 )
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from ..ops.infer import ints
+from ..ops.attributes import ints
 from ..targets.target import Cpu
 from .byte_operands import Columns
 from .dots import has_dot

@@ -29,7 +29,7 @@ from ...blocks.dsp_packed_gemm import (
 from ...blocks.tiles import Stream
 from ...ir.graph import Node
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
-from ...ops.infer import integer
+from ...ops.attributes import integer
 from ..block_contraction import Contraction, Position, Remainder, Tiling, rows_of
 from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start

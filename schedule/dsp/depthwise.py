@@ -20,7 +20,7 @@ from ...blocks.depthwise import COLUMN, KERNEL, LANES
 from ...blocks.depthwise_rows import PAIR
 from ...ir.loops import Block, Buffer, If, Invoke
 from ...ir.types import DType
-from ...ops.infer import ints
+from ...ops.attributes import ints
 from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..byte_operands import start

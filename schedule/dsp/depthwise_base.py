@@ -11,7 +11,7 @@ from ...blocks.depthwise import COLUMN, LANES
 from ...ir.graph import Node
 from ...ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
-from ...ops.infer import ints
+from ...ops.attributes import ints
 from ..block_depthwise import DepthwiseLayer, InputRow, Order
 from ..byte_operands import start
 from ..kernel import KernelContext

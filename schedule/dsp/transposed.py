@@ -18,7 +18,7 @@ import numpy as np
 from ...ir.graph import Node
 from ...ir.loops import Block, Expr
 from ...ir.types import DType
-from ...ops.infer import ints
+from ...ops.attributes import ints
 from ..block_contraction import Contraction
 from ..byte_operands import Columns, Pixels
 from ..kernel import KernelContext, OneScratch

@@ -11,7 +11,7 @@ from ...blocks.helium import FEW_STEPS, GEMM_4X2, GEMM_8X1, SHORT_RUN, STEP, pad
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ir.types import DType
-from ...ops.infer import integer
+from ...ops.attributes import integer
 from ..block_contraction import Contraction, Position, Tiling
 from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start

@@ -9,7 +9,7 @@ from ...ir.graph import Node, Value
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
-from ...ops.infer import integer
+from ...ops.attributes import integer
 from ..epilogue import pixels_epilogue
 from ..kernel import KernelContext
 from ..tensors import TensorRef

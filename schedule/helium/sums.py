@@ -8,7 +8,7 @@ from ...blocks.helium import pad
 from ...ir.loops import Block, Invoke, Load, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
-from ...ops.infer import ints
+from ...ops.attributes import ints
 from ...ops.integer import zero_point
 from ..kernel import KernelContext
 

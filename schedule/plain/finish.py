@@ -11,7 +11,7 @@ import numpy as np
 
 from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, as_expr
 from ...ir.types import DType
-from ...ops.infer import integer
+from ...ops.attributes import integer
 from ..epilogue import pixels_epilogue
 from ..kernel import KernelContext
 from ..tensors import TensorRef

@@ -359,3 +359,11 @@ def test_program_shows_places_calls_and_kernels() -> None:
     assert '  call double(in, mid)   4 macs   @"Add_0"' in lines
     assert '  tap "relu:0" = mid' in lines
     assert "    y[i] = x[i] + x[i]" in lines
+
+
+def test_buffers_are_indexed_as_in_the_text() -> None:
+    x, i, j = Buffer("x", F32, (8, 4)), Var("i"), Var("j")
+    assert print_expr(x[i * 2 + 1, j] * x[0, j]) == "x[i*2+1, j] * x[0, j]"
+    assert print_expr(Buffer("acc", F32, (3,))[i]) == "acc[i]"
+    with pytest.raises(TypeError):
+        list(x)  # type: ignore[call-overload]
