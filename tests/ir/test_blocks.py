@@ -8,7 +8,7 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from ccml.blocks import BLOCKS, block_kernel
-from ccml.blocks.dsp_gemm import PAIR, pack
+from ccml.blocks.dsp_gemm import GEMM_3X2, pack
 from ccml.errors import CcmlError
 from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
@@ -94,9 +94,9 @@ def test_invoke_is_printed_and_parsed() -> None:
 
 def test_invoke_runs_the_meaning() -> None:
     rng = np.random.default_rng(1)
-    x, weights = (rng.integers(-128, 128, (n, 8)).astype(np.int8) for n in (2, PAIR.tile))
+    x, weights = (rng.integers(-128, 128, (n, 8)).astype(np.int8) for n in (2, GEMM_3X2.tile))
     bias = np.array([5, -7, 100], np.int32)
-    stream = pack(PAIR, bias, weights, None)
+    stream = pack(GEMM_3X2, bias, weights, None)
     arrays = {"x": x, "w": stream, "s": np.zeros((2, 2, 2), np.int32), "y": np.zeros((2, 3), np.int32)}
     run_kernel(kernel(), arrays, instructions=INSTRUCTIONS, blocks=BLOCKS)
     np.testing.assert_array_equal(arrays["y"], x.astype(np.int32) @ weights.T.astype(np.int32) + bias)
