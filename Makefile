@@ -1,6 +1,6 @@
 # make demo    install into .venv, compile the example for a Cortex-M4 and for this machine, and run it
 # make test    install what the tests need, then lint and run them all
-# make check   the tests that take longer: the ONNX node tests compiled as C
+# make check   the tests that take longer: ONNX's backend suite compiled as C
 # make lint    ruff and mypy
 # make docs    write docs/api.md from the docstrings and docs/operators.md from the tables
 # make clean   remove everything that these made

@@ -209,7 +209,7 @@ class JitModel:
         for name in inputs:
             if name not in known:
                 _refuse(name, f"the model has no such input; it has: {', '.join(sorted(known))}")
-        arrays = {side.buffer: _checked(side, inputs) for side in self.program.inputs}
+        arrays = {side.buffer: checked_input(side, inputs) for side in self.program.inputs}
         for side in self.program.outputs:
             arrays[side.buffer] = np.empty(side.type.shape, side.type.dtype.numpy)
         return arrays
@@ -240,7 +240,8 @@ class JitModel:
         return self._pools[pool][begin : begin + decl.nbytes].view(decl.dtype.numpy).reshape(decl.shape)
 
 
-def _checked(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+def checked_input(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """The array of an input, dense and aligned. Raises ``BAD_INPUT`` where there is none, or one that does not fit."""
     if side.name not in inputs:
         _refuse(side.name, "this input is missing")
     array = np.asarray(inputs[side.name])

@@ -30,7 +30,8 @@ def input_types(
     for value in inputs:
         if value.name in declared:
             raise CcmlError(ErrorCode.INVALID_MODEL, f"input '{value.name}' is defined twice")
-        declared[value.name] = (_dtype(value), _dimensions(value))
+        tensor = _tensor_type(value)
+        declared[value.name] = (dtype_of(tensor.elem_type, value.name), _dimensions(tensor))
     bound = _bound_dimensions(declared, dims, shapes)
     types: dict[str, TensorType] = {}
     open_dimensions: dict[str, list[Dimension] | None] = {}
@@ -64,20 +65,24 @@ def _check_size(name: str, type_: TensorType) -> None:
         raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=name, hint=hint)
 
 
-def _dtype(value: onnx.ValueInfoProto) -> DType:
-    kind = value.type.WhichOneof("value")
+def _tensor_type(value: onnx.ValueInfoProto) -> onnx.TypeProto.Tensor:
+    """The type of a tensor. That of an optional tensor, too: an input of an artifact is always there."""
+    type_ = value.type
+    if type_.WhichOneof("value") == "optional_type":
+        type_ = type_.optional_type.elem_type
+    kind = type_.WhichOneof("value")
     if kind != "tensor_type":
         what = "no type" if kind is None else f"the type {kind.removesuffix('_type')}"
         reason = f"the input has {what}; only tensors are supported"
         raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=value.name)
-    return dtype_of(value.type.tensor_type.elem_type, value.name)
+    return type_.tensor_type
 
 
-def _dimensions(value: onnx.ValueInfoProto) -> list[Dimension] | None:
-    if not value.type.tensor_type.HasField("shape"):
+def _dimensions(tensor: onnx.TypeProto.Tensor) -> list[Dimension] | None:
+    if not tensor.HasField("shape"):
         return None
     found: list[Dimension] = []
-    for dim in value.type.tensor_type.shape.dim:
+    for dim in tensor.shape.dim:
         kind = dim.WhichOneof("value")
         if kind == "dim_value" and dim.dim_value >= 0:
             found.append(dim.dim_value)

@@ -23,8 +23,8 @@ from .skeleton import element_type
 
 TAKES_NARROW = frozenset({
     "BitCast", "Cast", "CastLike", "Concat", "DepthToSpace", "DequantizeLinear", "Expand", "Flatten", "Gather",
-    "Identity", "QLinearMatMul", "QuantizeLinear", "Reshape", "Shape", "Size", "Slice", "SpaceToDepth", "Split",
-    "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where",
+    "Identity", "OptionalGetElement", "OptionalHasElement", "QLinearMatMul", "QuantizeLinear", "Reshape", "Shape",
+    "Size", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where",
 })  # fmt: skip
 """Operators whose rules move elements of any type, or know narrow types themselves."""
 

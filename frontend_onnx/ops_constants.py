@@ -141,6 +141,11 @@ def one_hot(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.emit("where", hot, on, off)]
 
 
+def optional_has_element(ctx: NodeContext) -> Sequence[Value]:
+    """Whether there is an operand: an input of an artifact always is."""
+    return [ctx.constant(np.asarray(ctx.optional(0) is not None))]
+
+
 RULES: Mapping[str, Rule] = {
     "Constant": constant,
     "ConstantOfShape": constant_of_shape,
@@ -148,6 +153,8 @@ RULES: Mapping[str, Rule] = {
     "EyeLike": eye_like,
     "Identity": identity,
     "OneHot": one_hot,
+    "OptionalGetElement": identity,
+    "OptionalHasElement": optional_has_element,
     "Range": range_,
     "Shape": shape,
     "Size": size,

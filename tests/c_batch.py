@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import pickle
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,7 +48,7 @@ def run_batch(
     programs: Sequence[Program], machine: Machine, feeds: Sequence[Arrays], cache: Path, compiler: str = "gcc"
 ) -> list[dict[str, np.ndarray] | CaseFailed]:
     """The outputs of each program by name. The names of the programs have to differ."""
-    library = _library(programs, machine, cache, compiler)
+    library = compiled_library(programs, machine, cache, compiler)
     calls = [_call(program, arrays) for program, arrays in zip(programs, feeds, strict=True)]
     with TemporaryDirectory() as folder:
         asked, answered = Path(folder) / "calls", Path(folder) / "results"
@@ -80,7 +82,8 @@ def _call(program: Program, arrays: Arrays) -> _Call:
     return _Call(assign_symbols(program).run, [*pools, *inputs, *outputs], places)
 
 
-def _library(programs: Sequence[Program], machine: Machine, cache: Path, compiler: str) -> Path:
+def compiled_library(programs: Sequence[Program], machine: Machine, cache: Path, compiler: str = "gcc") -> Path:
+    """A shared library of these programs, in ``cache``, or the one that is there."""
     with TemporaryDirectory() as folder:
         written = [path for p in programs for path in write_c(p, machine, folder, incbin_threshold=None)]
         command = [compiler, *FLAGS, *all_flags(machine, compiler)]
@@ -91,18 +94,25 @@ def _library(programs: Sequence[Program], machine: Machine, cache: Path, compile
         if not library.exists():
             cache.mkdir(parents=True, exist_ok=True)
             sources = [str(path) for path in written if path.suffix == ".c"]
-            part = library.with_suffix(".part")
-            _compile([*command, *_prelude(command, Path(folder)), *sources, "-o", str(part)])
+            part = library.with_suffix(f".{os.getpid()}")
+            _compile([*command, *_prelude(command, cache), *sources, "-o", str(part)])
             part.rename(library)
     return library
 
 
-def _prelude(command: Sequence[str], folder: Path) -> list[str]:
-    """The vector intrinsics, which most sources include and which are long, as a precompiled header."""
+def _prelude(command: Sequence[str], cache: Path) -> list[str]:
+    """The vector intrinsics, which most sources include and which are long, as a precompiled header in ``cache``."""
+    folder = cache / f"prelude_{hashlib.sha256(repr(command).encode()).hexdigest()[:16]}"
     header = folder / "prelude.h"
-    header.write_text("#ifdef __x86_64__\n#include <immintrin.h>\n#endif\n#include <stdint.h>\n")
-    own = [flag for flag in command if flag != "-shared"]
-    _compile([*own, "-x", "c-header", str(header), "-o", f"{header}.gch"])
+    if not header.exists():
+        part = folder.with_name(f"{folder.name}.{os.getpid()}")
+        part.mkdir(parents=True, exist_ok=True)
+        source = part / "prelude.h"
+        source.write_text("#ifdef __x86_64__\n#include <immintrin.h>\n#endif\n#include <stdint.h>\n")
+        own = [flag for flag in command if flag != "-shared"]
+        _compile([*own, "-x", "c-header", str(source), "-o", f"{source}.gch"])
+        with suppress(OSError):  # another process was faster
+            part.rename(folder)
     return ["-include", str(header)]
 
 

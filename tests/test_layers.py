@@ -13,7 +13,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__main__",),
     ("cli",),
     ("__init__",),
-    ("api",),
+    ("api", "onnx_backend"),
     ("quantization",),
     ("verification", "artifact"),
     ("driver",),

@@ -11,37 +11,46 @@ from pathlib import Path
 
 import numpy as np
 
-from ..driver import Compiled
 from ..emit_c.artifact import write_c
 from ..emit_c.compiler_flags import all_flags
 from ..emit_c.symbols import assign_symbols
-from ..emit_llvm.jit import aligned_empty
+from ..emit_llvm.jit import aligned_empty, checked_input
 from ..errors import CcmlError, ErrorCode
+from ..ir.program import Program
+from ..targets import Machine
 
 COMPILERS = ("cc", "gcc", "clang")
 _FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
 
 
 class CModel:
-    """A model compiled by ``compiler``, or by the first one that is there. Raises ``TOOLCHAIN`` where none is."""
+    """A program compiled as C by ``compiler``, or by the first that is there. Raises ``TOOLCHAIN`` where none is."""
 
-    def __init__(self, compiled: Compiled, compiler: str | None = None) -> None:
-        self._program = compiled.program
+    def __init__(self, program: Program, machine: Machine, compiler: str | None = None) -> None:
         found = next(filter(None, map(shutil.which, (compiler,) if compiler else COMPILERS)), None)
         if found is None:
             what = f"no compiler '{compiler}'" if compiler else "no C compiler"
             raise CcmlError(ErrorCode.TOOLCHAIN, what, hint="install gcc or clang; 'ccml doctor' shows what is there")
-        symbols = assign_symbols(self._program)
         with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
-            library = _build(compiled, found, Path(folder))
-            self._function = ctypes.CDLL(str(library))[symbols.run]
+            self._load(program, _build(program, machine, found, Path(folder)))
+
+    @classmethod
+    def of_library(cls, program: Program, library: Path) -> CModel:
+        """The model whose C sources have been compiled into the shared ``library``."""
+        model = cls.__new__(cls)
+        model._load(program, library)
+        return model
+
+    def _load(self, program: Program, library: Path) -> None:
+        self._program, symbols = program, assign_symbols(program)
+        self._function = ctypes.CDLL(str(library))[symbols.run]
         self._function.argtypes = [ctypes.c_void_p] * len((*symbols.pools, *symbols.arguments))
         self._function.restype = ctypes.c_int
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name."""
         program = self._program
-        feeds = [np.ascontiguousarray(inputs[side.name]) for side in program.inputs]
+        feeds = [checked_input(side, inputs) for side in program.inputs]
         outputs = {side.name: np.empty(side.type.shape, side.type.dtype.numpy) for side in program.outputs}
         pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
         status = self._function(*(array.ctypes.data for array in (*pools, *feeds, *outputs.values())))
@@ -50,8 +59,7 @@ class CModel:
         return outputs
 
 
-def _build(compiled: Compiled, compiler: str, folder: Path) -> Path:
-    program, machine = compiled.program, compiled.machine
+def _build(program: Program, machine: Machine, compiler: str, folder: Path) -> Path:
     written = write_c(program, machine, folder)
     sources = [str(path) for path in written if path.suffix == ".c"]
     library = folder / "model.so"

@@ -108,7 +108,8 @@ def compare(
     if host is not None:
         run = EmulatedModel(compiled, backend).run
     else:
-        run = ObservedModel(compiled).run if backend == JIT else CModel(compiled, compiler).run
+        program, machine = compiled.program, compiled.machine
+        run = ObservedModel(compiled).run if backend == JIT else CModel(program, machine, compiler).run
     on_host = None if host is None else JitModel(host.program, host.machine)
     comparison = _Comparison(compiled, tolerance, find_reference(compiled.source, next(iter(samples))))
     for number, inputs in enumerate(samples):

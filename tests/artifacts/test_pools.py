@@ -99,7 +99,7 @@ def test_a_model_on_a_board(tmp_path: Path) -> None:
     assert all(pool.size for pool in program.plan.pools)
     here = compile_model(model.path, GENERIC, model.options)
     x = next(iter(random_samples(program.inputs, 1)))
-    assert same(outputs(program, M7, "llvm", Build(), x, tmp_path), CModel(here).run(x))
+    assert same(outputs(program, M7, "llvm", Build(), x, tmp_path), CModel(here.program, here.machine).run(x))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -120,7 +120,7 @@ def test_c_sources_in_process() -> None:
     assert all(pool.size for pool in compiled.program.plan.pools)
     x = next(iter(random_samples(compiled.program.inputs, 1)))
     expected = JitModel(compile_model(DIGITS, HOST).program).run(x)
-    for name, found in CModel(compiled).run(x).items():
+    for name, found in CModel(compiled.program, compiled.machine).run(x).items():
         np.testing.assert_allclose(found, expected[name], rtol=1e-4, atol=1e-5)
 
 

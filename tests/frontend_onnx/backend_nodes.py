@@ -1,33 +1,30 @@
-"""The node tests of the ONNX backend suite, which of them are expected to pass, and their check by each route.
+"""The node tests of the ONNX backend suite as imported graphs: whole, or with operands frozen into initializers.
 
-``backend_nodes.txt`` has one line a test: its name, then the inputs that are frozen into initializers, because the
-importer needs them constant (shapes, axes, scales). Run this file to write the table anew; the difference to the
-last one shows what was gained or lost.
+``tests/onnx_suite`` runs the suite itself. Here are the meaning of what the importer makes of it, and tests that pass
+only with operands that are constant: ``frozen_nodes.txt`` has a line for each, its name and these operands.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import onnx
 from ccml.emit_llvm.jit import JitModel, host_machine
-from ccml.errors import CcmlError
 from ccml.ir.graph import Graph
-from ccml.ir.program import Program
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
-from ccml.targets import Machine
 from onnx import numpy_helper
 
 from tests.frontend_onnx.graphs import checked_import
+from tests.onnx_suite.suite import exclusions
 
-TABLE = Path(__file__).with_suffix(".txt")
+FROZEN = Path(__file__).with_name("frozen_nodes.txt")
 
 
 @dataclass(frozen=True)
@@ -74,17 +71,16 @@ def _array(given: object) -> np.ndarray:
     raise TypeError(f"{type(given)} is not a tensor")
 
 
-def expected_to_pass() -> dict[str, tuple[str, ...]]:
-    """Test name -> the inputs to freeze."""
-    lines = [line.split() for line in TABLE.read_text().splitlines() if line and not line.startswith("#")]
+def frozen_tests() -> dict[str, tuple[str, ...]]:
+    """Test name -> the inputs to freeze, for tests that the suite's list of exclusions has as refused."""
+    lines = [line.split() for line in FROZEN.read_text().splitlines() if line and not line.startswith("#")]
     return {name: tuple(frozen) for name, *frozen in lines}
 
 
-CONTRADICTING = {
-    "test_resize_downsample_scales_cubic_align_corners": "the last output lies behind the last input",
-    "test_resize_downsample_scales_linear_align_corners": "the last output lies behind the last input",
-}
-"""Tests whose published results are not what the operator's text says; docs/conformance.md has the details."""
+def expected_to_pass() -> dict[str, tuple[str, ...]]:
+    """Test name -> the inputs to freeze, mostly none."""
+    whole: dict[str, tuple[str, ...]] = {name: () for name in node_tests() if name not in exclusions()}
+    return whole | {name: frozen for name, frozen in frozen_tests().items() if name in node_tests()}
 
 
 @dataclass(frozen=True)
@@ -109,11 +105,6 @@ class NodeCase:
                 equal_nan=True, err_msg=name,
             )  # fmt: skip
 
-    def compiled(self, machine: Machine, name: str = "model") -> Program:
-        """The program for ``machine``."""
-        signed = machine.cpu.signed_bytes
-        return replace(lower_graph(optimize(self.graph, signed_bytes=signed), machine), name=name)
-
 
 def prepare(test: NodeTest, frozen: tuple[str, ...]) -> NodeCase:
     """Imports the test's model with these inputs frozen."""
@@ -135,38 +126,6 @@ def check_meaning(case: NodeCase) -> None:
 
 def check_jit(case: NodeCase) -> None:
     """Compiled into this process."""
-    case.judge(JitModel(case.compiled(host_machine()), host_machine()).run(case.feeds))
-
-
-def _choices(test: NodeTest) -> list[tuple[str, ...]]:
-    """Sets of inputs to freeze, the smallest first."""
-    rest = list(test.inputs)[1:]
-    parameters = tuple(n for n in rest if test.inputs[n].ndim <= 1 and test.inputs[n].dtype.kind in "iub")
-    small = tuple(n for n in rest if test.inputs[n].ndim <= 1)
-    return list(dict.fromkeys([(), parameters, small, tuple(rest), tuple(test.inputs)]))
-
-
-def _check(test: NodeTest, frozen: tuple[str, ...]) -> None:
-    check_meaning(prepare(test, frozen))
-
-
-def _passes(attempt: Callable[[], None]) -> bool:
-    try:
-        attempt()
-    except (CcmlError, AssertionError):
-        return False
-    return True
-
-
-def write_table() -> None:
-    lines = ["# Written by backend_nodes.py: test name, inputs frozen into initializers"]
-    for test in node_tests().values():
-        found = next((frozen for frozen in _choices(test) if _passes(partial(_check, test, frozen))), None)
-        if found is not None and test.name not in CONTRADICTING:
-            lines.append(" ".join([test.name, *found]))
-    TABLE.write_text("\n".join(lines) + "\n")
-    print(f"{len(lines) - 1} of {len(node_tests())} tests with tensors pass")
-
-
-if __name__ == "__main__":
-    write_table()
+    machine = host_machine()
+    program = lower_graph(optimize(case.graph, signed_bytes=machine.cpu.signed_bytes), machine)
+    case.judge(JitModel(program, machine).run(case.feeds))
