@@ -17,6 +17,13 @@ def any_data(b: Builder, op: str, least: int = 0, most: int = 5) -> Tensor:
     return b.data(b.dtype(allowed(op, 0, b.opset)), b.shape(least, most))
 
 
+def optional(op: str, b: Builder) -> list[Tensor]:
+    """Of a tensor; before operator set 18 only values of optional types are taken, which no input has."""
+    if b.opset < 18:
+        raise UnfitError("an optional type")
+    return b.node(op, [any_data(b, op)])
+
+
 def rounded(b: Builder, x: Tensor) -> Tensor:
     """``x`` as whole numbers: where the shape of a result depends on which floats are equal, rounding must not."""
     return b.node("Round", [x])[0] if x.dtype in FLOATS and b.opset >= 11 else x
@@ -418,6 +425,8 @@ ROWS: dict[str, Row] = {
     "ScatterND": Row(scatter_nd), "Shape": Row(shape), "Size": Row(size), "Slice": Row(slice_),
     "SpaceToDepth": Row(space_to_depth), "Split": Row(split), "Squeeze": Row(squeeze),
     "TensorScatter": Row(tensor_scatter), "Tile": Row(tile), "TopK": Row(top_k),
+    "OptionalGetElement": Row(partial(optional, "OptionalGetElement")),
+    "OptionalHasElement": Row(partial(optional, "OptionalHasElement")),
     "Transpose": Row(transpose), "Trilu": Row(trilu), "Unique": Row(unique), "Unsqueeze": Row(unsqueeze),
     **{op: Row(partial(window, op)) for op in ("BlackmanWindow", "HammingWindow", "HannWindow")},
 }  # fmt: skip
