@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from math import prod
 
@@ -10,6 +11,8 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.types import DType, TensorType
 from .tensors import MAX_ELEMENTS, MAX_RANK, dtype_of
+
+log = logging.getLogger(__name__)
 
 Dimension = int | str | None
 """An extent, the name of a symbolic one, or unknown."""
@@ -24,6 +27,7 @@ def input_types(
     """The type of every input, in order.
 
     ``dims`` binds symbolic dimensions by name; ``shapes`` fixes whole inputs, and with them the dimensions they name.
+    Where only a first dimension stays open, the batch, it is 1, which is noted in the log.
     Raises one ``UNBOUND_DIMENSION`` for all dimensions that stay open, and ``BAD_OPTION`` for what does not fit.
     """
     declared: dict[str, tuple[DType, list[Dimension] | None]] = {}
@@ -33,23 +37,51 @@ def input_types(
         tensor = _tensor_type(value)
         declared[value.name] = (dtype_of(tensor.elem_type, value.name), _dimensions(tensor))
     bound = _bound_dimensions(declared, dims, shapes)
-    types: dict[str, TensorType] = {}
-    open_dimensions: dict[str, list[Dimension] | None] = {}
-    for name, (dtype, dimensions) in declared.items():
-        shape = shapes.get(name)
-        if shape is None and dimensions is not None:
-            resolved = [bound.get(d, d) if isinstance(d, str) else d for d in dimensions]
-            shape = tuple(d for d in resolved if isinstance(d, int))
-            if len(shape) < len(resolved):
-                open_dimensions[name] = resolved
-        elif shape is None:
-            open_dimensions[name] = None
-        if shape is not None and name not in open_dimensions:
-            types[name] = TensorType(dtype, shape)
-            _check_size(name, types[name])
-    if open_dimensions:
+    resolved = {
+        name: list(shapes[name]) if name in shapes else _resolved(dimensions, bound)
+        for name, (_, dimensions) in declared.items()
+    }
+    open_dimensions = {name: found for name, found in resolved.items() if found is None or not _is_fixed(found)}
+    if _only_batch_is_open(open_dimensions):
+        _take_batch_as_one(open_dimensions)
+    elif open_dimensions:
         raise _unbound(open_dimensions)
+    types = {}
+    for name, (dtype, _) in declared.items():
+        types[name] = TensorType(dtype, tuple(extent for extent in resolved[name] or () if isinstance(extent, int)))
+        _check_size(name, types[name])
     return types
+
+
+def _take_batch_as_one(open_dimensions: Mapping[str, list[Dimension] | None]) -> None:
+    name, first = next(iter(open_dimensions.items()))
+    batch = first[0] if first else None
+    option = f"--shape {name}=..." if batch is None else f"--dim {batch}=..."
+    what = "" if batch is None else f" {batch}"
+    log.warning(
+        "the batch%s, first dimension of %s, is taken as 1; %s sets it", what, ", ".join(open_dimensions), option
+    )
+    for dimensions in open_dimensions.values():
+        assert dimensions
+        dimensions[0] = 1
+
+
+def _resolved(dimensions: Sequence[Dimension] | None, bound: Mapping[str, int]) -> list[Dimension] | None:
+    return None if dimensions is None else [bound.get(d, d) if isinstance(d, str) else d for d in dimensions]
+
+
+def _is_fixed(dimensions: Sequence[Dimension]) -> bool:
+    return all(isinstance(d, int) for d in dimensions)
+
+
+def _only_batch_is_open(open_dimensions: Mapping[str, Sequence[Dimension] | None]) -> bool:
+    """Whether nothing is open but one dimension, always the first: a name, or unknown in a single input."""
+    names = set()
+    for dimensions in open_dimensions.values():
+        if not dimensions or isinstance(dimensions[0], int) or not _is_fixed(dimensions[1:]):
+            return False
+        names.add(dimensions[0])
+    return len(names) == 1 and (None not in names or len(open_dimensions) == 1)
 
 
 def _check_size(name: str, type_: TensorType) -> None:

@@ -180,10 +180,10 @@ def test_missing_external_data(tmp_path: Path) -> None:
 
 def test_unbound_dimension_shows_the_options(tmp_path: Path) -> None:
     relu = helper.make_node("Relu", ["x"], ["y"])
-    path = save_model(tmp_path / "m.onnx", relu, shape=("batch", 4))
+    path = save_model(tmp_path / "m.onnx", relu, shape=("batch", "seq"))
     code, text = refused(path, "--target", "arm")
-    assert (code, "[E104]" in text, "--dim batch=1" in text) == (2, True, True)
-    assert ccml("compile", path, "--target", "arm", "--dim", "batch=2", "-o", tmp_path / "a").exit_code == 0
+    assert (code, "[E104]" in text, "--dim batch=1 --dim seq=1" in text) == (2, True, True)
+    assert ccml("compile", path, "--target", "arm", "--dim", "seq=2", "-o", tmp_path / "a").exit_code == 0
     assert ccml("compile", path, "--target", "arm", "--shape", "x=2,4", "-o", tmp_path / "b").exit_code == 0
 
 

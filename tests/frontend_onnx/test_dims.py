@@ -52,6 +52,26 @@ def test_all_open_dimensions_are_reported_at_once() -> None:
     assert error.hint is not None and "--dim batch=1 --dim n=1" in error.hint
 
 
+@pytest.mark.parametrize("batch", ["batch", "N"])
+def test_a_batch_that_alone_is_open_is_one(batch: str, caplog: pytest.LogCaptureFixture) -> None:
+    graph = checked_import(two_inputs([batch, 3], [batch, 1]))
+    assert [value.shape for value in graph.inputs] == [(1, 3), (1, 1)]
+    assert f"the batch {batch}, first dimension of x, s, is taken as 1; --dim {batch}=... sets it" in caplog.text
+
+
+def test_the_unknown_first_dimension_of_one_input_is_one(caplog: pytest.LogCaptureFixture) -> None:
+    graph = checked_import(two_inputs([None, 3], [1, 3]))
+    assert graph.inputs[0].shape == (1, 3)
+    assert "the batch, first dimension of x, is taken as 1; --shape x=... sets it" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "shapes", [(["a", 3], ["b", 3]), (["a", "b"], [1, 1]), ([3, "a"], [1, 1]), (["a", 3], [1, "a"])]
+)
+def test_other_open_dimensions_are_no_batch(shapes: tuple[list[object], list[object]]) -> None:
+    assert import_error(two_inputs(*shapes)).kind is ErrorCode.UNBOUND_DIMENSION
+
+
 def test_what_the_hint_says_works() -> None:
     graph = checked_import(two_inputs(["batch", "seq", 8], ["batch", "n", 8]), dims={"batch": 1, "seq": 1, "n": 1})
     assert graph.outputs[0].shape == (1, 1, 8)
