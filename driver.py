@@ -17,7 +17,7 @@ from .emit_c.model_name import model_name
 from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
-from .frontend_onnx import import_model, load_model
+from .frontend_onnx import import_model, load_model, with_fixed_inputs
 from .ir.graph import Graph
 from .ir.program import Program
 from .passes.integer_interface import integer_interface
@@ -48,7 +48,8 @@ __all__ = [
 class ModelOptions:
     """How an ONNX file is read.
 
-    ``dims`` binds symbolic dimensions by name, ``shapes`` fixes whole inputs. ``name`` is the prefix of files and
+    ``dims`` binds symbolic dimensions by name, ``shapes`` fixes the shapes of whole inputs, ``fixed`` the values of
+    some, which then are no inputs any more. ``name`` is the prefix of files and
     symbols; by default it is made from the name of the file. ``integer_io`` makes the inputs and outputs integers that
     a model which comes quantized quantizes first and dequantizes last.
     """
@@ -57,6 +58,7 @@ class ModelOptions:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     name: str | None = None
     integer_io: bool = False
+    fixed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 DEFAULT_OPTIONS = ModelOptions()
@@ -82,6 +84,7 @@ class Source:
         options = Options(
             dims=dict(sorted(self.options.dims.items())),
             shapes={name: list(shape) for name, shape in sorted(self.options.shapes.items())},
+            fixed={name: list(numbers) for name, numbers in sorted(self.options.fixed.items())},
             emit=sorted(set(emit)),
             integer_io=self.options.integer_io,
             quantize=None if self.quantized is None else dict(self.quantized),
@@ -162,9 +165,11 @@ def read_onnx(path: PathLike) -> onnx.ModelProto:
 def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions = DEFAULT_OPTIONS) -> Source:
     """A model's graph. ``options.name`` defaults to the file's name as a C identifier.
 
-    Raises ``BAD_OPTION`` where ``options.integer_io`` meets a model without quantized inputs or outputs.
+    Raises ``BAD_OPTION`` where ``options.fixed`` does not fit the inputs, or ``options.integer_io`` meets a model
+    without quantized inputs or outputs.
     """
     name = model_name(Path(path), options.name)
+    model = with_fixed_inputs(model, options.fixed)
     graph = import_model(model, dims=options.dims, shapes=options.shapes, name=name)
     if options.integer_io:
         graph = integer_interface(graph)

@@ -56,7 +56,12 @@ class Key:
 
 
 SECTIONS: Mapping[str, Mapping[str, Key]] = {
-    "model": {"name": Key("name"), "dims": Key("dim", named=True), "shapes": Key("shape", named=True)},
+    "model": {
+        "name": Key("name"),
+        "dims": Key("dim", named=True),
+        "shapes": Key("shape", named=True),
+        "fixed": Key("fix", named=True),
+    },
     "compile": {
         "target": Key("target"),
         "abi": Key("abi"),

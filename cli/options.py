@@ -125,6 +125,26 @@ class InputShape(click.ParamType):
         return name, tuple(int(part) for part in parts)
 
 
+class InputValue(click.ParamType):
+    """``input=16000`` or ``input=0.5,-1``: the elements of an input."""
+
+    name = "input=v0,v1,..."
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, tuple[float, ...]]:
+        if isinstance(value, tuple):
+            return value
+        name, _, numbers = str(value).rpartition("=")
+        try:
+            elements = tuple(float(part) for part in numbers.split(","))
+        except ValueError:
+            elements = ()
+        if not name or not elements:
+            self.fail(f"'{value}' is not input=v0,v1,... such as sr=16000", param, ctx)
+        return name, elements
+
+
 class Number(click.FloatRange):
     """A finite number, at least ``min`` where that is given."""
 
@@ -217,10 +237,11 @@ def model_options(function: F) -> F:
     """
 
     @wraps(function)
-    def command(*args: Any, dim: Any, shape: Any, name: str | None = None, **values: Any) -> Any:
+    def command(*args: Any, dim: Any, shape: Any, fix: Any, name: str | None = None, **values: Any) -> Any:
         from ..driver import ModelOptions
 
-        return function(*args, options=ModelOptions(dict(dim), dict(shape), name), **values)
+        options = ModelOptions(dict(dim), dict(shape), name, fixed=dict(fix))
+        return function(*args, options=options, **values)
 
     argument = click.argument("model", type=click.Path())
     dim = click.option(
@@ -231,7 +252,11 @@ def model_options(function: F) -> F:
         "--shape", multiple=True, type=InputShape(), callback=_distinct_with_file,
         help="Fix the shape of an input; repeatable.",
     )  # fmt: skip
-    return argument(dim(shape(config_option(command))))  # type: ignore[return-value]
+    fix = click.option(
+        "--fix", multiple=True, type=InputValue(), callback=_distinct_with_file,
+        help="Fix the value of an input, which then is none any more; repeatable.",
+    )  # fmt: skip
+    return argument(dim(shape(fix(config_option(command)))))  # type: ignore[return-value]
 
 
 def target_options(required: bool = False, default: str = "generic") -> Callable[[F], F]:

@@ -43,7 +43,7 @@ class TargetInfo:
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for. ``dims`` and ``shapes`` are as given, not all of the model's."""
+    """What was asked for. ``dims``, ``shapes`` and ``fixed`` are as given, not all of the model's."""
 
     dims: dict[str, int]
     shapes: dict[str, list[int]]
@@ -53,6 +53,7 @@ class Options:
     optimize: str = "balanced"
     max_ram: int | None = None
     pools: dict[str, int | None] = field(default_factory=dict)
+    fixed: dict[str, list[float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

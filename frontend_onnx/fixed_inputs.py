@@ -1,0 +1,71 @@
+"""Inputs whose value is known when a model is compiled: they become initializers, and are no inputs any more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from ..errors import CcmlError, ErrorCode
+
+Numbers = Sequence[float]
+
+MAX_FILLED = 2**24
+"""Elements of an input that one number fills."""
+
+
+def with_fixed_inputs(model: onnx.ModelProto, fixed: Mapping[str, Numbers]) -> onnx.ModelProto:
+    """``model`` with inputs replaced by constants, by name (``{"sr": (16000,)}``).
+
+    A single number fills the declared shape, in which open dimensions count 1; more numbers are all elements in order.
+    Raises ``BAD_OPTION`` where there is no such input, or it cannot have the value.
+    """
+    if not fixed:
+        return model
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    stored = {tensor.name for tensor in changed.graph.initializer}
+    inputs = {value.name: value for value in changed.graph.input if value.name not in stored}
+    for name, numbers in fixed.items():
+        if name not in inputs:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"no input {name}", hint=f"the inputs are {', '.join(inputs)}")
+        tensor = numpy_helper.from_array(_array(inputs[name], numbers), name)
+        changed.graph.initializer.append(tensor)
+        changed.graph.input.remove(inputs[name])
+    return changed
+
+
+def _array(value: onnx.ValueInfoProto, numbers: Numbers) -> np.ndarray:
+    kind = value.type.tensor_type
+    try:
+        dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
+    except KeyError as problem:
+        raise CcmlError(ErrorCode.BAD_OPTION, "the input is no tensor of numbers", loc=value.name) from problem
+    wanted = np.asarray(numbers, np.float64)
+    with np.errstate(all="ignore"):
+        array = wanted.astype(dtype)
+        lost = dtype.kind in "iub" and not np.array_equal(array.astype(np.float64), wanted)
+    if dtype.kind == "O" or lost:
+        text = ", ".join(f"{number:g}" for number in numbers)
+        raise CcmlError(ErrorCode.BAD_OPTION, f"an input of {dtype} cannot be {text}", loc=value.name)
+    if not kind.HasField("shape"):
+        return array if len(numbers) > 1 else array.reshape(())
+    extents = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
+    if len(numbers) == 1:
+        shape = [1 if extent is None else extent for extent in extents]
+        if prod(shape) > MAX_FILLED:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"shape {shape} is too large to be filled", loc=value.name)
+        return np.full(shape, array[0])
+    return _shaped(value.name, array, extents)
+
+
+def _shaped(name: str, array: np.ndarray, extents: Sequence[int | None]) -> np.ndarray:
+    known = prod(extent for extent in extents if extent is not None)
+    free = extents.count(None)
+    if free > 1 or (array.size != known if not free else not known or array.size % known):
+        shape = ", ".join("?" if extent is None else str(extent) for extent in extents)
+        raise CcmlError(ErrorCode.BAD_OPTION, f"{array.size} numbers do not fill [{shape}]", loc=name)
+    return array.reshape([-1 if extent is None else extent for extent in extents])

@@ -1,0 +1,81 @@
+"""Inputs whose value is fixed when the model is compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ccml
+import numpy as np
+import pytest
+from ccml.errors import CcmlError, ErrorCode
+from onnx import TensorProto, TypeProto, helper, save
+
+from tests.cli.command_line import ccml as command
+from tests.frontend_onnx.graphs import model, value
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """y = x * k where sr is 16000, else x; of different shapes."""
+    branch = [helper.make_node("Identity", ["x"], ["a"])]
+    other = [helper.make_node("Mul", ["x", "k"], ["b"])]
+    nodes = [
+        helper.make_node("Equal", ["sr", "rate"], ["is_rate"]),
+        helper.make_node(
+            "If", ["is_rate"], ["y"],
+            then_branch=helper.make_graph(other, "then", [], [helper.make_value_info("b", TypeProto())]),
+            else_branch=helper.make_graph(branch, "else", [], [helper.make_value_info("a", TypeProto())]),
+        ),
+    ]  # fmt: skip
+    inputs = [value("x", [2]), value("sr", [], TensorProto.INT64), value("k", [3, 2])]
+    save(model(nodes, inputs, ["y"], {"rate": np.array(16000)}), tmp_path / "m.onnx")
+    return tmp_path / "m.onnx"
+
+
+X = np.array([2.0, 3.0], np.float32)
+
+
+def test_what_depends_on_it_is_computed_while_compiling(path: Path) -> None:
+    """Branches of different shapes are refused where the condition is open."""
+    with pytest.raises(CcmlError) as caught:
+        ccml.load(path)
+    assert caught.value.kind is ErrorCode.UNSUPPORTED_FEATURE
+    other = ccml.load(path, ccml.ModelOptions(fixed={"sr": (8000,), "k": (1,)}))
+    np.testing.assert_array_equal(other.run({"x": X})["y"], X)
+    same = ccml.load(path, ccml.ModelOptions(fixed={"sr": (16000,)}))
+    k = np.arange(6, dtype=np.float32).reshape(3, 2)
+    np.testing.assert_array_equal(same.run({"x": X, "k": k})["y"], X * k)
+
+
+@pytest.mark.parametrize("numbers, wanted", [((2,), np.full((3, 2), 2)), (range(6), np.arange(6).reshape(3, 2))])
+def test_one_number_fills_and_more_are_the_elements(path: Path, numbers: range, wanted: np.ndarray) -> None:
+    loaded = ccml.load(path, ccml.ModelOptions(fixed={"sr": (16000,), "k": tuple(numbers)}))
+    np.testing.assert_array_equal(loaded.run({"x": X})["y"], X * wanted)
+
+
+@pytest.mark.parametrize(
+    "fixed, text",
+    [
+        ({"rate": (1,)}, "no input rate"),
+        ({"sr": (0.5,)}, "an input of int64 cannot be 0.5"),
+        ({"sr": (float("nan"),)}, "an input of int64 cannot be nan"),
+        ({"sr": (1, 2)}, "2 numbers do not fill []"),
+        ({"k": (1, 2, 3, 4)}, "4 numbers do not fill [3, 2]"),
+    ],
+)
+def test_what_does_not_fit(path: Path, fixed: dict[str, tuple[float, ...]], text: str) -> None:
+    with pytest.raises(CcmlError) as caught:
+        ccml.load(path, ccml.ModelOptions(fixed=fixed))
+    assert caught.value.kind is ErrorCode.BAD_OPTION and text in caught.value.reason
+
+
+def test_on_the_command_line(path: Path) -> None:
+    done = command("verify", path, "--fix", "sr=8000", "--fix", "k=1")
+    assert done.exit_code == 0, done.output
+    assert command("verify", path, "--fix", "sr=fast").exit_code == 2
+
+
+def test_in_the_file_of_the_project(path: Path) -> None:
+    (path.parent / "ccml.toml").write_text("[model.fixed]\nsr = 16000\nk = [1, 2, 3, 4, 5, 6]\n")
+    done = command("verify", path, "--config", path.parent / "ccml.toml")
+    assert done.exit_code == 0, done.output
