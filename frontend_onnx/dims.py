@@ -37,7 +37,7 @@ def input_types(
         tensor = _tensor_type(value)
         declared[value.name] = (dtype_of(tensor.elem_type, value.name), _dimensions(tensor))
     bound = _bound_dimensions(declared, dims, shapes)
-    resolved = {
+    resolved: dict[str, list[Dimension] | None] = {
         name: list(shapes[name]) if name in shapes else _resolved(dimensions, bound)
         for name, (_, dimensions) in declared.items()
     }
