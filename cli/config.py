@@ -60,7 +60,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "name": Key("name"),
         "dims": Key("dim", named=True),
         "shapes": Key("shape", named=True),
-        "fixed": Key("fix", named=True),
+        "fix": Key("fix", named=True),
     },
     "compile": {
         "target": Key("target"),

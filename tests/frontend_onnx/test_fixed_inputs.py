@@ -76,6 +76,6 @@ def test_on_the_command_line(path: Path) -> None:
 
 
 def test_in_the_file_of_the_project(path: Path) -> None:
-    (path.parent / "ccml.toml").write_text("[model.fixed]\nsr = 16000\nk = [1, 2, 3, 4, 5, 6]\n")
+    (path.parent / "ccml.toml").write_text("[model.fix]\nsr = 16000\nk = [1, 2, 3, 4, 5, 6]\n")
     done = command("verify", path, "--config", path.parent / "ccml.toml")
     assert done.exit_code == 0, done.output
