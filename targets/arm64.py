@@ -22,7 +22,6 @@ ARMV8_DOT = Cpu(
 ARMV7 = Cpu(
     "armv7-a", "generic", "+v7,+neon,+vfp4,+thumb2", ("-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb"), (4, 1),
     Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *WIDENING), frozenset({"f64", "fma", "sqrt"}),
-    requires=("neon", "vfp4"),
 )  # fmt: skip
 
 ELF64 = Elf(machine=183)
@@ -45,12 +44,6 @@ _HWCAP = 16
 # Documentation/arch/arm64/elf_hwcaps.rst of Linux.
 FEATURES = {"dotprod": CpuFeature("__ARM_FEATURE_DOTPROD", HwcapBit(_HWCAP, 20))}
 DETECTION = Detection(FEATURES, llvm_cpu="generic", llvm_features="+neon")
-# arch/arm/include/uapi/asm/hwcap.h of Linux.
-FEATURES32 = {
-    "neon": CpuFeature("__ARM_NEON", HwcapBit(_HWCAP, 12)),
-    "vfp4": CpuFeature("__ARM_FEATURE_FMA", HwcapBit(_HWCAP, 16)),
-}
-DETECTION32 = Detection(FEATURES32, llvm_cpu="generic", llvm_features="+v7,+thumb2")
 
 TARGETS = (
     Target(
@@ -84,7 +77,6 @@ TARGETS = (
                 helpers=HELPERS32,
                 environment=LINUX32,
                 clang_triple="armv7a-linux-androideabi21",
-                detection=DETECTION32,
             ),
             Abi(
                 name="x86_64",
