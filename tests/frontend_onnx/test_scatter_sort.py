@@ -160,7 +160,7 @@ def test_bit_cast(source: type[Any], targets: tuple[int, ...]) -> None:
 
 
 def test_bit_cast_needs_the_same_size() -> None:
-    with pytest.raises(CcmlError, match="elements of 4 bytes"):
+    with pytest.raises(CcmlError, match="elements of 32 bits"):
         import_model(one_node("BitCast", [data(np.float32, 3)], 26, to=7)[0])
 
 

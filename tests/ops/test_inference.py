@@ -53,7 +53,7 @@ REFUSED: list[tuple[str, list[TensorType | None], dict[str, Any], str]] = [
     ("scatter", [t(3, 2), t(4, dtype=DType.I32), t(4, 3)], {"reduction": "none"}, "updates f32[4,3] do not fit"),
     ("scatter", [t(3), t(4, dtype=DType.I32), t(4)], {"reduction": "sub"}, "no reduction sub"),
     ("top_k", [t(3, 2)], {"axis": 0, "k": 4, "largest": True}, "k is 4, but f32[3,2] has 3 elements"),
-    ("bitcast", [t(3)], {"to": DType.I64}, "elements of 4 bytes, i64 has 8"),
+    ("bitcast", [t(3)], {"to": DType.I64}, "elements of 32 bits, i64 has 64"),
     (
         "sample", [t(1, 4, 4, 2), t(1, 9, 3)], {"mode": "linear", "border": "edge", "align_corners": True},
         "points f32[1,9,3] do not fit",
