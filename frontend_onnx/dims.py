@@ -57,10 +57,8 @@ def _take_batch_as_one(open_dimensions: Mapping[str, list[Dimension] | None]) ->
     name, first = next(iter(open_dimensions.items()))
     batch = first[0] if first else None
     option = f"--shape {name}=..." if batch is None else f"--dim {batch}=..."
-    what = "" if batch is None else f" {batch}"
-    log.warning(
-        "the batch%s, first dimension of %s, is taken as 1; %s sets it", what, ", ".join(open_dimensions), option
-    )
+    what = ", ".join(open_dimensions) + ("" if batch is None else f" ({batch})")
+    log.warning("the first dimension of %s is taken as 1; %s sets it", what, option)
     for dimensions in open_dimensions.values():
         assert dimensions
         dimensions[0] = 1
