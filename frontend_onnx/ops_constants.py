@@ -29,7 +29,10 @@ def constant(ctx: NodeContext) -> Sequence[Value]:
 
 
 def constant_of_shape(ctx: NodeContext) -> Sequence[Value]:
-    shape = tuple(int(extent) for extent in ctx.static(0, "the shape"))
+    extents = ctx.static(0, "the shape")
+    if extents.ndim != 1:
+        raise ctx.invalid(f"a shape of {extents.ndim} dimensions")
+    shape = tuple(int(extent) for extent in extents)
     value = ctx.tensor("value") if ctx.has("value") else np.zeros(1, np.float32)
     if value.size != 1 or any(extent < 0 for extent in shape):
         raise ctx.invalid(f"{value.size} values for the shape {shape}")

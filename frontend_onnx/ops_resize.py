@@ -80,7 +80,9 @@ def _floats(ctx: NodeContext, position: int, what: str) -> tuple[float, ...]:
 
 def _scaled_sizes(shape: Sequence[int], scales: Sequence[float]) -> tuple[int, ...]:
     """floor(extent * scale), the product in float32 as ONNX's shape inference and runtimes take it."""
-    return tuple(int(np.floor(np.float32(extent) * np.float32(scale))) for extent, scale in zip(shape, scales))
+    with np.errstate(over="ignore"):
+        products = [np.floor(np.float32(extent) * np.float32(scale)) for extent, scale in zip(shape, scales)]
+    return tuple(int(min(float(product), 2.0**62)) for product in products)
 
 
 def _sizes_and_scales(ctx: NodeContext, x: Value, axes: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[float, ...]]:

@@ -160,7 +160,13 @@ def _affine_grid(ctx: NodeContext) -> Derived:
 
 
 def _extent(what: str, position: int, axis: int) -> Callable[[NodeContext], Derived]:
-    return lambda ctx: {position: [ctx.declared_shape(what, (position,))[axis]]}
+    def derived(ctx: NodeContext) -> Derived:
+        shape = ctx.declared_shape(what, (position,))
+        if not -len(shape) <= axis < len(shape):
+            raise ctx.invalid(f"a result of shape {list(shape)}")
+        return {position: [shape[axis]]}
+
+    return derived
 
 
 FROM_SHAPE: Mapping[str, tuple[tuple[int, ...], Callable[[NodeContext], Derived]]] = {

@@ -187,3 +187,23 @@ def test_factors_that_integers_cannot_hold(alpha: float) -> None:
 def test_inputs_of_no_possible_shape(shape: list[int]) -> None:
     error = import_error(model([helper.make_node("Relu", ["x"], ["y"])], [value("x", shape)], ["y"]))
     assert error.kind is ErrorCode.BAD_OPTION and "no tensor has the shape" in error.reason
+
+
+def test_a_shape_is_a_vector() -> None:
+    node = helper.make_node("ConstantOfShape", ["s"], ["y"])
+    constants: dict[str, Operand] = {"s": np.ones((5, 1), np.int64)}
+    error = import_error(model([node, helper.make_node("Relu", ["x"], ["z"])], X, ["y", "z"], constants))
+    assert error.kind is ErrorCode.INVALID_MODEL and "a shape of 2 dimensions" in error.reason
+
+
+def test_a_window_is_no_single_number() -> None:
+    node = helper.make_node("HannWindow", ["n"], ["y"])
+    proto = model([node], [value("n", [], TensorProto.INT32)], ["y"])
+    proto.graph.output[0].CopyFrom(value("y", []))
+    assert "a result of shape []" in import_error(proto).reason
+
+
+def test_scales_whose_products_overflow() -> None:
+    arrays: list[Operand | None] = [np.zeros((1, 1, 4, 4), np.float32), None, np.array([1, 1, 3e38, 1], np.float32)]
+    proto, _ = one_node("Resize", arrays, 21, [2])
+    assert import_error(proto).kind in (ErrorCode.UNSUPPORTED_FEATURE, ErrorCode.INVALID_MODEL)
