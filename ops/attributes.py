@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeVar
 
 from ..ir.graph import AttrValue, Graph
 from ..ir.types import DType
 
 Attrs = Mapping[str, AttrValue]
+T = TypeVar("T")
 
 
 class AttrKind(Enum):
@@ -105,16 +107,18 @@ def complaint(schema: Schema, attrs: Attrs) -> str | None:
 # ---------------------------------------------------------------- access
 
 
-def flag(attrs: Attrs, name: str) -> bool:
+def _typed(attrs: Attrs, name: str, kind: type[T]) -> T:
     value = attrs[name]
-    assert isinstance(value, bool), name
+    assert isinstance(value, kind), name
     return value
+
+
+def flag(attrs: Attrs, name: str) -> bool:
+    return _typed(attrs, name, bool)
 
 
 def integer(attrs: Attrs, name: str) -> int:
-    value = attrs[name]
-    assert isinstance(value, int), name
-    return value
+    return _typed(attrs, name, int)
 
 
 def number(attrs: Attrs, name: str) -> float:
@@ -125,36 +129,24 @@ def number(attrs: Attrs, name: str) -> float:
 
 
 def text(attrs: Attrs, name: str) -> str:
-    value = attrs[name]
-    assert isinstance(value, str), name
-    return value
+    return _typed(attrs, name, str)
 
 
 def element_type(attrs: Attrs, name: str) -> DType:
-    value = attrs[name]
-    assert isinstance(value, DType), name
-    return value
+    return _typed(attrs, name, DType)
 
 
 def ints(attrs: Attrs, name: str) -> tuple[int, ...]:
-    value = attrs[name]
-    assert isinstance(value, tuple), name
-    return value  # type: ignore[return-value]
+    return _typed(attrs, name, tuple)
 
 
 def floats(attrs: Attrs, name: str) -> tuple[float, ...]:
-    value = attrs[name]
-    assert isinstance(value, tuple), name
-    return value  # type: ignore[return-value]
+    return _typed(attrs, name, tuple)
 
 
 def texts(attrs: Attrs, name: str) -> tuple[str, ...]:
-    value = attrs[name]
-    assert isinstance(value, tuple), name
-    return value  # type: ignore[return-value]
+    return _typed(attrs, name, tuple)
 
 
 def subgraph(attrs: Attrs, name: str) -> Graph:
-    value = attrs[name]
-    assert isinstance(value, Graph), name
-    return value
+    return _typed(attrs, name, Graph)

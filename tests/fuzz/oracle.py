@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import onnx
@@ -47,8 +48,12 @@ def evaluate(
     return None
 
 
+def _attributes(node: onnx.NodeProto) -> dict[str, Any]:
+    return {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+
+
 def _by_runtime(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
-    if node.op_type in _RECURRENT and any(attribute.name == "layout" and attribute.i for attribute in node.attribute):
+    if node.op_type in _RECURRENT and _attributes(node).get("layout"):
         return _with_layout_0(node, feeds, opset, _by_runtime)
     version = _equivalent(node.op_type, opset, node.domain)
     model = _model(node, feeds, version)
@@ -64,14 +69,15 @@ def _by_runtime(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: in
 
 
 def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:
-    if node.op_type in _GENERATED and any(a.name == "output_datatype" and a.i == _HALF for a in node.attribute):
+    attributes = _attributes(node)
+    if node.op_type in _GENERATED and attributes.get("output_datatype") == _HALF:
         found = _by_reference(_with(node, "output_datatype", int(onnx.TensorProto.FLOAT)), feeds, opset)
         return None if found is None else tuple(array.astype(np.float16) for array in found)
     if node.domain == _MICROSOFT or node.op_type == "LRN":  # its sums are those of the first channels only
         return None
-    if node.op_type in _RECURRENT and any(attribute.name in ("activations", "clip") for attribute in node.attribute):
+    if node.op_type in _RECURRENT and not attributes.keys().isdisjoint(("activations", "clip")):
         return None  # it does not clip, and knows the usual activations only
-    if node.op_type == "Unique" and any(attribute.name == "sorted" and not attribute.i for attribute in node.attribute):
+    if node.op_type == "Unique" and not attributes.get("sorted", 1):
         return None  # it always sorts
     if node.op_type == "Resize" and _begins_elsewhere(node, feeds):
         return None
@@ -91,7 +97,7 @@ def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: 
 def _begins_elsewhere(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> bool:
     """Whether the reference takes other places than the text (docs/conformance.md): where corners are aligned and the
     extent times the scale is no whole number, and from pytorch_half_pixel to one element."""
-    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    attributes = _attributes(node)
     mode = attributes.get("coordinate_transformation_mode", b"half_pixel")
     scales = feeds.get(node.input[2]) if len(node.input) > 2 else None
     if mode not in (b"align_corners", b"pytorch_half_pixel") or scales is None or not scales.size:
@@ -178,7 +184,7 @@ _WINDOWS = ("AveragePool", "LpPool", "MaxPool", "QLinearAveragePool")
 
 def _explicitly_padded(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> onnx.NodeProto:
     """SAME as the padding of docs/conformance.md, where others pad as if there were no dilations or by less than 0."""
-    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    attributes = _attributes(node)
     mode = attributes.get("auto_pad", b"").decode()
     if node.op_type not in _WINDOWS or not mode.startswith("SAME"):
         return node
@@ -201,7 +207,7 @@ def _explicitly_padded(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) ->
 def _quantized_mean(node: onnx.NodeProto, arrays: Sequence[np.ndarray | None]) -> Arrays | None:
     """By its definition; ONNX Runtime has the schema only."""
     x, scale, zero, result_scale, result_zero = (np.asarray(array) for array in arrays)
-    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in node.attribute}
+    attributes = _attributes(node)
     axes = tuple(attributes.get("axes", range(x.ndim)))
     if not x.size:
         return None
