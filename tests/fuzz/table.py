@@ -7,15 +7,26 @@ from functools import lru_cache
 
 from ccml.frontend_onnx.supported import How, SupportedOperator, supported_operators
 
-from tests.fuzz import rows_contraction, rows_movement, rows_nested, rows_pointwise, rows_quantized, rows_signal
+from tests.fuzz import (
+    rows_contraction,
+    rows_layers,
+    rows_movement,
+    rows_nested,
+    rows_pointwise,
+    rows_quantized,
+    rows_reduction,
+    rows_signal,
+)
 from tests.fuzz.row import NEWEST, OLDEST, Row
 
 ROWS: Mapping[str, Row] = {
     **rows_contraction.ROWS,
+    **rows_layers.ROWS,
     **rows_movement.ROWS,
     **rows_nested.ROWS,
     **rows_pointwise.ROWS,
     **rows_quantized.ROWS,
+    **rows_reduction.ROWS,
     **rows_signal.ROWS,
 }
 
