@@ -20,6 +20,7 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx import import_model
+from .frontend_onnx.dims import has_open_dimensions
 from .frontend_onnx.versions import NEWEST_OPSET
 from .ir.program import Program
 from .passes.pipeline import optimize
@@ -37,18 +38,17 @@ class CompiledModel(BackendRep):
     """
 
     def __init__(self, model: onnx.ModelProto, build: Callable[[Program, Machine], Run]) -> None:
-        """Raises what :func:`ccml.frontend_onnx.import_model` raises, but for dimensions without an extent."""
+        """Raises what :func:`ccml.frontend_onnx.import_model` raises, where all extents are known."""
         self._model, self._build = model, build
         initializers = {tensor.name for tensor in model.graph.initializer}
-        self._inputs = [value.name for value in model.graph.input if value.name not in initializers]
+        inputs = [value for value in model.graph.input if value.name not in initializers]
+        self._inputs = [value.name for value in inputs]
         self._outputs = [value.name for value in model.graph.output]
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._run: Run | None = None
-        try:
+        self._is_open = any(map(has_open_dimensions, inputs))
+        if not self._is_open:
             self._compile({})
-        except CcmlError as problem:
-            if problem.kind is not ErrorCode.UNBOUND_DIMENSION:
-                raise
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs in the model's order, also by their names, for inputs in the model's order or by their names.
@@ -57,7 +57,7 @@ class CompiledModel(BackendRep):
         """
         feeds = self._feeds(inputs)
         shapes = {name: array.shape for name, array in feeds.items()}
-        if self._run is None or (self._shapes and shapes != self._shapes):
+        if self._run is None or (self._is_open and shapes != self._shapes):
             self._compile(shapes)
         assert self._run is not None
         results = self._run(feeds)

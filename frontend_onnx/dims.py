@@ -53,6 +53,12 @@ def input_types(
     return types
 
 
+def has_open_dimensions(value: onnx.ValueInfoProto) -> bool:
+    """Whether the model leaves an extent of the tensor ``value`` open. Raises where it is none."""
+    dimensions = _dimensions(_tensor_type(value))
+    return dimensions is None or not _is_fixed(dimensions)
+
+
 def _take_batch_as_one(open_dimensions: Mapping[str, list[Dimension] | None]) -> None:
     name, first = next(iter(open_dimensions.items()))
     batch = first[0] if first else None
