@@ -73,14 +73,14 @@ _SMALL = 1024
 
 def fault_of_node(
     node: onnx.NodeProto, attributes: Mapping[str, onnx.AttributeProto], inputs: Sequence[Value | None],
-    constants: Mapping[str, np.ndarray], opset: int,
+    constants: Mapping[str, np.ndarray], opset: int, domain: str = "",
 ) -> str | None:  # fmt: skip
     """What ONNX's own type and shape inference finds wrong with a node; ``None`` where it finds nothing.
 
     It tells a rule that failed because the model is invalid from one that failed for a fault of its own.
     """
     names = [f"in{place}" if value is not None else "" for place, value in enumerate(inputs)]
-    alone = helper.make_node(node.op_type, names, [f"out{place}" for place in range(len(node.output))])
+    alone = helper.make_node(node.op_type, names, [f"out{place}" for place in range(len(node.output))], domain=domain)
     alone.attribute.extend(attributes.values())
     declared, known = [], []
     for name, value in zip(names, inputs):
@@ -92,7 +92,7 @@ def fault_of_node(
                 known.append(numpy_helper.from_array(array, name))
     outputs = [helper.make_value_info(name, onnx.TypeProto()) for name in alone.output]
     graph = helper.make_graph([alone], "node", declared, outputs, known)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, opset)])
     try:
         shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
     except Exception as problem:  # of several classes, some of them of the binding

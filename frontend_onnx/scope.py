@@ -22,18 +22,18 @@ EQUIVALENTS = {
 ONNX Runtime's quantizer writes the linear ones for 16-bit types where the model's operator set is older than 21.
 """
 
-PREVIEWS = ("ai.onnx.preview", "ai.onnx.preview.training")
+DOMAINS = ("ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
 """Domains of ONNX besides the default one."""
 
 
 def schema_domain(node: onnx.NodeProto) -> str:
     """The domain with the schema of a node's operator: one of ONNX's own."""
-    return node.domain if node.domain in PREVIEWS else ""
+    return node.domain if node.domain in DOMAINS else ""
 
 
 def qualified(node: onnx.NodeProto) -> str:
     """The operator's name, with its domain where that is not the default one (or stands for it)."""
-    return f"{node.domain}.{node.op_type}" if node.domain in PREVIEWS else node.op_type
+    return f"{node.domain}.{node.op_type}" if node.domain in DOMAINS else node.op_type
 
 
 class Missing(Enum):
@@ -96,7 +96,7 @@ class Scope:
 
     def opset_of(self, node: onnx.NodeProto) -> int | None:
         """The version of the operator set of ONNX that says what a node does; ``None`` for domains of others."""
-        if node.domain in ("", "ai.onnx", *PREVIEWS):
+        if node.domain in ("", "ai.onnx", *DOMAINS):
             return self.opsets.get(schema_domain(node))
         return EQUIVALENTS.get((node.domain, node.op_type))
 

@@ -14,7 +14,7 @@ from .contrib import DOMAIN
 from .contrib import RULES as CONTRIB
 from .functions import Schema, has_body
 from .rules import RULES
-from .scope import PREVIEWS
+from .scope import DOMAINS
 from .tensors import DTYPES
 from .versions import NEWEST_OPSET, OLDEST_OPSET
 from .walk import NESTED
@@ -49,7 +49,7 @@ def supported_operators() -> list[SupportedOperator]:
     """
     versions: dict[str, list[Schema]] = {}
     for schema in defs.get_all_schemas_with_history():
-        if schema.domain in ("", *PREVIEWS) and not schema.deprecated:
+        if schema.domain in ("", *DOMAINS) and not schema.deprecated:
             name = f"{schema.domain}.{schema.name}" if schema.domain else schema.name
             versions.setdefault(name, []).append(schema)
     found = []

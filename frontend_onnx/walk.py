@@ -188,7 +188,8 @@ class Walker:
         except CcmlError:
             raise
         except Exception as problem:  # a fault of the model where ONNX finds one as well, or else of the rule
-            reason = fault_of_node(site.node, site.attributes, site.inputs, self.builder.constants, site.opset)
+            constants, domain = self.builder.constants, schema_domain(site.node)
+            reason = fault_of_node(site.node, site.attributes, site.inputs, constants, site.opset, domain)
             if reason is None:
                 raise
             raise CcmlError(ErrorCode.INVALID_MODEL, f"{op_type}: {reason}", loc=site.loc) from problem

@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from tests.fuzz.oracle import evaluate
+from tests.fuzz.oracle import domain_version, evaluate
 
 FLOATS = ("float32", "float64", "float16")
 INTEGERS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
@@ -100,7 +100,10 @@ class Parts:
             [_info(name, array) for name, array in self.outputs.items()],
             [numpy_helper.from_array(array, name) for name, array in self.constants.items()],
         )  # fmt: skip
-        domains = {"": opset} | {node.domain: 1 for node in nodes if node.domain}
+        domains = {"": opset}
+        for node in nodes:
+            if node.domain:
+                domains[node.domain] = max(domains.get(node.domain, 1), domain_version(node))
         opsets = [helper.make_opsetid(domain, version) for domain, version in domains.items()]
         return helper.make_model(graph, opset_imports=opsets, ir_version=10, functions=functions)
 

@@ -31,6 +31,8 @@ def evaluate(
     feeds = {name: array for name, array in zip(node.input, arrays) if name and array is not None}
     if node.op_type == "QLinearReduceMean":
         return _quantized_mean(node, arrays)
+    if node.op_type == "ZipMap":
+        return tuple(feeds.values())  # ccml gives the tensor, where others have dictionaries
     node = _in_double(_explicitly_padded(node, feeds), feeds)
     if node.op_type == "ReduceL2" and all(array.dtype.kind in "iu" for array in feeds.values()):
         return _norm_of_integers(node, feeds, opset)
@@ -255,6 +257,13 @@ def _equivalent(op_type: str, opset: int, domain: str) -> int:
     return opset
 
 
+def domain_version(node: onnx.NodeProto) -> int:
+    """The version of its domain for a node that is not in the default one; TreeEnsemble is the newest operator."""
+    if node.domain != "ai.onnx.ml":
+        return 1
+    return 5 if node.op_type == "TreeEnsemble" else 3
+
+
 @lru_cache
 def _options() -> onnxruntime.SessionOptions:
     options = onnxruntime.SessionOptions()
@@ -270,5 +279,7 @@ def _model(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) ->
         for name, array in feeds.items()
     ]
     outputs = [helper.make_value_info(name, onnx.TypeProto()) for name in node.output if name]
-    opsets = [helper.make_opsetid("", opset)] + ([helper.make_opsetid(node.domain, 1)] if node.domain else [])
+    opsets = [helper.make_opsetid("", opset)]
+    if node.domain:
+        opsets.append(helper.make_opsetid(node.domain, domain_version(node)))
     return helper.make_model(helper.make_graph([node], "node", inputs, outputs), opset_imports=opsets, ir_version=10)

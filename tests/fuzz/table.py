@@ -10,6 +10,7 @@ from ccml.frontend_onnx.supported import How, SupportedOperator, supported_opera
 from tests.fuzz import (
     rows_contraction,
     rows_layers,
+    rows_ml,
     rows_movement,
     rows_nested,
     rows_pointwise,
@@ -22,6 +23,7 @@ from tests.fuzz.row import NEWEST, OLDEST, Row
 ROWS: Mapping[str, Row] = {
     **rows_contraction.ROWS,
     **rows_layers.ROWS,
+    **rows_ml.ROWS,
     **rows_movement.ROWS,
     **rows_nested.ROWS,
     **rows_pointwise.ROWS,
