@@ -140,7 +140,8 @@ def position(ctx: NodeContext, x: Value, keys: np.ndarray) -> Value:
     equal = ctx.emit("eq", column, ctx.constant(keys.astype(x.dtype.numpy)))
     if keys.dtype.kind == "f" and np.isnan(keys).any():
         equal = ctx.emit("or", equal, ctx.emit("and", ctx.emit("isnan", column), ctx.constant(np.isnan(keys))))
-    number = ctx.emit("where", equal, ctx.constant(np.arange(count, dtype=np.int32)), ctx.constant(np.asarray(count, np.int32)))
+    numbers, none = (ctx.constant(np.asarray(n, np.int32)) for n in (np.arange(count), count))
+    number = ctx.emit("where", equal, numbers, none)
     return ctx.emit("reduce", number, kind="min", axes=(len(x.shape),), keepdims=False)
 
 
