@@ -7,30 +7,13 @@ values are written with operators and the helpers of this file, which fold where
 
 from __future__ import annotations
 
-from ..ir.loops import (
-    F32,
-    I32,
-    Access,
-    Binary,
-    Bitcast,
-    Block,
-    Buffer,
-    Call,
-    Const,
-    Convert,
-    Expr,
-    If,
-    Load,
-    Space,
-    Type,
-    as_expr,
-)
+from ..ir.build import maximum, minimum
+from ..ir.loops import F32, I8, I32, U8, Access, Binary, Bitcast, Block, Buffer, Call, Expr, If, Space, Type, as_expr
 from ..ir.types import DType
 
 Number = int | Expr
 """A scalar, or what is computed from scalars."""
 
-I8, U8, U16 = Type(DType.I8), Type(DType.U8), Type(DType.U16)
 ROUNDER = 1.5 * 2.0**23
 """A float32 whose unit in the last place is 1: the sum with it is rounded to the nearest even whole number."""
 ROUNDER_BITS = 0x4B400000
@@ -42,16 +25,11 @@ def param(name: str, dtype: DType, size: Number, access: Access, align: int = 0)
     return Buffer(name, Type(dtype), (extent,), Space.GLOBAL, access, align)
 
 
-def literal(number: Number, type_: Type = I32) -> Expr:
-    """A number as a value of an integer type."""
-    return Const(number, type_) if isinstance(number, int) else Convert(type_, number)
-
-
 def power(exponent: Number) -> Expr:
     """A power of two as a word."""
     if isinstance(exponent, int):
-        return Const((1 << exponent) - (1 << 32 if exponent == 31 else 0), I32)
-    return Binary("shl", Const(1, I32), literal(exponent))
+        return I32((1 << exponent) - (1 << 32 if exponent == 31 else 0))
+    return 1 << I32(exponent)
 
 
 def when(op: str, x: Number, y: Number, then: Block, orelse: Block = ()) -> Block:
@@ -64,44 +42,43 @@ def when(op: str, x: Number, y: Number, then: Block, orelse: Block = ()) -> Bloc
 
 def halves(low: Expr, high: Expr) -> Expr:
     """A word of the low halfwords of two words."""
-    return Binary("or", Binary("and", low, Const(0xFFFF, I32)), Binary("shl", high, Const(16, I32)))
+    return (low & 0xFFFF) | (high << 16)
 
 
 def both(value: Number) -> Expr:
     """A word of two equal halfwords."""
     if isinstance(value, int):
         word = (value & 0xFFFF) * 0x10001
-        return Const(word - (1 << 32) if word >> 31 else word, I32)
-    return halves(literal(value), literal(value))
+        return I32(word - (1 << 32) if word >> 31 else word)
+    return halves(I32(value), I32(value))
 
 
 def signed(x: Buffer, at: Expr) -> Expr:
     """A signed byte as a word."""
-    return Convert(I32, Load(x, (at,)))
+    return I32(x[at])
 
 
 def low_half(word: Expr) -> Expr:
     """The lower halfword, signed."""
-    return Binary("shr", Binary("shl", word, Const(16, I32)), Const(16, I32))
+    return word << 16 >> 16
 
 
 def high_half(word: Expr) -> Expr:
     """The upper halfword, signed."""
-    return Binary("shr", word, Const(16, I32))
+    return word >> 16
 
 
 def byte_of(word: Expr, n: Number) -> Expr:
     """The signed byte number ``n`` of a word."""
-    above = Const(24 - 8 * n, I32) if isinstance(n, int) else literal(24 - n * 8)
-    return Binary("shr", Binary("shl", word, above), Const(24, I32))
+    return word << I32(24 - n * 8) >> 24
 
 
 def word_of(x: Buffer, at: Expr) -> Expr:
     """Four bytes as a word, the first in its low bits."""
-    parts = [Convert(I32, Bitcast(U8, Load(x, (at + n,)))) for n in range(4)]
+    parts = [I32(Bitcast(U8, x[at + n])) for n in range(4)]
     word: Expr = parts[0]
     for n, part in enumerate(parts[1:], 1):
-        word = Binary("or", word, Binary("shl", part, Const(8 * n, I32)))
+        word = word | (part << 8 * n)
     return word
 
 
@@ -110,28 +87,28 @@ def word_of(x: Buffer, at: Expr) -> Expr:
 
 def clamped(steps: Expr, lo: Number = -128, hi: Number = 127) -> Expr:
     """As a byte."""
-    return Convert(I8, Binary("min", Binary("max", steps, literal(lo)), literal(hi)))
+    return I8(minimum(maximum(steps, I32(lo)), I32(hi)))
 
 
 def requantized(acc: Expr, scale: Expr, zero_point: Number, lo: Number = -128) -> Expr:
     """``clamp(zero_point + round_half_even(float32(acc) * scale), lo, 127)`` as a byte, for products below 2^21."""
-    product = Binary("mul", Convert(F32, acc), scale)
-    rounded = Bitcast(I32, Binary("add", product, Const(ROUNDER, F32)))
+    product = F32(acc) * scale
+    rounded = Bitcast(I32, product + ROUNDER)
     if isinstance(zero_point, int):
-        return clamped(Binary("sub", rounded, Const(ROUNDER_BITS - zero_point, I32)), lo)
-    return clamped(Binary("add", Binary("sub", rounded, Const(ROUNDER_BITS, I32)), literal(zero_point)), lo)
+        return clamped(rounded - (ROUNDER_BITS - zero_point), lo)
+    return clamped(rounded - ROUNDER_BITS + I32(zero_point), lo)
 
 
 def requantized_fixed(acc: Expr, factor: Expr, zero_point: Number, shift: Number) -> Expr:
     """``clamp(zero_point + ((upper word of acc * factor) + 2^(shift - 1) >> shift), -128, 127)`` as a byte."""
     if isinstance(zero_point, int) and isinstance(shift, int):
-        offset: Expr = Const((zero_point << shift) + (1 << shift - 1), I32)
+        offset: Expr = I32((zero_point << shift) + (1 << shift - 1))
     else:
-        offset = Binary("add", Binary("mul", literal(zero_point), power(shift)), power(shift - 1))
-    return clamped(Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), offset), literal(shift)))
+        offset = I32(zero_point) * power(shift) + power(shift - 1)
+    return clamped((Call("mul_high", (acc, factor), I32) + offset) >> I32(shift))
 
 
 def requantized_rounded(acc: Expr, factor: Expr, zero_point: Number) -> Expr:
     """``clamp(zero_point + (acc * factor + 2^31 >> 32), -128, 127)`` as a byte, the half by the lower word."""
-    carry = Binary("shr", Binary("mul", acc, factor), Const(31, I32))
-    return clamped(Binary("add", Binary("sub", Call("mul_high", (acc, factor), I32), carry), literal(zero_point)))
+    carry = (acc * factor) >> 31
+    return clamped(Call("mul_high", (acc, factor), I32) - carry + I32(zero_point))

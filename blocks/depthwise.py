@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..ir.loops import I32, Access, Binary, Block, Buffer, Call, Const, Expr, Kernel, Let, Load, Store, Var
+from ..ir.build import store
+from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import (
@@ -27,7 +28,6 @@ from .common import (
     both,
     halves,
     high_half,
-    literal,
     low_half,
     param,
     requantized,
@@ -63,11 +63,11 @@ def _stage(groups: Number, columns: Number, step: Number, left: Number, right: N
 
     def border(word: Var, first: Number, count: Number) -> Block:
         at = (group * width + first) * COLUMN
-        return loop(word, count * COLUMN, Store(y, (at + word,), both(zero_point)))
+        return loop(word, count * COLUMN, store(y[at + word], both(zero_point)))
 
     at = (group * width + column + left) * COLUMN + lane * 2
     bytes_ = [signed(row, column * step + group * LANES + lane) for row in rows]
-    stores = (Store(y, (at + half,), halves(*bytes_[2 * half : 2 * half + 2])) for half in range(2))
+    stores = (store(y[at + half], halves(*bytes_[2 * half : 2 * half + 2])) for half in range(2))
     inside = loop(column, columns, *loop(lane, LANES, *stores))
     body = (*border(Var("before"), 0, left), *inside, *border(Var("after"), left + columns, right))
     return Kernel("depthwise_stage", (*rows, y), loop(group, groups, *body))
@@ -77,15 +77,15 @@ def _fill(columns: Number, half: Number, zero_point: Number) -> Kernel:
     """The zero point for one row of all columns: in the low or high ``half`` of every second word."""
     y = param("y", DType.I32, (columns - 1) * COLUMN + COLUMN - 1, Access.READ_WRITE, 4)
     pair = Var("pair")
-    fill = with_half(Load(y, (pair * 2,)), half, zero_point)
-    return Kernel("depthwise_fill", (y,), loop(pair, columns * LANES, Store(y, (pair * 2,), fill)))
+    fill = with_half(y[pair * 2], half, zero_point)
+    return Kernel("depthwise_fill", (y,), loop(pair, columns * LANES, store(y[pair * 2], fill)))
 
 
 def with_half(word: Expr, half: Number, value: Number) -> Expr:
     """A word with one of its halves replaced."""
-    mask = Binary("shl", Const(0xFFFF, I32), literal(half * 16))
-    put = Binary("and", Binary("shl", literal(value), literal(half * 16)), mask)
-    return Binary("or", Binary("and", word, Binary("xor", mask, Const(-1, I32))), put)
+    mask = 0xFFFF << I32(half * 16)
+    put = (I32(value) << I32(half * 16)) & mask
+    return (word & (mask ^ -1)) | put
 
 
 # ---------------------------------------------------------------- sums
@@ -94,7 +94,7 @@ def with_half(word: Expr, half: Number, value: Number) -> Expr:
 def _weights(w: Buffer, at: Expr) -> tuple[Block, list[tuple[Expr, Expr]]]:
     """The pairs of weights of the columns of the kernel, for the channel whose words begin at ``at``."""
     words = [Var(f"word{k}", I32) for k in range(KERNEL)]
-    lets = tuple(Let(word, Load(w, (at + (k + 1),))) for k, word in enumerate(words))
+    lets = tuple(Let(word, w[at + (k + 1)]) for k, word in enumerate(words))
     return lets, [(Call("widen_even", (word,), I32), Call("widen_odd", (word,), I32)) for word in words]
 
 
@@ -103,13 +103,13 @@ def dot(acc: Expr, x: Expr, w: Expr) -> Expr:
 
 
 def _product(acc: Expr, x: Expr, w: Expr) -> Expr:
-    return Binary("add", acc, Binary("mul", x, w))
+    return acc + x * w
 
 
 def _upper(acc: Expr, x: Buffer, at: Expr, weights: list[tuple[Expr, Expr]]) -> Expr:
     """The sum over three rows from the upper one on; the first column is at word ``at``."""
     for k, (w01, w12) in enumerate(weights):
-        rows01, rows23 = (Load(x, (at + (k * COLUMN + half),)) for half in range(2))
+        rows01, rows23 = (x[at + (k * COLUMN + half)] for half in range(2))
         acc = _product(dot(acc, rows01, w01), low_half(rows23), high_half(w12))
     return acc
 
@@ -117,7 +117,7 @@ def _upper(acc: Expr, x: Buffer, at: Expr, weights: list[tuple[Expr, Expr]]) -> 
 def _lower(acc: Expr, x: Buffer, at: Expr, weights: list[tuple[Expr, Expr]]) -> Expr:
     """The sum over three rows from the second one on."""
     for k, (w01, w12) in enumerate(weights):
-        rows01, rows23 = (Load(x, (at + (k * COLUMN + half),)) for half in range(2))
+        rows01, rows23 = (x[at + (k * COLUMN + half)] for half in range(2))
         acc = dot(_product(acc, high_half(rows01), low_half(w01)), rows23, w12)
     return acc
 
@@ -129,9 +129,9 @@ def _sums(rows: int, outputs: Number) -> Kernel:
     x = param("x", DType.I32, ((outputs - 1) * stride + KERNEL) * COLUMN, Access.READ_WRITE, 8)
     lane, column, names = Var("lane"), Var("column"), [Var("upper", I32), Var("lower", I32)][:rows]
     lets, weights = _weights(w, lane * (KERNEL + 1))
-    source, bias = column * (stride * COLUMN) + lane * 2, Load(w, (lane * (KERNEL + 1),))
+    source, bias = column * (stride * COLUMN) + lane * 2, w[lane * (KERNEL + 1)]
     sums = (Let(name, way(bias, x, source, weights)) for name, way in zip(names, (_upper, _lower)))
-    stores = (Store(x, (column * COLUMN + lane * 2 + row,), name) for row, name in enumerate(names))
+    stores = (store(x[column * COLUMN + lane * 2 + row], name) for row, name in enumerate(names))
     return Kernel("depthwise_sums", (w, x), loop(lane, LANES, *lets, *loop(column, outputs, *sums, *stores)))
 
 
@@ -143,14 +143,14 @@ def _finish(
     scales = param("scales", DType.I32, LANES, Access.READ, 4)
     x = param("x", DType.I32, outputs * COLUMN, Access.READ, 8)
     y = [param(f"y{row}", DType.I8, (outputs - 1) * step + LANES, Access.WRITE) for row in range(rows)]
-    column, lane, factor = Var("column"), Var("lane"), Load(scales, (Var("lane"),))
+    column, lane, factor = Var("column"), Var("lane"), scales[Var("lane")]
     stores = []
     for row in reversed(range(rows)):
-        acc = Load(x, (column * COLUMN + lane * 2 + row,))
+        acc = x[column * COLUMN + lane * 2 + row]
         value = requantized(acc, as_scale(factor), zero_point)
         if fixed:
             value = requantized_fixed(acc, factor, zero_point, shift)
-        stores.append(Store(y[row], (column * step + lane,), value))
+        stores.append(store(y[row][column * step + lane], value))
     return Kernel("depthwise_finish", (scales, x, *y), loop(column, outputs, *loop(lane, LANES, *stores)))
 
 
@@ -168,11 +168,11 @@ def _bytes_pair(groups: Number, outputs: Number, step: Number, zero_point: Numbe
     first = (group * LANES + lane) * CHANNEL
     lets, weights = _weights(w, first)
     source, place = (group * width + column) * COLUMN + lane * 2, column * step + group * LANES + lane
-    bias, factor = Load(w, (first,)), Load(w, (first + (KERNEL + 1),))
+    bias, factor = w[first], w[first + (KERNEL + 1)]
     sums = [Let(Var("lower", I32), _lower(bias, x, source, weights))]
     sums.append(Let(Var("upper", I32), _upper(bias, x, source, weights)))
     stores = [
-        Store(out, (place,), requantized_rounded(let.var, factor, zero_point))
+        store(out[place], requantized_rounded(let.var, factor, zero_point))
         for out, let in zip((y[1], y[0]), sums, strict=True)
     ]
     body = loop(lane, LANES, *lets, *loop(column, outputs, *sums, *stores))
@@ -186,15 +186,15 @@ def _bytes_stride2(groups: Number, outputs: Number, step: Number, zero_point: Nu
     y = param("y", DType.I8, (outputs - 1) * step + groups * LANES, Access.WRITE)
     group, lane, column, named = Var("group"), Var("lane"), Var("column"), Var("acc", I32)
     at = (group * LANES + lane) * CHANNEL
-    words = [Load(w, (at + (1 + k),)) for k in range(KERNEL)]
+    words = [w[at + (1 + k)] for k in range(KERNEL)]
     source = (group * (outputs + 1) + column) * PAIR + lane
-    acc: Expr = Load(w, (at,))
+    acc: Expr = w[at]
     for k in range(KERNEL + 1):
-        acc = dot(acc, Load(x, (source + k * LANES,)), Call(("widen_even", "widen_odd")[k % 2], (words[k // 2],), I32))
-    acc = _product(acc, low_half(Load(x, (source + (PAIR + 2 * LANES),))), low_half(words[2]))
-    result = requantized_rounded(named, Load(w, (at + (1 + KERNEL),)), zero_point)
-    store = Store(y, (column * step + group * LANES + lane,), result)
-    body = loop(lane, LANES, *loop(column, outputs, Let(named, acc), store))
+        acc = dot(acc, x[source + k * LANES], Call(("widen_even", "widen_odd")[k % 2], (words[k // 2],), I32))
+    acc = _product(acc, low_half(x[source + (PAIR + 2 * LANES)]), low_half(words[2]))
+    result = requantized_rounded(named, w[at + (1 + KERNEL)], zero_point)
+    stored = store(y[column * step + group * LANES + lane], result)
+    body = loop(lane, LANES, *loop(column, outputs, Let(named, acc), stored))
     return Kernel("depthwise_bytes_stride2", (w, x, y), loop(group, groups, *body))
 
 

@@ -16,27 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.loops import (
-    I32,
-    Access,
-    Binary,
-    Block,
-    Buffer,
-    Call,
-    Const,
-    Expr,
-    If,
-    Kernel,
-    Let,
-    Load,
-    Select,
-    Store,
-    Var,
-    as_expr,
-)
+from ..ir.build import ge, lt, maximum, minimum, select, store
+from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, If, Kernel, Let, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, both, halves, literal, param, requantized_rounded, signed, when
+from .common import Number, both, halves, param, requantized_rounded, signed, when
 from .instruction import DSP_FPU, BlockInstruction, of_groups
 from .tiles import tile_block
 
@@ -75,10 +59,10 @@ def _pairs_under(outputs: Number, words: Number) -> Number:
 
 def _column(x: Buffer, at: Expr, columns: Number, left: Number, step: Number, channel: Expr, zero: Number) -> Expr:
     """A channel of column ``at``, of which ``left`` are beyond the border in front of ``columns``."""
-    inner = at - left if isinstance(left, int) else Binary("sub", at, left)
-    place = Binary("max", Binary("min", inner, as_expr(columns) - 1), as_expr(0))
-    inside = Binary("and", Binary("ge", inner, as_expr(0)), Binary("lt", inner, as_expr(columns)))
-    return Select(inside, signed(x, place * step + channel), literal(zero))
+    inner = at - left
+    place = maximum(minimum(inner, as_expr(columns) - 1), 0)
+    inside = ge(inner, 0) & lt(inner, columns)
+    return select(inside, signed(x, place * step + channel), I32(zero))
 
 
 def _stage_row(
@@ -93,8 +77,8 @@ def _stage_row(
     ends = [
         _column(x, pair * 2 + n, columns, left, step, group * LANES + lane, zero_point) for n in range(2)
     ]
-    store = Store(y, ((group * pairs + pair) * LANES + lane,), halves(*ends))
-    return Kernel("stage_row", (x, y), loop(group, groups, *loop(pair, pairs, *loop(lane, LANES, store))))
+    stored = store(y[(group * pairs + pair) * LANES + lane], halves(*ends))
+    return Kernel("stage_row", (x, y), loop(group, groups, *loop(pair, pairs, *loop(lane, LANES, stored))))
 
 
 def _stage_stride2(
@@ -111,23 +95,20 @@ def _stage_stride2(
     ]
     words = (halves(seen[0][0], seen[0][1]), halves(seen[1][0], seen[1][1]), halves(seen[0][2], seen[1][2]))
     at = (group * pairs + pair) * PAIR + lane
-    stores = (Store(y, (at + n * LANES,), word) for n, word in enumerate(words))
+    stores = (store(y[at + n * LANES], word) for n, word in enumerate(words))
     return Kernel("stage_stride2", (*x, y), loop(group, groups, *loop(pair, pairs, *loop(lane, LANES, *stores))))
 
 
 def _fill_stride2(pairs: Number, row: Number, zero_point: Number) -> Kernel:
     """The zero point for one ``row`` of all pairs of columns of stride 2."""
     y, pair, word = param("y", DType.I32, pairs * PAIR, Access.READ_WRITE, 4), Var("pair"), Var("word")
-    at, last = (pair * PAIR + word,), (pair * PAIR + word + 2 * LANES,)
-    mask = Binary("shl", Const(0xFFFF, I32), literal(row * 16)) if isinstance(row, Expr) else _mask(row)
-    old = Binary("and", Load(y, at), Binary("xor", mask, Const(-1, I32)))
-    half = Store(y, at, Binary("or", old, Binary("and", both(zero_point), mask)))
-    body = when("eq", row, 2, loop(word, LANES, Store(y, last, both(zero_point))), loop(word, 2 * LANES, half))
+    at = pair * PAIR + word
+    mask = 0xFFFF << I32(row * 16) if isinstance(row, Expr) else I32((0xFFFF, -0x10000, 0)[row])
+    old = y[at] & (mask ^ -1)
+    zeros = both(zero_point)
+    half, whole_word = store(y[at], old | (zeros & mask)), store(y[at + 2 * LANES], zeros)
+    body = when("eq", row, 2, loop(word, LANES, whole_word), loop(word, 2 * LANES, half))
     return Kernel("fill_stride2", (y,), loop(pair, pairs, *body))
-
-
-def _mask(row: int) -> Const:
-    return Const((0xFFFF, -0x10000, 0)[row], I32)
 
 
 # ---------------------------------------------------------------- windows
@@ -135,7 +116,7 @@ def _mask(row: int) -> Const:
 
 def _windows(
     w: Buffer, x: Buffer, first: Expr, extents: tuple[Number, Number, Number, Number], group: Number | Expr, lane: Expr,
-    store: Callable[[Expr, Expr], Block],
+    finish: Callable[[Expr, Expr], Block],
 ) -> Block:  # fmt: skip
     """All outputs of a channel, whose words begin at ``first``; ``extents`` are groups, outputs, rows and words."""
     groups, outputs, rows, words = extents
@@ -144,7 +125,7 @@ def _windows(
     def products(row: Var, word: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
         four, both_ = Var("four", I32), Var("columns", I32)
         place = ((row * groups + group) * pairs + pair + word) * LANES + lane
-        lets = (Let(four, Load(w, (first + row * words + word + 1,))), Let(both_, Load(x, (place,))))
+        lets = (Let(four, w[first + row * words + word + 1]), Let(both_, x[place]))
 
         def product(acc: Expr, c: int, p: int) -> Expr:
             return Call("dot2_i16i16", (acc, both_, Call(("widen_even", "widen_odd")[p], (four,), I32)), I32)
@@ -152,7 +133,7 @@ def _windows(
         return lets, product
 
     tile = tile_block(
-        (1, 2), (rows, words), lambda c, p: Load(w, (first,)), products, lambda c, p, acc: store(pair * 2 + p, acc)
+        (1, 2), (rows, words), lambda c, p: w[first], products, lambda c, p, acc: finish(pair * 2 + p, acc)
     )
     return loop(pair, (outputs + 1) // 2, *tile)
 
@@ -168,12 +149,12 @@ def _window_bytes(
     group, lane = Var("group"), Var("lane")
     first = (group * LANES + lane) * channel
 
-    def store(column: Expr, acc: Expr) -> Block:
-        result = requantized_rounded(acc, Load(w, (first + (channel - 1),)), zero_point)
-        stored = Store(y, (column * step + group * LANES + lane,), result)
-        return (If(Binary("lt", column, as_expr(outputs)), (stored,)),)
+    def finish(column: Expr, acc: Expr) -> Block:
+        result = requantized_rounded(acc, w[first + (channel - 1)], zero_point)
+        stored = store(y[column * step + group * LANES + lane], result)
+        return (If(lt(column, outputs), (stored,)),)
 
-    body = _windows(w, x, first, (groups, outputs, rows, words), group, lane, store)
+    body = _windows(w, x, first, (groups, outputs, rows, words), group, lane, finish)
     return Kernel("window_bytes", (w, x, y), loop(group, groups, *loop(lane, LANES, *body)))
 
 
@@ -185,10 +166,10 @@ def _window_sums(outputs: Number, rows: Number, words: Number) -> Kernel:
     x = param("x", DType.I32, rows * _pairs_under(outputs, words) * LANES, Access.READ, 4)
     y, lane = param("y", DType.I32, outputs * COLUMN, Access.WRITE, 4), Var("lane")
 
-    def store(column: Expr, acc: Expr) -> Block:
-        return (Store(y, (column * COLUMN + lane * 2,), acc),)
+    def finish(column: Expr, acc: Expr) -> Block:
+        return (store(y[column * COLUMN + lane * 2], acc),)
 
-    body = _windows(w, x, lane * channel, (1, outputs, rows, words), 0, lane, store)
+    body = _windows(w, x, lane * channel, (1, outputs, rows, words), 0, lane, finish)
     return Kernel("window_sums", (w, x, y), loop(lane, LANES, *body))
 
 

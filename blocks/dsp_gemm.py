@@ -15,7 +15,8 @@ from functools import partial
 
 import numpy as np
 
-from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Load, Store, Var
+from ..ir.build import store
+from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, both, halves, param, requantized, signed
@@ -46,13 +47,13 @@ def _stage(groups: Number) -> Kernel:
     x = param("x", DType.I8, groups * 4, Access.READ)
     y, g = param("y", DType.I32, groups * STAGED_STEP - 2, Access.WRITE, 8), Var("g")
     words = (halves(signed(x, g * 4 + n), signed(x, g * 4 + (n + 2))) for n in range(2))
-    return Kernel("stage", (x, y), loop(g, groups, *(Store(y, (g * 4 + n,), word) for n, word in enumerate(words))))
+    return Kernel("stage", (x, y), loop(g, groups, *(store(y[g * 4 + n], word) for n, word in enumerate(words))))
 
 
 def _stage_fill(groups: Number, value: Number) -> Kernel:
     """The same activation throughout, as at borders."""
     y, g = param("y", DType.I32, groups * STAGED_STEP - 2, Access.WRITE, 8), Var("g")
-    stores = (Store(y, (g * STAGED_STEP + half,), both(value)) for half in range(2))
+    stores = (store(y[g * STAGED_STEP + half], both(value)) for half in range(2))
     return Kernel("im2col_x2_fill", (y,), loop(g, groups, *stores))
 
 
@@ -72,7 +73,7 @@ def _contraction(
 
         def group(g: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
             words = [Var(f"w{c}{stem}", I32) for c in range(stream.tile)]
-            lets = tuple(Let(word, Load(w, (stream.weight(at, g, c),))) for c, word in enumerate(words))
+            lets = tuple(Let(word, w[stream.weight(at, g, c)]) for c, word in enumerate(words))
 
             def product(acc: Expr, c: int, p: int) -> Expr:
                 for half, widen in enumerate(("widen_even", "widen_odd")):
@@ -82,11 +83,11 @@ def _contraction(
             return lets, product
 
         def finish(c: int, p: int, acc: Expr) -> Block:
-            scale = as_scale(Load(w, (stream.factor(at, groups, c),)))
-            return (Store(y[p], (channel + c,), requantized(acc, scale, zero_point) if requantize else acc),)
+            scale = as_scale(w[stream.factor(at, groups, c)])
+            return (store(y[p][channel + c], requantized(acc, scale, zero_point) if requantize else acc),)
 
         shape = (stream.tile, pixels)
-        return loop(t, count, *tile_block(shape, (groups,), lambda c, p: Load(w, (at + c,)), group, finish, stem))
+        return loop(t, count, *tile_block(shape, (groups,), lambda c, p: w[at + c], group, finish, stem))
 
     full = channels // stream.tile
     done = full * stream.tile
@@ -97,7 +98,7 @@ def _contraction(
 def _half(x: Buffer, g: Expr, pixel: int, half: int) -> Expr:
     """k0 and k2, or k1 and k3, of a pixel."""
     if x.dtype is DType.I32:
-        return Load(x, (g * STAGED_STEP + (2 * pixel + half),))
+        return x[g * STAGED_STEP + (2 * pixel + half)]
     return halves(signed(x, g * 4 + half), signed(x, g * 4 + (half + 2)))
 
 

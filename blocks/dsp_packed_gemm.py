@@ -24,18 +24,11 @@ from functools import partial
 
 import numpy as np
 
-from ..ir.loops import I32, Access, Binary, Block, Buffer, Call, Const, Expr, Kernel, Let, Load, Store, Var
+from ..ir.build import store
+from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import (
-    Number,
-    both,
-    halves,
-    param,
-    requantized,
-    requantized_fixed,
-    signed,
-)
+from .common import Number, both, halves, param, requantized, requantized_fixed, signed
 from .instruction import DSP, DSP_FPU, BlockInstruction, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
@@ -76,17 +69,17 @@ def _copy_bytes(count: Number) -> Kernel:
     x, y = param("x", DType.I8, count, Access.READ), param("y", DType.I8, count, Access.WRITE)
     word, rest, done = Var("word"), Var("rest"), count // 4 * 4
     values = [Var(f"byte{i}", x.type) for i in range(4)]
-    loads = tuple(Let(value, Load(x, (word * 4 + i,))) for i, value in enumerate(values))
-    four = loop(word, count // 4, *loads, *(Store(y, (word * 4 + i,), value) for i, value in enumerate(values)))
-    last = loop(rest, count - done, Store(y, (rest + done,), Load(x, (rest + done,))))
+    loads = tuple(Let(value, x[word * 4 + i]) for i, value in enumerate(values))
+    four = loop(word, count // 4, *loads, *(store(y[word * 4 + i], value) for i, value in enumerate(values)))
+    last = loop(rest, count - done, store(y[rest + done], x[rest + done]))
     return Kernel("copy_bytes", (x, y), (*four, *last))
 
 
 def _odd_even(x: Buffer, at: Expr) -> tuple[Expr, Expr]:
     """The words of odd and of even k for four bytes from ``at`` on."""
-    odd = [Binary("sub", signed(x, at + (n + 1)), Const(ODD_OFFSET, I32)) for n in (0, 2)]
-    shifted = [Binary("shl", signed(x, at + n), Const(PRE_SHIFT, I32)) for n in (0, 2)]
-    even = (Binary("sub", part, offset) for part, offset in zip(shifted, odd, strict=True))
+    odd = [signed(x, at + (n + 1)) - ODD_OFFSET for n in (0, 2)]
+    shifted = [signed(x, at + n) << PRE_SHIFT for n in (0, 2)]
+    even = (part - offset for part, offset in zip(shifted, odd, strict=True))
     return halves(*odd), halves(*even)
 
 
@@ -96,7 +89,7 @@ def _stage_pixel(groups: Number) -> Kernel:
     y, g = param("y", DType.I32, groups * STEP - (PIXELS - 1), Access.WRITE, 4), Var("g")
     odd, even = _odd_even(x, g * 4)
     return Kernel(
-        "stage_pixel", (x, y), loop(g, groups, Store(y, (g * STEP,), odd), Store(y, (g * STEP + PIXELS,), even))
+        "stage_pixel", (x, y), loop(g, groups, store(y[g * STEP], odd), store(y[g * STEP + PIXELS], even))
     )
 
 
@@ -105,7 +98,7 @@ def _stage(groups: Number, step: Number) -> Kernel:
     x = param("x", DType.I8, groups * 4 + 3 * step, Access.READ)
     y, g, pixel = param("y", DType.I32, groups * STEP, Access.WRITE, 8), Var("g"), Var("pixel")
     odd, even = _odd_even(x, g * 4 + pixel * step)
-    stores = (Store(y, (g * STEP + pixel,), odd), Store(y, (g * STEP + pixel + PIXELS,), even))
+    stores = (store(y[g * STEP + pixel], odd), store(y[g * STEP + pixel + PIXELS], even))
     return Kernel("stage", (x, y), loop(pixel, PIXELS, *loop(g, groups, *stores)))
 
 
@@ -113,7 +106,7 @@ def _fill(groups: Number, value: Number) -> Kernel:
     """The same activation throughout for one of four pixels, as at borders."""
     y, g = param("y", DType.I32, groups * STEP - (PIXELS - 1), Access.WRITE, 4), Var("g")
     odd, even = value - ODD_OFFSET, value * (SCALE - 1) + ODD_OFFSET
-    stores = (Store(y, (g * STEP,), both(odd)), Store(y, (g * STEP + PIXELS,), both(even)))
+    stores = (store(y[g * STEP], both(odd)), store(y[g * STEP + PIXELS], both(even)))
     return Kernel("fill", (y,), loop(g, groups, *stores))
 
 
@@ -138,12 +131,12 @@ def _contraction(
 
     def activations(g: Expr, p: int) -> tuple[Expr, Expr]:
         if staged:
-            return Load(x, (g * STEP + p,)), Load(x, (g * STEP + (PIXELS + p),))
+            return x[g * STEP + p], x[g * STEP + (PIXELS + p)]
         return _odd_even(x, g * 4)
 
     def group(g: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
         words = [Var(f"w{c}", I32) for c in range(stream.tile)]
-        lets = tuple(Let(word, Load(w, (stream.weight(at, g, c),))) for c, word in enumerate(words))
+        lets = tuple(Let(word, w[stream.weight(at, g, c)]) for c, word in enumerate(words))
 
         def product(acc: Expr, c: int, p: int) -> Expr:
             odd, even = activations(g, p)
@@ -154,12 +147,12 @@ def _contraction(
 
     def finish(c: int, p: int, acc: Expr) -> Block:
         if rounding is None:
-            value: Expr = Binary("shr", acc, Const(PRE_SHIFT, I32))
+            value: Expr = acc >> PRE_SHIFT
         else:
             value = rounding(acc, w, stream.factor(at, groups, c), c)
-        return (Store(y[p], (t * stream.tile + c,), value),)
+        return (store(y[p][t * stream.tile + c], value),)
 
-    tile = tile_block((stream.tile, pixels), (groups,), lambda c, p: Load(w, (at + c,)), group, finish)
+    tile = tile_block((stream.tile, pixels), (groups,), lambda c, p: w[at + c], group, finish)
     return Kernel("contraction", (w, x, *y), loop(t, channels // stream.tile, *tile))
 
 
@@ -169,7 +162,7 @@ def _sums(pixels: int, groups: Number, channels: Number) -> Kernel:
 
 def _scaled(pixels: int, groups: Number, channels: Number, zero_point: Number) -> Kernel:
     def rounding(acc: Expr, w: Buffer, at: Expr, c: int) -> Expr:
-        return requantized(acc, as_scale(Load(w, (at,))), zero_point)
+        return requantized(acc, as_scale(w[at]), zero_point)
 
     return _contraction(PACKED_2X4, pixels, groups, channels, rounding)
 
@@ -178,10 +171,10 @@ def _fixed(
     stream: Stream, pixels: int, groups: Number, channels: Number, zero_point: Number, shift: Number = USUAL_SHIFT
 ) -> Kernel:
     def rounding(acc: Expr, w: Buffer, at: Expr, c: int) -> Expr:
-        factor: Expr = Load(w, (at,))
+        factor: Expr = w[at]
         if stream.halfwords:
             odd = c % 2
-            factor = Binary("and", factor, Const(-1 << 16, I32)) if odd else Binary("shl", factor, Const(16, I32))
+            factor = factor & (-1 << 16) if odd else factor << 16
         return requantized_fixed(acc, factor, zero_point, shift)
 
     return _contraction(stream, pixels, groups, channels, rounding, stream is PACKED_2X4)

@@ -16,24 +16,11 @@ from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
-from ..ir.loops import (
-    I32,
-    INDEX,
-    Access,
-    Binary,
-    Block,
-    Const,
-    Convert,
-    Expr,
-    Kernel,
-    Let,
-    Load,
-    Store,
-    Var,
-)
+from ..ir.build import store
+from ..ir.loops import I32, INDEX, Access, Block, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, byte_of, clamped, literal, param, requantized, signed, when
+from .common import Number, byte_of, clamped, param, requantized, signed, when
 from .instruction import MVE, BlockInstruction, Cost, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
@@ -61,7 +48,7 @@ def channel_tiles(channels: Number, tile: int, block: Callable[[Expr, Number, st
     """``block(t, active, stem)`` for whole tiles and for what is left, of which ``active`` channels count."""
     t, full = Var("t"), channels // tile
     rest = channels - full * tile
-    last = block(full if isinstance(full, Expr) else Const(full, INDEX), rest, "_rest")
+    last = block(full if isinstance(full, Expr) else INDEX(full), rest, "_rest")
     return (*loop(t, full, *block(t, tile, "")), *when("ne", rest, 0, last))
 
 
@@ -86,20 +73,20 @@ def _contraction(
             let = Let(value, signed(x, pixel * pixel_step + run * run_step + vector * STEP + k))
 
             def product(acc: Expr, c: int, p: int) -> Expr:
-                word = Load(w, (stream.weight(at, run * vectors + vector, c, k // 4),))
-                return Binary("add", acc, Binary("mul", value, byte_of(word, k % 4)))
+                word = w[stream.weight(at, run * vectors + vector, c, k // 4)]
+                return acc + value * byte_of(word, k % 4)
 
             return (let,), product
 
         def finish(c: int, p: int, acc: Expr) -> Block:
             place = (pixel * row + t * tile + c,)
             if not requantize:
-                return (Store(y, place, acc),)
-            scale = as_scale(Load(w, (stream.factor(at, steps, c),)))
-            return when("lt", c, active, (Store(y, place, requantized(acc, scale, zero_point, lo)),))
+                return (store(y[place], acc),)
+            scale = as_scale(w[stream.factor(at, steps, c)])
+            return when("lt", c, active, (store(y[place], requantized(acc, scale, zero_point, lo)),))
 
         groups = (runs, vectors, STEP)
-        return tile_block((tile, 1), groups, lambda c, p: Load(w, (at + c,)), group, finish, stem)
+        return tile_block((tile, 1), groups, lambda c, p: w[at + c], group, finish, stem)
 
     return Kernel("contraction", (w, x, y), loop(pixel, pixels, *channel_tiles(channels, tile, block)))
 
@@ -124,22 +111,22 @@ def _copy(runs: Number, size: Number, x_step: Number, y_step: Number) -> Kernel:
     x = param("x", DType.I8, (runs - 1) * x_step + size, Access.READ)
     y = param("y", DType.I8, (runs - 1) * y_step + size, Access.WRITE)
     run, i = Var("run"), Var("i")
-    copy = Store(y, (run * y_step + i,), Load(x, (run * x_step + i,)))
+    copy = store(y[run * y_step + i], x[run * x_step + i])
     return Kernel("copy", (x, y), loop(run, runs, *loop(i, size, copy)))
 
 
 def _fill(size: Number, value: Number) -> Kernel:
     """The same byte throughout, as at borders."""
     y, i = param("y", DType.I8, size, Access.WRITE), Var("i")
-    return Kernel("fill", (y,), loop(i, size, Store(y, (i,), literal(value, y.type))))
+    return Kernel("fill", (y,), loop(i, size, store(y[i], y.type(value))))
 
 
 def _lookup(size: Number) -> Kernel:
     """``table[x + 128]``"""
     x, table = param("x", DType.I8, size, Access.READ), param("table", DType.I8, 256, Access.READ)
     y, i = param("y", DType.I8, size, Access.WRITE), Var("i")
-    result = Load(table, (Convert(INDEX, signed(x, i)) + 128,))
-    return Kernel("lookup", (x, table, y), loop(i, size, Store(y, (i,), result)))
+    result = table[INDEX(signed(x, i)) + 128]
+    return Kernel("lookup", (x, table, y), loop(i, size, store(y[i], result)))
 
 
 def _rescale(
@@ -148,9 +135,9 @@ def _rescale(
     """``clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi)``, as the operator ``rescale`` has it."""
     x1, x2 = (param(name, DType.I8, size, Access.READ) for name in ("x1", "x2"))
     y, i = param("y", DType.I8, size, Access.WRITE), Var("i")
-    terms = [Binary("mul", signed(x, i), literal(m)) for x, m in ((x1, m1), (x2, m2))]
-    steps = Binary("shr", Binary("add", Binary("add", *terms), literal(bias)), literal(shift))
-    return Kernel("rescale", (x1, x2, y), loop(i, size, Store(y, (i,), clamped(steps, lo, hi))))
+    terms = [signed(x, i) * I32(m) for x, m in ((x1, m1), (x2, m2))]
+    steps = (terms[0] + terms[1] + I32(bias)) >> I32(shift)
+    return Kernel("rescale", (x1, x2, y), loop(i, size, store(y[i], clamped(steps, lo, hi))))
 
 
 def _sum(rows: Number, channels: Number, start: Number) -> Kernel:
@@ -159,10 +146,10 @@ def _sum(rows: Number, channels: Number, start: Number) -> Kernel:
     y, c, beyond = param("y", DType.I32, pad(channels, 4), Access.WRITE, 4), Var("c"), Var("beyond")
 
     def group(row: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
-        return (), lambda acc, _, __: Binary("add", acc, signed(x, row * channels + c))
+        return (), lambda acc, _, __: acc + signed(x, row * channels + c)
 
-    sums = tile_block((1, 1), (rows,), lambda _, __: literal(start), group, lambda _, __, acc: (Store(y, (c,), acc),))
-    rest = loop(beyond, pad(channels, 4) - channels, Store(y, (beyond + channels,), literal(start)))
+    sums = tile_block((1, 1), (rows,), lambda _, __: I32(start), group, lambda _, __, acc: (store(y[c], acc),))
+    rest = loop(beyond, pad(channels, 4) - channels, store(y[beyond + channels], I32(start)))
     return Kernel("sum", (x, y), (*loop(c, channels, *sums), *rest))
 
 

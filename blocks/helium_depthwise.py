@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.loops import I32, Access, Binary, Block, Const, Expr, Kernel, Load, Store, Var
+from ..ir.build import store
+from ..ir.loops import Access, Block, Expr, Kernel, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, byte_of, literal, param, requantized, signed, when
+from .common import Number, byte_of, param, requantized, signed, when
 from .helium import GEMM_4X2, channel_tiles, pad
 from .instruction import MVE, BlockInstruction, Cost, linear
 from .tiles import as_scale, tile_block
@@ -40,7 +41,7 @@ def _interleave(size: Number, outside: Number, fill: Number) -> Kernel:
     body: Block = ()
     for n, row in enumerate(rows):
         place = (i * WORD + n,)
-        body += when("ne", beyond(n), 0, (Store(y, place, literal(fill, y.type)),), (Store(y, place, Load(row, (i,))),))
+        body += when("ne", beyond(n), 0, (store(y[place], y.type(fill)),), (store(y[place], row[i]),))
     return Kernel("interleave", (*rows, y), loop(i, size, *body))
 
 
@@ -72,20 +73,20 @@ def _depthwise(
             word, number = place_of(*column), number_of(*column)
 
             def product(acc: Expr, c: int, p: int) -> Expr:
-                weight: Expr = Load(w, (_weight(at, number, c),))
+                weight: Expr = w[_weight(at, number, c)]
                 if p:
-                    weight = Binary("shl", weight, Const(8, I32))
+                    weight = weight << 8
                 value = signed(x, (pixel * pixel_step + t * TILE + word + c) * WORD + n)
-                return Binary("add", acc, Binary("mul", value, byte_of(weight, n)))
+                return acc + value * byte_of(weight, n)
 
             return (), product
 
         def finish(c: int, p: int, acc: Expr) -> Block:
-            scale = as_scale(Load(w, (GEMM_4X2.factor(at, steps, c),)))
-            store = Store(y[p], (pixel * channels + t * TILE + c,), requantized(acc, scale, zero_point, lo))
-            return when("lt", c, active, (store,))
+            scale = as_scale(w[GEMM_4X2.factor(at, steps, c)])
+            stored = store(y[p][pixel * channels + t * TILE + c], requantized(acc, scale, zero_point, lo))
+            return when("lt", c, active, (stored,))
 
-        return tile_block((TILE, outputs), (*extents, WORD), lambda c, p: Load(w, (at + c,)), group, finish, stem)
+        return tile_block((TILE, outputs), (*extents, WORD), lambda c, p: w[at + c], group, finish, stem)
 
     return Kernel("depthwise", (w, x, *y), loop(pixel, pixels, *channel_tiles(channels, TILE, block)))
 

@@ -21,29 +21,11 @@ from functools import partial
 
 import numpy as np
 
-from ..ir.loops import (
-    I32,
-    Access,
-    Alloc,
-    Binary,
-    Block,
-    Buffer,
-    Call,
-    Const,
-    Convert,
-    Expr,
-    If,
-    Kernel,
-    Let,
-    Load,
-    Space,
-    Store,
-    Type,
-    Var,
-)
+from ..ir.build import gt, store
+from ..ir.loops import I8, I32, I64, U32, Access, Alloc, Block, Buffer, Call, Expr, If, Kernel, Let, Space, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import I8, Number, clamped, literal, param, requantized_fixed, signed, word_of
+from .common import Number, clamped, param, requantized_fixed, signed, word_of
 from .instruction import LONG, THUMB, BlockInstruction, linear, of_groups, of_tiles
 from .tiles import tile_block
 
@@ -56,8 +38,6 @@ ONE_PIXEL_CHANNELS = 4
 WEIGHT_OFFSET = 128
 FIELD = 24
 """Bits of the lower of two sums in one."""
-
-I64, U32 = Type(DType.I64), Type(DType.U32)
 
 
 def offset_weights(columns: np.ndarray) -> np.ndarray:
@@ -98,11 +78,11 @@ def _spread(count: Number, step: Number) -> Kernel:
     x = param("x", DType.I8, count, Access.READ)
     y = param("y", DType.I32, step * (count - 1) + 1, Access.WRITE)
     total, i, word = param("total", DType.I32, 1, Access.READ_WRITE), Var("i"), Var("word", I32)
-    acc, origin = Buffer("acc", I32, (1,), Space.REG), (Const(0, i.type),)
-    added = Store(acc, origin, Binary("add", Load(acc, origin), word))
-    body = loop(i, count, Let(word, signed(x, i)), Store(y, (i * step,), word), added)
-    taken = Binary("add", Load(total, origin), Binary("mul", Load(acc, origin), Const(-WEIGHT_OFFSET, I32)))
-    block = (Alloc(acc), Store(acc, origin, Const(0, I32)), *body, Store(total, origin, taken))
+    acc = Buffer("acc", I32, (1,), Space.REG)
+    added = store(acc[0], acc[0] + word)
+    body = loop(i, count, Let(word, signed(x, i)), store(y[i * step], word), added)
+    taken = total[0] + acc[0] * -WEIGHT_OFFSET
+    block = (Alloc(acc), store(acc[0], 0), *body, store(total[0], taken))
     return Kernel("spread", (x, y, total), block)
 
 
@@ -110,8 +90,8 @@ def _pack(count: Number, flip: Number) -> Kernel:
     """Bytes into one byte of every second word, with the sign bit turned over where ``flip`` is -128."""
     x = param("x", DType.I8, count, Access.READ)
     y, i = param("y", DType.I8, (count - 1) * 8 + 1, Access.WRITE), Var("i")
-    flipped = Binary("xor", Load(x, (i,)), literal(flip, I8))
-    return Kernel("pack", (x, y), loop(i, count, Store(y, (i * 8,), flipped)))
+    flipped = x[i] ^ I8(flip)
+    return Kernel("pack", (x, y), loop(i, count, store(y[i * 8], flipped)))
 
 
 # ---------------------------------------------------------------- contraction
@@ -124,14 +104,13 @@ def _words_1x4(steps: Number, channels: Number) -> Kernel:
     y, c, weight = param("y", DType.I32, channels * PIXELS, Access.WRITE), Var("c"), Var("weight", I32)
 
     def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
-        lets = (Let(weight, Convert(I32, Load(w, (c * steps + k,)))),)
-        return lets, lambda acc, _, p: Binary("add", acc, Binary("mul", Load(x, ((k + 1) * PIXELS + p,)), weight))
+        lets = (Let(weight, I32(w[c * steps + k])),)
+        return lets, lambda acc, _, p: acc + x[(k + 1) * PIXELS + p] * weight
 
     def start(_: int, p: int) -> Expr:
-        return Binary("add", Load(b, (c,)), Load(x, (Const(p, k_type),)))
+        return b[c] + x[p]
 
-    k_type = c.type
-    tile = tile_block((1, PIXELS), (steps,), start, group, lambda _, p, acc: (Store(y, (c * PIXELS + p,), acc),))
+    tile = tile_block((1, PIXELS), (steps,), start, group, lambda _, p, acc: (store(y[c * PIXELS + p], acc),))
     return Kernel("gemm_1x4_words", (b, w, x, y), loop(c, channels, *tile))
 
 
@@ -145,14 +124,14 @@ def _words_4x1(steps: Number, channels: Number) -> Kernel:
 
     def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
         def product(acc: Expr, c: int, _: int) -> Expr:
-            return Binary("add", acc, Binary("mul", Convert(I32, Load(w, ((t * steps + k) * tile + c,))), value))
+            return acc + I32(w[(t * steps + k) * tile + c]) * value
 
-        return (Let(value, Load(x, (k + 1,))),), product
+        return (Let(value, x[k + 1]),), product
 
     def start(c: int, _: int) -> Expr:
-        return Binary("add", Load(b, (t * tile + c,)), Load(x, (Const(0, t.type),)))
+        return b[t * tile + c] + x[0]
 
-    body = tile_block((tile, 1), (steps,), start, group, lambda c, _, acc: (Store(y, (t * tile + c,), acc),))
+    body = tile_block((tile, 1), (steps,), start, group, lambda c, _, acc: (store(y[t * tile + c], acc),))
     return Kernel("gemm_4x1_words", (b, w, x, y), loop(t, channels // tile, *body))
 
 
@@ -165,21 +144,21 @@ def _long_2x4(steps: Number, channels: Number) -> Kernel:
     def tile(width: int, first: Expr, stem: str) -> Block:
         def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
             words = [Var(f"x{p}{stem}", I64) for p in range(2)]
-            lets = tuple(Let(word, Convert(I64, word_of(x, k * 8 + 4 * p))) for p, word in enumerate(words))
+            lets = tuple(Let(word, I64(word_of(x, k * 8 + 4 * p))) for p, word in enumerate(words))
 
             def product(acc: Expr, c: int, p: int) -> Expr:
-                weight = Convert(I64, Load(w, (first * steps + k * width + c,)))
-                return Binary("add", acc, Binary("mul", words[p], weight))
+                weight = I64(w[first * steps + k * width + c])
+                return acc + words[p] * weight
 
             return lets, product
 
         def finish(c: int, p: int, acc: Expr) -> Block:
             lower, upper = _fields(acc, f"{c}{p}{stem}")
-            values = (Binary("add", v, Load(b, ((first + c) * 2 + h,))) for h, v in enumerate((lower.var, upper)))
-            stores = (Store(y, ((first + c) * PIXELS + (2 * p + h),), value) for h, value in enumerate(values))
+            values = (v + b[(first + c) * 2 + h] for h, v in enumerate((lower.var, upper)))
+            stores = (store(y[(first + c) * PIXELS + (2 * p + h)], value) for h, value in enumerate(values))
             return (lower, *stores)
 
-        return tile_block((width, 2), (steps,), lambda c, p: Const(0, I64), group, finish, stem, I64)
+        return tile_block((width, 2), (steps,), lambda c, p: I64(0), group, finish, stem, I64)
 
     t, last = Var("t"), Var("last")
     whole = loop(t, full, *tile(PAIR_CHANNELS, t * PAIR_CHANNELS, ""))
@@ -189,10 +168,10 @@ def _long_2x4(steps: Number, channels: Number) -> Kernel:
 
 def _fields(total: Expr, stem: str) -> tuple[Let, Expr]:
     """The lower sum, sign extended and named, and the upper one, which has lent one where that is negative."""
-    spare = Const(32 - FIELD, I32)
-    lower = Let(Var(f"lower{stem}", I32), Binary("shr", Binary("shl", Convert(I32, total), spare), spare))
-    lent = Convert(I32, Binary("shr", Convert(U32, lower.var), Const(31, U32)))
-    return lower, Binary("add", Convert(I32, Binary("shr", total, Const(FIELD, I64))), lent)
+    spare = 32 - FIELD
+    lower = Let(Var(f"lower{stem}", I32), I32(total) << spare >> spare)
+    lent = I32(U32(lower.var) >> 31)
+    return lower, I32(total >> FIELD) + lent
 
 
 # ---------------------------------------------------------------- requantization
@@ -207,18 +186,17 @@ def _requantize(fixed: bool, channels: Number, pixels: Number, lanes: Number, st
     c, factor, shift, half = Var("c"), Var("factor", I32), Var("shift", I32), Var("half", I32)
 
     def results(value: Callable[[Expr], Expr], p: Var) -> Block:
-        steps = Binary("add", value(Load(a, (c * lanes + p,))), literal(zero))
-        return loop(p, pixels, Store(y, (c + p * step,), clamped(steps)))
+        steps = value(a[c * lanes + p]) + I32(zero)
+        return loop(p, pixels, store(y[c + p * step], clamped(steps)))
 
     def by_multiplier(acc: Expr) -> Expr:
-        return Binary("shr", Binary("add", Call("mul_high", (acc, factor), I32), half), shift)
+        return (Call("mul_high", (acc, factor), I32) + half) >> shift
 
-    one = Const(1, I32)
-    body: Block = (Let(half, Binary("shl", one, Binary("sub", shift, one))), *results(by_multiplier, Var("p_fixed")))
+    body: Block = (Let(half, 1 << (shift - 1)), *results(by_multiplier, Var("p_fixed")))
     if not fixed:
         floats = results(lambda acc: Call("scale_round", (acc, factor, shift), I32), Var("p_float"))
-        body = (If(Binary("gt", shift, Const(0, I32)), body, floats),)
-    lets = (Let(factor, Load(s, (c * 2,))), Let(shift, Load(s, (c * 2 + 1,))))
+        body = (If(gt(shift, 0), body, floats),)
+    lets = (Let(factor, s[c * 2]), Let(shift, s[c * 2 + 1]))
     return Kernel("requantize", (a, s, y), loop(c, channels, *lets, *body))
 
 
@@ -230,9 +208,9 @@ def _requantize_halfword(
     s = param("s", DType.I16, channels, Access.READ)
     y = param("y", DType.I8, (pixels - 1) * step + channels, Access.WRITE)
     c, p, factor = Var("c"), Var("p"), Var("factor", I32)
-    widened = Let(factor, Binary("shl", Convert(I32, Load(s, (c,))), Const(16, I32)))
-    result = requantized_fixed(Load(a, (c * lanes + p,)), factor, zero, shift)
-    stored = loop(p, pixels, Store(y, (c + p * step,), result))
+    widened = Let(factor, I32(s[c]) << 16)
+    result = requantized_fixed(a[c * lanes + p], factor, zero, shift)
+    stored = loop(p, pixels, store(y[c + p * step], result))
     return Kernel("requantize", (a, s, y), loop(c, channels, widened, *stored))
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..ir.loops import I32, Access, Binary, Block, Expr, Kernel, Let, Load, Store, Var, as_expr
+from ..ir.build import store
+from ..ir.loops import I32, Access, Block, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, literal, param, signed
+from .common import Number, param, signed
 from .instruction import THUMB, BlockInstruction, linear
 from .tiles import tile_block
 
@@ -29,13 +30,13 @@ def _row(columns: Number, step: Number) -> Kernel:
     """Bytes ``step`` apart as words."""
     x = param("x", DType.I8, (columns - 1) * step + 1, Access.READ)
     y, i = param("y", DType.I32, columns, Access.WRITE), Var("i")
-    return Kernel("channel_row", (x, y), loop(i, columns, Store(y, (i,), signed(x, i * step))))
+    return Kernel("channel_row", (x, y), loop(i, columns, store(y[i], signed(x, i * step))))
 
 
 def _fill(columns: Number, value: Number) -> Kernel:
     """The same word throughout."""
     y, i = param("y", DType.I32, columns, Access.WRITE), Var("i")
-    return Kernel("channel_fill", (y,), loop(i, columns, Store(y, (i,), literal(value))))
+    return Kernel("channel_fill", (y,), loop(i, columns, store(y[i], I32(value))))
 
 
 def _depthwise(rows: Number, outputs: Number, stride: Number, row: Number) -> Kernel:
@@ -47,13 +48,13 @@ def _depthwise(rows: Number, outputs: Number, stride: Number, row: Number) -> Ke
 
     def group(kh: Var, kw: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
         weight = Let(Var("weight", I32), signed(w, kh * KERNEL + kw))
-        word = Load(x, ((r * stride + kh) * row + column * stride + kw,))
-        return (weight,), lambda acc, _, __: Binary("add", acc, Binary("mul", word, weight.var))
+        word = x[(r * stride + kh) * row + column * stride + kw]
+        return (weight,), lambda acc, _, __: acc + word * weight.var
 
     def finish(_: int, __: int, acc: Expr) -> Block:
-        return (Store(y, (r * outputs + column,), acc),)
+        return (store(y[r * outputs + column], acc),)
 
-    taps = tile_block((1, 1), (KERNEL, KERNEL), lambda _, __: Load(b, (as_expr(0),)), group, finish)
+    taps = tile_block((1, 1), (KERNEL, KERNEL), lambda _, __: b[0], group, finish)
     return Kernel("depthwise3x3", (b, w, x, y), loop(r, rows, *loop(column, outputs, *taps)))
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from ..ir.loops import Access, Binary, Block, Expr, Kernel, Load, Store, Var
+from ..ir.build import maximum, store
+from ..ir.loops import Access, Block, Expr, Kernel, Store, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, param
@@ -23,10 +24,10 @@ def _greatest(lines: int, size: Number) -> Kernel:
     y, whole = param("y", DType.I8, size, Access.WRITE), size // TOGETHER
 
     def result(at: Expr) -> Store:
-        value: Expr = Load(sources[0], (at,))
+        value: Expr = sources[0][at]
         for source in sources[1:]:
-            value = Binary("max", value, Load(source, (at,)))
-        return Store(y, (at,), value)
+            value = maximum(value, source[at])
+        return store(y[at], value)
 
     four, i = Var("four"), Var("i")
     body: Block = loop(four, whole, *(result(four * TOGETHER + n) for n in range(TOGETHER)))

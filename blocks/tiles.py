@@ -12,7 +12,8 @@ from typing import TypeVar
 
 import numpy as np
 
-from ..ir.loops import F32, I32, Alloc, Bitcast, Block, Buffer, Expr, Load, Space, Stmt, Store, Type, Var, as_expr
+from ..ir.build import store
+from ..ir.loops import F32, I32, Alloc, Bitcast, Block, Buffer, Expr, Space, Stmt, Type, Var
 from ..ir.loops_rewrite import loop
 from .common import Number
 
@@ -82,17 +83,14 @@ def tile_block(
     acc = Buffer(f"acc{stem}", type_, shape, Space.REG)
     places = [(c, p) for c in range(shape[0]) for p in range(shape[1])]
 
-    def place(c: int, p: int) -> tuple[Expr, Expr]:
-        return as_expr(c), as_expr(p)
-
-    out: list[Stmt] = [Alloc(acc), *(Store(acc, place(c, p), start(c, p)) for c, p in places)]
+    out: list[Stmt] = [Alloc(acc), *(store(acc[c, p], start(c, p)) for c, p in places)]
     variables = [Var(f"g{n}{stem}") for n in range(len(groups))]
     before, product = group(*variables)
-    steps: Block = (*before, *(Store(acc, place(c, p), product(Load(acc, place(c, p)), c, p)) for c, p in places))
+    steps: Block = (*before, *(store(acc[c, p], product(acc[c, p], c, p)) for c, p in places))
     for variable, extent in reversed(list(zip(variables, groups, strict=True))):
         steps = loop(variable, extent, *steps)
     out += steps
-    return (*out, *(stmt for c, p in places for stmt in finish(c, p, Load(acc, place(c, p)))))
+    return (*out, *(stmt for c, p in places for stmt in finish(c, p, acc[c, p])))
 
 
 def as_scale(word: Expr) -> Expr:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.loops import I32, Binary, Call, Const, Convert, Expr, Type
+from ..ir.build import maximum, minimum
+from ..ir.loops import I8, I16, I32, I64, Call, Expr, Type
 from ..ir.types import DType
 from ..ops.scale_exprs import expand_mul_high
 
-I64 = Type(DType.I64)
-_NARROW = {8: DType.I8, 16: DType.I16}
+_NARROW = {8: I8, 16: I16}
 
 
 def root_in_single(call: Call) -> Expr | None:
@@ -17,7 +17,7 @@ def root_in_single(call: Call) -> Expr | None:
     if call.type.dtype is not DType.F16:
         return None
     single = Type(DType.F32, call.type.lanes)
-    return Convert(call.type, Call(call.function, (Convert(single, call.args[0]),), single))
+    return call.type(Call(call.function, (single(call.args[0]),), single))
 
 
 def dot_of_halves(call: Call) -> Expr | None:
@@ -26,7 +26,7 @@ def dot_of_halves(call: Call) -> Expr | None:
         return None
     acc, x, w = call.args
     for bit in (0, 16):
-        acc = Binary("add", acc, Binary("mul", part(x, bit, 16), part(w, bit, 16)))
+        acc = acc + part(x, bit, 16) * part(w, bit, 16)
     return acc
 
 
@@ -35,15 +35,15 @@ def widened(bit: int) -> Callable[[Call], Expr]:
 
     def expand(call: Call) -> Expr:
         (word,) = call.args
-        low = Binary("and", part(word, bit, 8), Const(0xFFFF, I32))
-        return Binary("or", low, Binary("shl", part(word, bit + 16, 8), Const(16, I32)))
+        low = part(word, bit, 8) & 0xFFFF
+        return low | (part(word, bit + 16, 8) << 16)
 
     return expand
 
 
 def saturated(call: Call) -> Expr:
     """A clamp."""
-    return Binary("min", Binary("max", call.args[0], Const(-128, I32)), Const(127, I32))
+    return minimum(maximum(call.args[0], -128), 127)
 
 
 def high_of_short_products(call: Call) -> Expr:
@@ -53,11 +53,11 @@ def high_of_short_products(call: Call) -> Expr:
 
 def high_of_wide_product(call: Call) -> Expr:
     """The upper word of a product of 64 bits."""
-    x, y = (Convert(I64, arg) for arg in call.args)
-    return Convert(I32, Binary("shr", Binary("mul", x, y), Const(32, I64)))
+    x, y = (I64(arg) for arg in call.args)
+    return I32((x * y) >> 32)
 
 
 def part(word: Expr, bit: int, bits: int) -> Expr:
     """The signed integer of ``bits`` from ``bit`` on."""
-    moved = Binary("shr", word, Const(bit, I32)) if bit else word
-    return Convert(I32, Convert(Type(_NARROW[bits]), moved))
+    moved = word >> bit if bit else word
+    return I32(_NARROW[bits](moved))

@@ -70,14 +70,21 @@ class Type:
     def __str__(self) -> str:
         return self.dtype.value if self.lanes == 1 else f"{self.dtype.value}x{self.lanes}"
 
+    def __call__(self, value: ExprLike) -> Expr:
+        """The literal of a number, ``I32(5)``, or the conversion of an expression, ``I32(x[i])``."""
+        if not isinstance(value, Expr):
+            return const(value, self)
+        return value if value.type == self else Convert(self, value)
+
     def with_lanes(self, lanes: int) -> Type:
         return Type(self.dtype, lanes)
 
 
 INDEX = Type(DType.INDEX)
 BOOL = Type(DType.BOOL)
-F32 = Type(DType.F32)
-I32 = Type(DType.I32)
+F64, F32 = Type(DType.F64), Type(DType.F32)
+I64, I32, I16, I8 = Type(DType.I64), Type(DType.I32), Type(DType.I16), Type(DType.I8)
+U64, U32, U16, U8 = Type(DType.U64), Type(DType.U32), Type(DType.U16), Type(DType.U8)
 
 
 class Space(Enum):
@@ -111,7 +118,8 @@ class Buffer:
 
     def __getitem__(self, index: ExprLike | tuple[ExprLike, ...]) -> Load:
         """One element, as the text says it: ``x[oh * 2 + kh, ow]``."""
-        return load(self, *(index if isinstance(index, tuple) else (index,)))
+        place = index if isinstance(index, tuple) else (index,)
+        return Load(self, tuple(as_expr(part) for part in place))
 
     __iter__ = None  # Python would count indices up without end
 
@@ -126,7 +134,11 @@ class Buffer:
 
 
 class Expr:
-    """Base of all expressions. The operators build (and lightly simplify) trees; ``int`` operands become constants."""
+    """Base of all expressions.
+
+    The operators build trees: a number becomes a literal of the other operand's type, and arithmetic on ``index`` is
+    lightly simplified (:func:`binary`). What has no operator here is in ``ir/build.py``; ``==`` compares trees.
+    """
 
     type: Type
 
@@ -159,6 +171,24 @@ class Expr:
 
     def __mod__(self, other: ExprLike) -> Expr:
         return binary("floormod", self, other)
+
+    def __and__(self, other: ExprLike) -> Expr:
+        return binary("and", self, other)
+
+    def __or__(self, other: ExprLike) -> Expr:
+        return binary("or", self, other)
+
+    def __xor__(self, other: ExprLike) -> Expr:
+        return binary("xor", self, other)
+
+    def __lshift__(self, other: ExprLike) -> Expr:
+        return binary("shl", self, other)
+
+    def __rlshift__(self, other: ExprLike) -> Expr:
+        return binary("shl", other, self)
+
+    def __rshift__(self, other: ExprLike) -> Expr:
+        return binary("shr", self, other)
 
     def __neg__(self) -> Expr:
         return unary("neg", self)
@@ -380,11 +410,16 @@ class Kernel:
 # ---------------------------------------------------------------- construction
 
 
+def const(value: int | float | bool, type_: Type) -> Const:
+    """A literal of ``type_``; floats are rounded to what the type can hold."""
+    if type_.dtype.is_float:
+        return Const(float(type_.dtype.numpy.type(value)), type_)
+    return Const(bool(value) if type_.dtype is DType.BOOL else int(value), type_)
+
+
 def as_expr(value: ExprLike, type_: Type = INDEX) -> Expr:
-    """``value`` itself if it is an expression, else a constant of ``type_``."""
-    if isinstance(value, Expr):
-        return value
-    return Const(float(value) if type_.dtype.is_float else int(value), type_)
+    """``value`` itself if it is an expression, else a literal of ``type_``."""
+    return value if isinstance(value, Expr) else const(value, type_)
 
 
 def const_value(expr: Expr) -> int | float | bool | None:
@@ -454,11 +489,3 @@ def unary(op: str, x: Expr) -> Expr:
     if x.type == INDEX and isinstance(x, Const) and op == "neg":
         return Const(-int(x.value), INDEX)
     return Unary(op, x)
-
-
-def load(buffer: Buffer, *index: ExprLike, lanes: int = 1, active: Expr | None = None) -> Load:
-    return Load(buffer, tuple(as_expr(i) for i in index), lanes, active)
-
-
-def store(buffer: Buffer, *index: ExprLike, value: Expr, active: Expr | None = None) -> Store:
-    return Store(buffer, tuple(as_expr(i) for i in index), value, active)

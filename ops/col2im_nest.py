@@ -11,7 +11,6 @@ from .nest_tools import (
     accumulate,
     accumulator,
     accumulator_dtype,
-    get,
     loops,
     operand,
     read_as,
@@ -36,6 +35,6 @@ def col2im(ctx: NestContext, node: Node) -> Block:
         total = tap_loops(
             ctx, taps, lambda tap, block: (accumulate("add", acc, read_as(ctx, x, (*at[:2], *tap, *block), dtype)),)
         )
-        return (*lets.block, *start, *total, *write_as(ctx, node.output, at, get(acc)))
+        return (*lets.block, *start, *total, *write_as(ctx, node.output, at, acc[0]))
 
     return loops(ctx, ("n", "c", *spatial_stems("o", spatial)), node.output.shape, element)

@@ -14,7 +14,6 @@ from .nest_tools import (
     accumulator,
     accumulator_dtype,
     dim_stems,
-    get,
     loops,
     operand,
     optional,
@@ -81,7 +80,7 @@ def _convolution(
             total = tap_loops(ctx, taps, lambda k, i: serial_loop(ctx, "ic", in_channels, lambda ic: term(ic, k, i)))
         else:
             total = serial_loop(ctx, "ic", in_channels, lambda ic: tap_loops(ctx, taps, lambda k, i: term(ic, k, i)))
-        return (*start, *total, *write_as(ctx, node.output, layout.join(n, out, position), get(acc)))
+        return (*start, *total, *write_as(ctx, node.output, layout.join(n, out, position), acc[0]))
 
     return window_loops(ctx, node, dims, groups, find_taps, element)
 
@@ -102,7 +101,7 @@ def matmul(ctx: NestContext, node: Node) -> Block:
             rhs = read_as(ctx, b, (*broadcast_index(b.shape[:-2], batch), k, n), dtype, rhs_zero)
             return (accumulate("add", acc, lhs * rhs),)
 
-        return (*start, *serial_loop(ctx, "k", a.shape[-1], term), *write_as(ctx, node.output, at, get(acc)))
+        return (*start, *serial_loop(ctx, "k", a.shape[-1], term), *write_as(ctx, node.output, at, acc[0]))
 
     stems = (*dim_stems(node.output.type.rank - 2), "m", "n")
     return loops(ctx, stems, node.output.shape, element)

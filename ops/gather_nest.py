@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..ir.build import convert, maximum, minimum
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, binary
+from ..ir.loops import INDEX, Block
 from .attributes import integer
-from .expr_tools import convert
 from .nest_tools import Index, Lets, dim_stems, loops, operand
 from .opdef import NestContext
 
@@ -22,7 +22,7 @@ def gather(ctx: NestContext, node: Node) -> Block:
     def row(outer: Index) -> Block:
         lets = Lets(ctx)
         position = convert(ctx.read(indices, outer[axis:]), INDEX.dtype)
-        at = lets.bind("at", binary("max", binary("min", position, x.shape[axis] - 1), 0))
+        at = lets.bind("at", maximum(minimum(position, x.shape[axis] - 1), 0))
 
         def element(inner: Index) -> Block:
             return ctx.write(node.output, (*outer, *inner), ctx.read(x, (*outer[:axis], at, *inner)))

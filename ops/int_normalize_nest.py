@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..ir.build import convert, lt, maximum, minimum, select
 from ..ir.graph import Node
-from ..ir.loops import Binary, Block, Const, Expr, ExprLike, LoopKind, Type
+from ..ir.loops import I32, Block, Expr, LoopKind
 from ..ir.types import DType
 from .attributes import flag, integer, ints
-from .expr_tools import compare, const, convert, maximum, minimum, select
 from .int_normalize import LARGEST_SHIFT, MULTIPLIER_SHIFT, NORMALIZING, START, STEPS, mean_bits
 from .integer import BYTES
-from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, get, operand, read_as, write_as
+from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, operand, read_as, write_as
 from .opdef import NestContext
 
 
@@ -37,7 +37,7 @@ def int_normalize(ctx: NestContext, node: Node) -> Block:
         def write(along: Index) -> Block:
             wide = DType.I32 if narrow else DType.I64
             product = element(along, wide) * convert(scaling.multiplier, wide) + convert(scaling.bias, wide)
-            steps = Binary("shr", product, convert(scaling.shift, wide)) + integer(node.attrs, "zero_point")
+            steps = (product >> convert(scaling.shift, wide)) + integer(node.attrs, "zero_point")
             lo, hi = integer(node.attrs, "lo"), integer(node.attrs, "hi")
             return write_as(ctx, node.output, split.merge(kept, along), minimum(maximum(steps, lo), hi))
 
@@ -45,7 +45,7 @@ def int_normalize(ctx: NestContext, node: Node) -> Block:
         squares, start_squares = accumulator(ctx, "squares", DType.U32 if narrow else DType.U64, 0)
         add_up = split.axis_loops(ctx, add)
         lets = Lets(ctx)
-        scaling = _Scaling.of(node, split.count, get(total) if centred else None, get(squares), lets)
+        scaling = _Scaling.of(node, split.count, total[0] if centred else None, squares[0], lets)
         elements = split.axis_loops(ctx, write, LoopKind.PARALLEL)
         return (*(start if centred else ()), *start_squares, *add_up, *lets.block, *elements)
 
@@ -67,9 +67,9 @@ class _Scaling:
         if total is not None:
             total = lets.bind("total", total)
             wide = lets.bind("wide", convert(total, DType.I64))
-            spread = _u64(count) * spread - convert(wide * wide, DType.U64)
+            spread = count * spread - convert(wide * wide, DType.U64)
         multiplier, shift = _multiplier(node, spread, lets)
-        bias: Expr = Binary("shl", const(1, shift.type), shift - const(1, shift.type))
+        bias: Expr = 1 << (shift - 1)
         wide_type = DType.I32 if operand(node, 0).dtype in BYTES else DType.I64
         bias = convert(bias, wide_type)
         if total is not None:
@@ -80,37 +80,29 @@ class _Scaling:
 def _mean(total: Expr, count: int, multiplier: Expr, dtype: DType, lets: Lets) -> Expr:
     """``multiplier`` times the mean: the whole part, and the fraction's product without its last bits."""
     total = convert(total, DType.U32)
-    whole = lets.bind("whole", Binary("div", total, const(count, total.type)))
-    rest = Binary("sub", total, whole * const(count, total.type))
+    whole = lets.bind("whole", total / count)
+    rest = total - whole * count
     bits = mean_bits(count)
-    fraction = Binary("div", Binary("shl", rest, const(bits, rest.type)), const(count, rest.type))
-    product = _shr(convert(fraction, DType.U64) * convert(multiplier, DType.U64), bits)
+    fraction = (rest << bits) / count
+    product = (convert(fraction, DType.U64) * convert(multiplier, DType.U64)) >> bits
     return convert(whole, dtype) * convert(multiplier, dtype) + convert(product, dtype)
 
 
 def _multiplier(node: Node, spread: Expr, lets: Lets) -> tuple[Expr, Expr]:
     """As :func:`ccml.ops.int_normalize.evaluate_int_normalize` has them; i32."""
     fraction, epsilon = integer(node.attrs, "fraction"), integer(node.attrs, "epsilon")
-    t = lets.bind("t", Binary("shl", spread, _u64(fraction)) + _u64(epsilon))
-    shift: Expr = Const(integer(node.attrs, "shift"), Type(DType.I32))
+    t = lets.bind("t", (spread << fraction) + epsilon)
+    shift: Expr = I32(integer(node.attrs, "shift"))
     for count in NORMALIZING:
-        small = lets.bind("small", compare("lt", t, 1 << 64 - count))
-        t = lets.bind("t", select(small, Binary("shl", t, _u64(count)), t))
-        shift = lets.bind("shift", shift - select(small, const(count // 2, shift.type), 0))
-    a = lets.bind("a", _shr(t, 32))
-    y = lets.bind("y", _u64(START[0]) - _shr(a * _u64(START[1]), 32))
+        small = lets.bind("small", lt(t, 1 << 64 - count))
+        t = lets.bind("t", select(small, t << count, t))
+        shift = lets.bind("shift", shift - select(small, I32(count // 2), 0))
+    a = lets.bind("a", t >> 32)
+    y = lets.bind("y", START[0] - ((a * START[1]) >> 32))
     for _ in range(STEPS):
-        residue = _u64(3 << 30) - _shr(_shr(y * y, 30) * a, 32)
-        y = lets.bind("y", _shr(y * residue, 31))
-    m = convert(_shr(y * _u64(integer(node.attrs, "factor")), MULTIPLIER_SHIFT), DType.I32)
-    over = minimum(maximum(shift - const(LARGEST_SHIFT, shift.type), 0), 31)
+        residue = (3 << 30) - ((((y * y) >> 30) * a) >> 32)
+        y = lets.bind("y", (y * residue) >> 31)
+    m = convert((y * integer(node.attrs, "factor")) >> MULTIPLIER_SHIFT, DType.I32)
+    over = minimum(maximum(shift - LARGEST_SHIFT, 0), 31)
     bounded = minimum(maximum(shift, 1), LARGEST_SHIFT)
-    return lets.bind("m", Binary("shr", m, over)), lets.bind("shift", bounded)
-
-
-def _u64(value: int) -> Expr:
-    return Const(value, Type(DType.U64))
-
-
-def _shr(x: Expr, count: ExprLike) -> Expr:
-    return Binary("shr", x, _u64(count) if isinstance(count, int) else x)
+    return lets.bind("m", m >> over), lets.bind("shift", bounded)

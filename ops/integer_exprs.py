@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.loops import Binary, Call, Const, Expr, Unary
+from ..ir.build import absolute, convert, eq, ge, gt, lt, maximum, minimum, ne, select
+from ..ir.loops import Binary, Call, Const, Expr, const
 from ..ir.types import DType
-from .expr_tools import absolute, compare, const, convert, either, maximum, minimum, select, with_sign_of
+from .float_exprs import with_sign_of
 from .opdef import Bind
 from .pow_exprs import exact_product, power
 
@@ -14,19 +15,19 @@ from .pow_exprs import exact_product, power
 def divide(x: Expr, y: Expr, bind: Bind) -> Expr:
     """x / y truncated toward zero; x / 0 is 0 and MIN / -1 wraps around to MIN."""
     if isinstance(y, Const) and y.value not in (0, -1):
-        return Binary("div", x, y)
+        return x / y
     x, y = bind("x", x), bind("y", y)
-    quotient: Expr = Binary("div", x, _safe_divisor(y, bind))
+    quotient: Expr = x / _safe_divisor(y, bind)
     if y.type.dtype.is_signed:
-        quotient = select(compare("eq", y, -1), Unary("neg", x), quotient)
-    return select(compare("eq", y, 0), 0, quotient)
+        quotient = select(eq(y, -1), -x, quotient)
+    return select(eq(y, 0), 0, quotient)
 
 
 def _safe_divisor(y: Expr, bind: Bind) -> Expr:
     """``y``, or 1 where dividing by ``y`` is undefined or a mere negation."""
-    unsafe = compare("eq", y, 0)
+    unsafe = eq(y, 0)
     if y.type.dtype.is_signed:
-        unsafe = either(unsafe, compare("eq", y, -1))
+        unsafe = unsafe | eq(y, -1)
     return select(unsafe, 1, y)
 
 
@@ -44,9 +45,9 @@ def remainder(x: Expr, y: Expr, sign_of_dividend: bool, bind: Bind) -> Expr:
     if sign_of_dividend or not x.type.dtype.is_signed:
         return result
     result = bind("remainder", result)
-    opposite = compare("ne", compare("lt", result, 0), compare("lt", y, 0))
-    zero = select(compare("lt", y, 0), const(-0.0, x.type), 0) if x.type.dtype.is_float else result
-    return select(compare("eq", result, 0), zero, select(opposite, result + y, result))
+    opposite = ne(lt(result, 0), lt(y, 0))
+    zero = select(lt(y, 0), const(-0.0, x.type), 0) if x.type.dtype.is_float else result
+    return select(eq(result, 0), zero, select(opposite, result + y, result))
 
 
 def _float_remainder(x: Expr, y: Expr, bind: Bind) -> Expr:
@@ -63,8 +64,8 @@ def _float_remainder(x: Expr, y: Expr, bind: Bind) -> Expr:
         whole = bind("whole", Call("trunc", (rest / divisor,), x.type))
         taken = exact_product(whole, divisor, bind)
         rest = bind("rest", (rest - taken.high) - taken.low)
-    rest = select(compare("lt", rest, 0.0), rest + divisor, rest)
-    return with_sign_of(select(compare("lt", a, divisor), a, rest), x)
+    rest = select(lt(rest, 0.0), rest + divisor, rest)
+    return with_sign_of(select(lt(a, divisor), a, rest), x)
 
 
 def shift(op: str, x: Expr, count: Expr, bind: Bind) -> Expr:
@@ -73,9 +74,9 @@ def shift(op: str, x: Expr, count: Expr, bind: Bind) -> Expr:
     if isinstance(count, Const) and 0 <= count.value <= last:
         return Binary(op, x, count)
     count = bind("count", count)
-    outside = compare("gt", count, last)
+    outside = gt(count, last)
     if count.type.dtype.is_signed:
-        outside = either(outside, compare("lt", count, 0))
+        outside = outside | lt(count, 0)
     outside = bind("outside", outside)
     shifted = Binary(op, x, select(outside, last, count))
     if op == "shr" and x.type.dtype.is_signed:
@@ -99,15 +100,15 @@ def integer_power(x: Expr, y: Expr, bind: Bind) -> Expr:
     factors: Expr = result
     square = base
     for bit in range(y.type.dtype.size * 8):
-        taken = Binary("and", Binary("shr", count, const(bit, y.type)), const(1, y.type))
-        factors = bind("result", factors * select(compare("eq", taken, 1), square, 1))
+        taken = (count >> bit) & 1
+        factors = bind("result", factors * select(eq(taken, 1), square, 1))
         square = bind("square", square * square)
     if not y.type.dtype.is_signed:
         return factors
-    unit = compare("eq", base, 1)
+    unit = eq(base, 1)
     if x.type.dtype.is_signed:
-        unit = either(unit, compare("eq", base, -1))
-    return select(either(compare("ge", y, 0), unit), factors, 0)
+        unit = unit | eq(base, -1)
+    return select(ge(y, 0) | unit, factors, 0)
 
 
 def _literal_power(x: Expr, exponent: int, bind: Bind) -> Expr:
@@ -126,9 +127,9 @@ def cast_float(x: Expr, dtype: DType, bind: Bind) -> Expr:
     x = bind("x", convert(x, DType.F32) if x.type.dtype is DType.F16 else x)
     least, greatest = dtype_limits(dtype)
     high = _float_at_most(greatest, x.type.dtype)
-    result = convert(select(compare("eq", x, x), minimum(maximum(x, least), high), 0.0), dtype)
+    result = convert(select(eq(x, x), minimum(maximum(x, least), high), 0.0), dtype)
     if high < greatest:
-        return select(compare("ge", x, float(greatest)), greatest, result)
+        return select(ge(x, float(greatest)), greatest, result)
     return result
 
 

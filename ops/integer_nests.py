@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from ..ir.build import convert, eq, gt, maximum, minimum, select
 from ..ir.graph import Node
-from ..ir.loops import Binary, Block, Expr, LoopKind, Type
+from ..ir.loops import Block, Expr, LoopKind, const
 from ..ir.types import DType
 from .attributes import integer
-from .expr_tools import both, compare, const, convert, either, maximum, minimum, select
 from .integer_exprs import dtype_limits
-from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, get, operand, read_as, write_as
+from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, operand, read_as, write_as
 from .opdef import NestContext
 
 
@@ -22,7 +22,7 @@ def int_softmax(ctx: NestContext, node: Node) -> Block:
             return read_as(ctx, x, split.merge(kept, along), DType.I32)
 
         def term(along: Index) -> Expr:
-            return ctx.read(table, (convert(Binary("sub", get(top), element(along)), DType.INDEX),))
+            return ctx.read(table, (convert(top[0] - element(along), DType.INDEX),))
 
         def quotient(along: Index) -> Block:
             lets = Lets(ctx)
@@ -34,7 +34,7 @@ def int_softmax(ctx: NestContext, node: Node) -> Block:
         total, start_total = accumulator(ctx, "total", DType.U32, 0)
         find_total = split.axis_loops(ctx, lambda along: (accumulate("add", total, term(along)),))
         units = Lets(ctx)
-        unit = units.bind("unit", _unit(get(total), node))
+        unit = units.bind("unit", _unit(total[0], node))
         divide = split.axis_loops(ctx, quotient, LoopKind.PARALLEL)
         return (*start, *find_top, *start_total, *find_total, *units.block, *divide)
 
@@ -43,9 +43,8 @@ def int_softmax(ctx: NestContext, node: Node) -> Block:
 
 def _unit(total: Expr, node: Node) -> Expr:
     """total * step / 2^32, rounded."""
-    wide = Type(DType.U64)
-    product = Binary("mul", convert(total, DType.U64), const(integer(node.attrs, "step"), wide))
-    return convert(Binary("shr", product + const(1 << 31, wide), const(32, wide)), DType.U32)
+    product = convert(total, DType.U64) * integer(node.attrs, "step")
+    return convert((product + (1 << 31)) >> 32, DType.U32)
 
 
 def _divided(term: Expr, unit: Expr, node: Node, lets: Lets) -> Expr:
@@ -54,10 +53,10 @@ def _divided(term: Expr, unit: Expr, node: Node, lets: Lets) -> Expr:
     A zero ``unit`` cannot occur: the maximum contributes the table's first entry.
     """
     term = lets.bind("term", term)
-    quotient = lets.bind("quotient", Binary("div", term, unit))
-    twice = lets.bind("twice", Binary("sub", term, quotient * unit) * const(2, term.type))
-    odd = compare("eq", Binary("and", quotient, const(1, term.type)), 1)
-    up = either(compare("gt", twice, unit), both(compare("eq", twice, unit), odd))
-    steps = convert(quotient + select(up, const(1, term.type), const(0, term.type)), DType.I32)
+    quotient = lets.bind("quotient", term / unit)
+    twice = lets.bind("twice", (term - quotient * unit) * 2)
+    odd = eq(quotient & 1, 1)
+    up = gt(twice, unit) | (eq(twice, unit) & odd)
+    steps = convert(quotient + select(up, const(1, term.type), 0), DType.I32)
     low, high = dtype_limits(node.output.dtype)
-    return minimum(maximum(steps + const(integer(node.attrs, "zero_point"), steps.type), low), high)
+    return minimum(maximum(steps + integer(node.attrs, "zero_point"), low), high)

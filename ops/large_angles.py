@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 
-from ..ir.loops import Binary, Convert, Expr, Type
-from .expr_tools import FloatFormat, absolute, bits, compare, const, float_format, select
+from ..ir.build import absolute, bits, convert, ne, select
+from ..ir.loops import Expr, Type, const
+from .float_exprs import FloatFormat, float_format
 from .opdef import Bind
 
 
@@ -24,15 +25,15 @@ def reduced(x: Expr, least: float, bind: Bind) -> tuple[Expr, Expr]:
     give a NaN."""
     word = _Word(float_format(x), x.type.lanes)
     raw = bind("raw", bits(absolute(x), word.fmt.unsigned))
-    mantissa = word.const((1 << word.fmt.mantissa) - 1)
-    m = bind("m", word.op("or", word.op("and", raw, mantissa), word.const(1 << word.fmt.mantissa)))
+    one = 1 << word.fmt.mantissa
+    m = bind("m", (raw & (one - 1)) | one)
     first = word.fmt.bias + word.fmt.mantissa + _first_place(word.fmt, least)
-    place = bind("place", word.op("sub", word.shr(raw, word.fmt.mantissa), word.const(first)))
+    place = bind("place", (raw >> word.fmt.mantissa) - first)
     high, low = _window(place, word, _strings(word.fmt, least), bind)
-    turns = bind("turns", word.op("add", word.op("mul", m, high), _high_product(m, low, word, bind)))
-    quadrant = bind("q", word.shr(word.op("add", turns, word.const(1 << (word.bits - 3))), word.bits - 2))
-    rest = Convert(x.type, bits(word.shl(turns, 2), word.fmt.signed))
-    scaled = rest * const(math.pi / 2 * 2.0**-word.bits, x.type)
+    turns = bind("turns", m * high + _high_product(m, low, word, bind))
+    quadrant = bind("q", (turns + (1 << (word.bits - 3))) >> (word.bits - 2))
+    rest = convert(bits(turns << 2, word.fmt.signed), word.fmt.dtype)
+    scaled = rest * (math.pi / 2 * 2.0**-word.bits)
     return quadrant, scaled + (x - x)
 
 
@@ -51,17 +52,6 @@ class _Word:
     def type(self) -> Type:
         return Type(self.fmt.unsigned, self.lanes)
 
-    def const(self, value: int) -> Expr:
-        return const(value, self.type)
-
-    def op(self, name: str, x: Expr, y: Expr) -> Expr:
-        return Binary(name, x, y)
-
-    def shl(self, x: Expr, count: int) -> Expr:
-        return self.op("shl", x, self.const(count))
-
-    def shr(self, x: Expr, count: int) -> Expr:
-        return self.op("shr", x, self.const(count))
 
 
 def _first_place(fmt: FloatFormat, least: float) -> int:
@@ -99,30 +89,28 @@ def _two_over_pi(places: int) -> int:
 
 def _window(place: Expr, word: _Word, strings: Sequence[int], bind: Bind) -> tuple[Expr, Expr]:
     """The two words that begin at bit ``place`` of the string."""
-    index = bind("word", word.shr(place, word.bits.bit_length() - 1))
-    shift = bind("shift", word.op("and", place, word.const(word.bits - 1)))
-    parts: list[Expr] = [word.const(value) for value in strings]
+    index = bind("word", place >> (word.bits.bit_length() - 1))
+    shift = bind("shift", place & (word.bits - 1))
+    parts: list[Expr] = [const(value, word.type) for value in strings]
     step = 1 << max(len(strings) - 3, 0).bit_length()
     while step > 1:
         step //= 2
-        there = bind("there", compare("ne", word.op("and", index, word.const(step)), 0))
+        there = bind("there", ne(index & step, 0))
         shown = min(len(parts), step + 2)
         parts = [
             bind("part", select(there, parts[k + step], parts[k])) if k + step < len(parts) else parts[k]
             for k in range(shown)
         ]
-    back = bind("back", word.op("sub", word.const(word.bits - 1), shift))
-    high, low = (
-        word.op("or", word.op("shl", a, shift), word.op("shr", word.shr(b, 1), back)) for a, b in pairwise(parts)
-    )
+    back = bind("back", word.bits - 1 - shift)
+    high, low = ((a << shift) | (b >> 1 >> back) for a, b in pairwise(parts))
     return bind("high", high), bind("low", low)
 
 
 def _high_product(m: Expr, low: Expr, word: _Word, bind: Bind) -> Expr:
     """The upper word of m * low, at most 2 less: products of halves, without the carry among the lower parts."""
     half = word.bits // 2
-    mask = word.const((1 << half) - 1)
-    m_high, m_low = bind("mh", word.shr(m, half)), bind("ml", word.op("and", m, mask))
-    high, low = bind("lh", word.shr(low, half)), bind("ll", word.op("and", low, mask))
-    cross = word.op("add", word.shr(word.op("mul", m_high, low), half), word.shr(word.op("mul", m_low, high), half))
-    return word.op("add", word.op("mul", m_high, high), cross)
+    mask = (1 << half) - 1
+    m_high, m_low = bind("mh", m >> half), bind("ml", m & mask)
+    high, low = bind("lh", low >> half), bind("ll", low & mask)
+    cross = ((m_high * low) >> half) + ((m_low * high) >> half)
+    return m_high * high + cross

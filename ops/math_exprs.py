@@ -14,21 +14,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..ir.loops import Binary, Call, Convert, Expr, Type
+from ..ir.build import absolute, bits, eq, ge, gt, lt, maximum, minimum, select
+from ..ir.loops import Call, Expr, const
 from ..ir.types import DType
-from .expr_tools import (
-    absolute,
-    bits,
-    compare,
-    const,
-    float_format,
-    half_through_single,
-    maximum,
-    minimum,
-    poly,
-    select,
-    with_sign_of,
-)
+from .float_exprs import float_format, half_through_single, poly, with_sign_of
 from .opdef import Bind
 
 INF, NAN = math.inf, math.nan
@@ -122,17 +111,16 @@ class _Reduced:
     def power_of_two(self, offset: int = 0) -> Expr:
         """``2^(n + offset)``, for exponents of normal numbers; one less gives 0, one more infinity."""
         fmt = float_format(self.q)
-        type_ = Type(fmt.unsigned, self.q.type.lanes)
-        biased = Binary("add", bits(self.shifted, fmt.unsigned), const(fmt.bias + offset, type_))
-        return bits(Binary("shl", biased, const(fmt.mantissa, type_)), fmt.dtype)
+        biased = bits(self.shifted, fmt.unsigned) + (fmt.bias + offset)
+        return bits(biased << fmt.mantissa, fmt.dtype)
 
 
 def _reduce(x: Expr, bind: Bind, tail: Expr | None = None) -> _Reduced:
     """Splits ``x + tail`` into n * ln(2) + r with |r| <= ln(2)/2, and expands e^r - 1 = r + r^2 * P(r)."""
     tables, magic = _TABLES[x.type.dtype], float_format(x).round_magic
-    shifted = bind("shifted", x * const(1.0 / math.log(2.0), x.type) + magic)
+    shifted = bind("shifted", x * (1.0 / math.log(2.0)) + magic)
     n = bind("n", shifted - magic)
-    r = (x - n * const(tables.ln2_high, x.type)) - n * const(tables.ln2_low, x.type)
+    r = (x - n * tables.ln2_high) - n * tables.ln2_low
     r = bind("r", r if tail is None else r + tail)
     return _Reduced(r + (r * r) * poly(r, tables.exp), shifted)
 
@@ -178,7 +166,7 @@ def erf(x: Expr, bind: Bind) -> Expr:
     small = a + a * poly(bind("square", a * a), tables.erf)
     reduced = _reduce(bind("log_erfc", poly(a, tables.log_erfc)), bind)
     large = 1.0 - (reduced.q + 1.0) * reduced.power_of_two()
-    return with_sign_of(select(compare("lt", a, 1.0), small, large), x)
+    return with_sign_of(select(lt(a, 1.0), small, large), x)
 
 
 @half_through_single
@@ -217,8 +205,8 @@ def log(x: Expr, bind: Bind) -> Expr:
 
 def _log_special(x: Expr, finite: Expr) -> Expr:
     """Infinity and NaN stay; zero and negative numbers."""
-    outside = select(compare("eq", x, 0.0), const(-INF, x.type), NAN)
-    return select(compare("gt", x, 0.0), select(compare("lt", x, INF), finite, x), outside)
+    outside = select(eq(x, 0.0), const(-INF, x.type), NAN)
+    return select(gt(x, 0.0), select(lt(x, INF), finite, x), outside)
 
 
 def _log_positive(x: Expr, correction: Expr | None, bind: Bind) -> Expr:
@@ -228,23 +216,22 @@ def _log_positive(x: Expr, correction: Expr | None, bind: Bind) -> Expr:
     s = bind("s", f / (f + 2.0))
     z = bind("z", s * s)
     half_square = bind("h", (f * f) * 0.5)
-    low = s * (half_square + z * poly(z, tables.log)) + k * const(tables.ln2_low, x.type)
+    low = s * (half_square + z * poly(z, tables.log)) + k * tables.ln2_low
     if correction is not None:
         low = low + correction
-    return k * const(tables.ln2_high, x.type) - ((half_square - low) - f)
+    return k * tables.ln2_high - ((half_square - low) - f)
 
 
 def split_exponent(x: Expr, bind: Bind) -> tuple[Expr, Expr]:
     """``k`` and ``f`` with x = 2^k * (1 + f) and sqrt(1/2) <= 1 + f < sqrt(2), for positive finite ``x``."""
     fmt = float_format(x)
-    type_ = Type(fmt.signed, x.type.lanes)
-    tiny = bind("tiny", compare("lt", x, 2.0 ** (1 - fmt.bias)))
+    tiny = bind("tiny", lt(x, 2.0 ** (1 - fmt.bias)))
     scaled = select(tiny, x * 2.0 ** (fmt.mantissa + 1), x)
     raw = bind("raw", bits(scaled, fmt.signed))
     root_half = int(fmt.dtype.numpy.type(math.sqrt(0.5)).view(fmt.signed.numpy))
-    k = bind("k", Binary("shr", raw - const(root_half, type_), const(fmt.mantissa, type_)))
-    one_plus_f = bits(raw - Binary("shl", k, const(fmt.mantissa, type_)), fmt.dtype)
-    exponent = Convert(x.type, k)
+    k = bind("k", (raw - root_half) >> fmt.mantissa)
+    one_plus_f = bits(raw - (k << fmt.mantissa), fmt.dtype)
+    exponent = x.type(k)
     unscaled = select(tiny, exponent - float(fmt.mantissa + 1), exponent)
     return bind("k", unscaled), bind("f", one_plus_f - 1.0)
 
@@ -253,7 +240,7 @@ def log1p(x: Expr, bind: Bind) -> Expr:
     """log(1 + x), accurate for small x: the rounding error c of w = 1 + x comes back as c / w."""
     x = bind("x", x)
     w = bind("w", x + 1.0)
-    lost = select(compare("lt", x, 1.0), x - (w - 1.0), 1.0 - (w - x))
+    lost = select(lt(x, 1.0), x - (w - 1.0), 1.0 - (w - x))
     return _log_special(w, _log_positive(w, lost / w, bind))
 
 
@@ -283,12 +270,12 @@ def acosh(x: Expr, bind: Bind) -> Expr:
     x = bind("x", x)
     t = bind("t", x - 1.0)
     small = t + sqrt(t * 2.0 + t * t, bind)
-    return select(compare("ge", x, 1.0), _log1p_or_double(x, small, bind), NAN)
+    return select(ge(x, 1.0), _log1p_or_double(x, small, bind), NAN)
 
 
 def _log1p_or_double(x: Expr, small: Expr, bind: Bind) -> Expr:
     """log1p(small), or log(2x) where x is so large that its square may overflow."""
-    large = bind("large", compare("gt", x, 2.0 ** (float_format(x).mantissa + 5)))
+    large = bind("large", gt(x, 2.0 ** (float_format(x).mantissa + 5)))
     twice = select(large, const(math.log(2.0), x.type), 0.0)
     return log1p(select(large, x, small), bind) + twice
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ..ir.build import convert, store
 from ..ir.graph import Node, Value
 from ..ir.loops import (
     INDEX,
@@ -24,14 +25,12 @@ from ..ir.loops import (
     Type,
     Var,
     as_expr,
-    store,
 )
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .expr_tools import const, convert
 from .opdef import NestContext
 
-ZERO = Const(0, INDEX)
+ZERO = INDEX(0)
 Index = tuple[Expr, ...]
 
 
@@ -109,7 +108,7 @@ def accumulator_dtype(dtype: DType) -> DType:
 
 
 def register(ctx: NestContext, stem: str, dtype: DType) -> Buffer:
-    """A scalar in a register; :func:`get` and :func:`put` access it."""
+    """A scalar in a register."""
     return Buffer(ctx.fresh(stem), Type(dtype), (1,), Space.REG)
 
 
@@ -118,24 +117,15 @@ def scratch(ctx: NestContext, stem: str, dtype: DType, *shape: int) -> Buffer:
     return Buffer(ctx.fresh(stem), Type(dtype), shape, Space.STACK)
 
 
-def get(buffer: Buffer) -> Expr:
-    return buffer[0]
-
-
-def put(buffer: Buffer, value: Expr | float) -> Store:
-    element = value if isinstance(value, Expr) else const(value, buffer.type)
-    return store(buffer, 0, value=element)
-
-
 def accumulate(op: str, buffer: Buffer, value: Expr) -> Store:
     """``acc = op(acc, value)``: the form in which a reduction is recognised."""
-    return put(buffer, Binary(op, get(buffer), value))
+    return store(buffer[0], Binary(op, buffer[0], value))
 
 
 def accumulator(ctx: NestContext, stem: str, dtype: DType, start: Expr | float) -> tuple[Buffer, Block]:
     """A register, and the statements that allocate it and set it to ``start``."""
     acc = register(ctx, stem, dtype)
-    return acc, (Alloc(acc), put(acc, start))
+    return acc, (Alloc(acc), store(acc[0], start))
 
 
 # ---------------------------------------------------------------- operands
@@ -155,7 +145,7 @@ def optional(node: Node, position: int) -> Value | None:
 def read_as(ctx: NestContext, value: Value, index: Sequence[Expr], dtype: DType, zero_point: int = 0) -> Expr:
     """An element of an operand as ``dtype``, less the zero point of a quantized one."""
     element = convert(ctx.read(value, index), dtype)
-    return element - const(zero_point, element.type) if zero_point else element
+    return element - zero_point if zero_point else element
 
 
 def write_as(ctx: NestContext, value: Value, index: Sequence[Expr], element: Expr) -> Block:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from functools import reduce as fold
+from operator import and_
 
+from ..ir.build import convert, eq
 from ..ir.graph import Node
 from ..ir.loops import Block, Expr, as_expr
 from ..ir.types import DType
 from .attributes import integer
-from .expr_tools import both, compare, convert
-from .nest_tools import Index, accumulate, accumulator, get, loops, operand, serial_loop, write_as
+from .nest_tools import Index, accumulate, accumulator, loops, operand, serial_loop, write_as
 from .opdef import NestContext
 
 
@@ -24,10 +25,10 @@ def count_ngrams(ctx: NestContext, node: Node) -> Block:
 
         def place(gap: Expr, start: Expr) -> Block:
             tests = [
-                compare("eq", ctx.read(x, (at[0], start + (gap + 1) * j)), ctx.read(grams, (at[1], as_expr(j))))
+                eq(ctx.read(x, (at[0], start + (gap + 1) * j)), ctx.read(grams, (at[1], as_expr(j))))
                 for j in range(length)
             ]
-            return (accumulate("add", acc, convert(fold(both, tests), DType.I32)),)
+            return (accumulate("add", acc, convert(fold(and_, tests), DType.I32)),)
 
         def places(gap: Expr) -> Block:
             last = (extent - (length - 1)) - gap * (length - 1)
@@ -36,6 +37,6 @@ def count_ngrams(ctx: NestContext, node: Node) -> Block:
         # From some gap on there are no places.
         fitting = min(gaps, (extent - 1) // (length - 1)) if length > 1 else gaps
         total = serial_loop(ctx, "gap", fitting, places)
-        return (*init, *total, *write_as(ctx, node.output, at, get(acc)))
+        return (*init, *total, *write_as(ctx, node.output, at, acc[0]))
 
     return loops(ctx, ("b", "g"), node.output.shape, gram)

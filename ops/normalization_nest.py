@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..ir.build import convert, store
 from ..ir.graph import Node
-from ..ir.loops import Alloc, Block, Buffer, Expr, LoopKind, store
+from ..ir.loops import Alloc, Block, Buffer, Expr, LoopKind
 from ..ir.types import DType
 from .attributes import integer, ints, number
-from .expr_tools import const, convert
 from .math_exprs import exp, log, sqrt
 from .nest_tools import (
     AxisSplit,
@@ -21,7 +21,6 @@ from .nest_tools import (
     accumulate,
     accumulator,
     accumulator_dtype,
-    get,
     operand,
     read_as,
     scratch,
@@ -63,11 +62,11 @@ class _Row:
             if keep is None:
                 return (*lets.block, accumulate(op, acc, value))
             value = lets.bind("term", value)
-            return (*lets.block, store(keep, *along, value=value), accumulate(op, acc, value))
+            return (*lets.block, store(keep[along], value), accumulate(op, acc, value))
 
         steps = self.split.axis_loops(self.ctx, step)
         lets = Lets(self.ctx)
-        result = lets.bind(stem, get(acc))
+        result = lets.bind(stem, acc[0])
         return (*init, *steps, *lets.block), result
 
     def write(self, element: Term) -> Block:
@@ -146,7 +145,7 @@ def normalize(ctx: NestContext, node: Node) -> Block:
     def body(row: _Row) -> Block:
         find_sum, total = row.total("total", "add", 0, lambda along, bind: row.read(along))
         means = Lets(ctx)
-        mean = means.bind("mean", total / const(row.split.count, total.type))
+        mean = means.bind("mean", total / row.split.count)
 
         def square(along: Index, bind: Bind) -> Expr:
             deviation = bind("deviation", row.read(along) - mean)
@@ -178,6 +177,6 @@ def rms_normalize(ctx: NestContext, node: Node) -> Block:
 def _inverse_root(row: _Row, squares: Expr) -> tuple[Block, Expr]:
     """1 / sqrt(squares / count + epsilon), named."""
     lets = Lets(row.ctx)
-    mean = squares / const(row.split.count, squares.type)
-    scale = lets.bind("scale", 1.0 / sqrt(mean + const(number(row.node.attrs, "epsilon"), squares.type), lets.bind))
+    mean = squares / row.split.count
+    scale = lets.bind("scale", 1.0 / sqrt(mean + number(row.node.attrs, "epsilon"), lets.bind))
     return lets.block, scale

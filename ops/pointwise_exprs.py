@@ -8,22 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from ..ir.build import absolute, bits, convert, eq, gt, lt, maximum, minimum, ne, select
 from ..ir.graph import Node
-from ..ir.loops import BOOL, Binary, Const, Expr, Select, Type, Unary
+from ..ir.loops import BOOL, Binary, Const, Expr, Unary, const
 from ..ir.types import DType
 from . import math_exprs, rounding_exprs, trig_exprs
 from .attributes import element_type, flag, floats, ints, number
-from .expr_tools import (
-    Expansion,
-    absolute,
-    bits,
-    compare,
-    const,
-    convert,
-    maximum,
-    minimum,
-    select,
-)
+from .float_exprs import Expansion
 from .integer_exprs import cast_float, divide, dtype_limits, integer_power, remainder, rounded_power, shift
 from .narrow_exprs import narrow, widen
 from .opdef import Bind
@@ -70,7 +61,7 @@ def _extremum(op: str) -> Scalar:
         if not x.type.dtype.is_float or (isinstance(x, Const) and not math.isnan(x.value)):
             return Binary(op, x, y)
         x = bind("x", x)
-        return select(compare("ne", x, x), x, Binary(op, x, y))
+        return select(ne(x, x), x, Binary(op, x, y))
 
     return scalar
 
@@ -89,8 +80,8 @@ def _abs(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 def _sign(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """Zero and NaN are their own sign."""
     x = bind("x", args[0])
-    positive = select(compare("gt", x, 0), 1, x)
-    return select(compare("lt", x, 0), -1, positive) if x.type.dtype.is_signed else positive
+    positive = select(gt(x, 0), 1, x)
+    return select(lt(x, 0), -1, positive) if x.type.dtype.is_signed else positive
 
 
 def _relu(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
@@ -100,15 +91,15 @@ def _relu(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 def _isnan(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     x = bind("x", args[0])
-    return compare("ne", x, x)
+    return ne(x, x)
 
 
 def _isinf(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     x = args[0]
     if node.attrs["positive"] and node.attrs["negative"]:
-        return compare("eq", absolute(x), math.inf)
+        return eq(absolute(x), math.inf)
     if node.attrs["positive"] or node.attrs["negative"]:
-        return compare("eq", x, math.inf if node.attrs["positive"] else -math.inf)
+        return eq(x, math.inf if node.attrs["positive"] else -math.inf)
     return const(False, BOOL.with_lanes(x.type.lanes))
 
 
@@ -118,8 +109,8 @@ def _clip(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     lo, hi = number(node.attrs, "lo"), number(node.attrs, "hi")
     least, greatest = (-math.inf, math.inf) if x.type.dtype.is_float else dtype_limits(x.type.dtype)
     if lo > least:
-        x = maximum(const(min(lo, greatest), x.type), x)
-    return minimum(const(max(hi, least), x.type), x) if hi < greatest else x
+        x = maximum(min(lo, greatest), x)
+    return minimum(max(hi, least), x) if hi < greatest else x
 
 
 def _cast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
@@ -141,7 +132,7 @@ def _bitcast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     if x.type.dtype is DType.BOOL:
         x = convert(x, DType.U8)
     if to is DType.BOOL:
-        return compare("ne", x, 0)
+        return ne(x, 0)
     return x if x.type.dtype is to else bits(x, to)
 
 
@@ -150,7 +141,7 @@ def _bitcast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 def _div(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     x, y = args
-    return Binary("div", x, y) if x.type.dtype.is_float else divide(x, y, bind)
+    return x / y if x.type.dtype.is_float else divide(x, y, bind)
 
 
 def _pow(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
@@ -169,7 +160,7 @@ def _shift(op: str) -> Scalar:
 
 
 def _where(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
-    return Select(args[0], args[1], args[2])
+    return select(args[0], args[1], args[2])
 
 
 # ---------------------------------------------------------------- quantization
@@ -182,7 +173,7 @@ def _quantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """
     (scale, zero_point), to = _per_tensor(node), element_type(node.attrs, "to")
     low, high = (limit - zero_point for limit in dtype_limits(to))
-    steps = args[0] / const(scale, args[0].type)
+    steps = args[0] / scale
     if to.size > 2:
         return _quantize_wide(steps, zero_point, to, bind)
     clamped = minimum(maximum(steps, low), high)
@@ -194,7 +185,7 @@ def _quantize_wide(steps: Expr, zero_point: int, to: DType, bind: Bind) -> Expr:
     if zero_point:
         raise NotImplementedError(f"quantization to {to.value} with a zero point")
     rounded = bind("rounded", rounding_exprs.round_even(steps, bind))
-    return select(compare("eq", rounded, rounded), cast_float(rounded, to, bind), dtype_limits(to)[0])
+    return select(eq(rounded, rounded), cast_float(rounded, to, bind), dtype_limits(to)[0])
 
 
 def _dequantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
@@ -202,11 +193,11 @@ def _dequantize(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     scale, zero_point = _per_tensor(node)
     x = args[0]
     if zero_point and x.type.dtype.size <= 2:
-        x = Binary("sub", convert(x, DType.I32), const(zero_point, Type(DType.I32, x.type.lanes)))
+        x = convert(x, DType.I32) - zero_point
     real = convert(x, DType.F32)
     if zero_point and args[0].type.dtype.size > 2:
-        real = real - const(zero_point, real.type)
-    return real * const(scale, real.type)
+        real = real - zero_point
+    return real * scale
 
 
 def _per_tensor(node: Node) -> tuple[float, int]:

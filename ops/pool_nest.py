@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
+from ..ir.build import gt, lt, select, store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, Const, Convert, Expr, Select, Type
+from ..ir.loops import I64, INDEX, Block, Const, Convert, Expr, Type, const
 from ..ir.types import DType
 from .attributes import ints
-from .expr_tools import compare, const, either
 from .integer import zero_point
-from .nest_tools import (
-    Index,
-    Lets,
-    accumulate,
-    accumulator,
-    accumulator_dtype,
-    get,
-    operand,
-    put,
-    read_as,
-    write_as,
-)
+from .nest_tools import Index, Lets, accumulate, accumulator, accumulator_dtype, operand, read_as, write_as
 from .opdef import NestContext
 from .reduction_nest import lowest
 from .windows_nest import Layout, Taps, WindowDim, tap_loops, taps_in_padding, window_dims, window_loops, window_taps
@@ -39,7 +28,7 @@ def pool(ctx: NestContext, node: Node) -> Block:
             ctx, taps, lambda _, at: (accumulate(op, acc, read_as(ctx, x, layout.join(n, c, at), dtype, zero)),)
         )
         lets = Lets(ctx)
-        result = get(acc)
+        result: Expr = acc[0]
         if average:
             result = result / _count(node, dims, position, taps, lets, dtype)
         return (*start, *total, *lets.block, *write_as(ctx, node.output, layout.join(n, c, position), result))
@@ -65,20 +54,20 @@ def max_pool_index(ctx: NestContext, node: Node) -> Block:
         def tap(_: Index, at: Index) -> Block:
             lets = Lets(ctx)
             value = lets.bind("value", ctx.read(x, layout.join(n, c, at)))
-            better = either(compare("gt", value, get(best)), compare("lt", get(place), 0))
+            better = gt(value, best[0]) | lt(place[0], 0)
             better = lets.bind("better", better)
-            number: Expr = Const(0, INDEX)
+            number: Expr = INDEX(0)
             for part, stride in zip(at, strides):
                 number = number + part * stride
-            here = Convert(Type(DType.I64), number)
+            here = I64(number)
             return (
                 *lets.block,
-                put(place, Select(better, here, get(place))),
-                put(best, Select(better, value, get(best))),
+                store(place[0], select(better, here, place[0])),
+                store(best[0], select(better, value, best[0])),
             )
 
-        base = Convert(Type(DType.I64), (n * x.shape[1] + c) * step)
-        result = write_as(ctx, node.output, layout.join(n, c, position), get(place) + base)
+        base = I64((n * x.shape[1] + c) * step)
+        result = write_as(ctx, node.output, layout.join(n, c, position), place[0] + base)
         return (*start, *start_place, *tap_loops(ctx, taps, tap), *result)
 
     return window_loops(ctx, node, dims, 1, window_taps, element)
@@ -88,7 +77,7 @@ def _count(
     node: Node, dims: tuple[WindowDim, ...], position: Index, taps: tuple[Taps, ...], lets: Lets, dtype: DType
 ) -> Expr:
     """How many elements an average divides by: those inside, or with ``count_include_pad`` also the padded ones."""
-    count: Expr = Const(1, INDEX)
+    count: Expr = INDEX(1)
     for dim, o, tap in zip(dims, position, taps):
         count = count * (taps_in_padding(dim, o, lets.bind) if node.attrs["count_include_pad"] else tap.count)
     return const(count.value, Type(dtype)) if isinstance(count, Const) else Convert(Type(dtype), count)

@@ -9,23 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..ir.loops import Binary, Call, Const, Expr, Type, Unary
+from ..ir.build import absolute, bits, convert, eq, gt, lt, maximum, minimum, ne, select
+from ..ir.loops import Call, Const, Expr, Unary, const
 from ..ir.types import DType
-from .expr_tools import (
-    absolute,
-    bits,
-    both,
-    compare,
-    const,
-    convert,
-    either,
-    float_format,
-    maximum,
-    minimum,
-    poly,
-    select,
-    with_sign_of,
-)
+from .float_exprs import float_format, poly, with_sign_of
 from .math_exprs import exp_of_sum, split_exponent
 from .opdef import Bind
 
@@ -74,7 +61,7 @@ def _halves(x: Expr, bind: Bind) -> tuple[Expr, Expr]:
     """``x`` as the sum of two numbers of half the mantissa bits."""
     fmt = float_format(x)
     mask = (2 * fmt.sign_mask - 1) & -(1 << ((fmt.mantissa + 2) // 2))
-    kept = Binary("and", bits(x, fmt.unsigned), const(mask, Type(fmt.unsigned, x.type.lanes)))
+    kept = bits(x, fmt.unsigned) & mask
     high = bind("high", bits(kept, fmt.dtype))
     return high, bind("low", x - high)
 
@@ -110,8 +97,8 @@ def _log(x: Expr, bind: Bind) -> Double:
     fifth = (cube.high * z.high) * poly(z.high, tables.log)
     high = _quick_sum(bind("twice", s.high * 2.0), third.high, bind)
     of_mantissa = _quick_sum(high.high, high.low + ((s.low * 2.0 + third.low) + fifth), bind)
-    total = _quick_sum(bind("exponent", k * const(tables.ln2[0], x.type)), of_mantissa.high, bind)
-    return _quick_sum(total.high, total.low + (of_mantissa.low + k * const(tables.ln2[1], x.type)), bind)
+    total = _quick_sum(bind("exponent", k * tables.ln2[0]), of_mantissa.high, bind)
+    return _quick_sum(total.high, total.low + (of_mantissa.low + k * tables.ln2[1]), bind)
 
 
 def _power_of_positive(x: Expr, y: Expr, bind: Bind) -> Expr:
@@ -122,7 +109,7 @@ def _power_of_positive(x: Expr, y: Expr, bind: Bind) -> Expr:
     y = bind("y", minimum(limit, maximum(-limit, y)))
     product = exact_product(log.high, y, bind)
     tail = bind("tail", product.low + log.low * y)
-    near = compare("lt", absolute(product.high), 2.0**12)
+    near = lt(absolute(product.high), 2.0**12)
     return exp_of_sum(product.high, select(near, tail, 0.0), bind)
 
 
@@ -159,27 +146,27 @@ def _simple_power(x: Expr, exponent: float, bind: Bind) -> Expr:
 def _general_power(x: Expr, y: Expr, bind: Bind) -> Expr:
     a = bind("a", absolute(x))
     finite = bind("power", _power_of_positive(a, y, bind))
-    y_positive = bind("y_positive", compare("gt", y, 0.0))
-    zero_or_inf = either(compare("eq", a, 0.0), compare("eq", a, INF))
-    at_limit = select(Binary("eq", y_positive, compare("eq", a, INF)), const(INF, x.type), 0.0)
+    y_positive = bind("y_positive", gt(y, 0.0))
+    zero_or_inf = eq(a, 0.0) | eq(a, INF)
+    at_limit = select(eq(y_positive, eq(a, INF)), const(INF, x.type), 0.0)
     magnitude = select(zero_or_inf, at_limit, finite)
-    magnitude = select(compare("eq", absolute(y), INF), _infinite_power(a, y_positive), magnitude)
+    magnitude = select(eq(absolute(y), INF), _infinite_power(a, y_positive), magnitude)
     whole, odd = _parity(y, bind)
-    negative = bind("negative", both(compare("lt", x, 0.0), compare("lt", a, INF)))
-    magnitude = bind("magnitude", select(both(negative, Unary("not", whole)), NAN, magnitude))
+    negative = bind("negative", lt(x, 0.0) & lt(a, INF))
+    magnitude = bind("magnitude", select(negative & Unary("not", whole), NAN, magnitude))
     signed = select(odd, with_sign_of(magnitude, x), magnitude)
-    signed = select(either(compare("ne", x, x), compare("ne", y, y)), NAN, signed)
-    return select(either(compare("eq", y, 0.0), compare("eq", x, 1.0)), 1.0, signed)
+    signed = select(ne(x, x) | ne(y, y), NAN, signed)
+    return select(eq(y, 0.0) | eq(x, 1.0), 1.0, signed)
 
 
 def _infinite_power(a: Expr, positive: Expr) -> Expr:
     """a^inf or a^-inf for a >= 0."""
-    grows = select(Binary("eq", compare("gt", a, 1.0), positive), const(INF, a.type), 0.0)
-    return select(compare("eq", a, 1.0), 1.0, grows)
+    grows = select(eq(gt(a, 1.0), positive), const(INF, a.type), 0.0)
+    return select(eq(a, 1.0), 1.0, grows)
 
 
 def _parity(y: Expr, bind: Bind) -> tuple[Expr, Expr]:
     """Whether ``y`` is a whole number, and whether it is an odd one."""
     half = bind("half", y * 0.5)
-    whole = bind("whole", compare("eq", Call("trunc", (y,), y.type), y))
-    return whole, bind("odd", both(whole, compare("ne", Call("trunc", (half,), y.type), half)))
+    whole = bind("whole", eq(Call("trunc", (y,), y.type), y))
+    return whole, bind("odd", whole & ne(Call("trunc", (half,), y.type), half))

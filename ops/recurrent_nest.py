@@ -10,18 +10,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..ir.build import absolute, convert, maximum, minimum, store
 from ..ir.graph import Node, Value
-from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, as_expr, binary, store
+from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, as_expr, const
 from ..ir.types import DType
 from .attributes import integer, number, texts
-from .expr_tools import Expansion, absolute, const, convert, maximum, minimum
+from .float_exprs import Expansion
 from .math_exprs import sigmoid, softplus, tanh
 from .nest_tools import (
     Lets,
     accumulate,
     accumulator,
     accumulator_dtype,
-    get,
     loops,
     operand,
     optional,
@@ -43,7 +43,7 @@ ACTIVATIONS: dict[str, Expansion] = {
     "Sigmoid": sigmoid,
     "Tanh": tanh,
     "Relu": lambda x, bind: maximum(0, x),
-    "HardSigmoid": lambda x, bind: minimum(1, maximum(0, x * const(0.2, x.type) + 0.5)),
+    "HardSigmoid": lambda x, bind: minimum(1, maximum(0, x * 0.2 + 0.5)),
     "Softsign": _softsign,
     "Softplus": softplus,
 }
@@ -75,7 +75,7 @@ class _Cell:
         names, bound = texts(self.node.attrs, "activations"), number(self.node.attrs, "clip")
         per_direction = len(names) // _directions(self.node)
         if bound < math.inf:
-            x = minimum(const(bound, x.type), maximum(const(-bound, x.type), x))
+            x = minimum(bound, maximum(-bound, x))
         return ACTIVATIONS[names[self.direction * per_direction + position]](x, bind)
 
     def read(self, value: Value, *index: Expr) -> Expr:
@@ -90,7 +90,7 @@ class _Cell:
     def dot(self, bias: Expr, sums: Sequence[Callable[[Buffer], Block]]) -> tuple[Block, Expr]:
         """A sum that starts with ``bias``: statements, and its value."""
         acc, init = accumulator(self.ctx, "acc", self.dtype, bias)
-        return (*init, *(stmt for add in sums for stmt in add(acc))), get(acc)
+        return (*init, *(stmt for add in sums for stmt in add(acc))), acc[0]
 
     def bias(self, row: Expr, recurrent: bool) -> Expr:
         """The bias of the input weights, or that of the recurrent ones."""
@@ -129,7 +129,7 @@ class _Cell:
         """Stores an activation of ``total``."""
         lets = Lets(self.ctx)
         value = self.activate(number, lets.bind("sum", total), lets.bind)
-        return (*lets.block, store(buffer, at, value=value))
+        return (*lets.block, store(buffer[at], value))
 
     def write(self, number: int, index: tuple[Expr, ...], element: Expr) -> Block:
         """Stores to output ``number``, whose last dimensions are direction, batch and unit."""
@@ -158,7 +158,7 @@ def _recurrence(ctx: NestContext, node: Node, initial: Sequence[Value | None], s
         work, states = cell.scratch("work", sections), [cell.scratch("state") for _ in initial]
         allocs = tuple(Alloc(buffer) for buffer in (work, *states))
         init = cell.each_unit(lambda k: tuple(
-            store(state, k, value=const(0, state.type) if first is None else cell.read(first, cell.batch, k))
+            store(state[k], const(0, state.type) if first is None else cell.read(first, cell.batch, k))
             for state, first in zip(states, initial)
         ))  # fmt: skip
         count, rest = _length(cell, lengths, seq)
@@ -184,7 +184,7 @@ def _length(cell: _Cell, lengths: Value | None, seq: int) -> tuple[Expr, Block]:
         return as_expr(seq), ()
     lets = Lets(cell.ctx)
     given = convert(cell.ctx.read(lengths, (cell.batch,)), INDEX.dtype)
-    count = lets.bind("length", binary("max", binary("min", given, seq), 0))
+    count = lets.bind("length", maximum(minimum(given, seq), 0))
     return count, lets.block
 
 
@@ -192,7 +192,7 @@ def _place(cell: _Cell, t: Expr, count: Expr) -> Expr:
     """The place of step t. The clamp never binds: it shows the range to the verifier where the count is not known."""
     if not cell.backward:
         return t
-    return count - 1 - t if isinstance(count, Const) else binary("max", count - 1 - t, 0)
+    return count - 1 - t if isinstance(count, Const) else maximum(count - 1 - t, 0)
 
 
 # ---------------------------------------------------------------- the three cells
@@ -208,7 +208,7 @@ def _lstm_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> 
 
     def gate(row: Expr) -> Block:
         sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
-        return (*sums, store(work, row, value=total))
+        return (*sums, store(work[row], total))
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
@@ -220,7 +220,7 @@ def _lstm_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> 
         new = bind("c", f * old + i * cell.activate(1, sum_g, bind))
         o = cell.activate(0, _peep(cell, sum_o, 1, k, new), bind)
         y = bind("y", o * cell.activate(2, new, bind))
-        return (*lets.block, store(c, k, value=new), store(h, k, value=y), *cell.write(0, (t, k), y))
+        return (*lets.block, store(c[k], new), store(h[k], y), *cell.write(0, (t, k), y))
 
     return (*cell.each_unit(gate, 4 * cell.hidden), *cell.each_unit(update))
 
@@ -245,7 +245,7 @@ def _gru_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> B
         return (*sums, *cell.store_activated(0, total, work, row))
 
     def reset(k: Expr) -> Block:
-        return (store(work, k + 3 * hidden, value=work[k + hidden] * h[k]),)
+        return (store(work[k + 3 * hidden], work[k + hidden] * h[k]),)
 
     def candidate(k: Expr) -> Block:
         row = k + 2 * hidden
@@ -261,7 +261,7 @@ def _gru_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> B
         lets = Lets(cell.ctx)
         z = lets.bind("z", work[k])
         y = lets.bind("y", (1.0 - z) * work[k + 2 * hidden] + z * h[k])
-        return (*lets.block, store(h, k, value=y), *cell.write(0, (t, k), y))
+        return (*lets.block, store(h[k], y), *cell.write(0, (t, k), y))
 
     resets = () if cell.node.attrs["linear_before_reset"] else cell.each_unit(reset)
     return (*cell.each_unit(gate, 2 * hidden), *resets, *cell.each_unit(candidate), *cell.each_unit(update))
@@ -282,6 +282,6 @@ def _rnn_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> B
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
         y = lets.bind("y", work[k])
-        return (*lets.block, store(h, k, value=y), *cell.write(0, (t, k), y))
+        return (*lets.block, store(h[k], y), *cell.write(0, (t, k), y))
 
     return (*cell.each_unit(unit), *cell.each_unit(update))

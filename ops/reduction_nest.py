@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from ..ir.build import ge, gt, le, lt, select, store
 from ..ir.graph import Node
-from ..ir.loops import Block, Convert, Expr, Select, Type
+from ..ir.loops import I32, Block, Expr
 from ..ir.types import DType
 from .attributes import integer, ints, text
-from .expr_tools import compare, const
 from .integer import zero_point
 from .integer_exprs import dtype_limits
 from .nest_tools import (
@@ -17,9 +17,7 @@ from .nest_tools import (
     accumulate,
     accumulator,
     accumulator_dtype,
-    get,
     operand,
-    put,
     read_as,
     serial_loop,
     write_as,
@@ -50,7 +48,7 @@ def reduce(ctx: NestContext, node: Node) -> Block:
         total = split.axis_loops(
             ctx, lambda along: (accumulate(op, acc, read_as(ctx, x, split.merge(kept, along), dtype, zero)),)
         )
-        result = get(acc) / const(split.count, acc.type) if kind == "mean" else get(acc)
+        result = acc[0] / split.count if kind == "mean" else acc[0]
         return (*init, *total, *write_as(ctx, node.output, _output_index(node, split, kept), result))
 
     return split.kept_loops(ctx, element)
@@ -74,7 +72,7 @@ def arg_reduce(ctx: NestContext, node: Node) -> Block:
     x, axis = operand(node, 0), integer(node.attrs, "axis")
     split = AxisSplit.of(x, (axis,))
     greatest = node.attrs["kind"] == "max"
-    test = ("gt" if greatest else "lt") if not node.attrs["last"] else ("ge" if greatest else "le")
+    test = (gt if greatest else lt) if not node.attrs["last"] else (ge if greatest else le)
 
     def element(kept: Index) -> Block:
         best, init = accumulator(ctx, "best", x.dtype, lowest(x.dtype) if greatest else highest(x.dtype))
@@ -83,15 +81,15 @@ def arg_reduce(ctx: NestContext, node: Node) -> Block:
         def step(along: Index) -> Block:
             lets = Lets(ctx)
             value = lets.bind("value", ctx.read(x, split.merge(kept, along)))
-            better = lets.bind("better", compare(test, value, get(best)))
-            here = Convert(Type(DType.I32), along[0])
+            better = lets.bind("better", test(value, best[0]))
+            here = I32(along[0])
             return (
                 *lets.block,
-                put(place, Select(better, here, get(place))),
-                put(best, Select(better, value, get(best))),
+                store(place[0], select(better, here, place[0])),
+                store(best[0], select(better, value, best[0])),
             )
 
-        result = write_as(ctx, node.output, _output_index(node, split, kept), get(place))
+        result = write_as(ctx, node.output, _output_index(node, split, kept), place[0])
         return (*init, *init_place, *split.axis_loops(ctx, step), *result)
 
     return split.kept_loops(ctx, element)
@@ -116,7 +114,7 @@ def _cumulative(ctx: NestContext, node: Node, op: str, start: int) -> Block:
         def step(i: Expr) -> Block:
             at = split.merge(kept, (x.shape[axis] - 1 - i if node.attrs["reverse"] else i,))
             take = accumulate(op, acc, read_as(ctx, x, at, dtype))
-            write = write_as(ctx, node.output, at, get(acc))
+            write = write_as(ctx, node.output, at, acc[0])
             return (*write, take) if node.attrs["exclusive"] else (take, *write)
 
         return (*init, *serial_loop(ctx, f"r{axis}", x.shape[axis], step))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..ir.build import convert, maximum, minimum
 from ..ir.graph import Node
-from ..ir.loops import Binary, Call, Const, Expr, Load
+from ..ir.loops import Call, Const, Expr, Load, const
 from ..ir.types import DType
 from .attributes import element_type, integer
-from .expr_tools import const, convert, maximum, minimum
 from .integer_exprs import dtype_limits
 from .opdef import Bind
 from .rounding_exprs import round_to_integer
@@ -47,7 +47,7 @@ def _requantize_fixed(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     zero_point = integer(node.attrs, "zero_point")
     lo, hi = integer(node.attrs, "lo") - zero_point, integer(node.attrs, "hi") - zero_point
     clamped = minimum(maximum(steps, lo), hi)
-    return convert(clamped + const(zero_point, clamped.type), element_type(node.attrs, "to"))
+    return convert(clamped + zero_point, element_type(node.attrs, "to"))
 
 
 def _lookup(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
@@ -91,7 +91,7 @@ def _literal(node: Node, name: str, like: Expr) -> Expr:
 
 
 def _shifted(total: Expr, node: Node) -> Expr:
-    steps = Binary("shr", total, _literal(node, "shift", total))
+    steps = total >> _literal(node, "shift", total)
     lo, hi = integer(node.attrs, "lo"), integer(node.attrs, "hi")
     return convert(minimum(maximum(steps, lo), hi), element_type(node.attrs, "to"))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..ir.loops import Binary, Call, Convert, Expr, Type
-from .expr_tools import absolute, bits, compare, const, float_format, half_through_single, select, with_sign_of
+from ..ir.build import absolute, bits, convert, gt, lt, select
+from ..ir.loops import Call, Expr
+from .float_exprs import float_format, half_through_single, with_sign_of
 from .opdef import Bind
 
 
@@ -27,9 +28,8 @@ def round_to_integer(x: Expr, offset: int = 0) -> Expr:
     """The nearest integer (halves to even) plus ``offset`` as i32 (f64: i64), for f32 or f64 ``x`` of magnitude below
     2^(mantissa bits - 1): one addition leaves it in the low bits of the sum, and needs no rounding instruction."""
     fmt = float_format(x)
-    type_ = Type(fmt.signed, x.type.lanes)
     magic = int(fmt.dtype.numpy.type(fmt.round_magic).view(fmt.signed.numpy))
-    return Binary("sub", bits(x + fmt.round_magic, fmt.signed), const(magic - offset, type_))
+    return bits(x + fmt.round_magic, fmt.signed) - (magic - offset)
 
 
 def _unnamed(stem: str, value: Expr) -> Expr:
@@ -55,14 +55,14 @@ def _whole_or(x: Expr, bind: Bind, rounded: Expr) -> Expr:
 
 
 def _has_fraction_bits(x: Expr) -> Expr:
-    return compare("lt", absolute(x), 2.0 ** float_format(x).mantissa)
+    return lt(absolute(x), 2.0 ** float_format(x).mantissa)
 
 
 def _truncated(x: Expr, bind: Bind) -> Expr:
     """The integer part of ``x`` where it has a fraction, 0 elsewhere: never converts what does not fit."""
     fmt = float_format(x)
     small = select(_has_fraction_bits(x), x, 0.0)
-    return bind("whole", Convert(x.type, Convert(Type(fmt.signed, x.type.lanes), small)))
+    return bind("whole", convert(convert(small, fmt.signed), fmt.dtype))
 
 
 def _trunc(x: Expr, bind: Bind) -> Expr:
@@ -73,13 +73,13 @@ def _trunc(x: Expr, bind: Bind) -> Expr:
 def _floor(x: Expr, bind: Bind) -> Expr:
     x = bind("x", x)
     whole = _truncated(x, bind)
-    return _whole_or(x, bind, select(compare("gt", whole, x), whole - 1.0, whole))
+    return _whole_or(x, bind, select(gt(whole, x), whole - 1.0, whole))
 
 
 def _ceil(x: Expr, bind: Bind) -> Expr:
     x = bind("x", x)
     whole = _truncated(x, bind)
-    return _whole_or(x, bind, select(compare("lt", whole, x), whole + 1.0, whole))
+    return _whole_or(x, bind, select(lt(whole, x), whole + 1.0, whole))
 
 
 def _round_even(x: Expr, bind: Bind) -> Expr:

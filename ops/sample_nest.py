@@ -9,25 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce as fold
+from operator import add
 
+from ..ir.build import convert, eq, ge, gt, le, lt, maximum, minimum, ne, select, store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Binary, Block, Const, Convert, Expr, Select, Type, as_expr, binary
+from ..ir.loops import INDEX, Block, Expr, as_expr, binary
 from ..ir.types import DType
 from .attributes import flag, integer, number, text
-from .expr_tools import both, compare, const, convert, either, maximum, minimum, select
-from .nest_tools import (
-    Index,
-    Lets,
-    accumulate,
-    accumulator,
-    accumulator_dtype,
-    get,
-    loops,
-    operand,
-    put,
-    serial_loops,
-    write_as,
-)
+from .nest_tools import Index, Lets, accumulate, accumulator, accumulator_dtype, loops, operand, serial_loops, write_as
 from .opdef import Bind, NestContext
 from .reduction_nest import lowest
 from .rounding_exprs import ceil, floor, round_even, trunc
@@ -62,9 +51,9 @@ def sample(ctx: NestContext, node: Node) -> Block:
             terms = []
             for tap in taps[len(chosen)]:
                 inner = value((*chosen, tap.index), channel)
-                inner = inner if tap.valid is None else Select(tap.valid, inner, const(0, inner.type))
-                terms.append(inner if nearest else Binary("mul", tap.weight, inner))
-            return fold(lambda a, b: Binary("add", a, b), terms)
+                inner = inner if tap.valid is None else select(tap.valid, inner, 0)
+                terms.append(inner if nearest else tap.weight * inner)
+            return fold(add, terms)
 
         def element(inner: Index) -> Block:
             return write_as(ctx, node.output, (*outer, *inner), value((), inner[0]))
@@ -86,34 +75,34 @@ def _taps(v: Expr, extent: int, node: Node, dtype: DType, bind: Bind) -> list[_T
     # NaN, as the first operand, gives way to the bound
     v = bind("v", maximum(minimum(v, extent + 2.0), -3.0))
     base = bind("base", floor(v, bind))
-    whole = bind("whole", Convert(Type(INDEX.dtype), base))
+    whole = bind("whole", INDEX(base))
     taps = []
     for place, weight in enumerate(_weights(bind("t", v - base), mode, bind)):
         index = whole + (place - (1 if mode == "cubic" else 0))
         valid = None
         if border == "zeros":
             index = bind("i", index)
-            valid = bind("valid", both(compare("ge", index, 0), compare("lt", index, extent)))
+            valid = bind("valid", ge(index, 0) & lt(index, extent))
         elif border == "reflect":
             index = _reflected_index(index, extent, flag(node.attrs, "align_corners"))
-        clamped = bind("i", binary("max", binary("min", index, extent - 1), 0))
+        clamped = bind("i", maximum(minimum(index, extent - 1), 0))
         taps.append(_Tap(clamped, weight if mode == "nearest" else bind("w", convert(weight, dtype)), valid))
     assert len(taps) == MODES[mode]
     return taps
 
 
 def _where_outside(v: Expr, low: float, high: float, instead: Expr, bind: Bind) -> Expr:
-    return bind("v", Select(either(compare("lt", v, low), compare("gt", v, high)), instead, v))
+    return bind("v", select(lt(v, low) | gt(v, high), instead, v))
 
 
 def _reflected(v: Expr, low: float, high: float, bind: Bind) -> Expr:
     """``v``, which is not between ``low`` and ``high``, thrown back at both until it is."""
-    below = bind("below", compare("lt", v, low))
-    beyond = bind("beyond", Select(below, const(low, v.type) - v, v - const(high, v.type)))
-    times = bind("times", trunc(beyond / const(high - low, v.type), bind))
-    rest = bind("rest", beyond - times * const(high - low, v.type))
-    odd = bind("odd", compare("ne", times - floor(times * 0.5, bind) * 2.0, 0.0))
-    return Select(compare("ne", below, odd), const(low, v.type) + rest, const(high, v.type) - rest)
+    below = bind("below", lt(v, low))
+    beyond = bind("beyond", select(below, low - v, v - high))
+    times = bind("times", trunc(beyond / (high - low), bind))
+    rest = bind("rest", beyond - times * (high - low))
+    odd = bind("odd", ne(times - floor(times * 0.5, bind) * 2.0, 0.0))
+    return select(ne(below, odd), low + rest, high - rest)
 
 
 def _reflected_index(i: Expr, extent: int, align: bool) -> Expr:
@@ -126,7 +115,7 @@ def _reflected_index(i: Expr, extent: int, align: bool) -> Expr:
     if span == 0:
         return as_expr(0)
     i = binary("floormod", i, span)
-    return binary("min", i, (span if align else span - 1) - i)
+    return minimum(i, (span if align else span - 1) - i)
 
 
 def _weights(t: Expr, mode: str, bind: Bind) -> Sequence[Expr]:
@@ -159,9 +148,9 @@ def roi_align(ctx: NestContext, node: Node) -> Block:
     def region(outer: Index) -> Block:
         lets = Lets(ctx)
         image = convert(ctx.read(batch, outer), INDEX.dtype)
-        image = lets.bind("image", binary("max", binary("min", image, x.shape[0] - 1), 0))
+        image = lets.bind("image", maximum(minimum(image, x.shape[0] - 1), 0))
         sides = [_Side.of(ctx, node, outer[0], d, dtype, lets.bind) for d in range(2)]
-        count = lets.bind("count", binary("max", sides[0].count * sides[1].count, 1))
+        count = lets.bind("count", maximum(sides[0].count * sides[1].count, 1))
 
         def part(inner: Index) -> Block:
             def channel(c: Index) -> Block:
@@ -171,14 +160,14 @@ def roi_align(ctx: NestContext, node: Node) -> Block:
                     values = Lets(ctx)
                     value = _corner_values(ctx, node, (image, c[0]), sides, inner, at, values.bind)
                     if extreme:
-                        return (*values.block, put(acc, Binary("max", get(acc), value)))
+                        return (*values.block, store(acc[0], maximum(acc[0], value)))
                     return (*values.block, accumulate("add", acc, value))
 
                 total = serial_loops(ctx, ("iy", "ix"), [side.count for side in sides], place)
-                result = get(acc) / Convert(Type(dtype), count)
+                result = acc[0] / convert(count, dtype)
                 if extreme:
-                    none = compare("eq", sides[0].count * sides[1].count, 0)
-                    result = select(none, const(0, acc.type), get(acc))
+                    none = eq(sides[0].count * sides[1].count, 0)
+                    result = select(none, 0, acc[0])
                 return (*init, *total, *write_as(ctx, node.output, (*outer, *inner, *c), result))
 
             return loops(ctx, ("c",), (x.shape[3],), channel)
@@ -202,29 +191,29 @@ class _Side:
         x, rois = operand(node, 0), operand(node, 1)
         half = flag(node.attrs, "half_pixel")
         ends = [convert(ctx.read(rois, (r, as_expr(place))), dtype) for place in (1 - d, 3 - d)]
-        ends = [end * const(number(node.attrs, "scale"), end.type) for end in ends]
+        ends = [end * number(node.attrs, "scale") for end in ends]
         ends = [bind("end", end - 0.5 if half else end) for end in ends]
         whole = ends[1] - ends[0]
         parts, samples = integer(node.attrs, ("height", "width")[d]), integer(node.attrs, "samples")
         size = bind("size", (whole if half else maximum(1.0, whole)) / float(parts))
-        count: Expr = Const(samples, INDEX)
+        count: Expr = INDEX(samples)
         if samples <= 0:
             bounded = maximum(minimum(ceil(size, bind), float(MOST_SAMPLES)), 0.0)
-            number_of = bind("number", Convert(Type(INDEX.dtype), bounded))
-            count = bind("places", binary("max", binary("min", number_of, MOST_SAMPLES), 0))
+            number_of = bind("number", INDEX(bounded))
+            count = bind("places", maximum(minimum(number_of, MOST_SAMPLES), 0))
         return _Side(x.shape[1 + d], ends[0], size, count)
 
     def place(self, part: Expr, sample: Expr, bind: Bind) -> tuple[Expr, Expr, Expr, Expr]:
         """Elements before and behind a place, the weight of the second, and whether the place exists."""
         real = self.start.type
-        step = (Convert(real, sample) + 0.5) * self.size / Convert(real, self.count)
-        v = bind("v", self.start + Convert(real, part) * self.size + step)
-        inside = both(compare("ge", v, -1.0), compare("le", v, float(self.extent)))
+        step = (real(sample) + 0.5) * self.size / real(self.count)
+        v = bind("v", self.start + real(part) * self.size + step)
+        inside = ge(v, -1.0) & le(v, float(self.extent))
         v = bind("v", maximum(minimum(v, self.extent - 1.0), 0.0))
-        first = bind("first", Convert(Type(INDEX.dtype), v))
-        first = bind("first", binary("max", binary("min", first, self.extent - 1), 0))
-        second = binary("min", first + 1, self.extent - 1)
-        return first, bind("second", second), bind("t", v - Convert(real, first)), inside
+        first = bind("first", INDEX(v))
+        first = bind("first", maximum(minimum(first, self.extent - 1), 0))
+        second = minimum(first + 1, self.extent - 1)
+        return first, bind("second", second), bind("t", v - real(first)), inside
 
 
 def _corner_values(
@@ -238,7 +227,7 @@ def _corner_values(
         for j, across in ((0, 1.0 - columns[2]), (1, columns[2])):
             weight = bind("w", down * across)
             element = convert(ctx.read(x, (image, rows[i], columns[j], channel)), dtype)
-            values.append(Binary("mul", weight, element))
+            values.append(weight * element)
     extreme = node.attrs["kind"] == "max"
-    result = fold(lambda a, b: Binary("max" if extreme else "add", a, b), values)
-    return Select(bind("inside", both(rows[3], columns[3])), result, const(0, result.type))
+    result = fold(maximum if extreme else add, values)
+    return select(bind("inside", rows[3] & columns[3]), result, 0)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ..ir.build import convert, ge, lt, ne, select
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Binary, Block, Expr, If
 from .attributes import text
-from .expr_tools import both, compare, convert, select
 from .nest_tools import Index, Lets, dim_stems, loops, operand, serial_loops
 from .opdef import Bind, NestContext
 
@@ -19,7 +19,7 @@ def scatter(ctx: NestContext, node: Node) -> Block:
     def row(outer: Index) -> Block:
         lets = Lets(ctx)
         place = lets.bind("place", ctx.read(places, outer))
-        inside = both(compare("ge", place, 0), compare("lt", place, x.shape[0]))
+        inside = ge(place, 0) & lt(place, x.shape[0])
         at = Lets(ctx)
         first = at.bind("at", convert(place, INDEX.dtype))
 
@@ -43,4 +43,4 @@ def _combined(reduction: str, old: Expr, new: Expr, bind: Bind) -> Expr:
     if not old.type.dtype.is_float:
         return Binary(reduction, old, new)
     old = bind("old", old)
-    return select(compare("ne", old, old), old, Binary(reduction, old, bind("new", new)))
+    return select(ne(old, old), old, Binary(reduction, old, bind("new", new)))

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..ir.build import convert, eq, gt, lt, minimum, ne, store
 from ..ir.graph import Node, Value
-from ..ir.loops import INDEX, Block, Buffer, Expr, If, as_expr, binary
+from ..ir.loops import INDEX, Block, Buffer, Expr, If, as_expr
 from ..ir.types import DType
 from .attributes import flag, integer
-from .expr_tools import both, compare, convert, either
-from .nest_tools import AxisSplit, Index, Lets, accumulator, get, operand, put, serial_loop
+from .nest_tools import AxisSplit, Index, Lets, accumulator, operand, serial_loop
 from .opdef import Bind, NestContext
 
 
@@ -78,21 +78,21 @@ class _Heap:
     def beats(self, a: Expr, b: Expr, bind: Bind) -> Expr:
         """Whether key ``a`` comes before ``b``; NaN is the greatest."""
         a, b = bind("a", a), bind("b", b)
-        plain = compare("gt" if self.largest else "lt", a, b)
+        plain = gt(a, b) if self.largest else lt(a, b)
         if not a.type.dtype.is_float:
             return plain
         nan, other = (a, b) if self.largest else (b, a)
-        return either(plain, both(compare("ne", nan, nan), compare("eq", other, other)))
+        return plain | (ne(nan, nan) & eq(other, other))
 
     def worse(self, p: Expr, q: Expr, bind: Bind) -> Expr:
         """Whether item ``p`` comes behind item ``q``."""
         p, q = bind("p", p), bind("q", q)
         a, b = bind("a", self.key_of(p)), bind("b", self.key_of(q))
         later = self.beats(b, a, bind)
-        equal = compare("eq", a, b)
+        equal = eq(a, b)
         if a.type.dtype.is_float:
-            equal = either(equal, both(compare("ne", a, a), compare("ne", b, b)))
-        return either(later, both(equal, compare("gt", p, q)))
+            equal = equal | (ne(a, a) & ne(b, b))
+        return later | (equal & gt(p, q))
 
     def sift(self, position: Buffer, cursor: Buffer, item: Buffer, start: Expr, size: Expr, new: Expr) -> Block:
         """Puts ``new`` in place of the item at ``start`` and moves it down, below all that are worse.
@@ -104,24 +104,24 @@ class _Heap:
 
         def level(_: Expr) -> Block:
             lets = Lets(ctx)
-            child = lets.bind("child", convert(get(cursor), INDEX.dtype) * 2 + 1)
+            child = lets.bind("child", convert(cursor[0], INDEX.dtype) * 2 + 1)
             inner = Lets(ctx)
-            other = inner.bind("other", binary("min", child + 1, size - 1))
+            other = inner.bind("other", minimum(child + 1, size - 1))
             right = self.worse(self.at(other), self.at(child), inner.bind)
             lower = inner.bind("lower", child + convert(right, INDEX.dtype))
             below = inner.bind("below", self.at(lower))
-            down = self.worse(below, get(item), inner.bind)
+            down = self.worse(below, item[0], inner.bind)
             moved = (
-                *self.set(convert(get(position), INDEX.dtype), below),
-                put(position, convert(lower, DType.I32)),
-                put(cursor, convert(lower, DType.I32)),
+                *self.set(convert(position[0], INDEX.dtype), below),
+                store(position[0], convert(lower, DType.I32)),
+                store(cursor[0], convert(lower, DType.I32)),
             )
-            step = If(down, moved, (put(cursor, convert(size, DType.I32)),))
-            return (*lets.block, If(compare("lt", child, size), (*inner.block, step)))
+            step = If(down, moved, (store(cursor[0], convert(size, DType.I32)),))
+            return (*lets.block, If(lt(child, size), (*inner.block, step)))
 
         first = convert(start, DType.I32)
         return (
-            put(item, new), put(position, first), put(cursor, first),
+            store(item[0], new), store(position[0], first), store(cursor[0], first),
             *serial_loop(ctx, "level", levels, level),
-            *self.set(convert(get(position), INDEX.dtype), get(item)),
+            *self.set(convert(position[0], INDEX.dtype), item[0]),
         )  # fmt: skip

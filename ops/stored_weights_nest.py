@@ -11,7 +11,6 @@ from .nest_tools import (
     accumulate,
     accumulator,
     dim_stems,
-    get,
     loops,
     operand,
     optional,
@@ -48,7 +47,7 @@ def weight_matmul(ctx: NestContext, node: Node) -> Block:
             weight = _real(ctx, w, (k, n), zero, place) * ctx.read(scale, place)
             return (accumulate("add", acc, ctx.read(x, (*rows, k)) * weight),)
 
-        return (*start, *serial_loop(ctx, "k", w.shape[0], term), *write_as(ctx, node.output, at, get(acc)))
+        return (*start, *serial_loop(ctx, "k", w.shape[0], term), *write_as(ctx, node.output, at, acc[0]))
 
     return loops(ctx, dim_stems(node.output.type.rank), node.output.shape, element)
 

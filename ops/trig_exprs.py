@@ -9,21 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ..ir.loops import Binary, Expr, Type, Unary
+from ..ir.build import absolute, bits, eq, gt, lt, maximum, minimum, select
+from ..ir.loops import Expr
 from ..ir.types import DType
-from .expr_tools import (
-    absolute,
-    bits,
-    compare,
-    const,
-    float_format,
-    half_through_single,
-    maximum,
-    minimum,
-    poly,
-    select,
-    with_sign_of,
-)
+from .float_exprs import float_format, half_through_single, poly, with_sign_of
 from .large_angles import reduced
 from .math_exprs import sqrt
 from .opdef import Bind
@@ -120,7 +109,7 @@ def tan(x: Expr, bind: Bind) -> Expr:
     x = bind("x", x)
     quadrant, sine, cosine = _sin_cos(x, bind)
     sine, cosine, odd = bind("sine", sine), bind("cosine", cosine), bind("odd", _odd(quadrant))
-    return select(odd, Unary("neg", cosine), sine) / select(odd, sine, cosine)
+    return select(odd, -cosine, sine) / select(odd, sine, cosine)
 
 
 def _sin_cos(x: Expr, bind: Bind) -> tuple[Expr, Expr, Expr]:
@@ -136,31 +125,30 @@ def _sin_cos(x: Expr, bind: Bind) -> tuple[Expr, Expr, Expr]:
 def _reduced(x: Expr, bind: Bind) -> tuple[Expr, Expr]:
     """The quadrant and the rest, by Cody & Waite up to the limit, and in integers beyond."""
     fmt, tables, limit = float_format(x), _TABLES[x.type.dtype], direct_limit(x.type.dtype)
-    shifted = bind("shifted", x * const(2.0 / math.pi, x.type) + fmt.round_magic)
+    shifted = bind("shifted", x * (2.0 / math.pi) + fmt.round_magic)
     n = bind("n", shifted - fmt.round_magic)
     r = x
     for part in tables.half_pi:
-        r = r - n * const(part, x.type)
-    far, turns = bind("far", compare("gt", absolute(x), limit)), Type(fmt.unsigned, x.type.lanes)
+        r = r - n * part
+    far = bind("far", gt(absolute(x), limit))
     quadrant, rest = reduced(x, limit, bind)
-    negative = bind("negative", compare("lt", x, 0.0))
-    quadrant = select(negative, Binary("sub", const(0, turns), quadrant), quadrant)
-    rest = select(negative, Unary("neg", rest), rest)
+    negative = bind("negative", lt(x, 0.0))
+    quadrant = select(negative, 0 - quadrant, quadrant)
+    rest = select(negative, -rest, rest)
     whole = select(far, quadrant, bits(shifted, fmt.unsigned))
     return bind("quadrant", whole), bind("r", select(far, rest, r))
 
 
 def _odd(quadrant: Expr) -> Expr:
-    return compare("eq", Binary("and", quadrant, const(1, quadrant.type)), 1)
+    return eq(quadrant & 1, 1)
 
 
 def _flip(quadrant: Expr, value: Expr, ahead: int) -> Expr:
     """``value`` negated in quadrants 2 and 3, counted ``ahead`` quadrants onward."""
     fmt = float_format(value)
-    type_ = Type(fmt.unsigned, value.type.lanes)
-    turned = Binary("add", quadrant, const(ahead, type_)) if ahead else quadrant
-    sign = Binary("shl", Binary("and", turned, const(2, type_)), const(fmt.unsigned.size * 8 - 2, type_))
-    return bits(Binary("xor", bits(value, fmt.unsigned), sign), fmt.dtype)
+    turned = quadrant + ahead if ahead else quadrant
+    sign = (turned & 2) << (fmt.unsigned.size * 8 - 2)
+    return bits(bits(value, fmt.unsigned) ^ sign, fmt.dtype)
 
 
 @half_through_single
@@ -171,14 +159,14 @@ def atan(x: Expr, bind: Bind) -> Expr:
     ratio = bind("ratio", minimum(1.0, a) / maximum(1.0, a))
     z = bind("z", ratio * ratio)
     angle = bind("angle", ratio + (ratio * z) * poly(z, _TABLES[x.type.dtype].atan))
-    return with_sign_of(select(compare("gt", a, 1.0), _complement(angle, 0.5), angle), x)
+    return with_sign_of(select(gt(a, 1.0), _complement(angle, 0.5), angle), x)
 
 
 def _complement(angle: Expr, half_turns: float) -> Expr:
     """half_turns * pi - angle, with pi in two parts."""
     high = float(angle.type.dtype.numpy.type(half_turns * math.pi))
     low = half_turns * math.pi - high if angle.type.dtype is DType.F32 else half_turns * 1.2246467991473532e-16
-    return const(high, angle.type) - (angle - const(low, angle.type))
+    return high - (angle - low)
 
 
 @half_through_single
@@ -195,13 +183,13 @@ def acos(x: Expr, bind: Bind) -> Expr:
     x = bind("x", x)
     large, angle = _asin_core(bind("a", absolute(x)), bind)
     twice = bind("twice", angle + angle)
-    outer = select(compare("lt", x, 0.0), _complement(twice, 1.0), twice)
+    outer = select(lt(x, 0.0), _complement(twice, 1.0), twice)
     return select(large, outer, _complement(with_sign_of(angle, x), 0.5))
 
 
 def _asin_core(a: Expr, bind: Bind) -> tuple[Expr, Expr]:
     """Whether a > 1/2; and asin(a), or where a > 1/2 asin(sqrt((1 - a) / 2))."""
-    large = bind("large", compare("gt", a, 0.5))
+    large = bind("large", gt(a, 0.5))
     reduced = bind("reduced", (1.0 - a) * 0.5)
     square = bind("square", select(large, reduced, a * a))
     argument = bind("argument", select(large, sqrt(reduced, bind), a))

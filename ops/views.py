@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
 
+from ..ir.build import all_of, ge, lt, maximum, minimum
 from ..ir.graph import Node, Value
-from ..ir.loops import INDEX, Const, Expr, Type, binary
+from ..ir.loops import INDEX, Expr, Type, const
 from .attributes import integer, ints, number, text
-from .expr_tools import both, compare, const
 from .narrow import stored_value
 from .opdef import Source
 
@@ -26,7 +26,7 @@ def in_range(source: Source, operand: Value) -> Source:
     if source.valid is None:
         return source
     clamped = tuple(
-        binary("max", binary("min", part, extent - 1), 0) for part, extent in zip(source.index, operand.shape)
+        maximum(minimum(part, extent - 1), 0) for part, extent in zip(source.index, operand.shape)
     )
     return replace(source, index=clamped)
 
@@ -42,9 +42,9 @@ def _reshape(node: Node, index: Sequence[Expr]) -> Sequence[Source]:
 
 def reshape_index(index: Sequence[Expr], shape: Sequence[int], source: Sequence[int]) -> tuple[Expr, ...]:
     """The index in an array of shape ``source`` of the element that stands at ``index`` in its reshape to ``shape``."""
-    found: list[Expr] = [Const(0, INDEX)] * len(source)
+    found: list[Expr] = [INDEX(0)] * len(source)
     for outer, inner in _runs(shape, source):
-        flat: Expr = Const(0, INDEX)
+        flat: Expr = INDEX(0)
         for d in outer:
             flat = flat * shape[d] + index[d]
         for position, d in enumerate(inner):
@@ -90,7 +90,7 @@ def _expand(node: Node, index: Sequence[Expr]) -> Sequence[Source]:
 def broadcast_index(shape: Sequence[int], index: Sequence[Expr]) -> tuple[Expr, ...]:
     """The index of an operand of ``shape`` that is broadcast (NumPy) to a result indexed by ``index``."""
     last = index[len(index) - len(shape) :]
-    return tuple(Const(0, INDEX) if extent == 1 else part for extent, part in zip(shape, last))
+    return tuple(INDEX(0) if extent == 1 else part for extent, part in zip(shape, last))
 
 
 def _slice(node: Node, index: Sequence[Expr]) -> Sequence[Source]:
@@ -119,19 +119,10 @@ def _between(index: Expr, start: int, end: int, total: int) -> Expr | None:
     """start <= index < end, without the comparisons that 0 <= index < total implies."""
     tests = []
     if start > 0:
-        tests.append(compare("ge", index, start))
+        tests.append(ge(index, start))
     if end < total:
-        tests.append(compare("lt", index, end))
-    return _all(tests)
-
-
-def _all(tests: Sequence[Expr]) -> Expr | None:
-    if not tests:
-        return None
-    result = tests[0]
-    for test in tests[1:]:
-        result = both(result, test)
-    return result
+        tests.append(lt(index, end))
+    return all_of(tests)
 
 
 # ---------------------------------------------------------------- pad
@@ -153,7 +144,7 @@ def _constant_pad(node: Node, x: Value, index: Sequence[Expr]) -> Source:
     for part, extent, low, high in zip(index, x.shape, before, after):
         test = _between(part, low, low + extent, low + extent + high)
         tests.extend(() if test is None else (test,))
-    valid = _all(tests)
+    valid = all_of(tests)
     fill = None
     if valid is not None:
         fill = const(stored_value(number(node.attrs, "value"), x.dtype), Type(x.dtype.stored))
@@ -164,22 +155,22 @@ def _reflect(i: Expr, extent: int, before: int, after: int) -> Expr:
     """-1 is 1, ``extent`` is ``extent - 2``. The last clamp never binds: it shows the range to the verifier."""
     period = 2 * (extent - 1)
     if extent <= 1:
-        return Const(0, INDEX)
+        return INDEX(0)
     if max(before, after) >= extent:
         i = (i + -(-before // period) * period) % period
         before, after = 0, 1
     if before:
-        i = binary("max", i, -i)
+        i = maximum(i, -i)
     if after:
-        i = binary("min", i, 2 * (extent - 1) - i)
-    return binary("max", binary("min", i, extent - 1), 0)
+        i = minimum(i, 2 * (extent - 1) - i)
+    return maximum(minimum(i, extent - 1), 0)
 
 
 def _edge(i: Expr, extent: int, before: int, after: int) -> Expr:
     """-1 is 0, ``extent`` is ``extent - 1``."""
     if before:
-        i = binary("max", i, 0)
-    return binary("min", i, extent - 1) if after else i
+        i = maximum(i, 0)
+    return minimum(i, extent - 1) if after else i
 
 
 def _wrap(i: Expr, extent: int, before: int, after: int) -> Expr:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
 
+from ..ir.build import eq, maximum, minimum, select
 from ..ir.graph import Node, Value
-from ..ir.loops import Block, Expr, as_expr, binary
+from ..ir.loops import INDEX, Block, Expr, as_expr
 from .attributes import ints
-from .expr_tools import compare, select
 from .nest_tools import ZERO, Index, Lets, loops, serial_loops, spatial_stems
 from .opdef import Bind, NestContext
 
@@ -112,9 +112,9 @@ def _taps_between(dim: WindowDim, low: int, high: int, o: Expr, bind: Bind) -> t
     first: Expr = ZERO
     end = as_expr(dim.kernel)
     if any(firsts):
-        first = bind("first", binary("max", ((low + dim.pad + dim.dilation - 1) - o * dim.stride) // dim.dilation, 0))
+        first = bind("first", maximum(((low + dim.pad + dim.dilation - 1) - o * dim.stride) // dim.dilation, 0))
     if any(e < dim.kernel for e in ends):
-        end = binary("min", ((high + dim.pad - 1) - o * dim.stride) // dim.dilation + 1, dim.kernel)
+        end = minimum(((high + dim.pad - 1) - o * dim.stride) // dim.dilation + 1, dim.kernel)
     return first, end - first
 
 
@@ -130,11 +130,11 @@ def transposed_taps(dim: WindowDim, o: Expr, bind: Bind) -> Taps:
     reach = bind("reach", o + dim.pad)
     k0 = bind("k0", (reach // common * pow(fall, -1, period)) % period if period > 1 else ZERO)
     last = bind("last", (reach - k0 * dim.dilation) // dim.stride)
-    first = bind("first", binary("max", (last - (dim.size - 1) + (fall - 1)) // fall, 0))
+    first = bind("first", maximum((last - (dim.size - 1) + (fall - 1)) // fall, 0))
     taps = (dim.kernel + (period - 1) - k0) // period
-    count = binary("min", taps, last // fall + 1) - first
+    count = minimum(taps, last // fall + 1) - first
     if common > 1:
-        count = count - select(compare("eq", reach % common, 0), as_expr(0), dim.kernel)
+        count = count - select(eq(reach % common, 0), INDEX(0), dim.kernel)
     return Taps(first, count, k0, period, last, -fall)
 
 

@@ -12,8 +12,9 @@ from typing import Protocol
 
 import numpy as np
 
+from ..ir.build import maximum, minimum, store
 from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
-from ..ir.loops import INDEX, Access, Buffer, Convert, Kernel, Let, Load, Store, Type, Var, as_expr, binary
+from ..ir.loops import INDEX, Access, Buffer, Kernel, Let, Type, Var
 from ..ir.loops_rewrite import loop as loop_over
 from ..ir.steps import Body, Branch, Call, Repeat, Step, buffers_of
 from ..ir.types import DType, TensorType
@@ -127,8 +128,8 @@ class _Loop:
         x = Buffer("x", element, (size,), access=Access.READ)
         y = Buffer("y", element, (self.limit, size), access=access)
         at, i = Var("at"), Var("i")
-        place = binary("max", binary("min", Convert(INDEX, Load(number, ())), as_expr(self.limit - 1)), as_expr(0))
-        body = (Let(at, place), *loop_over(i, size, Store(y, (at, i), Load(x, (i,)))))
+        place = maximum(minimum(INDEX(number[()]), self.limit - 1), 0)
+        body = (Let(at, place), *loop_over(i, size, store(y[at, i], x[i])))
         kernel = self.lowering.add_kernel(Kernel("row", (number, x, y), body, self.node.loc))
         summary = f"row {type_} of {self.limit}"
         return Call(kernel, (self.number, row, rows), self.node.loc, generator="row", summary=summary)

@@ -22,7 +22,7 @@ from math import prod
 
 import numpy as np
 
-from ..ir.loops import Block, Buffer, Expr, Load, Pointer, Var, as_expr
+from ..ir.loops import Block, Buffer, Expr, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
@@ -128,7 +128,7 @@ class Contraction:
             return (*self.place(position(slot)), c + self.first)
 
         def value(slot: Expr, c: Expr) -> Expr:
-            return Load(values, (slot, c))
+            return values[slot, c]
 
         block = pixels_epilogue(self.ctx, self.refs, (count, self.channels), value, index, done, again)
         return unroll_bytes(block, self.names)

@@ -15,8 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce as fold
+from operator import or_
 
-from ..ir.loops import Binary, Expr, Pointer, as_expr
+from ..ir.build import ge, lt, maximum, minimum
+from ..ir.loops import Expr, Pointer, as_expr
 from ..ops.attributes import ints
 from ..ops.integer import zero_point
 from .byte_operands import Columns
@@ -109,9 +112,9 @@ class DepthwiseLayer:
         at = inside = row * stride + lowest
         tests: list[Expr] = []
         if lowest < 0:
-            tests.append(Binary("lt", at, as_expr(0)))
-            inside = Binary("max", inside, as_expr(0))
+            tests.append(lt(at, 0))
+            inside = maximum(inside, 0)
         if lowest + last * stride >= height:
-            tests.append(Binary("ge", at, as_expr(height)))
-            inside = Binary("min", inside, as_expr(height - 1))
-        return InputRow(inside, Binary("or", *tests) if len(tests) == 2 else tests[0] if tests else None)
+            tests.append(ge(at, height))
+            inside = minimum(inside, height - 1)
+        return InputRow(inside, fold(or_, tests) if tests else None)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..ir.build import maximum, minimum, select
 from ..ir.graph import Graph, Node, Value
-from ..ir.loops import Binary, Const, Expr, Let, Load, Select, Type, Var, as_expr
+from ..ir.loops import Const, Expr, Let, Type, Var, as_expr
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .names import Names
@@ -52,7 +53,7 @@ class Body:
             return Const(constant.reshape(-1)[:1].view(stored.numpy)[0].item(), Type(stored))
         if self._outside(value):
             ref = self.refs[value.name]
-            return Load(ref.buffer, ref.at(index))
+            return ref[index]
         key = (value.name, tuple(index))
         if key not in self._known:
             expr = self._computed(self._producers[value.name], index)
@@ -64,7 +65,7 @@ class Body:
     def _table(self, value: Value) -> Expr:
         """The first element of a table; the operator moves the index."""
         buffer = self.refs[value.name].buffer
-        return Load(buffer, (as_expr(0),) * len(buffer.shape))
+        return buffer[(as_expr(0),) * len(buffer.shape)]
 
     def _outside(self, value: Value) -> bool:
         return value.name in self.refs and value.name not in self._producers
@@ -107,7 +108,7 @@ class Body:
                 result = element
             else:
                 other = source.fill if source.fill is not None else result
-                result = element if other is None else Select(source.valid, element, other)
+                result = element if other is None else select(source.valid, element, other)
         assert result is not None
         return result
 
@@ -125,4 +126,4 @@ def _clamped(index: Sequence[Expr], shape: Sequence[int]) -> tuple[Expr, ...]:
 def _clamp(index: Expr, extent: int) -> Expr:
     if isinstance(index, Const):
         return Const(min(max(int(index.value), 0), extent - 1), index.type)
-    return Binary("max", Binary("min", index, as_expr(extent - 1)), as_expr(0))
+    return maximum(minimum(index, extent - 1), 0)

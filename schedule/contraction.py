@@ -193,11 +193,11 @@ class _ConvLowering:
             tap = as_expr(0) if fold and d == self.rank - 1 else k[d] * self.dilation[d]
             where.append(start + tap)
         if not fold:
-            return Load(ref.buffer, ref.at((*where, group * self.depth + k[-1])))
+            return ref[*where, group * self.depth + k[-1]]
         *lead, width, channels = ref.buffer.shape
         flat = replace(ref.buffer, shape=(*lead, width * channels))
         *at, column, _ = ref.at((*where, as_expr(0)))
-        return Load(flat, (*at, column * channels + k[-1]))
+        return flat[*at, column * channels + k[-1]]
 
 
 class _PackedMatmul:
@@ -227,7 +227,7 @@ class _PackedMatmul:
             return ctx.store_vector(lambda c: (*position, r, c), column, value, active, refs)
 
         spec = Contraction(
-            outer, row, columns, (k,), Load(x.buffer, x.at((*position, row.var, k.var))),
+            outer, row, columns, (k,), x[*position, row.var, k.var],
             lambda region, block, vector: packed.load(region, (as_expr(0), block, k.var), vector),
             bias.load, finish,
         )  # fmt: skip
@@ -286,7 +286,7 @@ class _DynamicMatmul:
 
     def _operand(self, name: str, index: Sequence[Expr]) -> Load:
         ref = self.ctx.refs[name]
-        return Load(ref.buffer, ref.at(ref.broadcast_index(index)))
+        return ref[ref.broadcast_index(index)]
 
 
 def _replaced(expr: Expr, var: Var, value: Expr) -> Expr:

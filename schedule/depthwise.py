@@ -14,26 +14,9 @@ from math import ceil
 
 import numpy as np
 
+from ..ir.build import store
 from ..ir.graph import Node
-from ..ir.loops import (
-    INDEX,
-    Alloc,
-    Binary,
-    Block,
-    Buffer,
-    Call,
-    Const,
-    Convert,
-    Expr,
-    Let,
-    Load,
-    Space,
-    Stmt,
-    Store,
-    Type,
-    Var,
-    as_expr,
-)
+from ..ir.loops import INDEX, Alloc, Block, Buffer, Call, Expr, Let, Load, Space, Stmt, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import ints
@@ -131,12 +114,12 @@ class _Depthwise:
 
     def _row_loop(self, position: Sequence[Var], start: int, count: int, rows: int) -> Block:
         block_var = Var(self.names.fresh("rb"))
-        base = (block_var * rows if count > 1 else Const(0, INDEX)) + start
+        base = (block_var * rows if count > 1 else INDEX(0)) + start
         body: Block = ()
         widths = [w for w in self.ctx.cpu.f32_lanes if w > 1 and self.compute is DType.F32]
         for first, trips, lanes in stripes(self.channels, widths):
             block = Var(self.names.fresh("cb"))
-            channel = (block * lanes if trips > 1 else Const(0, INDEX)) + first
+            channel = (block * lanes if trips > 1 else INDEX(0)) + first
             body += loop(block, trips, *self._block(position, base, rows, channel, lanes))
         return loop(block_var, count, *body)
 
@@ -144,13 +127,13 @@ class _Depthwise:
         type_ = Type(self.compute, lanes)
         acc = Buffer(self.names.fresh("acc"), type_, (rows,), Space.REG)
         out: list[Stmt] = [Alloc(acc)]
-        zero = Const(0.0 if type_.dtype.is_float else 0, type_)
+        zero = type_(0)
         bias: Expr | None = None
         if self.bias is not None:
             bias = Var(self.names.fresh("init"), Type(self.bias.dtype, lanes))
             out.append(Let(bias, Load(self.bias, (channel,), lanes)))
         first = bias if bias is not None and bias.type == type_ else zero
-        out.extend(Store(acc, (as_expr(i),), first) for i in range(rows))
+        out.extend(store(acc[i], first) for i in range(rows))
         taps = [Var(self.names.fresh("k")) for _ in self.kernel[:-1]]
         body = self._kernel_row(position, base, rows, channel, taps, acc)
         for var, extent in reversed(list(zip(taps, self.kernel[:-1], strict=True))):
@@ -158,9 +141,9 @@ class _Depthwise:
         out.extend(body)
         for i in range(rows):
             at = base + i
-            value: Expr = Load(acc, (as_expr(i),))
+            value: Expr = acc[i]
             if bias is not None and bias is not first:
-                value = Binary("add", bias, Convert(bias.type, value))
+                value = bias + bias.type(value)
             out.extend(
                 self.ctx.store_vector(lambda c, at=at: (*position, at, c), channel, value, lanes, self.ctx.refs)  # type: ignore[misc]
             )
@@ -194,10 +177,10 @@ class _Depthwise:
 
     def _accumulate(self, acc: Buffer, row: int, x: Expr, w: Expr) -> Stmt:
         at = (as_expr(row),)
-        old = Load(acc, at)
-        value = Call("fma", (x, w, old), acc.type) if self.fused else Binary("add", old, Binary("mul", x, w))
-        return Store(acc, at, value)
+        old = acc[at]
+        value = Call("fma", (x, w, old), acc.type) if self.fused else old + x * w
+        return store(acc[at], value)
 
 
 def _as(type_: Type, loaded: Load) -> Expr:
-    return loaded if loaded.type == type_ else Convert(type_, loaded)
+    return type_(loaded)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ir.loops import Binary, Bitcast, Call, Const, Convert, Expr, Load, Type, as_expr
+from ..ir.build import load
+from ..ir.loops import I32, Bitcast, Call, Expr, Load, as_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot, ElementKind
 
-I32 = Type(DType.I32)
 _PACKED_TYPES = {ElementKind.F32: "f4", ElementKind.I8: "i1", ElementKind.I16: "i2"}
 
 
@@ -47,32 +47,32 @@ def group_operand(dot: Dot, first: Load, present: int) -> Expr:
     Only ``present`` of them exist; the others become zero (their weights are zero as well).
     """
     if dot.group == 1:
-        return first if first.type.dtype is DType.F32 else Convert(I32, first)
+        return first if first.type.dtype is DType.F32 else I32(first)
     if dot.name == "dot2_i16i16":
         return _pair(first, present)
     active = None if present == dot.group else as_expr(present)
-    word: Expr = Bitcast(I32, Load(first.buffer, first.index, dot.group, active))
+    word: Expr = Bitcast(I32, load(first.buffer, *first.index, lanes=dot.group, active=active))
     if activation_shift(dot):
-        return Binary("xor", word, Const(-0x7F7F7F80, I32))
+        return word ^ -0x7F7F7F80
     return word
 
 
 def _pair(first: Load, present: int) -> Expr:
     """Two activations widened to 16 bits, side by side."""
     if present == 2 and first.type.dtype is DType.I16:
-        return Bitcast(I32, Load(first.buffer, first.index, 2))
-    low = Binary("and", Convert(I32, first), Const(0xFFFF, I32))
+        return Bitcast(I32, load(first.buffer, *first.index, lanes=2))
+    low = I32(first) & 0xFFFF
     if present == 1:
         return low
     *outer, last = first.index
-    second = Load(first.buffer, (*outer, last + 1))
-    return Binary("or", low, Binary("shl", Convert(I32, second), Const(16, I32)))
+    second = first.buffer[*outer, last + 1]
+    return low | (I32(second) << 16)
 
 
 def weight_operand(dot: Dot, loaded: Load) -> Expr:
     """Packed weights as they enter :func:`multiply_accumulate`."""
     if dot.group == 1 and dot.accumulator is ElementKind.I32:
-        return Convert(I32.with_lanes(dot.lanes), loaded)
+        return I32.with_lanes(dot.lanes)(loaded)
     return loaded
 
 
@@ -81,5 +81,5 @@ def multiply_accumulate(dot: Dot, x: Expr, w: Expr, acc: Expr) -> Expr:
     if dot.name == "fma":
         return Call("fma", (x, w, acc), acc.type)
     if dot.name == "mul+add":
-        return Binary("add", acc, Binary("mul", x, w))
+        return acc + x * w
     return Call(dot.name, (acc, x, w), acc.type)

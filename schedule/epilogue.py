@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..ir.loops import Binary, Block, Expr, If, Var
+from ..ir.build import ge
+from ..ir.loops import Block, Expr, If, Var
 from ..ir.loops_rewrite import loop
 from .kernel import KernelContext
 from .tensors import TensorRef
@@ -19,4 +20,4 @@ def pixels_epilogue(
     were finished before."""
     slot, c = Var(ctx.names.fresh("slot")), Var(ctx.names.fresh("c"))
     block = loop(c, shape[1], *ctx.store_element(index(slot, c), value(slot, c), refs, done))
-    return loop(slot, shape[0], *(block if again is None else (If(Binary("ge", slot, again), block),)))
+    return loop(slot, shape[0], *(block if again is None else (If(ge(slot, again), block),)))

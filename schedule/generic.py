@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
+from ..ir.build import store
 from ..ir.graph import Node, Value
-from ..ir.loops import Alloc, Block, Buffer, Expr, Load, Space, Stmt, Store, Type, Var, as_expr
+from ..ir.loops import Alloc, Block, Buffer, Expr, Space, Stmt, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
@@ -37,13 +38,13 @@ class _Nest:
 
     def read(self, value: Value, index: Sequence[Expr]) -> Expr:
         ref = self.ctx.refs[value.name]
-        return Load(ref.buffer, ref.at(index))
+        return ref[index]
 
     def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
         """The body applied to the result that it begins with; another result is stored, or not needed at all."""
         if value.name in self.ctx.refs:
             ref = self.ctx.refs[value.name]
-            return (Store(ref.buffer, ref.at(index), element),)
+            return (store(ref[index], element),)
         return self.ctx.store_element(index, element) if value.name == self.ctx.result.name else ()
 
     def scratch(self, stem: str, dtype: DType, shape: Sequence[int]) -> tuple[Buffer, Block]:
@@ -87,7 +88,7 @@ def _assign(ctx: KernelContext, index: Sequence[Expr], refs: dict[str, TensorRef
     body = Body(ctx.body, refs, ctx.names)
     value = body.element(ctx.output, index)
     out = refs[ctx.output.name]
-    return (*body.lets, Store(out.buffer, out.at(index), value))
+    return (*body.lets, store(out[index], value))
 
 
 def _loops(ctx: KernelContext, shape: Sequence[int], body: Callable[[Sequence[Expr]], Block]) -> Block:
@@ -117,7 +118,7 @@ def _concatenated(ctx: KernelContext, root: Node) -> list[Block]:
             body = Body(ctx.body, ctx.refs, ctx.names)
             value = body.element(operand, index)
             where = [i + start if d == axis else i for d, i in enumerate(index)]
-            return (*body.lets, Store(out.buffer, out.at(where), value))
+            return (*body.lets, store(out[where], value))
 
         blocks.append(_loops(ctx, operand.shape, copy))
         start += operand.shape[axis]

@@ -7,25 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..ir.build import store
 from ..ir.graph import Graph, Node, Value
-from ..ir.loops import (
-    INDEX,
-    Access,
-    Alloc,
-    Block,
-    Buffer,
-    Const,
-    Expr,
-    For,
-    Let,
-    Load,
-    Space,
-    Stmt,
-    Store,
-    Type,
-    Var,
-    as_expr,
-)
+from ..ir.loops import Access, Alloc, Block, Buffer, Expr, For, Let, Space, Stmt, Type, Var, as_expr, const
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.fused import body_of
@@ -126,7 +110,7 @@ class KernelContext:
         body = Body(self.body, tensors, self.names, seeds)
         value = body.element(self.output, tuple(index))
         out = tensors[self.output.name]
-        return (*body.lets, Store(out.buffer, out.at(index), value))
+        return (*body.lets, store(out[index], value))
 
     def store_vector(
         self,
@@ -160,8 +144,8 @@ class KernelContext:
     ) -> Block:
         spill = Buffer(self.names.fresh("lanes"), element.type, (vector.type.lanes,), Space.STACK)
         step = Var(self.names.fresh("l"))
-        body = (Let(lane, column + step), Let(element, Load(spill, (step,))), *scalar)
-        return (Alloc(spill), Store(spill, (Const(0, INDEX),), vector), For(step, as_expr(active), body))
+        body = (Let(lane, column + step), Let(element, spill[step]), *scalar)
+        return (Alloc(spill), store(spill[0], vector), For(step, as_expr(active), body))
 
     # ---- halo
 
@@ -185,8 +169,8 @@ class KernelContext:
     def _fill(self, buffer: Buffer, spans: Sequence[tuple[int, int]], fill: int) -> Block:
         axes = [Var(self.names.fresh("z")) for _ in spans]
         index = tuple(var + start if extent > 1 else as_expr(start) for var, (start, extent) in zip(axes, spans))
-        value = Const(float(fill) if buffer.dtype.is_float else fill, buffer.type)
-        block: Block = (Store(buffer, index, value),)
+        value = const(fill, buffer.type)
+        block: Block = (store(buffer[index], value),)
         for var, (_, extent) in reversed(list(zip(axes, spans))):
             block = loop(var, extent, *block)
         return block

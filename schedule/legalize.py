@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..instructions import INSTRUCTIONS
+from ..ir.build import maximum, minimum
 from ..ir.loops import I32, Binary, Block, Call, Const, Expr, Type
 from ..ir.loops_rewrite import map_block
 from ..ir.types import DType
@@ -38,8 +39,8 @@ def _saturated(expr: Binary) -> Expr | None:
         return None
     result: Expr = Call("saturate8", (inner.x,), I32)
     if lo.value > -128:
-        result = Binary("max", result, lo)
-    return Binary("min", result, hi) if hi.value < 127 else result
+        result = maximum(result, lo)
+    return minimum(result, hi) if hi.value < 127 else result
 
 
 def _scalar_features(cpu: Cpu, type_: Type) -> frozenset[str]:

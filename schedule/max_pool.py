@@ -15,8 +15,9 @@ from math import prod
 
 from ..blocks import has_block
 from ..blocks.pool import MOST_LINES
+from ..ir.build import maximum, minimum
 from ..ir.graph import Node
-from ..ir.loops import Binary, Block, Expr, Invoke, Load, Pointer, Stmt, Var, as_expr
+from ..ir.loops import Block, Expr, Invoke, Pointer, Stmt, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import ints
@@ -100,7 +101,7 @@ class _MaxPool:
         if self.whole:
             return self._greatest(taps, Pointer(self.y.buffer, self.y.at((*position, as_expr(0)))), self.channels)
         made, c = self.ctx.temporary("made", DType.I8, (self.channels,)), Var(self.names.fresh("c"))
-        stored = self.ctx.store_element((*position, c), Load(made, (c,)))
+        stored = self.ctx.store_element((*position, c), made[c])
         finish = unroll_bytes(loop(c, self.channels, *stored), self.names)
         return (*self._greatest(taps, Pointer(made, (as_expr(0),)), self.channels), *finish)
 
@@ -112,8 +113,8 @@ class _MaxPool:
         for tap in range(self.kernel[dim]):
             where = place * stride + (tap - pad)
             if (count - 1) * stride + tap - pad >= extent:
-                where = Binary("min", where, as_expr(extent - 1))
-            found.append(Binary("max", where, as_expr(0)) if tap < pad else where)
+                where = minimum(where, extent - 1)
+            found.append(maximum(where, 0) if tap < pad else where)
         return found
 
     def _greatest(self, sources: Sequence[Pointer], target: Pointer, size: int) -> Block:

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
+from ..ir.build import store
 from ..ir.loops import (
     INDEX,
     Alloc,
-    Binary,
     Block,
     Buffer,
     Const,
@@ -31,7 +31,6 @@ from ..ir.loops import (
     Space,
     Splat,
     Stmt,
-    Store,
     Type,
     Var,
     as_expr,
@@ -215,7 +214,7 @@ def contraction_block(spec: Contraction, blocking: Blocking, names: Names) -> Bl
     out: list[Stmt] = []
     for region in regions(spec.columns, blocking.dot.lanes, blocking.vectors):
         block_var = Var(names.fresh("nb"))
-        block: Expr = block_var if region.blocks > 1 else Const(0, INDEX)
+        block: Expr = block_var if region.blocks > 1 else INDEX(0)
         body: Block = ()
         start = 0
         for count, height in _row_blocks(spec.row.extent, blocking.rows):
@@ -238,7 +237,7 @@ def _row_loop(
     height: int,
 ) -> Block:
     var = Var(names.fresh("rb"))
-    base = (var * height if count > 1 else Const(0, INDEX)) + start
+    base = (var * height if count > 1 else INDEX(0)) + start
     body = _Microkernel(spec, blocking, names, region, block, base, height).emit()
     return loop(var, count, *body) if count > 1 else body
 
@@ -263,7 +262,7 @@ class _Microkernel:
 
     def emit(self) -> Block:
         if self.spec.scale is not None:
-            return (*self._scaled_loops(), *self._finish(lambda i, j: Load(self.sums, _index(i, j))))
+            return (*self._scaled_loops(), *self._finish(lambda i, j: self.sums[_index(i, j)]))
         start = (Alloc(self.acc), *self._start(), Alloc(self.weights))
         return (*start, *self._k_loops(self.spec.k[:-1]), *self._finish(self._total))
 
@@ -271,16 +270,16 @@ class _Microkernel:
         """For each step of the first k: the sum over the others, times its scale, added to what is there."""
         assert self.spec.scale is not None
         every = [(i, j) for i in range(self.height) for j in range(self.region.vectors)]
-        zero = Const(0.0, self.type)
-        start = [Store(self.sums, _index(i, j), zero) for i, j in every]
-        clear = [Store(self.acc, _index(c, i, j), zero) for i, j in every for c in range(self.chains)]
+        zero = self.type(0)
+        start = [store(self.sums[_index(i, j)], zero) for i, j in every]
+        clear = [store(self.acc[_index(c, i, j)], zero) for i, j in every for c in range(self.chains)]
         add: list[Stmt] = []
         for j in range(self.region.vectors):
             scale = Var(self.names.fresh("scale"), self.type)
             add.append(Let(scale, self.spec.scale(self.region, self.block, j)))
             for i in range(self.height):
-                scaled = Binary("mul", self._total(i, j), scale)
-                add.append(Store(self.sums, _index(i, j), Binary("add", Load(self.sums, _index(i, j)), scaled)))
+                scaled = self._total(i, j) * scale
+                add.append(store(self.sums[_index(i, j)], self.sums[_index(i, j)] + scaled))
         first, *others, _ = self.spec.k
         body = (*clear, *self._k_loops(others), *add)
         blocks = loop(first.var, first.extent, *body)
@@ -295,7 +294,7 @@ class _Microkernel:
 
     def _start(self) -> Block:
         out: list[Stmt] = []
-        zero = Const(0.0 if self.type.dtype.is_float else 0, self.type)
+        zero = self.type(0)
         for j in range(self.region.vectors):
             first = self.spec.init(self._column(j), self.lanes, self._active(j))
             if not isinstance(first, Const):
@@ -304,7 +303,7 @@ class _Microkernel:
                 first = named
             for i in range(self.height):
                 for c in range(self.chains):
-                    out.append(Store(self.acc, _index(c, i, j), first if c == 0 else zero))
+                    out.append(store(self.acc[_index(c, i, j)], first if c == 0 else zero))
         return tuple(out)
 
     def _k_loops(self, outer: Sequence[Axis]) -> Block:
@@ -314,7 +313,7 @@ class _Microkernel:
         k = block_var * self.unroll + step if self.unroll > 1 else block_var
         body = self._step(step, k, group)
         if self.unroll > 1:
-            body = (For(step, Const(self.unroll, INDEX), body, LoopKind.UNROLL),)
+            body = (For(step, INDEX(self.unroll), body, LoopKind.UNROLL),)
         nest = loop(block_var, full // self.unroll, *body)
         if rest:
             nest += self._step(as_expr(0), as_expr(full), rest)
@@ -330,28 +329,28 @@ class _Microkernel:
         dot, inner, vectors = self.blocking.dot, self.spec.k[-1].var, self.region.vectors
         chain = step % self.chains if self.chains > 1 else as_expr(0)
         loads = tuple(
-            Store(self.weights, _index(j), _bound(self.spec.rhs(self.region, self.block, j), {inner: k}))
+            store(self.weights[_index(j)], _bound(self.spec.rhs(self.region, self.block, j), {inner: k}))
             for j in range(vectors)
         )
         i, j = Var(self.names.fresh("i")), Var(self.names.fresh("j"))
         lhs = _bound(self.spec.lhs, {inner: k * dot.group, self.spec.row.var: self.base + i})
         assert isinstance(lhs, Load)
-        acc = Load(self.acc, (chain, i, j))
+        acc = self.acc[chain, i, j]
         operand = group_operand(dot, lhs, present)
         late = self.blocking.scalar_operand
         if self.lanes > 1 and not late:
             operand = Splat(operand, self.lanes)
         x = Var(self.names.fresh("xv"), operand.type)
         factor = Splat(x, self.lanes) if late else x
-        update = Store(self.acc, (chain, i, j), multiply_accumulate(dot, factor, Load(self.weights, (j,)), acc))
-        columns = For(j, Const(vectors, INDEX), (update,), LoopKind.UNROLL)
-        return (*loads, For(i, Const(self.height, INDEX), (Let(x, operand), columns), LoopKind.UNROLL))
+        update = store(self.acc[chain, i, j], multiply_accumulate(dot, factor, self.weights[j], acc))
+        columns = For(j, INDEX(vectors), (update,), LoopKind.UNROLL)
+        return (*loads, For(i, INDEX(self.height), (Let(x, operand), columns), LoopKind.UNROLL))
 
     def _total(self, i: int, j: int) -> Expr:
         """The sum of the chains."""
-        value: Expr = Load(self.acc, _index(0, i, j))
+        value: Expr = self.acc[_index(0, i, j)]
         for c in range(1, self.chains):
-            value = Binary("add", value, Load(self.acc, _index(c, i, j)))
+            value = value + self.acc[_index(c, i, j)]
         return value
 
     def _finish(self, result: Callable[[int, int], Expr]) -> Block:

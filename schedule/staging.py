@@ -12,28 +12,14 @@ from dataclasses import dataclass, replace
 
 from ..blocks.dsp_gemm import STAGED_STEP
 from ..blocks.dsp_packed_gemm import PIXELS, STEP
-from ..ir.loops import (
-    Block,
-    Buffer,
-    Const,
-    Expr,
-    If,
-    Invoke,
-    Load,
-    LoopKind,
-    Pointer,
-    Store,
-    Type,
-    Var,
-    as_expr,
-)
+from ..ir.build import store
+from ..ir.loops import I8, Block, Buffer, Expr, If, Invoke, LoopKind, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .kernel import KernelContext
 from .tensors import TensorRef
 from .window import Row, Sink, Window, over_rows, tap_row, window_rows
 
-I8 = Type(DType.I8)
 UNROLLED = 16
 """Bytes of a run that are stored without a loop."""
 COPIED = 4
@@ -71,7 +57,7 @@ class Staging:
         if self.column is None:
             return ()
         rest = [(n, at) for n in range(self.column.shape[0]) for at in range(self.window.size, 4 * self.groups)]
-        return tuple(Store(self.column, (as_expr(n), as_expr(at)), Const(0, I8)) for n, at in rest)
+        return tuple(store(self.column[n, at], 0) for n, at in rest)
 
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
         """The activations of the pixel at ``position`` into ``slot``."""
@@ -209,19 +195,19 @@ class _Bytes:
             return (Invoke("copy_bytes", (Pointer(x.buffer, x.at((*where, 0))), y), (taps * depth,)),)
         *at, channel = x.at((*where, 0))
         if not self.staging.window.kernel:
-            return self._each(first, taps, lambda i: Load(x.buffer, (*at, channel + i)))
+            return self._each(first, taps, lambda i: x.buffer[*at, channel + i])
         *lead, width, channels = x.buffer.shape
         flat = replace(x.buffer, shape=(*lead, width * channels))
-        return self._each(first, taps, lambda i: Load(flat, (*at[:-1], at[-1] * channels + channel + i)))
+        return self._each(first, taps, lambda i: flat[*at[:-1], at[-1] * channels + channel + i])
 
     def fill(self, first: Expr, taps: int) -> Block:
-        return self._each(first, taps, lambda _: Const(self.staging.zero_point, I8))
+        return self._each(first, taps, lambda _: I8(self.staging.zero_point))
 
     def _each(self, first: Expr, taps: int, value: Callable[[Expr], Expr]) -> Block:
         size = taps * self.staging.window.depth
         i = Var(self.staging.ctx.names.fresh("i"))
-        store = Store(self.column, (self.number, first * self.staging.window.depth + i), value(i))
-        return loop(i, size, store, kind=LoopKind.UNROLL if size <= UNROLLED else LoopKind.SERIAL)
+        stored = store(self.column[self.number, first * self.staging.window.depth + i], value(i))
+        return loop(i, size, stored, kind=LoopKind.UNROLL if size <= UNROLLED else LoopKind.SERIAL)
 
 
 def _first(buffer: Buffer) -> Pointer:

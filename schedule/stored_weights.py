@@ -15,7 +15,7 @@ from math import gcd, prod
 import numpy as np
 
 from ..ir.graph import Node
-from ..ir.loops import I32, Binary, Block, Const, Convert, Expr, Load, LoopKind, Splat, Type, Var, as_expr
+from ..ir.loops import F32, I32, Block, Expr, Load, LoopKind, Splat, Var, as_expr
 from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.stored_weights import rows_of_blocks
@@ -23,8 +23,6 @@ from .contraction import join_rows
 from .dots import usable_dots
 from .kernel import KernelContext
 from .microkernel import Axis, Blocking, Contraction, Region, choose_blocking, contraction_block, regions
-
-_F32 = Type(DType.F32)
 
 
 def is_weight_matmul(ctx: KernelContext) -> bool:
@@ -125,8 +123,8 @@ class _Lowering:
             return ctx.store_vector(lambda c: (*position, r, c), column, value, active, refs)
 
         spec = Contraction(
-            outer, row, columns, (self.block, self.half, self.inner), Load(x.buffer, x.at((*position, row.var, k))),
-            self._weight, lambda column, lanes, active: Const(0.0, _F32.with_lanes(lanes)), finish, self._scale,
+            outer, row, columns, (self.block, self.half, self.inner), x[*position, row.var, k],
+            self._weight, lambda column, lanes, active: F32.with_lanes(lanes)(0), finish, self._scale,
         )  # fmt: skip
         return contraction_block(spec, blocking, names)
 
@@ -136,12 +134,12 @@ class _Lowering:
     def _weight(self, region: Region, block: Expr, vector: int) -> Expr:
         """The weights of a vector as floats, without their scale."""
         wide = I32.with_lanes(self.lanes)
-        stored: Expr = Convert(wide, self.weights.load(region, block, (self.block.var, self.inner.var), vector))
+        stored: Expr = wide(self.weights.load(region, block, (self.block.var, self.inner.var), vector))
         if self.stored.halved:
-            upwards = Convert(I32, 28 - self.half.var * 4)
-            stored = Binary("shl", stored, upwards if self.lanes == 1 else Splat(upwards, self.lanes))
-            stored = Binary("shr", stored, Const(28, wide))
-        real: Expr = Convert(_F32.with_lanes(self.lanes), stored)
+            upwards = I32(28 - self.half.var * 4)
+            stored = stored << (upwards if self.lanes == 1 else Splat(upwards, self.lanes))
+            stored = stored >> 28
+        real: Expr = F32.with_lanes(self.lanes)(stored)
         if self.zeros is not None:
-            real = Binary("sub", real, self.zeros.load(region, block, (self.block.var,), vector))
+            real = real - self.zeros.load(region, block, (self.block.var,), vector)
         return real

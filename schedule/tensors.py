@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ..ir.loops import Buffer, Expr, as_expr
+from ..ir.loops import Buffer, Expr, Load, as_expr
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,12 @@ class TensorRef:
     def at(self, index: Sequence[Expr | int]) -> tuple[Expr, ...]:
         """The buffer index of a tensor index."""
         return tuple(as_expr(i) + o for i, o in zip(index, self.offset, strict=True))
+
+    def __getitem__(self, index: Sequence[Expr | int]) -> Load:
+        """The element of a tensor index: ``x[oh, ow, c]``."""
+        return self.buffer[self.at(index)]
+
+    __iter__ = None  # Python would count indices up without end
 
     def reshaped(self, shape: Sequence[int]) -> TensorRef:
         """The same elements under another shape. Only for dense tensors."""

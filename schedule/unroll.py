@@ -60,7 +60,7 @@ def _expand(stmt: Stmt, names: Names) -> Block:
     binds = any(isinstance(inner, (Let, Alloc, For)) for inner in stmt.body)
     out: list[Stmt] = []
     for iteration in range(int(stmt.extent.value)):
-        body = substitute(stmt.body, {stmt.var: Const(iteration, INDEX)})
+        body = substitute(stmt.body, {stmt.var: INDEX(iteration)})
         if binds:
             body = rename_bound(body, names)
         out.extend(expand_unrolled(body, names))

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Protocol
 
+from ..ir.build import all_of, ge, le
 from ..ir.graph import Node
-from ..ir.loops import Binary, Block, Expr, If, Var, as_expr
+from ..ir.loops import Block, Expr, If, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ops.attributes import ints
 from .kernel import KernelContext
@@ -71,9 +72,9 @@ class Window:
         """Whether ``taps`` taps from ``start`` on are in the input; ``None`` where they always are."""
         reach = (taps - 1) * self.dilation[dim]
         last = (self.outputs[dim] - 1) * self.stride[dim] - self.pad[dim] + (self.kernel[dim] - 1) * self.dilation[dim]
-        tests = [Binary("ge", start, as_expr(0))] if self.pad[dim] else []
-        tests += [Binary("le", start, as_expr(self.extent[dim] - 1 - reach))] if last >= self.extent[dim] else []
-        return _all(tests)
+        tests = [ge(start, 0)] if self.pad[dim] else []
+        tests += [le(start, self.extent[dim] - 1 - reach)] if last >= self.extent[dim] else []
+        return all_of(tests)
 
 
 class Sink(Protocol):
@@ -111,7 +112,7 @@ def over_rows(
     for tap, extent in zip((*taps, as_expr(0)), window.kernel):
         number = number * extent + tap
     block = row(number, (position[0], *where), starts[-1])
-    valid = _all([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
+    valid = all_of([test for d, at in enumerate(where) if (test := window.inside(d, at, 1)) is not None])
     if valid is not None:
         block = (If(valid, block, fill(number)),)
     for tap, extent in reversed(list(zip(taps, window.kernel))):
@@ -136,11 +137,3 @@ def tap_row(
     run = sink.copy(first, width, (*where, start))
     interior = window.inside(len(window.kernel) - 1, start, width)
     return run if interior is None else (If(interior, run, single),)
-
-
-def _all(tests: Sequence[Expr]) -> Expr | None:
-    """The conjunction, or ``None`` of nothing."""
-    found: Expr | None = None
-    for test in tests:
-        found = test if found is None else Binary("and", found, test)
-    return found

@@ -24,6 +24,7 @@ import numpy as np
 from ...blocks import BLOCKS
 from ...errors import CcmlError
 from ...instructions import INSTRUCTIONS
+from ...ir.build import all_of, ge, lt
 from ...ir.loops import (
     Access,
     Binary,
@@ -41,7 +42,6 @@ from ...ir.loops import (
     Stmt,
     Store,
     Var,
-    as_expr,
 )
 from ...ir.loops_rewrite import loop, map_block, substitute
 from ...ir.loops_verify import verify_kernel
@@ -199,16 +199,13 @@ class _Merged:
         p, q, lag = pace.numerator, pace.denominator, pace.lag
         tests: list[Expr] = []
         if lag:
-            tests.append(Binary("ge", row, as_expr(0)))
+            tests.append(ge(row, 0))
         if pace.last_step + 1 < steps:
-            tests.append(Binary("lt", row, as_expr(pace.rows)))
+            tests.append(lt(row, pace.rows))
         if q > 1:
-            tests.append(Binary("lt", row, (t * p + (p - lag)) // q))
+            tests.append(lt(row, (t * p + (p - lag)) // q))
         body = _numbered_row(stage, own, row)
-        if tests:
-            cond = tests[0]
-            for test in tests[1:]:
-                cond = Binary("and", cond, test)
+        if (cond := all_of(tests)) is not None:
             body = (If(cond, body),)
         return (Let(row, (t * p - lag) // q), *body)
 
@@ -235,8 +232,8 @@ def _numbered_row(stage: Stage, own: Block, row: Var) -> Block:
     skipped = int(stage.first_row)
     block = substitute(main.body, {main.var: row - skipped})
     if last:
-        block = (If(Binary("lt", row, as_expr(stage.rows - 1)), block, last),)
-    return (If(Binary("lt", row, as_expr(1)), first, block),) if skipped else block
+        block = (If(lt(row, stage.rows - 1), block, last),)
+    return (If(lt(row, 1), first, block),) if skipped else block
 
 
 def _rebound(block: Block, bound: Mapping[Buffer, Buffer]) -> Block:

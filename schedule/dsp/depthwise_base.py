@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...blocks.depthwise import COLUMN, LANES
+from ...ir.build import ge, lt, minimum
 from ...ir.graph import Node
-from ...ir.loops import Binary, Block, Buffer, Expr, If, Invoke, Load, Pointer, Var, as_expr
+from ...ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var
 from ...ir.loops_rewrite import loop
 from ...ops.attributes import ints
 from ..block_depthwise import DepthwiseLayer, InputRow, Order
@@ -138,7 +139,7 @@ class DepthwiseBlocks:
         lanes, channels = self.together * LANES, self.layer.channels
         channel: Expr = chunk * lanes
         if channels % lanes:
-            channel = Binary("min", channel, as_expr(channels - lanes))
+            channel = minimum(channel, channels - lanes)
         body = self.step(Place(batch, step * self.rows, channel, chunk))
         return loop(batch, self.layer.batch, *loop(step, self.steps, *loop(chunk, self.chunks, *body)))
 
@@ -168,7 +169,7 @@ class DepthwiseBlocks:
         """Of the output; a row behind the last is the last."""
         layer = self.layer
         if layer.out[0] % self.rows:
-            row = Binary("min", row, as_expr(layer.out[0] - 1))
+            row = minimum(row, layer.out[0] - 1)
         return layer.pointer(layer.y, layer.place(place.batch, row, column), place.channel)
 
     def _epilogue(self, sums: Buffer, place: Place, rows: list[Expr], columns: Span) -> Block:
@@ -178,13 +179,13 @@ class DepthwiseBlocks:
         for number, row in enumerate(rows):
             column, lane = Var(self.names.fresh("column")), Var(self.names.fresh("lane"))
             channel = place.channel + lane
-            acc = Load(sums, (column * COLUMN + lane * 2 + number,))
+            acc = sums[column * COLUMN + lane * 2 + number]
             pixel = layer.place(place.batch, row, column * columns.step + columns.first)
             block = self.ctx.store_element((*pixel, channel), acc)
             if layer.channels % LANES:
-                block = (If(Binary("ge", channel, place.chunk * LANES), block),)
+                block = (If(ge(channel, place.chunk * LANES), block),)
             block = loop(column, columns.count, *loop(lane, LANES, *block))
             if number and layer.out[0] % self.rows:
-                block = (If(Binary("lt", row, as_expr(layer.out[0])), block),)
+                block = (If(lt(row, layer.out[0]), block),)
             out += block
         return out

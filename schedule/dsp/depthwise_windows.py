@@ -13,7 +13,8 @@ import numpy as np
 
 from ...blocks.depthwise import COLUMN, LANES
 from ...blocks.depthwise_rows import pairs_under, whole
-from ...ir.loops import I32, Block, Const, Expr, If, Invoke, Store, Var
+from ...ir.build import store
+from ...ir.loops import I32, Block, Expr, If, Invoke, Var
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ..block_depthwise import DepthwiseLayer
@@ -117,8 +118,8 @@ class WindowDepthwise(DepthwiseBlocks):
     def _fill(self, at: int, pairs: int) -> Block:
         """The zero point in place of a row beyond the border."""
         word, zero = Var(self.names.fresh("word")), self.layer.zero
-        both = Const((zero << 16) + (zero & 0xFFFF), I32)
-        return loop(word, self.together * pairs * LANES, Store(self.staged, (word + at,), both))
+        both = I32((zero << 16) + (zero & 0xFFFF))
+        return loop(word, self.together * pairs * LANES, store(self.staged[word + at], both))
 
     def _multiply(self, place: Place, span: Span) -> Block:
         layer, staged = self.layer, start(self.staged)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...blocks.helium import STEP
 from ...ir.graph import Node, Value
-from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, Var, as_expr
+from ...ir.loops import Block, Buffer, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.attributes import integer
@@ -37,7 +37,7 @@ def finish_pixels(
         out = Pointer(y.buffer, y.at((*index(as_expr(0)), as_expr(0))))
         return (lookup(Pointer(made, (as_expr(first), as_expr(0))), refs[table].buffer, out, count * channels),)
     block = pixels_epilogue(
-        ctx, refs, (count, channels), lambda slot, c: Load(made, (slot + first, c)), lambda slot, c: (*index(slot), c),
+        ctx, refs, (count, channels), lambda slot, c: made[slot + first, c], lambda slot, c: (*index(slot), c),
         value,
     )  # fmt: skip
     return unroll_bytes(block, ctx.names)

@@ -90,7 +90,7 @@ class Rows:
         if len(self.window.kernel) != 2:
             return tuple(position)
         first = position[1] * self.stride[0] - self.window.pad[0]
-        return position[0], first + as_expr(row) * self.dilation[0]
+        return position[0], first + row * self.dilation[0]
 
     def _source(self, where: Sequence[Expr]) -> Pointer:
         """The beginning of an input row, in a buffer whose last dimension is a whole row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ...blocks.helium import pad
-from ...ir.loops import Block, Invoke, Load, Pointer, Var, as_expr
+from ...ir.loops import Block, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.attributes import ints
@@ -41,7 +41,7 @@ def lower_helium_sum(ctx: KernelContext) -> Block:
     add = Invoke("helium_sum", (source, Pointer(acc, (as_expr(0),))), (rows, channels, -rows * zero_point(node.attrs)))
     c = Var(ctx.names.fresh("c"))
     kept = [as_expr(0) for _ in axes] if node.attrs["keepdims"] else []
-    block: Block = (add, *loop(c, channels, *ctx.store_element((*index, *kept, c), Load(acc, (c,)))))
+    block: Block = (add, *loop(c, channels, *ctx.store_element((*index, *kept, c), acc[c])))
     for var, extent in reversed(list(zip(outer, x.shape))):
         block = loop(var, extent, *block)
     return block

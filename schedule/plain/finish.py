@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...ir.loops import Block, Buffer, Expr, Invoke, Load, Pointer, as_expr
+from ...ir.loops import Block, Buffer, Expr, Invoke, Pointer, as_expr
 from ...ir.types import DType
 from ...ops.attributes import integer
 from ..epilogue import pixels_epilogue
@@ -74,7 +74,7 @@ class Finish:
             pointers = (Pointer(acc, (as_expr(0), as_expr(0))), Pointer(s, (first, as_expr(0))), self._out(run, first))
             return (Invoke(row, pointers, (channels, run.count, acc.shape[-1], y.buffer.shape[-1], *scalars)),)
         return pixels_epilogue(
-            ctx, self.refs, (run.count, channels), lambda slot, c: Load(acc, (c, slot)),
+            ctx, self.refs, (run.count, channels), lambda slot, c: acc[c, slot],
             lambda slot, c: (*run.position(slot), first + c),
         )  # fmt: skip
 

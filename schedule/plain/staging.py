@@ -7,11 +7,11 @@ from copy import copy
 from dataclasses import dataclass
 
 from ...blocks.plain import PIXELS, WEIGHT_OFFSET
-from ...ir.loops import I32, Binary, Block, Const, Expr, Invoke, Load, Pointer, Store, Var, as_expr
+from ...ir.build import store
+from ...ir.loops import I32, Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ..kernel import KernelContext
-from ..staging import I8
 from ..staging import neighbours as row_neighbours
 from ..tensors import TensorRef
 from ..window import Window, window_rows
@@ -51,7 +51,7 @@ class WordPixels:
         window, slot = self.window, Var(self.ctx.names.fresh("slot"))
         if not neighbours or not window.kernel or not window.side_by_side:
             return loop(slot, count, *self.stage(position(slot), slot))
-        cleared = loop(slot, count, Store(self.words, (as_expr(0), slot), Const(0, I32)))
+        cleared = loop(slot, count, store(self.words[0, slot], 0))
         sink = _Words(self, slot)
 
         def run(number: Expr, where: Sequence[Expr], first: Expr) -> Block:
@@ -61,7 +61,7 @@ class WordPixels:
         return (*cleared, *row_neighbours(self.ctx, window, position(as_expr(0)), count, slot, sink, run))
 
     def stage(self, position: Sequence[Expr], slot: Expr) -> Block:
-        cleared = Store(self.words, (as_expr(0), slot), Const(0, I32))
+        cleared = store(self.words[0, slot], 0)
         return (cleared, *window_rows(self.ctx, self.window, position, _Words(self, slot)))
 
 
@@ -83,10 +83,10 @@ class _Words:
         staging, i = self.staging, Var(self.staging.ctx.names.fresh("i"))
         size, total = taps * staging.window.depth, (as_expr(0), self.slot)
         at = (first * staging.window.depth + 1 + i, self.slot)
-        taken = Const(-WEIGHT_OFFSET * size * staging.zero_point, I32)
+        taken = I32(-WEIGHT_OFFSET * size * staging.zero_point)
         return (
-            *loop(i, size, Store(staging.words, at, Const(staging.zero_point, I32))),
-            Store(staging.words, total, Binary("add", Load(staging.words, total), taken)),
+            *loop(i, size, store(staging.words[at], staging.zero_point)),
+            store(staging.words[total], staging.words[total] + taken),
         )
 
 
@@ -101,7 +101,7 @@ class PackedPixels:
     def prepare(self) -> Block:
         """The bytes between the two pixels stay zero."""
         k = Var(self.ctx.names.fresh("k"))
-        zeros = (Store(self.words, (k, as_expr(p), as_expr(b)), Const(0, I8)) for p in range(2) for b in (1, 2))
+        zeros = (store(self.words[k, p, b], 0) for p in range(2) for b in (1, 2))
         return loop(k, self.window.size, *zeros)
 
     def stage_all(self, position: Callable[[Expr], Sequence[Expr]], count: int, neighbours: bool) -> Block:
@@ -131,4 +131,4 @@ class _Packed:
         staging, i = self.staging, Var(self.staging.ctx.names.fresh("i"))
         value = (staging.zero_point ^ self.flip) if self.flip == 0 else (staging.zero_point + 128 + 128) % 256 - 128
         depth = staging.window.depth
-        return loop(i, taps * depth, Store(staging.words, self._at(first * depth + i), Const(value, I8)))
+        return loop(i, taps * depth, store(staging.words[self._at(first * depth + i)], value))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from ccml.instructions import INSTRUCTIONS
+from ccml.ir.build import load, store
 from ccml.ir.loops import (
     INDEX,
     Access,
@@ -25,8 +26,6 @@ from ccml.ir.loops import (
     Type,
     Unary,
     Var,
-    load,
-    store,
 )
 from ccml.ir.types import DType
 
@@ -124,9 +123,9 @@ def arithmetic(type_: Type) -> Case:
     reduced = [Reduce(op, values["x"]) for op in ("add", "mul", "min", "max")] if lanes > 1 else []
     out, mask = _output("out", dtype, len(rows)), _output("mask", DType.BOOL, 6)
     reduction = Buffer("red", Type(dtype), (4, COUNT // lanes), access=Access.WRITE)
-    body: list[Stmt] = [store(out, row, I * lanes, value=value) for row, value in enumerate(rows)]
-    body += [store(mask, row, I * lanes, value=value) for row, value in enumerate(compared)]
-    body += [store(reduction, row, I, value=value) for row, value in enumerate(reduced)]
+    body: list[Stmt] = [store(out[row, I * lanes], value) for row, value in enumerate(rows)]
+    body += [store(mask[row, I * lanes], value) for row, value in enumerate(compared)]
+    body += [store(reduction[row, I], value) for row, value in enumerate(reduced)]
     outputs = [out, mask, *([reduction] if reduced else [])]
     return _case(f"arithmetic_{type_}", inputs, arrays, outputs, body, lanes)
 
@@ -159,7 +158,7 @@ def masks(lanes: int) -> Case:
     rows = [Binary(op, x, y) for op in ("and", "or", "xor", "eq", "ne")]
     rows += [Unary("not", x), Select(x, y, z), Const(True, type_), Binary("and", Unary("not", x), Binary("or", y, z))]
     out = _output("out", DType.BOOL, len(rows))
-    body: list[Stmt] = [store(out, row, I * lanes, value=value) for row, value in enumerate(rows)]
+    body: list[Stmt] = [store(out[row, I * lanes], value) for row, value in enumerate(rows)]
     return _case(f"masks_{lanes}", inputs, arrays, [out], body, lanes)
 
 
@@ -171,7 +170,7 @@ def dots(lanes: int) -> Case:
     values = tuple(load(inputs[name], I * lanes, lanes=lanes) for name in "xyz")
     out = _output("out", DType.I32, len(names))
     rows = [Call(name, values, Type(DType.I32, lanes)) for name in names]
-    body: list[Stmt] = [store(out, row, I * lanes, value=value) for row, value in enumerate(rows)]
+    body: list[Stmt] = [store(out[row, I * lanes], value) for row, value in enumerate(rows)]
     return _case(f"dots_{lanes}", inputs, arrays, [out], body, lanes)
 
 
@@ -192,7 +191,7 @@ def conversions(source: DType, lanes: int) -> Case:
         out = _output(f"to_{target.value}", target, 1)
         outputs.append(out)
         value = Convert(Type(target, lanes), load(inputs[name], I * lanes, lanes=lanes))
-        body.append(store(out, 0, I * lanes, value=value))
+        body.append(store(out[0, I * lanes], value))
     return _case(f"conversions_{source.value}x{lanes}", inputs, arrays, outputs, body, lanes)
 
 
@@ -216,7 +215,7 @@ def bitcasts() -> Iterator[Case]:
         x = _input("x", source)
         out = Buffer("out", Type(target), (COUNT * source.size // target.size,), access=Access.WRITE)
         value = Bitcast(Type(target, new_lanes), load(x, I * lanes, lanes=lanes))
-        body: list[Stmt] = [store(out, I * new_lanes, value=value)]
+        body: list[Stmt] = [store(out[I * new_lanes], value)]
         yield _case(f"bitcast_{old}_{new}", {"x": x}, {"x": operands(source, 0)}, [out], body, lanes)
 
 
@@ -236,9 +235,9 @@ def partial(type_: Type) -> Case:
         tail = Buffer(f"tail{n}", Type(type_.dtype), (n,), access=Access.READ_WRITE)
         outputs.append(tail)
         value = load(inputs[f"x{n}"], 0, lanes=lanes, active=Const(n, INDEX))
-        body.append(store(loaded, n - 1, 0, value=value))
-        body.append(store(tail, 0, value=value, active=Const(n, INDEX)))
-        body.append(store(tail, 0, value=value, active=Const(0, INDEX)))
+        body.append(store(loaded[n - 1, 0], value))
+        body.append(store(tail[0], value, active=Const(n, INDEX)))
+        body.append(store(tail[0], value, active=Const(0, INDEX)))
     arrays |= {out.name: np.zeros(out.shape, type_.dtype.numpy) for out in outputs}
     return Case(Kernel(f"partial_{type_}", (*inputs.values(), *outputs), tuple(body)), arrays)
 
@@ -249,7 +248,7 @@ def literals(dtype: DType) -> Case:
     if dtype is DType.F16:
         values = [value for value in values if abs(value) <= 65504 or value != value or np.isinf(value)]
     out = Buffer("out", Type(dtype), (len(values),), access=Access.WRITE)
-    body = tuple(store(out, n, value=Const(value, Type(dtype))) for n, value in enumerate(values))
+    body = tuple(store(out[n], Const(value, Type(dtype))) for n, value in enumerate(values))
     return Case(Kernel(f"literals_{dtype.value}", (out,), body), {"out": np.zeros(len(values), dtype.numpy)})
 
 
@@ -269,7 +268,7 @@ def wrapping_trees() -> Case:
         rows = [mixed, narrow, Binary("shr", mixed, Const(3, type_)), mixed - least, Binary("max", x, mixed)]
         out = _output(f"out_{type_}", type_.dtype, len(rows))
         outputs.append(out)
-        body += [store(out, row, I, value=value) for row, value in enumerate(rows)]
+        body += [store(out[row, I], value) for row, value in enumerate(rows)]
     return _case("wrapping_trees", inputs, arrays, outputs, body, 1)
 
 
@@ -282,7 +281,7 @@ def index_arithmetic() -> Case:
         a // divisor, a % divisor, Binary("div", a, divisor), Binary("mod", a, divisor), Binary("min", a, b),
         Binary("max", a * 3, b), Unary("abs", a), Unary("neg", a), (i * 2 + 4) * 3 - (j + 5) * 2 + 3000000000,
     ]  # fmt: skip
-    stores = tuple(store(out, i, j, n, value=Convert(Type(DType.I64), row)) for n, row in enumerate(rows))
+    stores = tuple(store(out[i, j, n], Convert(Type(DType.I64), row)) for n, row in enumerate(rows))
     body = For(i, Const(17, INDEX), (For(j, Const(7, INDEX), stores),))
     return Case(Kernel("index", (out,), (body,)), {"out": np.zeros(out.shape, np.int64)})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from ccml.ir import program as prog
+from ccml.ir.build import load, store
 from ccml.ir.loops import (
     Access,
     Alloc,
@@ -19,8 +20,6 @@ from ccml.ir.loops import (
     Type,
     Var,
     binary,
-    load,
-    store,
 )
 from ccml.ir.loops_rewrite import loop
 from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Pool, Program, Storage
@@ -83,9 +82,9 @@ def _dense(lanes: int) -> Kernel:
     zero = Const(0.0, Type(DType.F32))
     body: tuple[Stmt, ...] = (
         Alloc(acc),
-        store(acc, 0, value=zero if lanes == 1 else Splat(zero, lanes)),
-        *loop(column, COLUMNS // lanes, store(acc, 0, value=Call("fma", products, type_))),
-        store(y, row, value=total + load(bias, row)),
+        store(acc[0], zero if lanes == 1 else Splat(zero, lanes)),
+        *loop(column, COLUMNS // lanes, store(acc[0], Call("fma", products, type_))),
+        store(y[row], total + load(bias, row)),
     )
     return Kernel("dense", (x, weights, bias, y), loop(row, ROWS, *body), loc=LOC)
 
@@ -93,11 +92,11 @@ def _dense(lanes: int) -> Kernel:
 def _relu() -> Kernel:
     x, y = _parameter("x", DType.F32, ROWS), _parameter("y", DType.F32, ROWS, out=True)
     i = Var("i")
-    return Kernel("relu", (x, y), loop(i, ROWS, store(y, i, value=binary("max", load(x, i), 0.0))))
+    return Kernel("relu", (x, y), loop(i, ROWS, store(y[i], binary("max", load(x, i), 0.0))))
 
 
 def _codes() -> Kernel:
     x, y = _parameter("x", DType.F32, COLUMNS), _parameter("y", DType.I8, COLUMNS, out=True)
     i = Var("i")
     value = Convert(Type(DType.I8), load(x, i)) + Const(1, Type(DType.I8))
-    return Kernel("codes", (x, y), loop(i, COLUMNS, store(y, i, value=value)))
+    return Kernel("codes", (x, y), loop(i, COLUMNS, store(y[i], value)))

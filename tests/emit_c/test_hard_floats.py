@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ccml.instructions import INSTRUCTIONS
-from ccml.ir.loops import INDEX, Access, Buffer, Call, Const, For, Kernel, Type, Var, load, store
+from ccml.ir.build import load, store
+from ccml.ir.loops import INDEX, Access, Buffer, Call, Const, For, Kernel, Type, Var
 from ccml.ir.types import DType
 
 from tests.emit_c.harness import Arrays, Case, assert_same_bits, compile_cases, run_cases
@@ -30,7 +31,7 @@ def function_case(name: str, dtype: DType) -> Case:
     out = Buffer("out", Type(dtype), (COUNT,), access=Access.WRITE)
     i = Var("i")
     value = Call(name, tuple(load(buffer, i) for buffer in inputs), Type(dtype))
-    body = For(i, Const(COUNT, INDEX), (store(out, i, value=value),))
+    body = For(i, Const(COUNT, INDEX), (store(out[i], value),))
     arrays = {f"x{n}": column for n, column in enumerate(values)} | {"out": np.zeros(COUNT, dtype.numpy)}
     return Case(Kernel(f"{name}_{dtype.value}", (*inputs, out), (body,)), arrays)
 
@@ -112,7 +113,7 @@ def test_gcc_does_not_contract_in_its_default_mode(tmp_path: Path) -> None:
     out = Buffer("out", Type(DType.F32), (COUNT,), access=Access.WRITE)
     i = Var("i")
     x, y, z = (load(buffer, i) for buffer in inputs)
-    body = For(i, Const(COUNT, INDEX), (store(out, i, value=x * y + z),))
+    body = For(i, Const(COUNT, INDEX), (store(out[i], x * y + z),))
     columns = dict(zip(names, near_ties(DType.F32.numpy)))
     case = Case(Kernel("separate", (*inputs, out), (body,)), {**columns, "out": np.zeros(COUNT, np.float32)})
     with np.errstate(all="ignore"):

@@ -6,7 +6,8 @@ from textwrap import dedent
 
 import numpy as np
 from ccml.ir import program as prog
-from ccml.ir.loops import Access, Buffer, Expr, Kernel, Type, Var, load, store
+from ccml.ir.build import load, store
+from ccml.ir.loops import Access, Buffer, Expr, Kernel, Type, Var
 from ccml.ir.loops_rewrite import loop
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Pool, Program, Storage
@@ -35,7 +36,7 @@ def elementwise(function, count: int, result: Type, **operands: Type) -> Kernel:
     ]
     y = Buffer("y", result.with_lanes(1), (count,), access=Access.WRITE)
     value: Expr = function(*(load(param, i * lanes, lanes=lanes) for param in params))
-    return Kernel("elementwise", (*params, y), loop(i, count // lanes, store(y, i * lanes, value=value)))
+    return Kernel("elementwise", (*params, y), loop(i, count // lanes, store(y[i * lanes], value)))
 
 
 SCALE = """

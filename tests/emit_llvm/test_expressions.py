@@ -7,6 +7,7 @@ import pytest
 from ccml.emit_llvm.jit import JitKernel, host_machine
 from ccml.emit_llvm.kernels import kernel_function
 from ccml.errors import CcmlError, ErrorCode
+from ccml.ir.build import load, store
 from ccml.ir.loops import (
     INDEX,
     Access,
@@ -24,8 +25,6 @@ from ccml.ir.loops import (
     Type,
     Unary,
     Var,
-    load,
-    store,
 )
 from ccml.ir.loops_rewrite import loop
 from ccml.ir.types import DType
@@ -178,7 +177,7 @@ def test_bitcast_may_change_lanes() -> None:
     i = Var("i")
     x, y = Buffer("x", Type(DType.I8), (64,), access=Access.READ), Buffer("y", Type(DType.I32), (16,))
     four = load(x, i * 4, lanes=4)
-    jit = JitKernel(Kernel("k", (x, y), loop(i, 16, store(y, i, value=Bitcast(Type(DType.I32), four)))))
+    jit = JitKernel(Kernel("k", (x, y), loop(i, 16, store(y[i], Bitcast(Type(DType.I32), four)))))
     a, out = sample(DType.I8), np.zeros(16, np.int32)
     jit.run({"x": a, "y": out})
     same(out, a.view(np.int32))
@@ -204,7 +203,7 @@ def test_float_constants(value: float) -> None:
 def test_reduce_halves(op: str, dtype: DType) -> None:
     i = Var("i")
     x, y = Buffer("x", Type(dtype), (64,), access=Access.READ), Buffer("y", Type(dtype), (4,))
-    jit = JitKernel(Kernel("k", (x, y), loop(i, 4, store(y, i, value=Reduce(op, load(x, i * 16, lanes=16))))))
+    jit = JitKernel(Kernel("k", (x, y), loop(i, 4, store(y[i], Reduce(op, load(x, i * 16, lanes=16))))))
     a, out = sample(dtype), np.zeros(4, dtype.numpy)
     jit.run({"x": a, "y": out})
     part = a.reshape(4, 16)
@@ -246,7 +245,7 @@ def test_floor_division_of_index(op: str, meaning, divisor: int) -> None:
     by = Buffer("by", Type(DType.I64), (1,), access=Access.READ)
     for right in (Const(divisor, INDEX), Convert(INDEX, load(by, 0))):
         value: Expr = Binary(op, i - 20, right)
-        jit = JitKernel(Kernel("k", (by, y), loop(i, 40, store(y, i, value=Convert(Type(DType.I64), value)))))
+        jit = JitKernel(Kernel("k", (by, y), loop(i, 40, store(y[i], Convert(Type(DType.I64), value)))))
         out = np.zeros(40, np.int64)
         jit.run({"by": np.array([divisor]), "y": out})
         same(out, meaning(numbers, divisor))

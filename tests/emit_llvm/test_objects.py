@@ -12,7 +12,8 @@ import pytest
 from ccml.emit_llvm.object_file import defined_symbols, undefined_symbols
 from ccml.emit_llvm.objects import INLINE_CONSTANTS, emit_assembly, emit_ir, emit_objects
 from ccml.errors import CcmlError
-from ccml.ir.loops import Access, Binary, Buffer, Call, Convert, Expr, Kernel, Type, Var, load, store
+from ccml.ir.build import load, store
+from ccml.ir.loops import Access, Binary, Buffer, Call, Convert, Expr, Kernel, Type, Var
 from ccml.ir.loops_rewrite import loop
 from ccml.ir.types import DType
 from ccml.schedule.legalize import legalize
@@ -48,8 +49,8 @@ def float_kernel(machine: Machine) -> Kernel:
     for name in sorted(machine.cpu.features & {"sqrt", "floor", "ceil", "trunc", "round_even", "fma"}):
         value = Call(name, (value,) * (3 if name == "fma" else 1), vector)
     body = (
-        *loop(i, 64, store(y, i * lanes, value=value / (value + value))),
-        *loop(i, 64 * lanes, store(z, i, value=load(x, i))),
+        *loop(i, 64, store(y[i * lanes], value / (value + value))),
+        *loop(i, 64 * lanes, store(z[i], load(x, i))),
     )
     return Kernel("floats", (x, y, z), body)
 
@@ -132,7 +133,7 @@ def test_half_precision_brings_its_own_helpers(machine: Machine) -> None:
     x = Buffer("x", Type(DType.F16), (8,), access=Access.READ)
     y = Buffer("y", Type(DType.F16), (8,), access=Access.WRITE)
     value = Convert(Type(DType.F16), Convert(Type(DType.F32), load(x, i)) + load_as_f64(x, i))
-    objects = emit_objects(program_of(Kernel("halves", (x, y), loop(i, 8, store(y, i, value=value)))), machine)
+    objects = emit_objects(program_of(Kernel("halves", (x, y), loop(i, 8, store(y[i], value)))), machine)
     provided = {symbol for _, image in objects for symbol in defined_symbols(image)}
     missing = {symbol for _, image in objects for symbol in undefined_symbols(image)} - provided
     missing -= set(asks_linux(machine))
@@ -160,7 +161,7 @@ def chain(dtype: DType, *functions: str) -> Kernel:
     value: Expr = load(x, i)
     for name in functions:
         value = Call(name, (value,), real)
-    return Kernel("chain", (x, y), loop(i, 8, store(y, i, value=value)))
+    return Kernel("chain", (x, y), loop(i, 8, store(y[i], value)))
 
 
 @each_machine

@@ -8,8 +8,9 @@ import ccml
 import numpy as np
 import pytest
 from ccml.instructions import INSTRUCTIONS, Instruction
+from ccml.ir.build import load, store
 from ccml.ir.interpret import run_kernel
-from ccml.ir.loops import I32, Access, Buffer, Call, Const, Kernel, Type, load, store
+from ccml.ir.loops import I32, Access, Buffer, Call, Const, Kernel, Type
 from ccml.ir.loops_verify import verify_kernel
 from ccml.ir.types import DType
 from ccml.targets import TARGETS
@@ -34,7 +35,7 @@ def computed(row: Instruction, dtype: DType, expand: bool, operands: list[np.nda
         call = Call(row.name, tuple(load(param, Const(at, Type(DType.INDEX))) for param in params), Type(dtype))
         value = row.expansion(call) if expand and row.expansion else call
         assert value is not None
-        body.append(store(y, Const(at, Type(DType.INDEX)), value=value))
+        body.append(store(y[Const(at, Type(DType.INDEX))], value))
     kernel = Kernel("k", (*params, y), tuple(body))
     verify_kernel(kernel, instructions=INSTRUCTIONS)
     result = np.zeros(count, dtype.numpy)

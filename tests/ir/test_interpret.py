@@ -6,8 +6,9 @@ from textwrap import dedent
 import numpy as np
 import pytest
 from ccml.instructions import INSTRUCTIONS
+from ccml.ir.build import load, store
 from ccml.ir.interpret import UndefinedBehaviourError, run_kernel
-from ccml.ir.loops import F32, Alloc, Buffer, Const, Kernel, Space, Splat, load, store
+from ccml.ir.loops import F32, Alloc, Buffer, Const, Kernel, Space, Splat
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.types import DType
 
@@ -314,7 +315,7 @@ def test_arrays_that_do_not_fit(x: np.ndarray | None, reason: str) -> None:
 def test_a_register_without_dimensions() -> None:
     acc = Buffer("acc", F32.with_lanes(2), (), Space.REG)
     y = Buffer("y", F32, (2,))
-    body = (Alloc(acc), store(acc, value=Splat(Const(3.0, F32), 2)), store(y, 0, value=load(acc)))
+    body = (Alloc(acc), store(acc[()], Splat(Const(3.0, F32), 2)), store(y[0], load(acc)))
     out = np.zeros(2, np.float32)
     run_kernel(Kernel("k", (y,), body), {"y": out}, instructions=INSTRUCTIONS)
     assert out.tolist() == [3, 3]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir import program as prog
+from ccml.ir.build import load, store
 from ccml.ir.loops import (
     BOOL,
     F32,
@@ -35,8 +36,6 @@ from ccml.ir.loops import (
     Type,
     Unary,
     Var,
-    load,
-    store,
 )
 from ccml.ir.loops_rewrite import loop
 from ccml.ir.loops_text import parse_kernel, print_expr, print_kernel
@@ -97,7 +96,7 @@ def test_parsed_kernel_is_the_tree_it_shows() -> None:
           for i:4, j:4
             y[j*16 : 16] = x[i, j*16 : 16 active 7]
     """
-    body = loop(H, 4, *loop(J, 4, store(Y, J * 16, value=load(X, H, J * 16, lanes=16, active=Const(7, INDEX)))))
+    body = loop(H, 4, *loop(J, 4, store(Y[J * 16], load(X, H, J * 16, lanes=16, active=Const(7, INDEX)))))
     assert parse_kernel(dedent(text)) == Kernel("k", (X, Y), body, "node")
 
 

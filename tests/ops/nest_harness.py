@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from ccml.emit_llvm.jit import JitKernel
 from ccml.instructions import INSTRUCTIONS
+from ccml.ir.build import load, store
 from ccml.ir.graph import NameSupply, Node, Value
 from ccml.ir.interpret import run_kernel
-from ccml.ir.loops import Access, Alloc, Block, Buffer, Expr, Kernel, Space, Type, load, store
+from ccml.ir.loops import Access, Alloc, Block, Buffer, Expr, Kernel, Space, Type
 from ccml.ir.loops_verify import verify_kernel
 from ccml.ir.types import DType, TensorType
 from ccml.ops.nests import NESTS
@@ -34,7 +35,7 @@ class PlainContext:
 
     def write(self, value: Value, index: Sequence[Expr], element: Expr) -> Block:
         assert element.type == Type(value.dtype)
-        return (store(self.buffers[value.name], *index, value=element),)
+        return (store(self.buffers[value.name][index], element),)
 
     def scratch(self, stem: str, dtype: DType, shape: Sequence[int]) -> tuple[Buffer, Block]:
         buffer = Buffer(self.fresh(stem), Type(dtype), tuple(shape), Space.STACK)
