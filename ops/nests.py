@@ -27,6 +27,7 @@ from .sample_nest import roi_align, sample
 from .scatter_nest import scatter
 from .sort_nest import top_k
 from .stored_weights_nest import dequantize_blocks, weight_matmul
+from .trees_nest import trees
 
 Nest = Callable[[NestContext, Node], Block]
 
@@ -59,4 +60,5 @@ NESTS: dict[str, Nest] = {
     "roi_align": roi_align,
     "scatter": scatter,
     "top_k": top_k,
+    "trees": trees,
 }
