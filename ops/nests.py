@@ -25,9 +25,10 @@ from .recurrent_nest import gru, lstm, rnn
 from .reduction_nest import arg_reduce, cumprod, cumsum, reduce
 from .sample_nest import roi_align, sample
 from .scatter_nest import scatter
+from .selection_nest import nonzero, pack, unique, unpack
 from .sort_nest import top_k
 from .stored_weights_nest import dequantize_blocks, weight_matmul
-from .trees_nest import trees
+from .suppression_nest import suppress
 
 Nest = Callable[[NestContext, Node], Block]
 
@@ -60,5 +61,9 @@ NESTS: dict[str, Nest] = {
     "roi_align": roi_align,
     "scatter": scatter,
     "top_k": top_k,
-    "trees": trees,
+    "nonzero": nonzero,
+    "unique": unique,
+    "suppress": suppress,
+    "pack": pack,
+    "unpack": unpack,
 }

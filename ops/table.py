@@ -31,9 +31,10 @@ from . import recurrent as rc
 from . import reduction as rd
 from . import sample as sm
 from . import scatter as sc
+from . import selection as se
 from . import sort as so
 from . import stored_weights as sw
-from . import trees as tr
+from . import suppression as su
 from . import window as wd
 from .attributes import Schema, one_of
 from .fused import evaluate_fused, fused_macs, infer_fused
@@ -318,11 +319,24 @@ _ROWS: tuple[OpDef, ...] = (
         "indices (i32) of the k first along the axis in order, the largest or the least first; stable, NaN greatest",
         so.infer_top_k, so.evaluate_top_k, reads_back=True, attrs={"axis": at.AXIS, "k": at.INT, "largest": at.BOOL},
     ),
+    # Anchors whose results have as many entries as a run finds, at most as many as their shapes say
+    OpDef("nonzero", A, "places (i32) of true, and how many", se.infer_nonzero, se.evaluate_nonzero),
     OpDef(
-        "trees", A,
-        "rows of keys walk down trees of nodes (column, threshold, child); their leaves added up to base, or the least "
-        "or greatest",
-        tr.infer_trees, tr.evaluate_trees, attrs={"kind": one_of("sum", "min", "max")},
+        "unique", A, "of different rows the place of the first, which of them each row is, counts, and how many",
+        se.infer_unique, se.evaluate_unique, attrs={"sorted": at.BOOL},
+    ),
+    OpDef(
+        "suppress", A,
+        "image, class and number of boxes chosen by scores, and how many; boxes, scores, limit, overlap, least score",
+        su.infer_suppress, su.evaluate_suppress, attrs={"limit": at.COUNT, "centered": at.BOOL},
+    ),
+    OpDef(
+        "pack", A, "elements of x[0..extent] along the axes, one behind the other", se.infer_pack, se.evaluate_pack,
+        attrs={"axes": at.AXES},
+    ),
+    OpDef(
+        "unpack", A, "elements that lie one behind the other as x[0..extent] along the axes",
+        se.infer_unpack, se.evaluate_unpack, attrs={"axes": at.AXES, "shape": at.EXTENTS},
     ),
     # Anchors: recurrences, layouts and gate order as ONNX with layout 0
     OpDef(

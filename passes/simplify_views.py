@@ -28,7 +28,7 @@ def _source(rewriter: Rewriter, node: Node, op: str) -> tuple[Node, Value] | Non
 def unchanged(rewriter: Rewriter, node: Node) -> Value | None:
     """A view that shows its operand as it is: reshape, transpose, slice, expand, pad or concat of one."""
     x = node.inputs[0]
-    if x is None or len(node.operands) != 1 or x.type != node.output.type:
+    if x is None or len(node.operands) != 1 or [x.type] != [value.type for value in node.outputs]:
         return None
     same = {
         "reshape": True,

@@ -137,12 +137,6 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "col2im": [([f(2, 3, 2, 2, 3, 4)], {"image": (4, 7), "stride": (1, 2), "pad": (0, 1, 0, 0), "dilation": (1, 1)})],
     "det": [([f(2, 3, 3)], {}), ([f(2, 2, dtype=np.float64)], {})],
-    "trees": [
-        ([i(5, 3), i(2, high=3, dtype=np.uint8), i(2), np.array([[1, -1], [-2, -3]], np.int16), np.zeros(1, np.int16),
-          np.full(1, 2, np.uint8), i(3, 2, dtype=np.int8), i(2)], {"kind": "sum"}),
-        ([i(5, 3), i(2, high=3), i(2), np.array([[-2, -1], [-2, -3]]), np.array([0, 1, -1]), np.ones(3, np.int32),
-          f(3, 1), f(2), i(3, high=2)], {"kind": "max"}),
-    ],
     "count_ngrams": [([i(2, 9, high=2), i(4, 2, high=2)], {"skips": 1})],
     "reduce": [
         ([x], {"kind": kind, "axes": (0, 2), "keepdims": keepdims})
@@ -169,6 +163,15 @@ SAMPLES: dict[str, list[Sample]] = {
         ([f(2, 5, 3)], {"axis": 1, "k": 4, "largest": True}),
         ([i(6, dtype=np.uint8)], {"axis": 0, "k": 6, "largest": False}),
     ],
+    "nonzero": [([b(7)], {}), ([np.zeros(3, bool)], {})],
+    "unique": [([i(6, 2, high=2)], {"sorted": True}), ([np.round(f(9, 1))], {"sorted": False})],
+    "suppress": [
+        ([np.abs(f(2, 5, 4)), f(2, 3, 5), np.array(2, np.int32), np.float32([0.3])[0], np.float32([-1])[0]],
+         {"limit": 3, "centered": centered})
+        for centered in (False, True)
+    ],
+    "pack": [([f(2, 3, 4), np.array(2), np.array(9)], {"axes": (1, 2)})],
+    "unpack": [([f(24), np.array(2), np.array(-1)], {"axes": (0, 2), "shape": (2, 3, 4)})],
     "lstm": [
         (
             [f(5, 2, 3), f(1, 16, 3), f(1, 16, 4), f(1, 32), f(1, 2, 4), f(1, 2, 4), f(1, 12)],
