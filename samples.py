@@ -77,6 +77,10 @@ class Samples:
         """The outputs of all samples as arrays that hold samples like the inputs do."""
         if self.batching is Batching.NONE:
             return dict(results[0])
+        for name in results[0]:
+            if len({result[name].shape for result in results}) > 1:
+                reason = "the samples have results of different shapes"
+                raise CcmlError(ErrorCode.BAD_INPUT, reason, loc=name, hint="run them one at a time")
         stacked = {name: np.stack([result[name] for result in results]) for name in results[0]}
         merged = self.batching is Batching.LEADING
         return {

@@ -30,7 +30,6 @@ an operator may have further conditions, and a model that does not meet them is 
 - *{How.RULE.value}*: ccml has it.
 - *{How.FUNCTION.value}*: by the function that ONNX (or ONNX Runtime's documentation) defines it with.
 - *{How.NESTED.value}*: its subgraphs become part of the graph.
-- *{How.CONSTANT.value}*: its result has a shape that only the operands' elements tell, so these have to be constant.
 
 """
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from ..ir.extents import Extent, axes_of
 from ..ir.program import Interface, Program
 from ..ir.types import DType
 from ..targets import Machine
@@ -149,7 +150,7 @@ def offset_macro(program: Program, item: Interface, stem: str) -> str:
 def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
     for position, (item, stem) in enumerate(zip(interfaces(program), symbols.stems)):
         number = position if position < len(program.inputs) else position - len(program.inputs)
-        yield f"/* {'Input' if position < len(program.inputs) else 'Output'} {number}: {_describe(item)}. */"
+        yield f"/* {'Input' if position < len(program.inputs) else 'Output'} {number}: {_describe(program, item)}. */"
         yield f"#define {stem}_NAME {c_string(item.name)}"
         yield f"#define {stem}_TYPE {MEMORY_TYPES[item.type.dtype]}"
         yield f"#define {stem}_ELEMENTS {item.type.size}"
@@ -163,6 +164,7 @@ def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
             yield f"#define {stem}_DIMS {{{', '.join(map(str, item.type.shape))}}}"
         for axis, extent in enumerate(item.type.shape):
             yield f"#define {stem}_DIM{axis} {extent}"
+        yield from _extents(program, symbols, item, stem)
         quant = item.type.quant
         if quant is not None and len(quant.scale) == 1:
             yield f"/* Quantized: real number = (element - {stem}_ZERO_POINT) * {stem}_SCALE. */"
@@ -171,8 +173,26 @@ def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
         yield ""
 
 
-def _describe(item: Interface) -> str:
-    shape = ", ".join(map(str, item.type.shape))
+def _extents(program: Program, symbols: Symbols, item: Interface, stem: str) -> Iterator[str]:
+    """Bounds of dimensions that have an extent in each run, and which argument that is."""
+    axes = axes_of(program.extents, item.name)
+    if axes:
+        yield "/* Extents of a run; its elements lie one behind the other, in memory for the greatest extents. */"
+    for axis, extent in sorted(axes.items()):
+        yield f"#define {stem}_DIM{axis}_MIN {extent.least}"
+        holder = _argument(program, symbols, extent)
+        yield f"#define {stem}_DIM{axis}_MAX {extent.bound} /* {holder} holds the extent */"
+
+
+def _argument(program: Program, symbols: Symbols, extent: Extent) -> str:
+    names = [item.name for item in interfaces(program)]
+    return symbols.arguments[names.index(extent.value)]
+
+
+def _describe(program: Program, item: Interface) -> str:
+    axes = axes_of(program.extents, item.name)
+    sizes = [f"{axes[n].least}..{size}" if n in axes else str(size) for n, size in enumerate(item.type.shape)]
+    shape = ", ".join(sizes)
     stored, dtype = _STORED_AS.get(item.type.dtype, ""), item.type.dtype
     if dtype.bits < 8:
         stored = f"{stored or ', integers'}, one element a byte, in its {dtype.bits} low bits"
@@ -191,7 +211,8 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
             yield f"   {argument}: not used, may be NULL."
     for position, (item, argument) in enumerate(zip(interfaces(program), symbols.arguments)):
         verb = "read" if position < len(program.inputs) else "written"
-        yield f"   {argument}: {item.type.size} elements, {verb}; {_describe(item)}."
+        most = "at most " if axes_of(program.extents, item.name) else ""
+        yield f"   {argument}: {most}{item.type.size} elements, {verb}; {_describe(program, item)}."
     yield ""
     yield from _wrapped(" ".join(_obligations(symbols)))
     if any(pool.whole for pool in program.plan.pools):

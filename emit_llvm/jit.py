@@ -13,6 +13,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
+from ..ir.extents import cropped
 from ..ir.loops import Access, Kernel
 from ..ir.program import Interface, Program, Storage
 from ..ir.steps import Branch, Call, Repeat, Step, walk_calls
@@ -139,7 +140,11 @@ class JitModel:
             status = self._run(*self._pointers(arrays))
         if status:
             raise CcmlError(ErrorCode.BAD_INPUT, f"{run_symbol(self.program)} returned {status}")
-        return {side.name: arrays[side.buffer] for side in self.program.outputs}
+        return self._outputs(arrays)
+
+    def _outputs(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs by name, with the shapes of this run."""
+        return cropped(self.program.extents, {side.name: arrays[side.buffer] for side in self.program.outputs})
 
     def caller(self, inputs: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """A function that runs the model on ``inputs`` over and over, for benchmarks: everything is bound beforehand.
@@ -171,7 +176,7 @@ class JitModel:
                 for name, buffer in self.program.taps.items():
                     if last.get(buffer) == place:
                         taps[name] = memory[buffer].copy()
-        return taps | {side.name: arrays[side.buffer] for side in self.program.outputs}
+        return taps | self._outputs(arrays)
 
     def _run_steps(self, body: Sequence[Step], first: int, arrays: Mapping[str, np.ndarray]) -> int:
         """Runs steps whose first call has the number ``first``; returns that of the call behind them."""

@@ -12,6 +12,7 @@ import numpy as np
 from ..emit_c.header import offset_macro
 from ..emit_c.symbols import assign_symbols, interfaces
 from ..errors import CcmlError, ErrorCode
+from ..ir.extents import cropped
 from ..ir.program import Interface, Program
 
 DRIVER_FOLDER = Path(__file__).parent / "c"
@@ -82,7 +83,7 @@ def read_outputs(program: Program, count: int, folder: Path) -> list[dict[str, n
             flat = np.frombuffer(content, side.type.dtype.numpy, side.type.size, position)
             arrays[side.name] = flat.reshape(side.type.shape)
             position += side.type.nbytes
-        results.append(arrays)
+        results.append(cropped(program.extents, arrays))
     return results
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 import onnx
 from onnx import helper, shape_inference
@@ -19,12 +19,14 @@ from .tensors import DTYPES
 log = logging.getLogger(__name__)
 
 
-def check_inferred_shapes(model: onnx.ModelProto, types: Mapping[str, TensorType], scope: Scope) -> None:
+def check_inferred_shapes(
+    model: onnx.ModelProto, types: Mapping[str, TensorType], scope: Scope, bounded: Mapping[str, Container[int]]
+) -> None:
     """Raises ``INVALID_MODEL`` where a static extent that ONNX infers differs from that of the imported value.
 
     The inference itself may fail (it knows less than the importer); then there is no second opinion. Nor is there one
     behind the nodes whose extents it counts otherwise than the operator's text (docs/conformance.md): a difference
-    there is logged.
+    there is logged. Dimensions that are ``bounded``, by the names of imported values, have no extent to compare.
     """
     if model.functions:
         return  # the walk has expanded them with its own bounds; the inference recurses without
@@ -41,7 +43,10 @@ def check_inferred_shapes(model: onnx.ModelProto, types: Mapping[str, TensorType
         dims = info.type.tensor_type.shape.dim
         extents = [d.dim_value if d.WhichOneof("value") == "dim_value" else None for d in dims]
         same_rank = len(extents) == len(value.shape)
-        if not same_rank or any(e is not None and e != own for e, own in zip(extents, value.shape)):
+        free = bounded.get(value.name, ())
+        if not same_rank or any(
+            e is not None and e != own and axis not in free for axis, (e, own) in enumerate(zip(extents, value.shape))
+        ):
             if info.name in disputed:
                 if not noted:
                     log.warning(
@@ -57,7 +62,9 @@ def check_inferred_shapes(model: onnx.ModelProto, types: Mapping[str, TensorType
             )
 
 
-def declared_differently(declared: Sequence[onnx.ValueInfoProto], computed: Mapping[str, Value]) -> Iterator[str]:
+def declared_differently(
+    declared: Sequence[onnx.ValueInfoProto], computed: Mapping[str, Value], bounded: Mapping[str, Container[int]]
+) -> Iterator[str]:
     """What the file says of its outputs that is not so: another element type, rank or static extent.
 
     The nodes and their constants decide; the header has what they compute.
@@ -67,7 +74,11 @@ def declared_differently(declared: Sequence[onnx.ValueInfoProto], computed: Mapp
         if value is None or not info.type.HasField("tensor_type"):
             continue
         dims = list(tensor.shape.dim) if tensor.HasField("shape") else None
-        same_shape = dims is None or (len(dims) == len(value.shape) and all(map(_may_be, dims, value.shape)))
+        free = bounded.get(value.name, ())
+        same_shape = dims is None or (
+            len(dims) == len(value.shape)
+            and all(axis in free or _may_be(*pair) for axis, pair in enumerate(zip(dims, value.shape)))
+        )
         if not same_shape or DTYPES.get(tensor.elem_type, value.dtype) is not value.dtype:
             names = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
             own = names[int(helper.np_dtype_to_tensor_dtype(value.dtype.numpy))]

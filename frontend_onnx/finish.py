@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..ir.extents import Extent
 from ..ir.graph import Graph, Node, Value
 from ..ops.table import OPS
 from .folding import FoldingBuilder
 
 
-def finish(builder: FoldingBuilder, name: str, inputs: Sequence[Value], outputs: Sequence[tuple[str, Value]]) -> Graph:
-    """``outputs`` holds, in order, the name that each output is to have and its value."""
+def finish(
+    builder: FoldingBuilder,
+    name: str,
+    inputs: Sequence[Value],
+    outputs: Sequence[tuple[str, Value]],
+    extents: Sequence[Extent] = (),
+) -> Graph:
+    """``outputs`` holds, in order, the name that each output is to have and its value; ``extents`` know these names."""
     named = [_named_output(builder, target, value) for target, value in _rename_outputs(builder, outputs)]
     nodes, needed = live_nodes(builder.nodes, named)
     constants = {key: array for key, array in builder.constants.items() if key in needed}
-    return Graph(name, tuple(inputs), tuple(named), nodes, constants)
+    return Graph(name, tuple(inputs), tuple(named), nodes, constants, tuple(extents))
 
 
 def _rename_outputs(builder: FoldingBuilder, outputs: Sequence[tuple[str, Value]]) -> list[tuple[str, Value]]:

@@ -5,7 +5,7 @@ Shape arithmetic (Shape, Gather, Concat, ...) never reaches the graph: its nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
 
 import numpy as np
@@ -15,6 +15,7 @@ from ..ir.graph import AttrValue, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import TensorType
 from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS, infer_types
+from .extents import COUNTED, Extents, Site, extents_of_results
 from .problems import LimitError
 from .tensors import MAX_ELEMENTS
 
@@ -49,6 +50,9 @@ class FoldingBuilder(GraphBuilder):
         self._dequantized: dict[str, Node] = {}
         self._budget = MAX_CONSTANT_BYTES + CONSTANTS_PER_STORED * stored
         self._work = MAX_FOLDED_WORK
+        self.extents: dict[str, Extents] = {}
+        """Of the values that have dimensions whose extent is only known in a run."""
+        self._scaled: dict[tuple[str, int], Value] = {}
 
     def constant(self, array: np.ndarray, stem: str = "const") -> Value:
         """Raises ``UNSUPPORTED_FEATURE`` where all constants together take too much memory."""
@@ -68,6 +72,47 @@ class FoldingBuilder(GraphBuilder):
         loc: str = "",
         names: Iterable[str] | None = None,
     ) -> tuple[Value, ...]:
+        """``emit_whole`` where no operand has extents. Raises ``UNSUPPORTED_FEATURE`` where an operator looks at what
+        lies beyond an extent."""
+        operands = tuple(inputs)
+        if op not in COUNTED and not any(value is not None and value.name in self.extents for value in operands):
+            return self.emit_whole(op, operands, attrs, loc=loc, names=names)
+        attributes = dict(attrs or {})
+        site = Site(self, op, list(operands), attributes, infer_types(op, operands, attributes, loc), loc)
+        found = extents_of_results(site)
+        values = self.emit_whole(op, site.operands, site.attrs, loc=loc, names=names)
+        if op in COUNTED:
+            if values[-1].name in self.constants:
+                return tuple(self._counted(values, n) if n in COUNTED[op] else value for n, value in enumerate(values))
+            found = [{0: values[-1]} if n in COUNTED[op] else {} for n in range(len(values))]
+        for value, extents in zip(values, found, strict=True):
+            if extents and value.name not in self.constants:
+                self.extents[value.name] = extents
+        return values
+
+    def _counted(self, values: Sequence[Value], position: int) -> Value:
+        """A constant without the entries that do not count, by the last of ``values``."""
+        name, count = values[position].name, int(self.constants[values[-1].name])
+        return self.constant(self.constants[name][:count], name)
+
+    def scaled(self, count: Value, factor: int, loc: str) -> Value:
+        """``count`` times ``factor``; the same value whenever it is asked for."""
+        key = (count.name, factor)
+        if key not in self._scaled:
+            number = self.constant(np.asarray(factor, np.int64), f"{loc}.factor")
+            (self._scaled[key],) = self.emit_whole("mul", (count, number), loc=loc)
+        return self._scaled[key]
+
+    def emit_whole(
+        self,
+        op: str,
+        inputs: Iterable[Value | None],
+        attrs: Mapping[str, AttrValue] | None = None,
+        *,
+        loc: str = "",
+        names: Iterable[str] | None = None,
+    ) -> tuple[Value, ...]:
+        """A node, or its results as constants; results have no extents."""
         operands, attributes = tuple(inputs), attrs or {}
         types = infer_types(op, operands, attributes, loc)
         for type_ in types:
@@ -113,9 +158,20 @@ class FoldingBuilder(GraphBuilder):
             outputs = tuple(Value(names.get(value.name, value.name), value.type) for value in node.outputs)
             self.nodes[position] = Node(node.op, tuple(map(renamed, node.inputs)), outputs, node.attrs, node.loc)
             self._note_dequantized(self.nodes[position])
+        for old in self.extents.keys() & names.keys():
+            self.extents[names[old]] = self.extents.pop(old)
+        if any(count.name in names for count in self._counts()):
+            self.extents = {
+                name: {axis: Value(names.get(count.name, count.name), count.type) for axis, count in extents.items()}
+                for name, extents in self.extents.items()
+            }
         for old, new in names.items():
             if old in self.constants:
                 self.constants[new] = self.constants.pop(old)
+
+
+    def _counts(self) -> Iterator[Value]:
+        return (count for extents in self.extents.values() for count in extents.values())
 
 
 def _too_large(types: Sequence[TensorType], attrs: Mapping[str, AttrValue]) -> bool:

@@ -12,6 +12,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Value
 from .cross_check import check_inferred_shapes, declared_differently
 from .declared import model_extents
+from .dense import dense_outputs
 from .dims import input_types
 from .external_data import stored_bytes
 from .finish import finish
@@ -66,7 +67,8 @@ def import_model(
     present = [(target, value) for target, value in outputs if isinstance(value, Value)]
     if not present or len(present) < len(outputs):
         raise CcmlError(ErrorCode.INVALID_MODEL, "the model has no outputs, or one that no node defines")
-    check_inferred_shapes(model, types, scope)
-    for difference in declared_differently(model.graph.output, dict(present)):
+    check_inferred_shapes(model, types, scope, builder.extents)
+    for difference in declared_differently(model.graph.output, dict(present), builder.extents):
         log.warning("%s", difference)
-    return finish(builder, name or model.graph.name or "model", inputs, present)
+    results, extents = dense_outputs(builder, present)
+    return finish(builder, name or model.graph.name or "model", inputs, results, extents)

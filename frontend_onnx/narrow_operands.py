@@ -22,9 +22,9 @@ from .scope import Results
 from .skeleton import element_type
 
 TAKES_NARROW = frozenset({
-    "BitCast", "Cast", "CastLike", "Concat", "DepthToSpace", "DequantizeLinear", "Expand", "Flatten", "Gather",
-    "Identity", "OptionalGetElement", "OptionalHasElement", "QLinearMatMul", "QuantizeLinear", "Reshape", "Shape",
-    "Size", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unsqueeze", "Where",
+    "BitCast", "Cast", "CastLike", "Compress", "Concat", "DepthToSpace", "DequantizeLinear", "Expand", "Flatten",
+    "Gather", "Identity", "OptionalGetElement", "OptionalHasElement", "QLinearMatMul", "QuantizeLinear", "Reshape",
+    "Shape", "Size", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "Transpose", "Unique", "Unsqueeze", "Where",
 })  # fmt: skip
 """Operators whose rules move elements of any type, or know narrow types themselves."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 import numpy as np
 
@@ -58,13 +59,25 @@ def dropout(ctx: NodeContext) -> Sequence[Value]:
 
 def shape(ctx: NodeContext) -> Sequence[Value]:
     """``start`` and ``end`` are clamped, as Python slices are."""
-    extents = ctx.input(0).shape
-    end = ctx.integer("end", len(extents))
-    return [ctx.constant(np.asarray(extents[ctx.integer("start", 0) : end], np.int64))]
+    x = ctx.input(0)
+    axes = range(len(x.shape))[ctx.integer("start", 0) : ctx.integer("end", len(x.shape))]
+    counts = ctx.builder.extents.get(x.name, {})
+    if not any(axis in counts for axis in axes):
+        return [ctx.constant(np.asarray([x.shape[axis] for axis in axes], np.int64))]
+    entries = [counts.get(axis) or ctx.constant(np.asarray(x.shape[axis], np.int64)) for axis in axes]
+    parts = [ctx.reshape(entry, (1,)) for entry in entries]
+    return [parts[0] if len(parts) == 1 else ctx.emit("concat", *parts, axis=0)]
 
 
 def size(ctx: NodeContext) -> Sequence[Value]:
-    return [ctx.constant(np.asarray(ctx.input(0).type.size, np.int64))]
+    """The product of the extents."""
+    x = ctx.input(0)
+    counts = ctx.builder.extents.get(x.name, {})
+    fixed = prod(extent for axis, extent in enumerate(x.shape) if axis not in counts)
+    total = ctx.constant(np.asarray(fixed, np.int64))
+    for count in counts.values():
+        total = ctx.emit("mul", total, count)
+    return [total]
 
 
 def range_(ctx: NodeContext) -> Sequence[Value]:
@@ -95,6 +108,8 @@ def _range_of(ctx: NodeContext, extents: tuple[int, ...]) -> Value:
 
 def eye_like(ctx: NodeContext) -> Sequence[Value]:
     x = ctx.input(0)
+    if x.name in ctx.builder.extents:
+        raise ctx.unsupported(f"{x.name} has an extent that is only known in a run", hint="fix it")
     dtype = dtype_of(ctx.integer("dtype"), ctx.loc) if ctx.has("dtype") else x.dtype
     if len(x.shape) != 2:
         raise ctx.invalid(f"EyeLike of {x.type}, which is not a matrix")

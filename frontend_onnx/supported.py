@@ -9,7 +9,6 @@ import onnx
 from onnx import defs
 
 from ..ir.types import DType
-from .constant_operators import FOLDABLE
 from .contrib import DOMAIN
 from .contrib import RULES as CONTRIB
 from .functions import Schema, has_body
@@ -26,7 +25,6 @@ class How(Enum):
     RULE = "rule"
     FUNCTION = "function body"
     NESTED = "constant condition or count"
-    CONSTANT = "constant operands"
 
 
 @dataclass(frozen=True)
@@ -66,9 +64,7 @@ def _how(name: str, newest: Schema) -> How | None:
         return How.RULE
     if name in NESTED:
         return How.NESTED
-    if has_body(newest) and _body_is_supported(newest):
-        return How.FUNCTION
-    return How.CONSTANT if name in FOLDABLE else None
+    return How.FUNCTION if has_body(newest) and _body_is_supported(newest) else None
 
 
 def _types(schema: Schema) -> tuple[DType, ...]:

@@ -143,6 +143,13 @@ class Walker:
     def _results(self, site: Site, schema: Schema) -> Results | None:
         """The outputs of a node by its rule, by the body of its schema, or folded by ONNX's reference."""
         node, inputs, loc, scope = site.node, site.inputs, site.loc, site.scope
+        if node.op_type in FOLDABLE and not schema_domain(node):
+            arrays = [self.builder.constants.get(value.name) for value in inputs if value is not None]
+            known = [array for array in arrays if array is not None]
+            if len(known) == len(node.input):
+                folded = fold(node, site.attributes, known, loc)
+                values = [self.builder.constant(array, f"{loc}.folded") for array in folded]
+                return self._named(site, len(self.builder.nodes), values)
         if node.op_type in NESTED or qualified(node) in RULES:
             check_known_attributes(node, site.attributes, schema, loc)
             start = len(self.builder.nodes)
@@ -153,12 +160,6 @@ class Walker:
         body = schema_body(schema, opsets, node, site.attributes, inputs)
         if body is not None:
             return call(self, site, body, bindings(body, site.attributes, schema))
-        arrays = [self.builder.constants.get(value.name) for value in inputs if value is not None]
-        known = [array for array in arrays if array is not None]
-        if node.op_type in FOLDABLE and len(known) == len(node.input):
-            folded = fold(node, site.attributes, known, loc)
-            values = [self.builder.constant(array, f"{loc}.folded") for array in folded]
-            return self._named(site, len(self.builder.nodes), values)
         self._note_unsupported(node, loc, scope)
         return None
 

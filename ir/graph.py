@@ -17,6 +17,7 @@ from typing import Union
 
 import numpy as np
 
+from .extents import Extent
 from .types import DType, TensorType
 
 AttrValue = Union[int, float, bool, str, tuple[int, ...], tuple[float, ...], tuple[str, ...], DType, "Graph"]
@@ -68,7 +69,8 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """Nodes in topological order. ``constants`` maps the name of a value to its (read-only) array.
+    """Nodes in topological order. ``constants`` maps the name of a value to its (read-only) array; ``extents`` says
+    which dimensions of inputs and outputs have fewer elements in a run than their shapes tell.
 
     Equality is structural, with constants compared by type, shape and bytes.
     """
@@ -78,6 +80,7 @@ class Graph:
     outputs: tuple[Value, ...]
     nodes: tuple[Node, ...]
     constants: Mapping[str, np.ndarray] = field(default_factory=dict, hash=False)
+    extents: tuple[Extent, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "constants", MappingProxyType(dict(self.constants)))
@@ -85,8 +88,8 @@ class Graph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
             return NotImplemented
-        mine = (self.name, self.inputs, self.outputs, self.nodes, self.constants.keys())
-        theirs = (other.name, other.inputs, other.outputs, other.nodes, other.constants.keys())
+        mine = (self.name, self.inputs, self.outputs, self.nodes, self.extents, self.constants.keys())
+        theirs = (other.name, other.inputs, other.outputs, other.nodes, other.extents, other.constants.keys())
         return mine == theirs and all(_same_array(a, other.constants[name]) for name, a in self.constants.items())
 
     def __hash__(self) -> int:

@@ -3,6 +3,7 @@
 ::
 
     graph kws(%input: f32[1,49,10,1]) -> (%out)
+      extent %n of %input:0, %out:0 in 1 to 8
       const %w0 : f32[64,10,4,1] = dense<sha256:0123456789abcdef>
       const %b0 : f32[2] = dense<0.5, -1.0>
       %q : i8[64] quant(scale=0.5, zero_point=3) = conv(%x, %w0, _) {act="relu", pad=[4,1,5,1]}   @"conv2d/BiasAdd"
@@ -27,6 +28,7 @@ from typing import Literal
 
 import numpy as np
 
+from .extents import Extent
 from .graph import AttrValue, Graph, Node, Value
 from .loops_text import content_summary
 from .text import Cursor, quoted, spell_loc, spell_name, spell_shape, syntax_error, tokenize, type_named
@@ -48,6 +50,9 @@ def _graph_lines(graph: Graph, full: bool, indent: str) -> Iterator[str]:
     inputs = ", ".join(f"{_ref(value)}: {_type(value.type)}" for value in graph.inputs)
     outputs = ", ".join(_ref(value) for value in graph.outputs)
     yield f"{indent}graph {spell_name(graph.name)}({inputs}) -> ({outputs})"
+    for extent in graph.extents:
+        dims = ", ".join(f"%{spell_name(name)}:{axis}" for name, axis in extent.dims)
+        yield f"{indent}  extent %{spell_name(extent.value)} of {dims} in {extent.least} to {extent.bound}"
     declared = {value.name: value.type for node in reversed(graph.nodes) for value in node.operands}
     declared.update({value.name: value.type for value in graph.outputs})
     for name, array in graph.constants.items():
@@ -166,6 +171,9 @@ class _GraphParser:
         inputs = [self._define(Value(name, type_)) for name, type_ in self._inputs()]
         cursor.expect("->")
         line, outputs = cursor.peek().line, self._outputs()
+        extents: list[Extent] = []
+        while cursor.accept("extent"):
+            extents.append(self._extent())
         constants: dict[str, np.ndarray] = {}
         while cursor.accept("const"):
             value = self._define(self._result())
@@ -174,7 +182,21 @@ class _GraphParser:
         nodes: list[Node] = []
         while cursor.at("%"):
             nodes.append(self._node())
-        return Graph(name, tuple(inputs), tuple(self._resolve(o, line) for o in outputs), tuple(nodes), constants)
+        results = tuple(self._resolve(output, line) for output in outputs)
+        return Graph(name, tuple(inputs), results, tuple(nodes), constants, tuple(extents))
+
+    def _extent(self) -> Extent:
+        cursor, value = self._cursor, self._name()
+        cursor.expect("of")
+        dims: list[tuple[str, int]] = []
+        while not dims or cursor.accept(","):
+            tensor = self._name()
+            cursor.expect(":")
+            dims.append((tensor, cursor.integer("an axis")))
+        cursor.expect("in")
+        least = cursor.integer("the least extent")
+        cursor.expect("to")
+        return Extent(value, tuple(dims), cursor.integer("the greatest extent"), least)
 
     def _define(self, value: Value) -> Value:
         self._values[value.name] = value

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .extents import Extent
 from .loops import Kernel
 from .steps import Body, Call, at_most, walk_calls
 from .types import DType, TensorType
@@ -110,7 +111,9 @@ class Program:
     ``constants`` hold arrays in their physical (packed) form under the names of CONSTANT buffers. ``taps`` maps
     names of graph values that can be observed (for calibration and verification) to buffer names. ``blocks`` are the
     meanings of the block instructions that kernels invoke, as the machine computes them, under their ``block_name``.
-    ``small_code``: compilers are to make small code of it, where that and fast code are not the same.
+    ``extents`` say which dimensions of inputs and outputs have fewer elements in a run than their shapes tell, by the
+    names of interfaces. ``small_code``: compilers are to make small code of it, where that and fast code are not the
+    same.
     """
 
     name: str
@@ -125,6 +128,7 @@ class Program:
     taps: Mapping[str, str] = field(default_factory=dict)
     blocks: tuple[Kernel, ...] = ()
     small_code: bool = False
+    extents: tuple[Extent, ...] = ()
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:

@@ -15,6 +15,9 @@ def print_program(program: Program) -> str:
     lines = [f"program {spell_name(program.name)} for {program.target}"]
     lines += [_interface("input", item) for item in program.inputs]
     lines += [_interface("output", item) for item in program.outputs]
+    for extent in program.extents:
+        dims = ", ".join(f"{quoted(name)}:{axis}" for name, axis in extent.dims)
+        lines.append(f"  extent {quoted(extent.value)} of {dims} in {extent.least} to {extent.bound}")
     lines += [f"  {pool.name} {pool.size} bytes, aligned to {pool.align}" for pool in program.plan.pools]
     lines += [_declaration(program, buffer) for buffer in program.buffers.values()]
     lines += _steps(program.body, "  ")

@@ -14,6 +14,8 @@
 - **G11** ``loc`` and ``op`` are strings, ``op`` not empty.
 - **G12** A node has the attributes that its row of the operator table names, each of the type and in the range that
   the row gives, all that are required and no others.
+- **G13** The value of an extent is an input or output of type i64[]. Its dimensions, each with one extent, are those of
+  inputs and outputs, and their shapes say its bound, which is not below the least extent; this is not negative.
 """
 
 from __future__ import annotations
@@ -73,6 +75,22 @@ class _Verifier:
             self._node(node)
         for value in self._graph.outputs:
             self._use(value, "G3", self._graph.name)
+        self._extents()
+
+    def _extents(self) -> None:
+        sides = {value.name: value.type for value in (*self._graph.inputs, *self._graph.outputs)}
+        taken: set[tuple[str, int]] = set()
+        for extent in self._graph.extents:
+            what = f"the extent %{extent.value}"
+            if sides.get(extent.value) != TensorType(DType.I64, ()):
+                _fail("G13", f"{what} is no i64[] that goes in or out", self._graph.name)
+            if not 0 <= extent.least <= extent.bound:
+                _fail("G13", f"{what} is in {extent.least} to {extent.bound}", self._graph.name)
+            for name, axis in extent.dims:
+                shape = sides[name].shape if name in sides else ()
+                if not 0 <= axis < len(shape) or shape[axis] != extent.bound or (name, axis) in taken:
+                    _fail("G13", f"{what} is not that of %{name}:{axis}", self._graph.name)
+                taken.add((name, axis))
 
     # ------------------------------------------------------------ names and types
 

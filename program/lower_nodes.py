@@ -135,6 +135,7 @@ class _Lowering:
             kernels=tuple({kernel.name: kernel for kernel in self.memory.kernels.values()}.values()),
             body=body,
             plan=MemoryPlan(()),
+            extents=graph.extents,
             taps={v.name: o for v in values if v.name not in self.halos and (o := self.owner[v.name]) in self.buffers},
         )
 

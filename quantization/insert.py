@@ -56,7 +56,10 @@ class _Inserter(GraphBuilder):
         for node in self.graph.nodes:
             self._node(node)
         outputs = tuple(self._output(value) for value in self.graph.outputs)
-        return eliminate_dead_code(Graph(self.graph.name, inputs, outputs, tuple(self.nodes), self.constants))
+        nodes = tuple(self.nodes)
+        return eliminate_dead_code(
+            replace(self.graph, inputs=inputs, outputs=outputs, nodes=nodes, constants=self.constants)
+        )
 
     def _input(self, value: Value) -> Value:
         encoding = self.encodings.get(value.name)

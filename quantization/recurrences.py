@@ -49,7 +49,7 @@ def unroll_recurrences(graph: Graph) -> Unrolled:
             _Unroller(builder, graph, node, result).run()
         else:
             builder.nodes.append(node)
-    made = Graph(graph.name, graph.inputs, graph.outputs, tuple(builder.nodes), builder.constants)
+    made = graph.with_nodes(builder.nodes, constants=builder.constants)
     result.graph = eliminate_dead_code(made)
     return result
 

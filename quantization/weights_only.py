@@ -61,7 +61,7 @@ def quantize_weights(graph: Graph, samples: Samples, options: QuantizeOptions) -
         log.info("quantizing the weights of %s", node.loc or key(node))
         real = _stored(builder, node, weights, moments[key(node)], options)
         builder.nodes.append(replace(node, inputs=(node.inputs[0], real, *node.inputs[2:])))
-    return eliminate_dead_code(Graph(graph.name, graph.inputs, graph.outputs, tuple(builder.nodes), builder.constants))
+    return eliminate_dead_code(graph.with_nodes(builder.nodes, constants=builder.constants))
 
 
 def _matrix(graph: Graph, node: Node) -> np.ndarray | None:

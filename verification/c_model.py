@@ -16,6 +16,7 @@ from ..emit_c.compiler_flags import all_flags
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.jit import aligned_empty, checked_input
 from ..errors import CcmlError, ErrorCode
+from ..ir.extents import cropped
 from ..ir.program import Program
 from ..targets import Machine
 
@@ -56,7 +57,7 @@ class CModel:
         status = self._function(*(array.ctypes.data for array in (*pools, *feeds, *outputs.values())))
         if status:
             raise CcmlError(ErrorCode.MISMATCH, f"the compiled model returned {status}")
-        return outputs
+        return cropped(program.extents, outputs)
 
 
 def _build(program: Program, machine: Machine, compiler: str, folder: Path) -> Path:

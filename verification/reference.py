@@ -13,6 +13,8 @@ from onnx.reference import ReferenceEvaluator
 
 from ..driver import Source
 from ..frontend_onnx.export import export_model
+from ..ir.extents import cropped
+from ..ir.graph import Graph
 from ..ops.evaluate import evaluate_graph
 
 log = logging.getLogger(__name__)
@@ -31,8 +33,14 @@ class Reference:
     def values(self, inputs: Mapping[str, np.ndarray]) -> Arrays:
         """All values that the reference knows, by ONNX name."""
         if self.evaluator is None:
-            return evaluate_graph(self.source.graph, inputs)
+            return values_in_run(self.source.graph, inputs)
         return _evaluate(self.evaluator, inputs)
+
+
+def values_in_run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> Arrays:
+    """All values of a graph, outputs in the shapes that they have in this run."""
+    values = evaluate_graph(graph, inputs)
+    return values | cropped(graph.extents, {output.name: values[output.name] for output in graph.outputs})
 
 
 def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Reference:

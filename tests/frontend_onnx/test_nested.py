@@ -120,7 +120,7 @@ def test_a_branch_of_a_condition_on_shapes() -> None:
     inner = helper.make_node(
         "If", ["wide"], ["r"], name="inner",
         then_branch=graph([helper.make_node("Neg", ["x"], ["t"])], ["t"]),
-        else_branch=graph([helper.make_node("NonZero", ["x"], ["e"])], ["e"]),
+        else_branch=graph([helper.make_node("Multinomial", ["x"], ["e"])], ["e"]),
     )  # fmt: skip
     nodes = [
         helper.make_node("Shape", ["x"], ["s"]),

@@ -19,9 +19,8 @@ def test_the_list() -> None:
     operators = {operator.name: operator for operator in supported_operators()}
     assert operators["Conv"].how is How.RULE and operators["Conv"].since[:2] == (1, 11)
     assert operators["Attention"].how is How.FUNCTION
-    assert operators["NonZero"].how is How.CONSTANT
     assert operators["If"].how is How.NESTED
-    assert "NonMaxSuppression" not in operators and "RandomNormal" not in operators and "Bernoulli" not in operators
+    assert "Multinomial" not in operators and "RandomNormal" not in operators and "Bernoulli" not in operators
     assert operators["ai.onnx.preview.training.Adam"].how is How.RULE
     assert operators["ai.onnx.preview.FlexAttention"].how is How.FUNCTION
     assert operators["com.microsoft.QLinearAdd"].how is How.FUNCTION

@@ -8,7 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from tests.fuzz.build import Builder, NoOracleError, Parts, Tensor, UnfitError
-from tests.fuzz.table import ROWS, common_opset, frozen, operators, opsets
+from tests.fuzz.table import ROWS, common_opset, has_extents, operators, opsets
 
 _TRIES = 12
 
@@ -29,7 +29,7 @@ def single(operator: str, seed: int, prefix: str = "") -> Case | None:
     for _ in range(_TRIES):
         opset = int(rng.choice(opsets(operator)))
         builder = Builder(rng, opset, prefix, zero=0.04)
-        builder.frozen = frozen(operator) or rng.random() < 0.05
+        builder.frozen = rng.random() < (0.3 if has_extents(operator) else 0.05)
         results = _written(builder, operator)
         if results is not None:
             for value in results:
@@ -44,13 +44,13 @@ def pair(first: str, second: str, seed: int, prefix: str = "") -> Case | None:
     model_opset = common_opset(first, second)
     for attempt in range(_TRIES):
         builder = Builder(rng, model_opset, prefix, zero=0.02 if attempt < _TRIES // 2 else 0.0)
-        builder.frozen = frozen(first) or frozen(second)
+        builder.frozen = has_extents(first) or has_extents(second)
         builder.opset = min(model_opset, ROWS[first].until)
         made = _written(builder, first)
         usable = [value for value in made or () if value.array.size] or list(made or ())
         if not usable:
             continue
-        builder.frozen = frozen(second)
+        builder.frozen = has_extents(second)
         builder.opset = min(model_opset, ROWS[second].until)
         builder.start([builder.pick(usable)], builder.pick([0, 0, 1, 2]) if attempt < _TRIES // 2 else 0)
         results = _written(builder, second)
@@ -76,8 +76,8 @@ def graph(seed: int, prefix: str = "") -> Case | None:
     steps = builder.between(3, 12)
     for _ in range(4 * steps):
         name = str(builder.pick(names))
-        builder.frozen = frozen(name) or builder.flip(0.03)
-        sources = [value for value in values if value.constant] if frozen(name) else values[-6:]
+        builder.frozen = has_extents(name) or builder.flip(0.03)
+        sources = [value for value in values if value.constant] if has_extents(name) else values[-6:]
         builder.start(sources, mixed=True)
         results = _written(builder, name)
         if results:

@@ -251,7 +251,18 @@ def compress(b: Builder) -> list[Tensor]:
     extent = x.shape[axis["axis"]] if axis else x.array.size
     kept = b.values("bool", (b.between(1, max(extent, 1)),))
     kept[0] = True
-    return b.node("Compress", [x, b.param(kept)], **axis)
+    return b.node("Compress", [x, b.given(kept)], **axis)
+
+
+def non_max_suppression(b: Builder) -> list[Tensor]:
+    """Boxes and scores on a grid, so that many are equal; thresholds off it, so that rounding decides nothing."""
+    batch, classes, count = b.between(1, 2), b.between(1, 3), b.between(1, 9)
+    boxes = b.given(b.values("int64", (batch, count, 4), 0, 6).astype(np.float32))
+    scores = b.given(b.values("int64", (batch, classes, count), -3, 6).astype(np.float32))
+    thresholds = [np.float32(b.between(0, 9) / 10 + 0.031), np.float32(b.between(-3, 4) + 0.5)]
+    numbers = [np.array(b.between(0, count + 1)), *thresholds]
+    given = [b.given(np.asarray(number).reshape([] if b.flip() else [1])) for number in numbers[: b.between(1, 3)]]
+    return b.node("NonMaxSuppression", [boxes, scores, *given], **b.some(center_point_box=b.between(0, 1)))
 
 
 def reverse_sequence(b: Builder) -> list[Tensor]:
@@ -418,8 +429,8 @@ ROWS: dict[str, Row] = {
     "Constant": Row(constant), "ConstantOfShape": Row(constant_of_shape), "DepthToSpace": Row(depth_to_space),
     "Dropout": Row(dropout), "Expand": Row(expand), "EyeLike": Row(eye_like), "Flatten": Row(flatten),
     "Gather": Row(gather), "GatherElements": Row(gather_elements), "GatherND": Row(gather_nd),
-    "NonZero": Row(non_zero), "OneHot": Row(one_hot), "Pad": Row(pad), "Range": Row(range_),
-    "Reshape": Row(reshape), "ReverseSequence": Row(reverse_sequence),
+    "NonMaxSuppression": Row(non_max_suppression), "NonZero": Row(non_zero), "OneHot": Row(one_hot),
+    "Pad": Row(pad), "Range": Row(range_), "Reshape": Row(reshape), "ReverseSequence": Row(reverse_sequence),
     "Scatter": Row(partial(scatter_elements, "Scatter"), until=10),
     "ScatterElements": Row(partial(scatter_elements, "ScatterElements")),
     "ScatterND": Row(scatter_nd), "Shape": Row(shape), "Size": Row(size), "Slice": Row(slice_),

@@ -172,3 +172,24 @@ TREES = [
 @pytest.mark.parametrize(("graph", "reason"), [row[1:] for row in TREES], ids=[row[0] for row in TREES])
 def test_broken_tree(graph: Graph, reason: str) -> None:
     assert broken(graph).reason.startswith(reason)
+
+
+EXTENTS = """
+graph g(%n: i64[], %x: f32[4,2]) -> (%y)
+  extent %n of %x:0, %y:0 in 1 to 4
+  %y : f32[4,2] = relu(%x)
+"""
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"value": "x"}, {"value": "z"}, {"least": -1}, {"least": 5}, {"bound": 3}, {"dims": (("x", 2),)},
+        {"dims": (("z", 0),)}, {"dims": (("x", 0), ("x", 0))},
+    ],
+)  # fmt: skip
+def test_g13_extents_are_those_of_inputs_and_outputs(changes: Mapping[str, Any]) -> None:
+    graph = parse_graph(EXTENTS)
+    verify_graph(graph)
+    with pytest.raises(CcmlError, match="G13"):
+        verify_graph(replace(graph, extents=(replace(graph.extents[0], **changes),)))

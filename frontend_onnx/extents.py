@@ -1,0 +1,358 @@
+"""Dimensions whose extent is only known in a run, followed through the operators of the graph IR.
+
+Shapes are bounds; what lies beyond an extent is arbitrary, and must never reach what lies within. A rule for each
+operator says along which dimensions its results have extents, and puts elements that change nothing in the place of
+what is arbitrary where an operator looks across such a dimension. Operators without a rule are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import AttrValue, Value
+from ..ir.types import DType, TensorType
+from ..ops.attributes import flag, floats, integer, ints, text
+from ..ops.opdef import Kind
+from ..ops.table import OPS
+
+if TYPE_CHECKING:
+    from .folding import FoldingBuilder
+
+Extents = Mapping[int, Value]
+"""The dimensions of a tensor whose extents are values (i64, at most the bound) of the graph."""
+
+Rule = Callable[["Site"], Sequence[Extents]]
+"""The extents of the results of an operator. A rule may replace operands of the site."""
+
+
+@dataclass
+class Site:
+    """A node that is about to be emitted, whose results will have ``types``."""
+
+    builder: FoldingBuilder
+    op: str
+    operands: list[Value | None]
+    attrs: dict[str, AttrValue]
+    types: Sequence[TensorType]
+    loc: str
+
+    def extents(self, position: int) -> Extents:
+        """Those of an operand; none where it is absent."""
+        value = self.operands[position] if position < len(self.operands) else None
+        return {} if value is None else self.builder.extents.get(value.name, {})
+
+    def operand(self, position: int) -> Value:
+        value = self.operands[position]
+        assert value is not None
+        return value
+
+    def refuse(self, axis: int, why: str) -> CcmlError:
+        reason = f"{self.op} {why} dimension {axis}, whose extent is only known in a run"
+        hint = "fix the dimension with --dim or --shape, or end the model before this node"
+        return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=self.loc, hint=hint)
+
+    def constant_over(self, position: int, axes: Sequence[int], why: str) -> None:
+        """Refuses an operand that has extents along ``axes``."""
+        for axis in self.extents(position):
+            if axis in axes:
+                raise self.refuse(axis, why)
+
+    def fixed(self, *positions: int) -> None:
+        """Refuses operands that have any extents."""
+        for position in positions:
+            for axis in self.extents(position):
+                raise self.refuse(axis, f"has operand {position} with")
+
+    def same(self, axis: int, found: Sequence[Value | None]) -> Value | None:
+        """The extent along dimension ``axis`` of several operands that have to agree there."""
+        known = {None if value is None else value.name: value for value in found}
+        if len(known) > 1:
+            raise self.refuse(axis, "combines tensors of different extents along")
+        return next(iter(known.values()), None)
+
+    def emit(self, op: str, *operands: Value, **attrs: AttrValue) -> Value:
+        """A node over whole tensors, beyond extents as well."""
+        return self.builder.emit_whole(op, operands, attrs, loc=self.loc)[0]
+
+    def constant(self, number: float, dtype: DType) -> Value:
+        return self.builder.constant(np.asarray(number).astype(dtype.numpy), f"{self.loc}.const")
+
+    def cleared(self, position: int, axis: int, fill: float) -> None:
+        """Replaces what lies beyond the extent along ``axis`` of an operand by ``fill``."""
+        value, extents = self.operand(position), self.extents(position)
+        count = extents.get(axis)
+        if count is None:
+            return
+        places = np.arange(value.shape[axis], dtype=np.int64).reshape(-1, *[1] * (len(value.shape) - axis - 1))
+        within = self.emit("lt", self.builder.constant(places, f"{self.loc}.places"), count)
+        if value.dtype is DType.BOOL and not fill:
+            result = self.emit("and", value, within)
+        else:
+            result = self.emit("where", within, value, self.constant(fill, value.dtype))
+        self.operands[position] = result
+        self.builder.extents[result.name] = extents
+
+
+def extents_of_results(site: Site) -> Sequence[Extents]:
+    """The extents that follow from those of the operands, some of which change. Raises ``UNSUPPORTED_FEATURE``."""
+    if not any(map(site.extents, range(len(site.operands)))):
+        return ()
+    rule = _pointwise if OPS[site.op].kind is Kind.POINTWISE else RULES.get(site.op)
+    if rule is None:
+        axis = next(axis for position in range(len(site.operands)) for axis in site.extents(position))
+        raise site.refuse(axis, "has an operand with")
+    return rule(site)
+
+
+# ---------------------------------------------------------------- pointwise operators and views
+
+
+def _pointwise(site: Site) -> Sequence[Extents]:
+    if site.op in ("quantize", "dequantize") and len(floats(site.attrs, "scale")) > 1:
+        site.constant_over(0, [integer(site.attrs, "axis")], "has a scale for each index of")
+    tables = OPS[site.op].tables
+    site.fixed(*tables)
+    return [_broadcast(site, [n for n in range(len(site.operands)) if n not in tables], site.types[0].shape)]
+
+
+def _broadcast(site: Site, positions: Sequence[int], shape: Sequence[int], last: int = 0) -> dict[int, Value]:
+    """The extents of the result of broadcasting operands, whose last ``last`` dimensions do not take part."""
+    found: dict[int, Value] = {}
+    for axis in range(len(shape)):
+        here: list[Value | None] = []
+        for position in positions:
+            value = site.operands[position] if position < len(site.operands) else None
+            dim = -1 if value is None else axis - len(shape) + len(value.shape) - last
+            if value is not None and dim >= 0:
+                extent = site.extents(position).get(dim)
+                here += [extent] if extent is not None or value.shape[dim] != 1 else []
+        extent = site.same(axis, here)
+        if extent is not None:
+            found[axis] = extent
+    return found
+
+
+def _reshape(site: Site) -> Sequence[Extents]:
+    """A dimension stays one, or is the outermost of several that become one."""
+    x, y = site.operand(0), site.types[0]
+    found: dict[int, Value] = {}
+    for axis, count in site.extents(0).items():
+        before, extent, after = prod(x.shape[:axis]), x.shape[axis], prod(x.shape[axis + 1 :])
+        kept = [
+            d
+            for d, size in enumerate(y.shape)
+            if size == extent and prod(y.shape[:d]) == before and prod(y.shape[d + 1 :]) == after
+        ]
+        merged = [d for d, size in enumerate(y.shape) if prod(y.shape[:d]) == before == 1 and size % extent == 0]
+        if len(kept) == 1 or (kept and len(x.shape) == len(y.shape) and axis in kept):
+            found[axis if axis in kept and len(kept) > 1 else kept[0]] = count
+        elif not kept and len(merged) == 1 and len(site.extents(0)) == 1 and y.shape[merged[0]] > extent:
+            factor = y.shape[merged[0]] // extent
+            found[merged[0]] = site.builder.scaled(count, factor, site.loc)
+        else:
+            raise site.refuse(axis, "splits or merges")
+    return [found]
+
+
+def _transpose(site: Site) -> Sequence[Extents]:
+    extents = site.extents(0)
+    return [{new: extents[old] for new, old in enumerate(ints(site.attrs, "perm")) if old in extents}]
+
+
+def _expand(site: Site) -> Sequence[Extents]:
+    x, y = site.operand(0), site.types[0]
+    shift = y.rank - len(x.shape)
+    for axis in site.extents(0):
+        if x.shape[axis] != y.shape[axis + shift]:
+            raise site.refuse(axis, "repeats")
+    return [{axis + shift: count for axis, count in site.extents(0).items()}]
+
+
+def _slice(site: Site) -> Sequence[Extents]:
+    for axis in site.extents(0):
+        whole = (ints(site.attrs, "starts")[axis], ints(site.attrs, "steps")[axis], ints(site.attrs, "sizes")[axis])
+        if whole != (0, 1, site.operand(0).shape[axis]):
+            raise site.refuse(axis, "takes a part of")
+    return [site.extents(0)]
+
+
+def _concat(site: Site) -> Sequence[Extents]:
+    axis, count = integer(site.attrs, "axis"), len(site.operands)
+    for position in range(count):
+        site.constant_over(position, [axis], "puts tensors one behind the other along")
+    found: dict[int, Value] = {}
+    for dim in range(site.types[0].rank):
+        extent = site.same(dim, [site.extents(position).get(dim) for position in range(count)])
+        if extent is not None:
+            found[dim] = extent
+    return [found]
+
+
+def _pad(site: Site) -> Sequence[Extents]:
+    before, after = ints(site.attrs, "before"), ints(site.attrs, "after")
+    site.constant_over(0, [axis for axis, amounts in enumerate(zip(before, after)) if any(amounts)], "puts a border on")
+    return [site.extents(0)]
+
+
+# ---------------------------------------------------------------- gathers and scatters
+
+
+def _gather(site: Site) -> Sequence[Extents]:
+    axis, rank = integer(site.attrs, "axis"), len(site.operand(1).shape)
+    site.constant_over(0, [axis], "takes elements along")
+    found = {axis + dim: count for dim, count in site.extents(1).items()}
+    return [found | {d if d < axis else d + rank - 1: count for d, count in site.extents(0).items()}]
+
+
+def _scatter(site: Site) -> Sequence[Extents]:
+    """Rows beyond the extent get a place that is out of range, which leaves them out."""
+    rank = len(site.operand(1).shape)
+    site.constant_over(0, [0], "puts elements to places along")
+    for dim in range(rank):
+        site.same(dim, [site.extents(1).get(dim), site.extents(2).get(dim)])
+    for dim in site.extents(1):
+        site.cleared(1, dim, -1)
+    for dim in range(1, len(site.operand(0).shape)):
+        site.same(dim, [site.extents(0).get(dim), site.extents(2).get(dim - 1 + rank)])
+    return [site.extents(0)]
+
+
+def _roi_align(site: Site) -> Sequence[Extents]:
+    site.fixed(0)
+    extent = site.same(0, [site.extents(1).get(0), site.extents(2).get(0)])
+    return [{} if extent is None else {0: extent}]
+
+
+# ---------------------------------------------------------------- contractions, reductions
+
+
+def _matmul(site: Site) -> Sequence[Extents]:
+    """Along the dimension that is summed up both operands become 0: 0 times something may be NaN."""
+    a, b, shape = site.operand(0), site.operand(1), site.types[0].shape
+    if min(len(a.shape), len(b.shape)) < 2:
+        raise site.refuse(0, "multiplies by a list with")
+    columns, rows = len(a.shape) - 1, len(b.shape) - 2
+    outer = _broadcast(site, (0, 1), shape[:-2], 2)
+    summed = site.same(columns, [site.extents(0).get(columns), site.extents(1).get(rows)])
+    found = {len(shape) - 2: site.extents(0).get(columns - 1), len(shape) - 1: site.extents(1).get(rows + 1)}
+    site.fixed(*range(2, len(site.operands)))
+    if summed is not None:
+        site.cleared(0, columns, 0)
+        site.cleared(1, rows, 0)
+    return [outer | {axis: count for axis, count in found.items() if count is not None}]
+
+
+def _over_rows(*inner: int) -> Rule:
+    """Operators whose first operand has extents along all dimensions but the last ``inner`` of them, as the result."""
+
+    def rule(site: Site) -> Sequence[Extents]:
+        site.fixed(*range(1, len(site.operands)))
+        rank = len(site.operand(0).shape)
+        site.constant_over(0, [rank - 1 - d for d in inner], "works along")
+        return [site.extents(0)]
+
+    return rule
+
+
+def _over_batch(site: Site) -> Sequence[Extents]:
+    """Operators that treat the indices of the first dimension alike."""
+    site.fixed(*range(1, len(site.operands)))
+    site.constant_over(0, range(1, len(site.operand(0).shape)), "works along")
+    return [site.extents(0) for _ in site.types]
+
+
+def least(dtype: DType) -> float:
+    """A number that changes no maximum."""
+    return -inf if dtype.is_float else int(np.iinfo(dtype.numpy).min) if dtype.is_integer else 0
+
+
+def greatest(dtype: DType) -> float:
+    """A number that changes no minimum."""
+    return inf if dtype.is_float else int(np.iinfo(dtype.numpy).max) if dtype.is_integer else 1
+
+
+def _reduce(site: Site) -> Sequence[Extents]:
+    axes, dtype, kind = ints(site.attrs, "axes"), site.operand(0).dtype, text(site.attrs, "kind")
+    neutral = {"sum": 0.0, "prod": 1.0, "max": least(dtype), "min": greatest(dtype)}
+    for axis in [axis for axis in site.extents(0) if axis in axes]:
+        if kind not in neutral:
+            raise site.refuse(axis, f"computes a {kind} over")
+        site.cleared(0, axis, neutral[kind])
+    return [_reduced(site.extents(0), axes, flag(site.attrs, "keepdims"))]
+
+
+def _reduced(extents: Extents, axes: Sequence[int], keepdims: bool) -> Extents:
+    kept = {axis: count for axis, count in extents.items() if axis not in axes}
+    return kept if keepdims else {axis - sum(other < axis for other in axes): count for axis, count in kept.items()}
+
+
+def _arg_reduce(site: Site) -> Sequence[Extents]:
+    axis, dtype = integer(site.attrs, "axis"), site.operand(0).dtype
+    if axis in site.extents(0):
+        if flag(site.attrs, "last"):
+            raise site.refuse(axis, "looks for the last place along")
+        site.cleared(0, axis, least(dtype) if text(site.attrs, "kind") == "max" else greatest(dtype))
+    return [_reduced(site.extents(0), (axis,), flag(site.attrs, "keepdims"))]
+
+
+def _softmax(site: Site) -> Sequence[Extents]:
+    axis = integer(site.attrs, "axis")
+    if axis in site.extents(0):
+        site.cleared(0, axis, -inf)
+    return [site.extents(0)]
+
+
+def _cumulative(neutral: float) -> Rule:
+    def rule(site: Site) -> Sequence[Extents]:
+        axis = integer(site.attrs, "axis")
+        if axis in site.extents(0) and flag(site.attrs, "reverse"):
+            site.cleared(0, axis, neutral)
+        return [site.extents(0)]
+
+    return rule
+
+
+def _normalize(site: Site) -> Sequence[Extents]:
+    site.constant_over(0, ints(site.attrs, "axes"), "normalizes over")
+    return [site.extents(0)]
+
+
+def _top_k(site: Site) -> Sequence[Extents]:
+    site.constant_over(0, [integer(site.attrs, "axis")], "sorts along")
+    return [site.extents(0)]
+
+
+def _nonzero(site: Site) -> Sequence[Extents]:
+    """What lies beyond the extent is false."""
+    site.cleared(0, 0, 0)
+    return ()
+
+
+def _suppress(site: Site) -> Sequence[Extents]:
+    """Scores beyond the extent are below all that count."""
+    site.constant_over(0, (0, 2), "suppresses boxes over")
+    site.constant_over(1, (0, 1), "suppresses boxes over")
+    site.same(1, [site.extents(0).get(1), site.extents(1).get(2)])
+    site.cleared(1, 2, -inf)
+    return ()
+
+
+RULES: Mapping[str, Rule] = {
+    "reshape": _reshape, "transpose": _transpose, "expand": _expand, "slice": _slice, "concat": _concat, "pad": _pad,
+    "gather": _gather, "scatter": _scatter, "roi_align": _roi_align, "matmul": _matmul, "reduce": _reduce,
+    "weight_matmul": _over_rows(0), "det": _over_rows(0, 1), "conv": _over_batch, "conv_transpose": _over_batch,
+    "pool": _over_batch, "col2im": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
+    "log_softmax": _softmax, "normalize": _normalize, "rms_normalize": _normalize, "cumsum": _cumulative(0),
+    "cumprod": _cumulative(1), "top_k": _top_k, "nonzero": _nonzero,
+    "suppress": _suppress,
+}  # fmt: skip
+"""By operator; pointwise ones have one rule for all."""
+
+COUNTED: Mapping[str, tuple[int, ...]] = {"nonzero": (0,), "unique": (0, 2), "suppress": (0,)}
+"""Operators whose last result is the extent of the first dimension of others, and which these are."""

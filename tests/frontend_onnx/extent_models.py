@@ -1,0 +1,75 @@
+"""Models whose outputs have extents that a run finds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper
+
+from tests.frontend_onnx.graphs import Operand, model, value
+
+X = [value("x", [3, 4])]
+FEEDS = [np.full((3, 4), number, np.float32) for number in (0, 1)] + [
+    np.round(np.random.default_rng(seed).standard_normal((3, 4))).astype(np.float32) for seed in range(3)
+]
+
+
+def node(op: str, inputs: Sequence[str], outputs: Sequence[str], **attrs: Any) -> onnx.NodeProto:
+    return helper.make_node(op, inputs, outputs, **attrs)
+
+
+def places_of(x: str = "x") -> list[onnx.NodeProto]:
+    """``places[n, 2]`` of what is not 0."""
+    return [node("NonZero", [x], ["columns"]), node("Transpose", ["columns"], ["places"])]
+
+
+C: dict[str, Operand] = {
+    "zero": np.array(0), "first": np.array([0]), "behind": np.array([1]), "floats": np.arange(4, dtype=np.float32),
+    "w": np.random.default_rng(7).standard_normal((4, 5)).astype(np.float32), "axis": np.array([1]),
+    "tiny": np.float32(0.5),
+}  # fmt: skip
+SELECTED = [
+    node("Abs", ["x"], ["a"]),
+    node("ReduceMax", ["a", "axis"], ["best"], keepdims=0),
+    node("Cast", ["best"], ["kept"], to=TensorProto.BOOL),
+    node("Compress", ["x", "kept"], ["rows"], axis=0),
+]
+MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
+    "nonzero": (places_of(), ["columns", "places"]),
+    "gathered": ([*places_of(), node("GatherND", ["x", "places"], ["y"]), node("Exp", ["y"], ["z"])], ["y", "z"]),
+    "two counts": (
+        [*places_of(), node("Sign", ["x"], ["s"]), node("Unique", ["s"], ["u", "", "", "n"])], ["places", "u", "n"],
+    ),
+    "rows": ([*SELECTED, node("Relu", ["rows"], ["y"])], ["rows", "y"]),
+    "matmul": ([*SELECTED, node("MatMul", ["rows", "w"], ["y"]), node("Softmax", ["y"], ["z"], axis=-1)], ["z"]),
+    "contraction": (
+        [*SELECTED, node("Transpose", ["rows"], ["t"]), node("MatMul", ["t", "rows"], ["y"])], ["y"],
+    ),
+    "sums": (
+        [*SELECTED, node("ReduceSum", ["rows", "first"], ["y"]), node("ReduceSum", ["rows", "behind"], ["z"])],
+        ["y", "z"],
+    ),
+    "extremes": ([*SELECTED, node("CumSum", ["rows", "zero"], ["z"], reverse=1)], ["z"]),
+    "softmax over": ([*SELECTED, node("Softmax", ["rows"], ["y"], axis=0)], ["y"]),
+    "columns": ([*SELECTED, node("Transpose", ["rows"], ["t"]), node("Mul", ["t", "t"], ["y"])], ["y"]),
+    "flat": ([*SELECTED, node("Flatten", ["rows"], ["f"], axis=2), node("Neg", ["f"], ["y"])], ["y"]),
+    "scatter": (
+        [*places_of(), node("GatherND", ["x", "places"], ["v"]), node("Neg", ["v"], ["m"]),
+         node("ScatterND", ["x", "places", "m"], ["y"])], ["y"],
+    ),
+    "shape": (
+        [*places_of(), node("Shape", ["columns"], ["s"]), node("Size", ["columns"], ["n"]),
+         node("Add", ["s", "n"], ["y"])], ["y"],
+    ),
+    "again": ([*SELECTED, node("ReduceSum", ["rows", "behind"], ["s"], keepdims=0), node("NonZero", ["s"], ["y"])],
+              ["y"]),
+}  # fmt: skip
+
+
+def proto(name: str) -> onnx.ModelProto:
+    nodes, outputs = MODELS[name]
+    read = {operand for made in nodes for operand in made.input}
+    return model(nodes, X, outputs, {key: array for key, array in C.items() if key in read})

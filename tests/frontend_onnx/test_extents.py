@@ -1,0 +1,93 @@
+"""Models whose outputs have extents that a run finds, against ONNX Runtime: by machine code, by C, and as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import onnx
+import pytest
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.errors import CcmlError, ErrorCode
+from ccml.frontend_onnx import import_model
+from ccml.ir.extents import cropped
+from ccml.ir.graph_text import parse_graph, print_graph
+from ccml.ops.evaluate import evaluate_graph
+from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
+from ccml.verification.c_model import CModel
+
+from tests.frontend_onnx.compiled import onnxruntime
+from tests.frontend_onnx.extent_models import FEEDS, MODELS, SELECTED, C, X, node, proto
+from tests.frontend_onnx.graphs import checked_import, model
+from tests.tools import needs
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_results_are_those_of_onnx_runtime(name: str) -> None:
+    made = proto(name)
+    graph = checked_import(made)
+    program = lower_graph(optimize(graph), host_machine())
+    compiled = JitModel(program)
+    for x in FEEDS:
+        wanted = onnxruntime(made, {"x": x})
+        values = evaluate_graph(graph, {"x": x})
+        meaning = cropped(graph.extents, {output.name: values[output.name] for output in graph.outputs})
+        for found in (compiled.run({"x": x}), meaning):
+            assert list(found) == MODELS[name][1]
+            for result, expected in zip(found.values(), wanted, strict=True):
+                assert result.shape == expected.shape and result.dtype == expected.dtype
+                np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+
+
+@needs("gcc")
+@pytest.mark.parametrize("name", ["nonzero", "two counts", "contraction"])
+def test_c_agrees(name: str) -> None:
+    made = proto(name)
+    compiled = CModel(lower_graph(optimize(checked_import(made)), host_machine()), host_machine(), "gcc")
+    for x in FEEDS:
+        for result, expected in zip(compiled.run({"x": x}).values(), onnxruntime(made, {"x": x}), strict=True):
+            assert result.shape == expected.shape
+            np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_the_text_of_extents() -> None:
+    graph = checked_import(proto("two counts"))
+    assert len(graph.extents) == 2 and graph.extents[0].dims == (("places", 0),) and graph.extents[0].bound == 12
+    assert graph.extents[1].dims == (("u", 0), ("n", 0))
+    assert parse_graph(print_graph(graph, constants="full")) == graph
+
+
+REFUSED: Mapping[str, tuple[list[onnx.NodeProto], str]] = {
+    "mixed": ([*SELECTED, node("Add", ["rows", "x"], ["y"])], "combines tensors of different extents"),
+    "mean": ([*SELECTED, node("ReduceMean", ["rows", "first"], ["y"])], "mean over dimension 0"),
+    "part": ([*SELECTED, node("Slice", ["rows", "first", "behind"], ["y"])], "takes a part of dimension 0"),
+    "joined": ([*SELECTED, node("Concat", ["rows", "x"], ["y"], axis=0)], "one behind the other along dimension 0"),
+    "element": ([*SELECTED, node("Gather", ["rows", "zero"], ["y"])], "dimension 0"),
+    "sorted": ([*SELECTED, node("Unique", ["rows"], ["y"])], "has an operand with dimension 0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_looks_beyond_an_extent_is_refused(name: str) -> None:
+    nodes, reason = REFUSED[name]
+    read = {operand for made in nodes for operand in made.input}
+    with pytest.raises(CcmlError) as caught:
+        import_model(model(nodes, X, ["y"], {key: array for key, array in C.items() if key in read}))
+    assert caught.value.kind is ErrorCode.UNSUPPORTED_FEATURE and caught.value.hint is not None
+    assert reason in caught.value.reason
+
+
+def test_refusals_are_collected() -> None:
+    nodes = [*SELECTED, node("Add", ["rows", "x"], ["y"], name="one"), node("ReduceMean", ["rows"], ["z"], name="two")]
+    with pytest.raises(CcmlError) as caught:
+        import_model(model(nodes, X, ["y", "z"], {"axis": C["axis"]}))
+    assert "one" in caught.value.reason and "two" in caught.value.reason
+
+
+def test_a_constant_condition_leaves_no_extent() -> None:
+    made = model(
+        [node("Compress", ["x", "kept"], ["y"], axis=1)], X, ["y"], {"kept": np.array([True, False, True])}
+    )
+    graph = checked_import(made)
+    assert not graph.extents and graph.outputs[0].shape == (3, 2)
