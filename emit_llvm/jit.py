@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import NoReturn
 
@@ -111,6 +112,17 @@ class JitKernel:
                 _refuse(param.name, "the array must be contiguous, and writable where the kernel writes it")
 
 
+@contextmanager
+def _allocated(program: Program) -> Iterator[None]:
+    """Raises ``BUDGET`` where this machine does not give the memory of a run."""
+    try:
+        yield
+    except MemoryError as problem:
+        needed = program.plan.ram + sum(side.type.nbytes for side in program.outputs)
+        reason = f"a run takes {needed:,} bytes of memory, which this machine does not give"
+        raise CcmlError(ErrorCode.BUDGET, reason) from problem
+
+
 class JitModel:
     """A whole program, compiled for this machine. ``run`` and ``observe`` may be called from several threads."""
 
@@ -126,11 +138,8 @@ class JitModel:
         count = len(program.plan.pools) + len(program.inputs) + len(program.outputs)
         signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * count)
         self._run, *self._calls = (signature(self._library.functions[symbol]) for symbol in symbols)
-        try:
+        with _allocated(program):
             self._pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
-        except MemoryError as problem:
-            reason = f"a run takes {program.plan.ram:,} bytes of memory, which this machine does not give"
-            raise CcmlError(ErrorCode.BUDGET, reason) from problem
         self._lock = threading.Lock()
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -215,8 +224,9 @@ class JitModel:
             if name not in known:
                 _refuse(name, f"the model has no such input; it has: {', '.join(sorted(known))}")
         arrays = {side.buffer: checked_input(side, inputs) for side in self.program.inputs}
-        for side in self.program.outputs:
-            arrays[side.buffer] = np.empty(side.type.shape, side.type.dtype.numpy)
+        with _allocated(self.program):
+            for side in self.program.outputs:
+                arrays[side.buffer] = np.empty(side.type.shape, side.type.dtype.numpy)
         return arrays
 
     def _pointers(self, arrays: Mapping[str, np.ndarray]) -> list[int]:

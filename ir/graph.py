@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Union
 
@@ -52,7 +53,7 @@ class Node:
     def __post_init__(self) -> None:
         object.__setattr__(self, "attrs", MappingProxyType(dict(self.attrs)))
 
-    @property
+    @cached_property
     def operands(self) -> tuple[Value, ...]:
         """The inputs that are present."""
         return tuple(value for value in self.inputs if value is not None)

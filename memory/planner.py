@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from ..ir.program import ARENA, Pool
+from .first_fit import first_fit
 
 MOST_ATTEMPTS = 100
 """Orders that the search tries from each start, fewer where there are more than so many tensors:"""
@@ -16,6 +17,8 @@ MANY_AT_A_TRIAL = 10
 """The same where it is only asked whether tensors fit: plans of that kind are many."""
 MOST_PAIRS = 1_000_000
 """Pairs of tensors that live at the same time, over all orders of the search: what an order costs."""
+MOST_SEARCHED = 500_000
+"""With more such pairs there is no search: it would take memory and time, for little where so many live."""
 EXACT = 7
 """Up to so many tensors all orders are tried."""
 
@@ -49,9 +52,26 @@ def place(requests: Sequence[Request], align: int, distances: Distances | None =
     size, by time from either end; then the best is improved by moving forward what lies at the top of the pool
     ("squeaky wheel" optimization, Joslin & Clements, 1999), and few tensors are tried in all orders. The search ends
     where no order can be better, or after a fixed number of attempts; where a size of ``enough`` bytes will do, also as
-    soon as that is reached or known to be out of reach.
+    soon as that is reached or known to be out of reach. Very many tensors are placed without a search, and apart.
     """
-    return _Search(requests, align, distances or {}, enough).best()
+    if _pairs(requests) > MOST_SEARCHED:
+        return _pool(requests, align, first_fit(requests, align))
+    return _pool(requests, align, _Search(requests, align, distances or {}, enough).best().offsets)
+
+
+def _pool(requests: Sequence[Request], align: int, offsets: Mapping[str, int]) -> Pool:
+    """The pool that these offsets make."""
+    own = max((offsets[r.name] + r.nbytes for r in requests if not r.outside), default=0)
+    total = max((offsets[r.name] + r.nbytes for r in requests), default=0)
+    whole = _up(total, align) if any(r.outside for r in requests) else 0
+    return Pool(ARENA, dict(sorted(offsets.items())), _up(own, align), align, whole)
+
+
+def _pairs(requests: Sequence[Request]) -> int:
+    """How many pairs of tensors live at a common step."""
+    starts = sorted(r.first for r in requests)
+    earlier = sum(bisect_right(starts, r.last) for r in requests)
+    return earlier - len(requests) * (len(requests) + 1) // 2
 
 
 @dataclass
@@ -83,14 +103,7 @@ class _Search:
             a.name: [(b.name, *self._forbidden(a, b)) for b in self.contemporaries[a.name]] for a in self.requests
         }
 
-    def best(self) -> Pool:
-        found = self._order_by_order()
-        offsets = dict(sorted(found.offsets.items()))
-        outside = any(request.outside for request in self.requests)
-        whole = _up(found.total, self.align) if outside else 0
-        return Pool(ARENA, offsets, _up(found.own, self.align), self.align, whole)
-
-    def _order_by_order(self) -> _Placed:
+    def best(self) -> _Placed:
         requests = self.requests
         orders = [
             sorted(requests, key=lambda r: (-r.nbytes, r.first, r.name)),

@@ -144,6 +144,47 @@ def without_empty_parts(rewriter: Rewriter, node: Node) -> Value | None:
     return rewriter.like(node, *parts) if len(parts) < len(node.operands) else None
 
 
+def adjacent_slices(rewriter: Rewriter, node: Node) -> Value | None:
+    """concat(x[a:b], x[b:c], y) = concat(x[a:c], y)"""
+    if node.op != "concat":
+        return None
+    axis = integer(node.attrs, "axis")
+    runs: list[list[Value]] = []
+    for part in node.operands:
+        if runs and _goes_on(rewriter, runs[-1][-1], part, axis):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    if len(runs) == len(node.operands):
+        return None
+    return rewriter.like(node, *(_joined(rewriter, run, axis) for run in runs))
+
+
+def _goes_on(rewriter: Rewriter, part: Value, following: Value, axis: int) -> bool:
+    """Whether ``following`` is what lies behind ``part`` along ``axis`` in the same tensor."""
+    first, second = rewriter.producer(part), rewriter.producer(following)
+    if first is None or second is None or (first.op, second.op) != ("slice", "slice"):
+        return False
+    starts, step = ints(first.attrs, "starts"), ints(first.attrs, "steps")[axis]
+    behind = tuple(n + step * part.shape[axis] if d == axis else n for d, n in enumerate(starts))
+    return (
+        first.operands == second.operands
+        and ints(second.attrs, "starts") == behind
+        and ints(first.attrs, "steps") == ints(second.attrs, "steps")
+    )
+
+
+def _joined(rewriter: Rewriter, run: list[Value], axis: int) -> Value:
+    """The slice that shows what the slices of ``run`` show together."""
+    if len(run) == 1:
+        return run[0]
+    first = rewriter.producer(run[0])
+    assert first is not None
+    extent = sum(part.shape[axis] for part in run)
+    sizes = tuple(extent if d == axis else n for d, n in enumerate(run[0].shape))
+    return rewriter.like(first, *first.operands, sizes=sizes)
+
+
 def regular_gather(rewriter: Rewriter, node: Node) -> Value | None:
     """x[c], x[c + s*i] with constant indices at equal distances are slices."""
     indices = rewriter.array(node.inputs[1]) if node.op == "gather" else None
@@ -191,6 +232,7 @@ VIEW_RULES: tuple[Rule, ...] = (
     merged_expands,
     implicit_expand,
     without_empty_parts,
+    adjacent_slices,
     regular_gather,
     needless_cast,
 )

@@ -35,6 +35,9 @@ from .describe import describe
 from .lower_control import lower_control
 from .node_key import NodeKey, node_key
 
+MAX_KERNELS = 3000
+"""Each takes some 20 ms of the processor: more than any real model has, and about a minute."""
+
 
 def lower_nodes(graph: Graph, machine: Machine) -> Program:
     """Kernels and steps for ``graph``; the plan has no pools yet.
@@ -206,15 +209,19 @@ class _Lowering:
     def _lower(self, node: Node) -> None:
         key = node_key(node, [self._halo(value) for value in (*node.operands, *node.outputs)], self.graph.constants)
         if key not in self.memory.lowered:
+            if len(self.memory.lowered) == MAX_KERNELS:
+                reason = f"the model needs more than {MAX_KERNELS:,} kernels that differ"
+                raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=node.loc)
             self.memory.lowered[key] = self._scheduled(node)
         lowered = self.memory.lowered[key]
-        args = tuple(self._argument(node, source) for source in lowered.sources)
+        values = _values(node)
+        args = tuple(self._argument(values, source) for source in lowered.sources)
         call = Call(lowered.kernel, args, node.loc, lowered.macs, generator=lowered.generator, summary=describe(node))
         self.steps.append(call)
 
     def _scheduled(self, node: Node) -> _Lowered:
         ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant)
-        values = list(dict.fromkeys((*node.operands, *node.outputs)))
+        values = _values(node)
         for value in values:
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
         halo = ctx.fill_halo(self._halo(ctx.output).fill)
@@ -246,13 +253,18 @@ class _Lowering:
         buffer = Buffer(ctx.names.fresh(stem), Type(value.dtype.stored), halo.padded(value.shape))
         return TensorRef(buffer, value.shape, halo.before)
 
-    def _argument(self, node: Node, source: _Source) -> str:
-        """The memory behind a parameter of the node's kernel."""
+    def _argument(self, values: Sequence[Value], source: _Source) -> str:
+        """The memory behind a parameter of the kernel of a node with these ``values``."""
         if isinstance(source, np.ndarray):
             return self.memory.constant(source, "w")
         if isinstance(source, Buffer):
             return self.memory.tensor("scratch", TensorType(source.dtype, source.shape))
-        return self.place(list(dict.fromkeys((*node.operands, *node.outputs)))[source])
+        return self.place(values[source])
+
+
+def _values(node: Node) -> list[Value]:
+    """What the node reads and writes, once each: the places that :class:`_Lowered` counts."""
+    return list(dict.fromkeys((*node.operands, *node.outputs)))
 
 
 def _worked_in(ctx: KernelContext) -> list[str]:

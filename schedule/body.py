@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 
 from ..ir.build import maximum, minimum, select
 from ..ir.graph import Graph, Node, Value
@@ -34,6 +35,12 @@ class Body:
         self._uses = {name: len(nodes) for name, nodes in graph.uses().items()}
         self._seeds = dict(seeds or {})
         self._known: dict[tuple[str, tuple[Expr, ...]], Expr] = {}
+
+    def restarted(self) -> Body:
+        """A body for the same values in another loop: nothing is named yet."""
+        other = copy(self)
+        other.lets, other._known = [], {}
+        return other
 
     def bind(self, stem: str, expr: Expr) -> Expr:
         """Names an intermediate value."""

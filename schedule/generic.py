@@ -111,11 +111,12 @@ def _pieces(ctx: KernelContext) -> list[Block] | None:
 def _concatenated(ctx: KernelContext, root: Node) -> list[Block]:
     axis = integer(root.attrs, "axis")
     out = ctx.refs[ctx.output.name]
+    whole = Body(ctx.body, ctx.refs, ctx.names)
     blocks, start = [], 0
     for operand in root.operands:
 
         def copy(index: Sequence[Expr], operand: Value = operand, start: int = start) -> Block:
-            body = Body(ctx.body, ctx.refs, ctx.names)
+            body = whole.restarted()
             value = body.element(operand, index)
             where = [i + start if d == axis else i for d, i in enumerate(index)]
             return (*body.lets, store(out[where], value))

@@ -191,6 +191,13 @@ def many_outputs() -> bytes:
     return model([node("Split", "x", names, axis=0), node("Concat", names, "y", axis=0)], shape=(10_000, 1))
 
 
+def many_kernels() -> bytes:
+    """Slices that each begin elsewhere."""
+    parts = [f"o{n}" for n in range(7000)]
+    nodes = [node("Split", "x", " ".join(parts), axis=0), *(node("Sin", part, f"s{part}") for part in parts)]
+    return model([*nodes, node("Concat", " ".join(f"s{part}" for part in parts), "y", axis=0)], shape=(7000, 1))
+
+
 def many_transposes() -> bytes:
     names = ["x", *(f"t{n}" for n in range(3999)), "y"]
     perms = [[1, 0, 2, 3], [0, 2, 1, 3], [0, 1, 3, 2], [3, 2, 1, 0]]
@@ -231,5 +238,6 @@ MODELS: Mapping[str, Callable[[], bytes]] = {
     "large arena": large_arena, "many large tensors": many_large_tensors, "large pad": large_pad,
     "large resize": large_resize, "large range": large_range, "long sequence": long_sequence,
     "folded sequence": folded_sequence, "wide einsum": wide_einsum, "many outputs": many_outputs,
-    "many transposes": many_transposes, "deep branches": deep_branches, "many convolutions": many_convolutions,
+    "many kernels": many_kernels, "many transposes": many_transposes, "deep branches": deep_branches,
+    "many convolutions": many_convolutions,
 }  # fmt: skip

@@ -81,6 +81,8 @@ def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: 
         return None  # it does not clip, and knows the usual activations only
     if node.op_type == "Unique" and not attributes.get("sorted", 1):
         return None  # it always sorts
+    if node.op_type == "ConvTranspose" and attributes.get("group", 1) > 1 and len(node.input) > 2:
+        return None  # it adds the biases of the first group to all
     if node.op_type == "Resize" and _begins_elsewhere(node, feeds):
         return None
     model = _model(node, feeds, opset)
@@ -101,11 +103,16 @@ def _begins_elsewhere(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> 
     extent times the scale is no whole number, and from pytorch_half_pixel to one element."""
     attributes = _attributes(node)
     mode = attributes.get("coordinate_transformation_mode", b"half_pixel")
-    scales = feeds.get(node.input[2]) if len(node.input) > 2 else None
-    if mode not in (b"align_corners", b"pytorch_half_pixel") or scales is None or not scales.size:
-        return mode == b"pytorch_half_pixel"
-    extents = np.array(feeds[node.input[0]].shape)[list(attributes.get("axes", range(scales.size)))]
-    exact = extents * scales.astype(np.float64)
+    scales, sizes = (feeds.get(node.input[n]) if len(node.input) > n else None for n in (2, 3))
+    if mode not in (b"align_corners", b"pytorch_half_pixel"):
+        return False
+    given = sizes if scales is None or not scales.size else scales
+    assert given is not None
+    extents = np.array(feeds[node.input[0]].shape)[list(attributes.get("axes", range(given.size)))]
+    exact = given.astype(np.float64) if given is sizes else extents * scales.astype(np.float64)
+    policy = attributes.get("keep_aspect_ratio_policy", b"stretch")
+    if given is sizes and policy != b"stretch":
+        exact = extents * (min if policy == b"not_larger" else max)(exact / extents)
     return bool((exact != np.rint(exact)).any() if mode == b"align_corners" else (exact < 2).any())
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from ccml.errors import CcmlError, ErrorCode
 
+from tests.fuzz.expensive import model, node
 from tests.fuzz.sandbox import BAD, Bounds, End, confined
-from tests.fuzz.untrusted import Finding, examine
+from tests.fuzz.untrusted import Finding, compile_file, examine
 
 
 def bad(findings: list[Finding]) -> list[str]:
@@ -50,3 +52,10 @@ def fail() -> None:
 )
 def test_bounds_are_kept(work, end) -> None:  # type: ignore[no-untyped-def]
     assert confined(work, Bounds(1, 1 << 30)).end is end
+
+
+def test_results_that_memory_does_not_hold(tmp_path: Path) -> None:
+    path = tmp_path / "large.onnx"
+    path.write_bytes(model([node("Expand", "x s", "y")], constants={"s": np.array([2**29, 4])}))
+    cost = confined(lambda: compile_file(path), Bounds(10, 2 << 30))
+    assert cost.end is End.ERROR and "[E501] a run takes 8,589,934,592 bytes" in cost.what

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations, permutations, product
 
 import pytest
+from ccml.memory.first_fit import first_fit
 from ccml.memory.planner import Request, place
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -103,3 +104,22 @@ def test_the_search_ends_where_a_size_is_enough() -> None:
     requests = [Request(f"t{n}", n, first, first + 1) for n, first in ((10, 0), (9, 1), (8, 2), (12, 3))]
     assert [place(requests, 1, {}, enough).size for enough in (-1, 20)] == [20, 20]
     assert 20 <= place(requests, 1, {}, 27).size <= 27
+
+
+@settings(max_examples=200, deadline=None)
+@given(REQUESTS, st.sampled_from([1, 4, 16]))
+def test_very_many_tensors_are_placed_without_a_search(requests: list[Request], align: int) -> None:
+    offsets = first_fit(requests, align)
+    assert all(offset % align == 0 for offset in offsets.values())
+    for a, b in combinations(requests, 2):
+        assert not a.overlaps(b) or sound(a, b, offsets[a.name], offsets[b.name], {})
+
+
+def test_gaps_are_filled() -> None:
+    requests = [Request("a", 4, 0, 0), Request("b", 4, 0, 0), Request("c", 4, 0, 2), Request("d", 8, 1, 1)]
+    assert first_fit(requests, 4) == {"a": 0, "b": 4, "c": 8, "d": 0}
+
+
+def test_ten_thousand_tensors_that_live_together() -> None:
+    plan = place([Request(f"t{n}", 4, 0, n) for n in range(10_000)], 4)
+    assert plan.size == 40_000

@@ -54,6 +54,20 @@ CASES = {
         "%y : f32[3,4,1,1] = transpose(%x) {perm=[1,3,2,0]}",
         "%y : f32[3,4,1,1] = reshape(%x) {shape=[3,4,1,1]}",
     ),
+    "what was split and comes together again in order": (
+        "[2,9]",
+        """
+        %a : f32[2,2] = slice(%x) {starts=[0,0], steps=[1,2], sizes=[2,2]}
+        %b : f32[2,3] = slice(%x) {starts=[0,4], steps=[1,2], sizes=[2,3]}
+        %c : f32[2,1] = slice(%x) {starts=[0,1], steps=[1,2], sizes=[2,1]}
+        %y : f32[2,6] = concat(%a, %b, %c) {axis=1}
+        """,
+        """
+        %c : f32[2,1] = slice(%x) {starts=[0,1], steps=[1,2], sizes=[2,1]}
+        %ab : f32[2,5] = slice(%x) {starts=[0,0], steps=[1,2], sizes=[2,5]}
+        %y : f32[2,6] = concat(%ab, %c) {axis=1}
+        """,
+    ),
     "slices merge": (
         "[10]",
         """
