@@ -29,6 +29,7 @@ from .selection_nest import nonzero, pack, unique, unpack
 from .sort_nest import top_k
 from .stored_weights_nest import dequantize_blocks, weight_matmul
 from .suppression_nest import suppress
+from .trees_nest import trees
 
 Nest = Callable[[NestContext, Node], Block]
 
@@ -66,4 +67,5 @@ NESTS: dict[str, Nest] = {
     "suppress": suppress,
     "pack": pack,
     "unpack": unpack,
+    "trees": trees,
 }

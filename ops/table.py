@@ -35,6 +35,7 @@ from . import selection as se
 from . import sort as so
 from . import stored_weights as sw
 from . import suppression as su
+from . import trees as tr
 from . import window as wd
 from .attributes import Schema, one_of
 from .fused import evaluate_fused, fused_macs, infer_fused
@@ -318,6 +319,12 @@ _ROWS: tuple[OpDef, ...] = (
         "top_k", A,
         "indices (i32) of the k first along the axis in order, the largest or the least first; stable, NaN greatest",
         so.infer_top_k, so.evaluate_top_k, reads_back=True, attrs={"axis": at.AXIS, "k": at.INT, "largest": at.BOOL},
+    ),
+    OpDef(
+        "trees", A,
+        "rows of keys walk down trees of nodes (column, threshold, child); their leaves added up to base, or the least "
+        "or greatest",
+        tr.infer_trees, tr.evaluate_trees, attrs={"kind": one_of("sum", "min", "max")},
     ),
     # Anchors whose results have as many entries as a run finds, at most as many as their shapes say
     OpDef("nonzero", A, "places (i32) of true, and how many", se.infer_nonzero, se.evaluate_nonzero),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from tests.frontend_onnx.tree_models import MODES, Leaf, Split, grow, listed, numbered
 from tests.fuzz.build import Builder, Tensor, UnfitError
 from tests.fuzz.row import Row
 
@@ -108,11 +110,56 @@ def linear_classifier(b: Builder) -> list[Tensor]:
     )  # fmt: skip
 
 
+def _splits(b: Builder, x: Tensor, trees: int, targets: int, modes: Sequence[str] = MODES) -> list[Split]:
+    found: list[Split] = []
+    while len(found) < trees:
+        tree = grow(b.rng, b.between(1, 3), x.shape[1], targets, tuple(modes), missing=b.flip(), positive=b.flip(),
+                    targets_of_leaf=(b.between(0, targets - 1),) if b.flip() else None)  # fmt: skip
+        found += [tree] if isinstance(tree, Split) else []
+    return found
+
+
+def _everywhere(trees: Sequence[Split], targets: int) -> list[Split]:
+    """With weights of every target in a leaf of the first tree: ONNX Runtime leaves the base out of a sum of none."""
+    leaf = Leaf(tuple((target, 0.5) for target in range(targets)))
+    return [*trees, Split("BRANCH_LEQ", 0, 0.0, False, leaf, leaf)]
+
+
+def tree_regressor(b: Builder) -> list[Tensor]:
+    x, targets = rows(b), b.between(1, 3)
+    trees = _everywhere(_splits(b, x, b.between(1, 4), targets), targets)
+    more = b.some(base_values=numbers(b, targets), post_transform=b.pick(TRANSFORMS),
+                  aggregate_function=b.pick(["SUM", "AVERAGE", "MIN", "MAX"]))  # fmt: skip
+    return b.node("TreeEnsembleRegressor", [x], domain=ML, n_targets=targets, **numbered(list(trees), "target"), **more)
+
+
+def tree_classifier(b: Builder) -> list[Tensor]:
+    x, classes = rows(b), b.between(3, 4)
+    trees = _everywhere(_splits(b, x, b.between(1, 4), classes), classes)
+    more = b.some(base_values=numbers(b, classes), post_transform=b.pick(TRANSFORMS))
+    labels = [int(label) for label in b.rng.permutation(9)[:classes]]
+    return b.node(
+        "TreeEnsembleClassifier", [x], 2, domain=ML, classlabels_int64s=labels, **numbered(list(trees), "class"), **more
+    )
+
+
+def tree_ensemble(b: Builder) -> list[Tensor]:
+    x, targets = rows(b, ("float32", "float64")), b.between(1, 3)
+    trees = []
+    for target in range(targets):
+        trees += [grow(b.rng, 2, x.shape[1], targets, MODES, missing=b.flip(), targets_of_leaf=(target,))]
+    splits = [Split("BRANCH_LEQ", 0, 0.0, False, tree, tree) for tree in trees]
+    more = b.some(aggregate_function=b.between(0, 3), post_transform=b.pick([0, 3]))
+    return b.node("TreeEnsemble", [x], domain=ML, n_targets=targets, **listed(list(splits), np.dtype(x.dtype)), **more)
+
+
 _ROWS: dict[str, Row] = {
     "ArrayFeatureExtractor": Row(array_feature_extractor), "Binarizer": Row(binarizer),
     "FeatureVectorizer": Row(feature_vectorizer), "Imputer": Row(imputer), "LabelEncoder": Row(label_encoder),
     "LinearClassifier": Row(linear_classifier), "LinearRegressor": Row(linear_regressor),
     "Normalizer": Row(normalizer), "OneHotEncoder": Row(one_hot_encoder), "Scaler": Row(scaler),
+    "TreeEnsemble": Row(tree_ensemble), "TreeEnsembleClassifier": Row(tree_classifier),
+    "TreeEnsembleRegressor": Row(tree_regressor),
     "ZipMap": Row(zip_map),
 }  # fmt: skip
 ROWS = {f"{ML}.{name}": row for name, row in _ROWS.items()}

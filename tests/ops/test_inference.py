@@ -17,6 +17,7 @@ def t(*shape: int, dtype: DType = DType.F32) -> TensorType:
     return TensorType(dtype, shape)
 
 
+TREES = [t(*shape, dtype=DType.I32) for shape in ((3, 2), (4,), (4,), (4, 2), (1,), (1,))]
 CONV = {"stride": (1, 1), "pad": (0, 0, 0, 0), "dilation": (1, 1), "group": 1, "layout": "channels_first"}
 POOL: dict[str, Any] = {
     "kind": "max", "kernel": (2, 2), "stride": (1, 1), "pad": (0, 0, 0, 0), "dilation": (1, 1), "ceil_mode": False,
@@ -64,6 +65,8 @@ REFUSED: list[tuple[str, list[TensorType | None], dict[str, Any], str]] = [
         "has not (3, 3) blocks",
     ),
     ("count_ngrams", [t(3, 2), t(3, 2)], {"skips": 0}, "no count of f32[3,2]"),
+    ("trees", [*TREES, t(5, 1), t(1, dtype=DType.I32)], {"kind": "sum"}, "leaves f32[5,1] have no sum i32[1]"),
+    ("trees", [*TREES, t(5, 2), t(1)], {"kind": "sum"}, "no trees for i32[3,2]"),
     ("gather", [t(3), t(2, dtype=DType.I64)], {"axis": 1}, "axes (1,) do not fit f32[3]"),
     ("conv", [t(1, 3, 8, 8), t(4, 2, 3, 3)], CONV, "f32[4,2,3,3] in 1 groups do not fit the 3 channels of f32"),
     ("conv", [t(1, 3, 8, 8), t(4, 3, 3)], CONV, "do not fit the rank"),

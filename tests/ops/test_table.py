@@ -137,6 +137,12 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "col2im": [([f(2, 3, 2, 2, 3, 4)], {"image": (4, 7), "stride": (1, 2), "pad": (0, 1, 0, 0), "dilation": (1, 1)})],
     "det": [([f(2, 3, 3)], {}), ([f(2, 2, dtype=np.float64)], {})],
+    "trees": [
+        ([i(5, 3), i(2, high=3, dtype=np.uint8), i(2), np.array([[1, -1], [-2, -3]], np.int16), np.zeros(1, np.int16),
+          np.full(1, 2, np.uint8), i(3, 2, dtype=np.int8), i(2)], {"kind": "sum"}),
+        ([i(5, 3), i(2, high=3), i(2), np.array([[-2, -1], [-2, -3]]), np.array([0, 1, -1]), np.ones(3, np.int32),
+          f(3, 1), f(2), i(3, high=2)], {"kind": "max"}),
+    ],
     "count_ngrams": [([i(2, 9, high=2), i(4, 2, high=2)], {"skips": 1})],
     "reduce": [
         ([x], {"kind": kind, "axes": (0, 2), "keepdims": keepdims})

@@ -1,0 +1,89 @@
+"""Plain nest of trees: each row walks down each tree by the tables of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..ir.build import convert, ge, gt, store
+from ..ir.graph import Node
+from ..ir.loops import INDEX, Block, Buffer, Expr, If, Store, as_expr, binary
+from ..ir.types import DType
+from .attributes import text
+from .nest_tools import Lets, accumulator, loops, operand, optional, serial_loop
+from .opdef import NestContext
+
+_COMBINE = {"sum": "add", "min": "min", "max": "max"}
+
+Leaf = Callable[[Expr], Expr]
+"""An entry of the leaf's row, by its number."""
+
+
+def trees(ctx: NestContext, node: Node) -> Block:
+    """The loop over the trees is the outer one of a row. A row that is at a leaf stays there."""
+    keys, column, threshold, child, root, depth, value = (operand(node, n) for n in range(7))
+
+    def row(n: Expr) -> Block:
+        place, init_place = accumulator(ctx, "place", DType.I32, 0)
+
+        def step(_: Expr) -> Block:
+            lets = Lets(ctx)
+            at = lets.bind("node", convert(place[0], INDEX.dtype))
+            key = ctx.read(keys, (n, convert(ctx.read(column, (at,)), INDEX.dtype)))
+            above = gt(key, ctx.read(threshold, (at,)))
+            onward = ctx.read(child, (at, convert(above, INDEX.dtype)))
+            return (If(ge(place[0], 0), (*lets.block, store(place[0], convert(onward, DType.I32)))),)
+
+        totals = Totals(ctx, node)
+
+        def tree(t: Expr) -> Block:
+            start = store(place[0], convert(ctx.read(root, (t,)), DType.I32))
+            walk = serial_loop(ctx, "d", convert(ctx.read(depth, (t,)), INDEX.dtype), step)
+            lets = Lets(ctx)
+            leaf = lets.bind("leaf", -1 - convert(place[0], INDEX.dtype))
+            return (start, *walk, *lets.block, *totals.add(t, lambda k: ctx.read(value, (leaf, k))))
+
+        every = serial_loop(ctx, "t", root.shape[0], tree)
+        return (*totals.start(), *init_place, *every, *totals.write(n))
+
+    return loops(ctx, ("n",), keys.shape[:1], lambda index: row(index[0]))
+
+
+class Totals:
+    """What the leaves of one row come to so far: in a register where there is one target, else in memory."""
+
+    def __init__(self, ctx: NestContext, node: Node) -> None:
+        self._ctx, self._node, self._base = ctx, node, operand(node, 7)
+        self._kind = _COMBINE[text(node.attrs, "kind")]
+        self._count = self._base.shape[0]
+        if self._count == 1:
+            base = ctx.read(self._base, (as_expr(0),))
+            self._buffer, self._block = accumulator(ctx, "total", self._base.dtype, base)
+        else:
+            self._buffer, self._block = ctx.scratch("totals", self._base.dtype, (self._count,))
+
+    def start(self) -> Block:
+        if self._count == 1:
+            return self._block
+        ctx, totals = self._ctx, self._buffer
+        copy = serial_loop(ctx, "k", self._count, lambda k: (store(totals[k], ctx.read(self._base, (k,))),))
+        return (*self._block, *copy)
+
+    def add(self, tree: Expr, leaf: Leaf) -> Block:
+        """Adds a leaf of tree number ``tree``: to all targets, or to the one of the tree."""
+        target = optional(self._node, 8)
+        if self._count == 1:
+            return (self._combined(self._buffer, as_expr(0), leaf(as_expr(0))),)
+        if target is not None:
+            lets = Lets(self._ctx)
+            at = lets.bind("target", convert(self._ctx.read(target, (tree,)), INDEX.dtype))
+            return (*lets.block, self._combined(self._buffer, at, leaf(as_expr(0))))
+        return serial_loop(self._ctx, "k", self._count, lambda k: (self._combined(self._buffer, k, leaf(k)),))
+
+    def _combined(self, buffer: Buffer, at: Expr, element: Expr) -> Store:
+        return store(buffer[at], binary(self._kind, buffer[at], convert(element, buffer.dtype)))
+
+    def write(self, row: Expr) -> Block:
+        def one(k: Expr) -> Block:
+            return self._ctx.write(self._node.output, (row, k), self._buffer[k])
+
+        return serial_loop(self._ctx, "k", self._count, one)

@@ -1,0 +1,291 @@
+"""Tree ensembles of ai.onnx.ml, compiled, against ONNX Runtime and against their definition."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ccml.errors import CcmlError, ErrorCode
+from onnx import helper
+
+from tests.frontend_onnx.compiled import compiled, onnxruntime
+from tests.frontend_onnx.graphs import checked_import
+from tests.frontend_onnx.ml_models import agrees, ml_node
+from tests.frontend_onnx.tree_models import MODES, Leaf, Split, features, grow, listed, numbered, scores
+
+FEATURES = 5
+
+
+def forest(seed: int, count: int = 7, targets: int = 1, depth: int = 4, **more: Any) -> list[Split | Leaf]:
+    rng = np.random.default_rng(seed)
+    trees: list[Split | Leaf] = []
+    while len(trees) < count:
+        tree = grow(rng, depth, FEATURES, targets, **more)
+        trees += [tree] if isinstance(tree, Split) else []
+    return trees
+
+
+def rows(dtype: type[Any] = np.float32, count: int = 40) -> np.ndarray:
+    return features(np.random.default_rng(9), count, FEATURES, dtype)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_modes(mode: str, missing: bool) -> None:
+    """Each mode alone, on features that hit the splits, lie next to them, or are NaN of either sign."""
+    trees = forest(MODES.index(mode), modes=(mode,), missing=missing)
+    y = agrees("TreeEnsembleRegressor", rows(), n_targets=1, **numbered(trees, "target"))[0]
+    np.testing.assert_allclose(y, scores(trees, rows(), 1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_all_modes_in_one_ensemble(dtype: type[Any]) -> None:
+    trees = forest(1, 12, modes=MODES, missing=True)
+    (y,) = compiled(*ml_node("TreeEnsembleRegressor", [rows(dtype)], n_targets=1, **numbered(trees, "target")))
+    np.testing.assert_allclose(y, scores(trees, rows(dtype), 1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+def test_integer_features(dtype: type[Any]) -> None:
+    trees = forest(2)
+    x = np.random.default_rng(0).integers(-3, 4, (20, FEATURES)).astype(dtype)
+    (y,) = compiled(*ml_node("TreeEnsembleRegressor", [x], n_targets=1, **numbered(trees, "target")))
+    np.testing.assert_allclose(y, scores(trees, x, 1), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"])
+@pytest.mark.parametrize("targets", [1, 3])
+def test_regressor(targets: int, transform: str) -> None:
+    base = [0.25, -1.5, 2.0][:targets]
+    attrs = numbered(forest(3, targets=targets), "target")
+    agrees("TreeEnsembleRegressor", rows(), n_targets=targets, base_values=base, post_transform=transform, **attrs)
+
+
+def test_probit() -> None:
+    """Of scores between 0 and 1."""
+    attrs = numbered(forest(3, count=1, positive=True), "target")
+    agrees("TreeEnsembleRegressor", rows(), n_targets=1, post_transform="PROBIT", rtol=1e-4, atol=1e-4, **attrs)
+
+
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
+@pytest.mark.parametrize("targets", [1, 2])
+def test_aggregates(targets: int, aggregate: str) -> None:
+    attrs = numbered(forest(4, targets=targets), "target")
+    for base in ([], [0.5, -1.0][:targets]):
+        more = {"base_values": base} if base else {}
+        agrees("TreeEnsembleRegressor", rows(), n_targets=targets, aggregate_function=aggregate, **more, **attrs)
+
+
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX"])
+def test_classes(transform: str) -> None:
+    """Leaves with a weight for each class, as forests have them, and trees for one class each, as boosting has."""
+    labels = [7, 3, 9]
+    whole = numbered(forest(5, targets=3), "class")
+    single = [forest(6 + n, count=2, targets=3, targets_of_leaf=(n,)) for n in range(3)]
+    boosted = numbered([tree for trees in single for tree in trees], "class")
+    for attrs in (whole, boosted):
+        for base in ({}, {"base_values": [0.1, 0.7, -0.2]}):
+            agrees("TreeEnsembleClassifier", rows(), outputs=2, classlabels_int64s=labels, post_transform=transform,
+                   **base, **attrs)  # fmt: skip
+
+
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"])
+@pytest.mark.parametrize("positive", [False, True])
+def test_two_classes_by_one_score(positive: bool, transform: str) -> None:
+    """Weights of one of two classes, as binary classifiers are exported, without and with a base."""
+    for which in (0, 1):
+        trees = forest(7 + which, count=2, positive=positive, targets_of_leaf=(which,))
+        attrs = numbered(trees, "class")
+        base = {"base_values": [0.125]}
+        for more in ({}, base) if which == 0 else ({},):
+            agrees("TreeEnsembleClassifier", rows(), outputs=2, classlabels_int64s=[4, 8], post_transform=transform,
+                   **more, **attrs)  # fmt: skip
+
+
+def test_one_class() -> None:
+    attrs = numbered(forest(8, count=2), "class")
+    agrees("TreeEnsembleClassifier", rows(), outputs=2, classlabels_int64s=[3], **attrs)
+
+
+def test_both_of_two_classes_have_weights() -> None:
+    """The label is that of the greater score; ONNX Runtime puts out 0 or 1 by the sign of the second alone."""
+    trees = forest(9, targets=2)
+    attrs = numbered(trees, "class")
+    label, probabilities = compiled(
+        *ml_node("TreeEnsembleClassifier", [rows()], 2, classlabels_int64s=[4, 8], **attrs)
+    )
+    expected = scores(trees, rows(), 2)
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(label, np.array([4, 8])[expected.argmax(1)])
+
+
+def test_votes_that_are_equal() -> None:
+    """Ten trees of leaves worth 1/10: five votes are not above one half, however 1/10 is rounded."""
+    trees: list[Split | Leaf] = [
+        Split("BRANCH_LEQ", n % FEATURES, 0.0, False, Leaf(((0, 0.1),)), Leaf(((0, 0.0),))) for n in range(10)
+    ]
+    x = np.where(np.arange(32)[:, None] >> np.arange(FEATURES) & 1, 1, -1).astype(np.float32)
+    label, _ = agrees("TreeEnsembleClassifier", x, outputs=2, classlabels_int64s=[0, 1], **numbered(trees, "class"))
+    np.testing.assert_array_equal(label, (x < 0).sum(1) * 2 > 5)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e4, 1e9])
+def test_leaves_of_very_different_sizes(spread: float) -> None:
+    """Where integers could not hold small leaves next to large ones, sums are of floats."""
+    rng = np.random.default_rng(3)
+    trees: list[Split | Leaf] = [
+        Split("BRANCH_LEQ", n % FEATURES, 0.0, False, Leaf(((0, float(np.float32(1 + rng.random()))),)),
+              Leaf(((0, spread),)))
+        for n in range(20)
+    ]  # fmt: skip
+    x = -np.abs(rng.standard_normal((4, FEATURES))).astype(np.float32)
+    agrees("TreeEnsembleRegressor", x, n_targets=1, rtol=1e-6, atol=0, **numbered(trees, "target"))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_tree_ensemble_of_version_5(dtype: type[Any]) -> None:
+    """Doubles are summed up as doubles."""
+    trees = forest(10, 5, 3, modes=MODES, missing=True, targets_of_leaf=(1,))
+    attrs = listed(trees, np.dtype(dtype))
+    x = rows(dtype)
+    (y,) = compiled(*ml_node("TreeEnsemble", [x], version=5, n_targets=3, **attrs))
+    assert y.dtype == dtype
+    tolerance = {np.float16: 1e-2, np.float32: 1e-6, np.float64: 1e-7}[dtype]
+    np.testing.assert_allclose(y, scores(trees, x, 3), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("aggregate", range(4))
+def test_numbers_of_version_5(aggregate: int) -> None:
+    """Aggregates and transforms have numbers there; trees whose leaves belong to different targets.
+
+    ONNX Runtime takes 1 for LOGISTIC and 2 for SOFTMAX, which is the other way round in ONNX.
+    """
+    single = [forest(20 + n, count=2, targets=2, targets_of_leaf=(n,)) for n in range(2)]
+    attrs = listed([tree for trees in single for tree in trees], np.dtype(np.float32))
+    attrs |= {"n_targets": 2, "aggregate_function": aggregate}
+    y = agrees("TreeEnsemble", rows(), version=5, **attrs)[0].astype(np.float64)
+    softmax = np.exp(y) / np.exp(y).sum(1, keepdims=True)
+    for transform, expected in ((1, softmax), (2, 1 / (1 + np.exp(-y)))):
+        (got,) = compiled(*ml_node("TreeEnsemble", [rows()], version=5, post_transform=transform, **attrs))
+        np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+def members(sets: list[list[float]], missing: bool) -> dict[str, Any]:
+    """A chain of nodes that test whether features are in sets: leaf n is worth n + 1."""
+    count = len(sets)
+    values = [value for own in sets for value in (*own, float("nan"))]
+    return {
+        "n_targets": 1, "tree_roots": [0], "nodes_featureids": [n % FEATURES for n in range(count)],
+        "nodes_modes": helper.make_tensor("m", 2, [count], [6] * count),
+        "nodes_splits": helper.make_tensor("s", 1, [count], [0.0] * count),
+        "nodes_truenodeids": list(range(count)), "nodes_trueleafs": [1] * count,
+        "nodes_falsenodeids": [*range(1, count), count], "nodes_falseleafs": [0] * (count - 1) + [1],
+        "nodes_missing_value_tracks_true": [int(missing)] * count, "leaf_targetids": [0] * (count + 1),
+        "leaf_weights": helper.make_tensor("w", 1, [count + 1], [n + 1.0 for n in range(count + 1)]),
+        "membership_values": helper.make_tensor("v", 1, [len(values)], values),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_membership(missing: bool) -> None:
+    """Sets of one value, of several in any order, of zeros, and one that is empty."""
+    sets = [[1.0], [0.5, -0.75, 1.25, -1.5], [-0.0], [], [float("inf"), 0.25]]
+    x = rows(count=80)
+    expected = []
+    for row in x:
+        hits = [n for n, own in enumerate(sets) if row[n] in own or (missing and np.isnan(row[n]))]
+        expected.append([min(hits, default=len(sets)) + 1.0])
+    (y,) = compiled(*ml_node("TreeEnsemble", [x], version=5, **members(sets, missing)))
+    np.testing.assert_array_equal(y, np.array(expected, np.float32))
+
+
+def test_trees_that_are_leaves() -> None:
+    trees: list[Split | Leaf] = [Leaf(((0, 1.5),)), Leaf(((0, 2.25),))]
+    agrees("TreeEnsembleRegressor", rows(), n_targets=1, **numbered(trees, "target"))
+    agrees("TreeEnsembleRegressor", rows(), n_targets=1, **numbered([*trees, *forest(1, 2)], "target"))
+
+
+def test_rows_do_not_matter() -> None:
+    """The label of a row is the same alone and among others."""
+    attrs = numbered(forest(5, targets=3), "class")
+    x = rows()
+    together = compiled(*ml_node("TreeEnsembleClassifier", [x], 2, classlabels_int64s=[0, 1, 2], **attrs))
+    for at in (0, 17):
+        alone = compiled(*ml_node("TreeEnsembleClassifier", [x[at : at + 1]], 2, classlabels_int64s=[0, 1, 2], **attrs))
+        for one, many in zip(alone, together):
+            np.testing.assert_array_equal(one[0], many[at])
+
+
+def test_labels_that_are_strings() -> None:
+    """Refused with a way out, but for the probabilities alone."""
+    attrs = numbered(forest(5, targets=3), "class")
+    proto, feeds = ml_node("TreeEnsembleClassifier", [rows()], 2, classlabels_strings=["a", "b", "c"], **attrs)
+    with pytest.raises(CcmlError, match="strings a, b, c") as caught:
+        checked_import(proto)
+    assert caught.value.kind is ErrorCode.UNSUPPORTED_FEATURE and "leave the output of labels out" in str(caught.value)
+    del proto.graph.output[0]
+    np.testing.assert_allclose(compiled(proto, feeds)[0], onnxruntime(proto, feeds)[0], rtol=1e-5, atol=1e-6)
+
+
+def chain(depth: int) -> list[Split | Leaf]:
+    tree: Split | Leaf = Leaf(((0, 1.0),))
+    for _ in range(depth):
+        tree = Split("BRANCH_LEQ", 0, 0.0, False, Leaf(((0, 1.0),)), tree)
+    return [tree]
+
+
+def broken(name: str, value: Any) -> dict[str, Any]:
+    attrs = numbered(forest(1, 2), "target")
+    attrs[name] = value(attrs[name]) if callable(value) else value
+    return attrs
+
+
+def replaced(position: int, entry: Any) -> Any:
+    return lambda column: [*column[:position], entry, *column[position + 1 :]]
+
+
+DAMAGED: list[tuple[str, dict[str, Any]]] = [
+    ("different lengths", broken("nodes_values", lambda column: column[:-1])),
+    ("different lengths", broken("target_weights", lambda column: column[:-1])),
+    ("features", broken("nodes_featureids", replaced(0, FEATURES))),
+    ("features", broken("nodes_featureids", replaced(0, -1))),
+    ("not there", broken("nodes_truenodeids", replaced(0, 10**9))),
+    ("circle", broken("nodes_truenodeids", replaced(0, 0))),
+    ("circle", {**numbered([Split("BRANCH_LEQ", 0, 0.0, False, *[Leaf(((0, 1.0),))] * 2)], "target"),
+                "nodes_truenodeids": [0, 0, 0]}),
+    ("two branches|circle", broken("nodes_truenodeids", replaced(0, 2))),
+    ("same number", broken("nodes_nodeids", replaced(1, 0))),
+    ("no mode", broken("nodes_modes", replaced(0, "BRANCH_UP"))),
+    ("target_ids", broken("target_ids", replaced(0, 1))),
+    ("no leaves", broken("target_nodeids", replaced(0, 0))),
+    ("not finite", broken("target_weights", replaced(0, float("inf")))),
+    ("NaN", broken("nodes_values", replaced(0, float("nan")))),
+    ("deep", numbered(chain(5000), "target")),
+    ("base_values", {**numbered(forest(1, 2), "target"), "base_values": [1.0, 2.0]}),
+    ("aggregate_function", {**numbered(forest(1, 2), "target"), "aggregate_function": "MEAN"}),
+    ("post_transform", {**numbered(forest(1, 2), "target"), "post_transform": "SIGMOID"}),
+    ("targets", {**numbered(forest(1, 2), "target"), "n_targets": 0}),
+    ("targets", {**numbered(forest(1, 2), "target"), "n_targets": 2**40}),
+]
+
+
+@pytest.mark.parametrize(("text", "attrs"), DAMAGED)
+def test_damaged_ensembles(text: str, attrs: dict[str, Any]) -> None:
+    proto, _ = ml_node("TreeEnsembleRegressor", [rows()], **{"n_targets": 1, **attrs})
+    with pytest.raises(CcmlError, match=text) as caught:
+        checked_import(proto)
+    assert caught.value.kind in (ErrorCode.INVALID_MODEL, ErrorCode.UNSUPPORTED_FEATURE)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("nodes_truenodeids", replaced(0, 10**6)), ("nodes_falsenodeids", replaced(0, -1)), ("tree_roots", [10**6]),
+     ("leaf_targetids", replaced(0, 9)), ("nodes_trueleafs", lambda column: column[1:])],
+)  # fmt: skip
+def test_damaged_ensembles_of_version_5(name: str, value: Any) -> None:
+    attrs = listed(forest(10, 3, targets_of_leaf=(0,)), np.dtype(np.float32))
+    attrs[name] = value(attrs[name]) if callable(value) else value
+    with pytest.raises(CcmlError) as caught:
+        checked_import(ml_node("TreeEnsemble", [rows()], version=5, n_targets=1, **attrs)[0])
+    assert caught.value.kind is ErrorCode.INVALID_MODEL
