@@ -169,7 +169,7 @@ def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions 
     without quantized inputs or outputs.
     """
     name = model_name(Path(path), options.name)
-    model = with_fixed_inputs(model, options.fixed)
+    model = with_fixed_inputs(model, options.fixed, options.dims)
     graph = import_model(model, dims=options.dims, shapes=options.shapes, name=name)
     if options.integer_io:
         graph = integer_interface(graph)

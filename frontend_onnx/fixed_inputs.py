@@ -17,10 +17,13 @@ MAX_FILLED = 2**24
 """Elements of an input that one number fills."""
 
 
-def with_fixed_inputs(model: onnx.ModelProto, fixed: Mapping[str, Numbers]) -> onnx.ModelProto:
+def with_fixed_inputs(
+    model: onnx.ModelProto, fixed: Mapping[str, Numbers], dims: Mapping[str, int] | None = None
+) -> onnx.ModelProto:
     """``model`` with inputs replaced by constants, by name (``{"sr": (16000,)}``).
 
-    A single number fills the declared shape, in which open dimensions count 1; more numbers are all elements in order.
+    A single number fills the declared shape, in which open dimensions count what ``dims`` say of their names, or 1; more
+    numbers are all elements in order.
     Raises ``BAD_OPTION`` where there is no such input, or it cannot have the value.
     """
     if not fixed:
@@ -32,13 +35,13 @@ def with_fixed_inputs(model: onnx.ModelProto, fixed: Mapping[str, Numbers]) -> o
     for name, numbers in fixed.items():
         if name not in inputs:
             raise CcmlError(ErrorCode.BAD_OPTION, f"no input {name}", hint=f"the inputs are {', '.join(inputs)}")
-        tensor = numpy_helper.from_array(_array(inputs[name], numbers), name)
+        tensor = numpy_helper.from_array(_array(inputs[name], numbers, dims or {}), name)
         changed.graph.initializer.append(tensor)
         changed.graph.input.remove(inputs[name])
     return changed
 
 
-def _array(value: onnx.ValueInfoProto, numbers: Numbers) -> np.ndarray:
+def _array(value: onnx.ValueInfoProto, numbers: Numbers, dims: Mapping[str, int]) -> np.ndarray:
     kind = value.type.tensor_type
     try:
         dtype = helper.tensor_dtype_to_np_dtype(kind.elem_type)
@@ -53,7 +56,7 @@ def _array(value: onnx.ValueInfoProto, numbers: Numbers) -> np.ndarray:
         raise CcmlError(ErrorCode.BAD_OPTION, f"an input of {dtype} cannot be {text}", loc=value.name)
     if not kind.HasField("shape"):
         return array if len(numbers) > 1 else array.reshape(())
-    extents = [dim.dim_value if dim.HasField("dim_value") else None for dim in kind.shape.dim]
+    extents = [dim.dim_value if dim.HasField("dim_value") else dims.get(dim.dim_param) for dim in kind.shape.dim]
     if len(numbers) == 1:
         shape = [1 if extent is None else extent for extent in extents]
         if prod(shape) > MAX_FILLED:

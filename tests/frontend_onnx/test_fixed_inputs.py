@@ -79,3 +79,31 @@ def test_in_the_file_of_the_project(path: Path) -> None:
     (path.parent / "ccml.toml").write_text("[model.fix]\nsr = 16000\nk = [1, 2, 3, 4, 5, 6]\n")
     done = command("verify", path, "--config", path.parent / "ccml.toml")
     assert done.exit_code == 0, done.output
+
+
+@pytest.fixture
+def open_path(tmp_path: Path) -> Path:
+    """y = x @ x' + k, of n rows and columns."""
+    nodes = [
+        helper.make_node("Transpose", ["x"], ["t"]),
+        helper.make_node("MatMul", ["x", "t"], ["p"]),
+        helper.make_node("Add", ["p", "k"], ["y"]),
+    ]
+    save(model(nodes, [value("x", ["n", 8]), value("k", ["n", 1])], ["y"]), tmp_path / "open.onnx")
+    return tmp_path / "open.onnx"
+
+
+@pytest.mark.parametrize("numbers, k", [((7.0,), [[7], [7], [7]]), ((1.0, 2.0, 3.0), [[1], [2], [3]])])
+def test_dimensions_that_have_names(open_path: Path, numbers: tuple[float, ...], k: list[list[float]]) -> None:
+    loaded = ccml.load(open_path, ccml.ModelOptions(fixed={"k": numbers}, dims={"n": 3}))
+    x = np.arange(24, dtype=np.float32).reshape(3, 8)
+    np.testing.assert_array_equal(loaded.run({"x": x})["y"], x @ x.T + k)
+
+
+def test_quantized_models_have_fixed_inputs_as_well(open_path: Path, tmp_path: Path) -> None:
+    samples = np.random.default_rng(0).uniform(-1, 1, (8, 3, 8)).astype(np.float32)
+    np.savez(tmp_path / "data.npz", x=samples)
+    options = ccml.ModelOptions(fixed={"k": (7.0,)}, dims={"n": 3})
+    loaded = ccml.load(open_path, options, quantization=ccml.Quantization(tmp_path / "data.npz"))
+    (y,) = loaded.run({"x": samples[0]}).values()
+    np.testing.assert_allclose(y, samples[0] @ samples[0].T + 7, atol=0.2)
