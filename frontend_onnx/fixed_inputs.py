@@ -22,8 +22,8 @@ def with_fixed_inputs(
 ) -> onnx.ModelProto:
     """``model`` with inputs replaced by constants, by name (``{"sr": (16000,)}``).
 
-    A single number fills the declared shape, in which open dimensions count what ``dims`` say of their names, or 1; more
-    numbers are all elements in order.
+    A single number fills the declared shape, in which open dimensions count what ``dims`` say of their names, or 1;
+    more numbers are all elements in order.
     Raises ``BAD_OPTION`` where there is no such input, or it cannot have the value.
     """
     if not fixed:
