@@ -22,7 +22,7 @@ def infer_col2im(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if x.rank != 2 + 2 * spatial or spatial < 1 or x.dtype not in NUMBERS or min(image) < 1:
         raise ValueError(f"{x} are no blocks of an image {image}")
     kernel = x.shape[2 : 2 + spatial]
-    check_geometry(spatial, kernel=kernel, stride=stride, pad=pad, dilation=dilation)
+    check_geometry(spatial, kernel, attrs)
     check_padded(image, pad)
     counts = window_counts(image, kernel, stride, pad, dilation)
     if x.shape[2 + spatial :] != counts:

@@ -67,9 +67,9 @@ def infer_conv(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     stride, pad, dilation = ints(attrs, "stride"), ints(attrs, "pad"), ints(attrs, "dilation")
     if len(kernel) != len(extents):
         raise ValueError(f"weights {w} do not fit the rank of {x}")
-    if group < 1 or group_channels * group != channels or out_channels % group:
+    if group_channels * group != channels or out_channels % group:
         raise ValueError(f"weights {w} in {group} groups do not fit the {channels} channels of {x}")
-    check_geometry(len(extents), stride=stride, pad=pad, dilation=dilation, kernel=kernel)
+    check_geometry(len(extents), kernel, attrs)
     _check_bias(types, 2, out_channels, dtype)
     counts = window_counts(extents, kernel, stride, pad, dilation)
     return (TensorType(dtype, join_layout(batch, out_channels, counts, layout)),)
@@ -113,13 +113,12 @@ def infer_conv_transpose(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     batch, channels, extents = split_layout(x.shape, layout)
     in_channels, group_channels, kernel = split_layout(w.shape, layout)
     group = integer(attrs, "group")
-    stride, pad, dilation = ints(attrs, "stride"), ints(attrs, "pad"), ints(attrs, "dilation")
-    extra = ints(attrs, "output_padding")
+    pad = ints(attrs, "pad")
     if len(kernel) != len(extents):
         raise ValueError(f"weights {w} do not fit the rank of {x}")
-    if group < 1 or in_channels != channels or channels % group:
+    if in_channels != channels or channels % group:
         raise ValueError(f"weights {w} in {group} groups do not fit the {channels} channels of {x}")
-    check_geometry(len(extents), stride=stride, pad=pad, dilation=dilation, kernel=kernel, output_padding=extra)
+    check_geometry(len(extents), kernel, attrs)
     _check_bias(types, 2, group_channels * group, dtype)
     counts = _transposed_counts(extents, kernel, attrs)
     if any(count < 1 for count in counts):

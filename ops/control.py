@@ -21,7 +21,7 @@ import numpy as np
 
 from ..ir.graph import Graph, Node
 from ..ir.types import DType, TensorType
-from .attributes import flag, integer
+from .attributes import flag, integer, subgraph
 from .fused import run_nodes
 from .opdef import Arrays, Attrs, OpDef, Types
 
@@ -33,14 +33,7 @@ NO_LIMIT = -1
 
 def bodies_of(node: Node) -> tuple[tuple[str, Graph], ...]:
     """The graphs of a control-flow node with the names of their attributes; none of other nodes."""
-    return tuple((name, graph_of(node.attrs, name)) for name in BODIES.get(node.op, ()))
-
-
-def graph_of(attrs: Attrs, name: str) -> Graph:
-    graph = attrs.get(name)
-    if not isinstance(graph, Graph):
-        raise ValueError(f"{name} is no graph")
-    return graph
+    return tuple((name, subgraph(node.attrs, name)) for name in BODIES.get(node.op, ()))
 
 
 def plain(type_: TensorType) -> TensorType:
@@ -76,7 +69,7 @@ def infer_if(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     _one(types, 0, DType.BOOL, "the condition")
     captured, results = _present(types, 1), []
     for name in BODIES["if"]:
-        graph = graph_of(attrs, name)
+        graph = subgraph(attrs, name)
         _expect(f"operands of {name}", captured, [value.type for value in graph.inputs])
         results.append([value.type for value in graph.outputs])
     _expect("results of orelse", results[1], results[0])
@@ -86,7 +79,7 @@ def infer_if(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def evaluate_if(arrays: Arrays, attrs: Attrs, ops: Mapping[str, OpDef]) -> tuple[np.ndarray, ...]:
     condition = arrays[0]
     assert condition is not None
-    graph = graph_of(attrs, "then" if condition.reshape(-1)[0] else "orelse")
+    graph = subgraph(attrs, "then" if condition.reshape(-1)[0] else "orelse")
     return _run(graph, arrays[1:], ops)
 
 
@@ -96,7 +89,7 @@ def infer_loop(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     _one(types, 0, DType.I64, "the count")
     _one(types, 1, DType.BOOL, "going")
     states, limit, tested = integer(attrs, "states"), integer(attrs, "limit"), flag(attrs, "tested")
-    graph = graph_of(attrs, "step")
+    graph = subgraph(attrs, "step")
     operands, results = _present(types, 2), [value.type for value in graph.outputs]
     if not 0 <= states <= min(len(operands), len(results) - tested):
         raise ValueError(f"{states} states of {len(operands)} operands and {len(results)} results")
@@ -115,7 +108,7 @@ def infer_loop(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def evaluate_loop(arrays: Arrays, attrs: Attrs, ops: Mapping[str, OpDef]) -> tuple[np.ndarray, ...]:
     count, going, *operands = arrays
-    graph, states, limit = graph_of(attrs, "step"), integer(attrs, "states"), integer(attrs, "limit")
+    graph, states, limit = subgraph(attrs, "step"), integer(attrs, "states"), integer(attrs, "limit")
     tested = flag(attrs, "tested")
     rows = [np.zeros((limit, *value.shape), value.dtype.numpy) for value in graph.outputs[states + tested :]]
     current, captured = list(operands[:states]), operands[states:]

@@ -53,12 +53,12 @@ def infer_rnn(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 def _infer(
     types: Types, attrs: Attrs, gates: int, activations: int, states: int, peepholes: bool = False
 ) -> tuple[TensorType, ...]:
-    x, hidden, dirs = operand(types, 0), integer(attrs, "hidden"), DIRECTIONS.get(text(attrs, "direction"), 0)
+    x, hidden, dirs = operand(types, 0), integer(attrs, "hidden"), DIRECTIONS[text(attrs, "direction")]
     names = texts(attrs, "activations")
-    if not dirs or x.rank != 3 or not x.dtype.is_float:
-        raise ValueError(f"no {attrs['direction']} recurrence over {x}; it needs floats [sequence, batch, input]")
-    if len(names) != activations * dirs or any(name not in ACTIVATIONS for name in names):
-        raise ValueError(f"activations {names} are not {activations * dirs} of {', '.join(ACTIVATIONS)}")
+    if x.rank != 3 or not x.dtype.is_float:
+        raise ValueError(f"no recurrence over {x}; it needs floats [sequence, batch, input]")
+    if len(names) != activations * dirs:
+        raise ValueError(f"activations {names} are not {activations * dirs}")
     seq, batch, features = x.shape
     shapes = [
         ("weights w", (dirs, gates * hidden, features)),

@@ -18,7 +18,6 @@ from .pointwise import FLOATS, present_arrays
 
 MODES = {"nearest": 1, "linear": 2, "cubic": 4}
 """How many elements are read along each dimension."""
-BORDERS = ("zeros", "edge", "reflect")
 MOST_TAPS = 64
 
 
@@ -29,9 +28,9 @@ def infer_sample(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ValueError(f"points {points} do not fit {x}; they need [batch, count, {rank}]")
     if points.dtype not in (DType.F32, DType.F64):
         raise ValueError(f"points are {points}, not f32 or f64")
-    mode, border = attrs["mode"], attrs["border"]
-    if mode not in MODES or border not in BORDERS or MODES[str(mode)] ** rank > MOST_TAPS:
-        raise ValueError(f"no mode {mode} with border {border} in {rank} dimensions")
+    mode = text(attrs, "mode")
+    if MODES[mode] ** rank > MOST_TAPS:
+        raise ValueError(f"no mode {mode} in {rank} dimensions")
     if mode != "nearest" and x.dtype not in FLOATS:
         raise ValueError(f"nothing lies between elements of {x}")
     if 0 in x.shape[1:-1] and points.size:

@@ -10,8 +10,6 @@ from .infer import check_dtype, operand
 from .opdef import Arrays, Attrs, Types
 from .pointwise import present_arrays
 
-REDUCTIONS = ("none", "add", "mul", "min", "max")
-
 
 def infer_scatter(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, places, updates = (operand(types, position) for position in range(3))
@@ -20,9 +18,8 @@ def infer_scatter(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ValueError(f"places are {places}, not i32 or i64")
     if x.rank < 1 or updates.shape != (*places.shape, *x.shape[1:]):
         raise ValueError(f"updates {updates} do not fit places {places} in {x}")
-    reduction = attrs["reduction"]
-    if reduction not in REDUCTIONS or (reduction != "none" and x.dtype is DType.BOOL):
-        raise ValueError(f"no reduction {reduction} of {x}; there are {', '.join(REDUCTIONS)}")
+    if attrs["reduction"] != "none" and x.dtype is DType.BOOL:
+        raise ValueError(f"no reduction {attrs['reduction']} of {x}")
     return (TensorType(x.dtype, x.shape),)
 
 

@@ -230,7 +230,7 @@ _ROWS: tuple[OpDef, ...] = (
         "sample", A, "x[n, ..., c] read at points[n, p, dims], between its elements",
         sm.infer_sample, sm.evaluate_sample,
         attrs={
-            "mode": one_of("nearest", "linear", "cubic"), "border": one_of("zeros", "edge", "reflect"),
+            "mode": one_of(*sm.MODES), "border": one_of("zeros", "edge", "reflect"),
             "align_corners": at.BOOL,
         },
     ),
@@ -386,7 +386,10 @@ OPS: dict[str, OpDef] = {
 
 
 def infer_types(op: str, inputs: Sequence[Value | None], attrs: Attrs, loc: str = "") -> tuple[TensorType, ...]:
-    """The output types of ``op``. Raises ``SHAPE_MISMATCH`` naming ``loc`` where the operands do not fit."""
+    """The output types of ``op``. Raises ``SHAPE_MISMATCH`` naming ``loc`` where attributes or operands do not fit."""
+    complaint = at.complaint(OPS[op].attrs, attrs)
+    if complaint is not None:
+        raise CcmlError(ErrorCode.SHAPE_MISMATCH, f"{op}: {complaint}", loc=loc or None)
     try:
         return OPS[op].infer([None if value is None else value.type for value in inputs], attrs)
     except ValueError as problem:

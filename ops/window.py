@@ -23,12 +23,12 @@ from .windows import (
 
 
 def infer_pool(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    x, layout, kind = operand(types, 0), attrs["layout"], attrs["kind"]
-    if x.dtype not in {"max": NUMBERS, "avg": FLOATS, "sum": NARROW}.get(str(kind), frozenset()):
+    x, layout, kind = operand(types, 0), attrs["layout"], text(attrs, "kind")
+    if x.dtype not in {"max": NUMBERS, "avg": FLOATS, "sum": NARROW}[kind]:
         raise ValueError(f"no {kind} pooling of {x}")
     batch, channels, extents = split_layout(x.shape, layout)
     kernel, stride, pad, dilation = (ints(attrs, name) for name in ("kernel", "stride", "pad", "dilation"))
-    check_geometry(len(extents), kernel=kernel, stride=stride, pad=pad, dilation=dilation)
+    check_geometry(len(extents), kernel, attrs)
     if any(amount >= span for amount, span in zip(pad, reach(kernel, dilation) * 2)):
         raise ValueError(f"pad {pad} is not smaller than the window {reach(kernel, dilation)}")
     counts = window_counts(extents, kernel, stride, pad, dilation, flag(attrs, "ceil_mode"))

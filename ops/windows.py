@@ -7,6 +7,8 @@ from math import prod
 
 import numpy as np
 
+from .attributes import Attrs, ints
+
 MAX_PADDED = 2**31
 """Elements of a padded plane."""
 
@@ -16,13 +18,14 @@ def reach(kernel: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
     return tuple((extent - 1) * step + 1 for extent, step in zip(kernel, dilation))
 
 
-def check_geometry(spatial: int, **per_dimension: Sequence[int]) -> None:
-    """``pad`` has two entries a spatial dimension, the others one; all in range."""
-    for name, entries in per_dimension.items():
-        expected = 2 * spatial if name == "pad" else spatial
-        least = 0 if name in ("pad", "output_padding") else 1
-        if len(entries) != expected or any(entry < least for entry in entries):
-            raise ValueError(f"{name} {tuple(entries)} does not fit {spatial} spatial dimensions")
+def check_geometry(spatial: int, kernel: Sequence[int], attrs: Attrs) -> None:
+    """The kernel has taps, and the attributes one entry a spatial dimension, ``pad`` two (their ranges are those of the
+    schema)."""
+    if len(kernel) != spatial or min(kernel, default=1) < 1:
+        raise ValueError(f"kernel {tuple(kernel)} does not fit {spatial} spatial dimensions")
+    for name in ("stride", "pad", "dilation", "output_padding"):
+        if name in attrs and len(ints(attrs, name)) != (2 * spatial if name == "pad" else spatial):
+            raise ValueError(f"{name} {attrs[name]} does not fit {spatial} spatial dimensions")
 
 
 def check_padded(extents: Sequence[int], pad: Sequence[int]) -> None:
@@ -85,9 +88,7 @@ def split_layout(shape: tuple[int, ...], layout: object) -> tuple[int, int, tupl
         raise ValueError(f"shape {shape} has no batch and channel dimensions")
     if layout == "channels_last":
         return shape[0], shape[-1], shape[1:-1]
-    if layout == "channels_first":
-        return shape[0], shape[1], shape[2:]
-    raise ValueError(f"layout {layout} is neither channels_first nor channels_last")
+    return shape[0], shape[1], shape[2:]
 
 
 def join_layout(batch: int, channels: int, spatial: Sequence[int], layout: object) -> tuple[int, ...]:

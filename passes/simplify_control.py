@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..ir.graph import AttrValue, Graph, NameSupply, Node, Value
-from ..ops.attributes import integer
-from ..ops.control import BODIES, NO_LIMIT, bodies_of, graph_of, plain
+from ..ops.attributes import integer, subgraph
+from ..ops.control import BODIES, NO_LIMIT, bodies_of, plain
 from .rewrite import Rewriter
 
 
@@ -18,7 +18,7 @@ def known_condition(rewriter: Rewriter, node: Node) -> Sequence[Value] | None:
     condition = rewriter.array(node.inputs[0]) if node.op == "if" else None
     if condition is None:
         return None
-    body = graph_of(node.attrs, "then" if condition.reshape(-1)[0] else "orelse")
+    body = subgraph(node.attrs, "then" if condition.reshape(-1)[0] else "orelse")
     return _inlined(rewriter, node, body, node.operands[1:])
 
 

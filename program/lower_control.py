@@ -18,8 +18,8 @@ from ..ir.loops import INDEX, Access, Buffer, Kernel, Let, Type, Var
 from ..ir.loops_rewrite import loop as loop_over
 from ..ir.steps import Body, Branch, Call, Repeat, Step, buffers_of
 from ..ir.types import DType, TensorType
-from ..ops.attributes import integer
-from ..ops.control import NO_LIMIT, graph_of
+from ..ops.attributes import integer, subgraph
+from ..ops.control import NO_LIMIT
 from ..ops.table import infer_types
 from ..schedule.outputs import copy_value
 
@@ -52,13 +52,13 @@ def lower_control(node: Node, lowering: Lowering) -> Body:
 def _branch(node: Node, lowering: Lowering) -> Body:
     condition, *given = (lowering.place(value) for value in node.operands)
     results = [lowering.place(value) for value in node.outputs]
-    then, orelse = (lowering.inner(graph_of(node.attrs, name), given, results) for name in ("then", "orelse"))
+    then, orelse = (lowering.inner(subgraph(node.attrs, name), given, results) for name in ("then", "orelse"))
     return (Branch(condition, then, orelse, node.loc),) if then or orelse else ()
 
 
 class _Loop:
     def __init__(self, node: Node, lowering: Lowering) -> None:
-        self.node, self.lowering, self.step = node, lowering, graph_of(node.attrs, "step")
+        self.node, self.lowering, self.step = node, lowering, subgraph(node.attrs, "step")
         self.limit, self.tested = integer(node.attrs, "limit"), bool(node.attrs["tested"])
         states = integer(node.attrs, "states")
         self.states, self.rows = node.outputs[:states], node.outputs[states:]
