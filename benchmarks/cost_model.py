@@ -24,7 +24,7 @@ from ccml import Quantization, driver
 from ccml.costs.build import Build, build_c, build_objects, write_objects
 from ccml.costs.predict import predict
 from ccml.emit_c.header import public_header
-from ccml.emit_c.symbols import assign_symbols, interfaces
+from ccml.emit_c.symbols import assign_symbols
 from ccml.ir.program import Program
 from ccml.quantization.source import quantize_source
 from ccml.targets import Machine
@@ -53,7 +53,7 @@ def compiled_model(name: str, models: Path) -> tuple[driver.Source, Any]:
 def bench_main(program: Program, inputs: dict[str, np.ndarray]) -> str:
     """The harness's part for a model: inputs in flash, outputs and arena in memory."""
     lines, names = ['#include "bench.h"', '#include "model.h"'], []
-    for number, side in enumerate(interfaces(program)):
+    for number, side in enumerate(program.interfaces):
         array = f"__attribute__((aligned(16))) static unsigned char tensor{number}[{side.type.nbytes}]"
         if side.name in inputs and number < len(program.inputs):
             values = ",".join(map(str, inputs[side.name].tobytes()))

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..emit_c.symbols import interfaces
-from ..ir.program import Program
+from ..ir.program import Program, Role
 from ..ir.steps import at_most, has_control_flow
 from ..samples import random_samples
 from ..targets import Machine, Timing
@@ -118,17 +117,16 @@ def _memory(
 ) -> tuple[np.ndarray, dict[int, int]]:
     """Code, pools, inputs, outputs and stack, and the registers at the call."""
     sample = inputs if inputs is not None else next(iter(random_samples(program.inputs, 1)))
-    sides = interfaces(program)
     places, top = [], len(code)
-    pools = [pool.size for pool in program.plan.pools]
-    for size in (*pools, *(side.type.nbytes for side in sides)):
+    for item in program.parameters:
         top += -top % _ALIGN
         places.append(top)
-        top += size
+        top += item.nbytes
     stack = (top + _STACK) & ~(_ALIGN - 1)
     memory = np.zeros((1 << (stack + _ALIGN).bit_length()) + _ALIGN, np.uint8)
     memory[: len(code)] = np.frombuffer(code, np.uint8)
-    for side, place in zip(program.inputs, places[len(pools) :], strict=False):
+    inputs_at = (place for item, place in zip(program.parameters, places) if item.role is Role.INPUT)
+    for side, place in zip(program.inputs, inputs_at, strict=True):
         content = np.ascontiguousarray(sample[side.name], side.type.dtype.numpy).tobytes()
         memory[place : place + len(content)] = np.frombuffer(content, np.uint8)
     on_stack = np.array(places[_ARGUMENT_REGISTERS:], np.uint32).view(np.uint8)

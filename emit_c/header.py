@@ -11,8 +11,8 @@ from ..ir.extents import Extent, axes_of
 from ..ir.program import Interface, Program
 from ..ir.types import DType
 from ..targets import Machine
-from .spelling import MEMORY_TYPES
-from .symbols import Symbols, banner, c_string, comment_text, interfaces
+from .spelling import MEMORY_TYPES, pointee
+from .symbols import Symbols, banner, c_string, comment_text
 
 _FORMATS = {
     DType.BF16: "bfloat16", DType.F8E4M3FN: "float8 E4M3FN", DType.F8E4M3FNUZ: "float8 E4M3FNUZ",
@@ -70,11 +70,8 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
 
 def parameters(program: Program, symbols: Symbols) -> Iterator[str]:
     """The parameters of the run function as they stand in its prototype."""
-    for pool in symbols.pools:
-        yield f"void *{pool}"
-    for position, (item, argument) in enumerate(zip(interfaces(program), symbols.arguments)):
-        const = "const " if position < len(program.inputs) else ""
-        yield f"{const}{MEMORY_TYPES[item.type.dtype]} *{argument}"
+    for item, name in zip(program.parameters, symbols.parameters, strict=True):
+        yield f"{'' if item.written else 'const '}{pointee(item)} *{name}"
 
 
 def _misaligned(symbols: Symbols) -> str:
@@ -148,7 +145,7 @@ def offset_macro(program: Program, item: Interface, stem: str) -> str:
 
 
 def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
-    for position, (item, stem) in enumerate(zip(interfaces(program), symbols.stems)):
+    for position, (item, stem) in enumerate(zip(program.interfaces, symbols.stems)):
         number = position if position < len(program.inputs) else position - len(program.inputs)
         yield f"/* {'Input' if position < len(program.inputs) else 'Output'} {number}: {_describe(program, item)}. */"
         yield f"#define {stem}_NAME {c_string(item.name)}"
@@ -185,7 +182,7 @@ def _extents(program: Program, symbols: Symbols, item: Interface, stem: str) -> 
 
 
 def _argument(program: Program, symbols: Symbols, extent: Extent) -> str:
-    names = [item.name for item in interfaces(program)]
+    names = [item.name for item in program.interfaces]
     return symbols.arguments[names.index(extent.value)]
 
 
@@ -209,7 +206,7 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
             yield "   nothing between calls and may be shared with anything that does not run at the same time."
         else:
             yield f"   {argument}: not used, may be NULL."
-    for position, (item, argument) in enumerate(zip(interfaces(program), symbols.arguments)):
+    for position, (item, argument) in enumerate(zip(program.interfaces, symbols.arguments)):
         verb = "read" if position < len(program.inputs) else "written"
         most = "at most " if axes_of(program.extents, item.name) else ""
         yield f"   {argument}: {most}{item.type.size} elements, {verb}; {_describe(program, item)}."

@@ -11,8 +11,8 @@ from ..ir.program import Program, Storage
 from ..ir.steps import Branch, Call, Repeat, Step, buffers_of
 from ..ir.types import DType
 from . import tree
-from .spelling import MEMORY_TYPES
-from .symbols import Symbols, comment_text, interfaces
+from .spelling import MEMORY_TYPES, pointee
+from .symbols import Symbols, comment_text
 
 _TESTS = 16
 """Of one condition: printing a syntax tree takes stack by its depth."""
@@ -21,7 +21,7 @@ _TESTS = 16
 def guarded_run(program: Program, symbols: Symbols) -> c_ast.FuncDef:
     """The run function of a model whose code not every processor has."""
     unfit = tree.unary("!", tree.call(symbols.cpu_fits))
-    arguments = (tree.name(name) for name in (*symbols.pools, *symbols.arguments))
+    arguments = (tree.name(name) for name in symbols.parameters)
     body = [_refuse(unfit, f"{symbols.macro}_ERROR_CPU"), c_ast.Return(tree.call(symbols.checked_run, *arguments))]
     storage = (f"{symbols.macro}_ANY_CPU",)
     return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", storage=storage)
@@ -39,7 +39,7 @@ def run_function(program: Program, symbols: Symbols, symbol: str, storage: Seque
             body.append(c_ast.Decl(name, [], [], [], [], pointer, tree.name(argument), None))
         elif not pool.size:
             body.append(tree.discard(argument))
-    for item, argument in zip(interfaces(program), symbols.arguments):
+    for item, argument in zip(program.interfaces, symbols.arguments):
         if item.buffer not in used and not item.type.size:
             body.append(tree.discard(argument))
     body.extend(_Steps(program, symbols, memory).block(program.body, 1))
@@ -54,17 +54,15 @@ def _memory_name(symbols: Symbols, pool: str) -> str:
 
 
 def _parameters(program: Program, symbols: Symbols) -> list[c_ast.Decl]:
-    tensors = [
-        tree.pointer_parameter(argument, MEMORY_TYPES[item.type.dtype], const=position < len(program.inputs))
-        for position, (item, argument) in enumerate(zip(interfaces(program), symbols.arguments))
+    return [
+        tree.pointer_parameter(name, pointee(item), const=not item.written)
+        for item, name in zip(program.parameters, symbols.parameters, strict=True)
     ]
-    return [*(tree.pointer_parameter(pool, "void", const=False) for pool in symbols.pools), *tensors]
 
 
 def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
     """NULL is an error where there is anything to point at."""
-    needed = [name for pool, name in zip(program.plan.pools, symbols.pools) if pool.size]
-    needed += [arg for item, arg in zip(interfaces(program), symbols.arguments) if item.type.size]
+    needed = [name for item, name in zip(program.parameters, symbols.parameters) if item.nbytes]
     for first in range(0, len(needed), _TESTS):
         tests = [tree.binary("==", tree.name(name), tree.name("NULL")) for name in needed[first : first + _TESTS]]
         missing = reduce(lambda one, other: tree.binary("||", one, other), tests)
@@ -84,7 +82,7 @@ class _Steps:
 
     def __init__(self, program: Program, symbols: Symbols, memory: Sequence[str]) -> None:
         self.program, self.symbols, self.memory = program, symbols, memory
-        self.arguments = dict(zip((item.buffer for item in interfaces(program)), symbols.arguments, strict=True))
+        self.arguments = dict(zip((item.buffer for item in program.interfaces), symbols.arguments, strict=True))
         self.number = 0
 
     def block(self, body: Sequence[Step], depth: int) -> list[c_ast.Node]:

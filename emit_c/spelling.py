@@ -9,6 +9,7 @@ from pycparser import c_ast
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Type
+from ..ir.program import Parameter
 from ..ir.types import DType
 from . import tree
 
@@ -20,6 +21,13 @@ MEMORY_TYPES = {
     DType.BOOL: "uint8_t", DType.INDEX: "ptrdiff_t",
 }  # fmt: skip
 MEMORY_TYPES |= {dtype: MEMORY_TYPES[dtype.stored] for dtype in DType if dtype.is_narrow}
+
+
+
+def pointee(parameter: Parameter) -> str:
+    """What a parameter of the run function points to."""
+    return "void" if parameter.dtype is None else MEMORY_TYPES[parameter.dtype]
+
 
 SCALAR_TYPE = "int32_t"
 """Of a kernel's and a block instruction's scalars."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from ..errors import CcmlError, ErrorCode
-from ..ir.program import Interface, Program, Storage
+from ..ir.program import Program, Role, Storage
 from ..printable import in_short, printable
 from .names import Names, c_identifier, parameter_name
 
@@ -20,15 +20,16 @@ _MACRO_STEMS = ("OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "
 class Symbols:
     """``prefix`` begins every file name and symbol, ``macro`` every macro.
 
-    ``kernels`` and ``constants`` map their loop-IR names to symbols; ``arguments`` and ``stems`` map the index of an
-    interface (inputs, then outputs) to the argument's name and to the beginning of its macros; ``pools`` and
-    ``pool_stems`` the index of a pool.
+    ``kernels`` and ``constants`` map their loop-IR names to symbols; ``parameters`` are the names of the program's
+    parameters. Of these, ``arguments`` and ``stems`` map the index of an interface (inputs, then outputs) to the
+    argument's name and to the beginning of its macros; ``pools`` and ``pool_stems`` the index of a pool.
     """
 
     prefix: str
     macro: str
     kernels: Mapping[str, str]
     constants: Mapping[str, str]
+    parameters: tuple[str, ...]
     pools: tuple[str, ...]
     pool_stems: tuple[str, ...]
     arguments: tuple[str, ...]
@@ -50,11 +51,6 @@ class Symbols:
         return f"{self.prefix}_cpu_fits"
 
 
-def interfaces(program: Program) -> tuple[Interface, ...]:
-    """Inputs, then outputs: the order of the arguments."""
-    return (*program.inputs, *program.outputs)
-
-
 def assign_symbols(program: Program) -> Symbols:
     """Valid names that clash with nothing."""
     prefix = re.sub(r"^v_", "", c_identifier(program.name))
@@ -72,14 +68,19 @@ def assign_symbols(program: Program) -> Symbols:
     macro = prefix.upper()
     stems = Names(f"{macro}_{stem}" for stem in _MACRO_STEMS)
     names.push()
-    pools = tuple(names.bind(pool.name) for pool in program.plan.pools)
+    called_in_c = {side.buffer: parameter_name(side.c_name) for side in program.interfaces}
+    parameters = tuple(
+        names.bind(item.name if item.role is Role.POOL else called_in_c[item.name]) for item in program.parameters
+    )
+    pools = tuple(name for name, item in zip(parameters, program.parameters) if item.role is Role.POOL)
+    arguments = tuple(name for name, item in zip(parameters, program.parameters) if item.role is not Role.POOL)
     pool_stems = tuple(stems.bind(f"{macro}_{pool.name.upper()}") for pool in program.plan.pools)
-    arguments = tuple(names.bind(parameter_name(item.c_name)) for item in interfaces(program))
     return Symbols(
         prefix=prefix,
         macro=macro,
         kernels=kernels,
         constants=constants,
+        parameters=parameters,
         pools=pools,
         pool_stems=pool_stems,
         arguments=arguments,

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.extents import cropped
 from ..ir.loops import Access, Kernel
-from ..ir.program import Interface, Program, Storage
+from ..ir.program import Interface, Program, Role, Storage
 from ..ir.steps import Branch, Call, Repeat, Step, walk_calls
 from ..targets import TARGETS, HwcapBit, Machine, host
 from . import backend
@@ -135,8 +135,7 @@ class JitModel:
         calls = [call_symbol(program, number) for number in range(len(program.calls))]
         symbols = [run_symbol(program), *calls]
         self._library = JitLibrary(module_text(program, chosen, options), symbols, chosen)
-        count = len(program.plan.pools) + len(program.inputs) + len(program.outputs)
-        signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * count)
+        signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * len(program.parameters))
         self._run, *self._calls = (signature(self._library.functions[symbol]) for symbol in symbols)
         with _allocated(program):
             self._pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
@@ -230,8 +229,7 @@ class JitModel:
         return arrays
 
     def _pointers(self, arrays: Mapping[str, np.ndarray]) -> list[int]:
-        sides = (*self.program.inputs, *self.program.outputs)
-        return [array.ctypes.data for array in (*self._pools, *(arrays[side.buffer] for side in sides))]
+        return [array.ctypes.data for array in in_order(self.program, self._pools, arrays)]
 
     def _last_writers(self) -> dict[str, int]:
         """The place in the body of the last step that writes each buffer."""
@@ -253,6 +251,14 @@ class JitModel:
             return arrays[name].reshape(decl.shape)
         pool, begin = self.program.plan.places[name]
         return self._pools[pool][begin : begin + decl.nbytes].view(decl.dtype.numpy).reshape(decl.shape)
+
+
+def in_order(
+    program: Program, pools: Sequence[np.ndarray], arrays: Mapping[str, np.ndarray]
+) -> Iterator[np.ndarray]:
+    """What the run function takes: memory for the pools, and ``arrays`` of inputs and outputs by buffer."""
+    memory = iter(pools)
+    return (next(memory) if item.role is Role.POOL else arrays[item.name] for item in program.parameters)
 
 
 def checked_input(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from ..ir.aliasing import disjoint_params
 from ..ir.loops import For, If, Invoke, Kernel
 from ..ir.loops_rewrite import walk_stmts
-from ..ir.program import BufferDecl, Program, Storage
+from ..ir.program import BufferDecl, Program, Role, Storage
 from ..ir.steps import Branch, Call, Repeat, Step
 from ..targets import Machine
 from . import backend
@@ -157,9 +157,12 @@ class _EntryWriter:
         self.options = options
         self.word = f"i{machine.abi.pointer_bits}"
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
-        sides = (*program.inputs, *program.outputs)
-        self.pointers = {side.buffer: f"%a{number}" for number, side in enumerate(sides)}
         self.pools = [f"%arena{number or ''}" for number in range(len(program.plan.pools))]
+        self.pointers = {side.buffer: f"%a{number}" for number, side in enumerate(program.interfaces)}
+        pools = iter(self.pools)
+        self.parameters = [
+            next(pools) if item.role is Role.POOL else self.pointers[item.name] for item in program.parameters
+        ]
 
     def guarded_run(self) -> list[Function]:
         """The entry, which asks what the processor has before it runs anything else."""
@@ -174,7 +177,7 @@ class _EntryWriter:
         found = out.value(f"call i32 @{self.program.name}_check_cpu()")
         out.branch(out.value(f"icmp eq i32 {found}, {FITS}"), fits, lacks)
         out.start(fits)
-        arguments = ", ".join(f"ptr {name}" for name in (*self.pools, *self.pointers.values()))
+        arguments = ", ".join(f"ptr {name}" for name in self.parameters)
         out.effect(f"ret i32 {out.value(f'tail call i32 @{checked}({arguments})')}")
         out.start(lacks)
         out.effect(f"ret i32 {LACKING_CPU}")
@@ -252,20 +255,19 @@ class _EntryWriter:
         return out.finish(symbol, self._header(symbol))
 
     def _header(self, symbol: str, linkage: str = "", more: str = "") -> str:
-        params = ", ".join(f"ptr {name}" for name in (*self.pools, *self.pointers.values()))
+        params = ", ".join(f"ptr {name}" for name in self.parameters)
         attributes = _attributes(symbol, f"{more} {self.options.attributes}".strip())
         own = f"{linkage} " if linkage else ""
         return f"define {own}i32 @{symbol}({params}) {'noinline ' if linkage else ''}{FREESTANDING} {attributes}"
 
     def _check(self, out: FunctionWriter) -> None:
-        used = [(pool, name) for pool, name in zip(self.program.plan.pools, self.pools) if pool.size]
-        sides = [name for buffer, name in self.pointers.items() if self.program.buffers[buffer].nbytes]
-        for name in (*(name for _, name in used), *sides):
+        used = [(item, name) for item, name in zip(self.program.parameters, self.parameters) if item.nbytes]
+        for _, name in used:
             self._return_if(out, out.value(f"icmp eq ptr {name}, null"), NULL_POINTER)
-        for pool, name in used:
-            if pool.align > 1:
+        for item, name in used:
+            if item.align > 1:
                 address = out.value(f"ptrtoint ptr {name} to {self.word}")
-                low = out.value(f"and {self.word} {address}, {pool.align - 1}")
+                low = out.value(f"and {self.word} {address}, {item.align - 1}")
                 self._return_if(out, out.value(f"icmp ne {self.word} {low}, 0"), MISALIGNED_POOL)
 
     def _return_if(self, out: FunctionWriter, cond: str, code: int) -> None:

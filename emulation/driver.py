@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from signal import Signals
 
 import numpy as np
 
 from ..emit_c.header import offset_macro
-from ..emit_c.symbols import assign_symbols, interfaces
+from ..emit_c.symbols import assign_symbols
 from ..errors import CcmlError, ErrorCode
 from ..ir.extents import cropped
-from ..ir.program import Interface, Program
+from ..ir.program import Interface, Program, Role
 
 DRIVER_FOLDER = Path(__file__).parent / "c"
 INPUTS_FILE = "inputs.bin"
@@ -35,14 +36,17 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
     symbols = assign_symbols(program)
     tensors = [
         f"TENSOR({number}, {stem}_BYTES, {side.type.dtype.size}, {_place(program, side, stem) if in_arena else 0})"
-        for number, (side, stem) in enumerate(zip(interfaces(program), symbols.stems))
+        for number, (side, stem) in enumerate(zip(program.interfaces, symbols.stems))
     ]
     pools = [
         f"POOL({number}, {stem}_SIZE{'_WITH_IO' if in_arena else ''}, {stem}_ALIGN)"
         for number, stem in enumerate(symbols.pool_stems)
     ]
-    arguments = [f"pool_{number}" for number in range(len(pools))]
-    arguments += [f"tensor_{number}" for number in range(len(tensors))]
+    tensor_numbers = count()
+    numbers = {Role.POOL: count(), Role.INPUT: tensor_numbers, Role.OUTPUT: tensor_numbers}
+    arguments = [
+        f"{'pool' if item.role is Role.POOL else 'tensor'}_{next(numbers[item.role])}" for item in program.parameters
+    ]
     macros = {
         "MODEL_HEADER": f'"{symbols.prefix}.h"',
         "MODEL_RUN": symbols.run,

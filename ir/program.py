@@ -104,6 +104,33 @@ class MemoryPlan:
         return sum(pool.ram for pool in self.pools)
 
 
+class Role(Enum):
+    """What a parameter of the run function is, in the order in which they stand."""
+
+    POOL = "pool"
+    INPUT = "input"
+    OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A pointer to ``nbytes`` bytes that the run function takes.
+
+    ``name`` is that of the pool, or of the buffer of an input or output. ``dtype`` are its elements; a pool has none,
+    but an alignment that is checked.
+    """
+
+    role: Role
+    name: str
+    nbytes: int
+    dtype: DType | None = None
+    align: int = 1
+
+    @property
+    def written(self) -> bool:
+        return self.role is not Role.INPUT
+
+
 @dataclass(frozen=True)
 class Program:
     """Everything an artifact is made of.
@@ -134,6 +161,20 @@ class Program:
     def calls(self) -> tuple[Call, ...]:
         """All calls of the body, in the order of the text."""
         return tuple(walk_calls(self.body))
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What the caller passes to the run function, in order. Whoever declares, prints or calls it goes by this."""
+        found = [Parameter(Role.POOL, pool.name, pool.size, align=pool.align) for pool in self.plan.pools]
+        for number, side in enumerate(self.interfaces):
+            role = Role.INPUT if number < len(self.inputs) else Role.OUTPUT
+            found.append(Parameter(role, side.buffer, side.type.nbytes, side.type.dtype))
+        return tuple(found)
+
+    @property
+    def interfaces(self) -> tuple[Interface, ...]:
+        """Inputs, then outputs."""
+        return (*self.inputs, *self.outputs)
 
     @property
     def macs(self) -> int:

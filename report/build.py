@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..costs.predict import Costs
-from ..emit_c.symbols import assign_symbols, interfaces
+from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.coded import with_known_blocks
 from ..ir.graph import Graph, Node
 from ..ir.loops import Access
@@ -62,7 +62,7 @@ def build_report(
     larger = _larger(known)
     memory = placements(program)
     live = live_bytes(memory, len(program.calls))
-    tensors = [_tensor(*pair) for pair in zip(interfaces(program), assign_symbols(program).arguments, strict=True)]
+    tensors = [_tensor(*pair) for pair in zip(program.interfaces, assign_symbols(program).arguments, strict=True)]
     parameters = sum(array.size for graph in all_graphs(imported) for array in graph.constants.values())
     return Report(
         schema=SCHEMA,

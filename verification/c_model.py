@@ -14,7 +14,7 @@ import numpy as np
 from ..emit_c.artifact import write_c
 from ..emit_c.compiler_flags import all_flags
 from ..emit_c.symbols import assign_symbols
-from ..emit_llvm.jit import aligned_empty, checked_input
+from ..emit_llvm.jit import aligned_empty, checked_input, in_order
 from ..errors import CcmlError, ErrorCode
 from ..ir.extents import cropped
 from ..ir.program import Program
@@ -45,19 +45,20 @@ class CModel:
     def _load(self, program: Program, library: Path) -> None:
         self._program, symbols = program, assign_symbols(program)
         self._function = ctypes.CDLL(str(library))[symbols.run]
-        self._function.argtypes = [ctypes.c_void_p] * len((*symbols.pools, *symbols.arguments))
+        self._function.argtypes = [ctypes.c_void_p] * len(program.parameters)
         self._function.restype = ctypes.c_int
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name."""
         program = self._program
-        feeds = [checked_input(side, inputs) for side in program.inputs]
-        outputs = {side.name: np.empty(side.type.shape, side.type.dtype.numpy) for side in program.outputs}
+        arrays = {side.buffer: checked_input(side, inputs) for side in program.inputs}
+        for side in program.outputs:
+            arrays[side.buffer] = np.empty(side.type.shape, side.type.dtype.numpy)
         pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
-        status = self._function(*(array.ctypes.data for array in (*pools, *feeds, *outputs.values())))
+        status = self._function(*(array.ctypes.data for array in in_order(program, pools, arrays)))
         if status:
             raise CcmlError(ErrorCode.MISMATCH, f"the compiled model returned {status}")
-        return cropped(program.extents, outputs)
+        return cropped(program.extents, {side.name: arrays[side.buffer] for side in program.outputs})
 
 
 def _build(program: Program, machine: Machine, compiler: str, folder: Path) -> Path:
