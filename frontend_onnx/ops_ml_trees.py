@@ -13,7 +13,7 @@ from .context import NodeContext, Rule
 from .ml_scores import both_scores, class_count, class_labels, greatest, label_of, post_transform, transformed
 from .ops_ml_features import as_float
 from .tree_forms import AGGREGATES, TRANSFORMS, Ensemble, listed_nodes, numbered_nodes
-from .tree_tables import Tables, tables_of
+from .tree_tables import Tables, spare_keys, tables_of
 
 MAX_TARGETS = 2**16
 
@@ -31,17 +31,16 @@ def _keys(ctx: NodeContext, x: Value, columns: Sequence[tuple[int, bool]]) -> Va
     low = np.array([nan_low for _, nan_low in columns])
     if features != list(range(x.shape[1])):
         x = ctx.emit("gather", x, ctx.constant(np.array(features, np.int32)), axis=1)
-    integer, infinity = (DType.I32, 0x7F800000) if x.dtype is DType.F32 else (DType.I64, 0x7FF0000000000000)
-    least, most = np.iinfo(integer.numpy).min, np.iinfo(integer.numpy).max
+    integer = DType.I32 if x.dtype is DType.F32 else DType.I64
 
-    def number(value: int) -> Value:
+    def number(value: int | np.ndarray) -> Value:
         return ctx.constant(np.asarray(value, integer.numpy))
 
-    bits = ctx.emit("bitcast", x, to=integer)
-    ordered = ctx.emit("where", ctx.emit("lt", bits, number(0)), ctx.emit("sub", number(least), bits), bits)
-    nan = ctx.emit("gt", ctx.emit("bitand", bits, number(most)), number(infinity))
-    astray = np.where(low, least, most).astype(integer.numpy)
-    return ctx.emit("where", nan, ctx.constant(astray if low.all() != low.any() else astray[:1].reshape(())), ordered)
+    bits, sign = ctx.emit("bitcast", x, to=integer), 8 * integer.size - 1
+    others = ctx.emit("bitand", ctx.emit("shr", bits, number(sign)), number(2**sign - 1))
+    spare = np.where(low, -spare_keys(x.dtype), spare_keys(x.dtype))
+    same = low.all() == low.any()
+    return ctx.emit("sub", ctx.emit("bitxor", bits, others), number(spare[0] if same else spare))
 
 
 @dataclass(frozen=True)

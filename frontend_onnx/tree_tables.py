@@ -1,10 +1,12 @@
 """Tree ensembles as tables of the operator ``trees``.
 
-Floats of one format are ordered as their *keys*, signed integers: the bits of those that are not negative, and
-``least integer - bits`` for the others, which makes both zeros 0 (Blaine Warren, "Radix sort: floats", Hacker's Delight
-17-3). Neighbouring floats have neighbouring keys, so every test of a node is a choice ``key <= threshold``: x < t is
-``key(x) <= key(t) - 1``, x >= t the same with its branches exchanged, and x = t, or one of several, a search in the
-keys of the borders. NaN has the least key or the greatest; a feature that goes astray both ways makes two columns.
+Floats of one format are ordered as their *keys*, signed integers: the bits, of negative numbers with all bits but the
+sign inverted, -0.0 at -1 below 0.0 at 0 (Warren, Hacker's Delight, 17-3). NaN of either sign lies beyond the
+infinities. Adding or subtracting how far from the end of the integers an infinity is, modulo their number, brings the
+NaN of the one side over to the other: so all NaN are above, or all below, what is a number. Neighbouring floats have
+neighbouring keys, so every test of a node is a choice ``key <= threshold``: x < t is one key less, x >= t the same with
+its branches exchanged, and x = t, or one of several, a search in the keys of the borders. A feature whose NaN go both
+ways makes two columns.
 """
 
 from __future__ import annotations
@@ -22,10 +24,19 @@ MAX_DEPTH = 4096
 
 
 def keys_of(x: np.ndarray) -> np.ndarray:
-    """The keys of floats that are not NaN."""
-    integer = np.dtype(f"i{x.dtype.itemsize}")
-    bits = np.ascontiguousarray(x).view(integer)
-    return np.where(bits < 0, np.iinfo(integer).min - bits, bits).astype(integer)
+    """The keys of floats that are not NaN, that of -0.0 as for 0.0; in int64."""
+    bits = np.ascontiguousarray(x + 0.0).view(f"i{x.dtype.itemsize}").astype(np.int64)
+    return np.where(bits < 0, bits ^ np.iinfo(f"i{x.dtype.itemsize}").max, bits)
+
+
+def spare_keys(dtype: DType) -> int:
+    """How many keys are beyond each infinity: those of NaN, which ``keys + spare_keys`` brings below all numbers and
+    ``keys - spare_keys`` above them."""
+    return 2 ** {DType.F32: 23, DType.F64: 52}[dtype] - 1
+
+
+def _least(dtype: np.dtype) -> int:
+    return int(keys_of(np.array([-np.inf], dtype))[0])
 
 
 def _borders(value: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
@@ -33,7 +44,8 @@ def _borders(value: np.ndarray, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray
     with np.errstate(over="ignore"):
         near = value.astype(dtype)
     keys = keys_of(near)
-    return keys - (near > value), keys - (near >= value)
+    below = np.where(keys == 0, -2, keys - 1)  # -0.0 is not less than 0.0
+    return np.where(near > value, below, keys), np.where(near >= value, below, keys)
 
 
 @dataclass
@@ -77,7 +89,7 @@ def _search(
     """Makes a binary search of ``node``: behind an odd number of borders is ``inside``. NaN goes there if ``missing``:
     it is above all borders, but not above the last. Returns the depth."""
     if not borders:
-        borders = [int(np.iinfo(f"i{dtype.itemsize}").min)] * 2
+        borders = [_least(dtype) - 1] * 2
     feature, last = nodes.feature[node], len(borders) - 1
 
     def place(first: int, end: int, at: int | None = None) -> tuple[int, int]:
@@ -166,6 +178,9 @@ def tables_of(
         feature, nan_low = np.zeros(1, np.int64), np.zeros(1, bool)
         threshold, low, high = (np.zeros(1, np.int64) for _ in range(3))
     columns, column = _columns(feature, nan_low, features.shape[1])
+    spare = spare_keys(features.dtype)
+    nothing = (threshold < _least(features.dtype.numpy)) & ~nan_low  # is below it, and there is no such key
+    low, threshold = np.where(nothing, high, low), np.where(nothing, 0, threshold)
     target = _target_of_trees(trees, reached, len(base))
     rows = _leaf_rows(ctx, trees, len(base) if target is None else 1, aggregate)
     value, new_base, scale, bound = _sums(rows, reached, target, base, len(trees.roots), aggregate, result)
@@ -177,7 +192,8 @@ def tables_of(
     signed = np.int16 if max(len(feature), len(distinct)) < 2**15 else np.int32
     return Tables(
         tuple((int(f), bool(n)) for f, n in columns), narrowest(column),
-        threshold.astype(f"i{features.dtype.size}"), np.stack([placed(low), placed(high)], axis=1).astype(signed),
+        np.where(nan_low, threshold + spare, threshold - spare).astype(f"i{features.dtype.size}"),
+        np.stack([placed(low), placed(high)], axis=1).astype(signed),
         placed(trees.roots).astype(signed), narrowest(reached.depth), distinct, new_base,
         None if target is None else narrowest(target), scale, bound,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..ir.build import convert, ge, gt, store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, Buffer, Expr, If, Store, as_expr, binary
+from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, If, Space, Store, Type, as_expr, binary
 from ..ir.types import DType
 from .attributes import text
 from .nest_tools import Lets, accumulator, loops, operand, optional, serial_loop
@@ -49,41 +49,45 @@ def trees(ctx: NestContext, node: Node) -> Block:
 
 
 class Totals:
-    """What the leaves of one row come to so far: in a register where there is one target, else in memory."""
+    """What the leaves of one row come to so far: in registers up to ``registers`` targets, else in memory.
 
-    def __init__(self, ctx: NestContext, node: Node) -> None:
+    Leaves can only be added to registers where it is known when the kernel is made which target they are of.
+    """
+
+    def __init__(self, ctx: NestContext, node: Node, registers: int = 1) -> None:
         self._ctx, self._node, self._base = ctx, node, operand(node, 7)
         self._kind = _COMBINE[text(node.attrs, "kind")]
-        self._count = self._base.shape[0]
-        if self._count == 1:
-            base = ctx.read(self._base, (as_expr(0),))
-            self._buffer, self._block = accumulator(ctx, "total", self._base.dtype, base)
+        self._count, dtype = self._base.shape[0], self._base.dtype
+        self._unrolled = self._count <= registers
+        if self._unrolled:
+            self._buffer = Buffer(ctx.fresh("total"), Type(dtype), (self._count,), Space.REG)
+            self._block: Block = (Alloc(self._buffer),)
         else:
-            self._buffer, self._block = ctx.scratch("totals", self._base.dtype, (self._count,))
+            self._buffer, self._block = ctx.scratch("totals", dtype, (self._count,))
+
+    def _each(self, body: Callable[[Expr], Block]) -> Block:
+        """For each target."""
+        if self._unrolled:
+            return tuple(stmt for k in range(self._count) for stmt in body(as_expr(k)))
+        return serial_loop(self._ctx, "k", self._count, body)
 
     def start(self) -> Block:
-        if self._count == 1:
-            return self._block
-        ctx, totals = self._ctx, self._buffer
-        copy = serial_loop(ctx, "k", self._count, lambda k: (store(totals[k], ctx.read(self._base, (k,))),))
-        return (*self._block, *copy)
+        base = self._each(lambda k: (store(self._buffer[k], self._ctx.read(self._base, (k,))),))
+        return (*self._block, *base)
 
     def add(self, tree: Expr, leaf: Leaf) -> Block:
         """Adds a leaf of tree number ``tree``: to all targets, or to the one of the tree."""
         target = optional(self._node, 8)
-        if self._count == 1:
-            return (self._combined(self._buffer, as_expr(0), leaf(as_expr(0))),)
-        if target is not None:
-            lets = Lets(self._ctx)
-            at = lets.bind("target", convert(self._ctx.read(target, (tree,)), INDEX.dtype))
-            return (*lets.block, self._combined(self._buffer, at, leaf(as_expr(0))))
-        return serial_loop(self._ctx, "k", self._count, lambda k: (self._combined(self._buffer, k, leaf(k)),))
+        if target is None:
+            return self._each(lambda k: (self.add_to(k, leaf(k)),))
+        lets = Lets(self._ctx)
+        at = lets.bind("target", convert(self._ctx.read(target, (tree,)), INDEX.dtype))
+        return (*lets.block, self.add_to(at, leaf(as_expr(0))))
 
-    def _combined(self, buffer: Buffer, at: Expr, element: Expr) -> Store:
-        return store(buffer[at], binary(self._kind, buffer[at], convert(element, buffer.dtype)))
+    def add_to(self, target: Expr, element: Expr) -> Store:
+        """Adds one weight to one target, a literal where totals are in registers."""
+        total = self._buffer[target]
+        return store(total, binary(self._kind, total, convert(element, self._buffer.dtype)))
 
     def write(self, row: Expr) -> Block:
-        def one(k: Expr) -> Block:
-            return self._ctx.write(self._node.output, (row, k), self._buffer[k])
-
-        return serial_loop(self._ctx, "k", self._count, one)
+        return self._each(lambda k: self._ctx.write(self._node.output, (row, k), self._buffer[k]))

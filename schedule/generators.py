@@ -22,6 +22,7 @@ from .max_pool import is_max_pool, lower_max_pool
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .stored_weights import is_weight_matmul, lower_weight_matmul
+from .tree_code import is_tree_code, lower_tree_code
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("contraction", _anchors("conv"), is_conv, lower_conv, 6),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, 6),
     Generator("stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, 6),
+    Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, 5),
     Generator("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, 1),
     Generator("helium sum", _anchors("reduce"), is_helium_sum, lower_helium_sum, 1, block="helium_sum"),
     Generator(

@@ -27,10 +27,10 @@ def lower_nest(ctx: KernelContext) -> Block:
     assert node is not None
     nest = OPS[node.op].nest
     assert nest is not None, node.op
-    return ctx.vectorized(nest(_Nest(ctx), node))
+    return ctx.vectorized(nest(NestAdapter(ctx), node))
 
 
-class _Nest:
+class NestAdapter:
     """The :class:`NestContext` of a kernel."""
 
     def __init__(self, ctx: KernelContext) -> None:

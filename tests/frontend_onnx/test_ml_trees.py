@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ccml.emit_llvm.jit import host_machine
 from ccml.errors import CcmlError, ErrorCode
+from ccml.ir.loops_text import print_kernel
+from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
 from onnx import helper
 
 from tests.frontend_onnx.compiled import compiled, onnxruntime
@@ -289,3 +293,20 @@ def test_damaged_ensembles_of_version_5(name: str, value: Any) -> None:
     with pytest.raises(CcmlError) as caught:
         checked_import(ml_node("TreeEnsemble", [rows()], version=5, n_targets=1, **attrs)[0])
     assert caught.value.kind is ErrorCode.INVALID_MODEL
+
+
+@pytest.mark.parametrize(("count", "kernel"), [(20, "if x["), (300, "for d:")])
+@pytest.mark.parametrize(("targets", "each"), [(1, False), (3, False), (6, False), (3, True), (6, True)])
+def test_code_and_tables(targets: int, each: bool, count: int, kernel: str) -> None:
+    """Small ensembles are branches, large ones loops over tables; totals in registers and in memory."""
+    trees = [
+        tree for n in range(count)
+        for tree in forest(100 + n, 1, targets, targets_of_leaf=(n % targets,) if each else None)
+    ]  # fmt: skip
+    attrs = numbered(trees, "target")
+    x = features(np.random.default_rng(1), 3, FEATURES)
+    agrees("TreeEnsembleRegressor", x, n_targets=targets, atol=1e-5, **attrs)
+    proto, _ = ml_node("TreeEnsembleRegressor", [x], n_targets=targets, **attrs)
+    program = lower_graph(optimize(checked_import(proto)), host_machine())
+    text = "".join(print_kernel(each) for each in program.kernels if each.name.startswith("trees"))
+    assert kernel in text
