@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         Quantization,
         QuantizedSource,
         QuantizeOptions,
+        Range,
         RangeMethod,
         Report,
         Result,
@@ -42,8 +43,8 @@ _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 __all__ = [
     "Accuracy", "Artifact", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal", "ImageOptions", "LayerOptions",
     "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions",
-    "QuantizedSource", "RangeMethod", "Report", "Result", "Verification", "compile", "compile_model", "find_machine",
-    "load", "profile", "quantize", "verify",
+    "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "Verification", "compile", "compile_model",
+    "find_machine", "load", "profile", "quantize", "verify",
 ]  # fmt: skip
 
 

@@ -34,6 +34,7 @@ from .driver import (
     ModelOptions,
     Optimize,
     PathLike,
+    Range,
     Source,
     check_goal,
     compile_model,
@@ -63,9 +64,9 @@ log = logging.getLogger(__name__)
 
 __all__ = [
     "Accuracy", "Artifact", "Emit", "Goal", "ImageOptions", "LayerOptions", "LoadedModel", "Mode", "ModelOptions",
-    "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "RangeMethod", "Report",
-    "Result", "Verification", "compile", "compile_model", "find_machine", "load", "profile", "quantize", "save_arrays",
-    "verify",
+    "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod",
+    "Report", "Result", "Verification", "compile", "compile_model", "find_machine", "load", "profile", "quantize",
+    "save_arrays", "verify",
 ]  # fmt: skip
 
 
@@ -148,7 +149,7 @@ class LoadedModel:
 
     def _named(self, inputs: Mapping[str, np.ndarray] | np.ndarray) -> Mapping[str, np.ndarray]:
         """``inputs`` by the names that the model has for them."""
-        names = [side.name for side in self.compiled.program.inputs]
+        names = [side.name for side in self.compiled.program.tensors]
         given = inputs if isinstance(inputs, Mapping) else {ONLY_INPUT: inputs}
         if len(names) == 1 and list(given) == [ONLY_INPUT]:
             return {names[0]: given[ONLY_INPUT]}

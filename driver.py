@@ -6,9 +6,10 @@ import difflib
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import onnx
 
 from . import __version__
@@ -17,16 +18,17 @@ from .emit_c.model_name import model_name
 from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
-from .frontend_onnx import import_model, load_model, with_fixed_inputs
+from .frontend_onnx import Range, import_model, load_model, with_fixed_inputs
+from .ir.extents import axes_of
 from .ir.graph import Graph
-from .ir.program import Program
+from .ir.program import Interface, Program
 from .passes.integer_interface import integer_interface
 from .passes.pipeline import optimize
 from .program.build import lower_graph
 from .program.goal import DEFAULT_GOAL, Goal, Optimize
 from .report.build import Identity, build_report
 from .report.schema import Options, Report
-from .samples import Samples, match_samples, random_samples, read_arrays
+from .samples import ONLY_INPUT, Samples, match_samples, random_samples, read_arrays
 from .targets import TARGETS, Machine, find, select
 
 log = logging.getLogger(__name__)
@@ -38,7 +40,7 @@ PathLike = str | Path
 ALL_ABIS = "all"
 
 __all__ = [
-    "ALL_ABIS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "Compiled", "Goal", "ModelOptions", "Optimize", "Source",
+    "ALL_ABIS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "Compiled", "Goal", "ModelOptions", "Optimize", "Range", "Source",
     "check_goal", "compile_model", "compile_source", "find_machine", "find_machines", "import_source", "lower", "read",
     "read_onnx", "run_passes",
 ]  # fmt: skip
@@ -48,13 +50,13 @@ __all__ = [
 class ModelOptions:
     """How an ONNX file is read.
 
-    ``dims`` binds symbolic dimensions by name, ``shapes`` fixes the shapes of whole inputs, ``fixed`` the values of
-    some, which then are no inputs any more. ``name`` is the prefix of files and
-    symbols; by default it is made from the name of the file. ``integer_io`` makes the inputs and outputs integers that
-    a model which comes quantized quantizes first and dequantizes last.
+    ``dims`` binds symbolic dimensions by name, to a :class:`Range` where each run has an extent of its own;
+    ``shapes`` fixes the shapes of whole inputs, ``fixed`` the values of some, which then are no inputs any more.
+    ``name`` is the prefix of files and symbols; by default it is made from the name of the file. ``integer_io``
+    makes the inputs and outputs integers that a model which comes quantized quantizes first and dequantizes last.
     """
 
-    dims: Mapping[str, int] = field(default_factory=dict)
+    dims: Mapping[str, int | Range] = field(default_factory=dict)
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     name: str | None = None
     integer_io: bool = False
@@ -82,7 +84,7 @@ class Source:
     def identity(self, emit: Sequence[str] = (), goal: Goal = DEFAULT_GOAL) -> Identity:
         """What a report says of the model's origin."""
         options = Options(
-            dims=dict(sorted(self.options.dims.items())),
+            dims={k: n if isinstance(n, int) else str(n) for k, n in sorted(self.options.dims.items())},
             shapes={name: list(shape) for name, shape in sorted(self.options.shapes.items())},
             fixed={name: list(numbers) for name, numbers in sorted(self.options.fixed.items())},
             emit=sorted(set(emit)),
@@ -110,11 +112,21 @@ class Compiled:
     def samples(self, file: PathLike | None = None, count: int = 1) -> Samples:
         """Samples from an ``.npz`` or ``.npy`` file, or ``count`` seeded random ones. Raises ``BAD_INPUT``."""
         if file is None:
-            return random_samples(self.program.inputs, count)
-        samples = match_samples(read_arrays(Path(file)), self.program.inputs, self.program.outputs)
+            return random_samples(self.program.tensors, count)
+        arrays = read_arrays(Path(file))
+        sides = [self._of_shape(side, arrays) for side in self.program.tensors]
+        samples = match_samples(arrays, sides, () if self.program.extents else self.program.outputs)
         if samples.ignored:
             log.info("not used: %s", ", ".join(samples.ignored))
         return samples
+
+    def _of_shape(self, side: Interface, arrays: Mapping[str, np.ndarray]) -> Interface:
+        """An input with extents as large as its array, which is then one sample."""
+        names = (side.name, f"in:{side.name}", *([ONLY_INPUT] if len(self.program.tensors) == 1 else []))
+        found = next((arrays[name] for name in names if name in arrays), None)
+        if found is None or found.ndim != side.type.rank or not axes_of(self.program.extents, side.name):
+            return side
+        return replace(side, type=side.type.with_shape(found.shape))
 
     def report(self, costs: Costs | None = None) -> Report:
         """The report as far as it is known without machine code, with ``costs`` where they were predicted."""
@@ -169,7 +181,8 @@ def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions 
     without quantized inputs or outputs.
     """
     name = model_name(Path(path), options.name)
-    model = with_fixed_inputs(model, options.fixed, options.dims)
+    greatest = {key: extent.most if isinstance(extent, Range) else extent for key, extent in options.dims.items()}
+    model = with_fixed_inputs(model, options.fixed, greatest)
     graph = import_model(model, dims=options.dims, shapes=options.shapes, name=name)
     if options.integer_io:
         graph = integer_interface(graph)

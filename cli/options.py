@@ -95,17 +95,23 @@ def _set_up_logging() -> None:
 
 
 class NameValue(click.ParamType):
-    """``name=value``, the value an extent: a positive integer."""
+    """``name=value``, the value an extent, a positive integer, or a range of extents, ``1..8`` or ``..8``."""
 
     name = "name=value"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         if isinstance(value, tuple):
             return value
         name, equals, extent = str(value).rpartition("=")
-        if not equals or not name or not extent.strip().isdecimal() or int(extent) < 1:
-            self.fail(f"'{value}' is not name=value with a positive integer, such as batch=1", param, ctx)
-        return name, int(extent)
+        least, dots, most = extent.strip().rpartition("..")
+        numbers = [least or "1", most] if dots else [most]
+        if not equals or not name or not all(part.isdecimal() and int(part) >= 1 for part in numbers):
+            self.fail(f"'{value}' is not name=value with a positive integer, such as batch=1 or batch=1..8", param, ctx)
+        if not dots:
+            return name, int(most)
+        from ..driver import Range
+
+        return name, Range(*map(int, numbers))
 
 
 class InputShape(click.ParamType):
@@ -246,7 +252,7 @@ def model_options(function: F) -> F:
     argument = click.argument("model", type=click.Path())
     dim = click.option(
         "--dim", multiple=True, type=NameValue(), callback=_distinct_with_file,
-        help="Bind a symbolic dimension of the model; repeatable.",
+        help="Bind a symbolic dimension of the model, or with N..M let each run have an extent; repeatable.",
     )  # fmt: skip
     shape = click.option(
         "--shape", multiple=True, type=InputShape(), callback=_distinct_with_file,

@@ -116,7 +116,8 @@ def _memory(
     program: Program, code: bytes, inputs: Mapping[str, np.ndarray] | None
 ) -> tuple[np.ndarray, dict[int, int]]:
     """Code, pools, inputs, outputs and stack, and the registers at the call."""
-    sample = inputs if inputs is not None else next(iter(random_samples(program.inputs, 1)))
+    given = inputs if inputs is not None else next(iter(random_samples(program.tensors, 1)))
+    sample = program.filled(given)
     places, top = [], len(code)
     for item in program.parameters:
         top += -top % _ALIGN

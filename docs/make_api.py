@@ -37,7 +37,7 @@ raises `CcmlError`.
 
 _SECTIONS = {
     "Functions": ("compile", "load", "quantize", "verify", "profile", "compile_model", "find_machine"),
-    "How a model is read and compiled": ("ModelOptions", "Goal", "Optimize", "Emit"),
+    "How a model is read and compiled": ("ModelOptions", "Range", "Goal", "Optimize", "Emit"),
     "How a model is quantized": (
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",
     ),

@@ -41,6 +41,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
         f"#define {macro}_ERROR_NULL 1 /* a pointer is NULL that must not be */",
         f"#define {macro}_ERROR_ALIGN 2 /* {_misaligned(symbols)} */",
         f"#define {macro}_ERROR_CPU 3 /* the CPU lacks instructions for which the model was compiled */",
+        *_extent_error(program, macro),
         "",
         f"/* {macro}_API can be defined before, as dllexport for instance. */",
         f"#ifndef {macro}_API",
@@ -66,6 +67,12 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
     ]
     target = f"for {machine.name} ({machine.abi.name}, {machine.cpu.name})"
     return banner(program, f"a model compiled {target}") + "\n".join(lines) + "\n"
+
+
+def _extent_error(program: Program, macro: str) -> Iterator[str]:
+    given = {item.name for item in program.inputs}
+    if any(extent.value in given for extent in program.extents):
+        yield f"#define {macro}_ERROR_EXTENT 4 /* an extent is out of its range */"
 
 
 def parameters(program: Program, symbols: Symbols) -> Iterator[str]:

@@ -71,6 +71,12 @@ def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
         if pool.size and pool.align > 1:
             rest = tree.binary("%", tree.cast("uintptr_t", tree.name(argument)), tree.name(f"{stem}_ALIGN"))
             yield _refuse(tree.binary("!=", rest, tree.integer(0)), f"{symbols.macro}_ERROR_ALIGN")
+    for item, argument in zip(program.interfaces, symbols.arguments):
+        for extent in (each for each in program.extents if each.value == item.name and item in program.inputs):
+            value = c_ast.ArrayRef(tree.name(argument), tree.integer(0))
+            low = tree.binary("<", value, tree.integer(extent.least))
+            high = tree.binary(">", value, tree.integer(extent.bound))
+            yield _refuse(tree.binary("||", low, high), f"{symbols.macro}_ERROR_EXTENT")
 
 
 def _refuse(condition: c_ast.Node, code: str) -> c_ast.Node:

@@ -152,7 +152,9 @@ class JitModel:
 
     def _outputs(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name, with the shapes of this run."""
-        return cropped(self.program.extents, {side.name: arrays[side.buffer] for side in self.program.outputs})
+        given = {side.name: arrays[side.buffer] for side in self.program.inputs}
+        outputs = {side.name: arrays[side.buffer] for side in self.program.outputs}
+        return cropped(self.program.extents, outputs, given)
 
     def caller(self, inputs: Mapping[str, np.ndarray]) -> Callable[[], None]:
         """A function that runs the model on ``inputs`` over and over, for benchmarks: everything is bound beforehand.
@@ -222,6 +224,7 @@ class JitModel:
         for name in inputs:
             if name not in known:
                 _refuse(name, f"the model has no such input; it has: {', '.join(sorted(known))}")
+        inputs = self.program.filled(inputs)
         arrays = {side.buffer: checked_input(side, inputs) for side in self.program.inputs}
         with _allocated(self.program):
             for side in self.program.outputs:

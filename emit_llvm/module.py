@@ -25,6 +25,7 @@ from .writer import Function, FunctionWriter
 NULL_POINTER = 1
 MISALIGNED_POOL = 2
 LACKING_CPU = 3
+EXTENT_OUT_OF_RANGE = 4
 SIZE_ATTRIBUTES = "optsize"
 
 
@@ -269,6 +270,12 @@ class _EntryWriter:
                 address = out.value(f"ptrtoint ptr {name} to {self.word}")
                 low = out.value(f"and {self.word} {address}, {item.align - 1}")
                 self._return_if(out, out.value(f"icmp ne {self.word} {low}, 0"), MISALIGNED_POOL)
+        buffers = {side.name: side.buffer for side in self.program.inputs}
+        for extent in self.program.extents:
+            if extent.value in buffers:
+                given = self._element(out, buffers[extent.value])
+                self._return_if(out, out.value(f"icmp slt i64 {given}, {extent.least}"), EXTENT_OUT_OF_RANGE)
+                self._return_if(out, out.value(f"icmp sgt i64 {given}, {extent.bound}"), EXTENT_OUT_OF_RANGE)
 
     def _return_if(self, out: FunctionWriter, cond: str, code: int) -> None:
         bad, good = out.label("bad"), out.label("good")

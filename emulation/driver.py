@@ -70,7 +70,7 @@ def _place(program: Program, side: Interface, stem: str) -> str:
 def write_inputs(program: Program, samples: Sequence[Mapping[str, np.ndarray]], folder: Path) -> None:
     """``inputs.bin``: the count of samples, then the tensors of each. Raises ``BAD_INPUT`` where one does not fit."""
     parts = [struct.pack("<I", len(samples))]
-    parts += [_bytes(side, sample) for sample in samples for side in program.inputs]
+    parts += [_bytes(side, sample) for sample in map(program.filled, samples) for side in program.inputs]
     (folder / INPUTS_FILE).write_bytes(b"".join(parts))
 
 
@@ -81,14 +81,25 @@ def read_outputs(program: Program, count: int, folder: Path) -> list[dict[str, n
     if len(content) != expected:
         raise failure(f"it wrote {len(content)} bytes of outputs, not {expected}")
     results, position = [], 0
-    for _ in range(count):
+    for number in range(count):
         arrays = {}
         for side in program.outputs:
             flat = np.frombuffer(content, side.type.dtype.numpy, side.type.size, position)
             arrays[side.name] = flat.reshape(side.type.shape)
             position += side.type.nbytes
-        results.append(cropped(program.extents, arrays))
+        results.append(cropped(program.extents, arrays, _extents(program, number, folder)))
     return results
+
+
+def _extents(program: Program, number: int, folder: Path) -> dict[str, np.ndarray]:
+    """The inputs of a sample that hold extents, from ``inputs.bin``."""
+    content, size = (folder / INPUTS_FILE).read_bytes(), sum(side.type.nbytes for side in program.inputs)
+    found, position = {}, struct.calcsize("<I") + number * size
+    for side in program.inputs:
+        if side not in program.tensors:
+            found[side.name] = np.frombuffer(content, side.type.dtype.numpy, 1, position).reshape(())
+        position += side.type.nbytes
+    return found
 
 
 def exit_reason(code: int) -> str:

@@ -3,14 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ..ir.extents import Extent
 from ..ir.graph import Value
 from .folding import FoldingBuilder
+from .probe import Argument
+
+
+@dataclass(frozen=True)
+class Ranged:
+    """A dimension whose extent is an argument, and where inputs have it: their names and axes."""
+
+    argument: Argument
+    dims: Sequence[tuple[str, int]]
+
+
+def with_pitch(builder: FoldingBuilder, value: Value, ranged: Sequence[Ranged]) -> Value:
+    """An input with the pitch of the bound; the builder knows its extents."""
+    extents = {axis: each.argument.value for each in ranged for name, axis in each.dims if name == value.name}
+    if not extents:
+        return value
+    builder.extents[value.name] = extents
+    if not _gaps(builder, value):
+        return value
+    axes = tuple(sorted(extents))
+    row = {"shape": (value.type.size,)}
+    (flat,) = builder.emit_whole("reshape", [value], row, loc=value.name, names=["flat.extent"])
+    operands = (flat, *(extents[axis] for axis in axes))
+    attrs = {"axes": axes, "shape": value.shape}
+    (pitched,) = builder.emit_whole("unpack", operands, attrs, loc=value.name, names=[f"{value.name}.extent"])
+    builder.extents[pitched.name] = extents
+    return pitched
 
 
 def dense_outputs(
-    builder: FoldingBuilder, outputs: Sequence[tuple[str, Value]]
+    builder: FoldingBuilder, outputs: Sequence[tuple[str, Value]], ranged: Sequence[Ranged]
 ) -> tuple[list[tuple[str, Value]], list[Extent]]:
     """The outputs, packed where elements beyond an extent lie between others, and behind them those that hold extents.
 
@@ -27,6 +55,10 @@ def dense_outputs(
     dims: dict[str, list[tuple[str, int]]] = {}
     bounds: dict[str, int] = {}
     names: dict[tuple[str, int], str] = {}
+    least: dict[str, int] = {}
+    for each in ranged:
+        name, bound = each.argument.value.name, each.argument.range.most
+        names[name, bound], least[name], bounds[name], dims[name] = name, each.argument.range.least, bound, [*each.dims]
     for target, value in outputs:
         results.append((target, _packed(builder, target, value)))
         for axis, count in sorted(builder.extents.get(value.name, {}).items()):
@@ -36,7 +68,7 @@ def dense_outputs(
                 counts.append((names[key], count))
             dims.setdefault(names[key], []).append((target, axis))
             bounds[names[key]] = value.shape[axis]
-    extents = [Extent(name, tuple(found), bounds[name]) for name, found in dims.items()]
+    extents = [Extent(name, tuple(found), bounds[name], least.get(name, 0)) for name, found in dims.items()]
     return [*results, *counts], extents
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 import onnx
@@ -13,6 +14,23 @@ from ..ir.types import DType, TensorType
 from .tensors import MAX_ELEMENTS, MAX_RANK, dtype_of
 
 log = logging.getLogger(__name__)
+
+@dataclass(frozen=True)
+class Range:
+    """Extents that a symbolic dimension may have in a run: ``least`` (at least 1) to ``most``.
+
+    The model is compiled once; each run is told the extent (docs/dynamic-shapes.md).
+    """
+
+    least: int
+    most: int
+
+    def __str__(self) -> str:
+        return f"{self.least}..{self.most}"
+
+
+Dims = Mapping[str, int | Range]
+"""What symbolic dimensions are bound to."""
 
 Dimension = int | str | None
 """An extent, the name of a symbolic one, or unknown."""
@@ -51,6 +69,25 @@ def input_types(
         types[name] = TensorType(dtype, tuple(extent for extent in resolved[name] or () if isinstance(extent, int)))
         _check_size(name, types[name])
     return types
+
+
+def named_dimensions(value: onnx.ValueInfoProto) -> dict[str, list[int]]:
+    """The axes of an input that have each symbolic dimension."""
+    found: dict[str, list[int]] = {}
+    for axis, dimension in enumerate(_dimensions(_tensor_type(value)) or ()):
+        if isinstance(dimension, str):
+            found.setdefault(dimension, []).append(axis)
+    return found
+
+
+def check_ranges(ranges: Mapping[str, Range], taken: Container[str]) -> None:
+    """Raises ``BAD_OPTION`` for a range without extents, or one whose name an input has."""
+    for name, extents in ranges.items():
+        if not 1 <= extents.least <= extents.most:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"dimension {name} cannot be {extents}")
+        if name in taken:
+            reason = f"dimension {name} has the name of an input: its extent has to be fixed"
+            raise CcmlError(ErrorCode.BAD_OPTION, reason)
 
 
 def has_open_dimensions(value: onnx.ValueInfoProto) -> bool:

@@ -7,7 +7,7 @@ what is arbitrary where an operator looks across such a dimension. Operators wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, prod
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from ..ir.graph import AttrValue, Value
 from ..ir.types import DType, TensorType
 from ..ops.attributes import flag, floats, integer, ints, text
 from ..ops.opdef import Kind
+from ..ops.recurrent import lengths_position
 from ..ops.table import OPS
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Site:
     def extents(self, position: int) -> Extents:
         """Those of an operand; none where it is absent."""
         value = self.operands[position] if position < len(self.operands) else None
-        return {} if value is None else self.builder.extents.get(value.name, {})
+        return {} if value is None else self.builder.extents_of(value, self.loc)
 
     def operand(self, position: int) -> Value:
         value = self.operands[position]
@@ -78,10 +79,10 @@ class Site:
 
     def emit(self, op: str, *operands: Value, **attrs: AttrValue) -> Value:
         """A node over whole tensors, beyond extents as well."""
-        return self.builder.emit_whole(op, operands, attrs, loc=self.loc)[0]
+        return self.builder.emit_whole(op, operands, attrs, loc=self.loc, names=[f"{self.loc}.extent"])[0]
 
     def constant(self, number: float, dtype: DType) -> Value:
-        return self.builder.constant(np.asarray(number).astype(dtype.numpy), f"{self.loc}.const")
+        return self.builder.constant(np.asarray(number).astype(dtype.numpy), f"{self.loc}.extent")
 
     def cleared(self, position: int, axis: int, fill: float) -> None:
         """Replaces what lies beyond the extent along ``axis`` of an operand by ``fill``."""
@@ -90,7 +91,7 @@ class Site:
         if count is None:
             return
         places = np.arange(value.shape[axis], dtype=np.int64).reshape(-1, *[1] * (len(value.shape) - axis - 1))
-        within = self.emit("lt", self.builder.constant(places, f"{self.loc}.places"), count)
+        within = self.emit("lt", self.builder.constant(places, f"{self.loc}.extent"), count)
         if value.dtype is DType.BOOL and not fill:
             result = self.emit("and", value, within)
         else:
@@ -175,11 +176,17 @@ def _expand(site: Site) -> Sequence[Extents]:
 
 
 def _slice(site: Site) -> Sequence[Extents]:
-    for axis in site.extents(0):
-        whole = (ints(site.attrs, "starts")[axis], ints(site.attrs, "steps")[axis], ints(site.attrs, "sizes")[axis])
-        if whole != (0, 1, site.operand(0).shape[axis]):
+    """Of a dimension all, or a part that is within the least extent and the same for every extent."""
+    found = {}
+    for axis, count in site.extents(0).items():
+        start, step, size = (ints(site.attrs, name)[axis] for name in ("starts", "steps", "sizes"))
+        last = start + (size - 1) * step
+        least_extent = 0 if site.builder.probe is None else site.builder.probe.least(count)
+        if (start, step, size) == (0, 1, site.operand(0).shape[axis]):
+            found[axis] = count
+        elif max(start, last) >= least_extent:
             raise site.refuse(axis, "takes a part of")
-    return [site.extents(0)]
+    return [found]
 
 
 def _concat(site: Site) -> Sequence[Extents]:
@@ -277,6 +284,24 @@ def greatest(dtype: DType) -> float:
     return inf if dtype.is_float else int(np.iinfo(dtype.numpy).max) if dtype.is_integer else 1
 
 
+def extents_of_mean(site: Site, names: Iterable[str] | None) -> Value | None:
+    """The mean of elements within extents: their sum by their number. ``None`` where it is over other dimensions."""
+    axes, x = ints(site.attrs, "axes"), site.operand(0)
+    counts = [count for axis, count in site.extents(0).items() if axis in axes]
+    if not counts:
+        return None
+    if not x.dtype.is_float:
+        raise site.refuse(axes[0], "computes a mean of integers over")
+    fixed = prod(x.shape[axis] for axis in axes if axis not in site.extents(0))
+    total = site.builder.scaled(counts[0], fixed, site.loc)
+    for count in counts[1:]:
+        total = site.emit("mul", total, count)
+    attrs, stems = {**site.attrs, "kind": "sum"}, [f"{site.loc}.extent"]
+    (added,) = site.builder.emit("reduce", [x], attrs, loc=site.loc, names=stems)
+    number = site.emit("cast", total, to=x.dtype)
+    return site.builder.emit("div", [added, number], loc=site.loc, names=names)[0]
+
+
 def _reduce(site: Site) -> Sequence[Extents]:
     axes, dtype, kind = ints(site.attrs, "axes"), site.operand(0).dtype, text(site.attrs, "kind")
     neutral = {"sum": 0.0, "prod": 1.0, "max": least(dtype), "min": greatest(dtype)}
@@ -343,6 +368,30 @@ def _suppress(site: Site) -> Sequence[Extents]:
     return ()
 
 
+def _recurrent(states: int) -> Rule:
+    """Sequences have a length each where time has an extent: behind it nothing is computed, and results are 0."""
+
+    def rule(site: Site) -> Sequence[Extents]:
+        time, batch = site.extents(0).get(0), site.extents(0).get(1)
+        position = lengths_position(states)
+        site.constant_over(0, (2,), "multiplies by weights along")
+        for n in range(1, len(site.operands)):
+            allowed = (1,) if 4 <= n < 4 + states else (0,) if n == position else ()
+            site.constant_over(n, [axis for axis in site.extents(n) if axis not in allowed], "has weights with")
+            if site.operands[n] is not None and allowed and site.extents(n).get(allowed[0]) != batch:
+                raise site.refuse(1, "combines tensors of different extents along")
+        given = site.operands[position] if position < len(site.operands) else None
+        if time is not None and given is None:
+            length = site.emit("cast", time, to=DType.I32)
+            lengths = site.emit("expand", length, shape=(site.operand(0).shape[1],))
+            site.operands += [None] * (position + 1 - len(site.operands))
+            site.operands[position] = lengths
+        along = {axis: count for axis, count in ((0, time), (2, batch)) if count is not None}
+        return [along, *([{} if batch is None else {1: batch}] * (len(site.types) - 1))]
+
+    return rule
+
+
 RULES: Mapping[str, Rule] = {
     "reshape": _reshape, "transpose": _transpose, "expand": _expand, "slice": _slice, "concat": _concat, "pad": _pad,
     "gather": _gather, "scatter": _scatter, "roi_align": _roi_align, "matmul": _matmul, "reduce": _reduce,
@@ -350,7 +399,7 @@ RULES: Mapping[str, Rule] = {
     "pool": _over_batch, "col2im": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
     "log_softmax": _softmax, "normalize": _normalize, "rms_normalize": _normalize, "cumsum": _cumulative(0),
     "cumprod": _cumulative(1), "top_k": _top_k, "nonzero": _nonzero,
-    "suppress": _suppress,
+    "suppress": _suppress, "lstm": _recurrent(2), "gru": _recurrent(1), "rnn": _recurrent(1),
 }  # fmt: skip
 """By operator; pointwise ones have one rule for all."""
 

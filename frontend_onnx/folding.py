@@ -15,7 +15,8 @@ from ..ir.graph import AttrValue, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import TensorType
 from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS, infer_types
-from .extents import COUNTED, Extents, Site, extents_of_results
+from .extents import COUNTED, Extents, Site, extents_of_mean, extents_of_results
+from .probe import Probe, depends
 from .problems import LimitError
 from .tensors import MAX_ELEMENTS
 
@@ -44,12 +45,13 @@ class FoldingBuilder(GraphBuilder):
     elements is a constant whatever its operands are.
     """
 
-    def __init__(self, stored: int = 0) -> None:
-        """``stored`` is how many bytes of tensors the model holds."""
+    def __init__(self, stored: int = 0, probe: Probe | None = None) -> None:
+        """``stored`` is how many bytes of tensors the model holds; ``probe`` knows what depends on ranged extents."""
         super().__init__(infer_types, NameSupply())
         self._dequantized: dict[str, Node] = {}
         self._budget = MAX_CONSTANT_BYTES + CONSTANTS_PER_STORED * stored
         self._work = MAX_FOLDED_WORK
+        self.probe = probe
         self.extents: dict[str, Extents] = {}
         """Of the values that have dimensions whose extent is only known in a run."""
         self._scaled: dict[tuple[str, int], Value] = {}
@@ -75,32 +77,60 @@ class FoldingBuilder(GraphBuilder):
         """``emit_whole`` where no operand has extents. Raises ``UNSUPPORTED_FEATURE`` where an operator looks at what
         lies beyond an extent."""
         operands = tuple(inputs)
-        if op not in COUNTED and not any(value is not None and value.name in self.extents for value in operands):
+        if all(value is None or value.name in self.constants for value in operands):
+            values = self.emit_whole(op, operands, attrs, loc=loc, names=names)
+            folded = all(value.name in self.constants for value in values)
+            if folded or not self._has_extents(operands, loc):
+                return self._without_rest(op, values)
+            raise depends(f"a constant by {op}", loc)
+        if not self._has_extents(operands, loc) and op not in COUNTED:
             return self.emit_whole(op, operands, attrs, loc=loc, names=names)
         attributes = dict(attrs or {})
         site = Site(self, op, list(operands), attributes, infer_types(op, operands, attributes, loc), loc)
+        if op == "reduce" and attributes["kind"] == "mean":
+            mean = extents_of_mean(site, names)
+            if mean is not None:
+                return (mean,)
         found = extents_of_results(site)
         values = self.emit_whole(op, site.operands, site.attrs, loc=loc, names=names)
         if op in COUNTED:
-            if values[-1].name in self.constants:
-                return tuple(self._counted(values, n) if n in COUNTED[op] else value for n, value in enumerate(values))
             found = [{0: values[-1]} if n in COUNTED[op] else {} for n in range(len(values))]
         for value, extents in zip(values, found, strict=True):
             if extents and value.name not in self.constants:
                 self.extents[value.name] = extents
         return values
 
-    def _counted(self, values: Sequence[Value], position: int) -> Value:
-        """A constant without the entries that do not count, by the last of ``values``."""
-        name, count = values[position].name, int(self.constants[values[-1].name])
-        return self.constant(self.constants[name][:count], name)
+    def extents_of(self, value: Value, loc: str) -> Extents:
+        """The extents of a value. Raises ``UNSUPPORTED_FEATURE`` for a constant that depends on one otherwise."""
+        array = self.constants.get(value.name)
+        if array is None or self.probe is None:
+            return self.extents.get(value.name, {})
+        return self.probe.constant(value.name, array, loc)
+
+    def _has_extents(self, values: Sequence[Value | None], loc: str) -> bool:
+        """Whether any value has; all are looked at, for one may depend on an extent in another way."""
+        found = [self.extents_of(value, loc) for value in values if value is not None]
+        return any(found)
+
+    def _without_rest(self, op: str, values: tuple[Value, ...]) -> tuple[Value, ...]:
+        """Constants without the entries that do not count."""
+        if op not in COUNTED:
+            return values
+        count = int(self.constants[values[-1].name])
+        return tuple(
+            self.constant(self.constants[value.name][:count], value.name) if n in COUNTED[op] else value
+            for n, value in enumerate(values)
+        )
 
     def scaled(self, count: Value, factor: int, loc: str) -> Value:
         """``count`` times ``factor``; the same value whenever it is asked for."""
         key = (count.name, factor)
         if key not in self._scaled:
-            number = self.constant(np.asarray(factor, np.int64), f"{loc}.factor")
-            (self._scaled[key],) = self.emit_whole("mul", (count, number), loc=loc)
+            number = self.constant(np.asarray(factor, np.int64), f"{loc}.extent")
+            (self._scaled[key],) = self.emit_whole("mul", (count, number), loc=loc, names=[f"{loc}.extent"])
+            if self.probe is not None and count.name in self.probe.numbers:
+                most, probed = self.probe.numbers[count.name]
+                self.probe.numbers[self._scaled[key].name] = most * factor, probed * factor
         return self._scaled[key]
 
     def emit_whole(

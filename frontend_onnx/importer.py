@@ -12,12 +12,13 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Value
 from .cross_check import check_inferred_shapes, declared_differently
 from .declared import model_extents
-from .dense import dense_outputs
-from .dims import input_types
+from .dense import Ranged, dense_outputs, with_pitch
+from .dims import Dims, Range, check_ranges, input_types, named_dimensions
 from .external_data import stored_bytes
 from .finish import finish
 from .folding import FoldingBuilder
 from .functions import model_functions
+from .probe import Argument, Probe
 from .scope import Scope
 from .text_check import check_text
 from .versions import opset_imports
@@ -28,47 +29,92 @@ log = logging.getLogger(__name__)
 
 def import_model(
     model: onnx.ModelProto,
-    dims: Mapping[str, int] | None = None,
+    dims: Dims | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     name: str | None = None,
 ) -> Graph:
     """Imports ``model`` with static shapes.
 
-    ``dims`` binds symbolic dimensions by name (``{"batch": 1}``); ``shapes`` fixes whole inputs
+    ``dims`` binds symbolic dimensions by name (``{"batch": 1}``), to a :class:`Range` where each run tells the extent:
+    the greatest is the graph's, and an input that holds the extent stands first. ``shapes`` fixes whole inputs
     (``{"input": (1, 576)}``). The graph's inputs keep the model's order, names and types, unused ones too; a value
     that an ONNX node puts out keeps its ONNX name. Everything wrong with the model or the options raises
     :class:`CcmlError`; all unsupported operators are reported at once.
     """
     check_text(model)
-    opsets = opset_imports(model)
-    scope = Scope(opsets)
-    scope.initializers = {tensor.name: tensor for tensor in model.graph.initializer}
-    if model.graph.sparse_initializer:
-        names = ", ".join(tensor.values.name for tensor in model.graph.sparse_initializer)
-        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"sparse initializers are not supported: {names}")
-    builder = FoldingBuilder(stored_bytes(model))
-    walker = Walker(builder, model_functions(model))
-    free = [value for value in model.graph.input if value.name not in scope.initializers]
-    types = input_types(free, dims or {}, shapes or {})
-    inputs = []
-    for onnx_name, type_ in types.items():
-        value = Value(builder.names.fresh(onnx_name), type_)
-        inputs.append(value)
-        if not type_.size:
-            value = builder.typed_constant(np.empty(type_.shape, type_.dtype.numpy), type_, f"{value.name}.empty")
-        walker.bind(scope, onnx_name, value)
-    scope.declare(model.graph.node, lambda: model_extents(model, types, scope.values))
-    output_names = {value.name: builder.names.fresh(value.name) for value in model.graph.output}
-    scope.names.update(output_names)
-    scope.wanted.update(output_names)
-    walker.walk(model.graph.node, scope)
-    walker.problems.raise_any()
-    outputs = [(target, walker.read(scope, onnx_name, onnx_name)) for onnx_name, target in output_names.items()]
-    present = [(target, value) for target, value in outputs if isinstance(value, Value)]
-    if not present or len(present) < len(outputs):
-        raise CcmlError(ErrorCode.INVALID_MODEL, "the model has no outputs, or one that no node defines")
-    check_inferred_shapes(model, types, scope, builder.extents)
-    for difference in declared_differently(model.graph.output, dict(present), builder.extents):
-        log.warning("%s", difference)
-    results, extents = dense_outputs(builder, present)
-    return finish(builder, name or model.graph.name or "model", inputs, results, extents)
+    ranges = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, Range)}
+    fixed = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, int)}
+    if not ranges:
+        walk = _Walk(model, fixed, shapes or {})
+        walk.check()
+        results, extents = dense_outputs(walk.builder, walk.outputs, ())
+        return finish(walk.builder, name or model.graph.name or "model", walk.inputs, results, extents)
+    taken = {value.name for value in model.graph.input}
+    check_ranges(ranges, taken)
+    arguments = [Argument.of(key, extent, number) for number, (key, extent) in enumerate(ranges.items())]
+    probed = _Walk(model, fixed | {a.value.name: a.probed for a in arguments}, shapes or {})
+    probe = Probe(arguments, {v.name: n for n in probed.builder.nodes for v in n.outputs}, probed.builder.constants)
+    walk = _Walk(model, fixed | {a.value.name: a.range.most for a in arguments}, shapes or {}, probe)
+    walk.check()
+    probe.check_outputs([value for _, value in walk.outputs], [value for _, value in probed.outputs])
+    results, extents = dense_outputs(walk.builder, walk.outputs, walk.ranged)
+    inputs = [*(argument.value for argument in arguments), *walk.inputs]
+    return finish(walk.builder, name or model.graph.name or "model", inputs, results, extents)
+
+
+class _Walk:
+    """The nodes, inputs and outputs of a model with static shapes, or with those of a ``probe`` as bounds."""
+
+    def __init__(
+        self, model: onnx.ModelProto, dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]],
+        probe: Probe | None = None,
+    ) -> None:  # fmt: skip
+        self.model, self.probe = model, probe
+        self.scope = scope = Scope(opset_imports(model))
+        scope.initializers = {tensor.name: tensor for tensor in model.graph.initializer}
+        if model.graph.sparse_initializer:
+            names = ", ".join(tensor.values.name for tensor in model.graph.sparse_initializer)
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"sparse initializers are not supported: {names}")
+        self.builder = FoldingBuilder(stored_bytes(model), probe)
+        walker = Walker(self.builder, model_functions(model))
+        free = [value for value in model.graph.input if value.name not in scope.initializers]
+        self.types = types = input_types(free, dims, shapes)
+        self.inputs: list[Value] = []
+        arguments = probe.arguments if probe is not None else ()
+        for argument in arguments:
+            self.builder.names.fresh(argument.value.name)
+        dimensions = {value.name: named_dimensions(value) for value in free}
+        self.ranged = [
+            Ranged(a, [(name, axis) for name, axes in dimensions.items() for axis in axes.get(a.value.name, ())])
+            for a in arguments
+        ]
+        for onnx_name, type_ in types.items():
+            value = Value(self.builder.names.fresh(onnx_name), type_)
+            self.inputs.append(value)
+            if not type_.size:
+                empty = np.empty(type_.shape, type_.dtype.numpy)
+                value = self.builder.typed_constant(empty, type_, f"{value.name}.empty")
+            walker.bind(scope, onnx_name, with_pitch(self.builder, value, self.ranged))
+        scope.declare(model.graph.node, lambda: model_extents(model, types, scope.values))
+        output_names = {value.name: self.builder.names.fresh(value.name) for value in model.graph.output}
+        scope.names.update(output_names)
+        scope.wanted.update(output_names)
+        walker.walk(model.graph.node, scope)
+        walker.problems.raise_any()
+        outputs = [(target, walker.read(scope, onnx_name, onnx_name)) for onnx_name, target in output_names.items()]
+        self.outputs = [(target, value) for target, value in outputs if isinstance(value, Value)]
+        if not self.outputs or len(self.outputs) < len(outputs):
+            raise CcmlError(ErrorCode.INVALID_MODEL, "the model has no outputs, or one that no node defines")
+
+    def check(self) -> None:
+        """Raises ``INVALID_MODEL`` where ONNX infers other shapes; notes where the file declares others."""
+        extents = self.builder.extents
+        if self.probe is not None:
+            self.probe.check(self.builder.nodes, extents)
+            for target, value in self.outputs:
+                if value.name in self.builder.constants and self.builder.extents_of(value, target):
+                    reason = "an output that is constant has the extent of a ranged dimension"
+                    raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=target)
+        check_inferred_shapes(self.model, self.types, self.scope, extents)
+        for difference in declared_differently(self.model.graph.output, dict(self.outputs), extents):
+            log.warning("%s", difference)

@@ -61,7 +61,7 @@ def shape(ctx: NodeContext) -> Sequence[Value]:
     """``start`` and ``end`` are clamped, as Python slices are."""
     x = ctx.input(0)
     axes = range(len(x.shape))[ctx.integer("start", 0) : ctx.integer("end", len(x.shape))]
-    counts = ctx.builder.extents.get(x.name, {})
+    counts = _found(ctx, x)
     if not any(axis in counts for axis in axes):
         return [ctx.constant(np.asarray([x.shape[axis] for axis in axes], np.int64))]
     entries = [counts.get(axis) or ctx.constant(np.asarray(x.shape[axis], np.int64)) for axis in axes]
@@ -69,10 +69,18 @@ def shape(ctx: NodeContext) -> Sequence[Value]:
     return [parts[0] if len(parts) == 1 else ctx.emit("concat", *parts, axis=0)]
 
 
+def _found(ctx: NodeContext, x: Value) -> dict[int, Value]:
+    """The extents that a run finds. Those that are arguments count as their bounds: what is computed of these is
+    compared with what another extent gives."""
+    probe = ctx.builder.probe
+    numbers = () if probe is None else probe.numbers
+    return {axis: count for axis, count in ctx.builder.extents.get(x.name, {}).items() if count.name not in numbers}
+
+
 def size(ctx: NodeContext) -> Sequence[Value]:
     """The product of the extents."""
     x = ctx.input(0)
-    counts = ctx.builder.extents.get(x.name, {})
+    counts = _found(ctx, x)
     fixed = prod(extent for axis, extent in enumerate(x.shape) if axis not in counts)
     total = ctx.constant(np.asarray(fixed, np.int64))
     for count in counts.values():
@@ -108,7 +116,7 @@ def _range_of(ctx: NodeContext, extents: tuple[int, ...]) -> Value:
 
 def eye_like(ctx: NodeContext) -> Sequence[Value]:
     x = ctx.input(0)
-    if x.name in ctx.builder.extents:
+    if _found(ctx, x):
         raise ctx.unsupported(f"{x.name} has an extent that is only known in a run", hint="fix it")
     dtype = dtype_of(ctx.integer("dtype"), ctx.loc) if ctx.has("dtype") else x.dtype
     if len(x.shape) != 2:

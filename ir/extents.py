@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 
 import numpy as np
+
+from ..errors import CcmlError, ErrorCode
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,41 @@ def axes_of(extents: Iterable[Extent], name: str) -> dict[int, Extent]:
     return {axis: extent for extent in extents for tensor, axis in extent.dims if tensor == name}
 
 
+def filled(
+    extents: Sequence[Extent], shapes: Mapping[str, tuple[int, ...]], arrays: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Inputs as a program takes them: arrays of the bounds' ``shapes``, and the extents that theirs say.
+
+    An extent that is given as well has to agree. Raises ``BAD_INPUT`` that names the tensor.
+    """
+    found = dict(arrays)
+    for extent in extents:
+        if extent.value not in shapes:
+            continue
+        sizes = {arrays[n].shape[a]: n for n, a in extent.dims if n in arrays and a < arrays[n].ndim}
+        if extent.value in arrays:
+            sizes[int(arrays[extent.value])] = extent.value
+        if len(sizes) > 1:
+            listed = ", ".join(f"{name} has {size}" for size, name in sizes.items())
+            raise _bad(extent.value, f"different extents: {listed}")
+        for size, name in sizes.items():
+            if not extent.least <= size <= extent.bound:
+                raise _bad(name, f"{extent.value} is {size}, not in {extent.least}..{extent.bound}")
+            found[extent.value] = np.asarray(size, np.int64)
+    for name, shape in shapes.items():
+        if name in arrays and axes_of(extents, name) and len(shape) == arrays[name].ndim:
+            expected = dense_shape(extents, name, shape, found)
+            if expected == arrays[name].shape != shape:
+                whole = np.zeros(prod(shape), arrays[name].dtype)
+                whole[: arrays[name].size] = arrays[name].reshape(-1)
+                found[name] = whole.reshape(shape)
+    return found
+
+
+def _bad(name: str, reason: str) -> CcmlError:
+    return CcmlError(ErrorCode.BAD_INPUT, reason, loc=name)
+
+
 def dense_shape(
     extents: Sequence[Extent], name: str, shape: Sequence[int], counts: Mapping[str, np.ndarray]
 ) -> tuple[int, ...]:
@@ -36,12 +74,14 @@ def dense_shape(
     return tuple(int(counts[axes[axis].value]) if axis in axes else size for axis, size in enumerate(shape))
 
 
-def cropped(extents: Sequence[Extent], arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Outputs in the shapes that they have in a run, without the values of extents."""
+def cropped(
+    extents: Sequence[Extent], arrays: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray] = MappingProxyType({})
+) -> dict[str, np.ndarray]:
+    """Outputs in the shapes that they have in a run, without the values of extents; ``given`` are the inputs."""
     counts = {extent.value for extent in extents}
     found = {}
     for name, array in arrays.items():
         if name not in counts:
-            shape = dense_shape(extents, name, array.shape, arrays)
+            shape = dense_shape(extents, name, array.shape, {**given, **arrays})
             found[name] = array if shape == array.shape else array.reshape(-1)[: prod(shape)].reshape(shape)
     return found

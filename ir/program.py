@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .extents import Extent
+from .extents import Extent, filled
 from .loops import Kernel
 from .steps import Body, Call, at_most, walk_calls
 from .types import DType, TensorType
@@ -175,6 +175,16 @@ class Program:
     def interfaces(self) -> tuple[Interface, ...]:
         """Inputs, then outputs."""
         return (*self.inputs, *self.outputs)
+
+    @property
+    def tensors(self) -> tuple[Interface, ...]:
+        """The inputs but for those that hold extents, which the shapes of the others tell."""
+        counts = {extent.value for extent in self.extents}
+        return tuple(side for side in self.inputs if side.name not in counts)
+
+    def filled(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """All inputs, with memory for the greatest extents (``extents.filled``)."""
+        return filled(self.extents, {side.name: side.type.shape for side in self.inputs}, inputs)
 
     @property
     def macs(self) -> int:

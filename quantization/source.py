@@ -64,6 +64,9 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
     Raises ``BAD_INPUT`` that names the tensor for data that do not fit, ``BAD_OPTION`` where the model is quantized
     already, and ``ACCUMULATOR_OVERFLOW`` that names the tensor where 32 bits could be too few.
     """
+    if source.graph.extents:
+        reason = "a model is quantized with fixed dimensions, and with outputs of fixed shapes"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--dim NAME=N fixes a dimension")
     metric = None if wanted.metric is None else _Metric(wanted.metric, find_metric(wanted.metric))
     calibration, test = _split(source, wanted)
     warnings = list(doubts(source.graph, calibration))

@@ -45,7 +45,7 @@ class TargetInfo:
 class Options:
     """What was asked for. ``dims``, ``shapes`` and ``fixed`` are as given, not all of the model's."""
 
-    dims: dict[str, int]
+    dims: dict[str, int | str]
     shapes: dict[str, list[int]]
     emit: list[str]
     integer_io: bool = False

@@ -51,6 +51,7 @@ class CModel:
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name."""
         program = self._program
+        inputs = program.filled(inputs)
         arrays = {side.buffer: checked_input(side, inputs) for side in program.inputs}
         for side in program.outputs:
             arrays[side.buffer] = np.empty(side.type.shape, side.type.dtype.numpy)
@@ -58,7 +59,8 @@ class CModel:
         status = self._function(*(array.ctypes.data for array in in_order(program, pools, arrays)))
         if status:
             raise CcmlError(ErrorCode.MISMATCH, f"the compiled model returned {status}")
-        return cropped(program.extents, {side.name: arrays[side.buffer] for side in program.outputs})
+        outputs = {side.name: arrays[side.buffer] for side in program.outputs}
+        return cropped(program.extents, outputs, inputs)
 
 
 def _build(program: Program, machine: Machine, compiler: str, folder: Path) -> Path:

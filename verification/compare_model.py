@@ -174,7 +174,8 @@ class _Comparison:
 
     def add(self, inputs: Arrays, found: Arrays, expected: Arrays, host: Arrays) -> None:
         wanted = self.reference.values(inputs)
-        meaning = evaluate_graph(self.compiled.optimized, inputs)
+        whole = self.compiled.program.filled(inputs)
+        meaning = evaluate_graph(self.compiled.optimized, whole)
         imported: Arrays = {}
         for node in self._kernels():
             name = node.outputs[0].name
@@ -186,7 +187,7 @@ class _Comparison:
                 best = best_difference(found[name], wanted[name], self.tolerance)
                 worst.reference = None if best is None else best.worse(worst.reference)
                 if best is not None and not self._ok(best) and self._ok(worst.graph):
-                    imported = imported or evaluate_graph(self.compiled.source.graph, inputs)
+                    imported = imported or evaluate_graph(self.compiled.source.graph, whole)
                     apart = best_difference(imported[name], wanted[name], self.tolerance) if name in imported else None
                     worst.repurposed = apart is not None and self._ok(apart)
         for output in self.compiled.optimized.outputs:

@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from ..driver import Source
 from ..frontend_onnx.export import export_model
-from ..ir.extents import cropped
+from ..ir.extents import cropped, filled
 from ..ir.graph import Graph
 from ..ops.evaluate import evaluate_graph
 
@@ -39,8 +39,8 @@ class Reference:
 
 def values_in_run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> Arrays:
     """All values of a graph, outputs in the shapes that they have in this run."""
-    values = evaluate_graph(graph, inputs)
-    return values | cropped(graph.extents, {output.name: values[output.name] for output in graph.outputs})
+    values = evaluate_graph(graph, filled(graph.extents, {value.name: value.shape for value in graph.inputs}, inputs))
+    return values | cropped(graph.extents, {output.name: values[output.name] for output in graph.outputs}, values)
 
 
 def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Reference:
@@ -65,7 +65,8 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
 
 def _evaluate(evaluator: ReferenceEvaluator, inputs: Mapping[str, np.ndarray]) -> Arrays:
     with np.errstate(all="ignore"):
-        results = evaluator.run(None, dict(inputs), intermediate=True)
+        feeds = {name: array for name, array in inputs.items() if name in evaluator.input_names}
+        results = evaluator.run(None, feeds, intermediate=True)
     assert isinstance(results, dict)
     return {name: array for name, array in results.items() if isinstance(array, np.ndarray) and name}
 

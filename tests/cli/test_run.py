@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 
 from tests.cli.command_line import DIGITS, DIGITS_TEST, ccml, small_model
@@ -98,3 +99,23 @@ def test_files_that_are_no_arrays(model: Path, tmp_path: Path) -> None:
 def test_an_output_that_cannot_be_written(model: Path, tmp_path: Path) -> None:
     result = ccml("run", model, "--output", tmp_path / "no" / "out.npz")
     assert (result.exit_code, "[E204]" in result.stderr) == (1, True)
+
+
+def test_ranged_dimensions(tmp_path: Path) -> None:
+    """One model, arrays of several extents; the bound is the default."""
+    node = onnx.helper.make_node("Transpose", ["x"], ["y"])
+    sides = [onnx.helper.make_tensor_value_info(name, 1, None) for name in "xy"]
+    sides[0] = onnx.helper.make_tensor_value_info("x", 1, [2, "n"])
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "g", sides[:1], sides[1:])), tmp_path / "t.onnx")
+    for extent in (1, 3, 4):
+        x = np.arange(2 * extent, dtype=np.float32).reshape(2, extent)
+        np.save(tmp_path / "x.npy", x)
+        files = ["--input", tmp_path / "x.npy", "--output", tmp_path / "out.npz"]
+        result = ccml("run", tmp_path / "t.onnx", "--dim", "n=..4", *files)
+        assert result.exit_code == 0, result.stderr
+        with np.load(tmp_path / "out.npz") as found:
+            np.testing.assert_array_equal(found["y"], x.T)
+    np.save(tmp_path / "x.npy", np.zeros((2, 5), np.float32))
+    result = ccml("run", tmp_path / "t.onnx", "--dim", "n=1..4", "--input", tmp_path / "x.npy")
+    assert result.exit_code == 2 and "n is 5, not in 1..4" in result.stderr
+    assert ccml("run", tmp_path / "t.onnx", "--dim", "n=4..").exit_code == 2

@@ -37,6 +37,9 @@ SELECTED = [
     node("Cast", ["best"], ["kept"], to=TensorProto.BOOL),
     node("Compress", ["x", "kept"], ["rows"], axis=0),
 ]
+FILLED = FEEDS[1:]
+"""Those of which something is left: ONNX does not define the mean of nothing."""
+
 MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
     "nonzero": (places_of(), ["columns", "places"]),
     "gathered": ([*places_of(), node("GatherND", ["x", "places"], ["y"]), node("Exp", ["y"], ["z"])], ["y", "z"]),
@@ -50,6 +53,10 @@ MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
     ),
     "sums": (
         [*SELECTED, node("ReduceSum", ["rows", "first"], ["y"]), node("ReduceSum", ["rows", "behind"], ["z"])],
+        ["y", "z"],
+    ),
+    "means": (
+        [*SELECTED, node("ReduceMean", ["rows", "first"], ["y"]), node("ReduceMean", ["rows", "behind"], ["z"])],
         ["y", "z"],
     ),
     "extremes": ([*SELECTED, node("CumSum", ["rows", "zero"], ["z"], reverse=1)], ["z"]),

@@ -1,0 +1,98 @@
+"""Models compiled for a range of extents, run with every extent, against ONNX Runtime with the model as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+import pytest
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.errors import CcmlError, ErrorCode
+from ccml.frontend_onnx import Range, import_model
+from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
+from ccml.verification.c_model import CModel
+from onnx import TensorProto, helper
+
+from tests.frontend_onnx.compiled import onnxruntime
+from tests.frontend_onnx.graphs import checked_import, model, value
+from tests.frontend_onnx.ranged_models import RANGED, Ranged, make
+from tests.tools import needs
+
+
+def extents(case: Ranged) -> Iterator[dict[str, int]]:
+    ranges = [range(extent.least, extent.most + 1) for extent in case.ranges.values()]
+    return (dict(zip(case.ranges, numbers)) for numbers in product(*ranges))
+
+
+@pytest.mark.parametrize("name", RANGED)
+def test_every_extent(name: str) -> None:
+    case = RANGED[name]()
+    compiled = JitModel(lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), host_machine()))
+    rng = np.random.default_rng(0)
+    for numbers in extents(case):
+        feeds = case.arrays(numbers, rng)
+        found = compiled.run(feeds)
+        for output, wanted in zip(case.proto.graph.output, onnxruntime(case.proto, feeds), strict=True):
+            result = found[output.name]
+            assert (result.shape, result.dtype) == (wanted.shape, wanted.dtype), (output.name, numbers)
+            np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5, err_msg=f"{output.name} {numbers}")
+
+
+@needs("gcc")
+@pytest.mark.parametrize("name", ["cnn", "encoder", "gru"])
+def test_c(name: str) -> None:
+    case = RANGED[name]()
+    machine = host_machine()
+    compiled = CModel(lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), machine), machine, "gcc")
+    rng = np.random.default_rng(0)
+    for numbers in list(extents(case))[::3]:
+        feeds = case.arrays(numbers, rng)
+        for result, wanted in zip(compiled.run(feeds).values(), onnxruntime(case.proto, feeds), strict=True):
+            assert result.shape == wanted.shape
+            np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_extents_out_of_range() -> None:
+    case = RANGED["mlp"]()
+    compiled = JitModel(lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), host_machine()))
+    with pytest.raises(CcmlError, match=r"batch is 9, not in 1\.\.8") as caught:
+        compiled.run({"x": np.zeros((9, 9), np.float32)})
+    assert caught.value.kind is ErrorCode.BAD_INPUT
+
+
+STEP = helper.make_graph(
+    [make("Add", ["a", "a"], ["b"]), make("Identity", ["c"], ["d"])], "step",
+    [value("i", [], TensorProto.INT64), value("c", [], TensorProto.BOOL), value("a", [])],
+    [value("d", [], TensorProto.BOOL), value("b", [])],
+)  # fmt: skip
+REFUSED = {
+    "element": ([make("Gather", ["x", "last"], ["y"], axis=0)], {"last": np.array(-1)}, "takes a part of"),
+    "half": ([make("Split", ["x"], ["y", "z"], axis=0, num_outputs=2)], {}, ""),
+    "number": (
+        [make("Size", ["x"], ["n"]), make("Cast", ["n"], ["f"], to=1), make("Div", ["x", "f"], ["y"])], {},
+        "depends on the extent",
+    ),
+    "passes": ([make("Shape", ["x"], ["s"], end=1), make("Squeeze", ["s"], ["n"]),
+                make("Loop", ["n", "", "one"], ["y"], body=STEP)], {"one": np.float32(1)}, "depends on the extent"),
+    "output": ([make("Shape", ["x"], ["y"])], {}, "depends on the extent"),
+    "flat": ([make("Reshape", ["x", "flat"], ["y"])], {"flat": np.array([2, -1])}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_depends_on_an_extent_otherwise_is_refused(name: str) -> None:
+    nodes, constants, reason = REFUSED[name]
+    proto = model(nodes, [value("x", ["n", 4])], ["y"], constants)
+    with pytest.raises(CcmlError) as caught:
+        import_model(proto, dims={"n": Range(1, 6)})
+    assert caught.value.kind is ErrorCode.UNSUPPORTED_FEATURE and caught.value.hint is not None
+    assert reason in caught.value.reason
+
+
+@pytest.mark.parametrize("wrong", [Range(0, 4), Range(5, 4)])
+def test_ranges_without_extents(wrong: Range) -> None:
+    with pytest.raises(CcmlError) as caught:
+        import_model(RANGED["mlp"]().proto, dims={"batch": wrong})
+    assert caught.value.kind is ErrorCode.BAD_OPTION
