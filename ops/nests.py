@@ -29,6 +29,7 @@ from .selection_nest import nonzero, pack, unique, unpack
 from .sort_nest import top_k
 from .stored_weights_nest import dequantize_blocks, weight_matmul
 from .suppression_nest import suppress
+from .svm_nest import couple_probabilities, square_distance
 from .trees_nest import trees
 
 Nest = Callable[[NestContext, Node], Block]
@@ -67,5 +68,7 @@ NESTS: dict[str, Nest] = {
     "suppress": suppress,
     "pack": pack,
     "unpack": unpack,
+    "square_distance": square_distance,
+    "couple_probabilities": couple_probabilities,
     "trees": trees,
 }

@@ -35,6 +35,7 @@ from . import selection as se
 from . import sort as so
 from . import stored_weights as sw
 from . import suppression as su
+from . import svm as sv
 from . import trees as tr
 from . import window as wd
 from .attributes import Schema, one_of
@@ -319,6 +320,14 @@ _ROWS: tuple[OpDef, ...] = (
         "top_k", A,
         "indices (i32) of the k first along the axis in order, the largest or the least first; stable, NaN greatest",
         so.infer_top_k, so.evaluate_top_k, reads_back=True, attrs={"axis": at.AXIS, "k": at.INT, "largest": at.BOOL},
+    ),
+    OpDef(
+        "square_distance", A, "sum of the squares of differences between each row of x and each of s",
+        sv.infer_square_distance, sv.evaluate_square_distance,
+    ),
+    OpDef(
+        "couple_probabilities", A, "probabilities of classes from those of the first of each pair, r[n, class, class]",
+        sv.infer_couple_probabilities, sv.evaluate_couple_probabilities,
     ),
     OpDef(
         "trees", A,

@@ -153,11 +153,40 @@ def tree_ensemble(b: Builder) -> list[Tensor]:
     return b.node("TreeEnsemble", [x], domain=ML, n_targets=targets, **listed(list(splits), np.dtype(x.dtype)), **more)
 
 
+_PARAMS = {"LINEAR": [0.0, 0.0, 0.0], "POLY": [0.25, 1.0, 2.0], "RBF": [0.25, 0.0, 0.0], "SIGMOID": [0.25, 0.5, 0.0]}
+
+
+def _kernel(b: Builder) -> dict[str, Any]:
+    kind = b.pick(list(_PARAMS))
+    return {"kernel_type": kind, "kernel_params": _PARAMS[kind]}
+
+
+def svm_regressor(b: Builder) -> list[Tensor]:
+    x, count = rows(b), b.between(0, 4)
+    size = count or x.shape[1]
+    kernel = _kernel(b) if count else {"kernel_type": "LINEAR", "kernel_params": _PARAMS["LINEAR"]}
+    vectors = {"support_vectors": numbers(b, count * x.shape[1]), **kernel} if count else kernel
+    return b.node("SVMRegressor", [x], domain=ML, coefficients=numbers(b, size), rho=numbers(b, 1), n_supports=count,
+                  **vectors)  # fmt: skip
+
+
+def svm_classifier(b: Builder) -> list[Tensor]:
+    x, classes = rows(b), b.between(2, 4)
+    supports = [b.between(1, 3) for _ in range(classes)]
+    count, pairs = sum(supports), classes * (classes - 1) // 2
+    return b.node(
+        "SVMClassifier", [x], 2, domain=ML, classlabels_ints=[int(n) for n in b.rng.permutation(9)[:classes]],
+        support_vectors=numbers(b, count * x.shape[1]), coefficients=numbers(b, count * (classes - 1)),
+        rho=numbers(b, pairs), vectors_per_class=supports, **_kernel(b),
+    )  # fmt: skip
+
+
 _ROWS: dict[str, Row] = {
     "ArrayFeatureExtractor": Row(array_feature_extractor), "Binarizer": Row(binarizer),
     "FeatureVectorizer": Row(feature_vectorizer), "Imputer": Row(imputer), "LabelEncoder": Row(label_encoder),
     "LinearClassifier": Row(linear_classifier), "LinearRegressor": Row(linear_regressor),
-    "Normalizer": Row(normalizer), "OneHotEncoder": Row(one_hot_encoder), "Scaler": Row(scaler),
+    "Normalizer": Row(normalizer), "OneHotEncoder": Row(one_hot_encoder), "SVMClassifier": Row(svm_classifier),
+    "SVMRegressor": Row(svm_regressor), "Scaler": Row(scaler),
     "TreeEnsemble": Row(tree_ensemble), "TreeEnsembleClassifier": Row(tree_classifier),
     "TreeEnsembleRegressor": Row(tree_regressor),
     "ZipMap": Row(zip_map),

@@ -65,6 +65,8 @@ REFUSED: list[tuple[str, list[TensorType | None], dict[str, Any], str]] = [
         "has not (3, 3) blocks",
     ),
     ("count_ngrams", [t(3, 2), t(3, 2)], {"skips": 0}, "no count of f32[3,2]"),
+    ("square_distance", [t(3, 2), t(4, 3)], {}, "no distances between f32[3,2] and f32[4,3]"),
+    ("couple_probabilities", [t(3, 2, 4)], {}, "no probabilities of pairs of classes: f32[3,2,4]"),
     ("trees", [*TREES, t(5, 1), t(1, dtype=DType.I32)], {"kind": "sum"}, "leaves f32[5,1] have no sum i32[1]"),
     ("trees", [*TREES, t(5, 2), t(1)], {"kind": "sum"}, "no trees for i32[3,2]"),
     ("gather", [t(3), t(2, dtype=DType.I64)], {"axis": 1}, "axes (1,) do not fit f32[3]"),

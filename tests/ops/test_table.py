@@ -137,6 +137,8 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "col2im": [([f(2, 3, 2, 2, 3, 4)], {"image": (4, 7), "stride": (1, 2), "pad": (0, 1, 0, 0), "dilation": (1, 1)})],
     "det": [([f(2, 3, 3)], {}), ([f(2, 2, dtype=np.float64)], {})],
+    "square_distance": [([f(3, 4), f(2, 4)], {}), ([f(3, 4, dtype=np.float64), f(5, 4, dtype=np.float64)], {})],
+    "couple_probabilities": [([1 / (1 + np.exp(f(2, 3, 3)))], {})],
     "trees": [
         ([i(5, 3), i(2, high=3, dtype=np.uint8), i(2), np.array([[1, -1], [-2, -3]], np.int16), np.zeros(1, np.int16),
           np.full(1, 2, np.uint8), i(3, 2, dtype=np.int8), i(2)], {"kind": "sum"}),
