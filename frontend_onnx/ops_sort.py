@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
+
+import numpy as np
 
 from ..ir.graph import Value
 from ..ir.types import DType
@@ -13,9 +16,11 @@ from .places import arange, check_size, flattened, strides
 
 def top_k(ctx: NodeContext) -> Sequence[Value]:
     """The k greatest (least) elements and their indices; always sorted, which ``sorted`` 0 allows."""
-    x, k = ctx.input(0), (ctx.integer("k"),) if ctx.has("k") else ctx.parameter("k", 1)
-    rank = len(x.shape)
+    x, rank = ctx.input(0), len(ctx.input(0).shape)
     axis = ctx.axis(ctx.integer("axis", -1), rank)
+    if not ctx.has("k") and ctx.runtime(1):
+        return _first_of_all(ctx, x, axis)
+    k = (ctx.integer("k"),) if ctx.has("k") else ctx.parameter("k", 1)
     largest = bool(ctx.integer("largest", 1))
     ctx.integer("sorted", 1)
     if k is None or len(k) != 1 or not 0 <= k[0] <= x.shape[axis]:
@@ -31,6 +36,19 @@ def top_k(ctx: NodeContext) -> Sequence[Value]:
     columns = [ctx.cast(order, DType.I32), *(arange(ctx, x.shape[d], rank, d) for d in rest)]
     places = flattened(ctx, columns, [steps[axis], *(steps[d] for d in rest)])
     return [ctx.emit("gather", ctx.reshape(x, (x.type.size,)), places, axis=0), indices]
+
+
+def _first_of_all(ctx: NodeContext, x: Value, axis: int) -> Sequence[Value]:
+    """All elements in order, of which a run counts the first k, kept within the extent."""
+    given = ctx.input(1)
+    if given.type.size != 1:
+        raise ctx.invalid(f"k has {given.type.size} elements, not one")
+    whole = replace(ctx, inputs=(x, ctx.constant(np.full(given.shape, x.shape[axis], np.int64))))
+    count = ctx.emit("clip", ctx.reshape(given, ()), lo=0, hi=x.shape[axis])
+    results = top_k(whole)
+    for value in results:
+        ctx.builder.extents[value.name] = {**ctx.builder.extents.get(value.name, {}), axis: count}
+    return results
 
 
 def reverse_sequence(ctx: NodeContext) -> Sequence[Value]:

@@ -131,7 +131,7 @@ def _top_k(ctx: NodeContext) -> Derived:
     for extents in (ctx.declared(0), ctx.declared(1)):
         if extents is not None and len(extents) == len(ctx.input(0).shape) and extents[axis] is not None:
             return {1: [extents[axis] or 0]}
-    return {1: [ctx.declared_shape("k", (1,))[axis]]}
+    return {1: None}
 
 
 def _one_hot(ctx: NodeContext) -> Derived:

@@ -16,10 +16,11 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.verification.c_model import CModel
+from onnx import TensorProto
 
 from tests.frontend_onnx.compiled import onnxruntime
 from tests.frontend_onnx.extent_models import FEEDS, FILLED, MODELS, SELECTED, C, X, node, proto
-from tests.frontend_onnx.graphs import checked_import, model
+from tests.frontend_onnx.graphs import checked_import, model, value
 from tests.tools import needs
 
 
@@ -56,6 +57,26 @@ def test_the_text_of_extents() -> None:
     assert len(graph.extents) == 2 and graph.extents[0].dims == (("places", 0),) and graph.extents[0].bound == 12
     assert graph.extents[1].dims == (("u", 0), ("n", 0))
     assert parse_graph(print_graph(graph, constants="full")) == graph
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_top_k_of_a_computed_k(axis: int) -> None:
+    """Of operands of which some are equal; what follows sees the k first."""
+    nodes = [
+        node("TopK", ["x", "k"], ["values", "places"], axis=axis),
+        node("ReduceSum", ["values", "axes"], ["sum"], keepdims=0),
+    ]
+    inputs, names = [*X, value("k", [1], TensorProto.INT64)], ["values", "places", "sum"]
+    made = model(nodes, inputs, names, {"axes": np.array([axis])})
+    compiled = JitModel(lower_graph(optimize(checked_import(made)), host_machine()))
+    for x in FEEDS:
+        for k in range(x.shape[axis] + 1):
+            feeds = {"x": x, "k": np.array([k])}
+            for result, wanted in zip(compiled.run(feeds).values(), onnxruntime(made, feeds), strict=True):
+                assert result.shape == wanted.shape
+                np.testing.assert_allclose(result, wanted, rtol=1e-6)
+    beyond = compiled.run({"x": FEEDS[0], "k": np.array([99])})
+    assert beyond["values"].shape == (3, 4)
 
 
 REFUSED: Mapping[str, tuple[list[onnx.NodeProto], str]] = {
