@@ -36,7 +36,7 @@ from .common import (
     signed,
 )
 from .depthwise_rows import PAIR
-from .instruction import DSP, DSP_FPU, BlockInstruction, linear, of_groups
+from .instruction import DSP, DSP_FPU, BlockInstruction, Cycles, linear, of_groups
 from .tiles import as_scale
 
 LANES = 4
@@ -204,42 +204,42 @@ _FIXED = (*_FLOAT, "shift")
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "depthwise_stage", _STAGE, _stage, DSP_FPU, ((2, 5, 8, 1, 1, -3),),
-        cost=of_groups(53, 31, 19.5),
+        cycles=Cycles(dsp=of_groups(78, 53, 29.5)),
     ),
     BlockInstruction(
         "depthwise_fill", ("columns", "half", "zero_point"), _fill, DSP, ((4, 1, -3),),
-        cost=linear(15, 6),
+        cycles=Cycles(dsp=linear(12, 8)),
     ),
     BlockInstruction(
         "depthwise_two_rows", ("outputs",), partial(_sums, 2), DSP_FPU, ((5,),),
-        cost=linear(112, 63.7),
+        cycles=Cycles(dsp=linear(196, 82.7)),
     ),
     BlockInstruction(
         "depthwise_stride2", ("outputs",), partial(_sums, 1), DSP_FPU, ((3,),),
-        cost=linear(94, 52),
+        cycles=Cycles(dsp=linear(157, 76)),
     ),
     BlockInstruction(
         "depthwise_finish_two_rows", _FLOAT, partial(_finish, 2, False), DSP_FPU, ((4, 8, -3),),
-        cost=linear(52, 42),
+        cycles=Cycles(dsp=linear(99, 76)),
     ),
     BlockInstruction(
         "depthwise_finish_row", _FLOAT, partial(_finish, 1, False), DSP_FPU, ((3, 8, 5),),
-        cost=linear(43, 23),
+        cycles=Cycles(dsp=linear(76, 45)),
     ),
     BlockInstruction(
         "depthwise_fixed_two_rows", _FIXED, partial(_finish, 2, True), DSP_FPU, ((4, 8, -3, 9),),
-        cost=linear(44, 41),
+        cycles=Cycles(dsp=linear(70, 55)),
     ),
     BlockInstruction(
         "depthwise_fixed_row", _FIXED, partial(_finish, 1, True), DSP_FPU, ((3, 8, 5, 1),),
-        cost=linear(40, 21),
+        cycles=Cycles(dsp=linear(66, 24)),
     ),
     BlockInstruction(
         "depthwise_bytes_two_rows", _BYTES, _bytes_pair, DSP_FPU, ((2, 5, 8, -3),),
-        cost=of_groups(48, 120, 95.5),
+        cycles=Cycles(dsp=of_groups(64, 174, 107)),
     ),
     BlockInstruction(
         "depthwise_bytes_stride2", _BYTES, _bytes_stride2, DSP_FPU, ((2, 3, 8, 5),),
-        cost=of_groups(42, 97, 62),
+        cycles=Cycles(dsp=of_groups(76, 128, 69.4)),
     ),
 )

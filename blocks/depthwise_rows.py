@@ -21,7 +21,7 @@ from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, If, Kernel, Let, 
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, both, halves, param, requantized_rounded, signed, when
-from .instruction import DSP_FPU, BlockInstruction, of_groups
+from .instruction import DSP_FPU, BlockInstruction, Cycles, of_groups
 from .tiles import tile_block
 
 LANES = 4
@@ -178,21 +178,23 @@ _WINDOW = ("groups", "outputs", "rows", "words", "step", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "depthwise_stage_row", _STAGE, _stage_row, DSP_FPU, ((2, 5, 8, 1, 2, -3), (1, 4, 4, 0, 0, 3)),
-        cost=of_groups(30, 36, 5.5),
+        cycles=Cycles(dsp=of_groups(40, 51, 9)),
     ),
     BlockInstruction(
         "depthwise_stage_stride2", _STAGE, _stage_stride2, DSP_FPU, ((2, 5, 8, 3, 2, -3),),
-        cost=of_groups(51, 68, 15.5),
+        cycles=Cycles(dsp=of_groups(88, 86, 22.8)),
     ),
     BlockInstruction(
         "depthwise_fill_stride2", ("pairs", "row", "zero_point"), _fill_stride2, DSP_FPU, ((3, 1, -3), (2, 2, 5))
     ),
     BlockInstruction(
         "depthwise_window_bytes", _WINDOW, _window_bytes, DSP_FPU, ((2, 15, 2, 3, 8, -3),),
-        cost=lambda groups, outputs, rows, words, *_: 51 + groups * (99 + outputs * (32.5 + 9.2 * rows * words)),
+        cycles=Cycles(
+            dsp=lambda groups, outputs, rows, words, *_: groups * (487 + outputs * (21.4 + 12.6 * rows * words))
+        ),
     ),
     BlockInstruction(
         "depthwise_window_sums", ("outputs", "rows", "words"), _window_sums, DSP_FPU, ((12, 2, 3),),
-        cost=lambda outputs, rows, words: 143 + outputs * (20.5 + 9.2 * rows * words),
+        cycles=Cycles(dsp=lambda outputs, rows, words: 408 + outputs * (8.5 + 13 * rows * words)),
     ),
 )

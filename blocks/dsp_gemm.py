@@ -20,7 +20,7 @@ from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, both, halves, param, requantized, signed
-from .instruction import DSP, DSP_FPU, BlockInstruction, linear, of_tiles
+from .instruction import DSP, DSP_FPU, BlockInstruction, Cycles, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
 GEMM_3X2 = Stream(3)
@@ -106,23 +106,23 @@ _SUMS, _BYTES = ("groups", "channels"), ("groups", "channels", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "im2col_x2", ("groups",), _stage, DSP, ((3,),),
-        cost=linear(20, 4.6),
+        cycles=Cycles(dsp=linear(21, 7.8)),
     ),
     BlockInstruction("im2col_x2_fill", ("groups", "value"), _stage_fill, DSP, ((3, -5),)),
     BlockInstruction(
         "gemm_3x2_i8", _BYTES, partial(_contraction, GEMM_3X2, 2, DType.I8), DSP_FPU, ((13, 7, -128),),
-        cost=of_tiles(73, 3, 52, 22.4, (28, 8.2)),
+        cycles=Cycles(dsp=of_tiles(100, 3, 90, 29.7, (52, 13.9))),
     ),
     BlockInstruction(
         "gemm_3x2_i32", _SUMS, partial(_contraction, GEMM_3X2, 2, DType.I32), DSP_FPU, ((2, 5),),
-        cost=of_tiles(62, 3, 19, 22.4, (15, 8.2)),
+        cycles=Cycles(dsp=of_tiles(100, 3, 34, 29.7, (21, 14.1))),
     ),
     BlockInstruction(
         "gemm_8x1_i8", _BYTES, partial(_contraction, GEMM_8X1, 1, DType.I8), DSP_FPU, ((13, 11, 4),),
-        cost=of_tiles(57, 8, 63, 44.6, (2.6, 12.8)),
+        cycles=Cycles(dsp=of_tiles(94, 8, 111, 55, (1.2, 15.7))),
     ),
     BlockInstruction(
         "gemm_8x1_i32", _SUMS, partial(_contraction, GEMM_8X1, 1, DType.I32), DSP_FPU, ((2, 9),),
-        cost=of_tiles(47, 8, 17, 44.6, (2.2, 11)),
+        cycles=Cycles(dsp=of_tiles(76, 8, 31, 54.9, (6.5, 13))),
     ),
 )

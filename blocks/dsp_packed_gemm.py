@@ -29,7 +29,7 @@ from ..ir.loops import I32, Access, Block, Buffer, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, both, halves, param, requantized, requantized_fixed, signed
-from .instruction import DSP, DSP_FPU, BlockInstruction, linear, of_tiles
+from .instruction import DSP, DSP_FPU, BlockInstruction, Cycles, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
 PACKED_2X4, PACKED_4X1, PACKED_4X1_HALFWORD = Stream(2), Stream(4), Stream(4, halfwords=True)
@@ -186,47 +186,47 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction("copy_bytes", ("count",), _copy_bytes, DSP, ((11,),)),
     BlockInstruction(
         "im2col_x4_pixel", ("groups",), _stage_pixel, DSP, ((3,),),
-        cost=linear(22, 7),
+        cycles=Cycles(dsp=linear(24, 8.4)),
     ),
     BlockInstruction(
         "im2col_x4", ("groups", "step"), _stage, DSP_FPU, ((3, 12),),
-        cost=linear(31, 26),
+        cycles=Cycles(dsp=linear(27, 29)),
     ),
     BlockInstruction("im2col_x4_fill", ("groups", "value"), _fill, DSP, ((3, -128),)),
     BlockInstruction(
         "gemm_packed_2x4_i8", _FLOAT, partial(_scaled, 4), DSP_FPU, ((9, 6, -128),),
-        cost=of_tiles(78, 2, 62, 25.3),
+        cycles=Cycles(dsp=of_tiles(200, 2, 51, 35.2)),
     ),
     BlockInstruction(
         "gemm_packed_2x4_i32", _SUMS, partial(_sums, 4), DSP_FPU, ((2, 4),),
-        cost=of_tiles(73, 2, 20, 25.3),
+        cycles=Cycles(dsp=of_tiles(163, 2, 17, 33.6)),
     ),
     BlockInstruction(
         "gemm_packed_2x4_fixed", _FIXED, partial(_fixed, PACKED_2X4, 4), DSP_FPU, ((9, 6, -128, 11),),
-        cost=of_tiles(81, 2, 39, 25.3),
+        cycles=Cycles(dsp=of_tiles(124, 2, 44, 34.3)),
     ),
     BlockInstruction(
         "gemm_packed_2x4_fixed12", _FLOAT, partial(_fixed, PACKED_2X4, 4), DSP_FPU, ((4, 2, 127),),
-        cost=of_tiles(78, 2, 30, 25.3),
+        cycles=Cycles(dsp=of_tiles(174, 2, 22, 34.6)),
     ),
     BlockInstruction(
         "gemm_packed_2x1_fixed", _FIXED, partial(_fixed, PACKED_2X4, 1), DSP_FPU, ((3, 4, 5, 15),),
-        cost=of_tiles(40, 2, 16, 11),
+        cycles=Cycles(dsp=of_tiles(59, 2, 24, 12.9)),
     ),
     BlockInstruction(
         "gemm_packed_2x1_i8", _FLOAT, partial(_scaled, 1), DSP_FPU, ((3, 4, 5),),
-        cost=of_tiles(35, 2, 22, 11),
+        cycles=Cycles(dsp=of_tiles(57, 2, 29, 12.8)),
     ),
     BlockInstruction(
         "gemm_packed_2x1_i32", _SUMS, partial(_sums, 1), DSP_FPU, ((1, 2),),
-        cost=of_tiles(29, 2, 10, 11),
+        cycles=Cycles(dsp=of_tiles(52, 2, 15, 13)),
     ),
     BlockInstruction(
         "gemm_packed_4x1_fixed", _FIXED, partial(_fixed, PACKED_4X1, 1), DSP_FPU, ((5, 8, 7, 12),),
-        cost=of_tiles(45, 4, 26, 19),
+        cycles=Cycles(dsp=of_tiles(75, 4, 40, 24.9)),
     ),
     BlockInstruction(
         "gemm_packed_4x1_halfword", _FIXED, partial(_fixed, PACKED_4X1_HALFWORD, 1), DSP_FPU, ((4, 4, -128, 16),),
-        cost=of_tiles(45, 4, 25, 19),
+        cycles=Cycles(dsp=of_tiles(70, 4, 36, 25)),
     ),
 )

@@ -21,7 +21,7 @@ from ..ir.loops import I32, INDEX, Access, Block, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, clamped, param, requantized, signed, when
-from .instruction import MVE, BlockInstruction, Cost, linear, of_tiles
+from .instruction import MVE, BlockInstruction, Cycles, Formula, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
 STEP = 16
@@ -153,14 +153,19 @@ def _sum(rows: Number, channels: Number, start: Number) -> Kernel:
     return Kernel("sum", (x, y), (*loop(c, channels, *sums), *rest))
 
 
-def _pixels_cost(call: float, pair: float, tile: float) -> Cost:
+def of_vectors(call: float, each: float) -> Formula:
+    """For blocks whose first scalar says how many bytes there are."""
+    return lambda size, *_: call + each * -(-size // STEP)
+
+
+def _pixels_cycles(call: float, pair: float, tile: float, run: float) -> Formula:
     """For two pixels at a time, by tiles of four channels."""
 
-    def cost(runs: int, vectors: int, _: int, pixels: int, __: int, channels: int, *___: int) -> float:
+    def cycles(runs: int, vectors: int, _: int, pixels: int, __: int, channels: int, *___: int) -> float:
         tiles = -(-channels // GEMM_4X2.tile)
-        return call + -(-pixels // 2) * (pair + tiles * (tile + runs * (5 + 14 * vectors)))
+        return call + -(-pixels // 2) * (pair + tiles * (tile + runs * (run + 28 * vectors)))
 
-    return cost
+    return cycles
 
 
 _RUNS: Sequence[str] = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
@@ -171,46 +176,46 @@ _SAMPLES = ((2, 3, 60, 5, 16, 6, -128, -9), (3, 1, 40, 1, 16, 8, 5, -128))
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_copy", ("runs", "size", "x_step", "y_step"), _copy, MVE, ((3, 21, 30, 24),),
-        cost=lambda runs, size, *_: 25 + runs * (7 + 3 * -(-size // 16)),
+        cycles=Cycles(mve=lambda runs, size, *_: 33 + runs * (7.3 + 4 * -(-size // STEP))),
     ),
     BlockInstruction(
         "helium_fill", ("size", "value"), _fill, MVE, ((35, -3),),
-        cost=linear(15, 0.14),
+        cycles=Cycles(mve=of_vectors(15, 2)),
     ),
     BlockInstruction(
         "helium_lookup", ("size",), _lookup, MVE, ((11,),),
-        cost=linear(22, 0.35),
+        cycles=Cycles(mve=of_vectors(17, 6)),
     ),
     BlockInstruction(
         "helium_rescale", _RESCALE, _rescale, MVE, ((13, 3, -4, 5, 6, -100, 90),),
-        cost=linear(42, 2.5),
+        cycles=Cycles(mve=linear(56, 4)),
     ),
     BlockInstruction(
         "helium_sum", ("rows", "channels", "start"), _sum, MVE, ((5, 7, -9),),
-        cost=lambda rows, channels, *_: 25 + -(-channels // 4) * (8 + 5 * rows),
+        cycles=Cycles(mve=lambda rows, channels, *_: 30 + -(-channels // 4) * (9.4 + 4.9 * rows)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES, frozenset({"runs", "vectors", "channels"}),
-        cost=_pixels_cost(50, 23, 28),
+        cycles=Cycles(mve=_pixels_cycles(92, 29, 63, 10.4)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_short_runs_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,
-        cost=_pixels_cost(50, 19, 25),
+        cycles=Cycles(mve=_pixels_cycles(87, 24, 60, 6.6)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_one_run_i8", ("vectors", *_RUNS[3:], *_LIMITS), _few_pixels, MVE, ((3, 5, 16, 8, -128, -9),),
-        cost=lambda vectors, *rest: _pixels_cost(24, 36, 18)(1, vectors, 0, *rest),
+        cycles=Cycles(mve=lambda vectors, *rest: _pixels_cycles(81, 23, 57, 0)(1, vectors, 0, *rest)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_i32", (*_RUNS,), _pixels_i32, MVE, ((3, 5, 80, 4, 48, 5),),
-        cost=_pixels_cost(20, 39, 13),
+        cycles=Cycles(mve=_pixels_cycles(80, 32, 34, 10.7)),
     ),
     BlockInstruction(
         "helium_gemm_8x1_i8", ("vectors", "channels", *_LIMITS), partial(_pixel, DType.I8), MVE, ((14, 11, 7, -128),),
-        cost=of_tiles(53, 8, 27, 17.4),
+        cycles=Cycles(mve=of_tiles(84, 8, 56, 34.6)),
     ),
     BlockInstruction(
         "helium_gemm_8x1_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((2, 9),),
-        cost=of_tiles(47, 8, 13, 17.4),
+        cycles=Cycles(mve=of_tiles(74, 8, 30, 34.4)),
     ),
 )

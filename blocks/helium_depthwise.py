@@ -19,7 +19,7 @@ from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, param, requantized, signed, when
 from .helium import GEMM_4X2, channel_tiles, pad
-from .instruction import MVE, BlockInstruction, Cost, linear
+from .instruction import MVE, BlockInstruction, Cycles, Formula, linear
 from .tiles import as_scale, tile_block
 
 WORD = 4
@@ -128,9 +128,17 @@ def _windows(
     return _depthwise(groups * blocks, taps, 1, pixels, pixel_step, channels, reach, zero_point, lo)
 
 
-def _pixels_cost(call: float, pixel: float, tile: float) -> Cost:
-    """By tiles of four channels."""
-    return lambda pixels, _, __, ___, channels, *____: call + pixels * (pixel + -(-channels // TILE) * tile)
+def _pixels_cycles(call: float, together: int, pixel: float, tile: float) -> Formula:
+    """For some pixels ``together``, by tiles of four channels."""
+    return lambda pixels, _, __, ___, channels, *____: (
+        call + -(-pixels // together) * (pixel + -(-channels // TILE) * tile)
+    )
+
+
+def _windows_cycles(
+    groups: int, blocks: int, _: int, __: int, pixels: int, ___: int, channels: int, *____: int
+) -> float:
+    return 105 + pixels * (26 + -(-channels // TILE) * (36 + groups * (4 + 13.8 * blocks)))
 
 
 _ROW = ("pixels", "pixel_step", "tap_step", "taps", "channels", "zero_point", "lo")
@@ -138,15 +146,18 @@ _WINDOW = ("groups", "blocks", "group_step", "tap_step", *_ROW[:2], *_ROW[4:])
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 0b1001, -7),),
-        cost=linear(62, 0.7),
+        cycles=Cycles(mve=linear(99, 1.2)),
     ),
     BlockInstruction(
         "helium_depthwise_rows", _ROW, _rows, MVE, ((5, 12, 6, 3, 6, 1, -128),),
-        cost=_pixels_cost(62, 9, 47),
+        cycles=Cycles(mve=_pixels_cycles(123, 1, 12.7, 86.4)),
     ),
     BlockInstruction(
         "helium_depthwise_pixels", _ROW, _pixels, MVE, ((5, 12, 6, 3, 6, 1, -128),),
-        cost=_pixels_cost(57, 2, 28),
+        cycles=Cycles(mve=_pixels_cycles(114, 2, 23.3, 80.4)),
     ),
-    BlockInstruction("helium_depthwise_windows", _WINDOW, _windows, MVE, ((2, 1, 90, 6, 5, 12, 6, 1, -128),)),
+    BlockInstruction(
+        "helium_depthwise_windows", _WINDOW, _windows, MVE, ((2, 1, 90, 6, 5, 12, 6, 1, -128),),
+        cycles=Cycles(mve=_windows_cycles),
+    ),
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 from ..ir.loops import Kernel, Var
@@ -17,29 +17,57 @@ DSP_FPU = frozenset({"dsp", "fpu"})
 MVE = frozenset({"mve"})
 
 
-Cost = Callable[..., float]
+Formula = Callable[..., float]
+"""Values of a block's scalars to cycles."""
 
 
-def linear(call: float, each: float) -> Cost:
+def linear(call: float, each: float) -> Formula:
     """For blocks whose first scalar says how much there is to do."""
     return lambda count, *_: call + each * count
 
 
-def of_groups(call: float, group: float, each: float) -> Cost:
+def of_fours(call: float, four: float, one: float) -> Formula:
+    """For blocks that do four at a time, and then ``one`` and one."""
+    return lambda count, *_: call + four * (count // 4) + one * (count % 4)
+
+
+def of_groups(call: float, group: float, each: float) -> Formula:
     """For blocks that do so for a number of groups of channels."""
     return lambda groups, count, *_: call + groups * (group + each * count)
 
 
-def of_tiles(call: float, tile: int, each: float, step: float, one: tuple[float, float] | None = None) -> Cost:
+def of_tiles(call: float, tile: int, each: float, step: float, one: tuple[float, float] | None = None) -> Formula:
     """For contractions by steps of k and channels: ``each`` for a tile of channels, and ``step`` for each of its steps;
     likewise for ``one`` channel that is left over, where these are no tile."""
 
-    def cost(steps: int, channels: int, *_: int) -> float:
+    def cycles(steps: int, channels: int, *_: int) -> float:
         if one is None:
             return call + -(-channels // tile) * (each + step * steps)
         return call + channels // tile * (each + step * steps) + channels % tile * (one[0] + one[1] * steps)
 
-    return cost
+    return cycles
+
+
+@dataclass(frozen=True)
+class Cycles:
+    """What assembly takes, arguments included, on the cores that an extension tells apart from those before it.
+
+    The figures are those of one core each, with memory without wait states: Cortex-M0+, M3, M4 and M55. Others of the
+    same extensions (M0; M7 and M33; M85) take about as many times more or less for all blocks.
+    """
+
+    thumb: Formula | None = None
+    long_multiply: Formula | None = None
+    dsp: Formula | None = None
+    mve: Formula | None = None
+
+    def on(self, extensions: Collection[str]) -> Formula | None:
+        """The formula for a CPU with these ``extensions``; ``None`` where it has no assembly."""
+        formulas = [formula for name in _CORES if name in extensions and (formula := getattr(self, name)) is not None]
+        return formulas[-1] if formulas else None
+
+
+_CORES = tuple(each.name for each in fields(Cycles))
 
 
 @dataclass(frozen=True)
@@ -49,8 +77,7 @@ class BlockInstruction:
     ``meaning`` maps values of ``scalars``, numbers or ``index`` expressions, to a kernel with one flat parameter for
     each pointer. ``extensions`` are those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are
     values of the scalars, for the tests. ``selecting`` names scalars by which the C function chooses among several: of
-    numbers, only the chosen one is compiled. ``cost`` maps values of the scalars to the instructions that the assembly
-    takes; there is none where compilers make the code.
+    numbers, only the chosen one is compiled. Without ``cycles`` compilers make the code.
     """
 
     name: str
@@ -59,7 +86,7 @@ class BlockInstruction:
     extensions: frozenset[str]
     samples: tuple[tuple[int, ...], ...]
     selecting: frozenset[str] = frozenset()
-    cost: Cost | None = None
+    cycles: Cycles = Cycles()
 
     def general(self) -> Kernel:
         """The meaning for any scalars, as a kernel that takes them."""

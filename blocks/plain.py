@@ -26,7 +26,7 @@ from ..ir.loops import I8, I32, I64, U32, Access, Alloc, Block, Buffer, Call, Ex
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, clamped, param, requantized_fixed, signed, word_of
-from .instruction import LONG, THUMB, BlockInstruction, linear, of_groups, of_tiles
+from .instruction import LONG, THUMB, BlockInstruction, Cycles, Formula, linear, of_fours, of_groups, of_tiles
 from .tiles import tile_block
 
 PIXELS = 4
@@ -214,35 +214,42 @@ def _requantize_halfword(
     return Kernel("requantize", (a, s, y), loop(c, channels, widened, *stored))
 
 
+def _requantize_cycles(call: float, one: float, four: float, channel: float, each: float) -> Formula:
+    """For a channel of one pixel, of four, and of as many as there are."""
+    known = {1: one, 4: four}
+    return lambda channels, pixels, *_: call + channels * known.get(pixels, channel + each * pixels)
+
+
 _WORDS, _REQUANTIZE = ("steps", "channels"), ("channels", "pixels", "lanes", "step", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction("spread", ("count", "step"), _spread, THUMB, ((5, 3),)),
     BlockInstruction(
         "spread_four", ("count",), partial(_spread, step=PIXELS), THUMB, ((5,),),
-        cost=linear(35, 4.6),
+        cycles=Cycles(linear(53, 6.3)),
     ),
     BlockInstruction(
         "pack", ("count", "flip"), _pack, LONG, ((3, -128),),
-        cost=linear(22, 3.3),
+        cycles=Cycles(long_multiply=of_fours(27, 13.6, 4.8)),
     ),
     BlockInstruction(
         "gemm_1x4_words", _WORDS, _words_1x4, THUMB, ((13, 3),),
-        cost=of_tiles(61, 1, 28, 10.2),
+        cycles=Cycles(of_tiles(86, 1, 46, 15.3)),
     ),
     BlockInstruction(
         "gemm_2x4_long", _WORDS, _long_2x4, LONG, ((13, 3),),
-        cost=of_tiles(60, 2, 48, 7.3),
+        cycles=Cycles(long_multiply=of_tiles(0, 2, 82, 11.5)),
     ),
     BlockInstruction(
         "gemm_4x1_words", _WORDS, _words_4x1, THUMB, ((13, 8),),
-        cost=of_tiles(59, 4, 27, 12.7),
+        cycles=Cycles(of_tiles(98, 4, 42, 17.9), of_tiles(61, 4, 33, 14.3)),
     ),
     BlockInstruction("requantize_i8", _REQUANTIZE, partial(_requantize, False), THUMB, ((3, 2, 4, 7, -128),)),
     BlockInstruction(
         "requantize_fixed", _REQUANTIZE, partial(_requantize, True), THUMB, ((3, 6, 6, 7, 5),),
-        cost=of_groups(60, 28, 24),
+        cycles=Cycles(of_groups(93, 39, 27), of_groups(66, 15, 12)),
     ),
     BlockInstruction(
-        "requantize_halfword", (*_REQUANTIZE, "shift"), _requantize_halfword, THUMB, ((3, 2, 4, 7, -128, 5),)
+        "requantize_halfword", (*_REQUANTIZE, "shift"), _requantize_halfword, THUMB, ((3, 2, 4, 7, -128, 5),),
+        cycles=Cycles(_requantize_cycles(93, 22, 73, 20, 19), _requantize_cycles(73, 14, 33, 11, 12)),
     ),
 )

@@ -14,7 +14,7 @@ from ..ir.loops import I32, Access, Block, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, param, signed
-from .instruction import THUMB, BlockInstruction, linear
+from .instruction import THUMB, BlockInstruction, Cycles, linear, of_groups
 from .tiles import tile_block
 
 KERNEL = 3
@@ -61,8 +61,11 @@ def _depthwise(rows: Number, outputs: Number, stride: Number, row: Number) -> Ke
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "channel_row", ("columns", "step"), _row, THUMB, ((3, 5),),
-        cost=linear(35, 2.75),
+        cycles=Cycles(linear(52, 4.75), linear(47, 5)),
     ),
     BlockInstruction("channel_fill", ("columns", "value"), _fill, THUMB, ((6, 9),)),
-    BlockInstruction("depthwise3x3", ("rows", "outputs", "stride", "row"), _depthwise, THUMB, ((2, 7, 2, 17),)),
+    BlockInstruction(
+        "depthwise3x3", ("rows", "outputs", "stride", "row"), _depthwise, THUMB, ((2, 7, 2, 17),),
+        cycles=Cycles(of_groups(304, 36, 39.2), of_groups(181, 22, 26.5)),
+    ),
 )

@@ -16,6 +16,7 @@ that fill no tile.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from enum import Enum
 from math import prod
@@ -28,6 +29,7 @@ from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.integer import zero_point
 from .byte_operands import Columns, Pixels, unflattened
+from .cycles import predicted_cycles
 from .epilogue import pixels_epilogue
 from .kernel import KernelContext
 from .requantization import LIMIT, requantization_of
@@ -91,6 +93,13 @@ class Contraction:
         self.columns = np.where(constant[:, None], 0, self.columns)
         self.bias = np.where(constant, 1024 * (lowest - rq.zero_point), self.bias)
         self.requantization = replace(rq, scale=np.where(constant, np.float32(1 / 1024), rq.scale))
+
+    def trial(self) -> Contraction:
+        """The same work in a kernel that is not kept."""
+        other = copy(self)
+        other.ctx = self.ctx.trial()
+        other.names = other.ctx.names
+        return other
 
     @property
     def operands(self) -> Columns:
@@ -209,6 +218,16 @@ class Tiling:
             left = Var(self.work.names.fresh("rest"))
             return (*block, *loop(left, rest, *tile(left + full * size, 1)))
         return (*block, *tile(as_expr(full * size), rest))
+
+
+def lower_by_cheapest(work: Contraction, tilings: Sequence[Callable[[Contraction], Tiling]]) -> Block:
+    """The loops of the tiling that is predicted to take the fewest cycles."""
+
+    def cycles(tiling: Callable[[Contraction], Tiling]) -> float:
+        return predicted_cycles(tiling(work.trial()).emit(), work.ctx.cpu)
+
+    best = tilings[0] if len(tilings) == 1 else min(tilings, key=cycles)
+    return best(work).emit()
 
 
 def rows_of(buffer: Buffer, count: int) -> tuple[Pointer, ...]:

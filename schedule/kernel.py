@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,6 +93,10 @@ class KernelContext:
         wide = vectorize(block, self.cpu.f32_lanes, self.names, integers=self.cpu.integer_vectors)
         has_bytes = self.cpu.integer_vectors and max(self.cpu.f32_lanes) > 1
         return wide if has_bytes else unroll_bytes(wide, self.names)
+
+    def trial(self) -> KernelContext:
+        """The same kernel, for loops that are made only to be looked at: what they pack and name is not kept."""
+        return KernelContext(self.node, self.cpu, self.refs, self.outer_constants, deepcopy(self.names))
 
     # ---- storing results
 

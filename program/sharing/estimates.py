@@ -68,9 +68,10 @@ def _computes(expr: Expr) -> bool:
 
 @lru_cache(maxsize=1024)
 def _block_operations(name: str, scalars: tuple[int, ...]) -> int:
-    """Of a block: twice its instructions where they are known, as an operation takes half an instruction."""
-    cost = BLOCKS[name].cost
-    return operations(block_kernel(name, scalars)) if cost is None else int(2 * cost(*scalars))
+    """Of a block: half as many again as its cycles where they are known."""
+    row = BLOCKS[name]
+    cycles = row.cycles.on(row.extensions)
+    return operations(block_kernel(name, scalars)) if cycles is None else int(1.5 * cycles(*scalars))
 
 
 def _value(expr: Expr, values: Mapping[Var, int]) -> int | None:

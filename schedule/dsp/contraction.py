@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -30,7 +31,7 @@ from ...blocks.tiles import Stream
 from ...ir.graph import Node
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ops.attributes import integer
-from ..block_contraction import Contraction, Position, Remainder, Tiling, rows_of
+from ..block_contraction import Contraction, Position, Remainder, Tiling, lower_by_cheapest, rows_of
 from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
 from ..kernel import KernelContext, OneScratch
@@ -60,10 +61,9 @@ def lower_dsp_contraction(ctx: KernelContext) -> Block:
 
 
 def lower_contraction(work: Contraction) -> Block:
-    """By the block that takes the fewest instructions."""
+    """By the block that takes the fewest cycles."""
     work.settle()
-    row = min((row for row in ROWS if row.applies(work)), key=lambda row: row.cost(work))
-    return _DspTiling(work, row).emit()
+    return lower_by_cheapest(work, [partial(_DspTiling, row=row) for row in ROWS if row.applies(work)])
 
 
 # ---------------------------------------------------------------- the blocks
@@ -134,30 +134,10 @@ class _Row:
         enough = not self.packed or self.run(work) >= self.pixels
         return enough and self.numbers(work) is not None
 
-    def cost(self, work: Contraction) -> float:
-        """Instructions of a run of pixels, staged and multiplied."""
-        numbers, groups, pixels = self.numbers(work), -(-work.depth // 4), self.run(work)
-        assert numbers is not None
-
-        def block(name: str) -> float:
-            return _cost(f"{name}_{numbers.suffix}", groups, work.channels, *numbers.scalars)
-
-        full, rest = divmod(pixels, self.pixels)
-        staged = 0 if self.pixels == 1 else pixels * _cost(self.layout.copy, groups)
-        if rest and self.remainder is Remainder.OVERLAP:
-            return staged + (full + 1) * block(self.block)
-        return staged + full * block(self.block) + (rest * block(self.remainder_block) if rest else 0)
-
     def run(self, work: Contraction) -> int:
         """Pixels of a run: of a row, or all where rows do not divide."""
         nested = len(work.shape) == 1 or work.shape[-1] % self.pixels == 0
         return work.shape[-1] if nested else prod(work.shape)
-
-
-def _cost(block: str, *scalars: int) -> float:
-    cost = BLOCKS[block].cost
-    assert cost is not None, block
-    return cost(*scalars)
 
 
 ROWS: tuple[_Row, ...] = (

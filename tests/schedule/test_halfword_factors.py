@@ -39,7 +39,7 @@ def with_factors(graph: Graph) -> Graph:
 
 GRAPHS = {
     "single pixel": with_factors(integer_conv_graph((1, 1, 1, 64), (12, 1, 1, 64))),
-    "single pixel, odd channels": with_factors(integer_conv_graph((1, 1, 1, 11), (17, 1, 1, 11))),
+    "single pixel, odd channels": with_factors(integer_conv_graph((1, 1, 1, 11), (19, 1, 1, 11))),
     "single pixel, long sums": with_factors(integer_conv_graph((1, 1, 1, 400), (64, 1, 1, 400), zero_point=-128)),
     "pixels": with_factors(integer_conv_graph((1, 5, 5, 16), (9, 3, 3, 16), pad=SAME)),
     "depthwise": with_factors(integer_conv_graph((1, 6, 9, 5), (5, 3, 3, 1), group=5, pad=SAME)),

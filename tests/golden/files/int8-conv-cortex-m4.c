@@ -22,45 +22,42 @@ static CCML_APART void model_transpose_0(const int8_t *x, int8_t *y)
 
 /* conv 3x3, stride 2x2; requantize: i8[1,12,12,4] -> i8[1,6,6,8]
    conv_2 + relu_3 */
-static CCML_APART void model_conv_0(const int8_t * restrict x, const int32_t * restrict w, int32_t * restrict pixels, int8_t * restrict y)
+static CCML_APART void model_conv_0(const int8_t *x, const int32_t * restrict w, int32_t * restrict pixels, int8_t *y)
 {
-  for (ptrdiff_t o_1 = 0; o_1 < 6; ++o_1)
+  for (ptrdiff_t tile = 0; tile < 9; ++tile)
   {
-    for (ptrdiff_t tile = 0; tile < 3; ++tile)
+    for (ptrdiff_t slot = 0; slot < 4; ++slot)
     {
-      for (ptrdiff_t slot = 0; slot < 2; ++slot)
+      for (ptrdiff_t k = 0; k < 3; ++k)
       {
-        for (ptrdiff_t k = 0; k < 3; ++k)
+        if (ccml_index_floordiv(tile * 4 + slot, 6) * 2 + k + -1 >= 0)
         {
-          if (o_1 * 2 + k + -1 >= 0)
+          if (ccml_index_floormod(tile * 4 + slot, 6) * 2 + -1 >= 0)
           {
-            if ((tile * 2 + slot) * 2 + -1 >= 0)
-            {
-              ccml_im2col_x2(&x[(o_1 * 2 + k) * 48 + (tile * 2 + slot) * 2 * 4 - 52], &pixels[k * 3 * 4 + slot * 2], 3);
-            }
-            else
-            {
-              for (ptrdiff_t tap = 0; tap < 3; ++tap)
-              {
-                if ((tile * 2 + slot) * 2 + tap + -1 >= 0)
-                {
-                  ccml_im2col_x2(&x[(o_1 * 2 + k) * 48 + ((tile * 2 + slot) * 2 + tap) * 4 - 52], &pixels[(k * 3 + tap) * 4 + slot * 2], 1);
-                }
-                else
-                {
-                  ccml_im2col_x2_fill(&pixels[(k * 3 + tap) * 4 + slot * 2], 1, 3);
-                }
-              }
-            }
+            ccml_im2col_x4_pixel(&x[(ccml_index_floordiv(tile * 4 + slot, 6) * 2 + k) * 48 + ccml_index_floormod(tile * 4 + slot, 6) * 2 * 4 - 52], &pixels[k * 3 * 8 + slot], 3);
           }
           else
           {
-            ccml_im2col_x2_fill(&pixels[k * 3 * 4 + slot * 2], 3, 3);
+            for (ptrdiff_t tap = 0; tap < 3; ++tap)
+            {
+              if (ccml_index_floormod(tile * 4 + slot, 6) * 2 + tap + -1 >= 0)
+              {
+                ccml_im2col_x4_pixel(&x[(ccml_index_floordiv(tile * 4 + slot, 6) * 2 + k) * 48 + (ccml_index_floormod(tile * 4 + slot, 6) * 2 + tap) * 4 - 52], &pixels[(k * 3 + tap) * 8 + slot], 1);
+              }
+              else
+              {
+                ccml_im2col_x4_fill(&pixels[(k * 3 + tap) * 8 + slot], 1, 3);
+              }
+            }
           }
         }
+        else
+        {
+          ccml_im2col_x4_fill(&pixels[k * 3 * 8 + slot], 3, 3);
+        }
       }
-      ccml_gemm_3x2_i8(&w[0], &pixels[0], &y[o_1 * 48 + tile * 2 * 8], &y[o_1 * 48 + tile * 2 * 8 + 8], 9, 8, -128);
     }
+    ccml_gemm_packed_2x4_fixed12(&w[0], &pixels[0], &y[ccml_index_floordiv(tile * 4, 6) * 48 + ccml_index_floormod(tile * 4, 6) * 8], &y[ccml_index_floordiv(tile * 4 + 1, 6) * 48 + ccml_index_floormod(tile * 4 + 1, 6) * 8], &y[ccml_index_floordiv(tile * 4 + 2, 6) * 48 + ccml_index_floormod(tile * 4 + 2, 6) * 8], &y[ccml_index_floordiv(tile * 4 + 3, 6) * 48 + ccml_index_floormod(tile * 4 + 3, 6) * 8], 9, 8, -128);
   }
 }
 
@@ -85,7 +82,7 @@ static CCML_APART void model_conv_1(const int8_t *x, const int32_t * restrict w,
 
 /* conv 1x1; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
    conv_12 + relu_13 */
-static CCML_APART void model_conv_2(const int8_t * restrict x, const int32_t * restrict w, int32_t * restrict pixels, int8_t * restrict y)
+static CCML_APART void model_conv_2(const int8_t *x, const int32_t * restrict w, int32_t * restrict pixels, int8_t *y)
 {
   for (ptrdiff_t tile = 0; tile < 9; ++tile)
   {
@@ -126,16 +123,16 @@ int model_run(void *arena, const int8_t *x, int8_t *quantize_3)
   unsigned char * const memory = arena;
   /* layer 0: transpose: i8[1,4,12,12] -> i8[1,12,12,4]
      conv_2 */
-  model_transpose_0(x, (int8_t *)(void *)memory);
+  model_transpose_0(x, (int8_t *)(void *)(memory + 52));
   /* layer 1: conv 3x3, stride 2x2; requantize: i8[1,12,12,4] -> i8[1,6,6,8]
      conv_2 + relu_3 */
-  model_conv_0((int8_t *)(void *)memory, model_w_0, (int32_t *)(void *)(memory + 864), (int8_t *)(void *)(memory + 576));
+  model_conv_0((int8_t *)(void *)(memory + 52), model_w_0, (int32_t *)(void *)(memory + 632), (int8_t *)(void *)(memory + 48));
   /* layer 2: conv 3x3, group 8; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
      conv_7 + relu_8 */
-  model_conv_1((int8_t *)(void *)(memory + 576), model_w_1, (int32_t *)(void *)memory, (int8_t *)(void *)(memory + 512));
+  model_conv_1((int8_t *)(void *)(memory + 48), model_w_1, (int32_t *)(void *)(memory + 336), (int8_t *)(void *)memory);
   /* layer 3: conv 1x1; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
      conv_12 + relu_13 */
-  model_conv_2((int8_t *)(void *)(memory + 512), model_w_2, (int32_t *)(void *)(memory + 288), (int8_t *)(void *)memory);
+  model_conv_2((int8_t *)(void *)memory, model_w_2, (int32_t *)(void *)(memory + 288), (int8_t *)(void *)memory);
   /* layer 4: reduce; requantize: i8[1,6,6,8] -> i8[1,1,1,8]
      reduce_16 */
   model_reduce_0((int8_t *)(void *)memory, quantize_3);
