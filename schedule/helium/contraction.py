@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ...blocks.helium import FEW_STEPS, GEMM_4X2, GEMM_8X1, SHORT_RUN, STEP, pad
+from ...blocks.tiles import Stream
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ir.types import DType
 from ...ops.attributes import integer
-from ..block_contraction import Contraction, Position, Tiling
+from ..block_contraction import Contraction, Position, Tiling, lower_by_cheapest
 from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start
 from ..kernel import KernelContext
 from ..requantization import MOST_PRODUCT
 from .finish import finish_pixels, made_pixels
-from .rows import Rows
+from .rows import Rows, ways_to_read
 
 CHUNK = 32
 """Pixels that are computed at a time where a row has many."""
@@ -33,7 +35,15 @@ def lower_helium_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_helium_contraction` holds."""
     other = residual(ctx)
     joined = ctx.contraction[0].operands[0].shape[-1] % STEP == 0 and other is None
-    return _HeliumTiling(Contraction(ctx, joined=joined, limit=MOST_PRODUCT, least=None), other).emit()
+    work = Contraction(ctx, joined=joined, limit=MOST_PRODUCT, least=None)
+    ways = ways_to_read(work.window, work.shape[-1])
+    found = ((row, gathered) for gathered in ways for row in ROWS if row.applies(work, _rows(work, gathered)))
+    tilings = [partial(_HeliumTiling, row=row, gathered=gathered, other=other) for row, gathered in found]
+    return lower_by_cheapest(work, tilings)
+
+
+def _rows(work: Contraction, gathered: bool) -> Rows:
+    return Rows(work.ctx, work.x, work.window, work.zero, work.shape[-1], gathered)
 
 
 @dataclass(frozen=True)
@@ -62,26 +72,77 @@ def residual(ctx: KernelContext) -> Residual | None:
     return found if plain else None
 
 
+@dataclass(frozen=True)
+class _Row:
+    """A block: its name without that of its results, the stream of its weights, where it ``applies``, and its scalars
+    for some pixels, before those of a requantization."""
+
+    block: str
+    stream: Stream
+    applies: Callable[[Contraction, Rows], bool]
+    scalars: Callable[[Rows, int, int], tuple[int, ...]]
+
+
+def _always(work: Contraction, rows: Rows) -> bool:
+    return True
+
+
+def _one_pixel(work: Contraction, rows: Rows) -> bool:
+    return rows.pixels == 1
+
+
+def _short_runs(work: Contraction, rows: Rows) -> bool:
+    return _in_fours(work) and rows.vectors <= SHORT_RUN
+
+
+def _one_run(work: Contraction, rows: Rows) -> bool:
+    return _in_fours(work) and rows.runs == 1 and rows.vectors <= FEW_STEPS
+
+
+def _in_fours(work: Contraction) -> bool:
+    """Whether bytes are wanted of channels that fill tiles."""
+    return work.requantization is not None and work.channels % GEMM_4X2.tile == 0
+
+
+def _all_scalars(rows: Rows, pixels: int, channels: int) -> tuple[int, ...]:
+    return (rows.runs, rows.vectors, rows.run_step, pixels, rows.pixel_step, channels)
+
+
+def _one_run_scalars(rows: Rows, pixels: int, channels: int) -> tuple[int, ...]:
+    return (rows.vectors, pixels, rows.pixel_step, channels)
+
+
+def _one_pixel_scalars(rows: Rows, pixels: int, channels: int) -> tuple[int, ...]:
+    return (rows.runs * rows.vectors, channels)
+
+
+ROWS: tuple[_Row, ...] = (
+    _Row("helium_gemm_8x1", GEMM_8X1, _one_pixel, _one_pixel_scalars),
+    _Row("helium_gemm_4x2", GEMM_4X2, _always, _all_scalars),
+    _Row("helium_gemm_4x2_short_runs", GEMM_4X2, _short_runs, _all_scalars),
+    _Row("helium_gemm_4x2_one_run", GEMM_4X2, _one_run, _one_run_scalars),
+)
+
+
 class _HeliumTiling(Tiling):
     """The pixels of a row of the output: all, in pieces, or two at a time where accumulators stay as they are.
 
-    They read their activations where they lie, or where ``rows`` copies them at the beginning of the row.
+    They read their activations where they lie, or where ``windows`` copies them at the beginning of the row.
     """
 
     rows = True
 
-    def __init__(self, work: Contraction, other: Residual | None) -> None:
+    def __init__(self, work: Contraction, row: _Row, gathered: bool, other: Residual | None) -> None:
         super().__init__(work)
         rq, pixels = work.requantization, work.shape[-1]
-        self.residual = None if rq is None else other
-        self.block = GEMM_8X1 if pixels == 1 else GEMM_4X2
+        self.row, self.residual = row, None if rq is None else other
         if rq is None:
             self.pixels = min(2, pixels)
         elif pixels <= 2 * CHUNK or self.residual is not None:
             self.pixels = pixels
         else:
             self.pixels = _chunk(work.node.output.shape[-2])
-        self.windows = Rows(work.ctx, work.x, work.window, work.zero, pixels, work.channels)
+        self.windows = _rows(work, gathered)
         self.weights = work.ctx.pack("w", self._stream())
 
     def _stream(self) -> np.ndarray:
@@ -91,7 +152,7 @@ class _HeliumTiling(Tiling):
         data = np.zeros((work.channels, runs, vectors * STEP), np.int8)
         data[:, :, : flat.shape[2]] = flat
         rq = work.requantization
-        return self.block.pack(
+        return self.row.stream.pack(
             work.bias, data.reshape(work.channels, -1).view("<i4"), None if rq is None else rq.scale.astype(np.float32)
         )
 
@@ -106,7 +167,7 @@ class _HeliumTiling(Tiling):
         x = Pointer(self.x.buffer, (*self.x.index[:-1], self.x.index[-1] + first * self.windows.pixel_step))
         (out,) = work.outputs(position, 1)
         if rq is None:
-            shape = (2, pad(work.channels, self.block.tile))
+            shape = (2, pad(work.channels, self.row.stream.tile))
             acc = work.ctx.temporary("acc", DType.I32, shape, align=16)
             return (self._invoke("i32", x, start(acc), count, ()), *work.epilogue(acc, count, position))
         limits = (rq.zero_point, rq.least)
@@ -133,18 +194,8 @@ class _HeliumTiling(Tiling):
         return (multiply, Invoke("helium_rescale", (*operands, out), (size, *scalars)))
 
     def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:
-        rows, channels = self.windows, self.work.channels
-        operands = (start(self.weights), x, y)
-        if self.block is GEMM_8X1:
-            return Invoke(f"helium_gemm_8x1_{kind}", operands, (rows.runs * rows.vectors, channels, *more))
-        name, runs = f"helium_gemm_4x2_{kind}", (rows.runs, rows.vectors, rows.run_step)
-        scalars = (*runs, pixels, rows.pixel_step, channels, *more)
-        if kind == "i8" and channels % GEMM_4X2.tile == 0:
-            if rows.runs == 1 and rows.vectors <= FEW_STEPS:
-                name, scalars = "helium_gemm_4x2_one_run_i8", (rows.vectors, *scalars[len(runs) :])
-            elif rows.vectors <= SHORT_RUN:
-                name = "helium_gemm_4x2_short_runs_i8"
-        return Invoke(name, operands, scalars)
+        scalars = self.row.scalars(self.windows, pixels, self.work.channels)
+        return Invoke(f"{self.row.block}_{kind}", (start(self.weights), x, y), (*scalars, *more))
 
 
 def _chunk(width: int) -> int:

@@ -19,20 +19,23 @@ from ..kernel import KernelContext
 from ..tensors import TensorRef
 from ..window import Window
 
-GATHERED_RUN = 5
-"""Instructions that gathering takes for each run of a window."""
-GATHERED_WINDOW = 25
-"""Instructions that gathering takes for each window besides."""
+
+def ways_to_read(window: Window, pixels: int) -> tuple[bool, ...]:
+    """Whether windows of the pixels of a row can be read as they are, and whether they can be ``gathered``."""
+    rank = len(window.kernel)
+    if rank and (window.dilation[-1] != 1 or (pixels == 1 and rank == 2 and window.kernel[0] > 1)):
+        return (True,)
+    return (False, True) if rank else (False,)
 
 
 class Rows:
-    """The windows of the pixels of one row of the output, ``pixels`` many, which ``channels`` will multiply.
+    """The windows of the pixels of one row of the output, ``pixels`` many; ``gathered`` become one run each.
 
     ``runs`` of ``vectors`` steps, ``run_step`` bytes apart, make a window; ``pixel_step`` bytes lie between windows.
     """
 
     def __init__(
-        self, ctx: KernelContext, x: TensorRef, window: Window, fill: int, pixels: int, channels: int
+        self, ctx: KernelContext, x: TensorRef, window: Window, fill: int, pixels: int, gathered: bool
     ) -> None:
         self.ctx, self.x, self.window, self.fill, self.pixels = ctx, x, window, fill, pixels
         missing = 2 - len(window.kernel)
@@ -43,7 +46,7 @@ class Rows:
         self.depth = window.depth
         self.run = self.taps[1] * self.depth
         self.width = (pixels - 1) * self.stride[1] + (self.taps[1] - 1) * self.dilation[1] + 1
-        self.gathered = self._gathers(channels)
+        self.gathered = gathered
         self.copied = self._padded() or (self.run % STEP != 0 and not self.gathered)
         self.row_step = self.width * self.depth if self.copied else self.dilation[0] * self._row_bytes()
         if self.gathered:
@@ -52,13 +55,6 @@ class Rows:
         else:
             self.runs, self.vectors, self.run_step = self.taps[0], pad(self.run, STEP) // STEP, self.row_step
             self.pixel_step = self.stride[1] * self.depth
-
-    def _gathers(self, channels: int) -> bool:
-        """Whether windows become one run each: where they must, or where it saves instructions."""
-        if self.dilation[1] != 1 or (self.pixels == 1 and self.taps[0] > 1):
-            return True
-        steps = self.taps[0] * (pad(self.run, STEP) // STEP) - pad(self.taps[0] * self.run, STEP) // STEP
-        return steps * 7 * channels // 4 > GATHERED_RUN * self.taps[0] + GATHERED_WINDOW
 
     def _padded(self) -> bool:
         """Whether a window reaches beyond the input."""

@@ -6,6 +6,8 @@ Accumulators go to scratch memory, from where a block instruction requantizes th
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 
 import numpy as np
@@ -24,7 +26,7 @@ from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...targets.target import Cpu
-from ..block_contraction import Contraction, Position, Tiling
+from ..block_contraction import Contraction, Position, Tiling, lower_by_cheapest
 from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start
 from ..kernel import KernelContext
@@ -58,7 +60,8 @@ def is_plain_contraction(ctx: KernelContext) -> bool:
 def lower_plain_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_plain_contraction` holds."""
     work = Contraction(ctx)
-    return (_OnePixel(work) if work.one_pixel else _FourPixels(work)).emit()
+    rows = [row for row in ROWS if has_block(row.block, ctx.cpu.extensions) and row.applies(work.columns)]
+    return lower_by_cheapest(work, [_OnePixel, *(partial(_FourPixels, row=row) for row in rows)])
 
 
 class _PlainTiling(Tiling):
@@ -76,18 +79,36 @@ class _PlainTiling(Tiling):
         return (*block, *chunk(as_expr(full * most), rest)) if rest else block
 
 
+@dataclass(frozen=True)
+class _Row:
+    """A block: for which columns it ``applies``, how it wants pixels staged, and its biases and weights."""
+
+    block: str
+    applies: Callable[[np.ndarray], bool]
+    staging: type[WordPixels] | type[PackedPixels]
+    bias: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    weights: Callable[[np.ndarray], np.ndarray]
+
+
+def _words_of(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    return np.asarray(bias.astype(np.int32)[:, None])
+
+
+ROWS: tuple[_Row, ...] = (
+    _Row("gemm_1x4_words", lambda columns: True, WordPixels, _words_of, offset_weights),
+    _Row("gemm_2x4_long", is_pairable, PackedPixels, paired_bias, paired_weights),
+)
+
+
 class _FourPixels(_PlainTiling):
     pixels = PIXELS
 
-    def __init__(self, work: Contraction) -> None:
+    def __init__(self, work: Contraction, row: _Row) -> None:
         super().__init__(work)
-        paired = has_block("gemm_2x4_long", work.ctx.cpu.extensions) and is_pairable(work.columns)
-        self.block = "gemm_2x4_long" if paired else "gemm_1x4_words"
-        kind = PackedPixels if paired else WordPixels
-        self.staging = kind(work.ctx, work.x, work.window, work.zero, PIXELS)
-        bias = paired_bias(work.bias, work.columns) if paired else work.bias.astype(np.int32)[:, None]
-        self.bias = work.ctx.pack("b", bias)
-        self.weights = work.ctx.pack("w", (paired_weights if paired else offset_weights)(work.columns))
+        self.block = row.block
+        self.staging = row.staging(work.ctx, work.x, work.window, work.zero, PIXELS)
+        self.bias = work.ctx.pack("b", row.bias(work.bias, work.columns))
+        self.weights = work.ctx.pack("w", row.weights(work.columns))
         self.acc = work.ctx.temporary("acc", DType.I32, (min(work.channels, CHUNK), PIXELS))
 
     def prepare(self) -> Block:
