@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 
 from ..blocks import has_block
 from ..ir.loops import Block
+from ..ops.attributes import ints
+from ..ops.table import OPS
 from .contraction import is_conv, is_matmul, lower_conv, lower_matmul
+from .cycles import predicted_cycles
 from .depthwise import is_depthwise, lower_depthwise
 from .dsp.contraction import is_dsp_contraction, lower_dsp_contraction
 from .dsp.depthwise import is_dsp_depthwise, lower_dsp_depthwise
@@ -24,6 +28,8 @@ from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .tree_code import is_tree_code, lower_tree_code
 
+Estimate = Callable[[KernelContext], float]
+
 
 @dataclass(frozen=True)
 class Generator:
@@ -31,15 +37,15 @@ class Generator:
 
     It is for nodes whose anchor is one of ``anchors`` (empty: any; ``None``: a node without an anchor), for CPUs that
     have the block instruction ``block``, if it needs any, and where ``applies`` holds; ``emit`` makes the loops.
-    ``cost`` estimates the instructions for each multiply-accumulate, or for each element where there is none. With
-    ``own_borders`` the loops put values in place of what is beyond the border, and need no halo.
+    ``cost`` estimates the cycles that they take, without knowledge of the tensors in memory. With ``own_borders`` the
+    loops put values in place of what is beyond the border, and need no halo.
     """
 
     name: str
     anchors: frozenset[str | None]
     applies: Callable[[KernelContext], bool]
     emit: Callable[[KernelContext], Block]
-    cost: float
+    cost: Estimate
     own_borders: bool = False
     block: str | None = None
 
@@ -53,55 +59,108 @@ def _always(ctx: KernelContext) -> bool:
     return True
 
 
+def _has_anchor(ctx: KernelContext) -> bool:
+    return ctx.anchor is not None
+
+
 def _anchors(*names: str | None) -> frozenset[str | None]:
     return frozenset(names)
 
 
+# ---------------------------------------------------------------- estimates
+
+
+def _of_blocks(
+    name: str, anchors: frozenset[str | None], applies: Callable[[KernelContext], bool],
+    emit: Callable[[KernelContext], Block], block: str,
+) -> Generator:  # fmt: skip
+    """One whose loops invoke block instructions, and are made on trial to tell their cycles."""
+
+    def cost(ctx: KernelContext) -> float:
+        return predicted_cycles(emit(ctx.trial()), ctx.cpu)
+
+    return Generator(name, anchors, applies, emit, cost, own_borders=True, block=block)
+
+
+_RESULT = 35
+"""Cycles for what is done once for each result: bias, requantization, store, and the loops around."""
+_HALO = 2
+"""Times the cycles of a step where a halo is read, which keeps the kernel before from running over the end of rows."""
+_SHORT = 2.8
+"""Times as many on cores of 16-bit instructions, for want of registers, addresses and multiply-accumulates."""
+
+
+def _scalar(step: float) -> Estimate:
+    """Code of compilers: ``step`` cycles for a multiply-accumulate, or what else an anchor does as often as it has
+    taps, or for an element where there is no anchor. Figures are what the worst code takes that GCC or LLVM made of
+    layers for Cortex-M4 and M3; vectors divide all of them alike."""
+
+    def cost(ctx: KernelContext) -> float:
+        short = ctx.cpu.timing is not None and ctx.cpu.timing.short_instructions
+        return (step * _steps(ctx) + _RESULT * ctx.output.type.size) * (_SHORT if short else 1)
+
+    return cost
+
+
+def _steps(ctx: KernelContext) -> int:
+    node = ctx.anchor
+    macs = None if node is None else OPS[node.op].macs
+    if node is not None and macs is not None:
+        return macs(node)
+    if node is not None and "kernel" in node.attrs:
+        return prod(ints(node.attrs, "kernel")) * node.output.type.size
+    return max(value.type.size for value in (*ctx.node.operands, *ctx.node.outputs))
+
+
+def _convolution(step: float, alone: float) -> Estimate:
+    """``alone``: a step where groups have one channel each, so that they share no activations."""
+
+    def cost(ctx: KernelContext) -> float:
+        node, _ = ctx.contraction
+        each = alone if node.attrs["group"] == node.output.shape[-1] else step
+        return _scalar(each * (_HALO if any(ints(node.attrs, "pad")) else 1))(ctx)
+
+    return cost
+
+
+# ---------------------------------------------------------------- the table
+
+
 GENERATORS: tuple[Generator, ...] = (
-    Generator(
-        "helium contraction", _anchors("conv", "matmul"), is_helium_contraction, lower_helium_contraction, 0.2, True,
+    _of_blocks(
+        "helium contraction", _anchors("conv", "matmul"), is_helium_contraction, lower_helium_contraction,
         "helium_gemm_4x2_i8",
     ),
-    Generator(
-        "helium depthwise", _anchors("conv"), is_helium_depthwise, lower_helium_depthwise, 0.5, True,
-        "helium_depthwise_rows",
+    _of_blocks(
+        "helium depthwise", _anchors("conv"), is_helium_depthwise, lower_helium_depthwise, "helium_depthwise_rows"
     ),
-    Generator(
-        "dsp contraction", _anchors("conv", "matmul"), is_dsp_contraction, lower_dsp_contraction, 1.1, True,
-        "gemm_3x2_i8",
+    _of_blocks("dsp contraction", _anchors("conv", "matmul"), is_dsp_contraction, lower_dsp_contraction, "gemm_3x2_i8"),
+    _of_blocks("dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, "depthwise_two_rows"),
+    _of_blocks("dsp transposed", _anchors("conv_transpose"), is_transposed, lower_transposed, "gemm_3x2_i8"),
+    _of_blocks(
+        "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction, "gemm_1x4_words"
     ),
-    Generator(
-        "dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, 2.2, True, "depthwise_two_rows"
-    ),
-    Generator(
-        "dsp transposed", _anchors("conv_transpose"), is_transposed, lower_transposed, 1.2, True, "gemm_3x2_i8"
-    ),
-    Generator(
-        "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction, 2.5, True,
-        "gemm_1x4_words",
-    ),
-    Generator(
-        "plain depthwise", _anchors("conv"), is_plain_depthwise, lower_plain_depthwise, 4, True, "depthwise3x3"
-    ),
-    Generator("depthwise", _anchors("conv"), is_depthwise, lower_depthwise, 5),
-    Generator("contraction", _anchors("conv"), is_conv, lower_conv, 6),
-    Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, 6),
-    Generator("stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, 6),
-    Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, 5),
-    Generator("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, 1),
-    Generator("helium sum", _anchors("reduce"), is_helium_sum, lower_helium_sum, 1, block="helium_sum"),
-    Generator(
-        "helium elementwise", _anchors(None), is_helium_elementwise, lower_helium_elementwise, 1, block="helium_lookup"
-    ),
-    Generator("elementwise", _anchors(None), _always, lower_pointwise, 10),
-    Generator("nest", _anchors(), _always, lower_nest, 10, True),
+    _of_blocks("plain depthwise", _anchors("conv"), is_plain_depthwise, lower_plain_depthwise, "depthwise3x3"),
+    _of_blocks("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, "greatest2"),
+    _of_blocks("helium sum", _anchors("reduce"), is_helium_sum, lower_helium_sum, "helium_sum"),
+    _of_blocks("helium elementwise", _anchors(None), is_helium_elementwise, lower_helium_elementwise, "helium_lookup"),
+    Generator("depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _convolution(11, 11)),
+    Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(7, 13)),
+    Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7)),
+    Generator("stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, _scalar(7)),
+    Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
+    Generator("elementwise", _anchors(None), _always, lower_pointwise, _scalar(15)),
+    Generator("nest", _anchors(), _has_anchor, lower_nest, _scalar(30), own_borders=True),
 )
 """In no order that matters: of those that apply, the cheapest is taken."""
 
 
 def choose_generator(ctx: KernelContext) -> Generator:
-    """The cheapest generator for a fused node; its tensors need not be known."""
-    return min((each for each in GENERATORS if each.fits(ctx)), key=lambda generator: generator.cost)
+    """The generator for a fused node whose loops take the fewest cycles where all tensors are dense, which need not be
+    known."""
+    found = [each for each in GENERATORS if each.fits(ctx)]
+    dense = ctx.with_dense_tensors()
+    return found[0] if len(found) == 1 else min(found, key=lambda generator: generator.cost(dense))
 
 
 def reads_halo(ctx: KernelContext) -> bool:

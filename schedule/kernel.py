@@ -98,6 +98,14 @@ class KernelContext:
         """The same kernel, for loops that are made only to be looked at: what they pack and name is not kept."""
         return KernelContext(self.node, self.cpu, self.refs, self.outer_constants, deepcopy(self.names))
 
+    def with_dense_tensors(self) -> KernelContext:
+        """A kernel for the same node whose tensors have no halo: what is known before there are any."""
+        dense = KernelContext(self.node, self.cpu, {}, self.outer_constants)
+        for value in (*self.node.operands, *self.node.outputs):
+            buffer = Buffer(dense.names.fresh("tensor"), Type(value.dtype.stored), value.shape)
+            dense.refs[value.name] = TensorRef.whole(buffer)
+        return dense
+
     # ---- storing results
 
     def store_element(

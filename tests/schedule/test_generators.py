@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 import numpy as np
 import pytest
 from ccml.emit_llvm.jit import JitModel, host_machine
@@ -13,8 +15,10 @@ from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.program import lower_nodes
 from ccml.program.build import lower_graph
+from ccml.schedule import generators
 from ccml.schedule.generators import GENERATORS, Generator
 from ccml.targets import Machine, select
+from pytest import MonkeyPatch
 
 from tests.schedule.graphs import anchored_graph, conv_graph, integer_conv_graph, random_inputs
 
@@ -127,7 +131,7 @@ def test_a_copy_into_memory_with_borders_runs_over_whole_rows() -> None:
 
 def test_a_generator_that_forgets_the_output_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one did that knew nothing of the work behind an anchor with several results."""
-    forgetful = Generator("forgetful", frozenset(), lambda ctx: True, lambda ctx: (), 0)
+    forgetful = Generator("forgetful", frozenset(), lambda ctx: True, lambda ctx: (), lambda ctx: 0)
     monkeypatch.setattr(lower_nodes, "choose_generator", lambda ctx: forgetful)
     with pytest.raises(CcmlError, match="no kernel writes"):
         lower_graph(CONVS["pointwise"], select("generic"))
@@ -138,8 +142,28 @@ def test_generators_have_names_of_their_own_or_other_anchors() -> None:
     assert len(set(keys)) == len(keys)
 
 
-def test_of_two_that_cost_the_same_never_both_apply() -> None:
-    """Else the order of the table would decide."""
-    for generator in GENERATORS:
-        rivals = [g for g in GENERATORS if g is not generator and g.cost == generator.cost]
-        assert not any(generator.anchors & rival.anchors for rival in rivals), generator.name
+SMALL = integer_conv_graph((1, 1, 1, 2), (2, 1, 1, 2))
+CHOICES = {
+    "block": (INTEGER_CONVS["plain 3x3"], "cortex-m4", "dsp contraction"),
+    "vectors": (INTEGER_CONVS["plain 3x3"], "cortex-m55", "helium contraction"),
+    "words": (INTEGER_CONVS["plain 3x3"], "cortex-m0", "plain contraction"),
+    "no blocks": (INTEGER_CONVS["plain 3x3"], "generic", "contraction"),
+    "less work than a call": (SMALL, "cortex-m4", "contraction"),
+    "blocks of depthwise": (INTEGER_CONVS["depthwise"], "cortex-m4", "dsp depthwise"),
+    "depthwise": (CONVS["depthwise"], "generic", "depthwise"),
+    "groups of several channels": (CONVS["groups"], "generic", "contraction"),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_the_cheapest_generator_is_taken(name: str) -> None:
+    graph, target, expected = CHOICES[name]
+    anchors = [call.generator for call in lower_graph(graph, select(target)).calls if call.macs]
+    assert anchors == [expected]
+
+
+@pytest.mark.parametrize("order", [list, reversed], ids=["as it is", "backwards"])
+def test_the_order_of_the_table_is_none(order: Callable[..., Iterable[Generator]], monkeypatch: MonkeyPatch) -> None:
+    monkeypatch.setattr(generators, "GENERATORS", tuple(order(GENERATORS)))
+    for graph, target, expected in CHOICES.values():
+        assert expected in [call.generator for call in lower_graph(graph, select(target)).calls]
