@@ -109,16 +109,16 @@ def main() -> None:
     args = parser.parse_args()
     sys.path.insert(0, str(args.bench))
     machine = select({"m0": "cortex-m0", "m0plus": "cortex-m0plus"}.get(args.cpu, f"cortex-{args.cpu}"))
-    print("model route      instr.  /MAC   flash    RAM stack  est. M4 cycles")
+    print("model route      instr.  /MAC   flash    RAM stack  est. cycles")
     for name in args.names or MODELS:
         for route in args.route:
             path = quantized(args.models / MODELS[name], args.cache)
             found, compiled = measure(path, machine, route, args.cpu, Goal(Optimize(args.optimize)))
-            macs = compiled.program.macs
+            macs, estimate = compiled.program.macs, found["profile"]["est_cycles"]
             print(
                 f"{name:5s} {route:5s} {found['instructions']:11,d} {found['instructions'] / macs:5.3f} "
                 f"{found['size']['flash']:7,d} {found['size']['ram_static']:6,d} {found['stack']:5d} "
-                f"{found['profile']['est_cycles_m4']:15,d}{'' if found['match'] else '   WRONG BYTES'}",
+                f"{estimate['cycles'] if estimate else 0:11,d}{'' if found['match'] else '   WRONG BYTES'}",
                 flush=True,
             )
             if args.layers:
