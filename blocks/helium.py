@@ -195,7 +195,7 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(mve=lambda rows, channels, *_: 30 + -(-channels // 4) * (9.4 + 4.9 * rows)),
     ),
     BlockInstruction(
-        "helium_gemm_4x2_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES, frozenset({"runs", "vectors", "channels"}),
+        "helium_gemm_4x2_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,
         cycles=Cycles(mve=_pixels_cycles(92, 29, 63, 10.4)),
     ),
     BlockInstruction(

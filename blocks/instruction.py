@@ -76,8 +76,7 @@ class BlockInstruction:
 
     ``meaning`` maps values of ``scalars``, numbers or ``index`` expressions, to a kernel with one flat parameter for
     each pointer. ``extensions`` are those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are
-    values of the scalars, for the tests. ``selecting`` names scalars by which the C function chooses among several: of
-    numbers, only the chosen one is compiled. Without ``cycles`` compilers make the code.
+    values of the scalars, for the tests. Without ``cycles`` compilers make the code.
     """
 
     name: str
@@ -85,7 +84,6 @@ class BlockInstruction:
     meaning: Callable[..., Kernel]
     extensions: frozenset[str]
     samples: tuple[tuple[int, ...], ...]
-    selecting: frozenset[str] = frozenset()
     cycles: Cycles = Cycles()
 
     def general(self) -> Kernel:

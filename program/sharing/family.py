@@ -18,7 +18,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
 
-from ...blocks import BLOCKS
 from ...ir.loops import (
     INDEX,
     Binary,
@@ -140,9 +139,7 @@ class _Generalizer:
         return stmt
 
     def _scalars(self, stmt: Invoke) -> tuple[int | Expr, ...]:
-        row = BLOCKS[stmt.block]
-        pairs = zip(row.scalars, stmt.numbers, strict=True)
-        return tuple(number if name in row.selecting else self._scalar(number) for name, number in pairs)
+        return tuple(self._scalar(number) for number in stmt.numbers)
 
     def _index(self, buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Expr, ...]:
         return index if buffer.space is Space.REG else tuple(self._expr(part) for part in index)
