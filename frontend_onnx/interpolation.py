@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..ir.types import DType
+
 
 @dataclass(frozen=True)
 class Interpolation:
@@ -20,6 +22,10 @@ class Interpolation:
     cubic_a: float = -0.75
     exclude_outside: bool = False
     antialias: bool = False
+
+    def working_type(self, dtype: DType) -> DType:
+        """The type that elements are weighted in: half floats would lose what cancels."""
+        return DType.F32 if dtype is DType.F16 and self.mode != "nearest" else dtype
 
 
 @dataclass(frozen=True)

@@ -118,6 +118,7 @@ def _resized(
         raise ctx.invalid(f"mode is {how.mode}")
     if how.mode != "nearest" and not x.dtype.is_float:
         raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
+    dtype, x = x.dtype, ctx.cast(x, how.working_type(x.dtype))
     for axis, (size, scale, roi) in enumerate(zip(sizes, scales, rois)):
         extent = x.shape[axis]
         if size == extent and scale == 1.0 and roi == (0.0, 1.0):
@@ -129,7 +130,7 @@ def _resized(
         except ValueError as problem:  # a mode that does not exist
             raise ctx.invalid(str(problem)) from problem
         x = _along_axis(ctx, x, axis, found)
-    return x
+    return ctx.cast(x, dtype)
 
 
 def _along_axis(ctx: NodeContext, x: Value, axis: int, found: Taps) -> Value:

@@ -32,6 +32,7 @@ def resize_anywhere(ctx: NodeContext, how: Interpolation, axes: Sequence[int], s
         raise ctx.unsupported(f"{how.mode} interpolation of {x.type}", hint="cast to float before and back after")
     if 0 in shape:
         return ctx.constant(np.empty(shape, x.dtype.numpy))
+    dtype, x = x.dtype, ctx.cast(x, how.working_type(x.dtype))
     crop = how.coordinates == "tf_crop_and_resize"
     scales, least = _scales(ctx, shape, axes, scales_at)
     rois = _entries(ctx, 1, 2 * len(axes), "roi") if crop else []
@@ -55,9 +56,9 @@ def resize_anywhere(ctx: NodeContext, how: Interpolation, axes: Sequence[int], s
         else:
             x = _interpolated(ctx, x, axis, how, place, scales[number], least[number])
     x = gather_at(ctx, x, shape, columns)
-    if outside is None:
-        return x
-    return ctx.emit("where", outside, ctx.scalar(ctx.number("extrapolation_value", 0.0), x), x)
+    if outside is not None:
+        x = ctx.emit("where", outside, ctx.scalar(ctx.number("extrapolation_value", 0.0), x), x)
+    return ctx.cast(x, dtype)
 
 
 def _entries(ctx: NodeContext, position: int, count: int, what: str) -> list[Value]:

@@ -40,6 +40,24 @@ def test_one_element_by_cubic_interpolation_is_the_first() -> None:
         np.testing.assert_allclose(result, [3.0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("scales", ["initializer", "input"])
+def test_interpolation_of_half_floats_rounds_once(scales: str) -> None:
+    """The weights in the middle of two elements are -3/32, 19/32, 19/32 and -3/32; the first element counts twice."""
+    x = np.array([2.45, -2.646, -1.895], np.float16)
+    wanted = np.float16(np.array([-3, 19, 19, -3]) / 32 @ x.astype(float)[[0, 0, 1, 2]])
+    node = helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="cubic")
+    factors = np.array([0.5], np.float32)
+    node.attribute.append(helper.make_attribute("axes", [0]))
+    if scales == "initializer":
+        proto, feeds = model([node], [value("x", [3], HALF)], ["y"], {"scales": factors}), {"x": x}
+    else:
+        inputs = [value("x", [3], HALF), value("scales", [1])]
+        proto, feeds = model([node], inputs, ["y"]), {"x": x, "scales": factors}
+        proto.graph.output[0].CopyFrom(value("y", [1], HALF))
+    for (result,) in both(proto, feeds):
+        assert result == wanted
+
+
 def test_log_of_sums_of_infinities() -> None:
     node = helper.make_node("ReduceLogSumExp", ["x"], ["y"], axes=[1], keepdims=0)
     x = np.array([[INF, 1], [-INF, -INF], [-INF, 2], [INF, -INF], [np.nan, 0]], np.float32)

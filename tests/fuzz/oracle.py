@@ -188,16 +188,19 @@ def _overflows(op_type: str, array: np.ndarray) -> bool:
     return float((sizes if op_type == "ReduceMean" else sizes**2).sum()) > float(np.iinfo(array.dtype).max)
 
 
-_WINDOWS = ("AveragePool", "LpPool", "MaxPool", "QLinearAveragePool")
+_POOLS = ("AveragePool", "LpPool", "MaxPool", "QLinearAveragePool")
+_WEIGHTS = {"Conv": 1, "ConvInteger": 1, "QLinearConv": 3}
 
 
 def _explicitly_padded(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> onnx.NodeProto:
     """SAME as the padding of docs/conformance.md, where others pad as if there were no dilations or by less than 0."""
     attributes = _attributes(node)
     mode = attributes.get("auto_pad", b"").decode()
-    if node.op_type not in _WINDOWS or not mode.startswith("SAME"):
+    if node.op_type not in (*_POOLS, *_WEIGHTS) or not mode.startswith("SAME"):
         return node
-    extents, kernel = feeds[node.input[0]].shape[2:], attributes["kernel_shape"]
+    weights = feeds.get(node.input[_WEIGHTS[node.op_type]]) if node.op_type in _WEIGHTS else None
+    extents = feeds[node.input[0]].shape[2:]
+    kernel = attributes["kernel_shape"] if weights is None else weights.shape[2:]
     strides = attributes.get("strides", [1] * len(kernel))
     dilations = attributes.get("dilations", [1] * len(kernel))
     totals = [
@@ -208,7 +211,9 @@ def _explicitly_padded(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) ->
         return node
     totals = [max(total, 0) for total in totals]
     small, large = [total // 2 for total in totals], [total - total // 2 for total in totals]
-    attributes |= {"pads": small + large if mode == "SAME_UPPER" else large + small, "ceil_mode": 0}
+    attributes["pads"] = small + large if mode == "SAME_UPPER" else large + small
+    if weights is None:
+        attributes["ceil_mode"] = 0
     del attributes["auto_pad"]
     return helper.make_node(node.op_type, node.input, node.output, domain=node.domain, **attributes)
 
