@@ -51,7 +51,9 @@ def global_lp_pool(ctx: NodeContext) -> Sequence[Value]:
 
 def _lp_norm(ctx: NodeContext, total: Callable[[Value], Value]) -> Value:
     """total(|x|^p)^(1/p), in float32 at least: half floats could not hold the powers."""
-    given, p = ctx.input(0), float(ctx.integer("p", 2))
+    given, p = ctx.input(0), ctx.integer("p", 2)
+    if p < 1:
+        raise ctx.invalid(f"p is {p}")
     x = ctx.cast(given, DType.F32) if given.dtype is DType.F16 else given
     return ctx.cast(_power(ctx, total(_power(ctx, ctx.emit("abs", x), p)), 1.0 / p), given.dtype)
 

@@ -70,6 +70,7 @@ def test_features_are_collected_too() -> None:
     [
         ("Conv", [np.zeros((1, 1, 4, 4)), np.zeros((1, 1, 3, 3))], {"auto_pad": "SAME"}, "auto_pad is SAME"),
         ("Transpose", [np.zeros((2, 3))], {"perm": [0, 2]}, "axis 2"),
+        ("GlobalLpPool", [np.zeros((1, 2, 3))], {"p": 0}, "p is 0"),
         ("Reshape", [np.zeros((2, 3)), np.array([4, -1])], {}, "cannot take the shape"),
         ("Squeeze", [np.zeros((2, 3)), np.array([0])], {}, "not all of extent 1"),
         ("Gather", [np.zeros((2, 3)), np.array([2])], {}, "outside"),
