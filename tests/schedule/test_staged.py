@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from unittest.mock import patch
 
@@ -118,7 +119,7 @@ def by_objects(program: Program, machine: Machine, inputs: dict[str, np.ndarray]
     return build_and_run(program, machine, sorted(folder.glob("*.o")), [inputs], include=folder)[0]["y"]
 
 
-BLOCKS_FIRST = tuple(row for row in generators.GENERATORS if row.name not in ("contraction", "depthwise"))
+BLOCKS_FIRST = tuple(row if row.block else replace(row, cost=lambda _: inf) for row in generators.GENERATORS)
 """What makes blocks of small layers, too, for which code of compilers may be cheaper."""
 
 
