@@ -23,7 +23,7 @@ from ..ops.control import BODIES
 from ..ops.table import OPS
 from ..schedule.borders import plan_borders
 from ..schedule.fixed_requantization import requantize_in_integers
-from ..schedule.generators import choose_generator, reads_halo
+from ..schedule.generators import Generator, choose_generator
 from ..schedule.kernel import KernelContext
 from ..schedule.legalize import legalize
 from ..schedule.outputs import separate_outputs, storage_owners
@@ -110,10 +110,12 @@ class _Lowering:
         if not machine.cpu.has_fpu:
             graph = requantize_in_integers(graph)
 
-        def halo(node: Node) -> bool:
-            return reads_halo(KernelContext(node, machine.cpu, {}, graph.constant))
+        def reads_halo(node: Node) -> bool:
+            ctx = KernelContext(node, machine.cpu, {}, graph.constant)
+            return ctx.anchor is not None and ctx.anchor.op == "conv" and not self._generator(ctx).own_borders
 
-        self.graph, self.halos = plan_borders(separate_outputs(graph), halo)
+        self.generators: dict[str, Generator] = {}
+        self.graph, self.halos = plan_borders(separate_outputs(graph), reads_halo)
         self.machine, self.memory = machine, memory
         self.buffers = memory.buffers
         self.owner = storage_owners(self.graph)
@@ -225,7 +227,7 @@ class _Lowering:
         for value in values:
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
         halo = ctx.fill_halo(self._halo(ctx.output).fill)
-        generator = choose_generator(ctx)
+        generator = self._generator(ctx)
         nest = (*ctx.vectorized(halo), *generator.emit(ctx))
         block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
         block, params, names = bind_parameters(block, {*ctx.scratch, *_worked_in(ctx)})
@@ -235,6 +237,13 @@ class _Lowering:
         sources = (ctx.packed.get(n, ctx.scratch.get(n, places.get(n))) for n in names)
         present = tuple(source for source in sources if source is not None)
         return _Lowered(kernel.name, present, _macs(ctx.anchor), generator.name)
+
+    def _generator(self, ctx: KernelContext) -> Generator:
+        """The generator for a node, chosen once: a border that is copied changes nothing about the choice."""
+        name = ctx.node.outputs[0].name
+        if name not in self.generators:
+            self.generators[name] = choose_generator(ctx)
+        return self.generators[name]
 
     def _shared_kernel(self, kernel: Kernel, stem: str, loc: str) -> Kernel:
         """The kernel itself, named, or the one with the same text that there is already.

@@ -161,8 +161,3 @@ def choose_generator(ctx: KernelContext) -> Generator:
     found = [each for each in GENERATORS if each.fits(ctx)]
     dense = ctx.with_dense_tensors()
     return found[0] if len(found) == 1 else min(found, key=lambda generator: generator.cost(dense))
-
-
-def reads_halo(ctx: KernelContext) -> bool:
-    """Whether a fused node is a convolution whose generator relies on a halo around its input."""
-    return ctx.anchor is not None and ctx.anchor.op == "conv" and not choose_generator(ctx).own_borders
