@@ -24,10 +24,13 @@ def reshape(ctx: NodeContext) -> Sequence[Value]:
     if shape.count(-1) > 1 or any(extent < -1 for extent in shape):
         raise ctx.invalid(f"shape {wanted} is not one")
     if -1 in shape:
-        rest = prod(extent for extent in shape if extent != -1)
-        if rest == 0 or x.type.size % rest:
+        # Copied extents are on both sides: without them, one that is 0 leaves the rest as it would be beside any other.
+        copied = [d for d, extent in enumerate(wanted) if extent == 0 and keep]
+        size = prod(extent for d, extent in enumerate(x.shape) if d not in copied)
+        rest = prod(extent for d, extent in enumerate(shape) if d not in copied and extent != -1)
+        if rest == 0 or size % rest:
             raise ctx.invalid(f"{x.type} has {x.type.size} elements and cannot take the shape {wanted}")
-        shape[shape.index(-1)] = x.type.size // rest
+        shape[shape.index(-1)] = size // rest
     return [ctx.reshape(x, tuple(shape))]
 
 

@@ -54,6 +54,26 @@ def test_extrapolation_where_nothing_is_extrapolated() -> None:
     check(proto, {"x": RNG.normal(size=(1, 1, 4, 4)).astype(np.float32)})
 
 
+@pytest.mark.parametrize(
+    ("shape", "wanted", "expected"),
+    [([0, 1, 3], [0, 0, -1], (0, 1, 3)), ([0, 2, 3], [0, -1], (0, 6)), ([2, 0, 3], [0, 0, 3, -1], (2, 0, 3, 1))],
+)
+def test_what_is_left_over_beside_a_copied_zero(shape: list[int], wanted: list[int], expected: tuple[int, ...]) -> None:
+    node = helper.make_node("Reshape", ["x", "shape"], ["y"])
+    proto = model([node], [value("x", shape)], ["y"], {"shape": np.array(wanted)})
+    feeds = {"x": np.zeros(shape, np.float32)}
+    for (result,) in (run(proto, feeds), run_compiled(proto, feeds)):
+        assert result.shape == expected
+
+
+def test_the_mean_loss_of_nothing_is_no_number() -> None:
+    node = helper.make_node("SoftmaxCrossEntropyLoss", ["scores", "labels"], ["loss"], reduction="mean")
+    inputs = [value("scores", [0, 3]), value("labels", [0], TensorProto.INT64)]
+    feeds = {"scores": np.zeros((0, 3), np.float32), "labels": np.zeros(0, np.int64)}
+    (loss,) = run_compiled(model([node], inputs, ["loss"], opset=13), feeds)
+    assert loss.shape == () and np.isnan(loss)
+
+
 @pytest.mark.parametrize("x", [np.float32(-3.5), np.zeros(4, np.float32), RNG.normal(size=5).astype(np.float32)])
 def test_dynamic_quantization(x: np.ndarray) -> None:
     """Of a scalar; of zeros, which have no range; of numbers."""
