@@ -5,25 +5,11 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from typing import Protocol
+
+from .request import Request
 
 
-class Lifetime(Protocol):
-    """A tensor of ``nbytes`` that lives from step ``first`` to step ``last``, at a multiple of ``align`` (0: any)."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def nbytes(self) -> int: ...
-    @property
-    def first(self) -> int: ...
-    @property
-    def last(self) -> int: ...
-    @property
-    def align(self) -> int: ...
-
-
-def first_fit(requests: Sequence[Lifetime], align: int) -> dict[str, int]:
+def first_fit(requests: Sequence[Request], align: int) -> dict[str, int]:
     """Byte offsets such that tensors of a common step are apart: each takes the first gap, in the order of first steps.
 
     Memory is given back behind a tensor's last step (Knuth, "The Art of Computer Programming", volume 1, 2.5:

@@ -10,8 +10,9 @@ from ..ir.steps import Call, Step, walk_calls
 from ..targets.target import Target
 from .lifetimes import Lifetime, lifetimes
 from .overlap import least_distances
-from .planner import Distances, Request, place
+from .planner import Distances, place
 from .pools import Limits, Problem
+from .request import Request
 from .traffic import tensor_traffic
 
 WORD = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..ir.program import Place
-from .planner import Request
+from .request import Request
 
 
 def covered(requests: Sequence[Request], places: Mapping[str, Place]) -> int:

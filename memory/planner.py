@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ..ir.program import ARENA, Pool
 from .first_fit import first_fit
+from .request import Request
 
 MOST_ATTEMPTS = 100
 """Orders that the search tries from each start, fewer where there are more than so many tensors:"""
@@ -21,23 +22,6 @@ MOST_SEARCHED = 500_000
 """With more such pairs there is no search: it would take memory and time, for little where so many live."""
 EXACT = 7
 """Up to so many tensors all orders are tried."""
-
-
-@dataclass(frozen=True)
-class Request:
-    """A tensor of ``nbytes`` that lives from step ``first`` to step ``last``, both included, at a multiple of ``align``
-    (0: that of the pool). The caller may keep a tensor ``outside`` of the pool."""
-
-    name: str
-    nbytes: int
-    first: int
-    last: int
-    align: int = 0
-    outside: bool = False
-
-    def overlaps(self, other: Request) -> bool:
-        """Whether both live at some step."""
-        return self.first <= other.last and other.first <= self.last
 
 
 Distances = Mapping[tuple[str, str], int]

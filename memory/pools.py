@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..ir.program import Pool
-from .planner import Distances, Request, place
+from .planner import Distances, place
+from .request import Request
 
 Limits = Mapping[str, int | None]
 """The bytes of each pool by its name, fastest first; ``None``: as many as are needed."""

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import click
 import numpy as np
-from ccml.artifact.emit import Emit, emit
-from ccml.emulation import build_and_run
+from ccml.artifact.emit import Emit
 from ccml.errors import CcmlError
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
@@ -23,6 +22,7 @@ from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
+from tests.artifacts.built import run_artifact
 from tests.integerize.building import Qdq, random_bytes
 from tests.integerize.random_graphs import RandomGraph, RandomLayers
 
@@ -58,11 +58,7 @@ def failures(made: Batch, machine: Machine, folder: Path) -> list[str]:
     program = lower_graph(optimize(made.graph, signed_bytes=machine.cpu.signed_bytes), machine)
     messages = []
     for form in ROUTES:
-        own = folder / form.value
-        own.mkdir()
-        emit(program, machine, (form,), own)
-        files = sorted(path for path in own.iterdir() if path.suffix in (".c", ".o"))
-        found = build_and_run(program, machine, files, feeds, include=own)
+        found = run_artifact(program, machine, form, folder / form.value, feeds)
         for name, seed in made.seeds.items():
             if any(not np.array_equal(a[name], b[name]) for a, b in zip(found, expected, strict=True)):
                 messages.append(f"graph {seed}: {name} on {machine.name} by {form.value}")

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from ccml.artifact.emit import Emit, emit
+from ccml.artifact.emit import Emit
 from ccml.emit_llvm.jit import JitModel, host_machine
-from ccml.emulation import build_and_run
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
+
+from tests.artifacts.built import run_artifact
 
 HOST = (host_machine(), select("x86"), select("generic"))
 CORES = (select("cortex-m4"), select("cortex-m0"), select("cortex-m55"))
@@ -32,9 +33,7 @@ def assert_bits(graph: Graph, feeds: Feeds, machine: Machine, folder: Path) -> N
     """C by GCC, on ``machine`` or its emulation."""
     optimized = optimize(graph)
     program = lower_graph(optimized, machine)
-    folder.mkdir()
-    emit(program, machine, (Emit.C,), folder)
-    _compare(optimized, feeds, build_and_run(program, machine, sorted(folder.glob("*.c")), feeds, include=folder))
+    _compare(optimized, feeds, run_artifact(program, machine, Emit.C, folder, feeds))
 
 
 def _compare(graph: Graph, feeds: Feeds, results: Sequence[Mapping[str, np.ndarray]]) -> None:

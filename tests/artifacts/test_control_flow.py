@@ -9,20 +9,17 @@ import ccml
 import numpy as np
 import onnx
 import pytest
-from ccml.artifact.emit import Emit, emit
-from ccml.emulation import build_and_run
+from ccml.artifact.emit import Emit
 from ccml.emulation.run import DEFAULT_BUILD, Build
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
+from tests.artifacts.built import SANITIZED, WARNINGS, run_artifact
 from tests.frontend_onnx.compiled import onnxruntime, reference
 from tests.frontend_onnx.flow_models import CASES, N, body, choice
 from tests.frontend_onnx.graphs import checked_import, model, value
 from tests.tools import needs
-
-SANITIZED = Build(flags=("-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DMODEL_GUARD=1"))
-WARNINGS = Build(flags=("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-pedantic", "-Werror"))
 
 
 def check(names: Sequence[str], machine: Machine, route: Emit, folder: Path, how: Build = DEFAULT_BUILD) -> None:
@@ -30,11 +27,7 @@ def check(names: Sequence[str], machine: Machine, route: Emit, folder: Path, how
     for name in names:
         proto, samples = CASES[name]()
         program = lower_graph(optimize(checked_import(proto)), machine)
-        own = folder / name.replace(" ", "_")
-        own.mkdir()
-        emit(program, machine, (route,), own)
-        files = sorted(path for path in own.iterdir() if path.suffix in (".c", ".o"))
-        found = build_and_run(program, machine, files, samples, include=own, how=how)
+        found = run_artifact(program, machine, route, folder / name.replace(" ", "_"), samples, how)
         for feeds, results in zip(samples, found, strict=True):
             expected = (reference if name == "plain results" else onnxruntime)(proto, feeds)
             for output, wanted in zip(proto.graph.output, expected, strict=True):
@@ -126,11 +119,10 @@ def test_quantized_branches_on_a_board(tmp_path: Path) -> None:
     machine = select("cortex-m55")
     program = lower_graph(optimize(checked_import(proto)), machine)
     assert any(call.macs and "requantize" in call.summary for call in program.calls)
-    emit(program, machine, (Emit.C,), tmp_path)
     rng = np.random.default_rng(4)
     x = rng.standard_normal((4, 8)).astype(np.float32)
     samples = [{"x": x, "flag": np.array(flag)} for flag in (True, False)]
-    found = build_and_run(program, machine, sorted(tmp_path.glob("*.c")), samples, include=tmp_path)
+    found = run_artifact(program, machine, Emit.C, tmp_path, samples)
     for feeds, results in zip(samples, found, strict=True):
         np.testing.assert_array_equal(results["y"], onnxruntime(proto, feeds)[0])
 

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from ccml.artifact.emit import Emit, emit
 from ccml.emit_c.compiler_flags import all_flags
-from ccml.emulation import build_and_run
 from ccml.emulation.run import DEFAULT_BUILD, Build
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
-from tests.artifacts.test_control_flow import SANITIZED, WARNINGS
+from tests.artifacts.built import SANITIZED, WARNINGS, run_artifact
 from tests.frontend_onnx.compiled import onnxruntime
 from tests.frontend_onnx.extent_models import FEEDS, FILLED, MODELS, proto
 from tests.frontend_onnx.graphs import checked_import
@@ -31,11 +30,7 @@ def check(names: Sequence[str], machine: Machine, route: Emit, folder: Path, how
         samples = [{"x": x} for x in (FILLED if name == "means" else FEEDS)]
         made = proto(name)
         program = lower_graph(optimize(checked_import(made)), machine)
-        own = folder / name.replace(" ", "_")
-        own.mkdir()
-        emit(program, machine, (route,), own)
-        files = sorted(path for path in own.iterdir() if path.suffix in (".c", ".o"))
-        found = build_and_run(program, machine, files, samples, include=own, how=how)
+        found = run_artifact(program, machine, route, folder / name.replace(" ", "_"), samples, how)
         for feeds, results in zip(samples, found, strict=True):
             for result, wanted in zip(results.values(), onnxruntime(made, feeds), strict=True):
                 assert result.shape == wanted.shape, name
@@ -110,8 +105,6 @@ def check_ranged(name: str, machine: Machine, route: Emit, folder: Path, how: Bu
     pytest.importorskip("onnxruntime")
     case = RANGED[name]()
     program = lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), machine)
-    emit(program, machine, (route,), folder)
-    files = sorted(path for path in folder.iterdir() if path.suffix in (".c", ".o"))
     rng = np.random.default_rng(1)
     steps = (0.0, 0.4, 1.0)
     numbers = [
@@ -119,7 +112,7 @@ def check_ranged(name: str, machine: Machine, route: Emit, folder: Path, how: Bu
         for step in steps
     ]
     samples = [case.arrays(extents, rng) for extents in numbers]
-    found = build_and_run(program, machine, files, samples, include=folder, how=how)
+    found = run_artifact(program, machine, route, folder, samples, how)
     for feeds, results in zip(samples, found, strict=True):
         for result, wanted in zip(results.values(), onnxruntime(case.proto, feeds), strict=True):
             assert result.shape == wanted.shape, name

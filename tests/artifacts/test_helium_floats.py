@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ccml.artifact.emit import Emit, emit
-from ccml.emulation import build_and_run
+from ccml.artifact.emit import Emit
 from ccml.ir.graph import Graph, GraphBuilder, Value
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
@@ -17,6 +16,7 @@ from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.targets import select
 
+from tests.artifacts.built import run_artifact
 from tests.tools import needs
 
 M55 = select("cortex-m55")
@@ -84,9 +84,7 @@ def test_bits(
     rng = np.random.default_rng(11)
     feed = {value.name: numbers(value.shape, rng) for value in graph.inputs}
     program = lower_graph(graph, M55)
-    emit(program, M55, (form,), tmp_path)
-    files = sorted(path for path in tmp_path.iterdir() if path.suffix in (".c", ".o"))
-    (found,) = build_and_run(program, M55, files, [feed], include=tmp_path)
+    (found,) = run_artifact(program, M55, form, tmp_path, [feed])
     with np.errstate(all="ignore"):
         expected = evaluate_graph(graph, feed)
     for value in graph.outputs:

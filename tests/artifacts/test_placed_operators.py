@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from ccml.artifact.emit import Emit, emit
-from ccml.emulation import build_and_run
+from ccml.artifact.emit import Emit
 from ccml.frontend_onnx import import_model
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
@@ -22,6 +21,7 @@ from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 from onnx import helper
 
+from tests.artifacts.built import run_artifact
 from tests.artifacts.machines import machine_id
 from tests.frontend_onnx.graphs import model, one_node, value
 from tests.tools import needs
@@ -97,8 +97,7 @@ def test_roots_of_doubles_on_boards(machine: Machine, tmp_path: Path) -> None:
     x = np.array([1.7, 2.0, 9.0, 0.0, 1e300])
     proto, feeds = one_node("Sqrt", [x], 21)
     program = lower_graph(optimize(import_model(proto)), machine)
-    emit(program, machine, (Emit.OBJECT,), tmp_path)
-    (found,) = build_and_run(program, machine, sorted(tmp_path.glob("*.o")), [feeds], include=tmp_path)
+    (found,) = run_artifact(program, machine, Emit.OBJECT, tmp_path, [feeds])
     np.testing.assert_array_equal(found["y0"], np.sqrt(x))
 
 
@@ -110,9 +109,7 @@ def test_on_boards(machine: Machine, route: Emit, tmp_path: Path) -> None:
     proto, feeds = everything()
     graph = import_model(proto)
     program = lower_graph(optimize(graph), machine)
-    emit(program, machine, (route,), tmp_path)
-    files = sorted(path for path in tmp_path.iterdir() if path.suffix in (".c", ".o"))
-    (found,) = build_and_run(program, machine, files, [feeds], include=tmp_path)
+    (found,) = run_artifact(program, machine, route, tmp_path, [feeds])
     expected = evaluate_graph(graph, feeds)
     for output in proto.graph.output:
         result, wanted = found[output.name], expected[output.name]

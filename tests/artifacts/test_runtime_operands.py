@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from ccml.artifact.emit import Emit, emit
-from ccml.emulation import build_and_run
+from ccml.artifact.emit import Emit
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.targets import select
 from onnx import helper
 
+from tests.artifacts.built import run_artifact
 from tests.frontend_onnx.compiled import reference
 from tests.frontend_onnx.graphs import checked_import, model, value
 from tests.frontend_onnx.runtime import declared
@@ -59,8 +59,6 @@ def each_kind() -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
 def test_on_a_board(route: Emit, tmp_path: Path) -> None:
     proto, feeds = each_kind()
     program = lower_graph(optimize(checked_import(proto)), M4)
-    emit(program, M4, (route,), tmp_path)
-    files = sorted(path for path in tmp_path.iterdir() if path.suffix in (".c", ".o"))
-    (found,) = build_and_run(program, M4, files, [feeds], include=tmp_path)
+    (found,) = run_artifact(program, M4, route, tmp_path, [feeds])
     for output, expected in zip(proto.graph.output, reference(proto, feeds), strict=True):
         np.testing.assert_allclose(found[output.name], expected, rtol=1e-5, atol=1e-5, err_msg=output.name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 from ccml.targets import Machine
 
+from tests.artifacts.built import SANITIZED
 from tests.artifacts.machines import GENERIC, V3, runs_here
 from tests.artifacts.routes import assert_same_bits, by_c_with, in_process, make_case, stacked
 from tests.artifacts.workshop import Workshop
@@ -15,8 +16,6 @@ from tests.artifacts.zoo import FLOAT, Model
 from tests.models import needs_models
 from tests.tools import needs
 
-# The guard behind the arena would hide what an access behind the arena does.
-FLAGS = ("-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DMODEL_GUARD=1")
 pytestmark = needs_models
 
 
@@ -31,5 +30,5 @@ pytestmark = needs_models
 def test_clean(model: Model, compiler: str, machine: Machine, workshop: Workshop) -> None:
     """And the outputs are the same bits as ever."""
     case = make_case(workshop, model, machine, 2)
-    found = by_c_with(*FLAGS, compiler=compiler)(case)
+    found = by_c_with(*SANITIZED.flags, compiler=compiler)(case)
     assert_same_bits(stacked(found), stacked(in_process(case)))

@@ -10,14 +10,14 @@ from enum import Enum
 from pathlib import Path
 
 import numpy as np
+from ccml.artifact.emit import Emit
 from ccml.driver import Compiled, compile_source, import_source
-from ccml.emit_c.artifact import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
-from ccml.emulation import Build, build_and_run
 from ccml.errors import CcmlError
 from ccml.targets import Machine, select
 from ccml.verification.emulated_model import EmulatedModel
 
+from tests.artifacts.built import SANITIZED, run_artifact
 from tests.fuzz.build import Parts
 from tests.fuzz.cases import Case
 from tests.fuzz.compare import mismatch
@@ -91,14 +91,10 @@ def _by_gcc(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
 
 def _sanitized(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        files = [path for path in write_c(compiled.program, compiled.machine, folder) if path.suffix == ".c"]
-        how = Build("gcc", _SANITIZERS)
-        return build_and_run(compiled.program, compiled.machine, files, [inputs], include=folder, how=how)[0]
+        return run_artifact(compiled.program, compiled.machine, Emit.C, Path(name), [inputs], SANITIZED)[0]
 
 
 Arrays = Mapping[str, np.ndarray]
-_SANITIZERS = ("-O0", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DMODEL_GUARD=1")
 
 ROUTES: Mapping[str, tuple[Callable[[], Machine], Callable[[Compiled, Arrays], dict[str, np.ndarray]]]] = {
     "jit": (host_machine, _in_process),

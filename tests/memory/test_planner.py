@@ -6,7 +6,8 @@ from itertools import combinations, permutations, product
 
 import pytest
 from ccml.memory.first_fit import first_fit
-from ccml.memory.planner import Request, place
+from ccml.memory.planner import place
+from ccml.memory.request import Request
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -13,8 +13,9 @@ from ccml.ir.loops_text import parse_kernel
 from ccml.ir.program import MemoryPlan, Pool, Program
 from ccml.ir.steps import Call
 from ccml.memory.check import check_plan
-from ccml.memory.planner import Distances, Request, place
+from ccml.memory.planner import Distances, place
 from ccml.memory.pools import Limits, Problem, distribute, excess, fits
+from ccml.memory.request import Request
 from ccml.memory.traffic import kernel_traffic, tensor_traffic
 from ccml.program.build import lower_graph
 from ccml.program.goal import Goal

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ccml.artifact.emit import Emit, emit
+from ccml.artifact.emit import Emit
 from ccml.driver import ModelOptions, read
 from ccml.emit_llvm.jit import JitModel
-from ccml.emulation import build_and_run
 from ccml.ir.graph import Graph, Value
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
@@ -20,6 +19,7 @@ from ccml.quantization.quantize import sqnr
 from ccml.samples import Samples, match_samples
 from ccml.targets import Machine, select
 
+from tests.artifacts.built import run_artifact
 from tests.artifacts.machines import M4, NATIVE
 from tests.models import models_dir, needs_models
 from tests.quantize.networks import classifier, samples_for
@@ -55,8 +55,7 @@ def real(array: np.ndarray, value: Value) -> np.ndarray:
 def emulated(graph: Graph, machine: Machine, feeds: list[dict[str, np.ndarray]], folder: Path) -> np.ndarray:
     """The only output for all feeds, from C by the machine's GCC."""
     program = replace(lower_graph(graph, machine), name="net")
-    emit(program, machine, (Emit.C,), folder)
-    results = build_and_run(program, machine, sorted(folder.glob("*.c")), feeds, include=folder)
+    results = run_artifact(program, machine, Emit.C, folder, feeds)
     return np.stack([result[graph.outputs[0].name] for result in results])
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-from ccml.artifact.emit import Emit, emit
+from ccml.artifact.emit import Emit
 from ccml.driver import compile_source, import_source
-from ccml.emulation import build_and_run
 from ccml.targets import Machine
 from onnx import compose, helper
 
+from tests.artifacts.built import run_artifact
 from tests.recurrent.matrix import TOLERANCE, Case, onnxruntime_results
 
 
@@ -31,8 +31,7 @@ def board_failures(cases: Sequence[Case], machine: Machine, folder: Path) -> lis
     model, feeds = joined(cases)
     expected = onnxruntime_results(model, feeds)
     program = compile_source(import_source(Path("layers.onnx"), model), machine).program
-    emit(program, machine, (Emit.OBJECT,), folder)
-    (found,) = build_and_run(program, machine, sorted(folder.glob("*.o")), [feeds], include=folder)
+    (found,) = run_artifact(program, machine, Emit.OBJECT, folder, [feeds])
     worst = {name: float(np.abs(found[name] - wanted).max()) for name, wanted in expected.items()}
     return [
         f"{cases[int(name.split('_')[0])]} on {machine.name}: {name} is off by {error:.2g}"

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.artifact.emit import Emit
 from ccml.blocks import block_kernel
-from ccml.emit_c import write_c
 from ccml.emit_llvm.jit import JitModel, host_machine
-from ccml.emit_llvm.objects import emit_objects
-from ccml.emulation import build_and_run
 from ccml.instructions import INSTRUCTIONS
 from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Access, Alloc, Const, Invoke, Kernel, Load, Pointer, Space, Store, Var, as_expr
@@ -22,6 +20,7 @@ from ccml.ir.types import DType
 from ccml.schedule.legalize import legalize
 from ccml.targets import Machine, select
 
+from tests.artifacts.built import run_artifact
 from tests.emit_llvm.programs import program_of
 from tests.tools import needs
 
@@ -114,15 +113,11 @@ def in_process(program: Program, machine: Machine, inputs: Arrays, folder: Path)
 
 
 def by_c(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
-    files = [path for path in write_c(program, machine, folder) if path.suffix == ".c"]
-    return build_and_run(program, machine, files, [inputs], include=folder)[0]
+    return run_artifact(program, machine, Emit.C, folder, [inputs])[0]
 
 
 def by_objects(program: Program, machine: Machine, inputs: Arrays, folder: Path) -> Arrays:
-    write_c(program, machine, folder)
-    for name, image in emit_objects(program, machine):
-        (folder / name).write_bytes(image)
-    return build_and_run(program, machine, sorted(folder.glob("*.o")), [inputs], include=folder)[0]
+    return run_artifact(program, machine, Emit.OBJECT, folder, [inputs])[0]
 
 
 BOARD = needs("arm-none-eabi-gcc", "qemu-system-arm")

@@ -10,10 +10,8 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from ccml.emit_c import write_c
+from ccml.artifact.emit import Emit
 from ccml.emit_llvm.jit import JitModel
-from ccml.emit_llvm.objects import emit_objects
-from ccml.emulation import build_and_run
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ccml.ir.loops import Invoke
 from ccml.ir.loops_rewrite import walk_stmts
@@ -25,6 +23,7 @@ from ccml.program.build import lower_graph
 from ccml.schedule import generators
 from ccml.targets import Machine, select
 
+from tests.artifacts.built import run_artifact
 from tests.schedule.graphs import integer_conv_graph, random_inputs
 from tests.tools import needs
 
@@ -108,15 +107,11 @@ def by_jit(program: Program, machine: Machine, inputs: dict[str, np.ndarray], fo
 
 
 def by_c(program: Program, machine: Machine, inputs: dict[str, np.ndarray], folder: Path) -> np.ndarray:
-    files = [path for path in write_c(program, machine, folder) if path.suffix == ".c"]
-    return build_and_run(program, machine, files, [inputs], include=folder)[0]["y"]
+    return run_artifact(program, machine, Emit.C, folder, [inputs])[0]["y"]
 
 
 def by_objects(program: Program, machine: Machine, inputs: dict[str, np.ndarray], folder: Path) -> np.ndarray:
-    write_c(program, machine, folder)
-    for name, image in emit_objects(program, machine):
-        (folder / name).write_bytes(image)
-    return build_and_run(program, machine, sorted(folder.glob("*.o")), [inputs], include=folder)[0]["y"]
+    return run_artifact(program, machine, Emit.OBJECT, folder, [inputs])[0]["y"]
 
 
 BLOCKS_FIRST = tuple(row if row.block else replace(row, cost=lambda _: inf) for row in generators.GENERATORS)
