@@ -34,6 +34,7 @@ MODELS = {
     "ic": "mlperf_tiny_ic_resnet8",
     "vww": "mlperf_tiny_vww_mobilenetv1_025",
     "ad": "mlperf_tiny_ad_autoencoder",
+    "wakeword": "mlperf_tiny_streaming_wakeword",
 }
 C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float32": "float"}
 BENCH_TYPES = {"int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "float32": "f32"}

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -20,9 +21,31 @@ from tests.fuzz.oracle import domain_version, evaluate
 FLOATS = ("float32", "float64", "float16")
 INTEGERS = ("int64", "int32", "int16", "int8", "uint64", "uint32", "uint16", "uint8")
 TYPES = (*FLOATS, *INTEGERS, "bool")
-"""Every element type that ccml has."""
+"""Element types of inputs and outputs."""
+
+NARROW: Mapping[str, tuple[type, float, float]] = {
+    "bfloat16": (ml_dtypes.bfloat16, -3, 3),
+    "float8_e4m3fn": (ml_dtypes.float8_e4m3fn, -3, 3),
+    "float8_e4m3fnuz": (ml_dtypes.float8_e4m3fnuz, -3, 3),
+    "float8_e5m2": (ml_dtypes.float8_e5m2, -3, 3),
+    "float8_e5m2fnuz": (ml_dtypes.float8_e5m2fnuz, -3, 3),
+    "float4_e2m1fn": (ml_dtypes.float4_e2m1fn, -3, 3),
+    "int4": (ml_dtypes.int4, -8, 7),
+    "uint4": (ml_dtypes.uint4, 0, 15),
+    "int2": (ml_dtypes.int2, -2, 1),
+    "uint2": (ml_dtypes.uint2, 0, 3),
+}
+"""Element types of values between operators, which NumPy does not have, and what all of them hold."""
 
 NAMES = {int(helper.np_dtype_to_tensor_dtype(np.dtype(name))): name for name in TYPES}
+
+
+def number(dtype: str) -> int:
+    """Of an element type in ONNX."""
+    kind = NARROW[dtype][0] if dtype in NARROW else dtype
+    return int(helper.np_dtype_to_tensor_dtype(np.dtype(kind)))
+
+
 LARGEST = 160
 """Elements of an operand that a row makes up."""
 
@@ -152,7 +175,7 @@ class Builder:
 
     def dtype(self, types: Iterable[str]) -> str:
         """One of ``types``: that of the source, mostly, or float32, or any."""
-        known = [name for name in TYPES if name in set(types)]
+        known = [name for name in (*TYPES, *NARROW) if name in set(types)]
         if not known:
             raise UnfitError("no type that ccml has")
         if self._due() and self.sources[-1].dtype in known and self.flip(0.9):
@@ -178,6 +201,9 @@ class Builder:
 
     def values(self, dtype: str, shape: Sequence[int], low: float = -3.0, high: float = 3.0) -> np.ndarray:
         """Made-up elements; integers over all of the range of a byte now and then."""
+        if dtype in NARROW:
+            kind, least, most = NARROW[dtype]
+            return self.values("int64", shape, max(low, least), min(high, most)).astype(kind)
         if dtype == "bool":
             return self.rng.random(tuple(shape)) < 0.5
         if dtype in FLOATS:
@@ -196,6 +222,8 @@ class Builder:
 
         With ``exact`` the elements have to lie between ``low`` and ``high``, whatever the source holds.
         """
+        if dtype in NARROW:
+            return self.narrowed(self.data("float32", shape, *NARROW[dtype][1:], exact=True), dtype)
         here = self._asked == self.take or (self.mixed and self.flip(0.7))
         self._asked += 1
         if here and self.sources and (self.mixed or not self.taken):
@@ -208,6 +236,10 @@ class Builder:
         name = self._name("x")
         self.parts.inputs[name] = self.values(dtype, shape, low, high)
         return Tensor(name, self.parts.inputs[name])
+
+    def narrowed(self, x: Tensor, dtype: str) -> Tensor:
+        """``x`` in a type of :data:`NARROW`, which holds its elements."""
+        return self.node("Cast", [x], to=number(dtype))[0]
 
     def param(self, array: np.ndarray | Sequence[Any] | float, dtype: str | None = None) -> Tensor:
         """An initializer."""
@@ -236,7 +268,7 @@ class Builder:
         return self._with_shape(self._with_type(x, dtype, bounds), shape)
 
     def _with_type(self, x: Tensor, dtype: str, bounds: tuple[float, float] | None) -> Tensor:
-        to = {"to": int(helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))}
+        to = {"to": number(dtype)}
         integer = dtype in INTEGERS
         if x.dtype in FLOATS and integer and np.isnan(x.array).any():
             (x,) = self.node("IsNaN", [self.node("Cast", [x], to=TensorProto.FLOAT)[0]])
@@ -250,7 +282,7 @@ class Builder:
             if x.array.size and (x.array.min() < bounds[0] or x.array.max() > bounds[1] or integer):
                 wide = "int64" if x.dtype in INTEGERS or x.dtype == "bool" else "float32"
                 if x.dtype != wide:
-                    (x,) = self.node("Cast", [x], to=int(helper.np_dtype_to_tensor_dtype(np.dtype(wide))))
+                    (x,) = self.node("Cast", [x], to=number(wide))
                 if self.opset < 12:
                     (x,) = self.node("Cast", [x], to=TensorProto.FLOAT)
                 low, high = (self.param(np.asarray(bound, x.array.dtype)) for bound in bounds)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
+from onnx import TensorProto
 
-from tests.fuzz.build import Builder, NoOracleError, Parts, Tensor, UnfitError
+from tests.fuzz.build import NARROW, Builder, NoOracleError, Parts, Tensor, UnfitError
 from tests.fuzz.table import ROWS, common_opset, has_extents, operators, opsets
 
 _TRIES = 12
@@ -68,7 +69,7 @@ def pair(first: str, second: str, seed: int, prefix: str = "") -> Case | None:
 def graph(seed: int, prefix: str = "") -> Case | None:
     """A graph of 3 to 12 operators whose operands are inputs, constants, or results of any operator before."""
     rng = np.random.default_rng([seed, 1])
-    opset = int(rng.choice([13, 17, 18, 21, 23, 25]))
+    opset = int(rng.choice([7, 9, 11, 13, 17, 18, 21, 23, 25]))
     names = [name for name in operators() if min(opsets(name)) <= opset <= ROWS[name].until]
     builder = Builder(rng, opset, prefix, zero=0.02)
     values: list[Tensor] = []
@@ -98,7 +99,8 @@ def graph(seed: int, prefix: str = "") -> Case | None:
 def _written(builder: Builder, operator: str) -> list[Tensor] | None:
     state = builder.snapshot()
     try:
-        return list(ROWS[operator].write(builder))
+        results = ROWS[operator].write(builder)
+        return [builder.node("Cast", [x], to=TensorProto.FLOAT)[0] if x.dtype in NARROW else x for x in results]
     except (NoOracleError, UnfitError):
         builder.restore(state)
         return None

@@ -19,7 +19,7 @@ from tests.fuzz.oracle import evaluate
 _TOLERANCE = {"float16": 6e-3, "float32": 1e-4, "float64": 2e-6}
 """Of the largest element. Functions of float64 are made of such of float32 on no target; float16 has 11 bits."""
 
-_NOISE = {"float16": (5e-4, 2e-3), "float32": (1e-6, 1e-5), "float64": (1e-9, 1e-7)}
+_NOISE = {"float16": (5e-4, 2e-3), "float32": (1e-6, 1e-5), "float64": (1e-9, 1e-7), "bfloat16": (4e-3, 8e-3)}
 """Of an element, and of the largest one: half a step of float16, some of the others; sums and functions more."""
 _TRIES = 48
 

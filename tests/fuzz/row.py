@@ -10,7 +10,7 @@ from onnx import defs
 
 from tests.fuzz.build import TYPES, Builder, Tensor
 
-OLDEST, NEWEST = 7, defs.onnx_opset_version()
+OLDEST, NEWEST = 6, defs.onnx_opset_version()
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,22 @@ class Row:
 
 
 @lru_cache
-def allowed(op: str, position: int, opset: int, *, output: bool = False) -> tuple[str, ...]:
-    """The element types that the schema of ``op`` allows for an operand (or result), among those that ccml has."""
+def allowed(
+    op: str, position: int, opset: int, *, output: bool = False, more: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """The element types that the schema of ``op`` allows for an operand (or result), of those that inputs can have.
+
+    ``more`` are types of values between operators that the row can write as well.
+    """
     schema = defs.get_schema(op, opset, "")
     formals = schema.outputs if output else schema.inputs
     formal = formals[min(position, len(formals) - 1)]
     constraint = next((c for c in schema.type_constraints if c.type_param_str == formal.type_str), None)
     spelled = set(constraint.allowed_type_strs if constraint is not None else [formal.type_str])
-    return tuple(name for name in TYPES if f"tensor({_SPELLING.get(name, name)})" in spelled)
+    return tuple(name for name in (*TYPES, *more) if f"tensor({_SPELLING.get(name, name)})" in spelled)
 
 
-_SPELLING = {"float32": "float", "float64": "double"}
+_SPELLING = {
+    "float32": "float", "float64": "double", "float8_e4m3fn": "float8e4m3fn", "float8_e4m3fnuz": "float8e4m3fnuz",
+    "float8_e5m2": "float8e5m2", "float8_e5m2fnuz": "float8e5m2fnuz", "float4_e2m1fn": "float4e2m1",
+}  # fmt: skip

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from onnx import helper, numpy_helper
 
-from tests.fuzz.build import FLOATS, INTEGERS, TYPES, Builder, Tensor, UnfitError
+from tests.fuzz.build import FLOATS, INTEGERS, NARROW, TYPES, Builder, Tensor, UnfitError
 from tests.fuzz.row import Row, allowed
 
 
 def any_data(b: Builder, op: str, least: int = 0, most: int = 5) -> Tensor:
-    return b.data(b.dtype(allowed(op, 0, b.opset)), b.shape(least, most))
+    return b.data(b.dtype(allowed(op, 0, b.opset, more=tuple(NARROW))), b.shape(least, most))
 
 
 def optional(op: str, b: Builder) -> list[Tensor]:
@@ -93,7 +93,7 @@ def unsqueeze(b: Builder) -> list[Tensor]:
 
 
 def concat(b: Builder) -> list[Tensor]:
-    dtype, shape = b.dtype(allowed("Concat", 0, b.opset)), b.shape(1)
+    dtype, shape = b.dtype(allowed("Concat", 0, b.opset, more=tuple(NARROW))), b.shape(1)
     axis, parts = some_axis(b, len(shape)), []
     for _ in range(b.between(1, 4)):
         own = list(shape)
@@ -151,7 +151,7 @@ def slice_(b: Builder) -> list[Tensor]:
 
 
 def expand(b: Builder) -> list[Tensor]:
-    x = b.data(b.dtype(allowed("Expand", 0, b.opset)), b.shape(0, 4, (1, 1, 1, 2, 3)))
+    x = b.data(b.dtype(allowed("Expand", 0, b.opset, more=tuple(NARROW))), b.shape(0, 4, (1, 1, 1, 2, 3)))
     shape = [b.between(1, 4) if extent == 1 else b.pick([extent, 1]) for extent in x.shape]
     lead = [b.between(1, 3) for _ in range(b.between(0, 1))]
     if prod([*lead, *shape]) > 2000:

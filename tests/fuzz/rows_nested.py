@@ -1,4 +1,4 @@
-"""Rows of operators with subgraphs, whose condition, count or length is known at compile time."""
+"""Rows of operators with subgraphs."""
 
 from __future__ import annotations
 
@@ -28,25 +28,31 @@ def if_(b: Builder) -> list[Tensor]:
         value = numpy_helper.from_array(array, f"{b.prefix}{name}_value")
         inner = helper.make_node(op, [value.name, value.name], [f"{b.prefix}{name}_out"])
         branches[name] = helper.make_graph([inner], name, [], [_info(inner.output[0], dtype, shape)], [value])
-    return b.node("If", [b.param(np.asarray(b.flip()))], **branches)
+    return b.node("If", [b.given(np.asarray(b.flip()))], **branches)
 
 
 def loop(b: Builder) -> list[Tensor]:
-    """A carried value and a row of each iteration."""
+    """A carried value and a row of each iteration, or passes whose number a run tells, without rows."""
     dtype, shape = b.dtype(("float32", "int32", "int64", "float64")), b.shape(0, 3)
     names = [f"{b.prefix}{stem}{b.between(0, 10**6)}" for stem in ("i", "go", "v", "go_on", "next", "row")]
     number, going, value, go_on, following, row = names
+    rows, last = b.flip(), numpy_helper.from_array(np.asarray(b.between(0, 3)), f"{number}_last")
+    ends = not rows and b.flip()
     nodes = [
+        helper.make_node("Less", [number, last.name], [go_on]) if ends else
         helper.make_node("Identity", [going], [go_on]),
         helper.make_node(b.pick(_OPS), [value, value], [following]),
         helper.make_node("Neg", [following], [row]),
-    ]
+    ]  # fmt: skip
+    results = [_info(go_on, "bool", ()), _info(following, dtype, shape)]
     body = helper.make_graph(
-        nodes, "body", [_info(number, "int64", ()), _info(going, "bool", ()), _info(value, dtype, shape)],
-        [_info(go_on, "bool", ()), _info(following, dtype, shape), _info(row, dtype, shape)],
+        nodes if rows else nodes[:2], "body",
+        [_info(number, "int64", ()), _info(going, "bool", ()), _info(value, dtype, shape)],
+        [*results, _info(row, dtype, shape)] if rows else results, [last] if ends else [],
     )  # fmt: skip
-    count = b.param(np.asarray(b.between(1, 4), np.int64))
-    return b.node("Loop", [count, b.param(np.asarray(True)), b.data(dtype, shape, -1, 1)], 2, body=body)
+    given = b.param if rows else b.given
+    count, first = given(np.asarray(b.between(1 if rows else 0, 4))), given(np.asarray(rows or b.flip(0.8)))
+    return b.node("Loop", [count, first, b.data(dtype, shape, -1, 1)], 1 + rows, body=body)
 
 
 def scan(b: Builder) -> list[Tensor]:

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from onnx import helper
 
-from tests.fuzz.build import FLOATS, INTEGERS, NAMES, TYPES, Builder, Tensor
+from tests.fuzz.build import FLOATS, INTEGERS, NAMES, NARROW, TYPES, Builder, Tensor, number
 from tests.fuzz.row import Row, allowed
 
 _RANGES = {
@@ -20,11 +20,14 @@ _UNARY = (
     "Floor", "HardSwish", "Identity", "IsNaN", "Log", "Mish", "Neg", "Not", "Reciprocal", "Relu", "Round", "Sigmoid",
     "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt", "Tan", "Tanh",
 )  # fmt: skip
+_MORE = ("bfloat16",)
+"""Computed by the reference as ccml does: in float32, rounded once."""
 
 
 def unary(op: str, b: Builder) -> list[Tensor]:
     low, high = _RANGES.get(op, (-3.0, 3.0))
-    return b.node(op, [b.data(b.dtype(allowed(op, 0, b.opset)), b.shape(), low, high)])
+    kinds = allowed(op, 0, b.opset, more=() if op in _RANGES else _MORE)
+    return b.node(op, [b.data(b.dtype(kinds), b.shape(), low, high)])
 
 
 def activation(op: str, b: Builder) -> list[Tensor]:
@@ -67,13 +70,13 @@ def operands(b: Builder, dtype: str, count: int = 2, low: float = -3.0, high: fl
     found = []
     for position in range(count):
         own = shape if position == full or b.flip(0.4) else reduced(b, shape)
-        constant = position and b.flip(0.3)
+        constant = position and dtype not in NARROW and b.flip(0.3)
         found.append(b.param(b.values(dtype, own, low, high)) if constant else b.data(dtype, own, low, high))
     return found
 
 
 def binary(op: str, b: Builder) -> list[Tensor]:
-    return b.node(op, operands(b, b.dtype(allowed(op, 0, b.opset))))
+    return b.node(op, operands(b, b.dtype(allowed(op, 0, b.opset, more=_MORE))))
 
 
 def divide(b: Builder) -> list[Tensor]:
@@ -123,7 +126,7 @@ def variadic(op: str, b: Builder) -> list[Tensor]:
 
 
 def where(b: Builder) -> list[Tensor]:
-    dtype, shape = b.dtype(allowed("Where", 1, b.opset)), b.shape()
+    dtype, shape = b.dtype(allowed("Where", 1, b.opset, more=tuple(NARROW))), b.shape()
     condition = b.data("bool", reduced(b, shape) if b.flip() else shape)
     return b.node("Where", [condition, b.data(dtype, shape), b.data(dtype, reduced(b, shape))])
 
@@ -147,20 +150,23 @@ def clip(b: Builder) -> list[Tensor]:
 
 def cast_operand(b: Builder, op: str, to: str) -> Tensor:
     """Whose elements ``to`` can hold, unless both are integers: these wrap."""
-    dtype = b.dtype(allowed(op, 0, b.opset))
-    exact = dtype in FLOATS and to in INTEGERS
+    dtype = b.dtype(allowed(op, 0, b.opset, more=tuple(NARROW) if to != "bool" else ()))
+    if to in NARROW:
+        return b.data(dtype, b.shape(), *NARROW[to][1:], exact=True)
+    exact = to in INTEGERS and (dtype in FLOATS or dtype in NARROW)
+    if exact and to.startswith("uint") and dtype in NARROW:
+        dtype = "uint4" if "uint4" in allowed(op, 0, b.opset, more=("uint4",)) else "float32"
     return b.data(dtype, b.shape(), 0 if exact and to.startswith("uint") else -3, 3, exact=exact)
 
 
 def cast(b: Builder) -> list[Tensor]:
-    to = str(b.pick(TYPES))
-    number = int(helper.np_dtype_to_tensor_dtype(np.dtype(to)))
+    to = str(b.pick(allowed("Cast", 0, b.opset, output=True, more=tuple(NARROW))))
     saturate = {"saturate": b.between(0, 1)} if b.opset >= 19 and b.flip(0.4) else {}
-    return b.node("Cast", [cast_operand(b, "Cast", to)], to=number, **saturate)
+    return b.node("Cast", [cast_operand(b, "Cast", to)], to=number(to), **saturate)
 
 
 def cast_like(b: Builder) -> list[Tensor]:
-    to = str(b.pick(TYPES))
+    to = str(b.pick(allowed("CastLike", 0, b.opset, output=True, more=tuple(NARROW))))
     x = cast_operand(b, "CastLike", to)
     saturate = {"saturate": b.between(0, 1)} if b.opset >= 19 and b.flip(0.4) else {}
     return b.node("CastLike", [x, b.data(to, b.shape(0, 2))], **saturate)

@@ -6,14 +6,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from onnx import helper
 
-from tests.fuzz.build import FLOATS, Builder, Tensor
+from tests.fuzz.build import FLOATS, NARROW, Builder, Tensor, number
 from tests.fuzz.row import Row, allowed
 from tests.fuzz.rows_contraction import kernel_of, matmul_shapes, spatial_shape, window_attributes
 from tests.fuzz.rows_movement import some_axis
 
 BYTES = ("uint8", "int8")
+_STORED = tuple(name for name in NARROW if name != "bfloat16")
+_ASYMMETRIC = (*BYTES, "uint16", "int16", *(name for name in NARROW if "int" in name))
 
 
 def scale(b: Builder, count: int | None = None, dtype: str = "float32") -> Tensor:
@@ -26,6 +27,8 @@ def zero_point(b: Builder, dtype: str, count: int | None = None) -> Tensor:
     shape = () if count is None else (count,)
     if dtype == "int32":
         return b.param(np.zeros(shape, dtype))
+    if dtype in _STORED:
+        return b.param(b.values(dtype, shape, 0, 0 if dtype.startswith("float") else 3))
     return b.param(b.values(dtype, shape, -20 if dtype.startswith("int") else 100, 140 if dtype[0] == "u" else 20))
 
 
@@ -41,7 +44,7 @@ def stored(b: Builder, dtype: str, shape: tuple[int, ...]) -> Tensor:
 
 def quantize_linear(b: Builder) -> list[Tensor]:
     dtype, shape = b.dtype(allowed("QuantizeLinear", 0, b.opset)), b.shape(1, 4)
-    kinds = list(allowed("QuantizeLinear", 2, b.opset))
+    kinds = list(allowed("QuantizeLinear", 2, b.opset, more=_STORED))
     to, parameter = b.pick(kinds), "float32" if b.opset < 19 else dtype if dtype in FLOATS else "float32"
     x = b.data(dtype, shape, -8, 8)
     more: dict[str, Any] = {}
@@ -54,17 +57,17 @@ def quantize_linear(b: Builder) -> list[Tensor]:
         block = b.between(1, max(shape[axis], 1))
         blocks = tuple(-(-e // block) if d == axis else e for d, e in enumerate(shape))
         steps = b.param(b.values(parameter, blocks, 0.01, 0.2) + np.asarray(0.005, parameter))
-        return b.node("QuantizeLinear", [x, steps, b.param(b.values(to, blocks, 0, 3))], axis=axis, block_size=block)
+        zeros = b.param(b.values(to, blocks, 0, 0 if to.startswith("float") else 3))
+        return b.node("QuantizeLinear", [x, steps, zeros], axis=axis, block_size=block)
     if b.opset >= 21 and b.flip(0.2):
-        number = int(helper.np_dtype_to_tensor_dtype(np.dtype(to)))
-        return b.node("QuantizeLinear", [x, scale(b, count, parameter)], output_dtype=number, **more)
+        return b.node("QuantizeLinear", [x, scale(b, count, parameter)], output_dtype=number(to), **more)
     zero = zero_point(b, to, count) if to != "uint8" or b.flip(0.8) else None
     more |= b.some(saturate=1) if b.opset >= 19 else {}
     return b.node("QuantizeLinear", [x, scale(b, count, parameter), zero], **more)
 
 
 def dequantize_linear(b: Builder) -> list[Tensor]:
-    dtype, shape = b.dtype(allowed("DequantizeLinear", 0, b.opset)), b.shape(1, 4)
+    dtype, shape = b.dtype(allowed("DequantizeLinear", 0, b.opset, more=_STORED)), b.shape(1, 4)
     x = b.data(dtype, shape)
     parameter = "float32" if b.opset < 19 else b.dtype(("float32", "float16"))
     more: dict[str, Any] = {}
@@ -77,7 +80,7 @@ def dequantize_linear(b: Builder) -> list[Tensor]:
         block = b.between(1, max(shape[axis], 1))
         blocks = tuple(-(-e // block) if d == axis else e for d, e in enumerate(shape))
         steps = b.param(b.values(parameter, blocks, 0.01, 0.2))
-        zeros = b.param(b.values(dtype, blocks, 0, 3)) if dtype != "int32" and b.flip() else None
+        zeros = b.param(b.values(dtype, blocks, 0, 3)) if dtype in _ASYMMETRIC and b.flip() else None
         return b.node("DequantizeLinear", [x, steps, zeros], axis=axis, block_size=block)
     zero = zero_point(b, dtype, count) if b.flip(0.7) else None
     return b.node("DequantizeLinear", [x, scale(b, count, parameter), zero], **more)

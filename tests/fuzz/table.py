@@ -44,6 +44,8 @@ def opsets(operator: str) -> tuple[int, ...]:
     """One operator set for each definition of an operator, from the oldest that ccml reads."""
     row = ROWS[operator]
     since = {max(version, OLDEST) for version in _by_name()[operator].since}
+    if 7 in since:  # which has another broadcast or another form of its operands than before
+        since.discard(OLDEST)
     if "." in operator:
         since = {11, 17, 21} if operator.startswith("com.microsoft") else {21, NEWEST}
     versions = {version for version in since if version <= row.until}
