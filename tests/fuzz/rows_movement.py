@@ -14,6 +14,12 @@ from tests.fuzz.row import Row, allowed
 
 
 def any_data(b: Builder, op: str, least: int = 0, most: int = 5) -> Tensor:
+    """An operand that is computed with."""
+    return b.data(b.dtype(allowed(op, 0, b.opset)), b.shape(least, most))
+
+
+def moved_data(b: Builder, op: str, least: int = 0, most: int = 5) -> Tensor:
+    """An operand whose elements become those of the result."""
     return b.data(b.dtype(allowed(op, 0, b.opset, more=tuple(NARROW))), b.shape(least, most))
 
 
@@ -21,7 +27,7 @@ def optional(op: str, b: Builder) -> list[Tensor]:
     """Of a tensor; before operator set 18 only values of optional types are taken, which no input has."""
     if b.opset < 18:
         raise UnfitError("an optional type")
-    return b.node(op, [any_data(b, op)])
+    return b.node(op, [moved_data(b, op)])
 
 
 def rounded(b: Builder, x: Tensor) -> Tensor:
@@ -44,7 +50,7 @@ def some_axes(b: Builder, rank: int, least: int = 0) -> list[int]:
 
 
 def reshape(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Reshape")
+    x = moved_data(b, "Reshape")
     factors, rest = [], x.array.size
     while rest > 1 and len(factors) < 4:
         divisors = [d for d in range(1, rest + 1) if rest % d == 0]
@@ -61,20 +67,20 @@ def reshape(b: Builder) -> list[Tensor]:
 
 
 def transpose(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Transpose")
+    x = moved_data(b, "Transpose")
     perm = [int(axis) for axis in b.rng.permutation(len(x.shape))]
     return b.node("Transpose", [x], **(b.some(perm=perm) if perm else {}))
 
 
 def flatten(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Flatten", 1 if b.opset < 11 else 0)
+    x = moved_data(b, "Flatten", 1 if b.opset < 11 else 0)
     rank = len(x.shape)
     axis = b.between(-rank if b.opset >= 11 else 0, rank)
     return b.node("Flatten", [x], **(b.some(axis=axis) if rank else {"axis": 0}))
 
 
 def squeeze(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Squeeze")
+    x = moved_data(b, "Squeeze")
     ones = [axis for axis, extent in enumerate(x.shape) if extent == 1]
     axes = [axis - len(x.shape) if b.opset >= 11 and b.flip(0.3) else axis for axis in ones if b.flip(0.7)]
     if not axes or b.flip(0.2):
@@ -83,7 +89,7 @@ def squeeze(b: Builder) -> list[Tensor]:
 
 
 def unsqueeze(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Unsqueeze", 0, 3)
+    x = moved_data(b, "Unsqueeze", 0, 3)
     rank = len(x.shape) + b.between(1, 2)
     axes = [int(axis) for axis in b.rng.permutation(rank)[: rank - len(x.shape)]]
     axes = [axis - rank if b.opset >= 11 and b.flip(0.3) else axis for axis in axes]
@@ -103,7 +109,7 @@ def concat(b: Builder) -> list[Tensor]:
 
 
 def split(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Split", 1)
+    x = moved_data(b, "Split", 1)
     axis = some_axis(b, len(x.shape))
     extent, parts = x.shape[axis], b.between(1, 3)
     place = b.some(axis=axis) if axis == 0 else {"axis": axis}
@@ -124,7 +130,7 @@ def split(b: Builder) -> list[Tensor]:
 
 
 def slice_(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Slice", 1)
+    x = moved_data(b, "Slice", 1)
     axes = some_axes(b, len(x.shape), 1)
     starts, ends, steps = [], [], []
     for axis in axes:
@@ -160,7 +166,7 @@ def expand(b: Builder) -> list[Tensor]:
 
 
 def tile(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Tile", 1, 4)
+    x = moved_data(b, "Tile", 1, 4)
     repeats = [b.between(1, 2) for _ in x.shape]
     if b.flip(b.zero * 3):
         repeats[0] = 0
@@ -168,7 +174,7 @@ def tile(b: Builder) -> list[Tensor]:
 
 
 def pad(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Pad", 1, 4)
+    x = moved_data(b, "Pad", 1, 4)
     rank = len(x.shape)
     modes = ["constant", "reflect", "edge", *(["wrap"] if b.opset >= 19 else [])]
     mode = b.pick(modes) if x.array.size else "constant"
@@ -215,7 +221,7 @@ def indices(b: Builder, shape: tuple[int, ...], extent: int, *, kinds: tuple[str
 
 
 def gather(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Gather", 1, 4)
+    x = moved_data(b, "Gather", 1, 4)
     axis = some_axis(b, len(x.shape))
     if not x.shape[axis]:
         raise UnfitError("no element to gather")
@@ -224,7 +230,7 @@ def gather(b: Builder) -> list[Tensor]:
 
 
 def gather_elements(b: Builder) -> list[Tensor]:
-    x = any_data(b, "GatherElements", 1, 4)
+    x = moved_data(b, "GatherElements", 1, 4)
     axis = some_axis(b, len(x.shape))
     if not x.array.size:
         raise UnfitError("no element to gather")
@@ -234,7 +240,7 @@ def gather_elements(b: Builder) -> list[Tensor]:
 
 
 def gather_nd(b: Builder) -> list[Tensor]:
-    x = any_data(b, "GatherND", 1, 4)
+    x = moved_data(b, "GatherND", 1, 4)
     if not x.array.size:
         raise UnfitError("no element to gather")
     batch = b.between(0, len(x.shape) - 1) if b.opset >= 12 and b.flip(0.4) else 0
@@ -246,7 +252,7 @@ def gather_nd(b: Builder) -> list[Tensor]:
 
 
 def compress(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Compress", 1, 4)
+    x = moved_data(b, "Compress", 1, 4)
     axis = {"axis": some_axis(b, len(x.shape))} if b.flip(0.7) else {}
     extent = x.shape[axis["axis"]] if axis else x.array.size
     kept = b.values("bool", (b.between(1, max(extent, 1)),))
@@ -266,7 +272,7 @@ def non_max_suppression(b: Builder) -> list[Tensor]:
 
 
 def reverse_sequence(b: Builder) -> list[Tensor]:
-    x = any_data(b, "ReverseSequence", 2, 4)
+    x = moved_data(b, "ReverseSequence", 2, 4)
     time = b.between(0, 1)
     lengths = b.values("int64", (x.shape[1 - time],), 1, max(x.shape[time], 1))
     axes = {"batch_axis": 1 - time, "time_axis": time}
@@ -328,13 +334,13 @@ def top_k(b: Builder) -> list[Tensor]:
 
 
 def unique(b: Builder) -> list[Tensor]:
-    x = rounded(b, any_data(b, "Unique", 1, 3))
+    x = rounded(b, moved_data(b, "Unique", 1, 3))
     axis = {"axis": some_axis(b, len(x.shape))} if b.flip() else {}
     return b.node("Unique", [x], b.between(1, 4), **axis, **b.some(sorted=b.between(0, 1)))
 
 
 def non_zero(b: Builder) -> list[Tensor]:
-    return b.node("NonZero", [rounded(b, any_data(b, "NonZero", 1, 4))])
+    return b.node("NonZero", [rounded(b, moved_data(b, "NonZero", 1, 4))])
 
 
 def one_hot(b: Builder) -> list[Tensor]:
@@ -365,7 +371,7 @@ def constant_of_shape(b: Builder) -> list[Tensor]:
 
 
 def dropout(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Dropout")
+    x = moved_data(b, "Dropout")
     if b.opset < 12:  # in inference the mask is undefined
         return b.node("Dropout", [x], **b.some(ratio=0.5))
     outputs = b.between(1, 2)
@@ -376,13 +382,13 @@ def dropout(b: Builder) -> list[Tensor]:
 
 
 def shape(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Shape")
+    x = moved_data(b, "Shape")
     bounds = b.some(start=b.between(-6, 6), end=b.between(-6, 6)) if b.opset >= 15 else {}
     return b.node("Shape", [x], **bounds)
 
 
 def size(b: Builder) -> list[Tensor]:
-    return b.node("Size", [any_data(b, "Size")])
+    return b.node("Size", [moved_data(b, "Size")])
 
 
 def range_(b: Builder) -> list[Tensor]:
@@ -396,14 +402,14 @@ def range_(b: Builder) -> list[Tensor]:
 
 
 def eye_like(b: Builder) -> list[Tensor]:
-    x = any_data(b, "EyeLike", 2, 2)
+    x = moved_data(b, "EyeLike", 2, 2)
     kinds = list(allowed("EyeLike", 0, b.opset, output=True))
     dtype = int(helper.np_dtype_to_tensor_dtype(np.dtype(b.pick(kinds))))
     return b.node("EyeLike", [x], **b.some(k=b.between(-3, 3), dtype=dtype))
 
 
 def trilu(b: Builder) -> list[Tensor]:
-    x = any_data(b, "Trilu", 2)
+    x = moved_data(b, "Trilu", 2)
     k = b.param(b.between(-3, 3), "int64") if b.flip() else None
     return b.node("Trilu", [x, k], **b.some(upper=b.between(0, 1)))
 
@@ -417,7 +423,7 @@ def window(op: str, b: Builder) -> list[Tensor]:
 
 
 def center_crop_pad(b: Builder) -> list[Tensor]:
-    x = any_data(b, "CenterCropPad", 1, 4)
+    x = moved_data(b, "CenterCropPad", 1, 4)
     axes = some_axes(b, len(x.shape), 1)
     if axes == list(range(len(x.shape))) and b.flip():
         return b.node("CenterCropPad", [x, b.ints(b.between(1, 6) for _ in x.shape)])

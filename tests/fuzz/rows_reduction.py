@@ -60,6 +60,14 @@ def lp_normalization(b: Builder) -> list[Tensor]:
 # ---- normalizations
 
 
+def conditioned(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """``x``, unless its elements hardly differ along ``axes``: behind the mean rounding alone would be left of them."""
+    array = x.array.astype(np.float64).reshape(*x.shape)
+    if array.size and float(np.abs(array).max()) > 1e3 * float(np.sqrt(array.var(axis=axes) + 1e-3).min()):
+        raise UnfitError("nearly equal elements")
+    return x
+
+
 def batch_normalization(b: Builder) -> list[Tensor]:
     dtype, shape = b.dtype(allowed("BatchNormalization", 0, b.opset)), b.shape(2, 5)
     x = b.data(dtype, shape)
@@ -79,14 +87,14 @@ def batch_normalization(b: Builder) -> list[Tensor]:
 
 def instance_normalization(b: Builder) -> list[Tensor]:
     dtype, shape = b.dtype(allowed("InstanceNormalization", 0, b.opset)), b.shape(3, 5)
-    x = b.data(dtype, shape)
+    x = conditioned(b.data(dtype, shape), tuple(range(2, len(shape))))
     parameters = [b.weight(dtype, (shape[1],), 0.5, 2), b.weight(dtype, (shape[1],))]
     return b.node("InstanceNormalization", [x, *parameters], **b.some(epsilon=b.uniform(0.001, 0.1)))
 
 
 def group_normalization(b: Builder) -> list[Tensor]:
     dtype, shape = b.dtype(allowed("GroupNormalization", 0, b.opset)), b.shape(3, 5)
-    x = b.data(dtype, shape)
+    x = conditioned(b.data(dtype, shape), tuple(range(2, len(shape))))
     groups = b.pick([g for g in range(1, shape[1] + 1) if shape[1] % g == 0])
     size = shape[1] if b.opset >= 21 else groups
     stash = b.some(stash_type=1) if b.opset >= 21 else {}
@@ -97,8 +105,8 @@ def group_normalization(b: Builder) -> list[Tensor]:
 
 def layer_normalization(b: Builder) -> list[Tensor]:
     dtype, shape = b.dtype(allowed("LayerNormalization", 0, b.opset)), b.shape(1, 4)
-    x, axis = b.data(dtype, shape), some_axis(b, len(shape))
-    inner = shape[axis:]
+    axis = some_axis(b, len(shape))
+    x, inner = conditioned(b.data(dtype, shape), tuple(range(axis % len(shape), len(shape)))), shape[axis:]
     operands: list[Tensor | None] = [x, b.weight(dtype, inner, 0.5, 2)]
     operands.append(b.weight(dtype, inner) if b.flip() else None)
     more = b.some(epsilon=b.uniform(0.001, 0.1), stash_type=1)
