@@ -2,7 +2,7 @@
 # make test    install what the tests need, then lint and run them all
 # make check   the tests that take longer: ONNX's backend suite compiled as C
 # make lint    ruff and mypy
-# make docs    write docs/api.md from the docstrings and docs/operators.md from the tables
+# make docs    write docs/api.md from the docstrings, docs/operators.md and docs/tflite.md from the tables
 # make clean   remove everything that these made
 PYTHON ?= python3
 PYTEST_ARGS ?=
@@ -36,6 +36,7 @@ lint: install-dev
 docs: install-dev
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_operators.py
+	$(BIN)/python docs/make_tflite.py
 
 tools:
 	.ci/tools

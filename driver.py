@@ -19,6 +19,7 @@ from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx import Range, import_model, load_model, with_fixed_inputs
+from .frontend_tflite import is_tflite, read_tflite
 from .ir.extents import axes_of
 from .ir.graph import Graph
 from .ir.program import Interface, Program
@@ -169,9 +170,10 @@ def find_machines(target: str, abi: str | None = None, cpu: str | None = None) -
 
 
 def read_onnx(path: PathLike) -> onnx.ModelProto:
-    """The model with its external data."""
-    log.info("reading %s", Path(path).name)
-    return load_model(Path(path))
+    """The model with its external data; one of TensorFlow Lite as the ONNX model that means the same."""
+    file = Path(path)
+    log.info("reading %s", file.name)
+    return read_tflite(file) if is_tflite(file) else load_model(file)
 
 
 def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions = DEFAULT_OPTIONS) -> Source:

@@ -14,14 +14,17 @@ from .table import columns
 
 @click.command("ops", cls=Command)
 @click.option("--core", is_flag=True, help="List the operators of ccml's own graph IR instead.")
+@click.option("--tflite", is_flag=True, help="List the operators of TensorFlow Lite models instead.")
 @click.option("--markdown", is_flag=True, help="Print a Markdown table, for documentation.")
 @json_option
 @logging_options
-def command(core: bool, markdown: bool, as_json: bool) -> None:
+def command(core: bool, tflite: bool, markdown: bool, as_json: bool) -> None:
     """List the ONNX operators that ccml supports."""
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other")
-    titles, rows = _core() if core else _onnx()
+    if core and tflite:
+        raise click.UsageError("--core and --tflite exclude each other")
+    titles, rows = _core() if core else _tflite() if tflite else _onnx()
     if as_json:
         print_json([dict(zip(titles, row)) for row in rows])
     elif markdown:
@@ -39,6 +42,12 @@ def _onnx() -> tuple[list[str], list[list[object]]]:
         [op.name, list(op.since), op.how.value, [dtype.value for dtype in op.types]] for op in supported_operators()
     ]
     return ["operator", "versions", "by", "types"], rows
+
+
+def _tflite() -> tuple[list[str], list[list[object]]]:
+    from ..frontend_tflite.rules import CONDITIONS, SUPPORTED
+
+    return ["operator", "conditions"], [[name, CONDITIONS.get(name, "")] for name in SUPPORTED]
 
 
 def _core() -> tuple[list[str], list[list[object]]]:

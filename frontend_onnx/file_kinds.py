@@ -24,10 +24,6 @@ _TORCH = "export it in Python: torch.onnx.export(model, (example_input,), 'model
 _KERAS = "tf2onnx converts it, in Python: tf2onnx.convert.from_keras(model, output_path='model.onnx')"
 
 FILE_KINDS = (
-    FileKind(
-        "a TensorFlow Lite model", "tf2onnx converts it: python -m tf2onnx.convert --tflite model.tflite "
-        "--output model.onnx", (".tflite", ".lite"), b"TFL3", 4,
-    ),
     FileKind("an HDF5 file, as of Keras", _KERAS, (".h5", ".hdf5"), b"\x89HDF\r\n\x1a\n"),
     FileKind("a Keras model", _KERAS, (".keras",)),
     FileKind(

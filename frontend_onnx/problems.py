@@ -15,7 +15,8 @@ class LimitError(CcmlError):
 class Problems:
     """Unsupported operators and features, each with the node where it stands."""
 
-    def __init__(self) -> None:
+    def __init__(self, listing: str = "ccml ops") -> None:
+        self._listing = listing
         self._operators: dict[str, list[str]] = {}
         self._features: list[CcmlError] = []
 
@@ -27,7 +28,7 @@ class Problems:
         self._features.append(problem.with_traceback(None))
 
     def copy(self) -> Problems:
-        found = Problems()
+        found = Problems(self._listing)
         found._operators = {operator: list(locs) for operator, locs in self._operators.items()}
         found._features = list(self._features)
         return found
@@ -40,7 +41,7 @@ class Problems:
             raise CcmlError(
                 ErrorCode.UNSUPPORTED_OPERATOR,
                 "\n  ".join(["the model has operators that ccml does not support:", *operators, *features]),
-                hint="'ccml ops' lists the supported ones",
+                hint=f"'{self._listing}' lists the supported ones",
             )
         if len(features) == 1:
             raise self._features[0]

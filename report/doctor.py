@@ -43,11 +43,19 @@ _ANYWHERE = (
 """What is of use whatever the target."""
 
 
+_PACKAGES = (
+    Tool("ziglang", "links libraries where no other linker is", "pip install 'ccml[zig]'"),
+    Tool("tflite", "reads TensorFlow Lite models, with flatbuffers", "pip install 'ccml[tflite]'"),
+    Tool("flatbuffers", "reads TensorFlow Lite models, with tflite", "pip install 'ccml[tflite]'"),
+)
+"""Python packages."""
+
+
 def examine() -> Examination:
     """Looks for every tool and asks those that are there for their version."""
     tools = [replace(tool, version=_version(tool.command)) for tool in (*_ANYWHERE, *_of_targets())]
-    zig = Tool("ziglang", "links libraries where no other linker is", "pip install 'ccml[zig]'", _zig())
-    return Examination(_facts(), [*tools, zig])
+    packages = [replace(tool, version=_installed(tool.command)) for tool in _PACKAGES]
+    return Examination(_facts(), [*tools, *packages])
 
 
 def _of_targets() -> list[Tool]:
@@ -97,8 +105,8 @@ def _version(command: str) -> str | None:
     return number.group() if number else "unknown"
 
 
-def _zig() -> str | None:
+def _installed(package: str) -> str | None:
     try:
-        return importlib.metadata.version("ziglang")
+        return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return None

@@ -44,6 +44,11 @@ def test_the_page_of_operators_is_what_make_docs_writes() -> None:
     assert text == made.operators_page(), "run: make docs"
 
 
+def test_the_operators_of_tensorflow_lite_are_what_make_docs_writes() -> None:
+    made = script(ROOT / "docs" / "make_tflite.py")
+    assert made.PAGE.read_text(encoding="utf-8") == made.tflite_page(), "run: make docs"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_to_files(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

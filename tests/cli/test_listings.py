@@ -30,6 +30,12 @@ def test_onnx_operators() -> None:
     assert content["Not"]["types"] == ["bool"] and "f8e5m2" in content["Cast"]["types"]
 
 
+def test_operators_of_tensorflow_lite() -> None:
+    content = {entry["operator"]: entry["conditions"] for entry in json.loads(ccml("ops", "--tflite", "--json").stdout)}
+    assert content["SLICE"] == "constant begin and size" and content["ADD"] == ""
+    assert ccml("ops", "--tflite", "--core").exit_code == 2
+
+
 def test_core_operators() -> None:
     content = json.loads(ccml("ops", "--core", "--json").stdout)
     assert [entry["operator"] for entry in content] == [op.name for op in OPS.values()]
@@ -37,7 +43,7 @@ def test_core_operators() -> None:
     assert attributes["softmax"] == ["axis: int >= 0"] and attributes["relu"] == []
 
 
-@pytest.mark.parametrize(("options", "columns"), [((), 4), (("--core",), 4)])
+@pytest.mark.parametrize(("options", "columns"), [((), 4), (("--core",), 4), (("--tflite",), 2)])
 def test_markdown_tables_are_regular(options: tuple[str, ...], columns: int) -> None:
     lines = ccml("ops", "--markdown", *options).stdout.splitlines()
     assert lines[1] == "| " + " | ".join(["---"] * columns) + " |"

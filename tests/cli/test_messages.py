@@ -140,7 +140,6 @@ def test_files_of_other_frameworks_are_known_by_name(tmp_path: Path, suffix: str
 @pytest.mark.parametrize(
     ("head", "converter"),
     [
-        (b"\x1c\x00\x00\x00TFL3" + bytes(60), "tf2onnx"),
         (b"\x89HDF\r\n\x1a\n" + bytes(60), "tf2onnx"),
         (b"PK\x03\x04" + bytes(60), "torch.onnx.export"),
         (b"\x93NUMPY" + bytes(60), "--input"),
@@ -150,6 +149,20 @@ def test_files_of_other_frameworks_are_known_by_content(tmp_path: Path, head: by
     path = tmp_path / "model.onnx"
     path.write_bytes(head)
     assert converter in ccml("run", path).stderr
+
+
+def test_a_tflite_file_that_is_none_or_damaged(tmp_path: Path) -> None:
+    for name, content, reason in (
+        ("m.tflite", b"\x08\x00", "[E101]"),
+        ("m.tflite", b"", "the file is empty"),
+        ("m.tflite", b"\x1c\x00\x00\x00TFL3" + bytes(60), "[E102]"),
+        ("m.onnx", b"\xff\x00\x00\x00TFL3", "the file is damaged"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        result = ccml("run", tmp_path / name)
+        assert (result.exit_code, reason in result.stderr) == (1, True), result.stderr
+        assert "hint: " in result.stderr or not content
+    assert "No such file" in ccml("run", tmp_path / "none.tflite").stderr
 
 
 def test_an_empty_file(tmp_path: Path) -> None:
