@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         RangeMethod,
         Report,
         Result,
+        StateMemory,
         Verification,
         compile,
         compile_model,
@@ -43,8 +44,8 @@ _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 __all__ = [
     "Accuracy", "Artifact", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal", "ImageOptions", "LayerOptions",
     "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions",
-    "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "Verification", "compile", "compile_model",
-    "find_machine", "load", "profile", "quantize", "verify",
+    "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "Verification", "compile",
+    "compile_model", "find_machine", "load", "profile", "quantize", "verify",
 ]  # fmt: skip
 
 

@@ -46,7 +46,7 @@ from .driver import (
     run_passes,
 )
 from .emit_c.model_name import model_name
-from .emit_llvm.jit import JitModel, host_machine
+from .emit_llvm.jit import JitModel, StateMemory, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
@@ -65,8 +65,8 @@ log = logging.getLogger(__name__)
 __all__ = [
     "Accuracy", "Artifact", "Emit", "Goal", "ImageOptions", "LayerOptions", "LoadedModel", "Mode", "ModelOptions",
     "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod",
-    "Report", "Result", "Verification", "compile", "compile_model", "find_machine", "load", "profile", "quantize",
-    "save_arrays", "verify",
+    "Report", "Result", "StateMemory", "Verification", "compile", "compile_model", "find_machine", "load", "profile",
+    "quantize", "save_arrays", "verify",
 ]  # fmt: skip
 
 
@@ -121,24 +121,41 @@ def compile(  # the name that users look for
 
 
 class LoadedModel:
-    """A model compiled into this process by :func:`load`. It may be run from several threads."""
+    """A model compiled into this process by :func:`load`. It may be run from several threads.
+
+    Where inputs and outputs are states (``ModelOptions.states``), each run goes on where the one before ended.
+    """
 
     def __init__(self, compiled: Compiled) -> None:
         self.compiled = compiled
         log.info("compiling for this machine (%s)", compiled.machine.cpu.name)
         self._jit = JitModel(compiled.program, compiled.machine)
 
-    def run(self, inputs: Mapping[str, np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
+    def run(
+        self, inputs: Mapping[str, np.ndarray] | np.ndarray, state: StateMemory | None = None
+    ) -> dict[str, np.ndarray]:
         """The outputs by their ONNX names, for inputs by theirs, of exactly the model's types and shapes.
 
-        Where the model has one input, its array alone will do, or the name ``input``. Raises ``BAD_INPUT`` that names
-        the tensor that is missing, not known, or of another type or shape.
+        Where the model has one input, its array alone will do, or the name ``input``. The run updates ``state``, or the
+        one that the model keeps itself. Raises ``BAD_INPUT`` that names the tensor that is missing, not known, or of
+        another type or shape.
         """
-        return self._jit.run(self._named(inputs))
+        return self._jit.run(self._named(inputs), state)
 
     def run_samples(self, samples: Samples) -> dict[str, np.ndarray]:
-        """The outputs by name for several samples, stacked as the inputs are."""
-        return samples.joined([self._jit.run(inputs) for inputs in samples])
+        """The outputs by name for several samples, stacked as the inputs are. Where the model has states, the samples
+        are the steps of one sequence, which begins anew."""
+        state = self.new_state()
+        return samples.joined([self._jit.run(inputs, state) for inputs in samples])
+
+    def new_state(self) -> StateMemory:
+        """States of a sequence beside that of the model, with their first values: ``values`` are arrays by the names of
+        the inputs, ``reset`` begins anew."""
+        return StateMemory(self.compiled.program)
+
+    def reset(self) -> None:
+        """Gives the states that the model keeps itself their first values."""
+        self._jit.state.reset()
 
     def observe(self, inputs: Mapping[str, np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
         """The outputs and every intermediate value that has memory of its own, in the layout that it has inside.
@@ -219,7 +236,8 @@ def verify(
     ``target`` the model is compiled for that, run under emulation and compared with this machine's results as well;
     ``backend`` is then ``llvm`` for LLVM's objects or ``c`` for the C sources. A difference is in the result, not
     raised: ``require`` of the result raises it. With ``quantization`` the model is quantized first, and the reference
-    is the quantized model. ``goal`` is that of the model for the ``target``.
+    is the quantized model. ``goal`` is that of the model for the ``target``. Where inputs and outputs are states, the
+    samples are the steps of one sequence, in which each side goes on with its own states.
     """
     check_goal(goal)
     native = host_machine()

@@ -18,12 +18,12 @@ from .emit_c.model_name import model_name
 from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
-from .frontend_onnx import Range, import_model, load_model, with_fixed_inputs
+from .frontend_onnx import Range, import_model, load_model, with_fixed_inputs, with_states
 from .frontend_tflite import is_tflite, read_tflite
 from .ir.extents import axes_of
 from .ir.graph import Graph
 from .ir.program import Interface, Program
-from .passes.integer_interface import integer_interface
+from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
 from .program.build import lower_graph
 from .program.goal import DEFAULT_GOAL, Goal, Optimize
@@ -55,6 +55,8 @@ class ModelOptions:
     ``shapes`` fixes the shapes of whole inputs, ``fixed`` the values of some, which then are no inputs any more.
     ``name`` is the prefix of files and symbols; by default it is made from the name of the file. ``integer_io``
     makes the inputs and outputs integers that a model which comes quantized quantizes first and dequantizes last.
+    ``states`` are inputs that the caller of the artifact keeps from run to run, each with the output that is its next
+    value.
     """
 
     dims: Mapping[str, int | Range] = field(default_factory=dict)
@@ -62,6 +64,7 @@ class ModelOptions:
     name: str | None = None
     integer_io: bool = False
     fixed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    states: Mapping[str, str] = field(default_factory=dict)
 
 
 DEFAULT_OPTIONS = ModelOptions()
@@ -80,7 +83,9 @@ class Source:
     @property
     def is_changed(self) -> bool:
         """Whether ``graph`` computes something else than ``model``."""
-        return self.quantized is not None or self.options.integer_io
+        stored = {state.input for state in self.graph.states}
+        integer = any(value.type.quant is not None for value in self.graph.inputs if value.name in stored)
+        return self.quantized is not None or self.options.integer_io or integer
 
     def identity(self, emit: Sequence[str] = (), goal: Goal = DEFAULT_GOAL) -> Identity:
         """What a report says of the model's origin."""
@@ -94,6 +99,7 @@ class Source:
             optimize=goal.optimize.value,
             max_ram=goal.max_ram,
             pools=dict(goal.pools),
+            states=dict(self.options.states),
         )
         with self.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -179,15 +185,14 @@ def read_onnx(path: PathLike) -> onnx.ModelProto:
 def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions = DEFAULT_OPTIONS) -> Source:
     """A model's graph. ``options.name`` defaults to the file's name as a C identifier.
 
-    Raises ``BAD_OPTION`` where ``options.fixed`` does not fit the inputs, or ``options.integer_io`` meets a model
-    without quantized inputs or outputs.
+    Raises ``BAD_OPTION`` where ``options.fixed`` or ``options.states`` do not fit the inputs and outputs, or
+    ``options.integer_io`` meets a model without quantized inputs or outputs.
     """
     name = model_name(Path(path), options.name)
     greatest = {key: extent.most if isinstance(extent, Range) else extent for key, extent in options.dims.items()}
     model = with_fixed_inputs(model, options.fixed, greatest)
-    graph = import_model(model, dims=options.dims, shapes=options.shapes, name=name)
-    if options.integer_io:
-        graph = integer_interface(graph)
+    graph = with_states(import_model(model, dims=options.dims, shapes=options.shapes, name=name), options.states)
+    graph = integer_interface(graph) if options.integer_io else integer_states(graph)
     return Source(Path(path), options, model, graph)
 
 

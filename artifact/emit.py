@@ -11,7 +11,7 @@ from ..emit_c.artifact import write_c
 from ..emit_c.header import public_header
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.archive import static_library
-from ..emit_llvm.module import run_symbol
+from ..emit_llvm.module import exported_symbols
 from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
 from ..emit_llvm.shared import link_library
 from ..errors import CcmlError, ErrorCode
@@ -77,7 +77,7 @@ def _link(
     """Links ``library``. Without a linker that is an error where it is ``required``, and a warning otherwise."""
     log.info("linking %s", library.name)
     try:
-        link_library(objects, machine, program.name, run_symbol(program), library)
+        link_library(objects, machine, program.name, exported_symbols(program), library)
     except CcmlError as problem:
         if problem.kind is not ErrorCode.TOOLCHAIN or required:
             raise

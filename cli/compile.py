@@ -18,7 +18,17 @@ from .accuracy import (
 )
 from .help import Command
 from .options import EmitKinds, goal_options, json_option, logging_options, model_options, target_options
-from .output import cost_facts, kibibytes, print_facts, print_json, print_table, progress, ram_text, route_facts
+from .output import (
+    cost_facts,
+    kibibytes,
+    print_facts,
+    print_json,
+    print_table,
+    progress,
+    ram_text,
+    route_facts,
+    state_facts,
+)
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
 
@@ -112,6 +122,7 @@ def _print_summary(artifact: Artifact) -> None:
         ("model", f"{report.model.name} ({report.model.file}), {report.model.parameters:,} parameters"),
         ("target", f"{machine.name}, {machine.abi}, {machine.cpu}"),
         ("RAM", f"{ram_text(totals)}, aligned to {totals.arena_align}"),
+        *state_facts(totals),
         ("flash", f"{kibibytes(totals.flash_bytes)}: weights {kibibytes(totals.weight_bytes)}, "
                   f"code {kibibytes(totals.code_bytes)}"),
         *route_facts(totals),

@@ -4,6 +4,7 @@
     name = "kws"
     dims = { batch = 1 }
     shapes = { input = [1, 49, 10, 1] }
+    states = { h = "hn" }
 
     [compile]
     target = "cortex-m4"
@@ -61,6 +62,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "dims": Key("dim", named=True),
         "shapes": Key("shape", named=True),
         "fix": Key("fix", named=True),
+        "states": Key("state", named=True),
     },
     "compile": {
         "target": Key("target"),

@@ -20,6 +20,7 @@ from .output import (
     progress,
     ram_text,
     shape_text,
+    state_facts,
 )
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
@@ -122,6 +123,7 @@ def _print_report(report: Report) -> None:
         ("MACs", totals.macs),
         ("weights", kibibytes(totals.weight_bytes)),
         ("RAM", f"{ram_text(totals)}; {kibibytes(totals.peak_live_bytes)} in use at the peak"),
+        *state_facts(totals),
         *cost_facts(totals),
     ])  # fmt: skip
     click.echo("\nmemory over time: lines are layers, letters tensors, * shared by two")
@@ -142,6 +144,15 @@ def _print_report(report: Report) -> None:
             for p in totals.pools
         ]  # fmt: skip
         print_table("pools, inputs and outputs included", head, pools)
+    if report.states:
+        click.echo()
+        head = columns("@input", "@output", "type", "#offset", "#bytes", "update")
+        states = [
+            (s.name, s.output, f"{s.dtype} {shape_text(s.shape)}", s.offset, s.bytes,
+             "copied" if s.copied else "in place")
+            for s in report.states
+        ]  # fmt: skip
+        print_table("states", head, states)
     controlled = [[layer.index, layer.within] for layer in report.layers if layer.within]
     if controlled:
         click.echo()

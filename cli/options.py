@@ -183,6 +183,20 @@ class EmitKinds(click.ParamType):
         return [CompletionItem(f"{head}{comma}{kind}") for kind in self.known if kind.startswith(last)]
 
 
+class StatePair(click.ParamType):
+    """``input=output``: both become one tensor of the caller's."""
+
+    name = "input=output"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        source, _, target = str(value).partition("=")
+        if not source.strip() or not target.strip():
+            self.fail(f"'{value}' is not input=output, such as h=hn", param, ctx)
+        return source.strip(), target.strip()
+
+
 class ByteCount(click.ParamType):
     """A number of bytes: ``34000``, ``34KB``, ``32KiB`` or, as in linker scripts, ``32K``."""
 
@@ -243,10 +257,10 @@ def model_options(function: F) -> F:
     """
 
     @wraps(function)
-    def command(*args: Any, dim: Any, shape: Any, fix: Any, name: str | None = None, **values: Any) -> Any:
+    def command(*args: Any, dim: Any, shape: Any, fix: Any, state: Any, name: str | None = None, **values: Any) -> Any:
         from ..driver import ModelOptions
 
-        options = ModelOptions(dict(dim), dict(shape), name, fixed=dict(fix))
+        options = ModelOptions(dict(dim), dict(shape), name, fixed=dict(fix), states=dict(state))
         return function(*args, options=options, **values)
 
     argument = click.argument("model", type=click.Path())
@@ -262,7 +276,11 @@ def model_options(function: F) -> F:
         "--fix", multiple=True, type=InputValue(), callback=_distinct_with_file,
         help="Fix the value of an input, which then is none any more; repeatable.",
     )  # fmt: skip
-    return argument(dim(shape(fix(config_option(command)))))  # type: ignore[return-value]
+    state = click.option(
+        "--state", multiple=True, type=StatePair(), callback=_distinct_with_file, metavar="INPUT=OUTPUT",
+        help="An input that the caller keeps between runs, and the output that is its next value; repeatable.",
+    )  # fmt: skip
+    return argument(dim(shape(fix(state(config_option(command))))))  # type: ignore[return-value]
 
 
 def target_options(required: bool = False, default: str = "generic") -> Callable[[F], F]:

@@ -88,6 +88,13 @@ def ram_text(totals: Totals) -> str:
     return ", ".join(f"{kibibytes(pool.ram_bytes)} of {pool.name}" for pool in totals.pools)
 
 
+def state_facts(totals: Totals) -> list[tuple[str, object]]:
+    """The memory of states, where there is any."""
+    if not totals.state_bytes:
+        return []
+    return [("state", f"{kibibytes(totals.state_bytes)}, aligned to {totals.state_align}, kept between runs")]
+
+
 def cost_facts(totals: Totals) -> list[tuple[str, object]]:
     """What a run takes, where that was predicted."""
     if totals.instructions is None or totals.cycles is None:

@@ -42,7 +42,8 @@ _SECTIONS = {
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",
     ),
     "Results": (
-        "Result", "Artifact", "Report", "LoadedModel", "QuantizedSource", "Accuracy", "Verification", "Profile",
+        "Result", "Artifact", "Report", "LoadedModel", "StateMemory", "QuantizedSource", "Accuracy", "Verification",
+        "Profile",
     ),
     "Errors": ("CcmlError", "ErrorCode", "ExitCode"),
 }  # fmt: skip

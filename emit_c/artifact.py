@@ -17,7 +17,7 @@ from .header import public_header
 from .kernel import kernel_function
 from .makefile import MAKEFILE, makefile
 from .requirements import Requirements
-from .run_function import guarded_run, run_function
+from .run_function import guarded_run, reset_function, run_function
 from .symbols import Symbols, assign_symbols, banner, comment_text
 from .weights import (
     INCBIN_THRESHOLD,
@@ -103,7 +103,7 @@ def _internal_header(program: Program, constants: list[Constant], symbols: Symbo
 def _model_source(program: Program, machine: Machine, symbols: Symbols, needs: Requirements) -> str:
     disjoint = disjoint_params(program)
     calls = Counter(call.kernel for call in program.calls)
-    reserved = {symbols.run, *symbols.kernels.values(), *symbols.constants.values()}
+    reserved = {symbols.run, symbols.reset, *symbols.kernels.values(), *symbols.constants.values()}
     parts = [
         banner(program, "kernels and run function"),
         f'#include "{symbols.prefix}.h"\n#include "{symbols.prefix}_internal.h"\n',
@@ -115,10 +115,15 @@ def _model_source(program: Program, machine: Machine, symbols: Symbols, needs: R
             kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved
         )
         parts.append(_kernel_comment(program, kernel) + tree.print_c(definition))
-    if not machine.asked_for:
+    guarded = bool(machine.asked_for)
+    if guarded:
+        parts.append(guard_source(machine, symbols))
+    if program.states:
+        any_cpu = (f"{symbols.macro}_ANY_CPU",) if guarded else ()
+        parts.append(tree.print_c(reset_function(program, symbols, any_cpu)))
+    if not guarded:
         parts.append(tree.print_c(run_function(program, symbols, symbols.run)))
         return "\n".join(parts)
-    parts.append(guard_source(machine, symbols))
     storage = ("static", f"{symbols.macro}_APART")
     parts.append(tree.print_c(run_function(program, symbols, symbols.checked_run, storage)))
     parts.append(tree.print_c(guarded_run(program, symbols)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from ..ir.extents import Extent, axes_of
 from ..ir.program import Interface, Program
-from ..ir.types import DType
+from ..ir.types import DType, TensorType
 from ..targets import Machine
 from .spelling import MEMORY_TYPES, pointee
 from .symbols import Symbols, banner, c_string, comment_text
@@ -36,6 +36,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
         "",
         *_sizes(program, symbols),
         *_tensors(program, symbols),
+        *_states(program, symbols),
         f"/* What {symbols.run} returns. */",
         f"#define {macro}_OK 0",
         f"#define {macro}_ERROR_NULL 1 /* a pointer is NULL that must not be */",
@@ -56,6 +57,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
         'extern "C" {',
         "#endif",
         "",
+        *_reset(program, symbols),
         *_run_comment(program, symbols),
         f"{macro}_API int {symbols.run}({', '.join(parameters(program, symbols))});",
         "",
@@ -67,6 +69,43 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
     ]
     target = f"for {machine.name} ({machine.abi.name}, {machine.cpu.name})"
     return banner(program, f"a model compiled {target}") + "\n".join(lines) + "\n"
+
+
+def _reset(program: Program, symbols: Symbols) -> Iterator[str]:
+    if program.states:
+        yield from _wrapped(
+            f"/* Gives the states their first values, {_first_values(program)}. Call it once before the first run, and "
+            f"whenever a new sequence begins; {symbols.state} as for {symbols.run}, not NULL. */"
+        )
+        yield f"{symbols.macro}_API void {symbols.reset}(void *{symbols.state});"
+        yield ""
+
+
+def _first_values(program: Program) -> str:
+    return "zero" if not any(item.initial for item in program.states) else "zero or the integers that stand for it"
+
+
+def _states(program: Program, symbols: Symbols) -> Iterator[str]:
+    """What is where in the memory of states."""
+    plan = program.plan
+    if plan.state is None:
+        return
+    yield from _wrapped(
+        "/* The memory of states, which the caller keeps from one run to the next: its bytes, and what its address "
+        "must be a multiple of. It holds no pointers and may be copied. */"
+    )
+    yield f"#define {symbols.state_stem}_SIZE {plan.state.size}"
+    yield f"#define {symbols.state_stem}_ALIGN {plan.state.align}"
+    yield ""
+    for item, stem in zip(program.states, symbols.state_stems, strict=True):
+        sides = f"{comment_text(item.name)}, then {comment_text(item.output)}"
+        yield f"/* State {sides}: {_type_text(item.type, {})}. */"
+        yield f"#define {stem}_NAME {c_string(item.name)}"
+        yield f"#define {stem}_OFFSET {plan.state.offsets[item.buffer]}"
+        yield from _storage(item.type, stem)
+        yield from _shape(item.type, stem)
+        yield from _quantization(item.type, stem)
+        yield ""
 
 
 def _extent_error(program: Program, macro: str) -> Iterator[str]:
@@ -82,8 +121,9 @@ def parameters(program: Program, symbols: Symbols) -> Iterator[str]:
 
 
 def _misaligned(symbols: Symbols) -> str:
-    stem = symbols.pool_stems[0] if len(symbols.pools) == 1 else "its "
-    return f"{_listed(_spoken(symbols), 'or')} is not at a multiple of {stem}_ALIGN"
+    stem = symbols.pool_stems[0] if len(symbols.memory) == 1 else "its "
+    spoken = [*_spoken(symbols), *symbols.memory[len(symbols.pools) :]]
+    return f"{_listed(spoken, 'or')} is not at a multiple of {stem}_ALIGN"
 
 
 def _spoken(symbols: Symbols) -> Sequence[str]:
@@ -156,25 +196,37 @@ def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
         number = position if position < len(program.inputs) else position - len(program.inputs)
         yield f"/* {'Input' if position < len(program.inputs) else 'Output'} {number}: {_describe(program, item)}. */"
         yield f"#define {stem}_NAME {c_string(item.name)}"
-        yield f"#define {stem}_TYPE {MEMORY_TYPES[item.type.dtype]}"
-        yield f"#define {stem}_ELEMENTS {item.type.size}"
-        yield f"#define {stem}_BYTES {item.type.nbytes}"
+        yield from _storage(item.type, stem)
         if item.buffer in program.plan.places:
             pool, offset = program.plan.places[item.buffer]
             where = f"/* in the {symbols.pools[pool]}, if it is kept there */"
             yield f"#define {offset_macro(program, item, stem)} {offset} {where}"
-        yield f"#define {stem}_RANK {item.type.rank}"
-        if item.type.rank:
-            yield f"#define {stem}_DIMS {{{', '.join(map(str, item.type.shape))}}}"
-        for axis, extent in enumerate(item.type.shape):
-            yield f"#define {stem}_DIM{axis} {extent}"
+        yield from _shape(item.type, stem)
         yield from _extents(program, symbols, item, stem)
-        quant = item.type.quant
-        if quant is not None and len(quant.scale) == 1:
-            yield f"/* Quantized: real number = (element - {stem}_ZERO_POINT) * {stem}_SCALE. */"
-            yield f"#define {stem}_SCALE {np.float32(quant.scale[0])!s}f"
-            yield f"#define {stem}_ZERO_POINT ({quant.zero_point[0]})"
+        yield from _quantization(item.type, stem)
         yield ""
+
+
+def _storage(type_: TensorType, stem: str) -> Iterator[str]:
+    yield f"#define {stem}_TYPE {MEMORY_TYPES[type_.dtype]}"
+    yield f"#define {stem}_ELEMENTS {type_.size}"
+    yield f"#define {stem}_BYTES {type_.nbytes}"
+
+
+def _shape(type_: TensorType, stem: str) -> Iterator[str]:
+    yield f"#define {stem}_RANK {type_.rank}"
+    if type_.rank:
+        yield f"#define {stem}_DIMS {{{', '.join(map(str, type_.shape))}}}"
+    for axis, extent in enumerate(type_.shape):
+        yield f"#define {stem}_DIM{axis} {extent}"
+
+
+def _quantization(type_: TensorType, stem: str) -> Iterator[str]:
+    quant = type_.quant
+    if quant is not None and len(quant.scale) == 1:
+        yield f"/* Quantized: real number = (element - {stem}_ZERO_POINT) * {stem}_SCALE. */"
+        yield f"#define {stem}_SCALE {np.float32(quant.scale[0])!s}f"
+        yield f"#define {stem}_ZERO_POINT ({quant.zero_point[0]})"
 
 
 def _extents(program: Program, symbols: Symbols, item: Interface, stem: str) -> Iterator[str]:
@@ -194,13 +246,15 @@ def _argument(program: Program, symbols: Symbols, extent: Extent) -> str:
 
 
 def _describe(program: Program, item: Interface) -> str:
-    axes = axes_of(program.extents, item.name)
-    sizes = [f"{axes[n].least}..{size}" if n in axes else str(size) for n, size in enumerate(item.type.shape)]
-    shape = ", ".join(sizes)
-    stored, dtype = _STORED_AS.get(item.type.dtype, ""), item.type.dtype
+    return f"{comment_text(item.name)}, {_type_text(item.type, axes_of(program.extents, item.name))}"
+
+
+def _type_text(type_: TensorType, axes: Mapping[int, Extent]) -> str:
+    sizes = [f"{axes[n].least}..{size}" if n in axes else str(size) for n, size in enumerate(type_.shape)]
+    stored, dtype = _STORED_AS.get(type_.dtype, ""), type_.dtype
     if dtype.bits < 8:
         stored = f"{stored or ', integers'}, one element a byte, in its {dtype.bits} low bits"
-    return f"{comment_text(item.name)}, {item.type.dtype.value}[{shape}], row-major{stored}"
+    return f"{dtype.value}[{', '.join(sizes)}], row-major{stored}"
 
 
 def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
@@ -213,6 +267,9 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
             yield "   nothing between calls and may be shared with anything that does not run at the same time."
         else:
             yield f"   {argument}: not used, may be NULL."
+    if symbols.state is not None:
+        yield f"   {symbols.state}: {symbols.state_stem}_SIZE bytes at a multiple of {symbols.state_stem}_ALIGN, which"
+        yield "   hold what the run before left; the run updates them."
     for position, (item, argument) in enumerate(zip(program.interfaces, symbols.arguments)):
         verb = "read" if position < len(program.inputs) else "written"
         most = "at most " if axes_of(program.extents, item.name) else ""
@@ -226,12 +283,13 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
 
 
 def _obligations(symbols: Symbols) -> Iterator[str]:
-    others = _listed(("inputs", "each other", *_spoken(symbols)), "or")
+    others = _listed(("inputs", "each other", *_spoken(symbols), *symbols.memory[len(symbols.pools) :]), "or")
     yield f"Outputs must not overlap {others}."
-    if len(symbols.pools) > 1:
-        yield f"{_listed(symbols.pools)} must not overlap."
-    yield "The function keeps no state, allocates nothing and may run on several threads at once, each with its own"
-    yield f"{_listed((*symbols.pools, 'outputs'))}."
+    if len(symbols.memory) > 1:
+        yield f"{_listed(symbols.memory)} must not overlap."
+    kept = "keeps no state" if symbols.state is None else f"keeps nothing but {symbols.state}"
+    yield f"The function {kept}, allocates nothing and may run on several threads at once, each with its own"
+    yield f"{_listed((*symbols.memory, 'outputs'))}."
 
 
 def _whole_memory(symbols: Symbols) -> str:

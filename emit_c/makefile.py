@@ -133,7 +133,7 @@ def _is_cross(machine: Machine) -> str:
 
 def _loaded(library: Library, symbols: Symbols) -> str:
     """The rule for the library that is loaded."""
-    flags = [flag.format(name="$(NAME)", run=symbols.run) for flag in library.compiler_flags]
+    flags = library.compiler_options("$(NAME)", symbols.functions)
     return f"""
 $(FOLDER){library.file.format(name="$(NAME)")}: $(OBJECTS)
 	$(CC) $(TARGET_FLAGS) $(LINK_FLAGS) $(CFLAGS) {" ".join(flags)} \\

@@ -14,6 +14,9 @@ from . import tree
 from .spelling import MEMORY_TYPES, pointee
 from .symbols import Symbols, comment_text
 
+_PLACED = (Storage.ARENA, Storage.STATE)
+"""What the run function finds at its place in a pool."""
+
 _TESTS = 16
 """Of one condition: printing a syntax tree takes stack by its depth."""
 
@@ -30,13 +33,12 @@ def guarded_run(program: Program, symbols: Symbols) -> c_ast.FuncDef:
 def run_function(program: Program, symbols: Symbols, symbol: str, storage: Sequence[str] = ()) -> c_ast.FuncDef:
     """Checks of the arguments, then the steps in order."""
     symbols.names.push()
-    memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.pools]
+    memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.memory]
     body: list[c_ast.Node] = list(_checks(program, symbols))
     used = buffers_of(program.body)
-    for pool, argument, name in zip(program.plan.pools, symbols.pools, memory):
-        if any(program.buffers[buffer].storage is Storage.ARENA and buffer in pool.offsets for buffer in used):
-            pointer = c_ast.PtrDecl(["const"], c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["unsigned char"])))
-            body.append(c_ast.Decl(name, [], [], [], [], pointer, tree.name(argument), None))
+    for pool, argument, name in zip(program.plan.all_pools, symbols.memory, memory):
+        if any(program.buffers[buffer].storage in _PLACED and buffer in pool.offsets for buffer in used):
+            body.append(_bytes_of(argument, name))
         elif not pool.size:
             body.append(tree.discard(argument))
     for item, argument in zip(program.interfaces, symbols.arguments):
@@ -48,9 +50,41 @@ def run_function(program: Program, symbols: Symbols, symbol: str, storage: Seque
     return tree.function(symbol, _parameters(program, symbols), tree.block(body), "int", storage=storage)
 
 
+def reset_function(program: Program, symbols: Symbols, storage: Sequence[str] = ()) -> c_ast.FuncDef:
+    """Every byte of the states 0, then those elements that begin with another number."""
+    plan, argument = program.plan, symbols.state
+    assert plan.state is not None and argument is not None
+    symbols.names.push()
+    memory, counter = symbols.names.bind("memory"), symbols.names.bind("i")
+    size = tree.name(f"{symbols.state_stem}_SIZE")
+    body: list[c_ast.Node] = [_bytes_of(argument, memory), _fill(counter, size, tree.name(memory), 0)]
+    for item, stem in zip(program.states, symbols.state_stems, strict=True):
+        if item.initial:
+            elements = _pool_pointer(memory, plan.state.offsets[item.buffer], program.buffers[item.buffer].dtype)
+            body.append(_fill(counter, tree.name(f"{stem}_ELEMENTS"), elements, item.initial))
+    symbols.names.pop()
+    parameter = tree.pointer_parameter(argument, "void", const=False)
+    return tree.function(symbols.reset, [parameter], tree.block(body), "void", storage=storage)
+
+
+def _fill(counter: str, count: c_ast.Node, elements: c_ast.Node, number: int) -> c_ast.For:
+    """``for (ptrdiff_t i = 0; i < count; ++i) elements[i] = number;``"""
+    start = c_ast.DeclList([tree.declare(counter, MEMORY_TYPES[DType.INDEX], tree.integer(0))])
+    store = tree.assign(c_ast.ArrayRef(elements, tree.name(counter)), tree.integer(number))
+    return c_ast.For(
+        start, tree.binary("<", tree.name(counter), count), tree.unary("++", tree.name(counter)), tree.block([store])
+    )
+
+
+def _bytes_of(argument: str, name: str) -> c_ast.Decl:
+    """``unsigned char *const name = argument;``"""
+    pointer = c_ast.PtrDecl(["const"], c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["unsigned char"])))
+    return c_ast.Decl(name, [], [], [], [], pointer, tree.name(argument), None)
+
+
 def _memory_name(symbols: Symbols, pool: str) -> str:
     """What the bytes of a pool are called in the run function."""
-    return "memory" if len(symbols.pools) == 1 else f"{pool}_memory"
+    return "memory" if len(symbols.memory) == 1 else f"{pool}_memory"
 
 
 def _parameters(program: Program, symbols: Symbols) -> list[c_ast.Decl]:
@@ -67,7 +101,7 @@ def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
         tests = [tree.binary("==", tree.name(name), tree.name("NULL")) for name in needed[first : first + _TESTS]]
         missing = reduce(lambda one, other: tree.binary("||", one, other), tests)
         yield _refuse(missing, f"{symbols.macro}_ERROR_NULL")
-    for pool, argument, stem in zip(program.plan.pools, symbols.pools, symbols.pool_stems):
+    for pool, argument, stem in zip(program.plan.all_pools, symbols.memory, symbols.memory_stems):
         if pool.size and pool.align > 1:
             rest = tree.binary("%", tree.cast("uintptr_t", tree.name(argument)), tree.name(f"{stem}_ALIGN"))
             yield _refuse(tree.binary("!=", rest, tree.integer(0)), f"{symbols.macro}_ERROR_ALIGN")
@@ -141,7 +175,7 @@ class _Steps:
 
     def _pointer(self, name: str) -> c_ast.Node:
         buffer = self.program.buffers[name]
-        if buffer.storage is Storage.ARENA:
+        if buffer.storage in _PLACED:
             place = self.program.plan.places[name]
             return _pool_pointer(self.memory[place.pool], place.offset, buffer.dtype)
         if buffer.storage is Storage.CONSTANT:
@@ -151,7 +185,7 @@ class _Steps:
     def _element(self, name: str) -> c_ast.Node:
         """The only element of a buffer."""
         buffer = self.program.buffers[name]
-        if buffer.storage is not Storage.ARENA:
+        if buffer.storage not in _PLACED:
             return c_ast.ArrayRef(self._pointer(name), tree.integer(0))
         if buffer.dtype is DType.BOOL:
             place = self.program.plan.places[name]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from ..errors import CcmlError, ErrorCode
-from ..ir.program import Program, Role, Storage
+from ..ir.program import STATE, Program, Role, Storage
 from ..printable import in_short, printable
 from .names import Names, c_identifier, parameter_name
 
@@ -22,7 +22,9 @@ class Symbols:
 
     ``kernels`` and ``constants`` map their loop-IR names to symbols; ``parameters`` are the names of the program's
     parameters. Of these, ``arguments`` and ``stems`` map the index of an interface (inputs, then outputs) to the
-    argument's name and to the beginning of its macros; ``pools`` and ``pool_stems`` the index of a pool.
+    argument's name and to the beginning of its macros; ``pools`` and ``pool_stems`` the index of a pool. ``state`` is
+    the parameter of the states, if there are any, ``state_stem`` the beginning of its macros, and ``state_stems`` maps
+    the index of a state.
     """
 
     prefix: str
@@ -35,6 +37,29 @@ class Symbols:
     arguments: tuple[str, ...]
     stems: tuple[str, ...]
     names: Names
+    state: str | None = None
+    state_stem: str = ""
+    state_stems: tuple[str, ...] = ()
+
+    @property
+    def reset(self) -> str:
+        """The function that gives the states their first values."""
+        return f"{self.prefix}_reset"
+
+    @property
+    def functions(self) -> list[str]:
+        """What the header declares, the run function first."""
+        return [self.run, *([self.reset] if self.state is not None else [])]
+
+    @property
+    def memory(self) -> tuple[str, ...]:
+        """The parameters of all pools, that of the states last."""
+        return self.pools if self.state is None else (*self.pools, self.state)
+
+    @property
+    def memory_stems(self) -> tuple[str, ...]:
+        """What their macros begin with."""
+        return self.pool_stems if self.state is None else (*self.pool_stems, self.state_stem)
 
     @property
     def run(self) -> str:
@@ -55,7 +80,8 @@ def assign_symbols(program: Program) -> Symbols:
     """Valid names that clash with nothing."""
     prefix = re.sub(r"^v_", "", c_identifier(program.name))
     names = Names()
-    for own in ("run", "run_checked", "cpu_fits", "cpu_fits_now"):
+    kept = bool(program.states)
+    for own in ("run", "run_checked", "cpu_fits", "cpu_fits_now", *(["reset"] if kept else [])):
         names.bind(f"{prefix}_{own}")
     called = {call.kernel for call in program.calls}
     kernels = {kernel.name: kernel.name for kernel in program.kernels if kernel.name in called}
@@ -69,12 +95,13 @@ def assign_symbols(program: Program) -> Symbols:
     stems = Names(f"{macro}_{stem}" for stem in _MACRO_STEMS)
     names.push()
     called_in_c = {side.buffer: parameter_name(side.c_name) for side in program.interfaces}
-    parameters = tuple(
-        names.bind(item.name if item.role is Role.POOL else called_in_c[item.name]) for item in program.parameters
-    )
-    pools = tuple(name for name, item in zip(parameters, program.parameters) if item.role is Role.POOL)
-    arguments = tuple(name for name, item in zip(parameters, program.parameters) if item.role is not Role.POOL)
+    parameters = tuple(names.bind(called_in_c.get(item.name, item.name)) for item in program.parameters)
+    by_role = [(item.role, name) for name, item in zip(parameters, program.parameters)]
+    pools = tuple(name for role, name in by_role if role is Role.POOL)
+    arguments = tuple(name for role, name in by_role if role in (Role.INPUT, Role.OUTPUT))
     pool_stems = tuple(stems.bind(f"{macro}_{pool.name.upper()}") for pool in program.plan.pools)
+    state_stem = stems.bind(f"{macro}_{STATE.upper()}") if kept else ""
+    state_stems = tuple(stems.bind(f"{state_stem}_{c_identifier(item.c_name).upper()}") for item in program.states)
     return Symbols(
         prefix=prefix,
         macro=macro,
@@ -86,6 +113,9 @@ def assign_symbols(program: Program) -> Symbols:
         arguments=arguments,
         stems=tuple(stems.bind(f"{macro}_{argument.upper()}") for argument in arguments),
         names=names,
+        state=next((name for role, name in by_role if role is Role.STATE), None),
+        state_stem=state_stem,
+        state_stems=state_stems,
     )
 
 
@@ -93,7 +123,7 @@ def check_pool_names(names: Sequence[str]) -> None:
     """Pools are called in C what the user calls them. Raises ``BAD_OPTION`` for a name that cannot be used."""
     for position, name in enumerate(names):
         earlier = {other.upper() for other in names[:position]}
-        if parameter_name(name) not in (name, name.lower()) or name.upper() in _MACRO_STEMS:
+        if parameter_name(name) not in (name, name.lower()) or name.upper() in (*_MACRO_STEMS, STATE.upper()):
             reason = f"'{name}' cannot be the name of a pool: it is no C identifier, or reserved"
             raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="names such as dtcm, sram, external_ram")
         if name.upper() in earlier:

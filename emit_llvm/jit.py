@@ -17,13 +17,14 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.extents import cropped
 from ..ir.loops import Access, Kernel
 from ..ir.program import Interface, Program, Role, Storage
+from ..ir.states import initial_value
 from ..ir.steps import Branch, Call, Repeat, Step, walk_calls
 from ..targets import TARGETS, HwcapBit, Machine, host
 from . import backend
 from .elf import undefined_symbols
 from .guard import SYSTEM_FUNCTION
 from .kernels import kernel_function
-from .module import ModuleOptions, call_symbol, constant_array, module_text, run_symbol
+from .module import ModuleOptions, call_symbol, constant_array, exported_symbols, module_text, run_symbol
 from .runtime import helper_object
 
 _CACHE_LINE = 64
@@ -123,8 +124,33 @@ def _allocated(program: Program) -> Iterator[None]:
         raise CcmlError(ErrorCode.BUDGET, reason) from problem
 
 
+class StateMemory:
+    """The states of one sequence of runs, as a caller of the artifact keeps them; ``values`` are views by the name of
+    the input. A new one holds the first values."""
+
+    def __init__(self, program: Program) -> None:
+        pool = program.plan.state
+        with _allocated(program):
+            self.memory = aligned_empty(0 if pool is None else pool.size, 1 if pool is None else pool.align)
+        self.values: dict[str, np.ndarray] = {}
+        for state in program.states:
+            begin = program.plan.places[state.buffer].offset
+            content = self.memory[begin : begin + state.type.nbytes]
+            self.values[state.name] = content.view(state.type.dtype.numpy).reshape(state.type.shape)
+        self._first = {state.name: initial_value(state.type) for state in program.states}
+        self.reset()
+
+    def reset(self) -> None:
+        """Begins a new sequence."""
+        self.memory[...] = 0
+        for name, value in self._first.items():
+            self.values[name][...] = value
+
+
 class JitModel:
-    """A whole program, compiled for this machine. ``run`` and ``observe`` may be called from several threads."""
+    """A whole program, compiled for this machine. ``run`` and ``observe`` may be called from several threads.
+
+    Where it has states, a run updates those that it is given, or else the model's own, ``state``."""
 
     def __init__(self, program: Program, machine: Machine | None = None) -> None:
         self.program = program
@@ -133,19 +159,21 @@ class JitModel:
         options = ModuleOptions(addresses=addresses, call_symbols=True)
         chosen = machine or host_machine()
         calls = [call_symbol(program, number) for number in range(len(program.calls))]
-        symbols = [run_symbol(program), *calls]
+        symbols = [*exported_symbols(program), *calls]
         self._library = JitLibrary(module_text(program, chosen, options), symbols, chosen)
         signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * len(program.parameters))
-        self._run, *self._calls = (signature(self._library.functions[symbol]) for symbol in symbols)
+        self._run = signature(self._library.functions[run_symbol(program)])
+        self._calls = [signature(self._library.functions[symbol]) for symbol in calls]
+        self.state = StateMemory(program)
         with _allocated(program):
             self._pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
         self._lock = threading.Lock()
 
-    def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def run(self, inputs: Mapping[str, np.ndarray], state: StateMemory | None = None) -> dict[str, np.ndarray]:
         """The outputs, by their ONNX names. Raises ``CcmlError(BAD_INPUT)`` that names the tensor."""
         arrays = self._bind(inputs)
         with self._lock:
-            status = self._run(*self._pointers(arrays))
+            status = self._run(*self._pointers(arrays, state))
         if status:
             raise CcmlError(ErrorCode.BAD_INPUT, f"{run_symbol(self.program)} returned {status}")
         return self._outputs(arrays)
@@ -171,7 +199,8 @@ class JitModel:
         return call
 
     def observe(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The outputs, and for each tap a copy of its buffer (in its physical shape) once it is complete.
+        """The outputs, new values of states among them, and for each tap a copy of its buffer (in its physical shape)
+        once it is complete.
 
         Where a tap has the name of an output, the output's array is returned.
         """
@@ -186,7 +215,8 @@ class JitModel:
                 for name, buffer in self.program.taps.items():
                     if last.get(buffer) == place:
                         taps[name] = memory[buffer].copy()
-        return taps | self._outputs(arrays)
+        kept = {state.output: self.state.values[state.name].copy() for state in self.program.states}
+        return taps | kept | self._outputs(arrays)
 
     def _run_steps(self, body: Sequence[Step], first: int, arrays: Mapping[str, np.ndarray]) -> int:
         """Runs steps whose first call has the number ``first``; returns that of the call behind them."""
@@ -231,8 +261,9 @@ class JitModel:
                 arrays[side.buffer] = np.empty(side.type.shape, side.type.dtype.numpy)
         return arrays
 
-    def _pointers(self, arrays: Mapping[str, np.ndarray]) -> list[int]:
-        return [array.ctypes.data for array in in_order(self.program, self._pools, arrays)]
+    def _pointers(self, arrays: Mapping[str, np.ndarray], state: StateMemory | None = None) -> list[int]:
+        memory = [*self._pools, (state or self.state).memory]
+        return [array.ctypes.data for array in in_order(self.program, memory, arrays)]
 
     def _last_writers(self) -> dict[str, int]:
         """The place in the body of the last step that writes each buffer."""
@@ -250,18 +281,21 @@ class JitModel:
         decl = self.program.buffers[name]
         if decl.storage is Storage.CONSTANT:
             return self._constants[name].reshape(decl.shape)
-        if decl.storage is not Storage.ARENA:
+        if decl.storage not in (Storage.ARENA, Storage.STATE):
             return arrays[name].reshape(decl.shape)
         pool, begin = self.program.plan.places[name]
-        return self._pools[pool][begin : begin + decl.nbytes].view(decl.dtype.numpy).reshape(decl.shape)
+        memory = [*self._pools, self.state.memory][pool]
+        return memory[begin : begin + decl.nbytes].view(decl.dtype.numpy).reshape(decl.shape)
 
 
 def in_order(
     program: Program, pools: Sequence[np.ndarray], arrays: Mapping[str, np.ndarray]
 ) -> Iterator[np.ndarray]:
-    """What the run function takes: memory for the pools, and ``arrays`` of inputs and outputs by buffer."""
+    """What the run function takes: memory for the pools and the states, and ``arrays`` of inputs and outputs by
+    buffer."""
     memory = iter(pools)
-    return (next(memory) if item.role is Role.POOL else arrays[item.name] for item in program.parameters)
+    placed = (Role.POOL, Role.STATE)
+    return (next(memory) if item.role in placed else arrays[item.name] for item in program.parameters)
 
 
 def checked_input(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarray:

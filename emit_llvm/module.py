@@ -50,6 +50,16 @@ def run_symbol(program: Program) -> str:
     return f"{program.name}_run"
 
 
+def reset_symbol(program: Program) -> str:
+    """The name of the function that gives the states their first values."""
+    return f"{program.name}_reset"
+
+
+def exported_symbols(program: Program) -> list[str]:
+    """What the header declares."""
+    return [run_symbol(program), *([reset_symbol(program)] if program.states else [])]
+
+
 def call_symbol(program: Program, number: int) -> str:
     """The name of the function of call ``number``, where ``call_symbols`` asks for it."""
     return f"{program.name}_call_{number}"
@@ -91,6 +101,8 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     entry = _EntryWriter(program, machine, chosen)
     guarded = bool(machine.asked_for) and chosen.addresses is None
     functions += entry.guarded_run() if guarded else [entry.run()]
+    if program.states:
+        functions.append(entry.reset(guarded))
     if chosen.call_symbols:
         functions.extend(entry.single(number, call) for number, call in enumerate(program.calls))
     declarations = sorted(set(chain.from_iterable(function.declarations for function in functions)))
@@ -159,10 +171,12 @@ class _EntryWriter:
         self.word = f"i{machine.abi.pointer_bits}"
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.pools = [f"%arena{number or ''}" for number in range(len(program.plan.pools))]
+        self.pools += ["%state"] * (program.plan.state is not None)
         self.pointers = {side.buffer: f"%a{number}" for number, side in enumerate(program.interfaces)}
         pools = iter(self.pools)
         self.parameters = [
-            next(pools) if item.role is Role.POOL else self.pointers[item.name] for item in program.parameters
+            next(pools) if item.role in (Role.POOL, Role.STATE) else self.pointers[item.name]
+            for item in program.parameters
         ]
 
     def guarded_run(self) -> list[Function]:
@@ -194,6 +208,37 @@ class _EntryWriter:
         self._steps(out, self.program.body)
         out.effect("ret i32 0")
         return out.finish(symbol, self._header(symbol, linkage))
+
+    def reset(self, guarded: bool) -> Function:
+        """Every byte of the states 0, then those elements that begin with another number; for any processor where the
+        entry is guarded."""
+        plan, out = self.program.plan, FunctionWriter()
+        assert plan.state is not None
+        self._fill(out, "%state", "i8", plan.state.size, 0)
+        for item in self.program.states:
+            if item.initial:
+                decl = self.program.buffers[item.buffer]
+                place = out.value(f"getelementptr inbounds i8, ptr %state, {self.word} {plan.state.offsets[decl.name]}")
+                self._fill(out, place, memory_name(decl.dtype), item.type.size, item.initial)
+        out.effect("ret void")
+        symbol, detection = reset_symbol(self.program), self.machine.abi.detection
+        more = any_cpu(detection) if guarded and detection is not None else ""
+        attributes = _attributes(symbol, f"{more} {self.options.attributes}".strip())
+        return out.finish(symbol, f"define void @{symbol}(ptr %state) {FREESTANDING} {attributes}")
+
+    def _fill(self, out: FunctionWriter, start: str, type_: str, count: int, number: int) -> None:
+        """``count`` elements, at least one."""
+        counter, fill, end = out.alloca(self.word, 8), out.label("fill"), out.label("end")
+        out.effect(f"store {self.word} 0, ptr {counter}, align 8")
+        out.jump(fill)
+        out.start(fill)
+        at = out.value(f"load {self.word}, ptr {counter}, align 8")
+        place = out.value(f"getelementptr inbounds {type_}, ptr {start}, {self.word} {at}")
+        out.effect(f"store {type_} {number}, ptr {place}")
+        behind = out.value(f"add {self.word} {at}, 1")
+        out.effect(f"store {self.word} {behind}, ptr {counter}, align 8")
+        out.branch(out.value(f"icmp ult {self.word} {behind}, {count}"), fill, end)
+        out.start(end)
 
     def _steps(self, out: FunctionWriter, body: Sequence[Step]) -> None:
         for step in body:

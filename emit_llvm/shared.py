@@ -20,8 +20,11 @@ from .guard import SYSTEM_FUNCTION, needs_system_function, stub_text
 _ZIG_HINT = "the Python package 'ziglang' (pip install 'ccml[zig]')"
 
 
-def link_library(objects: Sequence[tuple[str, bytes]], machine: Machine, name: str, run: str, out_path: Path) -> None:
-    """Writes the library ``out_path`` of the model ``name``, which exports just its function ``run``.
+def link_library(
+    objects: Sequence[tuple[str, bytes]], machine: Machine, name: str, exported: Sequence[str], out_path: Path
+) -> None:
+    """Writes the library ``out_path`` of the model ``name``, which exports just these functions, the first being its
+    entry.
 
     Uses the system's C compiler for the machine it runs on, else LLD, else that of the ``ziglang`` package. Raises
     ``CcmlError(TOOLCHAIN)`` where none is there or the link fails.
@@ -36,16 +39,16 @@ def link_library(objects: Sequence[tuple[str, bytes]], machine: Machine, name: s
         raise CcmlError(ErrorCode.TOOLCHAIN, f"no linker for {machine.abi.triple}", hint=hint)
     with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
         inputs = _write_inputs(Path(folder), objects)
-        flags = _flags(library, name, run, Path(folder))
+        flags = _flags(library, name, exported, Path(folder))
         if needs_system_function(machine):
             inputs.append(str(_c_library(machine, library, command, Path(folder))))
         _run([*command.spell(flags), "-o", str(out_path), *inputs])
 
 
-def _flags(library: Library, name: str, exported: str, folder: Path) -> list[str]:
+def _flags(library: Library, name: str, exported: Sequence[str], folder: Path) -> list[str]:
     exports = folder / "exports.map"
-    exports.write_text(f"{{ global: {exported}; local: *; }};\n")
-    return [flag.format(name=name, run=exported, exports=exports) for flag in library.linker_flags]
+    exports.write_text(f"{{ global: {' '.join(f'{symbol};' for symbol in exported)} local: *; }};\n")
+    return library.linker_options(name, exported, str(exports))
 
 
 def _c_library(machine: Machine, library: Library, command: _Linker, folder: Path) -> Path:
@@ -54,7 +57,7 @@ def _c_library(machine: Machine, library: Library, command: _Linker, folder: Pat
     inner.mkdir()
     generator = backend.target_machine(machine, reloc=backend.relocation(machine))
     image = generator.emit_object(backend.optimize(stub_text(machine, backend.triple(machine)), generator))
-    flags = [*_flags(library, "c", SYSTEM_FUNCTION, inner), f"-soname={library.c_library}"]
+    flags = [*_flags(library, "c", [SYSTEM_FUNCTION], inner), f"-soname={library.c_library}"]
     path = inner / library.c_library
     _run([*command.spell(flags), "-o", str(path), *_write_inputs(inner, [("libc.o", image)])])
     return path

@@ -43,10 +43,9 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
         for number, stem in enumerate(symbols.pool_stems)
     ]
     tensor_numbers = count()
-    numbers = {Role.POOL: count(), Role.INPUT: tensor_numbers, Role.OUTPUT: tensor_numbers}
-    arguments = [
-        f"{'pool' if item.role is Role.POOL else 'tensor'}_{next(numbers[item.role])}" for item in program.parameters
-    ]
+    numbers = {Role.POOL: count(), Role.INPUT: tensor_numbers, Role.OUTPUT: tensor_numbers, Role.STATE: count()}
+    stems = {Role.POOL: "pool", Role.STATE: "state", Role.INPUT: "tensor", Role.OUTPUT: "tensor"}
+    arguments = [f"{stems[item.role]}_{next(numbers[item.role])}" for item in program.parameters]
     macros = {
         "MODEL_HEADER": f'"{symbols.prefix}.h"',
         "MODEL_RUN": symbols.run,
@@ -55,6 +54,10 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
         "MODEL_INPUTS": " ".join(tensors[: len(program.inputs)]),
         "MODEL_OUTPUTS": " ".join(tensors[len(program.inputs) :]),
     }
+    if program.states:
+        macros["MODEL_RESET"] = symbols.reset
+        macros["MODEL_STATE"] = f"POOL(0, {symbols.state_stem}_SIZE, {symbols.state_stem}_ALIGN)"
+        macros["MODEL_STATES"] = " ".join(f"STATE({stem}_OFFSET, {stem}_BYTES)" for stem in symbols.state_stems)
     if in_arena:
         macros["MODEL_IN_ARENA"] = "1"
     if library is not None:
@@ -75,18 +78,20 @@ def write_inputs(program: Program, samples: Sequence[Mapping[str, np.ndarray]], 
 
 
 def read_outputs(program: Program, count: int, folder: Path) -> list[dict[str, np.ndarray]]:
-    """The outputs of each sample by name, from ``outputs.bin``."""
+    """The outputs of each sample by name, from ``outputs.bin``, with the new values of states under theirs."""
     content = (folder / OUTPUTS_FILE).read_bytes()
-    expected = count * sum(side.type.nbytes for side in program.outputs)
+    written = [(side.name, side.type) for side in program.outputs]
+    written += [(state.output, state.type) for state in program.states]
+    expected = count * sum(type_.nbytes for _, type_ in written)
     if len(content) != expected:
         raise failure(f"it wrote {len(content)} bytes of outputs, not {expected}")
     results, position = [], 0
     for number in range(count):
         arrays = {}
-        for side in program.outputs:
-            flat = np.frombuffer(content, side.type.dtype.numpy, side.type.size, position)
-            arrays[side.name] = flat.reshape(side.type.shape)
-            position += side.type.nbytes
+        for name, type_ in written:
+            flat = np.frombuffer(content, type_.dtype.numpy, type_.size, position)
+            arrays[name] = flat.reshape(type_.shape)
+            position += type_.nbytes
         results.append(cropped(program.extents, arrays, _extents(program, number, folder)))
     return results
 

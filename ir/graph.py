@@ -19,6 +19,7 @@ from typing import Union
 import numpy as np
 
 from .extents import Extent
+from .states import State
 from .types import DType, TensorType
 
 AttrValue = Union[int, float, bool, str, tuple[int, ...], tuple[float, ...], tuple[str, ...], DType, "Graph"]
@@ -71,7 +72,8 @@ class Node:
 @dataclass(frozen=True, eq=False)
 class Graph:
     """Nodes in topological order. ``constants`` maps the name of a value to its (read-only) array; ``extents`` says
-    which dimensions of inputs and outputs have fewer elements in a run than their shapes tell.
+    which dimensions of inputs and outputs have fewer elements in a run than their shapes tell, ``states`` which inputs
+    are what the outputs of the run before were.
 
     Equality is structural, with constants compared by type, shape and bytes.
     """
@@ -82,6 +84,7 @@ class Graph:
     nodes: tuple[Node, ...]
     constants: Mapping[str, np.ndarray] = field(default_factory=dict, hash=False)
     extents: tuple[Extent, ...] = ()
+    states: tuple[State, ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "constants", MappingProxyType(dict(self.constants)))
@@ -89,9 +92,13 @@ class Graph:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
             return NotImplemented
-        mine = (self.name, self.inputs, self.outputs, self.nodes, self.extents, self.constants.keys())
-        theirs = (other.name, other.inputs, other.outputs, other.nodes, other.extents, other.constants.keys())
-        return mine == theirs and all(_same_array(a, other.constants[name]) for name, a in self.constants.items())
+        same = self._parts() == other._parts()
+        return same and all(_same_array(a, other.constants[name]) for name, a in self.constants.items())
+
+    def _parts(self) -> tuple[object, ...]:
+        """Everything but the content of constants."""
+        sides = (self.inputs, self.outputs, self.extents, self.states)
+        return (self.name, *sides, self.nodes, self.constants.keys())
 
     def __hash__(self) -> int:
         return hash((self.name, self.inputs, self.outputs, len(self.nodes)))

@@ -31,6 +31,7 @@ import numpy as np
 from .extents import Extent
 from .graph import AttrValue, Graph, Node, Value
 from .loops_text import content_summary
+from .states import State
 from .text import Cursor, quoted, spell_loc, spell_name, spell_shape, syntax_error, tokenize, type_named
 from .types import DType, QuantParams, TensorType
 from .verify import OperatorTable
@@ -53,6 +54,8 @@ def _graph_lines(graph: Graph, full: bool, indent: str) -> Iterator[str]:
     for extent in graph.extents:
         dims = ", ".join(f"%{spell_name(name)}:{axis}" for name, axis in extent.dims)
         yield f"{indent}  extent %{spell_name(extent.value)} of {dims} in {extent.least} to {extent.bound}"
+    for state in graph.states:
+        yield f"{indent}  state %{spell_name(state.input)} = %{spell_name(state.output)}"
     declared = {value.name: value.type for node in reversed(graph.nodes) for value in node.operands}
     declared.update({value.name: value.type for value in graph.outputs})
     for name, array in graph.constants.items():
@@ -174,6 +177,9 @@ class _GraphParser:
         extents: list[Extent] = []
         while cursor.accept("extent"):
             extents.append(self._extent())
+        states: list[State] = []
+        while cursor.accept("state"):
+            states.append(self._state())
         constants: dict[str, np.ndarray] = {}
         while cursor.accept("const"):
             value = self._define(self._result())
@@ -183,7 +189,12 @@ class _GraphParser:
         while cursor.at("%"):
             nodes.append(self._node())
         results = tuple(self._resolve(output, line) for output in outputs)
-        return Graph(name, tuple(inputs), results, tuple(nodes), constants, tuple(extents))
+        return Graph(name, tuple(inputs), results, tuple(nodes), constants, tuple(extents), tuple(states))
+
+    def _state(self) -> State:
+        given = self._name()
+        self._cursor.expect("=")
+        return State(given, self._name())
 
     def _extent(self) -> Extent:
         cursor, value = self._cursor, self._name()

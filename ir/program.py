@@ -12,27 +12,34 @@ import numpy as np
 
 from .extents import Extent, filled
 from .loops import Kernel
+from .states import State, initial_element
 from .steps import Body, Call, at_most, walk_calls
 from .types import DType, TensorType
 
 
 class Storage(Enum):
-    """Where a tensor's bytes are: passed by the caller, in working memory, or among the constants."""
+    """Where a tensor's bytes are: passed by the caller, in working memory, in the memory of states, or among the
+    constants."""
 
     INPUT = "input"
     OUTPUT = "output"
     ARENA = "arena"
+    STATE = "state"
     CONSTANT = "constant"
 
 
 @dataclass(frozen=True)
 class BufferDecl:
-    """The memory of one tensor. ``shape`` is the physical shape (halo included); dense, row-major."""
+    """The memory of one tensor. ``shape`` is the physical shape (halo included); dense, row-major.
+
+    ``updates`` is the state whose new value the tensor is: it lies in the place of that one, as large as that.
+    """
 
     name: str
     dtype: DType
     shape: tuple[int, ...]
     storage: Storage
+    updates: str | None = None
 
     @property
     def nbytes(self) -> int:
@@ -49,8 +56,36 @@ class Interface:
     buffer: str
 
 
+@dataclass(frozen=True)
+class StateTensor:
+    """A tensor that the caller keeps between runs: the input ``name`` and the output ``output`` of the model.
+
+    It is in ``buffer`` when a run begins, and in ``updated`` when it ends: one place. ``copied``: the new value is
+    made elsewhere, as the old one is still needed by then, and copied there.
+    """
+
+    c_name: str
+    name: str
+    output: str
+    type: TensorType
+    buffer: str
+    updated: str
+    copied: bool = False
+
+    @property
+    def state(self) -> State:
+        return State(self.name, self.output)
+
+    @property
+    def initial(self) -> int:
+        """Every element after a reset."""
+        return initial_element(self.type)
+
+
 ARENA = "arena"
 """The pool of a program that has only one, unless it is named otherwise."""
+STATE = "state"
+"""The pool of the states, which is none of the working memory."""
 
 
 @dataclass(frozen=True)
@@ -85,29 +120,41 @@ class Place(NamedTuple):
 @dataclass(frozen=True)
 class MemoryPlan:
     """Where ARENA buffers are, and perhaps INPUT and OUTPUT buffers: each in one of the pools. Pools stand in the order
-    in which the caller passes them, at least one, and never overlap."""
+    in which the caller passes them, at least one, and never overlap. STATE buffers are in ``state``, behind all pools;
+    there is none where the model keeps nothing."""
 
     pools: tuple[Pool, ...]
+    state: Pool | None = None
+
+    @cached_property
+    def all_pools(self) -> tuple[Pool, ...]:
+        """The pools of working memory, then that of the states. A :class:`Place` counts them like this."""
+        return self.pools if self.state is None else (*self.pools, self.state)
 
     @cached_property
     def places(self) -> Mapping[str, Place]:
         """The place of each buffer that has one."""
         return {
             name: Place(number, offset)
-            for number, pool in enumerate(self.pools)
+            for number, pool in enumerate(self.all_pools)
             for name, offset in pool.offsets.items()
         }
 
     @property
     def ram(self) -> int:
-        """All that the pools may have to be together."""
-        return sum(pool.ram for pool in self.pools)
+        """All that the pools may have to be together, with that of the states."""
+        return sum(pool.ram for pool in self.all_pools)
+
+    @property
+    def state_bytes(self) -> int:
+        return 0 if self.state is None else self.state.size
 
 
 class Role(Enum):
     """What a parameter of the run function is, in the order in which they stand."""
 
     POOL = "pool"
+    STATE = "state"
     INPUT = "input"
     OUTPUT = "output"
 
@@ -116,8 +163,8 @@ class Role(Enum):
 class Parameter:
     """A pointer to ``nbytes`` bytes that the run function takes.
 
-    ``name`` is that of the pool, or of the buffer of an input or output. ``dtype`` are its elements; a pool has none,
-    but an alignment that is checked.
+    ``name`` is that of the pool, or of the buffer of an input or output. ``dtype`` are its elements; pools and the
+    memory of states have none, but an alignment that is checked.
     """
 
     role: Role
@@ -139,7 +186,8 @@ class Program:
     names of graph values that can be observed (for calibration and verification) to buffer names. ``blocks`` are the
     meanings of the block instructions that kernels invoke, as the machine computes them, under their ``block_name``.
     ``extents`` say which dimensions of inputs and outputs have fewer elements in a run than their shapes tell, by the
-    names of interfaces. ``small_code``: compilers are to make small code of it, where that and fast code are not the
+    names of interfaces. ``states`` are kept by the caller; their inputs and outputs are not among the others.
+    ``small_code``: compilers are to make small code of it, where that and fast code are not the
     same.
     """
 
@@ -156,6 +204,7 @@ class Program:
     blocks: tuple[Kernel, ...] = ()
     small_code: bool = False
     extents: tuple[Extent, ...] = ()
+    states: tuple[StateTensor, ...] = ()
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
@@ -166,6 +215,8 @@ class Program:
     def parameters(self) -> tuple[Parameter, ...]:
         """What the caller passes to the run function, in order. Whoever declares, prints or calls it goes by this."""
         found = [Parameter(Role.POOL, pool.name, pool.size, align=pool.align) for pool in self.plan.pools]
+        if self.plan.state is not None:
+            found.append(Parameter(Role.STATE, STATE, self.plan.state.size, align=self.plan.state.align))
         for number, side in enumerate(self.interfaces):
             role = Role.INPUT if number < len(self.inputs) else Role.OUTPUT
             found.append(Parameter(role, side.buffer, side.type.nbytes, side.type.dtype))

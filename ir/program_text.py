@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .loops_text import content_summary, print_kernel
-from .program import BufferDecl, Interface, Program, Storage
+from .program import BufferDecl, Interface, Program, StateTensor, Storage
 from .steps import Branch, Call, Repeat, Step
 from .text import quoted, spell_loc, spell_name, spell_shape
 
@@ -15,10 +15,11 @@ def print_program(program: Program) -> str:
     lines = [f"program {spell_name(program.name)} for {program.target}"]
     lines += [_interface("input", item) for item in program.inputs]
     lines += [_interface("output", item) for item in program.outputs]
+    lines += [_state(state) for state in program.states]
     for extent in program.extents:
         dims = ", ".join(f"{quoted(name)}:{axis}" for name, axis in extent.dims)
         lines.append(f"  extent {quoted(extent.value)} of {dims} in {extent.least} to {extent.bound}")
-    lines += [f"  {pool.name} {pool.size} bytes, aligned to {pool.align}" for pool in program.plan.pools]
+    lines += [f"  {pool.name} {pool.size} bytes, aligned to {pool.align}" for pool in program.plan.all_pools]
     lines += [_declaration(program, buffer) for buffer in program.buffers.values()]
     lines += _steps(program.body, "  ")
     lines += [f"  tap {quoted(value)} = {buffer}" for value, buffer in program.taps.items()]
@@ -51,11 +52,17 @@ def _interface(direction: str, item: Interface) -> str:
     return f"  {direction} {item.c_name}: {item.type} in {item.buffer}   {quoted(item.name)}"
 
 
+def _state(item: StateTensor) -> str:
+    how = " by a copy" if item.copied else ""
+    names = f"{quoted(item.name)} = {quoted(item.output)}"
+    return f"  state {item.c_name}: {item.type} in {item.buffer}, then {item.updated}{how}   {names}"
+
+
 def _declaration(program: Program, buffer: BufferDecl) -> str:
     place = buffer.storage.value
-    if buffer.storage is Storage.ARENA:
+    if buffer.storage in (Storage.ARENA, Storage.STATE):
         found = program.plan.places.get(buffer.name)
-        place = "arena+?" if found is None else f"{program.plan.pools[found.pool].name}+{found.offset}"
+        place = f"{place}+?" if found is None else f"{program.plan.all_pools[found.pool].name}+{found.offset}"
     elif buffer.storage is Storage.CONSTANT and buffer.name in program.constants:
         place = f"const {content_summary(program.constants[buffer.name])}"
     return f"  buffer {buffer.name}: {buffer.dtype.value}{spell_shape(buffer.shape)} {place}   # {buffer.nbytes} bytes"

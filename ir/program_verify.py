@@ -6,10 +6,13 @@
    (or not shorter, where the kernel has scalars), and a value for each scalar.
 4. Only buffers of other storage than ``CONSTANT`` are written.
 5. The arrays of ``constants`` are the contents of all buffers of that storage.
-6. Once there are pools, every buffer of the arena that a step uses has a place, and in no more than one of them.
-7. Inputs, outputs and taps name buffers of the program.
+6. Once there are pools, every buffer of the arena that a step uses has a place, and in no more than one of them; those
+   of states are in the pool of states.
+7. Inputs, outputs, states and taps name buffers of the program.
 8. A Branch or Repeat has a step in a body, and a Repeat something that ends it; limits are not negative. The buffers
    that it looks at have one element: conditions are bool, counts i64, and so are numbers, which are not constant.
+9. The buffers of a state are of its storage, and its updated one updates the other, or is that. A buffer that updates
+   one is as large, and of its element type.
 """
 
 from __future__ import annotations
@@ -44,10 +47,26 @@ def verify_program(program: Program) -> None:
     stored = {name for name, decl in program.buffers.items() if decl.storage is Storage.CONSTANT}
     if stored != program.constants.keys():
         raise _invalid(5, f"constant {min(stored ^ program.constants.keys())} has no array, or no buffer")
-    for name in (*sides, *program.taps.values()):
+    kept = [name for state in program.states for name in (state.buffer, state.updated)]
+    for name in (*sides, *kept, *program.taps.values()):
         if name not in program.buffers:
             raise _invalid(7, f"there is no buffer {name}")
+    _verify_states(program)
     _verify_places(program)
+
+
+def _verify_states(program: Program) -> None:
+    for state in program.states:
+        old, new = program.buffers[state.buffer], program.buffers[state.updated]
+        if old.storage is not Storage.STATE or new.storage is not Storage.STATE:
+            raise _invalid(9, f"the state {state.name} is {old.storage.value}")
+        if new is not old and new.updates != old.name:
+            raise _invalid(9, f"{new.name} does not update {old.name}")
+    for decl in program.buffers.values():
+        if decl.updates is not None:
+            old = program.buffers.get(decl.updates, decl)
+            if old is decl or (old.dtype, old.nbytes, old.storage) != (decl.dtype, decl.nbytes, decl.storage):
+                raise _invalid(9, f"{decl.name} cannot update {decl.updates}")
 
 
 def _verify_call(program: Program, kernels: dict[str, Kernel], call: Call, where: str) -> None:
@@ -96,12 +115,15 @@ def _verify_element(program: Program, name: str, dtype: DType, where: str) -> No
 
 
 def _verify_places(program: Program) -> None:
-    placed = [name for pool in program.plan.pools for name in pool.offsets]
+    placed = [name for pool in program.plan.all_pools for name in pool.offsets]
     if len(set(placed)) < len(placed):
         raise _invalid(6, "a buffer has places in two pools")
     for name in buffers_of(program.body) if program.plan.pools else ():
-        if program.buffers[name].storage is Storage.ARENA and name not in program.plan.places:
+        storage = program.buffers[name].storage
+        if storage in (Storage.ARENA, Storage.STATE) and name not in program.plan.places:
             raise _invalid(6, f"{name} has no place")
+        if storage is Storage.STATE and program.plan.places[name].pool != len(program.plan.pools):
+            raise _invalid(6, f"{name} is not in the pool of states")
 
 
 def _invalid(number: int, reason: str) -> CcmlError:

@@ -16,6 +16,8 @@
   the row gives, all that are required and no others.
 - **G13** The value of an extent is an input or output of type i64[]. Its dimensions, each with one extent, are those of
   inputs and outputs, and their shapes say its bound, which is not below the least extent; this is not negative.
+- **G14** A state is an input and an output of one element type and shape, in which one number stands for zero, and no
+  extent has to do with them. No input and no output is in two states.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from .graph import AttrValue, Graph, Node, Value
+from .states import can_be_state
 from .types import DType, TensorType
 
 
@@ -76,6 +79,25 @@ class _Verifier:
         for value in self._graph.outputs:
             self._use(value, "G3", self._graph.name)
         self._extents()
+        self._states()
+
+    def _states(self) -> None:
+        graph = self._graph
+        inputs = {value.name: value.type for value in graph.inputs}
+        outputs = {value.name: value.type for value in graph.outputs}
+        ranged = {name for extent in graph.extents for name in (extent.value, *(name for name, _ in extent.dims))}
+        for names in ([state.input for state in graph.states], [state.output for state in graph.states]):
+            if len(set(names)) < len(names):
+                _fail("G14", f"%{max(names, key=names.count)} is in two states", graph.name)
+        for state in graph.states:
+            type_ = inputs.get(state.input)
+            new = outputs.get(state.output)
+            if type_ is None or new is None or (type_.dtype, type_.shape) != (new.dtype, new.shape):
+                _fail("G14", f"%{state.input} and %{state.output} are no input and output of one type", graph.name)
+            if not can_be_state(type_):
+                _fail("G14", f"%{state.input} has no single number for zero", graph.name)
+            if ranged & {state.input, state.output}:
+                _fail("G14", f"%{state.input} has an extent of its own in each run", graph.name)
 
     def _extents(self) -> None:
         sides = {value.name: value.type for value in (*self._graph.inputs, *self._graph.outputs)}

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.loops import Access, Kernel
-from ..ir.program import Pool, Program, Storage
+from ..ir.program import Pool, Program, StateTensor, Storage
 from ..ir.specialize import specialized_call
 from ..ir.steps import Branch, Call, Repeat, Step
 from .owners import NOBODY, Owners
@@ -34,16 +34,18 @@ class _Check:
     def __init__(self, program: Program) -> None:
         self.program, self.plan = program, program.plan
         self.kernels = {kernel.name: kernel for kernel in program.kernels}
-        self.starts = [0, *accumulate(pool.ram for pool in self.plan.pools)]
+        self.starts = [0, *accumulate(pool.ram for pool in self.plan.all_pools)]
         self.number = {name: n for n, name in enumerate(self.plan.places)}
         self.owners = Owners(self.plan.ram)
         self.replayed: set[tuple[str, tuple[int, ...], tuple[int | None, ...]]] = set()
 
     def run(self) -> None:
-        if len(self.plan.places) < sum(len(pool.offsets) for pool in self.plan.pools):
+        if len(self.plan.places) < sum(len(pool.offsets) for pool in self.plan.all_pools):
             raise _invalid("a tensor lies in two pools")
-        for pool in self.plan.pools:
+        for pool in self.plan.all_pools:
             self._check_pool(pool)
+        for state in self.program.states:
+            self._check_state(state)
         for side in self.program.inputs:
             if side.buffer in self.plan.places:
                 self._expect_free(side.buffer)
@@ -52,6 +54,15 @@ class _Check:
         for side in self.program.outputs:
             if side.buffer in self.plan.places:
                 self._expect(side.buffer, "the caller")
+        for state in self.program.states:
+            self._expect(state.updated, "the next run")
+
+    def _check_state(self, state: StateTensor) -> None:
+        """Before a run, the old value is there; the new one has to be in the same place behind it."""
+        if self._span(state.buffer) != self._span(state.updated):
+            raise _invalid(f"{state.updated} does not lie where {state.buffer} does")
+        self._expect_free(state.buffer)
+        self._own(state.buffer)
 
     def _steps(self, body: Sequence[Step], number: int) -> int:
         """Simulates steps whose first call has that ``number``; that of the call behind them."""
@@ -70,7 +81,7 @@ class _Check:
         if name not in self.plan.places:
             return
         place, size = self.plan.places[name], self.program.buffers[name].dtype.size
-        if place.offset % size or self.plan.pools[place.pool].align % size:
+        if place.offset % size or self.plan.all_pools[place.pool].align % size:
             raise _invalid(f"{step.loc}: {name} is misaligned at {place.offset}")
         if not (isinstance(step, Repeat) and name == step.number):
             self._expect(name, step.loc)
@@ -103,7 +114,7 @@ class _Check:
             raise _invalid(f"{pool.name} takes {pool.ram} bytes of {pool.limit}")
         for name, first in pool.offsets.items():
             decl = self.program.buffers[name]
-            limit = pool.size if decl.storage is Storage.ARENA else pool.whole
+            limit = pool.size if decl.storage in (Storage.ARENA, Storage.STATE) else pool.whole
             if first < 0 or first + decl.nbytes > limit:
                 raise _invalid(f"{name} lies at {first}..{first + decl.nbytes} of {limit} in {pool.name}")
 
@@ -113,11 +124,13 @@ class _Check:
         for param, name in planned:
             place = self.plan.places[name]
             align = max(param.align, param.dtype.size)
-            if place.offset % align or self.plan.pools[place.pool].align % align:
+            if place.offset % align or self.plan.all_pools[place.pool].align % align:
                 raise _invalid(f"{where}: {name} is misaligned at {place.offset}")
         written = {name for param, name in planned if param.access is not Access.READ}
         read = {name for param, name in planned if param.access is Access.READ} - written
         for param, name in planned:
+            if param.access is Access.READ_WRITE and self._holds_old_value(name):
+                continue
             if param.access is not Access.WRITE:
                 self._expect(name, where)
         if any(self._overlap(a, b) for a in written for b in written if a < b):
@@ -170,7 +183,12 @@ class _Check:
 
     def _expect_free(self, name: str) -> None:
         if self.owners.stranger(*self._span(name), NOBODY) is not None:
-            raise _invalid(f"input {name} overlaps another")
+            raise _invalid(f"{name} overlaps another input or state")
+
+    def _holds_old_value(self, name: str) -> bool:
+        """Whether a tensor that updates a state finds the old value in its place: then it may write some of it."""
+        old = self.program.buffers[name].updates
+        return old is not None and self.owners.stranger(*self._span(name), self.number[old]) is None
 
     def _expect(self, name: str, where: str) -> None:
         found = self.owners.stranger(*self._span(name), self.number[name])
@@ -178,7 +196,7 @@ class _Check:
             byte, owner = found
             other = next((n for n, i in self.number.items() if i == owner), "nobody")
             pool = self.plan.places[name].pool
-            spelled = f"byte {byte - self.starts[pool]} of {self.plan.pools[pool].name}"
+            spelled = f"byte {byte - self.starts[pool]} of {self.plan.all_pools[pool].name}"
             raise _invalid(f"{where} reads {name}, but {spelled} belongs to {other}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..ir.loops import Kernel
-from ..ir.program import BufferDecl, MemoryPlan, Storage
+from ..ir.program import STATE, BufferDecl, MemoryPlan, Pool, Storage
 from ..ir.steps import Call, Step, walk_calls
 from ..targets.target import Target
 from .lifetimes import Lifetime, lifetimes
@@ -22,10 +22,32 @@ WORD = 4
 def plan_memory(
     body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
 ) -> MemoryPlan:
-    """All tensors in one arena; where RAM is scarce, inputs and outputs as well, and overlapping as far as the check of
-    the plan can replay it."""
+    """All tensors but states in one arena; where RAM is scarce, inputs and outputs as well, and overlapping as far as
+    the check of the plan can replay it."""
     requests, distances = _requests(body, kernels, buffers, target)
-    return MemoryPlan((place(requests, target.arena_align, distances),))
+    states = plan_states(body, kernels, buffers, target)
+    return MemoryPlan((place(requests, target.arena_align, distances),), states)
+
+
+def plan_states(
+    body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
+) -> Pool | None:
+    """States one behind the other, in their order, with what updates them in their place; ``None`` where there are
+    none."""
+    states = {name: decl for name, decl in buffers.items() if decl.storage is Storage.STATE}
+    if not states:
+        return None
+    align = _alignments(list(walk_calls(body)), kernels)
+    offsets: dict[str, int] = {}
+    size, greatest = 0, target.arena_align
+    for name, decl in states.items():
+        if decl.updates is None:
+            both = [name, *(other for other, new in states.items() if new.updates == name)]
+            step = max(WORD, *(max(align.get(each, 0), states[each].dtype.size) for each in both))
+            size = -(-size // step) * step
+            offsets |= dict.fromkeys(both, size)
+            size, greatest = size + decl.nbytes, max(greatest, step)
+    return Pool(STATE, offsets, -(-size // greatest) * greatest, greatest)
 
 
 def pool_problem(
@@ -77,7 +99,7 @@ def tensor_requests(
     lives = lifetimes(body, kernels)
     requests = []
     for name, decl in buffers.items():
-        if decl.storage is Storage.CONSTANT or (name not in lives and decl.storage is Storage.ARENA):
+        if decl.storage in (Storage.CONSTANT, Storage.STATE) or (name not in lives and decl.storage is Storage.ARENA):
             continue
         life = lives.get(name, Lifetime(0, 0))
         first = -1 if decl.storage is Storage.INPUT else life.first

@@ -75,6 +75,8 @@ class _Graph:
         found = []
         for name, users in self.users.items():
             storage = self.buffers[name].storage
+            if storage is Storage.STATE:
+                continue
             found.append((users, self.buffers[name].nbytes, storage is Storage.INPUT, storage is Storage.OUTPUT))
         return found
 
@@ -89,13 +91,16 @@ class _Graph:
 
     @cached_property
     def before(self) -> list[int]:
-        """The calls that each must come after: those before it that share a tensor that one of the two writes."""
+        """The calls that each must come after: those before it that share a tensor that one of the two writes, or of
+        which one writes what updates the other's."""
         found = []
         for n, call in enumerate(self.calls):
             earlier = 0
             for name in set(call.args) & set(self.users):
                 writers = self.writers.get(name, 0)
                 earlier |= self.users[name] if writers >> n & 1 else writers
+                old = self.buffers[name].updates
+                earlier |= self.users.get(old, 0) if old is not None and writers >> n & 1 else 0
             found.append(earlier & ((1 << n) - 1))
         return found
 
@@ -106,7 +111,7 @@ class _Graph:
         for call in self.calls:
             pairs = {}
             for (x, y), least in least_distances(self.kernels[call.kernel], call).items():
-                if x in self.users:
+                if x in self.users and Storage.STATE not in (self.buffers[x].storage, self.buffers[y].storage):
                     old, new = self.buffers[x].nbytes, self.buffers[y].nbytes
                     pairs[x, y] = max(0, old + new - max(old + max(least, 0), new + max(-least, 0)))
             found.append(pairs)

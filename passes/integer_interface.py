@@ -32,16 +32,7 @@ def integer_interface(graph: Graph) -> Graph:
 
     Raises ``BAD_OPTION`` where no input or output is quantized.
     """
-    uses, producers = graph.uses(), graph.producers()
-    outputs = {value.name for value in graph.outputs}
-    stored_inputs = {
-        value.name: found for value in graph.inputs
-        if value.dtype is DType.F32 and value.name not in outputs and (found := _stored_as(value, uses, outputs))
-    }  # fmt: skip
-    stored_outputs = {
-        value.name: found for value in graph.outputs
-        if value.dtype is DType.F32 and (found := _made_of(value, producers))
-    }  # fmt: skip
+    stored_inputs, stored_outputs = _encodings(graph)
     sides = (*graph.inputs, *graph.outputs)
     floats = [value.name for value in sides if value.name not in {**stored_inputs, **stored_outputs}
               and value.dtype is DType.F32]  # fmt: skip
@@ -57,8 +48,40 @@ def integer_interface(graph: Graph) -> Graph:
     return _Rewriter(graph, stored_inputs, stored_outputs).run()
 
 
+def integer_states(graph: Graph) -> Graph:
+    """``graph`` with integers for the states that are quantized, and alike where they are read and where they are made;
+    everything else stays as it is."""
+    kept = {name for state in graph.states for name in (state.input, state.output)}
+    if not kept:
+        return graph
+    inputs, outputs = (
+        {name: encoding for name, encoding in found.items() if name in kept} for found in _encodings(graph)
+    )
+    return _Rewriter(graph, inputs, outputs).run() if inputs else graph
+
+
 Encoding = Mapping[str, AttrValue]
 """The attributes of a quantize node."""
+
+
+def _encodings(graph: Graph) -> tuple[dict[str, Encoding], dict[str, Encoding]]:
+    """How inputs and outputs are quantized. Those of a state are so only where both are, and alike."""
+    uses, producers = graph.uses(), graph.producers()
+    names = {value.name for value in graph.outputs}
+    inputs = {
+        value.name: found for value in graph.inputs
+        if value.dtype is DType.F32 and value.name not in names and (found := _stored_as(value, uses, names))
+    }  # fmt: skip
+    outputs = {
+        value.name: found for value in graph.outputs
+        if value.dtype is DType.F32 and (found := _made_of(value, producers))
+    }  # fmt: skip
+    for state in graph.states:
+        old, new = inputs.get(state.input), outputs.get(state.output)
+        if old is None or new is None or not _same(old, new):
+            inputs.pop(state.input, None)
+            outputs.pop(state.output, None)
+    return inputs, outputs
 
 
 def _stored_as(value: Value, uses: Mapping[str, list[Node]], outputs: set[str]) -> Encoding | None:

@@ -49,6 +49,14 @@ def lower_control(node: Node, lowering: Lowering) -> Body:
     return _branch(node, lowering) if node.op == "if" else _Loop(node, lowering).steps()
 
 
+def copy_steps(type_: TensorType, source: str, target: str, lowering: Lowering, loc: str = "") -> Body:
+    """The steps that copy a tensor from one buffer to another."""
+    value = Value("x", type_)
+    builder = GraphBuilder(infer_types, NameSupply(["x"]))
+    copied = copy_value(builder, value, "y", loc)
+    return lowering.inner(Graph("copy", (value,), (copied,), tuple(builder.nodes)), [source], [target])
+
+
 def _branch(node: Node, lowering: Lowering) -> Body:
     condition, *given = (lowering.place(value) for value in node.operands)
     results = [lowering.place(value) for value in node.outputs]
@@ -105,10 +113,7 @@ class _Loop:
         return tuple(steps)
 
     def _copy(self, type_: TensorType, source: str, target: str) -> Body:
-        value = Value("x", type_)
-        builder = GraphBuilder(infer_types, NameSupply(["x"]))
-        copied = copy_value(builder, value, "y", self.node.loc)
-        return self.lowering.inner(Graph("copy", (value,), (copied,), tuple(builder.nodes)), [source], [target])
+        return copy_steps(type_, source, target, self.lowering, self.node.loc)
 
     def _fill(self, number: int, type_: TensorType, target: str) -> Body:
         """Every element a ``number``."""

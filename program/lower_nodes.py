@@ -16,8 +16,8 @@ from ..ir.graph import Graph, Node, Value
 from ..ir.loops import Access, Buffer, Kernel, Type
 from ..ir.loops_text import print_kernel
 from ..ir.loops_verify import verify_kernel
-from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, Storage
-from ..ir.steps import Body, Call, Step
+from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, StateTensor, Storage
+from ..ir.steps import Body, Call, Step, walk_calls
 from ..ir.types import DType, TensorType
 from ..ops.control import BODIES
 from ..ops.table import OPS
@@ -32,8 +32,10 @@ from ..schedule.tensors import Halo, TensorRef
 from ..schedule.unroll import expand_unrolled
 from ..targets.target import Machine
 from .describe import describe
-from .lower_control import lower_control
+from .in_place import update_in_place
+from .lower_control import copy_steps, lower_control
 from .node_key import NodeKey, node_key
+from .states import Memory, update_states
 
 MAX_KERNELS = 3000
 """Each takes some 20 ms of the processor: more than any real model has, and about a minute."""
@@ -93,6 +95,10 @@ class _Memory:
             self.constants[name] = array
         return self.shared[key]
 
+    def by_name(self) -> dict[str, Kernel]:
+        """The kernels by the names by which they are called."""
+        return {kernel.name: kernel for kernel in self.kernels.values()}
+
     def tensor(self, stem: str, type_: TensorType) -> str:
         """A new buffer of the arena."""
         name = self.numbered(stem)
@@ -119,6 +125,8 @@ class _Lowering:
         self.machine, self.memory = machine, memory
         self.buffers = memory.buffers
         self.owner = storage_owners(self.graph)
+        made = {old.name: self.owner[new.name] for old, new in zip(graph.outputs, self.graph.outputs, strict=True)}
+        self.updates = {made[state.output]: state.input for state in graph.states}
         self.places = {value.name: place for value, place in zip(self.graph.inputs, given)}
         self.places |= {self.owner[value.name]: place for value, place in zip(self.graph.outputs, results)}
         self.steps: list[Step] = []
@@ -127,18 +135,26 @@ class _Lowering:
     def program(self, output_names: Sequence[str]) -> Program:
         """``output_names`` are the model's, in order; a copy behind an output must not change its name."""
         graph = self.graph
-        body = self.body()
-        input_names = [value.name for value in graph.inputs]
+        body, gone = update_in_place(self.body(), self.buffers, self.memory.by_name(), self.add_kernel)
+        for name in gone:
+            del self.buffers[name]
+        body, states = update_states(body, self._states(), self._memory())
+        kept = {name for state in states for name in (state.name, state.output)}
+        inputs = [(value, value.name) for value in graph.inputs if value.name not in kept]
+        outputs = [(v, name) for v, name in zip(graph.outputs, output_names, strict=True) if name not in kept]
+        names = [name for _, name in inputs]
         values = [value for node in graph.nodes for value in node.outputs]
+        called = {call.kernel for call in walk_calls(body)}
         return Program(
             name=graph.name,
             target=self.machine.name,
-            inputs=self._interfaces(graph.inputs, input_names, ()),
-            outputs=self._interfaces(graph.outputs, output_names, input_names),
+            inputs=self._interfaces(inputs, ()),
+            outputs=self._interfaces(outputs, names),
             buffers=self.buffers,
             constants=self.memory.constants,
-            kernels=tuple({kernel.name: kernel for kernel in self.memory.kernels.values()}.values()),
+            kernels=tuple(kernel for name, kernel in self.memory.by_name().items() if name in called),
             body=body,
+            states=states,
             plan=MemoryPlan(()),
             extents=graph.extents,
             taps={v.name: o for v in values if v.name not in self.halos and (o := self.owner[v.name]) in self.buffers},
@@ -185,26 +201,40 @@ class _Lowering:
         name = self.owner[value.name]
         if name in self.buffers or name in self.graph.constants or name in self.places:
             return
-        storage = Storage.ARENA
+        storage, updates = Storage.ARENA, None
         if any(v.name == name for v in self.graph.inputs):
-            storage = Storage.INPUT
+            storage = Storage.STATE if name in self.updates.values() else Storage.INPUT
         elif any(self.owner.get(v.name) == name for v in self.graph.outputs):
-            storage = Storage.OUTPUT
+            updates = self.updates.get(name)
+            storage = Storage.OUTPUT if updates is None else Storage.STATE
         halo = self._halo(value)
-        self.buffers[name] = BufferDecl(name, value.dtype.stored, halo.padded(value.shape), storage)
+        self.buffers[name] = BufferDecl(name, value.dtype.stored, halo.padded(value.shape), storage, updates)
 
     def _halo(self, value: Value) -> Halo:
         return self.halos.get(value.name, Halo.none(len(value.shape)))
 
-    def _interfaces(
-        self, values: Sequence[Value], names: Sequence[str], before: Sequence[str]
-    ) -> tuple[Interface, ...]:
-        """C names are the ONNX names as identifiers, made unique over ``before`` as well."""
-        c_names = _identifiers([*before, *names])[len(before) :]
+    def _interfaces(self, sides: Sequence[tuple[Value, str]], before: Sequence[str]) -> tuple[Interface, ...]:
+        """Values with the names that they have in the model. C names are these as identifiers, made unique over
+        ``before`` as well."""
+        c_names = _identifiers([*before, *(name for _, name in sides)])[len(before) :]
         return tuple(
-            Interface(c_name, name, value.type, self.owner[value.name])
-            for c_name, name, value in zip(c_names, names, values)
+            Interface(c_name, name, value.type, self.owner[value.name]) for c_name, (value, name) in zip(c_names, sides)
         )
+
+    def _states(self) -> tuple[StateTensor, ...]:
+        types = {value.name: value.type for value in self.graph.inputs}
+        new = {old: name for name, old in self.updates.items()}
+        c_names = _identifiers([state.input for state in self.graph.states])
+        return tuple(
+            StateTensor(c_name, s.input, s.output, types[s.input], s.input, new[s.input])
+            for c_name, s in zip(c_names, self.graph.states)
+        )
+
+    def _memory(self) -> Memory:
+        def copy(type_: TensorType, source: str, target: str) -> Body:
+            return copy_steps(type_, source, target, self)
+
+        return Memory(self.memory.by_name, self.add_kernel, self.add_tensor, copy)
 
     # ---- kernels
 

@@ -41,13 +41,17 @@ def stream_layers(program: Program, machine: Machine, goal: Goal) -> Program:
     Raises ``BUDGET`` where RAM is not enough whatever is done.
     """
     pools, thrifty = _Pools.of(machine, goal), goal.optimize is Optimize.RAM
-    if thrifty or excess(program.plan.pools, goal.max_ram):
+    if thrifty or excess(program.plan.pools, _beside_states(program.plan, goal.max_ram)):
         target = _target(machine, goal)
         layout = lower_peak(_in_one_arena(program, target), target, _never if thrifty else pools.suffice)
         program = _with_layout(program, replace(layout, plan=pools.plan(layout)))
-    if excess(program.plan.pools, goal.max_ram):
+    if excess(program.plan.pools, _beside_states(program.plan, goal.max_ram)):
         raise _too_much(_layout_of(program), goal.max_ram)
     return program
+
+
+def _beside_states(plan: MemoryPlan, max_ram: int | None) -> int | None:
+    return None if max_ram is None else max(0, max_ram - plan.state_bytes)
 
 
 def _never(layout: Layout) -> bool:
@@ -96,18 +100,19 @@ class _Pools:
 
     def plan(self, layout: Layout) -> MemoryPlan:
         """The arena as it is, where it fits into the first pool or has no other; else the tensors distributed."""
-        pools = self._in_the_first(layout)
+        pools, state = self._in_the_first(layout), layout.plan.state
         if len(pools) == 1 or not excess(pools):
-            return MemoryPlan(pools)
-        return MemoryPlan(distribute(self._problem(layout)))
+            return MemoryPlan(pools, state)
+        return MemoryPlan(distribute(self._problem(layout)), state)
 
     def suffice(self, layout: Layout) -> bool:
         """Whether there is room, by a short search."""
         limits = [limit for limit in self.limits.values() if limit is not None]
         most = sum(limits) if len(limits) == len(self.limits) else math.inf
-        if layout.plan.ram > min(most, math.inf if self.max_ram is None else self.max_ram):
+        ram = sum(pool.ram for pool in layout.plan.pools)
+        if ram > min(most, math.inf if self.max_ram is None else self._most(layout) or 0):
             return False
-        return not excess(self._in_the_first(layout), self.max_ram) or fits(self._problem(layout))
+        return not excess(self._in_the_first(layout), self._most(layout)) or fits(self._problem(layout))
 
     def _in_the_first(self, layout: Layout) -> tuple[Pool, ...]:
         (arena,) = layout.plan.pools
@@ -116,7 +121,11 @@ class _Pools:
         return tuple(replace(p, name=n, limit=m) for p, (n, m) in zip(pools, self.limits.items(), strict=True))
 
     def _problem(self, layout: Layout) -> Problem:
-        return pool_problem(layout.body, layout.kernels, layout.buffers, self.target, self.limits, self.max_ram)
+        return pool_problem(layout.body, layout.kernels, layout.buffers, self.target, self.limits, self._most(layout))
+
+    def _most(self, layout: Layout) -> int | None:
+        """The RAM that may be used besides that of the states."""
+        return _beside_states(layout.plan, self.max_ram)
 
 
 def _reordered(layout: Layout, target: Target) -> Layout:

@@ -34,7 +34,8 @@ Parameters = Mapping[str, Mapping[int, StoredConstant]]
 def insert_qdq(
     partition: Partition, encodings: Mapping[str, Encoding], parameters: Parameters, integer_io: bool
 ) -> Graph:
-    """``encodings`` has every stored value. With ``integer_io`` stored inputs and outputs are integers."""
+    """``encodings`` has every stored value. With ``integer_io`` stored inputs and outputs are integers, but for those
+    of a state of which only one is stored."""
     return _Inserter(partition, encodings, parameters, integer_io).run()
 
 
@@ -47,6 +48,8 @@ class _Inserter(GraphBuilder):
         self.encodings, self.parameters, self.integer_io = encodings, parameters, integer_io
         self.constants.update(self.graph.constants)
         self.outputs = {value.name for value in self.graph.outputs}
+        states = [{state.input, state.output} for state in self.graph.states]
+        self.floats = {name for both in states if not both <= encodings.keys() for name in both}
         self.read: dict[str, Value] = {}
         """What stands for a value of the float graph."""
         self.constants_made: dict[tuple[str, Encoding, bytes], Value] = {}
@@ -65,7 +68,7 @@ class _Inserter(GraphBuilder):
         encoding = self.encodings.get(value.name)
         if encoding is None:
             return value
-        if not self.integer_io:
+        if not self._is_integer(value.name):
             self._store(value, value.name, encoding, value.name)
             return value
         stored = replace(value, type=_stored_type(value, encoding))
@@ -73,9 +76,13 @@ class _Inserter(GraphBuilder):
         return stored
 
     def _output(self, value: Value) -> Value:
-        if value.name in self.encodings and self.integer_io:
+        if value.name in self.encodings and self._is_integer(value.name):
             return replace(value, type=_stored_type(value, self.encodings[value.name]))
         return self.read.get(value.name, value)
+
+    def _is_integer(self, name: str) -> bool:
+        """Whether a stored input or output goes in or out as integers."""
+        return self.integer_io and name not in self.floats
 
     def _node(self, node: Node) -> None:
         name = key(node)
@@ -112,7 +119,7 @@ class _Inserter(GraphBuilder):
         is_output = name in self.outputs and value.name != name
         names = [self.names.fresh(f"{name}.q"), self.names.fresh(f"{name}.dq")]
         if is_output:
-            names[0 if self.integer_io else 1] = name
+            names[0 if self._is_integer(name) else 1] = name
         stored = Value(names[0], _stored_type(value, stored_as))
         self.nodes.append(Node("quantize", (value,), (stored,), stored_as.attrs, loc))
         self.read[name] = self._dequantize(stored, names[1], read_as, loc)

@@ -143,7 +143,8 @@ def _partition(graph: Graph, unrolled: Unrolled, options: QuantizeOptions, choic
     def keep_float(node: Node) -> bool:
         return key(node) in unrolled.floats or _is_float(node, options, choices)
 
-    return partition(graph, keep_float, options.integer_io, unrolled.tied)
+    tied = [*unrolled.tied, *([state.input, state.output] for state in graph.states)]
+    return partition(graph, keep_float, options.integer_io, tied)
 
 
 def _is_float(node: Node, options: QuantizeOptions, choices: Choices) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from ..driver import PathLike, Source
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
+from ..passes.integer_interface import integer_states
 from ..passes.integerize import integerize_with_report
 from ..passes.pipeline import before
 from ..report.accuracy import Accuracy, Cost, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
@@ -26,6 +27,7 @@ from .calibration import DEFAULT_IMAGES, CalibrationData, read_calibration
 from .images import ImageOptions
 from .input_check import doubts, input_ranges
 from .options import Mode
+from .sequences import with_states
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +90,8 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
         inputs=input_ranges(calibration.samples),
         warnings=warnings,
     )
-    return QuantizedSource(replace(source, graph=model.graph, quantized=_described(wanted.options)), accuracy)
+    graph = integer_states(model.graph)
+    return QuantizedSource(replace(source, graph=graph, quantized=_described(wanted.options)), accuracy)
 
 
 @dataclass(frozen=True)
@@ -148,21 +151,28 @@ def _random_data(source: Source, wanted: Quantization) -> tuple[CalibrationData,
     data = CalibrationData(random_samples(inputs, _RANDOM_SAMPLES), {})
     if wanted.test_data is None:
         return data, data
-    return data, read_calibration(Path(wanted.test_data), inputs, wanted.images)
+    return data, _read(source.graph, wanted.test_data, wanted.images)
+
+
+def _read(graph: Graph, path: PathLike, images: ImageOptions) -> CalibrationData:
+    """The data of a file or folder. What states hold before each sample is found by running the float model on the
+    samples as the steps of one sequence."""
+    kept = {state.input for state in graph.states}
+    data = read_calibration(Path(path), [value for value in graph.inputs if value.name not in kept], images)
+    return replace(data, samples=with_states(graph, data.samples)) if kept else data
 
 
 def _split(source: Source, wanted: Quantization) -> tuple[CalibrationData, CalibrationData]:
     """Calibration and test data: the same where there are too few to keep some back."""
-    inputs = source.graph.inputs
     if wanted.calibration is None:
         return _random_data(source, wanted)
-    data = read_calibration(Path(wanted.calibration), inputs, wanted.images)
+    data = _read(source.graph, wanted.calibration, wanted.images)
     if wanted.images != DEFAULT_IMAGES and not data.pictures:
         hint = "scale the arrays before they are saved"
         reason = "mean and scale are for images; the calibration data are arrays, which are taken as they are"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=str(wanted.calibration), hint=hint)
     if wanted.test_data is not None:
-        return data, read_calibration(Path(wanted.test_data), inputs, wanted.images)
+        return data, _read(source.graph, wanted.test_data, wanted.images)
     if data.samples.count < HELD_OUT:
         log.warning("%d samples are too few to hold some back: tested on the calibration data", data.samples.count)
         return data, data

@@ -29,6 +29,7 @@ from .schema import (
     Report,
     Ring,
     Route,
+    StateTensor,
     TargetInfo,
     Tensor,
     Totals,
@@ -77,6 +78,7 @@ def build_report(
         memory=memory,
         sections=None if larger is None else larger.sections,
         files=[],
+        states=list(_states(program)),
     )
 
 
@@ -94,7 +96,7 @@ def _totals(
 ) -> Totals:
     route = _larger(routes)
     return Totals(
-        ram_bytes=program.plan.ram,
+        ram_bytes=sum(pool.ram for pool in program.plan.pools),
         arena_bytes=sum(pool.size for pool in program.plan.pools),
         arena_align=max(pool.align for pool in program.plan.pools),
         peak_live_bytes=max(live, default=0),
@@ -108,6 +110,8 @@ def _totals(
         cycles=None if costs is None else costs.cycles,
         pools=list(_pools(program, memory)),
         routes=dict(routes),
+        state_bytes=program.plan.state_bytes,
+        state_align=1 if program.plan.state is None else program.plan.state.align,
     )
 
 
@@ -150,6 +154,13 @@ def _pools(program: Program, memory: list[Placement]) -> Iterator[PoolTotals]:
 
 def _tensor(side: Interface, argument: str) -> Tensor:
     return Tensor(side.name, argument, side.type.dtype.value, list(side.type.shape), side.type.nbytes)
+
+
+def _states(program: Program) -> Iterator[StateTensor]:
+    for state in program.states:
+        offset = program.plan.places[state.buffer].offset
+        dtype, shape = state.type.dtype.value, list(state.type.shape)
+        yield StateTensor(state.name, state.output, dtype, shape, state.type.nbytes, offset, state.copied)
 
 
 class _Layers:

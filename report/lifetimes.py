@@ -8,8 +8,9 @@ from .schema import Placement
 
 
 def placements(program: Program) -> list[Placement]:
-    """The tensors with a place in a pool and their lifetimes, in the order of pools and addresses."""
-    places, pools = program.plan.places, program.plan.pools
+    """The tensors with a place in working memory and their lifetimes, in the order of pools and addresses."""
+    pools = program.plan.pools
+    places = {name: place for name, place in program.plan.places.items() if place.pool < len(pools)}
     spans: dict[str, list[int]] = {}
     for side in program.inputs:
         if side.buffer in places:

@@ -54,6 +54,7 @@ class Options:
     max_ram: int | None = None
     pools: dict[str, int | None] = field(default_factory=dict)
     fixed: dict[str, list[float]] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,21 @@ class Tensor:
     dtype: str
     shape: list[int]
     bytes: int
+
+
+@dataclass(frozen=True)
+class StateTensor:
+    """A tensor that the caller keeps between runs, ``offset`` bytes into the memory of states. ``name`` and ``output``
+    are the ONNX names of what a run reads and what it leaves. ``copied``: the new value is made in working memory and
+    copied at the end of each run, as the old one is needed until then."""
+
+    name: str
+    output: str
+    dtype: str
+    shape: list[int]
+    bytes: int
+    offset: int
+    copied: bool
 
 
 @dataclass(frozen=True)
@@ -151,7 +167,8 @@ class Route:
 class Totals:
     """``ram_bytes`` is working memory, on targets where inputs and outputs have a place in it with these;
     ``arena_bytes`` is what it takes where the caller keeps them elsewhere. Both are sums over the ``pools``, mostly
-    one. ``peak_tensors`` live when most of it is used.
+    one. ``peak_tensors`` live when most of it is used. ``state_bytes`` is the memory of states, which is no part of
+    these.
 
     ``routes`` are what LLVM's objects (``llvm``) and GCC's of the C sources (``c``) take, as far as that is known.
     ``flash_bytes`` is that of the larger one, and ``code_bytes`` of the same; ``stack_bytes`` is the larger one.
@@ -172,6 +189,8 @@ class Totals:
     cycles: int | None = None
     pools: list[PoolTotals] = field(default_factory=list)
     routes: dict[str, Route] = field(default_factory=dict)
+    state_bytes: int = 0
+    state_align: int = 1
 
 
 @dataclass(frozen=True)
@@ -201,6 +220,7 @@ class Report:
     sections: dict[str, int] | None
     files: list[File]
     accuracy: Accuracy | None = None
+    states: list[StateTensor] = field(default_factory=list)
 
     def to_json(self) -> str:
         """The text of ``report.json``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -174,9 +175,9 @@ class Library:
     """What a linker makes of the objects, for an operating system or an engine to load.
 
     ``file`` is its name; ``linker`` is LLD under the name for its format, with ``linker_flags``; ``compiler_flags``
-    are for a C compiler that links. In all of them ``{name}`` is the model's name, ``{run}`` its function, and
-    ``{exports}`` a file that says that nothing else is visible. ``c_library`` is the name under which the C library is
-    loaded.
+    are for a C compiler that links. In all of them ``{name}`` is the model's name, and ``{exports}`` a file that says
+    that nothing but its functions is visible; a flag with ``{function}`` is there for each of them. ``c_library`` is
+    the name under which the C library is loaded.
     """
 
     file: str
@@ -184,6 +185,22 @@ class Library:
     linker_flags: tuple[str, ...]
     compiler_flags: tuple[str, ...]
     c_library: str = ""
+
+    def linker_options(self, name: str, functions: Sequence[str], exports: str) -> list[str]:
+        """The flags of the linker for a model with these functions."""
+        return _spelled(self.linker_flags, name, functions, exports)
+
+    def compiler_options(self, name: str, functions: Sequence[str]) -> list[str]:
+        """Those of a C compiler that links."""
+        return _spelled(self.compiler_flags, name, functions)
+
+
+def _spelled(flags: Sequence[str], name: str, functions: Sequence[str], exports: str = "") -> list[str]:
+    return [
+        flag.format(name=name, function=function, exports=exports)
+        for flag in flags
+        for function in (functions if "{function}" in flag else functions[:1])
+    ]
 
 
 def shared_library(page_align: int, c_library: str = "libc.so.6") -> Library:

@@ -12,7 +12,7 @@ MVP = Cpu(
 
 # The stack lies below the data, so that an overflow is a trap and no damage. What the caller passes goes behind
 # __heap_base, where the module itself has nothing.
-EXPORTS = ("--no-entry", "--export={run}", "--export=__heap_base", "--stack-first")
+EXPORTS = ("--no-entry", "--export={function}", "--export=__heap_base", "--stack-first")
 
 TARGETS = (
     Target(

@@ -14,13 +14,15 @@ import numpy as np
 from ..emit_c.artifact import write_c
 from ..emit_c.compiler_flags import all_flags
 from ..emit_c.symbols import assign_symbols
-from ..emit_llvm.jit import aligned_empty, checked_input, in_order
+from ..emit_llvm.jit import StateMemory, aligned_empty, checked_input, in_order
 from ..errors import CcmlError, ErrorCode
 from ..ir.extents import cropped
 from ..ir.program import Program
 from ..targets import Machine
 
 COMPILERS = ("cc", "gcc", "clang")
+_UNKNOWN = 0xA5
+"""What the memory of states holds before it is reset."""
 _FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
 
 
@@ -47,20 +49,28 @@ class CModel:
         self._function = ctypes.CDLL(str(library))[symbols.run]
         self._function.argtypes = [ctypes.c_void_p] * len(program.parameters)
         self._function.restype = ctypes.c_int
+        self.state = StateMemory(program)
+        if program.states:
+            reset = ctypes.CDLL(str(library))[symbols.reset]
+            reset.argtypes, reset.restype = [ctypes.c_void_p], None
+            self.state.memory[...] = _UNKNOWN
+            reset(self.state.memory.ctypes.data)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The outputs by name."""
+        """The outputs by name, new values of states among them: each run goes on where the one before ended."""
         program = self._program
         inputs = program.filled(inputs)
         arrays = {side.buffer: checked_input(side, inputs) for side in program.inputs}
         for side in program.outputs:
             arrays[side.buffer] = np.empty(side.type.shape, side.type.dtype.numpy)
         pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
+        pools.append(self.state.memory)
         status = self._function(*(array.ctypes.data for array in in_order(program, pools, arrays)))
         if status:
             raise CcmlError(ErrorCode.MISMATCH, f"the compiled model returned {status}")
         outputs = {side.name: arrays[side.buffer] for side in program.outputs}
-        return cropped(program.extents, outputs, inputs)
+        kept = {state.output: self.state.values[state.name].copy() for state in program.states}
+        return kept | cropped(program.extents, outputs, inputs)
 
 
 def _build(program: Program, machine: Machine, compiler: str, folder: Path) -> Path:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..driver import Compiled
-from ..emit_llvm.jit import JitModel
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
+from ..ir.states import Feedback
 from ..ops.evaluate import evaluate_graph
 from ..samples import Samples
 from .c_model import CModel
@@ -104,18 +104,13 @@ def compare(
     route ``backend`` (``llvm`` or ``c``) and compared with that as well. All but ``jit`` show outputs only. A tensor is
     in order where its relative L2 error is at most ``tolerance`` in every sample, integers where they equal the host's.
     """
-    run: Callable[[Arrays], Arrays]
-    if host is not None:
-        run = EmulatedModel(compiled, backend).run
-    else:
-        program, machine = compiled.program, compiled.machine
-        run = ObservedModel(compiled).run if backend == JIT else CModel(program, machine, compiler).run
-    on_host = None if host is None else JitModel(host.program, host.machine)
-    comparison = _Comparison(compiled, tolerance, find_reference(compiled.source, next(iter(samples))))
-    for number, inputs in enumerate(samples):
+    results = _results(compiled, samples, backend, compiler, emulated=host is not None)
+    on_host = None if host is None else ObservedModel(host)
+    comparison = _Comparison.of(compiled, tolerance, next(iter(samples)))
+    for number, (inputs, found) in enumerate(zip(samples, results, strict=True)):
         log.info("comparing sample %d of %d", number + 1, samples.count)
         expected = {name: array[number] for name, array in samples.expected.items()}
-        comparison.add(inputs, run(inputs), expected, {} if on_host is None else on_host.run(inputs))
+        comparison.add(inputs, found, expected, {} if on_host is None else on_host.run(inputs))
     layers, outputs = comparison.layers() if backend == JIT else (), comparison.outputs()
     first = next((row for row in (*layers, *outputs) if not row.ok), None)
     unchecked = tuple(dict.fromkeys(r.tensor for r in outputs if not r.difference.compared and 0 not in r.shape))
@@ -135,6 +130,22 @@ def compare(
         first_stage=stage,
         unchecked=unchecked,
     )
+
+
+def _results(
+    compiled: Compiled, samples: Samples, backend: str, compiler: str | None, emulated: bool
+) -> Iterator[Arrays]:
+    """What the compiled model makes of each sample; where it has states, of one sequence."""
+    if emulated and compiled.program.states:
+        yield from EmulatedModel(compiled, backend).run_sequence(list(samples))
+        return
+    run: Callable[[Arrays], Arrays]
+    if emulated:
+        run = EmulatedModel(compiled, backend).run
+    else:
+        program, machine = compiled.program, compiled.machine
+        run = ObservedModel(compiled).run if backend == JIT else CModel(program, machine, compiler).run
+    yield from map(run, samples)
 
 
 def first_wrong_stage(stages: Stages, inputs: Arrays, reference: Reference, tolerance: float) -> str:
@@ -163,19 +174,37 @@ class _Worst:
 
 @dataclass
 class _Comparison:
-    """Collects differences over the samples. ``failing`` are the inputs of the first sample that differs."""
+    """Collects differences over the samples. ``failing`` are the inputs of the first sample that differs.
+
+    The reference and the optimized graph feed their states back each for itself, as the compiled model does.
+    """
 
     compiled: Compiled
     tolerance: float
     reference: Reference
+    states: Feedback
+    own_states: Feedback
     failing: Arrays | None = None
     _layers: dict[str, _Worst] = field(default_factory=dict)
     _outputs: dict[tuple[str, str], Difference] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, compiled: Compiled, tolerance: float, first: Arrays) -> _Comparison:
+        """``first`` are the inputs of the first sample."""
+        graph = compiled.source.graph
+        types = {value.name: value.type for value in graph.inputs}
+        states, own_states = (Feedback(graph.states, types) for _ in range(2))
+        reference = find_reference(compiled.source, states.with_states(first))
+        return cls(compiled, tolerance, reference, states, own_states)
+
     def add(self, inputs: Arrays, found: Arrays, expected: Arrays, host: Arrays) -> None:
+        filled = self.compiled.program.filled(inputs)
+        inputs = self.states.with_states(inputs)
         wanted = self.reference.values(inputs)
-        whole = self.compiled.program.filled(inputs)
-        meaning = evaluate_graph(self.compiled.optimized, whole)
+        self.states.take(wanted)
+        whole = {**inputs, **filled}
+        meaning = evaluate_graph(self.compiled.optimized, self.own_states.with_states(filled))
+        self.own_states.take(meaning)
         imported: Arrays = {}
         for node in self._kernels():
             name = node.outputs[0].name

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from ..driver import Compiled
 from ..emit_c.artifact import write_c
-from ..emit_llvm.module import run_symbol
+from ..emit_llvm.module import exported_symbols
 from ..emit_llvm.objects import emit_objects
 from ..emit_llvm.shared import link_library
 from ..emulation.driver import write_inputs
@@ -37,9 +37,13 @@ class EmulatedModel:
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The outputs by name. Raises ``TOOLCHAIN`` where the emulator is missing, ``MISMATCH`` where the model returns
         an error, crashes or writes where it must not."""
-        write_inputs(self._program, [inputs], self._folder)
-        (outputs,) = run_driver(self._program, self._machine, 1, self._executable, self._folder)
+        (outputs,) = self.run_sequence([inputs])
         return outputs
+
+    def run_sequence(self, samples: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndarray]]:
+        """The outputs of each sample, which all run in one process: where the model has states, one sequence."""
+        write_inputs(self._program, samples, self._folder)
+        return run_driver(self._program, self._machine, len(samples), self._executable, self._folder)
 
 
 def _by_llvm(compiled: Compiled, folder: Path) -> list[Path]:
@@ -48,7 +52,7 @@ def _by_llvm(compiled: Compiled, folder: Path) -> list[Path]:
     objects = emit_objects(program, machine)
     if machine.target.hosted:
         library = folder / f"lib{program.name}.so"
-        link_library(objects, machine, program.name, run_symbol(program), library)
+        link_library(objects, machine, program.name, exported_symbols(program), library)
         return [library]
     for name, image in objects:
         (folder / name).write_bytes(image)

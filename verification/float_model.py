@@ -17,7 +17,7 @@ Arrays = Mapping[str, np.ndarray]
 
 
 class FloatModel:
-    """``run`` gives the inputs and the values asked for."""
+    """``run`` gives the inputs and the values asked for. States are inputs like others."""
 
     def __init__(self, graph: Graph, names: Iterable[str]) -> None:
         given = {value.name for value in graph.inputs}
@@ -27,7 +27,7 @@ class FloatModel:
         self._model: JitModel | None = None
         if shown:
             machine = host_machine()
-            seen = eliminate_dead_code(replace(graph, outputs=shown))
+            seen = eliminate_dead_code(replace(graph, outputs=shown, states=()))
             self._model = JitModel(lower_graph(optimize(seen), machine), machine)
 
     def run(self, inputs: Arrays) -> dict[str, np.ndarray]:

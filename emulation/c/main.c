@@ -6,6 +6,9 @@
      MODEL_RUN                  its function
      MODEL_ARGUMENTS            what it is called with: pool_0, ..., tensor_0, ...
      MODEL_POOLS                POOL(number, bytes, alignment) for each pool of working memory
+     MODEL_STATE                if there, POOL(...) for the memory of states, which samples hand on to each other
+     MODEL_STATES               STATE(offset, bytes) for each state, written behind the outputs of each sample
+     MODEL_RESET                the function that gives them their first values
      MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element, place in the pools) for each tensor
      MODEL_IN_ARENA             if there, the tensors are kept in the pools, at their places
      MODEL_TENSORS_ALIGNED      if there, the tensors are aligned to 64 bytes instead
@@ -33,6 +36,14 @@ enum { FINE = 0, NO_FILE = 1, BAD_FILE = 2, MODEL_FAILED = 3, GUARD_OVERWRITTEN 
 MODEL_POOLS
 #undef POOL
 
+#ifdef MODEL_STATE
+#define POOL(number, bytes, align) \
+  __attribute__((aligned(align))) static unsigned char state_##number[(bytes) + MODEL_GUARD]; \
+  enum { STATE_BYTES = (bytes) };
+MODEL_STATE
+#undef POOL
+#endif
+
 #ifdef MODEL_IN_ARENA
 #define TENSOR(number, bytes, element, place) static void *const tensor_##number = place;
 #else
@@ -50,30 +61,54 @@ MODEL_OUTPUTS
 #undef TENSOR
 
 typedef __typeof__(MODEL_RUN) function;
+typedef void reset_function(void *);
 
 #ifdef MODEL_LIBRARY
 #include <dlfcn.h>
 #define NAME_OF(symbol) #symbol
 #define SYMBOL_NAME(macro) NAME_OF(macro)
 
-static function *find_model(void)
+static void *find_symbol(const char *name)
 {
   void *const library = dlopen(MODEL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  void *const symbol = library == NULL ? NULL : dlsym(library, SYMBOL_NAME(MODEL_RUN));
+  void *const symbol = library == NULL ? NULL : dlsym(library, name);
   if (symbol == NULL) {
     io_say(dlerror());
   }
+  return symbol;
+}
+
+static function *find_model(void)
+{
   union {
     void *symbol;
     function *call;
-  } both = {symbol};
+  } both = {find_symbol(SYMBOL_NAME(MODEL_RUN))};
   return both.call;
 }
+
+#ifdef MODEL_STATE
+static reset_function *find_reset(void)
+{
+  union {
+    void *symbol;
+    reset_function *call;
+  } both = {find_symbol(SYMBOL_NAME(MODEL_RESET))};
+  return both.call;
+}
+#endif
 #else
 static function *find_model(void)
 {
   return MODEL_RUN;
 }
+
+#ifdef MODEL_STATE
+static reset_function *find_reset(void)
+{
+  return MODEL_RESET;
+}
+#endif
 #endif
 
 static void forget(unsigned char *memory, size_t bytes)
@@ -97,6 +132,9 @@ static int run_sample(function *model, int inputs, int outputs)
 #define POOL(number, bytes, align) forget(pool_##number, (bytes) + MODEL_GUARD);
   MODEL_POOLS
 #undef POOL
+#ifdef MODEL_STATE
+  forget(state_0 + STATE_BYTES, MODEL_GUARD);
+#endif
 #ifndef MODEL_IN_ARENA
 #define TENSOR(number, bytes, element, place) forget(tensor_##number, bytes);
   MODEL_OUTPUTS
@@ -115,9 +153,23 @@ static int run_sample(function *model, int inputs, int outputs)
     return GUARD_OVERWRITTEN;
   }
 #undef POOL
+#ifdef MODEL_STATE
+  if (!guard_is_whole(state_0 + STATE_BYTES)) {
+    return GUARD_OVERWRITTEN;
+  }
+#endif
 #define TENSOR(number, bytes, element, place) && io_write(outputs, tensor_##number, bytes)
-  return 1 MODEL_OUTPUTS ? FINE : BAD_FILE;
+  if (!(1 MODEL_OUTPUTS)) {
+    return BAD_FILE;
+  }
 #undef TENSOR
+#ifdef MODEL_STATE
+#define STATE(offset, bytes) && io_write(outputs, state_0 + (offset), bytes)
+  return 1 MODEL_STATES ? FINE : BAD_FILE;
+#undef STATE
+#else
+  return FINE;
+#endif
 }
 
 int main(void)
@@ -130,6 +182,14 @@ int main(void)
   if (model == NULL) {
     return NO_FUNCTION;
   }
+#ifdef MODEL_STATE
+  reset_function *const reset = find_reset();
+  if (reset == NULL) {
+    return NO_FUNCTION;
+  }
+  forget(state_0, STATE_BYTES);
+  reset(state_0);
+#endif
   if (inputs < 0 || outputs < 0 || !io_read(inputs, &samples, sizeof samples)) {
     return NO_FILE;
   }

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from ...ir.loops import Kernel
 from ...ir.loops_text import print_kernel
-from ...ir.program import BufferDecl, MemoryPlan
+from ...ir.program import BufferDecl, MemoryPlan, Storage
 from ...ir.steps import Body, Call, map_calls, outline, walk_calls
 from ...memory.layout import plan_memory, tensor_requests
 from ...memory.peak import at_peak
@@ -64,6 +64,8 @@ class _Search:
         found = outline(self.start.body)
         self._run_of = {number: run for run in found.runs for number in range(*run)}
         self._tested = {name for _, name in found.tests}
+        buffers = self.start.buffers
+        self._kept = {name for name, decl in buffers.items() if decl.storage is Storage.STATE}
 
     def run(self) -> Layout:
         best, spans = self.start, [(n, n) for n in range(len(self.start.calls))]
@@ -157,6 +159,9 @@ class _Search:
                 self.streams[span] = None
                 return None
             inside = self.start.calls[first : last + 1]
+            if self._kept and any(self._kept & set(call.args) for call in inside):
+                self.streams[span] = None  # rows of a new state could come before the last of the old one are read
+                return None
             others = (*self.start.calls[:first], *self.start.calls[last + 1 :])
             kept = {name for call in others for name in call.args} | self._tested
             self.streams[span] = stream(inside, self.start.kernels, self.start.buffers, kept)

@@ -27,7 +27,7 @@ PAGES = {"generic": 4096, "x86": 4096, "android": 16384, "linux-arm64": 65536}
 def linked(machine: Machine, folder: Path, pad: int = 0) -> Path:
     program, _ = scale_and_shift(pad=pad)
     path = folder / "libsmall.so"
-    link_library(emit_objects(program, machine), machine, "small", "small_run", path)
+    link_library(emit_objects(program, machine), machine, "small", ["small_run"], path)
     return path
 
 
@@ -82,13 +82,13 @@ def test_no_linker_says_what_would_help(monkeypatch: pytest.MonkeyPatch, tmp_pat
 @needs("cc")
 def test_a_failing_linker_is_quoted(tmp_path: Path) -> None:
     with pytest.raises(CcmlError, match="linking failed: ") as caught:
-        link_library([("broken.o", b"not an object")], select("x86"), "broken", "f", tmp_path / "lib.so")
+        link_library([("broken.o", b"not an object")], select("x86"), "broken", ["f"], tmp_path / "lib.so")
     assert caught.value.kind is ErrorCode.TOOLCHAIN
 
 
 def test_bare_metal_has_no_shared_libraries(tmp_path: Path) -> None:
     with pytest.raises(CcmlError, match="cortex-m4 has no libraries that are loaded"):
-        link_library([], select("cortex-m4"), "none", "f", tmp_path / "lib.so")
+        link_library([], select("cortex-m4"), "none", ["f"], tmp_path / "lib.so")
 
 
 @needs("ld.lld", "aarch64-linux-gnu-gcc", "qemu-aarch64")

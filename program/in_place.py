@@ -1,0 +1,139 @@
+"""Kernels whose result lies in the place of an operand: what they only copy is there already.
+
+A scatter is a copy of all rows, then some of them anew::
+
+    for i: y[i] = x[i]              (nothing)
+    y[at] = row                     y[at] = row
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
+
+from ..ir.loops import Access, Block, Buffer, For, If, Invoke, Kernel, Let, Load, Stmt, Store
+from ..ir.loops_rewrite import map_accesses, map_block, stmt_exprs, walk_expr, walk_stmts
+from ..ir.program import BufferDecl, Storage
+from ..ir.steps import Body, Call, has_control_flow, walk_calls
+
+
+@dataclass(frozen=True)
+class InPlace:
+    """A kernel without copies, and the arguments that are left."""
+
+    kernel: Kernel
+    args: tuple[str, ...]
+
+
+def without_copies(kernel: Kernel, call: Call, old: str, new: str) -> InPlace | None:
+    """``kernel`` for a ``call`` in which the buffer ``new`` lies in the place of ``old``: without the statements that
+    copy elements of the one to the same place of the other before anything else is written there.
+
+    ``None`` where there are none. What is left of the new tensor was there before, so that it is ``inout``.
+    """
+    sources = {param.name for param, name in zip(kernel.params, call.args, strict=True) if name == old}
+    targets = {param.name for param, name in zip(kernel.params, call.args, strict=True) if name == new}
+    if kernel.scalars or not sources or len(targets) != 1:
+        return None
+    body = _without_copies(kernel.body, sources, targets)
+    if body == kernel.body:
+        return None
+    used = {buffer.name for buffer in _used(body)}
+    kept = [
+        (replace(param, access=Access.READ_WRITE) if param.name in targets else param, name)
+        for param, name in zip(kernel.params, call.args, strict=True)
+        if name != old or param.name in used
+    ]
+    params = {param.name: param for param, _ in kept}
+    body = map_accesses(body, lambda buffer, index: (params.get(buffer.name, buffer), index))
+    return InPlace(replace(kernel, params=tuple(params.values()), body=body), tuple(name for _, name in kept))
+
+
+def update_in_place(
+    body: Body, buffers: Mapping[str, BufferDecl], kernels: Mapping[str, Kernel], add_kernel: Callable[[Kernel], str]
+) -> tuple[Body, frozenset[str]]:
+    """``body`` with results in the place of operands of the arena that they copy and that nobody else needs any more:
+    both are one buffer, and the copy is left out. Returns the buffers that are gone as well.
+
+    ``add_kernel`` gives the name of a new kernel. Straight lines only.
+    """
+    if has_control_flow(body):
+        return body, frozenset()
+    calls, gone, known = list(walk_calls(body)), set[str](), dict(kernels)
+    for number in reversed(range(len(calls))):
+        call = calls[number]
+        if not _copies(known[call.kernel]):
+            continue
+        behind = {name for later in calls[number + 1 :] for name in later.args}
+        for old, new in _candidates(known[call.kernel], call, buffers):
+            before = any(new in earlier.args for earlier in calls[:number])
+            found = None if before or old in behind else without_copies(known[call.kernel], call, old, new)
+            if found is not None and found.kernel.body and old not in found.args:
+                name = add_kernel(replace(found.kernel, name=in_place_name(found.kernel)))
+                known[name] = replace(found.kernel, name=name)
+                calls[number] = replace(call, kernel=name, args=found.args)
+                calls[:number] = [_with_buffer(earlier, old, new) for earlier in calls[:number]]
+                gone.add(old)
+                break
+    return tuple(calls), frozenset(gone)
+
+
+def in_place_name(kernel: Kernel) -> str:
+    """What a kernel is called after that was one of the name ``scatter_0``."""
+    return f"{kernel.name.rpartition('_')[0]}_in_place"
+
+
+def _copies(kernel: Kernel) -> bool:
+    """Whether some statement stores what was loaded, as it is."""
+    return any(isinstance(stmt, Store) and isinstance(stmt.value, Load) for stmt in walk_stmts(kernel.body))
+
+
+def _candidates(kernel: Kernel, call: Call, buffers: Mapping[str, BufferDecl]) -> Iterator[tuple[str, str]]:
+    """Operands of the arena with results of the same type and size."""
+    params = list(zip(kernel.params, call.args, strict=True))
+    for written, new in params:
+        for read, old in params:
+            a, b = buffers[old], buffers[new]
+            same = old != new and a.storage is Storage.ARENA and (a.dtype, a.nbytes) == (b.dtype, b.nbytes)
+            if same and read.access is Access.READ and written.access is Access.WRITE:
+                yield old, new
+
+
+def _with_buffer(call: Call, old: str, new: str) -> Call:
+    return replace(call, args=tuple(new if name == old else name for name in call.args))
+
+
+def _without_copies(body: Block, sources: Set[str], targets: Set[str]) -> Block:
+    """Statements in order, up to the first that writes something else to the target."""
+    found: list[Stmt] = []
+    for place, stmt in enumerate(body):
+        rest = map_block((stmt,), lambda expr: None, lambda inner: _reduced(inner, sources, targets))
+        if any(buffer.name in targets for buffer in _used(rest)):
+            return (*found, *body[place:])
+        found += rest
+    return tuple(found)
+
+
+def _reduced(stmt: Stmt, sources: Set[str], targets: Set[str]) -> Block | None:
+    """Nothing for a copy and for control flow that does nothing any more; ``None`` for all other statements."""
+    match stmt:
+        case Store(buffer, index, Load(source, place, _, active), stored):
+            same = (buffer.shape, index, stored) == (source.shape, place, active)
+            copies = buffer.name in targets and source.name in sources and same
+            return () if copies else None
+        case For(body=body):
+            return () if all(isinstance(inner, Let) for inner in body) else None
+        case If(then=then, orelse=orelse):
+            return () if all(isinstance(inner, Let) for inner in (*then, *orelse)) else None
+    return None
+
+
+def _used(block: Block) -> Iterator[Buffer]:
+    """The buffers of all accesses."""
+    for stmt in walk_stmts(block):
+        yield from (part.buffer for expr in stmt_exprs(stmt) for part in walk_expr(expr) if isinstance(part, Load))
+        if isinstance(stmt, Store):
+            yield stmt.buffer
+        if isinstance(stmt, Invoke):
+            yield from (pointer.buffer for pointer in stmt.pointers)
+
