@@ -103,9 +103,11 @@ class Bounds:
         """
         if self.dead:
             return math.inf, -math.inf
-        form = Linear()
-        for expr in summands:
+        form = self.linear(summands[0]) if summands else Linear()
+        for expr in summands[1:]:
             form = form.plus(self.linear(expr))
+        if not form.terms:
+            return int(form.const), int(form.const)
         return self._range(form, FACTS_COMBINED)
 
     def linear(self, expr: Expr) -> Linear:

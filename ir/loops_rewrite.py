@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import cache
+from operator import is_not
 
 from .loops import (
     INDEX,
@@ -44,18 +45,23 @@ def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERI
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in evaluation order."""
     found: list[Expr] = []
-    for name in _field_names(type(expr)):  # type: ignore[arg-type]  # classes are hashable
+    for name in _operands(type(expr)):  # type: ignore[arg-type]  # classes are hashable
         item = getattr(expr, name)
-        if isinstance(item, Expr):
+        if type(item) is tuple:
+            found += item
+        elif item is not None:
             found.append(item)
-        elif isinstance(item, tuple):
-            found.extend(part for part in item if isinstance(part, Expr))
     return tuple(found)
 
 
 @cache
+def _operands(kind: type) -> tuple[str, ...]:
+    """The fields of a class of expressions that hold an expression, several, or perhaps one."""
+    return tuple(spec.name for spec in fields(kind) if spec.type in ("Expr", "tuple[Expr, ...]", "Expr | None"))
+
+
+@cache
 def _field_names(kind: type) -> tuple[str, ...]:
-    """The fields of a class of expressions, which may hold expressions."""
     return tuple(spec.name for spec in fields(kind))
 
 
@@ -103,18 +109,22 @@ def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
 
 def map_children(expr: Expr, go: Callable[[Expr], Expr]) -> Expr:
     """``expr`` with ``go`` of its direct sub-expressions; itself where they stay the same objects. Folds nothing."""
+    kind = type(expr)
     changes: dict[str, object] = {}
-    for name in _field_names(type(expr)):  # type: ignore[arg-type]  # classes are hashable
+    for name in _operands(kind):  # type: ignore[arg-type]  # classes are hashable
         item = getattr(expr, name)
-        if isinstance(item, Expr):
+        if type(item) is tuple:
+            parts = tuple([go(part) for part in item])
+            if any(map(is_not, parts, item)):
+                changes[name] = parts
+        elif item is not None:
             new = go(item)
             if new is not item:
                 changes[name] = new
-        elif isinstance(item, tuple) and any(isinstance(part, Expr) for part in item):
-            parts = tuple(go(part) for part in item)
-            if any(a is not b for a, b in zip(parts, item)):
-                changes[name] = parts
-    return replace(expr, **changes) if changes else expr  # type: ignore[type-var]
+    if not changes:
+        return expr
+    names = _field_names(kind)  # type: ignore[arg-type]
+    return kind(*[changes[name] if name in changes else getattr(expr, name) for name in names])
 
 
 def rebuild(expr: Expr) -> Expr:
@@ -181,10 +191,10 @@ def map_accesses(block: Block, rule: Callable[[Buffer, tuple[Expr, ...]], Place]
     """``block`` with every buffer and index, of loads, stores and pointers, replaced by what ``rule`` gives for it."""
 
     def expr_rule(expr: Expr) -> Expr | None:
-        if not isinstance(expr, Load):
+        if type(expr) is not Load:
             return None
         buffer, index = rule(expr.buffer, expr.index)
-        return replace(expr, buffer=buffer, index=index)
+        return Load(buffer, index, expr.lanes, expr.active)
 
     def stmt_rule(stmt: Stmt) -> Block | None:
         if isinstance(stmt, Store):

@@ -318,8 +318,7 @@ class _Verifier:
         for dim, (part, extent) in enumerate(zip(index, buffer.shape)):
             low, high = scope.bounds.range(part)
             if dim == len(index) - 1:
-                touched = (part, Const(lanes, INDEX)) if active is None else (part, active)
-                high = scope.bounds.range(*touched)[1] - 1
+                high = high + lanes - 1 if active is None else scope.bounds.range(part, active)[1] - 1
             if _outside(low, high, 0, extent - 1):
                 size = f"dimension {dim} of {buffer.name!r} has {extent} elements"
                 self._fail("L8", f"{size}, accessed are {_interval(low, high)}", at)

@@ -45,6 +45,8 @@ class DType(Enum):
     I2 = "i2"
     U2 = "u2"
 
+    __hash__ = object.__hash__  # there is one object of each; Enum would hash the name each time
+
     @property
     def is_float(self) -> bool:
         return self in _FLOATS
