@@ -11,7 +11,7 @@ from __future__ import annotations
 from ..ir.graph import Graph
 from ..ops.attributes import ints
 from .eliminate_common_subexpressions import eliminate_common_subexpressions
-from .sink_transposes import Plan, Sinker
+from .sink_transposes import Plan, Sinker, lets_pass
 from .views import Perm, inverse
 
 TRIALS = 64
@@ -27,7 +27,7 @@ def cancel_transposes(graph: Graph) -> Graph:
     plan: Plan = {}
     trials = min(TRIALS, VISITS // max(len(graph.nodes), 1))
     improved = True
-    while improved and transposed_elements(best) and trials > 0:
+    while improved and trials > 0 and _may_vanish(best):
         improved = False
         for name, perm in _alternatives(best, choices)[:trials]:
             trials -= 1
@@ -41,6 +41,18 @@ def cancel_transposes(graph: Graph) -> Graph:
 def transposed_elements(graph: Graph) -> int:
     """What the transposes of a graph cost."""
     return sum(node.output.type.size for node in graph.nodes if node.op == "transpose")
+
+
+def _may_vanish(graph: Graph) -> bool:
+    """Whether there is a transpose beside an operator that it could pass; between others it stays whatever is done."""
+    producers, uses = graph.producers(), graph.uses()
+    for node in graph.nodes:
+        if node.op == "transpose":
+            before = producers.get(node.operands[0].name)
+            neighbours = [*uses.get(node.output.name, ()), *((before,) if before is not None else ())]
+            if any(map(lets_pass, neighbours)):
+                return True
+    return False
 
 
 def _sunk(graph: Graph, plan: Plan) -> tuple[Graph, dict[str, tuple[Perm, tuple[Perm, ...]]]]:

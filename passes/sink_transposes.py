@@ -190,6 +190,11 @@ def _rule(node: Node) -> Callable[[Rewriter, Node, Perm], Value] | None:
     return _RULES.get(node.op)
 
 
+def lets_pass(node: Node) -> bool:
+    """Whether a transpose may pass ``node``, in one direction or the other."""
+    return node.op in ("transpose", "reshape", "matmul") or _rule(node) is not None
+
+
 def _sink_reshape(rewriter: Rewriter, node: Node) -> Value | None:
     """A reshape that splits, joins, adds or drops dimensions which lie together in the base too.
 
