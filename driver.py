@@ -53,6 +53,7 @@ class ModelOptions:
 
     ``dims`` binds symbolic dimensions by name, to a :class:`Range` where each run has an extent of its own;
     ``shapes`` fixes the shapes of whole inputs, ``fixed`` the values of some, which then are no inputs any more.
+    ``bounds`` says how many bytes the strings of inputs have at most (64 where it says nothing).
     ``name`` is the prefix of files and symbols; by default it is made from the name of the file. ``integer_io``
     makes the inputs and outputs integers that a model which comes quantized quantizes first and dequantizes last.
     ``states`` are inputs that the caller of the artifact keeps from run to run, each with the output that is its next
@@ -65,6 +66,7 @@ class ModelOptions:
     integer_io: bool = False
     fixed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
+    bounds: Mapping[str, int] = field(default_factory=dict)
 
 
 DEFAULT_OPTIONS = ModelOptions()
@@ -93,6 +95,7 @@ class Source:
             dims={k: n if isinstance(n, int) else str(n) for k, n in sorted(self.options.dims.items())},
             shapes={name: list(shape) for name, shape in sorted(self.options.shapes.items())},
             fixed={name: list(numbers) for name, numbers in sorted(self.options.fixed.items())},
+            max=dict(sorted(self.options.bounds.items())),
             emit=sorted(set(emit)),
             integer_io=self.options.integer_io,
             quantize=None if self.quantized is None else dict(self.quantized),
@@ -191,7 +194,8 @@ def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions 
     name = model_name(Path(path), options.name)
     greatest = {key: extent.most if isinstance(extent, Range) else extent for key, extent in options.dims.items()}
     model = with_fixed_inputs(model, options.fixed, greatest)
-    graph = with_states(import_model(model, dims=options.dims, shapes=options.shapes, name=name), options.states)
+    imported = import_model(model, options.dims, options.shapes, name, options.bounds)
+    graph = with_states(imported, options.states)
     graph = integer_interface(graph) if options.integer_io else integer_states(graph)
     return Source(Path(path), options, model, graph)
 

@@ -21,8 +21,10 @@ from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx import import_model
 from .frontend_onnx.dims import has_open_dimensions
+from .frontend_onnx.string_tables import DEFAULT_BOUND
 from .frontend_onnx.versions import NEWEST_OPSET
 from .ir.program import Program
+from .ir.strings import longest
 from .passes.pipeline import optimize
 from .program.build import lower_graph
 from .targets import Machine
@@ -34,7 +36,7 @@ Run = Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]
 class CompiledModel(BackendRep):
     """A model, compiled when its inputs' shapes are known: at once where the model says them, or else at a run.
 
-    A run with other shapes compiles anew; the last one is kept.
+    A run with other shapes, or with longer strings, compiles anew; the last one is kept.
     """
 
     def __init__(self, model: onnx.ModelProto, build: Callable[[Program, Machine], Run]) -> None:
@@ -44,6 +46,8 @@ class CompiledModel(BackendRep):
         inputs = [value for value in model.graph.input if value.name not in initializers]
         self._inputs = [value.name for value in inputs]
         self._outputs = [value.name for value in model.graph.output]
+        self._strings = [value.name for value in inputs if value.type.tensor_type.elem_type == onnx.TensorProto.STRING]
+        self._bounds: dict[str, int] = {}
         self._shapes: dict[str, tuple[int, ...]] = {}
         self._run: Run | None = None
         self._is_open = any(map(has_open_dimensions, inputs))
@@ -57,17 +61,26 @@ class CompiledModel(BackendRep):
         """
         feeds = self._feeds(inputs)
         shapes = {name: array.shape for name, array in feeds.items()}
-        if self._run is None or (self._is_open and shapes != self._shapes):
+        longer = self._longer(feeds)
+        if self._run is None or longer or (self._is_open and shapes != self._shapes):
             self._compile(shapes)
         assert self._run is not None
         results = self._run(feeds)
         named = namedtupledict("Outputs", self._outputs)
         return named(*(results[name] for name in self._outputs))
 
+    def _longer(self, feeds: Mapping[str, np.ndarray]) -> bool:
+        """Whether strings are longer than what was compiled; notes their lengths."""
+        sizes = {name: longest(feeds[name], name) for name in self._strings if name in feeds}
+        known = {name: self._bounds.get(name, DEFAULT_BOUND) for name in sizes}
+        self._bounds |= {name: size for name, size in sizes.items() if size > known[name]}
+        return any(size > known[name] for name, size in sizes.items())
+
     def _compile(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
         machine = host_machine()
         with np.errstate(all="ignore"):
-            graph = optimize(import_model(self._model, shapes=shapes), signed_bytes=machine.cpu.signed_bytes)
+            imported = import_model(self._model, shapes=shapes, bounds=self._bounds)
+            graph = optimize(imported, signed_bytes=machine.cpu.signed_bytes)
         self._run, self._shapes = self._build(lower_graph(graph, machine), machine), dict(shapes)
 
     def _feeds(self, inputs: Any) -> dict[str, np.ndarray]:

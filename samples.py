@@ -13,6 +13,7 @@ from typing import IO, Protocol
 import numpy as np
 
 from .errors import CcmlError, ErrorCode
+from .ir.strings import encoded, is_text
 from .ir.types import DType, TensorType
 
 ONLY_INPUT = "input"
@@ -146,7 +147,7 @@ def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outp
     Raises ``BAD_INPUT`` that names the tensor.
     """
     keys = {side.name: _key(arrays, side, inputs) for side in inputs}
-    arrays = {**arrays, **{keys[side.name]: _typed(arrays[keys[side.name]], side.type.dtype) for side in inputs}}
+    arrays = {**arrays, **{keys[side.name]: _typed(arrays[keys[side.name]], side) for side in inputs}}
     batchings = {side.name: _batching(arrays[keys[side.name]], side) for side in inputs}
     batched = {name: batching for name, batching in batchings.items() if batching is not Batching.NONE}
     counts = {name: len(arrays[keys[name]]) for name in batched}
@@ -159,9 +160,9 @@ def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outp
     stacked = {side.name: _stacked(arrays[keys[side.name]], side.type, count, side.name in batched) for side in inputs}
     found = {side.name: _expected_key(arrays, side, outputs) for side in outputs}
     expected = {
-        side.name: _typed(arrays[key], side.type.dtype).reshape(count, *side.type.shape)
+        side.name: _expected(arrays[key], side, count)
         for side in outputs
-        if (key := found[side.name]) is not None and arrays[key].size == count * side.type.size
+        if (key := found[side.name]) is not None and _elements(arrays[key], side) == count * side.type.size
     }
     used = {*keys.values(), *(found[name] for name in expected)}
     ignored = tuple(key for key in arrays if key not in used)
@@ -172,29 +173,57 @@ def match_samples(arrays: Mapping[str, np.ndarray], inputs: Sequence[Side], outp
 
 def random_samples(inputs: Sequence[Side], count: int = 1, seed: int = 0) -> Samples:
     """Seeded arrays: normally distributed floats, in narrow types their magnitudes; integers 0 or 1; either truth
-    value."""
+    value; words."""
     rng = np.random.default_rng(seed)
     arrays = {side.name: _random(rng, (count, *side.type.shape), side.type.dtype) for side in inputs}
     return Samples(arrays, {}, count, Batching.ADDED if count > 1 else Batching.NONE)
 
 
-def _typed(array: np.ndarray, dtype: DType) -> np.ndarray:
-    """Bytes or integers in place of a narrow type as that type."""
+def _typed(array: np.ndarray, side: Side) -> np.ndarray:
+    """Bytes or integers in place of a narrow type as that type; strings as their bytes."""
+    dtype = side.type.dtype
+    if dtype is DType.CHAR and is_text(array):
+        return encoded(array, side.type.shape[-1], side.name)
     kind, size = array.dtype.kind, array.dtype.itemsize
     return array.view(dtype.numpy) if dtype.is_narrow and kind in "Vui" and size == dtype.size else array
 
 
+def _elements(array: np.ndarray, side: Side) -> int:
+    """How many elements of the side's type the array has."""
+    return array.size * side.type.shape[-1] if side.type.dtype is DType.CHAR and is_text(array) else array.size
+
+
+def _expected(array: np.ndarray, side: Side, count: int) -> np.ndarray:
+    """An expected output for each sample; strings stay strings."""
+    if side.type.dtype is DType.CHAR and is_text(array):
+        return array.reshape(count, *side.type.shape[:-1])
+    return _typed(array, side).reshape(count, *side.type.shape)
+
+
 def plain_arrays(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Arrays as a file can hold them: elements of narrow types as the integers with their bits."""
-    return {name: array.view(DType.from_numpy(array.dtype).stored.numpy) for name, array in arrays.items()}
+    """Arrays as a file can hold them: elements of narrow types as the integers with their bits; strings stay."""
+    return {
+        name: array if is_text(array) else array.view(DType.from_numpy(array.dtype).stored.numpy)
+        for name, array in arrays.items()
+    }
 
 
 def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> np.ndarray:
     if dtype.is_float:
         return rng.standard_normal(shape).astype(dtype.numpy)
+    if dtype is DType.CHAR:
+        return _random_words(rng, shape)
     if dtype.is_narrow:
         return np.abs(rng.standard_normal(shape)).astype(dtype.numpy)
     return rng.integers(0, 2, shape).astype(dtype.numpy)
+
+
+def _random_words(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Words of up to eight small letters."""
+    *outer, bound = shape
+    letters = rng.integers(ord("a"), ord("z") + 1, shape).astype(np.uint8)
+    lengths = rng.integers(0, min(bound, 8) + 1, (*outer, 1))
+    return np.where(np.arange(bound) < lengths, letters, np.uint8(0)).view(DType.CHAR.numpy)
 
 
 def _key(arrays: Mapping[str, np.ndarray], side: Side, inputs: Sequence[Side]) -> str:

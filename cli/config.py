@@ -63,6 +63,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "shapes": Key("shape", named=True),
         "fix": Key("fix", named=True),
         "states": Key("state", named=True),
+        "max": Key("bound", named=True),
     },
     "compile": {
         "target": Key("target"),

@@ -151,6 +151,20 @@ class InputValue(click.ParamType):
         return name, elements
 
 
+class StringBound(click.ParamType):
+    """``input=32``: bytes of a string of an input."""
+
+    name = "input=bytes"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        name, _, size = str(value).rpartition("=")
+        if not name or not size.strip().isdecimal() or int(size) < 1:
+            self.fail(f"'{value}' is not input=bytes such as text=32", param, ctx)
+        return name, int(size)
+
+
 class Number(click.FloatRange):
     """A finite number, at least ``min`` where that is given."""
 
@@ -257,10 +271,13 @@ def model_options(function: F) -> F:
     """
 
     @wraps(function)
-    def command(*args: Any, dim: Any, shape: Any, fix: Any, state: Any, name: str | None = None, **values: Any) -> Any:
+    def command(
+        *args: Any, dim: Any, shape: Any, fix: Any, state: Any, bound: Any, name: str | None = None, **values: Any
+    ) -> Any:
         from ..driver import ModelOptions
 
-        options = ModelOptions(dict(dim), dict(shape), name, fixed=dict(fix), states=dict(state))
+        own = {"fixed": dict(fix), "states": dict(state), "bounds": dict(bound)}
+        options = ModelOptions(dict(dim), dict(shape), name, **own)
         return function(*args, options=options, **values)
 
     argument = click.argument("model", type=click.Path())
@@ -280,7 +297,11 @@ def model_options(function: F) -> F:
         "--state", multiple=True, type=StatePair(), callback=_distinct_with_file, metavar="INPUT=OUTPUT",
         help="An input that the caller keeps between runs, and the output that is its next value; repeatable.",
     )  # fmt: skip
-    return argument(dim(shape(fix(state(config_option(command))))))  # type: ignore[return-value]
+    bound = click.option(
+        "--max", "bound", multiple=True, type=StringBound(), callback=_distinct_with_file,
+        help="The bytes that strings of an input have at most; repeatable.  [default: 64]",
+    )  # fmt: skip
+    return argument(dim(shape(fix(state(bound(config_option(command)))))))  # type: ignore[return-value]
 
 
 def target_options(required: bool = False, default: str = "generic") -> Callable[[F], F]:

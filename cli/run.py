@@ -67,6 +67,9 @@ def command(
 def _row(name: str, array: np.ndarray) -> tuple[object, ...]:
     from ..ops.narrow import widened
 
+    if array.dtype.kind == "U":
+        words = " ".join(map(repr, array.reshape(-1)[:_SHOWN].tolist()))
+        return name, "string", shape_text(array.shape), "-", "-", "-", words + (" ..." if array.size > _SHOWN else "")
     name_of_type, array = str(array.dtype), widened(array)
     flat = array.reshape(-1)
     values = " ".join(f"{value:.6g}" for value in flat[:_SHOWN].tolist()) + (" ..." if flat.size > _SHOWN else "")
@@ -78,6 +81,8 @@ def _described(name: str, array: np.ndarray) -> dict[str, object]:
     from ..ops.narrow import widened
     from ..report.schema import finite
 
+    if array.dtype.kind == "U":
+        return {"name": name, "dtype": "string", "shape": list(array.shape), "values": array.reshape(-1).tolist()}
     return {
         "name": name, "dtype": str(array.dtype), "shape": list(array.shape),
         "values": [finite(value) for value in widened(array).reshape(-1).tolist()],

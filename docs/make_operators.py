@@ -45,6 +45,7 @@ _GROUPS: Sequence[tuple[str, Sequence[DType]]] = (
 def operators_page() -> str:
     """The text of the page."""
     named = "; ".join(f"*{name}* are {', '.join(dtype.value for dtype in group)}" for name, group in _GROUPS)
+    named += f"; *{DType.CHAR.value}* are strings ([strings.md](strings.md))"
     lines = [f"{named}.\n", "| operator | versions | by | types |", "| --- | --- | --- | --- |"]
     for op in supported_operators():
         versions = ", ".join(map(str, op.since))

@@ -254,6 +254,8 @@ def _type_text(type_: TensorType, axes: Mapping[int, Extent]) -> str:
     stored, dtype = _STORED_AS.get(type_.dtype, ""), type_.dtype
     if dtype.bits < 8:
         stored = f"{stored or ', integers'}, one element a byte, in its {dtype.bits} low bits"
+    if dtype is DType.CHAR:
+        stored = f": strings of up to {type_.shape[-1]} bytes of UTF-8, filled up with zeros (as by strncpy)"
     return f"{dtype.value}[{', '.join(sizes)}], row-major{stored}"
 
 

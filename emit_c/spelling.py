@@ -20,7 +20,7 @@ MEMORY_TYPES = {
     DType.U64: "uint64_t", DType.U32: "uint32_t", DType.U16: "uint16_t", DType.U8: "uint8_t",
     DType.BOOL: "uint8_t", DType.INDEX: "ptrdiff_t",
 }  # fmt: skip
-MEMORY_TYPES |= {dtype: MEMORY_TYPES[dtype.stored] for dtype in DType if dtype.is_narrow}
+MEMORY_TYPES |= {dtype: MEMORY_TYPES[dtype.stored] for dtype in DType if dtype.stored is not dtype}
 
 
 

@@ -94,6 +94,8 @@ class _Loop:
     formals: list[Value] = field(init=False)
 
     def __post_init__(self) -> None:
+        if any(value.name in self.walker.builder.strings for value in self.carried):
+            raise unsupported(self.site, "a carried value of strings", "make the trip count a small constant")
         fresh = self.walker.builder.names.fresh
         self.number = Value(fresh(f"{self.site.loc}.iteration"), TensorType(DType.I64, ()))
         self.formals = [Value(fresh(f"{value.name}.state"), plain(value.type)) for value in self.carried]

@@ -6,38 +6,39 @@ import logging
 from collections.abc import Container, Iterator, Mapping, Sequence
 
 import onnx
-from onnx import helper, shape_inference
+from onnx import shape_inference
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import TensorType
 from .node_order import in_order, names_read
-from .scope import Scope
-from .skeleton import skeleton
+from .skeleton import element_type, skeleton
 from .tensors import DTYPES
 
 log = logging.getLogger(__name__)
 
 
 def check_inferred_shapes(
-    model: onnx.ModelProto, types: Mapping[str, TensorType], scope: Scope, bounded: Mapping[str, Container[int]]
-) -> None:
+    model: onnx.ModelProto, types: Mapping[str, TensorType], values: Mapping[str, object],
+    bounded: Mapping[str, Container[int]],
+) -> None:  # fmt: skip
     """Raises ``INVALID_MODEL`` where a static extent that ONNX infers differs from that of the imported value.
 
     The inference itself may fail (it knows less than the importer); then there is no second opinion. Nor is there one
     behind the nodes whose extents it counts otherwise than the operator's text (docs/conformance.md): a difference
-    there is logged. Dimensions that are ``bounded``, by the names of imported values, have no extent to compare.
+    there is logged. ``values`` are those imported, by their ONNX names. Dimensions that are ``bounded``, by the names
+    of imported values, have no extent to compare.
     """
     if model.functions:
         return  # the walk has expanded them with its own bounds; the inference recurses without
     try:
-        inferred = shape_inference.infer_shapes(skeleton(model, types, scope.values), data_prop=True)
+        inferred = shape_inference.infer_shapes(skeleton(model, types, values), data_prop=True)
     except Exception:
         return
     disputed = _disputed_names(model.graph.node)
     noted = False
     for info in inferred.graph.value_info:
-        value = scope.values.get(info.name)
+        value = values.get(info.name)
         if not isinstance(value, Value) or not info.type.tensor_type.HasField("shape"):
             continue
         dims = info.type.tensor_type.shape.dim
@@ -63,7 +64,7 @@ def check_inferred_shapes(
 
 
 def declared_differently(
-    declared: Sequence[onnx.ValueInfoProto], computed: Mapping[str, Value], bounded: Mapping[str, Container[int]]
+    declared: Sequence[onnx.ValueInfoProto], computed: Mapping[str, object], bounded: Mapping[str, Container[int]]
 ) -> Iterator[str]:
     """What the file says of its outputs that is not so: another element type, rank or static extent.
 
@@ -71,7 +72,7 @@ def declared_differently(
     """
     for info in declared:
         tensor, value = info.type.tensor_type, computed.get(info.name)
-        if value is None or not info.type.HasField("tensor_type"):
+        if not isinstance(value, Value) or not info.type.HasField("tensor_type"):
             continue
         dims = list(tensor.shape.dim) if tensor.HasField("shape") else None
         free = bounded.get(value.name, ())
@@ -81,7 +82,7 @@ def declared_differently(
         )
         if not same_shape or DTYPES.get(tensor.elem_type, value.dtype) is not value.dtype:
             names = {number: name.lower() for name, number in onnx.TensorProto.DataType.items()}
-            own = names[int(helper.np_dtype_to_tensor_dtype(value.dtype.numpy))]
+            own = names[element_type(value.type)]
             yield (
                 f"output {info.name}: the file declares {names.get(tensor.elem_type, '?')}{_text(dims)}, "
                 f"but its nodes compute {own}{list(value.shape)}"

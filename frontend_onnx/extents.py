@@ -274,6 +274,13 @@ def _over_batch(site: Site) -> Sequence[Extents]:
     return [site.extents(0) for _ in site.types]
 
 
+def _string_concat(site: Site) -> Sequence[Extents]:
+    """Both operands have as many strings, or one has a single one."""
+    several = [position for position in (0, 1) if site.operand(position).shape[0] != 1]
+    extent = site.same(0, [site.extents(position).get(0) for position in several])
+    return [{} if extent is None else {0: extent}]
+
+
 def least(dtype: DType) -> float:
     """A number that changes no maximum."""
     return -inf if dtype.is_float else int(np.iinfo(dtype.numpy).min) if dtype.is_integer else 0
@@ -398,7 +405,8 @@ RULES: Mapping[str, Rule] = {
     "weight_matmul": _over_rows(0), "det": _over_rows(0, 1), "conv": _over_batch, "conv_transpose": _over_batch,
     "pool": _over_batch, "col2im": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
     "log_softmax": _softmax, "normalize": _normalize, "rms_normalize": _normalize, "cumsum": _cumulative(0),
-    "cumprod": _cumulative(1), "top_k": _top_k, "nonzero": _nonzero,
+    "cumprod": _cumulative(1), "string_concat": _string_concat, "string_find": _over_batch, "string_map": _over_batch,
+    "string_match": _over_batch, "string_split": _over_batch, "top_k": _top_k, "nonzero": _nonzero,
     "suppress": _suppress, "lstm": _recurrent(2), "gru": _recurrent(1), "rnn": _recurrent(1),
 }  # fmt: skip
 """By operator; pointwise ones have one rule for all."""

@@ -18,6 +18,7 @@ from ..ops.table import OPS, infer_types
 from .extents import COUNTED, Extents, Site, extents_of_mean, extents_of_results
 from .probe import Probe, depends
 from .problems import LimitError
+from .string_tables import StringTable, constant_strings
 from .tensors import MAX_ELEMENTS
 
 MAX_FOLDED_BYTES = 64 * 2**20
@@ -54,10 +55,15 @@ class FoldingBuilder(GraphBuilder):
         self.probe = probe
         self.extents: dict[str, Extents] = {}
         """Of the values that have dimensions whose extent is only known in a run."""
+        self.strings: dict[str, StringTable] = {}
+        """Of the values that stand for strings: the table whose rows they number."""
         self._scaled: dict[tuple[str, int], Value] = {}
 
     def constant(self, array: np.ndarray, stem: str = "const") -> Value:
-        """Raises ``UNSUPPORTED_FEATURE`` where all constants together take too much memory."""
+        """A constant, of strings as well. Raises ``UNSUPPORTED_FEATURE`` where all constants together take too much
+        memory."""
+        if array.dtype.kind in "OU":
+            return constant_strings(self, array, stem)
         self._budget -= array.nbytes
         if self._budget < 0:
             reason = "the constants that the model computes take too much memory"
@@ -198,7 +204,13 @@ class FoldingBuilder(GraphBuilder):
         for old, new in names.items():
             if old in self.constants:
                 self.constants[new] = self.constants.pop(old)
-
+            if old in self.strings:
+                self.strings[new] = self.strings.pop(old)
+        if any(table.rows.name in names for table in self.strings.values()):
+            self.strings = {
+                name: StringTable(Value(names.get(table.rows.name, table.rows.name), table.rows.type), table.whole)
+                for name, table in self.strings.items()
+            }
 
     def _counts(self) -> Iterator[Value]:
         return (count for extents in self.extents.values() for count in extents.values())

@@ -10,6 +10,7 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Value
+from ..ir.types import DType, TensorType
 from .cross_check import check_inferred_shapes, declared_differently
 from .declared import model_extents
 from .dense import Ranged, dense_outputs, with_pitch
@@ -20,11 +21,15 @@ from .folding import FoldingBuilder
 from .functions import model_functions
 from .probe import Argument, Probe
 from .scope import Scope
+from .string_tables import DEFAULT_BOUND, described, input_strings, string_outputs
 from .text_check import check_text
 from .versions import opset_imports
 from .walk import Walker
 
 log = logging.getLogger(__name__)
+
+MAX_BOUND = 2**16
+"""Bytes of a string of an input, at most."""
 
 
 def import_model(
@@ -32,12 +37,14 @@ def import_model(
     dims: Dims | None = None,
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     name: str | None = None,
+    bounds: Mapping[str, int] | None = None,
 ) -> Graph:
     """Imports ``model`` with static shapes.
 
     ``dims`` binds symbolic dimensions by name (``{"batch": 1}``), to a :class:`Range` where each run tells the extent:
     the greatest is the graph's, and an input that holds the extent stands first. ``shapes`` fixes whole inputs
-    (``{"input": (1, 576)}``). The graph's inputs keep the model's order, names and types, unused ones too; a value
+    (``{"input": (1, 576)}``). ``bounds`` says how many bytes the strings of an input have at most. The graph's inputs
+    keep the model's order, names and types, unused ones too, but strings have a last dimension of bytes; a value
     that an ONNX node puts out keeps its ONNX name. Everything wrong with the model or the options raises
     :class:`CcmlError`; all unsupported operators are reported at once.
     """
@@ -45,19 +52,20 @@ def import_model(
     ranges = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, Range)}
     fixed = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, int)}
     if not ranges:
-        walk = _Walk(model, fixed, shapes or {})
+        walk = _Walk(model, fixed, shapes or {}, bounds or {})
         walk.check()
-        results, extents = dense_outputs(walk.builder, walk.outputs, ())
+        results, extents = dense_outputs(walk.builder, string_outputs(walk.builder, walk.outputs), ())
         return finish(walk.builder, name or model.graph.name or "model", walk.inputs, results, extents)
     taken = {value.name for value in model.graph.input}
     check_ranges(ranges, taken)
     arguments = [Argument.of(key, extent, number) for number, (key, extent) in enumerate(ranges.items())]
-    probed = _Walk(model, fixed | {a.value.name: a.probed for a in arguments}, shapes or {})
+    probed = _Walk(model, fixed | {a.value.name: a.probed for a in arguments}, shapes or {}, bounds or {})
     probe = Probe(arguments, {v.name: n for n in probed.builder.nodes for v in n.outputs}, probed.builder.constants)
-    walk = _Walk(model, fixed | {a.value.name: a.range.most for a in arguments}, shapes or {}, probe)
+    walk = _Walk(model, fixed | {a.value.name: a.range.most for a in arguments}, shapes or {}, bounds or {}, probe)
     walk.check()
     probe.check_outputs([value for _, value in walk.outputs], [value for _, value in probed.outputs])
-    results, extents = dense_outputs(walk.builder, walk.outputs, walk.ranged)
+    strings = string_outputs(walk.builder, walk.outputs)
+    results, extents = dense_outputs(walk.builder, strings, walk.ranged)
     inputs = [*(argument.value for argument in arguments), *walk.inputs]
     return finish(walk.builder, name or model.graph.name or "model", inputs, results, extents)
 
@@ -67,7 +75,7 @@ class _Walk:
 
     def __init__(
         self, model: onnx.ModelProto, dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]],
-        probe: Probe | None = None,
+        bounds: Mapping[str, int], probe: Probe | None = None,
     ) -> None:  # fmt: skip
         self.model, self.probe = model, probe
         self.scope = scope = Scope(opset_imports(model))
@@ -88,14 +96,18 @@ class _Walk:
             Ranged(a, [(name, axis) for name, axes in dimensions.items() for axis in axes.get(a.value.name, ())])
             for a in arguments
         ]
+        _check_bounds(bounds, types)
         for onnx_name, type_ in types.items():
+            if type_.dtype is DType.CHAR:
+                type_ = type_.with_shape((*type_.shape, _bound(bounds, onnx_name, probe)))
             value = Value(self.builder.names.fresh(onnx_name), type_)
             self.inputs.append(value)
             if not type_.size:
                 empty = np.empty(type_.shape, type_.dtype.numpy)
                 value = self.builder.typed_constant(empty, type_, f"{value.name}.empty")
-            walker.bind(scope, onnx_name, with_pitch(self.builder, value, self.ranged))
-        scope.declare(model.graph.node, lambda: model_extents(model, types, scope.values))
+            value = with_pitch(self.builder, value, self.ranged)
+            walker.bind(scope, onnx_name, input_strings(self.builder, value) if type_.dtype is DType.CHAR else value)
+        scope.declare(model.graph.node, lambda: model_extents(model, types, described(self.builder, scope.values)))
         output_names = {value.name: self.builder.names.fresh(value.name) for value in model.graph.output}
         scope.names.update(output_names)
         scope.wanted.update(output_names)
@@ -112,9 +124,29 @@ class _Walk:
         if self.probe is not None:
             self.probe.check(self.builder.nodes, extents)
             for target, value in self.outputs:
-                if value.name in self.builder.constants and self.builder.extents_of(value, target):
+                table = self.builder.strings.get(value.name)
+                content = value if table is None else table.rows
+                if content.name in self.builder.constants and self.builder.extents_of(value, target):
                     reason = "an output that is constant has the extent of a ranged dimension"
                     raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=target)
-        check_inferred_shapes(self.model, self.types, self.scope, extents)
-        for difference in declared_differently(self.model.graph.output, dict(self.outputs), extents):
+        check_inferred_shapes(self.model, self.types, described(self.builder, self.scope.values), extents)
+        outputs = described(self.builder, dict(self.outputs))
+        for difference in declared_differently(self.model.graph.output, outputs, extents):
             log.warning("%s", difference)
+
+
+def _check_bounds(bounds: Mapping[str, int], types: Mapping[str, TensorType]) -> None:
+    """Raises ``BAD_OPTION`` for a bound of what is no input of strings, or that bounds nothing."""
+    strings = [name for name, type_ in types.items() if type_.dtype is DType.CHAR]
+    for name, bound in bounds.items():
+        if name not in strings:
+            hint = f"inputs of strings are {', '.join(strings)}" if strings else "the model has none"
+            raise CcmlError(ErrorCode.BAD_OPTION, f"no input of strings {name}", hint=hint)
+        if not 1 <= bound <= MAX_BOUND:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"strings of {bound} bytes", loc=name, hint=f"1 to {MAX_BOUND:,}")
+
+
+def _bound(bounds: Mapping[str, int], name: str, probe: Probe | None) -> int:
+    if name not in bounds and probe is None:
+        log.warning("strings of %s have at most %d bytes; --max %s=... sets it", name, DEFAULT_BOUND, name)
+    return bounds.get(name, DEFAULT_BOUND)

@@ -10,7 +10,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext
-from .ops_ml_features import strings_refused
+from .ops_strings import chosen_strings
 
 
 def softmax_zero(ctx: NodeContext, scores: Value) -> Value:
@@ -80,32 +80,30 @@ def both_scores(ctx: NodeContext, score: Value, name: str, complement: bool) -> 
     return ctx.emit("concat", other, score, axis=1)
 
 
-def class_labels(ctx: NodeContext, integers: str) -> np.ndarray | None:
-    """The labels of the classes in order; ``None`` for strings. ``integers`` names the attribute of numeric ones.
-
-    Raises ``UNSUPPORTED_FEATURE`` where labels are strings and something reads them.
-    """
+def class_labels(ctx: NodeContext, integers: str) -> np.ndarray:
+    """The labels of the classes in order; strings are objects. ``integers`` names the attribute of numeric ones."""
     names = ctx.strings("classlabels_strings", ())
-    if names:
-        if ctx.wanted[0]:
-            raise strings_refused(
-                ctx, f"the predicted label is one of the strings {', '.join(names[:5])}",
-                "leave the output of labels out of the model: the greatest of the probabilities is at the label's "
-                "place; or train with integers as labels",
-            )  # fmt: skip
-        return None
-    return np.asarray(ctx.integers(integers, ()), np.int64)
+    return np.array(names, object) if names else np.asarray(ctx.integers(integers, ()), np.int64)
 
 
 def class_count(ctx: NodeContext, integers: str) -> int:
     return len(ctx.strings("classlabels_strings", ())) or len(ctx.integers(integers, ()))
 
 
-def label_of(ctx: NodeContext, place: Value, labels: np.ndarray | None) -> Value:
+def label_of(ctx: NodeContext, place: Value, labels: np.ndarray) -> Value:
     """The labels at the places (numbers of classes) ``place[rows]``."""
-    if labels is None or np.array_equal(labels, np.arange(len(labels))):
+    if labels.dtype.kind == "O":
+        return chosen_strings(ctx, place, labels.tolist())
+    if np.array_equal(labels, np.arange(len(labels))):
         return ctx.cast(place, DType.I64)
     return ctx.emit("gather", ctx.constant(labels), ctx.cast(place, DType.I32), axis=0)
+
+
+def two_labels(ctx: NodeContext, place: Value, labels: np.ndarray) -> Value:
+    """The label of one of two classes; where there is a single class, 1 or 0 for whether it is that."""
+    if len(labels) != 2 and labels.dtype.kind == "O":
+        raise ctx.unsupported("a single class whose label is a string", hint="train with integers as labels")
+    return label_of(ctx, place, labels if len(labels) == 2 else np.arange(2))
 
 
 def greatest(ctx: NodeContext, scores: Value) -> Value:

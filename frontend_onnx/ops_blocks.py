@@ -10,6 +10,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
+from .ops_strings import is_string, string_positions
 from .runtime_blocks import over_any_blocks
 
 
@@ -45,8 +46,6 @@ def tfidf_vectorizer(ctx: NodeContext) -> Sequence[Value]:
 
     Weights are those of the sequences in the order of the pool (onnx.reference takes them for those of the columns).
     """
-    if ctx.has("pool_strings"):
-        raise ctx.unsupported("a pool of strings")
     given, mode = ctx.input(0), ctx.string("mode")
     columns, weights = ctx.integers("ngram_indexes"), ctx.numbers("weights", ())
     if mode not in ("TF", "IDF", "TFIDF") or len(given.shape) not in (1, 2) or not columns:
@@ -55,8 +54,9 @@ def tfidf_vectorizer(ctx: NodeContext) -> Sequence[Value]:
     if min(columns) < 0 or len(set(columns)) != len(columns) or (weights and len(weights) != len(columns)):
         raise ctx.invalid(f"{len(weights)} weights of {len(columns)} sequences, or their columns, do not fit")
     ctx.guard_constant(width)
-    x = given if len(given.shape) == 2 else ctx.reshape(given, (1, *given.shape))
-    counts, sources = _counts(ctx, x), np.full(width, -1, np.int64)
+    numbers, pool = _numbered(ctx, given)
+    x = numbers if len(given.shape) == 2 else ctx.reshape(numbers, (1, *given.shape))
+    counts, sources = _counts(ctx, x, pool), np.full(width, -1, np.int64)
     for place, number in enumerate(counts[1]):
         sources[columns[number]] = place
     y: Value = ctx.cast(_arranged(ctx, counts[0], sources, x.shape[0]), DType.F32)
@@ -69,9 +69,19 @@ def tfidf_vectorizer(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.reshape(y, (*given.shape[:-1], width))]
 
 
-def _counts(ctx: NodeContext, x: Value) -> tuple[Value | None, list[int]]:
+def _numbered(ctx: NodeContext, x: Value) -> tuple[Value, Sequence[int]]:
+    """The operand and the pool in integers: strings are numbers of those of the pool."""
+    if not is_string(ctx, x):
+        return x, ctx.integers("pool_int64s")
+    pool = ctx.strings("pool_strings")
+    words = list(dict.fromkeys(pool))
+    places = {word: place for place, word in enumerate(words)}
+    return string_positions(ctx, x, words), [places[word] for word in pool]
+
+
+def _counts(ctx: NodeContext, x: Value, pool: Sequence[int]) -> tuple[Value | None, list[int]]:
     """Counts of the grams of the wanted lengths side by side, and the number of each in the pool."""
-    pool, starts = ctx.integers("pool_int64s"), ctx.integers("ngram_counts")
+    starts = ctx.integers("ngram_counts")
     least, most = ctx.integer("min_gram_length"), ctx.integer("max_gram_length")
     if list(starts) != sorted(starts) or not starts or starts[0] != 0 or starts[-1] > len(pool):
         raise ctx.invalid(f"ngram_counts {starts} do not divide a pool of {len(pool)}")
@@ -115,3 +125,5 @@ def _arranged(ctx: NodeContext, counts: Value | None, sources: np.ndarray, rows:
 
 
 RULES: Mapping[str, Rule] = {"Col2Im": over_any_blocks(col2im), "Det": det, "TfIdfVectorizer": tfidf_vectorizer}
+
+STRING_RULES: Mapping[str, Rule] = {"TfIdfVectorizer": tfidf_vectorizer}

@@ -24,6 +24,10 @@ def constant(ctx: NodeContext) -> Sequence[Value]:
         array = np.asarray(ctx.integer("value_int"), np.int64)
     elif ctx.has("value_ints"):
         array = np.asarray(ctx.integers("value_ints"), np.int64)
+    elif ctx.has("value_string"):
+        array = np.array(ctx.string("value_string"), object)
+    elif ctx.has("value_strings"):
+        array = np.array(ctx.strings("value_strings"), object)
     else:
         raise ctx.unsupported(f"constants of the kind {', '.join(ctx.attributes) or 'none'} are not supported")
     return [ctx.constant(array)]

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..errors import CcmlError
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 from .ops_movement import sliced
+from .ops_strings import chosen_strings, is_string, string_positions
 
 log = logging.getLogger(__name__)
 
@@ -79,49 +79,70 @@ def binarizer(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.cast(above, x.dtype)]
 
 
-_ELEMENTS = {"int64s": DType.I64, "floats": DType.F32}
-
-
 def _column(ctx: NodeContext, name: str) -> np.ndarray:
-    """The keys or the values of a LabelEncoder. Raises ``UNSUPPORTED_FEATURE`` for strings."""
+    """The keys or the values of a LabelEncoder; strings are objects."""
     if ctx.has(f"{name}_tensor"):
         array = ctx.tensor(f"{name}_tensor").reshape(-1)
     elif ctx.has(f"{name}_int64s"):
         array = np.asarray(ctx.integers(f"{name}_int64s"), np.int64)
     elif ctx.has(f"{name}_floats"):
         array = np.asarray(ctx.numbers(f"{name}_floats"), np.float32)
-    elif ctx.has(f"{name}_strings") or ctx.has("classes_strings"):
-        raise strings_refused(ctx, f"its {name} are strings")
+    elif ctx.has(f"{name}_strings"):
+        array = np.array(ctx.strings(f"{name}_strings"), object)
     else:
         raise ctx.invalid(f"{ctx.op_type} has no {name}")
-    if array.dtype.kind not in "fiu":
-        raise strings_refused(ctx, f"its {name} are no numbers")
+    if array.dtype.kind not in "fiuO":
+        raise ctx.invalid(f"its {name} are {array.dtype}")
     return array
 
 
-def strings_refused(ctx: NodeContext, reason: str, hint: str | None = None) -> CcmlError:
-    """The error for tensors of strings; ``hint`` is the way out."""
-    hint = hint or "encode categories as integers before the model is exported"
-    return ctx.unsupported(f"{reason}; strings are not supported", hint=hint)
-
-
 def label_encoder(ctx: NodeContext) -> Sequence[Value]:
-    """The value that belongs to a key, else the default. Of equal keys the first counts; NaN is a key as any."""
+    """The value that belongs to a key, else the default. Of equal keys the first counts; NaN is a key as any.
+
+    The first version has strings, and for each its number.
+    """
     x = ctx.input(0)
     if ctx.opset < 2:
-        raise strings_refused(ctx, "its classes are strings")
-    keys, values = _column(ctx, "keys"), _column(ctx, "values")
+        classes = np.array(ctx.strings("classes_strings"), object)
+        numbers = np.arange(len(classes))
+        keys, values = (classes, numbers) if is_string(ctx, x) else (numbers, classes)
+    else:
+        keys, values = _column(ctx, "keys"), _column(ctx, "values")
     if len(keys) != len(values) or not len(keys):
         raise ctx.invalid(f"{len(keys)} keys and {len(values)} values")
-    if DType.from_numpy(keys.dtype) is not x.dtype:
-        raise ctx.invalid(f"keys of {keys.dtype} for {x.type}")
-    default: float
-    if ctx.has("default_tensor"):
-        default = ctx.tensor("default_tensor").reshape(-1)[0]
+    return [_looked_up(ctx, x, keys, values)]
+
+
+def category_mapper(ctx: NodeContext) -> Sequence[Value]:
+    """The number of a string, or the string of a number."""
+    numbers, names = ctx.integers("cats_int64s"), ctx.strings("cats_strings")
+    if len(numbers) != len(names) or not names:
+        raise ctx.invalid(f"{len(numbers)} integers and {len(names)} strings")
+    columns = np.asarray(numbers, np.int64), np.array(names, object)
+    keys, values = reversed(columns) if is_string(ctx, ctx.input(0)) else columns
+    return [_looked_up(ctx, ctx.input(0), keys, values)]
+
+
+def _looked_up(ctx: NodeContext, x: Value, keys: np.ndarray, values: np.ndarray) -> Value:
+    if keys.dtype.kind == "O" and is_string(ctx, x):
+        place = string_positions(ctx, x, keys.tolist())
+    elif not is_string(ctx, x) and keys.dtype.kind != "O" and DType.from_numpy(keys.dtype) is x.dtype:
+        place = position(ctx, x, keys)
     else:
-        default = ctx.integer("default_int64", -1) if values.dtype.kind in "iu" else ctx.number("default_float", -0.0)
-    table = np.append(values, np.asarray(default, values.dtype))
-    return [ctx.emit("gather", ctx.constant(table), position(ctx, x, keys), axis=0)]
+        what = "strings" if is_string(ctx, x) else str(x.type)
+        raise ctx.invalid(f"keys of {'strings' if keys.dtype.kind == 'O' else keys.dtype} for {what}")
+    default = _default(ctx, values)
+    if values.dtype.kind == "O":
+        return chosen_strings(ctx, place, [*values.tolist(), str(default)])
+    return ctx.emit("gather", ctx.constant(np.append(values, np.asarray(default, values.dtype))), place, axis=0)
+
+
+def _default(ctx: NodeContext, values: np.ndarray) -> float | str:
+    if ctx.has("default_tensor"):
+        return ctx.tensor("default_tensor").reshape(-1)[0]
+    if values.dtype.kind == "O":
+        return ctx.string("default_string", "_Unused")
+    return ctx.integer("default_int64", -1) if values.dtype.kind in "iu" else ctx.number("default_float", -0.0)
 
 
 def position(ctx: NodeContext, x: Value, keys: np.ndarray) -> Value:
@@ -151,14 +172,15 @@ def one_hot_encoder(ctx: NodeContext) -> Sequence[Value]:
     A category that is not listed gives zeros, also where ``zeros`` is 0 and ONNX Runtime ends with an error.
     """
     x = ctx.input(0)
-    if not ctx.has("cats_int64s"):
-        raise strings_refused(ctx, "its categories are strings")
-    cats = np.asarray(ctx.integers("cats_int64s"), np.int64)
-    if not len(cats):
-        raise ctx.invalid("no categories")
+    names, cats = ctx.strings("cats_strings", ()), np.asarray(ctx.integers("cats_int64s", ()), np.int64)
+    if not len(names if is_string(ctx, x) else cats):
+        raise ctx.invalid("no categories of the type of its operand")
     if not ctx.integer("zeros", 1):
         log.warning("%s: a category that is not listed gives zeros, where ONNX Runtime ends with an error", ctx.loc)
-    column = ctx.reshape(ctx.cast(x, DType.I64), (*x.shape, 1))
+    number = ctx.cast(x, DType.I64)
+    if is_string(ctx, x):
+        number, cats = string_positions(ctx, x, names), np.arange(len(names), dtype=np.int32)
+    column = ctx.reshape(number, (*x.shape, 1))
     return [ctx.cast(ctx.emit("eq", column, ctx.constant(cats)), DType.F32)]
 
 
@@ -206,6 +228,7 @@ def zip_map(ctx: NodeContext) -> Sequence[Value]:
 RULES: Mapping[str, Rule] = {
     "ai.onnx.ml.ArrayFeatureExtractor": array_feature_extractor,
     "ai.onnx.ml.Binarizer": binarizer,
+    "ai.onnx.ml.CategoryMapper": category_mapper,
     "ai.onnx.ml.FeatureVectorizer": feature_vectorizer,
     "ai.onnx.ml.Imputer": imputer,
     "ai.onnx.ml.LabelEncoder": label_encoder,
@@ -213,4 +236,8 @@ RULES: Mapping[str, Rule] = {
     "ai.onnx.ml.OneHotEncoder": one_hot_encoder,
     "ai.onnx.ml.Scaler": scaler,
     "ai.onnx.ml.ZipMap": zip_map,
+}
+
+STRING_RULES: Mapping[str, Rule] = {
+    name: RULES[name] for name in ("ai.onnx.ml.CategoryMapper", "ai.onnx.ml.LabelEncoder", "ai.onnx.ml.OneHotEncoder")
 }

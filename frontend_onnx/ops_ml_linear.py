@@ -9,7 +9,16 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
-from .ml_scores import both_scores, class_count, class_labels, greatest, label_of, post_transform, transformed
+from .ml_scores import (
+    both_scores,
+    class_count,
+    class_labels,
+    greatest,
+    label_of,
+    post_transform,
+    transformed,
+    two_labels,
+)
 
 
 def feature_rows(ctx: NodeContext) -> Value:
@@ -48,7 +57,7 @@ def linear_classifier(ctx: NodeContext) -> Sequence[Value]:
     if columns > 1:
         return [label_of(ctx, greatest(ctx, scores), labels), transformed(ctx, scores, name)]
     positive = ctx.emit("gt", ctx.reshape(scores, (x.shape[0],)), ctx.scalar(0, scores))
-    chosen = label_of(ctx, ctx.cast(positive, DType.I32), labels if classes == 2 else None)
+    chosen = two_labels(ctx, ctx.cast(positive, DType.I32), labels)
     return [chosen, both_scores(ctx, scores, name, True) if classes == 2 else transformed(ctx, scores, name)]
 
 

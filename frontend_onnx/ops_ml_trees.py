@@ -10,7 +10,16 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
-from .ml_scores import both_scores, class_count, class_labels, greatest, label_of, post_transform, transformed
+from .ml_scores import (
+    both_scores,
+    class_count,
+    class_labels,
+    greatest,
+    label_of,
+    post_transform,
+    transformed,
+    two_labels,
+)
 from .ops_ml_features import as_float
 from .tree_forms import AGGREGATES, TRANSFORMS, Ensemble, listed_nodes, numbered_nodes
 from .tree_tables import Tables, spare_keys, tables_of
@@ -152,7 +161,7 @@ def classifier(ctx: NodeContext) -> Sequence[Value]:
 
 
 def _one_score(
-    ctx: NodeContext, trees: Ensemble, x: Value, name: str, labels: np.ndarray | None, classes: int
+    ctx: NodeContext, trees: Ensemble, x: Value, name: str, labels: np.ndarray, classes: int
 ) -> Sequence[Value]:
     base, which = _base(ctx, (1, 2)), int(trees.target.max(initial=0))
     one = Ensemble(**{**vars(trees), "target": np.zeros_like(trees.target)})
@@ -161,7 +170,7 @@ def _one_score(
     positive = bool((trees.weight >= 0).all())
     above = scores.above(ctx, 0.5 if positive and classes == 2 else 0.0)
     place = ctx.reshape(ctx.cast(above, DType.I32), (x.shape[0],))
-    label = label_of(ctx, place, labels if classes == 2 else None)
+    label = two_labels(ctx, place, labels)
     if classes == 1:
         return [label, transformed(ctx, scores.floats, name)]
     if which == 0:

@@ -104,6 +104,8 @@ def _cast(ctx: NodeContext, to: DType) -> Value:
     x, rounding = ctx.input(0), ctx.string("round_mode", "up")
     if rounding not in ROUNDINGS:
         raise ctx.invalid(f"round_mode is {rounding}, not one of {', '.join(ROUNDINGS)}")
+    if to is DType.CHAR:
+        raise ctx.unsupported("casts to strings are not supported", hint="end the model before this node")
     if x.dtype is to or to not in NARROW_FLOATS:
         return ctx.cast(x, to)
     return ctx.emit("cast", x, to=to, saturate=bool(ctx.integer("saturate", 1)), rounding=rounding)

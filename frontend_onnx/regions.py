@@ -107,6 +107,8 @@ def region(
     values = [value for value in results if isinstance(value, Value)]
     if any(value.name in walker.builder.extents for value in values):
         raise unsupported(site, "a result whose extent is only known in a run", "end the model before this node")
+    if any(value.name in walker.builder.strings for value in values):
+        raise unsupported(site, "a result of strings, by a condition or count at run time,", "choose them with Where")
     if Missing.ABSENT in results:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"a body of {site.node.op_type} has a result too few", loc=site.loc)
     return tuple(nodes), values if len(values) == len(results) else None

@@ -27,6 +27,7 @@ from . import (
     ops_selection,
     ops_signal,
     ops_sort,
+    ops_strings,
     ops_training,
     ops_window,
 )
@@ -55,6 +56,15 @@ RULES: Mapping[str, Rule] = {
     **ops_selection.RULES,
     **ops_signal.RULES,
     **ops_sort.RULES,
+    **ops_strings.RULES,
     **ops_training.RULES,
     **ops_window.RULES,
 }
+
+STRING_RULES: Mapping[str, Rule] = {
+    **ops_strings.RULES,
+    **ops_strings.STRING_RULES,
+    **ops_blocks.STRING_RULES,
+    **ops_ml_features.STRING_RULES,
+}
+"""The rules of operators that look at strings, for operands that are; RULES has those for numbers."""

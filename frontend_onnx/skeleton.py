@@ -13,7 +13,7 @@ import onnx
 from onnx import TensorProto, defs, helper
 
 from ..ir.graph import Value
-from ..ir.types import TensorType
+from ..ir.types import DType, TensorType
 
 _NAMES = frozenset(TensorProto.DataType.keys())
 
@@ -47,6 +47,8 @@ def skeleton(model: onnx.ModelProto, types: Mapping[str, TensorType], values: Ma
 
 
 def element_type(type_: TensorType) -> int:
+    if type_.dtype is DType.CHAR:
+        return int(TensorProto.STRING)
     return int(helper.np_dtype_to_tensor_dtype(type_.dtype.numpy))
 
 

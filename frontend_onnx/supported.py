@@ -12,8 +12,9 @@ from ..ir.types import DType
 from .contrib import DOMAIN
 from .contrib import RULES as CONTRIB
 from .functions import Schema, has_body
-from .rules import RULES
+from .rules import RULES, STRING_RULES
 from .scope import DOMAINS
+from .string_operands import MOVES
 from .tensors import DTYPES
 from .versions import NEWEST_OPSET, OLDEST_OPSET
 from .walk import NESTED
@@ -31,7 +32,7 @@ class How(Enum):
 class SupportedOperator:
     """``since`` are the operator-set versions at which its definition changed, from the oldest supported on. ``types``
     are the element types that the newest definition allows for the first operand (or the result, where there is none)
-    and ccml has; those of ONNX Runtime's operators are not listed."""
+    and ccml has, ``CHAR`` for strings; those of ONNX Runtime's operators are not listed."""
 
     name: str
     how: How
@@ -55,7 +56,7 @@ def supported_operators() -> list[SupportedOperator]:
         newest = max(schemas, key=lambda schema: schema.since_version)
         how = _how(name, newest)
         if how is not None:
-            found.append(SupportedOperator(name, how, _since(schemas), _types(newest)))
+            found.append(SupportedOperator(name, how, _since(schemas), _types(name, newest)))
     return found + [SupportedOperator(f"{DOMAIN}.{name}", How.FUNCTION, (1,)) for name in sorted(CONTRIB)]
 
 
@@ -67,11 +68,13 @@ def _how(name: str, newest: Schema) -> How | None:
     return How.FUNCTION if has_body(newest) and _body_is_supported(newest) else None
 
 
-def _types(schema: Schema) -> tuple[DType, ...]:
+def _types(name: str, schema: Schema) -> tuple[DType, ...]:
     formal = (list(schema.inputs) or list(schema.outputs))[0].type_str
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}.get(formal, [formal])
     names = (f"tensor({onnx.TensorProto.DataType.Name(number).lower()})" for number in DTYPES)
-    return tuple(dtype for name, dtype in zip(names, DTYPES.values()) if name in allowed)
+    strings = name in MOVES or name in STRING_RULES or name == "Constant"
+    found = (dtype for type_, dtype in zip(names, DTYPES.values()) if type_ in allowed)
+    return tuple(dtype for dtype in found if strings or dtype is not DType.CHAR)
 
 
 def _body_is_supported(schema: Schema) -> bool:

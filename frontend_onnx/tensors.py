@@ -20,7 +20,7 @@ DTYPES: dict[int, DType] = {
     TensorProto.INT64: DType.I64, TensorProto.INT32: DType.I32, TensorProto.INT16: DType.I16,
     TensorProto.INT8: DType.I8, TensorProto.UINT64: DType.U64, TensorProto.UINT32: DType.U32,
     TensorProto.UINT16: DType.U16, TensorProto.UINT8: DType.U8, TensorProto.BOOL: DType.BOOL,
-    TensorProto.BFLOAT16: DType.BF16,
+    TensorProto.BFLOAT16: DType.BF16, TensorProto.STRING: DType.CHAR,
 } | {
     getattr(TensorProto, name): dtype
     for name, dtype in {
@@ -38,11 +38,12 @@ def dtype_of(elem_type: int, loc: str) -> DType:
         return DTYPES[elem_type]
     if elem_type not in TensorProto.DataType.values() or elem_type == TensorProto.UNDEFINED:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"element type {elem_type} does not exist", loc=loc)
+    names = ["string" if dtype is DType.CHAR else dtype.value for dtype in DTYPES.values()]
     raise CcmlError(
         ErrorCode.UNSUPPORTED_FEATURE,
         f"element type {TensorProto.DataType.Name(elem_type).lower()} is not supported",
         loc=loc,
-        hint=f"supported types are {', '.join(dtype.value for dtype in DTYPES.values())}",
+        hint=f"supported types are {', '.join(names)}",
     )
 
 

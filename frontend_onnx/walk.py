@@ -11,7 +11,7 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from .constant_operators import FOLDABLE, fold
-from .context import NodeContext
+from .context import NodeContext, Rule
 from .contrib import contrib_function
 from .folding import FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
@@ -21,9 +21,10 @@ from .node_check import check_known_attributes, check_node, fault_of_node
 from .node_order import in_order, names_read
 from .old_forms import NEW_FORMS, modern
 from .problems import LimitError, Problems
-from .rules import RULES
+from .rules import RULES, STRING_RULES
 from .runtime_operands import check_results, derived_operands
 from .scope import Missing, Results, Scope, Site, qualified, schema_domain
+from .string_operands import string_operands
 from .tensors import to_array
 
 log = logging.getLogger(__name__)
@@ -134,11 +135,12 @@ class Walker:
             return None
         check_node(node, site.attributes, schema, site.opset, loc)
         context = self._context(site)
-        derived = derived_operands(context)
+        plain, moved = string_operands(context, schema, qualified(node), STRING_RULES)
+        derived = derived_operands(plain)
         results = self._results(replace(site, inputs=derived.inputs), schema)
-        if derived is not context and results is not None:
+        if derived is not plain and results is not None:
             check_results(derived, results)
-        return results
+        return results if results is None else moved.results(context, schema, results)
 
     def _results(self, site: Site, schema: Schema) -> Results | None:
         """The outputs of a node by its rule, by the body of its schema, or folded by ONNX's reference."""
@@ -184,7 +186,7 @@ class Walker:
         old = site.opset < NEW_FORMS and not schema_domain(site.node)
         context, narrow_types = computed_operands(self._context(site), schema)
         try:
-            computed = RULES[qualified(site.node)](modern(context) if old else context)
+            computed = self._rule(site)(modern(context) if old else context)
             results = narrow_results(context, schema, narrow_types, computed)
         except CcmlError:
             raise
@@ -195,6 +197,11 @@ class Walker:
                 raise
             raise CcmlError(ErrorCode.INVALID_MODEL, f"{op_type}: {reason}", loc=site.loc) from problem
         return results
+
+    def _rule(self, site: Site) -> Rule:
+        strings = any(value is not None and value.name in self.builder.strings for value in site.inputs)
+        name = qualified(site.node)
+        return STRING_RULES[name] if strings and name in STRING_RULES else RULES[name]
 
     def _named(self, site: Site, start: int, results: Results) -> Results:
         """Gives new values among the results the names of the ONNX outputs; ``start`` is the node's first."""

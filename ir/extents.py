@@ -13,6 +13,8 @@ from types import MappingProxyType
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
+from .strings import decoded, encoded_inputs
+from .types import DType, TensorType
 
 
 @dataclass(frozen=True)
@@ -32,15 +34,16 @@ def axes_of(extents: Iterable[Extent], name: str) -> dict[int, Extent]:
 
 
 def filled(
-    extents: Sequence[Extent], shapes: Mapping[str, tuple[int, ...]], arrays: Mapping[str, np.ndarray]
+    extents: Sequence[Extent], types: Mapping[str, TensorType], arrays: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Inputs as a program takes them: arrays of the bounds' ``shapes``, and the extents that theirs say.
+    """Inputs as a program takes them: arrays of the bounds' shapes, strings as bytes, and the extents that shapes say.
 
     An extent that is given as well has to agree. Raises ``BAD_INPUT`` that names the tensor.
     """
-    found = dict(arrays)
+    found = encoded_inputs(types, arrays)
+    arrays = dict(found)
     for extent in extents:
-        if extent.value not in shapes:
+        if extent.value not in types:
             continue
         sizes = {arrays[n].shape[a]: n for n, a in extent.dims if n in arrays and a < arrays[n].ndim}
         if extent.value in arrays:
@@ -52,7 +55,7 @@ def filled(
             if not extent.least <= size <= extent.bound:
                 raise _bad(name, f"{extent.value} is {size}, not in {extent.least}..{extent.bound}")
             found[extent.value] = np.asarray(size, np.int64)
-    for name, shape in shapes.items():
+    for name, shape in ((name, type_.shape) for name, type_ in types.items()):
         if name in arrays and axes_of(extents, name) and len(shape) == arrays[name].ndim:
             expected = dense_shape(extents, name, shape, found)
             if expected == arrays[name].shape != shape:
@@ -77,11 +80,13 @@ def dense_shape(
 def cropped(
     extents: Sequence[Extent], arrays: Mapping[str, np.ndarray], given: Mapping[str, np.ndarray] = MappingProxyType({})
 ) -> dict[str, np.ndarray]:
-    """Outputs in the shapes that they have in a run, without the values of extents; ``given`` are the inputs."""
+    """Outputs in the shapes that they have in a run, without the values of extents, and bytes of strings as strings;
+    ``given`` are the inputs."""
     counts = {extent.value for extent in extents}
     found = {}
     for name, array in arrays.items():
         if name not in counts:
             shape = dense_shape(extents, name, array.shape, {**given, **arrays})
-            found[name] = array if shape == array.shape else array.reshape(-1)[: prod(shape)].reshape(shape)
+            array = array if shape == array.shape else array.reshape(-1)[: prod(shape)].reshape(shape)
+            found[name] = decoded(array) if array.dtype == DType.CHAR.numpy else array
     return found

@@ -234,8 +234,8 @@ class Program:
         return tuple(side for side in self.inputs if side.name not in counts)
 
     def filled(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """All inputs, with memory for the greatest extents (``extents.filled``)."""
-        return filled(self.extents, {side.name: side.type.shape for side in self.inputs}, inputs)
+        """All inputs, with memory for the greatest extents (``extents.filled``) and strings as bytes."""
+        return filled(self.extents, {side.name: side.type for side in self.inputs}, inputs)
 
     @property
     def macs(self) -> int:

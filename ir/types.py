@@ -16,6 +16,7 @@ class DType(Enum):
     ``INDEX`` exists in the loop IR only: a signed integer as wide as a pointer of the target. The *narrow* types, from
     ``BF16`` on, exist in the graph IR and at the interface only: they are moved and cast, and computed with after a
     cast to another type. A kernel sees the integers (``stored``) that hold their bits, one element in one or two bytes.
+    ``CHAR`` exists at the interface only: a byte of a string (``ir/strings.py``), which the graph moves as ``U8``.
     """
 
     F64 = "f64"
@@ -44,6 +45,7 @@ class DType(Enum):
     U4 = "u4"
     I2 = "i2"
     U2 = "u2"
+    CHAR = "char"
 
     __hash__ = object.__hash__  # there is one object of each; Enum would hash the name each time
 
@@ -57,12 +59,12 @@ class DType(Enum):
 
     @property
     def is_integer(self) -> bool:
-        return not self.is_float and self is not DType.BOOL and not self.is_narrow
+        return not self.is_float and self is not DType.BOOL and self not in _STORED
 
     @property
     def is_narrow(self) -> bool:
         """Whether nothing can be computed in this type. Narrow types are neither ``is_float`` nor ``is_integer``."""
-        return self in _STORED
+        return self in _STORED and self is not DType.CHAR
 
     @property
     def bits(self) -> int:
@@ -71,7 +73,7 @@ class DType(Enum):
 
     @property
     def stored(self) -> DType:
-        """The element type of a tensor in memory: for a narrow type the integer with its bits, else the type itself.
+        """The element type of a tensor in memory: for a narrow type or ``CHAR`` the integer with its bits, else itself.
 
         Reading an element takes no notice of bits above ``bits``. Integers are written with their sign extended.
         """
@@ -84,7 +86,8 @@ class DType(Enum):
 
     @property
     def numpy(self) -> np.dtype:
-        """The NumPy type with the same values, for narrow types one of ``ml_dtypes``. ``INDEX`` maps to int64."""
+        """The NumPy type with the same values, for narrow types one of ``ml_dtypes``. ``INDEX`` maps to int64, ``CHAR``
+        to strings of one byte."""
         return np.dtype(_NUMPY[self])
 
     @staticmethod
@@ -99,6 +102,7 @@ _STORED = {
     DType.BF16: DType.U16, DType.F8E4M3FN: DType.U8, DType.F8E4M3FNUZ: DType.U8, DType.F8E5M2: DType.U8,
     DType.F8E5M2FNUZ: DType.U8, DType.F8E8M0: DType.U8, DType.F6E2M3: DType.U8, DType.F6E3M2: DType.U8,
     DType.F4E2M1: DType.U8, DType.I4: DType.I8, DType.U4: DType.U8, DType.I2: DType.I8, DType.U2: DType.U8,
+    DType.CHAR: DType.U8,
 }  # fmt: skip
 _BITS = {
     DType.F6E2M3: 6, DType.F6E3M2: 6, DType.F4E2M1: 4, DType.I4: 4, DType.U4: 4, DType.I2: 2, DType.U2: 2,
@@ -113,7 +117,7 @@ _NUMPY: dict[DType, str | type] = {
     DType.F8E5M2: ml_dtypes.float8_e5m2, DType.F8E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
     DType.F6E2M3: ml_dtypes.float6_e2m3fn, DType.F6E3M2: ml_dtypes.float6_e3m2fn,
     DType.F4E2M1: ml_dtypes.float4_e2m1fn, DType.I4: ml_dtypes.int4, DType.U4: ml_dtypes.uint4,
-    DType.I2: ml_dtypes.int2, DType.U2: ml_dtypes.uint2,
+    DType.I2: ml_dtypes.int2, DType.U2: ml_dtypes.uint2, DType.CHAR: "S1",
 }  # fmt: skip
 _FROM_NUMPY = {np.dtype(name): dtype for dtype, name in _NUMPY.items() if dtype is not DType.INDEX}
 

@@ -28,6 +28,7 @@ from .scatter_nest import scatter
 from .selection_nest import nonzero, pack, unique, unpack
 from .sort_nest import top_k
 from .stored_weights_nest import dequantize_blocks, weight_matmul
+from .strings_nest import string_concat, string_find, string_map, string_match, string_split
 from .suppression_nest import suppress
 from .svm_nest import couple_probabilities, square_distance
 from .trees_nest import trees
@@ -71,4 +72,9 @@ NESTS: dict[str, Nest] = {
     "square_distance": square_distance,
     "couple_probabilities": couple_probabilities,
     "trees": trees,
+    "string_concat": string_concat,
+    "string_find": string_find,
+    "string_match": string_match,
+    "string_map": string_map,
+    "string_split": string_split,
 }

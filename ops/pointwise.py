@@ -176,7 +176,10 @@ def evaluate_where(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
 
 
 def infer_cast(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
-    return (TensorType(element_type(attrs, "to"), operand(types, 0).shape),)
+    x, to = operand(types, 0), element_type(attrs, "to")
+    if DType.CHAR in (x.dtype, to):
+        raise ValueError(f"no cast of {x} to {to.value}")
+    return (TensorType(to, x.shape),)
 
 
 def evaluate_cast(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:

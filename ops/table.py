@@ -34,6 +34,7 @@ from . import scatter as sc
 from . import selection as se
 from . import sort as so
 from . import stored_weights as sw
+from . import strings as st
 from . import suppression as su
 from . import svm as sv
 from . import trees as tr
@@ -265,6 +266,24 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "count_ngrams", A, "how often rows of grams occur in rows of x; skips: elements between neighbours at most",
         ng.infer_count_ngrams, ng.evaluate_count_ngrams, attrs={"skips": at.INT},
+    ),
+    # Anchors: strings, rows of bytes of UTF-8 that are filled up with zeros
+    OpDef("string_concat", A, "strings one behind the other", st.infer_string_concat, st.evaluate_string_concat),
+    OpDef(
+        "string_find", A, "place of each string among sorted keys, their number where it is none",
+        st.infer_string_find, st.evaluate_string_find,
+    ),
+    OpDef(
+        "string_match", A, "last state of an automaton; classes: u8[256] of bytes, transitions[state, class]",
+        st.infer_string_match, st.evaluate_string_match,
+    ),
+    OpDef(
+        "string_map", A, "characters of ranges (first, last, step, offset) moved by the offset",
+        st.infer_string_map, st.evaluate_string_map, attrs={"bytes": at.COUNT},
+    ),
+    OpDef(
+        "string_split", A, "parts between separators, the last with the rest, and how many; merge: no empty parts",
+        st.infer_string_split, st.evaluate_string_split, attrs={"limit": at.COUNT, "merge": at.BOOL},
     ),
     OpDef(
         "reduce", A, "over axes; a sum of integers subtracts the zero point",

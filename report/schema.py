@@ -43,7 +43,7 @@ class TargetInfo:
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for. ``dims``, ``shapes`` and ``fixed`` are as given, not all of the model's."""
+    """What was asked for. ``dims``, ``shapes``, ``fixed`` and ``max`` are as given, not all of the model's."""
 
     dims: dict[str, int | str]
     shapes: dict[str, list[int]]
@@ -55,6 +55,7 @@ class Options:
     pools: dict[str, int | None] = field(default_factory=dict)
     fixed: dict[str, list[float]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
+    max: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

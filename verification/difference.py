@@ -9,6 +9,8 @@ from itertools import permutations
 
 import numpy as np
 
+from ..ir.types import DType
+
 _MAX_PERMUTED = 5
 """Dimensions (of more than one element) whose orders are all tried."""
 
@@ -41,15 +43,22 @@ class Difference:
 
 
 def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
-    """Of two arrays with as many elements, element by element in row-major order."""
-    lhs = np.asarray(found, np.float64).reshape(-1)
-    rhs = np.asarray(reference, np.float64).reshape(-1)
+    """Of two arrays with as many elements, element by element in row-major order; strings are equal or not."""
+    if "U" in (found.dtype.kind, reference.dtype.kind) or reference.dtype.kind == "O":
+        same = np.array_equal(found.astype(str).reshape(-1), reference.astype(str).reshape(-1))
+        return Difference(0.0 if same else math.inf, 0.0 if same else math.inf, reference.size)
+    lhs, rhs = (_numbers(array).reshape(-1) for array in (found, reference))
     finite = np.isfinite(rhs)
     if not np.array_equal(lhs[~finite], rhs[~finite], equal_nan=True) or not np.isfinite(lhs[finite]).all():
         return Difference(math.inf, math.inf, int(np.count_nonzero(finite)))
     apart = lhs[finite] - rhs[finite]
     noise, signal = float(np.linalg.norm(apart)), float(np.linalg.norm(rhs[finite]))
     return Difference(noise / signal if signal else noise, float(np.abs(apart).max(initial=0.0)), apart.size)
+
+
+def _numbers(array: np.ndarray) -> np.ndarray:
+    """Elements in float64, those of strings as the bytes that they are."""
+    return np.asarray(array.view(np.uint8) if array.dtype == DType.CHAR.numpy else array, np.float64)
 
 
 def best_difference(found: np.ndarray, reference: np.ndarray, tolerance: float) -> Difference | None:

@@ -15,6 +15,8 @@ from ..driver import Source
 from ..frontend_onnx.export import export_model
 from ..ir.extents import cropped, filled
 from ..ir.graph import Graph
+from ..ir.strings import decoded
+from ..ir.types import DType
 from ..ops.evaluate import evaluate_graph
 
 log = logging.getLogger(__name__)
@@ -39,7 +41,7 @@ class Reference:
 
 def values_in_run(graph: Graph, inputs: Mapping[str, np.ndarray]) -> Arrays:
     """All values of a graph, outputs in the shapes that they have in this run."""
-    values = evaluate_graph(graph, filled(graph.extents, {value.name: value.shape for value in graph.inputs}, inputs))
+    values = evaluate_graph(graph, filled(graph.extents, {value.name: value.type for value in graph.inputs}, inputs))
     return values | cropped(graph.extents, {output.name: values[output.name] for output in graph.outputs}, values)
 
 
@@ -65,10 +67,15 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
 
 def _evaluate(evaluator: ReferenceEvaluator, inputs: Mapping[str, np.ndarray]) -> Arrays:
     with np.errstate(all="ignore"):
-        feeds = {name: array for name, array in inputs.items() if name in evaluator.input_names}
+        feeds = {name: _as_onnx(array) for name, array in inputs.items() if name in evaluator.input_names}
         results = evaluator.run(None, feeds, intermediate=True)
     assert isinstance(results, dict)
     return {name: array for name, array in results.items() if isinstance(array, np.ndarray) and name}
+
+
+def _as_onnx(array: np.ndarray) -> np.ndarray:
+    """Strings as the evaluator has them."""
+    return decoded(array).astype(object) if array.dtype == DType.CHAR.numpy else array
 
 
 def _versions(model: onnx.ModelProto) -> Iterator[onnx.ModelProto]:

@@ -160,32 +160,64 @@ def refusal(op: str, *arrays: np.ndarray, outputs: int = 1, version: int = 3, **
     return caught.value
 
 
-STRINGS: list[tuple[str, np.ndarray, dict[str, Any]]] = [
-    ("LabelEncoder", np.array([1]), {"keys_int64s": [1], "values_strings": ["a"]}),
+WORDS = np.array([["b", "a", "", "zz"], ["Zoë", "b", "c", "a"]], object)
+KEYS = ["c", "b", "Zoë", "b", ""]
+
+
+@pytest.mark.parametrize("x", [WORDS, WORDS[0]])
+def test_label_encoder_of_strings(x: np.ndarray) -> None:
+    """Of equal keys the first counts (ONNX Runtime takes the last)."""
+    unique = {"keys_strings": ["c", "b", "Zoë", ""]}
+    agrees("LabelEncoder", x, **unique, values_int64s=[4, 5, 6, 7], default_int64=9)
+    agrees("LabelEncoder", x, **unique, values_floats=[0.5, 5, 6, 7], default_float=-1.5)
+    assert agrees("LabelEncoder", x, **unique, values_strings=["x", "longer", "ü", "w"])[0].shape == x.shape
+    numbers = [[*KEYS, str(word)].index(str(word)) for word in x.reshape(-1)]
+    (found,) = compiled(*ml_node("LabelEncoder", [x], keys_strings=KEYS, values_int64s=range(5), default_int64=5))
+    assert found.reshape(-1).tolist() == numbers
+
+
+def test_label_encoder_of_many_strings() -> None:
+    keys = [f"{number:x}" * (1 + number % 3) for number in range(300)]
+    x = np.array([keys[i] for i in (0, 299, 7, 151)] + ["300", "", "fff"], object)
+    agrees("LabelEncoder", x, keys_strings=keys, values_int64s=list(range(300)))
+
+
+def test_label_encoder_to_strings() -> None:
+    agrees("LabelEncoder", np.array([[1, 7], [5, 1]]), keys_int64s=[1, 5], values_strings=["one", "fünf"])
+    agrees("LabelEncoder", np.float32([1, 0.5, 2]), keys_floats=[1.0, 2.0], values_strings=["a", "b"])
+    for x in (np.array([0, 2, 9]), np.array(["c", "x", "a"], object)):
+        (found,) = compiled(*ml_node("LabelEncoder", [x], version=1, classes_strings=["a", "b", "c"]))
+        assert found.tolist() == (["a", "c", "_Unused"] if x.dtype.kind == "i" else [2, -1, 0])
+
+
+def test_category_mapper() -> None:
+    both = {"cats_strings": ["cat", "dog"], "cats_int64s": [3, 9]}
+    agrees("CategoryMapper", np.array(["dog", "cow", "cat"], object), version=1, **both)
+    agrees("CategoryMapper", np.array([9, 4, 3]), version=1, **both, default_string="?")
+
+
+def test_one_hot_encoder_of_strings() -> None:
+    agrees("OneHotEncoder", WORDS, cats_strings=["a", "zz", ""], zeros=1)
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_labels_that_are_strings(columns: int) -> None:
+    attrs: dict[str, Any] = {"coefficients": [1.0, -0.5][:columns], "intercepts": [0.0, 0.2][:columns]}
+    agrees("LinearClassifier", floats(6, 1), outputs=2, classlabels_strings=["no", "perhaps"], **attrs)
+
+
+INVALID_STRINGS: list[tuple[str, np.ndarray, dict[str, Any]]] = [
     ("LabelEncoder", np.array([1]), {"keys_strings": ["a"], "values_int64s": [1]}),
-    ("LabelEncoder", np.array([1]), {"classes_strings": ["a"], "version": 1}),
+    ("LabelEncoder", np.array(["a"], object), {"keys_int64s": [1], "values_strings": ["a"]}),
     ("OneHotEncoder", np.array([1]), {"cats_strings": ["a"]}),
-    ("LinearClassifier", floats(1, 2), {
-        "classlabels_strings": ["a", "b"], "coefficients": [1.0, 2.0], "intercepts": [0.0], "outputs": 2,
-    }),
-]  # fmt: skip
+    ("OneHotEncoder", np.array(["a"], object), {"cats_int64s": [1]}),
+    ("Binarizer", np.array(["a"], object), {}),
+]
 
 
-@pytest.mark.parametrize(("op", "x", "attrs"), STRINGS)
-def test_strings_are_refused(op: str, x: np.ndarray, attrs: dict[str, Any]) -> None:
-    error = refusal(op, x, **attrs)
-    assert error.kind is ErrorCode.UNSUPPORTED_FEATURE and "strings" in str(error) and error.hint
-
-
-def test_probabilities_of_classes_named_by_strings() -> None:
-    """They are compiled where nothing reads the label."""
-    proto, feeds = ml_node("LinearClassifier", [floats(3, 2)], 2, coefficients=[1.0, 2.0], intercepts=[0.0],
-                           classlabels_strings=["no", "yes"], post_transform="LOGISTIC")  # fmt: skip
-    numbers, _ = ml_node("LinearClassifier", [floats(3, 2)], 2, coefficients=[1.0, 2.0], intercepts=[0.0],
-                         classlabels_ints=[0, 1], post_transform="LOGISTIC")  # fmt: skip
-    expected = compiled(numbers, feeds)[1]
-    del proto.graph.output[0]
-    np.testing.assert_array_equal(compiled(proto, feeds)[0], expected)
+@pytest.mark.parametrize(("op", "x", "attrs"), INVALID_STRINGS)
+def test_strings_in_the_place_of_numbers(op: str, x: np.ndarray, attrs: dict[str, Any]) -> None:
+    assert refusal(op, x, **attrs).kind is ErrorCode.INVALID_MODEL
 
 
 INVALID: list[tuple[str, tuple[np.ndarray, ...], dict[str, Any]]] = [

@@ -17,6 +17,7 @@ def t(*shape: int, dtype: DType = DType.F32) -> TensorType:
     return TensorType(dtype, shape)
 
 
+BYTES = t(3, 5, dtype=DType.U8)
 TREES = [t(*shape, dtype=DType.I32) for shape in ((3, 2), (4,), (4,), (4, 2), (1,), (1,))]
 CONV = {"stride": (1, 1), "pad": (0, 0, 0, 0), "dilation": (1, 1), "group": 1, "layout": "channels_first"}
 POOL: dict[str, Any] = {
@@ -64,6 +65,12 @@ REFUSED: list[tuple[str, list[TensorType | None], dict[str, Any], str]] = [
         "col2im", [t(1, 1, 2, 2, 3, 4)], {"image": (4, 4), "stride": (1, 1), "pad": (0, 0, 0, 0), "dilation": (1, 1)},
         "has not (3, 3) blocks",
     ),
+    ("string_concat", [BYTES, t(4, 3, dtype=DType.U8)], {}, "u8[3,5] and u8[4,3] have different numbers of rows"),
+    ("string_find", [BYTES, t(3, 3)], {}, "no rows of bytes: f32[3,3]"),
+    ("string_match", [BYTES, t(255, dtype=DType.U8), t(1, 1, dtype=DType.U8)], {}, "operand 1 is u8[255]"),
+    ("string_map", [BYTES, *[t(n, dtype=DType.I32) for n in (2, 2, 3, 2)]], {"bytes": 3}, "operand 3 is i32[3]"),
+    ("string_split", [BYTES, t(0, 1, dtype=DType.U8)], {"limit": 2, "merge": True}, "2 parts at most, by u8[0,1]"),
+    ("cast", [t(3, dtype=DType.CHAR)], {"to": DType.F32}, "no cast of char[3] to f32"),
     ("count_ngrams", [t(3, 2), t(3, 2)], {"skips": 0}, "no count of f32[3,2]"),
     ("square_distance", [t(3, 2), t(4, 3)], {}, "no distances between f32[3,2] and f32[4,3]"),
     ("couple_probabilities", [t(3, 2, 4)], {}, "no probabilities of pairs of classes: f32[3,2,4]"),

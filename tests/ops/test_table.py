@@ -13,6 +13,8 @@ from ccml.ir.types import DType, TensorType
 from ccml.ops.opdef import Kind
 from ccml.ops.table import OPS
 
+from tests.ops.strings import text
+
 Sample = tuple[Sequence[np.ndarray | None], dict[str, Any]]
 
 
@@ -144,6 +146,21 @@ SAMPLES: dict[str, list[Sample]] = {
           np.full(1, 2, np.uint8), i(3, 2, dtype=np.int8), i(2)], {"kind": "sum"}),
         ([i(5, 3), i(2, high=3), i(2), np.array([[-2, -1], [-2, -3]]), np.array([0, 1, -1]), np.ones(3, np.int32),
           f(3, 1), f(2), i(3, high=2)], {"kind": "max"}),
+    ],
+    "string_concat": [([text("ab", "", "c\u00e4"), text("cd", "x", "")], {})],
+    "string_find": [([text("b", "zz", "", "ab"), text("ab", "b", "bc")], {})],
+    "string_match": [
+        ([text("aab", "ba", ""), (np.arange(256) == 98).astype(np.uint8), np.array([[0, 1], [2, 2], [2, 2]], np.uint8)],
+         {})
+    ],
+    "string_map": [
+        ([text("aBc", "\u00e4\u0101\u0100", "\U00010428"),
+          *np.array([[97, 0xE0, 0x101], [122, 0xFE, 0x12F], [1, 1, 2], [-32, -32, -1]], np.int32)],
+         {"bytes": 6})
+    ],
+    "string_split": [
+        ([text(" ab  c d ", "", "x"), text(" ", "\t")], {"limit": 3, "merge": True}),
+        ([text(",ab,,c", "", "x,"), text(",")], {"limit": 4, "merge": False}),
     ],
     "count_ngrams": [([i(2, 9, high=2), i(4, 2, high=2)], {"skips": 1})],
     "reduce": [
