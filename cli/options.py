@@ -276,8 +276,8 @@ def model_options(function: F) -> F:
     ) -> Any:
         from ..driver import ModelOptions
 
-        own = {"fixed": dict(fix), "states": dict(state), "bounds": dict(bound)}
-        options = ModelOptions(dict(dim), dict(shape), name, **own)
+        fixed, states, bounds = dict(fix), dict(state), dict(bound)
+        options = ModelOptions(dict(dim), dict(shape), name, fixed=fixed, states=states, bounds=bounds)
         return function(*args, options=options, **values)
 
     argument = click.argument("model", type=click.Path())

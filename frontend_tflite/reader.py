@@ -32,7 +32,6 @@ def read_model(content: bytes, loc: str) -> Model:
     """Raises ``INVALID_MODEL`` for damaged files, ``TOOLCHAIN`` where the packages that read them are missing."""
     try:
         import flatbuffers  # noqa: F401  # the package tflite reads with it
-
         import tflite
     except ImportError as problem:
         raise CcmlError(

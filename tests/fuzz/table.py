@@ -17,6 +17,7 @@ from tests.fuzz import (
     rows_quantized,
     rows_reduction,
     rows_signal,
+    rows_strings,
 )
 from tests.fuzz.row import NEWEST, OLDEST, Row
 
@@ -30,6 +31,7 @@ ROWS: Mapping[str, Row] = {
     **rows_quantized.ROWS,
     **rows_reduction.ROWS,
     **rows_signal.ROWS,
+    **rows_strings.ROWS,
 }
 
 
@@ -54,7 +56,7 @@ def opsets(operator: str) -> tuple[int, ...]:
 
 def has_extents(operator: str) -> bool:
     """Whether a run tells the shapes of its results, so that operators behind it may be refused."""
-    return operator in ("Compress", "NonMaxSuppression", "NonZero", "Unique")
+    return operator in ("Compress", "NonMaxSuppression", "NonZero", "StringNormalizer", "StringSplit", "Unique")
 
 
 def common_opset(*names: str) -> int:

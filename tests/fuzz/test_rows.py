@@ -16,7 +16,7 @@ def test_every_supported_operator_has_a_row() -> None:
 
 UNSET = {
     ("Cast", "round_mode"), ("CastLike", "round_mode"),  # of float8
-    ("Constant", "sparse_value"), ("Constant", "value_string"), ("Constant", "value_strings"),  # of no type of ccml
+    ("Constant", "sparse_value"), ("Constant", "value_string"), ("Constant", "value_strings"),  # strings: rows_strings
     ("GRU", "activation_alpha"), ("GRU", "activation_beta"), ("LSTM", "activation_alpha"),
     ("LSTM", "activation_beta"), ("RNN", "activation_alpha"), ("RNN", "activation_beta"),  # refused, but for defaults
     ("LSTM", "clip"),  # ONNX Runtime does not clip all that the operator's text names
