@@ -23,6 +23,12 @@ def test_damaged_models() -> None:
     assert sum(finding.cost.end is End.RESULT for finding in findings) > 20
 
 
+def test_damaged_tensorflow_lite_models() -> None:
+    findings = examine("tflite", range(150), None)
+    assert not bad(findings)
+    assert sum(finding.cost.end is End.RESULT for finding in findings) > 20
+
+
 def test_damaged_data() -> None:
     findings = examine("data", range(400), None)
     assert not bad(findings)

@@ -1,6 +1,7 @@
 """Damaged files as a script: models by mutation, data files by mutation, models made to be expensive.
 
     python -m tests.fuzz.untrusted models --count 9000 --seed 1 --out failures
+    python -m tests.fuzz.untrusted tflite --count 9000
     python -m tests.fuzz.untrusted data --count 1000
     python -m tests.fuzz.untrusted expensive
 
@@ -34,6 +35,7 @@ from ccml.samples import match_samples, random_samples, read_arrays
 
 from tests.fuzz.expensive import MODELS
 from tests.fuzz.mutants import mutant
+from tests.fuzz.mutants_tflite import tflite_mutant
 from tests.fuzz.sandbox import BAD, Bounds, Cost, confined
 
 LIMITS = Bounds(10, 2 << 30)
@@ -62,6 +64,12 @@ def damaged_model(seed: int, folder: Path) -> tuple[Path, Callable[[], object]]:
     path = folder / f"mutant{seed}.onnx"
     path.write_bytes(mutant(seed))
     return path, lambda: compile_file(path)
+
+
+def damaged_tflite(seed: int, folder: Path) -> tuple[Path, Callable[[], object]]:
+    path = folder / f"mutant{seed}.tflite"
+    path.write_bytes(tflite_mutant(seed))
+    return path, lambda: compile_file(path, most=1e8)
 
 
 _SIDES = [
@@ -104,7 +112,7 @@ def damaged_data(seed: int, folder: Path) -> tuple[Path, Callable[[], object]]:
 
 def examine(kind: str, seeds: range, out: Path | None) -> list[Finding]:
     """Files by number, one after the other; what is found bad is copied to ``out``."""
-    make = {"models": damaged_model, "data": damaged_data}[kind]
+    make = {"models": damaged_model, "tflite": damaged_tflite, "data": damaged_data}[kind]
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for seed in seeds:
@@ -150,7 +158,7 @@ def summary(findings: list[Finding]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kind", choices=["models", "data", "expensive"])
+    parser.add_argument("kind", choices=["models", "tflite", "data", "expensive"])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
