@@ -18,6 +18,7 @@ from .emit_c.model_name import model_name
 from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
+from .exporters import find_exporter
 from .frontend_onnx import Range, import_model, load_model, with_fixed_inputs, with_states
 from .frontend_tflite import is_tflite, read_tflite
 from .ir.extents import axes_of
@@ -179,10 +180,17 @@ def find_machines(target: str, abi: str | None = None, cpu: str | None = None) -
 
 
 def read_onnx(path: PathLike) -> onnx.ModelProto:
-    """The model with its external data; one of TensorFlow Lite as the ONNX model that means the same."""
+    """The model with its external data.
+
+    One of TensorFlow Lite becomes the ONNX model that means the same; programs of PyTorch (``.pt2``) and models of
+    Keras (``.keras``) are exported by these frameworks, where they are installed.
+    """
     file = Path(path)
     log.info("reading %s", file.name)
-    return read_tflite(file) if is_tflite(file) else load_model(file)
+    if is_tflite(file):
+        return read_tflite(file)
+    exporter = find_exporter(file) if file.is_file() else None
+    return load_model(file) if exporter is None else exporter(file)
 
 
 def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions = DEFAULT_OPTIONS) -> Source:

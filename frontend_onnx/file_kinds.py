@@ -20,8 +20,14 @@ class FileKind:
     offset: int = 0
 
 
-_TORCH = "export it in Python: torch.onnx.export(model, (example_input,), 'model.onnx')"
-_KERAS = "tf2onnx converts it, in Python: tf2onnx.convert.from_keras(model, output_path='model.onnx')"
+_TORCH = (
+    "export it in Python: torch.onnx.export(model, (example_input,), 'model.onnx'); where torch is installed, files of "
+    "torch.export.save (.pt2) are models as they are"
+)
+_KERAS = (
+    "tf2onnx converts it, in Python: tf2onnx.convert.from_keras(model, output_path='model.onnx'); where Keras 3.12 is "
+    "installed, .keras files are models as they are"
+)
 
 FILE_KINDS = (
     FileKind("an HDF5 file, as of Keras", _KERAS, (".h5", ".hdf5"), b"\x89HDF\r\n\x1a\n"),
@@ -36,7 +42,8 @@ FILE_KINDS = (
         "an optimized model of ONNX Runtime", "give the .onnx file that it was made of", (".ort",), b"ORTM", 4,
     ),
     FileKind(
-        "a pickled Python object", "skl2onnx converts models of scikit-learn: skl2onnx.to_onnx(model, X[:1])",
+        "a pickled Python object, which is not opened, as it could run any code",
+        "skl2onnx converts models of scikit-learn, in Python: skl2onnx.to_onnx(model, X[:1])",
         (".pkl", ".pickle", ".joblib"),
     ),
     FileKind(

@@ -47,6 +47,8 @@ _PACKAGES = (
     Tool("ziglang", "links libraries where no other linker is", "pip install 'ccml[zig]'"),
     Tool("tflite", "reads TensorFlow Lite models, with flatbuffers", "pip install 'ccml[tflite]'"),
     Tool("flatbuffers", "reads TensorFlow Lite models, with tflite", "pip install 'ccml[tflite]'"),
+    Tool("torch", "exports programs of PyTorch (.pt2)", "pip install torch onnxscript"),
+    Tool("keras", "exports models of Keras (.keras)", "pip install 'keras>=3.12' tensorflow tf2onnx"),
 )
 """Python packages."""
 

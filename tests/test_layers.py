@@ -19,7 +19,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("driver",),
     ("report",),
     ("costs",),
-    ("frontend_tflite",),
+    ("frontend_tflite", "exporters"),
     ("program", "frontend_onnx", "emulation"),
     ("emit_c", "emit_llvm"),
     ("passes", "schedule", "memory"),
