@@ -31,7 +31,6 @@ _STRANGE = (struct.error, ValueError, TypeError, IndexError, OverflowError, Attr
 def read_model(content: bytes, loc: str) -> Model:
     """Raises ``INVALID_MODEL`` for damaged files, ``TOOLCHAIN`` where the packages that read them are missing."""
     try:
-        import flatbuffers  # noqa: F401  # the package tflite reads with it
         import tflite
     except ImportError as problem:
         raise CcmlError(
