@@ -137,7 +137,7 @@ class StateMemory:
             begin = program.plan.places[state.buffer].offset
             content = self.memory[begin : begin + state.type.nbytes]
             self.values[state.name] = content.view(state.type.dtype.numpy).reshape(state.type.shape)
-        self._first = {state.name: initial_value(state.type) for state in program.states}
+        self._first = {state.name: initial_value(state.state, state.type) for state in program.states}
         self.reset()
 
     def reset(self) -> None:

@@ -10,6 +10,11 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
 from ..ir.states import State, can_be_state
 from ..ir.types import TensorType
+from ..ops.opdef import Kind
+from ..ops.table import OPS
+
+_MOVES = frozenset({"gather", "scatter", "where"})
+"""What moves elements beside views."""
 
 
 def with_states(graph: Graph, states: Mapping[str, str]) -> Graph:
@@ -37,7 +42,26 @@ def with_states(graph: Graph, states: Mapping[str, str]) -> Graph:
     if states and len(states) == len(outputs):
         reason = "all outputs of the model are states: a run would have no result"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="leave one of them an output")
-    return replace(graph, states=tuple(State(source, target) for source, target in states.items()))
+    return replace(graph, states=tuple(State(s, target, _zero_point(graph, s)) for s, target in states.items()))
+
+
+def _zero_point(graph: Graph, name: str) -> int:
+    """The integer that stands for zero in an input of integers: that of all dequantize nodes that read it, directly or
+    behind nodes that only move elements; 0 where something else is done with it or zero points differ."""
+    uses, found, pending, seen = graph.uses(), set[int](), [name], {name}
+    (dtype,) = (value.dtype for value in graph.inputs if value.name == name)
+    while pending:
+        for node in uses.get(pending.pop(), []):
+            points = node.attrs.get("zero_point")
+            if node.op == "dequantize" and isinstance(points, tuple):
+                found.update(int(point) for point in points)
+            elif (OPS[node.op].kind is Kind.VIEW or node.op in _MOVES) and node.output.dtype is dtype:
+                new = [value.name for value in node.outputs if value.name not in seen]
+                pending += new
+                seen.update(new)
+            else:
+                return 0
+    return found.pop() if len(found) == 1 else 0
 
 
 def _check_types(text: str, source: str, target: str, old: TensorType, new: TensorType) -> None:

@@ -55,7 +55,8 @@ def _graph_lines(graph: Graph, full: bool, indent: str) -> Iterator[str]:
         dims = ", ".join(f"%{spell_name(name)}:{axis}" for name, axis in extent.dims)
         yield f"{indent}  extent %{spell_name(extent.value)} of {dims} in {extent.least} to {extent.bound}"
     for state in graph.states:
-        yield f"{indent}  state %{spell_name(state.input)} = %{spell_name(state.output)}"
+        first = f" from {state.initial}" if state.initial else ""
+        yield f"{indent}  state %{spell_name(state.input)} = %{spell_name(state.output)}{first}"
     declared = {value.name: value.type for node in reversed(graph.nodes) for value in node.operands}
     declared.update({value.name: value.type for value in graph.outputs})
     for name, array in graph.constants.items():
@@ -194,7 +195,8 @@ class _GraphParser:
     def _state(self) -> State:
         given = self._name()
         self._cursor.expect("=")
-        return State(given, self._name())
+        made = self._name()
+        return State(given, made, self._cursor.integer("the first value") if self._cursor.accept("from") else 0)
 
     def _extent(self) -> Extent:
         cursor, value = self._cursor, self._name()

@@ -65,21 +65,24 @@ class StateTensor:
     """
 
     c_name: str
-    name: str
-    output: str
     type: TensorType
     buffer: str
     updated: str
+    state: State
     copied: bool = False
 
     @property
-    def state(self) -> State:
-        return State(self.name, self.output)
+    def name(self) -> str:
+        return self.state.input
+
+    @property
+    def output(self) -> str:
+        return self.state.output
 
     @property
     def initial(self) -> int:
         """Every element after a reset."""
-        return initial_element(self.type)
+        return initial_element(self.state, self.type)
 
 
 ARENA = "arena"

@@ -16,10 +16,14 @@ from .types import TensorType
 
 @dataclass(frozen=True)
 class State:
-    """The input that a run reads and the output that becomes its value for the next run, by their names."""
+    """The input that a run reads and the output that becomes its value for the next run, by their names.
+
+    ``initial`` is every element of the first value, but for tensors whose type says what stands for zero.
+    """
 
     input: str
     output: str
+    initial: int = 0
 
     def __str__(self) -> str:
         return f"{self.input}={self.output}"
@@ -30,14 +34,14 @@ def can_be_state(type_: TensorType) -> bool:
     return type_.quant is None or len(set(type_.quant.zero_point)) == 1
 
 
-def initial_element(type_: TensorType) -> int:
-    """Every element of a state after a reset: zero, or the integer that stands for it."""
-    return 0 if type_.quant is None else type_.quant.zero_point[0]
+def initial_element(state: State, type_: TensorType) -> int:
+    """Every element of a state of that type after a reset: zero, or the integer that stands for it."""
+    return state.initial if type_.quant is None else type_.quant.zero_point[0]
 
 
-def initial_value(type_: TensorType) -> np.ndarray:
-    """What a state holds after a reset."""
-    return np.full(type_.shape, initial_element(type_)).astype(type_.dtype.numpy)
+def initial_value(state: State, type_: TensorType) -> np.ndarray:
+    """What a state of that type holds after a reset."""
+    return np.full(type_.shape, initial_element(state, type_)).astype(type_.dtype.numpy)
 
 
 class Feedback:
@@ -47,7 +51,7 @@ class Feedback:
     def __init__(self, states: Sequence[State], types: Mapping[str, TensorType]) -> None:
         """``types`` are those of the inputs; each sequence begins with the initial values."""
         self.states = states
-        self.values = {state.input: initial_value(types[state.input]) for state in states}
+        self.values = {state.input: initial_value(state, types[state.input]) for state in states}
 
     def with_states(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The inputs of the next run. Arrays for states among ``inputs`` are not looked at."""

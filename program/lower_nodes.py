@@ -226,7 +226,7 @@ class _Lowering:
         new = {old: name for name, old in self.updates.items()}
         c_names = _identifiers([state.input for state in self.graph.states])
         return tuple(
-            StateTensor(c_name, s.input, s.output, types[s.input], s.input, new[s.input])
+            StateTensor(c_name, types[s.input], s.input, new[s.input], s)
             for c_name, s in zip(c_names, self.graph.states)
         )
 

@@ -48,3 +48,26 @@ def test_compiled_is_the_qdq_model(case: Case, tmp_path: Path) -> None:
         assert array.dtype == wanted[name].dtype
         halves = int(case.op in ("AVERAGE_POOL_2D", "RESIZE_BILINEAR"))
         np.testing.assert_allclose(array.astype(np.int64), wanted[name].astype(np.int64), rtol=0, atol=halves)
+
+
+KEPT = [
+    case for case in CASES if 0 < sum(name.endswith("_next") for name in case.expected) < len(case.expected)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KEPT, ids=str)
+def test_variables_are_states(case: Case, tmp_path: Path) -> None:
+    """Kept between runs, they give what they give when the caller feeds them back."""
+    (tmp_path / "m.tflite").write_bytes(case.content)
+    states = {name.removesuffix("_next"): name for name in case.expected if name.endswith("_next")}
+    plain = ccml.load(tmp_path / "m.tflite")
+    kept = ccml.load(tmp_path / "m.tflite", ccml.ModelOptions(states=states))
+    feeds = {name: array for name, array in case.feeds.items() if name not in states}
+    values = {name: array.copy() for name, array in kept.new_state().values.items()}
+    for _ in range(3):
+        wanted = plain.run({**feeds, **values})
+        found = kept.run(feeds)
+        assert found.keys() == wanted.keys() - states.values()
+        for name, array in found.items():
+            np.testing.assert_array_equal(array, wanted[name])
+        values = {name: wanted[output] for name, output in states.items()}

@@ -190,3 +190,9 @@ def test_syntax_error_names_the_line_and_what_was_expected(text: str, reason: st
         parse_graph(dedent(text))
     assert caught.value.kind is ErrorCode.IR_SYNTAX
     assert caught.value.reason == reason
+
+
+def test_states() -> None:
+    text = "graph g(%x: f32[4], %h: f32[4]) -> (%y, %hn)\n  state %h = %hn from -3\n  %y : f32[4] = relu(%h)\n"
+    text += "  %hn : f32[4] = add(%x, %h)\n"
+    assert print_graph(parse_graph(text)) == text

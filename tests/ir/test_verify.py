@@ -9,6 +9,7 @@ import pytest
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.graph import Graph, Node, Value
 from ccml.ir.graph_text import parse_graph
+from ccml.ir.states import State
 from ccml.ir.types import DType, QuantParams, TensorType
 from ccml.ir.verify import verify_graph
 
@@ -193,3 +194,36 @@ def test_g13_extents_are_those_of_inputs_and_outputs(changes: Mapping[str, Any])
     verify_graph(graph)
     with pytest.raises(CcmlError, match="G13"):
         verify_graph(replace(graph, extents=(replace(graph.extents[0], **changes),)))
+
+
+STATES = """
+graph g(%x: f32[4], %h: f32[4], %q: i8[2,4] quant(scale=[0.5,0.25], zero_point=[0,1], axis=0)) -> (%y, %hn, %q2, %w)
+  state %h = %hn
+  %y : f32[4] = relu(%h)
+  %hn : f32[4] = add(%x, %h)
+  %q2 : i8[2,4] quant(scale=[0.5,0.25], zero_point=[0,1], axis=0) = relu(%q)
+  %w : f32[2] = slice(%x) {starts=[0], limits=[2]}
+"""
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        [State("h", "nothing")], [State("nothing", "hn")], [State("h", "w")], [State("x", "q2")],
+        [State("h", "hn"), State("x", "hn")], [State("h", "hn"), State("h", "y")], [State("q", "q2")],
+    ],
+)  # fmt: skip
+def test_g14_states_are_an_input_and_an_output_of_one_type(states: Sequence[State]) -> None:
+    graph = parse_graph(STATES)
+    verify_graph(graph)
+    with pytest.raises(CcmlError, match="G14"):
+        verify_graph(replace(graph, states=tuple(states)))
+
+
+def test_g14_states_have_no_extents() -> None:
+    graph = parse_graph(EXTENTS)
+    ranged = {name for extent in graph.extents for name, _ in extent.dims}
+    given = next(value.name for value in graph.inputs if value.name in ranged)
+    made = next(value.name for value in graph.outputs if value.name in ranged)
+    with pytest.raises(CcmlError, match="G14"):
+        verify_graph(replace(graph, states=(State(given, made),)))

@@ -157,6 +157,32 @@ def scatter_nd() -> Stateful:
     return Stateful(made, {"past": "present"})
 
 
+def attention() -> Stateful:
+    """ONNX's own form of a cache: rows are scattered, and attention is told how many there are."""
+    nodes = [
+        N("TensorScatter", ["k", "x", "at"], ["kn"], axis=2), N("TensorScatter", ["v", "z", "at"], ["vn"], axis=2),
+        N("Add", ["at", "one"], ["count"]), N("Attention", ["q", "kn", "vn", "", "", "", "count"], ["y"]),
+    ]  # fmt: skip
+    row, cache = [1, 2, 1, 8], [1, 2, 16, 8]
+    inputs = {"q": row, "x": row, "z": row, "at": [1], "k": cache, "v": cache}
+    outputs = {"y": row, "kn": cache, "vn": cache}
+    made = _model(nodes, inputs, outputs, {"one": np.array([1])}, ["at"], 24)
+    return Stateful(made, {"k": "kn", "v": "vn"})
+
+
+def attention_window() -> Stateful:
+    """Attention's own past and present, of which the oldest row is dropped."""
+    nodes = [
+        N("Attention", ["q", "x", "z", "", "k", "v"], ["y", "all_k", "all_v"]),
+        N("Slice", ["all_k", "one", "end", "axis"], ["kn"]), N("Slice", ["all_v", "one", "end", "axis"], ["vn"]),
+    ]  # fmt: skip
+    row, cache = [1, 2, 1, 8], [1, 2, 6, 8]
+    inputs = {"q": row, "x": row, "z": row, "k": cache, "v": cache}
+    ends = {"one": np.array([1]), "end": np.array([99]), "axis": np.array([2])}
+    made = _model(nodes, inputs, {"y": row, "kn": cache, "vn": cache}, ends, opset=23)
+    return Stateful(made, {"k": "kn", "v": "vn"})
+
+
 def recurrent(op: str) -> Callable[[], Stateful]:
     """A layer of 3 units for 2 steps a run."""
 
@@ -176,6 +202,7 @@ def recurrent(op: str) -> Callable[[], Stateful]:
 
 MODELS: Mapping[str, Callable[[], Stateful]] = {
     "pointwise": pointwise, "read late": read_late, "read early": read_early, "exchanged": exchanged, "window": window,
+    "Attention": attention, "Attention over a window": attention_window,
     "TensorScatter": tensor_scatter, "ScatterElements": scatter_elements, "ScatterND": scatter_nd,
     **{op: recurrent(op) for op in ("RNN", "GRU", "LSTM")},
 }  # fmt: skip

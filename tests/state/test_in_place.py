@@ -12,6 +12,7 @@ from ccml.ir.loops_rewrite import loop
 from ccml.ir.loops_text import print_kernel
 from ccml.ir.program import MemoryPlan, Program, Storage
 from ccml.ir.program_verify import verify_program
+from ccml.ir.states import State
 from ccml.ir.steps import Call
 from ccml.memory.check import check_plan
 from ccml.program.in_place import without_copies
@@ -98,7 +99,7 @@ def test_rows_that_move_down_may_do_so_in_place_but_not_up() -> None:
     from ccml.ir.program import StateTensor
     from ccml.ir.types import DType, TensorType
 
-    state = StateTensor("s", "s", "t", TensorType(DType.F32, (8,)), "s", "t")
+    state = StateTensor("s", TensorType(DType.F32, (8,)), "s", "t", State("s", "t"))
     down = copying(shift=1)
     x, y = down.params
     up = replace(down, body=loop(AT, 7, store(y[AT + 1], x[AT])))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ccml.driver import ModelOptions, import_source
+from ccml.driver import ModelOptions, compile_source, import_source
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.ir.types import DType
 from ccml.quantization.options import QuantizeOptions
@@ -69,3 +69,30 @@ def test_post_training_quantization_gives_both_sides_one_encoding(
     for old, new in case.states.items():
         assert types[old] == types[new]
     assert types["h"].dtype is (DType.I8 if integer_io else DType.F32)
+
+
+def test_integers_that_go_in_and_out_begin_with_what_stands_for_zero() -> None:
+    """A state of int8, whose elements are moved about and then dequantized, as in models of TensorFlow Lite."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"]),
+        helper.make_node("Concat", ["h", "q"], ["all"], axis=1),
+        helper.make_node("Slice", ["all", "one", "end", "one"], ["hn"]),
+        helper.make_node("DequantizeLinear", ["all", "s", "z"], ["y"]),
+    ]
+    real, integer = TensorProto.FLOAT, TensorProto.INT8
+    sides = [
+        [helper.make_tensor_value_info(name, kind, [1, width]) for name, kind, width in found]
+        for found in ([("x", real, 1), ("h", integer, 3)], [("y", real, 4), ("hn", integer, 3)])
+    ]
+    constants = {"s": np.float32(0.5), "z": np.int8(-7), "one": np.array([1]), "end": np.array([9])}
+    initializers = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+    graph = helper.make_graph(nodes, "g", *sides, initializers)
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    source = import_source("m.onnx", proto, ModelOptions(states={"h": "hn"}))
+    program = compile_source(source, host_machine()).program
+    assert [(state.type.dtype, state.initial) for state in program.states] == [(DType.I8, -7)]
+    for model in (JitModel(program, host_machine()), CModel(program, host_machine())):
+        rows = [model.run({"x": np.float32([[number]])})["y"][0].tolist() for number in (1, 2, 3, 4, 5)]
+        assert rows == [[0, 0, 0, 1], [0, 0, 1, 2], [0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5]]
