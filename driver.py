@@ -19,7 +19,7 @@ from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
 from .exporters import find_exporter
-from .frontend_onnx import Range, import_model, load_model, with_fixed_inputs, with_states
+from .frontend_onnx import Range, import_model, load_model, tensor_interface, with_fixed_inputs, with_states
 from .frontend_tflite import is_tflite, read_tflite
 from .ir.extents import axes_of
 from .ir.graph import Graph
@@ -55,6 +55,8 @@ class ModelOptions:
     ``dims`` binds symbolic dimensions by name, to a :class:`Range` where each run has an extent of its own;
     ``shapes`` fixes the shapes of whole inputs, ``fixed`` the values of some, which then are no inputs any more.
     ``bounds`` says how many bytes the strings of inputs have at most (64 where it says nothing).
+    ``lengths`` says how many tensors the sequences among the inputs have, ``absent`` names the optional inputs that are
+    not there.
     ``name`` is the prefix of files and symbols; by default it is made from the name of the file. ``integer_io``
     makes the inputs and outputs integers that a model which comes quantized quantizes first and dequantizes last.
     ``states`` are inputs that the caller of the artifact keeps from run to run, each with the output that is its next
@@ -68,6 +70,8 @@ class ModelOptions:
     fixed: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     states: Mapping[str, str] = field(default_factory=dict)
     bounds: Mapping[str, int] = field(default_factory=dict)
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    absent: tuple[str, ...] = ()
 
 
 DEFAULT_OPTIONS = ModelOptions()
@@ -75,7 +79,10 @@ DEFAULT_OPTIONS = ModelOptions()
 
 @dataclass(frozen=True)
 class Source:
-    """A model as it was read. ``graph`` is the import, before any pass; ``quantized`` says how ccml quantized it."""
+    """A model as it was read, with tensors at its interface.
+
+    ``graph`` is the import, before any pass; ``quantized`` says how ccml quantized it.
+    """
 
     path: Path
     options: ModelOptions
@@ -97,6 +104,8 @@ class Source:
             shapes={name: list(shape) for name, shape in sorted(self.options.shapes.items())},
             fixed={name: list(numbers) for name, numbers in sorted(self.options.fixed.items())},
             max=dict(sorted(self.options.bounds.items())),
+            lengths=dict(sorted(self.options.lengths.items())),
+            absent=sorted(self.options.absent),
             emit=sorted(set(emit)),
             integer_io=self.options.integer_io,
             quantize=None if self.quantized is None else dict(self.quantized),
@@ -196,12 +205,15 @@ def read_onnx(path: PathLike) -> onnx.ModelProto:
 def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions = DEFAULT_OPTIONS) -> Source:
     """A model's graph. ``options.name`` defaults to the file's name as a C identifier.
 
-    Raises ``BAD_OPTION`` where ``options.fixed`` or ``options.states`` do not fit the inputs and outputs, or
-    ``options.integer_io`` meets a model without quantized inputs or outputs.
+    Raises ``BAD_OPTION`` where ``options.fixed``, ``lengths``, ``absent`` or ``states`` do not fit the inputs and
+    outputs, or ``options.integer_io`` meets a model without quantized inputs or outputs.
     """
     name = model_name(Path(path), options.name)
     greatest = {key: extent.most if isinstance(extent, Range) else extent for key, extent in options.dims.items()}
-    model = with_fixed_inputs(model, options.fixed, greatest)
+    model = tensor_interface(
+        model, options.lengths, options.absent, options.dims, options.shapes, options.bounds,
+        fixed=lambda flat: with_fixed_inputs(flat, options.fixed, greatest),
+    ).model  # fmt: skip
     imported = import_model(model, options.dims, options.shapes, name, options.bounds)
     graph = with_states(imported, options.states)
     graph = integer_interface(graph) if options.integer_io else integer_states(graph)

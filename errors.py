@@ -7,6 +7,7 @@ ends with the exit code that belongs to it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from enum import Enum
 
 from .printable import in_short, printable
@@ -54,14 +55,19 @@ class CcmlError(Exception):
     """An error for people.
 
     ``kind`` is the stable code, ``reason`` says what is wrong, ``loc`` names the ONNX node (or file, or tensor) where
-    it is wrong and ``hint`` says what would work.
+    it is wrong and ``hint`` says what would work. ``deciding`` are the tensors, of the graph where it is raised and
+    inputs of the model in the end, with whose values the compiler could go on.
     """
 
-    def __init__(self, kind: ErrorCode, reason: str, *, loc: str | None = None, hint: str | None = None) -> None:
+    def __init__(
+        self, kind: ErrorCode, reason: str, *, loc: str | None = None, hint: str | None = None,
+        deciding: Iterable[str] = (),
+    ) -> None:  # fmt: skip
         self.kind = kind
         self.reason = reason
         self.loc = loc
         self.hint = hint
+        self.deciding = tuple(deciding)
         super().__init__(str(self))
 
     def __str__(self) -> str:

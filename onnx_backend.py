@@ -10,6 +10,7 @@ compiles their C sources with the system's compiler. Both run on the device ``CP
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,8 +20,9 @@ from onnx.backend.base import Backend, BackendRep, namedtupledict
 
 from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
-from .frontend_onnx import import_model
+from .frontend_onnx import TensorInterface, import_model, tensor_interface, with_constant_inputs
 from .frontend_onnx.dims import has_open_dimensions
+from .frontend_onnx.interface import Members, is_optional, is_sequence, only_tensors, with_tensor_inputs
 from .frontend_onnx.string_tables import DEFAULT_BOUND
 from .frontend_onnx.versions import NEWEST_OPSET
 from .ir.program import Program
@@ -33,10 +35,24 @@ from .verification.c_model import CModel
 Run = Callable[[Mapping[str, np.ndarray]], dict[str, np.ndarray]]
 
 
+@dataclass(frozen=True)
+class _Form:
+    """What of a run's inputs a program is compiled for: shapes, lengths of sequences, optionals that are empty, the
+    values of inputs that decide, as bytes, and the bytes of strings."""
+
+    shapes: Mapping[str, tuple[int, ...]]
+    lengths: Mapping[str, int]
+    absent: tuple[str, ...]
+    values: Mapping[str, bytes]
+    bounds: Mapping[str, int]
+
+
 class CompiledModel(BackendRep):
     """A model, compiled when its inputs' shapes are known: at once where the model says them, or else at a run.
 
-    A run with other shapes, or with longer strings, compiles anew; the last one is kept.
+    So it is with longer strings, with the lengths of sequences, which are Python lists, with optionals, which may be
+    ``None``, and with the values of inputs without which the compiler cannot go on: shapes, trip counts, positions. A
+    run with others compiles anew; the last one is kept.
     """
 
     def __init__(self, model: onnx.ModelProto, build: Callable[[Program, Machine], Run]) -> None:
@@ -45,29 +61,39 @@ class CompiledModel(BackendRep):
         initializers = {tensor.name for tensor in model.graph.initializer}
         inputs = [value for value in model.graph.input if value.name not in initializers]
         self._inputs = [value.name for value in inputs]
-        self._outputs = [value.name for value in model.graph.output]
         self._strings = [value.name for value in inputs if value.type.tensor_type.elem_type == onnx.TensorProto.STRING]
         self._bounds: dict[str, int] = {}
-        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._interface = TensorInterface(model, {}, {})
+        self._form: _Form | None = None
         self._run: Run | None = None
-        self._is_open = any(map(has_open_dimensions, inputs))
+        self._deciding: set[str] = set()
+        self._is_open = not only_tensors(inputs) or any(map(has_open_dimensions, inputs))
         if not self._is_open:
-            self._compile({})
+            try:
+                self._compile(_Form({}, {}, (), {}, {}), {})
+            except CcmlError as problem:
+                if not problem.deciding:
+                    raise
+                self._is_open, self._deciding = True, set(problem.deciding)
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
         """The outputs in the model's order, also by their names, for inputs in the model's order or by their names.
 
-        Raises ``BAD_INPUT`` where they do not fit the model, ``UNSUPPORTED_FEATURE`` where one is no array.
+        A sequence is a list of arrays, an optional that is empty ``None``. Raises ``BAD_INPUT`` where inputs do not fit
+        the model.
         """
-        feeds = self._feeds(inputs)
-        shapes = {name: array.shape for name, array in feeds.items()}
+        given = self._given(inputs)
+        lengths = {name: len(value) for name, value in given.items() if isinstance(value, list)}
+        absent = tuple(name for name, value in given.items() if value is None)
+        members = with_tensor_inputs(self._model, lengths, absent).inputs
+        feeds = _feeds(given, members)
         longer = self._longer(feeds)
-        if self._run is None or longer or (self._is_open and shapes != self._shapes):
-            self._compile(shapes)
+        if self._run is None or self._is_open or longer:
+            self._compile_for(feeds, lengths, absent)
         assert self._run is not None
-        results = self._run(feeds)
-        named = namedtupledict("Outputs", self._outputs)
-        return named(*(results[name] for name in self._outputs))
+        results = self._run({name: array for name, array in feeds.items() if name not in self._deciding})
+        outputs: dict[str, Any] = {name: _collected(results, own) for name, own in self._interface.outputs.items()}
+        return namedtupledict("Outputs", list(outputs))(*outputs.values())
 
     def _longer(self, feeds: Mapping[str, np.ndarray]) -> bool:
         """Whether strings are longer than what was compiled; notes their lengths."""
@@ -76,25 +102,78 @@ class CompiledModel(BackendRep):
         self._bounds |= {name: size for name, size in sizes.items() if size > known[name]}
         return any(size > known[name] for name, size in sizes.items())
 
-    def _compile(self, shapes: Mapping[str, tuple[int, ...]]) -> None:
-        machine = host_machine()
-        with np.errstate(all="ignore"):
-            imported = import_model(self._model, shapes=shapes, bounds=self._bounds)
-            graph = optimize(imported, signed_bytes=machine.cpu.signed_bytes)
-        self._run, self._shapes = self._build(lower_graph(graph, machine), machine), dict(shapes)
+    def _compile_for(
+        self, feeds: Mapping[str, np.ndarray], lengths: Mapping[str, int], absent: tuple[str, ...]
+    ) -> None:
+        """Compiles for a run's inputs, unless the program is for such; finds which values it takes for that."""
+        shapes = {name: array.shape for name, array in feeds.items()} if self._is_open else {}
+        values = {name: feeds[name] for name in self._deciding if name in feeds}
+        form = _Form(shapes, lengths, absent, {name: array.tobytes() for name, array in values.items()},
+                     dict(self._bounds))  # fmt: skip
+        if form == self._form:
+            return
+        try:
+            self._compile(form, values)
+        except CcmlError as problem:
+            new = set(problem.deciding) & feeds.keys() - values.keys()
+            if not new:
+                raise
+            self._deciding |= new
+            self._compile_for(feeds, lengths, absent)
 
-    def _feeds(self, inputs: Any) -> dict[str, np.ndarray]:
-        if isinstance(inputs, Mapping):
-            return {name: np.asarray(array) for name, array in inputs.items()}
-        given = [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
-        if len(given) != len(self._inputs):
-            reason = f"{len(given)} arrays for {len(self._inputs)} inputs: {', '.join(self._inputs)}"
-            raise CcmlError(ErrorCode.BAD_INPUT, reason)
-        for name, value in zip(self._inputs, given):
-            if value is None or isinstance(value, (list, tuple)):
-                reason = "this input is no array; only tensors are supported"
-                raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=name)
-        return dict(zip(self._inputs, map(np.asarray, given)))
+    def _compile(self, form: _Form, values: Mapping[str, np.ndarray]) -> None:
+        machine, shapes = host_machine(), {n: s for n, s in form.shapes.items() if n not in values}
+        with np.errstate(all="ignore"):
+            interface = tensor_interface(
+                self._model, form.lengths, form.absent, shapes=shapes, bounds=form.bounds,
+                fixed=lambda flat: with_constant_inputs(flat, values),
+            )  # fmt: skip
+            imported = import_model(interface.model, shapes=shapes, bounds=form.bounds)
+            graph = optimize(imported, signed_bytes=machine.cpu.signed_bytes)
+        self._run, self._form, self._interface = self._build(lower_graph(graph, machine), machine), form, interface
+
+
+    def _given(self, inputs: Any) -> dict[str, np.ndarray | list[np.ndarray] | None]:
+        """What stands for each input."""
+        if not isinstance(inputs, Mapping):
+            given = [inputs] if isinstance(inputs, np.ndarray) else list(inputs)
+            if len(given) != len(self._inputs):
+                reason = f"{len(given)} arrays for {len(self._inputs)} inputs: {', '.join(self._inputs)}"
+                raise CcmlError(ErrorCode.BAD_INPUT, reason)
+            inputs = dict(zip(self._inputs, given))
+        sequences = {value.name for value in self._model.graph.input if is_sequence(value)}
+        optionals = {value.name for value in self._model.graph.input if is_optional(value)}
+        for name, value in inputs.items():
+            if value is None and name not in optionals:
+                raise CcmlError(ErrorCode.BAD_INPUT, "this input is not optional", loc=name)
+            if value is not None and isinstance(value, (list, tuple)) != (name in sequences):
+                what = "a sequence: a list of arrays" if name in sequences else "a tensor: an array"
+                raise CcmlError(ErrorCode.BAD_INPUT, f"this input is {what}", loc=name)
+        return {
+            name: None if value is None else list(map(np.asarray, value)) if name in sequences else np.asarray(value)
+            for name, value in inputs.items()
+        }
+
+
+def _feeds(
+    given: Mapping[str, np.ndarray | list[np.ndarray] | None], members: Mapping[str, Members]
+) -> dict[str, np.ndarray]:
+    """The arrays by the names of tensors."""
+    feeds: dict[str, np.ndarray] = {}
+    for name, value in given.items():
+        own = members.get(name, name)
+        if isinstance(own, tuple) and isinstance(value, list):
+            feeds |= dict(zip(own, value))
+        elif isinstance(own, str) and isinstance(value, np.ndarray):
+            feeds[own] = value
+    return feeds
+
+
+def _collected(results: Mapping[str, np.ndarray], members: Members) -> np.ndarray | list[np.ndarray] | None:
+    """An output: an array, the list of a sequence, or ``None``."""
+    if isinstance(members, tuple):
+        return [results[name] for name in members]
+    return None if members is None else results[members]
 
 
 class JitBackend(Backend):

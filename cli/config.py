@@ -64,6 +64,8 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "fix": Key("fix", named=True),
         "states": Key("state", named=True),
         "max": Key("bound", named=True),
+        "lengths": Key("length", named=True),
+        "absent": Key("absent", repeated=True),
     },
     "compile": {
         "target": Key("target"),

@@ -114,6 +114,20 @@ class NameValue(click.ParamType):
         return name, Range(*map(int, numbers))
 
 
+class InputLength(click.ParamType):
+    """``input=3``: how many tensors a sequence has."""
+
+    name = "input=n"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        name, _, length = str(value).rpartition("=")
+        if not name or not length.strip().isdecimal():
+            self.fail(f"'{value}' is not input=n such as frames=3", param, ctx)
+        return name, int(length)
+
+
 class InputShape(click.ParamType):
     """``input=1,576``: the whole shape of an input; nothing behind ``=`` is a scalar."""
 
@@ -272,12 +286,15 @@ def model_options(function: F) -> F:
 
     @wraps(function)
     def command(
-        *args: Any, dim: Any, shape: Any, fix: Any, state: Any, bound: Any, name: str | None = None, **values: Any
-    ) -> Any:
+        *args: Any, dim: Any, shape: Any, fix: Any, length: Any, absent: Any, state: Any, bound: Any,
+        name: str | None = None, **values: Any,
+    ) -> Any:  # fmt: skip
         from ..driver import ModelOptions
 
-        fixed, states, bounds = dict(fix), dict(state), dict(bound)
-        options = ModelOptions(dict(dim), dict(shape), name, fixed=fixed, states=states, bounds=bounds)
+        options = ModelOptions(
+            dict(dim), dict(shape), name, fixed=dict(fix), lengths=dict(length), absent=tuple(absent),
+            states=dict(state), bounds=dict(bound),
+        )  # fmt: skip
         return function(*args, options=options, **values)
 
     argument = click.argument("model", type=click.Path())
@@ -301,7 +318,16 @@ def model_options(function: F) -> F:
         "--max", "bound", multiple=True, type=StringBound(), callback=_distinct_with_file,
         help="The bytes that strings of an input have at most; repeatable.  [default: 64]",
     )  # fmt: skip
-    return argument(dim(shape(fix(state(bound(config_option(command)))))))  # type: ignore[return-value]
+    length = click.option(
+        "--length", multiple=True, type=InputLength(), callback=_distinct_with_file,
+        help="How many tensors an input has that is a sequence; repeatable.",
+    )  # fmt: skip
+    absent = click.option(
+        "--absent", multiple=True, metavar="INPUT",
+        help="An optional input that is not there; repeatable.",
+    )  # fmt: skip
+    options = dim(shape(fix(length(absent(state(bound(config_option(command))))))))
+    return argument(options)  # type: ignore[return-value]
 
 
 def target_options(required: bool = False, default: str = "generic") -> Callable[[F], F]:

@@ -75,7 +75,8 @@ class NodeContext:
         if array is None:
             name = self.input(position).name
             reason = f"{what} is computed at run time (operand {name}); it has to be constant"
-            raise self.unsupported(reason, hint="compute it from constants or from shapes that --dim fixes")
+            hint = "compute it from constants or from shapes that --dim fixes"
+            raise self.unsupported(reason, hint, deciding=[name])
         return array
 
     def runtime(self, *positions: int) -> bool:
@@ -93,6 +94,7 @@ class NodeContext:
                 f"known{known}",
                 hint="fix dimensions with --dim, declare the shape in the model (value_info), or make the operand a "
                 "constant",
+                deciding=names,
             )
         return tuple(extent for extent in extents if extent is not None)
 
@@ -209,8 +211,11 @@ class NodeContext:
     def invalid(self, reason: str) -> CcmlError:
         return CcmlError(ErrorCode.INVALID_MODEL, reason, loc=self.loc)
 
-    def unsupported(self, reason: str, hint: str | None = None) -> CcmlError:
-        return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{self.op_type}: {reason}", loc=self.loc, hint=hint)
+    def unsupported(self, reason: str, hint: str | None = None, deciding: Sequence[str] = ()) -> CcmlError:
+        """``deciding`` are the tensors that would have to be constant."""
+        return CcmlError(
+            ErrorCode.UNSUPPORTED_FEATURE, f"{self.op_type}: {reason}", loc=self.loc, hint=hint, deciding=deciding
+        )
 
 
 Rule = Callable[[NodeContext], Sequence[Value]]

@@ -16,8 +16,21 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.control import NO_LIMIT, plain
-from .regions import Region, finished, flag, integer, region, unsupported, walk_body
-from .scope import Missing, Results, Site
+from .regions import (
+    Region,
+    finished,
+    flag,
+    in_form,
+    integer,
+    names_in_form,
+    region,
+    same_form,
+    shown_form,
+    tensors_of,
+    unsupported,
+    walk_body,
+)
+from .scope import Bound, Missing, Results, Site, TensorList
 
 if TYPE_CHECKING:
     from .walk import Walker
@@ -38,11 +51,14 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
     condition = site.inputs[0]
     if condition is None or condition.dtype is not DType.BOOL or condition.type.size != 1:
         raise CcmlError(ErrorCode.INVALID_MODEL, "If: the condition is not one bool", loc=site.loc)
-    found = [_walked_branch(walker, site, site.attributes[name].g) for name in ("then_branch", "else_branch")]
+    forms: list[Sequence[Bound]] = []
+    found = [_walked_branch(walker, site, site.attributes[name].g, forms) for name in ("then_branch", "else_branch")]
     then, orelse = (results for _, results in found)
     if then is None or orelse is None:
         return [Missing.UNKNOWN] * len(site.node.output)
-    _check_branches(site, then, orelse)
+    _check_forms(site, *forms)
+    outputs_of = names_in_form(forms[0], site.node.output)
+    _check_branches(site, outputs_of, then, orelse)
     kept = [n for n, (a, b) in enumerate(zip(then, orelse)) if a.type.size and a != b]
     regions = [
         finished(walker.builder, name, nodes, [results[n] for n in kept])
@@ -53,28 +69,40 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
     graphs = {part.name: part.graph(walker.builder, captured) for part in regions}
     outputs: dict[int, Value] = {}
     if kept:
-        names = [site.node.output[n] or "if" for n in kept]
+        names = [outputs_of[n] or "if" for n in kept]
         made = walker.builder.emit("if", [condition, *captured], graphs, loc=site.loc, names=names)
         outputs = dict(zip(kept, made))
-    return [outputs.get(n, value) for n, value in enumerate(then)]
+    return in_form(forms[0], [outputs.get(n, value) for n, value in enumerate(then)])
 
 
 def _walked_branch(
-    walker: Walker, site: Site, graph: onnx.GraphProto
+    walker: Walker, site: Site, graph: onnx.GraphProto, forms: list[Sequence[Bound]]
 ) -> tuple[tuple[Node, ...], list[Value] | None]:
-    return region(walker, site, lambda: walk_body(walker, site, graph, (), {}))
+    """The nodes of a branch, and its tensors; notes what of them are sequences."""
+
+    def walk() -> list[Value | Missing]:
+        forms.append(walk_body(walker, site, graph, (), {}))
+        return tensors_of(forms[-1])
+
+    return region(walker, site, walk)
 
 
-def _check_branches(site: Site, then: Sequence[Value], orelse: Sequence[Value]) -> None:
+def _check_forms(site: Site, then: Sequence[Bound], orelse: Sequence[Bound]) -> None:
     if len(then) != len(orelse) or len(then) < len(site.node.output):
         reason = f"If: its branches have {len(then)} and {len(orelse)} results, the node {len(site.node.output)}"
         raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
-    for name, a, b in zip(site.node.output, then, orelse):
+    if not same_form(then, orelse):
+        what = f"a condition computed at run time whose branches give {shown_form(then)} or {shown_form(orelse)}"
+        raise unsupported(site, what, "make the condition a constant", [site.inputs[0]])
+
+
+def _check_branches(site: Site, names: Sequence[str], then: Sequence[Value], orelse: Sequence[Value]) -> None:
+    for name, a, b in zip(names, then, orelse):
         if a.dtype is not b.dtype:
             raise CcmlError(ErrorCode.INVALID_MODEL, f"If: {name} is {a.type} or {b.type}", loc=site.loc)
         if a.shape != b.shape:
             what = f"a condition computed at run time whose branches make {name} {a.type} or {b.type}"
-            raise unsupported(site, what, _SAME_SHAPES)
+            raise unsupported(site, what, _SAME_SHAPES, [site.inputs[0]])
 
 
 # ---- Loop and Scan
@@ -82,11 +110,12 @@ def _check_branches(site: Site, then: Sequence[Value], orelse: Sequence[Value]) 
 
 @dataclass
 class _Loop:
-    """A loop that is being built. ``kept`` are the carried values that are no constants: those with elements."""
+    """A loop that is being built. ``names`` are those of its results: of the last carried values, then of the rows."""
 
     walker: Walker
     site: Site
     carried: Sequence[Value]
+    names: Sequence[str]
     limit: int | None
     count: Value | None = None
     going: Value | None = None
@@ -99,6 +128,10 @@ class _Loop:
         fresh = self.walker.builder.names.fresh
         self.number = Value(fresh(f"{self.site.loc}.iteration"), TensorType(DType.I64, ()))
         self.formals = [Value(fresh(f"{value.name}.state"), plain(value.type)) for value in self.carried]
+        passes = tuple(value.name for value in (self.count, self.going) if value is not None)
+        self.walker.builder.formals[self.number.name] = passes
+        for formal, value in zip(self.formals, self.carried):
+            self.walker.builder.formals[formal.name] = (*passes, value.name)
 
     def arguments(self) -> list[Value]:
         """What the body finds in place of its carried values: those without elements are constants."""
@@ -155,28 +188,28 @@ class _Loop:
             raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=self.site.loc)
         if value.shape != formal.shape:
             what = f"a loop at run time in which {name} changes from {formal.type} to {value.type}"
-            raise unsupported(self.site, what, _SAME_STATES)
+            raise unsupported(self.site, what, _SAME_STATES, [self.count, self.going])
 
     def _rows(self, position: int, condition: Value | None) -> int:
         """How many rows there are, which is known where the number of passes is, or where the model says so."""
         if self.limit is not None and self.count is None and self.going is None and condition is None:
             return self.limit
-        declared = self.site.declared(position)
+        outputs = list(self.site.node.output)
+        declared = self.site.declared(outputs.index(name)) if (name := self._name(position)) in outputs else None
         if not declared or declared[0] is None:
-            what = f"the length of {self._name(position)}, a row for each pass, is known at run time only, which"
-            raise unsupported(self.site, what, _STATIC_ROWS)
+            what = f"the length of {name}, a row for each pass, is known at run time only, which"
+            raise unsupported(self.site, what, _STATIC_ROWS, [self.count, self.going, condition])
         return declared[0]
 
     def _name(self, position: int) -> str:
-        outputs = self.site.node.output
-        return (outputs[position] if position < len(outputs) else "") or f"result {position}"
+        return (self.names[position] if position < len(self.names) else "") or f"result {position}"
 
     def _empty(self, row: Value, limit: int) -> Value:
         type_ = TensorType(row.dtype, (limit, *row.shape))
         return self.walker.builder.typed_constant(np.empty(type_.shape, type_.dtype.numpy), type_, f"{row.name}.rows")
 
 
-def runtime_loop(walker: Walker, site: Site, carried: Sequence[Value]) -> Results:
+def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound]) -> Results:
     """A Loop whose trip count or condition is known at run time, or whose passes are many."""
     count, start = (*site.inputs[:2], None, None)[:2]
     limit = None if count is None else integer(walker, count)
@@ -186,17 +219,29 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Value]) -> Result
             reason = f"Loop: the {what} is {value.type}, not one {dtype.value}"
             raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
     limit = 0 if going is False else None if limit is None else max(limit, 0)
+    graph, states = site.attributes["body"].g, _tensors(carried)
+    rows_of = list(site.node.output[len(carried) :])
+    names = [*names_in_form(carried, site.node.output), *rows_of]
     loop = _Loop(
-        walker, site, carried, limit, count if limit is None else None, start if going is None else None
+        walker, site, states, names, limit, count if limit is None else None, start if going is None else None
     )
-    graph = site.attributes["body"].g
     true = walker.builder.constant(np.asarray(True), f"{site.loc}.condition")
-    arguments = [loop.number, true, *loop.arguments()]
-    nodes, results = region(walker, site, lambda: walk_body(walker, site, graph, arguments, {}))
+
+    def walk() -> list[Value | Missing]:
+        arguments = [loop.number, true, *in_form(carried, loop.arguments())]
+        condition, *found = walk_body(walker, site, graph, arguments, {})
+        new, rows = found[: len(carried)], found[len(carried) :]
+        if len(new) < len(carried) or any(isinstance(v, TensorList) or v is Missing.ABSENT for v in (condition, *rows)):
+            reason = f"the body of Loop has {1 + len(found)} results: {shown_form([condition, *found])}"
+            raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=site.loc)
+        if Missing.UNKNOWN not in new and not same_form(new, carried):
+            what = f"a loop at run time in which {shown_form(carried)} become {shown_form(new)}"
+            raise unsupported(site, what, "make the trip count a small constant", [loop.count, loop.going])
+        return tensors_of([condition, *new, *rows])
+
+    nodes, results = region(walker, site, walk)
     if results is None:
         return [Missing.UNKNOWN] * len(site.node.output)
-    if len(results) < 1 + len(carried):
-        raise CcmlError(ErrorCode.INVALID_MODEL, f"the body of Loop has {len(results)} results", loc=site.loc)
     condition: Value | None = results[0]
     known = flag(walker, condition)
     if known is not None:
@@ -206,7 +251,12 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Value]) -> Result
         raise CcmlError(ErrorCode.INVALID_MODEL, f"Loop: its condition is {results[0].type}", loc=site.loc)
     if loop.limit is None and loop.count is None and condition is None:
         raise unsupported(site, "a loop without a trip count whose condition stays true")
-    return loop.emit(nodes, results[1:], condition)
+    made = loop.emit(nodes, results[1:], condition)
+    return [*in_form(carried, made[: len(states)]), *made[len(states) :]]
+
+
+def _tensors(values: Sequence[Bound]) -> list[Value]:
+    return [value for value in tensors_of(values) if isinstance(value, Value)]
 
 
 @dataclass(frozen=True)
@@ -224,7 +274,7 @@ class Scanned:
 
 def runtime_scan(walker: Walker, site: Site, scanned: Scanned) -> Results:
     """A Scan of many elements."""
-    loop = _Loop(walker, site, scanned.states, scanned.count)
+    loop = _Loop(walker, site, scanned.states, list(site.node.output), scanned.count)
     graph = site.attributes["body"].g
 
     def walk() -> list[Value | Missing]:
@@ -232,7 +282,7 @@ def runtime_scan(walker: Walker, site: Site, scanned: Scanned) -> Results:
             _element(walker, site, loop.number, value, axis % len(value.shape), scanned.count if back else 0)
             for value, axis, back in zip(scanned.sequences, scanned.axes, scanned.backward)
         ]
-        return walk_body(walker, site, graph, [*loop.arguments(), *elements], {})
+        return tensors_of(walk_body(walker, site, graph, [*loop.arguments(), *elements], {}))
 
     nodes, results = region(walker, site, walk)
     if results is None:

@@ -139,7 +139,7 @@ def _check_size(name: str, type_: TensorType) -> None:
 
 
 def _tensor_type(value: onnx.ValueInfoProto) -> onnx.TypeProto.Tensor:
-    """The type of a tensor. That of an optional tensor, too: an input of an artifact is always there."""
+    """The type of a tensor, also of one that is optional."""
     type_ = value.type
     if type_.WhichOneof("value") == "optional_type":
         type_ = type_.optional_type.elem_type

@@ -28,16 +28,22 @@ def with_fixed_inputs(
     """
     if not fixed:
         return model
-    changed = onnx.ModelProto()
-    changed.CopyFrom(model)
-    stored = {tensor.name for tensor in changed.graph.initializer}
-    inputs = {value.name: value for value in changed.graph.input if value.name not in stored}
-    for name, numbers in fixed.items():
+    stored = {tensor.name for tensor in model.graph.initializer}
+    inputs = {value.name: value for value in model.graph.input if value.name not in stored}
+    for name in fixed:
         if name not in inputs:
             raise CcmlError(ErrorCode.BAD_OPTION, f"no input {name}", hint=f"the inputs are {', '.join(inputs)}")
-        tensor = numpy_helper.from_array(_array(inputs[name], numbers, dims or {}), name)
-        changed.graph.initializer.append(tensor)
-        changed.graph.input.remove(inputs[name])
+    return with_constant_inputs(model, {name: _array(inputs[name], n, dims or {}) for name, n in fixed.items()})
+
+
+def with_constant_inputs(model: onnx.ModelProto, arrays: Mapping[str, np.ndarray]) -> onnx.ModelProto:
+    """``model`` with these of its inputs replaced by constants."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    kept = [value for value in model.graph.input if value.name not in arrays]
+    del changed.graph.input[:]
+    changed.graph.input.extend(kept)
+    changed.graph.initializer.extend(numpy_helper.from_array(array, name) for name, array in arrays.items())
     return changed
 
 

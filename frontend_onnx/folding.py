@@ -58,6 +58,10 @@ class FoldingBuilder(GraphBuilder):
         self.strings: dict[str, StringTable] = {}
         """Of the values that stand for strings: the table whose rows they number."""
         self._scaled: dict[tuple[str, int], Value] = {}
+        self.producers: dict[str, Node] = {}
+        """The node of a value, also under names that it had before."""
+        self.formals: dict[str, tuple[str, ...]] = {}
+        """Of the values in a loop's body that stand for others: the names of what they depend on around it."""
 
     def constant(self, array: np.ndarray, stem: str = "const") -> Value:
         """A constant, of strings as well. Raises ``UNSUPPORTED_FEATURE`` where all constants together take too much
@@ -169,7 +173,21 @@ class FoldingBuilder(GraphBuilder):
                 return tuple(self.typed_constant(r, t, s) for r, t, s in zip(results, types, stems, strict=True))
         values = super().emit(op, operands, attributes, loc=loc, names=stems)
         self._note_dequantized(self.nodes[-1])
+        self.producers.update((value.name, self.nodes[-1]) for value in values)
         return values
+
+    def reached(self, names: Iterable[str]) -> set[str]:
+        """These values and what they are computed of."""
+        found = set(names)
+        rest = list(found)
+        while rest:
+            name = rest.pop()
+            node = self.producers.get(name)
+            read = self.formals.get(name, ()) if node is None else [value.name for value in node.operands]
+            new = [each for each in read if each not in found]
+            found.update(new)
+            rest += new
+        return found
 
     def typed_constant(self, array: np.ndarray, type_: TensorType, stem: str) -> Value:
         """A constant whose type keeps its quantization."""
@@ -194,6 +212,7 @@ class FoldingBuilder(GraphBuilder):
             outputs = tuple(Value(names.get(value.name, value.name), value.type) for value in node.outputs)
             self.nodes[position] = Node(node.op, tuple(map(renamed, node.inputs)), outputs, node.attrs, node.loc)
             self._note_dequantized(self.nodes[position])
+            self.producers.update((value.name, self.nodes[position]) for value in outputs)
         for old in self.extents.keys() & names.keys():
             self.extents[names[old]] = self.extents.pop(old)
         if any(count.name in names for count in self._counts()):

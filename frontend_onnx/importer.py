@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import numpy as np
 import onnx
@@ -19,8 +19,9 @@ from .external_data import stored_bytes
 from .finish import finish
 from .folding import FoldingBuilder
 from .functions import model_functions
+from .interface import TensorInterface, only_tensors, with_tensor_inputs, with_tensor_outputs
 from .probe import Argument, Probe
-from .scope import Scope
+from .scope import Scope, TensorList
 from .string_tables import DEFAULT_BOUND, described, input_strings, string_outputs
 from .text_check import check_text
 from .versions import opset_imports
@@ -43,10 +44,10 @@ def import_model(
 
     ``dims`` binds symbolic dimensions by name (``{"batch": 1}``), to a :class:`Range` where each run tells the extent:
     the greatest is the graph's, and an input that holds the extent stands first. ``shapes`` fixes whole inputs
-    (``{"input": (1, 576)}``). ``bounds`` says how many bytes the strings of an input have at most. The graph's inputs
-    keep the model's order, names and types, unused ones too, but strings have a last dimension of bytes; a value
-    that an ONNX node puts out keeps its ONNX name. Everything wrong with the model or the options raises
-    :class:`CcmlError`; all unsupported operators are reported at once.
+    (``{"input": (1, 576)}``). ``bounds`` says how many bytes the strings of an input have at most. Inputs and outputs
+    are tensors (:func:`tensor_interface`). The graph's inputs keep the model's order, names and types, unused ones too,
+    but strings have a last dimension of bytes; a value that an ONNX node puts out keeps its ONNX name. Everything wrong
+    with the model or the options raises :class:`CcmlError`; all unsupported operators are reported at once.
     """
     check_text(model)
     ranges = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, Range)}
@@ -68,6 +69,35 @@ def import_model(
     results, extents = dense_outputs(walk.builder, strings, walk.ranged)
     inputs = [*(argument.value for argument in arguments), *walk.inputs]
     return finish(walk.builder, name or model.graph.name or "model", inputs, results, extents)
+
+
+def tensor_interface(
+    model: onnx.ModelProto,
+    lengths: Mapping[str, int] | None = None,
+    absent: Collection[str] = (),
+    dims: Dims | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    bounds: Mapping[str, int] | None = None,
+    fixed: Callable[[onnx.ModelProto], onnx.ModelProto] = lambda model: model,
+) -> TensorInterface:
+    """``model`` with tensors in the place of the sequences and optionals among its inputs and outputs.
+
+    ``lengths`` says how many tensors a sequence among the inputs has, ``absent`` names optional inputs that are not
+    there; ``dims``, ``shapes`` and ``bounds`` are as for :func:`import_model`. ``fixed`` is done to the model when its
+    inputs are tensors. Where outputs are sequences, the model is imported to see how long they are.
+    """
+    flat = with_tensor_inputs(model, lengths or {}, absent, dims or {})
+    model = fixed(flat.model)
+    if only_tensors(model.graph.output):
+        return TensorInterface(model, flat.inputs, {value.name: value.name for value in model.graph.output})
+    greatest = {name: extent.most if isinstance(extent, Range) else extent for name, extent in (dims or {}).items()}
+    walk = _Walk(model, greatest, shapes or {}, bounds or {})
+    model, outputs = with_tensor_outputs(model, {name: bound for name, _, bound in walk.results})
+    return TensorInterface(model, flat.inputs, outputs)
+
+
+MAX_DECIDING = 64
+"""Elements of an input whose value is worth to be asked for."""
 
 
 class _Walk:
@@ -111,12 +141,40 @@ class _Walk:
         output_names = {value.name: self.builder.names.fresh(value.name) for value in model.graph.output}
         scope.names.update(output_names)
         scope.wanted.update(output_names)
-        walker.walk(model.graph.node, scope)
-        walker.problems.raise_any()
-        outputs = [(target, walker.read(scope, onnx_name, onnx_name)) for onnx_name, target in output_names.items()]
-        self.outputs = [(target, value) for target, value in outputs if isinstance(value, Value)]
-        if not self.outputs or len(self.outputs) < len(outputs):
+        try:
+            walker.walk(model.graph.node, scope)
+            walker.problems.raise_any()
+        except CcmlError as problem:
+            if problem.deciding:
+                raise self._decided_by_inputs(problem) from problem
+            raise
+        self.results = [(name, target, walker.read(scope, name, name)) for name, target in output_names.items()]
+
+    @property
+    def outputs(self) -> list[tuple[str, Value]]:
+        """The names that the outputs are to have, and their values."""
+        found = [(target, value) for _, target, value in self.results if isinstance(value, Value)]
+        if not found or len(found) < len(self.results):
+            lists = [name for name, _, value in self.results if isinstance(value, TensorList)]
+            if lists:
+                reason = f"outputs are sequences, but not declared as such: {', '.join(lists)}"
+                raise CcmlError(ErrorCode.INVALID_MODEL, reason)
             raise CcmlError(ErrorCode.INVALID_MODEL, "the model has no outputs, or one that no node defines")
+        return found
+
+    def _decided_by_inputs(self, problem: CcmlError) -> CcmlError:
+        """The problem with the inputs that decide about it: small ones of integers, on which alone the values depend
+        that would have to be constant."""
+        reached = self.builder.reached(problem.deciding)
+        deciding = [value for value in self.inputs if value.name in reached]
+        if any(value.dtype.is_float or value.type.size > MAX_DECIDING for value in deciding):
+            deciding = []
+        hint = problem.hint
+        if deciding:
+            option = " ".join(f"--fix {value.name}=..." for value in deciding)
+            hint = f"{hint}; or fix the value of the input: {option}" if hint else f"fix the value: {option}"
+        names_of = [value.name for value in deciding]
+        return CcmlError(problem.kind, problem.reason, loc=problem.loc, hint=hint, deciding=names_of)
 
     def check(self) -> None:
         """Raises ``INVALID_MODEL`` where ONNX infers other shapes; notes where the file declares others."""

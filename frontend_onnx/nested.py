@@ -18,7 +18,7 @@ from ..ir.graph import AttrValue, Value
 from .control_flow import Scanned, runtime_branch, runtime_loop, runtime_scan
 from .problems import LimitError
 from .regions import count_nodes, declared_results, flag, given, integer, unsupported, walk_body
-from .scope import Missing, Results, Scope, Site
+from .scope import Bound, Missing, Results, Scope, Site, TensorList
 
 if TYPE_CHECKING:
     from .walk import Walker
@@ -40,8 +40,7 @@ def call(
     opsets = {("" if entry.domain == "ai.onnx" else entry.domain): entry.version for entry in function.opset_import}
     inner = Scope(opsets, attributes, None, site.loc, site.loc, site.scope.depth + 1)
     for position, formal in enumerate(function.input):
-        value = site.inputs[position] if position < len(site.inputs) else None
-        walker.bind(inner, formal, Missing.ABSENT if value is None else value)
+        walker.bind(inner, formal, site.bound(position))
     inner.names = {f: walker.name(site.scope, o) for f, o in zip(function.output, site.node.output) if o}
     inner.wanted.update(f for f, o in zip(function.output, site.node.output) if o in site.scope.wanted)
     inner.declare(function.node, lambda: declared_results(site, function.output))
@@ -66,7 +65,9 @@ def loop(walker: Walker, site: Site) -> Results:
     Expanded where that makes few nodes and conditions turn out constant, else a loop at run time.
     """
     graph = site.attributes["body"].g
-    carried = [given(site, value) for value in site.inputs[2:]]
+    carried = [site.bound(position) for position in range(2, len(site.inputs))]
+    if "" in site.node.input[2:]:
+        raise CcmlError(ErrorCode.INVALID_MODEL, "an operand of Loop is missing", loc=site.loc)
     limit = site.inputs[0] if site.inputs else None
     count = None if limit is None else integer(walker, limit)
     start = site.inputs[1] if len(site.inputs) > 1 else None
@@ -109,12 +110,12 @@ def _tried(walker: Walker, expand: Callable[[], Results | None]) -> Results | No
 
 
 def _unrolled(
-    walker: Walker, site: Site, carried: Sequence[Value | Missing], going: bool | None, count: int | None, most: int
+    walker: Walker, site: Site, carried: Sequence[Bound], going: bool | None, count: int | None, most: int
 ) -> Results | None:
     """Every pass walked by itself; ``None`` where they are more than ``most``, or a condition is not constant."""
     graph = site.attributes["body"].g
     current = list(carried)
-    stacked: list[list[Value | Missing]] = [[] for _ in range(len(graph.output) - 1 - len(carried))]
+    stacked: list[list[Bound]] = [[] for _ in range(len(graph.output) - 1 - len(carried))]
     number = 0
     while going and (count is None or number < count):
         if number == most:
@@ -127,7 +128,7 @@ def _unrolled(
         current, rows = results[: len(carried)], results[len(carried) :]
         for column, row in zip(stacked, rows):
             column.append(row)
-        going, number = flag(walker, condition), number + 1
+        going, number = None if isinstance(condition, TensorList) else flag(walker, condition), number + 1
         if going is None:
             return None
     return [*current, *(_stack(walker, site, column, 0) for column in stacked)]
@@ -161,6 +162,33 @@ def scan(walker: Walker, site: Site) -> Results:
     return [*finals, *(_stack(walker, site, column, axis) for column, axis in zip(ordered, out_axes))]
 
 
+def sequence_map(walker: Walker, site: Site) -> Results:
+    """The body for the tensors of one place in all sequences, and for operands that are tensors; each result is a
+    sequence."""
+    graph, first = site.attributes["body"].g, site.operand(0)
+    if not isinstance(first, TensorList):
+        raise CcmlError(ErrorCode.INVALID_MODEL, "the first operand of SequenceMap is no sequence", loc=site.loc)
+    count = len(first.elements)
+    lengths = {len(operand.elements) for operand in site.lists.values()}
+    if lengths != {count}:
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"sequences have the lengths {sorted(lengths)}", loc=site.loc)
+    _check_count(site, count)
+    columns: list[list[Value]] = [[] for _ in graph.output]
+    for number in range(count):
+        arguments = [
+            site.lists[position].elements[number] if position in site.lists else site.bound(position)
+            for position in range(len(site.node.input))
+        ]
+        results = walk_body(walker, site, graph, arguments, {})
+        if Missing.UNKNOWN in results:
+            return [Missing.UNKNOWN] * len(graph.output)
+        for column, result in zip(columns, results):
+            if not isinstance(result, Value):
+                raise CcmlError(ErrorCode.INVALID_MODEL, "a result of SequenceMap's body is no tensor", loc=site.loc)
+            column.append(result)
+    return [TensorList(tuple(column), next((value.dtype for value in column), None)) for column in columns]
+
+
 def _scanned(site: Site, inputs: Sequence[Value | None]) -> tuple[list[Value], list[Value]]:
     """First states and sequences."""
     sequences = site.attributes["num_scan_inputs"].i
@@ -173,12 +201,12 @@ def _scanned(site: Site, inputs: Sequence[Value | None]) -> tuple[list[Value], l
 def _scan_steps(
     walker: Walker, site: Site, states: Sequence[Value], given: Sequence[Value], axes: Sequence[int],
     backward: Sequence[int], count: int,
-) -> tuple[list[Value | Missing], list[list[Value | Missing]]]:  # fmt: skip
+) -> tuple[list[Bound], list[list[Bound]]]:  # fmt: skip
     """Walks the body for each of the first ``count`` elements; last states, and the rows of each output."""
     graph = site.attributes["body"].g
     _check_count(site, count)
-    stacked: list[list[Value | Missing]] = [[] for _ in range(len(graph.output) - len(states))]
-    current: list[Value | Missing] = list(states)
+    stacked: list[list[Bound]] = [[] for _ in range(len(graph.output) - len(states))]
+    current: list[Bound] = list(states)
     for step in range(count):
         elements = [
             _element(walker, site, value, axis, count - 1 - step if back else step)
@@ -208,7 +236,7 @@ def _batched_scan(walker: Walker, site: Site) -> Results:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"lengths {lengths} of {batch} sequences", loc=site.loc)
     _check_count(site, sum(lengths))
     backward = list(site.attributes["directions"].ints) if "directions" in site.attributes else [0] * len(given)
-    columns: list[list[Value | Missing]] = []
+    columns: list[list[Bound]] = []
     for b, length in enumerate(lengths):
         own = [[_element(walker, site, value, 0, b) for value in values] for values in (states, given)]
         finals, stacked = _scan_steps(walker, site, own[0], own[1], [0] * len(given), backward, length)
@@ -216,7 +244,7 @@ def _batched_scan(walker: Walker, site: Site) -> Results:
     return [_stack(walker, site, column, 0) for column in zip(*columns)]
 
 
-def _padded(walker: Walker, site: Site, column: Sequence[Value | Missing], longest: int) -> Value | Missing:
+def _padded(walker: Walker, site: Site, column: Sequence[Bound], longest: int) -> Value | Missing:
     """Rows one below the other, and zeros."""
     rows = _stack(walker, site, column, 0)
     if isinstance(rows, Missing) or len(column) == longest:
@@ -249,8 +277,10 @@ def _element(walker: Walker, site: Site, value: Value, axis: int, index: int) ->
     return walker.builder.emit("reshape", [part], {"shape": shape}, loc=site.loc)[0]
 
 
-def _stack(walker: Walker, site: Site, column: Sequence[Value | Missing], axis: int) -> Value | Missing:
+def _stack(walker: Walker, site: Site, column: Sequence[Bound], axis: int) -> Value | Missing:
     """The results of all iterations along a new axis."""
+    if any(isinstance(value, TensorList) for value in column):
+        raise CcmlError(ErrorCode.INVALID_MODEL, f"rows of {site.node.op_type} are sequences", loc=site.loc)
     parts = [value for value in column if isinstance(value, Value)]
     if len(parts) < len(column):
         return Missing.UNKNOWN

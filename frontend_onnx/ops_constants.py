@@ -44,10 +44,6 @@ def constant_of_shape(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.emit("expand", ctx.constant(value.reshape(())), shape=shape)]
 
 
-def identity(ctx: NodeContext) -> Sequence[Value]:
-    return [ctx.input(0)]
-
-
 def dropout(ctx: NodeContext) -> Sequence[Value]:
     """In inference: the input, and a mask of ones. ``ratio``, ``seed`` and ``is_test`` are of training."""
     x, training = ctx.input(0), ctx.optional(2)
@@ -171,20 +167,12 @@ def one_hot(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.emit("where", hot, on, off)]
 
 
-def optional_has_element(ctx: NodeContext) -> Sequence[Value]:
-    """Whether there is an operand: an input of an artifact always is."""
-    return [ctx.constant(np.asarray(ctx.optional(0) is not None))]
-
-
 RULES: Mapping[str, Rule] = {
     "Constant": constant,
     "ConstantOfShape": constant_of_shape,
     "Dropout": dropout,
     "EyeLike": eye_like,
-    "Identity": identity,
     "OneHot": one_hot,
-    "OptionalGetElement": identity,
-    "OptionalHasElement": optional_has_element,
     "Range": range_,
     "Shape": shape,
     "Size": size,

@@ -33,6 +33,12 @@ class Problems:
         found._features = list(self._features)
         return found
 
+    def _deciding(self) -> list[str]:
+        """Values with which all problems were solved."""
+        if not all(problem.deciding for problem in self._features):
+            return []
+        return [name for problem in self._features for name in problem.deciding]
+
     def raise_any(self) -> None:
         """One error for all: UNSUPPORTED_OPERATOR where there is an operator, UNSUPPORTED_FEATURE otherwise."""
         features = [f"{problem.loc}: {problem.reason}" for problem in self._features]
@@ -51,4 +57,5 @@ class Problems:
                 ErrorCode.UNSUPPORTED_FEATURE,
                 "\n  ".join(["the model uses what ccml does not support:", *features]),
                 hint="; ".join(hints) or None,
+                deciding=self._deciding(),
             )

@@ -19,15 +19,15 @@ from ..ops.table import OPS
 from .declared import Extents, file_extents
 from .finish import live_nodes
 from .folding import FoldingBuilder
-from .scope import Missing, Scope, Site
+from .scope import Bound, Missing, Scope, Site, TensorList, parts, with_parts
 
 if TYPE_CHECKING:
     from .walk import Walker
 
 
 def walk_body(
-    walker: Walker, site: Site, graph: onnx.GraphProto, arguments: Sequence[Value | Missing], names: dict[str, str]
-) -> list[Value | Missing]:
+    walker: Walker, site: Site, graph: onnx.GraphProto, arguments: Sequence[Bound], names: dict[str, str]
+) -> list[Bound]:
     """Walks a subgraph, which sees the names around it, and returns its outputs."""
     scope = site.scope
     inner = Scope(scope.opsets, scope.attributes, scope, scope.path, site.loc, scope.depth + 1)
@@ -52,6 +52,49 @@ def declared_results(site: Site, inner: Sequence[str]) -> dict[str, Extents]:
     """The declared shapes of the node's results by the names that they have in its body."""
     found = {name: site.scope.extents(outer) for name, outer in zip(inner, site.node.output) if outer}
     return {name: extents for name, extents in found.items() if extents is not None}
+
+
+# ---- sequences as their tensors
+
+Form = tuple[Bound, ...]
+"""Values of which not the tensors count, but how many there are of each."""
+
+
+def tensors_of(values: Sequence[Bound]) -> list[Value | Missing]:
+    """The tensors of all values one behind the other; what is unknown stays."""
+    return [
+        part for value in values for part in ([value] if value is Missing.UNKNOWN else parts(value))
+    ]  # fmt: skip
+
+
+def in_form(form: Sequence[Bound], tensors: Sequence[Value]) -> list[Bound]:
+    """The reverse of :func:`tensors_of`."""
+    rest = iter(tensors)
+    return [with_parts(value, [next(rest) for _ in parts(value)]) for value in form]
+
+
+def same_form(a: Sequence[Bound], b: Sequence[Bound]) -> bool:
+    """Whether tensors stand for tensors, and sequences for sequences of the same length."""
+    return [_shown(value) for value in a] == [_shown(value) for value in b]
+
+
+def shown_form(values: Sequence[Bound]) -> str:
+    return ", ".join(map(_shown, values))
+
+
+def _shown(value: Bound) -> str:
+    if isinstance(value, TensorList):
+        return f"a sequence of {len(value.elements)} tensors"
+    return "nothing" if value is Missing.ABSENT else "a tensor"
+
+
+def names_in_form(form: Sequence[Bound], names: Sequence[str]) -> list[str]:
+    """A name for each tensor of values whose names these are."""
+    return [
+        f"{name}_{number}" if isinstance(value, TensorList) and name else name
+        for value, name in zip(form, [*names, *[""] * len(form)])
+        for number in range(len(parts(value)))
+    ]
 
 
 def count_nodes(graph: onnx.GraphProto) -> int:
@@ -148,6 +191,8 @@ def integer(walker: Walker, value: Value) -> int | None:
     return int(array.reshape(-1)[0]) if array is not None and single else None
 
 
-def unsupported(site: Site, what: str, hint: str | None = None) -> CcmlError:
+def unsupported(site: Site, what: str, hint: str | None = None, deciding: Sequence[Value | None] = ()) -> CcmlError:
+    """``deciding`` are the values that would have to be constant."""
     reason = f"{site.node.op_type}: {what} is not supported"
-    return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=site.loc, hint=hint)
+    names = [value.name for value in deciding if value is not None]
+    return CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=site.loc, hint=hint, deciding=names)

@@ -25,6 +25,7 @@ from . import (
     ops_sample,
     ops_scatter,
     ops_selection,
+    ops_sequence,
     ops_signal,
     ops_sort,
     ops_strings,
@@ -32,6 +33,7 @@ from . import (
     ops_window,
 )
 from .context import Rule
+from .ops_sequence import SequenceRule
 
 RULES: Mapping[str, Rule] = {
     **ops_blocks.RULES,
@@ -60,6 +62,10 @@ RULES: Mapping[str, Rule] = {
     **ops_training.RULES,
     **ops_window.RULES,
 }
+"""Of operators that take and give tensors."""
+
+SEQUENCE_RULES: Mapping[str, SequenceRule] = ops_sequence.RULES
+"""Of operators that may take or give sequences and optionals."""
 
 STRING_RULES: Mapping[str, Rule] = {
     **ops_strings.RULES,

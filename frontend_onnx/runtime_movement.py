@@ -13,6 +13,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext
+from .linear import differences
 from .places import arange, check_size, strides
 from .runtime_choices import counted_from_start
 
@@ -21,12 +22,13 @@ _FURTHEST = 1 << 30
 
 
 def slice_anywhere(ctx: NodeContext) -> Sequence[Value]:
-    """x[start + i * step] for each i of the declared extent, the start clamped as Slice does; ends are not read."""
-    x, starts, shape = ctx.input(0), ctx.input(1), ctx.declared_shape("the range", (1, 2, 3, 4))
+    """x[start + i * step] for each i of the extent, the start clamped as Slice does; ends are not read."""
+    x, starts = ctx.input(0), ctx.input(1)
     rank = len(x.shape)
     axes = _axes(ctx, 3, starts.type.size, rank)
     steps = ctx.optional(4)
     fixed = ctx.array(axes)
+    shape = _slice_shape(ctx, axes)
     columns: dict[int, Value] = {}
     for d, (extent, count) in enumerate(zip(x.shape, shape, strict=False)):
         if fixed is not None and d not in fixed:
@@ -42,6 +44,25 @@ def slice_anywhere(ctx: NodeContext) -> Sequence[Value]:
     if len(shape) != rank or any(shape[d] != x.shape[d] for d in other) or any(a > b for a, b in zip(shape, x.shape)):
         raise ctx.invalid(f"{x.type} has no slice of the declared shape {list(shape)}")
     return [gather_at(ctx, x, shape, columns)]
+
+
+def _slice_shape(ctx: NodeContext, axes: Value) -> tuple[int, ...]:
+    """The declared extents; others follow from ends that lie a constant number behind the starts."""
+    x, starts, ends, declared = ctx.input(0), ctx.input(1), ctx.input(2), ctx.declared(0)
+    fixed, steps = ctx.array(axes), ctx.array(ctx.optional(4))
+    by_one = ctx.optional(4) is None or (steps is not None and bool((steps == 1).all()))
+    if declared is not None and len(declared) != len(x.shape):
+        raise ctx.invalid(f"{x.type} has no slice of the declared shape {list(declared)}")
+    found: list[int | None] = [None] * len(x.shape) if declared is None else list(declared)
+    if fixed is not None and by_one:
+        lengths = dict(zip(fixed.reshape(-1).tolist(), differences(ctx.builder, ends, starts)))
+        for d, extent in enumerate(x.shape):
+            length = lengths.get(d, extent)
+            if found[d] is None and length is not None:
+                found[d] = min(max(length, 0), extent)
+    if None in found:
+        return ctx.declared_shape("the range", (1, 2, 3, 4))
+    return tuple(extent for extent in found if extent is not None)
 
 
 def pad_anywhere(ctx: NodeContext, mode: str) -> Sequence[Value]:

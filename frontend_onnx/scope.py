@@ -10,6 +10,7 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
+from ..ir.types import DType
 from .declared import Declared, Extents
 
 EQUIVALENTS = {
@@ -43,6 +44,36 @@ class Missing(Enum):
     UNKNOWN = "unknown"
 
 
+@dataclass(frozen=True)
+class TensorList:
+    """An ONNX sequence of tensors. ``dtype`` is ``None`` where it is empty and nothing tells.
+
+    An optional is what it holds, or :attr:`Missing.ABSENT`.
+    """
+
+    elements: tuple[Value, ...]
+    dtype: DType | None = None
+
+
+Operand = Value | TensorList
+"""What a node reads, where it is there."""
+
+Bound = Operand | Missing
+"""What an ONNX name stands for."""
+
+
+def parts(bound: Bound) -> tuple[Value, ...]:
+    """The tensors of what a name stands for."""
+    return bound.elements if isinstance(bound, TensorList) else (bound,) if isinstance(bound, Value) else ()
+
+
+def with_parts(bound: Bound, values: Sequence[Value]) -> Bound:
+    """``bound`` with other tensors, as many as it has."""
+    if isinstance(bound, TensorList):
+        return TensorList(tuple(values), bound.dtype)
+    return values[0] if isinstance(bound, Value) else bound
+
+
 @dataclass
 class Scope:
     """``values`` are the ONNX names bound so far, ``names`` the IR names that some of them are to get.
@@ -58,7 +89,7 @@ class Scope:
     path: str = ""
     place: str = ""
     depth: int = 0
-    values: dict[str, Value | Missing] = field(default_factory=dict)
+    values: dict[str, Bound] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
     initializers: dict[str, onnx.TensorProto] = field(default_factory=dict)
     wanted: set[str] = field(default_factory=set)
@@ -112,13 +143,16 @@ class Scope:
         return found
 
 
-Results = Sequence[Value | Missing]
+Results = Sequence[Bound]
 """What a node's outputs are; trailing optional ones may be left out."""
 
 
 @dataclass(frozen=True)
 class Site:
-    """A node where it stands, with its operands and attributes resolved."""
+    """A node where it stands, with its operands and attributes resolved.
+
+    ``inputs`` are the operands that are tensors, ``lists`` those that are sequences, by their positions.
+    """
 
     node: onnx.NodeProto
     attributes: Mapping[str, onnx.AttributeProto]
@@ -126,6 +160,16 @@ class Site:
     opset: int
     loc: str
     scope: Scope
+    lists: Mapping[int, TensorList] = field(default_factory=dict)
+
+    def operand(self, position: int) -> Operand | None:
+        """An operand, or ``None`` where it is absent."""
+        return self.lists.get(position) or (self.inputs[position] if position < len(self.inputs) else None)
+
+    def bound(self, position: int) -> Bound:
+        """What a formal of a body stands for that gets an operand."""
+        operand = self.operand(position)
+        return Missing.ABSENT if operand is None else operand
 
     def declared(self, position: int) -> Extents | None:
         """What the model says of the shape of an output."""

@@ -78,7 +78,10 @@ def _result_type(
     """The type of an operand that the schema calls the same, a fixed one, or one that an attribute names."""
     if not outputs:
         return None
-    formal = outputs[min(position, len(outputs) - 1)].type_str  # type: ignore[attr-defined]
+    schema = outputs[min(position, len(outputs) - 1)]
+    if all(name.startswith(("seq", "optional")) for name in schema.types):  # type: ignore[attr-defined]
+        return None
+    formal = schema.type_str  # type: ignore[attr-defined]
     for place, name in enumerate(node.input):
         if name and inputs and inputs[min(place, len(inputs) - 1)].type_str == formal:  # type: ignore[attr-defined]
             return known[name]

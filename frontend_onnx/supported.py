@@ -12,7 +12,8 @@ from ..ir.types import DType
 from .contrib import DOMAIN
 from .contrib import RULES as CONTRIB
 from .functions import Schema, has_body
-from .rules import RULES, STRING_RULES
+from .ops_sequence import PASSED
+from .rules import RULES, SEQUENCE_RULES, STRING_RULES
 from .scope import DOMAINS
 from .string_operands import MOVES
 from .tensors import DTYPES
@@ -61,7 +62,7 @@ def supported_operators() -> list[SupportedOperator]:
 
 
 def _how(name: str, newest: Schema) -> How | None:
-    if name in RULES:
+    if name in RULES or name in SEQUENCE_RULES:
         return How.RULE
     if name in NESTED:
         return How.NESTED
@@ -72,8 +73,9 @@ def _types(name: str, schema: Schema) -> tuple[DType, ...]:
     formal = (list(schema.inputs) or list(schema.outputs))[0].type_str
     allowed = {entry.type_param_str: entry.allowed_type_strs for entry in schema.type_constraints}.get(formal, [formal])
     names = (f"tensor({onnx.TensorProto.DataType.Name(number).lower()})" for number in DTYPES)
-    strings = name in MOVES or name in STRING_RULES or name == "Constant"
-    found = (dtype for type_, dtype in zip(names, DTYPES.values()) if type_ in allowed)
+    strings = name in MOVES or name in STRING_RULES or name in PASSED or name == "Constant"
+    pairs = zip(names, DTYPES.values())
+    found = (dtype for type_, dtype in pairs if type_ in allowed or f"seq({type_})" in allowed)
     return tuple(dtype for dtype in found if strings or dtype is not DType.CHAR)
 
 
@@ -81,10 +83,10 @@ def _body_is_supported(schema: Schema) -> bool:
     """Context-dependent bodies cannot be looked into without operands; those of no use are known."""
     if not schema.has_function:
         return schema.name not in _UNSUPPORTED_BODIES
-    return all(node.op_type in RULES or node.op_type in NESTED for node in schema.function_body.node)
+    return all(node.op_type in {**RULES, **SEQUENCE_RULES, **NESTED} for node in schema.function_body.node)
 
 
-_UNSUPPORTED_BODIES = frozenset({"Bernoulli", "SequenceMap"})
+_UNSUPPORTED_BODIES = frozenset({"Bernoulli"})
 
 
 def _since(schemas: list[Schema]) -> tuple[int, ...]:

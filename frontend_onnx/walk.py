@@ -16,20 +16,23 @@ from .contrib import contrib_function
 from .folding import FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
 from .narrow_operands import computed_operands, narrow_results
-from .nested import branch, call, loop, scan
+from .nested import branch, call, loop, scan, sequence_map
 from .node_check import check_known_attributes, check_node, fault_of_node
 from .node_order import in_order, names_read
 from .old_forms import NEW_FORMS, modern
+from .ops_sequence import PASSED
 from .problems import LimitError, Problems
-from .rules import RULES, STRING_RULES
+from .rules import RULES, SEQUENCE_RULES, STRING_RULES
 from .runtime_operands import check_results, derived_operands
-from .scope import Missing, Results, Scope, Site, qualified, schema_domain
+from .scope import Bound, Missing, Results, Scope, Site, TensorList, parts, qualified, schema_domain, with_parts
 from .string_operands import string_operands
 from .tensors import to_array
 
 log = logging.getLogger(__name__)
 
-NESTED: Mapping[str, Callable[[Walker, Site], Results]] = {"If": branch, "Loop": loop, "Scan": scan}
+NESTED: Mapping[str, Callable[[Walker, Site], Results]] = {
+    "If": branch, "Loop": loop, "Scan": scan, "SequenceMap": sequence_map,
+}  # fmt: skip
 
 MAX_DEPTH = 64
 """Nested functions and branches."""
@@ -81,15 +84,14 @@ class Walker:
         del self.builder.nodes[mark[0] :]
         self.problems = mark[1]
 
-    def bind(self, scope: Scope, onnx_name: str, value: Value | Missing) -> None:
+    def bind(self, scope: Scope, onnx_name: str, value: Bound) -> None:
         """Defines ``onnx_name``. Raises ``INVALID_MODEL`` where it is defined already."""
         if onnx_name in scope.values:
             raise CcmlError(ErrorCode.INVALID_MODEL, f"'{onnx_name}' is defined twice", loc=scope.place or None)
         scope.values[onnx_name] = value
-        if isinstance(value, Value):
-            self._bound.add(value.name)
+        self._bound.update(part.name for part in parts(value))
 
-    def read(self, scope: Scope, onnx_name: str, loc: str) -> Value | Missing:
+    def read(self, scope: Scope, onnx_name: str, loc: str) -> Bound:
         """The value behind a name; initializers become constants when they are first read."""
         if not onnx_name:
             return Missing.ABSENT
@@ -110,8 +112,7 @@ class Walker:
             if Missing.UNKNOWN in operands:
                 self._note_unsupported(node, loc, scope)
             else:
-                inputs = tuple(None if isinstance(operand, Missing) else operand for operand in operands)
-                outputs = self._import(node, inputs, loc, scope)
+                outputs = self._import(node, operands, loc, scope)
         except CcmlError as problem:
             if problem.kind is not ErrorCode.UNSUPPORTED_FEATURE or isinstance(problem, LimitError):
                 raise
@@ -123,10 +124,12 @@ class Walker:
                 there = outputs is not None and position < len(outputs)
                 self.bind(scope, name, outputs[position] if outputs is not None and there else Missing.UNKNOWN)
 
-    def _import(self, node: onnx.NodeProto, inputs: tuple[Value | None, ...], loc: str, scope: Scope) -> Results | None:
+    def _import(self, node: onnx.NodeProto, operands: Sequence[Bound], loc: str, scope: Scope) -> Results | None:
         """The outputs of a node, or ``None`` where its operator is not supported (which is noted)."""
         local, opset = self._function(node, loc), scope.opset_of(node)
-        site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope)
+        inputs = tuple(operand if isinstance(operand, Value) else None for operand in operands)
+        lists = {place: operand for place, operand in enumerate(operands) if isinstance(operand, TensorList)}
+        site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope, lists)
         if local is not None:
             return call(self, site, local, bindings(local, site.attributes, None))
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
@@ -135,6 +138,11 @@ class Walker:
             return None
         check_node(node, site.attributes, schema, site.opset, loc)
         context = self._context(site)
+        if qualified(node) in SEQUENCE_RULES:
+            return self._of_sequences(site, context, schema)
+        if site.lists and node.op_type not in NESTED:
+            reason = f"{node.op_type} takes tensors; {node.input[next(iter(site.lists))]} is a sequence"
+            raise CcmlError(ErrorCode.INVALID_MODEL, reason, loc=loc)
         plain, moved = string_operands(context, schema, qualified(node), STRING_RULES)
         derived = derived_operands(plain)
         results = self._results(replace(site, inputs=derived.inputs), schema)
@@ -164,6 +172,16 @@ class Walker:
             return call(self, site, body, bindings(body, site.attributes, schema))
         self._note_unsupported(node, loc, scope)
         return None
+
+    def _of_sequences(self, site: Site, context: NodeContext, schema: Schema) -> Results:
+        """The outputs of an operator that may take or give sequences and optionals."""
+        node, start = site.node, len(self.builder.nodes)
+        check_known_attributes(node, site.attributes, schema, site.loc)
+        operands = [site.operand(place) for place in range(len(node.input))]
+        given = [part.name for operand in operands if operand is not None for part in parts(operand)]
+        if qualified(node) not in PASSED and any(name in self.builder.strings for name in given):
+            raise context.unsupported("sequences of strings are not supported")
+        return self._named(site, start, SEQUENCE_RULES[qualified(node)](context, operands))
 
     def _function(self, node: onnx.NodeProto, loc: str) -> onnx.FunctionProto | None:
         """The body of an operator that is a function of the model, or of ONNX Runtime."""
@@ -206,19 +224,20 @@ class Walker:
     def _named(self, site: Site, start: int, results: Results) -> Results:
         """Gives new values among the results the names of the ONNX outputs; ``start`` is the node's first."""
         names: dict[str, str] = {}
-        for value, output in zip(results, site.node.output):
-            new = isinstance(value, Value) and value.name not in self._bound and value.name not in names
-            if output and new and isinstance(value, Value):
-                names[value.name] = self.name(site.scope, output)
+        for result, output in zip(results, site.node.output):
+            for number, value in enumerate(parts(result)):
+                if output and value.name not in self._bound and value.name not in names:
+                    element = self.builder.names.fresh(f"{output}_{number}") if result is not value else None
+                    names[value.name] = element or self.name(site.scope, output)
         self.builder.rename(start, names)
-        return [Value(names.get(v.name, v.name), v.type) if isinstance(v, Value) else v for v in results]
+        return [with_parts(r, [Value(names.get(v.name, v.name), v.type) for v in parts(r)]) for r in results]
 
     def _note_unsupported(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
         """Notes the node where nothing can import it, and looks for such nodes in its subgraphs."""
         known = self._function(node, loc) is not None or node.op_type in NESTED
         opset = scope.opset_of(node)
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
-        if not known and (schema is None or not (qualified(node) in RULES or has_body(schema))):
+        if not known and (schema is None or not (qualified(node) in {**RULES, **SEQUENCE_RULES} or has_body(schema))):
             self.problems.add_operator(f"{node.domain}.{node.op_type}" if node.domain else node.op_type, loc)
         for attribute in node.attribute:
             for index, inner in enumerate(attribute.g.node):

@@ -43,7 +43,8 @@ class TargetInfo:
 
 @dataclass(frozen=True)
 class Options:
-    """What was asked for. ``dims``, ``shapes``, ``fixed`` and ``max`` are as given, not all of the model's."""
+    """What was asked for. ``dims``, ``shapes``, ``fixed``, ``lengths`` and ``max`` are as given, not all that the model
+    has."""
 
     dims: dict[str, int | str]
     shapes: dict[str, list[int]]
@@ -56,6 +57,8 @@ class Options:
     fixed: dict[str, list[float]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     max: dict[str, int] = field(default_factory=dict)
+    lengths: dict[str, int] = field(default_factory=dict)
+    absent: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

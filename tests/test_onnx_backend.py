@@ -43,7 +43,7 @@ def test_arrays_that_do_not_fit() -> None:
         assert error.value.kind is ErrorCode.BAD_INPUT
     with pytest.raises(CcmlError) as error:
         prepared.run([None])
-    assert error.value.kind is ErrorCode.UNSUPPORTED_FEATURE and error.value.loc == "x"
+    assert error.value.kind is ErrorCode.BAD_INPUT and error.value.loc == "x"
 
 
 def test_the_device_is_the_cpu() -> None:

@@ -16,6 +16,7 @@ from tests.fuzz import (
     rows_pointwise,
     rows_quantized,
     rows_reduction,
+    rows_sequence,
     rows_signal,
     rows_strings,
 )
@@ -30,6 +31,7 @@ ROWS: Mapping[str, Row] = {
     **rows_pointwise.ROWS,
     **rows_quantized.ROWS,
     **rows_reduction.ROWS,
+    **rows_sequence.ROWS,
     **rows_signal.ROWS,
     **rows_strings.ROWS,
 }

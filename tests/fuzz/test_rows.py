@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+import onnx
 from ccml.frontend_onnx.supported import supported_operators
 from onnx import defs
 
@@ -27,6 +30,14 @@ UNSET = {
 """Attributes that no row sets, and why."""
 
 
+def _all_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """Nodes, and those of their bodies."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            yield from _all_nodes(attribute.g.node)
+
+
 def test_rows_set_every_attribute() -> None:
     """Every attribute of an operator's newest definition is set in one of some cases."""
     missing = []
@@ -38,7 +49,7 @@ def test_rows_set_every_attribute() -> None:
         rows = (single(operator, seed) for seed in range(40))
         seen: set[str] = set()
         for case in rows:
-            for node in case.parts.nodes if case is not None else ():
+            for node in _all_nodes(case.parts.nodes) if case is not None else ():
                 if node.op_type == operator:
                     seen |= {attribute.name for attribute in node.attribute}
             if wanted <= seen:
