@@ -219,10 +219,10 @@ def _random(rng: np.random.Generator, shape: tuple[int, ...], dtype: DType) -> n
 
 
 def _random_words(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Words of up to eight small letters."""
+    """Words of one to eight small letters."""
     *outer, bound = shape
     letters = rng.integers(ord("a"), ord("z") + 1, shape).astype(np.uint8)
-    lengths = rng.integers(0, min(bound, 8) + 1, (*outer, 1))
+    lengths = rng.integers(1, min(bound, 8) + 1, (*outer, 1))
     return np.where(np.arange(bound) < lengths, letters, np.uint8(0)).view(DType.CHAR.numpy)
 
 

@@ -38,7 +38,7 @@ OTHER = [
     Type(DType.F64, 4), Type(DType.F16, 8), Type(DType.I64, 4), Type(DType.U64, 2),
     Type(DType.U8, 32), Type(DType.F32, 2),
 ]  # fmt: skip
-IN_MEMORY = [dtype for dtype in DType if dtype is not DType.INDEX and not dtype.is_narrow]
+IN_MEMORY = [dtype for dtype in DType if dtype is not DType.INDEX and dtype.stored is dtype]
 SCALARS = [Type(dtype) for dtype in IN_MEMORY if dtype is not DType.BOOL]
 NARROW = [
     Type(DType.I8, 4), Type(DType.U8, 8), Type(DType.I8, 16), Type(DType.U16, 4), Type(DType.I16, 8),

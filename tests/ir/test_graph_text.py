@@ -100,7 +100,7 @@ def test_bits_that_numbers_cannot_show_are_base64() -> None:
     assert same_bits(parse_graph(text).constants["c"], array)
 
 
-ARRAYS = st.sampled_from([dtype for dtype in DType if dtype is not DType.INDEX and not dtype.is_narrow]).flatmap(
+ARRAYS = st.sampled_from([dtype for dtype in DType if dtype is not DType.INDEX and dtype.stored is dtype]).flatmap(
     lambda dtype: st_np.arrays(dtype.numpy, st_np.array_shapes(min_dims=0, min_side=0, max_side=5))
 )
 
