@@ -164,13 +164,14 @@ class Origin:
 @dataclass
 class State:
     """The walk: the graph being made, the forms of its float values and the origins of its integers by name, why nodes
-    stay in float, and the views of integers made so far."""
+    stay in float, the views of integers made so far, and how many functions of two tensors there were."""
 
     rewriter: Rewriter
     forms: dict[str, Form] = field(default_factory=dict)
     origins: dict[str, Origin] = field(default_factory=dict)
     reasons: dict[Place, str] = field(default_factory=dict)
     views: dict[Hashable, Value] = field(default_factory=dict)
+    pairs: int = 0
 
     def form(self, value: Value | None) -> Form | None:
         return None if value is None else self.forms.get(value.name)

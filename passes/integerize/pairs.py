@@ -13,12 +13,18 @@ from .proofs import FLOAT_LIMIT, Scaling, find_even_sum, find_product, find_sum
 
 _NEIGHBOURS = (0, 1, -1, 2, -2, 3, -3)
 """Scales to try: so many float32 numbers beside the computed one."""
+MOST_PAIRS = 256
+"""Functions of two tensors in a model. Each takes about a tenth of a second, and a model may hold thousands."""
 
 
 def rescaled_pair(state: State, node: Node, table: Tabled, target: Target, name: str) -> Value | None:
     """A sum or product of two tensors with scales of their own, perhaps clipped."""
     lhs, rhs = table.sources
     if table.table.dtype != np.float32:
+        return None
+    state.pairs += 1
+    if state.pairs > MOST_PAIRS:
+        state.keep_float(node, f"it is one of more than {MOST_PAIRS} functions of two tensors")
         return None
     shape = (len(lhs.codes), len(rhs.codes))
     codes = evaluate_quantize([table.table], target.quantize_attrs)[0].reshape(shape)

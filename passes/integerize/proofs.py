@@ -29,6 +29,8 @@ FLOAT_LIMIT = 2**24
 """Up to here, i32 are float32 as well."""
 _SHIFTS = range(4, 24)
 _STEPS = 100
+_STEPS_FROM_ZERO = 2
+"""Where all multipliers are rounded to 0: the sum hardly depends on the operands, and larger shifts say it better."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ def _ascend(biases: _Biases, start: Sequence[int]) -> Scaling | None:
     steps = [step for step in product((-1, 0, 1), repeat=len(start)) if any(step)]
     multipliers = tuple(start)
     least, greatest = biases.interval(multipliers)
-    for _ in range(_STEPS):
+    for _ in range(_STEPS if any(start) else _STEPS_FROM_ZERO):
         if greatest >= least:
             return Scaling(multipliers, (least + greatest) // 2, biases.shift, biases.lo, biases.hi)
         around = {

@@ -229,6 +229,19 @@ def many_convolutions() -> bytes:
     return model(nodes, shape=(1, 8, 16, 16), constants=weights)
 
 
+def many_quantized_sums() -> bytes:
+    """4,000 quantized sums of two tensors, by scales so unlike that one of them does not count."""
+    scales = {f"s{n}": np.float32(10.0 ** -n) for n in range(38)}
+    nodes = [node("QuantizeLinear", "x s0 z", "q0")]
+    for n in range(4000):
+        nodes.append(node("DequantizeLinear", f"q{n} s{n % 37} z", f"a{n}"))
+        nodes.append(node("DequantizeLinear", f"q{n // 2} s{n % 36} z", f"b{n}"))
+        nodes.append(node("Add", f"a{n} b{n}", f"c{n}"))
+        nodes.append(node("QuantizeLinear", f"c{n} s{n % 31} z", f"q{n + 1}"))
+    last = node("DequantizeLinear", "q4000 s0 z", "y")
+    return model([*nodes, last], constants={**scales, "z": np.int8(0)})
+
+
 MODELS: Mapping[str, Callable[[], bytes]] = {
     "large constants": large_constants, "medium constants": medium_constants,
     "doubling functions": doubling_functions(), "empty doubling functions": empty_doubling,
@@ -239,5 +252,5 @@ MODELS: Mapping[str, Callable[[], bytes]] = {
     "large resize": large_resize, "large range": large_range, "long sequence": long_sequence,
     "folded sequence": folded_sequence, "wide einsum": wide_einsum, "many outputs": many_outputs,
     "many kernels": many_kernels, "many transposes": many_transposes, "deep branches": deep_branches,
-    "many convolutions": many_convolutions,
+    "many convolutions": many_convolutions, "many quantized sums": many_quantized_sums,
 }  # fmt: skip
