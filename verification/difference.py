@@ -23,11 +23,13 @@ class Difference:
 
     ``max_abs`` is the largest absolute difference. Both are infinite where one array has a NaN or an infinity that
     the other has not. ``compared`` counts the finite elements of the reference: NaN beside NaN says nothing.
+    ``differing`` counts those that are not equal.
     """
 
     relative_l2: float
     max_abs: float
     compared: int = field(default=0, compare=False)
+    differing: int = field(default=0, compare=False)
 
     @property
     def snr_db(self) -> float:
@@ -38,8 +40,10 @@ class Difference:
         """The larger of both in either measure."""
         if other is None:
             return self
-        compared = self.compared + other.compared
-        return Difference(max(self.relative_l2, other.relative_l2), max(self.max_abs, other.max_abs), compared)
+        compared, differing = self.compared + other.compared, self.differing + other.differing
+        return Difference(
+            max(self.relative_l2, other.relative_l2), max(self.max_abs, other.max_abs), compared, differing
+        )
 
 
 def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
@@ -53,7 +57,8 @@ def difference(found: np.ndarray, reference: np.ndarray) -> Difference:
         return Difference(math.inf, math.inf, int(np.count_nonzero(finite)))
     apart = lhs[finite] - rhs[finite]
     noise, signal = float(np.linalg.norm(apart)), float(np.linalg.norm(rhs[finite]))
-    return Difference(noise / signal if signal else noise, float(np.abs(apart).max(initial=0.0)), apart.size)
+    largest, differing = float(np.abs(apart).max(initial=0.0)), int(np.count_nonzero(apart))
+    return Difference(noise / signal if signal else noise, largest, apart.size, differing)
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

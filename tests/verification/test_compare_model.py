@@ -14,7 +14,7 @@ from ccml.emit_llvm.jit import host_machine
 from ccml.ir.graph import Graph
 from ccml.passes import pipeline
 from ccml.verification.compare_model import CODE_GENERATION, Stages, Verification, compare
-from ccml.verification.reference import find_reference
+from ccml.verification.reference import Arrays, Reference, find_reference
 from onnx import TensorProto, helper
 
 from tests.cli.command_line import DIGITS, save_model
@@ -124,6 +124,32 @@ def test_a_model_that_the_reference_cannot_run(tmp_path: Path, monkeypatch: pyte
     reference = find_reference(source, inputs)
     assert reference.kind == "import"
     np.testing.assert_array_equal(reference.values(inputs)["y"], inputs["x"])
+
+
+@pytest.mark.parametrize(
+    ("elements", "steps", "ok"), [(1, 1, True), (1, 2, False), (2, 1, False)], ids=["a tie", "two steps", "two ties"]
+)
+def test_the_reference_may_round_a_tie_otherwise(
+    elements: int, steps: int, ok: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Its 64 elements of y, some of them a step or two from what the text of the operators gives."""
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "scale", "zero"], ["a"]),
+        helper.make_node("Neg", ["a"], ["b"], "neg"),
+        helper.make_node("QuantizeLinear", ["b", "scale", "zero"], ["y"]),
+    ]
+    constants = {"scale": np.float32(0.1), "zero": np.int8(0)}
+    path = save_model(tmp_path / "m.onnx", *nodes, shape=(64,), element=TensorProto.INT8, **constants)
+    values = Reference.values
+
+    def moved(self: Reference, inputs: Arrays) -> Arrays:
+        found = dict(values(self, inputs))
+        y = found["y"].astype(np.int16)
+        y[:elements] -= np.where(y[:elements] > 0, steps, -steps).astype(np.int16)
+        return {**found, "y": y.astype(np.int8)}
+
+    monkeypatch.setattr(Reference, "values", moved)
+    assert verified(path).ok == ok
 
 
 @needs("qemu-system-arm", "arm-none-eabi-gcc")
