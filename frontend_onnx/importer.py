@@ -19,6 +19,7 @@ from .external_data import stored_bytes
 from .finish import finish
 from .folding import FoldingBuilder
 from .functions import model_functions
+from .gradients import without_gradients
 from .interface import TensorInterface, only_tensors, with_tensor_inputs, with_tensor_outputs
 from .probe import Argument, Probe
 from .scope import Scope, TensorList
@@ -107,7 +108,11 @@ class _Walk:
         self, model: onnx.ModelProto, dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]],
         bounds: Mapping[str, int], probe: Probe | None = None,
     ) -> None:  # fmt: skip
-        self.model, self.probe = model, probe
+        stored = {tensor.name for tensor in model.graph.initializer}
+        free = [value for value in model.graph.input if value.name not in stored]
+        self.types = types = input_types(free, dims, shapes)
+        self.model, self.probe = without_gradients(model, types), probe
+        model = self.model
         self.scope = scope = Scope(opset_imports(model))
         scope.initializers = {tensor.name: tensor for tensor in model.graph.initializer}
         if model.graph.sparse_initializer:
@@ -115,8 +120,6 @@ class _Walk:
             raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"sparse initializers are not supported: {names}")
         self.builder = FoldingBuilder(stored_bytes(model), probe)
         walker = Walker(self.builder, model_functions(model))
-        free = [value for value in model.graph.input if value.name not in scope.initializers]
-        self.types = types = input_types(free, dims, shapes)
         self.inputs: list[Value] = []
         arguments = probe.arguments if probe is not None else ()
         for argument in arguments:
