@@ -94,89 +94,85 @@ def _set_up_logging() -> None:
 # ---------------------------------------------------------------- parameter types
 
 
-class NameValue(click.ParamType):
-    """``name=value``, the value an extent, a positive integer, or a range of extents, ``1..8`` or ``..8``."""
+class Named(click.ParamType):
+    """``name=...``; subclasses say what stands behind the last ``=``, and in ``example`` how it looks."""
 
-    name = "name=value"
+    example: ClassVar[str]
+
+    def parse(self, text: str) -> Any:
+        """What ``text`` says, ``None`` where that is nothing."""
+        raise NotImplementedError
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         if isinstance(value, tuple):
             return value
-        name, equals, extent = str(value).rpartition("=")
-        least, dots, most = extent.strip().rpartition("..")
+        name, equals, text = str(value).rpartition("=")
+        parsed = self.parse(text.strip()) if name and equals else None
+        if parsed is None:
+            self.fail(f"'{value}' is not {self.name}{self.example}", param, ctx)
+        return name, parsed
+
+
+class NameValue(Named):
+    """The value is an extent, a positive integer, or a range of extents, ``1..8`` or ``..8``."""
+
+    name = "name=value"
+    example = " with a positive integer, such as batch=1 or batch=1..8"
+
+    def parse(self, text: str) -> Any:
+        least, dots, most = text.rpartition("..")
         numbers = [least or "1", most] if dots else [most]
-        if not equals or not name or not all(part.isdecimal() and int(part) >= 1 for part in numbers):
-            self.fail(f"'{value}' is not name=value with a positive integer, such as batch=1 or batch=1..8", param, ctx)
+        if not all(part.isdecimal() and int(part) >= 1 for part in numbers):
+            return None
         if not dots:
-            return name, int(most)
+            return int(most)
         from ..driver import Range
 
-        return name, Range(*map(int, numbers))
+        return Range(*map(int, numbers))
 
 
-class InputLength(click.ParamType):
+class InputLength(Named):
     """``input=3``: how many tensors a sequence has."""
 
     name = "input=n"
+    example = " such as frames=3"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        if isinstance(value, tuple):
-            return value
-        name, _, length = str(value).rpartition("=")
-        if not name or not length.strip().isdecimal():
-            self.fail(f"'{value}' is not input=n such as frames=3", param, ctx)
-        return name, int(length)
+    def parse(self, text: str) -> int | None:
+        return int(text) if text.isdecimal() else None
 
 
-class InputShape(click.ParamType):
+class InputShape(Named):
     """``input=1,576``: the whole shape of an input; nothing behind ``=`` is a scalar."""
 
     name = "input=d0,d1,..."
+    example = " such as input=1,576"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, tuple[int, ...]]:
-        if isinstance(value, tuple):
-            return value
-        name, equals, extents = str(value).rpartition("=")
-        parts = [part.strip() for part in extents.split(",")] if extents.strip() else []
-        if not equals or not name or not all(part.isdecimal() for part in parts):
-            self.fail(f"'{value}' is not input=d0,d1,... such as input=1,576", param, ctx)
-        return name, tuple(int(part) for part in parts)
+    def parse(self, text: str) -> tuple[int, ...] | None:
+        parts = [part.strip() for part in text.split(",")] if text else []
+        return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else None
 
 
-class InputValue(click.ParamType):
+class InputValue(Named):
     """``input=16000`` or ``input=0.5,-1``: the elements of an input."""
 
     name = "input=v0,v1,..."
+    example = " such as sr=16000"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, tuple[float, ...]]:
-        if isinstance(value, tuple):
-            return value
-        name, _, numbers = str(value).rpartition("=")
+    def parse(self, text: str) -> tuple[float, ...] | None:
         try:
-            elements = tuple(float(part) for part in numbers.split(","))
+            return tuple(float(part) for part in text.split(","))
         except ValueError:
-            elements = ()
-        if not name or not elements:
-            self.fail(f"'{value}' is not input=v0,v1,... such as sr=16000", param, ctx)
-        return name, elements
+            return None
 
 
-class StringBound(click.ParamType):
+class StringBound(Named):
     """``input=32``: bytes of a string of an input."""
 
     name = "input=bytes"
+    example = " such as text=32"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
-        if isinstance(value, tuple):
-            return value
-        name, _, size = str(value).rpartition("=")
-        if not name or not size.strip().isdecimal() or int(size) < 1:
-            self.fail(f"'{value}' is not input=bytes such as text=32", param, ctx)
-        return name, int(size)
+    def parse(self, text: str) -> int | None:
+        return int(text) if text.isdecimal() and int(text) else None
 
 
 class Number(click.FloatRange):
@@ -211,18 +207,14 @@ class EmitKinds(click.ParamType):
         return [CompletionItem(f"{head}{comma}{kind}") for kind in self.known if kind.startswith(last)]
 
 
-class StatePair(click.ParamType):
+class StatePair(Named):
     """``input=output``: both become one tensor of the caller's."""
 
     name = "input=output"
+    example = ", such as h=hn"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
-        if isinstance(value, tuple):
-            return value
-        source, _, target = str(value).partition("=")
-        if not source.strip() or not target.strip():
-            self.fail(f"'{value}' is not input=output, such as h=hn", param, ctx)
-        return source.strip(), target.strip()
+    def parse(self, text: str) -> str | None:
+        return text or None
 
 
 class ByteCount(click.ParamType):
