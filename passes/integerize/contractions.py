@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,8 +46,37 @@ def contraction(state: State, node: Node) -> Value | None:
         if real is None:
             state.keep_float(node, "its bias is computed")
             return None
-        bias = _integer_bias(state, node, node.operands[2], real, scale)
+        steps = scale.reshape(-1) if node.op != "matmul" and scale.size > 1 else scale
+        bias = _integer_bias(state, node.operands[2], real, steps)
+        if _is_rough(state, node, real, bias, steps):
+            return _plus_float(state, node, real, lambda bare: accumulate(state, bare, lhs, rhs, None, scale))
     return accumulate(state, node, lhs, rhs, bias, scale)
+
+
+_MOST_OF_A_STEP = 2**-8
+"""Of the result's, by which a bias that is rounded to the accumulator's steps may be off."""
+
+
+def _is_rough(state: State, node: Node, real: np.ndarray, bias: np.ndarray, steps: np.ndarray) -> bool:
+    """Whether the ``real`` bias is far from ``bias`` in ``steps`` of the accumulator; notes it."""
+    error = np.abs(bias * steps.astype(np.float64) - real).max(initial=0)
+    if not error > _MOST_OF_A_STEP * state.step_behind(node):
+        return False
+    state.keep_float(node, "its bias lies between steps of the accumulator, which are not small beside the result's")
+    return True
+
+
+def _plus_float(
+    state: State, node: Node, bias: np.ndarray, contract: Callable[[Node], Value | None]
+) -> Value | None:
+    """The contraction without its bias, and that added in float."""
+    bare = replace(node, outputs=(replace(node.output, name=f"{node.output.name}.product"),))
+    product = contract(bare)
+    if product is None:
+        return None
+    shape = bias.shape if node.op == "matmul" else (-1, *[1] * (len(node.output.shape) - 2))
+    constant = state.rewriter.constant(bias.astype(np.float32).reshape(shape), f"{node.output.name}.bias")
+    return state.rewriter.emit1("add", product, constant, loc=node.loc, name=node.output.name)
 
 
 def _activation(state: State, node: Node, position: int) -> _Factor | None:
@@ -111,9 +141,8 @@ def _result_scale(node: Node, position: int, stored: Stored) -> np.ndarray | Non
     return scale.reshape(-1, *[1] * (rank - 2))
 
 
-def _integer_bias(state: State, node: Node, bias: Value, real: np.ndarray, scale: np.ndarray) -> np.ndarray:
-    """The bias in steps of the accumulator: as it is stored, if those are its steps."""
-    steps = scale.reshape(-1) if node.op != "matmul" and scale.size > 1 else scale
+def _integer_bias(state: State, bias: Value, real: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """The bias in ``steps`` of the accumulator: as it is stored, if those are its steps."""
     stored = state.stored(bias)
     if stored is not None and not np.any(stored.zero_point):
         integers, given = state.rewriter.array(stored.value), stored.along_axis(stored.scale)
@@ -201,7 +230,11 @@ def _with_bias(state: State, node: Node, inner: Node, form: Accumulated, real: n
         return None
     if inner.op == "matmul" and form.scale.ndim > 1:
         return None
-    extra = np.broadcast_to(_in_steps(real.reshape(-1), form.scale.reshape(-1)), (channels,))
+    steps = form.scale.reshape(-1)
+    rounded = _in_steps(real.reshape(-1), steps)
+    if _is_rough(state, node, real.reshape(-1), rounded, steps):
+        return None
+    extra = np.broadcast_to(rounded, (channels,))
     old = state.rewriter.array(inner.inputs[2]) if len(inner.inputs) > 2 else None
     total = extra if old is None else old.astype(np.int64) + extra
     low, high = form.bounds[0] + int(extra.min(initial=0)), form.bounds[1] + int(extra.max(initial=0))

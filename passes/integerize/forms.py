@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Union
 
 import numpy as np
@@ -19,6 +20,9 @@ from ...ops.attributes import element_type, floats, ints
 from ...ops.quantization import evaluate_dequantize
 from ..rewrite import Rewriter
 from .report import Place, place_of
+
+_CLIPPING = ("relu", "clip", "max", "min", "reshape", "transpose")
+"""Operators that change no difference between two of their operand's elements but by making it smaller."""
 
 
 @dataclass(frozen=True)
@@ -186,6 +190,23 @@ class State:
         if stored is not None and (integers := self.rewriter.array(stored.value)) is not None:
             return stored.real(integers)
         return array
+
+    @cached_property
+    def _uses(self) -> dict[str, list[Node]]:
+        return self.rewriter.graph.uses()
+
+    def step_behind(self, node: Node) -> float:
+        """The step of the integers that the output of ``node`` becomes, behind activations that clip at most; infinite
+        where that is not the only thing it becomes."""
+        while True:
+            users = self._uses.get(node.output.name, [])
+            if len(users) != 1:
+                return math.inf
+            (node,) = users
+            if node.op == "quantize":
+                return float(np.min(np.asarray(node.attrs["scale"], np.float32)))
+            if node.op not in _CLIPPING:
+                return math.inf
 
     def keep_float(self, node: Node, reason: str) -> None:
         """Notes why ``node`` is not computed in integers; the first reason counts."""

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.graph import Graph
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.integerize import integerize
+from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
 
 from tests.integerize.building import Qdq, check, operators, random_bytes
 
@@ -47,6 +50,25 @@ def test_conv_is_the_definition_of_requantization(dtype: DType, group: int) -> N
     scale = ((F32(0.02) * np.array(w_scales, F32)) / F32(0.07)).reshape(-1, 1, 1)
     wanted = np.clip(np.rint(acc.astype(F32) * scale) + 11, 11, np.iinfo(dtype.numpy).max)
     np.testing.assert_array_equal(evaluate_graph(result, feeds)[result.outputs[0].name], wanted)
+
+
+@pytest.mark.parametrize("op", ["conv", "matmul", "add"])
+def test_a_bias_between_steps_of_few_products(op: str) -> None:
+    """All 256 bytes times one weight, in steps of a quarter of the result's: a rounded bias moves some results."""
+    q = Qdq()
+    bias = q.builder.constant(np.array([0.0137], np.float32))
+    x = q.input((256, 1, 1), 0.01, 0)
+    if op == "conv":
+        y = q.conv(x, q.weights(np.array([[[3]]], np.int8), [1.0]), bias)
+    else:
+        w = q.weights(np.array([[3]], np.int8), [1.0])
+        y = q.op("matmul", x, w, bias) if op == "matmul" else q.op("add", q.op("matmul", x, w), bias)
+    graph = q.graph(q.quantize(q.op("relu", y), 0.037, -128))
+    feeds = {"x": np.arange(-128, 128, dtype=np.int8).reshape(256, 1, 1)}
+    wanted = evaluate_graph(graph, feeds)[graph.outputs[0].name]
+    np.testing.assert_array_equal(evaluate_graph(integerize(graph), feeds)[graph.outputs[0].name], wanted)
+    program = lower_graph(optimize(graph), host_machine())
+    np.testing.assert_array_equal(JitModel(program, host_machine()).run(feeds)[graph.outputs[0].name], wanted)
 
 
 def test_the_sum_is_bounded_by_the_weights_and_what_its_input_can_be() -> None:
