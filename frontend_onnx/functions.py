@@ -27,6 +27,8 @@ Schema = Any
 
 def schema_of(op_type: str, opset: int, domain: str = "") -> Schema | None:
     """The schema of an operator as of version ``opset`` of its domain."""
+    if not 0 < opset < 2**31:
+        return None
     try:
         return defs.get_schema(op_type, opset, domain)
     except defs.SchemaError:

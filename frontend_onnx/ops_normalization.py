@@ -181,6 +181,8 @@ def lrn(ctx: NodeContext) -> Sequence[Value]:
     shape, size = ctx.input(0).shape, ctx.integer("size")
     if len(shape) < 2 or size < 1:
         raise ctx.invalid(f"LRN of size {size} over {ctx.input(0).type}")
+    if not ctx.input(0).type.size:
+        return [ctx.input(0)]
     before = (size - 1) // 2
     window: dict[str, AttrValue] = {
         "kernel": (size, 1), "stride": (1, 1), "dilation": (1, 1), "pad": (before, 0, size - 1 - before, 0)

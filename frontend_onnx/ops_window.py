@@ -63,7 +63,10 @@ def _window_sum(ctx: NodeContext, x: Value) -> Value:
     window = window_attributes(ctx, x.shape[2:], ctx.integers("kernel_shape"))
     spatial, pad = len(window.kernel), window.pad
     if ctx.integer("ceil_mode", 0) and not window.same:
-        counts = window_counts(x.shape[2:], window.kernel, window.stride, pad, window.dilation, ceil_mode=True)
+        try:
+            counts = window_counts(x.shape[2:], window.kernel, window.stride, pad, window.dilation, ceil_mode=True)
+        except ValueError as problem:
+            raise ctx.invalid(str(problem)) from problem
         beyond = [
             max((count - 1) * step + span - extent - pad[d] - pad[spatial + d], 0)
             for d, (count, step, span, extent) in enumerate(zip(counts, window.stride, window.reach, x.shape[2:]))

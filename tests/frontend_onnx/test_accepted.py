@@ -66,6 +66,12 @@ def test_what_is_left_over_beside_a_copied_zero(shape: list[int], wanted: list[i
         assert result.shape == expected
 
 
+def test_normalization_over_no_channels() -> None:
+    node = helper.make_node("LRN", ["x"], ["y"], size=5)
+    (result,) = run_compiled(model([node], [value("x", [2, 0, 3])], ["y"]), {"x": np.zeros((2, 0, 3), np.float32)})
+    assert result.shape == (2, 0, 3)
+
+
 def test_the_mean_loss_of_nothing_is_no_number() -> None:
     node = helper.make_node("SoftmaxCrossEntropyLoss", ["scores", "labels"], ["loss"], reduction="mean")
     inputs = [value("scores", [0, 3]), value("labels", [0], TensorProto.INT64)]

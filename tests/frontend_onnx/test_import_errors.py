@@ -71,6 +71,7 @@ def test_features_are_collected_too() -> None:
         ("Conv", [np.zeros((1, 1, 4, 4)), np.zeros((1, 1, 3, 3))], {"auto_pad": "SAME"}, "auto_pad is SAME"),
         ("Transpose", [np.zeros((2, 3))], {"perm": [0, 2]}, "axis 2"),
         ("GlobalLpPool", [np.zeros((1, 2, 3))], {"p": 0}, "p is 0"),
+        ("LpPool", [np.zeros((1, 1, 3))], {"kernel_shape": [2**62], "ceil_mode": 1}, "does not fit 3 elements"),
         ("Reshape", [np.zeros((2, 3)), np.array([4, -1])], {}, "cannot take the shape"),
         ("Squeeze", [np.zeros((2, 3)), np.array([0])], {}, "not all of extent 1"),
         ("Gather", [np.zeros((2, 3)), np.array([2])], {}, "outside"),
@@ -99,6 +100,13 @@ def test_invalid_nodes(op: str, arrays: list[np.ndarray | None], attrs: dict[str
     error = import_error(proto)
     assert error.kind is ErrorCode.INVALID_MODEL and error.loc == f"{op}_0"
     assert text in error.reason
+
+
+@pytest.mark.parametrize("version", [0, -1, 2**31, 2**62])
+def test_versions_that_no_domain_has(version: int) -> None:
+    node = helper.make_node("Scaler", ["x"], ["y"], domain="ai.onnx.ml", scale=[1.0], offset=[0.0])
+    error = import_error(model([node], [value("x", [1, 3])], ["y"], domains={"ai.onnx.ml": version}))
+    assert error.kind is ErrorCode.UNSUPPORTED_OPERATOR and "Scaler" in error.reason
 
 
 def test_shapes_that_do_not_fit_are_quoted() -> None:
