@@ -8,6 +8,7 @@ A scatter is a copy of all rows, then some of them anew::
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
@@ -59,23 +60,24 @@ def update_in_place(
     """
     if has_control_flow(body):
         return body, frozenset()
-    calls, gone, known = list(walk_calls(body)), set[str](), dict(kernels)
+    calls = list(walk_calls(body))
+    copying = {name for name, kernel in kernels.items() if _copies(kernel)}
+    before = Counter(name for call in calls for name in set(call.args))
+    behind: set[str] = set()
+    moved: dict[str, str] = {}
     for number in reversed(range(len(calls))):
         call = calls[number]
-        if not _copies(known[call.kernel]):
-            continue
-        behind = {name for later in calls[number + 1 :] for name in later.args}
-        for old, new in _candidates(known[call.kernel], call, buffers):
-            before = any(new in earlier.args for earlier in calls[:number])
-            found = None if before or old in behind else without_copies(known[call.kernel], call, old, new)
+        calls[number] = call = replace(call, args=tuple(moved.get(name, name) for name in call.args))
+        before.subtract(set(call.args))
+        for old, new in _candidates(kernels[call.kernel], call, buffers) if call.kernel in copying else ():
+            found = None if before[new] or old in behind else without_copies(kernels[call.kernel], call, old, new)
             if found is not None and found.kernel.body and old not in found.args:
                 name = add_kernel(replace(found.kernel, name=in_place_name(found.kernel)))
-                known[name] = replace(found.kernel, name=name)
                 calls[number] = replace(call, kernel=name, args=found.args)
-                calls[:number] = [_with_buffer(earlier, old, new) for earlier in calls[:number]]
-                gone.add(old)
+                moved[old], before[new] = new, before.pop(old)
                 break
-    return tuple(calls), frozenset(gone)
+        behind.update(call.args)
+    return tuple(calls), frozenset(moved)
 
 
 def in_place_name(kernel: Kernel) -> str:
@@ -97,10 +99,6 @@ def _candidates(kernel: Kernel, call: Call, buffers: Mapping[str, BufferDecl]) -
             same = old != new and a.storage is Storage.ARENA and (a.dtype, a.nbytes) == (b.dtype, b.nbytes)
             if same and read.access is Access.READ and written.access is Access.WRITE:
                 yield old, new
-
-
-def _with_buffer(call: Call, old: str, new: str) -> Call:
-    return replace(call, args=tuple(new if name == old else name for name in call.args))
 
 
 def _without_copies(body: Block, sources: Set[str], targets: Set[str]) -> Block:
