@@ -20,6 +20,8 @@ from .derivatives import RULES, Tape
 DOMAIN = "ai.onnx.preview.training"
 MOST_NODES = 10_000
 """Nodes that gradients may add to a model."""
+MOST_GRADIENTS = 64
+"""Gradient nodes in a model: for each of them the shapes of all values are inferred, those of derivatives too."""
 
 
 def without_gradients(model: onnx.ModelProto, types: Mapping[str, TensorType]) -> onnx.ModelProto:
@@ -28,8 +30,11 @@ def without_gradients(model: onnx.ModelProto, types: Mapping[str, TensorType]) -
     ``types`` are those of the inputs. Raises ``UNSUPPORTED_FEATURE`` for operators whose derivative is not known, or
     where shapes in between are, and ``INVALID_MODEL`` where ``y`` is no function of tensors that are named.
     """
-    if not any(_is_gradient(node) for node in model.graph.node):
+    wanted = sum(map(_is_gradient, model.graph.node))
+    if not wanted:
         return model
+    if wanted > MOST_GRADIENTS:
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{wanted} Gradient nodes; up to {MOST_GRADIENTS} are supported")
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     opset = max((entry.version for entry in model.opset_import if not entry.domain), default=1)

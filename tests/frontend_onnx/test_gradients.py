@@ -125,6 +125,13 @@ def test_what_has_no_influence() -> None:
     np.testing.assert_array_equal(db, np.zeros((2, 1)))
 
 
+def test_not_too_many() -> None:
+    inputs = {"a": RNG.uniform(1, 2, 4)}
+    nodes = [helper.make_node("Exp", ["a"], ["y"]), *(gradient(["a"], "y", [f"d{n}"]) for n in range(65))]
+    with pytest.raises(CcmlError, match="65 Gradient nodes; up to 64"):
+        run_compiled(model(nodes, inputs, ["d0"], 17), inputs)
+
+
 def test_operators_without_a_derivative_are_named() -> None:
     inputs = {"a": RNG.uniform(1, 2, 4)}
     nodes = [helper.make_node("Erf", ["a"], ["y"]), gradient(["a"], "y", ["d"])]
