@@ -142,29 +142,19 @@ for _dtype, _scales in ((np.int8, (0.05, -7, 0.021, 10, 0.06, 3)), (np.int16, (1
     _sx, _sy, _so = (float(np.float32(s)) for s in (_sx, _sy, _so))
     _label = np.dtype(_dtype).name
     for _name, _code, _bounds in (("", 0, None), ("-relu", RELU, (0.0, np.inf)), ("-relu6", RELU6, (0.0, 6.0))):
-        for _op, _sign in (("ADD", 1), ("SUB", -1)):
-            _sum = added(_p, _q, _sx, _zx, _sy, _zy, _so, _sign)
+        _found = {op: added(_p, _q, _sx, _zx, _sy, _zy, _so, sign) for op, sign in (("ADD", 1), ("SUB", -1))}
+        _found["MUL"] = multiply((_p.astype(np.int64) - _zx) * (_q.astype(np.int64) - _zy), _sx * _sy / _so)
+        for _op, _value in _found.items():
             M.add(
                 _op,
                 f"{_label}{_name}",
                 [_x, _y],
                 [_o],
                 {"a": _p, "b": _q},
-                [clamped(_sum, _dtype, _bounds, _so, _zo)],
+                [clamped(_value, _dtype, _bounds, _so, _zo)],
                 steps=1,
                 FusedActivationFunction=_code,
             )
-        _product = multiply((_p.astype(np.int64) - _zx) * (_q.astype(np.int64) - _zy), _sx * _sy / _so)
-        M.add(
-            "MUL",
-            f"{_label}{_name}",
-            [_x, _y],
-            [_o],
-            {"a": _p, "b": _q},
-            [clamped(_product, _dtype, _bounds, _so, _zo)],
-            steps=1,
-            FusedActivationFunction=_code,
-        )
 _x, _y, _o = T("a", (20, 50), np.int8, 0.05, -7), T("b", (50,), np.int8, 0.02, -128), T("y", (20, 50), np.int8, 0.08, 3)
 _p, _q = random((20, 50), np.int8), np.maximum(random((50,), np.int8), -120)
 M.add("DIV", "i8", [_x, _y], [_o], {"a": _p, "b": _q}, [stored(real(_p, _x) / real(_q, _y), _o)], steps=1)

@@ -7,13 +7,9 @@ from flatbuffers import flexbuffers
 
 from tests.frontend_tflite.build import G, Op, T, build, const
 from tests.frontend_tflite.case import Case, Maker, random
-from tests.frontend_tflite.fixed_point import clamped, multiply
+from tests.frontend_tflite.fixed_point import clamped, f32, multiply
 
 M = Maker()
-
-
-def _f(number: float) -> float:
-    return float(np.float32(number))
 
 
 # ---------------------------------------------------------------- SVDF
@@ -51,7 +47,7 @@ M.add(
 for _dtype in (np.int8, np.int16):
     _xq, _fq, _tq = random(_x.shape, np.int8), random(_wf.shape, np.int8), random(_wt.shape, _dtype)
     _sq, _bq = random(_s.shape, np.int16), random(_b.shape, np.int32, -9000, 9000)
-    _sx, _sf, _st, _ss, _sy = _f(0.05), _f(0.011), _f(0.013 if _dtype is np.int8 else 5e-5), _f(2.1e-3), _f(1.7)
+    _sx, _sf, _st, _ss, _sy = f32(0.05), f32(0.011), f32(0.013 if _dtype is np.int8 else 5e-5), f32(2.1e-3), f32(1.7)
     _features = np.clip(multiply((_xq.astype(np.int64) + 7) @ _fq.astype(np.int64).T, _sx * _sf / _ss), -32768, 32767)
     _rows = _shifted(_sq, _features.astype(np.int16))
     _acc = (_rows.astype(np.int64) * _tq).sum(axis=2).reshape(_N, -1, _RANK).sum(axis=2) + _bq
@@ -136,7 +132,7 @@ for _major, _clip in ((True, 0.0), (False, 0.4)):
 
 def _quantized_lstm() -> None:
     """int8 activations, int16 cells: gates in steps of 2**-12, what they become in steps of 2**-15."""
-    sx, zx, sw, sr, sh, zh, sc = _f(0.021), 3, _f(0.007), _f(0.006), _f(1 / 128), -2, 2.0**-11
+    sx, zx, sw, sr, sh, zh, sc = f32(0.021), 3, f32(0.007), f32(0.006), f32(1 / 128), -2, 2.0**-11
     x, h = random((_T, _N, _I), np.int8), random((_N, _U), np.int8)
     c = (random((_N, _U), np.int16) // 16).astype(np.int16)
     w = [np.roll(random((_U, _I), np.int8), k) for k in range(4)]

@@ -15,6 +15,16 @@ import numpy as np
 LIMITS = {np.dtype(np.int8): (-128, 127), np.dtype(np.uint8): (0, 255), np.dtype(np.int16): (-32768, 32767)}
 
 
+SAME, VALID = 0, 1
+"""How windows are padded, as files number it."""
+NO_PADS = ((0, 0), (0, 0))
+
+
+def f32(number: float) -> float:
+    """The nearest number of single precision."""
+    return float(np.float32(number))
+
+
 def quantize_multiplier(real: float) -> tuple[int, int]:
     """(multiplier, shift) with real = multiplier / 2**31 * 2**shift"""
     if real == 0:
