@@ -132,7 +132,6 @@ class CompiledModel(BackendRep):
             graph = optimize(imported, signed_bytes=machine.cpu.signed_bytes)
         self._run, self._form, self._interface = self._build(lower_graph(graph, machine), machine), form, interface
 
-
     def _given(self, inputs: Any) -> dict[str, np.ndarray | list[np.ndarray] | None]:
         """What stands for each input."""
         if not isinstance(inputs, Mapping):
