@@ -61,7 +61,11 @@ def _is_narrow(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]) -> bool:
     """Whether the node has operands or results of types that NumPy does not have: ONNX Runtime takes no such arrays."""
     attributes = _attributes(node)
     to = attributes.get("to", 0) if node.op_type == "Cast" else attributes.get("output_dtype", 0)
-    return any(array.dtype.isbuiltin != 1 for array in feeds.values()) or to >= onnx.TensorProto.BFLOAT16
+    return any(array.dtype.num >= _REGISTERED for array in feeds.values()) or to >= onnx.TensorProto.BFLOAT16
+
+
+_REGISTERED = 256
+"""Numbers of NumPy's types from here on are those of types that others added."""
 
 
 _LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
@@ -97,6 +101,8 @@ def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: 
         return None
     if node.op_type in _RECURRENT and not attributes.keys().isdisjoint(("activations", "clip")):
         return None  # it does not clip, and knows the usual activations only
+    if node.op_type == "Loop" and len(node.output) > len(node.input) - 2:
+        return None  # it joins the rows of the passes, which are to be stacked
     if node.op_type == "Unique" and not attributes.get("sorted", 1):
         return None  # it always sorts
     if node.op_type == "ConvTranspose" and attributes.get("group", 1) > 1 and len(node.input) > 2:
