@@ -101,8 +101,6 @@ def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: 
         return None
     if node.op_type in _RECURRENT and not attributes.keys().isdisjoint(("activations", "clip")):
         return None  # it does not clip, and knows the usual activations only
-    if node.op_type == "Loop" and len(node.output) > len(node.input) - 2:
-        return None  # it joins the rows of the passes, which are to be stacked
     if node.op_type == "Unique" and not attributes.get("sorted", 1):
         return None  # it always sorts
     if node.op_type == "ConvTranspose" and attributes.get("group", 1) > 1 and len(node.input) > 2:
