@@ -50,7 +50,11 @@ from .emit_llvm.jit import JitModel, StateMemory, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
+from .ir.program import Program
 from .output_files import check_output_file, check_output_folder
+from .packaging.sample import Sample, encode_sample
+from .packaging.write import Model as PackagedModel
+from .packaging.write import find_ecosystems, write_packages
 from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
@@ -90,6 +94,8 @@ def compile(  # the name that users look for
     dump_ir: PathLike | None = None,
     quantization: Quantization | None = None,
     goal: Goal = DEFAULT_GOAL,
+    packages: Iterable[str] = (),
+    file: PathLike | None = None,
 ) -> Result:
     """Compiles the ONNX model ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
@@ -97,11 +103,14 @@ def compile(  # the name that users look for
     ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its name. ``emit`` says what is
     written besides the header and the report. ``dump_ir`` is a folder for the graph after every pass and the program
     after every step. With ``quantization`` the float model is quantized first, and the reports say what that cost.
-    ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
+    ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised. ``packages`` are ecosystems such as
+    ``cmake`` and ``arduino``: for each, a package with an application that runs the first sample of ``file``, or a
+    random one, is written into a folder of that name.
     """
     check_goal(goal)
     kinds = [Emit(kind) for kind in emit]
     machines = find_machines(target, abi, cpu)
+    ecosystems = find_ecosystems(packages, machines)
     name = model_name(Path(path), options.name)
     out = Path(folder) if folder is not None else Path(f"{name}_{machines[0].name}")
     check_output_folder(out, "-o")
@@ -117,7 +126,20 @@ def compile(  # the name that users look for
             compiled = lower(source, optimized, machine, goal, None if dump is None else dump.programs(machine))
             yield Plan(compiled.program, machine, identity, source.graph, optimized, accuracy)
 
-    return Result(out, write_artifacts(plans(), kinds, out, subfolders=abi == ALL_ABIS))
+    def write_more(plan: Plan, report: Report, stage: Path) -> None:
+        sample = _known_sample(source, plan.program, file)
+        write_packages(PackagedModel(plan.program, plan.machine, report, sample, stage), ecosystems)
+
+    more = write_more if ecosystems else None
+    return Result(out, write_artifacts(plans(), kinds, out, subfolders=abi == ALL_ABIS, more=more))
+
+
+def _known_sample(source: Source, program: Program, file: PathLike | None) -> Sample:
+    """The first sample of ``file``, or a seeded random one, with the outputs that this machine finds for it."""
+    native = host_machine()
+    compiled = compile_source(source, native)
+    inputs = next(iter(compiled.samples(file)))
+    return encode_sample(program, inputs, JitModel(compiled.program, native).run(inputs))
 
 
 class LoadedModel:

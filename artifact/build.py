@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -45,8 +45,12 @@ class Artifact:
     report: Report
 
 
+More = Callable[[Plan, Report, Path], None]
+"""Writes more files of a plan into the folder of its artifact, which is there but for the report."""
+
+
 def write_artifacts(
-    plans: Iterable[Plan], kinds: Sequence[Emit], folder: Path, *, subfolders: bool
+    plans: Iterable[Plan], kinds: Sequence[Emit], folder: Path, *, subfolders: bool, more: More | None = None
 ) -> tuple[Artifact, ...]:
     """Writes the artifact of each plan, all or none; with ``subfolders`` into a folder named after its ABI."""
     artifacts = []
@@ -54,12 +58,13 @@ def write_artifacts(
         for plan in plans:
             sub = plan.machine.abi.name if subfolders else ""
             (stage / sub).mkdir(exist_ok=True)
-            artifacts.append(Artifact(folder / sub, _write(plan, kinds, stage / sub, read_contents(folder / sub))))
+            report = _write(plan, kinds, stage / sub, read_contents(folder / sub), more)
+            artifacts.append(Artifact(folder / sub, report))
         publish(stage, folder, [artifact.folder.name for artifact in artifacts] if subfolders else ())
     return tuple(artifacts)
 
 
-def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents) -> Report:
+def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents, more: More | None) -> Report:
     """Writes an artifact for a folder that holds what is ``beside`` it."""
     name = plan.program.name
     objects = emit(plan.program, plan.machine, kinds, folder)
@@ -78,6 +83,8 @@ def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents) ->
     )
     if (folder / MAKEFILE).exists():
         (folder / MAKEFILE).rename(folder / beside.makefile_name(name))
+    if more is not None:
+        more(plan, report, folder)
     report = replace(report, accuracy=plan.accuracy, files=list_files(folder))
     (folder / beside.report_file(name)).write_text(report.to_json(), encoding="utf-8", newline="\n")
     return report

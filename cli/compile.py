@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -17,7 +18,16 @@ from .accuracy import (
     write_accuracy,
 )
 from .help import Command
-from .options import EmitKinds, goal_options, json_option, logging_options, model_options, target_options
+from .options import (
+    EmitKinds,
+    PackageNames,
+    goal_options,
+    input_option,
+    json_option,
+    logging_options,
+    model_options,
+    target_options,
+)
 from .output import (
     cost_facts,
     kibibytes,
@@ -36,6 +46,7 @@ if TYPE_CHECKING:
     from ..artifact.build import Artifact
     from ..driver import Goal, ModelOptions
     from ..quantization.source import Quantization
+    from ..report.schema import Report
 
 
 @click.command("compile", cls=Command)
@@ -49,6 +60,12 @@ if TYPE_CHECKING:
     help="What to write: c sources, obj files, lib: static and shared library, asm, llvm IR.",
 )  # fmt: skip
 @click.option("--name", metavar="NAME", help="Prefix of files and symbols.  [default: from the model's file]")
+@click.option(
+    "--package", "packages", type=PackageNames(), default=(), metavar="NAMES",
+    help="Packages with an application that runs the model on a sample, separated by commas: cmake, make, arduino, "
+    "platformio, zephyr, esp-idf, cmsis-pack, cube.",
+)  # fmt: skip
+@input_option(": the sample of --package")
 @goal_options
 @click.option(
     "--dump-ir", type=click.Path(), metavar="DIR",
@@ -67,6 +84,8 @@ def command(
     cpu: str | None,
     output: str | None,
     emit: tuple[str, ...],
+    packages: tuple[str, ...],
+    file: str | None,
     goal: Goal,
     dump_ir: str | None,
     as_json: bool,
@@ -83,11 +102,14 @@ def command(
     ccml compile kws.onnx -t arm --quantize int8 --calibration typical.npz
     ccml compile kws.onnx -t arm --max-ram 16KiB  or say why not
     ccml compile kws.onnx -t cortex-m7 --pool dtcm=64K --pool sram
+    ccml compile kws.onnx -t cortex-m4 --package cmake,arduino
 
     Needs no compiler or toolchain, but a linker for shared libraries ('ccml doctor' shows what is there). Files of an
     earlier compilation in the same folder are replaced or removed; other files are never touched. Stdout sums up the
     memory that the model needs, and what quantization cost; report.json in the folder has all the details.
     """
+    if file is not None and not packages:
+        raise click.UsageError("--input is the sample of --package")
     require_quantization(quantization is not None, report_file, chart_file)
     check_accuracy_files(report_file, chart_file)
     with progress():
@@ -96,7 +118,7 @@ def command(
         start = perf_counter()
         result = api.compile(
             model, target, output, abi=abi, cpu=cpu, emit=emit, options=options, dump_ir=dump_ir,
-            quantization=quantization, goal=goal,
+            quantization=quantization, goal=goal, packages=packages, file=file,
         )  # fmt: skip
         seconds = perf_counter() - start
     report = result.artifacts[0].report
@@ -130,4 +152,17 @@ def _print_summary(artifact: Artifact) -> None:
         *cost_facts(totals),
     ])  # fmt: skip
     click.echo()
-    print_table(f"{artifact.folder}/", columns("file", "#bytes"), [(file.path, file.bytes) for file in report.files])
+    print_table(f"{artifact.folder}/", columns("file", "#bytes"), list(_listed(report)))
+
+
+def _listed(report: Report) -> Iterator[tuple[str, int]]:
+    """The files, those of a package as one."""
+    packages: dict[str, int] = {}
+    for file in report.files:
+        parts = file.path.split("/")
+        if len(parts) < 3:
+            yield file.path, file.bytes
+        else:
+            folder = f"{parts[0]}/{parts[1]}/"
+            packages[folder] = packages.get(folder, 0) + file.bytes
+    yield from packages.items()

@@ -72,6 +72,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "abi": Key("abi"),
         "cpu": Key("cpu"),
         "emit": Key("emit"),
+        "package": Key("packages"),
         "output": Key("output", path=True, command="compile"),
         "quantize": Key("quantize"),
         "optimize": Key("optimize"),

@@ -187,24 +187,45 @@ class Number(click.FloatRange):
         return number
 
 
-class EmitKinds(click.ParamType):
-    """A comma-separated list of what to write."""
+class NameList(click.ParamType):
+    """A comma-separated list of known names, each once."""
 
-    name = "kinds"
-    known = ("c", "obj", "lib", "asm", "llvm")
+    def names(self) -> tuple[str, ...]:
+        """Those that there are."""
+        raise NotImplementedError
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
         if isinstance(value, tuple):
             return value
-        kinds = tuple(dict.fromkeys(part.strip() for part in str(value).split(",")))
-        unknown = [kind for kind in kinds if kind not in self.known]
+        found = tuple(dict.fromkeys(part.strip() for part in str(value).split(",")))
+        unknown = [name for name in found if name not in self.names()]
         if unknown:
-            self.fail(f"'{', '.join(unknown)}' is none of {', '.join(self.known)}", param, ctx)
-        return kinds
+            self.fail(f"'{', '.join(unknown)}' is none of {', '.join(self.names())}", param, ctx)
+        return found
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         head, comma, last = incomplete.rpartition(",")
-        return [CompletionItem(f"{head}{comma}{kind}") for kind in self.known if kind.startswith(last)]
+        return [CompletionItem(f"{head}{comma}{name}") for name in self.names() if name.startswith(last)]
+
+
+class EmitKinds(NameList):
+    """What to write."""
+
+    name = "kinds"
+
+    def names(self) -> tuple[str, ...]:
+        return ("c", "obj", "lib", "asm", "llvm")
+
+
+class PackageNames(NameList):
+    """Ecosystems that packages are for."""
+
+    name = "packages"
+
+    def names(self) -> tuple[str, ...]:
+        from ..packaging.ecosystem import NAMES
+
+        return NAMES
 
 
 class StatePair(Named):

@@ -36,19 +36,21 @@ def write_c(
     out_dir: str | Path,
     *,
     incbin_threshold: int | None = INCBIN_THRESHOLD,
+    layer_hook: bool = False,
 ) -> list[Path]:
     """Writes the program for ``machine`` into ``out_dir`` (made if need be) and returns the files written.
 
     Constants of more than ``incbin_threshold`` bytes in all are written as a binary file instead of numbers (``None``:
-    never; nor where objects are not ELF). Raises :class:`CcmlError` where the folder cannot be written or a kernel
-    cannot be said in C.
+    never; nor where objects are not ELF). With ``layer_hook`` the run function says when each layer has run, to what
+    the macro ``<NAME>_LAYER_DONE`` names; without that macro nothing is called. Raises :class:`CcmlError` where the
+    folder cannot be written or a kernel cannot be said in C.
     """
     symbols = assign_symbols(program)
     constants = collect_constants(program, machine, symbols)
     total = sum(constant.array.nbytes for constant in constants)
     by_assembler = incbin_threshold is not None and machine.abi.elf is not None
     binary = by_assembler and total > (incbin_threshold or 0)
-    texts = sources(program, machine, symbols, constants, binary)
+    texts = sources(program, machine, symbols, constants, binary, layer_hook)
     folder = Path(out_dir)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,24 +67,29 @@ def write_c(
 
 
 def sources(
-    program: Program, machine: Machine, symbols: Symbols, constants: list[Constant], binary: bool
+    program: Program,
+    machine: Machine,
+    symbols: Symbols,
+    constants: list[Constant],
+    binary: bool,
+    layer_hook: bool = False,
 ) -> dict[str, str]:
     """The text files of the artifact by name."""
     needs = Requirements()
-    code = _model_source(program, machine, symbols, needs)
+    code = _model_source(program, machine, symbols, needs, layer_hook)
     weights = binary_source if binary else array_source
     prefix = symbols.prefix
     return {
         f"{prefix}.h": public_header(program, machine, symbols),
         f"{prefix}.c": code,
         f"{prefix}_weights.c": weights(program, constants, symbols),
-        f"{prefix}_internal.h": _internal_header(program, constants, symbols),
+        f"{prefix}_internal.h": _internal_header(program, constants, symbols, layer_hook),
         f"{prefix}_runtime.h": banner(program, "the runtime that its kernels use") + "\n" + runtime_header(needs),
         MAKEFILE: makefile(program, machine, symbols, binary),
     }
 
 
-def _internal_header(program: Program, constants: list[Constant], symbols: Symbols) -> str:
+def _internal_header(program: Program, constants: list[Constant], symbols: Symbols, layer_hook: bool) -> str:
     macro = symbols.macro
     return f"""{banner(program, "what its source files share")}#ifndef {macro}_INTERNAL_H
 #define {macro}_INTERNAL_H
@@ -95,12 +102,26 @@ def _internal_header(program: Program, constants: list[Constant], symbols: Symbo
 #define {macro}_HIDDEN
 #endif
 
-{declarations(constants, symbols)}
+{_layer_hook(symbols) if layer_hook else ""}{declarations(constants, symbols)}
 #endif
 """
 
 
-def _model_source(program: Program, machine: Machine, symbols: Symbols, needs: Requirements) -> str:
+def _layer_hook(symbols: Symbols) -> str:
+    return f"""/* For measurements: where {symbols.layer_done} is the name of a function, that is called with the
+   number of each layer when it has run. */
+#ifdef {symbols.layer_done}
+void {symbols.layer_done}(int layer);
+#else
+#define {symbols.layer_done}(layer) ((void)0)
+#endif
+
+"""
+
+
+def _model_source(
+    program: Program, machine: Machine, symbols: Symbols, needs: Requirements, layer_hook: bool
+) -> str:
     disjoint = disjoint_params(program)
     calls = Counter(call.kernel for call in program.calls)
     reserved = {symbols.run, symbols.reset, *symbols.kernels.values(), *symbols.constants.values()}
@@ -122,10 +143,10 @@ def _model_source(program: Program, machine: Machine, symbols: Symbols, needs: R
         any_cpu = (f"{symbols.macro}_ANY_CPU",) if guarded else ()
         parts.append(tree.print_c(reset_function(program, symbols, any_cpu)))
     if not guarded:
-        parts.append(tree.print_c(run_function(program, symbols, symbols.run)))
+        parts.append(tree.print_c(run_function(program, symbols, symbols.run, layer_hook=layer_hook)))
         return "\n".join(parts)
     storage = ("static", f"{symbols.macro}_APART")
-    parts.append(tree.print_c(run_function(program, symbols, symbols.checked_run, storage)))
+    parts.append(tree.print_c(run_function(program, symbols, symbols.checked_run, storage, layer_hook)))
     parts.append(tree.print_c(guarded_run(program, symbols)))
     return "\n".join(parts)
 

@@ -30,8 +30,11 @@ def guarded_run(program: Program, symbols: Symbols) -> c_ast.FuncDef:
     return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", storage=storage)
 
 
-def run_function(program: Program, symbols: Symbols, symbol: str, storage: Sequence[str] = ()) -> c_ast.FuncDef:
-    """Checks of the arguments, then the steps in order."""
+def run_function(
+    program: Program, symbols: Symbols, symbol: str, storage: Sequence[str] = (), layer_hook: bool = False
+) -> c_ast.FuncDef:
+    """Checks of the arguments, then the steps in order; with ``layer_hook``, behind each call its number for
+    measurements."""
     symbols.names.push()
     memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.memory]
     body: list[c_ast.Node] = list(_checks(program, symbols))
@@ -44,7 +47,7 @@ def run_function(program: Program, symbols: Symbols, symbol: str, storage: Seque
     for item, argument in zip(program.interfaces, symbols.arguments):
         if item.buffer not in used and not item.type.size:
             body.append(tree.discard(argument))
-    body.extend(_Steps(program, symbols, memory).block(program.body, 1))
+    body.extend(_Steps(program, symbols, memory, layer_hook).block(program.body, 1))
     body.append(c_ast.Return(tree.name(f"{symbols.macro}_OK")))
     symbols.names.pop()
     return tree.function(symbol, _parameters(program, symbols), tree.block(body), "int", storage=storage)
@@ -120,8 +123,8 @@ def _refuse(condition: c_ast.Node, code: str) -> c_ast.Node:
 class _Steps:
     """Prints steps: calls with a comment each, ``if`` and ``for`` around them."""
 
-    def __init__(self, program: Program, symbols: Symbols, memory: Sequence[str]) -> None:
-        self.program, self.symbols, self.memory = program, symbols, memory
+    def __init__(self, program: Program, symbols: Symbols, memory: Sequence[str], layer_hook: bool) -> None:
+        self.program, self.symbols, self.memory, self.layer_hook = program, symbols, memory, layer_hook
         self.arguments = dict(zip((item.buffer for item in program.interfaces), symbols.arguments, strict=True))
         self.number = 0
 
@@ -131,8 +134,10 @@ class _Steps:
             match step:
                 case Call():
                     heading = f"layer {self.number}: {step.summary}" if step.summary else f"layer {self.number}"
-                    self.number += 1
                     found += [self._comment((heading, comment_text(step.loc)), depth), self._call(step)]
+                    if self.layer_hook:
+                        found.append(tree.call(self.symbols.layer_done, tree.integer(self.number)))
+                    self.number += 1
                 case Branch():
                     found += [self._comment((comment_text(step.loc),), depth), self._branch(step, depth)]
                 case Repeat():

@@ -66,6 +66,11 @@ class Symbols:
         return f"{self.prefix}_run"
 
     @property
+    def layer_done(self) -> str:
+        """The macro by which the run function says that a layer has run."""
+        return f"{self.macro}_LAYER_DONE"
+
+    @property
     def checked_run(self) -> str:
         """What the run function calls once the CPU is known to have what the code needs."""
         return f"{self.prefix}_run_checked"

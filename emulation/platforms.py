@@ -56,14 +56,29 @@ def run_command(machine: Machine, program: Path) -> list[str]:
         return [str(program)]
     command = [find_tool(environment.emulator.command)]
     if environment.board is not None:
-        semihosting = ["-semihosting-config", "enable=on,target=native"]
-        quiet = ["-display", "none", "-monitor", "none", "-serial", "none", "-nic", "none"]
-        return [*command, "-M", environment.board.machine, *quiet, *semihosting, "-kernel", str(program)]
+        return [*command, *_board_options(environment.board), str(program)]
     if environment.sysroot:
         command += ["-L", os.environ.get("QEMU_LD_PREFIX", environment.sysroot)]
     if environment.loader:
         command.append(str(DRIVER_FOLDER / environment.loader))
     return [*command, str(program)]
+
+
+def emulator_command(machine: Machine) -> list[str]:
+    """What stands before a program for ``machine`` to run it on another computer; nothing for those of operating
+    systems."""
+    environment = machine.abi.environment
+    if machine.target.hosted or environment.loader:
+        return []
+    options = [] if environment.board is None else _board_options(environment.board)
+    return [environment.emulator.command, *options]
+
+
+def _board_options(board: Board) -> list[str]:
+    """Those of QEMU's system emulation, the last of which takes the program."""
+    semihosting = ["-semihosting-config", "enable=on,target=native"]
+    quiet = ["-display", "none", "-monitor", "none", "-serial", "none", "-nic", "none"]
+    return ["-M", board.machine, *quiet, *semihosting, "-kernel"]
 
 
 def loadable(machine: Machine, image: bytes) -> bytes:

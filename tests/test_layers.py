@@ -15,7 +15,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("__init__",),
     ("api", "onnx_backend"),
     ("quantization",),
-    ("verification", "artifact"),
+    ("verification", "artifact", "packaging"),
     ("driver",),
     ("report",),
     ("costs",),

@@ -1,0 +1,188 @@
+"""The contract between an artifact and the program that calls it, as data: what its header says, for whoever writes
+code around it (packages, bindings)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir.extents import axes_of
+from ..ir.program import Interface, MemoryPlan, Pool, Program, Role
+from ..ir.types import DType, TensorType
+from .header import offset_macro
+from .spelling import MEMORY_TYPES
+from .symbols import Symbols, assign_symbols
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Memory that the caller passes as ``parameter``: ``size`` bytes at a multiple of ``align``.
+
+    Macros of the header begin with ``stem``. ``whole`` bytes are enough for inputs and outputs as well (0: they have no
+    places in it).
+    """
+
+    parameter: str
+    stem: str
+    size: int
+    align: int
+    whole: int = 0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A dimension whose extent, ``least`` to ``bound``, is in the tensor called ``parameter`` in each run."""
+
+    axis: int
+    least: int
+    bound: int
+    parameter: str
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """An input or output: ``parameter`` in C, ``name`` in ONNX; its macros begin with ``stem``.
+
+    ``c_type`` are its elements in memory. ``pool`` is the number of the pool in which it may be kept, ``offset`` the
+    macro that says where. ``scale`` and ``zero_point`` are those of a quantized tensor. ``axes`` have extents of their
+    own in each run. ``is_extent``: it holds one.
+    """
+
+    parameter: str
+    name: str
+    stem: str
+    dtype: DType
+    c_type: str
+    shape: tuple[int, ...]
+    elements: int
+    nbytes: int
+    pool: int | None = None
+    offset: str = ""
+    scale: float | None = None
+    zero_point: int | None = None
+    axes: tuple[Axis, ...] = ()
+    is_extent: bool = False
+
+
+@dataclass(frozen=True)
+class Contract:
+    """Everything that a caller of the model ``prefix`` has to know; macros begin with ``macro``.
+
+    The function ``run`` takes the pools, then ``state`` if there is one, then inputs, then outputs, all by pointers.
+    ``reset`` gives the states their first values. ``layers`` is the number of layers, ``layer_done`` the macro by which
+    measurements learn of each.
+    """
+
+    prefix: str
+    macro: str
+    run: str
+    reset: str | None
+    pools: tuple[Memory, ...]
+    state: Memory | None
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    layers: int
+    layer_done: str
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Inputs, then outputs."""
+        return (*self.inputs, *self.outputs)
+
+    @property
+    def memory(self) -> tuple[Memory, ...]:
+        """The pools, then the memory of states."""
+        return self.pools if self.state is None else (*self.pools, self.state)
+
+    @property
+    def errors(self) -> tuple[tuple[str, int, str], ...]:
+        """Name behind the macro's stem, number and meaning of what ``run`` may return besides 0."""
+        extents = [("ERROR_EXTENT", 4, "an extent is out of its range")] if self.has_extent_error else []
+        return (
+            ("ERROR_NULL", 1, "a pointer is NULL that must not be"),
+            ("ERROR_ALIGN", 2, "memory is not at a multiple of its alignment"),
+            ("ERROR_CPU", 3, "the CPU lacks instructions for which the model was compiled"),
+            *extents,
+        )
+
+    @property
+    def has_extent_error(self) -> bool:
+        return any(tensor.is_extent for tensor in self.inputs)
+
+
+def contract_of(program: Program) -> Contract:
+    """The contract of the artifact of ``program``."""
+    symbols = assign_symbols(program)
+    plan = program.plan
+    tensors = [
+        _tensor(program, symbols, side, parameter, stem)
+        for side, parameter, stem in zip(program.interfaces, symbols.arguments, symbols.stems, strict=True)
+    ]
+    return Contract(
+        prefix=symbols.prefix,
+        macro=symbols.macro,
+        run=symbols.run,
+        reset=symbols.reset if program.states else None,
+        pools=tuple(
+            Memory(parameter, stem, pool.size, pool.align, pool.ram if _is_whole(plan) else 0)
+            for pool, parameter, stem in zip(plan.pools, symbols.pools, symbols.pool_stems, strict=True)
+        ),
+        state=_state(plan.state, symbols),
+        inputs=tuple(tensors[: len(program.inputs)]),
+        outputs=tuple(tensors[len(program.inputs) :]),
+        layers=len(program.calls),
+        layer_done=symbols.layer_done,
+    )
+
+
+def argument_order(contract: Contract, program: Program) -> list[tuple[Role, int]]:
+    """What each argument of ``run`` is: its role, and its number among those of that role."""
+    counts: dict[Role, int] = {}
+    found = []
+    for parameter in program.parameters:
+        found.append((parameter.role, counts.get(parameter.role, 0)))
+        counts[parameter.role] = found[-1][1] + 1
+    return found
+
+
+def _is_whole(plan: MemoryPlan) -> bool:
+    return any(pool.whole for pool in plan.pools)
+
+
+def _state(pool: Pool | None, symbols: Symbols) -> Memory | None:
+    if pool is None or symbols.state is None:
+        return None
+    return Memory(symbols.state, symbols.state_stem, pool.size, pool.align)
+
+
+def _tensor(program: Program, symbols: Symbols, side: Interface, parameter: str, stem: str) -> Tensor:
+    place = program.plan.places.get(side.buffer)
+    scale, zero_point = _quantization(side.type)
+    names = [item.name for item in program.interfaces]
+    axes = axes_of(program.extents, side.name)
+    return Tensor(
+        parameter=parameter,
+        name=side.name,
+        stem=stem,
+        dtype=side.type.dtype,
+        c_type=MEMORY_TYPES[side.type.dtype],
+        shape=side.type.shape,
+        elements=side.type.size,
+        nbytes=side.type.nbytes,
+        pool=None if place is None else place.pool,
+        offset="" if place is None else offset_macro(program, side, stem),
+        scale=scale,
+        zero_point=zero_point,
+        axes=tuple(
+            Axis(axis, extent.least, extent.bound, symbols.arguments[names.index(extent.value)])
+            for axis, extent in sorted(axes.items())
+        ),
+        is_extent=any(extent.value == side.name for extent in program.extents),
+    )
+
+
+def _quantization(type_: TensorType) -> tuple[float | None, int | None]:
+    """Scale and zero point, where one of each holds for all of the tensor."""
+    quant = type_.quant
+    if quant is None or len(quant.scale) != 1:
+        return None, None
+    return float(quant.scale[0]), int(quant.zero_point[0])

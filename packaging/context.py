@@ -1,0 +1,210 @@
+"""What the templates of packages are given: facts of a model, its machine and its budget."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import __version__
+from ..emit_c.compiler_flags import MEANING, clang_flags, gcc_flags, optimization
+from ..emit_c.contract import Contract, argument_order, contract_of
+from ..emit_c.symbols import LICENCE, c_string, comment_text
+from ..emulation.platforms import emulator_command
+from ..ir.program import Program, Role
+from ..report.schema import Report
+from ..targets import Machine, Region
+from .ecosystem import CORTEX_M, GENERIC, RISCV
+from .sample import Sample, program_digest, words
+
+PACKAGE_VERSION = "1.0.0"
+RELEASE_DATE = "2025-01-01"
+"""Of every package: what is the same in has to be the same in its bytes."""
+
+_VECTORS_SIZE = 0x40
+_STACK_BESIDE = 4096
+"""Bytes of stack for the application around a model."""
+_STACK_UNKNOWN = 16384
+_LINE = 96
+
+_DCORES = {"cortex-m0plus": "Cortex-M0+"}
+_MORE_DCORES = {"cortex-m0": ("Cortex-M0+", "Cortex-M3", "Cortex-M4", "Cortex-M7")}
+_ARDUINO_CORES = {
+    "cortex-m0": ("samd", "stm32", "mbed_rp2040", "rp2040"),
+    "cortex-m0plus": ("samd", "stm32", "mbed_rp2040", "rp2040"),
+    "cortex-m3": ("sam", "stm32"),
+    "cortex-m4": ("mbed_nano", "mbed_nicla", "renesas_uno", "renesas_portenta", "nrf52", "stm32", "samd", "teensy"),
+    "cortex-m7": ("mbed_portenta", "mbed_giga", "mbed_opta", "stm32", "teensy"),
+    "cortex-m33": ("rp2040", "stm32", "renesas", "silabs"),
+    "rv32imc": ("esp32",),
+}
+_PLATFORMIO_BOARDS = {
+    "cortex-m0plus": ("raspberrypi", "pico"),
+    "cortex-m3": ("atmelsam", "due"),
+    "cortex-m4": ("ststm32", "nucleo_f446re"),
+    "cortex-m7": ("teensy", "teensy41"),
+    "rv32imc": ("espressif32", "esp32-c3-devkitm-1"),
+}
+
+
+@dataclass(frozen=True)
+class MemoryMap:
+    """Where a bare-metal application goes; the core starts by the vector table at ``vectors``."""
+
+    title: str
+    vectors: int
+    vectors_size: int
+    code: Region
+    ram: Region
+
+
+def build_context(
+    program: Program, machine: Machine, report: Report, sample: Sample, sources: Sequence[str]
+) -> dict[str, object]:
+    """The variables of the templates. ``sources`` are the C files of the model."""
+    contract = contract_of(program)
+    hosted = machine.target.hosted
+    family = machine.target.family
+    bare = not hosted
+    memory_map = _memory_map(machine)
+    budget = _budget(report)
+    name = contract.prefix
+    stack = report.totals.stack_bytes
+    platform, board = _PLATFORMIO_BOARDS.get(machine.cpu.name, ("espressif32", "esp32dev"))
+    weights = f"{name}_weights.bin"
+    context: dict[str, object] = {
+        "name": name,
+        "macro": contract.macro,
+        "contract": contract,
+        "arguments": _arguments(contract, program),
+        "machine": machine,
+        "licence": LICENCE,
+        "version": __version__,
+        "package_version": PACKAGE_VERSION,
+        "release_date": RELEASE_DATE,
+        "sample": sample,
+        "program_digest": program_digest(program),
+        "budget": budget,
+        "sources": [file for file in sources if file.endswith(".c")],
+        "weights_file": weights if weights in sources else "",
+        "application": _application(name, machine),
+        "hosted": hosted,
+        "bare": bare,
+        "cortex_m": family == CORTEX_M,
+        "riscv": family == RISCV,
+        "has_cycle_counter": "long_multiply" in machine.cpu.extensions,
+        "memory_map": memory_map,
+        "memory_title": "" if memory_map is None else memory_map.title,
+        "clock_hz": 0,
+        "stack_bytes": _STACK_UNKNOWN if stack is None else -(-(stack + _STACK_BESIDE) // 1024) * 1024,
+        "needs_fpu": machine.cpu.has_fpu and bare,
+        "flags": (optimization(program), *MEANING, *machine.target.c_flags, *(machine.cpu.c_flags if hosted else ())),
+        "machine_flags": machine.cpu.c_flags if bare else (),
+        "gcc_flags": gcc_flags(machine),
+        "clang_flags": clang_flags(machine),
+        "link_flags": _link_flags(machine, memory_map),
+        "cross_compile": machine.abi.cross_compile,
+        "system_name": "Generic" if bare else "Linux",
+        "emulator": emulator_command(machine),
+        "architectures": ",".join(_architectures(machine)),
+        "pio_platform": platform,
+        "pio_board": board,
+        "dcore": _DCORES.get(machine.cpu.name, machine.cpu.name.title()),
+        "more_dcores": _MORE_DCORES.get(machine.cpu.name, ()),
+        "library": False,
+    }
+    return context
+
+
+def _arguments(contract: Contract, program: Program) -> list[str]:
+    """What the application calls the arguments of the run function."""
+    names = {
+        Role.POOL: lambda number: memory_name(number, contract),
+        Role.STATE: lambda number: "state",
+        Role.INPUT: lambda number: f"tensor_{number}",
+        Role.OUTPUT: lambda number: f"tensor_{number + len(contract.inputs)}",
+    }
+    return [names[role](number) for role, number in argument_order(contract, program)]
+
+
+def _application(name: str, machine: Machine) -> list[str]:
+    """The C files of an application without a framework."""
+    startup = [file for file in machine.abi.environment.driver if file.startswith("startup")]
+    return ["main.c", f"{name}_check.c", f"{name}_sample.c", *startup]
+
+
+def _memory_map(machine: Machine) -> MemoryMap | None:
+    board = machine.abi.environment.board
+    if board is None:
+        return None
+    title = f"the board {board.machine} that QEMU emulates"
+    return MemoryMap(title, board.vectors, _VECTORS_SIZE, board.code, board.ram)
+
+
+def _link_flags(machine: Machine, memory_map: MemoryMap | None) -> list[str]:
+    if machine.target.hosted:
+        return []
+    script = ["-Wl,-T,check/linker.ld"] if memory_map is not None else []
+    return ["-nostdlib", "-lgcc", "-Wl,--gc-sections", *script]
+
+
+def _architectures(machine: Machine) -> Sequence[str]:
+    return ("*",) if machine.name == GENERIC else _ARDUINO_CORES.get(machine.cpu.name, ("*",))
+
+
+def _budget(report: Report) -> list[tuple[str, str]]:
+    """What the model takes, as far as it is known."""
+    totals = report.totals
+    facts = [
+        ("flash", totals.flash_bytes, "bytes"), ("RAM", totals.ram_bytes, "bytes"),
+        ("state", totals.state_bytes or None, "bytes"), ("stack", totals.stack_bytes, "bytes"),
+        ("instructions", totals.instructions, "a run"), ("cycles", totals.cycles, "a run, estimated"),
+        ("MACs", totals.macs, "a run"),
+    ]  # fmt: skip
+    return [(name, f"{value:,} {unit}") for name, value, unit in facts if value is not None]
+
+
+# ---------------------------------------------------------------- filters
+
+
+def memory_name(number: int, contract: Contract) -> str:
+    """The variable of the pool of that number, or of the memory of states behind the pools."""
+    return "state" if number == len(contract.pools) else f"pool_{number}"
+
+
+def c_words(numbers: Sequence[int]) -> str:
+    """The initializer of an array of words."""
+    lines, line = [], ""
+    for number in numbers:
+        text = f"{number:#x}u,"
+        if len(line) + len(text) + 1 > _LINE:
+            lines.append(line)
+            line = ""
+        line += f" {text}"
+    return "\n".join(f" {each}" for each in [*lines, line])
+
+
+def markdown(text: str) -> str:
+    """A name from the model in a table, as it is."""
+    flat = re.sub(r"[\x00-\x1f\x7f]", " ", comment_text(text))
+    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", flat)
+
+
+def _prefixed(prefix: str, text: str) -> str:
+    return "\n".join(f"{prefix} {line}".rstrip() for line in text.splitlines())
+
+
+FILTERS = {
+    "memory_name": memory_name,
+    "c_words": c_words,
+    "words": words,
+    "markdown": markdown,
+    "comment": comment_text,
+    "c_string": c_string,
+    "tojson": lambda value: json.dumps(list(value) if isinstance(value, tuple) else value),
+    "hashes": lambda text: _prefixed("#", text),
+    "slashes": lambda text: _prefixed("//", text),
+    "semicolons": lambda text: _prefixed(";", text),
+}
+"""What templates do to text besides Jinja's own filters."""

@@ -1,0 +1,141 @@
+"""Writes packages into the folder of an artifact: ``<ecosystem>/<model>/...``."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+import jinja2
+
+from ..emit_c.artifact import write_c
+from ..emit_c.makefile import MAKEFILE
+from ..errors import CcmlError, ErrorCode
+from ..ir.program import Program
+from ..report.schema import Report
+from ..targets import Machine
+from .context import FILTERS, PACKAGE_VERSION, build_context
+from .ecosystem import ECOSYSTEMS, NAMES, Ecosystem
+from .sample import Sample
+
+log = logging.getLogger(__name__)
+
+_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+_CHECK = ("check.c", "check.h", "sample.c", "sample.h")
+
+
+@dataclass(frozen=True)
+class Model:
+    """A compiled model, a sample of what it computes, and the folder with its artifact."""
+
+    program: Program
+    machine: Machine
+    report: Report
+    sample: Sample
+    folder: Path
+
+
+def find_ecosystems(names: Iterable[str], machines: Iterable[Machine]) -> list[Ecosystem]:
+    """Those of the names, each once. Raises ``BAD_OPTION`` for a name that there is not, or an ecosystem that does not
+    build for one of ``machines``, or where there are several of these."""
+    found = []
+    machines = list(machines)
+    for name in dict.fromkeys(names):
+        ecosystem = next((known for known in ECOSYSTEMS if known.name == name), None)
+        if ecosystem is None:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"no package '{name}'", hint=", ".join(NAMES))
+        if len(machines) > 1:
+            raise CcmlError(ErrorCode.BAD_OPTION, "a package is for one ABI", hint="name one with --abi")
+        for machine in machines:
+            if not ecosystem.builds_for(machine):
+                reason = f"a package for {ecosystem.title} cannot be for the target {machine.name}"
+                raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--target generic writes C for every machine")
+        found.append(ecosystem)
+    return found
+
+
+def write_packages(model: Model, ecosystems: Iterable[Ecosystem]) -> None:
+    """Writes a package for each ecosystem into folders of ``model.folder``."""
+    with tempfile.TemporaryDirectory(prefix="ccml-") as name:
+        sources = Path(name)
+        write_c(model.program, model.machine, sources, layer_hook=True)
+        (sources / MAKEFILE).unlink()
+        listed = sorted(path.name for path in sources.iterdir())
+        context = build_context(model.program, model.machine, model.report, model.sample, listed)
+        for ecosystem in ecosystems:
+            log.info("writing the package for %s", ecosystem.title)
+            _write(model, ecosystem, sources, context)
+
+
+def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str, object]) -> None:
+    name = str(facts["name"])
+    root = model.folder / ecosystem.name / name
+    context = dict(facts)
+    for path in sorted(sources.iterdir()):
+        place = ecosystem.headers if path.name == f"{name}.h" else ecosystem.sources
+        _copy(path, root / place.format(name=name))
+    library = model.folder / f"lib{name}.a"
+    if model.machine.name in ecosystem.library_targets and library.is_file():
+        _copy(library, root / ecosystem.library)
+        context["library"] = True
+    engine = _engine()
+    context["budget_text"] = engine.get_template("common/budget.j2").render(context).strip()
+    application = root / ecosystem.application.format(name=name)
+    for file in _CHECK:
+        _render(engine, f"common/{file}", application / f"{name}_{file}", context)
+    for template in ecosystem.templates:
+        if not template.needs or context[template.needs]:
+            _render(engine, template.source, root / template.path.format(name=name), context)
+    if any(template.needs == "cortex_m" for template in ecosystem.templates) and context["bare"]:
+        for file in (*_startup(model.machine), "semihosting.h"):
+            _write_text(application / file, (files("ccml.emulation") / "c" / file).read_text(encoding="utf-8"))
+    if ecosystem.archive:
+        archive = root.parent / ecosystem.archive.format(name=name, version=PACKAGE_VERSION)
+        _zip(root, archive, ecosystem.archive_root.format(name=name))
+
+
+def _startup(machine: Machine) -> list[str]:
+    return [file for file in machine.abi.environment.driver if file.startswith("startup")]
+
+
+def _engine() -> jinja2.Environment:
+    engine = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template), undefined=jinja2.StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
+    )  # fmt: skip
+    engine.filters |= FILTERS
+    return engine
+
+
+def _template(name: str) -> str:
+    file = name if name.endswith(".j2") else f"{name}.j2"
+    return (files("ccml.packaging") / "templates" / file).read_text(encoding="utf-8")
+
+
+def _render(engine: jinja2.Environment, source: str, path: Path, context: Mapping[str, object]) -> None:
+    _write_text(path, engine.get_template(source).render(context))
+
+
+def _write_text(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _copy(path: Path, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(path, folder / path.name)
+
+
+def _zip(folder: Path, archive: Path, root: str) -> None:
+    """The files of ``folder`` below ``root``; equal files make equal bytes."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as stream:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(root + path.relative_to(folder).as_posix(), _ZIP_TIME)
+            entry.external_attr = 0o644 << 16
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            stream.writestr(entry, path.read_bytes())

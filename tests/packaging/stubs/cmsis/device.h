@@ -1,0 +1,3 @@
+#include <stdint.h>
+extern uint32_t SystemCoreClock;
+void SystemCoreClockUpdate(void);
