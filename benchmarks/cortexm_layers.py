@@ -109,7 +109,8 @@ def main() -> None:
         macs = program.macs
         for route in ("c", "llvm"):
             found = measure(graph, program, machine, route, args.cpu)
-            cycles = found["profile"]["est_cycles_m4"] / macs
+            estimate = found["profile"]["est_cycles"]
+            cycles = (estimate["cycles"] if estimate else 0) / macs
             print(
                 f"{name:22s} {macs:9d} {route:5s} {found['instructions']:9d} {found['instructions'] / macs:6.3f} "
                 f"{found['stack']:5d} {found['size']['text']:5d} {program.plan.pools[0].size:5d} {cycles:7.3f}"

@@ -236,10 +236,10 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "depthwise_bytes_two_rows", _BYTES, _bytes_pair, DSP_FPU, ((2, 5, 8, -3),),
-        cycles=Cycles(dsp=of_groups(64, 174, 107)),
+        cycles=Cycles(dsp=of_groups(76, 234, 129)),
     ),
     BlockInstruction(
         "depthwise_bytes_stride2", _BYTES, _bytes_stride2, DSP_FPU, ((2, 3, 8, 5),),
-        cycles=Cycles(dsp=of_groups(76, 128, 69.4)),
+        cycles=Cycles(dsp=of_groups(68, 175, 84.8)),
     ),
 )

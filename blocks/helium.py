@@ -158,12 +158,12 @@ def of_vectors(call: float, each: float) -> Formula:
     return lambda size, *_: call + each * -(-size // STEP)
 
 
-def _pixels_cycles(call: float, pair: float, tile: float, run: float) -> Formula:
-    """For two pixels at a time, by tiles of four channels."""
+def _pixels_cycles(call: float, pair: float, tile: float, run: float, step: float) -> Formula:
+    """For two pixels at a time, by tiles of four channels, runs and steps."""
 
     def cycles(runs: int, vectors: int, _: int, pixels: int, __: int, channels: int, *___: int) -> float:
         tiles = -(-channels // GEMM_4X2.tile)
-        return call + -(-pixels // 2) * (pair + tiles * (tile + runs * (run + 28 * vectors)))
+        return call + -(-pixels // 2) * (pair + tiles * (tile + runs * (run + step * vectors)))
 
     return cycles
 
@@ -184,7 +184,7 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "helium_lookup", ("size",), _lookup, MVE, ((11,),),
-        cycles=Cycles(mve=of_vectors(17, 6)),
+        cycles=Cycles(mve=of_vectors(20, 16)),
     ),
     BlockInstruction(
         "helium_rescale", _RESCALE, _rescale, MVE, ((13, 3, -4, 5, 6, -100, 90),),
@@ -192,30 +192,30 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "helium_sum", ("rows", "channels", "start"), _sum, MVE, ((5, 7, -9),),
-        cycles=Cycles(mve=lambda rows, channels, *_: 30 + -(-channels // 4) * (9.4 + 4.9 * rows)),
+        cycles=Cycles(mve=lambda rows, channels, *_: 23 + -(-channels // 4) * (13 + 4 * rows)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,
-        cycles=Cycles(mve=_pixels_cycles(92, 29, 63, 10.4)),
+        cycles=Cycles(mve=_pixels_cycles(54, 28, 43, 14.4, 20.4)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_short_runs_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,
-        cycles=Cycles(mve=_pixels_cycles(87, 24, 60, 6.6)),
+        cycles=Cycles(mve=_pixels_cycles(54, 24, 43, 8.9, 20)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_one_run_i8", ("vectors", *_RUNS[3:], *_LIMITS), _few_pixels, MVE, ((3, 5, 16, 8, -128, -9),),
-        cycles=Cycles(mve=lambda vectors, *rest: _pixels_cycles(81, 23, 57, 0)(1, vectors, 0, *rest)),
+        cycles=Cycles(mve=lambda vectors, *rest: _pixels_cycles(55, 22, 47, 0, 20)(1, vectors, 0, *rest)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_i32", (*_RUNS,), _pixels_i32, MVE, ((3, 5, 80, 4, 48, 5),),
-        cycles=Cycles(mve=_pixels_cycles(80, 32, 34, 10.7)),
+        cycles=Cycles(mve=_pixels_cycles(45, 32, 18, 14.5, 20.4)),
     ),
     BlockInstruction(
         "helium_gemm_8x1_i8", ("vectors", "channels", *_LIMITS), partial(_pixel, DType.I8), MVE, ((14, 11, 7, -128),),
-        cycles=Cycles(mve=of_tiles(84, 8, 56, 34.6)),
+        cycles=Cycles(mve=of_tiles(57, 8, 45, 18.9)),
     ),
     BlockInstruction(
         "helium_gemm_8x1_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((2, 9),),
-        cycles=Cycles(mve=of_tiles(74, 8, 30, 34.4)),
+        cycles=Cycles(mve=of_tiles(49, 8, 22, 18.9)),
     ),
 )

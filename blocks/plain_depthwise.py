@@ -66,6 +66,6 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction("channel_fill", ("columns", "value"), _fill, THUMB, ((6, 9),)),
     BlockInstruction(
         "depthwise3x3", ("rows", "outputs", "stride", "row"), _depthwise, THUMB, ((2, 7, 2, 17),),
-        cycles=Cycles(of_groups(304, 36, 39.2), of_groups(181, 22, 26.5)),
+        cycles=Cycles(of_groups(304, 36, 39.2), of_groups(70, 87, 34)),
     ),
 )

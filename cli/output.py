@@ -97,12 +97,19 @@ def state_facts(totals: Totals) -> list[tuple[str, object]]:
 
 def cost_facts(totals: Totals) -> list[tuple[str, object]]:
     """What a run takes, where that was predicted."""
-    if totals.instructions is None or totals.cycles is None:
+    if totals.instructions is None:
         return []
     return [
         ("stack", kibibytes(totals.stack_bytes)),
-        ("instructions", f"{totals.instructions:,} executed in a run; about {totals.cycles:,} cycles"),
+        ("instructions", f"{totals.instructions:,} executed in a run{_cycles_text(totals)}"),
     ]
+
+
+def _cycles_text(totals: Totals) -> str:
+    if totals.cycles is None or totals.cycles_low is None or totals.cycles_high is None:
+        return ""
+    spread = f" ({totals.cycles_low:,} to {totals.cycles_high:,})" if totals.cycles_low < totals.cycles_high else ""
+    return f"; about {totals.cycles:,} cycles{spread}"
 
 
 _ROUTES = {"llvm": "by LLVM", "c": "by GCC"}

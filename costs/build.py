@@ -30,7 +30,7 @@ class Build:
     """``objects`` make the model. ``layer_of`` gives the call of the program to which an instruction of the entry
     function belongs; it is empty where that could not be found out. ``executable`` is the program, where a linker made
     it, and ``helpers`` names the functions of the compiler's run-time library that the objects call. ``builder`` builds
-    another program in the same way."""
+    another program in the same way. ``route`` is ``llvm``, or ``c`` for the C sources by GCC."""
 
     image: Image
     entry: str
@@ -39,6 +39,7 @@ class Build:
     executable: bytes | None = None
     helpers: tuple[str, ...] = ()
     builder: Callable[[Program, Machine], Build] = field(default=lambda p, m: build_objects(p, m), repr=False)
+    route: str = "llvm"
 
 
 def build_objects(program: Program, machine: Machine, objects: Sequence[tuple[str, bytes]] | None = None) -> Build:
@@ -78,7 +79,7 @@ def build_c(program: Program, machine: Machine) -> Build:
         text = (folder / f"{symbols.prefix}.c").read_text(encoding="utf-8")
         lines = dict(_call_lines(text, symbols.run, [symbols.kernels[call.kernel] for call in program.calls]))
         layer_of = _layers_by_lines(image, symbols.run, lines, machine, folder)
-        return Build(image, symbols.run, layer_of, objects, executable, helpers, build_c)
+        return Build(image, symbols.run, layer_of, objects, executable, helpers, build_c, "c")
 
 
 def write_objects(objects: Sequence[bytes], folder: Path) -> list[Path]:

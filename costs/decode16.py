@@ -157,7 +157,7 @@ def _miscellaneous(address: int, half: int) -> Instruction:
     if selector == 10:
         return Instruction(address, 2, ("rev", "rev16", "other", "revsh")[half >> 6 & 3], rd=rd, rm=rm)
     if selector == 15 and half & 15:
-        return Instruction(address, 2, "it", imm=half & 255)
+        return Instruction(address, 2, "it", Kind.IF_THEN, imm=half & 255)
     return Instruction(address, 2, "trap" if selector == 14 else "other")
 
 

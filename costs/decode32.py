@@ -200,9 +200,10 @@ def _register(address: int, high: int, low: int) -> Instruction:
 def _multiply(address: int, high: int, low: int) -> Instruction:
     op, rn, rm = high >> 4 & 15, high & 15, low & 15
     ra, rd, part = low >> 12, low >> 8 & 15, low >> 4 & 15
-    kind = Kind.DIVIDE if op in (9, 11) else Kind.MULTIPLY
+    kind = Kind.DIVIDE if op in (9, 11) else Kind.LONG_MULTIPLY if op in (8, 10) else Kind.LONG_MULTIPLY_ADD
     if op < 8:
         acc = NONE if ra == PC else ra
+        kind = Kind.MULTIPLY if acc == NONE else Kind.MULTIPLY_ADD
         name = ("mul", "smulxy", "smlad", "smulw", "smlsd", "smmul", "smmls", "usad8")[op]
         if op == 0 and part == 1:
             name = "mls"

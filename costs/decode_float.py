@@ -1,11 +1,17 @@
 """Floating-point and Helium instructions (Armv8-M Architecture Reference Manual, C2.2.3, coprocessors 8 to 11).
 
-Scalar single precision is decoded, as generated code may branch on it. Of vector instructions only what moves core
-registers that hold addresses is: base registers that are written back.
+Scalar single precision is decoded here, as generated code may branch on it, vectors in ``decode_vector.py``.
 """
 
 from __future__ import annotations
 
+from .decode_vector import (
+    decode_duplicate,
+    decode_interleaved,
+    decode_vector,
+    decode_vector_memory,
+    decode_vector_move,
+)
 from .instruction import PC, Instruction, Kind
 
 _ARITHMETIC = {
@@ -29,11 +35,11 @@ def decode_float(address: int, high: int, low: int) -> Instruction:
         if scalar:
             made = _move_pair if high & 0x1E0 == 0x40 else _memory
             return made(address, high, low, single)
-        return _vector_memory(address, high, low)
+        return (decode_vector_memory if high & 0x1E0 else decode_vector_move)(address, high, low)
     if high & 0xFE00 == 0xFC00:
-        return _interleaved(address, high, low)
-    if not scalar:
-        return Instruction(address, 4, "other", Kind.VECTOR)
+        return decode_interleaved(address, high, low)
+    if not scalar or high & 0xEF00 == 0xEF00:
+        return decode_vector(address, high, low)
     if high & 0xFF00 == 0xFE00:
         return _armv8(address, high, low) if single else Instruction(address, 4, "other", Kind.FLOAT)
     if low & 0x10:
@@ -71,30 +77,6 @@ def _memory(address: int, high: int, low: int, single: bool) -> Instruction:
                        words=len(registers))  # fmt: skip
 
 
-def _vector_memory(address: int, high: int, low: int) -> Instruction:
-    """VLDRB and so on with a base register, which some of them move; VMOV between lanes and core registers."""
-    if high & 0x1E0 == 0:
-        return Instruction(address, 4, "other", Kind.VECTOR)
-    if not high & 0x20:
-        return Instruction(address, 4, "other", Kind.VECTOR_MEMORY, words=4)
-    if low & 0x1000:
-        rn, scale = high & 15, low >> 7 & 3
-    else:  # widening or narrowing: the size in memory is told by the fourth bit of the base register
-        rn, scale = high & 7, high >> 3 & 1
-    offset = (low & 127) << scale
-    step = offset if high & 0x80 else -offset
-    return Instruction(address, 4, "add", Kind.VECTOR_MEMORY, rd=rn, rn=rn, imm=step & 0xFFFFFFFF, words=4)
-
-
-def _interleaved(address: int, high: int, low: int) -> Instruction:
-    """VLD2, VLD4 and their stores: the last of each set steps over what the set moves; gathers move no base."""
-    kind = Kind.VECTOR_MEMORY
-    if high & 0x120 == 0x20 and low & 0x1000:
-        size = 64 if low & 1 else 32
-        return Instruction(address, 4, "add", kind, rd=high & 15, rn=high & 15, imm=size, words=4)
-    return Instruction(address, 4, "other", kind, words=4)
-
-
 # ---------------------------------------------------------------- registers
 
 
@@ -102,7 +84,7 @@ def _move_pair(address: int, high: int, low: int, single: bool) -> Instruction:
     """VMOV between two core registers and two single ones or a double one."""
     first = _fields(high, low)[2] if single else 2 * (low & 15 | low >> 1 & 16)
     name = "vmov_to_core2" if high & 0x10 else "vmov_from_core2"
-    return Instruction(address, 4, name, Kind.FLOAT, rd=low >> 12, ra=high & 15, rm=first)
+    return Instruction(address, 4, name, Kind.FLOAT_MOVE_PAIR, rd=low >> 12, ra=high & 15, rm=first)
 
 
 def _move_core(address: int, high: int, low: int, single: bool) -> Instruction:
@@ -110,14 +92,16 @@ def _move_core(address: int, high: int, low: int, single: bool) -> Instruction:
     rt = low >> 12
     if single and high & 0xFFE0 == 0xEE00:
         name = "vmov_to_core" if high & 0x10 else "vmov_from_core"
-        return Instruction(address, 4, name, Kind.FLOAT, rd=rt, rm=_fields(high, low)[1])
+        return Instruction(address, 4, name, Kind.FLOAT_MOVE, rd=rt, rm=_fields(high, low)[1])
     if single and high == 0xEEF1:
         return Instruction(address, 4, "vmrs", Kind.FLOAT, rd=rt)
+    if not single and high & 0x90 == 0x80:
+        return decode_duplicate(address, high, low)
     if not single and high & 0xFF80 == 0xEE00 and low & 0x60 == 0:
         lane = 2 * (high & 15 | low >> 3 & 16) + (high >> 5 & 1)
         if lane < 32:
             name = "vmov_to_core" if high & 0x10 else "vmov_from_core"
-            return Instruction(address, 4, name, Kind.FLOAT, rd=rt, rm=lane)
+            return Instruction(address, 4, name, Kind.FLOAT_MOVE, rd=rt, rm=lane)
     return Instruction(address, 4, "other", Kind.FLOAT)
 
 

@@ -9,10 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from .instruction import ALWAYS, NONE, PC, SP, Instruction
-
-FLOATS = 16
-"""Where s0 begins among the registers of the state."""
+from .instruction import ALWAYS, FLOATS, NONE, PC, SP, Instruction
 
 _FLAGS = 48
 """Where in the state the flags are, three words: helpers for comparisons return them."""

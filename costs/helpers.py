@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ..targets import Timing
+from ..targets.target import Cpu
 from .function_ir import FunctionIr
 
 
@@ -30,13 +30,13 @@ def helper_stack(name: str) -> int:
     return HELPERS[name].stack if name in HELPERS else OTHER_HELPER_STACK
 
 
-def emit_helper(name: str, counter: int, timing: Timing, mask: int) -> str:
+def emit_helper(name: str, counter: int, cpu: Cpu, mask: int) -> str:
     """The function that stands for a helper. One that is not known returns its first operand and takes nothing."""
     f = FunctionIr(f'"h_{name}"', (0, 1, 2, 3), mask)
     helper = HELPERS.get(name)
     if helper is not None:
         words = [f.get(number) for number in range(4)]
-        usual, zero = helper.armv6m if timing.short_instructions else helper.armv7m
+        usual, zero = helper.armv6m if cpu.short_instructions else helper.armv7m
         some_zero = "false"
         for word in words[: helper.operands]:
             is_zero = f.compare("eq", f.binary("shl", word, "1"), "0")

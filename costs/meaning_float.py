@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .function_ir import FLOATS, FunctionIr
-from .instruction import PC, Instruction
+from .function_ir import FunctionIr
+from .instruction import FLOATS, PC, Instruction
 from .meaning_arithmetic import Meaning, meanings
 
 INTRINSICS = (

@@ -11,9 +11,10 @@ import numpy as np
 from ..ir.program import Program, Role
 from ..ir.steps import at_most, has_control_flow
 from ..samples import random_samples
-from ..targets import Machine, Timing
+from ..targets import Machine
+from ..targets.timing import ZERO, Estimate, Timing
 from .build import Build, build_c, build_objects
-from .cycles import instruction_cycles, taken_cycles
+from .cycles import FunctionCycles, function_cycles
 from .functions import Function, find_functions
 from .helpers import helper_stack
 from .instruction import SP
@@ -26,14 +27,15 @@ log = logging.getLogger(__name__)
 _STACK = 1 << 16
 _ALIGN = 64
 _ARGUMENT_REGISTERS = 4
+_PICKS = len(Estimate._fields)
 
 
 @dataclass(frozen=True)
 class LayerCost:
-    """One call of a kernel. ``cycles`` are an estimate."""
+    """One call of a kernel. ``cycles`` are an estimate, ``None`` for cores of which too little is known."""
 
     instructions: int
-    cycles: int
+    cycles: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -41,18 +43,19 @@ class Costs:
     """One run of the model. ``layers`` are in the order of the calls, each made once, where code could be told apart by
     layers; what belongs to none (checks of arguments, entry and return) is in the totals only. ``stack_bytes`` is
     ``None`` where the code moves the stack pointer in a way that is not understood, ``assumed`` names the helpers of
-    the compiler's run-time library whose instructions were not there to be counted."""
+    the compiler's run-time library whose instructions were not there to be counted. ``route`` is that of the build."""
 
     instructions: int
-    cycles: int
+    cycles: Estimate | None
     stack_bytes: int | None
     layers: tuple[LayerCost, ...] | None
     assumed: tuple[str, ...] = ()
+    route: str = "llvm"
 
 
 def has_cost_model(machine: Machine) -> bool:
     """Whether costs can be predicted for ``machine``."""
-    return machine.cpu.timing is not None
+    return machine.cpu.costs
 
 
 def object_costs(
@@ -79,8 +82,7 @@ def predict(
     call is counted once, and a run takes the dearer side of each branch and all passes of a loop (one, where nothing
     bounds them).
     """
-    timing = machine.cpu.timing
-    if timing is None:
+    if not has_cost_model(machine):
         return None
     if has_control_flow(program.body):
         straight = replace(program, body=program.calls)
@@ -90,13 +92,13 @@ def predict(
     entry = image.function(build.entry)
     functions = find_functions(image, build.entry)
     memory, registers = _memory(program, image.memory, inputs)
-    translation = translate(functions, entry, image.missing, len(memory) - _ALIGN - 1, timing)
+    translation = translate(functions, entry, image.missing, len(memory) - _ALIGN - 1, machine.cpu)
     run = simulate(translation, memory, registers)
     if not run.finished or run.result:
         reason = "could not be followed to its end" if run.finished else "runs for too long, or could not be followed"
         log.warning("no costs are predicted: the code of %s %s", build.entry, reason)
         return None
-    return _Tally(program, build, functions, entry, translation, run, timing).costs(image.memory)
+    return _Tally(program, build, functions, entry, translation, run, machine.cpu.timing).costs(image.memory)
 
 
 def _at_most(program: Program, counted: Costs) -> Costs | None:
@@ -106,10 +108,20 @@ def _at_most(program: Program, counted: Costs) -> Costs | None:
         log.warning("no costs are predicted: the code of %s cannot be told apart by layers", program.name)
         return None
     instructions = at_most(program.body, lambda number, _: layers[number].instructions)
-    cycles = at_most(program.body, lambda number, _: layers[number].cycles)
     rest = counted.instructions - sum(layer.instructions for layer in layers)
-    idle = counted.cycles - sum(layer.cycles for layer in layers)
-    return replace(counted, instructions=instructions + rest, cycles=cycles + idle)
+    return replace(counted, instructions=instructions + rest, cycles=_cycles_at_most(program, counted, layers))
+
+
+def _cycles_at_most(program: Program, counted: Costs, layers: Sequence[LayerCost]) -> Estimate | None:
+    if counted.cycles is None:
+        return None
+    return Estimate(*(_sum_at_most(program, total, layers, pick) for pick, total in enumerate(counted.cycles)))
+
+
+def _sum_at_most(program: Program, total: float, layers: Sequence[LayerCost], pick: int) -> float:
+    """One of the three numbers of an estimate."""
+    each = [0 if layer.cycles is None else int(layer.cycles[pick]) for layer in layers]
+    return at_most(program.body, lambda number, _: each[number]) + total - sum(each)
 
 
 def _memory(
@@ -153,12 +165,12 @@ class _Tally:
     entry: int
     translation: Translation
     run: Run
-    timing: Timing
+    timing: Timing | None
 
     def costs(self, memory: bytes) -> Costs:
         counts = [0] * len(self.program.calls)
-        spents = [0.0] * len(self.program.calls)
-        total, cycles = 0, 0.0
+        spents = [np.zeros(_PICKS) for _ in self.program.calls]
+        total, cycles = 0, np.zeros(_PICKS)
         for address, count, spent in self._entries():
             total += count
             cycles += spent
@@ -166,30 +178,48 @@ class _Tally:
             if layer is not None:
                 counts[layer] += count
                 spents[layer] += spent
-        layers = tuple(LayerCost(count, round(spent)) for count, spent in zip(counts, spents, strict=True))
+        layers = tuple(LayerCost(*pair) for pair in zip(counts, map(self._estimate, spents), strict=True))
         helpers = {address & ~1: helper_stack(name) for name, address in self.build.image.missing.items()}
         stack = stack_bytes(self.functions, self.entry, memory, helpers)
         return Costs(
-            total, round(cycles), stack, layers if self.build.layer_of else None, tuple(self.translation.missing)
-        )
+            total, self._estimate(cycles), stack, layers if self.build.layer_of else None,
+            tuple(self.translation.missing), self.build.route,
+        )  # fmt: skip
 
-    def _entries(self) -> Iterator[tuple[int, int, float]]:
+    def _estimate(self, cycles: np.ndarray) -> Estimate | None:
+        return None if self.timing is None else Estimate(*(round(float(each)) for each in cycles))
+
+    def _cycles(self) -> dict[int, FunctionCycles]:
+        """Those of each function, of what ran of it."""
+        if self.timing is None:
+            return {}
+        runs = self.run.counts.sum(axis=0)
+        executed: dict[int, set[int]] = {address: set() for address in self.functions}
+        for (function, start), counter in self.translation.blocks.items():
+            if runs[counter]:
+                executed[function].add(start)
+        return {at: function_cycles(each, executed[at], self.timing) for at, each in self.functions.items()}
+
+    def _entries(self) -> Iterator[tuple[int, int, np.ndarray]]:
         """(address in the entry function, instructions, cycles): its own, and what is called from there."""
-        width = self.translation.width
-        weights, cycles = np.zeros(width, np.int64), np.zeros(width)
+        width, known = self.translation.width, self._cycles()
+        weights, cycles = np.zeros(width, np.int64), np.zeros((width, _PICKS))
         for (function, start), counter in self.translation.blocks.items():
             block = self.functions[function].blocks[start]
             weights[counter] = len(block)
-            cycles[counter] = sum(instruction_cycles(block, self.timing))
-            cycles[self.translation.taken[function, start]] = taken_cycles(block[-1], self.timing)
+            if function in known:
+                own, taken = known[function].own, known[function].taken
+                cycles[counter] = np.sum([own.get(i.address, ZERO) for i in block], axis=0)
+                cycles[self.translation.taken[function, start]] = taken.get(block[-1].address, ZERO)
         for counter in self.translation.missing.values():
             weights[counter] = cycles[counter] = 1
         counts = self.run.counts
         for row, site in enumerate(self.translation.sites, 1):
-            yield site, int(counts[row] @ weights), float(counts[row] @ cycles)
+            yield site, int(counts[row] @ weights), counts[row] @ cycles
+        entry = known.get(self.entry, FunctionCycles({}, {}))
         for start, block in self.functions[self.entry].blocks.items():
             runs = int(counts[0, self.translation.blocks[self.entry, start]])
             jumps = int(counts[0, self.translation.taken[self.entry, start]])
-            for instruction, each in zip(block, instruction_cycles(block, self.timing), strict=True):
-                yield instruction.address, runs, runs * each
-            yield block[-1].address, 0, jumps * taken_cycles(block[-1], self.timing)
+            for i in block:
+                yield i.address, runs, np.array(entry.own.get(i.address, ZERO)) * runs
+            yield block[-1].address, 0, np.array(entry.taken.get(block[-1].address, ZERO)) * jumps

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..targets import Timing
+from ..targets.target import Cpu
 from . import meaning_arithmetic, meaning_float, meaning_memory, meaning_multiply
-from .function_ir import FLOATS, LOOP_SIZE, FunctionIr
+from .function_ir import LOOP_SIZE, FunctionIr
 from .functions import Function, is_return
 from .helpers import emit_helper
-from .instruction import ALWAYS, LR, NONE, PC, SP, Instruction
+from .instruction import ALWAYS, FLOATS, LR, NONE, PC, SP, Instruction
 
 _MEANINGS = {
     **meaning_arithmetic.ARITHMETIC,
@@ -44,18 +44,18 @@ class Translation:
 
 
 def translate(
-    functions: Mapping[int, Function], entry: int, missing: Mapping[str, int], mask: int, timing: Timing
+    functions: Mapping[int, Function], entry: int, missing: Mapping[str, int], mask: int, cpu: Cpu
 ) -> Translation:
-    """``missing`` are helpers without code, by name, which take what they take on a core of ``timing``; ``mask``
+    """``missing`` are helpers without code, by name, which take what they take on ``cpu``; ``mask``
     keeps addresses inside of the memory."""
-    return _Translator(functions, entry, missing, mask, timing).run()
+    return _Translator(functions, entry, missing, mask, cpu).run()
 
 
 class _Translator:
     def __init__(
-        self, functions: Mapping[int, Function], entry: int, missing: Mapping[str, int], mask: int, timing: Timing
+        self, functions: Mapping[int, Function], entry: int, missing: Mapping[str, int], mask: int, cpu: Cpu
     ) -> None:
-        self.timing = timing
+        self.cpu = cpu
         self.functions = functions
         self.entry = entry
         self.helpers = {address & ~1: name for name, address in missing.items()}
@@ -78,7 +78,7 @@ class _Translator:
     def run(self) -> Translation:
         parts = [*meaning_arithmetic.INTRINSICS, *meaning_float.INTRINSICS]
         parts += [_Body(self, function).text() for function in self.functions.values()]
-        parts += [emit_helper(name, counter, self.timing, self.mask) for name, counter in self.calls.items()]
+        parts += [emit_helper(name, counter, self.cpu, self.mask) for name, counter in self.calls.items()]
         if any(function.indirect for function in self.functions.values()):
             parts.append(self._dispatch())
         arguments = "ptr %mem, ptr %state, ptr %row"

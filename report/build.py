@@ -94,7 +94,10 @@ def _totals(
     costs: Costs | None,
     routes: Mapping[str, Route],
 ) -> Totals:
-    route = _larger(routes)
+    flash_route = max(routes, key=lambda name: routes[name].flash_bytes, default=None)
+    route = None if flash_route is None else routes[flash_route]
+    stack_bytes, stack_route = _stack(routes, costs)
+    cycles = None if costs is None else costs.cycles
     return Totals(
         ram_bytes=sum(pool.ram for pool in program.plan.pools),
         arena_bytes=sum(pool.size for pool in program.plan.pools),
@@ -104,10 +107,15 @@ def _totals(
         weight_bytes=weight_bytes(program),
         code_bytes=None if route is None else route.code_bytes,
         flash_bytes=None if route is None else route.flash_bytes,
-        stack_bytes=_stack(routes, costs),
+        stack_bytes=stack_bytes,
         macs=program.macs,
         instructions=None if costs is None else costs.instructions,
-        cycles=None if costs is None else costs.cycles,
+        cycles=None if cycles is None else int(cycles.typical),
+        cycles_low=None if cycles is None else int(cycles.low),
+        cycles_high=None if cycles is None else int(cycles.high),
+        flash_route=flash_route,
+        stack_route=stack_route,
+        costs_route=None if costs is None else costs.route,
         pools=list(_pools(program, memory)),
         routes=dict(routes),
         state_bytes=program.plan.state_bytes,
@@ -115,11 +123,13 @@ def _totals(
     )
 
 
-def _stack(routes: Mapping[str, Route], costs: Costs | None) -> int | None:
-    """The larger stack of the routes; where there are none, that of the run that was predicted."""
-    if routes:
-        return largest(route.stack_bytes for route in routes.values())
-    return None if costs is None else costs.stack_bytes
+def _stack(routes: Mapping[str, Route], costs: Costs | None) -> tuple[int | None, str | None]:
+    """The larger stack of the routes, and which that is; where there are none, that of the run that was predicted."""
+    found = {name: route.stack_bytes for name, route in routes.items()}
+    if not found and costs is not None:
+        found = {costs.route: costs.stack_bytes}
+    deepest = largest(found.values())
+    return deepest, next((name for name, each in found.items() if each == deepest is not None), None)
 
 
 def _larger(routes: Mapping[str, Route]) -> Route | None:
@@ -217,9 +227,13 @@ class _Layers:
             live_bytes=self.live[index],
             code_bytes=None if self.code is None else self.code.get(self.functions[index]),
             instructions=None if self.costs is None else self.costs[index].instructions,
-            cycles=None if self.costs is None else self.costs[index].cycles,
+            cycles=self._layer_cycles(index),
             rings=[ring for node in nodes for ring in self._rings(node)],
         )
+
+    def _layer_cycles(self, index: int) -> int | None:
+        cycles = None if self.costs is None else self.costs[index].cycles
+        return None if cycles is None else int(cycles.typical)
 
     def _written(self, call: Call) -> list[str]:
         """The buffers that the call writes, scratch memory among them; a stream has a result for each of its layers."""

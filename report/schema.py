@@ -176,8 +176,10 @@ class Totals:
 
     ``routes`` are what LLVM's objects (``llvm``) and GCC's of the C sources (``c``) take, as far as that is known.
     ``flash_bytes`` is that of the larger one, and ``code_bytes`` of the same; ``stack_bytes`` is the larger one.
-    ``instructions`` and ``cycles`` are those of one run of LLVM's code. Stack, instructions and cycles are known for
-    targets with a cost model."""
+    ``instructions`` and ``cycles`` are those of one run: a typical estimate of cycles, between ``cycles_low`` and
+    ``cycles_high`` where the sources leave it open. Stack and instructions are known for targets with a cost model,
+    cycles for cores with a table. ``flash_route``, ``stack_route`` and ``costs_route`` (of instructions and cycles) are
+    the routes for which these numbers stand."""
 
     ram_bytes: int
     arena_bytes: int
@@ -191,6 +193,11 @@ class Totals:
     macs: int
     instructions: int | None = None
     cycles: int | None = None
+    cycles_low: int | None = None
+    cycles_high: int | None = None
+    flash_route: str | None = None
+    stack_route: str | None = None
+    costs_route: str | None = None
     pools: list[PoolTotals] = field(default_factory=list)
     routes: dict[str, Route] = field(default_factory=dict)
     state_bytes: int = 0

@@ -96,8 +96,8 @@ def _scalar(step: float) -> Estimate:
     layers for Cortex-M4 and M3; vectors divide all of them alike."""
 
     def cost(ctx: KernelContext) -> float:
-        short = ctx.cpu.timing is not None and ctx.cpu.timing.short_instructions
-        return (step * _steps(ctx) + _RESULT * ctx.output.type.size) * (_SHORT if short else 1)
+        times = _SHORT if ctx.cpu.short_instructions else 1
+        return (step * _steps(ctx) + _RESULT * ctx.output.type.size) * times
 
     return cost
 

@@ -8,7 +8,7 @@ from . import arm64, cortex_m, generic, riscv, wasm, x86
 from .detection import CpuFeature, CpuidBit, Detection, HwcapBit
 from .environment import Board, Environment, Region, Tool
 from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Library, Machine, Registers, Target
-from .timing import Timing
+from .timing import Estimate, Timing
 
 TARGETS: tuple[Target, ...] = (
     *generic.TARGETS, *x86.TARGETS, *cortex_m.TARGETS, *arm64.TARGETS, *riscv.TARGETS, *wasm.TARGETS,
@@ -16,8 +16,8 @@ TARGETS: tuple[Target, ...] = (
 
 __all__ = [
     "FAMILIES", "TARGETS", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind", "Elf",
-    "Environment", "Helpers", "HwcapBit", "Kit", "Library", "Machine", "Region", "Registers", "Target", "Timing",
-    "Tool", "find", "host", "select",
+    "Environment", "Estimate", "Helpers", "HwcapBit", "Kit", "Library", "Machine", "Region", "Registers", "Target",
+    "Timing", "Tool", "find", "host", "select",
 ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ HELPERS = Helpers(
 
 def _target(name: str, description: str, triple: str, cpu: Cpu, *aliases: str) -> Target:
     hard = triple.endswith("hf")
-    cpu = replace(cpu, timing=TIMINGS[name])
+    cpu = replace(cpu, costs=True, timing=TIMINGS.get(name))
     return Target(
         name=name,
         family="Cortex-M",
@@ -59,7 +59,7 @@ def _cpu(
     registers = Registers(scalar=10, vector=vector)
     return Cpu(
         name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER, signed_bytes=True,
-        extensions=extensions,
+        extensions=extensions, short_instructions=extensions == V6M,
     )  # fmt: skip
 
 

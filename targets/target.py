@@ -77,7 +77,9 @@ class Cpu:
     ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
-    ``timing``: the cycles of its instructions, where costs are predicted.
+    ``costs``: what a run executes can be predicted from its machine code; ``timing``: the cycles of its instructions,
+    where they are known. ``short_instructions``: it has hardly any but
+    those of 16 bits.
     """
 
     name: str
@@ -97,7 +99,9 @@ class Cpu:
     extensions: frozenset[str] = frozenset()
     compact: bool = False
     requires: tuple[str, ...] = ()
+    costs: bool = False
     timing: Timing | None = None
+    short_instructions: bool = False
 
     @property
     def has_fpu(self) -> bool:

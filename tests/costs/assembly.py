@@ -13,7 +13,6 @@ from ccml.costs.instruction import SP
 from ccml.costs.simulate import simulate
 from ccml.costs.translate import Translation, translate
 from ccml.targets import select
-from ccml.targets.timing import TIMINGS
 
 _MEMORY = 1 << 16
 
@@ -41,7 +40,7 @@ class Ran:
         registers = {number: argument & 0xFFFFFFFF for number, argument in enumerate(arguments)}
         registers[SP] = _MEMORY - 256
         self.translation: Translation = translate(
-            self.functions, image.function("f"), image.missing, _MEMORY - 1, TIMINGS[core]
+            self.functions, image.function("f"), image.missing, _MEMORY - 1, select(core).cpu
         )
         run = simulate(self.translation, memory, registers, jumps)
         self.memory = memory

@@ -20,7 +20,6 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.program.build import lower_graph
 from ccml.program.goal import Goal
 from ccml.targets import select
-from ccml.targets.timing import TIMINGS
 
 from tests.costs.assembly import assemble
 from tests.schedule.graphs import conv_graph, integer_conv_graph, random_inputs
@@ -32,8 +31,9 @@ GRAPHS = {
     "int8 depthwise": integer_conv_graph((1, 9, 8, 12), (12, 3, 3, 1), pad=SAME, group=12),
     "f32 conv": conv_graph((1, 6, 6, 4), (8, 3, 3, 4), pad=SAME, epilogue=("relu",)),
 }
+CORES = tuple(f"cortex-{core}" for core in ("m0plus", "m3", "m4", "m7", "m33", "m55", "m85"))
 CASES = [
-    *(("int8 conv", core) for core in TIMINGS if core != "cortex-m0"),
+    *(("int8 conv", core) for core in CORES),
     *((name, core) for name in ("int8 depthwise", "f32 conv") for core in ("cortex-m0plus", "cortex-m4", "cortex-m55")),
 ]
 ROUTES = {"c": build_c, "llvm": build_objects}
