@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .api import (
         Accuracy,
         Artifact,
+        BoardCheck,
         Emit,
         Goal,
         ImageOptions,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         profile,
         quantize,
         verify,
+        verify_log,
     )
     from .errors import CcmlError, ErrorCode, ExitCode
 
@@ -42,10 +44,10 @@ __version__ = "0.1.0"
 _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 
 __all__ = [
-    "Accuracy", "Artifact", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal", "ImageOptions", "LayerOptions",
-    "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions",
-    "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "Verification", "compile",
-    "compile_model", "find_machine", "load", "profile", "quantize", "verify",
+    "Accuracy", "Artifact", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal", "ImageOptions",
+    "LayerOptions", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization",
+    "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "Verification",
+    "compile", "compile_model", "find_machine", "load", "profile", "quantize", "verify", "verify_log",
 ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from .artifact.build import Artifact, Plan, write_artifacts
 from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
-from .costs.build import build_c, build_objects
+from .costs.build import build_c, build_objects, has_compiler
 from .costs.measure import measure
 from .costs.predict import has_cost_model, predict
 from .driver import (
@@ -50,9 +50,8 @@ from .emit_llvm.jit import JitModel, StateMemory, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
-from .ir.program import Program
 from .output_files import check_output_file, check_output_folder
-from .packaging.sample import Sample, encode_sample
+from .packaging.sample import encode_sample
 from .packaging.write import Model as PackagedModel
 from .packaging.write import find_ecosystems, write_packages
 from .quantization.images import ImageOptions
@@ -62,15 +61,17 @@ from .report.accuracy import Accuracy
 from .report.profile import Profile, build_profile
 from .report.schema import Report
 from .samples import ONLY_INPUT, Samples, plain_arrays
+from .verification.board import BoardCheck, compare_log
+from .verification.board_log import read_log
 from .verification.compare_model import Verification, compare
 
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "Accuracy", "Artifact", "Emit", "Goal", "ImageOptions", "LayerOptions", "LoadedModel", "Mode", "ModelOptions",
-    "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod",
-    "Report", "Result", "StateMemory", "Verification", "compile", "compile_model", "find_machine", "load", "profile",
-    "quantize", "save_arrays", "verify",
+    "Accuracy", "Artifact", "BoardCheck", "Emit", "Goal", "ImageOptions", "LayerOptions", "LoadedModel", "Mode",
+    "ModelOptions", "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range",
+    "RangeMethod", "Report", "Result", "StateMemory", "Verification", "compile", "compile_model", "find_machine",
+    "load", "profile", "quantize", "save_arrays", "verify", "verify_log",
 ]  # fmt: skip
 
 
@@ -127,19 +128,19 @@ def compile(  # the name that users look for
             yield Plan(compiled.program, machine, identity, source.graph, optimized, accuracy)
 
     def write_more(plan: Plan, report: Report, stage: Path) -> None:
-        sample = _known_sample(source, plan.program, file)
+        sample = encode_sample(plan.program, *_known_sample(source, file))
         write_packages(PackagedModel(plan.program, plan.machine, report, sample, stage), ecosystems)
 
     more = write_more if ecosystems else None
     return Result(out, write_artifacts(plans(), kinds, out, subfolders=abi == ALL_ABIS, more=more))
 
 
-def _known_sample(source: Source, program: Program, file: PathLike | None) -> Sample:
-    """The first sample of ``file``, or a seeded random one, with the outputs that this machine finds for it."""
+def _known_sample(source: Source, file: PathLike | None) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:
+    """The first sample of ``file``, or a seeded random one, and the outputs that this machine finds for it."""
     native = host_machine()
     compiled = compile_source(source, native)
     inputs = next(iter(compiled.samples(file)))
-    return encode_sample(program, inputs, JitModel(compiled.program, native).run(inputs))
+    return inputs, JitModel(compiled.program, native).run(inputs)
 
 
 class LoadedModel:
@@ -271,6 +272,37 @@ def verify(
     host = None if target is None else compile_source(source, native)
     chosen = compiled.samples(file, samples).first(samples)
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler, host=host)
+
+
+def verify_log(
+    path: PathLike,
+    log_file: PathLike,
+    target: str,
+    options: ModelOptions = DEFAULT_OPTIONS,
+    file: PathLike | None = None,
+    *,
+    tolerance: float = 1e-4,
+    abi: str | None = None,
+    cpu: str | None = None,
+    quantization: Quantization | None = None,
+    goal: Goal = DEFAULT_GOAL,
+) -> BoardCheck:
+    """Compares what the application of a package printed on a board, saved as ``log_file``, with this machine's results
+    and with the predicted cycles of each layer.
+
+    ``target``, ``options``, ``quantization`` and ``goal`` are those of the package's compilation, ``file`` is its
+    sample. A difference is in the result, not raised: ``require`` of the result raises it. Raises ``BAD_INPUT`` where
+    the log is damaged, or of another program or sample. The prediction is that of the C sources by GCC where it is
+    installed, of LLVM's code otherwise.
+    """
+    check_goal(goal)
+    machine = find_machine(target, abi, cpu)
+    log_content = read_log(Path(log_file))
+    source, _ = _read(path, options, quantization)
+    compiled = compile_source(source, machine, goal=goal)
+    inputs, outputs = _known_sample(source, file)
+    costs = compiled.costs("c" if has_compiler(machine) else "llvm") if log_content.is_cycles else None
+    return compare_log(compiled, inputs, outputs, log_content, costs, tolerance)
 
 
 def profile(

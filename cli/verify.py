@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .board_check import described_check, print_check
 from .help import Command
 from .options import (
     Number,
@@ -44,6 +45,10 @@ _HEAD = columns("#", "@layer", "@tensor", "shape", "reference", "#relative L2", 
     help="Run the model by LLVM in memory, or its C sources by a C compiler (outputs only).  [default: jit]",
 )  # fmt: skip
 @click.option("--cc", "compiler", metavar="COMMAND", help="The compiler for --backend c.  [default: cc, gcc or clang]")
+@click.option(
+    "--from-log", "log_file", type=click.Path(), metavar="FILE",
+    help="Compare what the application of a package printed on a board, instead of running the model.",
+)  # fmt: skip
 @target_options(default="this machine")
 @route_option
 @goal_options
@@ -59,6 +64,7 @@ def command(
     limit: int,
     backend: str | None,
     compiler: str | None,
+    log_file: str | None,
     target: str | None,
     abi: str | None,
     cpu: str | None,
@@ -77,6 +83,10 @@ def command(
     With --target the machine code for that target is run under emulation: by QEMU on boards, as a program for Linux or
     by itself, by Node.js where it is WebAssembly. Its outputs are compared with the reference and with those of this
     machine, which integers have to equal.
+
+    With --from-log FILE the model was run on a board: FILE is what the application of 'ccml compile --package' printed
+    there. Its outputs are compared with this machine's, and the cycles of its layers with the prediction. The options
+    have to be those of that compilation, and --input its sample.
     """
     if target is None and (abi or cpu or route == "c"):
         raise click.UsageError("--abi, --cpu and --route belong to --target")
@@ -86,6 +96,19 @@ def command(
         raise click.UsageError("--backend and --cc are for this machine; with --target there is --route")
     if compiler is not None and backend != "c":
         raise click.UsageError("--cc belongs to --backend c")
+    if log_file is not None:
+        if target is None or backend or compiler:
+            raise click.UsageError("--from-log needs --target, and neither --backend nor --cc")
+        with progress():
+            from .. import api
+
+            check = api.verify_log(
+                model, log_file, target, options, file, tolerance=tolerance, abi=abi, cpu=cpu,
+                quantization=quantization, goal=goal,
+            )  # fmt: skip
+        print_json(described_check(check)) if as_json else print_check(check)
+        check.require()
+        return
     with progress():
         from .. import api
 

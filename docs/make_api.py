@@ -36,19 +36,19 @@ raises `CcmlError`.
 """
 
 _SECTIONS = {
-    "Functions": ("compile", "load", "quantize", "verify", "profile", "compile_model", "find_machine"),
+    "Functions": ("compile", "load", "quantize", "verify", "verify_log", "profile", "compile_model", "find_machine"),
     "How a model is read and compiled": ("ModelOptions", "Range", "Goal", "Optimize", "Emit"),
     "How a model is quantized": (
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",
     ),
     "Results": (
-        "Result", "Artifact", "Report", "LoadedModel", "StateMemory", "QuantizedSource", "Accuracy", "Verification",
+        "Result", "Artifact", "Report", "LoadedModel", "StateMemory", "QuantizedSource", "Accuracy", "Verification", "BoardCheck",
         "Profile",
     ),
     "Errors": ("CcmlError", "ErrorCode", "ExitCode"),
 }  # fmt: skip
 
-_OF_RESULTS = ("Report", "Accuracy", "Verification", "Profile")
+_OF_RESULTS = ("Report", "Accuracy", "Verification", "BoardCheck", "Profile")
 """The results whose parts are described as well."""
 
 _WIDTH = 120

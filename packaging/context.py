@@ -13,6 +13,7 @@ from ..emit_c.contract import Contract, argument_order, contract_of
 from ..emit_c.symbols import LICENCE, c_string, comment_text
 from ..emulation.platforms import emulator_command
 from ..ir.program import Program, Role
+from ..ir.types import DType
 from ..report.schema import Report
 from ..targets import Machine, Region
 from .ecosystem import CORTEX_M, GENERIC, RISCV
@@ -84,6 +85,10 @@ def build_context(
         "package_version": PACKAGE_VERSION,
         "release_date": RELEASE_DATE,
         "sample": sample,
+        "float_outputs": any(
+            content and tensor.dtype in (DType.F32, DType.F64)
+            for tensor, content in zip(contract.outputs, sample.expected, strict=True)
+        ),
         "program_digest": program_digest(program),
         "budget": budget,
         "sources": [file for file in sources if file.endswith(".c")],
@@ -191,6 +196,11 @@ def markdown(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", flat)
 
 
+def _spoken(text: str) -> str:
+    """A name from the model as the application prints it: on one line, which is none of the protocol."""
+    return comment_text(text).replace("ccml:", "ccml")
+
+
 def _prefixed(prefix: str, text: str) -> str:
     return "\n".join(f"{prefix} {line}".rstrip() for line in text.splitlines())
 
@@ -202,6 +212,7 @@ FILTERS = {
     "markdown": markdown,
     "comment": comment_text,
     "c_string": c_string,
+    "spoken": _spoken,
     "tojson": lambda value: json.dumps(list(value) if isinstance(value, tuple) else value),
     "hashes": lambda text: _prefixed("#", text),
     "slashes": lambda text: _prefixed("//", text),

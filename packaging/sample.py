@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,8 +51,9 @@ def tensor_bytes(side: Interface, array: np.ndarray) -> bytes:
 
 
 def program_digest(program: Program) -> str:
-    """What tells programs apart: 16 hexadecimal digits of the SHA-256 of all that a run executes."""
-    digest = hashlib.sha256(print_program(program).encode())
+    """What tells programs apart, whatever they are called: 16 hexadecimal digits of the SHA-256 of all that a run
+    executes."""
+    digest = hashlib.sha256(print_program(replace(program, name="")).encode())
     for name, array in sorted(program.constants.items()):
         digest.update(name.encode())
         digest.update(np.ascontiguousarray(array).tobytes())

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 import tomllib
 import xml.etree.ElementTree as ElementTree
 import zipfile
@@ -16,28 +13,19 @@ import ccml
 import numpy as np
 import pytest
 from ccml.packaging.ecosystem import ECOSYSTEMS, NAMES, Ecosystem
+from onnx import save
 
+from tests.packaging.odd_models import ODD_MODELS
 from tests.packaging.packages import HOSTILE_OUTPUT, STUBS, Packages, make_packages, write_model
+from tests.packaging.run import run
 from tests.tools import needs
 
-BIN = Path(sys.executable).parent
 HOST_KINDS = ("cmake", "make", "arduino", "platformio", "zephyr", "esp-idf")
 ARM_FLAGS = ("-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard", "-O1", "-ffp-contract=off")
 QEMU = (
     "qemu-system-arm", "-M", "mps2-an386", "-display", "none", "-monitor", "none", "-serial", "none", "-nic", "none",
     "-semihosting-config", "enable=on,target=native", "-kernel",
 )  # fmt: skip
-
-
-def run(*command: object, cwd: Path, **environment: str) -> str:
-    """What a command prints; an error shows it."""
-    paths = {"PATH": f"{BIN}:{os.environ['PATH']}", "MAKEFLAGS": ""}
-    done = subprocess.run(
-        [str(part) for part in command], cwd=cwd, capture_output=True, text=True, check=False, timeout=120,
-        env=os.environ | paths | environment,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout + done.stderr
 
 
 def assert_right(said: str, packages: Packages) -> None:
@@ -119,6 +107,17 @@ def test_make_for_risc_v_measures_layers(riscv: Packages) -> None:
     ticks = [int(line.split()[3]) for line in said.splitlines() if line.startswith("ccml: layer ")]
     (total,) = (int(line.split()[2]) for line in said.splitlines() if line.startswith("ccml: run "))
     assert len(ticks) > 1 and 0 < sum(ticks) <= total
+
+
+@needs("make", "gcc")
+@pytest.mark.parametrize("name", ODD_MODELS)
+def test_every_kind_of_interface_has_an_application(name: str, tmp_path: Path) -> None:
+    """Strings, states, extents, no elements at all: without a warning, under sanitizers."""
+    model, options = ODD_MODELS[name]
+    save(model, tmp_path / "odd.onnx")
+    ccml.compile(tmp_path / "odd.onnx", "generic", tmp_path / "out", emit=["c"], options=options, packages=["make"])
+    flags = f"CFLAGS={WARNINGS} -pedantic -O1 -fsanitize=address,undefined -fno-sanitize-recover=all"
+    assert "odd: the result is right" in run("make", "run", "CC=gcc", flags, cwd=tmp_path / "out" / "make" / "odd")
 
 
 # ---------------------------------------------------------------- Arduino and PlatformIO
