@@ -37,7 +37,8 @@ def print_check(check: BoardCheck) -> None:
         facts.append(("time of a run", f"{1000 * check.ticks / check.hertz:.3f} ms at {check.hertz / 1e6:g} MHz"))
     if check.predicted:
         ratio = _ratio(check.ticks, check.predicted)
-        facts.append(("predicted", f"{check.predicted:,} cycles; measured {ratio} of it"))
+        spread = f"{check.predicted_low:,} to {check.predicted_high:,}"
+        facts.append(("predicted", f"{check.predicted:,} cycles ({spread}); measured {ratio} of it"))
     print_facts(facts)
     if check.ok:
         click.echo("ok: integers equal this machine's, relative L2 error at most " + f"{check.tolerance:g}")
@@ -50,6 +51,7 @@ def described_check(check: BoardCheck) -> dict[str, object]:
     return {
         "ok": check.ok, "target": check.target, "tolerance": check.tolerance, "ticks": check.ticks,
         "hertz": check.hertz or None, "is_cycles": check.is_cycles, "predicted": check.predicted,
+        "predicted_low": check.predicted_low, "predicted_high": check.predicted_high,
         "layers": [
             {"index": row.index, "layer": row.node, "ticks": row.ticks, "predicted": row.predicted}
             for row in check.layers

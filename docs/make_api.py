@@ -42,8 +42,8 @@ _SECTIONS = {
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",
     ),
     "Results": (
-        "Result", "Artifact", "Report", "LoadedModel", "StateMemory", "QuantizedSource", "Accuracy", "Verification", "BoardCheck",
-        "Profile",
+        "Result", "Artifact", "Report", "LoadedModel", "StateMemory", "QuantizedSource", "Accuracy", "Verification",
+        "BoardCheck", "Profile",
     ),
     "Errors": ("CcmlError", "ErrorCode", "ExitCode"),
 }  # fmt: skip

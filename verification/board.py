@@ -41,7 +41,8 @@ class LayerRow:
 @dataclass(frozen=True)
 class BoardCheck:
     """A run on a board. ``ticks`` are ``hertz`` a second (0: not known), cycles of the core where ``is_cycles``; only
-    these can be compared with the ``predicted`` cycles."""
+    these can be compared with the ``predicted`` cycles, which are typical ones between ``predicted_low`` and
+    ``predicted_high``."""
 
     ok: bool
     target: str
@@ -52,6 +53,8 @@ class BoardCheck:
     hertz: int
     is_cycles: bool
     predicted: int | None
+    predicted_low: int | None
+    predicted_high: int | None
 
     def require(self) -> None:
         """Raises ``MISMATCH`` that names the first output that differs, if one does."""
@@ -92,12 +95,12 @@ def compare_log(
         _compared(side, log.outputs.get(number, b""), expected, tolerance)
         for number, (side, expected) in enumerate(zip(program.outputs, sample.expected, strict=True))
     )
-    predicted = costs.layers if costs is not None and log.is_cycles else None
     layers = tuple(
-        LayerRow(number, call.loc, log.layers[number], None if predicted is None else predicted[number].cycles)
+        LayerRow(number, call.loc, log.layers[number], _predicted(costs, number) if log.is_cycles else None)
         for number, call in enumerate(program.calls)
         if number in log.layers
     )
+    predicted = costs.cycles if costs is not None and log.is_cycles else None
     return BoardCheck(
         ok=all(row.ok for row in rows),
         target=compiled.machine.name,
@@ -107,8 +110,16 @@ def compare_log(
         ticks=log.run,
         hertz=log.hertz,
         is_cycles=log.is_cycles,
-        predicted=costs.cycles if costs is not None and log.is_cycles else None,
+        predicted=None if predicted is None else int(predicted.typical),
+        predicted_low=None if predicted is None else int(predicted.low),
+        predicted_high=None if predicted is None else int(predicted.high),
     )
+
+
+def _predicted(costs: Costs | None, number: int) -> int | None:
+    """The typical cycles of a layer, where there is a prediction."""
+    cycles = None if costs is None or costs.layers is None else costs.layers[number].cycles
+    return None if cycles is None else int(cycles.typical)
 
 
 def _compared(side: Interface, found: bytes, expected: bytes, tolerance: float) -> OutputRow:
