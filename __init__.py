@@ -34,8 +34,10 @@ if TYPE_CHECKING:
         load,
         profile,
         quantize,
+        read_reports,
         verify,
         verify_log,
+        write_page,
     )
     from .errors import CcmlError, ErrorCode, ExitCode
 
@@ -47,7 +49,8 @@ __all__ = [
     "Accuracy", "Artifact", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal", "ImageOptions",
     "LayerOptions", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization",
     "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "Verification",
-    "compile", "compile_model", "find_machine", "load", "profile", "quantize", "verify", "verify_log",
+    "compile", "compile_model", "find_machine", "load", "profile", "quantize", "read_reports", "verify",
+    "verify_log", "write_page",
 ]  # fmt: skip
 
 

@@ -13,7 +13,7 @@ Everything that can be wrong with a model, a file or an option raises :class:`Cc
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +58,9 @@ from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
 from .report.accuracy import Accuracy
+from .report.page.render import render_page
 from .report.profile import Profile, build_profile
+from .report.read import read_reports as read_report_files
 from .report.schema import Report
 from .samples import ONLY_INPUT, Samples, plain_arrays
 from .verification.board import BoardCheck, compare_log
@@ -71,7 +73,7 @@ __all__ = [
     "Accuracy", "Artifact", "BoardCheck", "Emit", "Goal", "ImageOptions", "LayerOptions", "LoadedModel", "Mode",
     "ModelOptions", "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range",
     "RangeMethod", "Report", "Result", "StateMemory", "Verification", "compile", "compile_model", "find_machine",
-    "load", "profile", "quantize", "save_arrays", "verify", "verify_log",
+    "load", "profile", "quantize", "read_reports", "save_arrays", "verify", "verify_log", "write_page",
 ]  # fmt: skip
 
 
@@ -334,6 +336,31 @@ def profile(
     measured = measure(compiled.program, machine, built, sample)
     costs = predict(compiled.program, machine, built, sample)
     return build_profile(compiled.program, machine, route, measured, costs)
+
+
+def read_reports(path: PathLike) -> list[Report]:
+    """The reports of the ``report.json`` at ``path``, or in that folder: one, or all that it lists, of several models
+    or ABIs. Raises ``BAD_INPUT`` for what is no report, is damaged, or is of another version of the format.
+
+    >>> ccml.read_reports("kws")[0].totals.ram_bytes
+    """
+    return [report for _, report in read_report_files(Path(path))]
+
+
+def write_page(reports: Sequence[Report], path: PathLike, clock: int | None = None) -> None:
+    """Writes one HTML file about ``reports``, several of them side by side, which needs no network and no other file.
+
+    ``clock`` is the frequency of the core in Hz, by which cycles become milliseconds; whoever reads the page may change
+    it. Raises ``OUTPUT_FOLDER`` where the file cannot be written.
+
+    >>> ccml.write_page([artifact.report for artifact in result.artifacts], "kws.html", clock=80_000_000)
+    """
+    check_output_file(path, ".html")
+    try:
+        Path(path).write_text(render_page(reports, clock), encoding="utf-8", newline="\n")
+    except OSError as problem:
+        reason = f"cannot write: {problem.strerror or problem}"
+        raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(path)) from problem
 
 
 def save_arrays(path: PathLike, arrays: Mapping[str, np.ndarray]) -> None:

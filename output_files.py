@@ -50,6 +50,7 @@ _KINDS = {
     ".npz": "an .npz, numpy's file of several arrays",
     ".onnx": "an ONNX model",
     ".json": "JSON",
+    ".html": "a page of HTML, which browsers show",
     ".svg": "SVG, a picture that browsers show",
 }
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..output_files import check_output_file
 from .accuracy import (
     accuracy_options,
     accuracy_title,
@@ -21,6 +22,7 @@ from .help import Command
 from .options import (
     EmitKinds,
     PackageNames,
+    clock_option,
     goal_options,
     input_option,
     json_option,
@@ -74,6 +76,8 @@ if TYPE_CHECKING:
 @quantize_option
 @quantization_options
 @accuracy_options
+@click.option("--page", type=click.Path(), metavar="FILE", help="Write a page of HTML about all of it.")
+@clock_option
 @json_option
 @logging_options
 def command(
@@ -92,6 +96,8 @@ def command(
     quantization: Quantization | None,
     report_file: str | None,
     chart_file: str | None,
+    page: str | None,
+    clock: int | None,
 ) -> None:
     """Compile MODEL for a target.
 
@@ -103,6 +109,7 @@ def command(
     ccml compile kws.onnx -t arm --max-ram 16KiB  or say why not
     ccml compile kws.onnx -t cortex-m7 --pool dtcm=64K --pool sram
     ccml compile kws.onnx -t cortex-m4 --package cmake,arduino
+    ccml compile kws.onnx -t arm --page kws.html --clock 80MHz
 
     Needs no compiler or toolchain, but a linker for shared libraries ('ccml doctor' shows what is there). Files of an
     earlier compilation in the same folder are replaced or removed; other files are never touched. Stdout sums up the
@@ -112,6 +119,7 @@ def command(
         raise click.UsageError("--input is the sample of --package")
     require_quantization(quantization is not None, report_file, chart_file)
     check_accuracy_files(report_file, chart_file)
+    check_output_file(page, ".html")
     with progress():
         from .. import api
 
@@ -125,6 +133,8 @@ def command(
     if report.accuracy is not None:
         title = accuracy_title(report.model.file, report.options.quantize)
         write_accuracy(report.accuracy, title, report_file, chart_file)
+    if page is not None:
+        api.write_page([artifact.report for artifact in result.artifacts], page, clock)
     if as_json:
         reports = [asdict(artifact.report) for artifact in result.artifacts]
         print_json(reports if abi == api.ALL_ABIS else reports[0])

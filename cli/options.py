@@ -257,6 +257,24 @@ class ByteCount(click.ParamType):
         return int(digits) * unit
 
 
+class Frequency(click.ParamType):
+    """The clock of a core, in Hz: ``80MHz``, ``1.2GHz`` or ``32768``."""
+
+    name = "frequency"
+    units: ClassVar[dict[str, float]] = {"": 1, "hz": 1, "khz": 1e3, "mhz": 1e6, "ghz": 1e9}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        text = str(value).strip().lower()
+        digits = text.rstrip("ghkmz").rstrip()
+        unit = self.units.get(text[len(digits) :].strip())
+        number = float(digits) if digits.replace(".", "", 1).isdecimal() and len(digits) < 20 else 0.0
+        if unit is None or not 1 <= number * unit <= 1e12:
+            self.fail(f"'{value}' is no clock such as 80MHz", param, ctx)
+        return round(number * unit)
+
+
 class PoolSize(click.ParamType):
     """``name=bytes``, or ``name`` for memory without a limit."""
 
@@ -406,5 +424,10 @@ def goal_options(function: F) -> F:
     )  # fmt: skip
     return optimize(max_ram(pool(command)))  # type: ignore[return-value]
 
+
+clock_option = click.option(
+    "--clock", type=Frequency(), metavar="FREQUENCY",
+    help="The clock of the core, such as 80MHz, by which the page shows milliseconds.",
+)  # fmt: skip
 
 json_option = click.option("--json", "as_json", cls=GeneralOption, is_flag=True, help="Print JSON instead of text.")

@@ -36,7 +36,10 @@ raises `CcmlError`.
 """
 
 _SECTIONS = {
-    "Functions": ("compile", "load", "quantize", "verify", "verify_log", "profile", "compile_model", "find_machine"),
+    "Functions": (
+        "compile", "load", "quantize", "verify", "verify_log", "profile", "read_reports", "write_page", "compile_model",
+        "find_machine",
+    ),
     "How a model is read and compiled": ("ModelOptions", "Range", "Goal", "Optimize", "Emit"),
     "How a model is quantized": (
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",

@@ -35,6 +35,7 @@ from .schema import (
     Totals,
 )
 from .sections import Section
+from .tiles import tiles
 
 
 @dataclass(frozen=True)
@@ -163,14 +164,16 @@ def _pools(program: Program, memory: list[Placement]) -> Iterator[PoolTotals]:
 
 
 def _tensor(side: Interface, argument: str) -> Tensor:
-    return Tensor(side.name, argument, side.type.dtype.value, list(side.type.shape), side.type.nbytes)
+    return Tensor(side.name, argument, side.type.dtype.value, list(side.type.shape), side.type.nbytes, side.buffer)
 
 
 def _states(program: Program) -> Iterator[StateTensor]:
     for state in program.states:
         offset = program.plan.places[state.buffer].offset
         dtype, shape = state.type.dtype.value, list(state.type.shape)
-        yield StateTensor(state.name, state.output, dtype, shape, state.type.nbytes, offset, state.copied)
+        yield StateTensor(
+            state.name, state.output, dtype, shape, state.type.nbytes, offset, state.copied, state.buffer, state.updated
+        )
 
 
 class _Layers:
@@ -229,11 +232,20 @@ class _Layers:
             instructions=None if self.costs is None else self.costs[index].instructions,
             cycles=self._layer_cycles(index),
             rings=[ring for node in nodes for ring in self._rings(node)],
+            reads=self._tensors(call, Access.WRITE),
+            writes=self._tensors(call, Access.READ),
+            tiles=tiles(self.kernels[call.kernel]),
         )
 
     def _layer_cycles(self, index: int) -> int | None:
         cycles = None if self.costs is None else self.costs[index].cycles
         return None if cycles is None else int(cycles.typical)
+
+    def _tensors(self, call: Call, other: Access) -> list[str]:
+        """The buffers that the call has another access to than ``other``, constants left out, each once."""
+        params = self.kernels[call.kernel].params
+        found = (name for param, name in zip(params, call.args) if param.access is not other)
+        return list(dict.fromkeys(name for name in found if name not in self.program.constants))
 
     def _written(self, call: Call) -> list[str]:
         """The buffers that the call writes, scratch memory among them; a stream has a result for each of its layers."""

@@ -63,20 +63,23 @@ class Options:
 
 @dataclass(frozen=True)
 class Tensor:
-    """An input or output. ``name`` is the ONNX name, ``c_name`` the parameter of the C function."""
+    """An input or output. ``name`` is the ONNX name, ``c_name`` the parameter of the C function, and ``tensor`` what
+    layers and memory call it."""
 
     name: str
     c_name: str
     dtype: str
     shape: list[int]
     bytes: int
+    tensor: str = ""
 
 
 @dataclass(frozen=True)
 class StateTensor:
     """A tensor that the caller keeps between runs, ``offset`` bytes into the memory of states. ``name`` and ``output``
-    are the ONNX names of what a run reads and what it leaves. ``copied``: the new value is made in working memory and
-    copied at the end of each run, as the old one is needed until then."""
+    are the ONNX names of what a run reads and what it leaves; layers refer to them as ``tensor`` and ``updated``.
+    ``copied``: the new value is made in working memory and copied at the end of each run, as the old one is needed
+    until then."""
 
     name: str
     output: str
@@ -85,6 +88,8 @@ class StateTensor:
     bytes: int
     offset: int
     copied: bool
+    tensor: str = ""
+    updated: str = ""
 
 
 @dataclass(frozen=True)
@@ -103,6 +108,10 @@ class Layer:
     of several layers, which it runs row by row, ``rings`` tell what that saves. ``within`` tells of the branches and
     loops that it is in: numbers are those of one call, ``totals`` count the dearer side of a branch and as many passes
     as a loop may have, or one where nothing bounds them.
+
+    ``reads`` and ``writes`` are the tensors that it takes and makes, constants left out and scratch memory included.
+    ``tiles`` say how its loops are blocked: the block instructions that the kernel invokes, and its tiles of registers
+    such as ``f32x8[6, 2]``.
 
     Layers that share a kernel or a weight each count it; the totals count it once.
     """
@@ -123,6 +132,9 @@ class Layer:
     rings: list[Ring] = field(default_factory=list)
     generator: str = ""
     within: str = ""
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    tiles: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
