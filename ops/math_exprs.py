@@ -282,8 +282,11 @@ def _log1p_or_double(x: Expr, small: Expr, bind: Bind) -> Expr:
 
 @half_through_single
 def atanh(x: Expr, bind: Bind) -> Expr:
-    """log1p(2|x| + 2|x|^2 / (1 - |x|)) / 2 with the sign of x. f32: 1.7 ULP, f64: 1.7 ULP."""
+    """log1p(2|x| + 2|x|^2 / (1 - |x|)) / 2 with the sign of x. f32: 1.7 ULP, f64: 1.7 ULP.
+
+    Beyond 1 it is not a number; there the sum would cancel to anything.
+    """
     x = bind("x", x)
-    a = bind("a", absolute(x))
+    a = bind("a", select(gt(absolute(x), 1.0), NAN, absolute(x)))
     double = bind("double", a + a)
     return with_sign_of(log1p(double + (double * a) / (1.0 - a), bind) * 0.5, x)

@@ -187,6 +187,7 @@ def test_special_values_of_pow(dtype: type[Any]) -> None:
 def test_special_values(function: Function, reference: Callable[[np.ndarray], np.ndarray], dtype: type[Any]) -> None:
     info = np.finfo(dtype)
     ends = [0.0, 1.0, np.inf, info.max, info.tiny, info.smallest_subnormal, 80, 88.5, 88.8, 700, 710, 1e30, 1e-30]
+    ends += [1.1 * 10.0**exponent for exponent in range(info.maxexp * 3 // 10)]
     x = np.array([*ends, *(-end for end in ends), np.nan], dtype)
     with np.errstate(all="ignore"):
         expected = reference(wide(x)).astype(dtype)
