@@ -14,7 +14,7 @@ from .ops_strings import chosen_strings
 
 
 def softmax_zero(ctx: NodeContext, scores: Value) -> Value:
-    """Softmax of the scores that are not 0; those stay, times e^-max."""
+    """Softmax of the scores that are not 0; those stay, times e^-max. Where all are 0 it is 0 / 0: no number."""
     axis = len(scores.shape) - 1
     top = ctx.emit("reduce", scores, kind="max", axes=(axis,), keepdims=True)
     zero = ctx.emit("le", ctx.emit("abs", scores), ctx.scalar(1e-7, scores))
@@ -22,8 +22,7 @@ def softmax_zero(ctx: NodeContext, scores: Value) -> Value:
     counted = ctx.emit("where", zero, ctx.scalar(0, scores), powers)
     small = ctx.emit("mul", scores, ctx.emit("exp", ctx.emit("neg", top)))
     total = ctx.emit("reduce", counted, kind="sum", axes=(axis,), keepdims=True)
-    present = ctx.emit("where", ctx.emit("eq", total, ctx.scalar(0, total)), ctx.scalar(1, total), total)
-    return ctx.emit("div", ctx.emit("where", zero, small, powers), present)
+    return ctx.emit("div", ctx.emit("where", zero, small, powers), total)
 
 
 def probit(ctx: NodeContext, scores: Value) -> Value:

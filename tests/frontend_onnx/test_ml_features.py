@@ -128,7 +128,10 @@ SCORES = np.array([[0.1], [0.9], [0.4], [0.5], [-0.3]], np.float32)
 
 @pytest.mark.parametrize("transform", TRANSFORMS)
 def test_linear_regressor(transform: str) -> None:
+    """Of one target and of two; with a row of scores that are all 0, of which SOFTMAX_ZERO makes no number."""
     agrees("LinearRegressor", SCORES, coefficients=[1.0], intercepts=[0.0], post_transform=transform)
+    agrees("LinearRegressor", np.eye(3, 2, dtype=np.float32), coefficients=[1.0, 0.0, 0.0, 0.5], targets=2,
+           post_transform=transform)  # fmt: skip
     agrees("LinearRegressor", SCORES, coefficients=[1.0, 2.0], intercepts=[0.0, 0.1], targets=2,
            post_transform=transform)  # fmt: skip
 
