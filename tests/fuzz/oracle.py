@@ -68,6 +68,7 @@ _REGISTERED = 256
 """Numbers of NumPy's types from here on are those of types that others added."""
 
 
+_FLATTENING = ("Hardmax", "Softmax", "LogSoftmax")
 _LOSSES = ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss")
 
 
@@ -101,6 +102,8 @@ def _by_reference(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: 
         return None
     if node.op_type in _RECURRENT and not attributes.keys().isdisjoint(("activations", "clip")):
         return None  # it does not clip, and knows the usual activations only
+    if node.op_type in _FLATTENING and opset < 13:
+        return None  # it knows the newest version only, which does not flatten
     if node.op_type == "Unique" and not attributes.get("sorted", 1):
         return None  # it always sorts
     if node.op_type == "ConvTranspose" and attributes.get("group", 1) > 1 and len(node.input) > 2:
