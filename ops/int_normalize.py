@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from ..ir.types import TensorType
+from ..ir.types import DType, TensorType
 from .attributes import element_type, integer, ints
 from .infer import check_axes, operand
 from .integer import BYTES, NARROW, quantized
@@ -37,7 +37,7 @@ NORMALIZING = (32, 16, 8, 4, 2)
 def infer_int_normalize(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, axes = operand(types, 0), ints(attrs, "axes")
     check_axes(axes, x)
-    if x.dtype not in NARROW or element_type(attrs, "to") not in NARROW:
+    if x.dtype not in NARROW or element_type(attrs, "to") not in (*NARROW, DType.I32):
         raise ValueError(f"the operand is {x}, not i8, u8 or i16")
     if not 1 <= row_length(x.shape, axes) <= longest_row(x):
         raise ValueError(f"rows over the axes {axes} of {x} are too long")

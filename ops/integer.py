@@ -130,19 +130,27 @@ def evaluate_rescale_product(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, 
     return (_clamped(total + integer(attrs, "bias") >> integer(attrs, "shift"), attrs),)
 
 
+WIDE_BITS = 19
+"""An i32 that ``rescale_channels`` takes is at most 2 to this power, or as much below 0."""
+LOW_BITS = 10
+"""Of such an i32: they are multiplied apart from the rest, so that 32 bits are enough."""
+
+
 def infer_rescale_channels(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, factor, bias = (operand(types, position) for position in range(3))
-    if x.dtype not in NARROW:
-        raise ValueError(f"the operand is {x}, not i8, u8 or i16")
+    if x.dtype not in (*NARROW, DType.I32):
+        raise ValueError(f"the operand is {x}, not i8, u8, i16 or i32")
     if factor.dtype is not DType.I32 or bias.dtype is not DType.I32:
         raise ValueError(f"factor {factor} and bias {bias} are not i32")
     return quantized(broadcast_shapes(x.shape, factor.shape, bias.shape), element_type(attrs, "to"), attrs)
 
 
 def evaluate_rescale_channels(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """clamp((x * factor + bias) >> shift, lo, hi)"""
+    """clamp((x * factor + bias) >> shift, lo, hi); of an i32 the product without its last :data:`LOW_BITS` bits."""
+    is_wide = arrays[0] is not None and arrays[0].dtype == np.int32
     x, factor, bias = (array.astype(np.int64) for array in present_arrays(arrays))
-    return (_clamped(x * factor + bias >> integer(attrs, "shift"), attrs),)
+    product = x * factor >> LOW_BITS if is_wide else x * factor
+    return (_clamped(product + bias >> integer(attrs, "shift"), attrs),)
 
 
 # ---------------------------------------------------------------- softmax

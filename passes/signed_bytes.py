@@ -17,10 +17,13 @@ import numpy as np
 from ..ir.graph import AttrValue, Graph, Node, Value
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
+from ..ops.integer import LOW_BITS, WIDE_BITS
 from .rewrite import Rewriter, rewrite
 
 OFFSET = 128
 _LIMITS = (-(1 << 31), (1 << 31) - 1)
+_PRODUCT = {DType.I8: OFFSET, DType.I16: 1 << 15, DType.I32: 1 << WIDE_BITS - LOW_BITS}
+"""How many times a factor the product of ``rescale_channels`` may be."""
 
 
 def signed_bytes(graph: Graph) -> Graph:
@@ -180,7 +183,7 @@ def _rescaled_channels(rewriter: Rewriter, node: Node) -> Value | None:
         x, total = _as_signed(rewriter, x, node.loc), total + OFFSET * factors.astype(np.int64)
     if node.attrs["to"] is DType.U8:
         total = total - (OFFSET << integer(node.attrs, "shift"))
-    spread = (OFFSET if x.dtype is DType.I8 else 1 << 15) * np.abs(factors.astype(np.int64))
+    spread = _PRODUCT[x.dtype] * np.abs(factors.astype(np.int64))
     if not _fit(int((total - spread).min(initial=0)), int((total + spread).max(initial=0))):
         return None
     operands = [x, factor, rewriter.constant(total.astype(np.int32), bias.name)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import ceil, log2, prod
 
 import numpy as np
 
@@ -11,13 +11,13 @@ from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType
 from ...ops.attributes import ints, number
 from ...ops.int_normalize import normalization_constants, row_length
-from ...ops.integer import NARROW
+from ...ops.integer import LOW_BITS, NARROW, WIDE_BITS
 from .forms import State, Stored, Target
 from .tables import as_stored
 
 NORMALIZATIONS = ("normalize", "rms_normalize")
-_LARGEST_ERROR = 0.1
-"""In steps of the result: what rounding a normalized element to 16 bits may add to the last rounding."""
+_LARGEST_ERROR = 2**-6
+"""In steps of the result: what rounding a normalized element may add to the last rounding."""
 
 
 @dataclass(frozen=True)
@@ -84,13 +84,16 @@ def _emit(
 
 
 def _scaled(state: State, affine: Affine, stored: Stored, target: Target, name: str) -> Value | None:
-    """Normalized to 16 bits, then ``(n * factor + bias) >> shift`` with a factor and a bias for each element of a row.
+    """Normalized to WIDE_BITS bits and a sign, then ``((n * factor >> LOW_BITS) + bias) >> shift`` with a factor and a
+    bias for each element of a row.
 
-    A normalized element is at most the root of its row's length, and so many bits are left for its fraction.
+    A normalized element is at most the root of its row's length N, and so many bits are left for its fraction. A step
+    of the operand is at most N / sqrt(N - 1) then, of a row with one element that is a step off: so many bits that the
+    multiplier of the row, which has 21 or 22, is shifted by 1 at least.
     """
     node = affine.node
     count = row_length(node.output.shape, ints(node.attrs, "axes"))
-    bits = 15 - max(0, int(np.ceil(np.log2(sqrt(count)))))
+    bits = WIDE_BITS - max(0, ceil(log2(count) / 2))
     steps = np.broadcast_arrays(affine.scale / target.scale, affine.shift / target.scale + target.zero_point)
     factors, biases = steps[0] * 2.0**-bits, steps[1]
     largest = float(np.max(np.abs(factors), initial=0.0))
@@ -98,11 +101,12 @@ def _scaled(state: State, affine: Affine, stored: Stored, target: Target, name: 
         state.keep_float(node, f"its result in steps of {target.scale} would not be accurate in integers")
         return None
     shift = _shift(largest, float(np.max(np.abs(biases), initial=0.0)))
-    rounded = Target(np.float32(2.0**-bits), 0, DType.I16)
-    n = _emit(state, node, stored, float(rounded.scale), rounded, (-(2**15) + 1, 2**15 - 1), f"{name}.normalized")
+    rounded = Target(np.float32(2.0**-bits), 0, DType.I32)
+    limit = 1 << WIDE_BITS
+    n = _emit(state, node, stored, float(rounded.scale), rounded, (-limit, limit), f"{name}.normalized")
     if n is None:
         return None
-    factor = np.rint(factors * 2.0**shift).astype(np.int32)
+    factor = np.rint(factors * 2.0 ** (shift + LOW_BITS)).astype(np.int32)
     bias = (np.rint(biases * 2.0**shift) + 2 ** (shift - 1)).astype(np.int32)
     constants = {"factor": factor, "bias": bias}
     operands = [n, *(state.rewriter.constant(_plain(array), f"{name}.{stem}") for stem, array in constants.items())]
@@ -112,9 +116,12 @@ def _scaled(state: State, affine: Affine, stored: Stored, target: Target, name: 
 
 
 def _shift(factor: float, bias: float) -> int:
-    """The largest for which products with 16 bits, the bias and their sum are i32."""
+    """The largest, up to 22, for which both parts of a product, the bias and all sums are i32.
+
+    The upper part of a normalized element is at most 2^(WIDE_BITS - LOW_BITS), the lower one below 2^LOW_BITS.
+    """
     shift = 1
-    while shift < 24 and (factor * 2**15 + bias + 1) * 2.0 ** (shift + 1) < 2**30 * 1.9:
+    while shift < 22 and factor * 2.0 ** (shift + 1 + LOW_BITS) < 2**20 and (bias + 1) * 2.0 ** (shift + 1) < 2**30:
         shift += 1
     return shift
 

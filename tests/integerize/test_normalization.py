@@ -19,7 +19,7 @@ def differences(graph: Graph, result: Graph, feeds: dict[str, np.ndarray]) -> np
 
 
 def assert_within_one_step(graph: Graph, expected: list[str], largest_part: float = 0.01) -> None:
-    """Of rows of all kinds: random bytes, small differences, a single outlier, all elements equal."""
+    """Of rows of all kinds: random bytes, small differences, a single outlier, a single step, all elements equal."""
     result = integerize(graph)
     assert operators(result) == expected
     feeds = [random_bytes(graph, seed) for seed in range(3)]
@@ -28,7 +28,9 @@ def assert_within_one_step(graph: Graph, expected: list[str], largest_part: floa
     rng = np.random.default_rng(1)
     outlier = np.full(shape, 5, dtype)
     outlier[..., 0] = np.iinfo(dtype).max
-    feeds += [{name: rng.integers(3, 6, shape).astype(dtype)}, {name: outlier}, {name: np.full(shape, 7, dtype)}]
+    equal, step = np.full(shape, 7, dtype), np.full(shape, 5, dtype)
+    step[..., -1] = 6
+    feeds += [{name: array} for array in (step, rng.integers(3, 6, shape).astype(dtype), outlier, equal)]
     found = np.concatenate([differences(graph, result, feed).ravel() for feed in feeds])
     assert found.max() <= 1
     assert np.count_nonzero(found) <= max(1, largest_part * found.size)
@@ -53,13 +55,15 @@ def test_16_bits(op: str) -> None:
 
 
 @OPERATORS
-def test_scale_and_shift_of_each_element(op: str) -> None:
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 96, 1000])
+@pytest.mark.parametrize("scale", [0.01, 0.05, 7.0])
+def test_scale_and_shift_of_each_element(op: str, count: int, scale: float) -> None:
     rng = np.random.default_rng(3)
     q = Qdq()
-    y = q.op(op, q.input((8, 96), 0.05), axes=(1,), epsilon=1e-5)
-    y = q.op("add", q.op("mul", y, q.constant(rng.normal(1, 0.5, 96))), q.constant(rng.normal(0, 1, 96)))
+    y = q.op(op, q.input((8, count), scale), axes=(1,), epsilon=1e-5)
+    y = q.op("add", q.op("mul", y, q.constant(rng.normal(1, 0.5, count))), q.constant(rng.normal(0, 1, count)))
     graph = q.graph(q.quantize(y, 0.04, 3))
-    assert_within_one_step(graph, ["int_normalize", "rescale_channels"], 0.03)
+    assert_within_one_step(graph, ["int_normalize", "rescale_channels"], 0.001)
     check(graph, same=False)
 
 
