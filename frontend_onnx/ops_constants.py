@@ -44,19 +44,6 @@ def constant_of_shape(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.emit("expand", ctx.constant(value.reshape(())), shape=shape)]
 
 
-def dropout(ctx: NodeContext) -> Sequence[Value]:
-    """In inference: the input, and a mask of ones. ``ratio``, ``seed`` and ``is_test`` are of training."""
-    x, training = ctx.input(0), ctx.optional(2)
-    if training is not None:
-        flag = ctx.array(training)
-        if flag is None or flag.any():
-            raise ctx.unsupported("training_mode is set", hint="export the model for inference")
-    if ctx.output_count < 2:
-        return [x]
-    one = ctx.constant(np.ones((), bool if ctx.opset >= 10 else x.dtype.numpy))
-    return [x, ctx.emit("expand", one, shape=x.shape)]
-
-
 def shape(ctx: NodeContext) -> Sequence[Value]:
     """``start`` and ``end`` are clamped, as Python slices are."""
     x = ctx.input(0)
@@ -170,7 +157,6 @@ def one_hot(ctx: NodeContext) -> Sequence[Value]:
 RULES: Mapping[str, Rule] = {
     "Constant": constant,
     "ConstantOfShape": constant_of_shape,
-    "Dropout": dropout,
     "EyeLike": eye_like,
     "OneHot": one_hot,
     "Range": range_,

@@ -109,6 +109,61 @@ def roi_align(ctx: NodeContext) -> Sequence[Value]:
     return [_channels_first(ctx, y)]
 
 
+def max_roi_pool(ctx: NodeContext) -> Sequence[Value]:
+    """The greatest elements of ``pooled_shape`` parts of each region, first along its rows, then along its columns.
+
+    A region ``[batch, x1, y1, x2, y2]``, times ``spatial_scale`` and rounded, holds both its ends; parts overlap where
+    its extents are no multiples of their number. What is left outside of the tensor is 0, as ONNX Runtime has it.
+    """
+    x, rois = ctx.input(0), ctx.input(1)
+    pooled, scale = ctx.integers("pooled_shape"), ctx.number("spatial_scale", 1.0)
+    if len(x.shape) != 4 or len(rois.shape) != 2 or rois.shape[1] != 5 or len(pooled) != 2 or min(pooled) < 1:
+        raise ctx.invalid(f"MaxRoiPool of {x.type} with regions {rois.type} to {list(pooled)}")
+    count, (_, channels, height, width) = rois.shape[0], x.shape
+    ctx.guard_constant(max(prod(pooled), height, width))
+    numbers = rois if rois.dtype is DType.F64 else ctx.cast(rois, DType.F32)
+
+    def column(position: int) -> Value:
+        return ctx.emit("slice", numbers, starts=(0, position), steps=(1, 1), sizes=(count, 1))
+
+    maps = ctx.emit("gather", x, ctx.cast(ctx.reshape(column(0), (count,)), DType.I64), axis=0)
+    across = _parts(ctx, column(1), column(3), scale, pooled[1], width)
+    down = _parts(ctx, column(2), column(4), scale, pooled[0], height)
+    rows = _greatest_of_parts(ctx, ctx.reshape(maps, (count, channels, height, 1, width)), across)
+    turned = ctx.emit("transpose", rows, perm=(0, 1, 3, 2))
+    y = _greatest_of_parts(ctx, ctx.reshape(turned, (count, channels, pooled[1], 1, height)), down)
+    y = ctx.emit("transpose", y, perm=(0, 1, 3, 2))
+    return [ctx.emit("where", ctx.emit("eq", y, ctx.scalar(-np.inf, y)), ctx.scalar(0, y), y)]
+
+
+def _parts(ctx: NodeContext, first: Value, last: Value, scale: float, parts: int, extent: int) -> Value:
+    """Which of ``extent`` places each of the parts of each region has: bool ``[regions, parts, extent]``."""
+
+    def placed(corner: Value) -> Value:
+        scaled = ctx.emit("mul", corner, ctx.scalar(scale, corner))
+        up = ctx.emit("floor", ctx.emit("add", ctx.emit("abs", scaled), ctx.scalar(0.5, scaled)))
+        return ctx.emit("mul", ctx.emit("sign", scaled), up)
+
+    start = placed(first)
+    size = ctx.emit("add", ctx.emit("sub", placed(last), start), ctx.scalar(1, start))
+    step = ctx.emit("div", ctx.emit("max", size, ctx.scalar(1, size)), ctx.scalar(parts, size))
+    number = np.arange(parts, dtype=step.dtype.numpy)
+    begin = ctx.emit("floor", ctx.emit("mul", step, ctx.constant(number)))
+    end = ctx.emit("ceil", ctx.emit("mul", step, ctx.constant(number + 1)))
+    shape = (*begin.shape, 1)
+    begin, end = (ctx.reshape(ctx.emit("add", edge, start), shape) for edge in (begin, end))
+    place = ctx.constant(np.arange(extent, dtype=step.dtype.numpy))
+    return ctx.emit("and", ctx.emit("ge", place, begin), ctx.emit("lt", place, end))
+
+
+def _greatest_of_parts(ctx: NodeContext, x: Value, parts: Value) -> Value:
+    """``x[regions, channels, rows, 1, places]`` and ``parts[regions, parts, places]`` -> ``[regions, channels, rows,
+    parts]``; minus infinity where a part has no place."""
+    mask = ctx.reshape(parts, (parts.shape[0], 1, 1, *parts.shape[1:]))
+    inside = ctx.emit("where", mask, x, ctx.scalar(-np.inf, x))
+    return ctx.emit("reduce", inside, kind="max", axes=(4,), keepdims=False)
+
+
 def deform_conv(ctx: NodeContext) -> Sequence[Value]:
     """The elements under each tap, read between elements where its offset says, times mask and weights.
 
@@ -190,5 +245,6 @@ RULES: Mapping[str, Rule] = {
     "AffineGrid": affine_grid,
     "DeformConv": deform_conv,
     "GridSample": grid_sample,
+    "MaxRoiPool": max_roi_pool,
     "RoiAlign": roi_align,
 }

@@ -44,8 +44,8 @@ class SupportedOperator:
 def supported_operators() -> list[SupportedOperator]:
     """Every supported operator of ONNX by name, with its domain but for the default one, then ONNX Runtime's quantized.
 
-    A function body is written in other operators; where it needs one that is not supported (random numbers, sequences),
-    so is the operator itself. Such bodies are left out.
+    A function body is written in other operators; where it needs one that is not supported, so is the operator itself.
+    Such bodies are left out.
     """
     versions: dict[str, list[Schema]] = {}
     for schema in defs.get_all_schemas_with_history():
@@ -80,13 +80,10 @@ def _types(name: str, schema: Schema) -> tuple[DType, ...]:
 
 
 def _body_is_supported(schema: Schema) -> bool:
-    """Context-dependent bodies cannot be looked into without operands; those of no use are known."""
-    if not schema.has_function:
-        return schema.name not in _UNSUPPORTED_BODIES
-    return all(node.op_type in {**RULES, **SEQUENCE_RULES, **NESTED} for node in schema.function_body.node)
-
-
-_UNSUPPORTED_BODIES = frozenset({"Bernoulli"})
+    """Context-dependent bodies cannot be looked into without operands."""
+    return not schema.has_function or all(
+        node.op_type in {**RULES, **SEQUENCE_RULES, **NESTED} for node in schema.function_body.node
+    )
 
 
 def _since(schemas: list[Schema]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""GridSample, RoiAlign and DeformConv, compiled, against onnx.reference and ONNX Runtime."""
+"""GridSample, MaxRoiPool, RoiAlign and DeformConv, compiled, against onnx.reference and ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -53,6 +53,15 @@ def test_roi_align(mode: str, ratio: int) -> None:
         arrays = [x, rois, batch]
         check_node("RoiAlign", arrays, 22, mode=mode, coordinate_transformation_mode=how, **attrs)
     check_compiled(*one_node("RoiAlign", [x, rois, batch], 10, mode=mode, **attrs), onnxruntime)
+
+
+@pytest.mark.parametrize("pooled", [(1, 1), (2, 3), (5, 4)])
+def test_max_roi_pool(pooled: tuple[int, int]) -> None:
+    """Regions within the tensor, of one element, partly and wholly outside, with ends in the wrong order, and at
+    halves, which are rounded away from 0."""
+    rois = [[0, 0, 0, 8, 6], [1, 4, 4, 4, 4], [1, -6, 2, 5, 40], [0, 50, 50, 60, 60], [1, 9, 9, 3, 3], [0, 1, 3, 5, 7]]
+    arrays = [floats(2, 3, 8, 9), np.array(rois, np.float32)]
+    check_compiled(*one_node("MaxRoiPool", arrays, 21, pooled_shape=list(pooled), spatial_scale=0.5), onnxruntime)
 
 
 @pytest.mark.parametrize(

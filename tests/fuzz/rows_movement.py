@@ -377,7 +377,9 @@ def dropout(b: Builder) -> list[Tensor]:
     outputs = b.between(1, 2)
     more: list[Tensor | None] = [b.param(np.float32(0.5)) if b.flip() else None]
     if b.flip():
-        more.append(b.param(np.asarray(False)))
+        more.append(b.given(np.asarray(False)))
+    elif b.flip(0.3):
+        more = [b.given(np.zeros((), np.float32)), b.given(np.asarray(True))]
     return b.node("Dropout", [x, *more], outputs, **b.some(seed=3))
 
 

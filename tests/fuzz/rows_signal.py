@@ -75,13 +75,23 @@ def roi_align(b: Builder) -> list[Tensor]:
     return b.node("RoiAlign", [x, b.given(regions), which], **more)
 
 
+def max_roi_pool(b: Builder) -> list[Tensor]:
+    """ONNX Runtime has it in float32."""
+    n, count = b.between(1, 2), b.between(1, 3)
+    x = b.data("float32", (n, b.between(1, 3), b.between(3, 7), b.between(3, 7)))
+    first = b.values("int64", (count, 2), -1, 5)
+    which = b.values("int64", (count, 1), 0, n - 1)
+    regions = np.concatenate([which, first, first + b.values("int64", (count, 2), -1, 6)], axis=1)
+    more = b.some(spatial_scale=b.pick([0.5, 1.0, 2.0]))
+    operands = [x, b.given(regions.astype(np.float32))]
+    return b.node("MaxRoiPool", operands, pooled_shape=[b.between(1, 3), b.between(1, 3)], **more)
+
+
 def deform_conv(b: Builder) -> list[Tensor]:
     dtype, n, channels, height, width = "float32", b.between(1, 2), b.between(1, 3), b.between(3, 6), b.between(3, 6)
     kernel = (b.between(1, 3), b.between(1, 3))
     pads, strides, dilations = [b.between(0, 1)] * 4, [b.between(1, 2)] * 2, [1, 1]
-    out = [
-        (extent + 2 * pads[0] - size) // step + 1 for extent, size, step in zip((height, width), kernel, strides)
-    ]
+    out = [(extent + 2 * pads[0] - size) // step + 1 for extent, size, step in zip((height, width), kernel, strides)]
     x = b.data(dtype, (n, channels, height, width))
     w = b.weight(dtype, (b.between(1, 3), channels, *kernel))
     offset = b.data(dtype, (n, 2 * kernel[0] * kernel[1], *out), -1, 1)
@@ -118,5 +128,6 @@ def tfidf(b: Builder) -> list[Tensor]:
 
 ROWS: dict[str, Row] = {
     "Col2Im": Row(col2im), "DFT": Row(dft), "DeformConv": Row(deform_conv), "GridSample": Row(grid_sample),
-    "MelWeightMatrix": Row(mel_weights), "RoiAlign": Row(roi_align), "STFT": Row(stft), "TfIdfVectorizer": Row(tfidf),
+    "MaxRoiPool": Row(max_roi_pool), "MelWeightMatrix": Row(mel_weights), "RoiAlign": Row(roi_align),
+    "STFT": Row(stft), "TfIdfVectorizer": Row(tfidf),
 }  # fmt: skip
