@@ -28,17 +28,15 @@ def import_error(proto: onnx.ModelProto) -> CcmlError:
 def test_all_unsupported_operators_are_named_with_their_nodes() -> None:
     nodes = [
         helper.make_node("Relu", ["x"], ["a"]),
-        helper.make_node("RandomNormalLike", ["a"], ["b"], name="noise"),
+        helper.make_node("ImageDecoder", ["a"], ["b"], name="photo"),
         helper.make_node("Cast", ["b"], ["c"], to=TensorProto.FLOAT),
-        helper.make_node("Multinomial", ["c"], ["d"]),
-        helper.make_node("RandomNormalLike", ["d"], ["e"], name="more noise"),
+        helper.make_node("DictVectorizer", ["c"], ["d"], domain="ai.onnx.ml"),
+        helper.make_node("ImageDecoder", ["d"], ["e"], name="more photos"),
         helper.make_node("Frobnicate", ["e"], ["y"], domain="com.example"),
-        helper.make_node("ImageDecoder", ["x"], ["z"]),
     ]
-    error = import_error(model(nodes, X, ["y"], domains={"com.example": 1}))
+    error = import_error(model(nodes, X, ["y"], domains={"com.example": 1, "ai.onnx.ml": 1}))
     assert error.kind is ErrorCode.UNSUPPORTED_OPERATOR
-    several, one, last = "RandomNormalLike (noise, more noise)", "Multinomial (Multinomial_3)", "ImageDecoder (Image"
-    for text in (several, one, last):
+    for text in ("ImageDecoder (photo, more photos)", "ai.onnx.ml.DictVectorizer (DictVectorizer_3)"):
         assert text in error.reason
     assert "com.example.Frobnicate (Frobnicate_5)" in error.reason and "Relu" not in error.reason
     assert error.hint is not None and "ccml ops" in error.hint
@@ -47,22 +45,23 @@ def test_all_unsupported_operators_are_named_with_their_nodes() -> None:
 def test_unsupported_operators_inside_of_branches() -> None:
     """Of an If that depends on the input, and of both of its branches."""
     branches = {}
-    for name, op in (("then", "RandomNormalLike"), ("else", "Relu")):
+    for name, op in (("then", "ImageDecoder"), ("else", "Relu")):
         node = helper.make_node(op, ["x"], ["r"], name=f"in {name}")
         branches[f"{name}_branch"] = helper.make_graph([node], name, [], [value("r", [])])
-    nodes = [helper.make_node("RandomNormalLike", ["x"], ["i"]), helper.make_node("If", ["i"], ["y"], **branches)]
+    nodes = [helper.make_node("ImageDecoder", ["x"], ["i"]), helper.make_node("If", ["i"], ["y"], **branches)]
     assert "in then" in import_error(model(nodes, X, ["y"])).reason
 
 
 def test_features_are_collected_too() -> None:
     nodes = [
         helper.make_node("Expand", ["x", "s"], ["a"], name="wide"),
-        helper.make_node("Dropout", ["x", "", "t"], ["b"], name="drop"),
+        helper.make_node("OneHot", ["x", "d", "v"], ["b"], name="hot"),
     ]
-    constants: dict[str, Operand] = {"t": np.array(True)}
-    error = import_error(model(nodes, [*X, value("s", [3], TensorProto.INT64)], ["a", "b"], constants))
+    constants: dict[str, Operand] = {"v": np.zeros(2)}
+    inputs = [*X, value("s", [3], TensorProto.INT64), value("d", [1], TensorProto.INT64)]
+    error = import_error(model(nodes, inputs, ["a", "b"], constants))
     assert error.kind is ErrorCode.UNSUPPORTED_FEATURE
-    assert "wide: Expand: shape is computed" in error.reason and "drop: Dropout: training_mode" in error.reason
+    assert "wide: Expand: shape is computed" in error.reason and "hot: OneHot: depth is computed" in error.reason
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_the_list() -> None:
     assert operators["Conv"].how is How.RULE and operators["Conv"].since[:2] == (1, 11)
     assert operators["Attention"].how is How.FUNCTION
     assert operators["If"].how is How.NESTED
-    assert "Multinomial" not in operators and "RandomNormal" not in operators and "Bernoulli" not in operators
+    assert "ImageDecoder" not in operators and "ai.onnx.ml.DictVectorizer" not in operators
     assert operators["ai.onnx.preview.training.Adam"].how is How.RULE
     assert operators["ai.onnx.preview.FlexAttention"].how is How.FUNCTION
     assert operators["com.microsoft.QLinearAdd"].how is How.FUNCTION
@@ -28,10 +28,11 @@ def test_the_list() -> None:
 
 
 def test_what_is_listed_passes_a_test_of_the_backend_suite() -> None:
-    """Where the suite has one at all: every operator in the list has a node test that passes."""
+    """Where the suite has one at all: every operator in the list has a node test that passes, but for those
+    whose tests hold random numbers."""
     tested: dict[str, bool] = {}
     for name, test in node_tests().items():
         for node in test.model.graph.node:
             tested[node.op_type] = tested.get(node.op_type, False) or name in expected_to_pass()
     listed = {operator.name for operator in supported_operators()}
-    assert not {name for name in listed if not tested.get(name, True)}
+    assert {name for name in listed if not tested.get(name, True)} == {"Bernoulli", "RandomUniformLike"}
