@@ -118,8 +118,11 @@ def quantized(seed: int, prefix: str = "") -> Case | None:
     if len(values) < 2:
         return None
     outputs = {id(values[-1]): values[-1], **({id(v): v for v in values[1:] if b.flip(0.15)})}
-    for value in outputs.values():
-        b.output(q.stored(value))
+    try:
+        for value in outputs.values():
+            b.output(q.stored(value))
+    except NoOracleError:
+        return None
     b.parts.steps = 1
     return Case(f"qdq@{b.opset}#{seed}", b.parts, b.opset)
 
