@@ -196,23 +196,23 @@ ROWS: tuple[BlockInstruction, ...] = (
     ),
     BlockInstruction(
         "helium_gemm_4x2_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,
-        cycles=Cycles(mve=_pixels_cycles(54, 28, 43, 14.4, 20.4)),
+        cycles=Cycles(mve=_pixels_cycles(54, 28, 38, 15.4, 16.4)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_short_runs_i8", (*_RUNS, *_LIMITS), _pixels_i8, MVE, _SAMPLES,
-        cycles=Cycles(mve=_pixels_cycles(54, 24, 43, 8.9, 20)),
+        cycles=Cycles(mve=_pixels_cycles(54, 24, 39, 8.9, 16)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_one_run_i8", ("vectors", *_RUNS[3:], *_LIMITS), _few_pixels, MVE, ((3, 5, 16, 8, -128, -9),),
-        cycles=Cycles(mve=lambda vectors, *rest: _pixels_cycles(55, 22, 47, 0, 20)(1, vectors, 0, *rest)),
+        cycles=Cycles(mve=lambda vectors, *rest: _pixels_cycles(55, 22, 42, 0, 16)(1, vectors, 0, *rest)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_i32", (*_RUNS,), _pixels_i32, MVE, ((3, 5, 80, 4, 48, 5),),
-        cycles=Cycles(mve=_pixels_cycles(45, 32, 18, 14.5, 20.4)),
+        cycles=Cycles(mve=_pixels_cycles(45, 32, 18, 14.5, 18.4)),
     ),
     BlockInstruction(
         "helium_gemm_8x1_i8", ("vectors", "channels", *_LIMITS), partial(_pixel, DType.I8), MVE, ((14, 11, 7, -128),),
-        cycles=Cycles(mve=of_tiles(57, 8, 45, 18.9)),
+        cycles=Cycles(mve=of_tiles(57, 8, 40, 18.9)),
     ),
     BlockInstruction(
         "helium_gemm_8x1_i32", ("vectors", "channels"), partial(_pixel, DType.I32), MVE, ((2, 9),),

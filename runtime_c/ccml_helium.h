@@ -38,16 +38,20 @@
     "lsr r6, r6, #" #shift "\n" \
     "add r6, r6, #1\n"
 
-/* Sums in q0 and q1 times the scales, rounded to the nearest even, the zero point (halfwords in `zero`) added: bytes of q0
-   in the even and those of q1 in the odd halfwords of q0, not less than those of `least`. What overflows 32 or 16 bits ends as the nearest byte. */
-#define CCML_HELIUM_REQUANTIZE(scale0, scale1, zero, least) \
+/* Sums, of which `moves0` makes q0, `moves1` and `moves2` q1, times the scales, rounded to the nearest even, the zero
+   point (halfwords in `zero`) added: bytes of q0 in the even and those of q1 in the odd halfwords of q0, not less than
+   those of `least`. What overflows 32 or 16 bits ends as the nearest byte. Moves and arithmetic are of different units. */
+#define CCML_HELIUM_REQUANTIZE(moves0, moves1, moves2, scale0, scale1, zero, least) \
+    moves0 \
     "vcvt.f32.s32 q0, q0\n" \
-    "vcvt.f32.s32 q1, q1\n" \
+    moves1 \
     "vmul.f32 q0, q0, " scale0 "\n" \
-    "vmul.f32 q1, q1, " scale1 "\n" \
+    moves2 \
     "vcvtn.s32.f32 q0, q0\n" \
-    "vcvtn.s32.f32 q1, q1\n" \
+    "vcvt.f32.s32 q1, q1\n" \
     "vqmovnb.s32 q0, q0\n" \
+    "vmul.f32 q1, q1, " scale1 "\n" \
+    "vcvtn.s32.f32 q1, q1\n" \
     "vqmovnt.s32 q0, q1\n" \
     "vqadd.s16 q0, q0, " zero "\n" \
     "vqmovnb.s16 q0, q0\n" \

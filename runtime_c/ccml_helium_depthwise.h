@@ -54,12 +54,12 @@
         channel("q7", "r6", "lr") \
         move \
         "vldrw.u32 q2, [r5], #16\n" \
-        "vmov q0[2], q0[0], r0, r4\n" \
-        "vmov q0[3], q0[1], r2, r6\n" \
-        "vmov q1[2], q1[0], r8, r12\n" \
-        "vmov q1[3], q1[1], r10, lr\n" \
-        load \
-        CCML_HELIUM_REQUANTIZE("q2", "q2", zero, "q3") \
+        CCML_HELIUM_REQUANTIZE( \
+            "vmov q0[2], q0[0], r0, r4\n" \
+            "vmov q0[3], q0[1], r2, r6\n" load, \
+            "vmov q1[2], q1[0], r8, r12\n", \
+            "vmov q1[3], q1[1], r10, lr\n", \
+            "q2", "q2", zero, "q3") \
         "vshr.u32 q1, q0, #16\n" \
         "add r0, r7, r9\n" \
         "vctp.32 r11\n" \

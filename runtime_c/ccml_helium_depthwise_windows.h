@@ -82,11 +82,13 @@ CCML_NAKED ccml_helium_depthwise_windows(
         "subs r11, r11, #1\n"
         "bne.w 3b\n"
         "vldrw.u32 q2, [r5], #16\n"
-        "vmov q0[2], q0[0], r0, r4\n"
-        "vmov q0[3], q0[1], r2, r6\n"
-        "vmov q1[2], q1[0], r8, r12\n"
-        "vmov q1[3], q1[1], r10, lr\n"
-        "ldr r2, [sp, #168]\n" CCML_HELIUM_REQUANTIZE("q2", "q2", "r2", "q3")
+        CCML_HELIUM_REQUANTIZE(
+            "vmov q0[2], q0[0], r0, r4\n"
+            "vmov q0[3], q0[1], r2, r6\n"
+            "ldr r2, [sp, #168]\n",
+            "vmov q1[2], q1[0], r8, r12\n",
+            "vmov q1[3], q1[1], r10, lr\n",
+            "q2", "q2", "r2", "q3")
         "vshr.u32 q1, q0, #16\n"
         "ldrd r7, r9, [sp, #8]\n"
         "ldr r11, [sp, #16]\n"

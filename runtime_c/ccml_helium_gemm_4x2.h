@@ -7,16 +7,26 @@
 
 #if CCML_HELIUM
 
-/* Sixteen products for four channels of two pixels: 14 instructions of four bytes each. */
-#define CCML_HELIUM_4X2_CHANNEL(q, acc0, acc1) \
-    CCML_HELIUM_LOAD(q, "r5") CCML_HELIUM_DOT(acc0, "q0", q) CCML_HELIUM_DOT(acc1, "q1", q)
-#define CCML_HELIUM_4X2_STEP \
+/* Sixteen products for four channels of two pixels: 14 instructions of four bytes each. Loads stand between products,
+   two cycles each of another unit, so that none of these waits: the weights of the first channel are in q2 before, and
+   the last load takes those of the next step, or what follows the weights of a tile. */
+#define CCML_HELIUM_4X2_WEIGHTS CCML_HELIUM_LOAD("q2", "r5")
+#define CCML_HELIUM_4X2_BEGIN \
     CCML_HELIUM_LOAD("q0", "r1") \
+    CCML_HELIUM_DOT("r0", "q0", "q2") \
     CCML_HELIUM_LOAD("q1", "r3") \
-    CCML_HELIUM_4X2_CHANNEL("q2", "r0", "r8") \
-    CCML_HELIUM_4X2_CHANNEL("q3", "r2", "r10") \
-    CCML_HELIUM_4X2_CHANNEL("q2", "r4", "r12") \
-    CCML_HELIUM_4X2_CHANNEL("q3", "r6", "lr")
+    CCML_HELIUM_DOT("r8", "q1", "q2") \
+    CCML_HELIUM_LOAD("q3", "r5") \
+    CCML_HELIUM_DOT("r2", "q0", "q3") \
+    CCML_HELIUM_DOT("r10", "q1", "q3") CCML_HELIUM_4X2_WEIGHTS \
+    CCML_HELIUM_DOT("r4", "q0", "q2") \
+    CCML_HELIUM_DOT("r12", "q1", "q2") \
+    CCML_HELIUM_LOAD("q3", "r5") \
+    CCML_HELIUM_DOT("r6", "q0", "q3")
+#define CCML_HELIUM_4X2_STEP CCML_HELIUM_4X2_BEGIN CCML_HELIUM_4X2_WEIGHTS CCML_HELIUM_DOT("lr", "q1", "q3")
+
+/* The same where nothing follows the weights. */
+#define CCML_HELIUM_4X2_LONE_STEP CCML_HELIUM_4X2_WEIGHTS CCML_HELIUM_4X2_BEGIN CCML_HELIUM_DOT("lr", "q1", "q3")
 
 /* void f(const int32_t *w, const int8_t *x, T *y, int32_t runs, int32_t vectors, int32_t run_step, int32_t pixels,
    int32_t pixel_step, int32_t channels, ...).
@@ -24,8 +34,9 @@
    Even registers and lr hold sums, those of the first pixel in r0 to r6. The rest is on the stack: x of both pixels, y
    of both pixels, entry of the steps, how often, runs, from the end of a run to the next, channels left, w, y of the
    first pixel, pixels left; the arguments from sp + 116 on. `setup` comes first, `row` makes bytes of y (r7) of
-   channels (r9), `store` takes the sums. A last pixel that is left alone is computed twice. */
-#define CCML_HELIUM_4X2(setup, row, store) \
+   channels (r9), `weights` comes before the steps of a tile, each of which is `step`, `store` takes the sums. A last
+   pixel that is left alone is computed twice. */
+#define CCML_HELIUM_4X2(setup, row, weights, step, store) \
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
@@ -59,11 +70,12 @@
         "ldm r5!, {r8, r10, r12, lr}\n" \
         "ldrd r1, r3, [sp]\n" \
         "ldrd r11, r9, [sp, #24]\n" \
+        weights \
         "3:\n" \
         "ldr r7, [sp, #20]\n" \
         "ldr pc, [sp, #16]\n" \
         ".p2align 2\n" \
-        "4:\n" CCML_HELIUM_REPEAT("8", CCML_HELIUM_4X2_STEP) \
+        "4:\n" CCML_HELIUM_REPEAT("8", step) \
         "5:\n" \
         "subs r7, r7, #1\n" \
         "bne.w 4b\n" \

@@ -25,7 +25,8 @@ CCML_NAKED ccml_helium_gemm_4x2_i32(
     int32_t vectors CCML_UNUSED, int32_t run_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
     int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED)
 {
-    CCML_HELIUM_4X2("", CCML_HELIUM_4X2_I32_ROW, CCML_HELIUM_4X2_I32_STORE);
+    CCML_HELIUM_4X2(
+        "", CCML_HELIUM_4X2_I32_ROW, "", CCML_HELIUM_4X2_LONE_STEP, CCML_HELIUM_4X2_I32_STORE);
 }
 #endif
 

@@ -11,14 +11,14 @@
     "vdup.16 q4, r6\n" \
     "vdup.8 q5, r7\n"
 
-/* The results of the first pixel in q0, those of the second in q1. */
+/* The results of the first pixel in q0, those of the second in q1, by the scales in q2. */
 #define CCML_HELIUM_4X2_I8_RESULTS \
-    "vldrw.u32 q2, [r5], #16\n" \
-    "vmov q0[2], q0[0], r0, r4\n" \
-    "vmov q0[3], q0[1], r2, r6\n" \
-    "vmov q1[2], q1[0], r8, r12\n" \
-    "vmov q1[3], q1[1], r10, lr\n" \
-    CCML_HELIUM_REQUANTIZE("q2", "q2", "q4", "q5") \
+    CCML_HELIUM_REQUANTIZE( \
+        "vmov q0[2], q0[0], r0, r4\n" \
+        "vmov q0[3], q0[1], r2, r6\n", \
+        "vmov q1[2], q1[0], r8, r12\n", \
+        "vmov q1[3], q1[1], r10, lr\n", \
+        "q2", "q2", "q4", "q5") \
     "vshr.u32 q1, q0, #16\n"
 
 #define CCML_HELIUM_4X2_I8_STORE \
@@ -35,7 +35,9 @@ CCML_NAKED ccml_helium_gemm_4x2_i8(
     int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED,
     int32_t lo CCML_UNUSED)
 {
-    CCML_HELIUM_4X2(CCML_HELIUM_4X2_I8_SETUP, "mov r7, r9\n", CCML_HELIUM_4X2_I8_STORE);
+    CCML_HELIUM_4X2(
+        CCML_HELIUM_4X2_I8_SETUP, "mov r7, r9\n", CCML_HELIUM_4X2_WEIGHTS, CCML_HELIUM_4X2_STEP,
+        CCML_HELIUM_4X2_I8_STORE);
 }
 #endif
 

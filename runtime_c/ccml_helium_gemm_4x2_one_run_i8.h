@@ -44,7 +44,7 @@ CCML_NAKED ccml_helium_gemm_4x2_one_run_i8(
         "2:\n"
         "ldm r5, {r0, r2, r4, r6}\n"
         "ldm r5!, {r8, r10, r12, lr}\n"
-        "ldrd r1, r3, [sp]\n"
+        "ldrd r1, r3, [sp]\n" CCML_HELIUM_4X2_WEIGHTS
         "ldr pc, [sp, #16]\n"
         ".p2align 2\n"
         "3:\n" CCML_HELIUM_REPEAT("8", CCML_HELIUM_4X2_STEP)

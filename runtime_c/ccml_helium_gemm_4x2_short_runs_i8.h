@@ -51,7 +51,7 @@ CCML_NAKED ccml_helium_gemm_4x2_short_runs_i8(
         "2:\n"
         "ldm r5, {r0, r2, r4, r6}\n"
         "ldm r5!, {r8, r10, r12, lr}\n"
-        "ldrd r1, r3, [sp]\n"
+        "ldrd r1, r3, [sp]\n" CCML_HELIUM_4X2_WEIGHTS
         "ldrd r7, r9, [sp, #16]\n"
         "ldr pc, [sp, #28]\n"
         "3:\n"

@@ -15,11 +15,12 @@
 #define CCML_HELIUM_8X1_I8_STORE \
     "vld20.32 {q2, q3}, [r5]\n" \
     "vld21.32 {q2, q3}, [r5]!\n" \
-    "vmov q0[2], q0[0], r0, r8\n" \
-    "vmov q0[3], q0[1], r4, r12\n" \
-    "vmov q1[2], q1[0], r2, r10\n" \
-    "vmov q1[3], q1[1], r6, lr\n" \
-    CCML_HELIUM_REQUANTIZE("q2", "q3", "q4", "q5") \
+    CCML_HELIUM_REQUANTIZE( \
+        "vmov q0[2], q0[0], r0, r8\n" \
+        "vmov q0[3], q0[1], r4, r12\n", \
+        "vmov q1[2], q1[0], r2, r10\n", \
+        "vmov q1[3], q1[1], r6, lr\n", \
+        "q2", "q3", "q4", "q5") \
     "vctp.16 r11\n" \
     "vpst\n" \
     "vstrbt.16 q0, [r3], #8\n"
