@@ -6,9 +6,10 @@
 bytes are loaded at a constant offset; what that adds, 128 times the sum of a pixel's activations, is taken off by the
 first row of words.
 
-``gemm_2x4_long`` (long multiplication): a word ``a + 128 + b * 2^24`` for two pixels, which a weight multiplies at once
-into a 64-bit sum ``A + B * 2^24``; |A| stays below 2^23. Each channel has a bias for A, which takes the 128 off, and
-one for B. Two channels share the activations; their weights stand side by side.
+``gemm_2x4_pairs`` (a multiplication takes one cycle, one that accumulates two): a word ``a + b * 2^16`` for two pixels,
+of bytes plus 128. With weights plus 128 a product holds both, each below 2^16; a sum of the products and one of their
+upper halves give both sums, modulo 2^32. The block takes off 128 times the sum of a pixel's activations. Two channels
+share the activations; their weights stand side by side.
 
 ``gemm_4x1_words``: one pixel in words behind the same correction, by four channels at a time, whose weights stand side
 by side.
@@ -22,7 +23,7 @@ from functools import partial
 import numpy as np
 
 from ..ir.build import gt, store
-from ..ir.loops import I8, I32, I64, U32, Access, Alloc, Block, Buffer, Call, Expr, If, Kernel, Let, Space, Var
+from ..ir.loops import I8, I32, U32, Access, Alloc, Block, Buffer, Call, Expr, If, Kernel, Let, Load, Space, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, clamped, param, requantized_fixed, signed, word_of
@@ -32,12 +33,10 @@ from .tiles import tile_block
 PIXELS = 4
 """Pixels that are multiplied together."""
 PAIR_CHANNELS = 2
-"""Channels that ``gemm_2x4_long`` multiplies together."""
+"""Channels that ``gemm_2x4_pairs`` multiplies together."""
 ONE_PIXEL_CHANNELS = 4
 """Channels that ``gemm_4x1_words`` multiplies together."""
 WEIGHT_OFFSET = 128
-FIELD = 24
-"""Bits of the lower of two sums in one."""
 
 
 def offset_weights(columns: np.ndarray) -> np.ndarray:
@@ -53,21 +52,15 @@ def tiled_weights(columns: np.ndarray) -> np.ndarray:
 
 
 def paired_weights(columns: np.ndarray) -> np.ndarray:
-    """Weights [o, k], those of two channels side by side."""
+    """Weights [o, k] as unsigned bytes, those of two channels side by side."""
     even, steps = len(columns) // PAIR_CHANNELS * PAIR_CHANNELS, columns.shape[1]
     pairs = columns[:even].reshape(-1, PAIR_CHANNELS, steps).transpose(0, 2, 1).reshape(even, steps)
-    return np.concatenate([pairs, columns[even:]]).astype(np.int8)
+    return offset_weights(np.concatenate([pairs, columns[even:]]))
 
 
 def paired_bias(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Biases of the lower and the upper pixels [o, 2]."""
-    return np.stack([bias - 128 * columns.sum(axis=1), bias], axis=1).astype(np.int32)
-
-
-def is_pairable(columns: np.ndarray) -> bool:
-    """Whether two sums fit into one, the lower with activations from 0 to 255."""
-    reach = 255 * np.maximum(np.maximum(columns, 0).sum(axis=1), -np.minimum(columns, 0).sum(axis=1))
-    return bool(np.all(reach < 1 << FIELD - 1))
+    """Biases [o, 1] for activations plus 128."""
+    return np.asarray((bias - 128 * columns.astype(np.int64).sum(axis=1)).astype(np.int32)[:, None])
 
 
 # ---------------------------------------------------------------- staging
@@ -86,11 +79,11 @@ def _spread(count: Number, step: Number) -> Kernel:
     return Kernel("spread", (x, y, total), block)
 
 
-def _pack(count: Number, flip: Number) -> Kernel:
-    """Bytes into one byte of every second word, with the sign bit turned over where ``flip`` is -128."""
+def _pack(count: Number) -> Kernel:
+    """Bytes plus 128 into one byte of every second word."""
     x = param("x", DType.I8, count, Access.READ)
     y, i = param("y", DType.I8, (count - 1) * 8 + 1, Access.WRITE), Var("i")
-    flipped = x[i] ^ I8(flip)
+    flipped = x[i] ^ I8(-WEIGHT_OFFSET)
     return Kernel("pack", (x, y), loop(i, count, store(y[i * 8], flipped)))
 
 
@@ -135,43 +128,42 @@ def _words_4x1(steps: Number, channels: Number) -> Kernel:
     return Kernel("gemm_4x1_words", (b, w, x, y), loop(t, channels // tile, *body))
 
 
-def _long_2x4(steps: Number, channels: Number) -> Kernel:
-    b = param("b", DType.I32, channels * 2, Access.READ)
-    w = param("w", DType.I8, channels * steps, Access.READ)
+def _pairs_2x4(steps: Number, channels: Number) -> Kernel:
+    """Even sums are those of words, odd ones those of upper halves, which are taken off the even ones at the end."""
+    b = param("b", DType.I32, channels, Access.READ)
+    w = param("w", DType.U8, channels * steps, Access.READ)
     x = param("x", DType.I8, steps * 8, Access.READ, 8)
     y, full = param("y", DType.I32, channels * PIXELS, Access.WRITE), channels // PAIR_CHANNELS
+    totals, step = Buffer("totals", I32, (PIXELS,), Space.REG), Var("step")
+
+    def part(word: Expr, p: int) -> Expr:
+        return I32(U32(word) >> 16) if p % 2 else word
+
+    def taken(p: int, values: Buffer, *lead: int) -> Expr:
+        return values[(*lead, p)] if p % 2 else values[(*lead, p)] - (values[(*lead, p + 1)] << 16)
 
     def tile(width: int, first: Expr, stem: str) -> Block:
         def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
-            words = [Var(f"x{p}{stem}", I64) for p in range(2)]
-            lets = tuple(Let(word, I64(word_of(x, k * 8 + 4 * p))) for p, word in enumerate(words))
-
-            def product(acc: Expr, c: int, p: int) -> Expr:
-                weight = I64(w[first * steps + k * width + c])
-                return acc + words[p] * weight
-
-            return lets, product
+            products = [[Var(f"product{c}{n}{stem}", I32) for n in range(2)] for c in range(width)]
+            lets = tuple(
+                Let(products[c][n], word_of(x, k * 8 + 4 * n) * I32(w[first * steps + k * width + c]))
+                for c in range(width) for n in range(2)
+            )  # fmt: skip
+            return lets, lambda acc, c, p: acc + part(products[c][p // 2], p)
 
         def finish(c: int, p: int, acc: Expr) -> Block:
-            lower, upper = _fields(acc, f"{c}{p}{stem}")
-            values = (v + b[(first + c) * 2 + h] for h, v in enumerate((lower.var, upper)))
-            stores = (store(y[(first + c) * PIXELS + (2 * p + h)], value) for h, value in enumerate(values))
-            return (lower, *stores)
+            assert isinstance(acc, Load)
+            value = b[first + c] + taken(p, acc.buffer, c) - (taken(p, totals) << 7)
+            return (store(y[(first + c) * PIXELS + p], value),)
 
-        return tile_block((width, 2), (steps,), lambda c, p: I64(0), group, finish, stem, I64)
+        return tile_block((width, PIXELS), (steps,), lambda c, _: I32(0), group, finish, stem)
 
     t, last = Var("t"), Var("last")
+    adds = (store(totals[p], totals[p] + part(word_of(x, step * 8 + p // 2 * 4), p)) for p in range(PIXELS))
+    added = (Alloc(totals), *(store(totals[p], 0) for p in range(PIXELS)), *loop(step, steps, *adds))
     whole = loop(t, full, *tile(PAIR_CHANNELS, t * PAIR_CHANNELS, ""))
     rest = loop(last, channels % PAIR_CHANNELS, *tile(1, last + full * PAIR_CHANNELS, "_last"))
-    return Kernel("gemm_2x4_long", (b, w, x, y), (*whole, *rest))
-
-
-def _fields(total: Expr, stem: str) -> tuple[Let, Expr]:
-    """The lower sum, sign extended and named, and the upper one, which has lent one where that is negative."""
-    spare = 32 - FIELD
-    lower = Let(Var(f"lower{stem}", I32), I32(total) << spare >> spare)
-    lent = I32(U32(lower.var) >> 31)
-    return lower, I32(total >> FIELD) + lent
+    return Kernel("gemm_2x4_pairs", (b, w, x, y), (*added, *whole, *rest))
 
 
 # ---------------------------------------------------------------- requantization
@@ -220,6 +212,12 @@ def _requantize_cycles(call: float, one: float, four: float, channel: float, eac
     return lambda channels, pixels, *_: call + channels * known.get(pixels, channel + each * pixels)
 
 
+def _pairs_cycles(steps: int, channels: int) -> float:
+    """Activations are added up once, then multiplied for two channels at a time."""
+    pairs, alone = divmod(channels, PAIR_CHANNELS)
+    return 118 + 8.6 * steps + pairs * (52 + 18.7 * steps) + alone * (36 + 10.7 * steps)
+
+
 _WORDS, _REQUANTIZE = ("steps", "channels"), ("channels", "pixels", "lanes", "step", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction("spread", ("count", "step"), _spread, THUMB, ((5, 3),)),
@@ -228,20 +226,20 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(linear(53, 6.3)),
     ),
     BlockInstruction(
-        "pack", ("count", "flip"), _pack, LONG, ((3, -128),),
-        cycles=Cycles(long_multiply=of_fours(27, 13.6, 4.8)),
+        "pack", ("count",), _pack, LONG, ((3,),),
+        cycles=Cycles(long_multiply=of_fours(12, 18.3, 9.1)),
     ),
     BlockInstruction(
         "gemm_1x4_words", _WORDS, _words_1x4, THUMB, ((13, 3),),
         cycles=Cycles(of_tiles(86, 1, 46, 15.3)),
     ),
     BlockInstruction(
-        "gemm_2x4_long", _WORDS, _long_2x4, LONG, ((13, 3),),
-        cycles=Cycles(long_multiply=of_tiles(88, 2, 70, 27.5, (36, 15))),
+        "gemm_2x4_pairs", _WORDS, _pairs_2x4, LONG, ((13, 3),),
+        cycles=Cycles(long_multiply=_pairs_cycles),
     ),
     BlockInstruction(
         "gemm_4x1_words", _WORDS, _words_4x1, THUMB, ((13, 8),),
-        cycles=Cycles(of_tiles(98, 4, 42, 17.9), of_tiles(66, 4, 33, 18.3)),
+        cycles=Cycles(of_tiles(98, 4, 42, 17.9), of_tiles(69, 4, 33, 15.8)),
     ),
     BlockInstruction("requantize_i8", _REQUANTIZE, partial(_requantize, False), THUMB, ((3, 2, 4, 7, -128),)),
     BlockInstruction(

@@ -105,15 +105,18 @@ CCML_NAKED ccml_gemm_4x1_words(
 #undef CCML_WORDS_4X1_WEIGHT
 #undef CCML_WORDS_4X1_FOUR
 #elif CCML_ARM_V7M
-/* A word times four weights. */
-#define CCML_WORDS_4X1_WEIGHT(word, acc) \
-    "ldrb r12, [r1], #1\n" \
-    "mla " acc ", " word ", r12, " acc "\n"
+/* A word times four weights, whose loads follow each other, for then all but the first take one cycle. */
 #define CCML_WORDS_4X1_FOUR(word) \
-    CCML_WORDS_4X1_WEIGHT(word, "r4") CCML_WORDS_4X1_WEIGHT(word, "r5") CCML_WORDS_4X1_WEIGHT(word, "r6") \
-    CCML_WORDS_4X1_WEIGHT(word, "r7")
+    "ldrb r2, [r1, #1]\n" \
+    "ldrb r3, [r1, #2]\n" \
+    "ldrb lr, [r1, #3]\n" \
+    "ldrb r12, [r1], #4\n" \
+    "mla r5, " word ", r2, r5\n" \
+    "mla r6, " word ", r3, r6\n" \
+    "mla r7, " word ", lr, r7\n" \
+    "mla r4, " word ", r12, r4\n"
 
-/* The accumulators are in r4 to r7, the end of fours of x in lr. On the stack: b, x, y, end of y, end of x. */
+/* The accumulators are in r4 to r7. On the stack: b, x, y, end of y, end of x, that of fours of x. */
 #define CCML_BLOCK_GEMM_4X1_WORDS 1
 CCML_NAKED ccml_gemm_4x1_words(
     const int32_t *b CCML_UNUSED, const uint8_t *w CCML_UNUSED, const int32_t *x CCML_UNUSED, int32_t *y CCML_UNUSED,
@@ -122,40 +125,41 @@ CCML_NAKED ccml_gemm_4x1_words(
     __asm__ volatile(
         ".syntax unified\n"
         "push {r4-r11, lr}\n"
-        "sub sp, sp, #20\n"
-        "ldrd r4, r5, [sp, #56]\n"
+        "sub sp, sp, #24\n"
+        "ldrd r4, r5, [sp, #60]\n"
         "strd r0, r2, [sp]\n"
-        "str r3, [sp, #8]\n"
         "add r5, r3, r5, lsl #2\n"
-        "str r5, [sp, #12]\n"
+        "strd r3, r5, [sp, #8]\n"
         "adds r2, r2, #4\n"
         "add r5, r2, r4, lsl #2\n"
-        "str r5, [sp, #16]\n"
         "lsrs r4, r4, #2\n"
-        "add lr, r2, r4, lsl #4\n"
+        "add r6, r2, r4, lsl #4\n"
+        "strd r5, r6, [sp, #16]\n"
         "1:\n"
         "ldrd r2, r0, [sp]\n"
         "ldm r2!, {r4-r7}\n"
         "str r2, [sp, #0]\n"
         "ldr r2, [r0], #4\n"
+        "ldr r3, [sp, #20]\n"
         "adds r4, r4, r2\n"
         "adds r5, r5, r2\n"
         "adds r6, r6, r2\n"
         "adds r7, r7, r2\n"
-        "cmp r0, lr\n"
+        "cmp r0, r3\n"
         "beq.w 3f\n"
         "2:\n"
         "ldm r0!, {r8-r11}\n"
         CCML_WORDS_4X1_FOUR("r8") CCML_WORDS_4X1_FOUR("r9") CCML_WORDS_4X1_FOUR("r10") CCML_WORDS_4X1_FOUR("r11")
-        "cmp r0, lr\n"
+        "ldr r2, [sp, #20]\n"
+        "cmp r0, r2\n"
         "bne 2b\n"
         "3:\n"
-        "ldr r2, [sp, #16]\n"
-        "cmp r0, r2\n"
+        "ldr r9, [sp, #16]\n"
+        "cmp r0, r9\n"
         "beq 5f\n"
         "4:\n"
         "ldr r8, [r0], #4\n" CCML_WORDS_4X1_FOUR("r8")
-        "cmp r0, r2\n"
+        "cmp r0, r9\n"
         "bne 4b\n"
         "5:\n"
         "ldrd r2, r3, [sp, #8]\n"
@@ -163,11 +167,10 @@ CCML_NAKED ccml_gemm_4x1_words(
         "str r2, [sp, #8]\n"
         "cmp r2, r3\n"
         "bne 1b\n"
-        "add sp, sp, #20\n"
+        "add sp, sp, #24\n"
         "pop {r4-r11, pc}\n");
 }
 
-#undef CCML_WORDS_4X1_WEIGHT
 #undef CCML_WORDS_4X1_FOUR
 #endif
 

@@ -1,4 +1,4 @@
-/* Part of the ccml runtime: bytes into one byte of every second word, with some of their bits turned over.
+/* Part of the ccml runtime: bytes plus 128 into one byte of every second word.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_PACK_H
 #define CCML_PACK_H
@@ -8,12 +8,11 @@
 #if CCML_ARM_V7M
 #define CCML_PACK_BYTE \
     "ldrb r12, [r0], #1\n" \
-    "eor r12, r12, r3\n" \
+    "eor r12, r12, #128\n" \
     "strb r12, [r1], #8\n"
 
 #define CCML_BLOCK_PACK 1
-CCML_NAKED ccml_pack(const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t count CCML_UNUSED,
-    int32_t flip CCML_UNUSED)
+CCML_NAKED ccml_pack(const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t count CCML_UNUSED)
 {
     __asm__ volatile(
         ".syntax unified\n"

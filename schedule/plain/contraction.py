@@ -16,7 +16,6 @@ from ...blocks import has_block
 from ...blocks.plain import (
     ONE_PIXEL_CHANNELS,
     PIXELS,
-    is_pairable,
     offset_weights,
     paired_bias,
     paired_weights,
@@ -60,7 +59,7 @@ def is_plain_contraction(ctx: KernelContext) -> bool:
 def lower_plain_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_plain_contraction` holds."""
     work = Contraction(ctx)
-    rows = [row for row in ROWS if has_block(row.block, ctx.cpu.extensions) and row.applies(work.columns)]
+    rows = [row for row in ROWS if has_block(row.block, ctx.cpu.extensions)]
     return lower_by_cheapest(work, [_OnePixel, *(partial(_FourPixels, row=row) for row in rows)])
 
 
@@ -81,10 +80,9 @@ class _PlainTiling(Tiling):
 
 @dataclass(frozen=True)
 class _Row:
-    """A block: for which columns it ``applies``, how it wants pixels staged, and its biases and weights."""
+    """A block: how it wants pixels staged, and its biases and weights."""
 
     block: str
-    applies: Callable[[np.ndarray], bool]
     staging: type[WordPixels] | type[PackedPixels]
     bias: Callable[[np.ndarray, np.ndarray], np.ndarray]
     weights: Callable[[np.ndarray], np.ndarray]
@@ -95,8 +93,8 @@ def _words_of(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 ROWS: tuple[_Row, ...] = (
-    _Row("gemm_1x4_words", lambda columns: True, WordPixels, _words_of, offset_weights),
-    _Row("gemm_2x4_long", is_pairable, PackedPixels, paired_bias, paired_weights),
+    _Row("gemm_1x4_words", WordPixels, _words_of, offset_weights),
+    _Row("gemm_2x4_pairs", PackedPixels, paired_bias, paired_weights),
 )
 
 

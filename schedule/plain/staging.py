@@ -101,7 +101,7 @@ class PackedPixels:
     def prepare(self) -> Block:
         """The bytes between the two pixels stay zero."""
         k = Var(self.ctx.names.fresh("k"))
-        zeros = (store(self.words[k, p, b], 0) for p in range(2) for b in (1, 2))
+        zeros = (store(self.words[k, p, b], 0) for p in range(2) for b in (1, 3))
         return loop(k, self.window.size, *zeros)
 
     def stage_all(self, position: Callable[[Expr], Sequence[Expr]], count: int, neighbours: bool) -> Block:
@@ -115,20 +115,16 @@ class _Packed:
     staging: PackedPixels
     slot: int
 
-    @property
-    def flip(self) -> int:
-        return 0 if self.slot % 2 else -128
-
     def _at(self, k: Expr) -> tuple[Expr, ...]:
-        return (k, as_expr(self.slot // 2), as_expr(self.slot % 2 * 3))
+        return (k, as_expr(self.slot // 2), as_expr(self.slot % 2 * 2))
 
     def copy(self, first: Expr, taps: int, where: Sequence[Expr]) -> Block:
         staging, depth = self.staging, self.staging.window.depth
         y = Pointer(staging.words, self._at(first * depth))
-        return (Invoke("pack", (staging.source.run(where), y), (taps * depth, self.flip)),)
+        return (Invoke("pack", (staging.source.run(where), y), (taps * depth,)),)
 
     def fill(self, first: Expr, taps: int) -> Block:
         staging, i = self.staging, Var(self.staging.ctx.names.fresh("i"))
-        value = (staging.zero_point ^ self.flip) if self.flip == 0 else (staging.zero_point + 128 + 128) % 256 - 128
+        value = (staging.zero_point + 256) % 256 - 128
         depth = staging.window.depth
         return loop(i, taps * depth, store(staging.words[self._at(first * depth + i)], value))
