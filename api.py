@@ -330,6 +330,9 @@ def profile(
         raise CcmlError(ErrorCode.BAD_OPTION, f"profiles need a cost model, which {machine.name} has not")
     source, _ = _read(path, options, quantization)
     compiled = compile_source(source, machine, goal=goal)
+    if compiled.program.custom_operators:
+        names = ", ".join(compiled.program.custom_operators)
+        raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"models with custom operators ({names}) cannot be profiled")
     built = (build_c if route == "c" else build_objects)(compiled.program, machine)
     sample = next(iter(compiled.samples(file)))
     log.info("running on the emulated board")

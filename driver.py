@@ -14,12 +14,13 @@ import onnx
 
 from . import __version__
 from .costs.predict import Costs, c_costs, object_costs
+from .custom_ops.operators import load_operators
 from .emit_c.model_name import model_name
 from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
 from .errors import CcmlError, ErrorCode
 from .exporters import find_exporter
-from .frontend_onnx import Range, import_model, load_model, tensor_interface, with_fixed_inputs, with_states
+from .frontend_onnx import Range, check_used, import_model, load_model, tensor_interface, with_fixed_inputs, with_states
 from .frontend_tflite import is_tflite, read_tflite
 from .ir.extents import axes_of
 from .ir.graph import Graph
@@ -60,7 +61,8 @@ class ModelOptions:
     ``name`` is the prefix of files and symbols; by default it is made from the name of the file. ``integer_io``
     makes the inputs and outputs integers that a model which comes quantized quantizes first and dequantizes last.
     ``states`` are inputs that the caller of the artifact keeps from run to run, each with the output that is its next
-    value.
+    value. ``custom_ops`` gives the C file of operators by ``domain::Name``, ``custom_ops_python`` a Python function
+    that means the same (``module:function`` or ``file.py:function``).
     """
 
     dims: Mapping[str, int | Range] = field(default_factory=dict)
@@ -72,6 +74,8 @@ class ModelOptions:
     bounds: Mapping[str, int] = field(default_factory=dict)
     lengths: Mapping[str, int] = field(default_factory=dict)
     absent: tuple[str, ...] = ()
+    custom_ops: Mapping[str, PathLike] = field(default_factory=dict)
+    custom_ops_python: Mapping[str, str] = field(default_factory=dict)
 
 
 DEFAULT_OPTIONS = ModelOptions()
@@ -113,6 +117,7 @@ class Source:
             max_ram=goal.max_ram,
             pools=dict(goal.pools),
             states=dict(self.options.states),
+            custom_ops={name: Path(path).name for name, path in sorted(self.options.custom_ops.items())},
         )
         with self.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -206,15 +211,18 @@ def import_source(path: PathLike, model: onnx.ModelProto, options: ModelOptions 
     """A model's graph. ``options.name`` defaults to the file's name as a C identifier.
 
     Raises ``BAD_OPTION`` where ``options.fixed``, ``lengths``, ``absent`` or ``states`` do not fit the inputs and
-    outputs, or ``options.integer_io`` meets a model without quantized inputs or outputs.
+    outputs, ``options.custom_ops`` the model, or ``options.integer_io`` meets a model without quantized inputs or
+    outputs.
     """
     name = model_name(Path(path), options.name)
+    custom = load_operators(options.custom_ops, options.custom_ops_python)
+    check_used(model, custom)
     greatest = {key: extent.most if isinstance(extent, Range) else extent for key, extent in options.dims.items()}
     model = tensor_interface(
         model, options.lengths, options.absent, options.dims, options.shapes, options.bounds,
-        fixed=lambda flat: with_fixed_inputs(flat, options.fixed, greatest),
+        fixed=lambda flat: with_fixed_inputs(flat, options.fixed, greatest), custom=custom,
     ).model  # fmt: skip
-    imported = import_model(model, options.dims, options.shapes, name, options.bounds)
+    imported = import_model(model, options.dims, options.shapes, name, options.bounds, custom)
     graph = with_states(imported, options.states)
     graph = integer_interface(graph) if options.integer_io else integer_states(graph)
     return Source(Path(path), options, model, graph)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..costs.build import build_c, build_objects, has_compiler
-from ..costs.predict import has_cost_model, predict
+from ..costs.predict import is_predictable, predict
 from ..emit_c.makefile import MAKEFILE
 from ..ir.graph import Graph
 from ..ir.program import Program
@@ -69,13 +69,13 @@ def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents, mo
     name = plan.program.name
     objects = emit(plan.program, plan.machine, kinds, folder)
     sections = None if objects is None else sections_of(objects)
-    costs = None
+    costs, predictable = None, is_predictable(plan.program, plan.machine)
     routes: dict[str, Route] = {}
-    if objects is not None and has_cost_model(plan.machine):
+    if objects is not None and predictable:
         log.info("predicting costs")
         built = build_objects(plan.program, plan.machine, objects)
         costs, routes["llvm"] = predict(plan.program, plan.machine, built), route_of(built)
-    if Emit.C in kinds and has_cost_model(plan.machine) and has_compiler(plan.machine):
+    if Emit.C in kinds and predictable and has_compiler(plan.machine):
         log.info("compiling the C to see what it takes")
         routes["c"] = route_of(build_c(plan.program, plan.machine))
     report = build_report(

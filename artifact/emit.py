@@ -7,13 +7,14 @@ from collections.abc import Collection
 from enum import Enum
 from pathlib import Path
 
-from ..emit_c.artifact import write_c
+from ..emit_c.artifact import custom_sources, write_c
 from ..emit_c.header import public_header
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.archive import static_library
-from ..emit_llvm.module import exported_symbols
+from ..emit_llvm.module import exported_symbols, foreign_kernels
 from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
 from ..emit_llvm.shared import link_library
+from ..emulation.custom_objects import compiles_custom, custom_objects
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Program
 from ..targets import Machine
@@ -41,34 +42,50 @@ def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Pa
     """Writes the files of ``kinds`` into ``folder``; the public header is always among them.
 
     Returns the objects by file name, where objects were made. A library to be loaded needs a linker: where none is
-    there, that is an error if ``kinds`` is the library alone, and a warning otherwise.
+    there, that is an error if ``kinds`` is the library alone, and a warning otherwise. The C of custom operators is
+    compiled and is among the objects; where there is no compiler for it, it is written as C, and the header says so.
     """
-    name = program.name
+    name, linked = program.name, Emit.OBJECT in kinds or Emit.LIBRARY in kinds
+    custom = _custom(program, machine) if linked else []
     if Emit.C in kinds:
         log.info("writing C")
-        write_c(program, machine, folder)
+        write_c(program, machine, folder, custom_apart=custom is None)
     else:
-        header = public_header(program, machine, assign_symbols(program))
+        symbols = assign_symbols(program)
+        header = public_header(program, machine, symbols, custom_apart=custom is None)
         (folder / f"{name}.h").write_text(header, encoding="utf-8", newline="\n")
+        for file, text in custom_sources(program, symbols).items() if custom is None or not linked else ():
+            (folder / file).write_text(text, encoding="utf-8", newline="\n")
     if Emit.LLVM in kinds:
         (folder / f"{name}.ll").write_text(emit_ir(program, machine), encoding="utf-8", newline="\n")
     if Emit.ASSEMBLY in kinds:
         log.info("generating assembly")
         (folder / f"{name}.s").write_text(emit_assembly(program, machine), encoding="utf-8", newline="\n")
-    if Emit.OBJECT not in kinds and Emit.LIBRARY not in kinds:
+    if not linked:
         return None
     log.info("generating machine code")
-    objects = emit_objects(program, machine)
+    objects = [*emit_objects(program, machine), *(custom or [])]
     if Emit.OBJECT in kinds:
         for file, image in objects:
             (folder / file).write_bytes(image)
     if Emit.LIBRARY not in kinds:
         return objects
     (folder / f"lib{name}.a").write_bytes(static_library(objects))
-    if machine.target.library is not None:
+    if machine.target.library is not None and custom is not None:
         file = machine.target.library.file.format(name=name)
         _link(program, machine, objects, folder / file, required=set(kinds) == {Emit.LIBRARY})
     return objects
+
+
+def _custom(program: Program, machine: Machine) -> Objects | None:
+    """The objects of custom operators; ``None``, with a warning, where nothing compiles them."""
+    if not foreign_kernels(program) or compiles_custom(machine):
+        return custom_objects(program, machine)
+    log.warning(
+        "no C compiler for %s: the libraries are without the custom operators, whose C is written beside them",
+        machine.abi.triple,
+    )
+    return None
 
 
 def _link(
@@ -77,7 +94,7 @@ def _link(
     """Links ``library``. Without a linker that is an error where it is ``required``, and a warning otherwise."""
     log.info("linking %s", library.name)
     try:
-        link_library(objects, machine, program.name, exported_symbols(program), library)
+        link_library(objects, machine, program.name, exported_symbols(program), library, bool(foreign_kernels(program)))
     except CcmlError as problem:
         if problem.kind is not ErrorCode.TOOLCHAIN or required:
             raise

@@ -66,6 +66,8 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "max": Key("bound", named=True),
         "lengths": Key("length", named=True),
         "absent": Key("absent", repeated=True),
+        "custom-ops": Key("custom_op", named=True, path=True),
+        "custom-op-python": Key("custom_op_python", named=True, path=True),
     },
     "compile": {
         "target": Key("target"),
@@ -168,14 +170,15 @@ def _converted(context: click.Context, path: Path, name: str, key: Key, value: o
     """``value`` as click takes defaults, tried with the option's own type where the command has that option."""
     result: object
     if key.named:
-        result = [f"{item}={_text(path, name, inner)}" for item, inner in _table(path, name, value).items()]
+        texts = {item: _text(path, name, inner) for item, inner in _table(path, name, value).items()}
+        result = [f"{item}={_located(path, text) if key.path else text}" for item, text in texts.items()]
     elif key.repeated:
         result = [_text(path, name, inner) for inner in (value if isinstance(value, list) else [value])]
     elif isinstance(value, bool):
         result = value
     else:
         text = _text(path, name, value)
-        result = str(path.parent / text) if key.path else text
+        result = _located(path, text) if key.path else text
     parameter = next((p for p in context.command.params if p.name == key.parameter), None)
     if parameter is not None:
         try:
@@ -183,6 +186,12 @@ def _converted(context: click.Context, path: Path, name: str, key: Key, value: o
         except click.BadParameter as problem:
             raise _bad(path, f"{name}: {problem.message}") from problem
     return result
+
+
+def _located(path: Path, text: str) -> str:
+    """A file relative to the folder of ``path``; ``package.module:function`` is none."""
+    module, colon, _ = text.rpartition(":")
+    return text if colon and not module.endswith(".py") else str(path.parent / text)
 
 
 def _text(path: Path, name: str, value: object) -> str:

@@ -275,6 +275,20 @@ class Frequency(click.ParamType):
         return round(number * unit)
 
 
+class OperatorFile(click.ParamType):
+    """``domain::Name=text``."""
+
+    name = "domain::name=text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = str(value).partition("=")
+        if not equals or not text.strip() or "::" not in name:
+            self.fail(f"'{value}' is not of the form com.acme::Swish=...", param, ctx)
+        return name.strip(), text.strip()
+
+
 class PoolSize(click.ParamType):
     """``name=bytes``, or ``name`` for memory without a limit."""
 
@@ -318,13 +332,14 @@ def model_options(function: F) -> F:
     @wraps(function)
     def command(
         *args: Any, dim: Any, shape: Any, fix: Any, length: Any, absent: Any, state: Any, bound: Any,
-        name: str | None = None, **values: Any,
+        custom_op: Any, custom_op_python: Any, name: str | None = None, **values: Any,
     ) -> Any:  # fmt: skip
         from ..driver import ModelOptions
 
         options = ModelOptions(
             dict(dim), dict(shape), name, fixed=dict(fix), lengths=dict(length), absent=tuple(absent),
-            states=dict(state), bounds=dict(bound),
+            states=dict(state), bounds=dict(bound), custom_ops=dict(custom_op),
+            custom_ops_python=dict(custom_op_python),
         )  # fmt: skip
         return function(*args, options=options, **values)
 
@@ -357,7 +372,15 @@ def model_options(function: F) -> F:
         "--absent", multiple=True, metavar="INPUT",
         help="An optional input that is not there; repeatable.",
     )  # fmt: skip
-    options = dim(shape(fix(length(absent(state(bound(config_option(command))))))))
+    custom = click.option(
+        "--custom-op", multiple=True, type=OperatorFile(), callback=_distinct_with_file, metavar="DOMAIN::NAME=FILE.c",
+        help="The C of an operator that ccml does not have; repeatable.",
+    )  # fmt: skip
+    python = click.option(
+        "--custom-op-python", multiple=True, type=OperatorFile(), callback=_distinct_with_file,
+        metavar="DOMAIN::NAME=MODULE:FUNCTION", help="What such an operator means in Python; repeatable.",
+    )  # fmt: skip
+    options = dim(shape(fix(length(absent(state(bound(custom(python(config_option(command))))))))))
     return argument(options)  # type: ignore[return-value]
 
 

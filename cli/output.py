@@ -96,7 +96,9 @@ def state_facts(totals: Totals) -> list[tuple[str, object]]:
 
 
 def cost_facts(totals: Totals) -> list[tuple[str, object]]:
-    """What a run takes, where that was predicted."""
+    """What a run takes, where that was predicted; and what is not known."""
+    if totals.uncounted:
+        return [("not counted", f"what {', '.join(totals.uncounted)} computes: MACs, stack and instructions")]
     if totals.instructions is None:
         return []
     return [

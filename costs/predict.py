@@ -58,11 +58,16 @@ def has_cost_model(machine: Machine) -> bool:
     return machine.cpu.costs
 
 
+def is_predictable(program: Program, machine: Machine) -> bool:
+    """Whether they can be for ``program``: what custom operators do is not looked at."""
+    return has_cost_model(machine) and not program.custom_operators
+
+
 def object_costs(
     program: Program, machine: Machine, objects: Sequence[tuple[str, bytes]] | None = None
 ) -> Costs | None:
-    """The costs of LLVM's code, whose ``objects`` are made if need be; ``None`` without a cost model."""
-    if not has_cost_model(machine):
+    """The costs of LLVM's code, whose ``objects`` are made if need be; ``None`` where they cannot be predicted."""
+    if not is_predictable(program, machine):
         return None
     log.info("predicting costs")
     return predict(program, machine, build_objects(program, machine, objects))
@@ -70,7 +75,7 @@ def object_costs(
 
 def c_costs(program: Program, machine: Machine) -> Costs | None:
     """The costs of the C sources compiled by GCC. Raises ``TOOLCHAIN`` where that is not installed."""
-    return predict(program, machine, build_c(program, machine)) if has_cost_model(machine) else None
+    return predict(program, machine, build_c(program, machine)) if is_predictable(program, machine) else None
 
 
 def predict(

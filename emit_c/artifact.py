@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from ..custom_ops.unit import prototype, source_files
 from ..errors import CcmlError, ErrorCode
 from ..ir.aliasing import disjoint_params
 from ..ir.loops import For, Kernel
@@ -18,7 +19,7 @@ from .kernel import kernel_function
 from .makefile import MAKEFILE, makefile
 from .requirements import Requirements
 from .run_function import guarded_run, reset_function, run_function
-from .symbols import Symbols, assign_symbols, banner, comment_text
+from .symbols import Symbols, assign_symbols, banner, comment_text, foreign_kernels
 from .weights import (
     INCBIN_THRESHOLD,
     Constant,
@@ -37,20 +38,22 @@ def write_c(
     *,
     incbin_threshold: int | None = INCBIN_THRESHOLD,
     layer_hook: bool = False,
+    custom_apart: bool = False,
 ) -> list[Path]:
     """Writes the program for ``machine`` into ``out_dir`` (made if need be) and returns the files written.
 
     Constants of more than ``incbin_threshold`` bytes in all are written as a binary file instead of numbers (``None``:
     never; nor where objects are not ELF). With ``layer_hook`` the run function says when each layer has run, to what
-    the macro ``<NAME>_LAYER_DONE`` names; without that macro nothing is called. Raises :class:`CcmlError` where the
-    folder cannot be written or a kernel cannot be said in C.
+    the macro ``<NAME>_LAYER_DONE`` names; without that macro nothing is called. ``custom_apart``: libraries beside the
+    sources are without the custom operators. Raises :class:`CcmlError` where the folder cannot be written or a kernel
+    cannot be said in C.
     """
     symbols = assign_symbols(program)
     constants = collect_constants(program, machine, symbols)
     total = sum(constant.array.nbytes for constant in constants)
     by_assembler = incbin_threshold is not None and machine.abi.elf is not None
     binary = by_assembler and total > (incbin_threshold or 0)
-    texts = sources(program, machine, symbols, constants, binary, layer_hook)
+    texts = sources(program, machine, symbols, constants, binary, layer_hook, custom_apart)
     folder = Path(out_dir)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -73,6 +76,7 @@ def sources(
     constants: list[Constant],
     binary: bool,
     layer_hook: bool = False,
+    custom_apart: bool = False,
 ) -> dict[str, str]:
     """The text files of the artifact by name."""
     needs = Requirements()
@@ -80,13 +84,21 @@ def sources(
     weights = binary_source if binary else array_source
     prefix = symbols.prefix
     return {
-        f"{prefix}.h": public_header(program, machine, symbols),
+        f"{prefix}.h": public_header(program, machine, symbols, custom_apart),
         f"{prefix}.c": code,
         f"{prefix}_weights.c": weights(program, constants, symbols),
         f"{prefix}_internal.h": _internal_header(program, constants, symbols, layer_hook),
         f"{prefix}_runtime.h": banner(program, "the runtime that its kernels use") + "\n" + runtime_header(needs),
+        **custom_sources(program, symbols),
         MAKEFILE: makefile(program, machine, symbols, binary),
     }
+
+
+def custom_sources(program: Program, symbols: Symbols) -> dict[str, str]:
+    """The C of custom operators by file name: a source file for each kernel, and the user's code, which it includes."""
+    files = source_files(foreign_kernels(program, symbols), symbols.prefix)
+    head = banner(program, "a custom operator")
+    return {name: text if name.endswith(".inc") else f"{head}\n{text}" for name, text in files.items()}
 
 
 def _internal_header(program: Program, constants: list[Constant], symbols: Symbols, layer_hook: bool) -> str:
@@ -129,8 +141,12 @@ def _model_source(
         banner(program, "kernels and run function"),
         f'#include "{symbols.prefix}.h"\n#include "{symbols.prefix}_internal.h"\n',
     ]
+    foreign = foreign_kernels(program, symbols)
+    parts += [f"{symbols.macro}_HIDDEN {prototype(kernel, symbol)};\n" for symbol, kernel in foreign.items()]
     for name, symbol in symbols.kernels.items():
         kernel = program.kernel(name)
+        if kernel.foreign is not None:
+            continue
         apart = calls[name] > 1 or any(isinstance(stmt, For) for stmt in kernel.body)
         definition = kernel_function(
             kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from ..ir.c_spelling import c_string
 from ..ir.extents import Extent, axes_of
 from ..ir.program import Interface, Program
 from ..ir.types import DType, TensorType
 from ..targets import Machine
 from .spelling import MEMORY_TYPES, pointee
-from .symbols import Symbols, banner, c_string, comment_text
+from .symbols import Symbols, banner, comment_text, foreign_kernels
 
 _FORMATS = {
     DType.BF16: "bfloat16", DType.F8E4M3FN: "float8 E4M3FN", DType.F8E4M3FNUZ: "float8 E4M3FNUZ",
@@ -25,13 +26,14 @@ _STORED_AS = {
 }  # fmt: skip
 
 
-def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
-    """The text of ``<name>.h``."""
+def public_header(program: Program, machine: Machine, symbols: Symbols, custom_apart: bool = False) -> str:
+    """The text of ``<name>.h``. ``custom_apart``: libraries are without the custom operators."""
     macro = symbols.macro
     lines = [
         f"#ifndef {macro}_H",
         f"#define {macro}_H",
         "",
+        *_custom(program, symbols, custom_apart),
         "#include <stdint.h>",
         "",
         *_sizes(program, symbols),
@@ -69,6 +71,24 @@ def public_header(program: Program, machine: Machine, symbols: Symbols) -> str:
     ]
     target = f"for {machine.name} ({machine.abi.name}, {machine.cpu.name})"
     return banner(program, f"a model compiled {target}") + "\n".join(lines) + "\n"
+
+
+def _custom(program: Program, symbols: Symbols, apart: bool) -> Iterator[str]:
+    """Which files have the C of custom operators."""
+    foreign = foreign_kernels(program, symbols)
+    if not foreign:
+        return
+    operators = dict.fromkeys(kernel.foreign.operator for kernel in foreign.values() if kernel.foreign is not None)
+    files = _listed([f"{symbol}.c" for symbol in foreign])
+    lines = f"/* Custom operators: {_listed([comment_text(name) for name in operators])}, in {files}."
+    if apart:
+        lines += (
+            f" NOTE: lib{symbols.prefix} is WITHOUT them, as there was no C compiler for this machine: compile "
+            f"{'these files' if len(foreign) > 1 else 'this file'} and link {'them' if len(foreign) > 1 else 'it'} "
+            "beside the library."
+        )
+    yield from _wrapped(f"{lines} */")
+    yield ""
 
 
 def _reset(program: Program, symbols: Symbols) -> Iterator[str]:
@@ -150,7 +170,7 @@ def _sizes(program: Program, symbols: Symbols) -> list[str]:
         *_pool_sizes(program, symbols),
         *_whole_pools(program, symbols),
         "",
-        "/* Bytes of constant data in the program, and multiply-accumulates of one run. */",
+        f"/* Bytes of constant data in the program, and multiply-accumulates of one run{_without(program)}. */",
         f"#define {macro}_WEIGHTS_SIZE {weights}",
         f"#define {macro}_MACS {program.macs}",
         "",
@@ -158,6 +178,11 @@ def _sizes(program: Program, symbols: Symbols) -> list[str]:
         f"#define {macro}_NUM_OUTPUTS {len(program.outputs)}",
         "",
     ]
+
+
+def _without(program: Program) -> str:
+    names = [comment_text(name) for name in program.uncounted]
+    return f", without those of {_listed(names)}" if names else ""
 
 
 def _pool_sizes(program: Program, symbols: Symbols) -> Iterator[str]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ..custom_ops.unit import source_files
 from ..ir.program import Program
 from ..targets import Kit, Library, Machine
 from .compiler_flags import MEANING, clang_flags, gcc_flags, machine_flags, optimization
-from .symbols import LICENCE, Symbols
+from .symbols import LICENCE, Symbols, foreign_kernels
 
 MAKEFILE = "Makefile"
 _WARNINGS = "-Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -pedantic"
@@ -22,6 +23,10 @@ def makefile(program: Program, machine: Machine, symbols: Symbols, weights_file:
     loaded = [] if target.library is None else [target.library.file.format(name=name)]
     libraries = [f"lib{name}.a", *loaded]
     files = " ".join(f"$(FOLDER){library}" for library in libraries)
+    foreign = foreign_kernels(program, symbols)
+    units = ["$(NAME)", "$(NAME)_weights", *foreign]
+    headers = ["$(NAME).h", "$(NAME)_internal.h", "$(NAME)_runtime.h"]
+    headers += [file for file in source_files(foreign, name) if file.endswith(".inc")]
     return f"""# {name} for {machine.name} ({abi.name}, {machine.cpu.name}).
 # {LICENCE}
 #
@@ -61,8 +66,8 @@ ALL_CFLAGS += {" ".join(clang_flags(machine))}
 endif
 ALL_CFLAGS += $(CFLAGS) -I$(FOLDER).
 
-OBJECTS := $(BUILD)/$(NAME).o $(BUILD)/$(NAME)_weights.o
-HEADERS := $(addprefix $(FOLDER),$(NAME).h $(NAME)_internal.h $(NAME)_runtime.h) $(SELF)
+OBJECTS := {" ".join(f"$(BUILD)/{unit}.o" for unit in units)}
+HEADERS := $(addprefix $(FOLDER),{" ".join(headers)}) $(SELF)
 
 .PHONY: all clean
 all: {files}

@@ -8,20 +8,11 @@ import numpy as np
 from pycparser import c_ast
 
 from ..errors import CcmlError, ErrorCode
+from ..ir.c_spelling import MEMORY_TYPES
 from ..ir.loops import Type
 from ..ir.program import Parameter
 from ..ir.types import DType
 from . import tree
-
-# Elements in memory. f16 and narrow types are kept as their bits; a bool is a byte, 0 or 1.
-MEMORY_TYPES = {
-    DType.F64: "double", DType.F32: "float", DType.F16: "uint16_t",
-    DType.I64: "int64_t", DType.I32: "int32_t", DType.I16: "int16_t", DType.I8: "int8_t",
-    DType.U64: "uint64_t", DType.U32: "uint32_t", DType.U16: "uint16_t", DType.U8: "uint8_t",
-    DType.BOOL: "uint8_t", DType.INDEX: "ptrdiff_t",
-}  # fmt: skip
-MEMORY_TYPES |= {dtype: MEMORY_TYPES[dtype.stored] for dtype in DType if dtype.stored is not dtype}
-
 
 
 def pointee(parameter: Parameter) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from ..errors import CcmlError, ErrorCode
+from ..ir.loops import Kernel
 from ..ir.program import STATE, Program, Role, Storage
 from ..printable import in_short, printable
 from .names import Names, c_identifier, parameter_name
@@ -124,6 +125,12 @@ def assign_symbols(program: Program) -> Symbols:
     )
 
 
+def foreign_kernels(program: Program, symbols: Symbols) -> dict[str, Kernel]:
+    """The kernels whose C is the user's, by symbol."""
+    kernels = {kernel.name: kernel for kernel in program.kernels}
+    return {symbol: kernels[name] for name, symbol in symbols.kernels.items() if kernels[name].foreign is not None}
+
+
 def check_pool_names(names: Sequence[str]) -> None:
     """Pools are called in C what the user calls them. Raises ``BAD_OPTION`` for a name that cannot be used."""
     for position, name in enumerate(names):
@@ -144,17 +151,3 @@ def comment_text(text: str) -> str:
     """``text`` on one line, without what would end or nest a comment."""
     flat = " + ".join(in_short(printable(part)) for part in " ".join(text.split()).split(" + "))
     return flat.replace("*/", "* /").replace("/*", "/ *").rstrip("\\")
-
-
-def c_string(text: str) -> str:
-    """A C string literal with the UTF-8 bytes of ``text``."""
-    out = []
-    for byte in text.encode("utf-8"):
-        char = chr(byte)
-        if char in '"\\?':
-            out.append(f"\\{char}")
-        elif 32 <= byte < 127:
-            out.append(char)
-        else:
-            out.append(f"\\{byte:03o}")
-    return f'"{"".join(out)}"'

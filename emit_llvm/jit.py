@@ -8,11 +8,13 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from types import MappingProxyType
 from typing import NoReturn
 
 import llvmlite.binding as llvm
 import numpy as np
 
+from ..custom_ops.host import HostLibrary
 from ..errors import CcmlError, ErrorCode
 from ..ir.extents import cropped
 from ..ir.loops import Access, Kernel
@@ -24,7 +26,15 @@ from . import backend
 from .elf import undefined_symbols
 from .guard import SYSTEM_FUNCTION
 from .kernels import kernel_function
-from .module import ModuleOptions, call_symbol, constant_array, exported_symbols, module_text, run_symbol
+from .module import (
+    ModuleOptions,
+    call_symbol,
+    constant_array,
+    exported_symbols,
+    foreign_kernels,
+    module_text,
+    run_symbol,
+)
 from .runtime import helper_object
 
 _CACHE_LINE = 64
@@ -63,7 +73,10 @@ def host_features() -> set[str]:
 class JitLibrary:
     """A module in executable memory, for as long as this object lives. ``functions`` maps symbols to addresses."""
 
-    def __init__(self, text: str, symbols: Sequence[str], machine: Machine) -> None:
+    def __init__(
+        self, text: str, symbols: Sequence[str], machine: Machine, given: Mapping[str, int] = MappingProxyType({})
+    ) -> None:
+        """``given`` are addresses of functions that the module calls."""
         generator = backend.target_machine(machine, reloc="pic")
         image = generator.emit_object(backend.optimize(text, generator))
         self._engine = llvm.create_lljit_compiler(generator, use_jit_link=True)
@@ -71,6 +84,8 @@ class JitLibrary:
         helpers = helper_object(undefined_symbols(image), machine)
         if helpers is not None:
             builder.add_object_img(helpers)
+        for symbol, address in given.items():
+            builder.import_symbol(symbol, address)
         for symbol in symbols:
             builder.export_symbol(symbol)
         self._tracker = builder.link(self._engine, "ccml")
@@ -160,7 +175,10 @@ class JitModel:
         chosen = machine or host_machine()
         calls = [call_symbol(program, number) for number in range(len(program.calls))]
         symbols = [*exported_symbols(program), *calls]
-        self._library = JitLibrary(module_text(program, chosen, options), symbols, chosen)
+        foreign = foreign_kernels(program)
+        self._custom = HostLibrary(foreign) if foreign else None
+        given = self._custom.functions if self._custom is not None else {}
+        self._library = JitLibrary(module_text(program, chosen, options), symbols, chosen, given)
         signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * len(program.parameters))
         self._run = signature(self._library.functions[run_symbol(program)])
         self._calls = [signature(self._library.functions[symbol]) for symbol in calls]

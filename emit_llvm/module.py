@@ -65,6 +65,11 @@ def call_symbol(program: Program, number: int) -> str:
     return f"{program.name}_call_{number}"
 
 
+def foreign_kernels(program: Program) -> dict[str, Kernel]:
+    """The kernels whose C is the user's, by symbol: what another object or this process has to define."""
+    return {f"{program.name}_{kernel.name}": kernel for kernel in program.kernels if kernel.foreign is not None}
+
+
 def constant_symbol(program: Program, buffer: str) -> str:
     return f"{program.name}_{buffer}"
 
@@ -94,7 +99,8 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     chosen = options or ModuleOptions()
     program = with_known_blocks(program, machine)
     noalias = disjoint_params(program)
-    functions = [_kernel(program, kernel, machine, noalias[kernel.name], chosen) for kernel in program.kernels]
+    own = (kernel for kernel in program.kernels if kernel.foreign is None)
+    functions = [_kernel(program, kernel, machine, noalias[kernel.name], chosen) for kernel in own]
     codes, meanings = block_functions(program, machine)
     functions += [_kernel(program, block, machine, frozenset(), chosen) for block in meanings]
     functions += [_coded(f"{program.name}_{row}", row, code) for row, code in codes.items()]
@@ -106,6 +112,9 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     if chosen.call_symbols:
         functions.extend(entry.single(number, call) for number, call in enumerate(program.calls))
     declarations = sorted(set(chain.from_iterable(function.declarations for function in functions)))
+    hidden = "" if chosen.addresses is not None else "hidden "
+    for symbol, kernel in foreign_kernels(program).items():
+        declarations.append(f"declare {hidden}void @{symbol}({', '.join(['ptr'] * len(kernel.params))}) nounwind")
     parts = (
         f'source_filename = "{program.name}"',
         f'target triple = "{backend.triple(machine)}"',

@@ -12,7 +12,15 @@ from .elf import as_bare_metal, with_mapping_symbols
 from .elf_data import DataSymbol, data_object
 from .expressions import internal_error
 from .guard import SYSTEM_FUNCTION, needs_system_function
-from .module import SIZE_ATTRIBUTES, ModuleOptions, constant_align, constant_array, constant_symbol, module_text
+from .module import (
+    SIZE_ATTRIBUTES,
+    ModuleOptions,
+    constant_align,
+    constant_array,
+    constant_symbol,
+    foreign_kernels,
+    module_text,
+)
 from .object_file import defined_symbols, undefined_symbols
 from .runtime import helper_object
 
@@ -24,7 +32,8 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
     """The objects that make the model, as (file name, bytes): ``NAME.o``, ``NAME_data.o`` for large weights, and
     ``NAME_runtime.o`` where the machine lacks instructions that the model needs.
 
-    Raises an internal error where LLVM introduced a call that the artifact does not provide.
+    Those of custom operators are not among them: they are compiled elsewhere. Raises an internal error where LLVM
+    introduced a call that the artifact does not provide.
     """
     options = _options(program, machine)
     generator = _generator(machine)
@@ -36,6 +45,8 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
     if helpers is not None:
         objects.append((f"{program.name}_runtime.o", helpers))
     for symbol in _missing(objects):
+        if symbol in foreign_kernels(program):
+            continue
         if not is_compiler_helper(symbol, machine) and not (
             symbol == SYSTEM_FUNCTION and needs_system_function(machine)
         ):

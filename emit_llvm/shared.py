@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -21,10 +22,11 @@ _ZIG_HINT = "the Python package 'ziglang' (pip install 'ccml[zig]')"
 
 
 def link_library(
-    objects: Sequence[tuple[str, bytes]], machine: Machine, name: str, exported: Sequence[str], out_path: Path
-) -> None:
+    objects: Sequence[tuple[str, bytes]], machine: Machine, name: str, exported: Sequence[str], out_path: Path,
+    custom: bool = False,
+) -> None:  # fmt: skip
     """Writes the library ``out_path`` of the model ``name``, which exports just these functions, the first being its
-    entry.
+    entry. With ``custom`` operators among the objects, it may need the C library, where a C compiler links.
 
     Uses the system's C compiler for the machine it runs on, else LLD, else that of the ``ziglang`` package. Raises
     ``CcmlError(TOOLCHAIN)`` where none is there or the link fails.
@@ -42,7 +44,8 @@ def link_library(
         flags = _flags(library, name, exported, Path(folder))
         if needs_system_function(machine):
             inputs.append(str(_c_library(machine, library, command, Path(folder))))
-        _run([*command.spell(flags), "-o", str(out_path), *inputs])
+        libraries = ["-Wl,--as-needed", "-lm", "-lc"] if custom and command.driver else []
+        _run([*command.spell(flags), "-o", str(out_path), *inputs, *libraries], custom)
 
 
 def _flags(library: Library, name: str, exported: Sequence[str], folder: Path) -> list[str]:
@@ -102,8 +105,12 @@ def _write_inputs(folder: Path, objects: Sequence[tuple[str, bytes]]) -> list[st
     return paths
 
 
-def _run(command: Sequence[str]) -> None:
+def _run(command: Sequence[str], custom: bool = False) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    unknown = list(dict.fromkeys(re.findall(r"undefined symbol: (\w+)", done.stderr)))
+    if unknown and custom:
+        reason = f"a custom operator calls {', '.join(unknown)}, and no C library for this machine is linked"
+        raise CcmlError(ErrorCode.TOOLCHAIN, reason, hint="build it with make, with a compiler that has one")
     if done.returncode:
         reason = done.stderr.strip() or f"exit code {done.returncode}"
         raise CcmlError(ErrorCode.TOOLCHAIN, f"linking failed: {reason}", hint=f"the command was: {' '.join(command)}")

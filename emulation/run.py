@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..emit_c.compiler_flags import all_flags, optimization
+from ..emit_llvm.module import foreign_kernels
 from ..ir.program import Program
 from ..targets import Machine
 from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
@@ -86,6 +87,6 @@ def build_driver(
     sources = [*(DRIVER_FOLDER / part for part in ("main.c", *environment.driver))]
     sources += [file.resolve() for file in files if file is not library]
     executable = folder / "driver"
-    link = link_options(machine, folder)
+    link = [*(environment.custom_link if foreign_kernels(program) else ()), *link_options(machine, folder)]
     build([find_tool(compiler), *flags, *macros, *includes, *sources, *link, "-o", executable], folder)
     return executable

@@ -16,10 +16,12 @@ import onnx
 from onnx import helper, numpy_helper
 
 from .. import __version__
+from ..custom_ops.attributes import onnx_node
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, NameSupply, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.control import BODIES, bodies_of
+from ..ops.custom import CUSTOM
 from ..passes.control import all_graphs, name_apart
 from ..passes.rewrite import rename
 from .export_context import ELEMENT_TYPES, ExportContext
@@ -38,7 +40,8 @@ def export_model(graph: Graph) -> onnx.ModelProto:
     proto = _Writer(values, NameSupply(), set()).graph(graph, graph.inputs)
     wide = any(_is_wide(node) for part in parts for node in part.nodes)
     opset, ir_version = VERSIONS["wide" if wide else "ordinary"]
-    imports = [helper.make_operatorsetid("", opset)]
+    domains = sorted({onnx_node(n.attrs).domain for part in parts for n in part.nodes if n.op == CUSTOM} - {""})
+    imports = [helper.make_operatorsetid("", opset), *(helper.make_operatorsetid(domain, 1) for domain in domains)]
     return helper.make_model(
         proto, producer_name="ccml", producer_version=__version__, opset_imports=imports, ir_version=ir_version
     )
@@ -73,6 +76,7 @@ class _Writer:
             [_value_info(value) for value in inputs],
             [_value_info(value) for value in graph.outputs],
             [_initializer(name, array, name in self.packed) for name, array in constants.items() if name in read],
+            value_info=[_value_info(value) for node in graph.nodes if node.op == CUSTOM for value in node.outputs],
         )
 
     def _control(self, context: ExportContext) -> None:

@@ -74,6 +74,14 @@ class ExportContext:
         self.nodes.append(helper.make_node(op_type, list(inputs), results, name=name, **attrs))  # type: ignore[arg-type]
         return results[0]
 
+    def copy(self, node: onnx.NodeProto, outputs: Sequence[str]) -> None:
+        """Adds ``node`` with the operands of this one and these outputs, empty where one is left out."""
+        named = onnx.NodeProto(name=self.names.fresh(self.node.loc or self.node.outputs[0].name))
+        named.MergeFrom(node)
+        named.input.extend(self.inputs())
+        named.output.extend(outputs)
+        self.nodes.append(named)
+
     def constant(self, array: np.ndarray, stem: str) -> str:
         """Adds an initializer."""
         name = self.values.fresh(f"{self.node.outputs[0].name}.{stem}")

@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from ..custom_ops.attributes import onnx_node, result_types
 from ..ir.types import DType
 from ..ops.attributes import element_type
 from ..ops.windows import reach
@@ -51,6 +52,15 @@ def _shift(direction: str, ctx: ExportContext) -> None:
     if ctx.node.operands[0].dtype not in _SHIFTED:
         raise ctx.unsupported(f"ONNX shifts unsigned integers only, not {ctx.node.operands[0].type}")
     _same("BitShift", ctx, direction=direction)
+
+
+def _custom(ctx: ExportContext) -> None:
+    """The node as it was, with the attributes that it got from functions and defaults."""
+    made = iter(ctx.outputs())
+    outputs = ["" if type_ is None else next(made) for type_ in result_types(ctx.node.attrs)]
+    while not outputs[-1]:
+        outputs.pop()
+    ctx.copy(onnx_node(ctx.node.attrs), outputs)
 
 
 def _clip(ctx: ExportContext) -> None:
@@ -259,6 +269,7 @@ def _recurrent(op_type: str, flag: str | None, ctx: ExportContext) -> None:
 
 
 RULES: Mapping[str, ExportRule] = {
+    "custom": _custom,
     **{op: partial(_same, onnx_op) for onnx_op, op in SAME.items()},
     "arg_reduce": _arg_reduce,
     "cast": _cast,

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import TensorType
+from ..ops.custom import CUSTOM
 from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS, infer_types
 from .extents import COUNTED, Extents, Site, extents_of_mean, extents_of_results
@@ -37,13 +38,15 @@ MAX_FOLDED_WORK = 2**31
 """Multiplications that computing constants may take in all; a node beyond that stays in the graph."""
 
 _DEQUANTIZE = ("dequantize", "dequantize_blocks")
+_KEPT = (*_DEQUANTIZE, CUSTOM)
+"""Nodes that stay whatever their operands are."""
 
 
 class FoldingBuilder(GraphBuilder):
     """Emits nodes, or their results as constants where all operands are constants.
 
-    ``dequantize``, of blocks as well, stays in the graph, so that quantized weights are seen as such. A value without
-    elements is a constant whatever its operands are.
+    ``dequantize``, of blocks as well, stays in the graph, so that quantized weights are seen as such, and so does what
+    is the user's. A value without elements is a constant whatever its operands are.
     """
 
     def __init__(self, stored: int = 0, probe: Probe | None = None) -> None:
@@ -159,11 +162,11 @@ class FoldingBuilder(GraphBuilder):
             if type_.size > MAX_ELEMENTS:
                 raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{op} makes {type_}, more than 2^31 elements", loc=loc)
         stems = list(islice(names if names is not None else repeat(op), len(types)))
-        if any(type_.size == 0 for type_ in types):
+        if any(type_.size == 0 for type_ in types) and not (op == CUSTOM and any(type_.size for type_ in types)):
             if any(type_.size for type_ in types):
                 raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"{op} over no elements", loc=loc)
             return tuple(self.typed_constant(np.empty(t.shape, t.dtype.numpy), t, s) for t, s in zip(types, stems))
-        if op not in _DEQUANTIZE and not _too_large(types, attributes):
+        if op not in _KEPT and not _too_large(types, attributes):
             arrays = [None if value is None else self.constants.get(value.name) for value in operands]
             known = all(array is not None or value is None for array, value in zip(arrays, operands))
             work = evaluation_work(op, operands, types, attributes) if known else 0

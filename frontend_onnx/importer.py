@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Mapping
+from types import MappingProxyType
 
 import numpy as np
 import onnx
 
+from ..custom_ops.operators import CustomOperator
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Value
 from ..ir.types import DType, TensorType
 from .cross_check import check_inferred_shapes, declared_differently
+from .custom import CustomNodes
 from .declared import model_extents
 from .dense import Ranged, dense_outputs, with_pitch
 from .dims import Dims, Range, check_ranges, input_types, named_dimensions
@@ -30,6 +33,8 @@ from .walk import Walker
 
 log = logging.getLogger(__name__)
 
+Operators = Mapping[tuple[str, str], CustomOperator]
+
 MAX_BOUND = 2**16
 """Bytes of a string of an input, at most."""
 
@@ -40,30 +45,33 @@ def import_model(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     name: str | None = None,
     bounds: Mapping[str, int] | None = None,
+    custom: Operators = MappingProxyType({}),
 ) -> Graph:
     """Imports ``model`` with static shapes.
 
     ``dims`` binds symbolic dimensions by name (``{"batch": 1}``), to a :class:`Range` where each run tells the extent:
     the greatest is the graph's, and an input that holds the extent stands first. ``shapes`` fixes whole inputs
-    (``{"input": (1, 576)}``). ``bounds`` says how many bytes the strings of an input have at most. Inputs and outputs
-    are tensors (:func:`tensor_interface`). The graph's inputs keep the model's order, names and types, unused ones too,
-    but strings have a last dimension of bytes; a value that an ONNX node puts out keeps its ONNX name. Everything wrong
-    with the model or the options raises :class:`CcmlError`; all unsupported operators are reported at once.
+    (``{"input": (1, 576)}``). ``bounds`` says how many bytes the strings of an input have at most. ``custom`` are
+    operators that the user gives, by domain and name; they stand before all others. Inputs and outputs are tensors
+    (:func:`tensor_interface`). The graph's inputs keep the model's order, names and types, unused ones too, but strings
+    have a last dimension of bytes; a value that an ONNX node puts out keeps its ONNX name. Everything wrong with the
+    model or the options raises :class:`CcmlError`; all unsupported operators are reported at once.
     """
     check_text(model)
     ranges = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, Range)}
     fixed = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, int)}
     if not ranges:
-        walk = _Walk(model, fixed, shapes or {}, bounds or {})
+        walk = _Walk(model, fixed, shapes or {}, bounds or {}, custom)
         walk.check()
         results, extents = dense_outputs(walk.builder, string_outputs(walk.builder, walk.outputs), ())
         return finish(walk.builder, name or model.graph.name or "model", walk.inputs, results, extents)
     taken = {value.name for value in model.graph.input}
     check_ranges(ranges, taken)
     arguments = [Argument.of(key, extent, number) for number, (key, extent) in enumerate(ranges.items())]
-    probed = _Walk(model, fixed | {a.value.name: a.probed for a in arguments}, shapes or {}, bounds or {})
+    probed = _Walk(model, fixed | {a.value.name: a.probed for a in arguments}, shapes or {}, bounds or {}, custom)
     probe = Probe(arguments, {v.name: n for n in probed.builder.nodes for v in n.outputs}, probed.builder.constants)
-    walk = _Walk(model, fixed | {a.value.name: a.range.most for a in arguments}, shapes or {}, bounds or {}, probe)
+    greatest = fixed | {a.value.name: a.range.most for a in arguments}
+    walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe)
     walk.check()
     probe.check_outputs([value for _, value in walk.outputs], [value for _, value in probed.outputs])
     strings = string_outputs(walk.builder, walk.outputs)
@@ -80,19 +88,20 @@ def tensor_interface(
     shapes: Mapping[str, tuple[int, ...]] | None = None,
     bounds: Mapping[str, int] | None = None,
     fixed: Callable[[onnx.ModelProto], onnx.ModelProto] = lambda model: model,
+    custom: Operators = MappingProxyType({}),
 ) -> TensorInterface:
     """``model`` with tensors in the place of the sequences and optionals among its inputs and outputs.
 
     ``lengths`` says how many tensors a sequence among the inputs has, ``absent`` names optional inputs that are not
-    there; ``dims``, ``shapes`` and ``bounds`` are as for :func:`import_model`. ``fixed`` is done to the model when its
-    inputs are tensors. Where outputs are sequences, the model is imported to see how long they are.
+    there; ``dims``, ``shapes``, ``bounds`` and ``custom`` are as for :func:`import_model`. ``fixed`` is done to the
+    model when its inputs are tensors. Where outputs are sequences, the model is imported to see how long they are.
     """
     flat = with_tensor_inputs(model, lengths or {}, absent, dims or {})
     model = fixed(flat.model)
     if only_tensors(model.graph.output):
         return TensorInterface(model, flat.inputs, {value.name: value.name for value in model.graph.output})
     greatest = {name: extent.most if isinstance(extent, Range) else extent for name, extent in (dims or {}).items()}
-    walk = _Walk(model, greatest, shapes or {}, bounds or {})
+    walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom)
     model, outputs = with_tensor_outputs(model, {name: bound for name, _, bound in walk.results})
     return TensorInterface(model, flat.inputs, outputs)
 
@@ -106,7 +115,7 @@ class _Walk:
 
     def __init__(
         self, model: onnx.ModelProto, dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]],
-        bounds: Mapping[str, int], probe: Probe | None = None,
+        bounds: Mapping[str, int], custom: Operators, probe: Probe | None = None,
     ) -> None:  # fmt: skip
         stored = {tensor.name for tensor in model.graph.initializer}
         free = [value for value in model.graph.input if value.name not in stored]
@@ -119,7 +128,7 @@ class _Walk:
             names = ", ".join(tensor.values.name for tensor in model.graph.sparse_initializer)
             raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"sparse initializers are not supported: {names}")
         self.builder = FoldingBuilder(stored_bytes(model), probe)
-        walker = Walker(self.builder, model_functions(model))
+        walker = Walker(self.builder, model_functions(model), CustomNodes(model, custom))
         self.inputs: list[Value] = []
         arguments = probe.arguments if probe is not None else ()
         for argument in arguments:

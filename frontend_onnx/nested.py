@@ -16,6 +16,7 @@ import onnx
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Value
 from .control_flow import Scanned, runtime_branch, runtime_loop, runtime_scan
+from .declared import file_extents
 from .problems import LimitError
 from .regions import count_nodes, declared_results, flag, given, integer, unsupported, walk_body
 from .scope import Bound, Missing, Results, Scope, Site, TensorList
@@ -43,7 +44,8 @@ def call(
         walker.bind(inner, formal, site.bound(position))
     inner.names = {f: walker.name(site.scope, o) for f, o in zip(function.output, site.node.output) if o}
     inner.wanted.update(f for f, o in zip(function.output, site.node.output) if o in site.scope.wanted)
-    inner.declare(function.node, lambda: declared_results(site, function.output))
+    known = file_extents(function.value_info, {})
+    inner.declare(function.node, lambda: known | declared_results(site, function.output))
     walker.walk(function.node, inner)
     wanted = [formal if actual else "" for formal, actual in zip(function.output, site.node.output)]
     return [walker.read(inner, formal, site.loc) for formal in wanted]

@@ -15,8 +15,9 @@ class LimitError(CcmlError):
 class Problems:
     """Unsupported operators and features, each with the node where it stands."""
 
-    def __init__(self, listing: str = "ccml ops") -> None:
-        self._listing = listing
+    def __init__(self, listing: str = "ccml ops", own: str = "") -> None:
+        """``listing`` is the command that lists operators, ``own`` how the user can give some himself."""
+        self._listing, self._own = listing, own
         self._operators: dict[str, list[str]] = {}
         self._features: list[CcmlError] = []
 
@@ -28,7 +29,7 @@ class Problems:
         self._features.append(problem.with_traceback(None))
 
     def copy(self) -> Problems:
-        found = Problems(self._listing)
+        found = Problems(self._listing, self._own)
         found._operators = {operator: list(locs) for operator, locs in self._operators.items()}
         found._features = list(self._features)
         return found
@@ -47,7 +48,7 @@ class Problems:
             raise CcmlError(
                 ErrorCode.UNSUPPORTED_OPERATOR,
                 "\n  ".join(["the model has operators that ccml does not support:", *operators, *features]),
-                hint=f"'{self._listing}' lists the supported ones",
+                hint=f"'{self._listing}' lists the supported ones{self._own}",
             )
         if len(features) == 1:
             raise self._features[0]

@@ -13,6 +13,7 @@ from ..ir.graph import Value
 from .constant_operators import FOLDABLE, fold
 from .context import NodeContext, Rule
 from .contrib import contrib_function
+from .custom import CustomNodes
 from .folding import FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
 from .narrow_operands import computed_operands, narrow_results
@@ -44,9 +45,12 @@ MAX_EXPANDED = 50_000
 class Walker:
     """Imports nodes into ``builder``. Unsupported ones are noted in ``problems`` and the walk goes on."""
 
-    def __init__(self, builder: FoldingBuilder, functions: Mapping[tuple[str, str], onnx.FunctionProto]) -> None:
+    def __init__(
+        self, builder: FoldingBuilder, functions: Mapping[tuple[str, str], onnx.FunctionProto], custom: CustomNodes
+    ) -> None:
         self.builder = builder
-        self.problems = Problems()
+        self._custom = custom
+        self.problems = Problems(own="; --custom-op DOMAIN::NAME=FILE.c gives the C of one")
         self._functions = functions
         self._bound: set[str] = set()
         self.unrollable: dict[str, bool] = {}
@@ -130,6 +134,10 @@ class Walker:
         inputs = tuple(operand if isinstance(operand, Value) else None for operand in operands)
         lists = {place: operand for place, operand in enumerate(operands) if isinstance(operand, TensorList)}
         site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope, lists)
+        operator = self._custom.of(node)
+        if operator is not None:
+            start = len(self.builder.nodes)
+            return self._named(site, start, self._custom.results(self._context(site), site, operator))
         if local is not None:
             return call(self, site, local, bindings(local, site.attributes, None))
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
@@ -234,7 +242,7 @@ class Walker:
 
     def _note_unsupported(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
         """Notes the node where nothing can import it, and looks for such nodes in its subgraphs."""
-        known = self._function(node, loc) is not None or node.op_type in NESTED
+        known = self._custom.of(node) is not None or self._function(node, loc) is not None or node.op_type in NESTED
         opset = scope.opset_of(node)
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
         if not known and (schema is None or not (qualified(node) in {**RULES, **SEQUENCE_RULES} or has_body(schema))):

@@ -2,7 +2,7 @@
 
 Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``)::
 
-    kernel  := Kernel(name, params: Buffer*, body: Stmt*, scalars: Var*)
+    kernel  := Kernel(name, params: Buffer*, body: Stmt*, scalars: Var*, foreign: Foreign?)
     stmt    := For(var, extent, body, kind)          kind: serial | unroll | parallel
              | If(cond, then, orelse)
              | Let(var, value)                       an immutable name for the rest of the block
@@ -48,6 +48,10 @@ values there.
 kernel with scalars have one dimension; their extent is the least of what calls pass, and arguments may be longer. What
 such a kernel means is what its specialisation (``ir/specialize.py``) means.
 
+*Foreign kernels* have no body: C of the user's computes them (``ir/foreign.py``). It reads ``const`` parameters, writes
+every element of ``out`` ones, and touches no other memory; what it writes overlaps none of its other parameters, but
+where that is declared.
+
 *Loops.* ``For`` counts from 0 to ``extent`` - 1 in steps of one; an extent below 0 is as good as 0. ``parallel``
 promises that iterations are independent. ``unroll`` loops are expanded by ``schedule.unroll`` before printing.
 """
@@ -59,6 +63,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Union
 
+from .foreign import Foreign
 from .types import DType
 
 
@@ -397,7 +402,8 @@ class Invoke(Stmt):
 class Kernel:
     """A function without result. ``params`` are GLOBAL buffers; ``loc`` names the ONNX nodes that it computes.
 
-    ``scalars`` are what calls give values to, where one kernel does the work of several.
+    ``scalars`` are what calls give values to, where one kernel does the work of several. A ``foreign`` kernel is C of
+    the user's, and has no body.
     """
 
     name: str
@@ -405,6 +411,7 @@ class Kernel:
     body: Block
     loc: str = ""
     scalars: tuple[Var, ...] = ()
+    foreign: Foreign | None = None
 
 
 # ---------------------------------------------------------------- construction

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from .foreign import Foreign
 from .loops import (
     BOOL,
     COMPARE_OPS,
@@ -58,7 +59,7 @@ _CONVERSIONS: dict[str, type[Convert] | type[Bitcast]] = {"convert": Convert, "b
 _Named = TypeVar("_Named", Var, Buffer)
 
 RESERVED = frozenset(
-    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "select", "splat", "align", "invoke"}
+    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "select", "splat", "align", "invoke", "foreign"}
     | {*LOOP_WORDS, *_ALLOC_WORDS, *_UNARY_FUNCTIONS, *_BINARY_FUNCTIONS, *_REDUCTIONS, *_CONVERSIONS}
 )
 
@@ -92,9 +93,37 @@ class _KernelParser:
             if not cursor.at(")"):
                 cursor.expect(",")
         loc = cursor.loc()
-        body = self._block()
+        foreign = self._foreign() if cursor.at("foreign", 2) else None
+        body = self._block() if foreign is None else ()
         cursor.expect_kind("end", "the end of the text")
-        return Kernel(name, tuple(params), body, loc, tuple(scalars))
+        return Kernel(name, tuple(params), body, loc, tuple(scalars), foreign)
+
+    def _foreign(self) -> Foreign:
+        """What stands in the place of a body where that is C of the user's."""
+        cursor = self._cursor
+        cursor.expect_kind("newline", "the end of the line")
+        cursor.expect_kind("indent", "an indented block")
+        cursor.expect("foreign")
+        operator, function, file = (cursor.string() for _ in range(3))
+        self._end_of_line()
+        cursor.expect("arguments")
+        arguments = cursor.shape()
+        self._end_of_line()
+        cursor.expect("types")
+        types = tuple(cursor.string("a C type") for _ in arguments)
+        self._end_of_line()
+        cursor.expect("in_place")
+        pairs = cursor.shape()
+        self._end_of_line()
+        cursor.expect("constants")
+        constants = cursor.string()
+        self._end_of_line()
+        cursor.expect("code")
+        code = cursor.string()
+        self._end_of_line()
+        cursor.expect_kind("dedent", "the end of the kernel")
+        in_place = tuple(zip(pairs[::2], pairs[1::2]))
+        return Foreign(operator, function, file, code, constants, arguments, types, in_place)
 
     def _scalar(self) -> Var:
         cursor = self._cursor

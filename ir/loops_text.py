@@ -28,6 +28,7 @@ from hashlib import sha256
 
 import numpy as np
 
+from .foreign import Foreign
 from .loops import (
     INDEX,
     Access,
@@ -57,7 +58,7 @@ from .loops import (
     Var,
 )
 from .loops_parse import ATOM, INFIX, LOOP_WORDS, RESERVED, UNARY, parse_kernel
-from .text import spell_loc, spell_name, spell_shape
+from .text import quoted, spell_loc, spell_name, spell_shape
 from .types import DType
 
 __all__ = ["parse_kernel", "print_block", "print_expr", "print_kernel"]
@@ -77,7 +78,21 @@ def print_kernel(kernel: Kernel) -> str:
     if len(header) > MAX_HEADER:
         listed = "".join(f"    {param},\n" for param in params)
         header = f"kernel {_name(kernel.name)}(\n{listed}){spell_loc(kernel.loc)}"
-    return "\n".join([header, *_block(kernel.body, "  ")]) + "\n"
+    body = _block(kernel.body, "  ") if kernel.foreign is None else _foreign(kernel.foreign)
+    return "\n".join([header, *body]) + "\n"
+
+
+def _foreign(foreign: Foreign) -> list[str]:
+    """A line for each field."""
+    pairs = (number for pair in foreign.in_place for number in pair)
+    return [
+        f"  foreign {quoted(foreign.operator)} {quoted(foreign.function)} {quoted(foreign.file)}",
+        f"  arguments {spell_shape(foreign.arguments)}",
+        f"  types {' '.join(map(quoted, foreign.types))}",
+        f"  in_place {spell_shape(tuple(pairs))}",
+        f"  constants {quoted(foreign.constants)}",
+        f"  code {quoted(foreign.code)}",
+    ]
 
 
 def print_block(block: Block) -> str:

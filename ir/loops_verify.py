@@ -22,16 +22,20 @@
   no ``const`` parameter.
 - **L14** Scalars of a kernel are ``index``, and its parameters then have one dimension. Where there are scalars, ranges
   within parameters are those of the specialisations (L8, L13). Scalars of an Invoke are ``index``.
+- **L15** A foreign kernel has no statements and no scalars; its arguments are parameters, each once, or absent (-1), of
+  as many types; what may be in place is a parameter that it writes and one that it reads, of one type and size.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import NoReturn
 
 from ..errors import CcmlError, ErrorCode
 from .bounds import Bounds
+from .foreign import Foreign
 from .instructions import NO_BLOCKS, NO_INSTRUCTIONS, BlockTable, InstructionTable
 from .loops import (
     BOOL,
@@ -106,6 +110,23 @@ class _Verifier:
                 self._fail("L14", f"scalar {scalar.name!r} has type {scalar.type}")
             scope = self._bind(scalar, scope)
         self._block(self._kernel.body, scope)
+        if self._kernel.foreign is not None:
+            self._foreign(self._kernel.foreign)
+
+    def _foreign(self, foreign: Foreign) -> None:
+        params = self._kernel.params
+        if self._kernel.body or self._kernel.scalars:
+            self._fail("L15", "it is foreign and has statements or scalars")
+        given = [number for number in foreign.arguments if number != -1]
+        if sorted(given) != list(range(len(params))) or len(foreign.types) != len(foreign.arguments):
+            self._fail("L15", f"{len(params)} parameters, arguments {list(foreign.arguments)} of {foreign.types}")
+        for pair in foreign.in_place:
+            if not all(0 <= number < len(params) for number in pair):
+                self._fail("L15", f"{pair} are not both parameters")
+            written, read = (params[number] for number in pair)
+            same = (written.type, prod(written.shape)) == (read.type, prod(read.shape))
+            if not same or (written.access, read.access) != (Access.WRITE, Access.READ):
+                self._fail("L15", f"{written.name!r} cannot be in the place of {read.name!r}")
 
     def _fail(self, invariant: str, reason: str, at: Stmt | Expr | None = None) -> NoReturn:
         place = ""

@@ -245,5 +245,17 @@ class Program:
         """Multiply-accumulates of a run, at most (``steps.at_most``)."""
         return at_most(self.body, lambda _, call: call.macs)
 
+    @property
+    def custom_operators(self) -> tuple[str, ...]:
+        """The operators whose C is the user's."""
+        found = (kernel.foreign.operator for kernel in self.kernels if kernel.foreign is not None)
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def uncounted(self) -> tuple[str, ...]:
+        """Custom operators whose multiply-accumulates nobody told, so that :attr:`macs` is without them."""
+        foreign = {kernel.name: kernel.foreign.operator for kernel in self.kernels if kernel.foreign is not None}
+        return tuple(dict.fromkeys(foreign[c.kernel] for c in self.calls if c.kernel in foreign and not c.macs))
+
     def kernel(self, name: str) -> Kernel:
         return next(kernel for kernel in self.kernels if kernel.name == name)

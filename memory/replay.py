@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 import numpy as np
@@ -79,6 +79,8 @@ def replay(kernel: Kernel, places: Mapping[str, tuple[int, int]], memory: bytear
 @lru_cache(maxsize=256)
 def replay_length(kernel: Kernel) -> float:
     """An upper bound on the accesses of parameters; infinite where there is none."""
+    if kernel.foreign is not None:
+        return inf
     return _length(kernel.body, {buffer.name for buffer in kernel.params}, Bounds())
 
 

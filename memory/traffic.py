@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from math import prod
 
 from ..blocks import block_kernel
 from ..ir.bounds import Bounds
@@ -27,7 +28,9 @@ def tensor_traffic(runs: Iterable[tuple[Kernel, Sequence[str]]]) -> Counter[str]
 def kernel_traffic(kernel: Kernel) -> Counter[str]:
     """Bytes of each parameter that one run loads and stores, at most: an extent counts with the greatest value that it
     may have (as one iteration where there is no bound), an If with the busier of its sides. A block instruction counts
-    as its meaning does."""
+    as its meaning does; of a foreign kernel every byte counts once."""
+    if kernel.foreign is not None:
+        return Counter({param.name: prod(param.shape) * param.dtype.size for param in kernel.params})
     return _block(kernel.body, Bounds())
 
 

@@ -78,6 +78,7 @@ Schema = Mapping[str, Attribute]
 
 BOOL, INT, FLOAT, NUMBER = (Attribute(kind) for kind in (AttrKind.BOOL, AttrKind.INT, AttrKind.FLOAT, AttrKind.NUMBER))
 DTYPE, GRAPH = Attribute(AttrKind.DTYPE), Attribute(AttrKind.GRAPH)
+TEXT = Attribute(AttrKind.TEXT)
 INTS, FLOATS, TEXTS = Attribute(AttrKind.INTS), Attribute(AttrKind.FLOATS), Attribute(AttrKind.TEXTS)
 COUNT, AXIS = Attribute(AttrKind.INT, least=1), Attribute(AttrKind.INT, least=0)
 COUNTS = Attribute(AttrKind.INTS, least=1)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..custom_ops.meaning import evaluate_custom
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..ir.types import DType, TensorType
@@ -20,6 +21,7 @@ from . import attributes as at
 from . import col2im as ci
 from . import contraction as ct
 from . import control as cf
+from . import custom as cu
 from . import determinant as dt
 from . import int_normalize as nm
 from . import integer as it
@@ -390,6 +392,15 @@ _ROWS: tuple[OpDef, ...] = (
         "fused", A, "one kernel: the nodes of its body",
         infer_fused, lambda arrays, attrs: evaluate_fused(arrays, attrs, OPS), macs=lambda node: fused_macs(node, OPS),
         attrs={"body": at.GRAPH},
+    ),
+    OpDef(
+        "custom", A, "a custom operator: C of the user's, on whole tensors",
+        cu.infer_custom, evaluate_custom, macs=cu.custom_macs, reads_back=True,
+        attrs={
+            "operator": at.TEXT, "function": at.TEXT, "file": at.TEXT, "code": at.TEXT, "constants": at.TEXT,
+            "node": at.TEXT, "meaning": at.TEXT, "inputs": at.TEXTS, "results": at.TEXTS,
+            "in_place": at.INTS, "workspace": at.INT, "macs": at.OPTIONAL_INT,
+        },
     ),
     # Control flow
     OpDef(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.graph import Graph, Node, Value
+from ..ops.custom import CUSTOM
 from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS
 from .rewrite import Rewriter, rewrite
@@ -23,12 +24,13 @@ def fold_constants(graph: Graph, *, dequantize: bool = True) -> Graph:
 
     A constant that is merely repeated (``expand``) is not stored expanded; its users still fold. Without
     ``dequantize`` the integers behind a ``dequantize`` node stay visible, as quantization needs them. A reshape that
-    gives a constant out as a graph output stays.
+    gives a constant out as a graph output stays, and so does a custom operator.
     """
     repeated: dict[str, np.ndarray] = {}
 
     def fold(rewriter: Rewriter, node: Node) -> list[Value] | None:
-        if (node.op in _DEQUANTIZE and not dequantize) or (node.op == "reshape" and node.output in graph.outputs):
+        kept = (node.op in _DEQUANTIZE and not dequantize) or node.op == CUSTOM
+        if kept or (node.op == "reshape" and node.output in graph.outputs):
             return None
         arrays = [None if value is None else _known(rewriter, value, repeated) for value in node.inputs]
         known = all(value is None or array is not None for value, array in zip(node.inputs, arrays))

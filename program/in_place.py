@@ -54,7 +54,8 @@ def update_in_place(
     body: Body, buffers: Mapping[str, BufferDecl], kernels: Mapping[str, Kernel], add_kernel: Callable[[Kernel], str]
 ) -> tuple[Body, frozenset[str]]:
     """``body`` with results in the place of operands of the arena that they copy and that nobody else needs any more:
-    both are one buffer, and the copy is left out. Returns the buffers that are gone as well.
+    both are one buffer, and the copy is left out. So are results of foreign kernels that allow it. Returns the buffers
+    that are gone as well.
 
     ``add_kernel`` gives the name of a new kernel. Straight lines only.
     """
@@ -69,6 +70,10 @@ def update_in_place(
         call = calls[number]
         calls[number] = call = replace(call, args=tuple(moved.get(name, name) for name in call.args))
         before.subtract(set(call.args))
+        for old, new in _allowed(kernels[call.kernel], call, buffers):
+            if not before[new] and old not in behind and old not in moved:
+                calls[number] = call = replace(call, args=tuple(new if name == old else name for name in call.args))
+                moved[old], before[new] = new, before.pop(old)
         for old, new in _candidates(kernels[call.kernel], call, buffers) if call.kernel in copying else ():
             found = None if before[new] or old in behind else without_copies(kernels[call.kernel], call, old, new)
             if found is not None and found.kernel.body and old not in found.args:
@@ -78,6 +83,16 @@ def update_in_place(
                 break
         behind.update(call.args)
     return tuple(calls), frozenset(moved)
+
+
+def _allowed(kernel: Kernel, call: Call, buffers: Mapping[str, BufferDecl]) -> Iterator[tuple[str, str]]:
+    """Operands of a foreign kernel, read once, with the results that may be in their place."""
+    for written, read in kernel.foreign.in_place if kernel.foreign is not None else ():
+        old, new = call.args[read], call.args[written]
+        a, b = buffers[old], buffers[new]
+        same = a.storage is Storage.ARENA and (a.dtype, a.nbytes) == (b.dtype, b.nbytes)
+        if same and call.args.count(old) == call.args.count(new) == 1:
+            yield old, new
 
 
 def in_place_name(kernel: Kernel) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..blocks import BLOCKS
+from ..custom_ops.kernel import foreign_kernel
 from ..errors import CcmlError, ErrorCode
 from ..instructions import INSTRUCTIONS
 from ..ir.graph import Graph, Node, Value
@@ -20,6 +21,7 @@ from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, StateTensor
 from ..ir.steps import Body, Call, Step, walk_calls
 from ..ir.types import DType, TensorType
 from ..ops.control import BODIES
+from ..ops.custom import CUSTOM, custom_macs
 from ..ops.table import OPS
 from ..schedule.borders import plan_borders
 from ..schedule.fixed_requantization import requantize_in_integers
@@ -251,8 +253,22 @@ class _Lowering:
         call = Call(lowered.kernel, args, node.loc, lowered.macs, generator=lowered.generator, summary=describe(node))
         self.steps.append(call)
 
+    def _foreign(self, node: Node, custom: Node) -> _Lowered:
+        """A kernel whose C is the user's; its parameters are operands, results, and perhaps memory during the call.
+        Results that nobody uses are that, too."""
+        kernel = foreign_kernel([None if value is None else value.type for value in custom.inputs], custom.attrs)
+        values, sources = _values(node), [value for value in (*custom.inputs, *custom.outputs) if value is not None]
+        places: list[_Source] = [
+            values.index(value) if value in values else param for value, param in zip(sources, kernel.params)
+        ]
+        places += kernel.params[len(places) :]
+        named = self._shared_kernel(kernel, CUSTOM, node.loc)
+        return _Lowered(named.name, tuple(places), custom_macs(custom), str(custom.attrs["operator"]))
+
     def _scheduled(self, node: Node) -> _Lowered:
         ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant)
+        if ctx.anchor is not None and ctx.anchor.op == CUSTOM:
+            return self._foreign(node, ctx.anchor)
         values = _values(node)
         for value in values:
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")

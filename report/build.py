@@ -119,6 +119,7 @@ def _totals(
         costs_route=None if costs is None else costs.route,
         pools=list(_pools(program, memory)),
         routes=dict(routes),
+        uncounted=list(program.uncounted),
         state_bytes=program.plan.state_bytes,
         state_align=1 if program.plan.state is None else program.plan.state.align,
     )

@@ -59,6 +59,7 @@ class Options:
     max: dict[str, int] = field(default_factory=dict)
     lengths: dict[str, int] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
+    custom_ops: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,8 @@ class Totals:
     ``instructions`` and ``cycles`` are those of one run: a typical estimate of cycles, between ``cycles_low`` and
     ``cycles_high`` where the sources leave it open. Stack and instructions are known for targets with a cost model,
     cycles for cores with a table. ``flash_route``, ``stack_route`` and ``costs_route`` (of instructions and cycles) are
-    the routes for which these numbers stand."""
+    the routes for which these numbers stand. ``macs`` are without those of the
+    custom operators ``uncounted``; in models with such operators instructions, cycles and stack are not known."""
 
     ram_bytes: int
     arena_bytes: int
@@ -214,6 +216,7 @@ class Totals:
     routes: dict[str, Route] = field(default_factory=dict)
     state_bytes: int = 0
     state_align: int = 1
+    uncounted: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

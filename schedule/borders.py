@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
 from ..ops.attributes import ints
 from ..ops.control import BODIES
+from ..ops.custom import CUSTOM
 from ..ops.fused import body_of
 from ..ops.integer import zero_point
 from ..ops.opdef import Kind
@@ -70,9 +71,14 @@ def plan_borders(graph: Graph, reads_halo: Callable[[Node], bool]) -> tuple[Grap
 def _owned_values(graph: Graph) -> set[str]:
     """Values whose memory only ccml's own kernels touch, always under their own shape."""
     fused = {v.name for node in graph.nodes if node.op == "fused" for v in node.outputs}
-    others = ("reshape", *BODIES)
-    reshaped = {v.name for node in graph.nodes if node.op in others for v in (*node.operands, *node.outputs)}
-    return fused - reshaped - {v.name for v in graph.outputs}
+    others = (node for node in graph.nodes if node.op in ("reshape", *BODIES) or _is_custom(node))
+    dense = {v.name for node in others for v in (*node.operands, *node.outputs)}
+    return fused - dense - {v.name for v in graph.outputs}
+
+
+def _is_custom(node: Node) -> bool:
+    anchor = anchor_of(node)
+    return anchor is not None and anchor.op == CUSTOM
 
 
 def _redirect(node: Node, old: Value, new: Value) -> Node:

@@ -39,5 +39,5 @@ def board_environment(cpu: str) -> Environment:
     """Programs without an operating system on the board that has the core ``cpu``."""
     return Environment(
         CORTEX_M_GCC, _QEMU, ("startup.c", "io_semihosting.c"), link=("-nostdlib", "-lgcc", "-Wl,--gc-sections"),
-        board=_BOARDS[cpu],
+        custom_link=("-lm", "-lc"), board=_BOARDS[cpu],
     )  # fmt: skip

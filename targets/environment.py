@@ -48,6 +48,7 @@ class Environment:
     driver: tuple[str, ...]
     flags: tuple[str, ...] = ()
     link: tuple[str, ...] = ()
+    custom_link: tuple[str, ...] = ()
     board: Board | None = None
     native: tuple[str, ...] = ()
     sysroot: str = ""
@@ -61,5 +62,5 @@ def linux(
     """Linux, of this machine or in QEMU's user mode."""
     return Environment(
         Tool(compiler, f"apt install {install}"), Tool(emulator, "apt install qemu-user"), ("io_posix.c",),
-        link=("-ldl",), native=native, sysroot=sysroot, refused_flags=refused_flags,
+        link=("-ldl",), custom_link=("-lm",), native=native, sysroot=sysroot, refused_flags=refused_flags,
     )  # fmt: skip

@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("samples", "output_files"),
     ("instructions",),
     ("ops", "blocks"),
+    ("custom_ops",),
     ("ir",),
     ("targets",),
     ("errors",),

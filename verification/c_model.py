@@ -15,6 +15,7 @@ from ..emit_c.artifact import write_c
 from ..emit_c.compiler_flags import all_flags
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.jit import StateMemory, aligned_empty, checked_input, in_order
+from ..emit_llvm.module import foreign_kernels
 from ..errors import CcmlError, ErrorCode
 from ..ir.extents import cropped
 from ..ir.program import Program
@@ -78,7 +79,8 @@ def _build(program: Program, machine: Machine, compiler: str, folder: Path) -> P
     sources = [str(path) for path in written if path.suffix == ".c"]
     library = folder / "model.so"
     command = [compiler, *_FLAGS, *all_flags(machine, compiler), f"-I{folder}", *sources]
-    done = subprocess.run([*command, "-o", str(library)], capture_output=True, text=True, check=False)
+    libraries = ["-lm"] if foreign_kernels(program) else []
+    done = subprocess.run([*command, *libraries, "-o", str(library)], capture_output=True, text=True, check=False)
     if done.returncode:
         reason = done.stderr.strip() or f"exit code {done.returncode}"
         raise CcmlError(ErrorCode.TOOLCHAIN, f"{compiler} cannot compile the C sources: {reason}")

@@ -11,9 +11,10 @@ import numpy as np
 
 from ..driver import Compiled
 from ..emit_c.artifact import write_c
-from ..emit_llvm.module import exported_symbols
+from ..emit_llvm.module import exported_symbols, foreign_kernels
 from ..emit_llvm.objects import emit_objects
 from ..emit_llvm.shared import link_library
+from ..emulation.custom_objects import custom_objects
 from ..emulation.driver import write_inputs
 from ..emulation.run import DEFAULT_BUILD, build_driver, run_driver
 
@@ -49,10 +50,11 @@ class EmulatedModel:
 def _by_llvm(compiled: Compiled, folder: Path) -> list[Path]:
     """The objects, or where there is an operating system the shared library that its programs load."""
     program, machine = compiled.program, compiled.machine
-    objects = emit_objects(program, machine)
+    objects = [*emit_objects(program, machine), *custom_objects(program, machine)]
     if machine.target.hosted:
         library = folder / f"lib{program.name}.so"
-        link_library(objects, machine, program.name, exported_symbols(program), library)
+        custom = bool(foreign_kernels(program))
+        link_library(objects, machine, program.name, exported_symbols(program), library, custom)
         return [library]
     for name, image in objects:
         (folder / name).write_bytes(image)

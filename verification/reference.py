@@ -12,12 +12,14 @@ from onnx import version_converter
 from onnx.reference import ReferenceEvaluator
 
 from ..driver import Source
+from ..errors import CcmlError
 from ..frontend_onnx.export import export_model
 from ..ir.extents import cropped, filled
 from ..ir.graph import Graph
 from ..ir.strings import decoded
 from ..ir.types import DType
 from ..ops.evaluate import evaluate_graph
+from .custom_reference import custom_operators, prepared
 
 log = logging.getLogger(__name__)
 
@@ -53,10 +55,14 @@ def find_reference(source: Source, inputs: Mapping[str, np.ndarray]) -> Referenc
     What ccml quantized, or gave an integer interface, is compared with the QDQ model that it makes.
     """
     problem: Exception | None = None
-    for model in _versions(export_model(source.graph) if source.is_changed else source.model):
+    custom = custom_operators(source.graph)
+    whole = export_model(source.graph) if source.is_changed else source.model
+    for model in _versions(prepared(whole, custom)):
         try:
-            evaluator = ReferenceEvaluator(model)
+            evaluator = ReferenceEvaluator(model, new_ops=custom)
             _evaluate(evaluator, inputs)
+        except CcmlError:  # of a custom operator
+            raise
         except Exception as reason:  # it raises whatever its NumPy code meets
             problem = problem or reason
             continue

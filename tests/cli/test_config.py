@@ -123,6 +123,6 @@ def test_every_key_is_an_option() -> None:
     options = {option for parameter in command.params for option in parameter.opts}
     for keys in SECTIONS.values():
         for name, key in keys.items():
-            plural = name in ("dims", "shapes", "lengths", "pools", "states")
+            plural = name in ("dims", "shapes", "lengths", "pools", "states", "custom-ops")
             assert f"--{name[:-1] if plural else name}" in options, name
             assert any(parameter.name == key.parameter for parameter in command.params), name

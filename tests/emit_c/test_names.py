@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from ccml.emit_c.names import RESERVED, Names, c_identifier
-from ccml.emit_c.symbols import c_string, comment_text
+from ccml.emit_c.symbols import comment_text
+from ccml.ir.c_spelling import c_string
 
 
 @pytest.mark.parametrize(

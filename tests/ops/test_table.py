@@ -44,6 +44,17 @@ def relu_graph() -> Graph:
     return Graph("body", (x,), (y,), (Node("relu", (x,), (y,)),))
 
 
+def twice_attrs(*shape: int) -> dict[str, Any]:
+    """A custom operator that doubles f32."""
+    text = f"f32[{','.join(map(str, shape))}]"
+    return {
+        "operator": "test::Twice", "function": "Twice", "file": "twice.c", "constants": "",
+        "code": f"void Twice(const float *x, const float *b, float *y) {{ for (int i = 0; i < {int(np.prod(shape))}; "
+        "i++) y[i] = 2 * x[i]; }",
+        "node": "", "meaning": "", "inputs": ("f32", "f32"), "results": (text,), "in_place": (-1,), "workspace": -1,
+    }  # fmt: skip
+
+
 FIRST, LAST = {"layout": "channels_first"}, {"layout": "channels_last"}
 CONV = {"stride": (2, 1), "pad": (1, 0, 2, 1), "dilation": (1, 2), "group": 1}
 WINDOWS = {"kernel": (3, 2), "stride": (2, 2), "pad": (1, 0, 1, 1), "dilation": (1, 1)}
@@ -215,6 +226,7 @@ SAMPLES: dict[str, list[Sample]] = {
         ([np.array(2), None, f(3), f(3)], {"step": STEP, "states": 1, "limit": 5, "tested": True}),
         ([None, np.array(True), f(3), f(3)], {"step": STEP, "states": 1, "limit": 4, "tested": True}),
     ],
+    "custom": [([f(2, 3), None], twice_attrs(2, 3)), ([f()], twice_attrs())],
 }  # fmt: skip
 
 
@@ -255,7 +267,7 @@ def test_rows_are_complete(op: str) -> None:
     assert row.name == op and row.summary
     assert (row.scalar is not None) == (row.kind is Kind.POINTWISE)
     assert (row.index_map is not None) == (row.kind is Kind.VIEW)
-    assert (row.nest is not None) == (row.kind is Kind.ANCHOR and op != "fused")
+    assert (row.nest is not None) == (row.kind is Kind.ANCHOR and op not in ("fused", "custom"))
 
 
 @pytest.mark.parametrize(
@@ -267,6 +279,7 @@ def test_rows_are_complete(op: str) -> None:
         ("matmul", 1, 2 * 5 * 3 * 2 * 4),
         ("lstm", 1, 5 * 2 * 2 * (16 * 3 + 16 * 4)),
         ("fused", 0, 0),
+        ("custom", 0, 0),
     ],
 )
 def test_multiply_accumulates(op: str, sample: int, macs: int) -> None:
