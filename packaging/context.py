@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from .. import __version__
 from ..emit_c.compiler_flags import MEANING, clang_flags, gcc_flags, optimization
 from ..emit_c.contract import Contract, argument_order, contract_of
-from ..emit_c.symbols import LICENCE, c_string, comment_text
+from ..emit_c.symbols import LICENCE, comment_text
 from ..emulation.platforms import emulator_command
+from ..ir.c_spelling import c_string
 from ..ir.program import Program, Role
 from ..ir.types import DType
 from ..report.schema import Report
