@@ -48,6 +48,7 @@ from .driver import (
 from .emit_c.model_name import model_name
 from .emit_llvm.jit import JitModel, StateMemory, host_machine
 from .errors import CcmlError, ErrorCode
+from .fitting import Case, check_budget, with_ways_out
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
 from .output_files import check_output_file, check_output_folder
@@ -58,6 +59,7 @@ from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
 from .report.accuracy import Accuracy
+from .report.budget import NO_BUDGET, Budget, board_budget, check_board, require_board
 from .report.page.render import render_page
 from .report.profile import Profile, build_profile
 from .report.read import read_reports as read_report_files
@@ -99,6 +101,8 @@ def compile(  # the name that users look for
     goal: Goal = DEFAULT_GOAL,
     packages: Iterable[str] = (),
     file: PathLike | None = None,
+    budget: Budget = NO_BUDGET,
+    board: str | None = None,
 ) -> Result:
     """Compiles the ONNX model ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
@@ -108,8 +112,11 @@ def compile(  # the name that users look for
     after every step. With ``quantization`` the float model is quantized first, and the reports say what that cost.
     ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised. ``packages`` are ecosystems such as
     ``cmake`` and ``arduino``: for each, a package with an application that runs the first sample of ``file``, or a
-    random one, is written into a folder of that name.
+    random one, is written into a folder of that name. Where the model does not fit ``budget``, or the memory of
+    ``board`` (``ccml boards`` lists them), ``BUDGET`` is raised, with options that would help.
     """
+    known = None if board is None else check_board(board, target)
+    budget = whole_budget(budget, board, goal)
     check_goal(goal)
     kinds = [Emit(kind) for kind in emit]
     machines = find_machines(target, abi, cpu)
@@ -130,11 +137,29 @@ def compile(  # the name that users look for
             yield Plan(compiled.program, machine, identity, source.graph, optimized, accuracy)
 
     def write_more(plan: Plan, report: Report, stage: Path) -> None:
+        check_budget(report.totals, budget)
+        if not ecosystems:
+            return
         sample = encode_sample(plan.program, *_known_sample(source, file))
-        write_packages(PackagedModel(plan.program, plan.machine, report, sample, stage), ecosystems)
+        write_packages(PackagedModel(plan.program, plan.machine, report, sample, stage, known), ecosystems)
 
-    more = write_more if ecosystems else None
-    return Result(out, write_artifacts(plans(), kinds, out, subfolders=abi == ALL_ABIS, more=more))
+    try:
+        return Result(out, write_artifacts(plans(), kinds, out, subfolders=abi == ALL_ABIS, more=write_more))
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.BUDGET or not budget.has_limits:
+            raise
+        case = Case(source, machines[0], kinds, goal, budget, {} if known is None else known.pools)
+        raise with_ways_out(problem, case) from problem
+
+
+def board_target(board: str) -> str:
+    """The target of a board. Raises ``BAD_OPTION`` where there is no such board."""
+    return require_board(board).target
+
+
+def whole_budget(budget: Budget, board: str | None, goal: Goal) -> Budget:
+    """``budget`` with the limits of ``board``."""
+    return budget if board is None else board_budget(require_board(board), goal, budget)
 
 
 def _known_sample(source: Source, file: PathLike | None) -> tuple[Mapping[str, np.ndarray], Mapping[str, np.ndarray]]:

@@ -22,7 +22,7 @@ from .help import Command
 from .options import (
     EmitKinds,
     PackageNames,
-    clock_option,
+    budget_options,
     goal_options,
     input_option,
     json_option,
@@ -48,12 +48,13 @@ if TYPE_CHECKING:
     from ..artifact.build import Artifact
     from ..driver import Goal, ModelOptions
     from ..quantization.source import Quantization
+    from ..report.budget import Budget
     from ..report.schema import Report
 
 
 @click.command("compile", cls=Command)
 @model_options
-@target_options(required=True)
+@target_options(required=False, default="that of --board")
 @click.option(
     "-o", "--output", type=click.Path(), metavar="DIR", help="Folder for the files.  [default: NAME_TARGET]"
 )
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @input_option(": the sample of --package")
 @goal_options
+@budget_options
 @click.option(
     "--dump-ir", type=click.Path(), metavar="DIR",
     help="Write the graph after every pass, and the program after every step.",
@@ -77,13 +79,12 @@ if TYPE_CHECKING:
 @quantization_options
 @accuracy_options
 @click.option("--page", type=click.Path(), metavar="FILE", help="Write a page of HTML about all of it.")
-@clock_option
 @json_option
 @logging_options
 def command(
     model: str,
     options: ModelOptions,
-    target: str,
+    target: str | None,
     abi: str | None,
     cpu: str | None,
     output: str | None,
@@ -91,13 +92,14 @@ def command(
     packages: tuple[str, ...],
     file: str | None,
     goal: Goal,
+    board: str | None,
+    budget: Budget,
     dump_ir: str | None,
     as_json: bool,
     quantization: Quantization | None,
     report_file: str | None,
     chart_file: str | None,
     page: str | None,
-    clock: int | None,
 ) -> None:
     """Compile MODEL for a target.
 
@@ -110,11 +112,14 @@ def command(
     ccml compile kws.onnx -t cortex-m7 --pool dtcm=64K --pool sram
     ccml compile kws.onnx -t cortex-m4 --package cmake,arduino
     ccml compile kws.onnx -t arm --page kws.html --clock 80MHz
+    ccml compile kws.onnx --board nucleo-f446re --max-time 50ms
 
     Needs no compiler or toolchain, but a linker for shared libraries ('ccml doctor' shows what is there). Files of an
     earlier compilation in the same folder are replaced or removed; other files are never touched. Stdout sums up the
     memory that the model needs, and what quantization cost; report.json in the folder has all the details.
     """
+    if target is None and board is None:
+        raise click.UsageError("missing option '-t' / '--target', or '--board'")
     if file is not None and not packages:
         raise click.UsageError("--input is the sample of --package")
     require_quantization(quantization is not None, report_file, chart_file)
@@ -125,29 +130,33 @@ def command(
 
         start = perf_counter()
         result = api.compile(
-            model, target, output, abi=abi, cpu=cpu, emit=emit, options=options, dump_ir=dump_ir,
-            quantization=quantization, goal=goal, packages=packages, file=file,
+            model, target or api.board_target(str(board)), output, abi=abi, cpu=cpu, emit=emit, options=options,
+            dump_ir=dump_ir, quantization=quantization, goal=goal, packages=packages, file=file, budget=budget,
+            board=board,
         )  # fmt: skip
         seconds = perf_counter() - start
     report = result.artifacts[0].report
     if report.accuracy is not None:
         title = accuracy_title(report.model.file, report.options.quantize)
         write_accuracy(report.accuracy, title, report_file, chart_file)
+    whole = api.whole_budget(budget, board, goal)
     if page is not None:
-        api.write_page([artifact.report for artifact in result.artifacts], page, clock)
+        api.write_page([artifact.report for artifact in result.artifacts], page, whole.clock)
     if as_json:
         reports = [asdict(artifact.report) for artifact in result.artifacts]
         print_json(reports if abi == api.ALL_ABIS else reports[0])
     else:
         for artifact in result.artifacts:
-            _print_summary(artifact)
+            _print_summary(artifact, whole)
         if report.accuracy is not None:
             click.echo()
             print_accuracy(report.accuracy)
     click.echo(f"compiled in {seconds:.1f} s", err=True)
 
 
-def _print_summary(artifact: Artifact) -> None:
+def _print_summary(artifact: Artifact, budget: Budget) -> None:
+    from ..report.budget import budget_text
+
     report = artifact.report
     totals, machine = report.totals, report.target
     print_facts([
@@ -160,6 +169,7 @@ def _print_summary(artifact: Artifact) -> None:
         *route_facts(totals),
         ("MACs", totals.macs),
         *cost_facts(totals),
+        *([("fits", budget_text(totals, budget))] if budget.has_limits else []),
     ])  # fmt: skip
     click.echo()
     print_table(f"{artifact.folder}/", columns("file", "#bytes"), list(_listed(report)))

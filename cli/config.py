@@ -79,6 +79,11 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "quantize": Key("quantize"),
         "optimize": Key("optimize"),
         "max-ram": Key("max_ram"),
+        "board": Key("board"),
+        "max-flash": Key("max_flash"),
+        "max-stack": Key("max_stack"),
+        "max-time": Key("max_time"),
+        "clock": Key("clock"),
         "pools": Key("pool", repeated=True),
     },
     "quantize": {

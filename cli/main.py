@@ -18,8 +18,8 @@ import click
 from .. import __version__
 from ..errors import CcmlError, ErrorCode, ExitCode
 from ..targets import FAMILIES
+from . import boards, doctor, inspect, ops, page, profile, quantize, run, targets, verify
 from . import compile as compile_command
-from . import doctor, inspect, ops, page, profile, quantize, run, targets, verify
 from .options import logging_options, settings
 from .output import plain_output, print_error
 
@@ -52,7 +52,7 @@ def cli(context: click.Context) -> None:
         context.color = False
 
 
-for command in (compile_command, run, quantize, verify, inspect, profile, page, targets, ops, doctor):
+for command in (compile_command, run, quantize, verify, inspect, profile, page, targets, boards, ops, doctor):
     cli.add_command(command.command)
 
 

@@ -289,6 +289,24 @@ class OperatorFile(click.ParamType):
         return name.strip(), text.strip()
 
 
+class Duration(click.ParamType):
+    """A time, in seconds: ``20ms``, ``1.5s`` or ``800us``."""
+
+    name = "time"
+    units: ClassVar[dict[str, float]] = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        if isinstance(value, float):
+            return value
+        text = str(value).strip().lower()
+        digits = text.rstrip("mus").rstrip()
+        unit = self.units.get(text[len(digits) :].strip())
+        number = float(digits) if digits.replace(".", "", 1).isdecimal() and len(digits) < 20 else 0.0
+        if unit is None or number <= 0:
+            self.fail(f"'{value}' is no time such as 20ms", param, ctx)
+        return number * unit
+
+
 class PoolSize(click.ParamType):
     """``name=bytes``, or ``name`` for memory without a limit."""
 
@@ -318,6 +336,13 @@ def complete_target(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
     known = [(name, target.description) for target in TARGETS for name in (target.name, *target.aliases)]
     return [CompletionItem(name, help=text) for name, text in known if name.startswith(incomplete)]
+
+
+def complete_board(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from ..targets.development_boards import DEVELOPMENT_BOARDS
+
+    names = [(board.name, board.title) for board in DEVELOPMENT_BOARDS]
+    return [CompletionItem(name, help=title) for name, title in names if name.startswith(incomplete)]
 
 
 # ---------------------------------------------------------------- options
@@ -450,7 +475,35 @@ def goal_options(function: F) -> F:
 
 clock_option = click.option(
     "--clock", type=Frequency(), metavar="FREQUENCY",
-    help="The clock of the core, such as 80MHz, by which the page shows milliseconds.",
+    help="The clock of the core, such as 80MHz, by which cycles become milliseconds.",
 )  # fmt: skip
+
+
+def budget_options(function: F) -> F:
+    """``--board``, as ``board``, and as one argument ``budget`` a :class:`Budget`: ``--max-flash``, ``--max-stack``,
+    ``--max-time`` and ``--clock``."""
+
+    @wraps(function)
+    def command(
+        *args: Any, max_flash: int | None, max_stack: int | None, max_time: float | None, clock: int | None,
+        **values: Any,
+    ) -> Any:  # fmt: skip
+        from ..report.budget import Budget
+
+        budget = Budget(max_flash=max_flash, max_stack=max_stack, max_time=max_time, clock=clock)
+        return function(*args, budget=budget, **values)
+
+    board = click.option(
+        "--board", metavar="NAME", shell_complete=complete_board,
+        help="A board that the model has to fit, in place of --target; 'ccml boards' lists them.",
+    )  # fmt: skip
+    max_flash = click.option("--max-flash", type=ByteCount(), metavar="BYTES", help="The flash that may be used.")
+    max_stack = click.option("--max-stack", type=ByteCount(), metavar="BYTES", help="The stack that may be used.")
+    max_time = click.option(
+        "--max-time", type=Duration(), metavar="TIME",
+        help="How long a run may take, such as 20ms, by the most cycles predicted; needs --clock or --board.",
+    )  # fmt: skip
+    return board(max_flash(max_stack(max_time(clock_option(command)))))  # type: ignore[return-value]
+
 
 json_option = click.option("--json", "as_json", cls=GeneralOption, is_flag=True, help="Print JSON instead of text.")

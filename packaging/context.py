@@ -17,6 +17,7 @@ from ..ir.program import Program, Role
 from ..ir.types import DType
 from ..report.schema import Report
 from ..targets import Machine, Region
+from ..targets.development_boards import DevelopmentBoard
 from .ecosystem import CORTEX_M, GENERIC, RISCV
 from .sample import Sample, program_digest, words
 
@@ -62,18 +63,23 @@ class MemoryMap:
 
 
 def build_context(
-    program: Program, machine: Machine, report: Report, sample: Sample, sources: Sequence[str]
+    program: Program,
+    machine: Machine,
+    report: Report,
+    sample: Sample,
+    sources: Sequence[str],
+    board: DevelopmentBoard | None = None,
 ) -> dict[str, object]:
     """The variables of the templates. ``sources`` are the C files of the model."""
     contract = contract_of(program)
     hosted = machine.target.hosted
     family = machine.target.family
     bare = not hosted
-    memory_map = _memory_map(machine)
+    memory_map = _memory_map(machine) if board is None or not board.bare else _board_map(board)
     budget = _budget(report)
     name = contract.prefix
     stack = report.totals.stack_bytes
-    platform, board = _PLATFORMIO_BOARDS.get(machine.cpu.name, ("espressif32", "esp32dev"))
+    platform, platformio_board = _PLATFORMIO_BOARDS.get(machine.cpu.name, ("espressif32", "esp32dev"))
     weights = f"{name}_weights.bin"
     context: dict[str, object] = {
         "name": name,
@@ -112,10 +118,10 @@ def build_context(
         "link_flags": _link_flags(machine, memory_map),
         "cross_compile": machine.abi.cross_compile,
         "system_name": "Generic" if bare else "Linux",
-        "emulator": emulator_command(machine),
+        "emulator": emulator_command(machine) if board is None else [],
         "architectures": ",".join(_architectures(machine)),
         "pio_platform": platform,
-        "pio_board": board,
+        "pio_board": platformio_board,
         "dcore": _DCORES.get(machine.cpu.name, machine.cpu.name.title()),
         "more_dcores": _MORE_DCORES.get(machine.cpu.name, ()),
         "library": False,
@@ -146,6 +152,14 @@ def _memory_map(machine: Machine) -> MemoryMap | None:
         return None
     title = f"the board {board.machine} that QEMU emulates"
     return MemoryMap(title, board.vectors, _VECTORS_SIZE, board.code, board.ram)
+
+
+def _board_map(board: DevelopmentBoard) -> MemoryMap:
+    """Of a board that starts a program by the vector table at the beginning of its flash."""
+    flash = board.flash
+    code = Region(flash.origin + _VECTORS_SIZE, flash.size - _VECTORS_SIZE)
+    title = f"the board {board.title} ({board.chip})"
+    return MemoryMap(title, flash.origin, _VECTORS_SIZE, code, board.largest_ram.region)
 
 
 def _link_flags(machine: Machine, memory_map: MemoryMap | None) -> list[str]:

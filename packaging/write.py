@@ -19,6 +19,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.program import Program
 from ..report.schema import Report
 from ..targets import Machine
+from ..targets.development_boards import DevelopmentBoard
 from .context import FILTERS, PACKAGE_VERSION, build_context
 from .ecosystem import ECOSYSTEMS, NAMES, Ecosystem
 from .sample import Sample
@@ -31,13 +32,15 @@ _CHECK = ("check.c", "check.h", "sample.c", "sample.h")
 
 @dataclass(frozen=True)
 class Model:
-    """A compiled model, a sample of what it computes, and the folder with its artifact."""
+    """A compiled model, a sample of what it computes, and the folder with its artifact; perhaps the board that it is
+    for."""
 
     program: Program
     machine: Machine
     report: Report
     sample: Sample
     folder: Path
+    board: DevelopmentBoard | None = None
 
 
 def find_ecosystems(names: Iterable[str], machines: Iterable[Machine]) -> list[Ecosystem]:
@@ -66,7 +69,7 @@ def write_packages(model: Model, ecosystems: Iterable[Ecosystem]) -> None:
         write_c(model.program, model.machine, sources, layer_hook=True)
         (sources / MAKEFILE).unlink()
         listed = sorted(path.name for path in sources.iterdir())
-        context = build_context(model.program, model.machine, model.report, model.sample, listed)
+        context = build_context(model.program, model.machine, model.report, model.sample, listed, model.board)
         for ecosystem in ecosystems:
             log.info("writing the package for %s", ecosystem.title)
             _write(model, ecosystem, sources, context)

@@ -14,6 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("__init__",),
     ("api", "onnx_backend"),
+    ("fitting",),
     ("quantization",),
     ("verification", "artifact"),
     ("packaging",),

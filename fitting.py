@@ -1,0 +1,163 @@
+"""What would make a model fit that does not: options are tried by compiling with them."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from .artifact.build import Plan, write_artifacts
+from .artifact.emit import Emit
+from .driver import Goal, Optimize, Source, lower, run_passes
+from .errors import CcmlError, ErrorCode
+from .quantization.source import Quantization, quantize_source
+from .report.budget import Budget, Need, needs
+from .report.schema import Report, Totals
+from .samples import plain_arrays, random_samples
+from .targets import Machine
+
+log = logging.getLogger(__name__)
+
+_RANDOM_SAMPLES = 10
+_QUANTIZE = "--quantize int8"
+
+
+@dataclass(frozen=True)
+class Way:
+    """Options as they stand on the command line: those of ``goal``, and whether the model is quantized to int8."""
+
+    options: str
+    goal: Goal
+    quantized: bool = False
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A way and what the model then needs of what is limited; nothing where it could not be compiled like that."""
+
+    way: Way
+    needs: Sequence[Need]
+
+    @property
+    def fits(self) -> bool:
+        return bool(self.needs) and all(need.fits for need in self.needs)
+
+    @property
+    def worst(self) -> float:
+        """The largest share of a limit that it takes."""
+        return max((need.amount / max(need.limit, 1e-9) for need in self.needs), default=float("inf"))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A compilation that does not fit: of ``source``, for ``machine`` by ``goal`` with ``kinds`` of output.
+
+    ``blocks`` are the blocks of RAM that there are, by name, where several are known."""
+
+    source: Source
+    machine: Machine
+    kinds: Sequence[Emit]
+    goal: Goal
+    budget: Budget
+    blocks: Mapping[str, int]
+
+
+def check_budget(totals: Totals, budget: Budget) -> None:
+    """Raises ``BUDGET`` that says what does not fit, ``BAD_OPTION`` where that is not known for the target."""
+    wrong = [need for need in needs(totals, budget) if not need.fits]
+    if wrong:
+        where = f" {budget.where}" if budget.where else " the budget"
+        raise CcmlError(ErrorCode.BUDGET, f"the model does not fit{where}: {'; '.join(map(str, wrong))}")
+
+
+def with_ways_out(problem: CcmlError, case: Case) -> CcmlError:
+    """``problem`` with a hint that names the first options with which the model fits, or else comes closest."""
+    tried = [each for each in _try_all(case) if each.needs]
+    fitting = next((each for each in tried if each.fits), None)
+    if fitting is not None:
+        listed = "; ".join(map(str, fitting.needs))
+        hint = f"it fits with {fitting.way.options}{_with_data(fitting)}: {listed}"
+        return CcmlError(problem.kind, problem.reason, loc=problem.loc, hint=hint)
+    if not tried:
+        return problem
+    best = min(tried, key=lambda each: each.worst)
+    wrong = "; ".join(str(need) for need in best.needs if not need.fits)
+    hint = f"nor with other options; closest is {best.way.options}{_with_data(best)}: {wrong}"
+    return CcmlError(problem.kind, problem.reason, loc=problem.loc, hint=hint)
+
+
+def _with_data(tried: Tried) -> str:
+    return " --calibration FILE" if tried.way.quantized else ""
+
+
+def _try_all(case: Case) -> Iterator[Tried]:
+    """Up to the first that fits."""
+    for way in _ways(case):
+        log.info("trying %s", way.options)
+        found = Tried(way, _tried(case, way))
+        yield found
+        if found.fits:
+            return
+
+
+def _ways(case: Case) -> Iterator[Way]:
+    """Cheap ones first: what is computed stays the same until quantization."""
+    goals = {
+        f"--optimize {goal.value}": replace(case.goal, optimize=goal)
+        for goal in (Optimize.SIZE, Optimize.RAM, Optimize.SPEED)
+        if goal is not case.goal.optimize
+    }
+    if len(case.blocks) > 1 and not case.goal.pools:
+        names = " ".join(f"--pool {name}={size // 1024}KiB" for name, size in case.blocks.items())
+        goals[names] = replace(case.goal, max_ram=None, pools=dict(case.blocks))
+    for options, goal in goals.items():
+        yield Way(options, goal)
+    if case.source.quantized is None:
+        yield Way(_QUANTIZE, case.goal, quantized=True)
+        for options, goal in goals.items():
+            yield Way(f"{_QUANTIZE} {options}", goal, quantized=True)
+
+
+def _tried(case: Case, way: Way) -> Sequence[Need]:
+    """What the model needs that way; nothing where it cannot be compiled so."""
+    try:
+        with _quiet():
+            return needs(_report(case, way).totals, case.budget)
+    except CcmlError:
+        return ()
+
+
+def _report(case: Case, way: Way) -> Report:
+    with tempfile.TemporaryDirectory(prefix="ccml-") as name:
+        folder = Path(name)
+        source = _quantized(case.source, folder) if way.quantized else case.source
+        optimized = run_passes(source, None, case.machine)
+        program = lower(source, optimized, case.machine, way.goal).program
+        identity = source.identity([kind.value for kind in case.kinds], way.goal)
+        plan = Plan(program, case.machine, identity, source.graph, optimized)
+        (artifact,) = write_artifacts([plan], case.kinds, folder / "out", subfolders=False)
+        return artifact.report
+
+
+def _quantized(source: Source, folder: Path) -> Source:
+    """Quantized with random data: sizes and times are those of the model with real data."""
+    samples = random_samples(source.graph.inputs, _RANDOM_SAMPLES)
+    np.savez(folder / "random.npz", **plain_arrays(samples.inputs))  # type: ignore[arg-type]
+    return quantize_source(source, Quantization(folder / "random.npz")).source
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warnings of what is only tried."""
+    logger = logging.getLogger("ccml")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

@@ -1,0 +1,138 @@
+"""Whether a compiled model fits what there is: flash, RAM, stack, time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from ..errors import CcmlError, ErrorCode
+from ..program.goal import Goal
+from ..targets import find
+from ..targets.development_boards import DevelopmentBoard, find_board
+from .schema import Totals
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Limits, ``None`` where there is none: bytes of flash, of RAM with the stack (``max_ram``, in one block), of the
+    stack alone, and seconds of a run at a ``clock`` in Hz.
+
+    ``where`` is what has them, such as a board, ``wait_states`` are those of its flash.
+    """
+
+    max_flash: int | None = None
+    max_ram: int | None = None
+    max_stack: int | None = None
+    max_time: float | None = None
+    clock: int | None = None
+    where: str = ""
+    wait_states: int | None = None
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether anything can fail to fit."""
+        return any(each is not None for each in (self.max_flash, self.max_ram, self.max_stack, self.max_time))
+
+
+NO_BUDGET = Budget()
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a model takes of something limited, in bytes or seconds."""
+
+    what: str
+    amount: float
+    limit: float
+
+    @property
+    def fits(self) -> bool:
+        return self.amount <= self.limit
+
+    def __str__(self) -> str:
+        """``flash 35,208 of 65,536 bytes``."""
+        if self.what == "time":
+            return f"time {1000 * self.amount:.3g} of {1000 * self.limit:.3g} ms"
+        return f"{self.what} {self.amount:,.0f} of {self.limit:,.0f} bytes"
+
+
+def require_board(name: str) -> DevelopmentBoard:
+    """The board called ``name``. Raises ``BAD_OPTION`` where there is none."""
+    try:
+        return find_board(name)
+    except KeyError as problem:
+        reason = str(problem.args[0])
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="'ccml boards' lists all that are known") from None
+
+
+def check_board(name: str, target: str) -> DevelopmentBoard:
+    """The board called ``name``. Raises ``BAD_OPTION`` where there is none, or it has another core than ``target``."""
+    board = require_board(name)
+    known = find(target)
+    if known is None or known.name != board.target:
+        reason = f"the board {board.name} is no {target}: it has a {board.chip}, --target {board.target}"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=f"--board {board.name} alone is enough")
+    return board
+
+
+def board_budget(board: DevelopmentBoard, goal: Goal, given: Budget = NO_BUDGET) -> Budget:
+    """The limits of ``board``, narrowed by those that are ``given``; RAM is that of its largest block, unless the pools
+    of ``goal`` say which there are."""
+    return replace(
+        given,
+        max_flash=min(board.flash.size, given.max_flash or board.flash.size),
+        max_ram=None if goal.pools else board.largest_ram.region.size,
+        clock=given.clock or board.clock,
+        where=board.title,
+        wait_states=board.wait_states,
+    )
+
+
+def run_seconds(totals: Totals, clock: int | None) -> float | None:
+    """The seconds of a run, by the most cycles that are predicted; ``None`` where these or the clock are not known."""
+    cycles = totals.cycles_high if totals.cycles_high is not None else totals.cycles
+    return None if cycles is None or not clock else cycles / clock
+
+
+def needs(totals: Totals, budget: Budget) -> list[Need]:
+    """What the model takes of everything that is limited.
+
+    Raises ``BAD_OPTION`` where a limit cannot be judged: no cycles or no stack are known for the target.
+    """
+    return list(_needs(totals, budget))
+
+
+def _needs(totals: Totals, budget: Budget) -> Iterator[Need]:
+    if budget.max_flash is not None:
+        if totals.flash_bytes is None:
+            raise _unknown("--max-flash", "no code was made whose size could be told", "add lib to --emit")
+        yield Need("flash", totals.flash_bytes, budget.max_flash)
+    if budget.max_ram is not None:
+        ram = totals.ram_bytes if len(totals.pools) == 1 else 0
+        yield Need("RAM with stack", ram + totals.state_bytes + (totals.stack_bytes or 0), budget.max_ram)
+    if budget.max_stack is not None:
+        if totals.stack_bytes is None:
+            raise _unknown("--max-stack", "no stack is known for this target", "Cortex-M has a cost model")
+        yield Need("stack", totals.stack_bytes, budget.max_stack)
+    if budget.max_time is not None:
+        seconds = run_seconds(totals, budget.clock)
+        if seconds is None and budget.clock:
+            hint = "'ccml boards' and docs/costs.md: M0, M0+, M3, M4, M33 and M55 have them"
+            raise _unknown("--max-time", "no cycles are known well enough for this core", hint)
+        if seconds is None:
+            raise _unknown("--max-time", "the clock of the core is not known", "--clock 168MHz, or --board NAME")
+        yield Need("time", seconds, budget.max_time)
+
+
+def _unknown(option: str, reason: str, hint: str) -> CcmlError:
+    return CcmlError(ErrorCode.BAD_OPTION, reason, loc=option, hint=hint)
+
+
+def budget_text(totals: Totals, budget: Budget) -> str:
+    """One line on a model that fits: shares of what there is, and the time of a run."""
+    parts = [f"{need.what} {100 * need.amount / need.limit:.0f} %" for need in needs(totals, budget) if need.limit]
+    seconds = run_seconds(totals, budget.clock)
+    if seconds is not None and budget.clock is not None:
+        waits = f", the flash has {budget.wait_states}" if budget.wait_states else ""
+        parts.append(f"{1000 * seconds:.3g} ms at {budget.clock / 1e6:g} MHz and zero wait states{waits}")
+    return "; ".join(parts)

@@ -1,0 +1,84 @@
+"""Boards and budgets on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from tests.cli.command_line import DIGITS, ccml, save_model
+
+
+def test_boards_lists_them() -> None:
+    done = ccml("boards")
+    assert done.exit_code == 0 and "nucleo-f446re" in done.stdout and "64 ccm + 128 sram" in done.stdout
+    boards = {board["name"]: board for board in json.loads(ccml("boards", "--json").stdout)}
+    assert boards["bluepill"]["clock"] == 72_000_000 and boards["bluepill"]["ram"][0]["region"]["size"] == 20 << 10
+
+
+def test_a_model_that_fits_says_how_well(tmp_path: Path) -> None:
+    done = ccml("compile", DIGITS, "--board", "nucleo-f446re", "--max-time", "100ms", "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("fits "))
+    assert "flash" in line and "RAM with stack" in line and "at 180 MHz and zero wait states, the flash has 5" in line
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["target"]["name"] == "cortex-m4"
+
+
+def wide_model(path: Path) -> Path:
+    """A product with 48 KiB of weights, which are a quarter of that in 8 bits."""
+    weights = np.random.default_rng(0).standard_normal((64, 192)).astype(np.float32)
+    back = np.random.default_rng(1).standard_normal((192, 64)).astype(np.float32)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["t"]), helper.make_node("MatMul", ["t", "v"], ["y"])]
+    return save_model(path, *nodes, shape=(1, 64), w=weights, v=back)
+
+
+def test_what_does_not_fit_is_told_with_options_that_were_tried(tmp_path: Path) -> None:
+    model = wide_model(tmp_path / "wide.onnx")
+    done = ccml("compile", model, "-t", "cortex-m4", "--max-flash", "40KiB", "-o", tmp_path / "out")
+    assert done.exit_code == 5
+    assert "the model does not fit the budget: flash " in done.stderr and "of 40,960 bytes" in done.stderr
+    assert "hint: it fits with --quantize int8 --calibration FILE: flash " in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_where_nothing_helps_the_closest_is_named(tmp_path: Path) -> None:
+    model = wide_model(tmp_path / "wide.onnx")
+    done = ccml("compile", model, "-t", "cortex-m4", "--max-flash", "4KiB", "-o", tmp_path / "out")
+    assert done.exit_code == 5 and "nor with other options; closest is --quantize int8" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["-t", "arm", "--max-time", "20ms"], "the clock of the core is not known"),
+        (["-t", "cortex-m7", "--max-time", "20ms", "--clock", "216MHz"], "no cycles are known well enough"),
+        (["--board", "teensy"], "did you mean teensy-4.1?"),
+        (["--board", "microbit", "-t", "arm"], "the board microbit is no arm"),
+        (["-t", "arm", "--max-time", "soon"], "'soon' is no time such as 20ms"),
+        (["-t", "arm", "--clock", "fast"], "'fast' is no clock such as 80MHz"),
+        ([], "missing option '-t' / '--target', or '--board'"),
+    ],
+)
+def test_limits_that_mean_nothing(tmp_path: Path, options: list[str], said: str) -> None:
+    model = wide_model(tmp_path / "wide.onnx")
+    done = ccml("compile", model, *options, "-o", tmp_path / "out")
+    assert done.exit_code == 2 and said in done.stderr
+
+
+def test_the_options_of_a_project_may_name_a_board(tmp_path: Path) -> None:
+    model = wide_model(tmp_path / "wide.onnx")
+    (tmp_path / "ccml.toml").write_text('[compile]\nboard = "nucleo-f401re"\nmax-time = "10ms"\nclock = "84MHz"\n')
+    done = ccml("compile", model, "--config", tmp_path / "ccml.toml", "-o", tmp_path / "out")
+    assert done.exit_code == 0 and "ms at 84 MHz" in done.stdout, done.output
+
+
+def test_a_package_for_a_board_has_its_memory(tmp_path: Path) -> None:
+    model = wide_model(tmp_path / "wide.onnx")
+    done = ccml("compile", model, "--board", "nucleo-f401re", "--package", "make", "-o", tmp_path / "out")
+    assert done.exit_code == 0, done.output
+    script = (tmp_path / "out" / "make" / "wide" / "check" / "linker.ld").read_text()
+    assert "VECTORS (rx) : ORIGIN = 0x08000000" in script
+    assert "RAM (rw) : ORIGIN = 0x20000000, LENGTH = 0x18000" in script
