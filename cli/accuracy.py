@@ -58,10 +58,10 @@ def accuracy_title(file: str, quantized: Mapping[str, object] | None) -> str:
 def write_accuracy(accuracy: Accuracy, title: str, report_file: str | None, chart_file: str | None) -> None:
     """Writes the files that are wanted."""
     from ..report.accuracy_chart import accuracy_chart
-    from ..report.schema import json_text
+    from ..report.schema import SCHEMA, json_text
 
     if report_file is not None:
-        _write(report_file, json_text(asdict(accuracy)))
+        _write(report_file, json_text({"schema": SCHEMA, **asdict(accuracy)}))
     if chart_file is not None:
         _write(chart_file, accuracy_chart(accuracy, title))
 

@@ -26,7 +26,6 @@ from .options import (
     goal_options,
     input_option,
     json_option,
-    logging_options,
     model_options,
     target_options,
 )
@@ -36,13 +35,14 @@ from .output import (
     print_facts,
     print_json,
     print_table,
-    progress,
     ram_text,
     route_facts,
     state_facts,
 )
+from .progress import progress
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
+from .verbosity import logging_options, note, settings
 
 if TYPE_CHECKING:
     from ..artifact.build import Artifact
@@ -144,14 +144,14 @@ def command(
         api.write_page([artifact.report for artifact in result.artifacts], page, whole.clock)
     if as_json:
         reports = [asdict(artifact.report) for artifact in result.artifacts]
-        print_json(reports if abi == api.ALL_ABIS else reports[0])
-    else:
+        print_json({"reports": reports} if abi == api.ALL_ABIS else reports[0])
+    elif not settings().quiet:
         for artifact in result.artifacts:
             _print_summary(artifact, whole)
         if report.accuracy is not None:
             click.echo()
             print_accuracy(report.accuracy)
-    click.echo(f"compiled in {seconds:.1f} s", err=True)
+    note(f"compiled in {seconds:.1f} s")
 
 
 def _print_summary(artifact: Artifact, budget: Budget) -> None:

@@ -33,6 +33,7 @@ from typing import Any, TypeVar
 import click
 
 from ..errors import CcmlError, ErrorCode
+from .help import GeneralOption
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -109,7 +110,8 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
 def config_option(function: F) -> F:
     """``--config``; read before all other options."""
     return click.option(
-        "--config", type=click.Path(), metavar="FILE", is_eager=True, expose_value=False, callback=_apply,
+        "--config", cls=GeneralOption, type=click.Path(), metavar="FILE", is_eager=True, expose_value=False,
+        callback=_apply,
         help=f"Options of the project.  [default: {CONFIG_FILE} in the current folder, where there is one]",
     )(function)  # fmt: skip
 

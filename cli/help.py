@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import click
 
-QUANTIZATION = "Quantization"
-GENERAL = "General"
-_SECTIONS = ("Options", QUANTIZATION, GENERAL)
+_OTHER = "Options"
+_SUBJECTS = (_OTHER, "Model", "Target", "Memory and size", "Quantization", "General")
+"""In the order in which they are shown."""
+
+
+class SubjectOption(click.Option):
+    """An option that stands in the help under the subject that its class is for."""
+
+    subject: ClassVar[str]
+
+
+class ModelOption(SubjectOption):
+    """An option that says how a model is read."""
+
+    subject = "Model"
+
+
+class TargetOption(SubjectOption):
+    """An option that says what is compiled for."""
+
+    subject = "Target"
+
+
+class GoalOption(SubjectOption):
+    """An option that says what is to be saved."""
+
+    subject = "Memory and size"
+
+
+class QuantizationOption(SubjectOption):
+    """An option that says how a model is quantized, or shows what that costs."""
+
+    subject = "Quantization"
+
+
+class GeneralOption(SubjectOption):
+    """An option that every command has, or nearly every one."""
+
+    subject = "General"
 
 
 class Command(click.Command):
@@ -14,26 +52,20 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes a section for each subject."""
-        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in _SECTIONS}
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in _SUBJECTS}
         for parameter in self.get_params(ctx):
+            if isinstance(parameter, click.Argument):
+                continue  # the text of the command tells about it
             record = parameter.get_help_record(ctx)
             if record is not None:
-                sections[_section(parameter)].append(record)
+                sections[_subject(parameter)].append(record)
         for title, records in sections.items():
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
 
 
-class QuantizationOption(click.Option):
-    """An option that says how a model is quantized, or shows what that costs."""
-
-
-class GeneralOption(click.Option):
-    """An option that every command has, or nearly every one."""
-
-
-def _section(parameter: click.Parameter) -> str:
-    if isinstance(parameter, QuantizationOption):
-        return QUANTIZATION
-    return GENERAL if isinstance(parameter, GeneralOption) or "--help" in parameter.opts else _SECTIONS[0]
+def _subject(parameter: click.Parameter) -> str:
+    if isinstance(parameter, SubjectOption):
+        return parameter.subject
+    return GeneralOption.subject if "--help" in parameter.opts else _OTHER

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .help import Command
-from .options import goal_options, json_option, logging_options, model_options, route_option, target_options
+from .options import goal_options, json_option, model_options, route_option, target_options
 from .output import (
     broken,
     cost_facts,
@@ -17,13 +17,14 @@ from .output import (
     print_facts,
     print_json,
     print_table,
-    progress,
     ram_text,
     shape_text,
     state_facts,
 )
+from .progress import progress
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
+from .verbosity import logging_options
 
 if TYPE_CHECKING:
     from ..driver import Compiled, Goal, ModelOptions
@@ -55,6 +56,11 @@ def command(
     quantization: Quantization | None,
 ) -> None:
     """Show what MODEL consists of and what it needs on a target.
+
+    \b
+    ccml inspect kws.onnx
+    ccml inspect kws.onnx -t cortex-m4            with instructions and cycles
+    ccml inspect kws.onnx -t x86 --kernels        the loops of the kernels
 
     Inputs, outputs and operators as the file has them; then layers with MACs, weights and memory as ccml compiles them,
     and the memory map over time; for Cortex-M also the instructions that a run executes, by layer, with an estimate of

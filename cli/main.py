@@ -18,10 +18,10 @@ import click
 from .. import __version__
 from ..errors import CcmlError, ErrorCode, ExitCode
 from ..targets import FAMILIES
-from . import boards, doctor, inspect, ops, page, profile, quantize, run, targets, verify
+from . import boards, doctor, inspect, new, ops, page, profile, quantize, run, targets, verify
 from . import compile as compile_command
-from .options import logging_options, settings
-from .output import plain_output, print_error
+from .output import print_error, print_json_error
+from .verbosity import logging_options, plain_output, settings
 
 _INTERRUPTED = 130
 
@@ -34,12 +34,20 @@ class _Group(click.Group):
     ) -> Any:
         """``standalone_mode`` ends the process, as click documents it."""
         run = partial(super().main, args, standalone_mode=False, **extra)
-        return sys.exit(_exit_code(run)) if standalone_mode else run()
+        settings().answered = False
+        words = sys.argv[1:] if args is None else list(args)
+        return sys.exit(_exit_code(run, "--json" in words)) if standalone_mode else run()
 
 
 @click.group(
     cls=_Group,
-    help=f"Compiles ONNX models to C, objects and libraries for {FAMILIES}.",
+    help=f"""Compiles ONNX models to C, objects and libraries for {FAMILIES}.
+
+    \b
+    ccml compile kws.onnx -t cortex-m4            C sources, a library, a report
+    ccml verify kws.onnx                          against the ONNX reference
+    ccml page kws_cortex-m4                       the report as a page to look at
+    """,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Exit codes: 0 ok, 1 failure, 2 usage, 3 unsupported model, 4 verification mismatch, 5 over budget, "
     "6 toolchain missing.",
@@ -52,12 +60,19 @@ def cli(context: click.Context) -> None:
         context.color = False
 
 
-for command in (compile_command, run, quantize, verify, inspect, profile, page, targets, boards, ops, doctor):
+for command in (compile_command, run, quantize, verify, inspect, profile, page, new, targets, boards, ops, doctor):
     cli.add_command(command.command)
 
 
-def _exit_code(invoke: Callable[[], object]) -> int:
-    """Runs the command line and prints the error it ends with, if any."""
+def _exit_code(invoke: Callable[[], object], as_json: bool) -> int:
+    """Runs the command line and prints the error it ends with, if any. Where JSON is wanted, the error takes the place
+    of a result that was not printed."""
+
+    def show(error: CcmlError) -> None:
+        print_error(error)
+        if as_json and not settings().answered:
+            print_json_error(error)
+
     try:
         result = invoke()
         sys.stdout.flush()
@@ -65,13 +80,13 @@ def _exit_code(invoke: Callable[[], object]) -> int:
         error.show()
         return int(ExitCode.USAGE)
     except click.ClickException as error:
-        print_error(_usage_error(error))
+        show(_usage_error(error))
         return int(ExitCode.USAGE)
     except click.Abort:
         click.echo("aborted", err=True)
         return _INTERRUPTED
     except CcmlError as error:
-        print_error(error)
+        show(error)
         if settings().debug:
             traceback.print_exc()
         return int(error.kind.exit_code)

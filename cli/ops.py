@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import click
 
 from .help import Command
-from .options import json_option, logging_options
+from .options import json_option
 from .output import print_json, print_table
 from .table import columns
+from .verbosity import logging_options
 
 
 @click.command("ops", cls=Command)
@@ -19,14 +20,20 @@ from .table import columns
 @json_option
 @logging_options
 def command(core: bool, tflite: bool, markdown: bool, as_json: bool) -> None:
-    """List the ONNX operators that ccml supports."""
+    """List the ONNX operators that ccml supports.
+
+    \b
+    ccml ops
+    ccml ops --tflite                             of TensorFlow Lite models
+    ccml ops --markdown
+    """
     if markdown and as_json:
         raise click.UsageError("--markdown and --json exclude each other")
     if core and tflite:
         raise click.UsageError("--core and --tflite exclude each other")
     titles, rows = _core() if core else _tflite() if tflite else _onnx()
     if as_json:
-        print_json([dict(zip(titles, row)) for row in rows])
+        print_json({"operators": [dict(zip(titles, row)) for row in rows]})
     elif markdown:
         head: list[list[object]] = [[*titles], ["---"] * len(titles)]
         for row in head + rows:

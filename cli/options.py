@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import math
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ClassVar, TypeVar
 
@@ -14,81 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from .config import config_option, with_file_defaults
-from .help import GeneralOption
+from .help import GeneralOption, GoalOption, ModelOption, TargetOption
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-@dataclass
-class Settings:
-    """How talkative the process is."""
-
-    debug: bool = False
-    verbosity: int = 0
-
-
-_SETTINGS = Settings()
-
-
-def settings() -> Settings:
-    return _SETTINGS
-
-
-# ---------------------------------------------------------------- logging
-
-
-def logging_options(function: F) -> F:
-    """``-v`` and ``--debug``, on the group and on every command."""
-    verbose = click.option(
-        "-v", "--verbose", cls=GeneralOption, count=True, expose_value=False, is_eager=True, callback=_set_verbosity,
-        help="Say what is being done; twice for more.",
-    )  # fmt: skip
-    debug = click.option(
-        "--debug", cls=GeneralOption, is_flag=True, expose_value=False, is_eager=True, callback=_set_debug,
-        help="Show tracebacks of errors.",
-    )  # fmt: skip
-    return verbose(debug(function))
-
-
-def _set_verbosity(context: click.Context, _: click.Parameter, count: int) -> None:
-    if context.parent is None:
-        _SETTINGS.verbosity = 0
-    _SETTINGS.verbosity = max(_SETTINGS.verbosity, count)
-    _set_up_logging()
-
-
-def _set_debug(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if context.parent is None:
-        _SETTINGS.debug = False
-    _SETTINGS.debug = _SETTINGS.debug or wanted
-
-
-class _Formatter(logging.Formatter):
-    """Warnings say that they are."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        label = "" if record.levelno < logging.WARNING else f"{record.levelname.lower()}: "
-        return f"{label}{record.getMessage()}"
-
-
-class _StderrHandler(logging.StreamHandler[Any]):
-    """Writes to what ``sys.stderr`` is at that time."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.setStream(sys.stderr)
-        super().emit(record)
-
-
-def _set_up_logging() -> None:
-    logger = logging.getLogger("ccml")
-    handler = next((h for h in logger.handlers if isinstance(h, _StderrHandler)), None)
-    if handler is None:
-        handler = _StderrHandler()
-        handler.setFormatter(_Formatter())
-        logger.addHandler(handler)
-    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(_SETTINGS.verbosity, 2)]
-    handler.setLevel(level)
-    logger.setLevel(level)
 
 
 # ---------------------------------------------------------------- parameter types
@@ -345,6 +270,25 @@ def complete_board(_: click.Context, __: click.Parameter, incomplete: str) -> li
     return [CompletionItem(name, help=title) for name, title in names if name.startswith(incomplete)]
 
 
+def complete_abi(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The ABIs of the target that was given."""
+    from ..targets import find
+
+    target = find(str(context.params.get("target")))
+    names = [] if target is None else [*(abi.name for abi in target.abis), "all"]
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def complete_cpu(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The CPUs of the target that was given, or of its ABI."""
+    from ..targets import find
+
+    target, chosen = find(str(context.params.get("target"))), context.params.get("abi")
+    abis = [] if target is None else [abi for abi in target.abis if chosen in (None, "all", abi.name)]
+    names = dict.fromkeys(["native", *(cpu.name for abi in abis for cpu in abi.cpus)])
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
 # ---------------------------------------------------------------- options
 
 
@@ -370,31 +314,32 @@ def model_options(function: F) -> F:
 
     argument = click.argument("model", type=click.Path())
     dim = click.option(
-        "--dim", multiple=True, type=NameValue(), callback=_distinct_with_file,
+        "--dim", cls=ModelOption, multiple=True, type=NameValue(), callback=_distinct_with_file,
         help="Bind a symbolic dimension of the model, or with N..M let each run have an extent; repeatable.",
     )  # fmt: skip
     shape = click.option(
-        "--shape", multiple=True, type=InputShape(), callback=_distinct_with_file,
+        "--shape", cls=ModelOption, multiple=True, type=InputShape(), callback=_distinct_with_file,
         help="Fix the shape of an input; repeatable.",
     )  # fmt: skip
     fix = click.option(
-        "--fix", multiple=True, type=InputValue(), callback=_distinct_with_file,
+        "--fix", cls=ModelOption, multiple=True, type=InputValue(), callback=_distinct_with_file,
         help="Fix the value of an input, which then is none any more; repeatable.",
     )  # fmt: skip
     state = click.option(
-        "--state", multiple=True, type=StatePair(), callback=_distinct_with_file, metavar="INPUT=OUTPUT",
+        "--state", cls=ModelOption, multiple=True, type=StatePair(), callback=_distinct_with_file,
+        metavar="INPUT=OUTPUT",
         help="An input that the caller keeps between runs, and the output that is its next value; repeatable.",
     )  # fmt: skip
     bound = click.option(
-        "--max", "bound", multiple=True, type=StringBound(), callback=_distinct_with_file,
+        "--max", "bound", cls=ModelOption, multiple=True, type=StringBound(), callback=_distinct_with_file,
         help="The bytes that strings of an input have at most; repeatable.  [default: 64]",
     )  # fmt: skip
     length = click.option(
-        "--length", multiple=True, type=InputLength(), callback=_distinct_with_file,
+        "--length", cls=ModelOption, multiple=True, type=InputLength(), callback=_distinct_with_file,
         help="How many tensors an input has that is a sequence; repeatable.",
     )  # fmt: skip
     absent = click.option(
-        "--absent", multiple=True, metavar="INPUT",
+        "--absent", cls=ModelOption, multiple=True, metavar="INPUT",
         help="An optional input that is not there; repeatable.",
     )  # fmt: skip
     custom = click.option(
@@ -414,13 +359,17 @@ def target_options(required: bool = False, default: str = "generic") -> Callable
 
     def decorate(function: F) -> F:
         target = click.option(
-            "-t", "--target", required=required, shell_complete=complete_target, metavar="NAME",
+            "-t", "--target", cls=TargetOption, required=required, shell_complete=complete_target, metavar="NAME",
             help="What to compile for; 'ccml targets' lists them." + ("" if required else f"  [default: {default}]"),
         )  # fmt: skip
-        abi = click.option("--abi", metavar="NAME", help="The ABI of a target that has several, or 'all'.")
+        abi = click.option(
+            "--abi", cls=TargetOption, shell_complete=complete_abi, metavar="NAME",
+            help="The ABI of a target that has several, or 'all'.",
+        )  # fmt: skip
         cpu = click.option(
-            "--cpu", metavar="NAME", help="The CPU of a target that has several, or 'native' for this machine's."
-        )
+            "--cpu", cls=TargetOption, shell_complete=complete_cpu, metavar="NAME",
+            help="The CPU of a target that has several, or 'native' for this machine's.",
+        )  # fmt: skip
         return target(abi(cpu(function)))
 
     return decorate
@@ -457,17 +406,17 @@ def goal_options(function: F) -> F:
         return function(*args, goal=Goal(Optimize(optimize), max_ram, dict(pool)), **values)
 
     optimize = click.option(
-        "--optimize", type=click.Choice(["balanced", "size", "speed", "ram"]), default="balanced",
+        "--optimize", cls=GoalOption, type=click.Choice(["balanced", "size", "speed", "ram"]), default="balanced",
         show_default=True,
         help="size: the smallest code; speed: no instruction for the sake of size; ram: run layers row by row where "
         "that lowers the peak of memory.",
     )  # fmt: skip
     max_ram = click.option(
-        "--max-ram", type=ByteCount(), metavar="BYTES",
+        "--max-ram", cls=GoalOption, type=ByteCount(), metavar="BYTES",
         help="The RAM that may be used, inputs and outputs included; what it takes is done, or the exit code is 5.",
     )  # fmt: skip
     pool = click.option(
-        "--pool", multiple=True, type=PoolSize(), callback=_distinct, metavar="NAME=BYTES",
+        "--pool", cls=GoalOption, multiple=True, type=PoolSize(), callback=_distinct, metavar="NAME=BYTES",
         help="A part of RAM with a pointer of its own, fastest first; the last may go without '=BYTES'. Repeatable.",
     )  # fmt: skip
     return optimize(max_ram(pool(command)))  # type: ignore[return-value]

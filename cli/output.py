@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 import click
@@ -16,15 +13,19 @@ import click
 from ..printable import MOST, printable
 from ..report.text import shortened
 from .table import Column, Kind, table_lines
+from .verbosity import say, settings
 
 if TYPE_CHECKING:
     from ..errors import CcmlError
     from ..report.schema import Totals
 
-def print_json(content: object) -> None:
-    from ..report.schema import json_text
 
-    click.echo(json_text(content), nl=False)
+def print_json(content: Mapping[str, object]) -> None:
+    """One document with the version of its format, ``schema``: it is raised when a field changes or goes away."""
+    from ..report.schema import SCHEMA, json_text
+
+    click.echo(json_text({"schema": SCHEMA, **content}), nl=False)
+    settings().answered = True
 
 
 def print_table(title: str, head: Sequence[Column], rows: Sequence[Sequence[object]]) -> None:
@@ -59,11 +60,6 @@ def broken(text: str, indent: int = 0, stream: TextIO | None = None) -> str:
     return "\n".join(lines)
 
 
-def plain_output() -> bool:
-    """Whether the user wants no escape sequences: ``NO_COLOR`` is set, or the terminal knows none."""
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
-
-
 def terminal_width(stream: TextIO | None = None) -> int | None:
     """The columns of the terminal that ``stream`` (stdout) is, if it is one."""
     return shutil.get_terminal_size().columns if (stream or sys.stdout).isatty() else None
@@ -73,7 +69,21 @@ def print_error(error: CcmlError) -> None:
     """On stderr, with its code, the reason and the way out, which is not broken into lines: it may be there to copy."""
     for line in f"error: {error}".split("\n"):
         indent = 2 + len(line) - len(line.lstrip())
-        click.echo(line if line.startswith("  hint: ") else broken(line, indent, sys.stderr), err=True)
+        text = line if line.startswith("  hint: ") else broken(line, indent, sys.stderr)
+        head = next((head for head in ("error:", "  hint:") if text.startswith(head)), "")
+        color = {"error:": "red", "  hint:": "cyan"}.get(head)
+        say(click.style(head, fg=color, bold=True) + text[len(head) :] if head else text)
+
+
+def print_json_error(error: CcmlError) -> None:
+    """On stdout, in the place of the result that ``--json`` asked for."""
+    from ..report.schema import SCHEMA, json_text
+
+    fields = {
+        "code": error.kind.code, "kind": error.kind.name, "exit_code": int(error.kind.exit_code), "where": error.loc,
+        "reason": error.reason, "hint": error.hint,
+    }  # fmt: skip
+    click.echo(json_text({"schema": SCHEMA, "error": fields}), nl=False)
 
 
 def kibibytes(count: int | None) -> str:
@@ -129,43 +139,6 @@ def route_facts(totals: Totals) -> list[tuple[str, object]]:
 
 def shape_text(shape: Sequence[int]) -> str:
     return "x".join(map(str, shape)) if shape else "scalar"
-
-
-@contextmanager
-def progress() -> Iterator[None]:
-    """Shows the latest step on stderr while something takes its time, where that is a terminal and no dumb one."""
-    logger = logging.getLogger("ccml")
-    level = logger.level
-    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb" or level < logging.WARNING:
-        yield
-        return
-    status = _StatusLine()
-    logger.handlers.insert(0, status)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)
-        logger.removeHandler(status)
-        status.clear()
-
-
-class _StatusLine(logging.Handler):
-    """One line of the terminal, overwritten by each step, and out of the way of warnings."""
-
-    _shown = 0
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.clear()
-        if record.levelno == logging.INFO:
-            text = f"{record.getMessage()[: shutil.get_terminal_size().columns - 5]} ..."
-            click.echo(text, nl=False, err=True)
-            self._shown = len(text)
-
-    def clear(self) -> None:
-        if self._shown:
-            click.echo(f"\r{' ' * self._shown}\r", nl=False, err=True)
-            self._shown = 0
 
 
 def _cell(value: object) -> str:

@@ -8,8 +8,10 @@ import click
 
 from ..output_files import check_output_file
 from .help import Command
-from .options import clock_option, logging_options
-from .output import kibibytes, print_facts, progress
+from .options import clock_option, json_option
+from .output import kibibytes, print_facts, print_json
+from .progress import progress
+from .verbosity import logging_options, settings
 
 _COMPARISON = Path("comparison.html")
 
@@ -21,8 +23,9 @@ _COMPARISON = Path("comparison.html")
     help=f"The page.  [default: beside the report; {_COMPARISON} for several]",
 )  # fmt: skip
 @clock_option
+@json_option
 @logging_options
-def command(reports: tuple[str, ...], output: str | None, clock: int | None) -> None:
+def command(reports: tuple[str, ...], output: str | None, clock: int | None, as_json: bool) -> None:
     """Make one page of HTML of what 'ccml compile' reported.
 
     \b
@@ -41,7 +44,11 @@ def command(reports: tuple[str, ...], output: str | None, clock: int | None) -> 
 
         found = [report for path in reports for report in api.read_reports(path)]
         api.write_page(found, file, clock)
-    print_facts([("page", f"{file}, {kibibytes(file.stat().st_size)}"), ("reports", len(found))])
+    size = file.stat().st_size
+    if as_json:
+        print_json({"page": str(file), "bytes": size, "reports": len(found)})
+    elif not settings().quiet:
+        print_facts([("page", f"{file}, {kibibytes(size)}"), ("reports", len(found))])
 
 
 def _default(reports: tuple[str, ...]) -> Path:

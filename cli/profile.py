@@ -12,14 +12,15 @@ from .options import (
     goal_options,
     input_option,
     json_option,
-    logging_options,
     model_options,
     route_option,
     target_options,
 )
-from .output import print_facts, print_json, print_table, progress
+from .output import print_facts, print_json, print_table
+from .progress import progress
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
+from .verbosity import logging_options
 
 if TYPE_CHECKING:
     from ..driver import Goal, ModelOptions
@@ -50,6 +51,10 @@ def command(
     quantization: Quantization | None,
 ) -> None:
     """Run MODEL on an emulated Cortex-M board and count what it executes, layer by layer.
+
+    \b
+    ccml profile kws.onnx -t cortex-m4
+    ccml profile kws.onnx -t cortex-m55 -i samples.npz --route c
 
     QEMU runs the code that the target would run. Executed instructions stand beside the prediction of 'ccml inspect'
     for the same input. Needs qemu-system-arm, arm-none-eabi-gcc and gcc ('ccml doctor').

@@ -10,9 +10,11 @@ import click
 from ..output_files import check_output_file
 from .accuracy import accuracy_options, accuracy_title, check_accuracy_files, print_accuracy, write_accuracy
 from .help import Command
-from .options import json_option, logging_options, model_options
-from .output import print_facts, print_json, progress
+from .options import json_option, model_options
+from .output import print_facts, print_json
+from .progress import progress
 from .quantize_options import mode_option, quantization_options
+from .verbosity import logging_options, note
 
 if TYPE_CHECKING:
     from ..driver import ModelOptions
@@ -64,4 +66,4 @@ def command(
         if output is not None:
             print_facts([("written", output)])
         print_accuracy(result.accuracy)
-    click.echo(f"quantized in {seconds:.1f} s", err=True)
+    note(f"quantized in {seconds:.1f} s")

@@ -8,10 +8,12 @@ import click
 
 from ..output_files import check_output_file
 from .help import Command
-from .options import input_option, json_option, logging_options, model_options
-from .output import print_json, print_table, progress, shape_text
+from .options import input_option, json_option, model_options
+from .output import print_json, print_table, shape_text
+from .progress import progress
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
+from .verbosity import logging_options, note
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,6 +43,11 @@ def command(
 ) -> None:
     """Compile MODEL in memory for this machine and run it.
 
+    \b
+    ccml run kws.onnx                             on random data
+    ccml run kws.onnx -i samples.npz -o out.npz
+    ccml run kws.onnx -i samples.npz --quantize int8 --calibration typical.npz
+
     The arrays of FILE have the names of the model's inputs ('input' will do where there is one), their types and their
     shapes, or hold several samples along their first axis. Without --input the model runs on seeded random data.
     """
@@ -51,7 +58,7 @@ def command(
         loaded = api.load(model, options, quantization)
     samples = loaded.compiled.samples(file)
     if file is None:
-        click.echo("no --input: running on random data (seed 0)", err=True)
+        note("no --input: running on random data (seed 0)")
     with progress():
         outputs = loaded.run_samples(samples)
     if output is not None:

@@ -5,20 +5,26 @@ from __future__ import annotations
 import click
 
 from .help import Command
-from .options import json_option, logging_options
+from .options import json_option
 from .output import broken, print_json, print_table
 from .table import columns
+from .verbosity import logging_options
 
 
 @click.command("targets", cls=Command, short_help="List the targets with their ABIs and CPUs.")
 @json_option
 @logging_options
 def command(as_json: bool) -> None:
-    """List the targets, with their ABIs and CPUs (the first of each is the default)."""
+    """List the targets, with their ABIs and CPUs (the first of each is the default).
+
+    \b
+    ccml targets
+    ccml targets --json
+    """
     from ..targets import TARGETS
 
     if as_json:
-        print_json([
+        print_json({"targets": [
             {
                 "name": target.name, "aliases": list(target.aliases), "description": target.description,
                 "library": target.library and target.library.file.format(name="NAME"),
@@ -29,7 +35,7 @@ def command(as_json: bool) -> None:
                 ],
             }
             for target in TARGETS
-        ])  # fmt: skip
+        ]})  # fmt: skip
         return
     rows = [
         (target.name, ", ".join(target.aliases), abi.name, ", ".join(cpu.name for cpu in abi.cpus), target.description)

@@ -14,14 +14,15 @@ from .options import (
     goal_options,
     input_option,
     json_option,
-    logging_options,
     model_options,
     route_option,
     target_options,
 )
-from .output import print_json, print_table, progress, shape_text
+from .output import print_json, print_table, shape_text
+from .progress import progress
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
+from .verbosity import logging_options, say
 
 if TYPE_CHECKING:
     from ..driver import Goal, ModelOptions
@@ -75,6 +76,12 @@ def command(
 ) -> None:
     """Compare the compiled MODEL with the ONNX reference, layer by layer.
 
+    \b
+    ccml verify kws.onnx                          on this machine, random data
+    ccml verify kws.onnx -i samples.npz --samples 20
+    ccml verify kws.onnx -t cortex-m4             the target's code, in emulation
+    ccml verify kws.onnx -t cortex-m4 --from-log board.txt
+
     The model is compiled for this machine and run on samples; every tensor that has memory is compared with the tensor
     of that name in the ONNX reference evaluator, whatever layout it is held in, and so are the outputs. Where a tensor
     differs by more than the tolerance, the first such layer and the first pass of the compiler whose result differs are
@@ -126,7 +133,8 @@ def command(
         click.echo()
         if result.ok:
             same = "" if result.target is None else f"on {result.target}: integers equal this machine's, "
-            click.echo(f"ok: {same}relative L2 error at most {result.tolerance:g}, samples compared: {result.samples}")
+            text = f" {same}relative L2 error at most {result.tolerance:g}, samples compared: {result.samples}"
+            say(click.style("ok:", fg="green") + text, error=False)
     result.require()
 
 

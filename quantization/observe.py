@@ -56,7 +56,8 @@ def observe(
 
 def runs(model: FloatModel, samples: Samples, chosen: Sequence[int]) -> Iterator[Arrays]:
     for place, number in enumerate(chosen):
-        log.info("observing the float model, sample %d of %d", place + 1, len(chosen))
+        done = {"share": (place + 1) / len(chosen)}
+        log.info("observing the float model, sample %d of %d", place + 1, len(chosen), extra=done)
         yield model.run({name: array[number] for name, array in samples.inputs.items()})
 
 

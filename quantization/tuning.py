@@ -81,7 +81,8 @@ class Tuner:
         tuned: dict[str, TunedLayer] = {}
         for place, node in enumerate(graph.nodes):
             if self.partition.is_integer(node) and weight_positions(graph, node):
-                log.info("tuning the weights of %s", node.loc or key(node))
+                done = {"share": place / len(graph.nodes)}
+                log.info("tuning the weights of %s", node.loc or key(node), extra=done)
                 tuned[key(node)] = self._layer(node)
             else:
                 self._finish(node, self._run(node, {}, len(samples)))

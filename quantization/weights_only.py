@@ -53,12 +53,13 @@ def quantize_weights(graph: Graph, samples: Samples, options: QuantizeOptions) -
     moments = _moments(graph, layers, samples, options)
     builder = GraphBuilder(infer_types, NameSupply.of(graph))
     builder.constants.update(graph.constants)
-    for node in graph.nodes:
+    for place, node in enumerate(graph.nodes):
         weights = _matrix(graph, node) if key(node) in moments else None
         if weights is None:
             builder.nodes.append(node)
             continue
-        log.info("quantizing the weights of %s", node.loc or key(node))
+        done = {"share": place / len(graph.nodes)}
+        log.info("quantizing the weights of %s", node.loc or key(node), extra=done)
         real = _stored(builder, node, weights, moments[key(node)], options)
         builder.nodes.append(replace(node, inputs=(node.inputs[0], real, *node.inputs[2:])))
     return eliminate_dead_code(graph.with_nodes(builder.nodes, constants=builder.constants))

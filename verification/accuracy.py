@@ -126,7 +126,8 @@ def measure(original: Graph, quantized: Graph, samples: Samples) -> Measured:
     wanted: list[dict[str, np.ndarray]] = []
     got: list[dict[str, np.ndarray]] = []
     for number, inputs in enumerate(samples):
-        log.info("comparing with the float model, sample %d of %d", number + 1, samples.count)
+        done = {"share": (number + 1) / samples.count}
+        log.info("comparing with the float model, sample %d of %d", number + 1, samples.count, extra=done)
         floats, found = models.run(inputs)
         for tensor, sums in zip(models.tensors, noise):
             local = floats.get(models.local_names.get(tensor.origin, ""))

@@ -115,7 +115,8 @@ def compare(
     on_host = None if host is None else ObservedModel(host)
     comparison = _Comparison.of(compiled, tolerance, next(iter(samples)))
     for number, (inputs, found) in enumerate(zip(samples, results, strict=True)):
-        log.info("comparing sample %d of %d", number + 1, samples.count)
+        done = {"share": (number + 1) / samples.count}
+        log.info("comparing sample %d of %d", number + 1, samples.count, extra=done)
         expected = {name: array[number] for name, array in samples.expected.items()}
         comparison.add(inputs, found, expected, {} if on_host is None else on_host.run(inputs))
     layers, outputs = comparison.layers() if backend == JIT else (), comparison.outputs()

@@ -80,7 +80,9 @@ class _Search:
             if chosen is None:
                 break
             best, spans = chosen
-            log.info("%d streams, %d bytes of RAM", sum(first < last for first, last in spans), best.plan.ram)
+            joined = sum(first < last for first, last in spans)
+            done = {"share": tried / MOST_LAYOUTS}
+            log.info("%d streams, %d bytes of RAM", joined, best.plan.ram, extra=done)
         return _renumbered(best)
 
     def _preference(self, layout: Layout) -> tuple[int, int]:

@@ -15,7 +15,7 @@ def test_targets() -> None:
     text = ccml("targets").stdout
     for target in TARGETS:
         assert f"\n{target.name} " in text
-    content = {entry["name"]: entry for entry in json.loads(ccml("targets", "--json").stdout)}
+    content = {entry["name"]: entry for entry in json.loads(ccml("targets", "--json").stdout)["targets"]}
     assert set(content) == {target.name for target in TARGETS}
     assert [abi["name"] for abi in content["android"]["abis"]] == ["arm64-v8a", "armeabi-v7a", "x86_64"]
     assert content["cortex-m4"]["aliases"][0] == "arm"
@@ -23,7 +23,7 @@ def test_targets() -> None:
 
 def test_onnx_operators() -> None:
     assert "\nConv " in ccml("ops").stdout
-    content = {entry["operator"]: entry for entry in json.loads(ccml("ops", "--json").stdout)}
+    content = {entry["operator"]: entry for entry in json.loads(ccml("ops", "--json").stdout)["operators"]}
     assert content["Conv"]["by"] == "rule"
     assert 11 in content["Conv"]["versions"]
     assert content["Conv"]["types"] == ["f32", "f64", "f16", "bf16"]
@@ -31,13 +31,14 @@ def test_onnx_operators() -> None:
 
 
 def test_operators_of_tensorflow_lite() -> None:
-    content = {entry["operator"]: entry["conditions"] for entry in json.loads(ccml("ops", "--tflite", "--json").stdout)}
+    listed = json.loads(ccml("ops", "--tflite", "--json").stdout)["operators"]
+    content = {entry["operator"]: entry["conditions"] for entry in listed}
     assert content["SLICE"] == "constant begin and size" and content["ADD"] == ""
     assert ccml("ops", "--tflite", "--core").exit_code == 2
 
 
 def test_core_operators() -> None:
-    content = json.loads(ccml("ops", "--core", "--json").stdout)
+    content = json.loads(ccml("ops", "--core", "--json").stdout)["operators"]
     assert [entry["operator"] for entry in content] == [op.name for op in OPS.values()]
     attributes = {entry["operator"]: entry["attributes"] for entry in content}
     assert attributes["softmax"] == ["axis: int >= 0"] and attributes["relu"] == []
