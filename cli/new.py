@@ -61,7 +61,7 @@ def command(model: str | None, target: str | None, output: str, force: bool, as_
 
     \b
     ccml new                                      every key, as a comment
-    ccml new kws.onnx -t cortex-m4                with the model's name and dimensions
+    ccml new kws.onnx -t cortex-m4                with what is known of a model
 
     With MODEL its name and its symbolic dimensions are filled in. A file that is there is left alone, unless --force
     is given.
