@@ -7,9 +7,10 @@ from dataclasses import asdict
 import click
 
 from .help import Command
-from .options import json_option, logging_options
+from .options import json_option
 from .output import broken, print_json, print_table
 from .table import columns
+from .verbosity import logging_options
 
 
 @click.command("boards", cls=Command, short_help="List the boards that --board knows.")
@@ -25,7 +26,7 @@ def command(as_json: bool) -> None:
     from ..targets.development_boards import DEVELOPMENT_BOARDS
 
     if as_json:
-        print_json([asdict(board) for board in DEVELOPMENT_BOARDS])
+        print_json({"boards": [asdict(board) for board in DEVELOPMENT_BOARDS]})
         return
     rows = [
         (board.name, board.chip, board.target, board.clock // 1_000_000, board.flash.size // 1024,

@@ -7,7 +7,7 @@ from typing import ClassVar
 import click
 
 _OTHER = "Options"
-_SUBJECTS = (_OTHER, "Model", "Target", "Memory and size", "Quantization", "General")
+_SUBJECTS = (_OTHER, "Model", "Target", "Memory and size", "Budget", "Quantization", "General")
 """In the order in which they are shown."""
 
 
@@ -33,6 +33,12 @@ class GoalOption(SubjectOption):
     """An option that says what is to be saved."""
 
     subject = "Memory and size"
+
+
+class BudgetOption(SubjectOption):
+    """An option that says what there is, and what the model has to fit."""
+
+    subject = "Budget"
 
 
 class QuantizationOption(SubjectOption):

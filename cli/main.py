@@ -20,6 +20,7 @@ from ..errors import CcmlError, ErrorCode, ExitCode
 from ..targets import FAMILIES
 from . import boards, doctor, inspect, new, ops, page, profile, quantize, run, targets, verify
 from . import compile as compile_command
+from .options import JSON_FLAG
 from .output import print_error, print_json_error
 from .verbosity import logging_options, plain_output, settings
 
@@ -36,7 +37,7 @@ class _Group(click.Group):
         run = partial(super().main, args, standalone_mode=False, **extra)
         settings().answered = False
         words = sys.argv[1:] if args is None else list(args)
-        return sys.exit(_exit_code(run, "--json" in words)) if standalone_mode else run()
+        return sys.exit(_exit_code(run, JSON_FLAG in words)) if standalone_mode else run()
 
 
 @click.group(

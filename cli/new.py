@@ -12,8 +12,8 @@ import click
 from ..errors import CcmlError, ErrorCode
 from ..printable import printable
 from .config import CONFIG_FILE, SECTIONS, Key
-from .help import Command, TargetOption
-from .options import complete_target, json_option
+from .help import Command
+from .options import json_option, target_option
 from .output import print_facts, print_json
 from .progress import progress
 from .verbosity import logging_options, settings
@@ -33,7 +33,9 @@ _ABOUT = {
 _EXAMPLES: Mapping[str, str] = {
     "model.name": '"kws"', "model.dims": "{ batch = 1 }", "model.shapes": "{ input = [1, 49, 10, 1] }",
     "model.fix": "{ sr = 16000 }", "model.states": '{ h = "hn" }', "model.max": "{ text = 32 }",
-    "model.lengths": "{ frames = 3 }", "model.absent": '["mask"]', "compile.target": '"cortex-m4"',
+    "model.custom-ops": '{ "my.domain::Name" = "name.c" }',
+    "model.custom-op-python": '{ "my.domain::Name" = "name.py" }', "model.lengths": "{ frames = 3 }",
+    "model.absent": '["mask"]', "compile.target": '"cortex-m4"',
     "compile.abi": '"eabihf"', "compile.cpu": '"cortex-m4"', "compile.emit": '["c", "lib"]',
     "compile.package": '["cmake", "make"]', "compile.output": '"build"', "compile.quantize": '"int8"',
     "compile.max-ram": '"32KiB"', "compile.pools": '["dtcm=64K", "sram"]',
@@ -46,10 +48,7 @@ _EXAMPLES: Mapping[str, str] = {
 
 @click.command("new", cls=Command, short_help="Write a commented ccml.toml.")
 @click.argument("model", type=click.Path(), required=False)
-@click.option(
-    "-t", "--target", cls=TargetOption, shell_complete=complete_target, metavar="NAME",
-    help="What the project compiles for; 'ccml targets' lists them.",
-)  # fmt: skip
+@target_option()
 @click.option(
     "-o", "--output", type=click.Path(), metavar="FILE", default=CONFIG_FILE, show_default=True, help="The file."
 )

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from .config import config_option, with_file_defaults
-from .help import GeneralOption, GoalOption, ModelOption, TargetOption
+from .help import BudgetOption, GeneralOption, GoalOption, ModelOption, TargetOption
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -343,25 +343,31 @@ def model_options(function: F) -> F:
         help="An optional input that is not there; repeatable.",
     )  # fmt: skip
     custom = click.option(
-        "--custom-op", multiple=True, type=OperatorFile(), callback=_distinct_with_file, metavar="DOMAIN::NAME=FILE.c",
+        "--custom-op", cls=ModelOption, multiple=True, type=OperatorFile(), callback=_distinct_with_file,
+        metavar="DOMAIN::NAME=FILE.c",
         help="The C of an operator that ccml does not have; repeatable.",
     )  # fmt: skip
     python = click.option(
-        "--custom-op-python", multiple=True, type=OperatorFile(), callback=_distinct_with_file,
+        "--custom-op-python", cls=ModelOption, multiple=True, type=OperatorFile(), callback=_distinct_with_file,
         metavar="DOMAIN::NAME=MODULE:FUNCTION", help="What such an operator means in Python; repeatable.",
     )  # fmt: skip
     options = dim(shape(fix(length(absent(state(bound(custom(python(config_option(command))))))))))
     return argument(options)  # type: ignore[return-value]
 
 
+def target_option(default: str = "", required: bool = False) -> Callable[[F], F]:
+    """``--target`` alone; ``default`` ends its help."""
+    return click.option(
+        "-t", "--target", cls=TargetOption, required=required, shell_complete=complete_target, metavar="NAME",
+        help=f"What to compile for; 'ccml targets' lists them.{default}",
+    )  # fmt: skip
+
+
 def target_options(required: bool = False, default: str = "generic") -> Callable[[F], F]:
     """``--target``, ``--abi`` and ``--cpu``; ``default`` is what a command does without."""
 
     def decorate(function: F) -> F:
-        target = click.option(
-            "-t", "--target", cls=TargetOption, required=required, shell_complete=complete_target, metavar="NAME",
-            help="What to compile for; 'ccml targets' lists them." + ("" if required else f"  [default: {default}]"),
-        )  # fmt: skip
+        target = target_option("" if required else f"  [default: {default}]", required)
         abi = click.option(
             "--abi", cls=TargetOption, shell_complete=complete_abi, metavar="NAME",
             help="The ABI of a target that has several, or 'all'.",
@@ -423,7 +429,7 @@ def goal_options(function: F) -> F:
 
 
 clock_option = click.option(
-    "--clock", type=Frequency(), metavar="FREQUENCY",
+    "--clock", cls=BudgetOption, type=Frequency(), metavar="FREQUENCY",
     help="The clock of the core, such as 80MHz, by which cycles become milliseconds.",
 )  # fmt: skip
 
@@ -443,16 +449,17 @@ def budget_options(function: F) -> F:
         return function(*args, budget=budget, **values)
 
     board = click.option(
-        "--board", metavar="NAME", shell_complete=complete_board,
+        "--board", cls=TargetOption, metavar="NAME", shell_complete=complete_board,
         help="A board that the model has to fit, in place of --target; 'ccml boards' lists them.",
     )  # fmt: skip
-    max_flash = click.option("--max-flash", type=ByteCount(), metavar="BYTES", help="The flash that may be used.")
-    max_stack = click.option("--max-stack", type=ByteCount(), metavar="BYTES", help="The stack that may be used.")
+    max_flash = click.option("--max-flash", cls=BudgetOption, type=ByteCount(), metavar="BYTES", help="The flash that may be used.")
+    max_stack = click.option("--max-stack", cls=BudgetOption, type=ByteCount(), metavar="BYTES", help="The stack that may be used.")
     max_time = click.option(
-        "--max-time", type=Duration(), metavar="TIME",
+        "--max-time", cls=BudgetOption, type=Duration(), metavar="TIME",
         help="How long a run may take, such as 20ms, by the most cycles predicted; needs --clock or --board.",
     )  # fmt: skip
     return board(max_flash(max_stack(max_time(clock_option(command)))))  # type: ignore[return-value]
 
 
-json_option = click.option("--json", "as_json", cls=GeneralOption, is_flag=True, help="Print JSON instead of text.")
+JSON_FLAG = "--json"
+json_option = click.option(JSON_FLAG, "as_json", cls=GeneralOption, is_flag=True, help="Print JSON instead of text.")

@@ -42,6 +42,7 @@ def test_an_npy_is_the_only_input(model: Path, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", X)
     result = ccml("run", model, "--input", tmp_path / "x.npy", "--json")
     assert json.loads(result.stdout) == {
+        "schema": 1,
         "samples": 1,
         "outputs": [{"name": "y", "dtype": "float32", "shape": [2, 3], "values": Y.reshape(-1).tolist()}],
     }
