@@ -452,8 +452,12 @@ def budget_options(function: F) -> F:
         "--board", cls=TargetOption, metavar="NAME", shell_complete=complete_board,
         help="A board that the model has to fit, in place of --target; 'ccml boards' lists them.",
     )  # fmt: skip
-    max_flash = click.option("--max-flash", cls=BudgetOption, type=ByteCount(), metavar="BYTES", help="The flash that may be used.")
-    max_stack = click.option("--max-stack", cls=BudgetOption, type=ByteCount(), metavar="BYTES", help="The stack that may be used.")
+    max_flash = click.option(
+        "--max-flash", cls=BudgetOption, type=ByteCount(), metavar="BYTES", help="The flash that may be used."
+    )
+    max_stack = click.option(
+        "--max-stack", cls=BudgetOption, type=ByteCount(), metavar="BYTES", help="The stack that may be used."
+    )
     max_time = click.option(
         "--max-time", cls=BudgetOption, type=Duration(), metavar="TIME",
         help="How long a run may take, such as 20ms, by the most cycles predicted; needs --clock or --board.",

@@ -15,7 +15,7 @@ from tests.cli.command_line import DIGITS, ccml, save_model
 def test_boards_lists_them() -> None:
     done = ccml("boards")
     assert done.exit_code == 0 and "nucleo-f446re" in done.stdout and "64 ccm + 128 sram" in done.stdout
-    boards = {board["name"]: board for board in json.loads(ccml("boards", "--json").stdout)}
+    boards = {board["name"]: board for board in json.loads(ccml("boards", "--json").stdout)["boards"]}
     assert boards["bluepill"]["clock"] == 72_000_000 and boards["bluepill"]["ram"][0]["region"]["size"] == 20 << 10
 
 

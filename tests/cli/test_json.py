@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "page": ("report.json",),
     "new": (),
     "targets": (),
+    "boards": (),
     "ops": (),
     "doctor": (),
 }
