@@ -22,6 +22,7 @@ import numpy as np
 from .artifact.build import Artifact, Plan, write_artifacts
 from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
+from .bindings.write import check_bindings, write_bindings
 from .costs.build import build_c, build_objects, has_compiler
 from .costs.measure import measure
 from .costs.predict import has_cost_model, predict
@@ -100,6 +101,7 @@ def compile(  # the name that users look for
     quantization: Quantization | None = None,
     goal: Goal = DEFAULT_GOAL,
     packages: Iterable[str] = (),
+    bindings: Iterable[str] = (),
     file: PathLike | None = None,
     budget: Budget = NO_BUDGET,
     board: str | None = None,
@@ -112,8 +114,9 @@ def compile(  # the name that users look for
     after every step. With ``quantization`` the float model is quantized first, and the reports say what that cost.
     ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised. ``packages`` are ecosystems such as
     ``cmake`` and ``arduino``: for each, a package with an application that runs the first sample of ``file``, or a
-    random one, is written into a folder of that name. Where the model does not fit ``budget``, or the memory of
-    ``board`` (``ccml boards`` lists them), ``BUDGET`` is raised, with options that would help.
+    random one, is written into a folder of that name. ``bindings`` are languages, ``cpp`` and ``python``. Where the
+    model does not fit ``budget``, or the memory of ``board`` (``ccml boards`` lists them), ``BUDGET`` is raised, with
+    options that would help.
     """
     known = None if board is None else check_board(board, target)
     budget = whole_budget(budget, board, goal)
@@ -121,6 +124,7 @@ def compile(  # the name that users look for
     kinds = [Emit(kind) for kind in emit]
     machines = find_machines(target, abi, cpu)
     ecosystems = find_ecosystems(packages, machines)
+    languages = check_bindings(bindings, machines, libraries=Emit.LIBRARY in kinds)
     name = model_name(Path(path), options.name)
     out = Path(folder) if folder is not None else Path(f"{name}_{machines[0].name}")
     check_output_folder(out, "-o")
@@ -138,6 +142,7 @@ def compile(  # the name that users look for
 
     def write_more(plan: Plan, report: Report, stage: Path) -> None:
         check_budget(report.totals, budget)
+        write_bindings(plan.program, plan.machine, languages, stage)
         if not ecosystems:
             return
         sample = encode_sample(plan.program, *_known_sample(source, file))

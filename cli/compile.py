@@ -20,6 +20,7 @@ from .accuracy import (
 )
 from .help import Command
 from .options import (
+    BindingNames,
     EmitKinds,
     PackageNames,
     budget_options,
@@ -64,6 +65,10 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--name", metavar="NAME", help="Prefix of files and symbols.  [default: from the model's file]")
 @click.option(
+    "--bindings", type=BindingNames(), default=(), metavar="NAMES",
+    help="How other languages call the model, separated by commas: cpp (C++17 header), python (module for a wheel).",
+)  # fmt: skip
+@click.option(
     "--package", "packages", type=PackageNames(), default=(), metavar="NAMES",
     help="Packages with an application that runs the model on a sample, separated by commas: cmake, make, arduino, "
     "platformio, zephyr, esp-idf, cmsis-pack, cube.",
@@ -89,6 +94,7 @@ def command(
     cpu: str | None,
     output: str | None,
     emit: tuple[str, ...],
+    bindings: tuple[str, ...],
     packages: tuple[str, ...],
     file: str | None,
     goal: Goal,
@@ -131,8 +137,8 @@ def command(
         start = perf_counter()
         result = api.compile(
             model, target or api.board_target(str(board)), output, abi=abi, cpu=cpu, emit=emit, options=options,
-            dump_ir=dump_ir, quantization=quantization, goal=goal, packages=packages, file=file, budget=budget,
-            board=board,
+            dump_ir=dump_ir, quantization=quantization, goal=goal, packages=packages, bindings=bindings,
+            file=file, budget=budget, board=board,
         )  # fmt: skip
         seconds = perf_counter() - start
     report = result.artifacts[0].report

@@ -76,6 +76,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "cpu": Key("cpu"),
         "emit": Key("emit"),
         "package": Key("packages"),
+        "bindings": Key("bindings"),
         "output": Key("output", path=True, command="compile"),
         "quantize": Key("quantize"),
         "optimize": Key("optimize"),

@@ -153,6 +153,17 @@ class PackageNames(NameList):
         return NAMES
 
 
+class BindingNames(NameList):
+    """Languages that bindings are for."""
+
+    name = "languages"
+
+    def names(self) -> tuple[str, ...]:
+        from ..bindings.languages import NAMES
+
+        return NAMES
+
+
 class StatePair(Named):
     """``input=output``: both become one tensor of the caller's."""
 

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .. import __version__
 from ..emit_c.compiler_flags import MEANING, clang_flags, gcc_flags, optimization
 from ..emit_c.contract import Contract, argument_order, contract_of
-from ..emit_c.symbols import LICENCE, comment_text
+from ..emit_c.symbols import LICENCE
 from ..emulation.platforms import emulator_command
-from ..ir.c_spelling import c_string
 from ..ir.program import Program, Role
 from ..ir.types import DType
 from ..report.schema import Report
 from ..targets import Machine, Region
 from ..targets.development_boards import DevelopmentBoard
 from .ecosystem import CORTEX_M, GENERIC, RISCV
-from .sample import Sample, program_digest, words
+from .engine import memory_name
+from .sample import Sample, program_digest
 
 PACKAGE_VERSION = "1.0.0"
 RELEASE_DATE = "2025-01-01"
@@ -29,7 +27,6 @@ _VECTORS_SIZE = 0x40
 _STACK_BESIDE = 4096
 """Bytes of stack for the application around a model."""
 _STACK_UNKNOWN = 16384
-_LINE = 96
 
 _DCORES = {"cortex-m0plus": "Cortex-M0+"}
 _MORE_DCORES = {"cortex-m0": ("Cortex-M0+", "Cortex-M3", "Cortex-M4", "Cortex-M7")}
@@ -183,54 +180,3 @@ def _budget(report: Report) -> list[tuple[str, str]]:
         ("MACs", totals.macs, "a run"),
     ]  # fmt: skip
     return [(name, f"{value:,} {unit}") for name, value, unit in facts if value is not None]
-
-
-# ---------------------------------------------------------------- filters
-
-
-def memory_name(number: int, contract: Contract) -> str:
-    """The variable of the pool of that number, or of the memory of states behind the pools."""
-    return "state" if number == len(contract.pools) else f"pool_{number}"
-
-
-def c_words(numbers: Sequence[int]) -> str:
-    """The initializer of an array of words."""
-    lines, line = [], ""
-    for number in numbers:
-        text = f"{number:#x}u,"
-        if len(line) + len(text) + 1 > _LINE:
-            lines.append(line)
-            line = ""
-        line += f" {text}"
-    return "\n".join(f" {each}" for each in [*lines, line])
-
-
-def markdown(text: str) -> str:
-    """A name from the model in a table, as it is."""
-    flat = re.sub(r"[\x00-\x1f\x7f]", " ", comment_text(text))
-    return re.sub(r"([\\`*_{}\[\]<>()#+!|~&])", r"\\\1", flat)
-
-
-def _spoken(text: str) -> str:
-    """A name from the model as the application prints it: on one line, which is none of the protocol."""
-    return comment_text(text).replace("ccml:", "ccml")
-
-
-def _prefixed(prefix: str, text: str) -> str:
-    return "\n".join(f"{prefix} {line}".rstrip() for line in text.splitlines())
-
-
-FILTERS = {
-    "memory_name": memory_name,
-    "c_words": c_words,
-    "words": words,
-    "markdown": markdown,
-    "comment": comment_text,
-    "c_string": c_string,
-    "spoken": _spoken,
-    "tojson": lambda value: json.dumps(list(value) if isinstance(value, tuple) else value),
-    "hashes": lambda text: _prefixed("#", text),
-    "slashes": lambda text: _prefixed("//", text),
-    "semicolons": lambda text: _prefixed(";", text),
-}
-"""What templates do to text besides Jinja's own filters."""

@@ -20,8 +20,9 @@ from ..ir.program import Program
 from ..report.schema import Report
 from ..targets import Machine
 from ..targets.development_boards import DevelopmentBoard
-from .context import FILTERS, PACKAGE_VERSION, build_context
+from .context import PACKAGE_VERSION, build_context
 from .ecosystem import ECOSYSTEMS, NAMES, Ecosystem
+from .engine import make_engine
 from .sample import Sample
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str
     if model.machine.name in ecosystem.library_targets and library.is_file():
         _copy(library, root / ecosystem.library)
         context["library"] = True
-    engine = _engine()
+    engine = make_engine(__package__)
     context["budget_text"] = engine.get_template("common/budget.j2").render(context).strip()
     application = root / ecosystem.application.format(name=name)
     for file in _CHECK:
@@ -104,20 +105,6 @@ def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str
 
 def _startup(machine: Machine) -> list[str]:
     return [file for file in machine.abi.environment.driver if file.startswith("startup")]
-
-
-def _engine() -> jinja2.Environment:
-    engine = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template), undefined=jinja2.StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, keep_trailing_newline=True, autoescape=False,
-    )  # fmt: skip
-    engine.filters |= FILTERS
-    return engine
-
-
-def _template(name: str) -> str:
-    file = name if name.endswith(".j2") else f"{name}.j2"
-    return (files("ccml.packaging") / "templates" / file).read_text(encoding="utf-8")
 
 
 def _render(engine: jinja2.Environment, source: str, path: Path, context: Mapping[str, object]) -> None:

@@ -17,6 +17,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("fitting",),
     ("quantization",),
     ("verification", "artifact"),
+    ("bindings",),
     ("packaging",),
     ("driver",),
     ("report",),

@@ -1,0 +1,4 @@
+"""The languages that there are bindings for."""
+
+CPP, PYTHON = "cpp", "python"
+NAMES = (CPP, PYTHON)

@@ -1,0 +1,168 @@
+"""Writes bindings of a model into the folder of its artifact."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from .. import __version__
+from ..emit_c.contract import Contract, Tensor, argument_order, contract_of
+from ..emit_c.symbols import LICENCE
+from ..errors import CcmlError, ErrorCode
+from ..ir.program import Program, Role
+from ..ir.types import DType
+from ..packaging.context import PACKAGE_VERSION
+from ..packaging.engine import make_engine
+from ..targets import Machine
+from .languages import CPP, NAMES, PYTHON
+
+log = logging.getLogger(__name__)
+
+
+def check_bindings(names: Iterable[str], machines: Iterable[Machine], *, libraries: bool) -> list[str]:
+    """The names, each once. Raises ``BAD_OPTION`` for one that there is not, and where Python could not load the
+    library, or ``libraries`` are not written."""
+    found = list(dict.fromkeys(names))
+    for name in found:
+        if name not in NAMES:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"no bindings for '{name}'", hint=", ".join(NAMES))
+    if PYTHON in found and not libraries:
+        raise CcmlError(ErrorCode.BAD_OPTION, "Python needs the library", hint="add lib to --emit")
+    for machine in machines:
+        if PYTHON in found and not _is_loadable(machine):
+            reason = f"Python cannot load a library for the target {machine.name}"
+            raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--target x86, linux-arm64 or generic")
+    return found
+
+
+def write_bindings(program: Program, machine: Machine, names: Iterable[str], folder: Path) -> None:
+    """Writes ``NAME.hpp`` and ``python/NAME/`` into ``folder``, which holds the artifact.
+
+    Raises ``TOOLCHAIN`` where the library that Python loads is not there, for want of a linker.
+    """
+    contract = contract_of(program)
+    for name in names:
+        log.info("writing the bindings for %s", name)
+        if name == CPP:
+            _write_cpp(contract, program, folder)
+        else:
+            _write_python(contract, program, machine, folder)
+
+
+def _is_loadable(machine: Machine) -> bool:
+    library = machine.target.library
+    return machine.target.hosted and library is not None and machine.target.family != "Android"
+
+
+def _write_cpp(contract: Contract, program: Program, folder: Path) -> None:
+    names = {
+        Role.POOL: lambda number: f"memory_->pool_{number}",
+        Role.STATE: lambda number: "memory_->state",
+        Role.INPUT: lambda number: f"{contract.inputs[number].parameter}.data()",
+        Role.OUTPUT: lambda number: f"{contract.outputs[number].parameter}.data()",
+    }
+    context = {
+        "name": contract.prefix,
+        "macro": contract.macro,
+        "contract": contract,
+        "licence": LICENCE,
+        "version": __version__,
+        "namespace": "std_model" if contract.prefix == "std" else contract.prefix,
+        "arguments": [names[role](number) for role, number in argument_order(contract, program)],
+    }
+    text = make_engine(__package__).get_template("model.hpp").render(context)
+    (folder / f"{contract.prefix}.hpp").write_text(text, encoding="utf-8", newline="\n")
+
+
+def _write_python(contract: Contract, program: Program, machine: Machine, folder: Path) -> None:
+    library = f"lib{contract.prefix}.so"
+    if not (folder / library).is_file():
+        raise CcmlError(ErrorCode.TOOLCHAIN, f"Python needs {library}, which could not be linked", hint="ccml doctor")
+    context = {
+        "name": contract.prefix,
+        "licence": LICENCE,
+        "version": __version__,
+        "package_version": PACKAGE_VERSION,
+        "target": f"{machine.name} ({machine.abi.name}, {machine.cpu.name})",
+        "library": library,
+        "run": contract.run,
+        "reset": contract.reset,
+        **_python_facts(contract, program),
+    }
+    engine = make_engine(__package__)
+    root = folder / "python" / contract.prefix
+    package = root / contract.prefix
+    package.mkdir(parents=True)
+    for source, path in (
+        ("module.py", package / "__init__.py"),
+        ("pyproject.toml", root / "pyproject.toml"),
+        ("setup.py", root / "setup.py"),
+    ):
+        path.write_text(engine.get_template(source).render(context), encoding="utf-8", newline="\n")
+    shutil.copyfile(folder / library, package / library)
+
+
+def _python_facts(contract: Contract, program: Program) -> dict[str, object]:
+    """The tables of the module, as Python's source text."""
+    inputs = [tensor for tensor in contract.inputs if not tensor.is_extent]
+    outputs = [tensor for tensor in contract.outputs if not tensor.is_extent]
+    order = argument_order(contract, program)
+    parameters = [_parameter(contract, inputs, role, number) for role, number in order]
+    place = {
+        tensor.parameter: position
+        for position, (role, number) in enumerate(order)
+        for tensor in _tensors_of(contract, role)[number : number + 1]
+    }
+    results = [
+        (contract.outputs.index(tensor), {axis.axis: place[axis.parameter] for axis in tensor.axes})
+        for tensor in outputs
+    ]
+    return {
+        "inputs": [_row(tensor) for tensor in inputs],
+        "outputs": [_row(tensor) for tensor in outputs],
+        "memory": repr([(memory.size, memory.align) for memory in contract.memory]),
+        "errors": repr({number: f"{contract.macro}_{name}: {meaning}" for name, number, meaning in contract.errors}),
+        "parameters": repr(parameters),
+        "results": repr(results),
+        "types": repr([(_numpy_name(tensor.dtype), tensor.shape) for tensor in (*inputs, *contract.outputs)]),
+    }
+
+
+def _tensors_of(contract: Contract, role: Role) -> tuple[Tensor, ...]:
+    return {Role.INPUT: contract.inputs, Role.OUTPUT: contract.outputs}.get(role, ())
+
+
+def _parameter(contract: Contract, inputs: list[Tensor], role: Role, number: int) -> tuple[str, object]:
+    """What a parameter of the run function is to the module, and which one of its kind."""
+    if role is Role.POOL:
+        return "memory", number
+    if role is Role.STATE:
+        return "memory", len(contract.pools)
+    if role is Role.OUTPUT:
+        return "result", number
+    tensor = contract.inputs[number]
+    if not tensor.is_extent:
+        return "argument", inputs.index(tensor)
+    return "extent", [
+        (position, axis.axis)
+        for position, other in enumerate(inputs)
+        for axis in other.axes
+        if axis.parameter == tensor.parameter
+    ]
+
+
+def _row(tensor: Tensor) -> list[str]:
+    """The fields of a ``Tensor`` of the module."""
+    text = tensor.shape[-1] if tensor.dtype is DType.CHAR else 0
+    shape = tensor.shape[:-1] if text else tensor.shape
+    ranges = {axis.axis: (axis.least, axis.bound) for axis in tensor.axes}
+    dtype = "str" if text else _numpy_name(tensor.dtype)
+    fields = (tensor.name, dtype, tuple(shape), ranges, tensor.scale, tensor.zero_point, text)
+    return [ascii(field) for field in fields]
+
+
+def _numpy_name(dtype: DType) -> str:
+    """NumPy's name of the elements; narrow types are integers with their bits."""
+    return "S1" if dtype is DType.CHAR else dtype.stored.numpy.name
