@@ -1,18 +1,15 @@
 """Block instructions of cores without packed arithmetic: contractions of bytes for four pixels at a time.
 
-*Staged activations* stand side by side for four pixels, one k after the other, so that one instruction loads them.
+*Staged activations* of four pixels are a word ``a + b * 2^16`` for each two of them and each k, of bytes plus 128. With
+weights plus 128, a product of the two holds both, each below 2^16; a sum of such words and one of their upper halves
+give the sums of both, modulo 2^32. So one multiplication makes two products, where it takes a cycle and one that
+accumulates takes two. The blocks take off 128 times the sum of a pixel's activations themselves.
 
-``gemm_1x4_words`` (no long multiplication): a word for each pixel. Weights are bytes plus 128, because only unsigned
-bytes are loaded at a constant offset; what that adds, 128 times the sum of a pixel's activations, is taken off by the
-first row of words.
-
-``gemm_2x4_pairs`` (a multiplication takes one cycle, one that accumulates two): a word ``a + b * 2^16`` for two pixels,
-of bytes plus 128. With weights plus 128 a product holds both, each below 2^16; a sum of the products and one of their
-upper halves give both sums, modulo 2^32. The block takes off 128 times the sum of a pixel's activations. Two channels
+``gemm_1x4_pairs`` takes one channel at a time, ``gemm_2x4_pairs`` (cores that can address all registers) two, which
 share the activations; their weights stand side by side.
 
-``gemm_4x1_words``: one pixel in words behind the same correction, by four channels at a time, whose weights stand side
-by side.
+``gemm_4x1_words``: one pixel in words behind a first one, which takes off what the offset of the weights adds, by four
+channels at a time, whose weights stand side by side.
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from ..ir.loops import I8, I32, U32, Access, Alloc, Block, Buffer, Call, Expr, I
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, clamped, param, requantized_fixed, signed, word_of
-from .instruction import LONG, THUMB, BlockInstruction, Cycles, Formula, linear, of_fours, of_groups, of_tiles
+from .instruction import LONG, THUMB, BlockInstruction, Cycles, Formula, of_fours, of_groups, of_tiles
 from .tiles import tile_block
 
 PIXELS = 4
@@ -66,14 +63,14 @@ def paired_bias(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
 # ---------------------------------------------------------------- staging
 
 
-def _spread(count: Number, step: Number) -> Kernel:
-    """Bytes as words, ``step`` apart, and their sum times -128 added to ``total``."""
+def _spread(count: Number) -> Kernel:
+    """Bytes as words, and their sum times -128 added to ``total``."""
     x = param("x", DType.I8, count, Access.READ)
-    y = param("y", DType.I32, step * (count - 1) + 1, Access.WRITE)
+    y = param("y", DType.I32, count, Access.WRITE)
     total, i, word = param("total", DType.I32, 1, Access.READ_WRITE), Var("i"), Var("word", I32)
     acc = Buffer("acc", I32, (1,), Space.REG)
     added = store(acc[0], acc[0] + word)
-    body = loop(i, count, Let(word, signed(x, i)), store(y[i * step], word), added)
+    body = loop(i, count, Let(word, signed(x, i)), store(y[i], word), added)
     taken = total[0] + acc[0] * -WEIGHT_OFFSET
     block = (Alloc(acc), store(acc[0], 0), *body, store(total[0], taken))
     return Kernel("spread", (x, y, total), block)
@@ -88,23 +85,6 @@ def _pack(count: Number) -> Kernel:
 
 
 # ---------------------------------------------------------------- contraction
-
-
-def _words_1x4(steps: Number, channels: Number) -> Kernel:
-    b = param("b", DType.I32, channels, Access.READ)
-    w = param("w", DType.U8, channels * steps, Access.READ)
-    x = param("x", DType.I32, (steps + 1) * PIXELS, Access.READ)
-    y, c, weight = param("y", DType.I32, channels * PIXELS, Access.WRITE), Var("c"), Var("weight", I32)
-
-    def group(k: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
-        lets = (Let(weight, I32(w[c * steps + k])),)
-        return lets, lambda acc, _, p: acc + x[(k + 1) * PIXELS + p] * weight
-
-    def start(_: int, p: int) -> Expr:
-        return b[c] + x[p]
-
-    tile = tile_block((1, PIXELS), (steps,), start, group, lambda _, p, acc: (store(y[c * PIXELS + p], acc),))
-    return Kernel("gemm_1x4_words", (b, w, x, y), loop(c, channels, *tile))
 
 
 def _words_4x1(steps: Number, channels: Number) -> Kernel:
@@ -128,12 +108,12 @@ def _words_4x1(steps: Number, channels: Number) -> Kernel:
     return Kernel("gemm_4x1_words", (b, w, x, y), loop(t, channels // tile, *body))
 
 
-def _pairs_2x4(steps: Number, channels: Number) -> Kernel:
+def _pairs(channels_of_tile: int, steps: Number, channels: Number) -> Kernel:
     """Even sums are those of words, odd ones those of upper halves, which are taken off the even ones at the end."""
     b = param("b", DType.I32, channels, Access.READ)
     w = param("w", DType.U8, channels * steps, Access.READ)
     x = param("x", DType.I8, steps * 8, Access.READ, 8)
-    y, full = param("y", DType.I32, channels * PIXELS, Access.WRITE), channels // PAIR_CHANNELS
+    y, full = param("y", DType.I32, channels * PIXELS, Access.WRITE), channels // channels_of_tile
     totals, step = Buffer("totals", I32, (PIXELS,), Space.REG), Var("step")
 
     def part(word: Expr, p: int) -> Expr:
@@ -161,9 +141,10 @@ def _pairs_2x4(steps: Number, channels: Number) -> Kernel:
     t, last = Var("t"), Var("last")
     adds = (store(totals[p], totals[p] + part(word_of(x, step * 8 + p // 2 * 4), p)) for p in range(PIXELS))
     added = (Alloc(totals), *(store(totals[p], 0) for p in range(PIXELS)), *loop(step, steps, *adds))
-    whole = loop(t, full, *tile(PAIR_CHANNELS, t * PAIR_CHANNELS, ""))
-    rest = loop(last, channels % PAIR_CHANNELS, *tile(1, last + full * PAIR_CHANNELS, "_last"))
-    return Kernel("gemm_2x4_pairs", (b, w, x, y), (*added, *whole, *rest))
+    block = (*added, *loop(t, full, *tile(channels_of_tile, t * channels_of_tile, "")))
+    if channels_of_tile > 1:
+        block += loop(last, channels % channels_of_tile, *tile(1, last + full * channels_of_tile, "_last"))
+    return Kernel("gemm_pairs", (b, w, x, y), block)
 
 
 # ---------------------------------------------------------------- requantization
@@ -220,21 +201,17 @@ def _pairs_cycles(steps: int, channels: int) -> float:
 
 _WORDS, _REQUANTIZE = ("steps", "channels"), ("channels", "pixels", "lanes", "step", "zero_point")
 ROWS: tuple[BlockInstruction, ...] = (
-    BlockInstruction("spread", ("count", "step"), _spread, THUMB, ((5, 3),)),
+    BlockInstruction("spread", ("count",), _spread, THUMB, ((5,),)),
     BlockInstruction(
-        "spread_four", ("count",), partial(_spread, step=PIXELS), THUMB, ((5,),),
-        cycles=Cycles(linear(53, 6.3)),
+        "pack", ("count",), _pack, THUMB, ((3,),),
+        cycles=Cycles(of_fours(30, 23, 10.7), of_fours(12, 18.3, 9.1)),
     ),
     BlockInstruction(
-        "pack", ("count",), _pack, LONG, ((3,),),
-        cycles=Cycles(long_multiply=of_fours(12, 18.3, 9.1)),
+        "gemm_1x4_pairs", _WORDS, partial(_pairs, 1), THUMB, ((13, 3),),
+        cycles=Cycles(lambda steps, channels: 121 + 10 * steps + channels * (53.6 + 13.1 * steps)),
     ),
     BlockInstruction(
-        "gemm_1x4_words", _WORDS, _words_1x4, THUMB, ((13, 3),),
-        cycles=Cycles(of_tiles(86, 1, 46, 15.3)),
-    ),
-    BlockInstruction(
-        "gemm_2x4_pairs", _WORDS, _pairs_2x4, LONG, ((13, 3),),
+        "gemm_2x4_pairs", _WORDS, partial(_pairs, PAIR_CHANNELS), LONG, ((13, 3),),
         cycles=Cycles(long_multiply=_pairs_cycles),
     ),
     BlockInstruction(

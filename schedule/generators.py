@@ -138,7 +138,7 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks("dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, "depthwise_two_rows"),
     _of_blocks("dsp transposed", _anchors("conv_transpose"), is_transposed, lower_transposed, "gemm_3x2_i8"),
     _of_blocks(
-        "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction, "gemm_1x4_words"
+        "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction, "gemm_1x4_pairs"
     ),
     _of_blocks("plain depthwise", _anchors("conv"), is_plain_depthwise, lower_plain_depthwise, "depthwise3x3"),
     _of_blocks("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, "greatest2"),

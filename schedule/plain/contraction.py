@@ -30,7 +30,7 @@ from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start
 from ..kernel import KernelContext
 from .finish import Finish, PixelRun
-from .staging import PackedPixels, WordPixels
+from .staging import PairPixels, WordPixels
 
 DEPTH = 1 << 15
 """Products of an accumulator at most: with the offset of the weights, sums stay in 32 bits."""
@@ -38,13 +38,11 @@ PART = 128
 """Activations of a single pixel that are staged at a time."""
 ONE_PIXEL_CHUNK = 128
 """Channels of a single pixel whose accumulators are kept in memory at a time."""
-CHUNK = 32
-"""Channels whose accumulators are kept in memory at a time."""
 
 
 def has_plain_blocks(cpu: Cpu) -> bool:
     """Whether a core has these blocks and none for packed arithmetic or vectors."""
-    return has_block("gemm_1x4_words", cpu.extensions) and not cpu.extensions & {"dsp", "mve"}
+    return has_block("gemm_1x4_pairs", cpu.extensions) and not cpu.extensions & {"dsp", "mve"}
 
 
 def is_plain_contraction(ctx: KernelContext) -> bool:
@@ -80,22 +78,14 @@ class _PlainTiling(Tiling):
 
 @dataclass(frozen=True)
 class _Row:
-    """A block: how it wants pixels staged, and its biases and weights."""
+    """A block, its packer of weights, and the channels of a ``chunk``, whose accumulators are in memory at a time."""
 
     block: str
-    staging: type[WordPixels] | type[PackedPixels]
-    bias: Callable[[np.ndarray, np.ndarray], np.ndarray]
     weights: Callable[[np.ndarray], np.ndarray]
+    chunk: int
 
 
-def _words_of(bias: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    return np.asarray(bias.astype(np.int32)[:, None])
-
-
-ROWS: tuple[_Row, ...] = (
-    _Row("gemm_1x4_words", WordPixels, _words_of, offset_weights),
-    _Row("gemm_2x4_pairs", PackedPixels, paired_bias, paired_weights),
-)
+ROWS: tuple[_Row, ...] = (_Row("gemm_1x4_pairs", offset_weights, 64), _Row("gemm_2x4_pairs", paired_weights, 32))
 
 
 class _FourPixels(_PlainTiling):
@@ -103,11 +93,11 @@ class _FourPixels(_PlainTiling):
 
     def __init__(self, work: Contraction, row: _Row) -> None:
         super().__init__(work)
-        self.block = row.block
-        self.staging = row.staging(work.ctx, work.x, work.window, work.zero, PIXELS)
-        self.bias = work.ctx.pack("b", row.bias(work.bias, work.columns))
+        self.row = row
+        self.staging = PairPixels(work.ctx, work.x, work.window, work.zero)
+        self.bias = work.ctx.pack("b", paired_bias(work.bias, work.columns))
         self.weights = work.ctx.pack("w", row.weights(work.columns))
-        self.acc = work.ctx.temporary("acc", DType.I32, (min(work.channels, CHUNK), PIXELS))
+        self.acc = work.ctx.temporary("acc", DType.I32, (min(work.channels, row.chunk), PIXELS))
 
     def prepare(self) -> Block:
         return self.staging.prepare()
@@ -119,10 +109,10 @@ class _FourPixels(_PlainTiling):
         def chunk(channel: Expr, channels: int) -> Block:
             weights = (Pointer(buffer, (channel, as_expr(0))) for buffer in (self.bias, self.weights))
             operands = (*weights, start(self.staging.words), start(self.acc))
-            multiply = Invoke(self.block, operands, (self.work.depth, channels))
+            multiply = Invoke(self.row.block, operands, (self.work.depth, channels))
             return (multiply, *self.results.pixels(self.acc, channel, channels, pixels))
 
-        return (*staged, *self.chunks(CHUNK, chunk))
+        return (*staged, *self.chunks(self.row.chunk, chunk))
 
 
 class _OnePixel(_PlainTiling):
@@ -133,7 +123,7 @@ class _OnePixel(_PlainTiling):
     def __init__(self, work: Contraction) -> None:
         super().__init__(work)
         windows = [*work.window.parts(PART)]
-        staging = WordPixels(work.ctx, work.x, windows[0], work.zero, pixels=1)
+        staging = WordPixels(work.ctx, work.x, windows[0], work.zero)
         firsts = [0, *accumulate(window.size for window in windows)]
         self.parts = [staging.part(window, first) for window, first in zip(windows, firsts)]
         bias = np.zeros(_whole_tiles(work.channels), np.int32)
