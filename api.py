@@ -28,6 +28,7 @@ from .costs.measure import measure
 from .costs.predict import has_cost_model, predict
 from .driver import (
     ALL_ABIS,
+    ALL_CPUS,
     DEFAULT_GOAL,
     DEFAULT_OPTIONS,
     Compiled,
@@ -37,17 +38,20 @@ from .driver import (
     PathLike,
     Range,
     Source,
+    all_cpus,
     check_goal,
     compile_model,
     compile_source,
     find_machine,
     find_machines,
     lower,
+    lower_levels,
     read,
     run_passes,
 )
 from .emit_c.model_name import model_name
 from .emit_llvm.jit import JitModel, StateMemory, host_machine
+from .emit_llvm.levels import with_common_memory
 from .errors import CcmlError, ErrorCode
 from .fitting import Case, check_budget, with_ways_out
 from .frontend_onnx.export import save_graph
@@ -109,9 +113,11 @@ def compile(  # the name that users look for
     """Compiles the ONNX model ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
     ``target``, ``abi`` and ``cpu`` are as ``ccml targets`` lists them, and ``cpu="native"`` is this machine's. With
-    ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its name. ``emit`` says what is
-    written besides the header and the report. ``dump_ir`` is a folder for the graph after every pass and the program
-    after every step. With ``quantization`` the float model is quantized first, and the reports say what that cost.
+    ``cpu="all"`` objects and libraries have code for each CPU of the ABI and choose at the first call, while the C is
+    that of the default one. With ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its
+    name. ``emit`` says what is written besides the header and the report. ``dump_ir`` is a folder for the graph after
+    every pass and the program after every step. With ``quantization`` the float model is quantized first, and the
+    reports say what that cost.
     ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised. ``packages`` are ecosystems such as
     ``cmake`` and ``arduino``: for each, a package with an application that runs the first sample of ``file``, or a
     random one, is written into a folder of that name. ``bindings`` are languages, ``cpp`` and ``python``. Where the
@@ -131,6 +137,7 @@ def compile(  # the name that users look for
     if dump_ir is not None:
         check_output_folder(Path(dump_ir), "--dump-ir")
     dump = IrDump(Path(dump_ir)) if dump_ir is not None else None
+    every = {machine.abi.name: all_cpus(machine) for machine in machines} if cpu == ALL_CPUS else {}
     source, accuracy = _read(path, options, quantization)
     optimized = run_passes(source, dump, machines[0])
     identity = source.identity([kind.value for kind in kinds], goal)
@@ -138,7 +145,9 @@ def compile(  # the name that users look for
     def plans() -> Iterable[Plan]:
         for machine in machines:
             compiled = lower(source, optimized, machine, goal, None if dump is None else dump.programs(machine))
-            yield Plan(compiled.program, machine, identity, source.graph, optimized, accuracy)
+            levels = lower_levels(source, optimized, every.get(machine.abi.name, ()), goal)
+            program = with_common_memory(compiled.program, levels) if levels else compiled.program
+            yield Plan(program, machine, identity, source.graph, optimized, accuracy, levels)
 
     def write_more(plan: Plan, report: Report, stage: Path) -> None:
         check_budget(report.totals, budget)

@@ -18,6 +18,7 @@ from .custom_ops.operators import load_operators
 from .emit_c.model_name import model_name
 from .emit_c.symbols import check_pool_names
 from .emit_llvm.jit import host_machine
+from .emit_llvm.levels import Level, by_requirements, without_equals
 from .errors import CcmlError, ErrorCode
 from .exporters import find_exporter
 from .frontend_onnx import Range, check_used, import_model, load_model, tensor_interface, with_fixed_inputs, with_states
@@ -41,11 +42,12 @@ ProgramDump = Callable[[str, Program], None]
 PathLike = str | Path
 
 ALL_ABIS = "all"
+ALL_CPUS = "all"
 
 __all__ = [
-    "ALL_ABIS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "Compiled", "Goal", "ModelOptions", "Optimize", "Range", "Source",
-    "check_goal", "compile_model", "compile_source", "find_machine", "find_machines", "import_source", "lower", "read",
-    "read_onnx", "run_passes",
+    "ALL_ABIS", "ALL_CPUS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "Compiled", "Goal", "ModelOptions", "Optimize", "Range",
+    "Source", "all_cpus", "check_goal", "compile_model", "compile_source", "find_machine", "find_machines",
+    "import_source", "lower", "lower_levels", "read", "read_onnx", "run_passes",
 ]  # fmt: skip
 
 
@@ -186,11 +188,26 @@ def find_machine(target: str, abi: str | None = None, cpu: str | None = None) ->
 
 
 def find_machines(target: str, abi: str | None = None, cpu: str | None = None) -> list[Machine]:
-    """One machine, or with ``abi="all"`` one for each ABI of the target."""
-    known = find(target)
+    """One machine, or with ``abi="all"`` one for each ABI of the target; the default one for ``cpu="all"``."""
+    known, cpu = find(target), None if cpu == ALL_CPUS else cpu
     if abi != ALL_ABIS or known is None:
         return [find_machine(target, abi, cpu)]
     return [find_machine(target, each.name, cpu) for each in known.abis]
+
+
+def all_cpus(machine: Machine) -> list[Machine]:
+    """A machine for each CPU of an ABI that has several, the most demanding first."""
+    cpus = machine.abi.cpus
+    return by_requirements([Machine(machine.target, machine.abi, cpu) for cpu in cpus]) if len(cpus) > 1 else []
+
+
+def lower_levels(
+    source: Source, optimized: Graph, machines: Sequence[Machine], goal: Goal = DEFAULT_GOAL
+) -> tuple[Level, ...]:
+    """The programs of a library that chooses: one for each of ``machines``, the most demanding first, but for those
+    that a less demanding one makes needless."""
+    levels = [Level(machine, lower(source, optimized, machine, goal).program) for machine in machines]
+    return tuple(without_equals(levels))
 
 
 def read_onnx(path: PathLike) -> onnx.ModelProto:

@@ -10,16 +10,17 @@ from pathlib import Path
 from ..costs.build import build_c, build_objects, has_compiler
 from ..costs.predict import is_predictable, predict
 from ..emit_c.makefile import MAKEFILE
+from ..emit_llvm.levels import Level
 from ..ir.graph import Graph
 from ..ir.program import Program
 from ..report.accuracy import Accuracy
 from ..report.build import Identity, build_report
 from ..report.routes import route_of
-from ..report.schema import Report, Route
-from ..report.sections import sections_of
+from ..report.schema import LevelInfo, Report, Route
+from ..report.sections import Section, code_size, sections_of
 from ..targets import Machine
 from .contents import Contents, read_contents
-from .emit import Emit, emit
+from .emit import Emit, Objects, emit
 from .folder import list_files, publish, staging
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Plan:
-    """A program that is to be written, with what its report tells of its origin."""
+    """A program that is to be written, with what its report tells of its origin.
+
+    With ``levels``, the most demanding first, objects and libraries have the code of all of them, and choose.
+    """
 
     program: Program
     machine: Machine
@@ -35,6 +39,7 @@ class Plan:
     imported: Graph
     optimized: Graph
     accuracy: Accuracy | None = None
+    levels: tuple[Level, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,8 @@ def write_artifacts(
 def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents, more: More | None) -> Report:
     """Writes an artifact for a folder that holds what is ``beside`` it."""
     name = plan.program.name
-    objects = emit(plan.program, plan.machine, kinds, folder)
-    sections = None if objects is None else sections_of(objects)
+    objects = emit(plan.program, plan.machine, kinds, folder, plan.levels)
+    sections = None if objects is None else [_of_default(section, plan) for section in sections_of(objects)]
     costs, predictable = None, is_predictable(plan.program, plan.machine)
     routes: dict[str, Route] = {}
     if objects is not None and predictable:
@@ -85,6 +90,31 @@ def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents, mo
         (folder / MAKEFILE).rename(folder / beside.makefile_name(name))
     if more is not None:
         more(plan, report, folder)
-    report = replace(report, accuracy=plan.accuracy, files=list_files(folder))
+    report = replace(report, accuracy=plan.accuracy, files=list_files(folder), levels=_levels(plan, objects or []))
     (folder / beside.report_file(name)).write_text(report.to_json(), encoding="utf-8", newline="\n")
     return report
+
+
+def _of_default(section: Section, plan: Plan) -> Section:
+    """``section``, by its kernel's own name where it belongs to the level that is the machine's."""
+    level = next((level for level in plan.levels if level.machine == plan.machine), None)
+    if level is None:
+        return section
+    name = plan.program.name
+    return replace(section, name=section.name.replace(f".text.{name}_{level.suffix}_", f".text.{name}_", 1))
+
+
+def _levels(plan: Plan, objects: Objects) -> list[LevelInfo]:
+    """What each of several levels takes. Constants that levels share count in each."""
+    images = dict(objects)
+    return [
+        LevelInfo(
+            cpu=level.machine.cpu.name,
+            requires=sorted(level.machine.cpu.requires),
+            arena_bytes=sum(pool.size for pool in level.program.plan.pools),
+            weight_bytes=sum(array.nbytes for array in level.program.constants.values()),
+            code_bytes=None if file not in images else code_size(sections_of([(file, images[file])])),
+        )
+        for level in plan.levels
+        for file in (f"{plan.program.name}_{level.suffix}.o",)
+    ]

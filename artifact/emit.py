@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from enum import Enum
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from ..emit_c.artifact import custom_sources, write_c
 from ..emit_c.header import public_header
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.archive import static_library
+from ..emit_llvm.levels import Level, level_objects, named_levels
 from ..emit_llvm.module import exported_symbols, foreign_kernels
 from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
 from ..emit_llvm.shared import link_library
@@ -38,15 +39,19 @@ DEFAULT_EMIT = (Emit.C, Emit.LIBRARY)
 Objects = list[tuple[str, bytes]]
 
 
-def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Path) -> Objects | None:
+def emit(
+    program: Program, machine: Machine, kinds: Collection[Emit], folder: Path, levels: Sequence[Level] = ()
+) -> Objects | None:
     """Writes the files of ``kinds`` into ``folder``; the public header is always among them.
 
+    With ``levels``, the most demanding first, objects and libraries have the code of all, while the C is ``program``.
     Returns the objects by file name, where objects were made. A library to be loaded needs a linker: where none is
     there, that is an error if ``kinds`` is the library alone, and a warning otherwise. The C of custom operators is
     compiled and is among the objects; where there is no compiler for it, it is written as C, and the header says so.
     """
     name, linked = program.name, Emit.OBJECT in kinds or Emit.LIBRARY in kinds
-    custom = _custom(program, machine) if linked else []
+    of_machines = named_levels(name, levels) if levels else [Level(machine, program)]
+    custom = _custom(of_machines) if linked else []
     if Emit.C in kinds:
         log.info("writing C")
         write_c(program, machine, folder, custom_apart=custom is None)
@@ -56,15 +61,19 @@ def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Pa
         (folder / f"{name}.h").write_text(header, encoding="utf-8", newline="\n")
         for file, text in custom_sources(program, symbols).items() if custom is None or not linked else ():
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
-    if Emit.LLVM in kinds:
-        (folder / f"{name}.ll").write_text(emit_ir(program, machine), encoding="utf-8", newline="\n")
-    if Emit.ASSEMBLY in kinds:
-        log.info("generating assembly")
-        (folder / f"{name}.s").write_text(emit_assembly(program, machine), encoding="utf-8", newline="\n")
+    for each in of_machines:
+        if Emit.LLVM in kinds:
+            text = emit_ir(each.program, each.machine)
+            (folder / f"{each.program.name}.ll").write_text(text, encoding="utf-8", newline="\n")
+        if Emit.ASSEMBLY in kinds:
+            log.info("generating assembly")
+            text = emit_assembly(each.program, each.machine)
+            (folder / f"{each.program.name}.s").write_text(text, encoding="utf-8", newline="\n")
     if not linked:
         return None
     log.info("generating machine code")
-    objects = [*emit_objects(program, machine), *(custom or [])]
+    code = level_objects(program, of_machines) if levels else emit_objects(program, machine)
+    objects = [*code, *(custom or [])]
     if Emit.OBJECT in kinds:
         for file, image in objects:
             (folder / file).write_bytes(image)
@@ -73,14 +82,16 @@ def emit(program: Program, machine: Machine, kinds: Collection[Emit], folder: Pa
     (folder / f"lib{name}.a").write_bytes(static_library(objects))
     if machine.target.library is not None and custom is not None:
         file = machine.target.library.file.format(name=name)
-        _link(program, machine, objects, folder / file, required=set(kinds) == {Emit.LIBRARY})
+        _link(program, of_machines[0].machine, objects, folder / file, required=set(kinds) == {Emit.LIBRARY})
     return objects
 
 
-def _custom(program: Program, machine: Machine) -> Objects | None:
-    """The objects of custom operators; ``None``, with a warning, where nothing compiles them."""
-    if not foreign_kernels(program) or compiles_custom(machine):
-        return custom_objects(program, machine)
+def _custom(levels: Sequence[Level]) -> Objects | None:
+    """The objects of custom operators, for each of several levels; ``None``, with a warning, where nothing compiles
+    them for the only one."""
+    machine = levels[0].machine
+    if len(levels) > 1 or not foreign_kernels(levels[0].program) or compiles_custom(machine):
+        return [entry for level in levels for entry in custom_objects(level.program, level.machine)]
     log.warning(
         "no C compiler for %s: the libraries are without the custom operators, whose C is written beside them",
         machine.abi.triple,

@@ -385,7 +385,8 @@ def target_options(required: bool = False, default: str = "generic") -> Callable
         )  # fmt: skip
         cpu = click.option(
             "--cpu", cls=TargetOption, shell_complete=complete_cpu, metavar="NAME",
-            help="The CPU of a target that has several, or 'native' for this machine's.",
+            help="The CPU of a target that has several, or 'native' for this machine's."
+            + (" 'all': one library for all of them, which chooses at the first call." if required else ""),
         )  # fmt: skip
         return target(abi(cpu(function)))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import sha256
 
 from ..targets import Elf
 from . import elf
@@ -24,7 +25,8 @@ class DataSymbol:
 
 
 def data_object(abi: Elf, pointer_bits: int, section: str, symbols: Iterable[DataSymbol]) -> bytes:
-    """An object for the machine of ``abi`` with ``symbols`` one after the other in the section ``section``."""
+    """An object for the machine of ``abi`` with ``symbols`` one after the other in the section ``section``, equal data
+    once."""
     layout = elf.ELF64 if pointer_bits == 64 else elf.ELF32
     content, places = _pack(symbols)
     strings = _Strings()
@@ -77,12 +79,18 @@ class _Section:
 
 def _pack(symbols: Iterable[DataSymbol]) -> tuple[bytes, list[tuple[DataSymbol, int]]]:
     """The bytes of all symbols, each at its alignment, and their offsets."""
-    parts, places, end = [], [], 0
+    parts: list[bytes] = []
+    places: list[tuple[DataSymbol, int]] = []
+    known: dict[bytes, int] = {}
+    end = 0
     for symbol in symbols:
-        padding = -end % symbol.align
-        places.append((symbol, end + padding))
-        parts += [bytes(padding), symbol.data]
-        end += padding + len(symbol.data)
+        digest = sha256(symbol.data).digest()
+        offset = known.get(digest)
+        if offset is None or offset % symbol.align:
+            offset = end + -end % symbol.align
+            parts += [bytes(offset - end), symbol.data]
+            known[digest], end = offset, offset + len(symbol.data)
+        places.append((symbol, offset))
     return b"".join(parts), places
 
 

@@ -1,21 +1,30 @@
-"""The check that a library makes before it runs code that not every processor has.
+"""The choice that a library makes before it runs code that not every processor has.
 
-The entry function asks on its first call, and remembers the answer in one word: the only thing that a library writes
-outside the memory of its caller. The word is read and written by relaxed atomics; whoever asks finds the same.
+The entry function asks on its first call what the processor has, and remembers in one word which of the choices fits
+it: the only thing that a library writes outside the memory of its caller. The word is read and written by relaxed
+atomics; whoever asks finds the same.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ..targets import CpuidBit, Detection, HwcapBit, Machine
+from ..targets import CpuFeature, CpuidBit, Detection, HwcapBit, Machine
 from .coded import bytes_function
 from .writer import Function, FunctionWriter
 
 SYSTEM_FUNCTION = "getauxval"
 """The function of the C library that gives the auxiliary vector, where the processor's features are in that."""
 
-FITS, LACKS = 1, 2
+
+@dataclass(frozen=True)
+class Choice:
+    """The function ``symbol``, of the entry's type, for processors that have all ``features``."""
+
+    symbol: str
+    features: tuple[CpuFeature, ...]
+
 
 _REGISTERS = ("eax", "ebx", "ecx", "edx")
 _OSXSAVE = CpuidBit(1, "ecx", 27)
@@ -35,7 +44,8 @@ def needs_system_function(machine: Machine) -> bool:
 
 
 def word_symbol(name: str) -> str:
-    """The word that holds 0 as long as nobody asked, then ``FITS`` or ``LACKS``."""
+    """The word that holds 0 as long as nobody asked, then the number of the choice that fits, from 1 on; one more than
+    there are choices where none does."""
     return f"{name}_cpu"
 
 
@@ -48,33 +58,33 @@ def any_cpu(detection: Detection) -> str:
     return f'"target-cpu"="{detection.llvm_cpu}" "target-features"="{detection.llvm_features}"'
 
 
-def guard_functions(name: str, machine: Machine, attributes: str) -> list[Function]:
-    """``i32 NAME_check_cpu()``, which finds out and stores what the word shall be and returns it, and what it calls."""
+def guard_functions(name: str, machine: Machine, choices: Sequence[Choice], attributes: str) -> list[Function]:
+    """``i32 NAME_check_cpu()``, which finds the first choice that fits, stores what the word shall be and returns it,
+    and what it calls."""
     detection = machine.abi.detection
     assert detection is not None
     writer = _GuardWriter(name, machine, f"{any_cpu(detection)} {attributes}".strip())
-    return [writer.check(), *writer.helpers]
+    return [writer.check(choices), *writer.helpers.values()]
 
 
 class _GuardWriter:
     def __init__(self, name: str, machine: Machine, attributes: str) -> None:
         self.name = name
-        self.features = machine.asked_for
         self.attributes = attributes
         self.long = f"i{machine.abi.pointer_bits}"
-        self.helpers: list[Function] = []
+        self.helpers: dict[str, Function] = {}
         self.out = FunctionWriter()
-        self.lacking = self.out.label("lacking")
+        self.lacking = ""
 
-    def check(self) -> Function:
+    def check(self, choices: Sequence[Choice]) -> Function:
         out = self.out
-        cpuid = [feature.flag for feature in self.features if isinstance(feature.flag, CpuidBit)]
-        if cpuid:
-            self._ask_cpuid(cpuid)
-        self._ask_hwcap([feature.flag for feature in self.features if isinstance(feature.flag, HwcapBit)])
-        self._answer(FITS)
-        out.start(self.lacking)
-        self._answer(LACKS)
+        for number, choice in enumerate(choices, 1):
+            self.lacking = out.label("lacking")
+            self._ask_cpuid([feature.flag for feature in choice.features if isinstance(feature.flag, CpuidBit)])
+            self._ask_hwcap([feature.flag for feature in choice.features if isinstance(feature.flag, HwcapBit)])
+            self._answer(number)
+            out.start(self.lacking)
+        self._answer(len(choices) + 1)
         symbol = f"{self.name}_check_cpu"
         return out.finish(symbol, f"define internal i32 @{symbol}() noinline nounwind {self._placed(symbol)}")
 
@@ -95,9 +105,14 @@ class _GuardWriter:
         self.out.branch(cond, there, self.lacking)
         self.out.start(there)
 
+    def _helper(self, symbol: str, declaration: str, code: bytes) -> None:
+        self.helpers[symbol] = bytes_function(symbol, declaration, code, self._placed(symbol))
+
     def _ask_cpuid(self, flags: Sequence[CpuidBit]) -> None:
+        if not flags:
+            return
         out, cpuid = self.out, f"{self.name}_cpuid"
-        self.helpers.append(bytes_function(cpuid, f"void @{cpuid}(i32, ptr)", _CPUID, self._placed(cpuid)))
+        self._helper(cpuid, f"void @{cpuid}(i32, ptr)", _CPUID)
         registers = out.alloca("[4 x i32]", 4)
         state = 0
         for flag in flags:
@@ -115,7 +130,7 @@ class _GuardWriter:
                     self._require("i32", out.value(f"load i32, ptr {place}"), mask)
         if state:
             xgetbv = f"{self.name}_xgetbv"
-            self.helpers.append(bytes_function(xgetbv, f"i32 @{xgetbv}()", _XGETBV, self._placed(xgetbv)))
+            self._helper(xgetbv, f"i32 @{xgetbv}()", _XGETBV)
             self._require("i32", out.value(f"call i32 @{xgetbv}()"), state)
 
     def _ask_hwcap(self, flags: Sequence[HwcapBit]) -> None:

@@ -17,7 +17,7 @@ from ..targets import Machine
 from . import backend
 from .coded import block_functions, code_function, with_known_blocks
 from .expressions import internal_error
-from .guard import FITS, LACKS, any_cpu, guard_functions, word_definition, word_symbol
+from .guard import Choice, any_cpu, guard_functions, word_definition, word_symbol
 from .kernels import FREESTANDING, kernel_function
 from .spelling import memory_name
 from .writer import Function, FunctionWriter
@@ -36,6 +36,8 @@ class ModuleOptions:
     ``external_constants``: the constants are hidden symbols of another object. ``addresses``: constants are memory of
     this process, by buffer name (JIT). ``call_symbols``: every call is also a function ``NAME_call_<i>`` with the
     parameters of the entry. ``attributes`` are added to every function. ``unroll_sums``: short sums have no loop.
+    ``chosen``: something else sees to it that the processor has what the machine has; the entry is hidden, and whoever
+    chooses resets the states.
     """
 
     external_constants: bool = False
@@ -43,6 +45,7 @@ class ModuleOptions:
     call_symbols: bool = False
     attributes: str = ""
     unroll_sums: bool = True
+    chosen: bool = False
 
 
 def run_symbol(program: Program) -> str:
@@ -96,31 +99,49 @@ def constant_align(program: Program, machine: Machine) -> dict[str, int]:
 
 def module_text(program: Program, machine: Machine, options: ModuleOptions | None = None) -> str:
     """The module that defines ``NAME_run``; everything else in it is internal or hidden."""
-    chosen = options or ModuleOptions()
+    how = options or ModuleOptions()
     program = with_known_blocks(program, machine)
     noalias = disjoint_params(program)
     own = (kernel for kernel in program.kernels if kernel.foreign is None)
-    functions = [_kernel(program, kernel, machine, noalias[kernel.name], chosen) for kernel in own]
+    functions = [_kernel(program, kernel, machine, noalias[kernel.name], how) for kernel in own]
     codes, meanings = block_functions(program, machine)
-    functions += [_kernel(program, block, machine, frozenset(), chosen) for block in meanings]
+    functions += [_kernel(program, block, machine, frozenset(), how) for block in meanings]
     functions += [_coded(f"{program.name}_{row}", row, code) for row, code in codes.items()]
-    entry = _EntryWriter(program, machine, chosen)
-    guarded = bool(machine.asked_for) and chosen.addresses is None
+    entry = _EntryWriter(program, machine, how)
+    guarded = bool(machine.asked_for) and how.addresses is None and not how.chosen
     functions += entry.guarded_run() if guarded else [entry.run()]
-    if program.states:
+    if program.states and not how.chosen:
         functions.append(entry.reset(guarded))
-    if chosen.call_symbols:
+    if how.call_symbols:
         functions.extend(entry.single(number, call) for number, call in enumerate(program.calls))
     declarations = sorted(set(chain.from_iterable(function.declarations for function in functions)))
-    hidden = "" if chosen.addresses is not None else "hidden "
+    hidden = "" if how.addresses is not None else "hidden "
     for symbol, kernel in foreign_kernels(program).items():
         declarations.append(f"declare {hidden}void @{symbol}({', '.join(['ptr'] * len(kernel.params))}) nounwind")
     parts = (
         f'source_filename = "{program.name}"',
         f'target triple = "{backend.triple(machine)}"',
-        *_constants(program, machine, chosen),
+        *_constants(program, machine, how),
         *([word_definition(program.name)] if guarded else []),
         *declarations,
+        *(function.text for function in functions),
+    )
+    return "\n".join(parts)
+
+
+def choosing_text(program: Program, machine: Machine, choices: Sequence[Choice]) -> str:
+    """The module that defines ``NAME_run`` as the first of ``choices``, functions of other objects, that the processor
+    can run. ``program`` has the interface and the states of all."""
+    entry = _EntryWriter(program, machine, ModuleOptions())
+    functions = entry.choosing_run(choices)
+    if program.states:
+        functions.append(entry.reset(guarded=True))
+    parts = (
+        f'source_filename = "{program.name}"',
+        f'target triple = "{backend.triple(machine)}"',
+        word_definition(program.name),
+        *sorted(set(chain.from_iterable(function.declarations for function in functions))),
+        *(f"declare hidden i32 @{choice.symbol}({', '.join(['ptr'] * len(entry.parameters))})" for choice in choices),
         *(function.text for function in functions),
     )
     return "\n".join(parts)
@@ -190,28 +211,38 @@ class _EntryWriter:
 
     def guarded_run(self) -> list[Function]:
         """The entry, which asks what the processor has before it runs anything else."""
+        checked = f"{run_symbol(self.program)}_checked"
+        return [*self.choosing_run([Choice(checked, self.machine.asked_for)]), self.run(checked, "internal")]
+
+    def choosing_run(self, choices: Sequence[Choice]) -> list[Function]:
+        """The entry, which runs the first choice that the processor can run, and what it asks."""
         detection = self.machine.abi.detection
         assert detection is not None
-        symbol, checked = run_symbol(self.program), f"{run_symbol(self.program)}_checked"
-        out, word = FunctionWriter(), word_symbol(self.program.name)
-        known = out.value(f"load atomic i32, ptr @{word} monotonic, align 4")
-        first, fits, lacks = out.label("first"), out.label("fits"), out.label("lacks")
-        out.effect(f"switch i32 {known}, label %{first} [i32 {FITS}, label %{fits} i32 {LACKS}, label %{lacks}]")
+        symbol, name, out = run_symbol(self.program), self.program.name, FunctionWriter()
+        known = out.value(f"load atomic i32, ptr @{word_symbol(name)} monotonic, align 4")
+        first, chosen, lacks = out.label("first"), out.label("chosen"), out.label("lacks")
+        out.branch(out.value(f"icmp eq i32 {known}, 0"), first, chosen)
         out.start(first)
-        found = out.value(f"call i32 @{self.program.name}_check_cpu()")
-        out.branch(out.value(f"icmp eq i32 {found}, {FITS}"), fits, lacks)
-        out.start(fits)
-        arguments = ", ".join(f"ptr {name}" for name in self.parameters)
-        out.effect(f"ret i32 {out.value(f'tail call i32 @{checked}({arguments})')}")
+        found = out.value(f"call i32 @{name}_check_cpu()")
+        out.jump(chosen)
+        out.start(chosen)
+        number = out.value(f"phi i32 [ {known}, %entry ], [ {found}, %{first} ]")
+        labels = [out.label("fits") for _ in choices]
+        cases = " ".join(f"i32 {n}, label %{label}" for n, label in enumerate(labels, 1))
+        out.effect(f"switch i32 {number}, label %{lacks} [{cases}]")
+        arguments = ", ".join(f"ptr {parameter}" for parameter in self.parameters)
+        for choice, label in zip(choices, labels):
+            out.start(label)
+            out.effect(f"ret i32 {out.value(f'tail call i32 @{choice.symbol}({arguments})')}")
         out.start(lacks)
         out.effect(f"ret i32 {LACKING_CPU}")
         guard = out.finish(symbol, self._header(symbol, more=any_cpu(detection)))
-        functions = guard_functions(self.program.name, self.machine, self.options.attributes)
-        return [guard, *functions, self.run(checked, "internal")]
+        return [guard, *guard_functions(name, self.machine, choices, self.options.attributes)]
 
     def run(self, symbol: str | None = None, linkage: str = "") -> Function:
         """The entry: checks its arguments and runs all steps in order."""
         symbol = symbol or run_symbol(self.program)
+        linkage = linkage or ("hidden" if self.options.chosen else "")
         out = FunctionWriter()
         self._check(out)
         self._steps(out, self.program.body)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
@@ -35,23 +36,42 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
     Those of custom operators are not among them: they are compiled elsewhere. Raises an internal error where LLVM
     introduced a call that the artifact does not provide.
     """
-    options = _options(program, machine)
-    generator = _generator(machine)
-    module = backend.optimize(module_text(program, machine, options), generator, speed_level=_level(program))
-    objects = [(f"{program.name}.o", generator.emit_object(module))]
-    if options.external_constants and machine.abi.elf is not None:
+    external = _options(program, machine).external_constants
+    objects = [(f"{program.name}.o", code_object(program, machine))]
+    if external and machine.abi.elf is not None:
         objects.append((f"{program.name}_data.o", _data_object(program, machine, machine.abi.elf)))
+    objects = with_helpers(objects, program.name, machine, linked_besides(program, machine))
+    return objects if machine.target.hosted else [(name, _bare_metal(image, machine)) for name, image in objects]
+
+
+def code_object(program: Program, machine: Machine, *, chosen: bool = False) -> bytes:
+    """The object with the kernels and the entry; ``chosen`` as :class:`ModuleOptions` has it, with all constants in
+    another object."""
+    options, generator = _options(program, machine), _generator(machine)
+    if chosen:
+        options = replace(options, chosen=True, external_constants=True)
+    module = backend.optimize(module_text(program, machine, options), generator, speed_level=_level(program))
+    return generator.emit_object(module)
+
+
+def with_helpers(
+    objects: list[tuple[str, bytes]], name: str, machine: Machine, elsewhere: Collection[str]
+) -> list[tuple[str, bytes]]:
+    """``objects``, and ``NAME_runtime.o`` where they call what ``machine`` lacks. Raises an internal error where LLVM
+    introduced a call that nothing provides; what is ``elsewhere`` is linked besides."""
     helpers = helper_object(_missing(objects), machine)
     if helpers is not None:
-        objects.append((f"{program.name}_runtime.o", helpers))
+        objects = [*objects, (f"{name}_runtime.o", helpers)]
     for symbol in _missing(objects):
-        if symbol in foreign_kernels(program):
-            continue
-        if not is_compiler_helper(symbol, machine) and not (
-            symbol == SYSTEM_FUNCTION and needs_system_function(machine)
-        ):
+        if symbol not in elsewhere and not is_compiler_helper(symbol, machine):
             raise internal_error(f"the code for {machine.name} calls {symbol}, which nothing provides")
-    return objects if machine.target.hosted else [(name, _bare_metal(image, machine)) for name, image in objects]
+    return objects
+
+
+def linked_besides(program: Program, machine: Machine) -> set[str]:
+    """What others define: the C of custom operators, and the system's function that tells of the processor."""
+    system = {SYSTEM_FUNCTION} if needs_system_function(machine) else set()
+    return {*foreign_kernels(program), *system}
 
 
 def _bare_metal(image: bytes, machine: Machine) -> bytes:

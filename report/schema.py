@@ -229,9 +229,22 @@ class File:
 
 
 @dataclass(frozen=True)
+class LevelInfo:
+    """The code for one CPU of a library that has it for several, and ``requires``, the features by which the library
+    chooses it. ``code_bytes`` is there where objects were made; constants that levels share count in each."""
+
+    cpu: str
+    requires: list[str]
+    arena_bytes: int
+    weight_bytes: int
+    code_bytes: int | None
+
+
+@dataclass(frozen=True)
 class Report:
     """One model compiled for one machine. ``sections`` are those that take memory on the device, of the route for
-    which ``totals.flash_bytes`` stands. ``accuracy`` is there where ccml quantized the model."""
+    which ``totals.flash_bytes`` stands. ``accuracy`` is there where ccml quantized the model, ``levels`` where a
+    library has code for several CPUs, the most demanding first: layers are those of ``target``, memory is for all."""
 
     schema: int
     ccml: str
@@ -247,6 +260,7 @@ class Report:
     files: list[File]
     accuracy: Accuracy | None = None
     states: list[StateTensor] = field(default_factory=list)
+    levels: list[LevelInfo] = field(default_factory=list)
 
     def to_json(self) -> str:
         """The text of ``report.json``."""

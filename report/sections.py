@@ -48,3 +48,8 @@ def grouped(sections: Iterable[Section]) -> dict[str, int]:
         kind = "." + section.name.split(".")[1] if section.name.startswith(".") else section.name
         sizes[kind] = sizes.get(kind, 0) + section.size
     return dict(sorted(sizes.items()))
+
+
+def code_size(sections: Iterable[Section]) -> int:
+    """The bytes that are executed."""
+    return sum(section.size for section in sections if section.executable)

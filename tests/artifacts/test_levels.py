@@ -1,0 +1,155 @@
+"""One library for all CPUs of an ABI: which code it chooses, and what that computes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import ccml
+import numpy as np
+import pytest
+from ccml.targets import TARGETS, select
+from elftools.elf.elffile import ELFFile
+from onnx import TensorProto, helper, save
+
+from tests.artifacts.commands import run
+from tests.artifacts.test_cpu_guard import ARM, ERROR_CPU, MAIN, OK, SIZE, X86, Lesser, emulated, expected, network
+from tests.tools import needs
+
+EVERY = (
+    Lesser(select("x86"), X86, "gcc", ("Nehalem", "Haswell", "max"), ("qemu64",)),
+    Lesser(select("linux-arm64"), ARM, "aarch64-linux-gnu-gcc", ("cortex-a53", "cortex-a76", "max"), ()),
+)
+EACH = pytest.mark.parametrize(
+    "case", [pytest.param(each, marks=needs(each.emulator[0], each.compiler), id=each.machine.name) for each in EVERY]
+)
+
+
+def compiled(case: Lesser, model: Path, folder: Path, emit: Sequence[str]) -> ccml.api.Report:
+    result = ccml.compile(model, case.machine.name, folder, cpu="all", emit=emit)
+    return result.artifacts[0].report
+
+
+@EACH
+@needs("ld.lld")
+def test_the_same_results_on_every_processor(case: Lesser, tmp_path: Path) -> None:
+    """Of the archive and of the library, which does not begin on a processor that no level is for."""
+    model, folder = network(tmp_path), tmp_path / "out"
+    compiled(case, model, folder, ["lib"])
+    (tmp_path / "main.c").write_text(MAIN)
+    for link in ([folder / "libnet.a"], [folder / "libnet.so", f"-Wl,-rpath,{folder.resolve()}"]):
+        run(case.compiler, "-O1", f"-I{folder}", tmp_path / "main.c", *link, "-o", tmp_path / "program")
+        for cpu in (*case.fits, *case.lacks):
+            codes, values = emulated(case, cpu, tmp_path / "program")
+            assert codes == 2 * [OK if cpu in case.fits else ERROR_CPU], cpu
+            assert values == (expected(model) if cpu in case.fits else [0] * SIZE), cpu
+
+
+CHOICES = {
+    "x86": {"Nehalem": "x86_64_v2", "Haswell": "x86_64_v3", "max": "x86_64_v3"},
+    "linux-arm64": {"cortex-a53": "armv8_a", "cortex-a72": "armv8_a", "cortex-a76": "armv8_2_a_dotprod"},
+}
+"""The emulator has no AVX-512."""
+
+
+@EACH
+def test_the_best_that_the_processor_can_run(case: Lesser, tmp_path: Path) -> None:
+    """The object that chooses, with levels that say who they are."""
+    report = compiled(case, network(tmp_path), tmp_path / "out", ["obj"])
+    names = ["".join(letter if letter.isalnum() else "_" for letter in level.cpu) for level in report.levels]
+    stubs = "".join(
+        f"int net_{name}_run(void *a, const void *x, void *y) {{ (void)a; (void)x; (void)y; return {100 + number}; }}\n"
+        for number, name in enumerate(names)
+    )
+    main = (
+        '#include <stdio.h>\nint net_run(void *, const void *, void *);\n'
+        'int main(void) { int first = net_run(0, 0, 0); printf("%d %d\\n\\n", first, net_run(0, 0, 0)); return 0; }\n'
+    )
+    (tmp_path / "stubs.c").write_text(stubs + main)
+    program = tmp_path / "program"
+    run(case.compiler, "-O1", tmp_path / "stubs.c", tmp_path / "out" / "net.o", "-o", program)
+    for cpu, wanted in CHOICES[case.machine.name].items():
+        codes, _ = emulated(case, cpu, program)
+        assert [names[code - 100] for code in codes] == [wanted, wanted], cpu
+
+
+@EACH
+def test_the_report_and_the_header_are_for_all(case: Lesser, tmp_path: Path) -> None:
+    report = compiled(case, network(tmp_path), tmp_path / "out", ["c", "obj"])
+    cpus = sorted(case.machine.abi.cpus, key=lambda cpu: len(cpu.requires), reverse=True)
+    assert [level.cpu for level in report.levels] == [cpu.name for cpu in cpus]
+    assert report.target.cpu == case.machine.cpu.name
+    assert report.totals.arena_bytes == max(level.arena_bytes for level in report.levels)
+    assert all(level.code_bytes for level in report.levels) and report.layers[0].code_bytes
+    listed = {file.path for file in report.files}
+    assert {"net.o", "net_data.o", "net.c"} <= listed and sum(path.endswith(".o") for path in listed) >= 4
+
+
+def float_product(folder: Path) -> Path:
+    """A product of two inputs, in floats."""
+    sides = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [8, 8]) for name in "abc"]
+    graph = helper.make_graph([helper.make_node("MatMul", ["a", "b"], ["c"])], "g", sides[:2], sides[2:])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "net.onnx")
+    return folder / "net.onnx"
+
+
+@needs("ld.lld")
+def test_levels_with_the_same_code_are_one(tmp_path: Path) -> None:
+    """Floats gain nothing from products of bytes: the library asks nothing, and imports nothing."""
+    result = ccml.compile(float_product(tmp_path), "linux-arm64", tmp_path / "out", cpu="all", emit=["lib"])
+    assert [level.cpu for level in result.artifacts[0].report.levels] == ["armv8-a"]
+    with (tmp_path / "out" / "libnet.so").open("rb") as stream:
+        assert not list(ELFFile(stream).get_section_by_name(".dynamic").iter_tags("DT_NEEDED"))
+
+
+def test_every_abi(tmp_path: Path) -> None:
+    """Of which some have a single CPU: their code is what it is without the option."""
+    result = ccml.compile(network(tmp_path), "android", tmp_path / "out", abi="all", cpu="all", emit=["obj"])
+    found = {artifact.report.target.abi: len(artifact.report.levels) for artifact in result.artifacts}
+    assert found["arm64-v8a"] == 2 and found["armeabi-v7a"] == 0
+
+
+def test_code_for_several_cpus_can_ask() -> None:
+    """What does its processor have: where an ABI has several CPUs, that can be found out."""
+    for target in TARGETS:
+        for abi in target.abis:
+            assert len(abi.cpus) == 1 or abi.detection is not None
+
+
+def state_model(folder: Path) -> Path:
+    """y = h + x, which becomes h."""
+    sides = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in ("x", "h", "y", "hn")]
+    nodes = [helper.make_node("Add", ["x", "h"], ["y"]), helper.make_node("Mul", ["y", "y"], ["hn"])]
+    graph = helper.make_graph(nodes, "g", sides[:2], sides[2:])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "net.onnx")
+    return folder / "net.onnx"
+
+
+@needs("gcc")
+def test_states(tmp_path: Path) -> None:
+    """Reset and kept by whatever level is chosen."""
+    options = ccml.ModelOptions(states={"h": "hn"})
+    ccml.compile(state_model(tmp_path), "x86", tmp_path / "out", cpu="all", emit=["lib"], options=options)
+    (tmp_path / "main.c").write_text("""
+#include <stdio.h>
+#include "net.h"
+int main(void)
+{
+    static unsigned char arena[NET_ARENA_SIZE + 64] __attribute__((aligned(64)));
+    static unsigned char state[NET_STATE_SIZE] __attribute__((aligned(64)));
+    float x[4] = {1, 2, 3, 4}, y[4];
+    int i, step, bad = 0;
+    net_reset(state);
+    for (step = 0; step < 3; step++)
+        bad |= net_run(arena, state, x, y);
+    for (i = 0; i < 4; i++)
+        printf("%g ", y[i]);
+    return bad;
+}
+""")
+    run("gcc", f"-I{tmp_path / 'out'}", tmp_path / "main.c", tmp_path / "out" / "libnet.a", "-o", tmp_path / "program")
+    h = np.zeros(4)
+    for _ in range(3):
+        y = h + np.arange(1, 5)
+        h = y * y
+    assert run(tmp_path / "program").split() == [f"{value:g}" for value in y]
