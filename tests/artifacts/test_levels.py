@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from onnx import TensorProto, helper, save
 
 from tests.artifacts.commands import run
 from tests.artifacts.test_cpu_guard import ARM, ERROR_CPU, MAIN, OK, SIZE, X86, Lesser, emulated, expected, network
+from tests.custom_ops.cases import CASES
 from tests.tools import needs
 
 EVERY = (
@@ -153,3 +155,16 @@ int main(void)
         y = h + np.arange(1, 5)
         h = y * y
     assert run(tmp_path / "program").split() == [f"{value:g}" for value in y]
+
+
+@needs("gcc")
+def test_custom_operators(tmp_path: Path) -> None:
+    """Compiled for each level, with its flags."""
+    path, options = CASES["several"]().write(tmp_path)
+    result = ccml.compile(path, "x86", tmp_path / "out", cpu="all", emit=["obj", "lib"], options=options)
+    model = ccml.load(path, options).compiled.program
+    foreign = [kernel.name for kernel in model.kernels if kernel.foreign is not None]
+    levels = [level.cpu.replace("-", "_") for level in result.artifacts[0].report.levels]
+    wanted = {f"{model.name}_{level}_{name}.o" for level in levels for name in foreign}
+    assert len(levels) >= 3 and foreign and wanted <= {path.name for path in (tmp_path / "out").iterdir()}
+    ctypes.CDLL(str(tmp_path / "out" / f"lib{model.name}.so"))
