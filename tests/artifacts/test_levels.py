@@ -166,5 +166,5 @@ def test_custom_operators(tmp_path: Path) -> None:
     foreign = [kernel.name for kernel in model.kernels if kernel.foreign is not None]
     levels = [level.cpu.replace("-", "_") for level in result.artifacts[0].report.levels]
     wanted = {f"{model.name}_{level}_{name}.o" for level in levels for name in foreign}
-    assert len(levels) >= 3 and foreign and wanted <= {path.name for path in (tmp_path / "out").iterdir()}
+    assert levels and foreign and wanted <= {path.name for path in (tmp_path / "out").iterdir()}
     ctypes.CDLL(str(tmp_path / "out" / f"lib{model.name}.so"))

@@ -47,6 +47,8 @@ def evaluate(
         return None  # ONNX Runtime saturates to 32 bits before it adds the zero point, and that the wrong way
     if node.op_type in _LOSSES and not all(array.size for array in feeds.values()):
         return None  # ONNX Runtime calls the mean of no elements 0, which its definition as a function does not
+    if node.op_type == "Bernoulli":  # ONNX Runtime has the complement of some types
+        by = "reference"
     if node.op_type == "OneHot" and by == "first":  # the reference computes off + (on - off) in half floats
         by = "float32" if feeds[node.input[2]].dtype == np.float16 else by
     first = _FIRST if all(array.size for array in feeds.values()) else _FIRST[1:]
