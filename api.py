@@ -57,9 +57,9 @@ from .fitting import Case, check_budget, with_ways_out
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
 from .output_files import check_output_file, check_output_folder
-from .packaging.sample import encode_sample
-from .packaging.write import Model as PackagedModel
-from .packaging.write import find_ecosystems, write_packages
+from .packages.sample import encode_sample
+from .packages.write import Model as PackagedModel
+from .packages.write import find_ecosystems, write_packages
 from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source

@@ -13,8 +13,8 @@ from ..emit_c.symbols import LICENCE
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Program, Role
 from ..ir.types import DType
-from ..packaging.context import PACKAGE_VERSION
-from ..packaging.engine import make_engine
+from ..packages.context import PACKAGE_VERSION
+from ..packages.engine import make_engine
 from ..targets import Machine
 from .languages import CPP, NAMES, PYTHON
 

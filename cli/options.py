@@ -148,7 +148,7 @@ class PackageNames(NameList):
     name = "packages"
 
     def names(self) -> tuple[str, ...]:
-        from ..packaging.ecosystem import NAMES
+        from ..packages.ecosystem import NAMES
 
         return NAMES
 

@@ -43,8 +43,9 @@ _ANYWHERE = (
 """What is of use whatever the target."""
 
 
-_PACKAGES = (
+PYTHON_PACKAGES = (
     Tool("ziglang", "links libraries where no other linker is", "pip install 'ccml[zig]'"),
+    Tool("pillow", "reads images as calibration data", "pip install 'ccml[image]'"),
     Tool("tflite", "reads TensorFlow Lite models, with flatbuffers", "pip install 'ccml[tflite]'"),
     Tool("flatbuffers", "reads TensorFlow Lite models, with tflite", "pip install 'ccml[tflite]'"),
     Tool("torch", "exports programs of PyTorch (.pt2)", "pip install torch onnxscript"),
@@ -56,7 +57,7 @@ _PACKAGES = (
 def examine() -> Examination:
     """Looks for every tool and asks those that are there for their version."""
     tools = [replace(tool, version=_version(tool.command)) for tool in (*_ANYWHERE, *_of_targets())]
-    packages = [replace(tool, version=_installed(tool.command)) for tool in _PACKAGES]
+    packages = [replace(tool, version=_installed(tool.command)) for tool in PYTHON_PACKAGES]
     return Examination(_facts(), [*tools, *packages])
 
 

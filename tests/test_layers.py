@@ -18,7 +18,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("quantization",),
     ("verification", "artifact"),
     ("bindings",),
-    ("packaging",),
+    ("packages",),
     ("driver",),
     ("report",),
     ("costs",),

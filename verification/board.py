@@ -13,7 +13,7 @@ from ..emit_c.contract import contract_of
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Interface
 from ..ir.types import DType
-from ..packaging.sample import encode_sample, program_digest
+from ..packages.sample import encode_sample, program_digest
 from .board_log import BoardLog
 from .difference import Difference, difference
 

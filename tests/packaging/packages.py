@@ -7,7 +7,7 @@ from pathlib import Path
 
 import ccml
 import numpy as np
-from ccml.packaging.ecosystem import NAMES
+from ccml.packages.ecosystem import NAMES
 from onnx import TensorProto, helper, numpy_helper, save
 
 STUBS = Path(__file__).parent / "stubs"

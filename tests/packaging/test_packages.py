@@ -12,7 +12,7 @@ from pathlib import Path
 import ccml
 import numpy as np
 import pytest
-from ccml.packaging.ecosystem import ECOSYSTEMS, NAMES, Ecosystem
+from ccml.packages.ecosystem import ECOSYSTEMS, NAMES, Ecosystem
 from onnx import save
 
 from tests.packaging.odd_models import ODD_MODELS
@@ -353,7 +353,7 @@ def test_the_wheel_has_every_template() -> None:
     """What pyproject.toml lists as data of the package."""
     root = Path(__file__).resolve().parents[2]
     data = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["setuptools"]["package-data"]
-    (pattern,) = data["ccml.packaging"]
-    templates = {path.relative_to(root / "packaging").as_posix() for path in (root / "packaging").glob(pattern)}
+    (pattern,) = data["ccml.packages"]
+    templates = {path.relative_to(root / "packages").as_posix() for path in (root / "packages").glob(pattern)}
     named = {f"templates/{template.source}.j2" for each in ECOSYSTEMS for template in each.templates}
     assert named <= templates

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import email
 import os
+import re
 import shutil
 import subprocess
 import sys
 import venv
 import zipfile
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from ccml import __version__
+from ccml.emit_llvm.jit import host_machine
+from ccml.report.doctor import PYTHON_PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
@@ -29,10 +35,10 @@ def run(*command: object, cwd: Path) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built from a copy, so that the repository is left alone."""
+    """Built from a copy, so that the repository is left alone, by way of the source distribution."""
     folder = tmp_path_factory.mktemp("wheel")
     shutil.copytree(ROOT, folder / "ccml", ignore=NOT_SOURCES)
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", folder, folder / "ccml", cwd=folder)
+    run(sys.executable, "-m", "build", "--outdir", folder, folder / "ccml", cwd=folder)
     (path,) = folder.glob("ccml-*.whl")
     return path
 
@@ -80,3 +86,30 @@ def test_a_clean_environment_compiles_a_model(wheel: Path, tmp_path: Path) -> No
     files = {path.name for path in (tmp_path / "digits_cortex-m4").iterdir()}
     assert {"digits.c", "digits.h", "digits_runtime.h", "libdigits.a", "report.json"} <= files
     assert "logits" in run(ccml, "run", DIGITS, cwd=tmp_path)
+    options = ["--cpu", "native", "-o", "host", "--package", "make,cmake", "--bindings", "cpp", "--page", "page.html"]
+    run(ccml, "compile", DIGITS, "--target", host_machine().name, *options, cwd=tmp_path)
+    assert (tmp_path / "host" / "make" / "digits" / "Makefile").is_file() and (tmp_path / "page.html").is_file()
+    assert "%" in run(python, DIGITS.parent / "demo.py", "host", "digits_cortex-m4", cwd=tmp_path)
+
+
+def test_the_metadata_are_complete(wheel: Path) -> None:
+    """The version is that of the package, and whoever looks for it on an index finds what it is."""
+    archive = zipfile.ZipFile(wheel)
+    (file,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    metadata = email.message_from_bytes(archive.read(file))
+    assert metadata["Version"] == __version__ and metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Requires-Python"] == ">=3.11" and "# ccml" in metadata.get_payload()
+    classifiers = metadata.get_all("Classifier") or []
+    wanted = ("Programming Language :: Python :: 3.11", "Operating System :: POSIX :: Linux", "Typing :: Typed")
+    assert set(wanted) <= set(classifiers)
+    extras = set(metadata.get_all("Provides-Extra") or [])
+    assert {"image", "tflite", "zig"} <= extras
+    named = {extra for tool in PYTHON_PACKAGES for extra in re.findall(r"ccml\[(\w+)\]", tool.install)}
+    assert extras - {"test", "lint"} <= named, "ccml doctor names every extra"
+
+
+def test_no_folder_hides_a_distribution_that_tools_import() -> None:
+    """With the root of the repository as the current folder, ``python -m build`` and others find their own modules."""
+    top = {path.parent.name for path in ROOT.glob("*/__init__.py")} | {path.stem for path in ROOT.glob("*.py")}
+    installed = {name for name in packages_distributions() if name != "tests"}
+    assert not (top - {"__init__", "__main__"}) & installed

@@ -53,7 +53,8 @@ GENERIC = "generic"
 CORTEX_M = "Cortex-M"
 RISCV = "32-bit RISC-V"
 _MICROCONTROLLERS = (CORTEX_M, RISCV)
-_HOSTED = ("x86", "64-bit Arm Linux", "Android")
+_LINUX = ("x86", "64-bit Arm Linux")
+_ANDROID = "Android"
 
 
 def _readme(folder: str) -> Template:
@@ -71,7 +72,7 @@ _BARE = (
 ECOSYSTEMS: tuple[Ecosystem, ...] = (
     Ecosystem(
         name="cmake", title="CMake", headers="include", sources="src", application="check",
-        families=(*_MICROCONTROLLERS, *_HOSTED),
+        families=(*_MICROCONTROLLERS, *_LINUX, _ANDROID),
         templates=(
             Template("cmake/CMakeLists.txt", "CMakeLists.txt"),
             Template("cmake/Config.cmake.in", "cmake/{name}Config.cmake.in"),
@@ -93,7 +94,7 @@ ECOSYSTEMS: tuple[Ecosystem, ...] = (
     ),
     Ecosystem(
         name="platformio", title="PlatformIO", headers="include", sources="src",
-        application="examples/{name}_check/src", families=(*_MICROCONTROLLERS, *_HOSTED),
+        application="examples/{name}_check/src", families=(*_MICROCONTROLLERS, *_LINUX),
         templates=(
             Template("platformio/library.json", "library.json"),
             Template("platformio/platformio.ini", "examples/{name}_check/platformio.ini"),
@@ -153,7 +154,7 @@ ECOSYSTEMS: tuple[Ecosystem, ...] = (
     ),
     Ecosystem(
         name="make", title="make", headers="include", sources="src", application="check",
-        families=(*_MICROCONTROLLERS, *_HOSTED),
+        families=(*_MICROCONTROLLERS, *_LINUX),
         templates=(Template("make/Makefile", "Makefile"), _readme("make"), *_BARE),
     ),
 )  # fmt: skip

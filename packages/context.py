@@ -114,6 +114,7 @@ def build_context(
         "clang_flags": clang_flags(machine),
         "link_flags": _link_flags(machine, memory_map),
         "cross_compile": machine.abi.cross_compile,
+        "cmake_options": _cmake_options(machine),
         "system_name": "Generic" if bare else "Linux",
         "emulator": emulator_command(machine) if board is None else [],
         "architectures": ",".join(_architectures(machine)),
@@ -157,6 +158,15 @@ def _board_map(board: DevelopmentBoard) -> MemoryMap:
     code = Region(flash.origin + _VECTORS_SIZE, flash.size - _VECTORS_SIZE)
     title = f"the board {board.title} ({board.chip})"
     return MemoryMap(title, flash.origin, _VECTORS_SIZE, code, board.largest_ram.region)
+
+
+def _cmake_options(machine: Machine) -> str:
+    """What CMake has to be told of the machine, on the command line of the README."""
+    kit = machine.target.kit
+    if kit is not None:
+        file = f"${kit.variable}/build/cmake/android.toolchain.cmake"
+        return f" -DCMAKE_TOOLCHAIN_FILE={file} -DANDROID_ABI={machine.abi.name}"
+    return " -DCMAKE_TOOLCHAIN_FILE=toolchain.cmake" if machine.abi.cross_compile else ""
 
 
 def _link_flags(machine: Machine, memory_map: MemoryMap | None) -> list[str]:
