@@ -11,6 +11,7 @@ from onnx import defs
 from ..ir.types import DType
 from .contrib import DOMAIN
 from .contrib import RULES as CONTRIB
+from .contrib_float import ONNX_RULES
 from .functions import Schema, has_body
 from .ops_sequence import PASSED
 from .rules import RULES, SEQUENCE_RULES, STRING_RULES
@@ -42,7 +43,7 @@ class SupportedOperator:
 
 
 def supported_operators() -> list[SupportedOperator]:
-    """Every supported operator of ONNX by name, with its domain but for the default one, then ONNX Runtime's quantized.
+    """Every supported operator of ONNX by name, with its domain but for the default one, then ONNX Runtime's.
 
     A function body is written in other operators; where it needs one that is not supported, so is the operator itself.
     Such bodies are left out.
@@ -58,6 +59,8 @@ def supported_operators() -> list[SupportedOperator]:
         how = _how(name, newest)
         if how is not None:
             found.append(SupportedOperator(name, how, _since(schemas), _types(name, newest)))
+    found += [SupportedOperator(name, How.FUNCTION, (1,)) for name in ONNX_RULES if name not in versions]
+    found.sort(key=lambda operator: operator.name)
     return found + [SupportedOperator(f"{DOMAIN}.{name}", How.FUNCTION, (1,)) for name in sorted(CONTRIB)]
 
 

@@ -12,7 +12,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from .constant_operators import FOLDABLE, fold
 from .context import NodeContext, Rule
-from .contrib import contrib_function
+from .contrib import contrib_function, has_contrib
 from .custom import CustomNodes
 from .folding import FoldingBuilder
 from .functions import Schema, bindings, has_body, schema_body, schema_of
@@ -130,7 +130,7 @@ class Walker:
 
     def _import(self, node: onnx.NodeProto, operands: Sequence[Bound], loc: str, scope: Scope) -> Results | None:
         """The outputs of a node, or ``None`` where its operator is not supported (which is noted)."""
-        local, opset = self._function(node, loc), scope.opset_of(node)
+        local, opset = self._functions.get((node.domain, node.op_type)), scope.opset_of(node)
         inputs = tuple(operand if isinstance(operand, Value) else None for operand in operands)
         lists = {place: operand for place, operand in enumerate(operands) if isinstance(operand, TensorList)}
         site = Site(node, scope.resolved_attributes(node), inputs, opset or 0, loc, scope, lists)
@@ -141,6 +141,9 @@ class Walker:
         if local is not None:
             return call(self, site, local, bindings(local, site.attributes, None))
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
+        body = self._contrib(site) if schema is None else None
+        if body is not None:
+            return call(self, site, body, bindings(body, site.attributes, None))
         if schema is None:
             self._note_unsupported(node, loc, scope)
             return None
@@ -191,13 +194,13 @@ class Walker:
             raise context.unsupported("sequences of strings are not supported")
         return self._named(site, start, SEQUENCE_RULES[qualified(node)](context, operands))
 
-    def _function(self, node: onnx.NodeProto, loc: str) -> onnx.FunctionProto | None:
-        """The body of an operator that is a function of the model, or of ONNX Runtime."""
-        local = self._functions.get((node.domain, node.op_type))
-        try:
-            return contrib_function(node) if local is None else local
-        except ValueError as problem:
-            raise CcmlError(ErrorCode.INVALID_MODEL, f"{node.op_type}: {problem}", loc=loc) from problem
+    def _contrib(self, site: Site) -> onnx.FunctionProto | None:
+        """The body of an operator of ONNX Runtime."""
+        outputs = site.node.output
+        return contrib_function(
+            site.node, site.attributes, site.inputs,
+            lambda n: site.declared(n) if n < len(outputs) else None, site.loc,
+        )  # fmt: skip
 
     def _context(self, site: Site) -> NodeContext:
         outputs = site.node.output
@@ -242,7 +245,8 @@ class Walker:
 
     def _note_unsupported(self, node: onnx.NodeProto, loc: str, scope: Scope) -> None:
         """Notes the node where nothing can import it, and looks for such nodes in its subgraphs."""
-        known = self._custom.of(node) is not None or self._function(node, loc) is not None or node.op_type in NESTED
+        known = self._custom.of(node) is not None or (node.domain, node.op_type) in self._functions
+        known = known or has_contrib(node) or node.op_type in NESTED
         opset = scope.opset_of(node)
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
         if not known and (schema is None or not (qualified(node) in {**RULES, **SEQUENCE_RULES} or has_body(schema))):

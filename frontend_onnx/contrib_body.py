@@ -1,0 +1,137 @@
+"""The function under construction that stands for one node of ONNX Runtime's own domain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from ..ir.graph import Value
+
+OPSET = 21
+"""Of bodies that ask for no other."""
+
+
+class Unsupported(Exception):  # noqa: N818
+    """What a rule refuses; its text is the reason."""
+
+
+class Body:
+    """Operands of the node have their position as name, absent ones none. ``declared`` tells what the model says of the
+    shape of an output, and ``wanted`` which outputs the node has."""
+
+    def __init__(
+        self, node: onnx.NodeProto, operands: Sequence[Value | None],
+        declared: Callable[[int], Sequence[int | None] | None],
+    ) -> None:  # fmt: skip
+        self.node = node
+        self.operands = operands
+        self.declared = declared
+        self.inputs = [f"in{place}" for place in range(len(node.input))]
+        self.wanted = [bool(name) for name in node.output]
+        self.attributes: dict[str, Any] = {a.name: helper.get_attribute_value(a) for a in node.attribute}
+        self.nodes: list[onnx.NodeProto] = []
+        self.opset = OPSET
+
+    # ---- operands
+
+    def input(self, place: int) -> str:
+        """Its name; empty where it is absent."""
+        return self.inputs[place] if place < len(self.inputs) and self.node.input[place] else ""
+
+    def shape(self, place: int) -> tuple[int, ...]:
+        return self._operand(place).shape
+
+    def dtype(self, place: int) -> np.dtype:
+        return self._operand(place).dtype.numpy
+
+    def _operand(self, place: int) -> Value:
+        value = self.operands[place] if place < len(self.operands) else None
+        if value is None:
+            raise ValueError(f"input {place} is missing")
+        return value
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """The first two dimensions of the first operand: batch and length of a sequence."""
+        return self.shape(0)[0], self.shape(0)[1]
+
+    def has(self, output: int) -> bool:
+        """Whether the node has this output."""
+        return output < len(self.wanted) and self.wanted[output]
+
+    def text(self, name: str, default: str) -> str:
+        value = self.attributes.get(name, default.encode())
+        return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+    def refuse(self, *places: int) -> None:
+        """Raises :class:`Unsupported` where one of these inputs is there."""
+        for place in places:
+            if self.input(place):
+                raise Unsupported(f"its input {place}")
+
+    # ---- nodes
+
+    def emit(self, op_type: str, *operands: str, **attributes: Any) -> str:
+        return self.emit_all(op_type, operands, 1, **attributes)[0]
+
+    def emit_all(self, op_type: str, operands: Sequence[str], outputs: int, **attributes: Any) -> list[str]:
+        names = list(operands)
+        while names and not names[-1]:
+            names.pop()
+        given = {name: value for name, value in attributes.items() if value is not None}
+        results = [f"t{len(self.nodes)}_{place}" for place in range(outputs)]
+        self.nodes.append(helper.make_node(op_type, names, results, **given))
+        return results
+
+    def constant(self, array: np.ndarray | float) -> str:
+        return self.emit("Constant", value=numpy_helper.from_array(np.asarray(array)))
+
+    def number(self, value: float, place: int = 0) -> str:
+        """A constant of the element type of an operand."""
+        return self.constant(np.asarray(value, self.dtype(place)))
+
+    def integers(self, *numbers: int) -> str:
+        return self.constant(np.array(numbers, np.int64))
+
+    def reshape(self, x: str, *shape: int) -> str:
+        return self.emit("Reshape", x, self.integers(*shape))
+
+    def transpose(self, x: str, *perm: int) -> str:
+        return self.emit("Transpose", x, perm=list(perm))
+
+    def slice(self, x: str, axis: int, start: int, end: int) -> str:
+        return self.emit("Slice", x, self.integers(start), self.integers(end), self.integers(axis))
+
+    def channels_first(self, x: str, place: int) -> str:
+        """``x``, of the rank of an operand, whose channels are last."""
+        rank = len(self.shape(place))
+        return self.transpose(x, 0, rank - 1, *range(1, rank - 1))
+
+    def channels_last(self, x: str, place: int) -> str:
+        rank = len(self.shape(place))
+        return self.transpose(x, 0, *range(2, rank), 1)
+
+    # ---- quantized operands
+
+    def real(self, first: int, axis: int | None = None) -> str:
+        """The operand at ``first``, whose scale and zero point follow it."""
+        return self.emit("DequantizeLinear", *(self.input(first + place) for place in range(3)), axis=axis)
+
+    def stored(self, value: str, first: int) -> str:
+        """``value`` in the scale and with the zero point that begin at ``first``."""
+        return self.emit("QuantizeLinear", value, self.input(first), self.input(first + 1))
+
+    def function(self, results: Sequence[str]) -> onnx.FunctionProto:
+        opsets = [helper.make_opsetid("", self.opset)]
+        outputs = [result or f"absent{place}" for place, result in enumerate(results)]
+        return helper.make_function(
+            self.node.domain or "ai.onnx", self.node.op_type, self.inputs, outputs, self.nodes, opsets
+        )
+
+
+Rule = Callable[[Body], "str | Sequence[str]"]
+"""Writes the body for one node and gives its result, or its results, empty where there is none."""

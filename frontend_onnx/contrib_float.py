@@ -1,0 +1,250 @@
+"""Float operators of ONNX Runtime's own domain: activations, what is fused with one, normalizations of transformers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .contrib_body import Body, Rule, Unsupported
+
+# ---------------------------------------------------------------- activations
+
+
+def _bias_gelu(body: Body) -> str:
+    body.opset = 20
+    return body.emit("Gelu", body.emit("Add", body.input(0), body.input(1)))
+
+
+def _fast_gelu(body: Body) -> str:
+    """x * (tanh(x * (0.7978846 + 0.0356774 * x^2)) + 1) / 2, as the kernels have it."""
+    x = body.emit("Add", body.input(0), body.input(1)) if body.input(1) else body.input(0)
+    inner = body.emit("Mul", body.emit("Mul", x, x), body.number(0.035677408136300125))
+    inner = body.emit("Mul", x, body.emit("Add", inner, body.number(0.7978845608028654)))
+    half = body.emit("Mul", body.emit("Tanh", inner), body.number(0.5))
+    return body.emit("Mul", x, body.emit("Add", half, body.number(0.5)))
+
+
+def _quick_gelu(body: Body) -> str:
+    x, alpha = body.input(0), body.number(body.attributes.get("alpha", 1.702))
+    return body.emit("Mul", x, body.emit("Sigmoid", body.emit("Mul", x, alpha)))
+
+
+_ACTIVATIONS: Mapping[str, tuple[str, ...]] = {
+    "Relu": (), "Sigmoid": (), "Tanh": (), "Softplus": (), "Softsign": (), "LeakyRelu": ("alpha",), "Elu": ("alpha",),
+    "ThresholdedRelu": ("alpha",), "HardSigmoid": ("alpha", "beta"), "Selu": ("alpha", "gamma"),
+}  # fmt: skip
+
+
+def _activated(body: Body, y: str, parameters: Sequence[float | None]) -> str:
+    """``y`` behind the activation that the node names, if any."""
+    name = body.text("activation", "")
+    if not name:
+        return y
+    if name == "Clip":
+        return body.emit("Clip", y, *("" if p is None else body.number(p) for p in parameters[:2]))
+    if name not in _ACTIVATIONS:
+        raise Unsupported(f"the activation {name}")
+    return body.emit(name, y, **dict(zip(_ACTIVATIONS[name], parameters)))
+
+
+# ---------------------------------------------------------------- fused contractions
+
+
+def _fused_conv(body: Body) -> str:
+    names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+    y = body.emit(
+        "Conv", *(body.input(place) for place in range(3)), **{name: body.attributes.get(name) for name in names}
+    )
+    if body.input(3):
+        y = body.emit("Add", y, body.input(3))
+    return _activated(body, y, body.attributes.get("activation_params", ()))
+
+
+def _fused_gemm(body: Body) -> str:
+    names = ("alpha", "beta", "transA", "transB")
+    given = {name: body.attributes.get(name) for name in names}
+    y = body.emit("Gemm", *(body.input(place) for place in range(3)), **given)
+    alpha, beta, gamma = (body.attributes.get(f"activation_{name}") for name in ("alpha", "beta", "gamma"))
+    second = gamma if body.text("activation", "") == "Selu" else beta
+    return _activated(body, y, (alpha, second))
+
+
+def _fused_matmul(body: Body) -> str:
+    """Matrices may be transposed, and have their rows before the dimensions of the batch."""
+    flags = [(bool(body.attributes.get(f"trans{x}", 0)), bool(body.attributes.get(f"transBatch{x}", 0))) for x in "AB"]
+    y = body.emit("MatMul", *(_transposed(body, place, last, batch) for place, (last, batch) in enumerate(flags)))
+    alpha = body.attributes.get("alpha", 1.0)
+    return y if alpha == 1.0 else body.emit("Mul", y, body.number(alpha))
+
+
+def _transposed(body: Body, place: int, last: bool, batch: bool) -> str:
+    rank = len(body.shape(place))
+    perm = list(range(rank))
+    if batch and rank > 2:
+        perm = [*range(1, rank - 1), 0, rank - 1]
+    if last and rank > 1:
+        perm[-2:] = perm[:-3:-1]
+    x = body.input(place)
+    return x if perm == sorted(perm) else body.transpose(x, *perm)
+
+
+# ---------------------------------------------------------------- normalizations
+
+
+def _root_mean_square(body: Body, x: str, scale: str, axis: int, epsilon: float) -> tuple[str, str]:
+    """The normalized tensor, and 1 / root of the mean square."""
+    square = body.emit("ReduceMean", body.emit("Mul", x, x), body.integers(axis), keepdims=1)
+    root = body.emit("Sqrt", body.emit("Add", square, body.number(epsilon)))
+    inverse = body.emit("Reciprocal", root)
+    body.opset = 23
+    return body.emit("RMSNormalization", x, scale, axis=axis, epsilon=epsilon), inverse
+
+
+def _simplified(body: Body) -> tuple[str, ...]:
+    axis, epsilon = body.attributes.get("axis", -1), body.attributes.get("epsilon", 1e-5)
+    rank = len(body.shape(0))
+    if axis % rank != rank - 1:
+        raise Unsupported(f"axis {axis}")
+    return _root_mean_square(body, body.input(0), body.input(1), -1, epsilon)
+
+
+def _old_layer_normalization(body: Body) -> list[str]:
+    """ONNX's operator, before its operator set had it."""
+    names = ("axis", "epsilon", "stash_type")
+    operands = [body.input(place) for place in range(3)]
+    given = {name: body.attributes.get(name) for name in names}
+    return body.emit_all("LayerNormalization", operands, max(len(body.wanted), 1), **given)
+
+
+def _skip(body: Body, bias: int) -> str:
+    total = body.emit("Add", body.input(0), body.input(1))
+    return body.emit("Add", total, body.input(bias)) if body.input(bias) else total
+
+
+def _skip_layer_normalization(body: Body) -> tuple[str, ...]:
+    total, epsilon = _skip(body, 4), body.attributes.get("epsilon", 1e-12)
+    results = body.emit_all(
+        "LayerNormalization", [total, body.input(2), body.input(3)], 3 if body.has(1) or body.has(2) else 1,
+        axis=-1, epsilon=epsilon,
+    )  # fmt: skip
+    return (*results, *[""] * (3 - len(results)), total)
+
+
+def _skip_simplified(body: Body) -> tuple[str, ...]:
+    total, epsilon = _skip(body, 3), body.attributes.get("epsilon", 1e-12)
+    y, inverse = _root_mean_square(body, total, body.input(2), -1, epsilon)
+    return y, "", inverse, total
+
+
+def _embed_layer_normalization(body: Body) -> tuple[str, ...]:
+    """ids, segments?, words, positions, segments' table?, gamma, beta, mask?, position ids?"""
+    batch, length = body.shape(0)
+    total = body.emit("Gather", body.input(2), body.input(0))
+    places = body.input(8) or body.constant(np.arange(length))
+    total = body.emit("Add", total, body.emit("Gather", body.input(3), places))
+    if body.input(4):
+        segments = body.input(1) or body.constant(np.zeros((batch, length), np.int64))
+        total = body.emit("Add", total, body.emit("Gather", body.input(4), segments))
+    y = body.emit(
+        "LayerNormalization", total, body.input(5), body.input(6), axis=-1,
+        epsilon=body.attributes.get("epsilon", 1e-12),
+    )  # fmt: skip
+    index = body.constant(np.zeros(batch, np.int32))
+    if body.input(7):
+        ones = body.emit("Equal", body.input(7), body.constant(np.asarray(1, body.dtype(7))))
+        counted = body.emit("Cast", ones, to=6)
+        index = body.emit("ReduceSum", counted, body.integers(1), keepdims=0)
+    return y, index, total
+
+
+# ---------------------------------------------------------------- others
+
+
+def _bias_softmax(body: Body) -> str:
+    """The bias is repeated along the dimensions inside of its batch, or outside of it."""
+    rank, axis = len(body.shape(0)), body.attributes.get("axis", 1)
+    bias = body.shape(1)
+    inner = bool(body.attributes["is_inner_broadcast"])
+    if inner and len(bias) != rank:
+        kept = [*bias[: len(bias) - (rank - axis % rank)], *[1] * (rank - len(bias)), *bias[-(rank - axis % rank) :]]
+        total = body.emit("Add", body.input(0), body.reshape(body.input(1), *kept))
+    else:
+        total = body.emit("Add", body.input(0), body.input(1))
+    body.opset = 11  # the dimensions from the axis on are one
+    return body.emit("Softmax", total, axis=axis)
+
+
+def _ngram_repeat_block(body: Body) -> str:
+    """-infinity for every word that would complete an n-gram which is there already."""
+    (batch, length), size = body.shape(0), body.attributes["ngram_size"]
+    words = body.shape(1)[1]
+    if size < 1:
+        raise ValueError(f"ngram_size is {size}")
+    count = length - size + 1
+    if count < 1:
+        return body.emit("Identity", body.input(1))
+    ids = body.input(0)
+    follows = body.slice(ids, 1, size - 1, length)
+    same = body.constant(np.ones((batch, count), np.float32))
+    if size > 1:
+        windows = np.arange(count)[:, None] + np.arange(size - 1)
+        grams = body.emit("Gather", ids, body.constant(windows), axis=1)
+        ending = body.reshape(body.slice(ids, 1, length - size + 1, length), batch, 1, size - 1)
+        matches = body.emit("Cast", body.emit("Equal", grams, ending), to=1)
+        same = body.emit("ReduceMin", matches, body.integers(2), keepdims=0)
+    zeros = body.constant(np.zeros((batch, words), np.float32))
+    blocked = body.emit("ScatterElements", zeros, follows, same, axis=1, reduction="max")
+    return body.emit(
+        "Where", body.emit("Greater", blocked, body.constant(np.zeros((), np.float32))), body.number(-np.inf, 1), body.input(1)
+    )
+
+
+def _same_as(op_type: str, opset: int) -> Rule:
+    """An operator that ONNX has by now."""
+
+    def rule(body: Body) -> str:
+        body.opset = opset
+        return body.emit(op_type, *(body.input(place) for place in range(len(body.inputs))), **body.attributes)
+
+    return rule
+
+
+def _expand_dims(body: Body) -> str:
+    """The axis is an operand of one element."""
+    return body.emit("Unsqueeze", body.input(0), body.emit("Reshape", body.input(1), body.integers(1)))
+
+
+def _distances(body: Body) -> str:
+    """Between each row of A and each of B."""
+    a, b = (body.emit("Unsqueeze", body.input(place), body.integers(1 - place)) for place in range(2))
+    apart = body.emit("Sub", a, b)
+    squares = body.emit("ReduceSum", body.emit("Mul", apart, apart), body.integers(2), keepdims=0)
+    return squares if body.text("metric", "sqeuclidean") == "sqeuclidean" else body.emit("Sqrt", squares)
+
+
+RULES: Mapping[str, Rule] = {
+    "BiasGelu": _bias_gelu,
+    "BiasSoftmax": _bias_softmax,
+    "CDist": _distances,
+    "EmbedLayerNormalization": _embed_layer_normalization,
+    "ExpandDims": _expand_dims,
+    "FastGelu": _fast_gelu,
+    "FusedConv": _fused_conv,
+    "FusedGemm": _fused_gemm,
+    "FusedMatMul": _fused_matmul,
+    "GatherND": _same_as("GatherND", 13),
+    "NGramRepeatBlock": _ngram_repeat_block,
+    "Pad": _same_as("Pad", 13),
+    "QuickGelu": _quick_gelu,
+    "Range": _same_as("Range", 11),
+    "SkipLayerNormalization": _skip_layer_normalization,
+    "SkipSimplifiedLayerNormalization": _skip_simplified,
+    "TransposeMatMul": _fused_matmul,
+    "Trilu": _same_as("Trilu", 14),
+}
+ONNX_RULES: Mapping[str, Rule] = {
+    "LayerNormalization": _old_layer_normalization,
+    "SimplifiedLayerNormalization": _simplified,
+}
+"""Those that ONNX Runtime has in ONNX's domain, where no schema of ONNX says what they are."""

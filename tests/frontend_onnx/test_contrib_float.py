@@ -1,0 +1,267 @@
+"""Float operators and attention of ONNX Runtime's domain, compiled, against ONNX Runtime.
+
+Both compute in float32 in another order: sums over k elements differ by about k * 2^-24 of their terms, which is below
+1e-5 for the tens of elements here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+from ccml.errors import CcmlError
+from onnx import helper
+
+from tests.frontend_onnx.graphs import run_compiled, value
+
+RNG = np.random.default_rng(5)
+MICROSOFT = "com.microsoft"
+
+
+def f(*shape: int) -> np.ndarray:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def i(*numbers: Any, dtype: type = np.int32) -> np.ndarray:
+    return np.array(numbers, dtype)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One node. ``outputs`` are those that it has, by place, with the type where that is not float; ``valid``: how much
+    of the third dimension of those behind the first is compared."""
+
+    op_type: str
+    operands: Sequence[np.ndarray | None]
+    attrs: dict[str, Any] = field(default_factory=dict)
+    outputs: tuple[int, ...] = (0,)
+    domain: str = MICROSOFT
+    valid: int | None = None
+    opset: int = 17
+    shapes: dict[int, list[int]] = field(default_factory=dict)
+
+    def model(self) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
+        feeds = {f"x{n}": np.asarray(array) for n, array in enumerate(self.operands) if array is not None}
+        names = [f"x{n}" if array is not None else "" for n, array in enumerate(self.operands)]
+        results = [f"y{n}" if n in self.outputs else "" for n in range(max(self.outputs) + 1)]
+        node = helper.make_node(self.op_type, names, results, domain=self.domain, name="node", **self.attrs)
+        inputs = [value(n, a.shape, helper.np_dtype_to_tensor_dtype(a.dtype)) for n, a in feeds.items()]
+        kinds = {"EmbedLayerNormalization": {1: onnx.TensorProto.INT32}}.get(self.op_type, {})
+        outputs = [
+            value(f"y{n}", self.shapes.get(n), kinds.get(n, onnx.TensorProto.FLOAT)) for n in self.outputs
+        ]  # fmt: skip
+        graph = helper.make_graph([node], "g", inputs, outputs)
+        opsets = [helper.make_opsetid("", self.opset), helper.make_opsetid(MICROSOFT, 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8), feeds
+
+
+def qkv(length: int, total: int, heads: int = 2, size: int = 4, batch: int = 2) -> list[np.ndarray]:
+    return [f(batch, rows, heads * size) for rows in (length, total, total)]
+
+
+MASK = i([1, 1, 0, 1, 1], [1, 1, 1, 1, 0])
+ATTENTION = [f(2, 5, 6), f(6, 24), f(24)]
+COS, SIN = (np.cos(np.arange(12)[:, None] * [1, 0.3]), np.sin(np.arange(12)[:, None] * [1, 0.3]))
+CACHES = [COS.astype(np.float32), SIN.astype(np.float32)]
+WIDE = [np.concatenate([cache, cache[::-1]] * 2, 1) for cache in CACHES]
+GROUPED = {"num_heads": 4, "kv_num_heads": 2}
+
+
+def grouped(length: int, past: int, lengths: Sequence[int], total: int, *more: np.ndarray | None, room: int = 9,
+            packed: bool = False) -> list[np.ndarray | None]:  # fmt: skip
+    """Queries of four heads of sixteen, and a cache of two."""
+    q = [f(2, length, 128), None, None] if packed else [f(2, length, 64), f(2, length, 32), f(2, length, 32)]
+    cache = [f(2, 2, room, 16), f(2, 2, room, 16)]
+    return [*q, *cache, i(*(n - 1 for n in lengths)), i(total), *more]
+
+
+CASES: dict[str, Case] = {
+    "Gelu": Case("Gelu", [f(3, 5)]),
+    "BiasGelu": Case("BiasGelu", [f(3, 5), f(5)]),
+    "FastGelu": Case("FastGelu", [f(3, 5)]),
+    "FastGelu, bias": Case("FastGelu", [f(3, 5), f(5)]),
+    "QuickGelu": Case("QuickGelu", [f(3, 5)], {"alpha": 1.5}),
+    "FusedConv": Case("FusedConv", [f(1, 3, 6, 6), f(4, 3, 3, 3), f(4)], {"activation": "Relu", "pads": [1] * 4}),
+    "FusedConv, sum": Case(
+        "FusedConv", [f(1, 3, 6, 6), f(4, 3, 3, 3), f(4), f(1, 4, 4, 4)], {"activation": "Relu"},
+    ),
+    "FusedConv, LeakyRelu": Case(
+        "FusedConv", [f(1, 3, 6, 6), f(4, 3, 3, 3)], {"activation": "LeakyRelu", "activation_params": [0.2]}
+    ),
+    "FusedConv, Clip": Case(
+        "FusedConv", [f(1, 3, 6, 6), f(4, 3, 3, 3)], {"activation": "Clip", "activation_params": [-0.5, 1.0]}
+    ),
+    "FusedConv, HardSigmoid": Case(
+        "FusedConv", [f(1, 2, 6, 6), f(4, 1, 3, 3)],
+        {"activation": "HardSigmoid", "activation_params": [0.3, 0.4], "group": 2, "strides": [2, 2]},
+    ),
+    "FusedGemm": Case("FusedGemm", [f(4, 3), f(4, 5), f(5)], {"activation": "Relu", "transA": 1, "alpha": 0.5}),
+    "FusedGemm, LeakyRelu": Case(
+        "FusedGemm", [f(3, 4), f(4, 5)], {"activation": "LeakyRelu", "activation_alpha": 0.3}
+    ),
+    "FusedMatMul": Case("FusedMatMul", [f(2, 4, 3), f(2, 5, 4)], {"transA": 1, "transB": 1, "alpha": 0.25}),
+    "FusedMatMul, batch": Case("FusedMatMul", [f(3, 2, 4), f(2, 4, 5)], {"transBatchA": 1}),
+    "FusedMatMul, both batches": Case(
+        "FusedMatMul", [f(4, 2, 3), f(5, 2, 4)], {"transBatchA": 1, "transA": 1, "transBatchB": 1, "transB": 1}
+    ),
+    "TransposeMatMul": Case("TransposeMatMul", [f(3, 4), f(5, 4)], {"transB": 1}),
+    "SimplifiedLayerNormalization": Case(
+        "SimplifiedLayerNormalization", [f(2, 3, 8), f(8)], {"epsilon": 1e-6}, domain=""
+    ),
+    "LayerNormalization before 17": Case(
+        "LayerNormalization", [f(2, 3, 8), f(8), f(8)], {"epsilon": 1e-6, "axis": -1}, domain="", opset=13
+    ),
+    "SkipLayerNormalization": Case(
+        "SkipLayerNormalization", [f(2, 3, 8), f(2, 3, 8), f(8), f(8), f(8)], {"epsilon": 1e-5}, (0, 3)
+    ),
+    "SkipLayerNormalization, plain": Case("SkipLayerNormalization", [f(2, 3, 8), f(1, 3, 8), f(8)]),
+    "SkipSimplifiedLayerNormalization": Case(
+        "SkipSimplifiedLayerNormalization", [f(2, 3, 8), f(3, 8), f(8), f(8)], {"epsilon": 1e-5}, (0, 3)
+    ),
+    "EmbedLayerNormalization": Case(
+        "EmbedLayerNormalization",
+        [i([1, 3, 0], [2, 2, 1]), i([0, 0, 1], [1, 1, 1]), f(5, 8), f(4, 8), f(2, 8), f(8), f(8),
+         i([1, 1, 0], [1, 0, 0])], {"epsilon": 1e-5}, (0, 1, 2),
+    ),
+    "EmbedLayerNormalization, places": Case(
+        "EmbedLayerNormalization",
+        [i([1, 3, 0]), None, f(5, 8), f(4, 8), None, f(8), f(8), None, i([3, 1, 2])], {}, (0, 1),
+    ),
+    "NGramRepeatBlock": Case(
+        "NGramRepeatBlock", [i([1, 2, 3, 1, 2], [4, 4, 4, 4, 4], dtype=np.int64), f(2, 6)], {"ngram_size": 3}
+    ),
+    "NGramRepeatBlock, words": Case("NGramRepeatBlock", [i([1, 2], dtype=np.int64), f(1, 6)], {"ngram_size": 1}),
+    "CDist": Case("CDist", [f(3, 4), f(5, 4)], {"metric": "euclidean"}),
+    "Attention": Case("Attention", ATTENTION, {"num_heads": 2}),
+    "Attention, past": Case(
+        "Attention", [*ATTENTION, None, f(2, 2, 2, 3, 4)], {"num_heads": 2, "unidirectional": 1}, (0, 1)
+    ),
+    "Attention, mask": Case("Attention", [*ATTENTION, MASK], {"num_heads": 2, "scale": 0.3}),
+    "Attention, mask and causal": Case("Attention", [*ATTENTION, MASK], {"num_heads": 2, "unidirectional": 1}, (0, 1)),
+    "Attention, mask of pairs": Case("Attention", [*ATTENTION, np.repeat(MASK[:, None], 5, 1)], {"num_heads": 2}),
+    "Attention, ends": Case("Attention", [*ATTENTION, i(3, 5)], {"num_heads": 2, "mask_filter_value": -1000.0}),
+    "Attention, ends and starts": Case("Attention", [*ATTENTION, i(3, 5, 0, 2)], {"num_heads": 2}),
+    "Attention, bias": Case("Attention", [*ATTENTION, None, None, f(1, 2, 5, 5)], {"num_heads": 2}),
+    "Attention, sizes": Case(
+        "Attention", [f(2, 5, 6), f(6, 20), f(20)], {"num_heads": 2, "qkv_hidden_sizes": [8, 8, 4]}
+    ),
+    "MultiHeadAttention": Case("MultiHeadAttention", qkv(3, 5), {"num_heads": 2}),
+    "MultiHeadAttention, bias": Case("MultiHeadAttention", [*qkv(5, 5), f(24)], {"num_heads": 2}, (0, 1, 2)),
+    "MultiHeadAttention, mask": Case(
+        "MultiHeadAttention", [*qkv(3, 5), None, MASK, f(1, 2, 3, 5)], {"num_heads": 2, "scale": 0.7}
+    ),
+    "MultiHeadAttention, past": Case(
+        "MultiHeadAttention", [*qkv(2, 2), None, None, None, f(2, 2, 3, 4), f(2, 2, 3, 4)],
+        {"num_heads": 2, "unidirectional": 1}, (0, 1, 2),
+    ),
+    "MultiHeadAttention, ready keys": Case(
+        "MultiHeadAttention", [f(2, 3, 8), f(2, 2, 5, 4), f(2, 2, 5, 4)], {"num_heads": 2}
+    ),
+    "MultiHeadAttention, wide values": Case(
+        "MultiHeadAttention", [f(2, 3, 8), f(2, 5, 8), f(2, 5, 12)], {"num_heads": 2}
+    ),
+    "GroupQueryAttention": Case("GroupQueryAttention", grouped(3, 0, [3, 3], 3), GROUPED, (0, 1, 2), valid=3),
+    "GroupQueryAttention, one more": Case(
+        "GroupQueryAttention", grouped(1, 4, [5, 4], 5), GROUPED, (0, 1, 2), valid=4
+    ),
+    "GroupQueryAttention, rotary": Case(
+        "GroupQueryAttention", grouped(1, 4, [5, 4], 5, *WIDE), {**GROUPED, "do_rotary": 1}, (0, 1, 2), valid=4
+    ),
+    "GroupQueryAttention, rotary first": Case(
+        "GroupQueryAttention", grouped(3, 0, [3, 3], 3, *WIDE),
+        {**GROUPED, "do_rotary": 1, "rotary_interleaved": 1}, (0, 1, 2), valid=3,
+    ),
+    "GroupQueryAttention, packed": Case(
+        "GroupQueryAttention", grouped(1, 4, [5, 5], 5, packed=True), {**GROUPED, "scale": 0.4}, (0, 1, 2), valid=5
+    ),
+    "GroupQueryAttention, window": Case(
+        "GroupQueryAttention", grouped(1, 6, [7, 7], 7), {**GROUPED, "local_window_size": 3}, (0, 1, 2), valid=7
+    ),
+    "GroupQueryAttention, softcap": Case(
+        "GroupQueryAttention", grouped(3, 0, [3, 3], 3), {**GROUPED, "softcap": 0.7}, (0, 1, 2), valid=3
+    ),
+    "GroupQueryAttention, smooth": Case(
+        "GroupQueryAttention", grouped(3, 0, [3, 3], 3), {**GROUPED, "smooth_softmax": 1}, (0, 1, 2), valid=3
+    ),
+    "GroupQueryAttention, bias": Case(
+        "GroupQueryAttention", grouped(3, 0, [3, 3], 3, None, None, None, f(1, 4, 3, 3)), GROUPED, (0, 1, 2), valid=3
+    ),
+    "GroupQueryAttention, sinks": Case(
+        "GroupQueryAttention", grouped(3, 0, [3, 3], 3, None, None, None, None, f(4)), GROUPED, (0, 1, 2), valid=3
+    ),
+    "GroupQueryAttention, no past": Case(
+        "GroupQueryAttention", [*grouped(3, 0, [3, 3], 3)[:3], None, None, i(2, 2), i(3)], GROUPED, (0, 1, 2)
+    ),
+    "GroupQueryAttention, growing": Case(
+        "GroupQueryAttention", grouped(1, 4, [5, 5], 5, room=4), GROUPED, (0, 1, 2),
+        shapes={1: [2, 2, 5, 16], 2: [2, 2, 5, 16]},
+    ),
+    "RotaryEmbedding": Case("RotaryEmbedding", [f(2, 3, 8), i([0, 1, 2], [5, 3, 1], dtype=np.int64), *CACHES]),
+    "RotaryEmbedding, offset": Case("RotaryEmbedding", [f(2, 2, 3, 4), i(4, dtype=np.int64), *CACHES]),
+    "RotaryEmbedding, interleaved": Case(
+        "RotaryEmbedding", [f(2, 3, 8), i(0, dtype=np.int64), *CACHES], {"interleaved": 1}
+    ),
+    "RotaryEmbedding, part": Case(
+        "RotaryEmbedding", [f(2, 3, 12), i(0, dtype=np.int64), *CACHES], {"rotary_embedding_dim": 4, "num_heads": 2}
+    ),
+}  # fmt: skip
+
+
+def by_onnxruntime(model: onnx.ModelProto, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_like_onnxruntime(name: str) -> None:
+    case = CASES[name]
+    model, feeds = case.model()
+    wanted = by_onnxruntime(model, feeds)
+    found = run_compiled(model, feeds)
+    for number, (y, expected) in enumerate(zip(found, wanted, strict=True)):
+        assert y.shape == expected.shape
+        kept = slice(None) if case.valid is None or number == 0 else (slice(None), slice(None), slice(case.valid))
+        np.testing.assert_allclose(y[kept], expected[kept], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("keys_alone", [False, True])
+def test_packed_operands(keys_alone: bool) -> None:
+    """ONNX Runtime has no kernel for CPUs that takes them: as operands apart."""
+    apart = qkv(5, 5)
+    split = [array.reshape(2, 5, 2, 4) for array in apart]
+    packed = [apart[0], np.stack(split[1:], 3)] if keys_alone else [np.stack(split, 3)]
+    (wanted,) = by_onnxruntime(*Case("MultiHeadAttention", apart, {"num_heads": 2}).model())
+    (found,) = run_compiled(*Case("MultiHeadAttention", packed, {"num_heads": 2}).model())
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_bias_softmax() -> None:
+    """ONNX Runtime has no kernel of it for CPUs: by its definition."""
+    x, bias = f(2, 3, 4, 5), f(2, 1, 1, 5)
+    model, feeds = Case("BiasSoftmax", [x, bias], {"axis": 3, "is_inner_broadcast": 0}).model()
+    e = np.exp(x + bias - (x + bias).max(-1, keepdims=True))
+    np.testing.assert_allclose(run_compiled(model, feeds)[0], e / e.sum(-1, keepdims=True), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        (Case("Attention", ATTENTION, {"num_heads": 5}), "are not queries, keys and values of 5 heads"),
+        (Case("Attention", ATTENTION, {"num_heads": 2, "do_rotary": 1}), "not supported is do_rotary"),
+        (Case("Attention", [*ATTENTION, i(1, 2, 3)], {"num_heads": 2}), r"a mask of the shape \[3\]"),
+        (Case("FusedConv", [f(1, 1, 3, 3), f(1, 1, 3, 3)], {"activation": "Mystery"}), "the activation Mystery"),
+        (Case("Attention", ATTENTION), "the attribute num_heads is missing"),
+        (Case("FastGelu", [None, f(3)]), "missing"),
+    ],
+)
+def test_refused(case: Case, reason: str) -> None:
+    with pytest.raises(CcmlError, match=reason):
+        run_compiled(*case.model())
