@@ -43,7 +43,7 @@ def _scale(body: Body, size: int) -> float:
 def _mask(body: Body, place: int, batch: int, length: int, total: int) -> str:
     """What is added to scores ``[B, N, S, T]``: of a mask of lengths ``[B]``, of ends and starts ``[2B]``, or of
     numbers ``[B, T]`` or ``[B, S, T]``, which count where they are above 0; and of one that hides what comes later."""
-    filtered, low = body.attributes.get("mask_filter_value", FILTER), np.finfo(body.dtype(0)).min
+    filtered = body.attributes.get("mask_filter_value", FILTER)
     added = ""
     if body.input(place):
         mask, shape = body.input(place), body.shape(place)
@@ -64,7 +64,7 @@ def _mask(body: Body, place: int, batch: int, length: int, total: int) -> str:
         added = body.emit("Unsqueeze", added, body.integers(*axes))
     if body.attributes.get("unidirectional", 0):
         later = np.arange(total) > np.arange(length)[:, None] + total - length
-        hidden = body.constant(np.where(later, low, 0).astype(body.dtype(0))[None, None])
+        hidden = body.constant(np.where(later, -np.inf, 0).astype(body.dtype(0))[None, None])
         if not added:
             return hidden
         added = body.emit("Where", body.constant(later[None, None]), hidden, added)

@@ -195,9 +195,8 @@ def _ngram_repeat_block(body: Body) -> str:
         same = body.emit("ReduceMin", matches, body.integers(2), keepdims=0)
     zeros = body.constant(np.zeros((batch, words), np.float32))
     blocked = body.emit("ScatterElements", zeros, follows, same, axis=1, reduction="max")
-    return body.emit(
-        "Where", body.emit("Greater", blocked, body.constant(np.zeros((), np.float32))), body.number(-np.inf, 1), body.input(1)
-    )
+    blocked = body.emit("Greater", blocked, body.constant(np.zeros((), np.float32)))
+    return body.emit("Where", blocked, body.number(-np.inf, 1), body.input(1))
 
 
 def _same_as(op_type: str, opset: int) -> Rule:

@@ -114,6 +114,14 @@ class Graph:
         """Value name -> the node that defines it."""
         return {value.name: node for node in self.nodes for value in node.outputs}
 
+    @cached_property
+    def _producers(self) -> dict[str, Node]:
+        return self.producers()
+
+    def producer(self, name: str) -> Node | None:
+        """The node that defines a value, if one does."""
+        return self._producers.get(name)
+
     def uses(self) -> dict[str, list[Node]]:
         """Value name -> the nodes that read it, in order; a node stands once for each operand position."""
         found: dict[str, list[Node]] = {}

@@ -32,6 +32,8 @@ def evaluate(
     feeds = {name: array for name, array in zip(node.input, arrays) if name and array is not None}
     if node.op_type == "QLinearReduceMean":
         return _quantized_mean(node, arrays)
+    if node.op_type == "BiasSoftmax":
+        return _biased_softmax(feeds, node)
     if node.op_type == "ZipMap":
         return tuple(feeds.values())  # ccml gives the tensor, where others have dictionaries
     if _is_narrow(node, feeds):
@@ -191,6 +193,13 @@ def _by_runtime_in_float32(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray]
         return None
     (kind,) = other
     return tuple(array.astype(kind) if array.dtype == np.float32 else array for array in found)
+
+
+def _biased_softmax(feeds: Mapping[str, np.ndarray], node: onnx.NodeProto) -> Arrays:
+    """By its definition, along the last dimension: ONNX Runtime has no kernel for CPUs."""
+    x = feeds[node.input[0]] + feeds[node.input[1]]
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return (e / e.sum(-1, keepdims=True),)
 
 
 def _norm_of_integers(node: onnx.NodeProto, feeds: Mapping[str, np.ndarray], opset: int) -> Arrays | None:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from ccml.frontend_onnx.supported import SupportedOperator, supported_operators
+from onnx import defs
 
 from tests.fuzz import (
     rows_contraction,
+    rows_contrib,
     rows_layers,
     rows_ml,
     rows_movement,
@@ -25,6 +27,7 @@ from tests.fuzz.row import NEWEST, OLDEST, Row
 
 ROWS: Mapping[str, Row] = {
     **rows_contraction.ROWS,
+    **rows_contrib.ROWS,
     **rows_layers.ROWS,
     **rows_ml.ROWS,
     **rows_movement.ROWS,
@@ -54,6 +57,8 @@ def opsets(operator: str) -> tuple[int, ...]:
         since.discard(OLDEST)
     if "." in operator:
         since = {11, 17, 21} if operator.startswith("com.microsoft") else {21, NEWEST}
+    elif not defs.has(operator):  # ONNX Runtime's, in the domain of ONNX
+        since = {11, 17, 18}
     versions = {version for version in since if version <= row.until}
     return tuple(sorted({*versions, min(row.until, NEWEST)}))
 

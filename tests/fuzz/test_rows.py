@@ -42,7 +42,7 @@ def test_rows_set_every_attribute() -> None:
     """Every attribute of an operator's newest definition is set in one of some cases."""
     missing = []
     for operator in operators():
-        if "." in operator:
+        if "." in operator or not defs.has(operator):
             continue
         opset = max(opsets(operator))
         wanted = {name for name in defs.get_schema(operator, opset, "").attributes if (operator, name) not in UNSET}
