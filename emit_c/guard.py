@@ -15,36 +15,36 @@ _REGISTERS = ("eax", "ebx", "ecx", "edx")
 
 _BY_CPUID = """
 {any_cpu}
-static void {found}_cpuid(unsigned int leaf, unsigned int registers[4])
+static void {found}_cpuid(unsigned int leaf, unsigned int subleaf, unsigned int registers[4])
 {{
     __asm__ volatile("cpuid"
                      : "=a"(registers[0]), "=b"(registers[1]), "=c"(registers[2]), "=d"(registers[3])
-                     : "a"(leaf), "c"(0));
+                     : "a"(leaf), "c"(subleaf));
 }}
 
 {any_cpu}
 static int {found}(void)
 {{
-    /* Leaf, register, bit, and what the operating system has to save. */
-    static const unsigned int needs[][4] = {{
+    /* Leaf, subleaf, register, bit, and what the operating system has to save. */
+    static const unsigned int needs[][5] = {{
 {rows}
-        {{0, 0, 0, 0}}
+        {{0, 0, 0, 0, 0}}
     }};
     unsigned int i, registers[4], low, high;
     for (i = 0; i < sizeof needs / sizeof needs[0]; i++) {{
-        {found}_cpuid(needs[i][0] & 0x80000000u, registers);
+        {found}_cpuid(needs[i][0] & 0x80000000u, 0, registers);
         if (registers[0] < needs[i][0])
             return 0;
-        {found}_cpuid(needs[i][0], registers);
-        if ((registers[needs[i][1]] & needs[i][2]) != needs[i][2])
+        {found}_cpuid(needs[i][0], needs[i][1], registers);
+        if ((registers[needs[i][2]] & needs[i][3]) != needs[i][3])
             return 0;
-        if (needs[i][3] != 0) {{
-            {found}_cpuid(1, registers);
+        if (needs[i][4] != 0) {{
+            {found}_cpuid(1, 0, registers);
             if ((registers[2] & 0x8000000u) == 0) /* OSXSAVE */
                 return 0;
             __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
             (void)high;
-            if ((low & needs[i][3]) != needs[i][3])
+            if ((low & needs[i][4]) != needs[i][4])
                 return 0;
         }}
     }}
@@ -116,7 +116,7 @@ def _rows(features: Iterable[CpuFeature]) -> Iterable[str]:
         flag = feature.flag
         if isinstance(flag, CpuidBit):
             register = _REGISTERS.index(flag.register)
-            row = f"{{{flag.leaf:#x}u, {register}, {1 << flag.bit:#x}u, {flag.state:#x}u}}"
+            row = f"{{{flag.leaf:#x}u, {flag.subleaf}, {register}, {1 << flag.bit:#x}u, {flag.state:#x}u}}"
         else:
             row = f"{{{flag.entry}, {1 << flag.bit:#x}ul}}"
         yield f"#ifdef {feature.macro}\n        {row},\n#endif"

@@ -30,10 +30,10 @@ _REGISTERS = ("eax", "ebx", "ecx", "edx")
 _OSXSAVE = CpuidBit(1, "ecx", 27)
 """XCR0 can be read."""
 
-# void cpuid(uint32_t leaf, uint32_t registers[4]):
-#     push rbx; mov r8, rsi; mov eax, edi; xor ecx, ecx; cpuid
+# void cpuid(uint32_t leaf, uint32_t registers[4], uint32_t subleaf):
+#     push rbx; mov r8, rsi; mov eax, edi; mov ecx, edx; cpuid
 #     mov [r8], eax; mov [r8+4], ebx; mov [r8+8], ecx; mov [r8+12], edx; pop rbx; ret
-_CPUID = bytes.fromhex("53 4989f0 89f8 31c9 0fa2 418900 41895804 41894808 4189500c 5b c3")
+_CPUID = bytes.fromhex("53 4989f0 89f8 89d1 0fa2 418900 41895804 41894808 4189500c 5b c3")
 # uint32_t xgetbv(void): xor ecx, ecx; xgetbv; ret
 _XGETBV = bytes.fromhex("31c9 0f01d0 c3")
 
@@ -112,22 +112,23 @@ class _GuardWriter:
         if not flags:
             return
         out, cpuid = self.out, f"{self.name}_cpuid"
-        self._helper(cpuid, f"void @{cpuid}(i32, ptr)", _CPUID)
+        self._helper(cpuid, f"void @{cpuid}(i32, ptr, i32)", _CPUID)
         registers = out.alloca("[4 x i32]", 4)
         state = 0
         for flag in flags:
             state |= flag.state
         wanted = [*flags, _OSXSAVE] if state else flags
-        for leaf in sorted({flag.leaf for flag in wanted}):
-            out.effect(f"call void @{cpuid}(i32 {leaf & 0x80000000}, ptr {registers})")
+        for leaf, subleaf in sorted({(flag.leaf, flag.subleaf) for flag in wanted}):
+            out.effect(f"call void @{cpuid}(i32 {leaf & 0x80000000}, ptr {registers}, i32 0)")
             last = out.value(f"load i32, ptr {registers}")
             self._go_on_if(out.value(f"icmp uge i32 {last}, {leaf}"))
-            out.effect(f"call void @{cpuid}(i32 {leaf}, ptr {registers})")
+            out.effect(f"call void @{cpuid}(i32 {leaf}, ptr {registers}, i32 {subleaf})")
             for number, register in enumerate(_REGISTERS):
-                mask = sum(1 << flag.bit for flag in wanted if (flag.leaf, flag.register) == (leaf, register))
+                place = (leaf, subleaf, register)
+                mask = sum(1 << flag.bit for flag in wanted if (flag.leaf, flag.subleaf, flag.register) == place)
                 if mask:
-                    place = out.value(f"getelementptr inbounds i8, ptr {registers}, {self.long} {4 * number}")
-                    self._require("i32", out.value(f"load i32, ptr {place}"), mask)
+                    found = out.value(f"getelementptr inbounds i8, ptr {registers}, {self.long} {4 * number}")
+                    self._require("i32", out.value(f"load i32, ptr {found}"), mask)
         if state:
             xgetbv = f"{self.name}_xgetbv"
             self._helper(xgetbv, f"i32 @{xgetbv}()", _XGETBV)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class CpuidBit:
-    """A bit that the x86 instruction CPUID gives for ``leaf`` in one of ``eax``, ``ebx``, ``ecx`` and ``edx``.
+    """A bit that the x86 instruction CPUID gives for ``leaf`` and ``subleaf`` in one of ``eax``, ``ebx``, ``ecx`` and
+    ``edx``.
 
     ``state`` are bits of the control register XCR0 that have to be set besides: registers that the operating system
     saves.
@@ -18,6 +19,7 @@ class CpuidBit:
     register: str
     bit: int
     state: int = 0
+    subleaf: int = 0
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,11 @@ V3 = Cpu(
     (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", "dot2_i16i16"}, gcc_flags=NO_HOISTING,
     requires=(*V2.requires, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
 )  # fmt: skip
+V3_VNNI = Cpu(
+    "x86-64-v3-vnni", "x86-64-v3", "+avxvnni", (*V3.c_flags, "-mavxvnni"), V3.f32_lanes, V3.registers,
+    (*_multiply_add("fma", 8, 4), *_vnni(8, 4)), V3.features | {"dot4_u8i8"}, gcc_flags=NO_HOISTING,
+    requires=(*V3.requires, "avxvnni"),
+)  # fmt: skip
 V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),
     Registers(scalar=12, vector=32), (*_multiply_add("fma", 16, 8, 4), *_pairs(16, 8, 4)),
@@ -57,10 +62,12 @@ _YMM, _ZMM = 0x6, 0xE6
 _EXTENDED = 0x80000001
 
 
-def _features(leaf: int, register: str, state: int = 0, **bits: tuple[str, int]) -> dict[str, CpuFeature]:
+def _features(
+    leaf: int, register: str, state: int = 0, subleaf: int = 0, **bits: tuple[str, int]
+) -> dict[str, CpuFeature]:
     """Of bits of a register, by name: the compilers' macro and the number of the bit."""
     return {
-        name.replace("_", "."): CpuFeature(macro, CpuidBit(leaf, register, bit, state))
+        name.replace("_", "."): CpuFeature(macro, CpuidBit(leaf, register, bit, state, subleaf))
         for name, (macro, bit) in bits.items()
     }
 
@@ -75,6 +82,7 @@ FEATURES = {
     **_features(1, "ecx", _YMM, fma=("__FMA__", 12), avx=("__AVX__", 28), f16c=("__F16C__", 29)),
     **_features(7, "ebx", bmi=("__BMI__", 3), bmi2=("__BMI2__", 8)),
     **_features(7, "ebx", _YMM, avx2=("__AVX2__", 5)),
+    **_features(7, "eax", _YMM, subleaf=1, avxvnni=("__AVXVNNI__", 4)),
     **_features(
         7, "ebx", _ZMM, avx512f=("__AVX512F__", 16), avx512dq=("__AVX512DQ__", 17), avx512cd=("__AVX512CD__", 28),
         avx512bw=("__AVX512BW__", 30), avx512vl=("__AVX512VL__", 31),
@@ -89,7 +97,7 @@ TARGETS = (
         name="x86",
         family="x86",
         aliases=("x86-64", "x86_64"),
-        description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v4, -v4-vnni, native)",
+        description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v3-vnni, -v4, -v4-vnni, native)",
         hosted=True,
         library=shared_library(page_align=4096),
         arena_align=64,
@@ -99,7 +107,7 @@ TARGETS = (
                 triple="x86_64-unknown-linux-gnu",
                 architecture="x86",
                 pointer_bits=64,
-                cpus=(V3, V2, V4, V4_VNNI),
+                cpus=(V3, V2, V3_VNNI, V4, V4_VNNI),
                 elf=ELF,
                 helpers=HELPERS,
                 environment=LINUX,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from ccml.emit_llvm.jit import host_machine
+from ccml.emit_llvm.jit import host_features, host_machine
 from ccml.targets import TARGETS, Machine, select
 
 GENERIC = select("generic")
@@ -26,14 +26,10 @@ BOARDS = tuple(
 
 ANDROID = tuple(select("android", abi) for abi in ("arm64-v8a", "armeabi-v7a", "x86_64"))
 
-_LEVELS = ("generic", "x86-64-v2", "x86-64-v3", "x86-64-v4", "x86-64-v4-vnni")
-
-
 def runs_here(machine: Machine) -> pytest.MarkDecorator:
     """Skips a test where this machine's CPU lacks what code for ``machine`` uses."""
-    able = machine == NATIVE or (
-        NATIVE.cpu.name in _LEVELS and _LEVELS.index(machine.cpu.name) <= _LEVELS.index(NATIVE.cpu.name)
-    )
+    plain = machine.name in ("generic", NATIVE.name)
+    able = machine == NATIVE or (plain and set(machine.cpu.requires) <= host_features())
     return pytest.mark.skipif(not able, reason=f"needs a CPU of level {machine.cpu.name}")
 
 

@@ -56,13 +56,14 @@ ARM = ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu")
 CASES = (
     Lesser(select("x86", cpu="x86-64-v2"), X86, "gcc", ("Nehalem", "max"), ("qemu64", "core2duo")),
     Lesser(select("x86", cpu="x86-64-v3"), X86, "gcc", ("Haswell", "max"), ("Nehalem", "IvyBridge")),
+    Lesser(select("x86", cpu="x86-64-v3-vnni"), X86, "gcc", (), ("max", "Haswell", "qemu64")),
     Lesser(select("x86", cpu="x86-64-v4-vnni"), X86, "gcc", (), ("max", "Haswell", "qemu64")),
     Lesser(
         select("linux-arm64", cpu="armv8.2-a-dotprod"), ARM, "aarch64-linux-gnu-gcc",
         ("cortex-a76", "max"), ("cortex-a53", "cortex-a72"),
     ),
 )  # fmt: skip
-"""The emulator has no AVX-512; on machines with it, all other tests run such code."""
+"""The emulator has neither AVX-512 nor AVX-VNNI; on machines with them, other tests run such code."""
 
 
 def network(folder: Path) -> Path:

@@ -28,6 +28,14 @@ def test_a_level_needs_all_of_its_features(level: str) -> None:
         assert below is not None and levels.index(below.cpu.name) == max(levels.index(level) - 1, 0)
 
 
+def test_products_of_bytes_without_avx512() -> None:
+    """AVX-VNNI, of processors without AVX-512; with AVX-512 these registers are wider."""
+    v3 = {feature for name in list(X86)[:3] for feature in X86[name].split()}
+    for has, cpu in ((v3 | {"avxvnni"}, "x86-64-v3-vnni"), (v3 | {"avxvnni", *X86["x86-64-v4"].split()}, "x86-64-v4")):
+        machine = host("x86_64", has)
+        assert machine is not None and machine.cpu.name == cpu
+
+
 @pytest.mark.parametrize(("features", "cpu"), [((), "armv8-a"), (("neon", "dotprod"), "armv8.2-a-dotprod")])
 def test_arm(features: tuple[str, ...], cpu: str) -> None:
     machine = host("aarch64", features)
