@@ -2,7 +2,8 @@
 # make test    install what the tests need, then lint and run them all
 # make check   the tests that take longer: ONNX's backend suite compiled as C
 # make lint    ruff and mypy
-# make docs    write docs/api.md from the docstrings, docs/operators.md and docs/tflite.md from the tables
+# make docs    write the pages of reference from docstrings, tables and options
+# make site    the documentation as a site, in build/site
 # make clean   remove everything that these made
 PYTHON ?= python3
 PYTEST_ARGS ?=
@@ -12,7 +13,7 @@ EXAMPLE := examples/digits
 DEMO := build/demo
 HOST := $(if $(filter aarch64 arm64,$(shell uname -m)),linux-arm64,x86)
 
-.PHONY: demo test check lint docs clean tools install install-dev
+.PHONY: demo test check lint docs site clean tools install install-dev
 
 demo: install
 	$(BIN)/ccml compile $(EXAMPLE)/digits.onnx --target arm -o $(DEMO)/arm
@@ -37,6 +38,12 @@ docs: install-dev
 	$(BIN)/python docs/make_api.py
 	$(BIN)/python docs/make_operators.py
 	$(BIN)/python docs/make_tflite.py
+	$(BIN)/python docs/make_reference.py
+
+# The pages as a site: build/site/index.html.
+site: docs
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/mkdocs build --quiet --strict --site-dir build/site
 
 tools:
 	.ci/tools

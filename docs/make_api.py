@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import ccml
+from ccml import ErrorCode
 
 PAGE = Path(__file__).with_name("api.md")
 
@@ -180,7 +181,9 @@ def _row(item: Field[Any]) -> str:
 
 
 def _member(item: Enum) -> str:
-    """Errors have a code and the exit code that belongs to it."""
+    """Errors have a code, the exit code that belongs to it, and a meaning."""
+    if isinstance(item, ErrorCode):
+        return f"`{item.code}`, `{item.exit_code.value}`: {item.meaning}"
     return ", ".join(f"`{getattr(part, 'value', part)}`" for part in (_parts(item)))
 
 

@@ -5,20 +5,24 @@ from __future__ import annotations
 import importlib.util
 import re
 import shlex
+from collections.abc import Iterator
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import click
 import numpy as np
 import pytest
 from ccml.cli.main import cli
-from ccml.errors import ErrorCode
 from ccml.frontend_onnx.versions import NEWEST_OPSET
+from ccml.report.schema import Report
 from onnx import TensorProto, helper, numpy_helper, save
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+PAGES = [
+    page for pattern in ("*.md", "docs/**/*.md", "examples/**/*.md") for page in sorted(ROOT.glob(pattern))
+]
 
 
 def script(path: Path) -> ModuleType:
@@ -58,7 +62,8 @@ def test_links_lead_to_files(page: Path) -> None:
 
 def test_readme_leads_to_every_page() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [page.name for page in PAGES if page.parent.name == "docs" and f"(docs/{page.name})" not in text] == []
+    pages = [page.relative_to(ROOT).as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    assert [page for page in pages if f"({page})" not in text] == []
 
 
 def test_the_python_example_of_the_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -83,7 +88,12 @@ def test_the_python_example_of_the_readme(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def commands(page: Path) -> list[list[str]]:
     """The words of all lines of code that call ccml, without comments."""
-    lines = re.findall(r"^ {4,}(ccml [a-z]+ .*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    if page.name == "cli-reference.md":
+        return []  # the help of the commands, whose examples have a test of their own
+    text = page.read_text(encoding="utf-8")
+    lines = re.findall(r"^ {4,}(ccml [a-z]+ .*)$", text, re.MULTILINE)
+    for block in re.findall(r"^```sh\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        lines += re.findall(r"^(ccml [a-z]+ .*)$", block, re.MULTILINE)
     return [shlex.split(line, comments=True) for line in lines]
 
 
@@ -95,11 +105,24 @@ def test_commands_and_their_options_exist(page: Path) -> None:
         assert {word.partition("=")[0] for word in words if word.startswith("-")} <= known, (name, words)
 
 
-def test_every_error_code_is_explained() -> None:
-    text = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    rows = [line.split("|") for line in text.splitlines() if re.match(r"\| `E\d", line)]
-    found = {code: int(row[2]) for row in rows for code in re.findall(r"E\d+", row[1])}
-    assert found == {kind.code: int(kind.exit_code) for kind in ErrorCode}
+@pytest.mark.parametrize("name", ["cli-reference.md", "errors.md", "targets.md"])
+def test_pages_of_reference_are_what_make_docs_writes(name: str) -> None:
+    made = script(ROOT / "docs" / "make_reference.py")
+    assert (ROOT / "docs" / name).read_text(encoding="utf-8") == made.PAGES[name](), "run: make docs"
+
+
+def test_every_field_of_the_report_is_described() -> None:
+    """By its name in code marks, somewhere in docs/report.md."""
+    described = set(re.findall(r"`([a-z0-9_]+)`", (ROOT / "docs" / "report.md").read_text(encoding="utf-8")))
+    assert set(field_names(Report)) - described == set()
+
+
+def field_names(cls: type) -> Iterator[str]:
+    for name, hint in get_type_hints(cls).items():
+        yield name
+        for part in (hint, *get_args(hint)):
+            if isinstance(part, type) and is_dataclass(part):
+                yield from field_names(part)
 
 
 @pytest.mark.parametrize("name", sorted(cli.commands))
