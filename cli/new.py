@@ -37,7 +37,7 @@ _EXAMPLES: Mapping[str, str] = {
     "model.custom-op-python": '{ "my.domain::Name" = "name.py" }', "model.lengths": "{ frames = 3 }",
     "model.absent": '["mask"]', "compile.target": '"cortex-m4"',
     "compile.abi": '"eabihf"', "compile.cpu": '"cortex-m4"', "compile.emit": '["c", "lib"]',
-    "compile.package": '["cmake", "make"]', "compile.output": '"build"', "compile.quantize": '"int8"',
+    "compile.bindings": '["cpp", "python"]', "compile.package": '["cmake", "make"]', "compile.output": '"build"', "compile.quantize": '"int8"',
     "compile.board": '"nucleo-f446re"', "compile.max-flash": '"256KiB"', "compile.max-stack": '"2KiB"',
     "compile.max-time": '"20ms"', "compile.clock": '"80MHz"',
     "compile.max-ram": '"32KiB"', "compile.pools": '["dtcm=64K", "sram"]',

@@ -66,6 +66,12 @@ def test_readme_leads_to_every_page() -> None:
     assert [page for page in pages if f"({page})" not in text] == []
 
 
+def test_every_page_is_in_the_navigation_of_the_site() -> None:
+    listed = re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(listed) == sorted(pages)
+
+
 def test_the_python_example_of_the_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """As it stands there, with a small model in the place of kws.onnx."""
     section = (ROOT / "README.md").read_text(encoding="utf-8").partition("### Python\n")[2].partition("\n### ")[0]
