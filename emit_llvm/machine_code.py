@@ -692,29 +692,30 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "b1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266f"
             "b5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cf"
             "b5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105e"
-            "f0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef013f7ff4a9aedde9021314ec000f16ec120fbbff40061cec"
-            "082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031e10ef580033ee010e00ef4a06b0ff"
-            "5020a3ec042fa1ec040fcde90213bbf1040b3ff771ae089e023e05dd1a461d9c009901eb440157e609b0bdec088bbde8"
+            "f0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef013f7ff4a9ae14ec000f16ec120fbbff40061cec082f00ff"
+            "540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031edde9021310ef5800bbf1040b33ee010e00ef"
+            "4a06b0ff5020a3ec042fa1ec040fcde902133ff771ae089e023e05dd1a461d9c009901eb440157e609b0bdec088bbde8"
             "f08f00bf"
         ),
     },
     "helium_gemm_4x2_one_run_i8": {
         ("thumbv8.1m.main",): (
-            "2de9f04f2ded088b85b0dde91967a8ee306beaee107b1c46a4f1010606f0070707f101074ff038080ff2082907fb1899"
-            "49f001094fead60606f10106cde903091746169e0296dde9174bd946012e04bf00244ff0000901eb0403cde90013039d"
-            "95e85500b5e80055dde90013b5ec105eddf810f0b1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26af"
-            "b5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107e"
-            "f0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103e"
-            "f2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101e"
-            "f0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105e"
-            "f2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107e"
-            "f0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244f"
-            "f2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26af"
-            "b5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107e"
-            "f0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef14ec000f16ec120fbbff4006"
-            "1cec082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031e10ef580033ee010e00ef4a06"
-            "b0ff502007eb090080ed002fa7ec040fbbf1040b3ff7ecae029e023e06dddde9174b009901eb44015f44d3e605b0bdec"
-            "088bbde8f08f00bf"
+            "2de9f04f2ded088b85b0dde91967a8ee306beaee107b1c46a4f1010606f0070707f101074ff038080ff20c2907fb1899"
+            "49f001094fead60606f10106cde9030905461746dde91693ddf860b095e85500b5e80055b5ec105ecdf80890b9f1010f"
+            "d94604bf00234ff000090b44cde90013dde90013ddf810f0b1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262f"
+            "f2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248f"
+            "b5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240f"
+            "b3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef"
+            "b1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266f"
+            "b5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cf"
+            "b5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105e"
+            "f0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262f"
+            "f2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248f"
+            "b5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef14ec000fbbf1040b"
+            "16ec120fbbff40061cec082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031e15dd95e8"
+            "550010ef5800b5e8005533ee010eb5ec105e00ef4a06b0ff502007eb090181ed002fa7ec040ffff7ebbe039d10ef5800"
+            "95e8550033ee010eb5e80055b5ec105e00ef4a06b0ff502007eb090181ed002fa7ec040fddf80890b9f1020906dddde9"
+            "173b009901eb43015f44bde605b0bdec088bbde8f08f00bf"
         ),
     },
     "helium_gemm_4x2_i32": {
@@ -778,8 +779,8 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "4ff0040429ee44af2bee44cf2dee44efa3eb0209dde91d45229b4fea8505cde90014cde902051746029dddf884b095e8"
             "5500b5e8005591fc480fb5ec103ef0ee220fa8ef5225f0ee228f91fc4a0fb5ec103ef0ee222fa8ef5225f0ee22af91fc"
             "4c0fb5ec103ef0ee224fa8ef5225f0ee22cf91fc4e0fb5ec103ef0ee226fa8ef5225f0ee22ef01f11001b5ec045f14ec"
-            "000f16ec120fbbff40061cec082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031e10ee"
-            "630f33ee010e00ef4606b0ff502007eb09002bf001e831fe4d8f80ed002fa7ec040fbbf1040ba2dc5f44dde90016039c"
+            "000f16ec120fbbff40061cec082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031e07eb"
+            "090010ee630f2bf001e833ee010ebbf1040b00ef4606b0ff502031fe4d8f80ed002fa7ec040fa2dc5f44dde90016039c"
             "2144013ecde9001696dc04b0bdec108bbde8f08f"
         ),
     },
@@ -790,8 +791,8 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "00244ff0000901eb0403029dddf880b095e85500b5e8005591fc480fb5ec103ef0ee220f93fc484ff4ee228f91fc4a0f"
             "b5ec103ef0ee222f93fc4a4ff4ee22af91fc4c0fb5ec103ef0ee224f93fc4c4ff4ee22cf91fc4e0fb5ec103ef0ee226f"
             "93fc4e4ff4ee22ef01f1100103f11003b5ec045f14ec000f16ec120f219abbff40061cec082f00ff540d1eec1a2fbbff"
-            "4001bbff422637ee010e02ff542dbbff422137ee031e10ee620f33ee010e00ef4606b0ff502007eb09002bf001e831fe"
-            "4d8f80ed002fa7ec040fbbf1040b9fdc5f44209c2744dde90016039c01eb4401023ecde9001684dc04b0bdec108bbde8"
+            "4001bbff422637ee010e02ff542dbbff422137ee031e07eb090010ee620f2bf001e833ee010ebbf1040b00ef4606b0ff"
+            "502031fe4d8f80ed002fa7ec040f9fdc5f44209c2744dde90016039c01eb4401023ecde9001684dc04b0bdec108bbde8"
             "f08f00bf"
         ),
     },
@@ -802,8 +803,8 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "04030891cde90013cde902270596079d95e85500b5e80055dde90013dde909b9249f91fc480fb5ec103ef0ee220f93fc"
             "484ff4ee228f91fc4a0fb5ec103ef0ee222f93fc4a4ff4ee22af91fc4c0fb5ec103ef0ee224f93fc4c4ff4ee22cf91fc"
             "4e0fb5ec103ef0ee226f93fc4e4ff4ee22ef49444b44013fd3d1069f39443b44bbf1010b7ff4ccafb5ec045f14ec000f"
-            "16ec120f2a9abbff40061cec082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031e10ee"
-            "620f33ee010e00ef4606b0ff5020dde90279ddf810b007eb09002bf001e831fe4d8f80ed002fa7ec040f0297dde90013"
+            "16ec120f2a9abbff40061cec082f00ff540d1eec1a2fbbff4001bbff422637ee010e02ff542dbbff422137ee031edde9"
+            "027910ee620fddf810b033ee010e07eb090000ef4606b0ff50202bf001e831fe4d8f80ed002fa7ec040f0297dde90013"
             "01f1100103f11003cde90013bbf1040bcdf810b03ff784af07eb0b02dde928473a44089901ebc401059e023e3ff766af"
             "0bb0bdec108bbde8f08f00bf"
         ),

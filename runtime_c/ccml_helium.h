@@ -40,8 +40,9 @@
 
 /* Sums, of which `moves0` makes q0, `moves1` and `moves2` q1, times the scales, rounded to the nearest even, the zero
    point (halfwords in `zero`) added: bytes of q0 in the even and those of q1 in the odd halfwords of q0, not less than
-   those of `least`. What overflows 32 or 16 bits ends as the nearest byte. Moves and arithmetic are of different units. */
-#define CCML_HELIUM_REQUANTIZE(moves0, moves1, moves2, scale0, scale1, zero, least) \
+   those of `least`. What overflows 32 or 16 bits ends as the nearest byte. Moves and arithmetic are of different units;
+   `ahead0` to `ahead2`, where results wait for each other, can load for what comes next. */
+#define CCML_HELIUM_REQUANTIZE(moves0, moves1, moves2, scale0, scale1, ahead0, ahead1, ahead2, zero, least) \
     moves0 \
     "vcvt.f32.s32 q0, q0\n" \
     moves1 \
@@ -52,9 +53,14 @@
     "vqmovnb.s32 q0, q0\n" \
     "vmul.f32 q1, q1, " scale1 "\n" \
     "vcvtn.s32.f32 q1, q1\n" \
-    "vqmovnt.s32 q0, q1\n" \
+    "vqmovnt.s32 q0, q1\n" ahead0 CCML_HELIUM_NARROW(ahead1, ahead2, zero, least)
+
+/* The last part: rounded products as bytes. */
+#define CCML_HELIUM_NARROW(ahead1, ahead2, zero, least) \
     "vqadd.s16 q0, q0, " zero "\n" \
+    ahead1 \
     "vqmovnb.s16 q0, q0\n" \
+    ahead2 \
     "vmax.s8 q0, q0, " least "\n"
 
 #define CCML_HELIUM_REPEAT(times, text) ".rept " times "\n" text ".endr\n"

@@ -59,14 +59,11 @@
             "vmov q0[3], q0[1], r2, r6\n" load, \
             "vmov q1[2], q1[0], r8, r12\n", \
             "vmov q1[3], q1[1], r10, lr\n", \
-            "q2", "q2", zero, "q3") \
+            "q2", "q2", "add r0, r7, r9\n", "vctp.32 r11\n", "subs r11, r11, #4\n", zero, "q3") \
         "vshr.u32 q1, q0, #16\n" \
-        "add r0, r7, r9\n" \
-        "vctp.32 r11\n" \
         "vpstt\n" \
         "vstrbt.32 q1, [r0]\n" \
         "vstrbt.32 q0, [r7], #4\n" \
-        "subs r11, r11, #4\n" \
         "bgt 2b\n" \
         "add r7, r7, r11\n" \
         behind \

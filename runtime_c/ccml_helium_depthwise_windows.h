@@ -88,11 +88,8 @@ CCML_NAKED ccml_helium_depthwise_windows(
             "ldr r2, [sp, #168]\n",
             "vmov q1[2], q1[0], r8, r12\n",
             "vmov q1[3], q1[1], r10, lr\n",
-            "q2", "q2", "r2", "q3")
+            "q2", "q2", "ldrd r7, r9, [sp, #8]\n", "ldr r11, [sp, #16]\n", "add r0, r7, r9\n", "r2", "q3")
         "vshr.u32 q1, q0, #16\n"
-        "ldrd r7, r9, [sp, #8]\n"
-        "ldr r11, [sp, #16]\n"
-        "add r0, r7, r9\n"
         "vctp.32 r11\n"
         "vpstt\n"
         "vstrbt.32 q1, [r0]\n"

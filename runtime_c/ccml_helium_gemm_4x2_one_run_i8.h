@@ -7,9 +7,16 @@
 
 #if CCML_HELIUM
 
-/* No counters of runs and steps: r7 is y of the
-   first pixel, r9 how far that of the second is from it, r11 the channels left. On the stack: x of both pixels, pixels
-   left, w, entry of the steps; the arguments from sp + 88 on. */
+#define CCML_HELIUM_ONE_RUN_BIASES0 "ldm r5, {r0, r2, r4, r6}\n"
+#define CCML_HELIUM_ONE_RUN_BIASES1 "ldm r5!, {r8, r10, r12, lr}\n"
+#define CCML_HELIUM_ONE_RUN_STORE \
+    "add r1, r7, r9\n" \
+    "vstrb.32 q1, [r1]\n" \
+    "vstrb.32 q0, [r7], #4\n"
+
+/* No counters of runs and steps: r7 is y of the first pixel, r9 how far that of the second is from it, r11 the channels
+   left. Biases and first weights of a tile are loaded while the results of the one before are made. On the stack: x of both pixels, pixels left, w, entry of the steps; the arguments from
+   sp + 88 on. */
 #define CCML_BLOCK_HELIUM_GEMM_4X2_ONE_RUN_I8 1
 CCML_NAKED ccml_helium_gemm_4x2_one_run_i8(
     const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t vectors CCML_UNUSED,
@@ -28,38 +35,42 @@ CCML_NAKED ccml_helium_gemm_4x2_one_run_i8(
         "mov r4, r3\n"
         CCML_HELIUM_ENTRY("3f", "4f", 8, 3)
         "strd r0, r9, [sp, #12]\n"
+        "mov r5, r0\n"
         "mov r7, r2\n"
-        "ldr r6, [sp, #88]\n"
+        "ldrd r9, r3, [sp, #88]\n"
+        "ldr r11, [sp, #96]\n"
+        CCML_HELIUM_ONE_RUN_BIASES0 CCML_HELIUM_ONE_RUN_BIASES1 CCML_HELIUM_4X2_WEIGHTS
         "1:\n"
-        "str r6, [sp, #8]\n"
-        "ldrd r4, r11, [sp, #92]\n"
+        "str r9, [sp, #8]\n"
+        "cmp r9, #1\n"
         "mov r9, r11\n"
-        "cmp r6, #1\n"
         "itt eq\n"
-        "moveq r4, #0\n"
+        "moveq r3, #0\n"
         "moveq r9, #0\n"
-        "add r3, r1, r4\n"
+        "add r3, r1, r3\n"
         "strd r1, r3, [sp]\n"
-        "ldr r5, [sp, #12]\n"
         "2:\n"
-        "ldm r5, {r0, r2, r4, r6}\n"
-        "ldm r5!, {r8, r10, r12, lr}\n"
-        "ldrd r1, r3, [sp]\n" CCML_HELIUM_4X2_WEIGHTS
+        "ldrd r1, r3, [sp]\n"
         "ldr pc, [sp, #16]\n"
         ".p2align 2\n"
         "3:\n" CCML_HELIUM_REPEAT("8", CCML_HELIUM_4X2_STEP)
-        "4:\n" CCML_HELIUM_4X2_I8_RESULTS
-        "add r0, r7, r9\n"
-        "vstrb.32 q1, [r0]\n"
-        "vstrb.32 q0, [r7], #4\n"
-        "subs r11, r11, #4\n"
-        "bgt.w 2b\n"
-        "ldr r6, [sp, #8]\n"
-        "subs r6, r6, #2\n"
+        "4:\n"
+        CCML_HELIUM_4X2_I8_RESULTS(
+            "subs r11, r11, #4\n", "ble 6f\n" CCML_HELIUM_ONE_RUN_BIASES0, CCML_HELIUM_ONE_RUN_BIASES1,
+            CCML_HELIUM_4X2_WEIGHTS)
+        CCML_HELIUM_ONE_RUN_STORE
+        "b.w 2b\n"
+        "6:\n"
+        "ldr r5, [sp, #12]\n" CCML_HELIUM_NARROW(
+            CCML_HELIUM_ONE_RUN_BIASES0, CCML_HELIUM_ONE_RUN_BIASES1 CCML_HELIUM_4X2_WEIGHTS, "q4", "q5")
+        "vshr.u32 q1, q0, #16\n"
+        CCML_HELIUM_ONE_RUN_STORE
+        "ldr r9, [sp, #8]\n"
+        "subs r9, r9, #2\n"
         "ble 5f\n"
-        "ldrd r4, r11, [sp, #92]\n"
+        "ldrd r3, r11, [sp, #92]\n"
         "ldr r1, [sp]\n"
-        "add r1, r1, r4, lsl #1\n"
+        "add r1, r1, r3, lsl #1\n"
         "add r7, r7, r11\n"
         "b 1b\n"
         "5:\n"
@@ -67,6 +78,10 @@ CCML_NAKED ccml_helium_gemm_4x2_one_run_i8(
         "vpop {d8-d11}\n"
         "pop {r4-r11, pc}\n");
 }
+
+#undef CCML_HELIUM_ONE_RUN_BIASES0
+#undef CCML_HELIUM_ONE_RUN_BIASES1
+#undef CCML_HELIUM_ONE_RUN_STORE
 #endif
 
 #endif

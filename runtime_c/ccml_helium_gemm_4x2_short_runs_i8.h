@@ -63,11 +63,10 @@ CCML_NAKED ccml_helium_gemm_4x2_short_runs_i8(
         "4:\n"
         "subs r7, r7, #1\n"
         "bne.w 3b\n"
-        "ldrd r1, r3, [sp, #8]\n" CCML_HELIUM_4X2_I8_RESULTS
+        CCML_HELIUM_4X2_I8_RESULTS("", "ldrd r1, r3, [sp, #8]\n", "subs r11, r11, #4\n", "")
         "vstrb.32 q1, [r3], #4\n"
         "vstrb.32 q0, [r1], #4\n"
         "strd r1, r3, [sp, #8]\n"
-        "subs r11, r11, #4\n"
         "bgt.w 2b\n"
         "ldr r6, [sp, #32]\n"
         "subs r6, r6, #2\n"
