@@ -127,6 +127,21 @@ def rotary(b: Builder) -> list[Tensor]:
     return node(b, "RotaryEmbedding", [x, places, *caches], **b.some(interleaved=b.between(0, 1)))
 
 
+def lstm_of_bytes(b: Builder) -> list[Tensor]:
+    steps, batch, width, hidden, directions = (b.between(1, n) for n in (3, 2, 5, 4, 2))
+    weights = [b.param(b.values("int8", (directions, n, 4 * hidden), -127, 127)) for n in (width, hidden)]
+    state = [b.weight(F32, (directions, batch, hidden)) for _ in range(2)] if b.flip() else [None, None]
+    biases = b.param(b.values(F32, (directions, 8 * hidden), -1, 1)) if b.flip() else None
+    factors = [b.param(b.values(F32, (directions,), 0.002, 0.01)) for _ in range(2)]
+    zeros = [b.param(np.zeros(directions, np.int8)) for _ in range(2)]
+    operands = [
+        b.data(F32, (steps, batch, width)), *weights, biases, None, *state, None, factors[0], zeros[0], factors[1],
+        zeros[1],
+    ]  # fmt: skip
+    direction = "bidirectional" if directions == 2 else b.pick(["forward", "reverse"])
+    return node(b, "DynamicQuantizeLSTM", operands, 3, hidden_size=hidden, direction=direction)
+
+
 def ngrams(b: Builder) -> list[Tensor]:
     batch, length, words = b.between(1, 3), b.between(1, 6), b.between(2, 5)
     return node(
@@ -206,6 +221,7 @@ ROWS: dict[str, Row] = {
         f"{MICROSOFT}.{op}": Row(write)
         for op, write in {
             "Attention": attention, "BiasSoftmax": bias_softmax, "CDist": distances,
+            "DynamicQuantizeLSTM": lstm_of_bytes,
             "EmbedLayerNormalization": embedded, "FusedConv": fused_conv, "FusedGemm": fused_gemm,
             "GatherBlockQuantized": rows_of_blocks, "GroupQueryAttention": grouped, "MultiHeadAttention": multi_head,
             "NGramRepeatBlock": ngrams, "NhwcMaxPool": max_pool_of_bytes, "QAttention": quantized_attention,
