@@ -16,39 +16,55 @@ from ..ir.types import DType
 from ..packages.context import PACKAGE_VERSION
 from ..packages.engine import make_engine
 from ..targets import Machine
-from .languages import CPP, NAMES, PYTHON
+from .javascript import write_module
+from .languages import CPP, JS, NAMES, NEED_LIBRARY, PYTHON, RUST
+from .rust import write_crate
 
 log = logging.getLogger(__name__)
 
 
 def check_bindings(names: Iterable[str], machines: Iterable[Machine], *, libraries: bool) -> list[str]:
-    """The names, each once. Raises ``BAD_OPTION`` for one that there is not, and where Python could not load the
-    library, or ``libraries`` are not written."""
+    """The names, each once. Raises ``BAD_OPTION`` for one that there is not, for one that does not go with the target,
+    and where ``libraries`` are not written that it needs."""
     found = list(dict.fromkeys(names))
+    machines = list(machines)
     for name in found:
         if name not in NAMES:
             raise CcmlError(ErrorCode.BAD_OPTION, f"no bindings for '{name}'", hint=", ".join(NAMES))
-    if PYTHON in found and not libraries:
-        raise CcmlError(ErrorCode.BAD_OPTION, "Python needs the library", hint="add lib to --emit")
-    for machine in machines:
-        if PYTHON in found and not _is_loadable(machine):
-            reason = f"Python cannot load a library for the target {machine.name}"
-            raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--target x86, linux-arm64 or generic")
+        if name in NEED_LIBRARY and not libraries:
+            raise CcmlError(ErrorCode.BAD_OPTION, f"bindings for {name} need the library", hint="add lib to --emit")
+        for machine in machines:
+            fits, hint = _FITS.get(name, (_any, ""))
+            if not fits(machine):
+                reason = f"bindings for {name} do not go with the target {machine.name}"
+                raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=hint)
     return found
 
 
 def write_bindings(program: Program, machine: Machine, names: Iterable[str], folder: Path) -> None:
-    """Writes ``NAME.hpp`` and ``python/NAME/`` into ``folder``, which holds the artifact.
+    """Writes bindings into ``folder``, which holds the artifact: ``NAME.hpp``, ``NAME.mjs``, ``python/NAME/``,
+    ``rust/NAME/``.
 
-    Raises ``TOOLCHAIN`` where the library that Python loads is not there, for want of a linker.
+    Raises ``TOOLCHAIN`` where a library that they load is not there, for want of a linker.
     """
     contract = contract_of(program)
+    facts: dict[str, object] = {
+        "name": contract.prefix,
+        "licence": LICENCE,
+        "version": __version__,
+        "package_version": PACKAGE_VERSION,
+        "target": f"{machine.name} ({machine.abi.name}, {machine.cpu.name})",
+        "run": contract.run,
+        "reset": contract.reset,
+    }
+    writers = {CPP: _write_cpp, PYTHON: _write_python, RUST: write_crate, JS: write_module}
     for name in names:
         log.info("writing the bindings for %s", name)
-        if name == CPP:
-            _write_cpp(contract, program, folder)
-        else:
-            _write_python(contract, program, machine, folder)
+        writers[name](contract, program, facts, folder)
+
+
+def _any(_: Machine) -> bool:
+    return True
 
 
 def _is_loadable(machine: Machine) -> bool:
@@ -56,7 +72,19 @@ def _is_loadable(machine: Machine) -> bool:
     return machine.target.hosted and library is not None and machine.target.family != "Android"
 
 
-def _write_cpp(contract: Contract, program: Program, folder: Path) -> None:
+def _is_module(machine: Machine) -> bool:
+    return machine.abi.architecture == "wasm"
+
+
+_FITS = {
+    PYTHON: (_is_loadable, "--target x86, linux-arm64 or generic"),
+    JS: (_is_module, "--target wasm"),
+    RUST: (lambda machine: not _is_module(machine), "--target of a machine that Rust links for"),
+}
+"""The targets that bindings go with, and the way out for others."""
+
+
+def _write_cpp(contract: Contract, program: Program, facts: dict[str, object], folder: Path) -> None:
     names = {
         Role.POOL: lambda number: f"memory_->pool_{number}",
         Role.STATE: lambda number: "memory_->state",
@@ -64,11 +92,9 @@ def _write_cpp(contract: Contract, program: Program, folder: Path) -> None:
         Role.OUTPUT: lambda number: f"{contract.outputs[number].parameter}.data()",
     }
     context = {
-        "name": contract.prefix,
+        **facts,
         "macro": contract.macro,
         "contract": contract,
-        "licence": LICENCE,
-        "version": __version__,
         "namespace": "std_model" if contract.prefix == "std" else contract.prefix,
         "arguments": [names[role](number) for role, number in argument_order(contract, program)],
     }
@@ -76,19 +102,13 @@ def _write_cpp(contract: Contract, program: Program, folder: Path) -> None:
     (folder / f"{contract.prefix}.hpp").write_text(text, encoding="utf-8", newline="\n")
 
 
-def _write_python(contract: Contract, program: Program, machine: Machine, folder: Path) -> None:
+def _write_python(contract: Contract, program: Program, facts: dict[str, object], folder: Path) -> None:
     library = f"lib{contract.prefix}.so"
     if not (folder / library).is_file():
         raise CcmlError(ErrorCode.TOOLCHAIN, f"Python needs {library}, which could not be linked", hint="ccml doctor")
     context = {
-        "name": contract.prefix,
-        "licence": LICENCE,
-        "version": __version__,
-        "package_version": PACKAGE_VERSION,
-        "target": f"{machine.name} ({machine.abi.name}, {machine.cpu.name})",
+        **facts,
         "library": library,
-        "run": contract.run,
-        "reset": contract.reset,
         **_python_facts(contract, program),
     }
     engine = make_engine(__package__)

@@ -66,7 +66,8 @@ if TYPE_CHECKING:
 @click.option("--name", metavar="NAME", help="Prefix of files and symbols.  [default: from the model's file]")
 @click.option(
     "--bindings", type=BindingNames(), default=(), metavar="NAMES",
-    help="How other languages call the model, separated by commas: cpp (C++17 header), python (module for a wheel).",
+    help="How other languages call the model, separated by commas: cpp (C++17 header), python (module for a wheel), "
+    "rust (no_std crate), js (ES module, for wasm).",
 )  # fmt: skip
 @click.option(
     "--package", "packages", type=PackageNames(), default=(), metavar="NAMES",

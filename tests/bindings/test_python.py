@@ -134,9 +134,9 @@ def test_the_wheel_holds_the_module_and_the_library(folder: Path, tmp_path: Path
 @pytest.mark.parametrize(
     "options, said",
     [
-        (["-t", "cortex-m4", "--bindings", "python"], "Python cannot load a library for the target cortex-m4"),
-        (["-t", "generic", "--emit", "c", "--bindings", "python"], "Python needs the library"),
-        (["-t", "generic", "--bindings", "rust"], "'rust' is none of cpp, python"),
+        (["-t", "cortex-m4", "--bindings", "python"], "bindings for python do not go with the target cortex-m4"),
+        (["-t", "generic", "--emit", "c", "--bindings", "python"], "bindings for python need the library"),
+        (["-t", "generic", "--bindings", "java"], "'java' is none of cpp, python, rust, js"),
     ],
 )
 def test_what_cannot_be_bound(folder: Path, tmp_path: Path, options: list[str], said: str) -> None:
