@@ -120,9 +120,9 @@ def compile(  # the name that users look for
     reports say what that cost.
     ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised. ``packages`` are ecosystems such as
     ``cmake`` and ``arduino``: for each, a package with an application that runs the first sample of ``file``, or a
-    random one, is written into a folder of that name. ``bindings`` are languages: ``cpp``, ``python``, ``rust``, ``js``. Where the
-    model does not fit ``budget``, or the memory of ``board`` (``ccml boards`` lists them), ``BUDGET`` is raised, with
-    options that would help.
+    random one, is written into a folder of that name. ``bindings`` are languages: ``cpp``, ``python``, ``rust``,
+    ``js``. Where the model does not fit ``budget``, or the memory of ``board`` (``ccml boards`` lists them), ``BUDGET``
+    is raised, with options that would help.
     """
     known = None if board is None else check_board(board, target)
     budget = whole_budget(budget, board, goal)

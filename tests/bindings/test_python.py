@@ -118,7 +118,7 @@ def test_every_kind_of_interface(name: str, tmp_path: Path) -> None:
 
 def test_the_wheel_holds_the_module_and_the_library(folder: Path, tmp_path: Path) -> None:
     source = folder / "out" / "python" / "net"
-    command = [sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path, source]
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", tmp_path, source]
     run(*command, cwd=tmp_path)
     (wheel,) = tmp_path.glob("net-1.0.0-py3-none-*.whl")
     assert "any" not in wheel.name

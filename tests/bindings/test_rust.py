@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from onnx import save
 
-from tests.packaging.odd_models import ODD_MODELS
+from tests.packaging.odd_models import ODD_MODELS, often_or_in_check
 from tests.packaging.packages import HOSTILE_OUTPUT, write_model
 from tests.packaging.run import run
 from tests.tools import needs
@@ -79,7 +79,7 @@ def test_an_array_of_another_size_does_not_compile(crate: Path, tmp_path: Path) 
     assert done.returncode != 0 and "expected an array with a size of 5" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["ranged", "state", "types"])
+@pytest.mark.parametrize("name", often_or_in_check(ODD_MODELS, "state"))
 def test_other_interfaces_make_crates_without_a_warning(name: str, tmp_path: Path) -> None:
     model, options = ODD_MODELS[name]
     save(model, tmp_path / "odd.onnx")

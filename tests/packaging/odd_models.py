@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import ccml
+import pytest
 from onnx import ModelProto, NodeProto, helper
 from onnx import TensorProto as T
+
+
+def often_or_in_check(names: Iterable[str], *often: str) -> list[Any]:
+    """Parameters of a test: ``often`` as they are, the others as what ``make check`` runs."""
+    return [name if name in often else pytest.param(name, marks=pytest.mark.check) for name in names]
 
 
 def model(nodes: Sequence[NodeProto], inputs: Sequence[Any], outputs: Sequence[Any]) -> ModelProto:

@@ -38,7 +38,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Built from a copy, so that the repository is left alone, by way of the source distribution."""
     folder = tmp_path_factory.mktemp("wheel")
     shutil.copytree(ROOT, folder / "ccml", ignore=NOT_SOURCES)
-    run(sys.executable, "-m", "build", "--outdir", folder, folder / "ccml", cwd=folder)
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, folder / "ccml", cwd=folder)
     (path,) = folder.glob("ccml-*.whl")
     return path
 
