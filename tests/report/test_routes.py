@@ -57,6 +57,25 @@ def test_flash_and_stack_of_both_routes(model: Path, target: str, tmp_path: Path
     assert c.stack_bytes is not None and c.stack_bytes >= frames.pop("net_run") + max(frames.values(), default=0)
     assert totals.flash_bytes == max(llvm.flash_bytes, c.flash_bytes)
     assert totals.stack_bytes == max(llvm.stack_bytes or 0, c.stack_bytes)
+    assert totals.flash_route is not None and totals.routes[totals.flash_route].flash_bytes == totals.flash_bytes
+    assert totals.stack_route is not None and totals.routes[totals.stack_route].stack_bytes == totals.stack_bytes
+    assert totals.costs_route == "llvm"
+
+
+@pytest.mark.parametrize(("target", "is_exact"), [("cortex-m0plus", True), ("cortex-m4", False)])
+def test_cycles_have_a_range_where_the_sources_leave_one(
+    model: Path, target: str, is_exact: bool, tmp_path: Path
+) -> None:
+    totals = ccml.compile(model, target, tmp_path / "out").artifacts[0].report.totals
+    assert totals.cycles is not None and totals.cycles_low is not None and totals.cycles_high is not None
+    assert totals.cycles_low <= totals.cycles <= totals.cycles_high
+    assert (totals.cycles_low == totals.cycles_high) == is_exact
+
+
+def test_no_cycles_where_no_table_is_known(model: Path, tmp_path: Path) -> None:
+    totals = ccml.compile(model, "cortex-m7", tmp_path / "out").artifacts[0].report.totals
+    assert totals.instructions is not None
+    assert (totals.cycles, totals.cycles_low, totals.cycles_high) == (None, None, None)
 
 
 def about(found: int, linked: int) -> bool:
