@@ -7,6 +7,7 @@ integers.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import onnx
@@ -75,12 +76,12 @@ def _step(
     """h, c, gates of x -> h, c, h. Gates are in ONNX's order: input, output, forget, cell."""
     nodes: list[onnx.NodeProto] = []
 
-    def emit(op_type: str, *inputs: str, outputs: int = 1, **attributes: object) -> list[str]:
+    def emit(op_type: str, *inputs: str, outputs: int = 1, **attributes: Any) -> list[str]:
         results = [f"d{number}_{len(nodes)}_{place}" for place in range(outputs)]
         nodes.append(helper.make_node(op_type, list(inputs), results, **attributes))
         return results
 
-    def one(op_type: str, *inputs: str, **attributes: object) -> str:
+    def one(op_type: str, *inputs: str, **attributes: Any) -> str:
         return emit(op_type, *inputs, **attributes)[0]
 
     h, c, given = (f"d{number}_{name}" for name in ("h", "c", "x"))

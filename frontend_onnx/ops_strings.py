@@ -228,6 +228,26 @@ def _kept(ctx: NodeContext, x: Value, rows: Value, kept: Value) -> Value:
     return register(builder, result, table, False)
 
 
+def unique(ctx: NodeContext) -> Sequence[Value]:
+    """Rows of bytes are compared; their order is that of UTF-8, which is that of code points."""
+    x, axis = string_input(ctx, 0), None
+    if ctx.has("axis"):
+        axis = ctx.axis(ctx.integer("axis"), len(x.shape))
+    content = bytes_of(ctx.builder, x, ctx.loc)
+    bound = content.shape[-1]
+    if axis is None:
+        numbers, axis, count = ctx.reshape(x, (x.type.size,)), 0, x.type.size
+    else:
+        numbers, count, last = x, x.shape[axis], len(x.shape)
+        perm = (axis, *(d for d in range(last + 1) if d != axis))
+        content = content if axis == 0 else ctx.emit("transpose", content, perm=perm)
+    rows = ctx.reshape(content, (count, prod(x.shape) // max(count, 1) * bound))
+    first, inverse, counts, _ = ctx.emit_all("unique", rows, sorted=bool(ctx.integer("sorted", 1)))
+    values = ctx.emit("gather", numbers, first, axis=axis)
+    register(ctx.builder, values, table_of(ctx, x).rows, False)
+    return [values, *(ctx.cast(value, DType.I64) for value in (first, inverse, counts))]
+
+
 RULES: Mapping[str, Rule] = {
     "RegexFullMatch": full_match,
     "StringConcat": concat,
@@ -235,5 +255,5 @@ RULES: Mapping[str, Rule] = {
     "StringSplit": split,
 }
 
-STRING_RULES: Mapping[str, Rule] = {"Equal": equal}
+STRING_RULES: Mapping[str, Rule] = {"Equal": equal, "Unique": unique}
 """Rules for operands that are strings, of operators that have another one for numbers."""

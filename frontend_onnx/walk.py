@@ -164,7 +164,7 @@ class Walker:
     def _results(self, site: Site, schema: Schema) -> Results | None:
         """The outputs of a node by its rule, by the body of its schema, or folded by ONNX's reference."""
         node, inputs, loc, scope = site.node, site.inputs, site.loc, site.scope
-        if node.op_type in FOLDABLE and not schema_domain(node):
+        if node.op_type in FOLDABLE and not schema_domain(node) and not self._on_strings(site):
             arrays = [self.builder.constants.get(value.name) for value in inputs if value is not None]
             known = [array for array in arrays if array is not None]
             if len(known) == len(node.input):
@@ -228,9 +228,11 @@ class Walker:
         return results
 
     def _rule(self, site: Site) -> Rule:
-        strings = any(value is not None and value.name in self.builder.strings for value in site.inputs)
         name = qualified(site.node)
-        return STRING_RULES[name] if strings and name in STRING_RULES else RULES[name]
+        return STRING_RULES[name] if self._on_strings(site) and name in STRING_RULES else RULES[name]
+
+    def _on_strings(self, site: Site) -> bool:
+        return any(value is not None and value.name in self.builder.strings for value in site.inputs)
 
     def _named(self, site: Site, start: int, results: Results) -> Results:
         """Gives new values among the results the names of the ONNX outputs; ``start`` is the node's first."""

@@ -156,6 +156,15 @@ def test_normalizer(action: str, sensitive: int, shape: tuple[int, ...]) -> None
     assert found.reshape(-1).tolist() == [change(word) for word in kept] and found.ndim == len(shape)
 
 
+@pytest.mark.parametrize("attrs", [{}, {"sorted": 0}, {"axis": 0}, {"axis": 1}, {"axis": 1, "sorted": 0}])
+def test_unique(attrs: dict[str, Any]) -> None:
+    """In the order of UTF-8; how many there are a run finds out. Of constants when the model is compiled."""
+    x = np.array([["b", "é", "b", "a"], ["", "zz", "", "a"], ["b", "é", "b", "a"]], object)
+    agrees(*of_strings("Unique", x, outputs=4, **attrs), oracle=onnxruntime)
+    node = helper.make_node("Unique", ["k"], ["y"], **attrs)
+    agrees(model([node], [], ["y"], {"k": x}), {}, oracle=onnxruntime)
+
+
 def test_normalizer_of_ascii_is_that_of_onnxruntime() -> None:
     x = np.array(["Monday", "tuesday", "MONDAY", "x"], object)
     for stops in (["monday"], ["monday", "tuesday", "x"], []):
@@ -222,7 +231,6 @@ def test_bytes_are_taken_as_they_are() -> None:
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("RegexFullMatch", {"pattern": "(a)\\1"}, "back-reference"),
     ("Cast", {"to": TensorProto.FLOAT}, "strings"),
-    ("Unique", {}, "strings"),
     ("StringNormalizer", {"case_change_action": "UPPER", "locale": "tr_TR"}, "letters of the locale tr_TR"),
 ]
 
