@@ -22,8 +22,8 @@ _BEND = 10.0
 """The room of a bend."""
 _MOST_BENDS = 20_000
 _SWEEPS = 6
-_STRAIGHT = 8.0
-"""How much more a bend follows its edge than a box follows its neighbours."""
+_FIRM = 1000.0
+"""How much more a box keeps its place than a bend, which goes around it."""
 _COUNTED = 4000
 """Nodes and bends up to which crossings are counted, to keep the best order instead of the last."""
 
@@ -103,7 +103,7 @@ def _with_bends(
 ) -> tuple[list[list[int]], list[_Cell]]:
     """For each edge the cells on its way, and all cells, boxes first. Where there would be too many bends, the longest
     edges get none."""
-    cells = [_Cell(rank, size.width, 1.0) for size, rank in zip(sizes, ranks)]
+    cells = [_Cell(rank, size.width, _FIRM) for size, rank in zip(sizes, ranks)]
     lengths = sorted(ranks[end] - ranks[start] - 1 for start, end in edges)
     room, longest = _MOST_BENDS, 0
     for length in lengths:
@@ -118,7 +118,7 @@ def _with_bends(
         if ranks[end] - ranks[start] - 1 <= longest:
             for rank in range(ranks[start] + 1, ranks[end]):
                 chain.append(len(cells))
-                cells.append(_Cell(rank, _BEND, _STRAIGHT))
+                cells.append(_Cell(rank, _BEND, 1.0))
         chains.append([*chain, end])
     return chains, cells
 
@@ -198,7 +198,8 @@ def _centers(rows: Sequence[Sequence[int]], cells: Sequence[_Cell], neighbours: 
 
 
 def _fit(row: Sequence[int], cells: Sequence[_Cell], toward: Sequence[Sequence[int]], centers: list[float]) -> None:
-    """Moves the cells of a row toward the mean of their neighbours; each keeps its distance from the one before."""
+    """Moves the cells of a row toward the mean of their neighbours; each keeps its distance from the one before. A box
+    looks at boxes, where there are any, so that a chain beside which edges pass is straight."""
     shift = 0.0
     shifts: list[float] = []
     blocks: list[tuple[float, float, int]] = []  # mean, weight, cells
@@ -206,9 +207,9 @@ def _fit(row: Sequence[int], cells: Sequence[_Cell], toward: Sequence[Sequence[i
         if number:
             shift += (cells[row[number - 1]].width + cells[i].width) / 2 + GAP_X
         shifts.append(shift)
-        near = toward[i]
+        near = [other for other in toward[i] if cells[other].weight == _FIRM] or toward[i]
         wanted = sum(centers[other] for other in near) / len(near) if near else centers[i]
-        weight = cells[i].weight if near else cells[i].weight / _STRAIGHT
+        weight = cells[i].weight if near else cells[i].weight / _FIRM
         blocks.append((wanted - shift, weight, 1))
         while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
             (mean, heavy, many), (other, light, few) = blocks[-2], blocks[-1]

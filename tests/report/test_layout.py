@@ -39,6 +39,13 @@ def test_a_chain_is_straight() -> None:
     assert [y for _, y in drawing.places] == [0, 20 + GAP_Y, 40 + 2 * GAP_Y]
 
 
+def test_a_chain_with_shortcuts_does_not_drift() -> None:
+    edges = sorted([(n, n + 1) for n in range(89)] + [(n, n + 2) for n in range(0, 87, 3)])
+    drawing = check([Size(100, 20)] * 90, edges)
+    assert max(x for x, _ in drawing.places) - min(x for x, _ in drawing.places) < 10
+    assert drawing.width < 100 + 4 * GAP_X
+
+
 def test_a_shortcut_passes_beside_the_box() -> None:
     drawing = check([Size(60, 20)] * 3, [(0, 1), (0, 2), (1, 2)])
     (bend, _), _ = drawing.bends[1]

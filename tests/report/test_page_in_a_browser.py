@@ -152,6 +152,8 @@ def test_search_finds_layers_everywhere(browser: Any, pages: dict[str, Path]) ->
     assert page.locator(".box.match").count() == 1
     page.press("#find", "Enter")
     page.wait_for_timeout(200)
+    assert page.inner_text("#found") == "1 of 1 in the graph"
+    assert float(page.get_attribute(".graph svg", "viewBox").split()[3]) < 2000
     box, view = page.locator(".box.match").bounding_box(), page.locator(".graph").bounding_box()
     assert view["y"] <= box["y"] and box["y"] + box["height"] <= view["y"] + view["height"]
     page.fill("#find", "no such thing")

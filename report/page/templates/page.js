@@ -59,9 +59,9 @@
     if (words && !shown && !all) found.textContent = "nothing found";
   };
   find.addEventListener("input", search);
-  find.form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    if (!matches.length) return;
+  find.form.addEventListener("submit", (event) => event.preventDefault());
+  find.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !matches.length) return;
     at = (at + 1) % matches.length;
     const [view, box] = matches[at];
     page.graphs.get(view).center(box);
