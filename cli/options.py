@@ -221,7 +221,7 @@ class OperatorFile(click.ParamType):
             return value
         name, equals, text = str(value).partition("=")
         if not equals or not text.strip() or "::" not in name:
-            self.fail(f"'{value}' is not of the form com.acme::Swish=...", param, ctx)
+            self.fail(f"'{value}' is not of the form com.acme::Swish=FILE", param, ctx)
         return name.strip(), text.strip()
 
 
