@@ -16,6 +16,7 @@ from ..ir.loops import (
     Const,
     Convert,
     Expr,
+    Lane,
     Load,
     Reduce,
     Select,
@@ -63,6 +64,7 @@ class Expressions:
             Convert: self._convert,
             Bitcast: self._bitcast,
             Splat: self._splat,
+            Lane: self._lane,
             Reduce: self._reduce,
             Call: self._call,
         }
@@ -120,6 +122,9 @@ class Expressions:
 
     def _splat(self, expr: Splat) -> c_ast.Node:
         return self._op(expr.type, "splat", self.value(expr.x))
+
+    def _lane(self, expr: Lane) -> c_ast.Node:
+        return self._op(expr.x.type, "lane", self.value(expr.x), tree.integer(expr.number))
 
     # ------------------------------------------------------------ arithmetic
 

@@ -55,6 +55,7 @@ class ExpressionWriter:
             loops.Convert: self._convert,
             loops.Bitcast: self._bitcast,
             loops.Splat: self._splat,
+            loops.Lane: self._lane,
             loops.Reduce: self._reduce,
             loops.Call: self._call,
         }
@@ -250,6 +251,9 @@ class ExpressionWriter:
             return spelling.constant(expr.x.value, expr.type)
         value = self.write(expr.x)
         return value if expr.lanes == 1 else self.splat(value, self.type_name(expr.x.type), expr.lanes)
+
+    def _lane(self, expr: loops.Lane) -> str:
+        return self.out.value(f"extractelement {self.type_name(expr.x.type)} {self.write(expr.x)}, i32 {expr.number}")
 
     def _reduce(self, expr: loops.Reduce) -> str:
         """Halves the vector until one lane is left: lower half ``op`` upper half.

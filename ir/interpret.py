@@ -29,6 +29,7 @@ from .loops import (
     If,
     Invoke,
     Kernel,
+    Lane,
     Let,
     Load,
     Pointer,
@@ -184,6 +185,8 @@ class _Run:
                 return _of_type(np.atleast_1d(self.value(x)).view(type_.dtype.numpy), type_)
             case Splat(x, lanes):
                 return _of_type(np.full(lanes, self.value(x), x.type.dtype.numpy), expr.type)
+            case Lane(x, number):
+                return _of_type(np.atleast_1d(self.value(x))[number : number + 1], expr.type)
             case Reduce(op, x):
                 return _of_type(_reduce(op, np.atleast_1d(self.value(x))), expr.type)
             case Call():

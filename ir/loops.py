@@ -11,7 +11,7 @@ Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``
              | Invoke(block, pointers: Pointer*, scalars: (int | expr)*)   a row of the block table, ccml.blocks
     expr    := Const | Var | Load(buffer, index*, lanes, active?)
              | Unary(op, x) | Binary(op, x, y) | Select(cond, x, y)
-             | Convert(type, x) | Bitcast(type, x) | Splat(x, lanes) | Reduce(op, x)
+             | Convert(type, x) | Bitcast(type, x) | Splat(x, lanes) | Lane(x, number) | Reduce(op, x)
              | Call(function, args, type)            a row of the instruction table, ccml.ir.instructions
 
 Semantics
@@ -297,6 +297,18 @@ class Splat(Expr):
     @property
     def type(self) -> Type:  # type: ignore[override]
         return self.x.type.with_lanes(self.lanes)
+
+
+@dataclass(frozen=True)
+class Lane(Expr):
+    """The lane of that number, the first being 0, as a scalar."""
+
+    x: Expr
+    number: int
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return self.x.type.with_lanes(1)
 
 
 @dataclass(frozen=True)

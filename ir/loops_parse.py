@@ -24,6 +24,7 @@ from .loops import (
     If,
     Invoke,
     Kernel,
+    Lane,
     Let,
     Load,
     LoopKind,
@@ -59,7 +60,8 @@ _CONVERSIONS: dict[str, type[Convert] | type[Bitcast]] = {"convert": Convert, "b
 _Named = TypeVar("_Named", Var, Buffer)
 
 RESERVED = frozenset(
-    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "select", "splat", "align", "invoke", "foreign"}
+    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "align", "invoke", "foreign"}
+    | {"select", "splat", "lane"}
     | {*LOOP_WORDS, *_ALLOC_WORDS, *_UNARY_FUNCTIONS, *_BINARY_FUNCTIONS, *_REDUCTIONS, *_CONVERSIONS}
 )
 
@@ -340,6 +342,8 @@ class _KernelParser:
             return _CONVERSIONS[word](to, *self._args(1))
         if word == "splat":
             return self._splat()
+        if word == "lane":
+            return self._lane()
         if word == "select":
             return Select(*self._args(3))
         if word in _UNARY_FUNCTIONS:
@@ -357,10 +361,18 @@ class _KernelParser:
         return type_
 
     def _splat(self) -> Splat:
-        self._cursor.expect("<")
-        lanes = self._cursor.integer("a number of lanes")
-        self._cursor.expect(">")
+        lanes = self._angled_number("a number of lanes")
         return Splat(self._args(1)[0], lanes)
+
+    def _lane(self) -> Lane:
+        number = self._angled_number("the number of a lane")
+        return Lane(self._args(1)[0], number)
+
+    def _angled_number(self, what: str) -> int:
+        self._cursor.expect("<")
+        number = self._cursor.integer(what)
+        self._cursor.expect(">")
+        return number
 
     def _args(self, count: int | None = None) -> tuple[Expr, ...]:
         cursor = self._cursor

@@ -45,6 +45,7 @@ from .loops import (
     If,
     Invoke,
     Kernel,
+    Lane,
     Let,
     Load,
     Pointer,
@@ -184,6 +185,8 @@ def print_expr(expr: Expr, level: int = 0) -> str:
             return f"bitcast<{type_}>({print_expr(x)})"
         case Splat(x, lanes):
             return f"splat<{lanes}>({print_expr(x)})"
+        case Lane(x, number):
+            return f"lane<{number}>({print_expr(x)})"
         case Reduce(op, x):
             return f"reduce_{op}({print_expr(x)})"
         case Call(function, args, type_):

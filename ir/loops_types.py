@@ -25,6 +25,7 @@ from .loops import (
     Const,
     Convert,
     Expr,
+    Lane,
     Reduce,
     Select,
     Splat,
@@ -124,6 +125,11 @@ def _splat(expr: Splat) -> Iterator[str]:
         yield f"L4: splat of {expr.x.type} to {expr.lanes} lanes"
 
 
+def _lane(expr: Lane) -> Iterator[str]:
+    if not 0 <= expr.number < expr.x.type.lanes or expr.x.type.lanes == 1:
+        yield f"L4: lane {expr.number} of {expr.x.type}"
+
+
 def _reduce(expr: Reduce) -> Iterator[str]:
     type_ = expr.x.type
     if expr.op not in REDUCE_OPS:
@@ -161,5 +167,6 @@ _RULES: dict[type[Expr], Callable[[Any], Iterator[str]]] = {
     Convert: _convert,
     Bitcast: _bitcast,
     Splat: _splat,
+    Lane: _lane,
     Reduce: _reduce,
 }

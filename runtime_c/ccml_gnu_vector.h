@@ -102,6 +102,10 @@
     { \
         return (vector){CCML_REPEAT##lanes(x)}; \
     } \
+    static inline type vector##_lane(vector x, int number) \
+    { \
+        return x[number]; \
+    } \
     static inline vector vector##_load(const type *from) \
     { \
         return (vector)(*(const vector##_loose *)(const void *)from); \

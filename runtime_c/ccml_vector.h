@@ -86,6 +86,10 @@
         } \
         return result; \
     } \
+    static inline type vector##_lane(vector x, int number) \
+    { \
+        return x.lane[number]; \
+    } \
     static inline vector vector##_load_active(const type *from, ptrdiff_t active) \
     { \
         vector result; \

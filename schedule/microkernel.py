@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
-from ..ir.build import store
+from ..ir.build import load, store
 from ..ir.loops import (
     INDEX,
     Alloc,
@@ -25,6 +25,7 @@ from ..ir.loops import (
     Const,
     Expr,
     For,
+    Lane,
     Let,
     Load,
     LoopKind,
@@ -37,7 +38,8 @@ from ..ir.loops import (
 )
 from ..ir.loops_rewrite import loop, map_expr
 from ..ir.types import DType
-from ..targets.target import Cpu, Dot
+from ..targets.target import Cpu, Dot, ElementKind
+from .affine import coefficient, occurs
 from .dots import group_operand, multiply_accumulate
 from .names import Names
 
@@ -58,8 +60,9 @@ class Axis:
 class Blocking:
     """How a contraction is cut: ``rows x vectors`` accumulators of ``dot.lanes``, ``chains`` of them over k.
 
-    With ``scalar_operand`` the multiply-add takes activations from scalar registers. The loop over k is unrolled to
-    ``limit`` multiply-adds at most.
+    With ``scalar_operand`` the multiply-add takes activations from scalar registers, with ``lane_operand`` from lanes:
+    each row is loaded for as many steps of k as there are lanes. The loop over k is unrolled to ``limit``
+    multiply-adds at most, with ``lane_operand`` by the lanes.
     """
 
     dot: Dot
@@ -69,6 +72,7 @@ class Blocking:
     unroll: int
     scalar_operand: bool = False
     limit: int = UNROLLED
+    lane_operand: bool = False
 
 
 @dataclass(frozen=True)
@@ -145,7 +149,8 @@ def choose_blocking(
             if vectors > max(1, ceil(columns / dot.lanes)):
                 break
             for height in range(1, min(rows, 30) + 1):
-                blocking = _with_chains(cpu, dot, height, vectors, depth, height * vectors if sums else 0)
+                by_lanes = _takes_lanes(cpu, dot, k)
+                blocking = _with_chains(cpu, dot, height, vectors, depth, height * vectors if sums else 0, by_lanes)
                 if blocking is None:
                     break
                 cost = outer * _cycles(cpu, blocking, rows, columns, depth)
@@ -157,11 +162,18 @@ def choose_blocking(
     return best[3]
 
 
-def _with_chains(cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken: int) -> Blocking | None:
+def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
+    """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has whole ones."""
+    return cpu.lane_operand and dot.activation is ElementKind.F32 and dot.lanes > 1 and k[-1] % dot.lanes == 0
+
+
+def _with_chains(
+    cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken: int, lane_operand: bool
+) -> Blocking | None:
     """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
     budget = cpu.registers.vector or cpu.registers.scalar - 4
     scalar_operand = cpu.scalar_operand and dot.lanes > 1
-    spare = budget - vectors - (0 if scalar_operand else 1) - taken
+    spare = budget - vectors - (rows if lane_operand else 0 if scalar_operand else 1) - taken
     limit = UNROLLED_COMPACT if cpu.compact else UNROLLED
     if rows * vectors > max(min(spare, limit), 1):
         return None
@@ -169,7 +181,7 @@ def _with_chains(cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken:
     wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
     while chains * rows * vectors < wanted and 2 * chains * rows * vectors <= spare and 4 * chains <= depth:
         chains *= 2
-    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, limit)
+    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, limit, lane_operand)
 
 
 def _cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
@@ -185,7 +197,8 @@ def _cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -
 def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     """Cycles of one step of k."""
     pipeline = cpu.pipeline
-    products, loads = rows * vectors, rows + vectors
+    products = rows * vectors
+    loads = vectors + (rows / blocking.dot.lanes if blocking.lane_operand else rows)
     if pipeline.in_order:
         multiply = products * (2 if blocking.dot.name == "mul+add" else 1)
         return multiply / pipeline.multiply_adds + loads / pipeline.loads + 3.0 / blocking.unroll
@@ -253,17 +266,22 @@ class _Microkernel:
         self.lanes = blocking.dot.lanes
         self.type = Type(DType(blocking.dot.accumulator.value), self.lanes)
         inner = max(1, spec.k[-1].extent // blocking.dot.group)
+        self.by_lanes = blocking.lane_operand and _is_consecutive(spec.lhs, spec.k[-1].var)
         self.unroll = unroll_factor(inner, height * region.vectors, blocking.chains, blocking.limit)
+        if self.by_lanes:
+            self.unroll = self.lanes
         self.chains = blocking.chains if self.unroll % blocking.chains == 0 else 1
         shape = (self.chains, height, region.vectors)
         self.acc = Buffer(names.fresh("acc"), self.type, shape, Space.REG)
         self.sums = Buffer(names.fresh("sums"), self.type, shape[1:], Space.REG)
         self.weights = Buffer(names.fresh("wv"), self.type, (region.vectors,), Space.REG)
+        self.rows = Buffer(names.fresh("xs"), self.type, (height,), Space.REG)
+        self.registers = (Alloc(self.weights), Alloc(self.rows)) if self.by_lanes else (Alloc(self.weights),)
 
     def emit(self) -> Block:
         if self.spec.scale is not None:
             return (*self._scaled_loops(), *self._finish(lambda i, j: self.sums[_index(i, j)]))
-        start = (Alloc(self.acc), *self._start(), Alloc(self.weights))
+        start = (Alloc(self.acc), *self._start(), *self.registers)
         return (*start, *self._k_loops(self.spec.k[:-1]), *self._finish(self._total))
 
     def _scaled_loops(self) -> Block:
@@ -283,7 +301,7 @@ class _Microkernel:
         first, *others, _ = self.spec.k
         body = (*clear, *self._k_loops(others), *add)
         blocks = loop(first.var, first.extent, *body)
-        return (Alloc(self.sums), *start, Alloc(self.acc), Alloc(self.weights), *blocks)
+        return (Alloc(self.sums), *start, Alloc(self.acc), *self.registers, *blocks)
 
     def _column(self, vector: int) -> Expr:
         return self.block * (self.region.vectors * self.lanes) + (self.region.start + vector * self.lanes)
@@ -311,20 +329,45 @@ class _Microkernel:
         full, rest = divmod(inner.extent, group)
         step, block_var = Var(self.names.fresh("t")), Var(self.names.fresh("kb"))
         k = block_var * self.unroll + step if self.unroll > 1 else block_var
-        body = self._step(step, k, group)
-        if self.unroll > 1:
-            body = (For(step, INDEX(self.unroll), body, LoopKind.UNROLL),)
+        if self.by_lanes:
+            body = self._lane_steps(block_var * self.lanes)
+        else:
+            body = self._step(step, k, self._broadcast(k, group))
+            if self.unroll > 1:
+                body = (For(step, INDEX(self.unroll), body, LoopKind.UNROLL),)
         nest = loop(block_var, full // self.unroll, *body)
         if rest:
-            nest += self._step(as_expr(0), as_expr(full), rest)
+            nest += self._step(as_expr(0), as_expr(full), self._broadcast(as_expr(full), rest))
         for axis in reversed(outer):
             nest = loop(axis.var, axis.extent, *nest, kind=axis.kind)
         return nest
 
-    def _step(self, step: Expr, k: Expr, present: int) -> Block:
+    def _lane_steps(self, first: Expr) -> Block:
+        """As many steps of k as there are lanes, from ``first`` on: a vector of each row, then one lane after the
+        other."""
+        i, lhs = Var(self.names.fresh("i")), self._activation(first, 1)
+        vector = load(lhs.buffer, *lhs.index, lanes=self.lanes)
+        rows = For(i, INDEX(self.height), (store(self.rows[i], _bound(vector, {_ROW: i})),), LoopKind.UNROLL)
+        steps: list[Stmt] = []
+        for lane in range(self.lanes):
+            steps += self._step(as_expr(lane), first + lane, lambda i, lane=lane: Lane(self.rows[i], lane))
+        return (rows, *steps)
+
+    def _activation(self, k: Expr, group: int) -> Load:
+        """The first activation of a group of the row ``_ROW``."""
+        lhs = _bound(self.spec.lhs, {self.spec.k[-1].var: k * group, self.spec.row.var: self.base + _ROW})
+        assert isinstance(lhs, Load)
+        return lhs
+
+    def _broadcast(self, k: Expr, present: int) -> Callable[[Expr], Expr]:
+        """The scalar that a row multiplies its weights with; ``present`` of a group's elements exist."""
+        operand = group_operand(self.blocking.dot, self._activation(k, self.blocking.dot.group), present)
+        return lambda i: _bound(operand, {_ROW: i})
+
+    def _step(self, step: Expr, k: Expr, factor: Callable[[Expr], Expr]) -> Block:
         """One step of k: the weights into registers, then every row times every vector.
 
-        ``k`` counts groups; ``present`` of the group's elements exist.
+        ``k`` counts groups; ``factor`` is that of a row.
         """
         dot, inner, vectors = self.blocking.dot, self.spec.k[-1].var, self.region.vectors
         chain = step % self.chains if self.chains > 1 else as_expr(0)
@@ -333,16 +376,14 @@ class _Microkernel:
             for j in range(vectors)
         )
         i, j = Var(self.names.fresh("i")), Var(self.names.fresh("j"))
-        lhs = _bound(self.spec.lhs, {inner: k * dot.group, self.spec.row.var: self.base + i})
-        assert isinstance(lhs, Load)
         acc = self.acc[chain, i, j]
-        operand = group_operand(dot, lhs, present)
+        operand = factor(i)
         late = self.blocking.scalar_operand
         if self.lanes > 1 and not late:
             operand = Splat(operand, self.lanes)
         x = Var(self.names.fresh("xv"), operand.type)
-        factor = Splat(x, self.lanes) if late else x
-        update = store(self.acc[chain, i, j], multiply_accumulate(dot, factor, self.weights[j], acc))
+        multiplier = Splat(x, self.lanes) if late else x
+        update = store(self.acc[chain, i, j], multiply_accumulate(dot, multiplier, self.weights[j], acc))
         columns = For(j, INDEX(vectors), (update,), LoopKind.UNROLL)
         return (*loads, For(i, INDEX(self.height), (Let(x, operand), columns), LoopKind.UNROLL))
 
@@ -360,6 +401,17 @@ class _Microkernel:
                 value = result(i, j)
                 out.extend(self.spec.finish(self.base + i, self._column(j), value, self.lanes, self._active(j)))
         return tuple(out)
+
+
+_ROW = Var("row of the block")
+"""Stands for a row until it is known which."""
+
+
+def _is_consecutive(lhs: Expr, k: Var) -> bool:
+    """Whether neighbouring k are neighbours in memory."""
+    if not isinstance(lhs, Load) or lhs.lanes != 1 or lhs.active is not None:
+        return False
+    return coefficient(lhs.index[-1], k) == 1 and not any(occurs(k, index) for index in lhs.index[:-1])
 
 
 def _index(*values: int) -> tuple[Expr, ...]:

@@ -12,12 +12,12 @@ WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32) for x in (I8, U8, I16))
 
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=32),
-    (Dot("fma", 4, 1, F, F, F), *WIDENING), ROUNDING,
+    (Dot("fma", 4, 1, F, F, F), *WIDENING), ROUNDING, lane_operand=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
     (Dot("fma", 4, 1, F, F, F), Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ROUNDING | {"dot4_i8i8"},
-    requires=("dotprod",),
+    requires=("dotprod",), lane_operand=True,
 )  # fmt: skip
 ARMV7 = Cpu(
     "armv7-a", "generic", "+v7,+neon,+vfp4,+thumb2", ("-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb"), (4, 1),

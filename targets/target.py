@@ -73,7 +73,8 @@ class Cpu:
     ``clang_flags`` for one of them.
 
     ``integer_vectors``: integers in memory are loaded and stored as vectors like floats; without, only block
-    instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register.
+    instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
+    ``lane_operand``: from a lane of a vector.
     ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
@@ -95,6 +96,7 @@ class Cpu:
     clang_flags: tuple[str, ...] = ()
     integer_vectors: bool = True
     scalar_operand: bool = False
+    lane_operand: bool = False
     signed_bytes: bool = False
     extensions: frozenset[str] = frozenset()
     compact: bool = False

@@ -49,6 +49,19 @@ def test_register_buffers_hold_vectors_across_loops() -> None:
     assert "alloca" not in optimized(text)
 
 
+def test_lanes() -> None:
+    text = """
+        kernel k(x: f32[4] const, y: f32[8] out)
+          let v: f32x4 = x[0 : 4]
+          y[0 : 4] = splat<4>(lane<2>(v)) * v
+          y[4] = lane<0>(v)
+          y[5] = lane<3>(v)
+    """
+    x, y = np.array([2, 3, 5, 7], np.float32), np.zeros(8, np.float32)
+    run(text, x=x, y=y)
+    np.testing.assert_array_equal(y, [10, 15, 25, 35, 2, 7, 0, 0])
+
+
 def optimized(text: str) -> str:
     from ccml.emit_llvm import backend
 

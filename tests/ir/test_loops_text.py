@@ -25,6 +25,7 @@ from ccml.ir.loops import (
     For,
     If,
     Kernel,
+    Lane,
     Let,
     Load,
     LoopKind,
@@ -146,6 +147,7 @@ SPELLINGS: list[tuple[Expr, str]] = [
     (Convert(F32, N), "convert<f32>(n)"),
     (Bitcast(I32, F), "bitcast<i32>(f)"),
     (Splat(F, 16), "splat<16>(f)"),
+    (Lane(Splat(F, 16), 3), "lane<3>(splat<16>(f))"),
     (Reduce("add", Splat(F, 16)), "reduce_add(splat<16>(f))"),
     (Call("fma", (F, G, F), F32), "fma(f, g, f)"),
     (Call("dot", (N, M), F32), "dot:f32(n, m)"),
@@ -168,6 +170,7 @@ SPELLINGS: list[tuple[Expr, str]] = [
     (Const(False, Type(DType.BOOL, 4)), "0boolx4"),
     (Var("odd name", F32), '"odd name"'),
     (Var("splat", F32), '"splat"'),
+    (Var("lane", F32), '"lane"'),
     (Var("i8", F32), '"i8"'),
 ]
 
@@ -182,7 +185,7 @@ def _through_text(expr: Expr) -> Expr:
     """``expr`` printed and parsed inside a kernel where everything that it may use is in scope."""
     lets = tuple(
         Let(var, Const(1.0 if var.type == F32 else 1, var.type))
-        for var in (B, F, G, N, M, Var("odd name", F32), Var("splat", F32), Var("i8", F32))
+        for var in (B, F, G, N, M, Var("odd name", F32), Var("splat", F32), Var("lane", F32), Var("i8", F32))
     )
     nest = For(H, Const(4, INDEX), (For(J, Const(4, INDEX), (*lets, Let(Var("result", expr.type), expr))),))
     parsed = parse_kernel(print_kernel(Kernel("k", (X, Y), (nest,))))

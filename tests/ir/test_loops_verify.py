@@ -182,6 +182,8 @@ BROKEN = [
     ("let t: i32 = bitcast<i32>(a[0 : 2])", "L4: bitcast of i8x2 to i32"),
     ("let t: index = bitcast<index>(a[0 : 8])", "L4: bitcast of i8x8 to index"),
     ("let t: f32x4 = splat<4>(p[0 : 2])", "L4: splat of f32x2 to 4 lanes"),
+    ("let t: f32 = lane<4>(p[0 : 4])", "L4: lane 4 of f32x4"),
+    ("let t: f32 = lane<0>(p[0])", "L4: lane 0 of f32"),
     ("let t: f32 = reduce_add(p[0 : 3])", "L4: reduce_add of f32x3"),
     ("let t: i32 = p[0]", "L4: 't' has type i32, its value f32"),
     ("if n[0]:\n  pass", "L4: the condition has type i32"),
