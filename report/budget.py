@@ -112,13 +112,13 @@ def _needs(totals: Totals, budget: Budget) -> Iterator[Need]:
         yield Need("RAM with stack", ram + totals.state_bytes + (totals.stack_bytes or 0), budget.max_ram)
     if budget.max_stack is not None:
         if totals.stack_bytes is None:
-            raise _unknown("--max-stack", "no stack is known for this target", "Cortex-M has a cost model")
+            raise _unknown("--max-stack", "no stack is known for this target", "docs/costs.md tells for which it is")
         yield Need("stack", totals.stack_bytes, budget.max_stack)
     if budget.max_time is not None:
         seconds = run_seconds(totals, budget.clock)
         if seconds is None and budget.clock:
-            hint = "'ccml boards' and docs/costs.md: M0, M0+, M3, M4, M33 and M55 have them"
-            raise _unknown("--max-time", "no cycles are known well enough for this core", hint)
+            reason = "no cycles are known well enough for this core"
+            raise _unknown("--max-time", reason, "docs/costs.md tells for which cores they are")
         if seconds is None:
             raise _unknown("--max-time", "the clock of the core is not known", "--clock 168MHz, or --board NAME")
         yield Need("time", seconds, budget.max_time)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, prod
 
 from ..ir.build import load, store
@@ -350,8 +351,11 @@ class _Microkernel:
         rows = For(i, INDEX(self.height), (store(self.rows[i], _bound(vector, {_ROW: i})),), LoopKind.UNROLL)
         steps: list[Stmt] = []
         for lane in range(self.lanes):
-            steps += self._step(as_expr(lane), first + lane, lambda i, lane=lane: Lane(self.rows[i], lane))
+            steps += self._step(as_expr(lane), first + lane, partial(self._lane, lane))
         return (rows, *steps)
+
+    def _lane(self, lane: int, row: Expr) -> Expr:
+        return Lane(self.rows[row], lane)
 
     def _activation(self, k: Expr, group: int) -> Load:
         """The first activation of a group of the row ``_ROW``."""

@@ -18,7 +18,11 @@ WORDS = {"gnu", "unknown", "none", "elf", "linux", "eabi", "eabihf", "generic", 
 """Parts of triples and names that are ordinary words, or common to triples of all kinds."""
 
 ALLOWED = {
+    "bindings/": "languages and operating systems that a binding is for",
     "blocks/": "rows, which name the CPU extensions that they need",
+    "cli/compile.py": "examples, in the help of an option",
+    "cli/main.py": "examples, in the help",
+    "cli/new.py": "examples, in the file that it writes",
     "costs/decode": "decoders of one instruction set",
     "costs/helpers.py": "what a table of helpers was measured on",
     "emit_c/guard.py": "macros of C compilers",
@@ -28,6 +32,7 @@ ALLOWED = {
     "emit_llvm/object_file.py": "formats of objects",
     "emit_llvm/wasm.py": "a format of objects",
     "instructions/table.py": "spellings of instructions, by architecture",
+    "packages/": "cores, boards and families by the names that ecosystems give them",
     "report/sections.py": "formats of objects",
 }
 """Beginnings of paths, and what else than a target is named there."""
