@@ -71,7 +71,7 @@ def test_on_arm64(tmp_path: Path) -> None:
     check("several", "linux-arm64", Emit.OBJECT, tmp_path)
 
 
-@needs("riscv64-unknown-elf-gcc", "qemu-system-riscv32")
+@needs("riscv64-unknown-elf-gcc", "qemu-riscv32")
 def test_on_riscv(tmp_path: Path) -> None:
     check("several", "riscv32", Emit.OBJECT, tmp_path)
 
