@@ -21,6 +21,7 @@ from ..ir.build import load, store
 from ..ir.loops import (
     INDEX,
     Alloc,
+    Bitcast,
     Block,
     Buffer,
     Const,
@@ -41,7 +42,7 @@ from ..ir.loops_rewrite import loop, map_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot, ElementKind
 from .affine import coefficient, occurs
-from .dots import group_operand, multiply_accumulate
+from .dots import activation_shift, group_operand, multiply_accumulate
 from .names import Names
 
 UNROLLED = 64
@@ -165,7 +166,9 @@ def choose_blocking(
 
 def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
     """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has whole ones."""
-    return cpu.lane_operand and dot.activation is ElementKind.F32 and dot.lanes > 1 and k[-1] % dot.lanes == 0
+    whole = k[-1] % (dot.lanes * dot.group) == 0
+    plain = dot.activation is ElementKind.F32 or (dot.group == 4 and not activation_shift(dot))
+    return cpu.lane_operand and dot.lanes > 1 and whole and plain
 
 
 def _with_chains(
@@ -346,8 +349,11 @@ class _Microkernel:
     def _lane_steps(self, first: Expr) -> Block:
         """As many steps of k as there are lanes, from ``first`` on: a vector of each row, then one lane after the
         other."""
-        i, lhs = Var(self.names.fresh("i")), self._activation(first, 1)
-        vector = load(lhs.buffer, *lhs.index, lanes=self.lanes)
+        i, group = Var(self.names.fresh("i")), self.blocking.dot.group
+        lhs = self._activation(first, group)
+        vector: Expr = load(lhs.buffer, *lhs.index, lanes=self.lanes * group)
+        if group > 1:
+            vector = Bitcast(self.type, vector)
         rows = For(i, INDEX(self.height), (store(self.rows[i], _bound(vector, {_ROW: i})),), LoopKind.UNROLL)
         steps: list[Stmt] = []
         for lane in range(self.lanes):
