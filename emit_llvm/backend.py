@@ -9,10 +9,16 @@ from llvmlite.binding import TargetMachine
 
 from ..targets import Machine
 
+_OPTIONS = ("-x86-machine-combiner=false",)
+"""LLVM's own: it would add up products of a step before it adds them to accumulators, which shortens chains that the
+schedule has made short enough and needs registers that are full of accumulators."""
+
 
 @cache
 def initialize() -> None:
     """Registers all back ends, once in a process."""
+    for option in _OPTIONS:
+        llvm.set_option("ccml", option)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
 

@@ -177,7 +177,8 @@ def _with_chains(
     """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
     budget = cpu.registers.vector or cpu.registers.scalar - 4
     scalar_operand = cpu.scalar_operand and dot.lanes > 1
-    spare = budget - vectors - (rows if lane_operand else 0 if scalar_operand else 1) - taken
+    factors = rows if lane_operand else dot.temporaries + (0 if scalar_operand else 1)
+    spare = budget - vectors - factors - taken
     limit = UNROLLED_COMPACT if cpu.compact else UNROLLED
     if rows * vectors > max(min(spare, limit), 1):
         return None

@@ -8,15 +8,17 @@ from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Registers, Ta
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"f64", "fma", "sqrt", "floor", "ceil", "trunc", "round_even"})
 
-WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32) for x in (I8, U8, I16))
+MULTIPLY_ADD = Dot("fma", 4, 1, F, F, F, temporaries=2)
+"""Compilers load scalars ahead of it, in vector registers."""
+WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32, temporaries=2) for x in (I8, U8, I16))
 
 ARMV8 = Cpu(
-    "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=32),
-    (Dot("fma", 4, 1, F, F, F), *WIDENING), ROUNDING, lane_operand=True,
+    "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=30),
+    (MULTIPLY_ADD, *WIDENING), ROUNDING, lane_operand=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
-    (Dot("fma", 4, 1, F, F, F), Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ROUNDING | {"dot4_i8i8"},
+    (MULTIPLY_ADD, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ROUNDING | {"dot4_i8i8"},
     requires=("dotprod",), lane_operand=True,
 )  # fmt: skip
 ARMV7 = Cpu(

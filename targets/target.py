@@ -25,7 +25,8 @@ class ElementKind(Enum):
 class Dot:
     """A multiply-accumulate instruction: each of ``lanes`` accumulators takes the sum of ``group`` products.
 
-    ``name`` is the row of the instruction table that spells it, or ``fma`` / ``mul+add`` for plain float arithmetic.
+    ``name`` is the row of the instruction table that spells it, or ``fma`` / ``mul+add`` for plain arithmetic.
+    ``temporaries`` are the registers that it takes besides its operands, where it is several instructions.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Dot:
     activation: ElementKind
     weight: ElementKind
     accumulator: ElementKind
+    temporaries: int = 0
 
 
 @dataclass(frozen=True)

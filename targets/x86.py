@@ -17,8 +17,8 @@ def _multiply_add(name: str, *widths: int) -> tuple[Dot, ...]:
 
 
 def _pairs(*widths: int) -> tuple[Dot, ...]:
-    """PMADDWD: bytes widened to 16 bits, two products a lane."""
-    return tuple(Dot("dot2_i16i16", lanes, 2, x, I16, I32) for lanes in widths for x in (I8, U8, I16))
+    """PMADDWD, and an addition: bytes widened to 16 bits, two products a lane."""
+    return tuple(Dot("dot2_i16i16", lanes, 2, x, I16, I32, temporaries=2) for lanes in widths for x in (I8, U8, I16))
 
 
 def _vnni(*widths: int) -> tuple[Dot, ...]:
