@@ -173,101 +173,104 @@ static CCML_APART void model_conv_0(const float * restrict x_2, const float * re
 #define MODEL_APART __attribute__((noinline))
 
 MODEL_ANY_CPU
-static void model_cpu_fits_now_cpuid(unsigned int leaf, unsigned int registers[4])
+static void model_cpu_fits_now_cpuid(unsigned int leaf, unsigned int subleaf, unsigned int registers[4])
 {
     __asm__ volatile("cpuid"
                      : "=a"(registers[0]), "=b"(registers[1]), "=c"(registers[2]), "=d"(registers[3])
-                     : "a"(leaf), "c"(0));
+                     : "a"(leaf), "c"(subleaf));
 }
 
 MODEL_ANY_CPU
 static int model_cpu_fits_now(void)
 {
-    /* Leaf, register, bit, and what the operating system has to save. */
-    static const unsigned int needs[][4] = {
+    /* Leaf, subleaf, register, bit, and what the operating system has to save. */
+    static const unsigned int needs[][5] = {
 #ifdef __SSE3__
-        {0x1u, 2, 0x1u, 0x0u},
+        {0x1u, 0, 2, 0x1u, 0x0u},
 #endif
 #ifdef __SSSE3__
-        {0x1u, 2, 0x200u, 0x0u},
+        {0x1u, 0, 2, 0x200u, 0x0u},
 #endif
 #ifdef __GCC_HAVE_SYNC_COMPARE_AND_SWAP_16
-        {0x1u, 2, 0x2000u, 0x0u},
+        {0x1u, 0, 2, 0x2000u, 0x0u},
 #endif
 #ifdef __SSE4_1__
-        {0x1u, 2, 0x80000u, 0x0u},
+        {0x1u, 0, 2, 0x80000u, 0x0u},
 #endif
 #ifdef __SSE4_2__
-        {0x1u, 2, 0x100000u, 0x0u},
+        {0x1u, 0, 2, 0x100000u, 0x0u},
 #endif
 #ifdef __MOVBE__
-        {0x1u, 2, 0x400000u, 0x0u},
+        {0x1u, 0, 2, 0x400000u, 0x0u},
 #endif
 #ifdef __POPCNT__
-        {0x1u, 2, 0x800000u, 0x0u},
+        {0x1u, 0, 2, 0x800000u, 0x0u},
 #endif
 #ifdef __XSAVE__
-        {0x1u, 2, 0x4000000u, 0x0u},
+        {0x1u, 0, 2, 0x4000000u, 0x0u},
 #endif
 #ifdef __FMA__
-        {0x1u, 2, 0x1000u, 0x6u},
+        {0x1u, 0, 2, 0x1000u, 0x6u},
 #endif
 #ifdef __AVX__
-        {0x1u, 2, 0x10000000u, 0x6u},
+        {0x1u, 0, 2, 0x10000000u, 0x6u},
 #endif
 #ifdef __F16C__
-        {0x1u, 2, 0x20000000u, 0x6u},
+        {0x1u, 0, 2, 0x20000000u, 0x6u},
 #endif
 #ifdef __BMI__
-        {0x7u, 1, 0x8u, 0x0u},
+        {0x7u, 0, 1, 0x8u, 0x0u},
 #endif
 #ifdef __BMI2__
-        {0x7u, 1, 0x100u, 0x0u},
+        {0x7u, 0, 1, 0x100u, 0x0u},
 #endif
 #ifdef __AVX2__
-        {0x7u, 1, 0x20u, 0x6u},
+        {0x7u, 0, 1, 0x20u, 0x6u},
+#endif
+#ifdef __AVXVNNI__
+        {0x7u, 1, 0, 0x10u, 0x6u},
 #endif
 #ifdef __AVX512F__
-        {0x7u, 1, 0x10000u, 0xe6u},
+        {0x7u, 0, 1, 0x10000u, 0xe6u},
 #endif
 #ifdef __AVX512DQ__
-        {0x7u, 1, 0x20000u, 0xe6u},
+        {0x7u, 0, 1, 0x20000u, 0xe6u},
 #endif
 #ifdef __AVX512CD__
-        {0x7u, 1, 0x10000000u, 0xe6u},
+        {0x7u, 0, 1, 0x10000000u, 0xe6u},
 #endif
 #ifdef __AVX512BW__
-        {0x7u, 1, 0x40000000u, 0xe6u},
+        {0x7u, 0, 1, 0x40000000u, 0xe6u},
 #endif
 #ifdef __AVX512VL__
-        {0x7u, 1, 0x80000000u, 0xe6u},
+        {0x7u, 0, 1, 0x80000000u, 0xe6u},
 #endif
 #ifdef __AVX512VNNI__
-        {0x7u, 2, 0x800u, 0xe6u},
+        {0x7u, 0, 2, 0x800u, 0xe6u},
 #endif
 #ifdef __LAHF_SAHF__
-        {0x80000001u, 2, 0x1u, 0x0u},
+        {0x80000001u, 0, 2, 0x1u, 0x0u},
 #endif
 #ifdef __LZCNT__
-        {0x80000001u, 2, 0x20u, 0x0u},
+        {0x80000001u, 0, 2, 0x20u, 0x0u},
 #endif
-        {0, 0, 0, 0}
+        {0, 0, 0, 0, 0}
     };
     unsigned int i, registers[4], low, high;
     for (i = 0; i < sizeof needs / sizeof needs[0]; i++) {
-        model_cpu_fits_now_cpuid(needs[i][0] & 0x80000000u, registers);
+        model_cpu_fits_now_cpuid(needs[i][0] & 0x80000000u, 0, registers);
         if (registers[0] < needs[i][0])
             return 0;
-        model_cpu_fits_now_cpuid(needs[i][0], registers);
-        if ((registers[needs[i][1]] & needs[i][2]) != needs[i][2])
+        model_cpu_fits_now_cpuid(needs[i][0], needs[i][1], registers);
+        if ((registers[needs[i][2]] & needs[i][3]) != needs[i][3])
             return 0;
-        if (needs[i][3] != 0) {
-            model_cpu_fits_now_cpuid(1, registers);
+        if (needs[i][4] != 0) {
+            model_cpu_fits_now_cpuid(1, 0, registers);
             if ((registers[2] & 0x8000000u) == 0) /* OSXSAVE */
                 return 0;
             __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
             (void)high;
-            if ((low & needs[i][3]) != needs[i][3])
+            if ((low & needs[i][4]) != needs[i][4])
                 return 0;
         }
     }
