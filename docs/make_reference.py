@@ -21,7 +21,8 @@ _WIDTH = 100
 def commands_page() -> str:
     """The help of all commands."""
     parts = ["# Commands and options\n", _MADE, "What `ccml COMMAND --help` says. [cli.md](cli.md) explains it.\n"]
-    top = Context(cli, info_name="ccml", terminal_width=_WIDTH, max_content_width=_WIDTH)
+    settings = {**cli.context_settings, "terminal_width": _WIDTH, "max_content_width": _WIDTH}
+    top = Context(cli, info_name="ccml", **settings)
     for name in sorted(cli.commands):
         context = Context(cli.commands[name], info_name=name, parent=top)
         text = cli.commands[name].get_help(context)
