@@ -7,17 +7,13 @@ from functools import cache
 import llvmlite.binding as llvm
 from llvmlite.binding import TargetMachine
 
-from ..targets import Machine
-
-_OPTIONS = ("-x86-machine-combiner=false",)
-"""LLVM's own: it would add up products of a step before it adds them to accumulators, which shortens chains that the
-schedule has made short enough and needs registers that are full of accumulators."""
+from ..targets import TARGETS, Machine
 
 
 @cache
 def initialize() -> None:
-    """Registers all back ends, once in a process."""
-    for option in _OPTIONS:
+    """Registers all back ends, with the options of all targets, once in a process."""
+    for option in sorted({option for target in TARGETS for abi in target.abis for option in abi.llvm_options}):
         llvm.set_option("ccml", option)
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()

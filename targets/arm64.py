@@ -92,6 +92,7 @@ TARGETS = (
                 clang_triple="x86_64-linux-android21",
                 detection=x86.DETECTION,
                 guaranteed=x86.V2.requires,
+                llvm_options=x86.LLVM_OPTIONS,
             ),
         ),
     ),

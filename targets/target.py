@@ -157,7 +157,7 @@ class Abi:
     ``ar``. ``clang_triple`` is what clang calls the machine. ``machine_code`` names the assembled block instructions
     that the ABI's CPUs can run. ``host_architectures``: in a process of which architectures, the beginnings of LLVM's
     triples, its code can run. ``guaranteed`` are features that every processor of the ABI has; others are asked for
-    through ``detection``.
+    through ``detection``. ``llvm_options`` are for LLVM's code generator; they hold for the whole process.
     """
 
     name: str
@@ -176,6 +176,7 @@ class Abi:
     host_architectures: tuple[str, ...] = ()
     detection: Detection | None = None
     guaranteed: tuple[str, ...] = ()
+    llvm_options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,10 @@ V4_VNNI = Cpu(
     gcc_flags=NO_HOISTING, requires=(*V4.requires, "avx512vnni"),
 )  # fmt: skip
 
+# It would add up products of a step before it adds them to accumulators, which shortens chains that the schedule has
+# made short enough, and takes registers that are full of accumulators.
+LLVM_OPTIONS = ("-x86-machine-combiner=false",)
+
 ELF = Elf(machine=62)
 HELPERS = Helpers(groups=("half",))
 LINUX = linux("x86_64-linux-gnu-gcc", "gcc", "qemu-x86_64", "/usr/x86_64-linux-gnu", native=("x86_64", "AMD64"))
@@ -114,6 +118,7 @@ TARGETS = (
                 clang_triple="x86_64-linux-gnu",
                 host_architectures=("x86_64",),
                 detection=DETECTION,
+                llvm_options=LLVM_OPTIONS,
             ),
         ),
     ),
