@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .artifact.build import Artifact, Plan, write_artifacts
+from .artifact.build import Artifact, Plan, make_plan, write_artifacts
 from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
 from .bindings.write import check_bindings, write_bindings
@@ -38,20 +38,17 @@ from .driver import (
     PathLike,
     Range,
     Source,
-    all_cpus,
     check_goal,
     compile_model,
     compile_source,
     find_machine,
     find_machines,
     lower,
-    lower_levels,
     read,
     run_passes,
 )
 from .emit_c.model_name import model_name
 from .emit_llvm.jit import JitModel, StateMemory, host_machine
-from .emit_llvm.levels import with_common_memory
 from .errors import CcmlError, ErrorCode
 from .fitting import Case, check_budget, with_ways_out
 from .frontend_onnx.export import save_graph
@@ -117,12 +114,11 @@ def compile(  # the name that users look for
     that of the default one. With ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its
     name. ``emit`` says what is written besides the header and the report. ``dump_ir`` is a folder for the graph after
     every pass and the program after every step. With ``quantization`` the float model is quantized first, and the
-    reports say what that cost.
-    ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised. ``packages`` are ecosystems such as
-    ``cmake`` and ``arduino``: for each, a package with an application that runs the first sample of ``file``, or a
-    random one, is written into a folder of that name. ``bindings`` are languages: ``cpp``, ``python``, ``rust``,
-    ``js``. Where the model does not fit ``budget``, or the memory of ``board`` (``ccml boards`` lists them), ``BUDGET``
-    is raised, with options that would help.
+    reports say what that cost. ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
+    ``packages`` are ecosystems such as ``cmake`` and ``arduino``: for each, a package with an application that runs the
+    first sample of ``file``, or a random one, is written into a folder of that name. ``bindings`` are languages:
+    ``cpp``, ``python``, ``rust``, ``js``. Where the model does not fit ``budget``, or the memory of ``board``
+    (``ccml boards`` lists them), ``BUDGET`` is raised, with options that would help.
     """
     known = None if board is None else check_board(board, target)
     budget = whole_budget(budget, board, goal)
@@ -137,17 +133,13 @@ def compile(  # the name that users look for
     if dump_ir is not None:
         check_output_folder(Path(dump_ir), "--dump-ir")
     dump = IrDump(Path(dump_ir)) if dump_ir is not None else None
-    every = {machine.abi.name: all_cpus(machine) for machine in machines} if cpu == ALL_CPUS else {}
     source, accuracy = _read(path, options, quantization)
     optimized = run_passes(source, dump, machines[0])
-    identity = source.identity([kind.value for kind in kinds], goal)
 
     def plans() -> Iterable[Plan]:
         for machine in machines:
             compiled = lower(source, optimized, machine, goal, None if dump is None else dump.programs(machine))
-            levels = lower_levels(source, optimized, every.get(machine.abi.name, ()), goal)
-            program = with_common_memory(compiled.program, levels) if levels else compiled.program
-            yield Plan(program, machine, identity, source.graph, optimized, accuracy, levels)
+            yield make_plan(compiled, kinds, every_cpu=cpu == ALL_CPUS, accuracy=accuracy)
 
     def write_more(plan: Plan, report: Report, stage: Path) -> None:
         check_budget(report.totals, budget)
@@ -162,7 +154,8 @@ def compile(  # the name that users look for
     except CcmlError as problem:
         if problem.kind is not ErrorCode.BUDGET or not budget.has_limits:
             raise
-        case = Case(source, machines[0], kinds, goal, budget, {} if known is None else known.pools)
+        blocks = {} if known is None else known.pools
+        case = Case(source, machines[0], kinds, goal, budget, blocks, every_cpu=cpu == ALL_CPUS)
         raise with_ways_out(problem, case) from problem
 
 

@@ -46,7 +46,7 @@ ALL_CPUS = "all"
 
 __all__ = [
     "ALL_ABIS", "ALL_CPUS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "Compiled", "Goal", "ModelOptions", "Optimize", "Range",
-    "Source", "all_cpus", "check_goal", "compile_model", "compile_source", "find_machine", "find_machines",
+    "Source", "check_goal", "compile_model", "compile_source", "find_machine", "find_machines",
     "import_source", "lower", "lower_levels", "read", "read_onnx", "run_passes",
 ]  # fmt: skip
 
@@ -195,21 +195,6 @@ def find_machines(target: str, abi: str | None = None, cpu: str | None = None) -
     return [find_machine(target, each.name, cpu) for each in known.abis]
 
 
-def all_cpus(machine: Machine) -> list[Machine]:
-    """A machine for each CPU of an ABI that has several, the most demanding first."""
-    cpus = machine.abi.cpus
-    return by_requirements([Machine(machine.target, machine.abi, cpu) for cpu in cpus]) if len(cpus) > 1 else []
-
-
-def lower_levels(
-    source: Source, optimized: Graph, machines: Sequence[Machine], goal: Goal = DEFAULT_GOAL
-) -> tuple[Level, ...]:
-    """The programs of a library that chooses: one for each of ``machines``, the most demanding first, but for those
-    that a less demanding one makes needless."""
-    levels = [Level(machine, lower(source, optimized, machine, goal).program) for machine in machines]
-    return tuple(without_equals(levels))
-
-
 def read_onnx(path: PathLike) -> onnx.ModelProto:
     """The model with its external data.
 
@@ -278,6 +263,21 @@ def lower(
     check_goal(goal)
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
     return Compiled(source, optimized, lower_graph(optimized, machine, goal, dump), machine, goal)
+
+
+def lower_levels(compiled: Compiled) -> tuple[Level, ...]:
+    """The programs of a library for all CPUs of an ABI, the most demanding first, but for those that a less demanding
+    one makes needless; none where the ABI has a single CPU."""
+    machine, cpus = compiled.machine, compiled.machine.abi.cpus
+    others = {cpu: Machine(machine.target, machine.abi, cpu) for cpu in cpus if cpu != machine.cpu}
+    if not others:
+        return ()
+    levels = [Level(machine, compiled.program)]
+    levels += [
+        Level(other, lower(compiled.source, compiled.optimized, other, compiled.goal).program)
+        for other in others.values()
+    ]
+    return tuple(without_equals(by_requirements(levels)))
 
 
 def compile_source(

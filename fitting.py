@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .artifact.build import Plan, write_artifacts
+from .artifact.build import make_plan, write_artifacts
 from .artifact.emit import Emit
 from .driver import Goal, Optimize, Source, lower, run_passes
 from .errors import CcmlError, ErrorCode
@@ -57,7 +57,8 @@ class Tried:
 class Case:
     """A compilation that does not fit: of ``source``, for ``machine`` by ``goal`` with ``kinds`` of output.
 
-    ``blocks`` are the blocks of RAM that there are, by name, where several are known."""
+    ``blocks`` are the blocks of RAM that there are, by name, where several are known. ``every_cpu``: with code for all
+    CPUs of the machine's ABI."""
 
     source: Source
     machine: Machine
@@ -65,6 +66,7 @@ class Case:
     goal: Goal
     budget: Budget
     blocks: Mapping[str, int]
+    every_cpu: bool = False
 
 
 def check_budget(totals: Totals, budget: Budget) -> None:
@@ -137,9 +139,8 @@ def _report(case: Case, way: Way) -> Report:
         folder = Path(name)
         source = _quantized(case.source, folder) if way.quantized else case.source
         optimized = run_passes(source, None, case.machine)
-        program = lower(source, optimized, case.machine, way.goal).program
-        identity = source.identity([kind.value for kind in case.kinds], way.goal)
-        plan = Plan(program, case.machine, identity, source.graph, optimized)
+        compiled = lower(source, optimized, case.machine, way.goal)
+        plan = make_plan(compiled, case.kinds, every_cpu=case.every_cpu)
         (artifact,) = write_artifacts([plan], case.kinds, folder / "out", subfolders=False)
         return artifact.report
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ..costs.build import build_c, build_objects, has_compiler
 from ..costs.predict import is_predictable, predict
+from ..driver import Compiled, lower_levels
 from ..emit_c.makefile import MAKEFILE
-from ..emit_llvm.levels import Level
+from ..emit_llvm.levels import Level, with_common_memory
 from ..ir.graph import Graph
 from ..ir.program import Program
 from ..report.accuracy import Accuracy
@@ -40,6 +41,17 @@ class Plan:
     optimized: Graph
     accuracy: Accuracy | None = None
     levels: tuple[Level, ...] = ()
+
+
+def make_plan(
+    compiled: Compiled, kinds: Sequence[Emit], *, every_cpu: bool = False, accuracy: Accuracy | None = None
+) -> Plan:
+    """What is to be written of a compilation as ``kinds``; with ``every_cpu`` for all CPUs of its ABI."""
+    levels = lower_levels(compiled) if every_cpu else ()
+    program = with_common_memory(compiled.program, levels) if levels else compiled.program
+    source = compiled.source
+    identity = source.identity([kind.value for kind in kinds], compiled.goal)
+    return Plan(program, compiled.machine, identity, source.graph, compiled.optimized, accuracy, levels)
 
 
 @dataclass(frozen=True)

@@ -34,9 +34,9 @@ class Level:
         return "".join(letter if letter.isalnum() else "_" for letter in self.machine.cpu.name)
 
 
-def by_requirements(machines: Sequence[Machine]) -> list[Machine]:
+def by_requirements(levels: Sequence[Level]) -> list[Level]:
     """From the CPU that asks for most to that which asks for least."""
-    return sorted(machines, key=lambda machine: -len(machine.cpu.requires))
+    return sorted(levels, key=lambda level: -len(level.machine.cpu.requires))
 
 
 def without_equals(levels: Sequence[Level]) -> list[Level]:

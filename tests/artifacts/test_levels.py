@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import ccml
 import numpy as np
 import pytest
+from ccml.errors import CcmlError
+from ccml.report.budget import Budget
 from ccml.targets import TARGETS, select
 from elftools.elf.elffile import ELFFile
 from onnx import TensorProto, helper, save
@@ -109,6 +112,25 @@ def test_every_abi(tmp_path: Path) -> None:
     result = ccml.compile(network(tmp_path), "android", tmp_path / "out", abi="all", cpu="all", emit=["obj"])
     found = {artifact.report.target.abi: len(artifact.report.levels) for artifact in result.artifacts}
     assert found["arm64-v8a"] == 2 and found["armeabi-v7a"] == 0
+
+
+@pytest.mark.parametrize("cpu", [None, "all"])
+def test_one_artifact_for_each_abi(cpu: str | None, tmp_path: Path) -> None:
+    """Each is made, and told of, once."""
+    model, abis = network(tmp_path), [abi.name for abi in select("android").target.abis]
+    for abi, wanted in ((None, abis[:1]), ("all", abis)):
+        result = ccml.compile(model, "android", tmp_path / str(abi), abi=abi, cpu=cpu, emit=["obj"])
+        assert [artifact.report.target.abi for artifact in result.artifacts] == wanted
+
+
+def test_what_would_fit_is_told_for_all_cpus(tmp_path: Path) -> None:
+    """The flash of a hint is that of what the same command would write."""
+    model, options = network(tmp_path), {"cpu": "all", "emit": ["lib"]}
+    flash = ccml.compile(model, "x86", tmp_path / "a", **options).artifacts[0].report.totals.flash_bytes
+    with pytest.raises(CcmlError, match="flash") as caught:
+        ccml.compile(model, "x86", tmp_path / "b", **options, budget=Budget(max_flash=flash // 2))
+    (told,) = re.findall(r"flash ([\d,]+) of", caught.value.hint)
+    assert int(told.replace(",", "")) > flash // 2
 
 
 def test_code_for_several_cpus_can_ask() -> None:
