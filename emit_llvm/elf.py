@@ -96,8 +96,10 @@ def defined_symbols(image: bytes) -> list[str]:
 
 
 def undefined_symbols(image: bytes) -> list[str]:
-    """The symbols that an object (or shared library) expects from elsewhere, in their order."""
-    return [name for name, _, section in _symbols(image) if name and section == SHN_UNDEF]
+    """The symbols that an object (or shared library) expects from elsewhere, in their order, but for the one that every
+    linker defines: what 32-bit x86 computes addresses from."""
+    symbols = (name for name, _, section in _symbols(image) if section == SHN_UNDEF)
+    return [name for name in symbols if name not in ("", "_GLOBAL_OFFSET_TABLE_")]
 
 
 def _symbols(image: bytes) -> Iterator[tuple[str, int, int]]:

@@ -212,17 +212,22 @@ def _spelled(flags: Sequence[str], name: str, functions: Sequence[str], exports:
     ]
 
 
-def shared_library(page_align: int, c_library: str = "libc.so.6") -> Library:
-    """A shared library of an ELF system, for pages of at most ``page_align`` bytes."""
+def shared_library(page_align: int, c_library: str = "libc.so.6", *, stripped: bool = False) -> Library:
+    """A shared library of an ELF system, for pages of at most ``page_align`` bytes; ``stripped``: without the names of
+    what only debuggers look at. Its build ID is a digest of its content."""
+    strip = ("--strip-all",) if stripped else ()
     return Library(
         "lib{name}.so",
         Tool("ld.lld", "apt install lld"),
         (
             "-shared", "-soname=lib{name}.so", "--version-script={exports}", "--no-undefined", "--gc-sections",
-            "--build-id=none", "--hash-style=both", "-zrelro", "-znow", "-znoexecstack",
-            f"-zmax-page-size={page_align}",
+            "--build-id=sha1", "--hash-style=both", "-zrelro", "-znow", "-znoexecstack",
+            f"-zmax-page-size={page_align}", *strip,
         ),
-        ("-shared", "-Wl,-soname,lib{name}.so", f"-Wl,-z,max-page-size={page_align}"),
+        (
+            "-shared", "-Wl,-soname,lib{name}.so", "-Wl,--build-id=sha1", f"-Wl,-z,max-page-size={page_align}",
+            *(f"-Wl,{flag}" for flag in strip),
+        ),
         c_library,
     )  # fmt: skip
 

@@ -54,13 +54,21 @@ V4_VNNI = Cpu(
     gcc_flags=NO_HOISTING, requires=(*V4.requires, "avx512vnni"),
 )  # fmt: skip
 
+# What Android's ABI for 32 bits promises (Android NDK, ABIs): floats are computed by SSE, as everywhere else.
+I686 = Cpu(
+    "i686", "i686", "+ssse3", ("-march=i686", "-mssse3", "-mfpmath=sse"), (4, 1), Registers(scalar=4, vector=8),
+    (*_multiply_add("mul+add", 4), *_pairs(4)), frozenset({"f64", "sqrt", "dot2_i16i16"}), gcc_flags=NO_HOISTING,
+)  # fmt: skip
+
 # It would add up products of a step before it adds them to accumulators, which shortens chains that the schedule has
 # made short enough, and takes registers that are full of accumulators.
 LLVM_OPTIONS = ("-x86-machine-combiner=false",)
 
 ELF = Elf(machine=62)
+ELF32 = Elf(machine=3)
 HELPERS = Helpers(groups=("half",))
 LINUX = linux("x86_64-linux-gnu-gcc", "gcc", "qemu-x86_64", "/usr/x86_64-linux-gnu", native=("x86_64", "AMD64"))
+LINUX32 = linux("i686-linux-gnu-gcc", "gcc-i686-linux-gnu libc6-dev-i386-cross", "qemu-i386", "/usr/i686-linux-gnu")
 
 _YMM, _ZMM = 0x6, 0xE6
 _EXTENDED = 0x80000001

@@ -141,7 +141,7 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-ABIS = ("arm64-v8a", "armeabi-v7a", "x86_64")
+ABIS = ("arm64-v8a", "armeabi-v7a", "x86_64", "x86")
 
 
 def test_two_models_for_all_abis(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ BOARDS = tuple(
 )
 """Cores without an operating system, on emulated boards."""
 
-ANDROID = tuple(select("android", abi) for abi in ("arm64-v8a", "armeabi-v7a", "x86_64"))
+ANDROID = tuple(select("android", abi) for abi in ("arm64-v8a", "armeabi-v7a", "x86_64", "x86"))
 
 def runs_here(machine: Machine) -> pytest.MarkDecorator:
     """Skips a test where this machine's CPU lacks what code for ``machine`` uses."""

@@ -37,6 +37,7 @@ CORES = [select(f"cortex-{name}") for name in ("m0", "m3", "m4", "m7", "m33", "m
 LINUX = {
     "arm64-v8a": needs("ld.lld", "aarch64-linux-gnu-gcc", "qemu-aarch64"),
     "armeabi-v7a": needs("ld.lld", "arm-linux-gnueabihf-gcc", "qemu-arm"),
+    "x86": needs("ld.lld", "i686-linux-gnu-gcc", "qemu-i386"),
 }
 
 

@@ -19,6 +19,7 @@ NEEDS = {
     "arm64-v8a": needs("ld.lld", "aarch64-linux-gnu-gcc", "qemu-aarch64"),
     "armeabi-v7a": needs("ld.lld", "arm-linux-gnueabihf-gcc", "qemu-arm"),
     "x86_64": needs("ld.lld", "gcc"),
+    "x86": needs("ld.lld", "i686-linux-gnu-gcc", "qemu-i386"),
 }
 pytestmark = needs_models
 

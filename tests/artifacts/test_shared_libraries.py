@@ -26,7 +26,7 @@ pytestmark = needs_models
 @pytest.mark.parametrize("machine", ANDROID, ids=machine_id)
 @pytest.mark.parametrize("model", FLOAT, ids=str)
 def test_android(model: Model, machine: Machine, workshop: Workshop) -> None:
-    """Pages of 16 KiB, no dependency, a name, and one function for others to call."""
+    """Pages of 16 KiB, no dependency, a name, a build ID, and one function for others to call; no other names."""
     library = workshop.machine_code(model, machine) / f"lib{model}.so"
     with library.open("rb") as stream:
         elf = ELFFile(stream)
@@ -38,6 +38,9 @@ def test_android(model: Model, machine: Machine, workshop: Workshop) -> None:
         assert "DT_NEEDED" not in tags and "DT_TEXTREL" not in tags
         assert tags["DT_SONAME"] == f"lib{model}.so"
         assert exports(elf) == [f"{model}_run"]
+        assert elf.get_section_by_name(".symtab") is None
+        (note,) = elf.get_section_by_name(".note.gnu.build-id").iter_notes()
+        assert len(note["n_desc"]) == 40
 
 
 @runs_here(V3)

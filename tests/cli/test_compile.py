@@ -65,7 +65,7 @@ def test_all_abis_of_android(model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     result = ccml("compile", model, "--target", "android", "--abi", "all", "--emit", "lib", "-o", out)
     assert result.exit_code == 0, result.stderr
-    abis = ("arm64-v8a", "armeabi-v7a", "x86_64")
+    abis = ("arm64-v8a", "armeabi-v7a", "x86_64", "x86")
     each = {"libm.a", "libm.so", "m.h", "report.json"}
     assert files_in(out) == {f"{abi}/{name}" for abi in abis for name in each} | {"report.json"}
     index = json.loads((out / "report.json").read_text())

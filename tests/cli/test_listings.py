@@ -17,7 +17,7 @@ def test_targets() -> None:
         assert f"\n{target.name} " in text
     content = {entry["name"]: entry for entry in json.loads(ccml("targets", "--json").stdout)["targets"]}
     assert set(content) == {target.name for target in TARGETS}
-    assert [abi["name"] for abi in content["android"]["abis"]] == ["arm64-v8a", "armeabi-v7a", "x86_64"]
+    assert [abi["name"] for abi in content["android"]["abis"]] == ["arm64-v8a", "armeabi-v7a", "x86_64", "x86"]
     assert content["cortex-m4"]["aliases"][0] == "arm"
 
 

@@ -116,7 +116,7 @@ def test_bare_metal_objects_hold_nothing_for_an_operating_system(machine: Machin
     (_, image), _ = emit_objects(scale_and_shift(pad=INLINE_CONSTANTS)[0], machine)
     sections = {section.name: section["sh_type"] for section in ELFFile(io.BytesIO(image)).iter_sections()}
     assert (".note.GNU-stack" in sections) == machine.target.hosted
-    is_hosted_arm = machine.target.hosted and machine.abi.pointer_bits == 32
+    is_hosted_arm = machine.target.hosted and machine.abi.architecture == "arm"
     assert ("SHT_ARM_EXIDX" in sections.values()) == is_hosted_arm
 
 
