@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .api import (
         Accuracy,
         Artifact,
+        ArtifactOptions,
         BoardCheck,
         Emit,
         Goal,
@@ -46,7 +47,8 @@ __version__ = "0.1.0"
 _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 
 __all__ = [
-    "Accuracy", "Artifact", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal", "ImageOptions",
+    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal",
+    "ImageOptions",
     "LayerOptions", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization",
     "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "Verification",
     "compile", "compile_model", "find_machine", "load", "profile", "quantize", "read_reports", "verify",

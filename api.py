@@ -22,6 +22,7 @@ import numpy as np
 from .artifact.build import Artifact, Plan, make_plan, write_artifacts
 from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
+from .artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
 from .bindings.write import check_bindings, write_bindings
 from .costs.build import build_c, build_objects, has_compiler
 from .costs.measure import measure
@@ -74,7 +75,8 @@ from .verification.compare_model import Verification, compare
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "Accuracy", "Artifact", "BoardCheck", "Emit", "Goal", "ImageOptions", "LayerOptions", "LoadedModel", "Mode",
+    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Emit", "Goal", "ImageOptions", "LayerOptions",
+    "LoadedModel", "Mode",
     "ModelOptions", "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range",
     "RangeMethod", "Report", "Result", "StateMemory", "Verification", "compile", "compile_model", "find_machine",
     "load", "profile", "quantize", "read_reports", "save_arrays", "verify", "verify_log", "write_page",
@@ -106,6 +108,7 @@ def compile(  # the name that users look for
     file: PathLike | None = None,
     budget: Budget = NO_BUDGET,
     board: str | None = None,
+    artifact: ArtifactOptions = DEFAULT_ARTIFACT,
 ) -> Result:
     """Compiles the ONNX model ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
@@ -117,7 +120,8 @@ def compile(  # the name that users look for
     reports say what that cost. ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
     ``packages`` are ecosystems such as ``cmake`` and ``arduino``: for each, a package with an application that runs the
     first sample of ``file``, or a random one, is written into a folder of that name. ``bindings`` are languages:
-    ``cpp``, ``python``, ``rust``, ``js``. Where the model does not fit ``budget``, or the memory of ``board``
+    ``cpp``, ``python``, ``rust``, ``js``. ``artifact`` says how code and weights come into the product. Where the
+    model does not fit ``budget``, or the memory of ``board``
     (``ccml boards`` lists them), ``BUDGET`` is raised, with options that would help.
     """
     known = None if board is None else check_board(board, target)
@@ -139,7 +143,7 @@ def compile(  # the name that users look for
     def plans() -> Iterable[Plan]:
         for machine in machines:
             compiled = lower(source, optimized, machine, goal, None if dump is None else dump.programs(machine))
-            yield make_plan(compiled, kinds, every_cpu=cpu == ALL_CPUS, accuracy=accuracy)
+            yield make_plan(compiled, kinds, every_cpu=cpu == ALL_CPUS, accuracy=accuracy, options=artifact)
 
     def write_more(plan: Plan, report: Report, stage: Path) -> None:
         check_budget(report.totals, budget)
@@ -155,7 +159,7 @@ def compile(  # the name that users look for
         if problem.kind is not ErrorCode.BUDGET or not budget.has_limits:
             raise
         blocks = {} if known is None else known.pools
-        case = Case(source, machines[0], kinds, goal, budget, blocks, every_cpu=cpu == ALL_CPUS)
+        case = Case(source, machines[0], kinds, goal, budget, blocks, cpu == ALL_CPUS, artifact)
         raise with_ways_out(problem, case) from problem
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from .artifact.build import make_plan, write_artifacts
 from .artifact.emit import Emit
+from .artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
 from .driver import Goal, Optimize, Source, lower, run_passes
 from .errors import CcmlError, ErrorCode
 from .quantization.source import Quantization, quantize_source
@@ -58,7 +59,7 @@ class Case:
     """A compilation that does not fit: of ``source``, for ``machine`` by ``goal`` with ``kinds`` of output.
 
     ``blocks`` are the blocks of RAM that there are, by name, where several are known. ``every_cpu``: with code for all
-    CPUs of the machine's ABI."""
+    CPUs of the machine's ABI. ``options`` are those of the artifact."""
 
     source: Source
     machine: Machine
@@ -67,6 +68,7 @@ class Case:
     budget: Budget
     blocks: Mapping[str, int]
     every_cpu: bool = False
+    options: ArtifactOptions = DEFAULT_ARTIFACT
 
 
 def check_budget(totals: Totals, budget: Budget) -> None:
@@ -140,7 +142,7 @@ def _report(case: Case, way: Way) -> Report:
         source = _quantized(case.source, folder) if way.quantized else case.source
         optimized = run_passes(source, None, case.machine)
         compiled = lower(source, optimized, case.machine, way.goal)
-        plan = make_plan(compiled, case.kinds, every_cpu=case.every_cpu)
+        plan = make_plan(compiled, case.kinds, every_cpu=case.every_cpu, options=case.options)
         (artifact,) = write_artifacts([plan], case.kinds, folder / "out", subfolders=False)
         return artifact.report
 

@@ -12,6 +12,7 @@ from ..costs.predict import is_predictable, predict
 from ..driver import Compiled, lower_levels
 from ..emit_c.makefile import MAKEFILE
 from ..emit_llvm.levels import Level, with_common_memory
+from ..ir.external_weights import with_external_weights
 from ..ir.graph import Graph
 from ..ir.program import Program
 from ..report.accuracy import Accuracy
@@ -23,6 +24,7 @@ from ..targets import Machine
 from .contents import Contents, read_contents
 from .emit import Emit, Objects, emit
 from .folder import list_files, publish, staging
+from .options import DEFAULT_ARTIFACT, ArtifactOptions
 
 log = logging.getLogger(__name__)
 
@@ -44,13 +46,24 @@ class Plan:
 
 
 def make_plan(
-    compiled: Compiled, kinds: Sequence[Emit], *, every_cpu: bool = False, accuracy: Accuracy | None = None
+    compiled: Compiled,
+    kinds: Sequence[Emit],
+    *,
+    every_cpu: bool = False,
+    accuracy: Accuracy | None = None,
+    options: ArtifactOptions = DEFAULT_ARTIFACT,
 ) -> Plan:
     """What is to be written of a compilation as ``kinds``; with ``every_cpu`` for all CPUs of its ABI."""
     levels = lower_levels(compiled) if every_cpu else ()
     program = with_common_memory(compiled.program, levels) if levels else compiled.program
+    if options.external_weights:
+        target = compiled.machine.target
+        natural = 1 if target.scarce_ram else target.arena_align
+        program, *others = with_external_weights([program, *(level.program for level in levels)], natural)
+        levels = tuple(replace(level, program=other) for level, other in zip(levels, others, strict=True))
     source = compiled.source
     identity = source.identity([kind.value for kind in kinds], compiled.goal)
+    identity = replace(identity, options=replace(identity.options, weights=options.weights))
     return Plan(program, compiled.machine, identity, source.graph, compiled.optimized, accuracy, levels)
 
 

@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 
 from ..emit_c.artifact import custom_sources, write_c
+from ..emit_c.contract import weights_file_name
 from ..emit_c.header import public_header
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.archive import static_library
@@ -17,6 +18,7 @@ from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
 from ..emit_llvm.shared import link_library
 from ..emulation.custom_objects import compiles_custom, custom_objects
 from ..errors import CcmlError, ErrorCode
+from ..ir.external_weights import weights_file
 from ..ir.program import Program
 from ..targets import Machine
 
@@ -61,6 +63,9 @@ def emit(
         (folder / f"{name}.h").write_text(header, encoding="utf-8", newline="\n")
         for file, text in custom_sources(program, symbols).items() if custom is None or not linked else ():
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
+    if program.weights is not None:
+        programs = [program, *(level.program for level in levels)]
+        (folder / weights_file_name(name)).write_bytes(weights_file(programs))
     for each in of_machines:
         if Emit.LLVM in kinds:
             text = emit_ir(each.program, each.machine)

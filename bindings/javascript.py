@@ -25,6 +25,7 @@ def write_module(contract: Contract, program: Program, facts: dict[str, object],
         raise CcmlError(ErrorCode.TOOLCHAIN, reason, hint="'ccml doctor' shows the linkers that there are")
     context = {
         **facts,
+        "contract": contract,
         "inputs": [_tensor(tensor) for tensor in contract.inputs],
         "outputs": [_tensor(tensor) for tensor in contract.outputs],
         "blocks": [[memory.size, memory.align] for memory in contract.memory],
@@ -53,4 +54,6 @@ def _tensor(tensor: Tensor) -> dict[str, object]:
 def _parameter(contract: Contract, role: Role, number: int) -> list[object]:
     if role in (Role.POOL, Role.STATE):
         return ["block", number if role is Role.POOL else len(contract.pools)]
+    if role is Role.WEIGHTS:
+        return ["block", len(contract.memory)]
     return ["tensor", number if role is Role.INPUT else len(contract.inputs) + number]

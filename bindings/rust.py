@@ -70,6 +70,8 @@ def _raw(tensors: list[dict[str, object]], inputs: int, position: int, role: Rol
     """A parameter as C has it."""
     if role in (Role.POOL, Role.STATE):
         return f"memory_{position}: *mut c_void"
+    if role is Role.WEIGHTS:
+        return f"weights_{position}: *const c_void"
     tensor = tensors[number if role is Role.INPUT else inputs + number]
     kind = "const" if role is Role.INPUT else "mut"
     return f"tensor_{position}: *{kind} {tensor['element']}"
@@ -80,6 +82,8 @@ def _call(contract: Contract, tensors: list[dict[str, object]], role: Role, numb
     if role in (Role.POOL, Role.STATE):
         block = number if role is Role.POOL else len(contract.pools)
         return f"self.memory.block_{block}.0.as_mut_ptr().cast()"
+    if role is Role.WEIGHTS:
+        return "self.weights.as_ptr().cast()"
     tensor = tensors[number if role is Role.INPUT else len(contract.inputs) + number]
     return f"{tensor['argument']}.{'as_ptr' if role is Role.INPUT else 'as_mut_ptr'}()"
 

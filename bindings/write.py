@@ -88,6 +88,7 @@ def _write_cpp(contract: Contract, program: Program, facts: dict[str, object], f
     names = {
         Role.POOL: lambda number: f"memory_->pool_{number}",
         Role.STATE: lambda number: "memory_->state",
+        Role.WEIGHTS: lambda number: "weights_",
         Role.INPUT: lambda number: f"{contract.inputs[number].parameter}.data()",
         Role.OUTPUT: lambda number: f"{contract.outputs[number].parameter}.data()",
     }
@@ -121,7 +122,8 @@ def _write_python(contract: Contract, program: Program, facts: dict[str, object]
         ("setup.py", root / "setup.py"),
     ):
         path.write_text(engine.get_template(source).render(context), encoding="utf-8", newline="\n")
-    shutil.copyfile(folder / library, package / library)
+    for file in (library, *([contract.weights.file] if contract.weights is not None else [])):
+        shutil.copyfile(folder / file, package / file)
 
 
 def _python_facts(contract: Contract, program: Program) -> dict[str, object]:
@@ -142,6 +144,7 @@ def _python_facts(contract: Contract, program: Program) -> dict[str, object]:
     return {
         "inputs": [_row(tensor) for tensor in inputs],
         "outputs": [_row(tensor) for tensor in outputs],
+        "contract": contract,
         "memory": repr([(memory.size, memory.align) for memory in contract.memory]),
         "errors": repr({number: f"{contract.macro}_{name}: {meaning}" for name, number, meaning in contract.errors}),
         "parameters": repr(parameters),
@@ -160,6 +163,8 @@ def _parameter(contract: Contract, inputs: list[Tensor], role: Role, number: int
         return "memory", number
     if role is Role.STATE:
         return "memory", len(contract.pools)
+    if role is Role.WEIGHTS:
+        return "weights", number
     if role is Role.OUTPUT:
         return "result", number
     tensor = contract.inputs[number]

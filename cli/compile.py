@@ -18,6 +18,7 @@ from .accuracy import (
     require_quantization,
     write_accuracy,
 )
+from .artifact_options import artifact_options
 from .help import Command
 from .options import (
     BindingNames,
@@ -47,10 +48,11 @@ from .verbosity import logging_options, note, settings
 
 if TYPE_CHECKING:
     from ..artifact.build import Artifact
+    from ..artifact.options import ArtifactOptions
     from ..driver import Goal, ModelOptions
     from ..quantization.source import Quantization
     from ..report.budget import Budget
-    from ..report.schema import Report
+    from ..report.schema import Report, Totals
 
 
 @click.command("compile", cls=Command)
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
 @input_option(": the sample of --package")
 @goal_options
 @budget_options
+@artifact_options
 @click.option(
     "--dump-ir", type=click.Path(), metavar="DIR",
     help="Write the graph after every pass, and the program after every step.",
@@ -101,6 +104,7 @@ def command(
     goal: Goal,
     board: str | None,
     budget: Budget,
+    artifact: ArtifactOptions,
     dump_ir: str | None,
     as_json: bool,
     quantization: Quantization | None,
@@ -120,6 +124,7 @@ def command(
     ccml compile kws.onnx -t cortex-m4 --package cmake,arduino
     ccml compile kws.onnx -t arm --page kws.html --clock 80MHz
     ccml compile kws.onnx --board nucleo-f446re --max-time 50ms
+    ccml compile kws.onnx -t arm --weights external
 
     Needs no compiler or toolchain, but a linker for shared libraries ('ccml doctor' shows what is there). Files of an
     earlier compilation in the same folder are replaced or removed; other files are never touched. Stdout sums up the
@@ -139,7 +144,7 @@ def command(
         result = api.compile(
             model, target or api.board_target(str(board)), output, abi=abi, cpu=cpu, emit=emit, options=options,
             dump_ir=dump_ir, quantization=quantization, goal=goal, packages=packages, bindings=bindings,
-            file=file, budget=budget, board=board,
+            file=file, budget=budget, board=board, artifact=artifact,
         )  # fmt: skip
         seconds = perf_counter() - start
     report = result.artifacts[0].report
@@ -153,8 +158,8 @@ def command(
         reports = [asdict(artifact.report) for artifact in result.artifacts]
         print_json({"reports": reports} if abi == api.ALL_ABIS else reports[0])
     elif not settings().quiet:
-        for artifact in result.artifacts:
-            _print_summary(artifact, whole)
+        for written in result.artifacts:
+            _print_summary(written, whole)
         if report.accuracy is not None:
             click.echo()
             print_accuracy(report.accuracy)
@@ -171,8 +176,8 @@ def _print_summary(artifact: Artifact, budget: Budget) -> None:
         ("target", f"{machine.name}, {machine.abi}, {machine.cpu}"),
         ("RAM", f"{ram_text(totals)}, aligned to {totals.arena_align}"),
         *state_facts(totals),
-        ("flash", f"{kibibytes(totals.flash_bytes)}: weights {kibibytes(totals.weight_bytes)}, "
-                  f"code {kibibytes(totals.code_bytes)}"),
+        ("flash", f"{kibibytes(totals.flash_bytes)}: {_weights(totals)}code {kibibytes(totals.code_bytes)}"),
+        *([("weights file", kibibytes(totals.external_weight_bytes))] if totals.external_weight_bytes else []),
         *route_facts(totals),
         ("MACs", totals.macs),
         *cost_facts(totals),
@@ -180,6 +185,11 @@ def _print_summary(artifact: Artifact, budget: Budget) -> None:
     ])  # fmt: skip
     click.echo()
     print_table(f"{artifact.folder}/", columns("file", "#bytes"), list(_listed(report)))
+
+
+def _weights(totals: Totals) -> str:
+    """The part of flash that weights take."""
+    return "" if totals.external_weight_bytes else f"weights {kibibytes(totals.weight_bytes)}, "
 
 
 def _listed(report: Report) -> Iterator[tuple[str, int]]:

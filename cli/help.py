@@ -7,7 +7,7 @@ from typing import ClassVar
 import click
 
 _OTHER = "Options"
-_SUBJECTS = (_OTHER, "Model", "Target", "Memory and size", "Budget", "Quantization", "General")
+_SUBJECTS = (_OTHER, "Model", "Target", "Memory and size", "Budget", "Artifact", "Quantization", "General")
 """In the order in which they are shown."""
 
 
@@ -39,6 +39,12 @@ class BudgetOption(SubjectOption):
     """An option that says what there is, and what the model has to fit."""
 
     subject = "Budget"
+
+
+class ArtifactOption(SubjectOption):
+    """An option that says how code and weights come into the product."""
+
+    subject = "Artifact"
 
 
 class QuantizationOption(SubjectOption):

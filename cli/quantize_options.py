@@ -68,7 +68,8 @@ _OPTIONS = (
         help="How activations are stored; symmetric: int8, zero point 0.  [default: int8]",
     ),
     _option(
-        "--weights", type=click.Choice(["per-channel", "per-tensor"]), help="Scales of weights.  [default: per-channel]"
+        "--weight-scales", type=click.Choice(["per-channel", "per-tensor"]),
+        help="Scales of weights.  [default: per-channel]",
     ),
     _option(
         "--equalize/--no-equalize", default=None,
@@ -135,8 +136,8 @@ mode_option = _option(
 )
 
 _NAMES = (
-    "calibration", "test_data", "range_method", "percentile", "activations", "weights", "equalize", "bias_correction",
-    "rounding", "io", "max_accuracy_drop", "min_sqnr", "metric", "mean", "scale",
+    "calibration", "test_data", "range_method", "percentile", "activations", "weight_scales", "equalize",
+    "bias_correction", "rounding", "io", "max_accuracy_drop", "min_sqnr", "metric", "mean", "scale",
 )  # fmt: skip
 
 
@@ -197,7 +198,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "range_method": ("range_method", _range_method),
     "percentile": ("percentile", float),
     "activations": ("activations", str),
-    "weights": ("per_channel", "per-channel".__eq__),
+    "weight_scales": ("per_channel", "per-channel".__eq__),
     "equalize": ("equalize", bool),
     "bias_correction": ("bias_correction", bool),
     "rounding": ("adaptive_rounding", "adaptive".__eq__),

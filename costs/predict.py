@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..ir.external_weights import weights_file
 from ..ir.program import Program, Role
 from ..ir.steps import at_most, has_control_flow
 from ..samples import random_samples
@@ -147,6 +148,9 @@ def _memory(
     for side, place in zip(program.inputs, inputs_at, strict=True):
         content = np.ascontiguousarray(sample[side.name], side.type.dtype.numpy).tobytes()
         memory[place : place + len(content)] = np.frombuffer(content, np.uint8)
+    if program.weights is not None:
+        at = next(place for item, place in zip(program.parameters, places) if item.role is Role.WEIGHTS)
+        memory[at : at + program.weights.size] = np.frombuffer(weights_file([program]), np.uint8)
     on_stack = np.array(places[_ARGUMENT_REGISTERS:], np.uint32).view(np.uint8)
     memory[stack : stack + len(on_stack)] = on_stack
     return memory, {SP: stack, **dict(enumerate(places[:_ARGUMENT_REGISTERS]))}

@@ -41,7 +41,7 @@ _SECTIONS = {
         "compile", "load", "quantize", "verify", "verify_log", "profile", "read_reports", "write_page", "compile_model",
         "find_machine",
     ),
-    "How a model is read and compiled": ("ModelOptions", "Range", "Goal", "Optimize", "Emit"),
+    "How a model is read and compiled": ("ModelOptions", "Range", "Goal", "Optimize", "Emit", "ArtifactOptions"),
     "How a model is quantized": (
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",
     ),

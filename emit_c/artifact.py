@@ -15,6 +15,7 @@ from . import tree
 from .amalgamation import runtime_header
 from .guard import guard_source
 from .header import public_header
+from .identity import identity_source
 from .kernel import kernel_function
 from .makefile import MAKEFILE, makefile
 from .requirements import Requirements
@@ -49,7 +50,7 @@ def write_c(
     cannot be said in C.
     """
     symbols = assign_symbols(program)
-    constants = collect_constants(program, machine, symbols)
+    constants = [] if program.weights is not None else collect_constants(program, machine, symbols)
     total = sum(constant.array.nbytes for constant in constants)
     by_assembler = incbin_threshold is not None and machine.abi.elf is not None
     binary = by_assembler and total > (incbin_threshold or 0)
@@ -86,7 +87,7 @@ def sources(
     return {
         f"{prefix}.h": public_header(program, machine, symbols, custom_apart),
         f"{prefix}.c": code,
-        f"{prefix}_weights.c": weights(program, constants, symbols),
+        **({f"{prefix}_weights.c": weights(program, constants, symbols)} if program.weights is None else {}),
         f"{prefix}_internal.h": _internal_header(program, constants, symbols, layer_hook),
         f"{prefix}_runtime.h": banner(program, "the runtime that its kernels use") + "\n" + runtime_header(needs),
         **custom_sources(program, symbols),
@@ -140,6 +141,7 @@ def _model_source(
     parts = [
         banner(program, "kernels and run function"),
         f'#include "{symbols.prefix}.h"\n#include "{symbols.prefix}_internal.h"\n',
+        "".join(f"#undef {function}\n" for function in (symbols.run, *([symbols.reset] if program.states else []))),
     ]
     foreign = foreign_kernels(program, symbols)
     parts += [f"{symbols.macro}_HIDDEN {prototype(kernel, symbol)};\n" for symbol, kernel in foreign.items()]
@@ -155,8 +157,9 @@ def _model_source(
     guarded = bool(machine.asked_for)
     if guarded:
         parts.append(guard_source(machine, symbols))
+    any_cpu = (f"{symbols.macro}_ANY_CPU",) if guarded else ()
+    parts.append(identity_source(program, symbols, any_cpu))
     if program.states:
-        any_cpu = (f"{symbols.macro}_ANY_CPU",) if guarded else ()
         parts.append(tree.print_c(reset_function(program, symbols, any_cpu)))
     if not guarded:
         parts.append(tree.print_c(run_function(program, symbols, symbols.run, layer_hook=layer_hook)))

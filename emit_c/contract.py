@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..ir.extents import axes_of
+from ..ir.identity import model_id
 from ..ir.program import Interface, MemoryPlan, Pool, Program, Role
 from ..ir.types import DType, TensorType
 from .header import offset_macro
@@ -26,6 +27,18 @@ class Memory:
     size: int
     align: int
     whole: int = 0
+
+
+@dataclass(frozen=True)
+class WeightsFile:
+    """The file with all constants that the caller passes as ``parameter``: ``size`` bytes at a multiple of ``align``,
+    which the function ``check`` looks through."""
+
+    parameter: str
+    file: str
+    size: int
+    align: int
+    check: str
 
 
 @dataclass(frozen=True)
@@ -68,14 +81,18 @@ class Contract:
     """Everything that a caller of the model ``prefix`` has to know; macros begin with ``macro``.
 
     The function ``run`` takes the pools, then ``state`` if there is one, then inputs, then outputs, all by pointers.
-    ``reset`` gives the states their first values. ``layers`` is the number of layers, ``layer_done`` the macro by which
-    measurements learn of each.
+    ``reset`` gives the states their first values. ``model_id`` tells the ``identity`` of the library's model. With
+    ``weights``, ``run`` takes that file behind ``state``. ``layers`` is the number of layers, ``layer_done`` the
+    macro by which measurements learn of each.
     """
 
     prefix: str
     macro: str
     run: str
     reset: str | None
+    model_id: str
+    identity: int
+    weights: WeightsFile | None
     pools: tuple[Memory, ...]
     state: Memory | None
     inputs: tuple[Tensor, ...]
@@ -102,6 +119,8 @@ class Contract:
             ("ERROR_ALIGN", 2, "memory is not at a multiple of its alignment"),
             ("ERROR_CPU", 3, "the CPU lacks instructions for which the model was compiled"),
             *extents,
+            ("ERROR_MODEL", 5, "header, library and weights are not of one model"),
+            *([("ERROR_WEIGHTS", 6, "the weights are damaged, or no file of weights")] if self.weights else []),
         )
 
     @property
@@ -122,6 +141,9 @@ def contract_of(program: Program) -> Contract:
         macro=symbols.macro,
         run=symbols.run,
         reset=symbols.reset if program.states else None,
+        model_id=symbols.model_id,
+        identity=model_id(program),
+        weights=_weights(program, symbols),
         pools=tuple(
             Memory(parameter, stem, pool.size, pool.align, pool.ram if _is_whole(plan) else 0)
             for pool, parameter, stem in zip(plan.pools, symbols.pools, symbols.pool_stems, strict=True)
@@ -152,6 +174,18 @@ def _state(pool: Pool | None, symbols: Symbols) -> Memory | None:
     if pool is None or symbols.state is None:
         return None
     return Memory(symbols.state, symbols.state_stem, pool.size, pool.align)
+
+
+def _weights(program: Program, symbols: Symbols) -> WeightsFile | None:
+    if program.weights is None or symbols.weights is None:
+        return None
+    file, layout = weights_file_name(symbols.prefix), program.weights
+    return WeightsFile(symbols.weights, file, layout.size, layout.align, symbols.check_weights)
+
+
+def weights_file_name(prefix: str) -> str:
+    """How the file of a model's weights is called."""
+    return f"{prefix}.weights"
 
 
 def _tensor(program: Program, symbols: Symbols, side: Interface, parameter: str, stem: str) -> Tensor:

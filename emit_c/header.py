@@ -9,6 +9,7 @@ import numpy as np
 
 from ..ir.c_spelling import c_string
 from ..ir.extents import Extent, axes_of
+from ..ir.identity import model_id
 from ..ir.program import Interface, Program
 from ..ir.types import DType, TensorType
 from ..targets import Machine
@@ -34,7 +35,11 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         f"#define {macro}_H",
         "",
         *_custom(program, symbols, custom_apart),
+        *(["#include <stddef.h>"] if program.weights is not None else []),
         "#include <stdint.h>",
+        "",
+        "/* What this header and the library know each other by. */",
+        f"#define {macro}_MODEL_ID {model_id(program):#010x}u",
         "",
         *_sizes(program, symbols),
         *_tensors(program, symbols),
@@ -45,6 +50,8 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         f"#define {macro}_ERROR_ALIGN 2 /* {_misaligned(symbols)} */",
         f"#define {macro}_ERROR_CPU 3 /* the CPU lacks instructions for which the model was compiled */",
         *_extent_error(program, macro),
+        f"#define {macro}_ERROR_MODEL 5 /* {_strangers(program)} are not of one model */",
+        *_weights_error(program, macro),
         "",
         f"/* {macro}_API can be defined before, as dllexport for instance. */",
         f"#ifndef {macro}_API",
@@ -59,10 +66,15 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         'extern "C" {',
         "#endif",
         "",
+        f"/* {macro}_MODEL_ID of the header that the library was compiled with. */",
+        f"{macro}_API uint32_t {symbols.model_id}(void);",
+        "",
         *_reset(program, symbols),
+        *_check_weights(program, symbols),
         *_run_comment(program, symbols),
         f"{macro}_API int {symbols.run}({', '.join(parameters(program, symbols))});",
         "",
+        *_checked(program, symbols),
         "#ifdef __cplusplus",
         "}",
         "#endif",
@@ -99,6 +111,58 @@ def _reset(program: Program, symbols: Symbols) -> Iterator[str]:
         )
         yield f"{symbols.macro}_API void {symbols.reset}(void *{symbols.state});"
         yield ""
+
+
+def _strangers(program: Program) -> str:
+    return _listed(("header", "library", *(["weights"] if program.weights is not None else [])))
+
+
+def _weights_error(program: Program, macro: str) -> Iterator[str]:
+    if program.weights is not None:
+        yield f"#define {macro}_ERROR_WEIGHTS 6 /* the weights are damaged, or no file of weights */"
+
+
+def _check_weights(program: Program, symbols: Symbols) -> Iterator[str]:
+    """The function that looks at all of the file of weights."""
+    if program.weights is None:
+        return
+    macro = symbols.macro
+    yield from _wrapped(
+        f"/* Checks {symbols.prefix}.weights, {macro}_WEIGHTS_FILE_SIZE bytes at a multiple of {macro}_WEIGHTS_ALIGN, "
+        "of which there are size bytes or more: its length, that it is of this model, and the checksum of all its "
+        f"bytes. Once, when it has been mapped or written, is enough: {symbols.run} looks at its head only. Takes some "
+        f"ten instructions a byte. Returns {macro}_OK or an error above. */"
+    )
+    yield f"{macro}_API int {symbols.check_weights}(const void *weights, size_t size);"
+    yield ""
+
+
+def _checked(program: Program, symbols: Symbols) -> Iterator[str]:
+    """What calls of the functions become: with a look whether the library is that of the header."""
+    macro = symbols.macro
+    yield from _wrapped(
+        "/* Calls in a program look first whether the library is that of this header, and are "
+        f"{macro}_ERROR_MODEL or do nothing where it is not. {macro}_UNCHECKED, defined before, leaves that out. */"
+    )
+    yield f"#if !defined({macro}_UNCHECKED) && (defined(__cplusplus) || __STDC_VERSION__ + 0 >= 199901L)"
+    if program.states:
+        checked = symbols.of_header(symbols.reset)
+        yield f"static inline void {checked}(void *{symbols.state})"
+        yield "{"
+        yield f"  if ({symbols.model_id}() == {macro}_MODEL_ID) {{"
+        yield f"    {symbols.reset}({symbols.state});"
+        yield "  }"
+        yield "}"
+        yield f"#define {symbols.reset} {checked}"
+    checked = symbols.of_header(symbols.run)
+    yield f"static inline int {checked}({', '.join(parameters(program, symbols))})"
+    yield "{"
+    call = f"{symbols.run}({', '.join(symbols.parameters)})"
+    yield f"  return {symbols.model_id}() == {macro}_MODEL_ID ? {call} : {macro}_ERROR_MODEL;"
+    yield "}"
+    yield f"#define {symbols.run} {checked}"
+    yield "#endif"
+    yield ""
 
 
 def _first_values(program: Program) -> str:
@@ -142,7 +206,9 @@ def parameters(program: Program, symbols: Symbols) -> Iterator[str]:
 
 def _misaligned(symbols: Symbols) -> str:
     stem = symbols.pool_stems[0] if len(symbols.memory) == 1 else "its "
-    spoken = [*_spoken(symbols), *symbols.memory[len(symbols.pools) :]]
+    stem = "its " if symbols.weights is not None else stem
+    others = [] if symbols.weights is None else [symbols.weights]
+    spoken = [*_spoken(symbols), *symbols.memory[len(symbols.pools) :], *others]
     return f"{_listed(spoken, 'or')} is not at a multiple of {stem}_ALIGN"
 
 
@@ -164,20 +230,35 @@ def _wrapped(text: str) -> list[str]:
 
 def _sizes(program: Program, symbols: Symbols) -> list[str]:
     macro = symbols.macro
-    weights = sum(array.nbytes for array in program.constants.values())
     return [
         "/* The working memory that the caller passes, in bytes, and what its address must be a multiple of. */",
         *_pool_sizes(program, symbols),
         *_whole_pools(program, symbols),
         "",
-        f"/* Bytes of constant data in the program, and multiply-accumulates of one run{_without(program)}. */",
-        f"#define {macro}_WEIGHTS_SIZE {weights}",
+        *_weights_size(program, symbols),
+        "",
+        f"/* Multiply-accumulates of one run{_without(program)}. */",
         f"#define {macro}_MACS {program.macs}",
         "",
         f"#define {macro}_NUM_INPUTS {len(program.inputs)}",
         f"#define {macro}_NUM_OUTPUTS {len(program.outputs)}",
         "",
     ]
+
+
+def _weights_size(program: Program, symbols: Symbols) -> Iterator[str]:
+    weights, macro = sum(array.nbytes for array in program.constants.values()), symbols.macro
+    if program.weights is None:
+        yield "/* Bytes of constant data in the program. */"
+        yield f"#define {macro}_WEIGHTS_SIZE {weights}"
+        return
+    yield from _wrapped(
+        f"/* Bytes of constant data, all in {symbols.prefix}.weights, which the caller maps or has in flash: the bytes "
+        "of that file, and what its address must be a multiple of. It is read only, in place. */"
+    )
+    yield f"#define {macro}_WEIGHTS_SIZE {weights}"
+    yield f"#define {macro}_WEIGHTS_FILE_SIZE {program.weights.size}"
+    yield f"#define {macro}_WEIGHTS_ALIGN {program.weights.align}"
 
 
 def _without(program: Program) -> str:
@@ -297,6 +378,8 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
     if symbols.state is not None:
         yield f"   {symbols.state}: {symbols.state_stem}_SIZE bytes at a multiple of {symbols.state_stem}_ALIGN, which"
         yield "   hold what the run before left; the run updates them."
+    if symbols.weights is not None:
+        yield f"   {symbols.weights}: {symbols.prefix}.weights, as {symbols.check_weights} found it to be right."
     for position, (item, argument) in enumerate(zip(program.interfaces, symbols.arguments)):
         verb = "read" if position < len(program.inputs) else "written"
         most = "at most " if axes_of(program.extents, item.name) else ""

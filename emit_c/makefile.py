@@ -24,7 +24,7 @@ def makefile(program: Program, machine: Machine, symbols: Symbols, weights_file:
     libraries = [f"lib{name}.a", *loaded]
     files = " ".join(f"$(FOLDER){library}" for library in libraries)
     foreign = foreign_kernels(program, symbols)
-    units = ["$(NAME)", "$(NAME)_weights", *foreign]
+    units = ["$(NAME)", *(["$(NAME)_weights"] if program.weights is None else []), *foreign]
     headers = ["$(NAME).h", "$(NAME)_internal.h", "$(NAME)_runtime.h"]
     headers += [file for file in source_files(foreign, name) if file.endswith(".inc")]
     return f"""# {name} for {machine.name} ({abi.name}, {machine.cpu.name}).

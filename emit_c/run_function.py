@@ -10,6 +10,7 @@ from pycparser import c_ast
 from ..ir.program import Program, Storage
 from ..ir.steps import Branch, Call, Repeat, Step, buffers_of
 from ..ir.types import DType
+from ..ir.weights import FORMAT, MAGIC
 from . import tree
 from .spelling import MEMORY_TYPES, pointee
 from .symbols import Symbols, comment_text
@@ -37,6 +38,7 @@ def run_function(
     measurements."""
     symbols.names.push()
     memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.memory]
+    constants = symbols.names.bind("constants")
     body: list[c_ast.Node] = list(_checks(program, symbols))
     used = buffers_of(program.body)
     for pool, argument, name in zip(program.plan.all_pools, symbols.memory, memory):
@@ -47,7 +49,9 @@ def run_function(
     for item, argument in zip(program.interfaces, symbols.arguments):
         if item.buffer not in used and not item.type.size:
             body.append(tree.discard(argument))
-    body.extend(_Steps(program, symbols, memory, layer_hook).block(program.body, 1))
+    if symbols.weights is not None and used & program.constants.keys():
+        body.append(_bytes_of(symbols.weights, constants, const=True))
+    body.extend(_Steps(program, symbols, memory, constants, layer_hook).block(program.body, 1))
     body.append(c_ast.Return(tree.name(f"{symbols.macro}_OK")))
     symbols.names.pop()
     return tree.function(symbol, _parameters(program, symbols), tree.block(body), "int", storage=storage)
@@ -79,9 +83,10 @@ def _fill(counter: str, count: c_ast.Node, elements: c_ast.Node, number: int) ->
     )
 
 
-def _bytes_of(argument: str, name: str) -> c_ast.Decl:
+def _bytes_of(argument: str, name: str, *, const: bool = False) -> c_ast.Decl:
     """``unsigned char *const name = argument;``"""
-    pointer = c_ast.PtrDecl(["const"], c_ast.TypeDecl(name, [], None, c_ast.IdentifierType(["unsigned char"])))
+    quals = ["const"] if const else []
+    pointer = c_ast.PtrDecl(["const"], c_ast.TypeDecl(name, quals, None, c_ast.IdentifierType(["unsigned char"])))
     return c_ast.Decl(name, [], [], [], [], pointer, tree.name(argument), None)
 
 
@@ -106,14 +111,33 @@ def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
         yield _refuse(missing, f"{symbols.macro}_ERROR_NULL")
     for pool, argument, stem in zip(program.plan.all_pools, symbols.memory, symbols.memory_stems):
         if pool.size and pool.align > 1:
-            rest = tree.binary("%", tree.cast("uintptr_t", tree.name(argument)), tree.name(f"{stem}_ALIGN"))
-            yield _refuse(tree.binary("!=", rest, tree.integer(0)), f"{symbols.macro}_ERROR_ALIGN")
+            yield _refuse_misaligned(symbols, argument, f"{stem}_ALIGN")
+    if symbols.weights is not None:
+        yield _refuse_misaligned(symbols, symbols.weights, f"{symbols.macro}_WEIGHTS_ALIGN")
+        yield from _weights_fit(symbols, symbols.weights)
     for item, argument in zip(program.interfaces, symbols.arguments):
         for extent in (each for each in program.extents if each.value == item.name and item in program.inputs):
             value = c_ast.ArrayRef(tree.name(argument), tree.integer(0))
             low = tree.binary("<", value, tree.integer(extent.least))
             high = tree.binary(">", value, tree.integer(extent.bound))
             yield _refuse(tree.binary("||", low, high), f"{symbols.macro}_ERROR_EXTENT")
+
+
+def _refuse_misaligned(symbols: Symbols, argument: str, align: str) -> c_ast.Node:
+    rest = tree.binary("%", tree.cast("uintptr_t", tree.name(argument)), tree.name(align))
+    return _refuse(tree.binary("!=", rest, tree.integer(0)), f"{symbols.macro}_ERROR_ALIGN")
+
+
+def _weights_fit(symbols: Symbols, argument: str) -> Iterator[c_ast.Node]:
+    """The words at the head of the file of weights; all of it is looked at by ``check_weights`` alone."""
+
+    def differs(position: int, wanted: c_ast.Node) -> c_ast.Node:
+        words = tree.cast("const uint32_t", tree.name(argument), pointer=True)
+        return tree.binary("!=", c_ast.ArrayRef(words, tree.integer(position)), wanted)
+
+    damaged = tree.binary("||", differs(0, tree.integer(MAGIC, "u")), differs(1, tree.integer(FORMAT, "u")))
+    yield _refuse(damaged, f"{symbols.macro}_ERROR_WEIGHTS")
+    yield _refuse(differs(2, tree.name(f"{symbols.macro}_MODEL_ID")), f"{symbols.macro}_ERROR_MODEL")
 
 
 def _refuse(condition: c_ast.Node, code: str) -> c_ast.Node:
@@ -123,8 +147,11 @@ def _refuse(condition: c_ast.Node, code: str) -> c_ast.Node:
 class _Steps:
     """Prints steps: calls with a comment each, ``if`` and ``for`` around them."""
 
-    def __init__(self, program: Program, symbols: Symbols, memory: Sequence[str], layer_hook: bool) -> None:
+    def __init__(
+        self, program: Program, symbols: Symbols, memory: Sequence[str], constants: str, layer_hook: bool
+    ) -> None:
         self.program, self.symbols, self.memory, self.layer_hook = program, symbols, memory, layer_hook
+        self.constants = constants
         self.arguments = dict(zip((item.buffer for item in program.interfaces), symbols.arguments, strict=True))
         self.number = 0
 
@@ -183,9 +210,11 @@ class _Steps:
         if buffer.storage in _PLACED:
             place = self.program.plan.places[name]
             return _pool_pointer(self.memory[place.pool], place.offset, buffer.dtype)
-        if buffer.storage is Storage.CONSTANT:
+        if buffer.storage is not Storage.CONSTANT:
+            return tree.name(self.arguments[name])
+        if self.program.weights is None:
             return tree.name(self.symbols.constants[name])
-        return tree.name(self.arguments[name])
+        return _pool_pointer(self.constants, self.program.weights.offsets[name], buffer.dtype, const=True)
 
     def _element(self, name: str) -> c_ast.Node:
         """The only element of a buffer."""
@@ -198,7 +227,8 @@ class _Steps:
         return tree.unary("*", self._pointer(name))
 
 
-def _pool_pointer(memory: str, offset: int, dtype: DType) -> c_ast.Node:
+def _pool_pointer(memory: str, offset: int, dtype: DType, *, const: bool = False) -> c_ast.Node:
     """``(float *)(void *)(memory + offset)``: by void, as the plan sees to the alignment."""
     place = tree.binary("+", tree.name(memory), tree.integer(offset)) if offset else tree.name(memory)
-    return tree.cast(MEMORY_TYPES[dtype], tree.cast("void", place, pointer=True), pointer=True)
+    quals = "const " if const else ""
+    return tree.cast(f"{quals}{MEMORY_TYPES[dtype]}", tree.cast(f"{quals}void", place, pointer=True), pointer=True)

@@ -14,7 +14,9 @@ from ..printable import in_short, printable
 from .names import Names, c_identifier, parameter_name
 
 LICENCE = "This file was written by ccml and may be used freely in any product, with or without this notice."
-_MACRO_STEMS = ("OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL", "ANY", "APART")
+_MACRO_STEMS = (
+    "OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL", "ANY", "APART", "MODEL", "UNCHECKED",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,7 @@ class Symbols:
     parameters. Of these, ``arguments`` and ``stems`` map the index of an interface (inputs, then outputs) to the
     argument's name and to the beginning of its macros; ``pools`` and ``pool_stems`` the index of a pool. ``state`` is
     the parameter of the states, if there are any, ``state_stem`` the beginning of its macros, and ``state_stems`` maps
-    the index of a state.
+    the index of a state. ``weights`` is the parameter of the file of weights, if there is one.
     """
 
     prefix: str
@@ -39,6 +41,7 @@ class Symbols:
     stems: tuple[str, ...]
     names: Names
     state: str | None = None
+    weights: str | None = None
     state_stem: str = ""
     state_stems: tuple[str, ...] = ()
 
@@ -50,7 +53,26 @@ class Symbols:
     @property
     def functions(self) -> list[str]:
         """What the header declares, the run function first."""
-        return [self.run, *([self.reset] if self.state is not None else [])]
+        return [
+            self.run,
+            self.model_id,
+            *([self.reset] if self.state is not None else []),
+            *([self.check_weights] if self.weights is not None else []),
+        ]
+
+    @property
+    def model_id(self) -> str:
+        """The function that tells which model the library is of."""
+        return f"{self.prefix}_model_id"
+
+    @property
+    def check_weights(self) -> str:
+        """The function that checks a file of weights."""
+        return f"{self.prefix}_check_weights"
+
+    def of_header(self, function: str) -> str:
+        """What the header puts around ``function``: it asks first whether library and header are of one model."""
+        return f"{self.prefix}_checked_{function.removeprefix(f'{self.prefix}_')}"
 
     @property
     def memory(self) -> tuple[str, ...]:
@@ -86,8 +108,9 @@ def assign_symbols(program: Program) -> Symbols:
     """Valid names that clash with nothing."""
     prefix = re.sub(r"^v_", "", c_identifier(program.name))
     names = Names()
-    kept = bool(program.states)
-    for own in ("run", "run_checked", "cpu_fits", "cpu_fits_now", *(["reset"] if kept else [])):
+    kept, apart = bool(program.states), program.weights is not None
+    own_names = ("run", "run_checked", "checked_run", "cpu_fits", "cpu_fits_now", "model_id")
+    for own in (*own_names, *(["reset", "checked_reset"] if kept else []), *(["check_weights"] if apart else [])):
         names.bind(f"{prefix}_{own}")
     called = {call.kernel for call in program.calls}
     kernels = {kernel.name: kernel.name for kernel in program.kernels if kernel.name in called}
@@ -120,6 +143,7 @@ def assign_symbols(program: Program) -> Symbols:
         stems=tuple(stems.bind(f"{macro}_{argument.upper()}") for argument in arguments),
         names=names,
         state=next((name for role, name in by_role if role is Role.STATE), None),
+        weights=next((name for role, name in by_role if role is Role.WEIGHTS), None),
         state_stem=state_stem,
         state_stems=state_stems,
     )

@@ -30,9 +30,9 @@ from .module import (
     ModuleOptions,
     call_symbol,
     constant_array,
-    exported_symbols,
     foreign_kernels,
     module_text,
+    reset_symbol,
     run_symbol,
 )
 from .runtime import helper_object
@@ -174,7 +174,7 @@ class JitModel:
         options = ModuleOptions(addresses=addresses, call_symbols=True)
         chosen = machine or host_machine()
         calls = [call_symbol(program, number) for number in range(len(program.calls))]
-        symbols = [*exported_symbols(program), *calls]
+        symbols = [run_symbol(program), *([reset_symbol(program)] if program.states else []), *calls]
         foreign = foreign_kernels(program)
         self._custom = HostLibrary(foreign) if foreign else None
         given = self._custom.functions if self._custom is not None else {}
@@ -309,10 +309,10 @@ class JitModel:
 def in_order(
     program: Program, pools: Sequence[np.ndarray], arrays: Mapping[str, np.ndarray]
 ) -> Iterator[np.ndarray]:
-    """What the run function takes: memory for the pools and the states, and ``arrays`` of inputs and outputs by
-    buffer."""
+    """What the run function takes: memory for the pools, the states and the file of weights, and ``arrays`` of inputs
+    and outputs by buffer."""
     memory = iter(pools)
-    placed = (Role.POOL, Role.STATE)
+    placed = (Role.POOL, Role.STATE, Role.WEIGHTS)
     return (next(memory) if item.role in placed else arrays[item.name] for item in program.parameters)
 
 

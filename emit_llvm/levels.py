@@ -105,6 +105,8 @@ def level_objects(program: Program, levels: Sequence[Level]) -> list[tuple[str, 
 
 def _data(level: Level) -> list[DataSymbol]:
     program = level.program
+    if program.weights is not None:
+        return []
     return [
         DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
         for name, align in constant_align(program, level.machine).items()

@@ -9,10 +9,12 @@ from itertools import chain
 import numpy as np
 
 from ..ir.aliasing import disjoint_params
+from ..ir.identity import model_id
 from ..ir.loops import For, If, Invoke, Kernel
 from ..ir.loops_rewrite import walk_stmts
 from ..ir.program import BufferDecl, Program, Role, Storage
 from ..ir.steps import Branch, Call, Repeat, Step
+from ..ir.weights import FORMAT, MAGIC
 from ..targets import Machine
 from . import backend
 from .coded import block_functions, code_function, with_known_blocks
@@ -20,12 +22,10 @@ from .expressions import internal_error
 from .guard import Choice, any_cpu, guard_functions, word_definition, word_symbol
 from .kernels import FREESTANDING, kernel_function
 from .spelling import memory_name
+from .status import DAMAGED_WEIGHTS, EXTENT_OUT_OF_RANGE, LACKING_CPU, MISALIGNED_POOL, NULL_POINTER, OTHER_MODEL
+from .weights_check import check_weights_function, check_weights_symbol
 from .writer import Function, FunctionWriter
 
-NULL_POINTER = 1
-MISALIGNED_POOL = 2
-LACKING_CPU = 3
-EXTENT_OUT_OF_RANGE = 4
 SIZE_ATTRIBUTES = "optsize"
 
 
@@ -59,8 +59,18 @@ def reset_symbol(program: Program) -> str:
 
 
 def exported_symbols(program: Program) -> list[str]:
-    """What the header declares."""
-    return [run_symbol(program), *([reset_symbol(program)] if program.states else [])]
+    """What the header declares, the entry first."""
+    return [
+        run_symbol(program),
+        model_id_symbol(program),
+        *([reset_symbol(program)] if program.states else []),
+        *([check_weights_symbol(program)] if program.weights is not None else []),
+    ]
+
+
+def model_id_symbol(program: Program) -> str:
+    """The name of the function that tells which model the library is of."""
+    return f"{program.name}_model_id"
 
 
 def call_symbol(program: Program, number: int) -> str:
@@ -110,8 +120,8 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     entry = _EntryWriter(program, machine, how)
     guarded = bool(machine.asked_for) and how.addresses is None and not how.chosen
     functions += entry.guarded_run() if guarded else [entry.run()]
-    if program.states and not how.chosen:
-        functions.append(entry.reset(guarded))
+    if not how.chosen:
+        functions += entry.besides(guarded)
     if how.call_symbols:
         functions.extend(entry.single(number, call) for number, call in enumerate(program.calls))
     declarations = sorted(set(chain.from_iterable(function.declarations for function in functions)))
@@ -133,9 +143,7 @@ def choosing_text(program: Program, machine: Machine, choices: Sequence[Choice])
     """The module that defines ``NAME_run`` as the first of ``choices``, functions of other objects, that the processor
     can run. ``program`` has the interface and the states of all."""
     entry = _EntryWriter(program, machine, ModuleOptions())
-    functions = entry.choosing_run(choices)
-    if program.states:
-        functions.append(entry.reset(guarded=True))
+    functions = [*entry.choosing_run(choices), *entry.besides(guarded=True)]
     parts = (
         f'source_filename = "{program.name}"',
         f'target triple = "{backend.triple(machine)}"',
@@ -173,7 +181,7 @@ def _attributes(symbol: str, more: str) -> str:
 
 
 def _constants(program: Program, machine: Machine, options: ModuleOptions) -> list[str]:
-    if options.addresses is not None:
+    if options.addresses is not None or program.weights is not None:
         return []
     lines = []
     for name, align in constant_align(program, machine).items():
@@ -205,7 +213,9 @@ class _EntryWriter:
         self.pointers = {side.buffer: f"%a{number}" for number, side in enumerate(program.interfaces)}
         pools = iter(self.pools)
         self.parameters = [
-            next(pools) if item.role in (Role.POOL, Role.STATE) else self.pointers[item.name]
+            next(pools) if item.role in (Role.POOL, Role.STATE)
+            else "%weights" if item.role is Role.WEIGHTS
+            else self.pointers[item.name]
             for item in program.parameters
         ]
 
@@ -249,9 +259,27 @@ class _EntryWriter:
         out.effect("ret i32 0")
         return out.finish(symbol, self._header(symbol, linkage))
 
-    def reset(self, guarded: bool) -> Function:
-        """Every byte of the states 0, then those elements that begin with another number; for any processor where the
-        entry is guarded."""
+    def besides(self, guarded: bool) -> list[Function]:
+        """What the header declares besides the entry; for any processor where that is guarded."""
+        detection = self.machine.abi.detection
+        more = any_cpu(detection) if guarded and detection is not None else ""
+        found = [self._model_id(more)] if self.options.addresses is None else []
+        if self.program.states:
+            found.append(self.reset(more))
+        if self.program.weights is not None:
+            symbol = check_weights_symbol(self.program)
+            attributes = _attributes(symbol, f"{more} {self.options.attributes}".strip())
+            found.append(check_weights_function(self.program, self.word, attributes))
+        return found
+
+    def _model_id(self, more: str) -> Function:
+        out, symbol = FunctionWriter(), model_id_symbol(self.program)
+        out.effect(f"ret i32 {model_id(self.program)}")
+        attributes = _attributes(symbol, f"{more} {self.options.attributes}".strip())
+        return out.finish(symbol, f"define i32 @{symbol}() {FREESTANDING} {attributes}")
+
+    def reset(self, more: str) -> Function:
+        """Every byte of the states 0, then those elements that begin with another number."""
         plan, out = self.program.plan, FunctionWriter()
         assert plan.state is not None
         self._fill(out, "%state", "i8", plan.state.size, 0)
@@ -261,8 +289,7 @@ class _EntryWriter:
                 place = out.value(f"getelementptr inbounds i8, ptr %state, {self.word} {plan.state.offsets[decl.name]}")
                 self._fill(out, place, memory_name(decl.dtype), item.type.size, item.initial)
         out.effect("ret void")
-        symbol, detection = reset_symbol(self.program), self.machine.abi.detection
-        more = any_cpu(detection) if guarded and detection is not None else ""
+        symbol = reset_symbol(self.program)
         attributes = _attributes(symbol, f"{more} {self.options.attributes}".strip())
         return out.finish(symbol, f"define void @{symbol}(ptr %state) {FREESTANDING} {attributes}")
 
@@ -355,12 +382,22 @@ class _EntryWriter:
                 address = out.value(f"ptrtoint ptr {name} to {self.word}")
                 low = out.value(f"and {self.word} {address}, {item.align - 1}")
                 self._return_if(out, out.value(f"icmp ne {self.word} {low}, 0"), MISALIGNED_POOL)
+        if self.program.weights is not None:
+            self._check_head(out)
         buffers = {side.name: side.buffer for side in self.program.inputs}
         for extent in self.program.extents:
             if extent.value in buffers:
                 given = self._element(out, buffers[extent.value])
                 self._return_if(out, out.value(f"icmp slt i64 {given}, {extent.least}"), EXTENT_OUT_OF_RANGE)
                 self._return_if(out, out.value(f"icmp sgt i64 {given}, {extent.bound}"), EXTENT_OUT_OF_RANGE)
+
+    def _check_head(self, out: FunctionWriter) -> None:
+        """The words at the head of the file of weights; all of it is looked at by ``check_weights`` alone."""
+        wanted = ((MAGIC, DAMAGED_WEIGHTS), (FORMAT, DAMAGED_WEIGHTS), (model_id(self.program), OTHER_MODEL))
+        for position, (word, code) in enumerate(wanted):
+            place = out.value(f"getelementptr inbounds i8, ptr %weights, {self.word} {4 * position}")
+            found = out.value(f"load i32, ptr {place}, align 4")
+            self._return_if(out, out.value(f"icmp ne i32 {found}, {word}"), code)
 
     def _return_if(self, out: FunctionWriter, cond: str, code: int) -> None:
         bad, good = out.label("bad"), out.label("good")
@@ -381,6 +418,9 @@ class _EntryWriter:
         if decl.storage in (Storage.INPUT, Storage.OUTPUT):
             return self.pointers[decl.name]
         if decl.storage is Storage.CONSTANT:
+            if self.program.weights is not None:
+                offset = self.program.weights.offsets[decl.name]
+                return out.value(f"getelementptr inbounds i8, ptr %weights, {self.word} {offset}")
             if self.options.addresses is None:
                 return f"@{constant_symbol(self.program, decl.name)}"
             return f"inttoptr ({self.word} {self.options.addresses[decl.name]} to ptr)"

@@ -109,7 +109,8 @@ def is_compiler_helper(symbol: str, machine: Machine) -> bool:
 
 def _options(program: Program, machine: Machine) -> ModuleOptions:
     total = sum(program.buffers[name].nbytes for name in program.constants)
-    options = ModuleOptions(external_constants=machine.abi.elf is not None and total > INLINE_CONSTANTS)
+    apart = machine.abi.elf is not None and total > INLINE_CONSTANTS and program.weights is None
+    options = ModuleOptions(external_constants=apart)
     return replace(options, attributes=SIZE_ATTRIBUTES, unroll_sums=False) if program.small_code else options
 
 

@@ -14,11 +14,13 @@ from ..emit_c.header import offset_macro
 from ..emit_c.symbols import assign_symbols
 from ..errors import CcmlError, ErrorCode
 from ..ir.extents import cropped
+from ..ir.external_weights import weights_file
 from ..ir.program import Interface, Program, Role
 
 DRIVER_FOLDER = Path(__file__).parent / "c"
 INPUTS_FILE = "inputs.bin"
 OUTPUTS_FILE = "outputs.bin"
+WEIGHTS_FILE = "weights.bin"
 
 _FAILURES = {
     1: "it could not open its files",
@@ -43,8 +45,10 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
         for number, stem in enumerate(symbols.pool_stems)
     ]
     tensor_numbers = count()
-    numbers = {Role.POOL: count(), Role.INPUT: tensor_numbers, Role.OUTPUT: tensor_numbers, Role.STATE: count()}
-    stems = {Role.POOL: "pool", Role.STATE: "state", Role.INPUT: "tensor", Role.OUTPUT: "tensor"}
+    numbers = {Role.POOL: count(), Role.INPUT: tensor_numbers, Role.OUTPUT: tensor_numbers}
+    numbers |= {Role.STATE: count(), Role.WEIGHTS: count()}
+    stems = {Role.POOL: "pool", Role.INPUT: "tensor", Role.OUTPUT: "tensor"}
+    stems |= {Role.STATE: "state", Role.WEIGHTS: "weights"}
     arguments = [f"{stems[item.role]}_{next(numbers[item.role])}" for item in program.parameters]
     macros = {
         "MODEL_HEADER": f'"{symbols.prefix}.h"',
@@ -58,10 +62,14 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
         macros["MODEL_RESET"] = symbols.reset
         macros["MODEL_STATE"] = f"POOL(0, {symbols.state_stem}_SIZE, {symbols.state_stem}_ALIGN)"
         macros["MODEL_STATES"] = " ".join(f"STATE({stem}_OFFSET, {stem}_BYTES)" for stem in symbols.state_stems)
+    if program.weights is not None:
+        macros["MODEL_WEIGHTS"] = f"POOL(0, {symbols.macro}_WEIGHTS_FILE_SIZE, {symbols.macro}_WEIGHTS_ALIGN)"
+        macros["MODEL_CHECK_WEIGHTS"] = symbols.check_weights
     if in_arena:
         macros["MODEL_IN_ARENA"] = "1"
     if library is not None:
         macros["MODEL_LIBRARY"] = f'"{library}"'
+        macros[f"{symbols.macro}_UNCHECKED"] = "1"
     return [f"-D{name}={value}" for name, value in macros.items()]
 
 
@@ -71,10 +79,13 @@ def _place(program: Program, side: Interface, stem: str) -> str:
 
 
 def write_inputs(program: Program, samples: Sequence[Mapping[str, np.ndarray]], folder: Path) -> None:
-    """``inputs.bin``: the count of samples, then the tensors of each. Raises ``BAD_INPUT`` where one does not fit."""
+    """``inputs.bin``: the count of samples, then the tensors of each; and ``weights.bin``, where the program has such a
+    file. Raises ``BAD_INPUT`` where a tensor does not fit."""
     parts = [struct.pack("<I", len(samples))]
     parts += [_bytes(side, sample) for sample in map(program.filled, samples) for side in program.inputs]
     (folder / INPUTS_FILE).write_bytes(b"".join(parts))
+    if program.weights is not None:
+        (folder / WEIGHTS_FILE).write_bytes(weights_file([program]))
 
 
 def read_outputs(program: Program, count: int, folder: Path) -> list[dict[str, np.ndarray]]:

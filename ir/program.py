@@ -15,6 +15,7 @@ from .loops import Kernel
 from .states import State, initial_element
 from .steps import Body, Call, at_most, walk_calls
 from .types import DType, TensorType
+from .weights import ExternalWeights
 
 
 class Storage(Enum):
@@ -89,6 +90,8 @@ ARENA = "arena"
 """The pool of a program that has only one, unless it is named otherwise."""
 STATE = "state"
 """The pool of the states, which is none of the working memory."""
+WEIGHTS = "weights"
+"""The parameter that is the file of weights."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +161,7 @@ class Role(Enum):
 
     POOL = "pool"
     STATE = "state"
+    WEIGHTS = "weights"
     INPUT = "input"
     OUTPUT = "output"
 
@@ -166,8 +170,8 @@ class Role(Enum):
 class Parameter:
     """A pointer to ``nbytes`` bytes that the run function takes.
 
-    ``name`` is that of the pool, or of the buffer of an input or output. ``dtype`` are its elements; pools and the
-    memory of states have none, but an alignment that is checked.
+    ``name`` is that of the pool, or of the buffer of an input or output. ``dtype`` are its elements; pools, the memory
+    of states and the file of weights have none, but an alignment that is checked.
     """
 
     role: Role
@@ -178,7 +182,7 @@ class Parameter:
 
     @property
     def written(self) -> bool:
-        return self.role is not Role.INPUT
+        return self.role not in (Role.INPUT, Role.WEIGHTS)
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,8 @@ class Program:
     ``extents`` say which dimensions of inputs and outputs have fewer elements in a run than their shapes tell, by the
     names of interfaces. ``states`` are kept by the caller; their inputs and outputs are not among the others.
     ``small_code``: compilers are to make small code of it, where that and fast code are not the
-    same.
+    same. With ``weights`` the constants are in a file that the caller passes. ``identity`` is what header, library and
+    file of weights know each other by, where it is not the program's own (``identity.model_id``).
     """
 
     name: str
@@ -208,6 +213,8 @@ class Program:
     small_code: bool = False
     extents: tuple[Extent, ...] = ()
     states: tuple[StateTensor, ...] = ()
+    weights: ExternalWeights | None = None
+    identity: int = 0
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:
@@ -220,6 +227,8 @@ class Program:
         found = [Parameter(Role.POOL, pool.name, pool.size, align=pool.align) for pool in self.plan.pools]
         if self.plan.state is not None:
             found.append(Parameter(Role.STATE, STATE, self.plan.state.size, align=self.plan.state.align))
+        if self.weights is not None:
+            found.append(Parameter(Role.WEIGHTS, WEIGHTS, self.weights.size, align=self.weights.align))
         for number, side in enumerate(self.interfaces):
             role = Role.INPUT if number < len(self.inputs) else Role.OUTPUT
             found.append(Parameter(role, side.buffer, side.type.nbytes, side.type.dtype))

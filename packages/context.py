@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import __version__
 from ..emit_c.compiler_flags import MEANING, clang_flags, gcc_flags, optimization
 from ..emit_c.contract import Contract, argument_order, contract_of
 from ..emit_c.symbols import LICENCE
 from ..emulation.platforms import emulator_command
+from ..ir.external_weights import weights_file
+from ..ir.identity import program_digest
 from ..ir.program import Program, Role
 from ..ir.types import DType
 from ..report.schema import Report
@@ -17,7 +19,7 @@ from ..targets import Machine, Region
 from ..targets.development_boards import DevelopmentBoard
 from .ecosystem import CORTEX_M, GENERIC, RISCV
 from .engine import memory_name
-from .sample import Sample, program_digest
+from .sample import Sample
 
 PACKAGE_VERSION = "1.0.0"
 RELEASE_DATE = "2025-01-01"
@@ -89,11 +91,12 @@ def build_context(
         "package_version": PACKAGE_VERSION,
         "release_date": RELEASE_DATE,
         "sample": sample,
+        "weights_content": b"" if program.weights is None else weights_file([program]),
         "float_outputs": any(
             content and tensor.dtype in (DType.F32, DType.F64)
             for tensor, content in zip(contract.outputs, sample.expected, strict=True)
         ),
-        "program_digest": program_digest(program),
+        "program_digest": program_digest(replace(program, weights=None))[:16],
         "budget": budget,
         "sources": [file for file in sources if file.endswith(".c")],
         "weights_file": weights if weights in sources else "",
@@ -132,6 +135,7 @@ def _arguments(contract: Contract, program: Program) -> list[str]:
     names = {
         Role.POOL: lambda number: memory_name(number, contract),
         Role.STATE: lambda number: "state",
+        Role.WEIGHTS: lambda number: f"{contract.prefix}_sample_weights",
         Role.INPUT: lambda number: f"tensor_{number}",
         Role.OUTPUT: lambda number: f"tensor_{number + len(contract.inputs)}",
     }

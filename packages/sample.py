@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..ir.program import Interface, Program
-from ..ir.program_text import print_program
 from ..ir.strings import encoded, is_text
 from ..ir.types import DType
 
@@ -48,16 +46,6 @@ def tensor_bytes(side: Interface, array: np.ndarray) -> bytes:
         array = encoded(array, side.type.shape[-1], side.name) if is_text(array) else array
         return np.ascontiguousarray(array).tobytes()
     return np.ascontiguousarray(array, side.type.dtype.numpy).tobytes()
-
-
-def program_digest(program: Program) -> str:
-    """What tells programs apart, whatever they are called: 16 hexadecimal digits of the SHA-256 of all that a run
-    executes."""
-    digest = hashlib.sha256(print_program(replace(program, name="")).encode())
-    for name, array in sorted(program.constants.items()):
-        digest.update(name.encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()[:16]
 
 
 def words(content: bytes) -> Sequence[int]:

@@ -9,6 +9,7 @@ from ..costs.predict import Costs
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.coded import with_known_blocks
 from ..ir.graph import Graph, Node
+from ..ir.identity import model_id
 from ..ir.loops import Access
 from ..ir.program import Interface, Program
 from ..ir.specialize import specialized_call
@@ -69,7 +70,7 @@ def build_report(
     return Report(
         schema=SCHEMA,
         ccml=identity.version,
-        model=Model(program.name, identity.file, identity.sha256, parameters),
+        model=Model(program.name, identity.file, identity.sha256, parameters, f"{model_id(program):08x}"),
         target=TargetInfo(machine.name, machine.abi.name, machine.cpu.name, machine.abi.triple),
         options=identity.options,
         totals=_totals(program, memory, live, costs, known),
@@ -120,6 +121,7 @@ def _totals(
         pools=list(_pools(program, memory)),
         routes=dict(routes),
         uncounted=list(program.uncounted),
+        external_weight_bytes=0 if program.weights is None else program.weights.size,
         state_bytes=program.plan.state_bytes,
         state_align=1 if program.plan.state is None else program.plan.state.align,
     )

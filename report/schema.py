@@ -23,12 +23,14 @@ REPORT_FILE = "report.json"
 
 @dataclass(frozen=True)
 class Model:
-    """The model that a report is about. ``sha256`` is that of the ``.onnx`` file alone."""
+    """The model that a report is about. ``sha256`` is that of the ``.onnx`` file alone; ``id`` is what header, library
+    and file of weights know each other by, in hexadecimal."""
 
     name: str
     file: str
     sha256: str
     parameters: int
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class TargetInfo:
 @dataclass(frozen=True)
 class Options:
     """What was asked for. ``dims``, ``shapes``, ``fixed``, ``lengths`` and ``max`` are as given, not all that the model
-    has."""
+    has. ``weights`` says where constants are: ``internal``, in the program, or ``external``, in a file of their own."""
 
     dims: dict[str, int | str]
     shapes: dict[str, list[int]]
@@ -60,6 +62,7 @@ class Options:
     lengths: dict[str, int] = field(default_factory=dict)
     absent: list[str] = field(default_factory=list)
     custom_ops: dict[str, str] = field(default_factory=dict)
+    weights: str = "internal"
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,7 @@ class Totals:
     """``ram_bytes`` is working memory, on targets where inputs and outputs have a place in it with these;
     ``arena_bytes`` is what it takes where the caller keeps them elsewhere. Both are sums over the ``pools``, mostly
     one. ``peak_tensors`` live when most of it is used. ``state_bytes`` is the memory of states, which is no part of
-    these.
+    these. ``external_weight_bytes`` is the file of weights, where there is one, which is no part of ``flash_bytes``.
 
     ``routes`` are what LLVM's objects (``llvm``) and GCC's of the C sources (``c``) take, as far as that is known.
     ``flash_bytes`` is that of the larger one, and ``code_bytes`` of the same; ``stack_bytes`` is the larger one.
@@ -217,6 +220,7 @@ class Totals:
     state_bytes: int = 0
     state_align: int = 1
     uncounted: list[str] = field(default_factory=list)
+    external_weight_bytes: int = 0
 
 
 @dataclass(frozen=True)

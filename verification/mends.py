@@ -46,7 +46,7 @@ def _rounding(tried: Tried, dtype: str) -> str:
 
 def _weights(tried: Tried, dtype: str) -> str:
     if not tried.per_channel:
-        return "--weights per-channel"
+        return "--weight-scales per-channel"
     return 'precision = "float"' if tried.adaptive_rounding else "--rounding adaptive"
 
 

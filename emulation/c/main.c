@@ -8,6 +8,8 @@
      MODEL_POOLS                POOL(number, bytes, alignment) for each pool of working memory
      MODEL_STATE                if there, POOL(...) for the memory of states, which samples hand on to each other
      MODEL_STATES               STATE(offset, bytes) for each state, written behind the outputs of each sample
+     MODEL_WEIGHTS              if there, POOL(...) for the file of weights, read from weights.bin
+     MODEL_CHECK_WEIGHTS        the function that checks it
      MODEL_RESET                the function that gives them their first values
      MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element, place in the pools) for each tensor
      MODEL_IN_ARENA             if there, the tensors are kept in the pools, at their places
@@ -42,6 +44,15 @@ MODEL_POOLS
   enum { STATE_BYTES = (bytes) };
 MODEL_STATE
 #undef POOL
+#endif
+
+#ifdef MODEL_WEIGHTS
+#define POOL(number, bytes, align) \
+  __attribute__((aligned(align))) static unsigned char weights_##number[bytes]; \
+  enum { WEIGHTS_BYTES = (bytes) };
+MODEL_WEIGHTS
+#undef POOL
+typedef int check_function(const void *, size_t);
 #endif
 
 #ifdef MODEL_IN_ARENA
@@ -97,11 +108,29 @@ static reset_function *find_reset(void)
   return both.call;
 }
 #endif
+
+#ifdef MODEL_WEIGHTS
+static check_function *find_check(void)
+{
+  union {
+    void *symbol;
+    check_function *call;
+  } both = {find_symbol(SYMBOL_NAME(MODEL_CHECK_WEIGHTS))};
+  return both.call;
+}
+#endif
 #else
 static function *find_model(void)
 {
   return MODEL_RUN;
 }
+
+#ifdef MODEL_WEIGHTS
+static check_function *find_check(void)
+{
+  return MODEL_CHECK_WEIGHTS;
+}
+#endif
 
 #ifdef MODEL_STATE
 static reset_function *find_reset(void)
@@ -126,6 +155,21 @@ static int guard_is_whole(const unsigned char *guard)
   }
   return at == MODEL_GUARD;
 }
+
+#ifdef MODEL_WEIGHTS
+static int read_weights(void)
+{
+  check_function *const check = find_check();
+  const int file = io_open("weights.bin", 0);
+  if (check == NULL) {
+    return NO_FUNCTION;
+  }
+  if (file < 0 || !io_read(file, weights_0, WEIGHTS_BYTES)) {
+    return NO_FILE;
+  }
+  return check(weights_0, WEIGHTS_BYTES) == 0 ? FINE : MODEL_FAILED;
+}
+#endif
 
 static int run_sample(function *model, int inputs, int outputs)
 {
@@ -189,6 +233,12 @@ int main(void)
   }
   forget(state_0, STATE_BYTES);
   reset(state_0);
+#endif
+#ifdef MODEL_WEIGHTS
+  status = read_weights();
+  if (status != FINE) {
+    return status;
+  }
 #endif
   if (inputs < 0 || outputs < 0 || !io_read(inputs, &samples, sizeof samples)) {
     return NO_FILE;

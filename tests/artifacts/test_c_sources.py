@@ -62,7 +62,7 @@ def test_headers_of_all_models_in_one_cpp_file(compiler: str, workshop: Workshop
     folders = [f"-I{workshop.c_sources(model, V3)}" for model in FLOAT]
     run(compiler, *CPP_WARNINGS, *folders, "-c", user, "-o", tmp_path / "user.o")
     symbols = run("nm", "-u", tmp_path / "user.o").split()[1::2]
-    assert sorted(symbols) == sorted(f"{name}_run" for name in names)
+    assert sorted(symbols) == sorted(f"{name}_{function}" for name in names for function in ("run", "model_id"))
 
 
 @needs("gcc")

@@ -57,7 +57,7 @@ def test_contents(model: Model, machine: Machine, compiler: str, workshop: Works
     found = contents(objects)
     assert sum(found.writable.values()) == (4 if machine.asked_for else 0), found.writable
     assert found.undefined == set()
-    assert found.visible == {f"{model}_run"}
+    assert found.visible == {f"{model}_run", f"{model}_model_id"}
     assert {name for name in found.hidden if not name.startswith(f"{model}_")} == set()
 
 

@@ -37,7 +37,7 @@ def test_android(model: Model, machine: Machine, workshop: Workshop) -> None:
         tags = dynamic_tags(elf)
         assert "DT_NEEDED" not in tags and "DT_TEXTREL" not in tags
         assert tags["DT_SONAME"] == f"lib{model}.so"
-        assert exports(elf) == [f"{model}_run"]
+        assert exports(elf) == [f"{model}_model_id", f"{model}_run"]
         assert elf.get_section_by_name(".symtab") is None
         (note,) = elf.get_section_by_name(".note.gnu.build-id").iter_notes()
         assert len(note["n_desc"]) == 40
@@ -58,7 +58,7 @@ def test_a_plain_make_builds_both_libraries(workshop: Workshop, tmp_path: Path) 
     assert_same_bits(stacked(found), stacked(in_process(case)))
     with (folder / "libkws.so").open("rb") as stream:
         elf = ELFFile(stream)
-        assert exports(elf) == ["kws_run"]
+        assert exports(elf) == ["kws_model_id", "kws_run"]
         assert dynamic_tags(elf)["DT_SONAME"] == "libkws.so"
 
 

@@ -28,10 +28,10 @@ def test_parameters_and_macros_are_those_of_the_header(name: str, target: str, t
     header = tmp_path / "out" / "odd.h"
     text = "".join(line for line in header.read_text().splitlines(True) if not line.startswith("#include"))
     types = "".join(f"typedef int {sign}int{bits}_t;\n" for sign in ("", "u") for bits in (8, 16, 32, 64))
-    plain = subprocess.run(["gcc", "-E", "-P", "-D__attribute__(x)=", "-"], input=types + text, capture_output=True,
-                           text=True, check=True).stdout  # fmt: skip
+    plain = subprocess.run(["gcc", "-E", "-P", "-D__attribute__(x)=", "-DODD_UNCHECKED", "-"],
+                           input=types + text, capture_output=True, text=True, check=True).stdout  # fmt: skip
     functions = {node.name: node.type for node in c_parser.CParser().parse(plain).ext if node.name.startswith("odd")}
-    assert set(functions) == {contract.run, *([contract.reset] if contract.reset else [])}
+    assert set(functions) == {contract.run, contract.model_id, *([contract.reset] if contract.reset else [])}
     found = [(each.name, pointed_to(each.type)) for each in functions[contract.run].args.params]
     wanted = [(memory.parameter, "void") for memory in contract.memory]
     wanted += [(tensor.parameter, tensor.c_type) for tensor in contract.tensors]

@@ -240,7 +240,7 @@ def test_help_says_the_defaults_of_quantization() -> None:
         ("--range", defaults.range_method.value),
         ("--percentile", f"{defaults.percentile:g}"),
         ("--activations", defaults.activations),
-        ("--weights", "per-channel" if defaults.per_channel else "per-tensor"),
+        ("--weight-scales", "per-channel" if defaults.per_channel else "per-tensor"),
         ("--no-equalize", "on" if defaults.equalize else "off"),
         ("--no-bias-correction", "on" if defaults.bias_correction else "off"),
         ("--rounding", "adaptive" if defaults.adaptive_rounding else "nearest"),

@@ -207,7 +207,7 @@ def test_only_the_prefix_is_visible(tmp_path: Path) -> None:
     library(tmp_path, "gcc", "-O1", "-fvisibility=hidden")
     dynamic = ["nm", "-D", "--defined-only", str(tmp_path / "libkws.so")]
     listed = subprocess.run(dynamic, capture_output=True, text=True, check=True).stdout
-    assert [line.split()[-1] for line in listed.splitlines()] == ["kws_run"]
+    assert [line.split()[-1] for line in listed.splitlines()] == ["kws_model_id", "kws_run"]
 
 
 @needs("gcc")
@@ -220,7 +220,8 @@ def test_pycparser_reads_the_sources_with_the_portable_runtime(lanes: int, tmp_p
     done = subprocess.run(["gcc", *flags, str(tmp_path / "kws.c")], capture_output=True, text=True, check=True)
     parsed = c_parser.CParser().parse(done.stdout)
     functions = [node.decl.name for node in parsed.ext if isinstance(node, c_ast.FuncDef)]
-    assert functions[-6:] == ["kws_dense", "kws_relu", "kws_codes", "kws_cpu_fits", "kws_run_checked", "kws_run"]
+    kernels, checks = ["kws_dense", "kws_relu", "kws_codes"], ["kws_cpu_fits", "kws_model_id"]
+    assert functions[-7:] == [*kernels, *checks, "kws_run_checked", "kws_run"]
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_for_people(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def test_symbols(pad: int, tmp_path: Path) -> None:
     objects = emit_objects(scale_and_shift(pad=pad)[0], WASM)
     assert [name for name, _ in objects] == ["small.o"]
     ((_, image),) = objects
-    assert defined_symbols(image) == ["small_scale", "small_shift", "small_run"]
+    assert defined_symbols(image) == ["small_scale", "small_shift", "small_run", "small_model_id"]
     assert undefined_symbols(image) == []
     (tmp_path / "small.o").write_bytes(image)
     listed = [line.split()[1:] for line in run("llvm-nm", "--no-sort", tmp_path / "small.o").splitlines()]

@@ -141,7 +141,7 @@ def layer(cause: str | None, own: float | None = 30.0, share: float = 0.5, dtype
         (layer("rounding"), Tried("min-max", True, True, False), 'range = "mse"'),
         (layer("clipping"), Tried("mse", True, True, False), 'range = "min-max"'),
         (layer("clipping"), Tried("min-max", True, True, False), "more calibration data"),
-        (layer("weights"), Tried("mse", True, False, False), "--weights per-channel"),
+        (layer("weights"), Tried("mse", True, False, False), "--weight-scales per-channel"),
         (layer("weights"), Tried("mse", True, True, False), "--rounding adaptive"),
         (layer("weights"), Tried("mse", True, True, True), 'precision = "float"'),
         (layer("rounding", own=50.0), Tried("mse", True, True, True), None),

@@ -4,6 +4,8 @@
 #include "model.h"
 #include "model_internal.h"
 
+#undef model_run
+
 /* conv 3x3: f32[1,6,6,8] -> f32[1,4,4,16]
    layer */
 static CCML_APART void model_conv_0(const float * restrict x_2, const float * restrict x, const float * restrict w, float * restrict y)
@@ -193,6 +195,11 @@ static CCML_APART void model_conv_0(const float * restrict x_2, const float * re
     const ccml_f32x4 v_15 = acc_0_3_3;
     ccml_f32x4_store(&y[o * 64 + 60], v_15);
   }
+}
+
+uint32_t model_model_id(void)
+{
+    return MODEL_MODEL_ID;
 }
 
 int model_run(void *arena, const float *x, float *conv)

@@ -4,6 +4,8 @@
 #include "model.h"
 #include "model_internal.h"
 
+#undef model_run
+
 /* conv 3x3: f32[1,6,6,8] -> f32[1,4,4,16]
    layer */
 static CCML_APART void model_conv_0(const float * restrict x_2, const float * restrict w, const float * restrict x, float * restrict y)
@@ -296,6 +298,12 @@ static int model_cpu_fits(void)
     return 1;
 }
 #endif
+
+MODEL_ANY_CPU
+uint32_t model_model_id(void)
+{
+    return MODEL_MODEL_ID;
+}
 
 static MODEL_APART int model_run_checked(void *arena, const float *x, float *conv)
 {

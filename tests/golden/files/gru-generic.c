@@ -4,6 +4,8 @@
 #include "model.h"
 #include "model_internal.h"
 
+#undef model_run
+
 /* gru: f32[5,1,3] -> f32[5,1,1,4]
    gru */
 static CCML_APART void model_gru_0(const float * restrict x_3, const float * restrict x, const float * restrict x_1, const float * restrict x_2, float * restrict y)
@@ -67,6 +69,11 @@ static CCML_APART void model_gru_0(const float * restrict x_3, const float * res
       y[t * 4 + k_3] = y_1;
     }
   }
+}
+
+uint32_t model_model_id(void)
+{
+    return MODEL_MODEL_ID;
 }
 
 int model_run(void *arena, const float *x, float *y)

@@ -4,6 +4,8 @@
 #include "model.h"
 #include "model_internal.h"
 
+#undef model_run
+
 /* transpose: i8[1,4,12,12] -> i8[1,12,12,4]
    conv_2 */
 static CCML_APART void model_transpose_0(const int8_t *x, int8_t *y)
@@ -76,6 +78,11 @@ static CCML_APART void model_reduce_0(const int8_t *x, int32_t * restrict acc, i
   {
     y[c] = (int8_t)ccml_i32_saturate8((int32_t)((uint32_t)ccml_f32_as_i32((float)acc[c] * 0.013888889f + 1.2582912e+07f) - 1262485509u));
   }
+}
+
+uint32_t model_model_id(void)
+{
+    return MODEL_MODEL_ID;
 }
 
 int model_run(void *arena, const int8_t *x, int8_t *quantize_3)

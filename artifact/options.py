@@ -1,0 +1,20 @@
+"""How a program becomes an artifact: what is the same whatever the program computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ArtifactOptions:
+    """``external_weights``: constants are in a file of their own, which the caller maps or has in flash."""
+
+    external_weights: bool = False
+
+    @property
+    def weights(self) -> str:
+        """Where the constants are, as ``--weights`` has it."""
+        return "external" if self.external_weights else "internal"
+
+
+DEFAULT_ARTIFACT = ArtifactOptions()

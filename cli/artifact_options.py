@@ -1,0 +1,30 @@
+"""The options that say how code and weights come into the product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import click
+
+from .help import ArtifactOption
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def artifact_options(function: F) -> F:
+    """All of them, as one argument ``artifact``: an :class:`ArtifactOptions`."""
+
+    @wraps(function)
+    def command(*args: Any, weights: str, **values: Any) -> Any:
+        from ..artifact.options import ArtifactOptions
+
+        return function(*args, artifact=ArtifactOptions(external_weights=weights == "external"), **values)
+
+    weights = click.option(
+        "--weights", cls=ArtifactOption, type=click.Choice(["internal", "external"]), default="internal",
+        show_default=True,
+        help="external: weights are in the file NAME.weights, which the caller maps or has in a flash of its own.",
+    )  # fmt: skip
+    return weights(command)  # type: ignore[return-value]
