@@ -72,4 +72,4 @@ def dynamic_tags(elf: ELFFile) -> dict[str, object]:
 def exports(elf: ELFFile) -> list[str]:
     """The defined symbols that other programs can see."""
     symbols = elf.get_section_by_name(".dynsym").iter_symbols()
-    return [symbol.name for symbol in symbols if symbol.name and symbol["st_shndx"] != "SHN_UNDEF"]
+    return sorted(symbol.name for symbol in symbols if symbol.name and symbol["st_shndx"] != "SHN_UNDEF")
