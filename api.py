@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .artifact.abis import build_for_abi
 from .artifact.build import Artifact, Plan, make_plan, write_artifacts
 from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
@@ -68,6 +69,7 @@ from .report.profile import Profile, build_profile
 from .report.read import read_reports as read_report_files
 from .report.schema import Report
 from .samples import ONLY_INPUT, Samples, plain_arrays
+from .targets import Machine
 from .verification.board import BoardCheck, compare_log
 from .verification.board_log import read_log
 from .verification.compare_model import Verification, compare
@@ -120,8 +122,8 @@ def compile(  # the name that users look for
     reports say what that cost. ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
     ``packages`` are ecosystems such as ``cmake`` and ``arduino``: for each, a package with an application that runs the
     first sample of ``file``, or a random one, is written into a folder of that name. ``bindings`` are languages:
-    ``cpp``, ``python``, ``rust``, ``js``. ``artifact`` says how code and weights come into the product. Where the
-    model does not fit ``budget``, or the memory of ``board``
+    ``cpp``, ``python``, ``rust``, ``js``, ``java``. ``artifact`` says how code and weights come into the product. Where
+    the model does not fit ``budget``, or the memory of ``board``
     (``ccml boards`` lists them), ``BUDGET`` is raised, with options that would help.
     """
     known = None if board is None else check_board(board, target)
@@ -140,21 +142,26 @@ def compile(  # the name that users look for
     source, accuracy = _read(path, options, quantization)
     optimized = run_passes(source, dump, machines[0])
 
-    def plans() -> Iterable[Plan]:
-        for machine in machines:
-            compiled = lower(source, optimized, machine, goal, None if dump is None else dump.programs(machine))
-            yield make_plan(compiled, kinds, every_cpu=cpu == ALL_CPUS, accuracy=accuracy, options=artifact)
+    def plan_for(machine: Machine) -> Plan:
+        compiled = lower(source, optimized, machine, goal, None if dump is None else dump.programs(machine))
+        return make_plan(compiled, kinds, every_cpu=cpu == ALL_CPUS, accuracy=accuracy, options=artifact)
 
     def write_more(plan: Plan, report: Report, stage: Path) -> None:
         check_budget(report.totals, budget)
-        write_bindings(plan.program, plan.machine, languages, stage)
+        write_bindings(plan.program, plan.machine, languages, stage, linked=plan.linked)
         if not ecosystems:
             return
         sample = encode_sample(plan.program, *_known_sample(source, file))
-        write_packages(PackagedModel(plan.program, plan.machine, report, sample, stage, known), ecosystems)
+        builds = []
+        if any(ecosystem.every_abi for ecosystem in ecosystems):
+            others = find_machines(target, ALL_ABIS) if abi is None else []
+            more = [plan_for(machine) for machine in others if machine.abi != plan.machine.abi]
+            builds = [build_for_abi(each) for each in (plan, *more)]
+        write_packages(PackagedModel(plan.program, plan.machine, report, sample, stage, known, builds), ecosystems)
 
     try:
-        return Result(out, write_artifacts(plans(), kinds, out, subfolders=abi == ALL_ABIS, more=write_more))
+        plans = map(plan_for, machines)
+        return Result(out, write_artifacts(plans, kinds, out, subfolders=abi == ALL_ABIS, more=write_more))
     except CcmlError as problem:
         if problem.kind is not ErrorCode.BUDGET or not budget.has_limits:
             raise

@@ -44,6 +44,11 @@ class Plan:
     accuracy: Accuracy | None = None
     levels: tuple[Level, ...] = ()
 
+    @property
+    def linked(self) -> Machine:
+        """The machine that asks for most of those that the library has code for."""
+        return self.levels[0].machine if self.levels else self.machine
+
 
 def make_plan(
     compiled: Compiled,

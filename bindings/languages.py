@@ -1,6 +1,6 @@
 """The languages that there are bindings for."""
 
-CPP, PYTHON, RUST, JS = "cpp", "python", "rust", "js"
-NAMES = (CPP, PYTHON, RUST, JS)
-NEED_LIBRARY = (PYTHON, RUST, JS)
+CPP, PYTHON, RUST, JS, JAVA = "cpp", "python", "rust", "js", "java"
+NAMES = (CPP, PYTHON, RUST, JS, JAVA)
+NEED_LIBRARY = (PYTHON, RUST, JS, JAVA)
 """Those whose bindings are of use with the compiled library only."""

@@ -16,8 +16,9 @@ from ..ir.types import DType
 from ..packages.context import PACKAGE_VERSION
 from ..packages.engine import make_engine
 from ..targets import Machine
+from .java import write_java
 from .javascript import write_module
-from .languages import CPP, JS, NAMES, NEED_LIBRARY, PYTHON, RUST
+from .languages import CPP, JAVA, JS, NAMES, NEED_LIBRARY, PYTHON, RUST
 from .rust import write_crate
 
 log = logging.getLogger(__name__)
@@ -41,9 +42,11 @@ def check_bindings(names: Iterable[str], machines: Iterable[Machine], *, librari
     return found
 
 
-def write_bindings(program: Program, machine: Machine, names: Iterable[str], folder: Path) -> None:
+def write_bindings(
+    program: Program, machine: Machine, names: Iterable[str], folder: Path, *, linked: Machine | None = None
+) -> None:
     """Writes bindings into ``folder``, which holds the artifact: ``NAME.hpp``, ``NAME.mjs``, ``python/NAME/``,
-    ``rust/NAME/``.
+    ``rust/NAME/``, ``java/NAME/``. Where the library has code for several CPUs, that of ``linked`` asks for most.
 
     Raises ``TOOLCHAIN`` where a library that they load is not there, for want of a linker.
     """
@@ -60,7 +63,10 @@ def write_bindings(program: Program, machine: Machine, names: Iterable[str], fol
     writers = {CPP: _write_cpp, PYTHON: _write_python, RUST: write_crate, JS: write_module}
     for name in names:
         log.info("writing the bindings for %s", name)
-        writers[name](contract, program, facts, folder)
+        if name == JAVA:
+            write_java(contract, program, linked or machine, facts, folder)
+        else:
+            writers[name](contract, program, facts, folder)
 
 
 def _any(_: Machine) -> bool:
@@ -79,6 +85,7 @@ def _is_module(machine: Machine) -> bool:
 _FITS = {
     PYTHON: (_is_loadable, "--target x86, linux-arm64 or generic"),
     JS: (_is_module, "--target wasm"),
+    JAVA: (_is_loadable, "--target x86, linux-arm64 or generic; for Android --package aar"),
     RUST: (lambda machine: not _is_module(machine), "--target of a machine that Rust links for"),
 }
 """The targets that bindings go with, and the way out for others."""

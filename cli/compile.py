@@ -69,12 +69,12 @@ if TYPE_CHECKING:
 @click.option(
     "--bindings", type=BindingNames(), default=(), metavar="NAMES",
     help="How other languages call the model, separated by commas: cpp (C++17 header), python (module for a wheel), "
-    "rust (no_std crate), js (ES module, for wasm).",
+    "rust (no_std crate), js (ES module, for wasm), java (class and jar).",
 )  # fmt: skip
 @click.option(
     "--package", "packages", type=PackageNames(), default=(), metavar="NAMES",
     help="Packages with an application that runs the model on a sample, separated by commas: cmake, make, arduino, "
-    "platformio, zephyr, esp-idf, cmsis-pack, cube.",
+    "platformio, zephyr, esp-idf, cmsis-pack, cube, aar (for Android, all ABIs).",
 )  # fmt: skip
 @input_option(": the sample of --package")
 @goal_options

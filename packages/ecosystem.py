@@ -26,6 +26,7 @@ class Ecosystem:
     ``headers`` is the folder of the public header, ``sources`` that of everything else which is compiled,
     ``application`` that of what runs the model on a sample, ``library`` that of object code where the package has some.
     ``archive`` is the file that its tools install packages from, with the package in it below ``archive_root``.
+    A package for ``every_abi`` has libraries for all of a target's, and its files are ``aar.py``'s business.
     ``families`` are those of the targets that it builds for, and ``library_targets`` those whose object code it takes.
     """
 
@@ -40,13 +41,14 @@ class Ecosystem:
     library_targets: tuple[str, ...] = ()
     archive: str = ""
     archive_root: str = ""
+    every_abi: bool = False
 
     def __str__(self) -> str:
         return self.name
 
     def builds_for(self, machine: Machine) -> bool:
         """Whether its projects can be for ``machine``; C of the generic target is for every machine."""
-        return machine.name == GENERIC or machine.target.family in self.families
+        return (machine.name == GENERIC and not self.every_abi) or machine.target.family in self.families
 
 
 GENERIC = "generic"
@@ -156,6 +158,10 @@ ECOSYSTEMS: tuple[Ecosystem, ...] = (
         name="make", title="make", headers="include", sources="src", application="check",
         families=(*_MICROCONTROLLERS, *_LINUX),
         templates=(Template("make/Makefile", "Makefile"), _readme("make"), *_BARE),
+    ),
+    Ecosystem(
+        name="aar", title="Android", headers="", sources="", application="", families=(_ANDROID,),
+        templates=(), every_abi=True,
     ),
 )  # fmt: skip
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +19,8 @@ from ..ir.program import Program
 from ..report.schema import Report
 from ..targets import Machine
 from ..targets.development_boards import DevelopmentBoard
+from .aar import AbiBuild, write_aar
+from .archives import zip_archive
 from .context import PACKAGE_VERSION, build_context
 from .ecosystem import ECOSYSTEMS, NAMES, Ecosystem
 from .engine import make_engine
@@ -27,14 +28,13 @@ from .sample import Sample
 
 log = logging.getLogger(__name__)
 
-_ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 _CHECK = ("check.c", "check.h", "sample.c", "sample.h")
 
 
 @dataclass(frozen=True)
 class Model:
     """A compiled model, a sample of what it computes, and the folder with its artifact; perhaps the board that it is
-    for."""
+    for, and for packages for every ABI what was compiled for each."""
 
     program: Program
     machine: Machine
@@ -42,6 +42,7 @@ class Model:
     sample: Sample
     folder: Path
     board: DevelopmentBoard | None = None
+    builds: Sequence[AbiBuild] = ()
 
 
 def find_ecosystems(names: Iterable[str], machines: Iterable[Machine]) -> list[Ecosystem]:
@@ -53,12 +54,16 @@ def find_ecosystems(names: Iterable[str], machines: Iterable[Machine]) -> list[E
         ecosystem = next((known for known in ECOSYSTEMS if known.name == name), None)
         if ecosystem is None:
             raise CcmlError(ErrorCode.BAD_OPTION, f"no package '{name}'", hint=", ".join(NAMES))
+        if len(machines) > 1 and ecosystem.every_abi:
+            reason = f"a package for {ecosystem.title} has all ABIs by itself"
+            raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="leave --abi out")
         if len(machines) > 1:
             raise CcmlError(ErrorCode.BAD_OPTION, "a package is for one ABI", hint="name one with --abi")
         for machine in machines:
             if not ecosystem.builds_for(machine):
                 reason = f"a package for {ecosystem.title} cannot be for the target {machine.name}"
-                raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--target generic writes C for every machine")
+                hint = "--target android" if ecosystem.every_abi else "--target generic writes C for every machine"
+                raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=hint)
         found.append(ecosystem)
     return found
 
@@ -73,7 +78,17 @@ def write_packages(model: Model, ecosystems: Iterable[Ecosystem]) -> None:
         context = build_context(model.program, model.machine, model.report, model.sample, listed, model.board)
         for ecosystem in ecosystems:
             log.info("writing the package for %s", ecosystem.title)
-            _write(model, ecosystem, sources, context)
+            if ecosystem.every_abi:
+                _write_for_every_abi(model, ecosystem, context)
+            else:
+                _write(model, ecosystem, sources, context)
+
+
+def _write_for_every_abi(model: Model, ecosystem: Ecosystem, facts: Mapping[str, object]) -> None:
+    engine = make_engine(__package__)
+    context = {**facts, "budget_text": _budget_text(engine, facts)}
+    root = model.folder / ecosystem.name / str(facts["name"])
+    write_aar(root, model.builds, model.sample, lambda name, more: engine.get_template(name).render(more), context)
 
 
 def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str, object]) -> None:
@@ -88,7 +103,7 @@ def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str
         _copy(library, root / ecosystem.library)
         context["library"] = True
     engine = make_engine(__package__)
-    context["budget_text"] = engine.get_template("common/budget.j2").render(context).strip()
+    context["budget_text"] = _budget_text(engine, context)
     application = root / ecosystem.application.format(name=name)
     for file in _CHECK:
         _render(engine, f"common/{file}", application / f"{name}_{file}", context)
@@ -101,6 +116,10 @@ def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str
     if ecosystem.archive:
         archive = root.parent / ecosystem.archive.format(name=name, version=PACKAGE_VERSION)
         _zip(root, archive, ecosystem.archive_root.format(name=name))
+
+
+def _budget_text(engine: jinja2.Environment, context: Mapping[str, object]) -> str:
+    return engine.get_template("common/budget.j2").render(context).strip()
 
 
 def _startup(machine: Machine) -> list[str]:
@@ -123,9 +142,5 @@ def _copy(path: Path, folder: Path) -> None:
 
 def _zip(folder: Path, archive: Path, root: str) -> None:
     """The files of ``folder`` below ``root``; equal files make equal bytes."""
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as stream:
-        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(root + path.relative_to(folder).as_posix(), _ZIP_TIME)
-            entry.external_attr = 0o644 << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            stream.writestr(entry, path.read_bytes())
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    archive.write_bytes(zip_archive({root + path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}))

@@ -39,6 +39,7 @@ _ANYWHERE = (
     Tool("gcc", "builds the emitted C; links shared libraries; verify --backend c; profile", "apt install gcc"),
     Tool("clang", "builds the emitted C for any target; links libraries", "apt install clang"),
     Tool("make", "runs the emitted Makefile", "apt install make"),
+    Tool("javac", "compiles the classes of --bindings java and --package aar", "apt install default-jdk-headless"),
 )
 """What is of use whatever the target."""
 

@@ -136,7 +136,7 @@ def test_the_wheel_holds_the_module_and_the_library(folder: Path, tmp_path: Path
     [
         (["-t", "cortex-m4", "--bindings", "python"], "bindings for python do not go with the target cortex-m4"),
         (["-t", "generic", "--emit", "c", "--bindings", "python"], "bindings for python need the library"),
-        (["-t", "generic", "--bindings", "java"], "'java' is none of cpp, python, rust, js"),
+        (["-t", "generic", "--bindings", "go"], "'go' is none of cpp, python, rust, js, java"),
     ],
 )
 def test_what_cannot_be_bound(folder: Path, tmp_path: Path, options: list[str], said: str) -> None:

@@ -44,7 +44,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Packages:
 
 @pytest.fixture(scope="module")
 def arm(tmp_path_factory: pytest.TempPathFactory) -> Packages:
-    return make_packages(tmp_path_factory.mktemp("arm"), "cortex-m4", tuple(set(NAMES) - {"esp-idf"}))
+    return make_packages(tmp_path_factory.mktemp("arm"), "cortex-m4", tuple(set(NAMES) - {"esp-idf", "aar"}))
 
 
 @pytest.fixture(scope="module")
@@ -287,7 +287,7 @@ def test_the_files_for_stm32cube_make_a_program(arm: Packages, tmp_path: Path) -
 # ---------------------------------------------------------------- every package
 
 
-@pytest.mark.parametrize("ecosystem", [each for each in ECOSYSTEMS if each.name != "esp-idf"], ids=str)
+@pytest.mark.parametrize("ecosystem", [each for each in ECOSYSTEMS if each.name not in ("esp-idf", "aar")], ids=str)
 def test_every_package_tells_its_budget(arm: Packages, ecosystem: Ecosystem) -> None:
     folder = arm / ecosystem.name
     report = json.loads((arm.folder / "report.json").read_text())
@@ -327,6 +327,7 @@ def test_packages_that_are_not_wanted_any_more_go(tmp_path: Path) -> None:
         (("cube",), "x86", "a package for STM32Cube cannot be for the target x86"),
         (("esp-idf",), "cortex-m4", "a package for ESP-IDF cannot be for the target cortex-m4"),
         (("cmake",), "wasm32", "a package for CMake cannot be for the target wasm32"),
+        (("aar",), "generic", "a package for Android cannot be for the target generic"),
         (("nix",), "x86", "no package 'nix'"),
     ],
 )

@@ -1,0 +1,24 @@
+"""What a package for every ABI needs of each."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from ..bindings.languages import CPP
+from ..bindings.write import write_bindings
+from ..packages.aar import AbiBuild
+from .build import Plan
+from .emit import Emit, emit
+
+
+def build_for_abi(plan: Plan) -> AbiBuild:
+    """The headers for C and C++ and the static library of ``plan``. Raises ``TOOLCHAIN`` where nothing links libraries
+    for its machine."""
+    name = plan.program.name
+    with tempfile.TemporaryDirectory(prefix="ccml-") as scratch:
+        folder = Path(scratch)
+        emit(plan.program, plan.machine, [Emit.LIBRARY], folder, plan.levels)
+        write_bindings(plan.program, plan.machine, [CPP], folder)
+        headers = {file: (folder / file).read_bytes() for file in (f"{name}.h", f"{name}.hpp")}
+        return AbiBuild(plan.program, plan.linked, headers, (folder / f"lib{name}.a").read_bytes())

@@ -1,0 +1,1 @@
+"""The Java class of a model: its source, the native code behind it, and class files."""

@@ -1,0 +1,112 @@
+"""The part of an .aar that programs in C and C++ link: a package of Prefab (schema 2).
+
+What they link is an import library: functions with the names of the model's, which look up those of the library that
+the .aar has in ``jni/`` anyway. So an app that calls the model from Java and C++ has it once, and no two files of the
+package meet at one place in the app.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+
+from ..emit_c.contract import Contract
+from ..emit_llvm import backend
+from ..emit_llvm.archive import static_library
+from ..emit_llvm.guard import any_cpu
+from ..emit_llvm.status import OTHER_MODEL
+from ..emit_llvm.writer import Function, FunctionWriter
+from ..targets import Machine
+from .java.library import library_name
+
+NO_MODEL = 0
+"""The identity that no model has."""
+_RTLD_LAZY = 1
+"""The flag of ``dlopen`` that has this value in all of Android's ABIs; symbols are looked up at once all the same."""
+
+
+def prefab_files(
+    contract: Contract, version: str, abis: Mapping[str, tuple[Machine, Mapping[str, bytes]]]
+) -> dict[str, bytes]:
+    """The files of the package by path; ``abis`` gives the machine and the headers by the ABI's name."""
+    name = contract.prefix
+    module = f"prefab/modules/{name}"
+    package = {"schema_version": 2, "name": name, "version": version, "dependencies": []}
+    files = {
+        "prefab/prefab.json": _json(package),
+        f"{module}/module.json": _json({"export_libraries": ["-ldl"], "library_name": f"lib{name}", "android": {}}),
+    }
+    for abi, (machine, headers) in abis.items():
+        level, folder = api_level(machine), f"{module}/libs/android.{abi}"
+        facts = {"abi": abi, "api": level, "ndk": level, "stl": "none", "static": True}
+        files[f"{folder}/abi.json"] = _json(facts)
+        files |= {f"{folder}/include/{file}": content for file, content in headers.items()}
+        files[f"{folder}/lib{name}.a"] = static_library([(f"{name}_import.o", import_object(contract, machine))])
+    return files
+
+
+def api_level(machine: Machine) -> int:
+    """The oldest version of Android that libraries for ``machine`` run on, as its compiler is told."""
+    found = re.search(r"\d+$", machine.abi.clang_triple)
+    assert found is not None
+    return int(found[0])
+
+
+def import_object(contract: Contract, machine: Machine) -> bytes:
+    """The object that defines the functions of ``contract``, where the app has no library of the model as those of
+    another one, else as calls of those of the library of Java's class."""
+    run = len(contract.memory) + len(contract.tensors)
+    functions = [
+        _forwarding(contract.run, run, OTHER_MODEL, machine), _forwarding(contract.model_id, 0, NO_MODEL, machine),
+    ]  # fmt: skip
+    if contract.reset is not None:
+        functions.append(_forwarding(contract.reset, 1, None, machine))
+    text = (
+        f'target triple = "{backend.triple(machine)}"',
+        _text("library", f"lib{library_name(contract.prefix)}.so"),
+        *(line for function in functions for line in (_text(f"name_{function.name}", function.name),
+                                                      f"@at_{function.name} = internal global ptr null")),
+        *sorted(set().union(*(function.declarations for function in functions))),
+        *(function.text for function in functions),
+    )  # fmt: skip
+    generator = backend.target_machine(machine, reloc=backend.relocation(machine))
+    return generator.emit_object(backend.optimize("\n".join(text), generator, speed_level=2))
+
+
+def _text(symbol: str, text: str) -> str:
+    return f'@{symbol} = internal constant [{len(text) + 1} x i8] c"{text}\\00"'
+
+
+def _forwarding(symbol: str, count: int, failure: int | None, machine: Machine) -> Function:
+    """A function of ``count`` pointers that calls the one of its name, which it looks up at the first call."""
+    out, align = FunctionWriter(), machine.abi.pointer_bits // 8
+    result = "void" if failure is None else "i32"
+    known, search, found, missing = (out.label(stem) for stem in ("known", "search", "found", "missing"))
+    kept = out.value(f"load atomic ptr, ptr @at_{symbol} monotonic, align {align}")
+    out.branch(out.value(f"icmp eq ptr {kept}, null"), search, known)
+    out.start(search)
+    library = out.intrinsic("dlopen", "ptr", ("ptr", "@library"), ("i32", str(_RTLD_LAZY)))
+    opened = out.label("opened")
+    out.branch(out.value(f"icmp eq ptr {library}, null"), missing, opened)
+    out.start(opened)
+    function = out.intrinsic("dlsym", "ptr", ("ptr", library), ("ptr", f"@name_{symbol}"))
+    out.branch(out.value(f"icmp eq ptr {function}, null"), missing, found)
+    out.start(found)
+    out.effect(f"store atomic ptr {function}, ptr @at_{symbol} monotonic, align {align}")
+    out.jump(known)
+    out.start(known)
+    target = out.value(f"phi ptr [ {kept}, %entry ], [ {function}, %{found} ]")
+    arguments = ", ".join(f"ptr %a{number}" for number in range(count))
+    call = f"tail call {result} {target}({arguments})"
+    out.effect(f"ret i32 {out.value(call)}" if failure is not None else call)
+    if failure is None:
+        out.effect("ret void")
+    out.start(missing)
+    out.effect("ret void" if failure is None else f"ret i32 {failure}")
+    attributes = "nounwind" if machine.abi.detection is None else f"nounwind {any_cpu(machine.abi.detection)}"
+    return out.finish(symbol, f"define hidden {result} @{symbol}({arguments}) {attributes}")
+
+
+def _json(content: Mapping[str, object]) -> bytes:
+    return (json.dumps(content, indent=2) + "\n").encode()

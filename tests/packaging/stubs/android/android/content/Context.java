@@ -1,0 +1,7 @@
+package android.content;
+
+public class Context {
+    public android.content.res.AssetManager getAssets() {
+        return null;
+    }
+}

@@ -1,0 +1,9 @@
+package android.widget;
+
+public class TextView {
+    public TextView(android.content.Context context) {
+    }
+
+    public final void setText(CharSequence text) {
+    }
+}
