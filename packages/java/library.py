@@ -21,10 +21,12 @@ def library_name(name: str) -> str:
 
 def link_java_library(
     program: Program, machine: Machine, digest: int, static_library: bytes, path: Path
-) -> None:  # fmt: skip
+) -> None:
     """Writes the library ``path`` from the static library of ``program``, which may have code for several CPUs up to
-    that of ``machine``, for the class ``digest``. It exports what the header declares and the native methods. Raises ``TOOLCHAIN`` where nothing
-    links for the machine."""
+    that of ``machine``, for the class ``digest``. It exports what the header declares and the native methods.
+
+    Raises ``TOOLCHAIN`` where nothing links for the machine.
+    """
     contract, name = contract_of(program), program.name
     objects = [(f"{name}_jni.o", glue_object(program, machine, digest)), (f"lib{name}.a", static_library)]
     exported = [*exported_symbols(program), *functions(contract, JavaNames.of(contract.prefix))]
