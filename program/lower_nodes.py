@@ -118,12 +118,15 @@ class _Lowering:
         if not machine.cpu.has_fpu:
             graph = requantize_in_integers(graph)
 
-        def reads_halo(node: Node) -> bool:
+        def read_halo(node: Node) -> Halo | None:
             ctx = KernelContext(node, machine.cpu, {}, graph.constant)
-            return ctx.anchor is not None and ctx.anchor.op == "conv" and not self._generator(ctx).own_borders
+            if ctx.anchor is None or ctx.anchor.op != "conv":
+                return None
+            halo = self._generator(ctx).halo
+            return None if halo is None else halo(ctx.anchor)
 
         self.generators: dict[str, Generator] = {}
-        self.graph, self.halos = plan_borders(separate_outputs(graph), reads_halo)
+        self.graph, self.halos = plan_borders(separate_outputs(graph), read_halo)
         self.machine, self.memory = machine, memory
         self.buffers = memory.buffers
         self.owner = storage_owners(self.graph)

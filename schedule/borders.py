@@ -43,10 +43,10 @@ def needed_halo(conv: Node) -> Halo:
     return Halo((*before, 0), (*after, 0), zero_point(conv.attrs))
 
 
-def plan_borders(graph: Graph, reads_halo: Callable[[Node], bool]) -> tuple[Graph, dict[str, Halo]]:
+def plan_borders(graph: Graph, read_halo: Callable[[Node], Halo | None]) -> tuple[Graph, dict[str, Halo]]:
     """Halos of values, and the graph with the copies that they need.
 
-    ``reads_halo`` says of a fused node whether its anchor is lowered to code that relies on a halo.
+    ``read_halo`` says of a fused node on what halo around the input of its anchor the code relies that it is lowered to.
     """
     owned = _owned_values(graph)
     builder = GraphBuilder(infer_types, NameSupply.of(graph))
@@ -54,8 +54,9 @@ def plan_borders(graph: Graph, reads_halo: Callable[[Node], bool]) -> tuple[Grap
     copies: dict[str, Value] = {}
     for node in graph.nodes:
         anchor = anchor_of(node)
-        if anchor is not None and reads_halo(node):
-            halo, x = needed_halo(anchor), anchor.inputs[0]
+        halo = None if anchor is None else read_halo(node)
+        if anchor is not None and halo is not None:
+            x = anchor.inputs[0]
             assert x is not None
             if not halo.empty:
                 if x.name not in owned:

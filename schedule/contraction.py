@@ -76,7 +76,7 @@ def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, 
     return packed
 
 
-class _Packed:
+class PackedWeights:
     """Packed weights ``[g, k..., column]`` as the ``rhs`` of a contraction."""
 
     def __init__(self, ctx: KernelContext, weights: np.ndarray, blocking: Blocking) -> None:
@@ -88,7 +88,7 @@ class _Packed:
         return weight_operand(self.dot, loaded)
 
 
-class _Bias:
+class Bias:
     """Where the accumulators of each column start.
 
     For integers the zero point of the activations is folded in: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``.
@@ -156,8 +156,8 @@ class _ConvLowering:
             self.ctx.cpu, dots, rows, self.channels, k_extents, prod(out[:-2]) * self.group
         )
         weights = self._k_major(k_extents)
-        packed = _Packed(self.ctx, weights, blocking)
-        bias = _Bias(self.ctx, self.node, weights, blocking)
+        packed = PackedWeights(self.ctx, weights, blocking)
+        bias = Bias(self.ctx, self.node, weights, blocking)
         position = [outer[0].var, *(a.var for a in spatial)]
 
         def weight(region: Region, block: Expr, vector: int) -> Expr:
@@ -218,8 +218,8 @@ class _PackedMatmul:
         k = Axis(Var(ctx.names.fresh("k")), depth)
         dots = usable_dots(ctx.cpu, self.a.dtype, self.weights.dtype)
         blocking = choose_blocking(ctx.cpu, dots, row.extent, columns, (depth,), prod(shape[:-2]))
-        packed = _Packed(ctx, self.weights[None], blocking)
-        bias = _Bias(ctx, self.node, self.weights[None], blocking)
+        packed = PackedWeights(ctx, self.weights[None], blocking)
+        bias = Bias(ctx, self.node, self.weights[None], blocking)
         x = refs[self.a.name]
         position = [axis.var for axis in outer]
 
@@ -274,7 +274,7 @@ class _DynamicMatmul:
                 return _replaced(rhs, column, first)
             return Vectorizer(column, lanes, first, ctx.names, active=mask).vector(rhs)
 
-        bias = _Bias(ctx, self.node, np.zeros((1, 1, columns), np.float32), blocking)
+        bias = Bias(ctx, self.node, np.zeros((1, 1, columns), np.float32), blocking)
 
         def finish(r: Expr, c: Expr, value: Expr, width: int, active: int) -> Block:
             return ctx.store_vector(lambda n: (*position, r, n), c, value, active, ctx.refs)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ..blocks import has_block
+from ..ir.graph import Node
 from ..ir.loops import Block
 from ..ops.attributes import ints
 from ..ops.table import OPS
+from .borders import needed_halo
 from .contraction import is_conv, is_matmul, lower_conv, lower_matmul
 from .cycles import predicted_cycles
 from .depthwise import is_depthwise, lower_depthwise
@@ -26,7 +28,9 @@ from .max_pool import is_max_pool, lower_max_pool
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .stored_weights import is_weight_matmul, lower_weight_matmul
+from .tensors import Halo
 from .tree_code import is_tree_code, lower_tree_code
+from .winograd import is_winograd, lower_winograd, winograd_cost, winograd_halo
 
 Estimate = Callable[[KernelContext], float]
 
@@ -37,8 +41,8 @@ class Generator:
 
     It is for nodes whose anchor is one of ``anchors`` (empty: any; ``None``: a node without an anchor), for CPUs that
     have the block instruction ``block``, if it needs any, and where ``applies`` holds; ``emit`` makes the loops.
-    ``cost`` estimates the cycles that they take, without knowledge of the tensors in memory. With ``own_borders`` the
-    loops put values in place of what is beyond the border, and need no halo.
+    ``cost`` estimates the cycles that they take, without knowledge of the tensors in memory. ``halo`` is what they
+    rely on around the input of their anchor; ``None``: they put values in place of what is beyond the border.
     """
 
     name: str
@@ -46,7 +50,7 @@ class Generator:
     applies: Callable[[KernelContext], bool]
     emit: Callable[[KernelContext], Block]
     cost: Estimate
-    own_borders: bool = False
+    halo: Callable[[Node], Halo] | None = None
     block: str | None = None
 
     def fits(self, ctx: KernelContext) -> bool:
@@ -79,7 +83,7 @@ def _of_blocks(
     def cost(ctx: KernelContext) -> float:
         return predicted_cycles(emit(ctx.trial()), ctx.cpu)
 
-    return Generator(name, anchors, applies, emit, cost, own_borders=True, block=block)
+    return Generator(name, anchors, applies, emit, cost, block=block)
 
 
 _RESULT = 35
@@ -123,6 +127,23 @@ def _convolution(step: float, alone: float) -> Estimate:
     return cost
 
 
+_DIRECT = (7, 13)
+"""Cycles of the register-blocked contraction."""
+
+
+def _winograd(outputs: int) -> Generator:
+    """In tiles of ``outputs`` x ``outputs``; the cost is a share of the contraction's."""
+    direct = _convolution(*_DIRECT)
+    return Generator(
+        f"winograd F({outputs}x{outputs},3x3)",
+        _anchors("conv"),
+        lambda ctx: is_winograd(ctx, outputs),
+        lambda ctx: lower_winograd(ctx, outputs),
+        lambda ctx: direct(ctx) * winograd_cost(ctx, outputs),
+        lambda conv: winograd_halo(conv, outputs),
+    )
+
+
 # ---------------------------------------------------------------- the table
 
 
@@ -144,13 +165,15 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, "greatest2"),
     _of_blocks("helium sum", _anchors("reduce"), is_helium_sum, lower_helium_sum, "helium_sum"),
     _of_blocks("helium elementwise", _anchors(None), is_helium_elementwise, lower_helium_elementwise, "helium_lookup"),
-    Generator("depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _convolution(11, 11)),
-    Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(7, 13)),
+    Generator("depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _convolution(11, 11), needed_halo),
+    Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo),
+    _winograd(2),
+    _winograd(4),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7)),
     Generator("stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, _scalar(7)),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("elementwise", _anchors(None), _always, lower_pointwise, _scalar(15)),
-    Generator("nest", _anchors(), _has_anchor, lower_nest, _scalar(30), own_borders=True),
+    Generator("nest", _anchors(), _has_anchor, lower_nest, _scalar(30)),
 )
 """In no order that matters: of those that apply, the cheapest is taken."""
 

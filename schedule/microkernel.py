@@ -155,7 +155,7 @@ def choose_blocking(
                 blocking = _with_chains(cpu, dot, height, vectors, depth, height * vectors if sums else 0, by_lanes)
                 if blocking is None:
                     break
-                cost = outer * _cycles(cpu, blocking, rows, columns, depth)
+                cost = outer * blocking_cycles(cpu, blocking, rows, columns, depth)
                 bodies = len(regions(columns, dot.lanes, vectors)) * len(_row_blocks(rows, height))
                 key = (bodies if cpu.compact else 0, cost, height * vectors * dot.lanes, blocking)
                 if best is None or key[:3] < best[:3]:
@@ -189,7 +189,8 @@ def _with_chains(
     return Blocking(dot, rows, vectors, chains, chains, scalar_operand, limit, lane_operand)
 
 
-def _cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
+def blocking_cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
+    """Estimated cycles of ``rows x columns`` results over ``depth`` steps of k."""
     total = 0.0
     for region in regions(columns, blocking.dot.lanes, blocking.vectors):
         for count, height in _row_blocks(rows, blocking.rows):

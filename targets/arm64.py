@@ -3,7 +3,7 @@
 from . import x86
 from .detection import CpuFeature, Detection, HwcapBit
 from .environment import linux
-from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Registers, Target, shared_library
+from .target import Abi, Cache, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Registers, Target, shared_library
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"f64", "fma", "sqrt", "floor", "ceil", "trunc", "round_even"})
@@ -12,18 +12,23 @@ MULTIPLY_ADD = Dot("fma", 4, 1, F, F, F, temporaries=2)
 """Compilers load scalars ahead of it, in vector registers."""
 WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32, temporaries=2) for x in (I8, U8, I16))
 
+CACHES = (Cache(512 << 10, 8.0), Cache(2 << 20, 4.0))
+"""The second-level cache, and the third."""
+
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=30),
     (MULTIPLY_ADD, *WIDENING), ROUNDING, lane_operand=True,
+    caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
     (MULTIPLY_ADD, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ROUNDING | {"dot4_i8i8"},
-    requires=("dotprod",), lane_operand=True,
+    requires=("dotprod",), lane_operand=True, caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV7 = Cpu(
     "armv7-a", "generic", "+v7,+neon,+vfp4,+thumb2", ("-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb"), (4, 1),
     Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *WIDENING), frozenset({"f64", "fma", "sqrt"}),
+    caches=CACHES, winograd=True,
 )  # fmt: skip
 
 ELF64 = Elf(machine=183)

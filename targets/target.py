@@ -59,6 +59,14 @@ class Pipeline:
     in_order: bool = False
 
 
+@dataclass(frozen=True)
+class Cache:
+    """A cache of a core: of more than ``size`` bytes that are read in turn, ``rate`` bytes come in a cycle."""
+
+    size: int
+    rate: float
+
+
 IN_ORDER = Pipeline(multiply_adds=1, loads=1, latency=1, in_order=True)
 
 
@@ -77,6 +85,8 @@ class Cpu:
     ``integer_vectors``: integers in memory are loaded and stored as vectors like floats; without, only block
     instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
     ``lane_operand``: from a lane of a vector.
+    ``caches``: from the first on that a core has for itself, not the fastest one. ``winograd``: convolutions of floats may
+    be computed in fewer multiplications than they are defined with, and be rounded otherwise.
     ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
@@ -99,6 +109,8 @@ class Cpu:
     integer_vectors: bool = True
     scalar_operand: bool = False
     lane_operand: bool = False
+    caches: tuple[Cache, ...] = ()
+    winograd: bool = False
     signed_bytes: bool = False
     extensions: frozenset[str] = frozenset()
     compact: bool = False

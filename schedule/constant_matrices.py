@@ -1,0 +1,147 @@
+"""Code for products of small constant matrices with values: few operations, from the matrix alone.
+
+Two rewrites find what rows and columns share, both butterflies of fast transforms::
+
+    columns j, k with |m_j| = |m_k|:    s = x_j + x_k, d = x_j - x_k     take the place of both
+    rows i, k with |m_i| = |m_k|:       y_i = e + o, y_k = e - o         e, o: columns of equal and of other sign
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from ..ir.loops import Block, Call, Const, Expr, Let, Stmt, Var
+from .names import Names
+
+Place = Callable[[int, int], Expr]
+Use = Callable[[int, int, Expr], Block]
+
+
+class ConstantMatrix:
+    """Multiplies values by ``matrix`` [rows, columns]; ``fused``: with fused multiply-adds."""
+
+    def __init__(self, matrix: np.ndarray, fused: bool) -> None:
+        self.matrix, self.fused = matrix, fused
+
+    def part(self, rows: Sequence[int]) -> ConstantMatrix:
+        """Some rows of the product."""
+        return ConstantMatrix(self.matrix[list(rows)], self.fused)
+
+    def needed(self) -> list[int]:
+        """The columns that are not zero."""
+        return [int(column) for column in np.flatnonzero(np.abs(self.matrix).sum(axis=0))]
+
+    def product(self, values: dict[int, Expr], names: Names, out: list[Stmt]) -> list[Expr]:
+        """The rows of ``matrix @ values``; ``values`` has those that are needed. Intermediate results are named in
+        ``out``."""
+        code = _Code(names, out, self.fused)
+        return code.rows(*code.paired_columns(self.matrix, values))
+
+    def both_sides(
+        self, at: Place, use: Use, names: Names, registers: int, extents: tuple[int, int] | None = None
+    ) -> Block:
+        """``use(row, column, value)`` for each element of ``M X M^T``, of which ``at(row, column)`` are those of ``X``;
+        ``extents``: for as many rows and columns of the result only.
+
+        Rows of the result are computed in groups, so that no more values exist at a time than there are ``registers``.
+        """
+        rows, columns = extents or (len(self.matrix), len(self.matrix))
+        last = self.part(range(columns))
+        out: list[Stmt] = []
+        for group in self.part(range(rows))._groups(max(1, registers // len(self.matrix[0]))):
+            first = self.part(group)
+            products = []
+            for column in last.needed():
+                values = {row: named("x", at(row, column), names, out) for row in first.needed()}
+                products.append(first.product(values, names, out))
+            for number, row in enumerate(group):
+                half = dict(zip(last.needed(), (product[number] for product in products), strict=True))
+                for column, value in enumerate(last.product(half, names, out)):
+                    out.extend(use(row, column, value))
+        return tuple(out)
+
+    def _groups(self, most: int) -> Iterator[list[int]]:
+        """Rows in groups of at most ``most``; those that need the same columns stay together."""
+        support = {row: tuple(np.flatnonzero(line)) for row, line in enumerate(self.matrix)}
+        alike = [[row for row in support if support[row] == need] for need in dict.fromkeys(support.values())]
+        parts = [rows[i : i + most] for rows in sorted(alike, key=len, reverse=True) for i in range(0, len(rows), most)]
+        group: list[int] = []
+        for part in parts:
+            if group and len(group) + len(part) > most:
+                yield group
+                group = []
+            group = group + part
+        yield group
+
+
+def named(stem: str, value: Expr, names: Names, out: list[Stmt]) -> Expr:
+    """``value`` under a name."""
+    if isinstance(value, (Var, Const)):
+        return value
+    var = Var(names.fresh(stem), value.type)
+    out.append(Let(var, value))
+    return var
+
+
+class _Code:
+    def __init__(self, names: Names, out: list[Stmt], fused: bool) -> None:
+        self.names, self.out, self.fused = names, out, fused
+
+    def paired_columns(
+        self, matrix: np.ndarray, values: dict[int, Expr]
+    ) -> tuple[np.ndarray, dict[int, Expr]]:
+        """The matrix with sums and differences in the place of columns that differ in signs only."""
+        matrix, values = matrix.copy(), dict(values)
+        for j in range(matrix.shape[1]):
+            for k in range(j + 1, matrix.shape[1]):
+                equal, opposite = (matrix[:, j] == sign * matrix[:, k] for sign in (1, -1))
+                filled = matrix[:, j] != 0
+                if np.all(equal | opposite) and (equal & filled).any() and (opposite & filled).any():
+                    x, y = values[j], values[k]
+                    values[j], values[k] = self.named(x + y), self.named(x - y)
+                    matrix[:, k] = np.where(equal, 0, matrix[:, j])
+                    matrix[:, j] = np.where(equal, matrix[:, j], 0)
+                    break
+        return matrix, values
+
+    def rows(self, matrix: np.ndarray, values: dict[int, Expr]) -> list[Expr]:
+        """Each row times the values; pairs of rows that differ in signs share both of their halves."""
+        found: dict[int, Expr] = {}
+        for i, row in enumerate(matrix):
+            for k in range(i + 1, len(matrix)):
+                even, odd = (row + matrix[k]) / 2, (row - matrix[k]) / 2
+                if i not in found and k not in found and not np.any(even * odd) and even.any() and odd.any():
+                    found[i], found[k] = self.halves(even, odd, values)
+            if i not in found:
+                found[i] = self.named(self.sum(row, values))
+        return [found[i] for i in range(len(matrix))]
+
+    def halves(self, even: np.ndarray, odd: np.ndarray, values: dict[int, Expr]) -> tuple[Expr, Expr]:
+        """``even + odd`` and ``even - odd``; the half that has a factor takes it on in the last step."""
+        factor = odd[np.flatnonzero(odd)[0]]
+        e = self.named(self.sum(even, values))
+        o = self.named(self.sum(odd / factor, values))
+        return self.named(self.plus(e, factor, o)), self.named(self.plus(e, -factor, o))
+
+    def sum(self, row: np.ndarray, values: dict[int, Expr]) -> Expr:
+        """The row times the values, what has the factor 1 first."""
+        columns = sorted((int(c) for c in np.flatnonzero(row)), key=lambda c: (row[c] != 1, row[c] != -1))
+        if not columns:
+            return next(iter(values.values())).type(0)
+        start = values[columns[0]]
+        total = start if row[columns[0]] == 1 else start * float(row[columns[0]])
+        for column in columns[1:]:
+            total = self.plus(total, row[column], values[column])
+        return total
+
+    def plus(self, total: Expr, factor: float, x: Expr) -> Expr:
+        """``total + factor * x``."""
+        if abs(factor) == 1:
+            return total + x if factor == 1 else total - x
+        constant = x.type(float(factor))
+        return Call("fma", (x, constant, total), x.type) if self.fused else total + x * constant
+
+    def named(self, value: Expr) -> Expr:
+        return named("t", value, self.names, self.out)

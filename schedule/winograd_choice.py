@@ -1,0 +1,131 @@
+"""What Winograd's algorithm costs a convolution, and in blocks of how many tiles it is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+
+from ..ir.build import store
+from ..ir.loops import F32, Binary, Buffer, Call, Load, Store, as_expr
+from ..ir.loops_rewrite import stmt_exprs, walk_expr
+from ..ir.types import DType
+from ..targets.target import Cpu, Dot
+from .constant_matrices import ConstantMatrix
+from .dots import usable_dots
+from .microkernel import Blocking, blocking_cycles, choose_blocking
+from .names import Names
+from .winograd_matrices import ALL, TAPS
+
+WORTH = 0.9
+"""The share of the direct contraction's cycles above which an estimate is not trusted to be better."""
+MANY_TILES = 96
+"""Tiles of a block beyond which registers are no better used."""
+_TEMPORARIES = 6
+"""Vector registers for what a transform works on beside the values that it keeps."""
+_FLOAT = 4
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Tiles in blocks: how many ``blocks`` there are of ``block`` images, rows and columns of tiles each; how the
+    products of a block are computed, and the registers for values that a transform keeps."""
+
+    blocks: tuple[int, int, int]
+    block: tuple[int, int, int]
+    blocking: Blocking
+    registers: int
+    cycles: float
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of a block."""
+        return prod(self.block)
+
+
+def relative_cost(cpu: Cpu, depth: int, out: Sequence[int], outputs: int) -> float:
+    """Estimated cycles in proportion to those of the direct contraction, for ``depth`` input channels and the shape
+    ``out`` [n, h, w, channels] of the result; infinite where the difference is too small to be sure."""
+    share = choose_tiling(cpu, depth, tuple(out), outputs).cycles / _direct_cycles(cpu, depth, tuple(out))
+    return share if share < WORTH else float("inf")
+
+
+@lru_cache(maxsize=1024)
+def choose_tiling(cpu: Cpu, depth: int, out: tuple[int, ...], outputs: int) -> Tiling:
+    """The tiling of the fewest estimated cycles. Blocks divide the tiles evenly."""
+    counts = (out[0], *(-(-extent // outputs) for extent in out[1:3]))
+    tilings = [_tiling(cpu, depth, out[-1], outputs, counts, block) for block in _blocks(counts)]
+    return min(tilings, key=lambda tiling: tiling.cycles)
+
+
+def _blocks(counts: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
+    """Blocks whose tiles follow each other: part of a row, whole rows of an image, whole images."""
+    images, rows, columns = counts
+    found = [(1, 1, part) for part in _divisors(columns)]
+    found += [(1, part, columns) for part in _divisors(rows)]
+    found += [(part, rows, columns) for part in _divisors(images)]
+    few = [block for block in dict.fromkeys(found) if prod(block) <= MANY_TILES]
+    yield from few[-4:] or found[:1]
+
+
+def _divisors(count: int) -> list[int]:
+    return [part for part in range(1, count + 1) if count % part == 0]
+
+
+def _tiling(
+    cpu: Cpu, depth: int, columns: int, outputs: int, counts: tuple[int, int, int], block: tuple[int, int, int]
+) -> Tiling:
+    filtering = ALL[outputs]
+    blocks = tuple(count // extent for count, extent in zip(counts, block, strict=True))
+    number, tiles, points = prod(blocks), prod(block), filtering.inputs**2
+    dots = usable_dots(cpu, DType.F32)
+    blocking = choose_blocking(cpu, dots, tiles, columns, (depth,), points)
+    registers = cpu.registers.vector - _TEMPORARIES
+    products = points * blocking_cycles(cpu, blocking, tiles, columns, depth)
+    before, after = (
+        _transform_cycles(cpu, outputs, back, registers, blocking.dot) * tiles * (channels / blocking.dot.lanes)
+        for back, channels in ((False, depth), (True, columns))
+    )
+    width = min(columns, blocking.vectors * blocking.dot.lanes)
+    temporaries = _FLOAT * points * tiles * (depth + width)
+    passes = _FLOAT * points * tiles * (depth * (1 + columns / width) + 2 * columns)
+    weights = _FLOAT * points * depth * columns
+    cycles = number * (products + before + after + passes * _per_byte(cpu, temporaries + weights * width / columns))
+    cycles += weights * _per_byte(cpu, weights)
+    if number > 1:
+        cycles += (number - 1) * weights * min(_per_byte(cpu, weights), 1 / cpu.caches[0].rate)
+    return Tiling(blocks, block, blocking, registers, cycles)  # type: ignore[arg-type]
+
+
+@lru_cache(maxsize=1024)
+def _direct_cycles(cpu: Cpu, depth: int, out: tuple[int, ...]) -> float:
+    k = (TAPS, TAPS * depth)
+    blocking = choose_blocking(cpu, usable_dots(cpu, DType.F32), out[-2], out[-1], k, prod(out[:-2]))
+    weights = _FLOAT * prod(k) * out[-1]
+    cycles = prod(out[:-2]) * blocking_cycles(cpu, blocking, out[-2], out[-1], prod(k))
+    return cycles + weights * _per_byte(cpu, weights)
+
+
+def _per_byte(cpu: Cpu, size: float) -> float:
+    """Cycles for each byte of ``size`` bytes that are read in turn: those of the largest cache that does not hold
+    them."""
+    slow = [1 / cache.rate for cache in cpu.caches if size > cache.size]
+    return slow[-1] if slow else 0.0
+
+
+@lru_cache(maxsize=256)
+def _transform_cycles(cpu: Cpu, outputs: int, back: bool, registers: int, dot: Dot) -> float:
+    """Of one vector of a tile, from the operations of its code."""
+    filtering = ALL[outputs]
+    memory = Buffer("memory", F32, (filtering.inputs, filtering.inputs))
+    matrix = ConstantMatrix(filtering.output if back else filtering.input, dot.name == "fma")
+    code = matrix.both_sides(
+        lambda i, j: memory[i, j],
+        lambda i, j, value: (store(memory[as_expr(i), as_expr(j)], value),),
+        Names(), registers,
+    )  # fmt: skip
+    parts = [part for stmt in code for expr in stmt_exprs(stmt) for part in walk_expr(expr)]
+    arithmetic = sum(isinstance(part, (Binary, Call)) and part.type == F32 for part in parts)
+    accesses = sum(isinstance(part, Load) for part in parts) + sum(isinstance(stmt, Store) for stmt in code)
+    return arithmetic / cpu.pipeline.multiply_adds + accesses / cpu.pipeline.loads
