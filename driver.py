@@ -28,7 +28,7 @@ from .ir.graph import Graph
 from .ir.program import Interface, Program
 from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
-from .program.build import lower_graph
+from .program.build import exact_machine, lower_graph
 from .program.goal import DEFAULT_GOAL, Goal, Optimize
 from .report.build import Identity, build_report
 from .report.schema import Options, Report
@@ -64,7 +64,8 @@ class ModelOptions:
     makes the inputs and outputs integers that a model which comes quantized quantizes first and dequantizes last.
     ``states`` are inputs that the caller of the artifact keeps from run to run, each with the output that is its next
     value. ``custom_ops`` gives the C file of operators by ``domain::Name``, ``custom_ops_python`` a Python function
-    that means the same (``module:function`` or ``file.py:function``).
+    that means the same (``module:function`` or ``file.py:function``). With ``exact`` all convolutions of floats are sums
+    of the products that ONNX defines; without, some are computed by Winograd's algorithm, which rounds otherwise.
     """
 
     dims: Mapping[str, int | Range] = field(default_factory=dict)
@@ -78,6 +79,7 @@ class ModelOptions:
     absent: tuple[str, ...] = ()
     custom_ops: Mapping[str, PathLike] = field(default_factory=dict)
     custom_ops_python: Mapping[str, str] = field(default_factory=dict)
+    exact: bool = False
 
 
 DEFAULT_OPTIONS = ModelOptions()
@@ -120,6 +122,7 @@ class Source:
             pools=dict(goal.pools),
             states=dict(self.options.states),
             custom_ops={name: Path(path).name for name, path in sorted(self.options.custom_ops.items())},
+            exact=self.options.exact,
         )
         with self.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -262,7 +265,8 @@ def lower(
     where ``goal`` cannot be met."""
     check_goal(goal)
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
-    return Compiled(source, optimized, lower_graph(optimized, machine, goal, dump), machine, goal)
+    program = lower_graph(optimized, exact_machine(machine) if source.options.exact else machine, goal, dump)
+    return Compiled(source, optimized, program, machine, goal)
 
 
 def lower_levels(compiled: Compiled) -> tuple[Level, ...]:

@@ -69,6 +69,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "absent": Key("absent", repeated=True),
         "custom-ops": Key("custom_op", named=True, path=True),
         "custom-op-python": Key("custom_op_python", named=True, path=True),
+        "exact": Key("exact"),
     },
     "compile": {
         "target": Key("target"),

@@ -312,14 +312,14 @@ def model_options(function: F) -> F:
     @wraps(function)
     def command(
         *args: Any, dim: Any, shape: Any, fix: Any, length: Any, absent: Any, state: Any, bound: Any,
-        custom_op: Any, custom_op_python: Any, name: str | None = None, **values: Any,
+        custom_op: Any, custom_op_python: Any, exact: bool, name: str | None = None, **values: Any,
     ) -> Any:  # fmt: skip
         from ..driver import ModelOptions
 
         options = ModelOptions(
             dict(dim), dict(shape), name, fixed=dict(fix), lengths=dict(length), absent=tuple(absent),
             states=dict(state), bounds=dict(bound), custom_ops=dict(custom_op),
-            custom_ops_python=dict(custom_op_python),
+            custom_ops_python=dict(custom_op_python), exact=exact,
         )  # fmt: skip
         return function(*args, options=options, **values)
 
@@ -362,7 +362,11 @@ def model_options(function: F) -> F:
         "--custom-op-python", cls=ModelOption, multiple=True, type=OperatorFile(), callback=_distinct_with_file,
         metavar="DOMAIN::NAME=MODULE:FUNCTION", help="What such an operator means in Python; repeatable.",
     )  # fmt: skip
-    options = dim(shape(fix(length(absent(state(bound(custom(python(config_option(command))))))))))
+    sums = click.option(
+        "--exact", cls=ModelOption, is_flag=True,
+        help="Float convolutions as the sums that ONNX defines, without Winograd's algorithm.",
+    )  # fmt: skip
+    options = dim(shape(fix(length(absent(state(bound(custom(python(sums(config_option(command)))))))))))
     return argument(options)  # type: ignore[return-value]
 
 

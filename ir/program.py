@@ -190,7 +190,8 @@ class Program:
     """Everything an artifact is made of.
 
     ``constants`` hold arrays in their physical (packed) form under the names of CONSTANT buffers. ``taps`` maps
-    names of graph values that can be observed (for calibration and verification) to buffer names. ``blocks`` are the
+    names of graph values that can be observed (for calibration and verification) to buffer names; ``framed`` tells of
+    those that have a larger buffer of their name to themselves where in it they begin. ``blocks`` are the
     meanings of the block instructions that kernels invoke, as the machine computes them, under their ``block_name``.
     ``extents`` say which dimensions of inputs and outputs have fewer elements in a run than their shapes tell, by the
     names of interfaces. ``states`` are kept by the caller; their inputs and outputs are not among the others.
@@ -209,6 +210,7 @@ class Program:
     body: Body
     plan: MemoryPlan
     taps: Mapping[str, str] = field(default_factory=dict)
+    framed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     blocks: tuple[Kernel, ...] = ()
     small_code: bool = False
     extents: tuple[Extent, ...] = ()

@@ -68,6 +68,11 @@ STEPS: tuple[tuple[str, Step], ...] = (
 """What is done to the program that ``lower_nodes`` makes."""
 
 
+def exact_machine(machine: Machine) -> Machine:
+    """``machine`` without convolutions in fewer multiplications, which take memory and round otherwise."""
+    return replace(machine, cpu=replace(machine.cpu, winograd=False))
+
+
 def lower_graph(graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL, dump: Dump | None = None) -> Program:
     """Kernels, calls and memory plan for an optimized ``graph`` on ``machine``.
 
@@ -75,6 +80,8 @@ def lower_graph(graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL, dump:
     verified after every step, and ``dump(name, program)`` sees it. Raises ``BUDGET`` where more RAM is needed than the
     ``goal`` allows.
     """
+    if machine.target.scarce_ram or goal.scarce_ram or goal.optimize is Optimize.SIZE:
+        machine = exact_machine(machine)
     if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
         machine = replace(machine, cpu=replace(machine.cpu, compact=True))
     program = _verified("lower_nodes", lower_nodes(graph, machine), dump)

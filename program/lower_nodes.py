@@ -163,6 +163,7 @@ class _Lowering:
             plan=MemoryPlan(()),
             extents=graph.extents,
             taps={v.name: o for v in values if v.name not in self.halos and (o := self.owner[v.name]) in self.buffers},
+            framed={name: halo.before for name, halo in self.halos.items() if name in self.buffers},
         )
 
     def body(self) -> Body:

@@ -83,6 +83,7 @@ def _with_layout(program: Program, layout: Layout) -> Program:
         buffers=layout.buffers,
         plan=layout.plan,
         taps={value: buffer for value, buffer in program.taps.items() if buffer in whole},
+        framed={value: begin for value, begin in program.framed.items() if value in whole},
     )
 
 

@@ -63,6 +63,7 @@ class Options:
     absent: list[str] = field(default_factory=list)
     custom_ops: dict[str, str] = field(default_factory=dict)
     weights: str = "internal"
+    exact: bool = False
 
 
 @dataclass(frozen=True)

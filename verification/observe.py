@@ -9,9 +9,6 @@ import numpy as np
 
 from ..driver import Compiled
 from ..emit_llvm.jit import JitModel
-from ..ir.graph import Graph, Value
-from ..schedule.borders import anchor_of, needed_halo
-from ..schedule.tensors import Halo
 
 
 class ObservedModel:
@@ -22,39 +19,16 @@ class ObservedModel:
 
     def __init__(self, compiled: Compiled) -> None:
         program = compiled.program
-        halos = _halos(compiled.optimized)
-        self._parts: dict[str, Halo] = {}
-        taps = dict(program.taps)
-        for value in compiled.optimized.values():
-            halo = halos.get(value.name)
-            buffer = program.buffers.get(value.name)
-            if halo is not None and buffer is not None and halo.padded(value.shape) == buffer.shape:
-                taps[value.name] = value.name
-                self._parts[value.name] = halo
+        values = {value.name: value for value in compiled.optimized.values()}
+        self._parts = {
+            name: tuple(slice(at, at + extent) for at, extent in zip(begin, values[name].shape, strict=True))
+            for name, begin in program.framed.items()
+            if name in values
+        }
+        taps = {**program.taps, **{name: name for name in self._parts}}
         self._jit = JitModel(replace(program, taps=taps), compiled.machine)
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """All values by name, outputs among them."""
         found = self._jit.observe(inputs)
-        return {name: self._part(name, array) for name, array in found.items()}
-
-    def _part(self, name: str, array: np.ndarray) -> np.ndarray:
-        halo = self._parts.get(name)
-        if halo is None:
-            return array
-        ends = [extent - after for extent, after in zip(array.shape, halo.after)]
-        return array[tuple(slice(begin, end) for begin, end in zip(halo.before, ends))]
-
-
-def _halos(graph: Graph) -> dict[str, Halo]:
-    """The zeros that the convolutions behind each value want to find around it."""
-    found: dict[str, Halo] = {}
-    for node in graph.nodes:
-        anchor = anchor_of(node)
-        image: Value | None = anchor.inputs[0] if anchor is not None and anchor.op == "conv" else None
-        if anchor is None or image is None or anchor.attrs["layout"] != "channels_last":
-            continue
-        halo = needed_halo(anchor)
-        if not halo.empty:
-            found[image.name] = found.get(image.name, Halo.none(len(image.shape))).merge(halo)
-    return found
+        return {name: array[self._parts.get(name, ...)] for name, array in found.items()}
