@@ -64,8 +64,8 @@ class ModelOptions:
     makes the inputs and outputs integers that a model which comes quantized quantizes first and dequantizes last.
     ``states`` are inputs that the caller of the artifact keeps from run to run, each with the output that is its next
     value. ``custom_ops`` gives the C file of operators by ``domain::Name``, ``custom_ops_python`` a Python function
-    that means the same (``module:function`` or ``file.py:function``). With ``exact`` all convolutions of floats are sums
-    of the products that ONNX defines; without, some are computed by Winograd's algorithm, which rounds otherwise.
+    that means the same (``module:function`` or ``file.py:function``). With ``exact`` convolutions of floats are sums of
+    the products that ONNX defines; without, some are computed by Winograd's algorithm, which rounds otherwise.
     """
 
     dims: Mapping[str, int | Range] = field(default_factory=dict)

@@ -3,6 +3,7 @@ flow steps of its own."""
 
 from __future__ import annotations
 
+import pickle
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,7 +15,7 @@ from ..custom_ops.kernel import foreign_kernel
 from ..errors import CcmlError, ErrorCode
 from ..instructions import INSTRUCTIONS
 from ..ir.graph import Graph, Node, Value
-from ..ir.loops import Access, Buffer, Kernel, Type
+from ..ir.loops import Access, Block, Buffer, Kernel, Type
 from ..ir.loops_text import print_kernel
 from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, StateTensor, Storage
@@ -74,6 +75,7 @@ class _Memory:
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     kernels: dict[str, Kernel] = field(default_factory=dict)
     lowered: dict[NodeKey, _Lowered] = field(default_factory=dict)
+    finished: dict[bytes, tuple[Kernel, tuple[str, ...]]] = field(default_factory=dict)
     shared: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
     arrays: list[Mapping[str, np.ndarray]] = field(default_factory=list)
@@ -279,14 +281,24 @@ class _Lowering:
         halo = ctx.fill_halo(self._halo(ctx.output).fill)
         generator = self._generator(ctx)
         nest = (*ctx.vectorized(halo), *generator.emit(ctx))
-        block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
-        block, params, names = bind_parameters(block, {*ctx.scratch, *_worked_in(ctx)})
-        _check_outputs(ctx, params, names)
-        kernel = self._shared_kernel(Kernel("", params, block), _stem(ctx), node.loc)
+        kernel, names = self._finished(ctx, nest)
         places = {ctx.refs[value.name].buffer.name: place for place, value in enumerate(values)}
         sources = (ctx.packed.get(n, ctx.scratch.get(n, places.get(n))) for n in names)
         present = tuple(source for source in sources if source is not None)
         return _Lowered(kernel.name, present, _macs(ctx.anchor), generator.name)
+
+    def _finished(self, ctx: KernelContext, nest: Block) -> tuple[Kernel, tuple[str, ...]]:
+        """The kernel for the loops of a generator, and the buffers of ``ctx`` behind its parameters. What was done for
+        equal loops is not done again; their bytes are compared, which tell 0.0 from -0.0."""
+        scratch = sorted({*ctx.scratch, *_worked_in(ctx)})
+        key = pickle.dumps((_stem(ctx), scratch, nest))
+        if key not in self.memory.finished:
+            block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
+            block, params, names = bind_parameters(block, scratch)
+            _check_outputs(ctx, params, names)
+            kernel = self._shared_kernel(Kernel("", params, block), _stem(ctx), ctx.node.loc)
+            self.memory.finished[key] = kernel, names
+        return self.memory.finished[key]
 
     def _generator(self, ctx: KernelContext) -> Generator:
         """The generator for a node, chosen once: a border that is copied changes nothing about the choice."""

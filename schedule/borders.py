@@ -46,7 +46,7 @@ def needed_halo(conv: Node) -> Halo:
 def plan_borders(graph: Graph, read_halo: Callable[[Node], Halo | None]) -> tuple[Graph, dict[str, Halo]]:
     """Halos of values, and the graph with the copies that they need.
 
-    ``read_halo`` says of a fused node on what halo around the input of its anchor the code relies that it is lowered to.
+    ``read_halo`` says of a fused node on what halo around the input of its anchor its code relies.
     """
     owned = _owned_values(graph)
     builder = GraphBuilder(infer_types, NameSupply.of(graph))

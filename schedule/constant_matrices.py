@@ -8,7 +8,7 @@ Two rewrites find what rows and columns share, both butterflies of fast transfor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -39,41 +39,34 @@ class ConstantMatrix:
         code = _Code(names, out, self.fused)
         return code.rows(*code.paired_columns(self.matrix, values))
 
-    def both_sides(
-        self, at: Place, use: Use, names: Names, registers: int, extents: tuple[int, int] | None = None
-    ) -> Block:
-        """``use(row, column, value)`` for each element of ``M X M^T``, of which ``at(row, column)`` are those of ``X``;
-        ``extents``: for as many rows and columns of the result only.
-
-        Rows of the result are computed in groups, so that no more values exist at a time than there are ``registers``.
-        """
-        rows, columns = extents or (len(self.matrix), len(self.matrix))
-        last = self.part(range(columns))
+    def both_sides(self, rows: Sequence[int], at: Place, use: Use, names: Names) -> Block:
+        """``use(row, column, value)`` for the elements of some rows of ``M X M^T``; ``at(row, column)`` are those of
+        ``X``."""
         out: list[Stmt] = []
-        for group in self.part(range(rows))._groups(max(1, registers // len(self.matrix[0]))):
-            first = self.part(group)
-            products = []
-            for column in last.needed():
-                values = {row: named("x", at(row, column), names, out) for row in first.needed()}
-                products.append(first.product(values, names, out))
-            for number, row in enumerate(group):
-                half = dict(zip(last.needed(), (product[number] for product in products), strict=True))
-                for column, value in enumerate(last.product(half, names, out)):
-                    out.extend(use(row, column, value))
+        first = self.part(rows)
+        products = []
+        for column in self.needed():
+            values = {row: named("x", at(row, column), names, out) for row in first.needed()}
+            products.append(first.product(values, names, out))
+        for number, row in enumerate(rows):
+            half = dict(zip(self.needed(), (product[number] for product in products), strict=True))
+            for column, value in enumerate(self.product(half, names, out)):
+                out.extend(use(row, column, value))
         return tuple(out)
 
-    def _groups(self, most: int) -> Iterator[list[int]]:
-        """Rows in groups of at most ``most``; those that need the same columns stay together."""
+    def groups(self, most: int) -> list[list[int]]:
+        """The rows in groups of at most ``most``, so that few values exist at a time; those that need the same columns
+        stay together."""
         support = {row: tuple(np.flatnonzero(line)) for row, line in enumerate(self.matrix)}
         alike = [[row for row in support if support[row] == need] for need in dict.fromkeys(support.values())]
         parts = [rows[i : i + most] for rows in sorted(alike, key=len, reverse=True) for i in range(0, len(rows), most)]
-        group: list[int] = []
+        groups: list[list[int]] = []
         for part in parts:
-            if group and len(group) + len(part) > most:
-                yield group
-                group = []
-            group = group + part
-        yield group
+            if groups and len(groups[-1]) + len(part) <= most:
+                groups[-1] += part
+            else:
+                groups.append(part)
+        return groups
 
 
 def named(stem: str, value: Expr, names: Names, out: list[Stmt]) -> Expr:

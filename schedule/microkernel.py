@@ -137,12 +137,14 @@ def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
 
 
 def choose_blocking(
-    cpu: Cpu, dots: Sequence[Dot], rows: int, columns: int, k: Sequence[int], outer: int = 1, *, sums: bool = False
-) -> Blocking:
+    cpu: Cpu, dots: Sequence[Dot], rows: int, columns: int, k: Sequence[int], outer: int = 1, *, sums: bool = False,
+    reserve: int = 0,
+) -> Blocking:  # fmt: skip
     """The blocking with the lowest estimated cycles among all of ``dots`` that fit the registers.
 
     ``k`` are the extents of the reduction; its last dimension is cut into groups. With ``sums`` a second set of
-    accumulators is needed for what is scaled. For compact code a blocking without remainders comes first.
+    accumulators is needed for what is scaled; ``reserve`` registers are left to the compiler. For compact code a
+    blocking without remainders comes first.
     """
     best: tuple[int, float, int, Blocking] | None = None
     for dot in dots:
@@ -152,7 +154,8 @@ def choose_blocking(
                 break
             for height in range(1, min(rows, 30) + 1):
                 by_lanes = _takes_lanes(cpu, dot, k)
-                blocking = _with_chains(cpu, dot, height, vectors, depth, height * vectors if sums else 0, by_lanes)
+                taken = reserve + (height * vectors if sums else 0)
+                blocking = _with_chains(cpu, dot, height, vectors, depth, taken, by_lanes)
                 if blocking is None:
                     break
                 cost = outer * blocking_cycles(cpu, blocking, rows, columns, depth)

@@ -8,17 +8,19 @@ A tile is ``m x m`` outputs, for which ``n x n`` inputs are needed, ``n = m + 2`
         M[i, t, j, o] = sum over c of V[i, t, j, c] * U[i, j, c, o]       n * n contractions, rows are tiles
         y_t = A^T M[:, t, :] A                                output transform, and what follows the convolution
 
-``U = G w G^T`` is made while compiling. V and M are temporaries of the call; blocks are such that they stay in the cache
-of a core. Inputs beyond the border are read from a halo of zeros, which is wide enough for whole tiles.
+``U = G w G^T`` is made while compiling. V and M are temporaries of the call; blocks are such that they stay in a cache.
+Inputs beyond the border are read from a halo of zeros, which is wide enough for whole tiles. Transforms that would fill
+more registers than there are compute some rows of their results in one loop over the tiles, and others in the next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ..ir.build import load, lt, store
+from ..ir.build import all_of, load, lt, store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, Expr, If, Let, Type, Var, as_expr
+from ..ir.loops import INDEX, Block, Const, Expr, If, Let, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import ints
@@ -83,13 +85,12 @@ class _Winograd:
         self.weights = PackedWeights(ctx, transformed, self.blocking)
         self.bias = Bias(ctx, node, transformed[:1], self.blocking)
         self.fused = self.blocking.dot.name == "fma"
-        self.registers = self.tiling.registers
         most = min(self.blocking.vectors, -(-self.columns // self.lanes)) * self.lanes
         tiles, align = self.tiling.tiles, 4 * self.lanes
         shape = (self.width, tiles, self.width)
         self.inputs = ctx.temporary("inputs", DType.F32, (*shape, self.depth), align)
         self.products = ctx.temporary("products", DType.F32, (*shape, most), align)
-        self.corner = [Var(self.names.fresh(stem)) for stem in ("n", "th", "tw")]
+        self.corner = self._counters(("n", "th", "tw"), self.tiling.blocks)
 
     def emit(self) -> Block:
         body = self._input_transform()
@@ -98,44 +99,47 @@ class _Winograd:
             number: Expr = block if region.blocks > 1 else as_expr(0)
             each = (*self._products(region, number), *self._output_transform(region, number))
             body += loop(block, region.blocks, *each)
-        for var, blocks in reversed(list(zip(self.corner, self.tiling.blocks, strict=True))):
-            body = loop(var, blocks, *body)
-        return body
+        return _nested(self.corner, self.tiling.blocks, body)
 
-    def _tiles(self) -> tuple[list[Var], list[Expr], Expr]:
-        """Variables that count the tiles of a block, where the tile is in the image, and its number in the block."""
-        inner = [Var(self.names.fresh(stem)) for stem in ("bn", "bh", "bw")]
-        where = [
-            (corner * extent if blocks > 1 else as_expr(0)) + var if extent > 1 else (corner if blocks > 1 else INDEX(0))
-            for corner, blocks, extent, var in zip(self.corner, self.tiling.blocks, self.tiling.block, inner, strict=True)
-        ]
-        number: Expr = as_expr(0)
-        for var, extent in zip(inner, self.tiling.block, strict=True):
-            number = number * extent + (var if extent > 1 else as_expr(0))
-        return inner, where, number
+    def _counters(self, stems: Sequence[str], extents: Sequence[int]) -> list[Expr]:
+        """Variables of loops, or 0 where there is nothing to repeat."""
+        return [Var(self.names.fresh(stem)) if extent > 1 else INDEX(0) for stem, extent in zip(stems, extents)]
 
-    def _over_tiles(self, inner: Sequence[Var], body: Block) -> Block:
-        for var, extent in reversed(list(zip(inner, self.tiling.block, strict=True))):
-            body = loop(var, extent, *body)
-        return body
+    def _tiles(self) -> tuple[list[Expr], list[Expr], Expr]:
+        """What counts the tiles of a block, where the tile is in the image, and its number in the block."""
+        block = self.tiling.block
+        inner = self._counters(("bn", "bh", "bw"), block)
+        where = [corner * extent + var for corner, extent, var in zip(self.corner, block, inner, strict=True)]
+        image, row, column = inner
+        return inner, where, (image * block[1] + row) * block[2] + column
 
     def _input_transform(self) -> Block:
-        inner, (n, th, tw), tile = self._tiles()
         matrix = ConstantMatrix(self.filtering.input, self.fused)
         body: Block = ()
-        for first, trips, lanes in stripes(self.depth, [lanes for lanes in self.ctx.cpu.f32_lanes if lanes > 1]):
-            var = Var(self.names.fresh("cb"))
-            channel = (var * lanes if trips > 1 else INDEX(0)) + first
+        for rows in matrix.groups(self.tiling.rows):
+            inner, where, tile = self._tiles()
+            channels: Block = ()
+            for first, trips, lanes in stripes(self.depth, [lanes for lanes in self.ctx.cpu.f32_lanes if lanes > 1]):
+                var = Var(self.names.fresh("cb"))
+                channel = (var * lanes if trips > 1 else INDEX(0)) + first
+                channels += loop(var, trips, *self._inputs(matrix, rows, where, tile, channel, lanes))
+            body += _nested(inner, self.tiling.block, channels)
+        return body
 
-            def at(i: int, j: int, channel: Expr = channel, lanes: int = lanes) -> Expr:
-                where = (n, th * self.size + (i - self.pad[0]), tw * self.size + (j - self.pad[1]), channel)
-                return load(self.x.buffer, *self.x.at(where), lanes=lanes)
+    def _inputs(
+        self, matrix: ConstantMatrix, rows: Sequence[int], where: Sequence[Expr], tile: Expr, channel: Expr, lanes: int
+    ) -> Block:
+        """Rows of a tile of V, for ``lanes`` channels."""
+        n, th, tw = where
 
-            def use(i: int, j: int, value: Expr, channel: Expr = channel) -> Block:
-                return (store(self.inputs[i, tile, j, channel], value),)
+        def at(i: int, j: int) -> Expr:
+            place = (n, th * self.size + (i - self.pad[0]), tw * self.size + (j - self.pad[1]), channel)
+            return load(self.x.buffer, *self.x.at(place), lanes=lanes)
 
-            body += loop(var, trips, *matrix.both_sides(at, use, self.names, self.registers))
-        return self._over_tiles(inner, body)
+        def use(i: int, j: int, value: Expr) -> Block:
+            return (store(self.inputs[i, tile, j, channel], value),)
+
+        return matrix.both_sides(rows, at, use, self.names)
 
     def _products(self, region: Region, block: Expr) -> Block:
         """M of a block of columns, each vector whole."""
@@ -158,55 +162,76 @@ class _Winograd:
         return contraction_block(spec, self.blocking, self.names)
 
     def _output_transform(self, region: Region, block: Expr) -> Block:
-        inner, where, tile = self._tiles()
+        matrix = ConstantMatrix(self.filtering.output, self.fused)
         active = [region.active(vector, self.lanes, region.blocks - 1) for vector in range(region.vectors)]
         whole = sum(count == self.lanes for count in active)
         body: Block = ()
-        for first, trips in ((0, whole), (whole, len(active) - whole)):
-            if trips:
+        for rows in matrix.groups(self.tiling.rows):
+            inner, where, tile = self._tiles()
+            vectors: Block = ()
+            for first, trips in ((0, whole), (whole, len(active) - whole)):
                 var = Var(self.names.fresh("v"))
-                vector = (var if trips > 1 else as_expr(0)) + first
-                body += loop(var, trips, *self._vector(region, block, vector, active[first], where, tile))
-        return self._over_tiles(inner, body)
+                local = ((var if trips > 1 else INDEX(0)) + first) * self.lanes
+                column = block * (region.vectors * self.lanes) + region.start + local
+                if trips:
+                    out = _Outputs(where, tile, local, column, active[first])
+                    vectors += loop(var, trips, *self._vector(matrix, rows, out))
+            body += _nested(inner, self.tiling.block, vectors)
+        return body
 
-    def _vector(
-        self, region: Region, block: Expr, vector: Expr, active: int, where: Sequence[Expr], tile: Expr
-    ) -> Block:
-        """A vector of channels of a tile, of which the last ones of a row or column may be no outputs."""
-        local = vector * self.lanes
-        column = block * (region.vectors * self.lanes) + region.start + local
-        bias = Var(self.names.fresh("bias"), Type(DType.F32, self.lanes))
-
-        def outputs(rows: int, columns: int) -> Block:
-            return self._outputs(where, tile, local, column, active, bias, (rows, columns))
-
-        def row(rows: int) -> Block:
-            return self._by_extent(where, 2, lambda columns: outputs(rows, columns))
-
-        return (Let(bias, self.bias.load(column, self.lanes, active)), *self._by_extent(where, 1, row))
-
-    def _by_extent(self, where: Sequence[Expr], dim: int, emit: Callable[[int], Block]) -> Block:
-        """``emit`` for the outputs that a tile has along a dimension, which may be less in the last one."""
-        whole, rest = divmod(self.out[dim], self.size)
-        if rest == 0 or whole == 0:
-            return emit(rest or self.size)
-        return (If(lt(where[dim], whole), emit(self.size), emit(rest)),)
+    def _vector(self, matrix: ConstantMatrix, rows: Sequence[int], out: _Outputs) -> Block:
+        """Rows of a tile of outputs. In an image of parts of tiles, each output of its last ones is tested."""
+        bias = self.bias.load(out.column, self.lanes, out.active)
+        start = None if isinstance(bias, Const) else Var(self.names.fresh("bias"), bias.type)
+        whole, rest = zip(*(divmod(extent, self.size) for extent in self.out[1:3]))
+        inside = all_of(lt(at, count) for at, count, part in zip(out.where[1:], whole, rest) if part)
+        if inside is None:
+            block = self._outputs(matrix, rows, out, start)
+        else:
+            block = self._outputs(matrix, rows, out, start, tested=True)
+            if all(whole):
+                block = (If(inside, self._outputs(matrix, rows, out, start), block),)
+        return block if start is None else (Let(start, bias), *block)
 
     def _outputs(
-        self, where: Sequence[Expr], tile: Expr, local: Expr, column: Expr, active: int, bias: Expr,
-        extents: tuple[int, int],
-    ) -> Block:  # fmt: skip
-        """``extents`` outputs of a tile from M, with the bias, and what the kernel does with them."""
-        n, th, tw = where
+        self, matrix: ConstantMatrix, rows: Sequence[int], out: _Outputs, bias: Expr | None, tested: bool = False
+    ) -> Block:
+        """Rows of outputs from M, with the bias, and what the kernel does with them."""
+        n, th, tw = out.where
 
         def at(i: int, j: int) -> Expr:
-            return load(self.products, as_expr(i), tile, as_expr(j), local, lanes=self.lanes)
+            return load(self.products, i, out.tile, j, out.local, lanes=self.lanes)
 
         def use(p: int, q: int, value: Expr) -> Block:
+            row, column = th * self.size + p, tw * self.size + q
+
             def index(c: Expr) -> Sequence[Expr]:
-                return (n, th * self.size + p, tw * self.size + q, c)
+                return (n, row, column, c)
 
-            return self.ctx.store_vector(index, column, value + bias, active, self.ctx.refs)
+            result = value if bias is None else value + bias
+            block = self.ctx.store_vector(index, out.column, result, out.active, self.ctx.refs)
+            limits = [lt(place, extent) for place, extent in zip((row, column), self.out[1:3]) if extent % self.size]
+            valid = all_of(limits) if tested else None
+            return block if valid is None else (If(valid, block),)
 
-        matrix = ConstantMatrix(self.filtering.output, self.fused)
-        return matrix.both_sides(at, use, self.names, self.registers, extents)
+        return matrix.both_sides(rows, at, use, self.names)
+
+
+def _nested(counters: Sequence[Expr], extents: Sequence[int], body: Block) -> Block:
+    """``body`` in the loops of these variables; a number is none."""
+    for var, extent in reversed(list(zip(counters, extents, strict=True))):
+        if isinstance(var, Var):
+            body = loop(var, extent, *body)
+    return body
+
+
+@dataclass(frozen=True)
+class _Outputs:
+    """A vector of channels of a tile: ``where`` the tile is, its number in the block, the first channel in the block of
+    columns and in the tensor, and the channels that exist."""
+
+    where: Sequence[Expr]
+    tile: Expr
+    local: Expr
+    column: Expr
+    active: int

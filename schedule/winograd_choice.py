@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import prod
 
 from ..ir.build import store
-from ..ir.loops import F32, Binary, Buffer, Call, Load, Store, as_expr
+from ..ir.loops import F32, Binary, Buffer, Call, Load, Store
 from ..ir.loops_rewrite import stmt_exprs, walk_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot
@@ -22,20 +22,22 @@ WORTH = 0.9
 """The share of the direct contraction's cycles above which an estimate is not trusted to be better."""
 MANY_TILES = 96
 """Tiles of a block beyond which registers are no better used."""
-_TEMPORARIES = 6
-"""Vector registers for what a transform works on beside the values that it keeps."""
+LARGEST = 4
+"""Of the blocks of fewer tiles, the largest are compared."""
+_KEPT = 5 / 8
+"""The share of the vector registers that a transform fills with values which it keeps."""
 _FLOAT = 4
 
 
 @dataclass(frozen=True)
 class Tiling:
     """Tiles in blocks: how many ``blocks`` there are of ``block`` images, rows and columns of tiles each; how the
-    products of a block are computed, and the registers for values that a transform keeps."""
+    products of a block are computed, and how many rows of its result a transform computes together."""
 
     blocks: tuple[int, int, int]
     block: tuple[int, int, int]
     blocking: Blocking
-    registers: int
+    rows: int
     cycles: float
 
     @property
@@ -54,8 +56,9 @@ def relative_cost(cpu: Cpu, depth: int, out: Sequence[int], outputs: int) -> flo
 @lru_cache(maxsize=1024)
 def choose_tiling(cpu: Cpu, depth: int, out: tuple[int, ...], outputs: int) -> Tiling:
     """The tiling of the fewest estimated cycles. Blocks divide the tiles evenly."""
-    counts = (out[0], *(-(-extent // outputs) for extent in out[1:3]))
-    tilings = [_tiling(cpu, depth, out[-1], outputs, counts, block) for block in _blocks(counts)]
+    images, height, width, columns = out
+    counts = (images, -(-height // outputs), -(-width // outputs))
+    tilings = [_tiling(cpu, depth, columns, outputs, counts, block) for block in _blocks(counts)]
     return min(tilings, key=lambda tiling: tiling.cycles)
 
 
@@ -66,7 +69,7 @@ def _blocks(counts: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
     found += [(1, part, columns) for part in _divisors(rows)]
     found += [(part, rows, columns) for part in _divisors(images)]
     few = [block for block in dict.fromkeys(found) if prod(block) <= MANY_TILES]
-    yield from few[-4:] or found[:1]
+    yield from few[-LARGEST:]
 
 
 def _divisors(count: int) -> list[int]:
@@ -77,14 +80,14 @@ def _tiling(
     cpu: Cpu, depth: int, columns: int, outputs: int, counts: tuple[int, int, int], block: tuple[int, int, int]
 ) -> Tiling:
     filtering = ALL[outputs]
-    blocks = tuple(count // extent for count, extent in zip(counts, block, strict=True))
+    blocks = (counts[0] // block[0], counts[1] // block[1], counts[2] // block[2])
     number, tiles, points = prod(blocks), prod(block), filtering.inputs**2
     dots = usable_dots(cpu, DType.F32)
-    blocking = choose_blocking(cpu, dots, tiles, columns, (depth,), points)
-    registers = cpu.registers.vector - _TEMPORARIES
+    blocking = choose_blocking(cpu, dots, tiles, columns, (depth,), points, reserve=cpu.registers.vector // 16)
+    rows = max(1, int(cpu.registers.vector * _KEPT) // filtering.inputs)
     products = points * blocking_cycles(cpu, blocking, tiles, columns, depth)
     before, after = (
-        _transform_cycles(cpu, outputs, back, registers, blocking.dot) * tiles * (channels / blocking.dot.lanes)
+        _transform_cycles(cpu, outputs, back, rows, blocking.dot) * tiles * (channels / blocking.dot.lanes)
         for back, channels in ((False, depth), (True, columns))
     )
     width = min(columns, blocking.vectors * blocking.dot.lanes)
@@ -92,10 +95,9 @@ def _tiling(
     passes = _FLOAT * points * tiles * (depth * (1 + columns / width) + 2 * columns)
     weights = _FLOAT * points * depth * columns
     cycles = number * (products + before + after + passes * _per_byte(cpu, temporaries + weights * width / columns))
-    cycles += weights * _per_byte(cpu, weights)
-    if number > 1:
-        cycles += (number - 1) * weights * min(_per_byte(cpu, weights), 1 / cpu.caches[0].rate)
-    return Tiling(blocks, block, blocking, registers, cycles)  # type: ignore[arg-type]
+    first = _per_byte(cpu, weights)
+    cycles += weights * (first + (number - 1) * min(first, 1 / cpu.caches[0].rate))
+    return Tiling(blocks, block, blocking, rows, cycles)
 
 
 @lru_cache(maxsize=1024)
@@ -115,16 +117,18 @@ def _per_byte(cpu: Cpu, size: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def _transform_cycles(cpu: Cpu, outputs: int, back: bool, registers: int, dot: Dot) -> float:
+def _transform_cycles(cpu: Cpu, outputs: int, back: bool, rows: int, dot: Dot) -> float:
     """Of one vector of a tile, from the operations of its code."""
     filtering = ALL[outputs]
     memory = Buffer("memory", F32, (filtering.inputs, filtering.inputs))
     matrix = ConstantMatrix(filtering.output if back else filtering.input, dot.name == "fma")
-    code = matrix.both_sides(
-        lambda i, j: memory[i, j],
-        lambda i, j, value: (store(memory[as_expr(i), as_expr(j)], value),),
-        Names(), registers,
-    )  # fmt: skip
+    code = [
+        stmt
+        for group in matrix.groups(rows)
+        for stmt in matrix.both_sides(
+            group, lambda i, j: memory[i, j], lambda i, j, value: (store(memory[i, j], value),), Names()
+        )
+    ]  # fmt: skip
     parts = [part for stmt in code for expr in stmt_exprs(stmt) for part in walk_expr(expr)]
     arithmetic = sum(isinstance(part, (Binary, Call)) and part.type == F32 for part in parts)
     accesses = sum(isinstance(part, Load) for part in parts) + sum(isinstance(stmt, Store) for stmt in code)

@@ -6,9 +6,9 @@ from ``n = m + r - 1`` inputs with ``n`` multiplications::
     y = A^T ((G g) * (B^T d))                  in two dimensions    Y = A^T ((G g G^T) * (B^T d B)) A
 
 Sources: S. Winograd, *Arithmetic Complexity of Computations*, 1980; A. Lavin and S. Gray, *Fast Algorithms for
-Convolutional Neural Networks*, 2016. Polynomials are evaluated at ``n - 1`` points and at infinity. Which points decides
-about the rounding errors (B. Barabasz et al., *Error Analysis and Improving the Accuracy of Winograd Convolution for
-Deep Neural Networks*, 2020), and pairs ``a``, ``-a`` about what rows of the matrices share.
+Convolutional Neural Networks*, 2016. Polynomials are evaluated at ``n - 1`` points and at infinity. Rounding errors
+depend on the points (B. Barabasz et al., *Error Analysis and Improving the Accuracy of Winograd Convolution for Deep
+Neural Networks*, 2020); of pairs ``a``, ``-a``, rows of the matrices share most of their operations.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ For four outputs, 0, 1, -1, 2, -2 would take some additions less, but :attr:`Fil
 
 @dataclass(frozen=True, eq=False)
 class Filtering:
-    """``F(outputs, TAPS)``: the matrices ``A^T`` [m, n], ``G`` [n, r] and ``B^T`` [n, n], as float64; the coefficients of
-    ``A^T`` and ``B^T`` are rounded to float32."""
+    """``F(outputs, TAPS)``: the matrices ``A^T`` [m, n], ``G`` [n, r] and ``B^T`` [n, n], as float64; those of ``A^T``
+    and ``B^T`` are rounded to float32."""
 
     outputs: int
     output: np.ndarray
@@ -62,15 +62,15 @@ class Filtering:
         return float(along.max() ** 2)
 
     def error_bound(self, channels: int) -> float:
-        """The bound ``e`` of the rounding error of an output: ``e * sum over the channels c of sum(|w_c|) * max(|x_c|)``,
-        where the maximum is that of the tile of inputs.
+        """``e``, where no output is further than ``e * sum over the channels c of sum(|w_c|) * max(|x_c|)`` from its
+        exact value; ``max(|x_c|)`` is that of the inputs of its tile. The values in between must not overflow.
 
-        The errors of what is rounded at most ``k`` times in a row are ``k u / (1 - k u)`` of the sum of absolute values,
-        ``u = 2^-24`` (N. Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, lemma 3.1). A term passes both
-        transforms twice, each of which rounds a coefficient, a product and a sum for each of at most ``n`` terms, one
-        product, ``channels`` sums, and the rounding of its filter; a bias is one more.
+        A term of a sum that is rounded at most ``k`` times on its way is off by ``k u / (1 - k u)`` of itself at most,
+        ``u = 2^-24`` (N. Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, lemma 3.1). Each of the four
+        products with ``B`` and ``A`` rounds up to three factors of a coefficient, and ``n`` results; then there are the
+        filter, its product, ``channels`` sums and the bias.
         """
-        steps = 8 * self.inputs + channels + 3
+        steps = 4 * (self.inputs + 3) + channels + 3
         unit = 2.0**-24
         return self.amplification * steps * unit / (1 - steps * unit)
 

@@ -85,8 +85,8 @@ class Cpu:
     ``integer_vectors``: integers in memory are loaded and stored as vectors like floats; without, only block
     instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
     ``lane_operand``: from a lane of a vector.
-    ``caches``: from the first on that a core has for itself, not the fastest one. ``winograd``: convolutions of floats may
-    be computed in fewer multiplications than they are defined with, and be rounded otherwise.
+    ``caches``: those behind the fastest one, the nearest first. ``winograd``: convolutions of floats may be computed in
+    fewer multiplications than they are defined with.
     ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.

@@ -261,3 +261,35 @@ def test_a_limit_is_a_number_of_bytes(model: Path) -> None:
     result = ccml("compile", model, "--target", "arm", "--max-ram", "lots")
     assert result.exit_code == 2
     assert "such as 34000, 34KB or 32KiB" in result.stderr
+
+
+def convolution(path: Path) -> Path:
+    """A layer that is worth Winograd's algorithm on machines with vectors."""
+    weights = np.random.default_rng(1).standard_normal((32, 32, 3, 3)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], pads=[1, 1, 1, 1])], "m",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 32, 16, 16])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 32, 16, 16])],
+        [onnx.numpy_helper.from_array(weights, "w")],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    return path
+
+
+@pytest.mark.parametrize("how", ["default", "option", "file"])
+def test_exact_sums(tmp_path: Path, how: str) -> None:
+    file, out = convolution(tmp_path / "m.onnx"), tmp_path / "out"
+    (tmp_path / "project.toml").write_text("[model]\nexact = true\n")
+    options = {"default": (), "option": ("--exact",), "file": ("--config", tmp_path / "project.toml")}[how]
+    assert ccml("compile", file, "--target", "x86", "--emit", "obj", "-o", out, *options).exit_code == 0
+    report = json.loads((out / "report.json").read_text())
+    (layer,) = (row for row in report["layers"] if row["macs"])
+    assert report["options"]["exact"] is (how != "default")
+    assert layer["generator"] == ("winograd F(4x4,3x3)" if how == "default" else "contraction")
+
+
+def test_other_ways_of_summing_are_within_the_tolerance_of_verify(tmp_path: Path) -> None:
+    file = convolution(tmp_path / "m.onnx")
+    for options in ((), ("--exact",)):
+        result = ccml("verify", file, "--tolerance", "1e-6", *options)
+        assert result.exit_code == 0, result.stderr
