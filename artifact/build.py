@@ -66,9 +66,12 @@ def make_plan(
         natural = 1 if target.scarce_ram else target.arena_align
         program, *others = with_external_weights([program, *(level.program for level in levels)], natural)
         levels = tuple(replace(level, program=other) for level, other in zip(levels, others, strict=True))
+    if options.slices:
+        program = replace(program, sliced=True)
+        levels = tuple(replace(level, program=replace(level.program, sliced=True)) for level in levels)
     source = compiled.source
     identity = source.identity([kind.value for kind in kinds], compiled.goal)
-    identity = replace(identity, options=replace(identity.options, weights=options.weights))
+    identity = replace(identity, options=replace(identity.options, weights=options.weights, slices=options.slices))
     return Plan(program, compiled.machine, identity, source.graph, compiled.optimized, accuracy, levels)
 
 

@@ -12,8 +12,9 @@ from ..emit_c.contract import weights_file_name
 from ..emit_c.header import public_header
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.archive import static_library
+from ..emit_llvm.entry import exported_symbols
 from ..emit_llvm.levels import Level, level_objects, named_levels
-from ..emit_llvm.module import exported_symbols, foreign_kernels
+from ..emit_llvm.module import foreign_kernels
 from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
 from ..emit_llvm.shared import link_library
 from ..emulation.custom_objects import compiles_custom, custom_objects

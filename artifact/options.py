@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ArtifactOptions:
-    """``external_weights``: constants are in a file of their own, which the caller maps or has in flash."""
+    """``external_weights``: constants are in a file of their own, which the caller maps or has in flash. ``slices``: a
+    run can be taken layer by layer as well."""
 
     external_weights: bool = False
+    slices: bool = False
 
     @property
     def weights(self) -> str:

@@ -17,14 +17,18 @@ def artifact_options(function: F) -> F:
     """All of them, as one argument ``artifact``: an :class:`ArtifactOptions`."""
 
     @wraps(function)
-    def command(*args: Any, weights: str, **values: Any) -> Any:
+    def command(*args: Any, weights: str, slices: bool, **values: Any) -> Any:
         from ..artifact.options import ArtifactOptions
 
-        return function(*args, artifact=ArtifactOptions(external_weights=weights == "external"), **values)
+        return function(*args, artifact=ArtifactOptions(weights == "external", slices), **values)
 
     weights = click.option(
         "--weights", cls=ArtifactOption, type=click.Choice(["internal", "external"]), default="internal",
         show_default=True,
         help="external: weights are in the file NAME.weights, which the caller maps or has in a flash of its own.",
     )  # fmt: skip
-    return weights(command)  # type: ignore[return-value]
+    slices = click.option(
+        "--slices", cls=ArtifactOption, is_flag=True,
+        help="With functions NAME_begin and NAME_step besides, which run the model layer by layer.",
+    )  # fmt: skip
+    return weights(slices(command))  # type: ignore[return-value]

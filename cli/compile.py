@@ -178,6 +178,7 @@ def _print_summary(artifact: Artifact, budget: Budget) -> None:
         *state_facts(totals),
         ("flash", f"{kibibytes(totals.flash_bytes)}: {_weights(totals)}code {kibibytes(totals.code_bytes)}"),
         *([("weights file", kibibytes(totals.external_weight_bytes))] if totals.external_weight_bytes else []),
+        *([("slices", _slices(report))] if totals.slices else []),
         *route_facts(totals),
         ("MACs", totals.macs),
         *cost_facts(totals),
@@ -185,6 +186,15 @@ def _print_summary(artifact: Artifact, budget: Budget) -> None:
     ])  # fmt: skip
     click.echo()
     print_table(f"{artifact.folder}/", columns("file", "#bytes"), list(_listed(report)))
+
+
+def _slices(report: Report) -> str:
+    """How many there are, and which is the longest."""
+    if report.totals.longest_slice is None:
+        return f"{report.totals.slices} at most"
+    longest = report.layers[report.totals.longest_slice]
+    cost = f"{longest.cycles:,} cycles" if longest.cycles else f"{longest.instructions:,} instructions"
+    return f"{report.totals.slices} at most, the longest about {cost} (layer {longest.index})"
 
 
 def _weights(totals: Totals) -> str:

@@ -81,6 +81,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "output": Key("output", path=True, command="compile"),
         "quantize": Key("quantize"),
         "weights": Key("weights"),
+        "slices": Key("slices"),
         "optimize": Key("optimize"),
         "max-ram": Key("max_ram"),
         "board": Key("board"),

@@ -13,7 +13,7 @@ from ..emit_c.artifact import write_c
 from ..emit_c.compiler_flags import all_flags, optimization
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.coded import with_known_blocks
-from ..emit_llvm.module import run_symbol
+from ..emit_llvm.entry import run_symbol
 from ..emit_llvm.objects import emit_objects
 from ..emulation.toolchain import build, find_tool, run_tool
 from ..errors import CcmlError

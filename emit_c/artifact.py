@@ -20,6 +20,7 @@ from .kernel import kernel_function
 from .makefile import MAKEFILE, makefile
 from .requirements import Requirements
 from .run_function import guarded_run, reset_function, run_function
+from .slices import begin_source, step_function
 from .symbols import Symbols, assign_symbols, banner, comment_text, foreign_kernels
 from .weights import (
     INCBIN_THRESHOLD,
@@ -141,7 +142,7 @@ def _model_source(
     parts = [
         banner(program, "kernels and run function"),
         f'#include "{symbols.prefix}.h"\n#include "{symbols.prefix}_internal.h"\n',
-        "".join(f"#undef {function}\n" for function in (symbols.run, *([symbols.reset] if program.states else []))),
+        "".join(f"#undef {function}\n" for function in symbols.checked),
     ]
     foreign = foreign_kernels(program, symbols)
     parts += [f"{symbols.macro}_HIDDEN {prototype(kernel, symbol)};\n" for symbol, kernel in foreign.items()]
@@ -161,6 +162,9 @@ def _model_source(
     parts.append(identity_source(program, symbols, any_cpu))
     if program.states:
         parts.append(tree.print_c(reset_function(program, symbols, any_cpu)))
+    if program.sliced:
+        parts.append(begin_source(program, symbols, any_cpu, guarded))
+        parts.append(tree.print_c(step_function(program, symbols)))
     if not guarded:
         parts.append(tree.print_c(run_function(program, symbols, symbols.run, layer_hook=layer_hook)))
         return "\n".join(parts)

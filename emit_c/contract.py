@@ -93,6 +93,7 @@ class Contract:
     model_id: str
     identity: int
     weights: WeightsFile | None
+    sliced: bool
     pools: tuple[Memory, ...]
     state: Memory | None
     inputs: tuple[Tensor, ...]
@@ -120,6 +121,7 @@ class Contract:
             ("ERROR_CPU", 3, "the CPU lacks instructions for which the model was compiled"),
             *extents,
             ("ERROR_MODEL", 5, "header, library and weights are not of one model"),
+            *([("ERROR_SEQUENCE", 7, "no run was begun, it is over, or job was changed")] if self.sliced else []),
             *([("ERROR_WEIGHTS", 6, "the weights are damaged, or no file of weights")] if self.weights else []),
         )
 
@@ -144,6 +146,7 @@ def contract_of(program: Program) -> Contract:
         model_id=symbols.model_id,
         identity=model_id(program),
         weights=_weights(program, symbols),
+        sliced=program.sliced,
         pools=tuple(
             Memory(parameter, stem, pool.size, pool.align, pool.ram if _is_whole(plan) else 0)
             for pool, parameter, stem in zip(plan.pools, symbols.pools, symbols.pool_stems, strict=True)

@@ -13,6 +13,7 @@ from ..ir.identity import model_id
 from ..ir.program import Interface, Program
 from ..ir.types import DType, TensorType
 from ..targets import Machine
+from .slices import job_declaration, slice_count
 from .spelling import MEMORY_TYPES, pointee
 from .symbols import Symbols, banner, comment_text, foreign_kernels
 
@@ -52,6 +53,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         *_extent_error(program, macro),
         f"#define {macro}_ERROR_MODEL 5 /* {_strangers(program)} are not of one model */",
         *_weights_error(program, macro),
+        *_slice_codes(program, macro),
         "",
         f"/* {macro}_API can be defined before, as dllexport for instance. */",
         f"#ifndef {macro}_API",
@@ -74,6 +76,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         *_run_comment(program, symbols),
         f"{macro}_API int {symbols.run}({', '.join(parameters(program, symbols))});",
         "",
+        *_slices(program, symbols),
         *_checked(program, symbols),
         "#ifdef __cplusplus",
         "}",
@@ -122,6 +125,12 @@ def _weights_error(program: Program, macro: str) -> Iterator[str]:
         yield f"#define {macro}_ERROR_WEIGHTS 6 /* the weights are damaged, or no file of weights */"
 
 
+def _slice_codes(program: Program, macro: str) -> Iterator[str]:
+    if program.sliced:
+        yield f"#define {macro}_ERROR_SEQUENCE 7 /* no run was begun, it is over, or job was changed */"
+        yield f"#define {macro}_AGAIN (-1) /* no error: the run goes on */"
+
+
 def _check_weights(program: Program, symbols: Symbols) -> Iterator[str]:
     """The function that looks at all of the file of weights."""
     if program.weights is None:
@@ -154,14 +163,46 @@ def _checked(program: Program, symbols: Symbols) -> Iterator[str]:
         yield "  }"
         yield "}"
         yield f"#define {symbols.reset} {checked}"
-    checked = symbols.of_header(symbols.run)
-    yield f"static inline int {checked}({', '.join(parameters(program, symbols))})"
+    given, names = list(parameters(program, symbols)), list(symbols.parameters)
+    yield from _checked_call(symbols, symbols.run, given, names)
+    if program.sliced:
+        yield from _checked_call(symbols, symbols.begin, [f"{symbols.job} *job", *given], ["job", *names])
+    yield "#endif"
+    yield ""
+
+
+def _checked_call(symbols: Symbols, function: str, given: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    checked, macro = symbols.of_header(function), symbols.macro
+    yield f"static inline int {checked}({', '.join(given)})"
     yield "{"
-    call = f"{symbols.run}({', '.join(symbols.parameters)})"
+    call = f"{function}({', '.join(names)})"
     yield f"  return {symbols.model_id}() == {macro}_MODEL_ID ? {call} : {macro}_ERROR_MODEL;"
     yield "}"
-    yield f"#define {symbols.run} {checked}"
-    yield "#endif"
+    yield f"#define {function} {checked}"
+
+
+def _slices(program: Program, symbols: Symbols) -> Iterator[str]:
+    """A run in slices: the structure, begin and step."""
+    if not program.sliced:
+        return
+    macro = symbols.macro
+    yield from _wrapped(
+        f"/* A run in slices: {symbols.begin} takes what {symbols.run} takes, and {symbols.step} then runs a layer at "
+        f"a time, until it returns something else than {macro}_AGAIN. In between, the memory that {symbols.begin} was "
+        f"given belongs to the run. What is in {symbols.job} is the library's; it may be begun anew at any time. */"
+    )
+    yield from job_declaration(program, symbols)
+    yield "/* Layers of a run, at most; loops without bound count once. */"
+    yield f"#define {macro}_NUM_SLICES {slice_count(program)}"
+    yield ""
+    yield f"/* Returns {macro}_OK or an error above. */"
+    yield f"{macro}_API int {symbols.begin}({symbols.job} *job, {', '.join(parameters(program, symbols))});"
+    yield ""
+    yield from _wrapped(
+        f"/* Returns {macro}_AGAIN while there is more to do, {macro}_OK once the outputs are complete, or "
+        f"{macro}_ERROR_SEQUENCE where no run was begun, it is over, or job was changed. */"
+    )
+    yield f"{macro}_API int {symbols.step}({symbols.job} *job);"
     yield ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 
 from pycparser import c_ast
@@ -28,7 +28,8 @@ def guarded_run(program: Program, symbols: Symbols) -> c_ast.FuncDef:
     arguments = (tree.name(name) for name in symbols.parameters)
     body = [_refuse(unfit, f"{symbols.macro}_ERROR_CPU"), c_ast.Return(tree.call(symbols.checked_run, *arguments))]
     storage = (f"{symbols.macro}_ANY_CPU",)
-    return tree.function(symbols.run, _parameters(program, symbols), tree.block(body), "int", storage=storage)
+    parameters = parameter_declarations(program, symbols)
+    return tree.function(symbols.run, parameters, tree.block(body), "int", storage=storage)
 
 
 def run_function(
@@ -37,24 +38,33 @@ def run_function(
     """Checks of the arguments, then the steps in order; with ``layer_hook``, behind each call its number for
     measurements."""
     symbols.names.push()
-    memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.memory]
-    constants = symbols.names.bind("constants")
-    body: list[c_ast.Node] = list(_checks(program, symbols))
+    body: list[c_ast.Node] = list(checks(program, symbols))
     used = buffers_of(program.body)
-    for pool, argument, name in zip(program.plan.all_pools, symbols.memory, memory):
-        if any(program.buffers[buffer].storage in _PLACED and buffer in pool.offsets for buffer in used):
-            body.append(_bytes_of(argument, name))
-        elif not pool.size:
-            body.append(tree.discard(argument))
+    memory, constants, pointers = memory_pointers(program, symbols, used)
+    body += pointers
+    body += [tree.discard(name) for pool, name in zip(program.plan.all_pools, symbols.memory) if not pool.size]
     for item, argument in zip(program.interfaces, symbols.arguments):
         if item.buffer not in used and not item.type.size:
             body.append(tree.discard(argument))
-    if symbols.weights is not None and used & program.constants.keys():
-        body.append(_bytes_of(symbols.weights, constants, const=True))
-    body.extend(_Steps(program, symbols, memory, constants, layer_hook).block(program.body, 1))
+    body.extend(StepPrinter(program, symbols, memory, constants, layer_hook).block(program.body, 1))
     body.append(c_ast.Return(tree.name(f"{symbols.macro}_OK")))
     symbols.names.pop()
-    return tree.function(symbol, _parameters(program, symbols), tree.block(body), "int", storage=storage)
+    return tree.function(symbol, parameter_declarations(program, symbols), tree.block(body), "int", storage=storage)
+
+
+def memory_pointers(
+    program: Program, symbols: Symbols, used: Collection[str]
+) -> tuple[list[str], str, list[c_ast.Decl]]:
+    """What the bytes of the pools and of the file of weights are called, and the declarations of those that calls with
+    the buffers ``used`` need."""
+    memory = [symbols.names.bind(_memory_name(symbols, pool)) for pool in symbols.memory]
+    constants, found = symbols.names.bind("constants"), list[c_ast.Decl]()
+    for pool, argument, name in zip(program.plan.all_pools, symbols.memory, memory):
+        if any(program.buffers[buffer].storage in _PLACED and buffer in pool.offsets for buffer in used):
+            found.append(_bytes_of(argument, name))
+    if symbols.weights is not None and not program.constants.keys().isdisjoint(used):
+        found.append(_bytes_of(symbols.weights, constants, const=True))
+    return memory, constants, found
 
 
 def reset_function(program: Program, symbols: Symbols, storage: Sequence[str] = ()) -> c_ast.FuncDef:
@@ -95,14 +105,14 @@ def _memory_name(symbols: Symbols, pool: str) -> str:
     return "memory" if len(symbols.memory) == 1 else f"{pool}_memory"
 
 
-def _parameters(program: Program, symbols: Symbols) -> list[c_ast.Decl]:
+def parameter_declarations(program: Program, symbols: Symbols) -> list[c_ast.Decl]:
     return [
         tree.pointer_parameter(name, pointee(item), const=not item.written)
         for item, name in zip(program.parameters, symbols.parameters, strict=True)
     ]
 
 
-def _checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
+def checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
     """NULL is an error where there is anything to point at."""
     needed = [name for item, name in zip(program.parameters, symbols.parameters) if item.nbytes]
     for first in range(0, len(needed), _TESTS):
@@ -144,7 +154,7 @@ def _refuse(condition: c_ast.Node, code: str) -> c_ast.Node:
     return c_ast.If(condition, tree.block([c_ast.Return(tree.name(code))]), None)
 
 
-class _Steps:
+class StepPrinter:
     """Prints steps: calls with a comment each, ``if`` and ``for`` around them."""
 
     def __init__(
@@ -179,7 +189,7 @@ class _Steps:
         return tree.call(self.symbols.kernels[call.kernel], *pointers, *map(tree.integer, call.scalars))
 
     def _branch(self, step: Branch, depth: int) -> c_ast.Node:
-        condition, then = self._element(step.condition), self.block(step.then, depth + 1)
+        condition, then = self.element(step.condition), self.block(step.then, depth + 1)
         orelse = self.block(step.orelse, depth + 1)
         if not then:
             return c_ast.If(tree.unary("!", condition), tree.block(orelse), None)
@@ -189,21 +199,25 @@ class _Steps:
         """``for (int64_t pass = 0; pass < limit && pass < count[0] && condition[0]; ++pass)``."""
         self.symbols.names.push()
         counter = self.symbols.names.bind("pass")
-        tests = [] if step.limit is None else [tree.binary("<", tree.name(counter), tree.integer(step.limit))]
-        if step.count is not None:
-            tests.append(tree.binary("<", tree.name(counter), self._element(step.count)))
-        counted = tests or step.number is not None
-        if step.condition is not None:
-            tests.append(self._element(step.condition))
+        counted = step.limit is not None or step.count is not None or step.number is not None
+        test = self.going_on(step, tree.name(counter))
         body = self.block(step.body, depth + 1)
         if step.number is not None:
-            body.insert(0, tree.assign(self._element(step.number), tree.name(counter)))
-        test = reduce(lambda one, other: tree.binary("&&", one, other), tests)
+            body.insert(0, tree.assign(self.element(step.number), tree.name(counter)))
         self.symbols.names.pop()
         if not counted:
             return c_ast.While(test, tree.block(body))
         start = c_ast.DeclList([tree.declare(counter, MEMORY_TYPES[DType.I64], tree.integer(0))])
         return c_ast.For(start, test, tree.unary("++", tree.name(counter)), tree.block(body))
+
+    def going_on(self, step: Repeat, passes: c_ast.Node) -> c_ast.Node:
+        """Whether there is another pass of a loop, where ``passes`` are done."""
+        tests = [] if step.limit is None else [tree.binary("<", passes, tree.integer(step.limit))]
+        if step.count is not None:
+            tests.append(tree.binary("<", passes, self.element(step.count)))
+        if step.condition is not None:
+            tests.append(self.element(step.condition))
+        return reduce(lambda one, other: tree.binary("&&", one, other), tests)
 
     def _pointer(self, name: str) -> c_ast.Node:
         buffer = self.program.buffers[name]
@@ -216,7 +230,7 @@ class _Steps:
             return tree.name(self.symbols.constants[name])
         return _pool_pointer(self.constants, self.program.weights.offsets[name], buffer.dtype, const=True)
 
-    def _element(self, name: str) -> c_ast.Node:
+    def element(self, name: str) -> c_ast.Node:
         """The only element of a buffer."""
         buffer = self.program.buffers[name]
         if buffer.storage not in _PLACED:

@@ -16,6 +16,7 @@ from .names import Names, c_identifier, parameter_name
 LICENCE = "This file was written by ccml and may be used freely in any product, with or without this notice."
 _MACRO_STEMS = (
     "OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL", "ANY", "APART", "MODEL", "UNCHECKED",
+    "AGAIN",
 )  # fmt: skip
 
 
@@ -42,6 +43,7 @@ class Symbols:
     names: Names
     state: str | None = None
     weights: str | None = None
+    sliced: bool = False
     state_stem: str = ""
     state_stems: tuple[str, ...] = ()
 
@@ -55,10 +57,31 @@ class Symbols:
         """What the header declares, the run function first."""
         return [
             self.run,
+            *([self.begin, self.step] if self.sliced else []),
             self.model_id,
             *([self.reset] if self.state is not None else []),
             *([self.check_weights] if self.weights is not None else []),
         ]
+
+    @property
+    def job(self) -> str:
+        """The structure in which the caller keeps a run in slices."""
+        return f"{self.prefix}_job"
+
+    @property
+    def begin(self) -> str:
+        """The function that begins one."""
+        return f"{self.prefix}_begin"
+
+    @property
+    def step(self) -> str:
+        """The function that runs the next slice."""
+        return f"{self.prefix}_step"
+
+    @property
+    def seal(self) -> str:
+        """The function that tells what a run was begun with."""
+        return f"{self.prefix}_seal"
 
     @property
     def model_id(self) -> str:
@@ -69,6 +92,15 @@ class Symbols:
     def check_weights(self) -> str:
         """The function that checks a file of weights."""
         return f"{self.prefix}_check_weights"
+
+    @property
+    def checked(self) -> list[str]:
+        """The functions around which the header puts a check."""
+        return [
+            self.run,
+            *([self.begin] if self.sliced else []),
+            *([self.reset] if self.state is not None else []),
+        ]
 
     def of_header(self, function: str) -> str:
         """What the header puts around ``function``: it asks first whether library and header are of one model."""
@@ -110,7 +142,8 @@ def assign_symbols(program: Program) -> Symbols:
     names = Names()
     kept, apart = bool(program.states), program.weights is not None
     own_names = ("run", "run_checked", "checked_run", "cpu_fits", "cpu_fits_now", "model_id")
-    for own in (*own_names, *(["reset", "checked_reset"] if kept else []), *(["check_weights"] if apart else [])):
+    for own in (*own_names, *(["reset", "checked_reset"] if kept else []), *(["check_weights"] if apart else []),
+                *(["begin", "checked_begin", "step", "seal", "job"] if program.sliced else [])):
         names.bind(f"{prefix}_{own}")
     called = {call.kernel for call in program.calls}
     kernels = {kernel.name: kernel.name for kernel in program.kernels if kernel.name in called}
@@ -123,6 +156,8 @@ def assign_symbols(program: Program) -> Symbols:
     macro = prefix.upper()
     stems = Names(f"{macro}_{stem}" for stem in _MACRO_STEMS)
     names.push()
+    if program.sliced:
+        names.bind("job")
     called_in_c = {side.buffer: parameter_name(side.c_name) for side in program.interfaces}
     parameters = tuple(names.bind(called_in_c.get(item.name, item.name)) for item in program.parameters)
     by_role = [(item.role, name) for name, item in zip(parameters, program.parameters)]
@@ -143,6 +178,7 @@ def assign_symbols(program: Program) -> Symbols:
         stems=tuple(stems.bind(f"{macro}_{argument.upper()}") for argument in arguments),
         names=names,
         state=next((name for role, name in by_role if role is Role.STATE), None),
+        sliced=program.sliced,
         weights=next((name for role, name in by_role if role is Role.WEIGHTS), None),
         state_stem=state_stem,
         state_stems=state_stems,

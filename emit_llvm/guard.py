@@ -20,9 +20,10 @@ SYSTEM_FUNCTION = "getauxval"
 
 @dataclass(frozen=True)
 class Choice:
-    """The function ``symbol``, of the entry's type, for processors that have all ``features``."""
+    """Functions whose names begin with ``prefix``, for processors that have all ``features``: ``PREFIX_run`` has the
+    type of the entry."""
 
-    symbol: str
+    prefix: str
     features: tuple[CpuFeature, ...]
 
 

@@ -24,17 +24,10 @@ from ..ir.steps import Branch, Call, Repeat, Step, walk_calls
 from ..targets import TARGETS, HwcapBit, Machine, host
 from . import backend
 from .elf import undefined_symbols
+from .entry import ModuleOptions, call_symbol, reset_symbol, run_symbol
 from .guard import SYSTEM_FUNCTION
 from .kernels import kernel_function
-from .module import (
-    ModuleOptions,
-    call_symbol,
-    constant_array,
-    foreign_kernels,
-    module_text,
-    reset_symbol,
-    run_symbol,
-)
+from .module import constant_array, foreign_kernels, module_text
 from .runtime import helper_object
 
 _CACHE_LINE = 64

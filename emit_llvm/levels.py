@@ -15,9 +15,10 @@ from ..ir.program import MemoryPlan, Pool, Program
 from ..targets import Machine
 from . import backend
 from .elf_data import DataSymbol, data_object
+from .entry import constant_symbol
 from .expressions import internal_error
 from .guard import Choice
-from .module import choosing_text, constant_align, constant_array, constant_symbol, run_symbol
+from .module import choosing_text, constant_align, constant_array
 from .objects import code_object, linked_besides, with_helpers
 
 
@@ -89,7 +90,7 @@ def level_objects(program: Program, levels: Sequence[Level]) -> list[tuple[str, 
     ``program`` is what the caller sees of all.
     """
     most, abi = levels[0].machine, levels[0].machine.abi
-    choices = [Choice(run_symbol(level.program), level.machine.asked_for) for level in levels]
+    choices = [Choice(level.program.name, level.machine.asked_for) for level in levels]
     generator = backend.target_machine(most, reloc=backend.relocation(most))
     chooser = backend.optimize(choosing_text(program, most, choices), generator)
     objects = [(f"{program.name}.o", generator.emit_object(chooser))]

@@ -11,17 +11,10 @@ from ..targets import Elf, Machine
 from . import backend
 from .elf import as_bare_metal, with_mapping_symbols
 from .elf_data import DataSymbol, data_object
+from .entry import ModuleOptions, constant_symbol
 from .expressions import internal_error
 from .guard import SYSTEM_FUNCTION, needs_system_function
-from .module import (
-    SIZE_ATTRIBUTES,
-    ModuleOptions,
-    constant_align,
-    constant_array,
-    constant_symbol,
-    foreign_kernels,
-    module_text,
-)
+from .module import SIZE_ATTRIBUTES, constant_align, constant_array, foreign_kernels, module_text
 from .object_file import defined_symbols, undefined_symbols
 from .runtime import helper_object
 

@@ -65,6 +65,9 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
     if program.weights is not None:
         macros["MODEL_WEIGHTS"] = f"POOL(0, {symbols.macro}_WEIGHTS_FILE_SIZE, {symbols.macro}_WEIGHTS_ALIGN)"
         macros["MODEL_CHECK_WEIGHTS"] = symbols.check_weights
+    if program.sliced and library is None:
+        macros |= {"MODEL_JOB": symbols.job, "MODEL_BEGIN": symbols.begin, "MODEL_STEP": symbols.step}
+        macros["MODEL_AGAIN"] = f"{symbols.macro}_AGAIN"
     if in_arena:
         macros["MODEL_IN_ARENA"] = "1"
     if library is not None:

@@ -197,7 +197,8 @@ class Program:
     names of interfaces. ``states`` are kept by the caller; their inputs and outputs are not among the others.
     ``small_code``: compilers are to make small code of it, where that and fast code are not the
     same. With ``weights`` the constants are in a file that the caller passes. ``identity`` is what header, library and
-    file of weights know each other by, where it is not the program's own (``identity.model_id``).
+    file of weights know each other by, where it is not the program's own (``identity.model_id``). ``sliced``: a run can
+    be taken call by call as well.
     """
 
     name: str
@@ -217,6 +218,7 @@ class Program:
     states: tuple[StateTensor, ...] = ()
     weights: ExternalWeights | None = None
     identity: int = 0
+    sliced: bool = False
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..costs.predict import Costs
+from ..emit_c.slices import slice_count
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.coded import with_known_blocks
 from ..ir.graph import Graph, Node
@@ -67,21 +68,28 @@ def build_report(
     live = live_bytes(memory, len(program.calls))
     tensors = [_tensor(*pair) for pair in zip(program.interfaces, assign_symbols(program).arguments, strict=True)]
     parameters = sum(array.size for graph in all_graphs(imported) for array in graph.constants.values())
+    layers = _Layers(optimized, program, live, sections, costs, machine).all()
     return Report(
         schema=SCHEMA,
         ccml=identity.version,
         model=Model(program.name, identity.file, identity.sha256, parameters, f"{model_id(program):08x}"),
         target=TargetInfo(machine.name, machine.abi.name, machine.cpu.name, machine.abi.triple),
         options=identity.options,
-        totals=_totals(program, memory, live, costs, known),
+        totals=replace(_totals(program, memory, live, costs, known), longest_slice=_longest(program, layers)),
         inputs=tensors[: len(program.inputs)],
         outputs=tensors[len(program.inputs) :],
-        layers=_Layers(optimized, program, live, sections, costs, machine).all(),
+        layers=layers,
         memory=memory,
         sections=None if larger is None else larger.sections,
         files=[],
         states=list(_states(program)),
     )
+
+
+def _longest(program: Program, layers: Sequence[Layer]) -> int | None:
+    """The layer that takes longest, in a run in slices."""
+    known = [(layer.cycles or layer.instructions or 0, layer.index) for layer in layers]
+    return max(known)[1] if program.sliced and known and max(known)[0] else None
 
 
 def weight_bytes(program: Program) -> int:
@@ -122,6 +130,7 @@ def _totals(
         routes=dict(routes),
         uncounted=list(program.uncounted),
         external_weight_bytes=0 if program.weights is None else program.weights.size,
+        slices=slice_count(program) if program.sliced else 0,
         state_bytes=program.plan.state_bytes,
         state_align=1 if program.plan.state is None else program.plan.state.align,
     )

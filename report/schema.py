@@ -46,7 +46,8 @@ class TargetInfo:
 @dataclass(frozen=True)
 class Options:
     """What was asked for. ``dims``, ``shapes``, ``fixed``, ``lengths`` and ``max`` are as given, not all that the model
-    has. ``weights`` says where constants are: ``internal``, in the program, or ``external``, in a file of their own."""
+    has. ``weights`` says where constants are: ``internal``, in the program, or ``external``, in a file of their own;
+    ``slices`` whether a run can be taken layer by layer."""
 
     dims: dict[str, int | str]
     shapes: dict[str, list[int]]
@@ -64,6 +65,7 @@ class Options:
     custom_ops: dict[str, str] = field(default_factory=dict)
     weights: str = "internal"
     exact: bool = False
+    slices: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,6 +192,8 @@ class Totals:
     ``arena_bytes`` is what it takes where the caller keeps them elsewhere. Both are sums over the ``pools``, mostly
     one. ``peak_tensors`` live when most of it is used. ``state_bytes`` is the memory of states, which is no part of
     these. ``external_weight_bytes`` is the file of weights, where there is one, which is no part of ``flash_bytes``.
+    ``slices`` are the steps of a run in slices at most (0: it cannot be taken so), ``longest_slice`` the layer that
+    takes most cycles, or most instructions where these are not known.
 
     ``routes`` are what LLVM's objects (``llvm``) and GCC's of the C sources (``c``) take, as far as that is known.
     ``flash_bytes`` is that of the larger one, and ``code_bytes`` of the same; ``stack_bytes`` is the larger one.
@@ -222,6 +226,8 @@ class Totals:
     state_align: int = 1
     uncounted: list[str] = field(default_factory=list)
     external_weight_bytes: int = 0
+    slices: int = 0
+    longest_slice: int | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..driver import Compiled
 from ..emit_c.artifact import write_c
-from ..emit_llvm.module import exported_symbols, foreign_kernels
+from ..emit_llvm.entry import exported_symbols
+from ..emit_llvm.module import foreign_kernels
 from ..emit_llvm.objects import emit_objects
 from ..emit_llvm.shared import link_library
 from ..emulation.custom_objects import custom_objects

@@ -10,6 +10,7 @@
      MODEL_STATES               STATE(offset, bytes) for each state, written behind the outputs of each sample
      MODEL_WEIGHTS              if there, POOL(...) for the file of weights, read from weights.bin
      MODEL_CHECK_WEIGHTS        the function that checks it
+     MODEL_JOB                  if there, the structure of a run in slices; MODEL_BEGIN and MODEL_STEP then run the model
      MODEL_RESET                the function that gives them their first values
      MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element, place in the pools) for each tensor
      MODEL_IN_ARENA             if there, the tensors are kept in the pools, at their places
@@ -171,6 +172,23 @@ static int read_weights(void)
 }
 #endif
 
+static int run_model(function *model)
+{
+#ifdef MODEL_JOB
+  static MODEL_JOB job;
+  int status = MODEL_BEGIN(&job, MODEL_ARGUMENTS);
+  (void)model;
+  if (status == 0) {
+    do {
+      status = MODEL_STEP(&job);
+    } while (status == MODEL_AGAIN);
+  }
+  return status;
+#else
+  return model(MODEL_ARGUMENTS);
+#endif
+}
+
 static int run_sample(function *model, int inputs, int outputs)
 {
 #define POOL(number, bytes, align) forget(pool_##number, (bytes) + MODEL_GUARD);
@@ -189,7 +207,7 @@ static int run_sample(function *model, int inputs, int outputs)
     return BAD_FILE;
   }
 #undef TENSOR
-  if (model(MODEL_ARGUMENTS) != 0) {
+  if (run_model(model) != 0) {
     return MODEL_FAILED;
   }
 #define POOL(number, bytes, align) && guard_is_whole(pool_##number + (bytes))

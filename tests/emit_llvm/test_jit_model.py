@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from ccml.emit_llvm.entry import ModuleOptions
 from ccml.emit_llvm.jit import JitLibrary, JitModel, host_machine
-from ccml.emit_llvm.module import ModuleOptions, module_text
+from ccml.emit_llvm.module import module_text
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.program import MemoryPlan, Pool
 from ccml.targets import select
