@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pycparser import c_ast
 
 from ..ir.program import Program
-from ..ir.slices import Enter, Jump, Next, Operation, Pass, Test, loop_depth, operations
+from ..ir.slices import Enter, Jump, JumpUnless, Next, Operation, Pass, loop_depth, operations
 from ..ir.steps import Call, at_most, buffers_of
 from . import tree
 from .run_function import StepPrinter, checks, memory_pointers, parameter_declarations
@@ -108,7 +108,7 @@ class _SlicePrinter:
                 again = c_ast.If(tree.name(self.done), tree.block([_return(f"{self.symbols.macro}_AGAIN")]), None)
                 made = tree.assign(tree.name(self.done), tree.integer(1))
                 return [again, *self.steps.block([operation], 3), made, _go(number + 1)]
-            case Test():
+            case JumpUnless():
                 condition = self.steps.element(operation.condition)
                 return [_go_if(condition, number + 1, operation.otherwise)]
             case Jump():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..ir.identity import model_id
 from ..ir.program import BufferDecl, Program, Role, Storage
-from ..ir.slices import Enter, Jump, Next, Operation, Pass, Test, operations
+from ..ir.slices import Enter, Jump, JumpUnless, Next, Operation, Pass, operations
 from ..ir.steps import Branch, Call, Repeat, Step
 from ..ir.weights import FORMAT, MAGIC
 from ..targets import Machine
@@ -206,7 +206,7 @@ class EntryWriter:
                 self._call(out, operation)
                 out.effect(f"store i1 1, ptr {done}")
                 self._go(out, number + 1)
-            case Test():
+            case JumpUnless():
                 flag = self._flag(out, operation.condition)
                 self._go(out, out.value(f"select i1 {flag}, i32 {number + 1}, i32 {operation.otherwise}"))
             case Jump():

@@ -19,7 +19,7 @@ from .steps import Branch, Call, Repeat, Step
 
 
 @dataclass(frozen=True)
-class Test:
+class JumpUnless:
     """To the operation ``otherwise`` where the bool buffer ``condition`` is false, else to the next one."""
 
     condition: str
@@ -57,7 +57,7 @@ class Next:
     target: int
 
 
-Operation = Union[Call, Test, Jump, Enter, Pass, Next]
+Operation = Union[Call, JumpUnless, Jump, Enter, Pass, Next]
 
 
 def operations(body: Sequence[Step]) -> list[Operation]:
@@ -83,7 +83,7 @@ def _append(found: list[Operation], body: Sequence[Step], depth: int) -> None:
                 _append(found, step.then, depth)
                 leave = len(found)
                 found += [Jump(0)] if step.orelse else []
-                found[place] = Test(step.condition, len(found))
+                found[place] = JumpUnless(step.condition, len(found))
                 _append(found, step.orelse, depth)
                 if step.orelse:
                     found[leave] = Jump(len(found))

@@ -16,7 +16,7 @@ from ccml.driver import compile_model
 from ccml.emit_llvm.jit import JitModel
 from ccml.emulation import build_and_run
 from ccml.ir.external_weights import with_external_weights
-from ccml.ir.slices import Enter, Jump, Next, Pass, Test, operations
+from ccml.ir.slices import Enter, Jump, JumpUnless, Next, Pass, operations
 from ccml.ir.steps import Branch, Call, Repeat
 from ccml.targets import Machine
 
@@ -116,7 +116,7 @@ def test_operations_of_branches_and_loops() -> None:
     a, b, c = (Call(name, ()) for name in "abc")
     repeat = Repeat((Branch("flag", (b,), ()),), limit=2)
     assert operations([a, repeat, Branch("flag", (), (c,))]) == [
-        a, Enter(0), Pass(repeat, 0, 6), Test("flag", 5), b, Next(0, 2), Test("flag", 8), Jump(9), c,
+        a, Enter(0), Pass(repeat, 0, 6), JumpUnless("flag", 5), b, Next(0, 2), JumpUnless("flag", 8), Jump(9), c,
     ]  # fmt: skip
 
 
