@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...emit_c.contract import contract_of
-from ...emit_llvm.module import exported_symbols, foreign_kernels
+from ...emit_llvm.entry import exported_symbols
+from ...emit_llvm.module import foreign_kernels
 from ...emit_llvm.shared import link_library
 from ...ir.program import Program
 from ...targets import Machine
