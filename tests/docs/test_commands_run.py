@@ -21,7 +21,7 @@ from tests.tools import needs
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = ["quickstart.md", "how-to.md", "tutorials/pytorch.md", "tutorials/keras.md", "tutorials/scikit-learn.md"]
+PAGES = ["quickstart.md", "how-to.md", "tutorials/pytorch.md", "tutorials/keras.md", "tutorials/scikit-learn.md", "tutorials/android.md"]
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ENDS = {
     "quickstart.md/Firmware": "digits: the result is right",
@@ -29,6 +29,7 @@ _ENDS = {
     "quickstart.md/Python": "correct: 0.995",
     "tutorials/pytorch.md": "digits: the result is right",
     "tutorials/scikit-learn.md": "forest: the result is right",
+    "tutorials/android.md": "199 of 200 correct",
 }
 """What the text says that a section prints."""
 
@@ -52,7 +53,7 @@ def commands(blocks: list[tuple[str, str]]) -> list[str]:
     return [line for kind, text in blocks if kind == "sh" for line in text.splitlines() if line.strip()]
 
 
-@needs("arm-none-eabi-gcc", "qemu-system-arm", "qemu-aarch64", "cc", "make")
+@needs("arm-none-eabi-gcc", "qemu-system-arm", "qemu-aarch64", "cc", "make", "java", "javac", "ld.lld")
 @pytest.mark.parametrize(
     "name", [name if "quickstart" in name else pytest.param(name, marks=pytest.mark.check) for name in SECTIONS]
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,25 +9,16 @@ from typing import Any
 import pytest
 from ccml.report.page.render import render_page
 
+from tests.browser import chromium
 from tests.report.page_reports import branches_and_loops, compiled_report, hostile_report, long_report
 from tests.tools import needs
 
 pytestmark = [pytest.mark.check, needs("chromium")]
 
-_ARGUMENTS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]  # fmt: skip
-
-
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_ARGUMENTS)
-        yield chromium
-        chromium.close()
+    with chromium() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
