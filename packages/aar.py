@@ -69,7 +69,7 @@ def write_aar(
             "proguard.txt": render("aar/rules.pro", context).encode(),
             "META-INF/com/android/build/gradle/aar-metadata.properties": render("aar/metadata", context).encode(),
             **_libraries(builds, digest, "jni"),
-            **prefab_files(contract, PACKAGE_VERSION, {b.machine.abi.name: (b.machine, b.headers) for b in builds}),
+            **prefab_files(PACKAGE_VERSION, {b.machine.abi.name: (b.program, b.machine, b.headers) for b in builds}),
         })  # fmt: skip
     else:
         log.warning("%s.aar needs javac, which is not here: written as a Gradle project; see 'ccml doctor'", name)

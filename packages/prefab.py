@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from ..emit_c.contract import Contract
 from ..emit_llvm import backend
 from ..emit_llvm.archive import static_library
+from ..emit_llvm.entry import exported_symbols
 from ..emit_llvm.guard import any_cpu
 from ..emit_llvm.status import OTHER_MODEL
 from ..emit_llvm.writer import Function, FunctionWriter
+from ..ir.program import Program
 from ..targets import Machine
 from .java.library import library_name
 
@@ -27,22 +28,22 @@ _RTLD_LAZY = 1
 
 
 def prefab_files(
-    contract: Contract, version: str, abis: Mapping[str, tuple[Machine, Mapping[str, bytes]]]
-) -> dict[str, bytes]:
-    """The files of the package by path; ``abis`` gives the machine and the headers by the ABI's name."""
-    name = contract.prefix
+    version: str, abis: Mapping[str, tuple[Program, Machine, Mapping[str, bytes]]]
+) -> dict[str, bytes]:  # fmt: skip
+    """The files of the package by path; ``abis`` gives program, machine and headers by the ABI's name."""
+    name = next(program.name for program, _, _ in abis.values())
     module = f"prefab/modules/{name}"
     package = {"schema_version": 2, "name": name, "version": version, "dependencies": []}
     files = {
         "prefab/prefab.json": _json(package),
         f"{module}/module.json": _json({"export_libraries": ["-ldl"], "library_name": f"lib{name}", "android": {}}),
     }
-    for abi, (machine, headers) in abis.items():
+    for abi, (program, machine, headers) in abis.items():
         level, folder = api_level(machine), f"{module}/libs/android.{abi}"
         facts = {"abi": abi, "api": level, "ndk": level, "stl": "none", "static": True}
         files[f"{folder}/abi.json"] = _json(facts)
         files |= {f"{folder}/include/{file}": content for file, content in headers.items()}
-        files[f"{folder}/lib{name}.a"] = static_library([(f"{name}_import.o", import_object(contract, machine))])
+        files[f"{folder}/lib{name}.a"] = static_library([(f"{name}_import.o", import_object(program, machine))])
     return files
 
 
@@ -53,18 +54,13 @@ def api_level(machine: Machine) -> int:
     return int(found[0])
 
 
-def import_object(contract: Contract, machine: Machine) -> bytes:
-    """The object that defines the functions of ``contract``, where the app has no library of the model as those of
-    another one, else as calls of those of the library of Java's class."""
-    run = len(contract.memory) + len(contract.tensors)
-    functions = [
-        _forwarding(contract.run, run, OTHER_MODEL, machine), _forwarding(contract.model_id, 0, NO_MODEL, machine),
-    ]  # fmt: skip
-    if contract.reset is not None:
-        functions.append(_forwarding(contract.reset, 1, None, machine))
+def import_object(program: Program, machine: Machine) -> bytes:
+    """The object that defines what the header of ``program`` declares, by calls of the same in the library of the Java
+    class. Where the app has no such library, the functions say that it is one of another model."""
+    functions = [_forwarding(symbol, *kind, machine) for symbol, kind in _declared(program, machine).items()]
     text = (
         f'target triple = "{backend.triple(machine)}"',
-        _text("library", f"lib{library_name(contract.prefix)}.so"),
+        _text("library", f"lib{library_name(program.name)}.so"),
         *(line for function in functions for line in (_text(f"name_{function.name}", function.name),
                                                       f"@at_{function.name} = internal global ptr null")),
         *sorted(set().union(*(function.declarations for function in functions))),
@@ -74,12 +70,27 @@ def import_object(contract: Contract, machine: Machine) -> bytes:
     return generator.emit_object(backend.optimize("\n".join(text), generator, speed_level=2))
 
 
+def _declared(program: Program, machine: Machine) -> dict[str, tuple[Sequence[str], int | None]]:
+    """The types of the parameters of what the header declares, and what a call returns without a library: nothing for
+    ``None``."""
+    name, pointers = program.name, ["ptr"] * len(program.parameters)
+    known: dict[str, tuple[Sequence[str], int | None]] = {
+        f"{name}_run": (pointers, OTHER_MODEL),
+        f"{name}_begin": (["ptr", *pointers], OTHER_MODEL),
+        f"{name}_step": (["ptr"], OTHER_MODEL),
+        f"{name}_model_id": ([], NO_MODEL),
+        f"{name}_reset": (["ptr"], None),
+        f"{name}_check_weights": (["ptr", f"i{machine.abi.pointer_bits}"], OTHER_MODEL),
+    }
+    return {symbol: known[symbol] for symbol in exported_symbols(program)}
+
+
 def _text(symbol: str, text: str) -> str:
     return f'@{symbol} = internal constant [{len(text) + 1} x i8] c"{text}\\00"'
 
 
-def _forwarding(symbol: str, count: int, failure: int | None, machine: Machine) -> Function:
-    """A function of ``count`` pointers that calls the one of its name, which it looks up at the first call."""
+def _forwarding(symbol: str, types: Sequence[str], failure: int | None, machine: Machine) -> Function:
+    """A function that calls the one of its name, which it looks up at the first call."""
     out, align = FunctionWriter(), machine.abi.pointer_bits // 8
     result = "void" if failure is None else "i32"
     known, search, found, missing = (out.label(stem) for stem in ("known", "search", "found", "missing"))
@@ -97,7 +108,7 @@ def _forwarding(symbol: str, count: int, failure: int | None, machine: Machine) 
     out.jump(known)
     out.start(known)
     target = out.value(f"phi ptr [ {kept}, %entry ], [ {function}, %{found} ]")
-    arguments = ", ".join(f"ptr %a{number}" for number in range(count))
+    arguments = ", ".join(f"{type_} %a{number}" for number, type_ in enumerate(types))
     call = f"tail call {result} {target}({arguments})"
     out.effect(f"ret i32 {out.value(call)}" if failure is not None else call)
     if failure is None:

@@ -20,9 +20,11 @@ from ccml.emulation.platforms import compiler_of, is_native, loadable, run_comma
 from ccml.packages.java.glue import glue_object
 from ccml.targets import Machine, find, select
 from elftools.elf.elffile import ELFFile
+from onnx import save
 
 from tests.cli.command_line import ccml as command
 from tests.models import models_dir, needs_models
+from tests.packaging.odd_models import ODD_MODELS
 from tests.packaging.packages import HOSTILE_OUTPUT, STUBS, write_model
 from tests.packaging.run import run
 from tests.tools import needs
@@ -270,6 +272,22 @@ def test_what_c_programs_link(net: Library, abi: str, tmp_path: Path) -> None:
     assert run_for(abi, tmp_path / "app", [], tmp_path) == "5 -1\n"
     net.library(abi, tmp_path)
     assert run_for(abi, tmp_path / "app", [], tmp_path) == f"0 {int(net.outputs['class'][0])}\n"
+
+
+def test_what_a_header_declares_can_be_linked(tmp_path: Path) -> None:
+    """States and slices have functions of their own."""
+    proto, _ = ODD_MODELS["state"]
+    save(proto, tmp_path / "odd.onnx")
+    done = command("compile", tmp_path / "odd.onnx", "-t", "android", "--abi", "x86_64", "--package", "aar",
+                   "--state", "s=t", "--slices", "-o", tmp_path / "out")  # fmt: skip
+    assert done.exit_code == 0, done.stderr
+    files = unpacked((tmp_path / "out/aar/odd/odd.aar").read_bytes())
+    folder = "prefab/modules/odd/libs/android.x86_64"
+    (tmp_path / "libodd.a").write_bytes(files[f"{folder}/libodd.a"])
+    header = files[f"{folder}/include/odd.h"].decode()
+    declared = set(re.findall(r"^ODD_API \w+ (\w+)\(", header, re.MULTILINE))
+    defined = {line.split()[-1] for line in run("nm", "libodd.a", cwd=tmp_path).splitlines() if " T " in line}
+    assert declared == defined > {"odd_run", "odd_reset", "odd_begin"}
 
 
 # ---------------------------------------------------------------- the command
