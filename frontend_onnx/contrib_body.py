@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from ..ir.graph import Value
+from .node_writer import NodeWriter
 
 OPSET = 21
 """Of bodies that ask for no other."""
@@ -19,7 +20,7 @@ class Unsupported(Exception):  # noqa: N818
     """What a rule refuses; its text is the reason."""
 
 
-class Body:
+class Body(NodeWriter):
     """Operands of the node have their position as name, absent ones none. ``declared`` tells what the model says of the
     shape of an output, and ``wanted`` which outputs the node has."""
 
@@ -27,13 +28,13 @@ class Body:
         self, node: onnx.NodeProto, operands: Sequence[Value | None],
         declared: Callable[[int], Sequence[int | None] | None],
     ) -> None:  # fmt: skip
+        super().__init__()
         self.node = node
         self.operands = operands
         self.declared = declared
         self.inputs = [f"in{place}" for place in range(len(node.input))]
         self.wanted = [bool(name) for name in node.output]
         self.attributes: dict[str, Any] = {a.name: helper.get_attribute_value(a) for a in node.attribute}
-        self.nodes: list[onnx.NodeProto] = []
         self.opset = OPSET
 
     # ---- operands
@@ -75,36 +76,9 @@ class Body:
 
     # ---- nodes
 
-    def emit(self, op_type: str, *operands: str, **attributes: Any) -> str:
-        return self.emit_all(op_type, operands, 1, **attributes)[0]
-
-    def emit_all(self, op_type: str, operands: Sequence[str], outputs: int, **attributes: Any) -> list[str]:
-        names = list(operands)
-        while names and not names[-1]:
-            names.pop()
-        given = {name: value for name, value in attributes.items() if value is not None}
-        results = [f"t{len(self.nodes)}_{place}" for place in range(outputs)]
-        self.nodes.append(helper.make_node(op_type, names, results, **given))
-        return results
-
-    def constant(self, array: np.ndarray | float) -> str:
-        return self.emit("Constant", value=numpy_helper.from_array(np.asarray(array)))
-
     def number(self, value: float, place: int = 0) -> str:
         """A constant of the element type of an operand."""
         return self.constant(np.asarray(value, self.dtype(place)))
-
-    def integers(self, *numbers: int) -> str:
-        return self.constant(np.array(numbers, np.int64))
-
-    def reshape(self, x: str, *shape: int) -> str:
-        return self.emit("Reshape", x, self.integers(*shape))
-
-    def transpose(self, x: str, *perm: int) -> str:
-        return self.emit("Transpose", x, perm=list(perm))
-
-    def slice(self, x: str, axis: int, start: int, end: int) -> str:
-        return self.emit("Slice", x, self.integers(start), self.integers(end), self.integers(axis))
 
     def channels_first(self, x: str, place: int) -> str:
         """``x``, of the rank of an operand, whose channels are last."""

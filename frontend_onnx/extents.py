@@ -403,7 +403,7 @@ RULES: Mapping[str, Rule] = {
     "reshape": _reshape, "transpose": _transpose, "expand": _expand, "slice": _slice, "concat": _concat, "pad": _pad,
     "gather": _gather, "scatter": _scatter, "roi_align": _roi_align, "matmul": _matmul, "reduce": _reduce,
     "weight_matmul": _over_rows(0), "det": _over_rows(0, 1), "conv": _over_batch, "conv_transpose": _over_batch,
-    "pool": _over_batch, "col2im": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
+    "pool": _over_batch, "col2im": _over_batch, "fft": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
     "log_softmax": _softmax, "normalize": _normalize, "rms_normalize": _normalize, "cumsum": _cumulative(0),
     "cumprod": _cumulative(1), "string_concat": _string_concat, "string_find": _over_batch, "string_map": _over_batch,
     "string_match": _over_batch, "string_split": _over_batch, "top_k": _top_k, "nonzero": _nonzero,

@@ -1,4 +1,4 @@
-"""The discrete Fourier transform in core operators: products with constant matrices.
+"""The discrete Fourier transform in core operators: ``fft`` for powers of two, else products with constant matrices.
 
 A transform of length ``n1 * n2`` is n2 of length n1, a twist, and n1 of length n2 (Cooley and Tukey 1965)::
 
@@ -17,6 +17,7 @@ from math import isqrt
 import numpy as np
 
 from ..ir.graph import Value
+from ..ops.fourier import is_length, root_count, roots
 from .context import NodeContext
 
 _PASS = 32
@@ -29,6 +30,8 @@ def fourier(ctx: NodeContext, x: Value, count: int, inverse: bool) -> Value:
     The inverse is divided by n.
     """
     n = x.shape[1]
+    if is_length(n):
+        return _inverse(ctx, x, count) if inverse else _fast(ctx, x, count)
     return _transform(ctx, x, count, 1.0 if inverse else -1.0, 1.0 / n if inverse else 1.0)
 
 
@@ -40,12 +43,43 @@ def inverse_of_half(ctx: NodeContext, x: Value, n: int) -> Value:
     """
     batch, half, _ = x.shape
     rest = n - half
-    if _direct_cost(half, 2, n) <= _cost(n, 2, n)[0]:
+    if not is_length(n) and _direct_cost(half, 2, n) <= _cost(n, 2, n)[0]:
         return _product(ctx, x, _half_matrix(n), n, 1)
     tail = ctx.emit("slice", x, starts=(0, rest, 0), steps=(1, -1, 1), sizes=(batch, rest, 2))
-    conjugate = ctx.emit("mul", tail, ctx.constant(np.array([1, -1], x.dtype.numpy)))
-    whole = fourier(ctx, ctx.emit("concat", x, conjugate, axis=1), n, True)
+    whole = fourier(ctx, ctx.emit("concat", x, _scaled(ctx, tail, 1, -1), axis=1), n, True)
     return ctx.emit("slice", whole, starts=(0, 0, 0), steps=(1, 1, 1), sizes=(batch, n, 1))
+
+
+# ---------------------------------------------------------------- powers of two
+
+
+def _fast(ctx: NodeContext, x: Value, count: int) -> Value:
+    """Of real numbers the other half is the conjugate of the first, backwards."""
+    batch, n, parts = x.shape
+    half = min(count, n // 2 + 1) if parts == 1 else count
+    y = ctx.emit("fft", x, ctx.constant(roots(n, root_count(n)).astype(x.dtype.numpy)), count=half)
+    if half == count:
+        return y
+    tail = ctx.emit("slice", y, starts=(0, n - half, 0), steps=(1, -1, 1), sizes=(batch, count - half, 2))
+    return ctx.emit("concat", y, _scaled(ctx, tail, 1, -1), axis=1)
+
+
+def _inverse(ctx: NodeContext, x: Value, count: int) -> Value:
+    """The transform of what has real and imaginary parts exchanged, exchanged again; of real numbers the conjugate."""
+    _, n, parts = x.shape
+    if parts == 1:
+        return _scaled(ctx, _fast(ctx, x, count), 1 / n, -1 / n)
+    return _scaled(ctx, _exchanged(ctx, _fast(ctx, _exchanged(ctx, x), count)), 1 / n, 1 / n)
+
+
+def _exchanged(ctx: NodeContext, x: Value) -> Value:
+    outer = len(x.shape) - 1
+    return ctx.emit("slice", x, starts=(*(0,) * outer, 1), steps=(*(1,) * outer, -1), sizes=x.shape)
+
+
+def _scaled(ctx: NodeContext, x: Value, *factors: float) -> Value:
+    """Real and imaginary parts times a factor of their own."""
+    return ctx.emit("mul", x, ctx.constant(np.array(factors, x.dtype.numpy)))
 
 
 # ---------------------------------------------------------------- matrices
@@ -129,7 +163,7 @@ def _twisted(ctx: NodeContext, x: Value, n: int, sign: float) -> Value:
     _, second, first, _ = x.shape
     angle = _angles(second, first, n)
     cos, sin = np.cos(angle), sign * np.sin(angle)
-    exchanged = ctx.emit("slice", x, starts=(0, 0, 0, 1), steps=(1, 1, 1, -1), sizes=x.shape)
+    exchanged = _exchanged(ctx, x)
     factors = (np.stack([cos, cos], -1), np.stack([-sin, sin], -1))
     terms = [
         ctx.emit("mul", part, ctx.constant(factor.astype(x.dtype.numpy)))

@@ -10,6 +10,7 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
+from .block_fourier import block_fft_call
 from .constant_operators import FOLDABLE, fold
 from .context import NodeContext, Rule
 from .contrib import contrib_function, has_contrib
@@ -139,6 +140,10 @@ class Walker:
             start = len(self.builder.nodes)
             return self._named(site, start, self._custom.results(self._context(site), site, operator))
         if local is not None:
+            start = len(self.builder.nodes)
+            block = block_fft_call(self._context(site), local)
+            if block is not None:
+                return self._named(site, start, block)
             return call(self, site, local, bindings(local, site.attributes, None))
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
         body = self._contrib(site) if schema is None else None

@@ -11,9 +11,11 @@ from collections.abc import Callable
 
 from ..ir.graph import Node
 from ..ir.loops import Block
+from .block_fourier_nest import block_fft
 from .col2im_nest import col2im
 from .contraction_nest import conv, conv_transpose, matmul
 from .determinant_nest import det
+from .fourier_nest import fft
 from .gather_nest import gather
 from .int_normalize_nest import int_normalize
 from .integer_nests import int_softmax
@@ -45,6 +47,8 @@ NESTS: dict[str, Nest] = {
     "max_pool_index": max_pool_index,
     "col2im": col2im,
     "det": det,
+    "fft": fft,
+    "block_fft": block_fft,
     "count_ngrams": count_ngrams,
     "reduce": reduce,
     "arg_reduce": arg_reduce,

@@ -23,6 +23,7 @@ from . import contraction as ct
 from . import control as cf
 from . import custom as cu
 from . import determinant as dt
+from . import fourier as ft
 from . import int_normalize as nm
 from . import integer as it
 from . import movement as mv
@@ -263,6 +264,14 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "col2im", A, "blocks x[n, c, taps..., blocks...] added up to an image",
         ci.infer_col2im, ci.evaluate_col2im, attrs={"image": at.EXTENTS, **WINDOW},
+    ),
+    OpDef(
+        "fft", A, "the first count elements of the transform of 2^k numbers x[batch, n, real or complex]; their roots",
+        ft.infer_fft, ft.evaluate_fft, attrs={"count": at.COUNT},
+    ),
+    OpDef(
+        "block_fft", A, "transform of length n of x[batch, frame] * window, i16 times 2^exponent of a frame; roots",
+        ft.infer_block_fft, ft.evaluate_block_fft, attrs={"n": at.COUNT, "count": at.COUNT},
     ),
     OpDef("det", A, "determinant of the last two dimensions", dt.infer_det, dt.evaluate_det),
     OpDef(

@@ -149,6 +149,12 @@ SAMPLES: dict[str, list[Sample]] = {
         ([i(1, 2, 7, 6, dtype=np.int8)], {**WINDOWS, "ceil_mode": False, "column_major": True}),
     ],
     "col2im": [([f(2, 3, 2, 2, 3, 4)], {"image": (4, 7), "stride": (1, 2), "pad": (0, 1, 0, 0), "dilation": (1, 1)})],
+    "fft": [
+        ([f(2, 16, 1), f(12, 2)], {"count": 9}), ([f(1, 8, 2, dtype=np.float64), f(6, 2, dtype=np.float64)], {"count": 8})
+    ],
+    "block_fft": [
+        ([i(2, 12, dtype=np.int16), i(12, dtype=np.int16), i(12, 2, dtype=np.int16)], {"n": 16, "count": 9}),
+    ],
     "det": [([f(2, 3, 3)], {}), ([f(2, 2, dtype=np.float64)], {})],
     "square_distance": [([f(3, 4), f(2, 4)], {}), ([f(3, 4, dtype=np.float64), f(5, 4, dtype=np.float64)], {})],
     "couple_probabilities": [([1 / (1 + np.exp(f(2, 3, 3)))], {})],
