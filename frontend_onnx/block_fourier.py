@@ -1,7 +1,7 @@
 """``block_fft`` as a function of ONNX operators, and calls of that function as ``block_fft``.
 
-The body says in integers of 64 bits what ``ops/fourier.py`` defines, so that any runtime of ONNX computes the same bits.
-A function of a model is taken for it only where it is that function, node by node; any other is expanded as usual.
+The body says in integers of 64 bits what ``ops/fourier.py`` defines: any runtime of ONNX computes the same bits. A
+function of a model is taken for it only where it is that function, node by node; any other is expanded as usual.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def function_name(frame: int, n: int, count: int) -> str:
 def block_fft_function(frame: int, n: int, count: int) -> onnx.FunctionProto:
     """``(x int16[batch, frame], window int16[frame]) -> (spectrum int16[batch, count, 2], exponent int32[batch])``.
 
-    The first ``count`` elements of the transform of length ``n`` of ``x * window / 2^15`` are ``spectrum * 2^exponent``.
+    The transform of length ``n`` of ``x * window / 2^15`` begins with the elements ``spectrum * 2^exponent``.
     """
     writer = _Writer(n)
     spectrum, exponent = writer.transform("x", "window", frame, count)

@@ -21,7 +21,7 @@ class NodeWriter:
         return self.emit_all(op_type, operands, 1, **attributes)[0]
 
     def emit_all(self, op_type: str, operands: Sequence[str], outputs: int, **attributes: Any) -> list[str]:
-        """The names of the results. Attributes that are ``None`` and operands that are empty at the end are left out."""
+        """The names of the results. Attributes that are ``None`` and empty operands at the end are left out."""
         names = list(operands)
         while names and not names[-1]:
             names.pop()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..ir.build import convert, ge, maximum, select, store
@@ -25,19 +24,13 @@ def block_fft(ctx: NestContext, node: Node) -> Block:
     Each loop collects the bits of all magnitudes that it stores, for the shift of the next.
     """
     n = integer(node.attrs, "n")
-    pairs, allocs = [], []
-    for stem in ("a", "b"):
-        pair = []
-        for part in ("re", "im"):
-            buffer, alloc = ctx.scratch(f"{stem}_{part}", DType.I16, (n // 2,))
-            pair.append(buffer)
-            allocs += alloc
-        pairs.append((pair[0], pair[1]))
+    first, alloc = ctx.scratch("a", DType.I16, (n // 2, 2))
+    second, more = ctx.scratch("b", DType.I16, (n // 2, 2))
 
     def transform(at: Index) -> Block:
-        return _Transform(ctx, node, at[0], n).block(pairs)
+        return _Transform(ctx, node, at[0], n).block((first, second))
 
-    return (*allocs, *serial_loops(ctx, ("b",), (operand(node, 0).shape[0],), transform))
+    return (*alloc, *more, *serial_loops(ctx, ("b",), (operand(node, 0).shape[0],), transform))
 
 
 @dataclass(frozen=True)
@@ -53,14 +46,14 @@ class _Transform:
     def table(self) -> Value:
         return operand(self.node, 2)
 
-    def block(self, pairs: Sequence[tuple[Buffer, Buffer]]) -> Block:
+    def block(self, buffers: tuple[Buffer, Buffer]) -> Block:
         exponent, init = accumulator(self.ctx, "exponent", DType.I32, 0)
         seen, set_up = accumulator(self.ctx, "seen", DType.I32, 0)
-        blocks: list[Block] = [init, set_up, self._windowed(pairs[0], seen, exponent)]
+        blocks: list[Block] = [init, set_up, self._windowed(buffers[0], seen, exponent)]
         steps = stages(self.n // 2)
         for number, stage in enumerate(steps):
-            blocks.append(self._stage(stage, pairs[number % 2], pairs[(number + 1) % 2], seen, exponent))
-        blocks.append(self._apart(pairs[len(steps) % 2], seen, exponent))
+            blocks.append(self._stage(stage, buffers[number % 2], buffers[(number + 1) % 2], seen, exponent))
+        blocks.append(self._apart(buffers[len(steps) % 2], seen, exponent))
         blocks.append(self.ctx.write(self.node.outputs[1], (self.batch,), exponent[0]))
         return tuple(stmt for block in blocks for stmt in block)
 
@@ -87,7 +80,7 @@ class _Transform:
 
     # ---- passes
 
-    def _windowed(self, to: tuple[Buffer, Buffer], seen: Buffer, exponent: Buffer) -> Block:
+    def _windowed(self, to: Buffer, seen: Buffer, exponent: Buffer) -> Block:
         """Two passes: the bits of the frame; the frame, shifted to fill 15 bits, times the window."""
         ctx, (x, window) = self.ctx, (operand(self.node, p) for p in range(2))
         length = x.shape[1]
@@ -97,29 +90,29 @@ class _Transform:
             value = lets.bind("x", read_as(ctx, x, (self.batch, k), DType.I32))
             return (*lets.block, *self._collect(seen, value))
 
-        def one(k: Expr, to: Buffer, place: Expr) -> Block:
+        def one(k: Expr, place: Expr, part: int) -> Block:
             lets = Lets(ctx)
             value = read_as(ctx, x, (self.batch, k), DType.I32) << left
             product = value * read_as(ctx, window, (k,), DType.I32)
             value = lets.bind("value", (product + ONE // 2) >> 15)
-            return (*lets.block, store(to[place], I16(value)), *self._collect(seen, value))
+            return (*lets.block, store(to[place, part], I16(value)), *self._collect(seen, value))
 
         def zero(at: Index) -> Block:
             k = at[0] + -(-length // 2)
-            return (store(to[0][k], 0), store(to[1][k], 0))
+            return (store(to[k, 0], 0), store(to[k, 1], 0))
 
         first = serial_loop(ctx, "k", length, look)
         lets = Lets(ctx)
         left = lets.bind("left", 15 - self._bits(seen, lets))
         note = (accumulate("add", exponent, -left), store(seen[0], 0))
-        second = serial_loop(ctx, "k", length // 2, lambda k: one(2 * k, to[0], k) + one(2 * k + 1, to[1], k))
+        second = serial_loop(ctx, "k", length // 2, lambda k: one(2 * k, k, 0) + one(2 * k + 1, k, 1))
         odd = as_expr(length // 2)
-        last = (*one(2 * odd, to[0], odd), store(to[1][odd], 0)) if length % 2 else ()
+        last = (*one(2 * odd, odd, 0), store(to[odd, 1], 0)) if length % 2 else ()
         rest = serial_loops(ctx, ("k",), (self.n // 2 + -length // 2,), zero) if length < self.n - 1 else ()
         return (*first, *lets.block, *note, *second, *last, *rest)
 
     def _stage(
-        self, stage: Stage, source: tuple[Buffer, Buffer], to: tuple[Buffer, Buffer], seen: Buffer, exponent: Buffer
+        self, stage: Stage, source: Buffer, to: Buffer, seen: Buffer, exponent: Buffer
     ) -> Block:
         ctx, (radix, length) = self.ctx, (stage.radix, stage.length)
         step = self.n // (radix * length)
@@ -137,7 +130,7 @@ class _Transform:
                 terms: list[Complex] = []
                 for v in range(radix):
                     place = stage.source(j, k, v)
-                    numbers = tuple(lets.bind("x", convert(part[place], DType.I32)) for part in source)
+                    numbers = tuple(lets.bind("x", convert(source[place, part], DType.I32)) for part in range(2))
                     if v and turns:
                         re, im = self._product((numbers[0], numbers[1]), turns[v - 1], lets)
                     else:
@@ -145,11 +138,11 @@ class _Transform:
                     terms.append((re + half, im + half) if v == 0 else (re, im))
                 block: list[Block] = []
                 for u, numbers in enumerate(combined(terms, lets)):
-                    for buffer, part in zip(to, numbers):
+                    for part, number in enumerate(numbers):
                         last = Lets(ctx)
-                        value = last.bind("value", part >> count)
+                        value = last.bind("value", number >> count)
                         place = stage.target(j, k, u)
-                        block.append((*last.block, store(buffer[place], I16(value)), *self._collect(seen, value)))
+                        block.append((*last.block, store(to[place, part], I16(value)), *self._collect(seen, value)))
                 return (*lets.block, *(stmt for part in block for stmt in part))
 
             return (*factors.block, *serial_loop(ctx, "k", stage.columns, butterfly))
@@ -168,7 +161,7 @@ class _Transform:
             lets.bind("im", (re * s + im * c + half) >> 15 - GUARD),
         )
 
-    def _apart(self, source: tuple[Buffer, Buffer], seen: Buffer, exponent: Buffer) -> Block:
+    def _apart(self, source: Buffer, seen: Buffer, exponent: Buffer) -> Block:
         ctx, m, y = self.ctx, self.n // 2, self.node.outputs[0]
         wanted = integer(self.node.attrs, "count")
         shifts = Lets(ctx)
@@ -177,7 +170,7 @@ class _Transform:
         half = shifts.bind("half", (I32(1) << count) >> 1)
 
         def read(k: Expr) -> Complex:
-            re, im = (convert(part[k], DType.I32) for part in source)
+            re, im = (convert(source[k, part], DType.I32) for part in range(2))
             return re, im
 
         def write(k: Expr, re: Expr, im: Expr) -> Block:

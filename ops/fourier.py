@@ -13,7 +13,7 @@ n real numbers are n / 2 complex ones, z[k] = x[2 k] + i x[2 k + 1], whose trans
 
 *Block floating point.* ``block_fft`` keeps 16-bit integers and an exponent for each transform. A frame is shifted left
 as far as it goes, so that it fills 15 bits, and multiplied by the window; before each stage the number of bits b of the
-greatest magnitude tells by how many bits the stage shifts right, with rounding, so that nothing can overflow: a stage of
+greatest magnitude tells by how many bits the stage shifts right, with rounding, so that nothing overflows: a stage of
 radix 4 makes at most 4 sqrt(2) 2^b, and its shift max(0, b - 12) leaves at most 2^14.5 of that, also as the magnitude
 of a complex number; that is what lets products be summed in 32 bits. Factors have 15 fractional bits, products keep 3
 of them until the shift.
@@ -147,7 +147,7 @@ def _product(z: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 def _stage(z: np.ndarray, w: np.ndarray, radix: int, step: int, right: np.ndarray) -> np.ndarray:
-    """``z[batch, L, R, 2]`` to ``[batch, radix L, R / radix, 2]``; ``step``: roots between neighbouring j, for v = 1."""
+    """``z[batch, L, R, 2]`` to ``[batch, radix L, R / radix, 2]``; ``step``: roots from one j to the next."""
     batch, length, rest, _ = z.shape
     parts = z.reshape(batch, length, radix, rest // radix, 2)
     j = np.arange(length)

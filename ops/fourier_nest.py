@@ -57,14 +57,9 @@ def fft(ctx: NestContext, node: Node) -> Block:
     x, table = operand(node, 0), operand(node, 1)
     batch, n, parts = x.shape
     m = n // 2 if parts == 1 else n
-    pairs, allocs = [], []
-    for stem in ("a", "b"):
-        pair = []
-        for part in ("re", "im"):
-            buffer, alloc = ctx.scratch(f"{stem}_{part}", x.dtype, (m,))
-            pair.append(buffer)
-            allocs += alloc
-        pairs.append(pair)
+    made = [ctx.scratch(f"{stem}_{part}", x.dtype, (m,)) for stem in "ab" for part in ("re", "im")]
+    buffers = [buffer for buffer, _ in made]
+    pairs, allocs = (buffers[:2], buffers[2:]), tuple(stmt for _, alloc in made for stmt in alloc)
 
     def transform(at: Index) -> Block:
         def operand_at(k: Expr) -> Complex:

@@ -20,7 +20,7 @@ from .eliminate_dead_code import eliminate_dead_code
 from .rewrite import join_locs
 from .views import without_units
 
-MAX_MEMBERS = 32
+MAX_MEMBERS = 128
 """Nodes of a group. Kernels that grow with a chain of nodes take ever longer to compile and save ever less traffic."""
 
 MAX_CHOICES = 8

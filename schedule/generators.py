@@ -11,6 +11,7 @@ from ..ir.graph import Node
 from ..ir.loops import Block
 from ..ops.attributes import ints
 from ..ops.table import OPS
+from .banded import band_width, is_banded, lower_banded
 from .borders import needed_halo
 from .contraction import is_conv, is_matmul, lower_conv, lower_matmul
 from .cycles import predicted_cycles
@@ -144,6 +145,13 @@ def _winograd(outputs: int) -> Generator:
     )
 
 
+def _banded(ctx: KernelContext) -> float:
+    """Steps of the band alone."""
+    _, weights = ctx.contraction
+    assert weights is not None
+    return _scalar(7 * band_width(ctx) / len(weights))(ctx)
+
+
 # ---------------------------------------------------------------- the table
 
 
@@ -170,6 +178,7 @@ GENERATORS: tuple[Generator, ...] = (
     _winograd(2),
     _winograd(4),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7)),
+    Generator("band", _anchors("matmul"), is_banded, lower_banded, _banded),
     Generator("stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, _scalar(7)),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("elementwise", _anchors(None), _always, lower_pointwise, _scalar(15)),

@@ -1,4 +1,4 @@
-"""The function BlockFFT: its body computes in ONNX Runtime and expanded what block_fft does; only it becomes block_fft."""
+"""The function BlockFFT: its body computes what block_fft does, also in ONNX Runtime; only it becomes block_fft."""
 
 from __future__ import annotations
 

@@ -31,7 +31,8 @@ def signals(frame: int) -> np.ndarray:
 
 
 def hann(frame: int) -> np.ndarray:
-    return np.clip(np.rint(ONE * (0.5 - 0.5 * np.cos(2 * np.pi * np.arange(frame) / frame))), 0, ONE - 1).astype(np.int16)
+    turn = np.cos(2 * np.pi * np.arange(frame) / frame)
+    return np.clip(np.rint(ONE * (0.5 - 0.5 * turn)), 0, ONE - 1).astype(np.int16)
 
 
 @pytest.mark.parametrize(("frame", "n"), [(8, 8), (5, 16), (31, 32), (63, 64), (480, 512), (1024, 1024), (4000, 4096)])

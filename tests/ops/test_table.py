@@ -150,7 +150,8 @@ SAMPLES: dict[str, list[Sample]] = {
     ],
     "col2im": [([f(2, 3, 2, 2, 3, 4)], {"image": (4, 7), "stride": (1, 2), "pad": (0, 1, 0, 0), "dilation": (1, 1)})],
     "fft": [
-        ([f(2, 16, 1), f(12, 2)], {"count": 9}), ([f(1, 8, 2, dtype=np.float64), f(6, 2, dtype=np.float64)], {"count": 8})
+        ([f(2, 16, 1), f(12, 2)], {"count": 9}),
+        ([f(1, 8, 2, dtype=np.float64), f(6, 2, dtype=np.float64)], {"count": 8}),
     ],
     "block_fft": [
         ([i(2, 12, dtype=np.int16), i(12, dtype=np.int16), i(12, 2, dtype=np.int16)], {"n": 16, "count": 9}),
