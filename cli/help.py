@@ -7,7 +7,9 @@ from typing import ClassVar
 import click
 
 _OTHER = "Options"
-_SUBJECTS = (_OTHER, "Model", "Target", "Memory and size", "Budget", "Artifact", "Quantization", "General")
+_SUBJECTS = (
+    _OTHER, "Audio", "Image", "Model", "Target", "Memory and size", "Budget", "Artifact", "Quantization", "General",
+)  # fmt: skip
 """In the order in which they are shown."""
 
 
@@ -15,6 +17,18 @@ class SubjectOption(click.Option):
     """An option that stands in the help under the subject that its class is for."""
 
     subject: ClassVar[str]
+
+
+class AudioOption(SubjectOption):
+    """An option of features of audio."""
+
+    subject = "Audio"
+
+
+class ImageOption(SubjectOption):
+    """An option of features of images."""
+
+    subject = "Image"
 
 
 class ModelOption(SubjectOption):

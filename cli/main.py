@@ -18,7 +18,7 @@ import click
 from .. import __version__
 from ..errors import CcmlError, ErrorCode, ExitCode
 from ..targets import FAMILIES
-from . import boards, doctor, inspect, new, ops, page, profile, quantize, run, targets, verify
+from . import boards, doctor, features, inspect, new, ops, page, profile, quantize, run, targets, verify
 from . import compile as compile_command
 from .options import JSON_FLAG
 from .output import print_error, print_json_error
@@ -61,7 +61,11 @@ def cli(context: click.Context) -> None:
         context.color = False
 
 
-for command in (compile_command, run, quantize, verify, inspect, profile, page, new, targets, boards, ops, doctor):
+_COMMANDS = (
+    compile_command, run, quantize, verify, inspect, profile, page, features, new, targets, boards, ops, doctor,
+)  # fmt: skip
+
+for command in _COMMANDS:
     cli.add_command(command.command)
 
 

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from ..errors import CcmlError
 from .config import layer_overrides
-from .help import QuantizationOption
+from .help import QuantizationOption, SubjectOption
 from .options import Number
 
 if TYPE_CHECKING:
@@ -98,12 +98,19 @@ _OPTIONS = (
         "--metric", metavar="MODULE:FUNCTION",
         help="function(outputs, data) -> float, larger is better; both arguments are arrays by name.",
     ),
-    _option(
-        "--mean", type=Numbers(), metavar="NUMBERS",
-        help="Images: the model gets (pixel - mean) / scale of pixels 0..255; by channel, or one.  [default: 0]",
-    ),
-    _option("--scale", type=Numbers(), metavar="NUMBERS", help="Images: see --mean.  [default: 1]"),
 )  # fmt: skip
+
+
+def pixel_options(cls: type[SubjectOption]) -> Callable[[F], F]:
+    """``--mean`` and ``--scale``, under the subject of ``cls``."""
+    mean = click.option(
+        "--mean", cls=cls, type=Numbers(), metavar="NUMBERS",
+        help="Images: the model gets (pixel - mean) / scale of pixels 0..255; by channel, or one.  [default: 0]",
+    )  # fmt: skip
+    scale = click.option(
+        "--scale", cls=cls, type=Numbers(), metavar="NUMBERS", help="Images: see --mean.  [default: 1]"
+    )
+    return lambda function: mean(scale(function))
 
 
 def quantization_options(function: F) -> F:
@@ -120,6 +127,7 @@ def quantization_options(function: F) -> F:
             values["options"] = replace(values["options"], integer_io=True)
         return function(*args, quantization=None if quantize == "none" else _quantization(quantize, given), **values)
 
+    command = pixel_options(QuantizationOption)(command)
     for option in reversed(_OPTIONS):
         command = option(command)
     return command  # type: ignore[return-value]

@@ -92,7 +92,7 @@ class AudioFeatures:
             raise _refused("--hop", f"{self.hop} samples are more than a frame of {self.frame} holds")
         if not self.streaming and self.count < 1:
             least = self.frame if not self.centered else self.length // 2 + 1
-            raise _refused("--samples", f"{self.clip} samples have no frame", f"give at least {least}")
+            raise _refused("--clip", f"{self.clip} samples have no frame", f"give at least {least}")
         if self.kind != "spectrogram" and not self.filters.any(axis=0).all():
             empty = int(np.argmin(self.filters.any(axis=0)))
             reason = f"filter {empty} of {self.mels} has no element of a transform of {self.length}"

@@ -22,7 +22,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("driver",),
     ("report",),
     ("costs",),
-    ("frontend_tflite", "exporters"),
+    ("features", "frontend_tflite", "exporters"),
     ("program", "frontend_onnx", "emulation"),
     ("emit_c", "emit_llvm"),
     ("passes", "schedule", "memory"),
