@@ -87,7 +87,7 @@ _image = partial(click.option, cls=ImageOption)
     "--power", type=click.Choice(["1", "2"]),
     help="Of magnitudes.  [default: 1 for tensorflow, 2 for librosa]",
 )  # fmt: skip
-@_audio("--clip", "samples", type=Samples(), metavar="TIME", help="Of a whole clip.  [default: 1s, or what MODEL needs]")
+@_audio("--clip", "samples", type=Samples(), metavar="TIME", help="A whole clip.  [default: 1s, or what MODEL needs]")
 @_audio("--streaming", is_flag=True, help="A run takes a hop of new samples; states keep the rest.")
 @_audio("--fixed-point", is_flag=True, help="In integers, with the same bits on every target.")
 @_image("--size", type=Size(), metavar="WxH", help="The camera's picture: width by height.")

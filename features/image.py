@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def image_features(image: ImageFeatures) -> FeatureGraph:
 
     ``pixels`` are uint8 [height, width, 3], of ``gray`` [height, width], of ``yuyv`` [height, width / 2, 4] (Y, U, Y,
     V); of ``rgb565`` uint16 [height, width]. Sizes change as by the centers of pixels, with two neighbours along each
-    dimension, rounded in between to 1/8.
+    dimension. The camera's picture is only read where the result needs it; colours are converted afterwards.
     """
     writer = FeatureWriter()
     width, height = image.size
@@ -95,7 +96,7 @@ def image_features(image: ImageFeatures) -> FeatureGraph:
     dtype = np.uint16 if image.source == "rgb565" else np.uint8
     pixels = Tensor(PIXELS, dtype, shape.get(image.source, (height, width, 3)), image.source)
     graph = FeatureGraph(writer, [pixels], [])
-    planes = [_resized(writer, plane, image) for plane in _colours(writer, _cropped(writer, image), image)]
+    planes = _SOURCES[image.source](_Sampler(writer, image), image)
     writer.stage = "pixels"
     value = _joined(writer, planes, image)
     if image.as_bytes:
@@ -114,76 +115,124 @@ def _number(writer: FeatureWriter, value: int) -> str:
     return writer.constant(np.array(value, np.int32))
 
 
-def _cropped(writer: FeatureWriter, image: ImageFeatures) -> str:
-    writer.stage = "crop"
-    left, top, width, height = image.part
-    step = 2 if image.source == "yuyv" else 1
-    value = PIXELS
-    if height != image.size[1]:
-        value = writer.slice(value, 0, top, top + height)
-    if width != image.size[0]:
-        value = writer.slice(value, 1, left // step, (left + width) // step)
-    return value
+# ---------------------------------------------------------------- crop and size
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    """Where along a dimension the two neighbours of each element of the result are, and their factors, over 2^11."""
+
+    first: np.ndarray
+    second: np.ndarray
+    factor: np.ndarray
+
+    @staticmethod
+    def of(start: int, extent: int, target: int) -> _Neighbours:
+        place = np.clip((np.arange(target) + 0.5) * extent / target - 0.5, 0, extent - 1)
+        first = np.floor(place).astype(np.int32)
+        factor = np.rint((place - first) * (1 << _BITS)).astype(np.int32)
+        return _Neighbours(start + first, start + np.minimum(first + 1, extent - 1), factor)
+
+    @property
+    def sides(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Places and factors; one of them where the places are exact."""
+        if not self.factor.any():
+            return [(self.first, np.ones_like(self.factor))]
+        return [(self.first, (1 << _BITS) - self.factor), (self.second, self.factor)]
+
+
+class _Sampler:
+    """Reads the camera's picture, as a matrix of bytes or words, between neighbours in two rows and two columns."""
+
+    def __init__(self, writer: FeatureWriter, image: ImageFeatures) -> None:
+        self.writer, self.image = writer, image
+        self.left, top, self.width, height = image.part
+        writer.stage = "resize"
+        matrix = writer.reshape(PIXELS, image.size[1], -1)
+        rows = _Neighbours.of(top, height, image.target[1]).sides
+        taken = [writer.emit("Gather", matrix, writer.constant(places), axis=0) for places, _ in rows]
+        self.rows = [(row, factor) for row, (_, factor) in zip(taken, rows)]
+
+    def plane(self, step: int, offset: int, share: int = 1, value: Callable[[str], str] | None = None) -> str:
+        """int32 [height, width], rounded: of every ``step``-th column from ``offset`` on, or of what ``value`` makes of
+        it. ``share`` neighbours have one element together."""
+        writer = self.writer
+        writer.stage = "resize"
+        columns = _Neighbours.of(self.left // share, self.width // share, self.image.target[0]).sides
+        read = value or (lambda tap: writer.cast(tap, np.int32))
+        sums = []
+        for row, row_factor in self.rows:
+            places = [writer.constant(place * step + offset) for place, _ in columns]
+            taps = [writer.emit("Gather", row, place, axis=1) for place in places]
+            terms = [self._times(read(tap), factor, columns) for tap, (_, factor) in zip(taps, columns)]
+            sums.append(self._times(self._sum(terms), row_factor[:, None], self.rows))
+        shift = _BITS * (len(self.rows) + len(columns) - 2)
+        total = self._sum(sums)
+        if not shift:
+            return total
+        return _shifted(writer, writer.emit("Add", total, _number(writer, 1 << shift - 1)), shift)
+
+    def _times(self, value: str, factor: np.ndarray, sides: Sequence[object]) -> str:
+        return self.writer.emit("Mul", value, self.writer.constant(factor)) if len(sides) > 1 else value
+
+    def _sum(self, terms: Sequence[str]) -> str:
+        return terms[0] if len(terms) == 1 else self.writer.emit("Add", *terms)
 
 
 # ---------------------------------------------------------------- colours
 
 
-def _colours(writer: FeatureWriter, value: str, image: ImageFeatures) -> list[str]:
-    """The planes of the result, int32 [height, width] from 0 to 255."""
-    writer.stage = "colours"
-    if image.source == "gray":
-        return [writer.cast(value, np.int32)] * image.channels
-    if image.source == "yuyv":
-        return _of_yuyv(writer, value, image)
-    red, green, blue = _of_565(writer, value) if image.source == "rgb565" else _of_888(writer, value, image)
-    if image.colours == "gray":
-        return [_weighted(writer, (red, green, blue), _LUMA)]
-    return [red, green, blue] if image.colours == "rgb" else [blue, green, red]
+def _of_gray(sampler: _Sampler, image: ImageFeatures) -> list[str]:
+    return [sampler.plane(1, 0)] * image.channels
 
 
-def _of_888(writer: FeatureWriter, value: str, image: ImageFeatures) -> tuple[str, str, str]:
-    first, second, third = (_plane(writer, value, channel) for channel in range(3))
-    return (first, second, third) if image.source == "rgb888" else (third, second, first)
+def _of_888(sampler: _Sampler, image: ImageFeatures) -> list[str]:
+    channels = range(3) if image.source == "rgb888" else (2, 1, 0)
+    return _in_order(sampler.writer, [sampler.plane(3, channel) for channel in channels], image)
 
 
-def _plane(writer: FeatureWriter, value: str, channel: int) -> str:
-    return writer.cast(
-        writer.emit("Squeeze", writer.slice(value, 2, channel, channel + 1), writer.integers(2)), np.int32
-    )
-
-
-def _of_565(writer: FeatureWriter, value: str) -> tuple[str, str, str]:
+def _of_565(sampler: _Sampler, image: ImageFeatures) -> list[str]:
     """5 or 6 bits, whose upper ones are repeated below them."""
-    wide = writer.cast(value, np.uint32)
+    writer = sampler.writer
 
     def shifted(x: str, count: int, direction: str) -> str:
         return writer.emit("BitShift", x, writer.constant(np.array(count, np.uint32)), direction=direction)
 
-    def field(first: int, bits: int) -> str:
-        bound = writer.constant(np.array(1 << bits, np.uint32))
-        low = writer.emit("Mod", shifted(wide, first, "RIGHT") if first else wide, bound)
+    def field(first: int, bits: int, tap: str) -> str:
+        wide = writer.cast(tap, np.uint32)
+        low = shifted(shifted(wide, 32 - bits - first, "LEFT"), 32 - bits, "RIGHT")
         both = writer.emit("Add", shifted(low, 8 - bits, "LEFT"), shifted(low, 2 * bits - 8, "RIGHT"))
         return writer.cast(both, np.int32)
 
-    return field(11, 5), field(5, 6), field(0, 5)
+    fields = ((11, 5), (5, 6), (0, 5))
+    planes = [sampler.plane(1, 0, value=partial(field, first, bits)) for first, bits in fields]
+    return _in_order(writer, planes, image)
 
 
-def _of_yuyv(writer: FeatureWriter, value: str, image: ImageFeatures) -> list[str]:
+def _of_yuyv(sampler: _Sampler, image: ImageFeatures) -> list[str]:
     """Two pixels share their colour. Gray is Y as it is."""
-    _, _, width, height = image.part
-
-    def pair(first: int, second: int) -> str:
-        parts = [writer.slice(value, 2, place, place + 1) for place in (first, second)]
-        return writer.cast(writer.reshape(writer.emit("Concat", *parts, axis=2), height, width), np.int32)
-
-    luma = pair(0, 2)
+    writer, luma = sampler.writer, sampler.plane(2, 0)
     if image.colours == "gray":
         return [luma]
-    centered = [writer.emit("Sub", luma, _number(writer, 16))]
-    centered += [writer.emit("Sub", pair(place, place), _number(writer, 128)) for place in (1, 3)]
-    found = [_weighted(writer, centered, factors) for factors in _FROM_YUV]
+    chroma = [sampler.plane(4, place, share=2) for place in (1, 3)]
+    writer.stage = "colours"
+    parts = [writer.emit("Sub", luma, _number(writer, 16))]
+    parts += [writer.emit("Sub", plane, _number(writer, 128)) for plane in chroma]
+    found = [_weighted(writer, parts, factors) for factors in _FROM_YUV]
     return found if image.colours == "rgb" else found[::-1]
+
+
+_SOURCES: Mapping[str, Callable[[_Sampler, ImageFeatures], list[str]]] = {
+    "rgb888": _of_888, "bgr888": _of_888, "rgb565": _of_565, "yuyv": _of_yuyv, "gray": _of_gray,
+}  # fmt: skip
+
+
+def _in_order(writer: FeatureWriter, planes: list[str], image: ImageFeatures) -> list[str]:
+    """Red, green and blue as the result has them."""
+    writer.stage = "colours"
+    if image.colours == "gray":
+        return [_weighted(writer, planes, _LUMA)]
+    return planes if image.colours == "rgb" else planes[::-1]
 
 
 def _weighted(writer: FeatureWriter, parts: Sequence[str], factors: Sequence[int]) -> str:
@@ -198,42 +247,8 @@ def _weighted(writer: FeatureWriter, parts: Sequence[str], factors: Sequence[int
 
 def _shifted(writer: FeatureWriter, value: str, count: int) -> str:
     """Positive int32 over 2^count."""
-    wide = writer.cast(value, np.uint32)
-    return writer.cast(
-        writer.emit("BitShift", wide, writer.constant(np.array(count, np.uint32)), direction="RIGHT"), np.int32
-    )
-
-
-# ---------------------------------------------------------------- size
-
-
-def _resized(writer: FeatureWriter, plane: str, image: ImageFeatures) -> str:
-    """Rows first, whose sums keep 3 bits, then columns."""
-    writer.stage = "resize"
-    _, _, width, height = image.part
-    to_width, to_height = image.target
-    kept = 0
-    if height != to_height:
-        plane, kept = _along(writer, plane, 0, height, to_height, _BITS - 3), 3
-    if width != to_width:
-        return _along(writer, plane, 1, width, to_width, _BITS + kept)
-    return _shifted(writer, writer.emit("Add", plane, _number(writer, 1 << kept - 1)), kept) if kept else plane
-
-
-def _along(writer: FeatureWriter, plane: str, axis: int, extent: int, target: int, shift: int) -> str:
-    """Between two neighbours along an axis, over 2^shift, rounded."""
-    place = np.clip((np.arange(target) + 0.5) * extent / target - 0.5, 0, extent - 1)
-    first = np.floor(place).astype(np.int32)
-    factor = np.rint((place - first) * (1 << _BITS)).astype(np.int32)
-    shape = (-1, 1) if axis == 0 else (1, -1)
-    lower = writer.emit("Gather", plane, writer.constant(first), axis=axis)
-    upper = writer.emit("Gather", plane, writer.constant(np.minimum(first + 1, extent - 1)), axis=axis)
-    terms = [
-        writer.emit("Mul", value, writer.constant(weight.reshape(shape)))
-        for value, weight in ((lower, (1 << _BITS) - factor), (upper, factor))
-    ]
-    total = writer.emit("Add", writer.emit("Add", *terms), _number(writer, 1 << shift - 1))
-    return _shifted(writer, total, shift)
+    wide, bits = writer.cast(value, np.uint32), writer.constant(np.array(count, np.uint32))
+    return writer.cast(writer.emit("BitShift", wide, bits, direction="RIGHT"), np.int32)
 
 
 # ---------------------------------------------------------------- result
