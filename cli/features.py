@@ -178,8 +178,7 @@ def _image_model(
     from ..features import ImageFeatures, image_features, image_into_model
 
     if "size" not in given:
-        raise CcmlError(ErrorCode.BAD_OPTION, "the size of the camera's picture is missing", loc="--size",
-                        hint="for example --size 320x240")  # fmt: skip
+        raise click.UsageError("image needs the camera's --size, such as --size 320x240")
     if model is None:
         graph = image_features(ImageFeatures(**given))
         return graph.model(), graph

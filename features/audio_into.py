@@ -28,7 +28,7 @@ def audio_into_model(
     target = model_input(model, name)
     frames, rest = divmod(target.size, audio.columns)
     if rest or not frames:
-        reason = f"the model takes {target}, which are no frames of {audio.columns} features"
+        reason = f"{target} holds no frames of {audio.columns} features"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, loc="--into", hint="--coefficients or --mels give other numbers")
     if not audio.streaming and audio.samples is None:
         audio = replace(audio, samples=audio.clip_of(frames))

@@ -34,5 +34,5 @@ def _image_shape(target: ModelInput) -> tuple[str, int, int, int]:
             return "nhwc", shape[1], shape[2], shape[3]
         if shape[1] in COLOURS.values():
             return "nchw", shape[2], shape[3], shape[1]
-    reason = f"the model takes {target}, which is no image of 1 or 3 colours"
+    reason = f"{target} is no image of 1 or 3 colours"
     raise CcmlError(ErrorCode.BAD_OPTION, reason, loc="--into")

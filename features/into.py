@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,8 +15,10 @@ from ..errors import CcmlError, ErrorCode
 from ..frontend_onnx.block_fourier import DOMAIN, OPSET
 from .graph import IR_VERSION, FeatureGraph, FeatureWriter
 
-_FLOATS = {TensorProto.FLOAT: np.float32, TensorProto.FLOAT16: np.float16, TensorProto.DOUBLE: np.float64}
-_BYTES = {TensorProto.INT8: np.int8, TensorProto.UINT8: np.uint8}
+_FLOATS: Mapping[int, type[Any]] = {
+    TensorProto.FLOAT: np.float32, TensorProto.FLOAT16: np.float16, TensorProto.DOUBLE: np.float64,
+}  # fmt: skip
+_BYTES: Mapping[int, type[Any]] = {TensorProto.INT8: np.int8, TensorProto.UINT8: np.uint8}
 
 
 @dataclass(frozen=True)
@@ -100,14 +104,14 @@ def _typed(writer: FeatureWriter, value: str, scale: float, model: onnx.ModelPro
     dtype = _BYTES[target.element_type]
     step, zero = _quantization(model, target)
     return writer.emit(
-        "QuantizeLinear", _scaled(writer, value, scale), writer.constant(np.float32(step)),
+        "QuantizeLinear", _scaled(writer, value, scale), writer.constant(np.array(step, np.float32)),
         writer.constant(np.array(zero, dtype)),
     )  # fmt: skip
 
 
 def _scaled(writer: FeatureWriter, value: str, scale: float) -> str:
     floats = writer.cast(value, np.float32)
-    return floats if scale == 1.0 else writer.emit("Mul", floats, writer.constant(np.float32(scale)))
+    return floats if scale == 1.0 else writer.emit("Mul", floats, writer.constant(np.array(scale, np.float32)))
 
 
 def _quantization(model: onnx.ModelProto, target: ModelInput) -> tuple[float, int]:

@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "verify": (DIGITS, "--samples", 1),
     "inspect": (DIGITS,),
     "page": ("report.json",),
+    "features": ("mfcc",),
     "new": (),
     "targets": (),
     "boards": (),
