@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ..bindings.languages import CPP
 from ..bindings.write import write_bindings
+from ..emit_c.contract import weights_file_name
 from ..packages.aar import AbiBuild
 from .build import Plan
 from .emit import Emit, emit
@@ -21,4 +22,5 @@ def build_for_abi(plan: Plan) -> AbiBuild:
         emit(plan.program, plan.machine, [Emit.LIBRARY], folder, plan.levels)
         write_bindings(plan.program, plan.machine, [CPP], folder)
         headers = {file: (folder / file).read_bytes() for file in (f"{name}.h", f"{name}.hpp")}
-        return AbiBuild(plan.program, plan.linked, headers, (folder / f"lib{name}.a").read_bytes())
+        weights = None if plan.program.weights is None else (folder / weights_file_name(name)).read_bytes()
+        return AbiBuild(plan.program, plan.linked, headers, (folder / f"lib{name}.a").read_bytes(), weights)

@@ -39,7 +39,12 @@ def write_java(
         link_java_library(program, machine, digest, (folder / f"lib{name}.a").read_bytes(), library)
         image = library.read_bytes()
     _write(root / "src/main/java" / names.path, source.encode())
-    _write(root / "src/main/resources" / resource, image)
+    resources = {resource: image}
+    if contract.weights is not None:
+        weights = contract.weights.file
+        resources[str(Path(resource).with_name(weights).as_posix())] = (folder / weights).read_bytes()
+    for path, content in resources.items():
+        _write(root / "src/main/resources" / path, content)
     pom = make_engine(__package__).get_template("pom.xml").render({**facts, "package": names.package})
     _write(root / "pom.xml", pom.encode())
     if not has_compiler():
@@ -47,7 +52,7 @@ def write_java(
         return
     classes = compile_classes({names.path: source, STUB: annotation_stub()}, STUB)
     manifest = f"Manifest-Version: 1.0\r\nAutomatic-Module-Name: {names.package}\r\n\r\n"
-    _write(root / f"{name}.jar", zip_archive({_MANIFEST: manifest.encode(), **classes, resource: image}))
+    _write(root / f"{name}.jar", zip_archive({_MANIFEST: manifest.encode(), **classes, **resources}))
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -30,13 +30,14 @@ Render = Callable[[str, Mapping[str, object]], str]
 
 @dataclass(frozen=True)
 class AbiBuild:
-    """A model compiled for one ABI: the ``headers`` for C and C++, by name, and the static library. ``machine`` is the
-    one that asks for most of those that it has code for."""
+    """A model compiled for one ABI: the ``headers`` for C and C++, by name, the static library, and the ``weights``
+    where they are in a file. ``machine`` is the one that asks for most of those that it has code for."""
 
     program: Program
     machine: Machine
     headers: Mapping[str, bytes]
     static_library: bytes
+    weights: bytes | None = None
 
 
 def write_aar(
@@ -59,7 +60,9 @@ def write_aar(
         "archive": has_compiler(),
         "tensors": _tensors(contract, sample),
     }
-    source = class_source(contract, digest, android=True)
+    assets = {f"{name}/{b.machine.abi.name}.weights": b.weights for b in builds if b.weights is not None}
+    by_model = dict(zip((each.identity for each in contracts), assets, strict=False))
+    source = class_source(contract, digest, android=True, assets=by_model)
     files: dict[str, bytes] = {}
     if has_compiler():
         files[f"{name}.aar"] = zip_archive({
@@ -68,6 +71,7 @@ def write_aar(
             "R.txt": b"",
             "proguard.txt": render("aar/rules.pro", context).encode(),
             "META-INF/com/android/build/gradle/aar-metadata.properties": render("aar/metadata", context).encode(),
+            **{f"assets/{path}": weights for path, weights in assets.items()},
             **_libraries(builds, digest, "jni"),
             **prefab_files(PACKAGE_VERSION, {b.machine.abi.name: (b.program, b.machine, b.headers) for b in builds}),
         })  # fmt: skip
@@ -78,6 +82,7 @@ def write_aar(
             f"{name}/consumer-rules.pro": render("aar/rules.pro", context).encode(),
             f"{name}/src/main/AndroidManifest.xml": render("aar/module_manifest.xml", context).encode(),
             f"{name}/src/main/java/{names.path}": source.encode(),
+            **{f"{name}/src/main/assets/{path}": weights for path, weights in assets.items()},
             **_libraries(builds, digest, f"{name}/src/main/jniLibs"),
         }
     files |= _example(names, sample, render, context)

@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...emit_c.contract import Contract, Memory, Tensor, argument_order, contract_of
+from ...emit_c.contract import Contract, Memory, Tensor, WeightsFile, argument_order, contract_of
 from ...emit_llvm import backend
 from ...emit_llvm.guard import any_cpu
 from ...emit_llvm.writer import Function, FunctionWriter
@@ -30,23 +30,28 @@ MOST_TENSORS = 120
 _MOST_BYTES = (1 << 31) - 1
 
 BYTES, RUN, RESET = "nativeBytes", "nativeRun", "nativeReset"
+MODEL, WEIGHTS, ALIGN, CHECK = "nativeModel", "nativeWeights", "nativeAlign", "nativeCheck"
 """The native methods:
 
 ``int nativeBytes(long digest)``: the bytes of memory that a model takes; -1 where the class is for other libraries.
 ``int nativeRun(ByteBuffer memory, ByteBuffer tensor, int offset, ...)``: 0, a code of the header, or minus the above.
 ``void nativeReset(ByteBuffer memory)``, for models with states.
+
+For models with weights in a file, which ``nativeRun`` takes as a buffer and an offset behind ``memory``:
+
+``int nativeModel()``: the identity of the model; ``int nativeWeights()``: the bytes of the file.
+``int nativeAlign(ByteBuffer buffer)``: where in a buffer weights may begin first.
+``int nativeCheck(ByteBuffer weights, int offset, int size)``: whether they are the model's, as a code of the header.
 """
 
 
 def check_contract(contract: Contract) -> None:
     """Raises ``BAD_OPTION`` where Java cannot call the model."""
-    if contract.weights is not None:
-        reason = "the Java class has no place for weights in a file of their own"
-        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="leave --weights external out, or call the model from C")
     if len(contract.tensors) > MOST_TENSORS:
         reason = f"the model has {len(contract.tensors)} inputs and outputs, a method in Java takes {MOST_TENSORS}"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="C and C++ have no such limit")
     sizes = [_layout(contract.memory).size, *(tensor.nbytes for tensor in contract.tensors)]
+    sizes += [] if contract.weights is None else [contract.weights.size + contract.weights.align]
     if max(sizes) > _MOST_BYTES:
         reason = f"the model needs {max(sizes):,} bytes at a stretch, a buffer in Java has at most 2 GiB"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="C and C++ have no such limit")
@@ -63,7 +68,9 @@ def class_digest(contracts: Sequence[Contract]) -> int:
 
 def functions(contract: Contract, names: JavaNames) -> list[str]:
     """The symbols of the native methods."""
-    return [names.function(method) for method in (BYTES, RUN, *([RESET] if contract.reset else []))]
+    kept = [RESET] if contract.reset else []
+    filed = [MODEL, WEIGHTS, ALIGN, CHECK] if contract.weights is not None else []
+    return [names.function(method) for method in (BYTES, RUN, *kept, *filed)]
 
 
 def glue_object(program: Program, machine: Machine, digest: int) -> bytes:
@@ -73,6 +80,7 @@ def glue_object(program: Program, machine: Machine, digest: int) -> bytes:
     check_contract(contract)
     writer = _Glue(contract, program, machine, digest)
     methods = [writer.bytes(), writer.run(), *([writer.reset()] if contract.reset else [])]
+    methods += [] if contract.weights is None else writer.of_weights(contract.weights)
     parts = (
         f'source_filename = "{contract.prefix}_jni"',
         f'target triple = "{backend.triple(machine)}"',
@@ -122,25 +130,33 @@ class _Glue:
         out = FunctionWriter()
         same = out.value(f"icmp eq i64 %digest, {self.digest}")
         out.effect(f"ret i32 {out.value(f'select i1 {same}, i32 {self.layout.size}, i32 -1')}")
-        return self._finish(out, BYTES, "i32", "i64 %digest")
+        return self._finish(out, BYTES, "i32", ["i64 %digest"])
 
     def run(self) -> Function:
         out, tensors = FunctionWriter(), self.contract.tensors
         blocks = self._blocks(out, NO_ACCESS)
         starts = [self._start(out, number, tensor) for number, tensor in enumerate(tensors)]
+        weights, parameters = self.contract.weights, ["ptr %memory"]
+        taken = [(start, tensor.nbytes) for start, tensor in zip(starts, tensors, strict=True)]
+        filed = ""
+        if weights is not None:
+            filed = self._behind(out, "%weights", "%at")
+            parameters += ["ptr %weights", "i32 %at"]
         for number in range(len(self.contract.inputs), len(tensors)):
-            self._refuse_overlaps(out, number, starts)
+            others = [*taken[:number], *([(filed, weights.size)] if weights is not None else [])]
+            self._refuse_overlaps(out, number, taken[number], others)
         places = {
             Role.POOL: lambda number: blocks[number],
             Role.STATE: lambda _: blocks[len(self.contract.pools)],
+            Role.WEIGHTS: lambda _: filed,
             Role.INPUT: lambda number: starts[number],
             Role.OUTPUT: lambda number: starts[len(self.contract.inputs) + number],
         }
         pointers = [out.value(f"inttoptr {self.long} {places[role](number)} to ptr") for role, number in self.order]
         code = out.intrinsic(self.contract.run, "i32", *(("ptr", pointer) for pointer in pointers))
         out.effect(f"ret i32 {code}")
-        parameters = ["ptr %memory", *(f"ptr %t{n}, i32 %o{n}" for n in range(len(tensors)))]
-        return self._finish(out, RUN, "i32", ", ".join(parameters))
+        parameters += [f"ptr %t{n}, i32 %o{n}" for n in range(len(tensors))]
+        return self._finish(out, RUN, "i32", parameters)
 
     def reset(self) -> Function:
         assert self.contract.reset is not None
@@ -149,11 +165,29 @@ class _Glue:
         pointer = out.value(f"inttoptr {self.long} {state} to ptr")
         out.intrinsic_effect(self.contract.reset, ("ptr", pointer))
         out.effect("ret void")
-        return self._finish(out, RESET, "void", "ptr %memory")
+        return self._finish(out, RESET, "void", ["ptr %memory"])
 
-    def _finish(self, out: FunctionWriter, method: str, result: str, parameters: str) -> Function:
+    def of_weights(self, weights: WeightsFile) -> list[Function]:
+        """The methods of models with weights in a file."""
+        model, size, align, check = (FunctionWriter() for _ in range(4))
+        model.effect(f"ret i32 {model.intrinsic(self.contract.model_id, 'i32')}")
+        size.effect(f"ret i32 {weights.size}")
+        start = self._address(align, "%buffer")
+        offset = align.value(f"and {self.long} {align.value(f'sub {self.long} 0, {start}')}, {weights.align - 1}")
+        align.effect(f"ret i32 {self._narrow(align, offset)}")
+        pointer = check.value(f"inttoptr {self.long} {self._behind(check, '%weights', '%at')} to ptr")
+        length = self._wide(check, "%size")
+        code = check.intrinsic(weights.check, "i32", ("ptr", pointer), (self.long, length))
+        check.effect(f"ret i32 {code}")
+        return [
+            self._finish(model, MODEL, "i32", []), self._finish(size, WEIGHTS, "i32", []),
+            self._finish(align, ALIGN, "i32", ["ptr %buffer"]),
+            self._finish(check, CHECK, "i32", ["ptr %weights", "i32 %at", "i32 %size"]),
+        ]  # fmt: skip
+
+    def _finish(self, out: FunctionWriter, method: str, result: str, parameters: Sequence[str]) -> Function:
         symbol = self.names.function(method)
-        header = f"define {result} @{symbol}(ptr %env, ptr %class, {parameters})"
+        header = f"define {result} @{symbol}({', '.join(('ptr %env', 'ptr %class', *parameters))})"
         return out.finish(symbol, f'{header} {self.attributes} section ".text.{symbol}"')
 
     def _address(self, out: FunctionWriter, buffer: str) -> str:
@@ -186,23 +220,37 @@ class _Glue:
         begin = self._address(out, f"%t{number}")
         if tensor.nbytes:
             self._return_if(out, out.value(f"icmp eq {self.long} {begin}, 0"), NO_ACCESS + TENSOR * number)
-        offset = f"%o{number}" if self.pointer_bytes == 4 else out.value(f"zext i32 %o{number} to {self.long}")
-        start = out.value(f"add {self.long} {begin}, {offset}")
+        start = out.value(f"add {self.long} {begin}, {self._wide(out, f'%o{number}')}")
         size = tensor.dtype.stored.size
         if tensor.nbytes and size > 1:
             low = out.value(f"and {self.long} {start}, {size - 1}")
             self._return_if(out, out.value(f"icmp ne {self.long} {low}, 0"), MISALIGNED + TENSOR * number)
         return start
 
-    def _refuse_overlaps(self, out: FunctionWriter, number: int, starts: Sequence[str]) -> None:
-        """Of an output with the inputs and with the outputs before it."""
-        tensors = self.contract.tensors
-        for other in range(number):
-            if not tensors[number].nbytes or not tensors[other].nbytes:
+    def _behind(self, out: FunctionWriter, buffer: str, offset: str) -> str:
+        """The address of the weights: that of a direct buffer, and an offset; 0 where it is none."""
+        begin = self._address(out, buffer)
+        place = out.value(f"add {self.long} {begin}, {self._wide(out, offset)}")
+        none = out.value(f"icmp eq {self.long} {begin}, 0")
+        return out.value(f"select i1 {none}, {self.long} 0, {self.long} {place}")
+
+    def _wide(self, out: FunctionWriter, number: str) -> str:
+        return number if self.pointer_bytes == 4 else out.value(f"zext i32 {number} to {self.long}")
+
+    def _narrow(self, out: FunctionWriter, number: str) -> str:
+        return number if self.pointer_bytes == 4 else out.value(f"trunc {self.long} {number} to i32")
+
+    def _refuse_overlaps(
+        self, out: FunctionWriter, number: int, own: tuple[str, int], others: Sequence[tuple[str, int]]
+    ) -> None:
+        """Of output ``number``, which is ``own`` memory by its first address and its bytes, with that of ``others``."""
+        start, nbytes = own
+        for other, size in others:
+            if not nbytes or not size:
                 continue
             # One begins within the other, in arithmetic modulo the size of the address space.
-            behind = out.value(f"sub {self.long} {starts[number]}, {starts[other]}")
-            before = out.value(f"sub {self.long} {starts[other]}, {starts[number]}")
-            inside = out.value(f"icmp ult {self.long} {behind}, {tensors[other].nbytes}")
-            around = out.value(f"icmp ult {self.long} {before}, {tensors[number].nbytes}")
+            behind = out.value(f"sub {self.long} {start}, {other}")
+            before = out.value(f"sub {self.long} {other}, {start}")
+            inside = out.value(f"icmp ult {self.long} {behind}, {size}")
+            around = out.value(f"icmp ult {self.long} {before}, {nbytes}")
             self._return_if(out, out.value(f"or i1 {inside}, {around}"), OVERLAP + TENSOR * number)

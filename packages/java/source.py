@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ... import __version__
 from ...emit_c.contract import Contract, Tensor
 from ...emit_c.symbols import LICENCE
@@ -16,7 +18,10 @@ _ELEMENTS = {
        for sign in ("", "u")},
 }  # fmt: skip
 _STORED_AS = {DType.BOOL: ", 0 or 1", DType.F16: ", the bits of IEEE binary16", DType.CHAR: ", of UTF-8"}
-_EXCEPTIONS = {"ERROR_CPU": "UnsupportedOperationException", "ERROR_EXTENT": "IllegalArgumentException"}
+_OF_ARGUMENTS = ("ERROR_NULL", "ERROR_ALIGN", "ERROR_EXTENT", "ERROR_MODEL", "ERROR_WEIGHTS")
+_EXCEPTIONS = {
+    "ERROR_CPU": "UnsupportedOperationException", **dict.fromkeys(_OF_ARGUMENTS, "IllegalArgumentException"),
+}  # fmt: skip
 """Of codes that the caller can do something about; the others cannot come from a class that fits its library."""
 
 STUB = "org/jetbrains/annotations/NotNull.java"
@@ -24,8 +29,9 @@ STUB = "org/jetbrains/annotations/NotNull.java"
 nothing asks for it when a program runs."""
 
 
-def class_source(contract: Contract, digest: int, *, android: bool) -> str:
-    """The class ``digest`` as a source file; for ``android``, or as one that takes its library from beside it."""
+def class_source(contract: Contract, digest: int, *, android: bool, assets: Mapping[int, str] | None = None) -> str:
+    """The class ``digest`` as a source file; for ``android``, or as one that takes its library from beside it. Where
+    weights are in files, ``assets`` has their names in an app by the identity of the model."""
     names = JavaNames.of(contract.prefix)
     engine = make_engine(__package__)
     engine.filters |= {"javadoc": javadoc, "java_string": string_literal}
@@ -37,6 +43,8 @@ def class_source(contract: Contract, digest: int, *, android: bool) -> str:
         class_name=names.class_name,
         android=android,
         reset=contract.reset,
+        weights=contract.weights,
+        assets=assets or {},
         tensors=[tensor_facts(contract, tensor) for tensor in contract.tensors],
         inputs=len(contract.inputs),
         outputs=len(contract.outputs),

@@ -219,6 +219,75 @@ def test_scale_and_zero_point_of_a_quantized_model(tmp_path: Path) -> None:
     assert said == ["[-3, -3, 0, 5] 0.25 -3"]
 
 
+# ---------------------------------------------------------------- weights in a file
+
+
+def test_weights_in_a_file(folder: Path, tmp_path: Path) -> None:
+    """From beside the class, from a stream, from a file that is mapped; damaged ones and others are refused."""
+    options = ccml.ArtifactOptions(external_weights=True)
+    ccml.compile(folder / "net.onnx", "generic", tmp_path / "out", bindings=["java"], artifact=options)
+    weights = tmp_path / "out" / "net.weights"
+    content = weights.read_bytes()
+    (tmp_path / "damaged").write_bytes(content[:-9] + bytes([content[-9] ^ 1]) + content[-8:])
+    (tmp_path / "cut").write_bytes(content[:-1])
+    (tmp_path / "other").write_bytes(content[:8] + bytes(4) + content[12:])
+    (tmp_path / "empty").write_bytes(b"")
+    features = ", ".join(f"{value!r}f" for value in FEATURES.reshape(-1).tolist())
+    said = in_java(tmp_path, tmp_path / "out/java/net/net.jar", f"""
+        class Case {{
+            ByteBuffer map(String file) throws Exception {{
+                try (java.io.RandomAccessFile stream = new java.io.RandomAccessFile(file, "r")) {{
+                    long size = stream.length();
+                    return stream.getChannel().map(java.nio.channels.FileChannel.MapMode.READ_ONLY, 0, size);
+                }}
+            }}
+            ByteBuffer read(String file) throws Exception {{
+                try (java.io.InputStream stream = new java.io.FileInputStream(file)) {{
+                    return ccml.net.Net.readWeights(stream);
+                }}
+            }}
+            void run(ccml.net.Net model) {{
+                float[] scores = new float[5];
+                model.run(new float[] {{{features}}}, scores, new long[1]);
+                say(Arrays.toString(scores));
+                model.close();
+                error(() -> model.run(new float[12], scores, new long[1]));
+            }}
+        }}
+        final Case c = new Case();
+        final String file = "{weights}";
+        c.run(new ccml.net.Net());
+        c.run(new ccml.net.Net(c.map(file)));
+        c.run(new ccml.net.Net(c.read(file)));
+        for (String bad : new String[] {{"damaged", "cut", "other", "empty"}}) {{
+            error(() -> new ccml.net.Net(c.map("{tmp_path}/" + bad)));
+            error(() -> new ccml.net.Net(c.read("{tmp_path}/" + bad)));
+        }}
+        error(() -> new ccml.net.Net(null));
+        error(() -> new ccml.net.Net(ByteBuffer.allocate({len(content)})));
+        error(() -> new ccml.net.Net(part(c.map(file), 4, {len(content)})));
+        final ByteBuffer own = c.read(file);
+        final ccml.net.Net model = new ccml.net.Net(own);
+        error(() -> model.run(ccml.net.Net.newBuffer(48), part(own, own.position(), own.position() + 20),
+                ccml.net.Net.newBuffer(8)));
+    """)
+    wanted = ccml.load(folder / "net.onnx").run(FEATURES)[HOSTILE_OUTPUT][0]
+    for result, closed in zip(said[0:6:2], said[1:6:2], strict=True):
+        np.testing.assert_allclose(json.loads(result), wanted, rtol=1e-5)
+        assert closed == "IllegalStateException: the model net is closed"
+    damaged = "IllegalArgumentException: NET_ERROR_WEIGHTS: the weights are damaged, or no file of weights"
+    other = "IllegalArgumentException: NET_ERROR_MODEL: header, library and weights are not of one model"
+    assert said[6:12] == [damaged] * 4 + [other] * 2
+    assert set(said[12:14]) <= {damaged, "IllegalArgumentException: NET_ERROR_NULL: a pointer is NULL that must not be"}
+    assert said[14:17] == [
+        "NullPointerException: the weights are null",
+        "IllegalArgumentException: the buffer of the weights is not direct; readWeights makes one that is",
+        "IllegalArgumentException: NET_ERROR_ALIGN: memory is not at a multiple of its alignment",
+    ]
+    overlap = said[17].replace(HOSTILE_OUTPUT, "out")
+    assert overlap == "IllegalArgumentException: out: the buffer overlaps that of another tensor"
+
+
 # ---------------------------------------------------------------- libraries and projects
 
 

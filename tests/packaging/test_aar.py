@@ -140,29 +140,50 @@ def test_prefab_as_its_schema_says(net: Library) -> None:
 # ---------------------------------------------------------------- the class and the app
 
 
-@needs("java", "gcc")
-def test_the_class_runs_the_sample_of_the_app(net: Library, tmp_path: Path) -> None:
-    """The classes and the x86-64 library of the archive, and the app's own sources, on this machine's virtual machine;
-    what the app takes of Android is there in name only."""
-    (tmp_path / "classes.jar").write_bytes(net.files["classes.jar"])
-    library = net.library("x86_64", tmp_path)
-    main = net.folder / "example" / "app" / "src" / "main"
+def run_app(files: dict[str, bytes], root: Path, folder: Path) -> str:
+    """What the app in ``root`` shows: the classes and the x86-64 library of the archive, and the app's own sources, on
+    this machine's virtual machine; what the app takes of Android is there in name only."""
+    (folder / "classes.jar").write_bytes(files["classes.jar"])
+    (folder / "libnet_jni.so").write_bytes(files["jni/x86_64/libnet_jni.so"])
+    main = root / "example" / "app" / "src" / "main"
+    shutil.copytree(main / "assets", folder / "assets", dirs_exist_ok=True)
+    for name, content in files.items():
+        if name.startswith("assets/"):
+            (folder / name).parent.mkdir(exist_ok=True)
+            (folder / name).write_bytes(content)
     sources = sorted((main / "java").rglob("*.java"))
     assert [path.name for path in sources] == ["Check.java", "MainActivity.java"]
-    (tmp_path / "Main.java").write_text(
+    (folder / "Main.java").write_text(
         "package ccml.net.example;\nclass Main { public static void main(String[] folder) {\n"
         "System.out.println(Check.run(file -> new java.io.FileInputStream(folder[0] + file))); } }\n"
     )
     stubs = sorted((STUBS / "android").rglob("*.java"))
     run("javac", "-Xlint:all", "-Werror", "--release", "8", "-Xlint:-options", "-cp", "classes.jar", "-d", "app",
-        "Main.java", *sources, *stubs, cwd=tmp_path)  # fmt: skip
-    said = run("java", "-Xcheck:jni", f"-Djava.library.path={library.parent}", "-cp", "classes.jar:app",
-               "ccml.net.example.Main", f"{main / 'assets'}/", cwd=tmp_path)  # fmt: skip
+        "Main.java", *sources, *stubs, cwd=folder)  # fmt: skip
+    return run("java", "-Xcheck:jni", f"-Djava.library.path={folder}", "-cp", "classes.jar:app",
+               "ccml.net.example.Main", "assets/", cwd=folder)  # fmt: skip
+
+
+@needs("java", "gcc")
+def test_the_class_runs_the_sample_of_the_app(net: Library, tmp_path: Path) -> None:
+    said = run_app(net.files, net.folder, tmp_path)
     assert re.fullmatch(r"net: the result is right; a run took \d+\.\d{3} ms\n", said)
-    (main / "assets" / "expected_1.bin").write_bytes(bytes(8))
-    said = run("java", f"-Djava.library.path={library.parent}", "-cp", "classes.jar:app", "ccml.net.example.Main",
-               f"{main / 'assets'}/", cwd=tmp_path)  # fmt: skip
+    (tmp_path / "assets" / "expected_1.bin").write_bytes(bytes(8))
+    said = run("java", f"-Djava.library.path={tmp_path}", "-cp", "classes.jar:app", "ccml.net.example.Main", "assets/",
+               cwd=tmp_path)  # fmt: skip
     assert "net: the result is wrong" in said
+
+
+@needs("java", "gcc")
+def test_weights_are_assets(net: Library, tmp_path: Path) -> None:
+    """A file for each ABI, which the class tells apart."""
+    options = ccml.ArtifactOptions(external_weights=True)
+    ccml.compile(net.model, "android", tmp_path / "out", emit=["c"], packages=["aar"], artifact=options)
+    root = tmp_path / "out" / "aar" / "net"
+    files = unpacked((root / "net.aar").read_bytes())
+    assets = {name: content for name, content in files.items() if name.startswith("assets/")}
+    assert list(assets) == [f"assets/net/{abi}.weights" for abi in ABIS]
+    assert "the result is right" in run_app(files, root, tmp_path)
 
 
 def test_the_project_of_the_app_fits_together(net: Library) -> None:
