@@ -1,7 +1,8 @@
-"""Plain nests of lstm, gru and rnn: directions and batches around the loop over time.
+"""Nests of lstm, gru and rnn: directions and batches around the loop over time.
 
 The state and the gates of one batch are on the stack. Each step computes all gates from the old state first; only
-then the state is replaced. Layouts and gate order are in ``ops/recurrent.py``.
+then the state is replaced. Layouts and gate order are in ``ops/recurrent.py``. The sums of products are those of a
+:class:`Cell`, which a schedule may compute otherwise.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from ..ir.build import absolute, convert, maximum, minimum, store
 from ..ir.graph import Node, Value
-from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, as_expr, const
+from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, Type, Var, as_expr, const
 from ..ir.types import DType
 from .attributes import integer, number, texts
 from .float_exprs import Expansion
@@ -50,8 +51,8 @@ ACTIVATIONS: dict[str, Expansion] = {
 
 
 @dataclass(frozen=True)
-class _Cell:
-    """One direction of a recurrence for one batch."""
+class Cell:
+    """One direction of a recurrence for one batch, or where a schedule says so, for all of them."""
 
     ctx: NestContext
     node: Node
@@ -82,15 +83,36 @@ class _Cell:
         """An element of an operand whose first dimension is the direction."""
         return read_as(self.ctx, value, (as_expr(self.direction), *index), self.dtype)
 
-    def scratch(self, stem: str, sections: int = 1) -> Buffer:
-        return scratch(self.ctx, stem, self.dtype, sections * self.hidden)
+    @property
+    def slot(self) -> Expr:
+        """Where the states and sums of the batch are in the memory of a cell."""
+        return INDEX(0)
+
+    def memory(self, stem: str, sections: int = 1) -> tuple[Buffer, Block]:
+        """``[slots, sections * hidden]`` numbers, and the statements that provide them."""
+        buffer = scratch(self.ctx, stem, self.dtype, 1, sections * self.hidden)
+        return buffer, (Alloc(buffer),)
 
     # ------------------------------------------------------------ sums
 
-    def dot(self, bias: Expr, sums: Sequence[Callable[[Buffer], Block]]) -> tuple[Block, Expr]:
-        """A sum that starts with ``bias``: statements, and its value."""
-        acc, init = accumulator(self.ctx, "acc", self.dtype, bias)
-        return (*init, *(stmt for add in sums for stmt in add(acc))), acc[0]
+    def sums(
+        self, target: Buffer, at: int, rows: range, t: Expr | None = None, state: Buffer | None = None
+    ) -> Block:
+        """``target[slot, at + n]`` for the n-th of ``rows`` of both weights: the bias and the product with x at time
+        ``t``, if there is one, plus those of ``state[slot]``."""
+
+        def one(n: Expr) -> Block:
+            row, adds, bias = n + rows.start, [], const(0, Type(self.dtype))
+            if t is not None:
+                adds, bias = [self.input(row, t)], self.bias(row, False)
+            if state is not None:
+                recurrent = self.bias(row, True)
+                adds.append(self.recurrent(row, state))
+                bias = recurrent if t is None else bias + recurrent
+            acc, init = accumulator(self.ctx, "acc", self.dtype, bias)
+            return (*init, *(stmt for add in adds for stmt in add(acc)), store(target[self.slot, n + at], acc[0]))
+
+        return self.each_unit(one, len(rows))
 
     def bias(self, row: Expr, recurrent: bool) -> Expr:
         """The bias of the input weights, or that of the recurrent ones."""
@@ -98,9 +120,6 @@ class _Cell:
         if b is None:
             return const(0, Type(self.dtype))
         return self.read(b, row + w.shape[1] if recurrent else row)
-
-    def biases(self, row: Expr) -> Expr:
-        return self.bias(row, False) + self.bias(row, True)
 
     def input(self, row: Expr, t: Expr) -> Callable[[Buffer], Block]:
         """acc += x[t, batch] . w[row]"""
@@ -112,24 +131,18 @@ class _Cell:
 
         return lambda acc: serial_loop(self.ctx, "i", x.shape[2], lambda i: term(acc, i))
 
-    def recurrent(self, row: Expr, state: Buffer, offset: int = 0) -> Callable[[Buffer], Block]:
-        """acc += state[offset:] . r[row]"""
+    def recurrent(self, row: Expr, state: Buffer) -> Callable[[Buffer], Block]:
+        """acc += state[slot] . r[row]"""
         r = operand(self.node, 2)
 
         def term(acc: Buffer, j: Expr) -> Block:
-            return (accumulate("add", acc, state[j + offset] * self.read(r, row, j)),)
+            return (accumulate("add", acc, state[self.slot, j] * self.read(r, row, j)),)
 
         return lambda acc: serial_loop(self.ctx, "j", self.hidden, lambda j: term(acc, j))
 
     def each_unit(self, body: Callable[[Expr], Block], units: int | None = None) -> Block:
         """A loop over the hidden units, or over ``units`` rows."""
         return serial_loop(self.ctx, "k", units or self.hidden, body)
-
-    def store_activated(self, number: int, total: Expr, buffer: Buffer, at: Expr) -> Block:
-        """Stores an activation of ``total``."""
-        lets = Lets(self.ctx)
-        value = self.activate(number, lets.bind("sum", total), lets.bind)
-        return (*lets.block, store(buffer[at], value))
 
     def write(self, number: int, index: tuple[Expr, ...], element: Expr) -> Block:
         """Stores to output ``number``, whose last dimensions are direction, batch and unit."""
@@ -141,7 +154,17 @@ class _Cell:
 # ---------------------------------------------------------------- what is common
 
 
-Step = Callable[[_Cell, Buffer, Sequence[Buffer], Expr], Block]
+@dataclass(frozen=True)
+class Cells:
+    """``make`` gives the cell of a direction and a batch. ``together``: one cell is for all batches, and its loops over
+    units are loops over batches as well, by the variable that it is made with."""
+
+    make: Callable[[NestContext, Node, int, Expr], Cell] = Cell
+    together: bool = False
+
+
+PLAIN = Cells()
+Step = Callable[[Cell, Sequence[Buffer], Sequence[Buffer], Expr], Block]
 """``step(cell, work, states, t)``: one step in time, which replaces the states and writes output 0."""
 
 
@@ -149,16 +172,19 @@ def _directions(node: Node) -> int:
     return operand(node, 1).shape[0]
 
 
-def _recurrence(ctx: NestContext, node: Node, initial: Sequence[Value | None], sections: int, step: Step) -> Block:
-    """Runs ``step`` over time. ``initial`` are the first states, ``sections`` hidden sizes of work space are lent."""
+def _recurrence(
+    ctx: NestContext, node: Node, initial: Sequence[Value | None], sections: Sequence[int], step: Step, cells: Cells
+) -> Block:
+    """Runs ``step`` over time. ``initial`` are the first states; work space has so many ``sections`` of hidden size."""
     seq, batches, _ = operand(node, 0).shape
     lengths = optional(node, lengths_position(len(initial)))
 
-    def one(cell: _Cell) -> Block:
-        work, states = cell.scratch("work", sections), [cell.scratch("state") for _ in initial]
-        allocs = tuple(Alloc(buffer) for buffer in (work, *states))
+    def one(cell: Cell) -> Block:
+        found = [cell.memory("work", count) for count in sections] + [cell.memory("state") for _ in initial]
+        buffers, allocs = [buffer for buffer, _ in found], tuple(stmt for _, alloc in found for stmt in alloc)
+        work, states = buffers[: len(sections)], buffers[len(sections) :]
         init = cell.each_unit(lambda k: tuple(
-            store(state[k], const(0, state.type) if first is None else cell.read(first, cell.batch, k))
+            store(state[cell.slot, k], const(0, state.type) if first is None else cell.read(first, cell.batch, k))
             for state, first in zip(states, initial)
         ))  # fmt: skip
         count, rest = _length(cell, lengths, seq)
@@ -168,17 +194,21 @@ def _recurrence(ctx: NestContext, node: Node, initial: Sequence[Value | None], s
             ctx, "t", seq - count, lambda t: cell.each_unit(lambda k: cell.write(0, (seq - 1 - t, k), zero))
         )
         finish = cell.each_unit(lambda k: tuple(
-            stmt for number, state in enumerate(states, start=1) for stmt in cell.write(number, (k,), state[k])
+            stmt
+            for number, state in enumerate(states, start=1)
+            for stmt in cell.write(number, (k,), state[cell.slot, k])
         ))  # fmt: skip
         return (*allocs, *init, *rest, *steps, *behind, *finish)
 
     def over_batches(direction: int) -> Block:
-        return loops(ctx, ("b",), (batches,), lambda index: one(_Cell(ctx, node, direction, index[0])))
+        if cells.together:
+            return one(cells.make(ctx, node, direction, Var(ctx.fresh("b"))))
+        return loops(ctx, ("b",), (batches,), lambda index: one(cells.make(ctx, node, direction, index[0])))
 
     return tuple(stmt for direction in range(_directions(node)) for stmt in over_batches(direction))
 
 
-def _length(cell: _Cell, lengths: Value | None, seq: int) -> tuple[Expr, Block]:
+def _length(cell: Cell, lengths: Value | None, seq: int) -> tuple[Expr, Block]:
     """How many steps a sequence has, within 0 and ``seq``, and the statements that find it."""
     if lengths is None:
         return as_expr(seq), ()
@@ -188,7 +218,7 @@ def _length(cell: _Cell, lengths: Value | None, seq: int) -> tuple[Expr, Block]:
     return count, lets.block
 
 
-def _place(cell: _Cell, t: Expr, count: Expr) -> Expr:
+def _place(cell: Cell, t: Expr, count: Expr) -> Expr:
     """The place of step t. The clamp never binds: it shows the range to the verifier where the count is not known."""
     if not cell.backward:
         return t
@@ -198,90 +228,82 @@ def _place(cell: _Cell, t: Expr, count: Expr) -> Expr:
 # ---------------------------------------------------------------- the three cells
 
 
-def lstm(ctx: NestContext, node: Node) -> Block:
+def lstm(ctx: NestContext, node: Node, cells: Cells = PLAIN) -> Block:
     """All four gates of a step, then c = f * c + i * g, h = o * h(c)."""
-    return _recurrence(ctx, node, (optional(node, 4), optional(node, 5)), 4, _lstm_step)
+    return _recurrence(ctx, node, (optional(node, 4), optional(node, 5)), (4,), _lstm_step, cells)
 
 
-def _lstm_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> Block:
-    h, c = states
-
-    def gate(row: Expr) -> Block:
-        sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
-        return (*sums, store(work[row], total))
+def _lstm_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:
+    (gates,), (h, c), slot = work, states, cell.slot
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
-        bind, old = lets.bind, lets.bind("c", c[k])
-        sum_i, sum_o, sum_f, sum_g = (work[k + section * cell.hidden] for section in range(4))
+        bind, old = lets.bind, lets.bind("c", c[slot, k])
+        sum_i, sum_o, sum_f, sum_g = (gates[slot, k + section * cell.hidden] for section in range(4))
         i = bind("i", cell.activate(0, _peep(cell, sum_i, 0, k, old), bind))
         coupled = cell.node.attrs["input_forget"]
         f = 1.0 - i if coupled else cell.activate(0, _peep(cell, sum_f, 2, k, old), bind)
         new = bind("c", f * old + i * cell.activate(1, sum_g, bind))
         o = cell.activate(0, _peep(cell, sum_o, 1, k, new), bind)
         y = bind("y", o * cell.activate(2, new, bind))
-        return (*lets.block, store(c[k], new), store(h[k], y), *cell.write(0, (t, k), y))
+        return (*lets.block, store(c[slot, k], new), store(h[slot, k], y), *cell.write(0, (t, k), y))
 
-    return (*cell.each_unit(gate, 4 * cell.hidden), *cell.each_unit(update))
+    return (*cell.sums(gates, 0, range(4 * cell.hidden), t, h), *cell.each_unit(update))
 
 
-def _peep(cell: _Cell, gate: Expr, section: int, k: Expr, c: Expr) -> Expr:
+def _peep(cell: Cell, gate: Expr, section: int, k: Expr, c: Expr) -> Expr:
     """The gate with its peephole (i, o, f in this order), if there is one."""
     p = optional(cell.node, 6)
     return gate if p is None else gate + cell.read(p, k + section * cell.hidden) * c
 
 
-def gru(ctx: NestContext, node: Node) -> Block:
+def gru(ctx: NestContext, node: Node, cells: Cells = PLAIN) -> Block:
     """Gates z and r, the candidate, then h = (1 - z) * candidate + z * h."""
-    return _recurrence(ctx, node, (optional(node, 4),), 4, _gru_step)
+    return _recurrence(ctx, node, (optional(node, 4),), (3, 1), _gru_step, cells)
 
 
-def _gru_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> Block:
-    """``work`` holds z, r, the candidates and r * h."""
-    (h,), hidden = states, cell.hidden
+def _gru_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:
+    """``gates`` are z, r and the sums of the candidates, ``past`` is r * h or the sums that r is multiplied by."""
+    (gates, past), (h,), hidden, slot = work, states, cell.hidden, cell.slot
+    before = bool(cell.node.attrs["linear_before_reset"])
+    candidates = range(2 * hidden, 3 * hidden)
 
-    def gate(row: Expr) -> Block:
-        sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
-        return (*sums, *cell.store_activated(0, total, work, row))
+    def gate(k: Expr) -> Block:
+        lets = Lets(cell.ctx)
+        value = cell.activate(0, lets.bind("sum", gates[slot, k]), lets.bind)
+        return (*lets.block, store(gates[slot, k], value))
 
     def reset(k: Expr) -> Block:
-        return (store(work[k + 3 * hidden], work[k + hidden] * h[k]),)
-
-    def candidate(k: Expr) -> Block:
-        row = k + 2 * hidden
-        if cell.node.attrs["linear_before_reset"]:
-            inner, own = cell.dot(cell.bias(row, False), (cell.input(row, t),))
-            outer, past = cell.dot(cell.bias(row, True), (cell.recurrent(row, h),))
-            sums, total = (*inner, *outer), own + work[k + hidden] * past
-        else:
-            sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, work, 3 * hidden)))
-        return (*sums, *cell.store_activated(1, total, work, row))
+        return (store(past[slot, k], gates[slot, k + hidden] * h[slot, k]),)
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
-        z = lets.bind("z", work[k])
-        y = lets.bind("y", (1.0 - z) * work[k + 2 * hidden] + z * h[k])
-        return (*lets.block, store(h[k], y), *cell.write(0, (t, k), y))
+        z, total = lets.bind("z", gates[slot, k]), gates[slot, k + 2 * hidden]
+        if before:
+            total = total + gates[slot, k + hidden] * past[slot, k]
+        candidate = cell.activate(1, lets.bind("sum", total), lets.bind)
+        y = lets.bind("y", (1.0 - z) * candidate + z * h[slot, k])
+        return (*lets.block, store(h[slot, k], y), *cell.write(0, (t, k), y))
 
-    resets = () if cell.node.attrs["linear_before_reset"] else cell.each_unit(reset)
-    return (*cell.each_unit(gate, 2 * hidden), *resets, *cell.each_unit(candidate), *cell.each_unit(update))
+    if before:
+        last = (*cell.sums(gates, 2 * hidden, candidates, t), *cell.sums(past, 0, candidates, state=h))
+    else:
+        last = (*cell.each_unit(reset), *cell.sums(gates, 2 * hidden, candidates, t, past))
+    first = (*cell.sums(gates, 0, range(2 * hidden), t, h), *cell.each_unit(gate, 2 * hidden))
+    return (*first, *last, *cell.each_unit(update))
 
 
-def rnn(ctx: NestContext, node: Node) -> Block:
+def rnn(ctx: NestContext, node: Node, cells: Cells = PLAIN) -> Block:
     """h = f(x . w + h . r + bias)."""
-    return _recurrence(ctx, node, (optional(node, 4),), 1, _rnn_step)
+    return _recurrence(ctx, node, (optional(node, 4),), (1,), _rnn_step, cells)
 
 
-def _rnn_step(cell: _Cell, work: Buffer, states: Sequence[Buffer], t: Expr) -> Block:
-    (h,) = states
-
-    def unit(row: Expr) -> Block:
-        sums, total = cell.dot(cell.biases(row), (cell.input(row, t), cell.recurrent(row, h)))
-        return (*sums, *cell.store_activated(0, total, work, row))
+def _rnn_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:
+    (sums,), (h,), slot = work, states, cell.slot
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
-        y = lets.bind("y", work[k])
-        return (*lets.block, store(h[k], y), *cell.write(0, (t, k), y))
+        y = lets.bind("y", cell.activate(0, lets.bind("sum", sums[slot, k]), lets.bind))
+        return (*lets.block, store(h[slot, k], y), *cell.write(0, (t, k), y))
 
-    return (*cell.each_unit(unit), *cell.each_unit(update))
+    return (*cell.sums(sums, 0, range(cell.hidden), t, h), *cell.each_unit(update))

@@ -28,6 +28,7 @@ from .kernel import KernelContext
 from .max_pool import is_max_pool, lower_max_pool
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
+from .recurrent import is_recurrent, lower_recurrent
 from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .tensors import Halo
 from .tree_code import is_tree_code, lower_tree_code
@@ -180,6 +181,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7)),
     Generator("band", _anchors("matmul"), is_banded, lower_banded, _banded),
     Generator("stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, _scalar(7)),
+    Generator("recurrence", _anchors("lstm", "gru", "rnn"), is_recurrent, lower_recurrent, _scalar(7)),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("elementwise", _anchors(None), _always, lower_pointwise, _scalar(15)),
     Generator("nest", _anchors(), _has_anchor, lower_nest, _scalar(30)),
