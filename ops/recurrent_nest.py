@@ -102,7 +102,8 @@ class Cell:
         ``t``, if there is one, plus those of ``state[slot]``."""
 
         def one(n: Expr) -> Block:
-            row, adds, bias = n + rows.start, [], const(0, Type(self.dtype))
+            row, adds = n + rows.start, []
+            bias: Expr = const(0, Type(self.dtype))
             if t is not None:
                 adds, bias = [self.input(row, t)], self.bias(row, False)
             if state is not None:
@@ -278,7 +279,8 @@ def _gru_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: E
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
-        z, total = lets.bind("z", gates[slot, k]), gates[slot, k + 2 * hidden]
+        z = lets.bind("z", gates[slot, k])
+        total: Expr = gates[slot, k + 2 * hidden]
         if before:
             total = total + gates[slot, k + hidden] * past[slot, k]
         candidate = cell.activate(1, lets.bind("sum", total), lets.bind)

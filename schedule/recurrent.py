@@ -30,6 +30,7 @@ from .dots import usable_dots
 from .generic import NestAdapter
 from .kernel import KernelContext
 from .microkernel import Axis, Contraction, choose_blocking, contraction_block
+from .tensors import merge_dimensions
 
 NESTS: dict[str, Callable[[NestContext, Node, Cells], Block]] = {"lstm": lstm, "gru": gru, "rnn": rnn}
 
@@ -81,18 +82,15 @@ class _Direction:
         x = operand(node, 0)
         seq, batch, depth = x.shape
         t, b, k = (Var(ctx.names.fresh(stem)) for stem in ("t", "b", "k"))
-        ref = ctx.refs[x.name]
-        if ref.dense:
-            row, outer = Axis(b, seq * batch), ()
-            lhs, number = ref.reshaped((seq * batch, depth))[b, k], lambda r: r
-        else:
-            row, outer = Axis(b, batch), (Axis(t, seq),)
-            lhs, number = ref[t, b, k], lambda r: t * batch + r
+        shape, refs = merge_dimensions((seq, batch, depth), {x.name: ctx.refs[x.name]}, keep_last=1)
+        outer = tuple(Axis(var, extent) for var, extent in zip((t,), shape[:-2]))
 
         def finish(r: Expr, column: Expr, value: Expr, mask: Expr | None) -> Block:
-            return (store(self.inputs[number(r), column], value, mask),)
+            number = t * batch + r if outer else r
+            return (store(self.inputs[number, column], value, mask),)
 
-        return _product(ctx, self.w, self.bias, outer, row, Axis(k, depth), lhs, finish)
+        lhs = refs[x.name][*(axis.var for axis in outer), b, k]
+        return _product(ctx, self.w, self.bias, outer, Axis(b, shape[-2]), Axis(k, depth), lhs, finish)
 
 
 @dataclass(frozen=True)
