@@ -24,7 +24,7 @@ MANY_TILES = 96
 """Tiles of a block beyond which registers are no better used."""
 LARGEST = 4
 """Of the blocks of fewer tiles, the largest are compared."""
-_KEPT = 5 / 8
+_KEPT = 1 / 2
 """The share of the vector registers that a transform fills with values which it keeps."""
 _FLOAT = 4
 
