@@ -10,7 +10,8 @@
    gru */
 static CCML_APART void model_gru_0(const float * restrict x_3, const float * restrict x, const float * restrict x_1, const float * restrict x_2, float * restrict y)
 {
-  float work[16];
+  float work[12];
+  float work_1[4];
   float state[4];
   for (ptrdiff_t k = 0; k < 4; ++k)
   {
@@ -18,55 +19,63 @@ static CCML_APART void model_gru_0(const float * restrict x_3, const float * res
   }
   for (ptrdiff_t t = 0; t < 5; ++t)
   {
-    for (ptrdiff_t k_1 = 0; k_1 < 8; ++k_1)
+    for (ptrdiff_t k_3 = 0; k_3 < 8; ++k_3)
     {
-      float acc_0;
-      acc_0 = x_3[k_1] + x_3[k_1 + 12];
-      for (ptrdiff_t i = 0; i < 3; ++i)
+      float acc_2_0;
+      acc_2_0 = x_3[k_3] + x_3[k_3 + 12];
+      for (ptrdiff_t i_1 = 0; i_1 < 3; ++i_1)
       {
-        acc_0 = acc_0 + x[t * 3 + i] * x_1[k_1 * 3 + i];
+        acc_2_0 = acc_2_0 + x[t * 3 + i_1] * x_1[k_3 * 3 + i_1];
       }
-      for (ptrdiff_t j = 0; j < 4; ++j)
+      for (ptrdiff_t j_1 = 0; j_1 < 4; ++j_1)
       {
-        acc_0 = acc_0 + state[j] * x_2[k_1 * 4 + j];
+        acc_2_0 = acc_2_0 + state[j_1] * x_2[k_3 * 4 + j_1];
       }
-      const float sum = acc_0;
+      work[k_3] = acc_2_0;
+    }
+    for (ptrdiff_t k_4 = 0; k_4 < 8; ++k_4)
+    {
+      const float sum = work[k_4];
       const float x_4 = ccml_f32_min(89.0f, ccml_f32_max(-87.33f, -sum));
       const float shifted = x_4 * 1.442695f + 1.2582912e+07f;
       const float n = shifted - 1.2582912e+07f;
       const float r = x_4 - n * 0.69314575f - n * 1.4286068e-06f;
       const float p = r + r * r * ((((0.0013814507f * r + 0.008368756f) * r + 0.041668393f) * r + 0.1666652f) * r + 0.49999994f) + 1.0f;
-      work[k_1] = 1.0f / (1.0f + (p + p) * ccml_u32_as_f32((ccml_f32_as_u32(shifted) + 126u) << 23u));
+      work[k_4] = 1.0f / (1.0f + (p + p) * ccml_u32_as_f32((ccml_f32_as_u32(shifted) + 126u) << 23u));
+    }
+    for (ptrdiff_t k_1 = 0; k_1 < 4; ++k_1)
+    {
+      float acc_0;
+      acc_0 = x_3[k_1 + 8];
+      for (ptrdiff_t i = 0; i < 3; ++i)
+      {
+        acc_0 = acc_0 + x[t * 3 + i] * x_1[k_1 * 3 + i + 24];
+      }
+      work[k_1 + 8] = acc_0;
     }
     for (ptrdiff_t k_2 = 0; k_2 < 4; ++k_2)
     {
       float acc_1_0;
-      acc_1_0 = x_3[k_2 + 8];
-      for (ptrdiff_t i_1 = 0; i_1 < 3; ++i_1)
+      acc_1_0 = x_3[k_2 + 20];
+      for (ptrdiff_t j = 0; j < 4; ++j)
       {
-        acc_1_0 = acc_1_0 + x[t * 3 + i_1] * x_1[k_2 * 3 + i_1 + 24];
+        acc_1_0 = acc_1_0 + state[j] * x_2[k_2 * 4 + j + 32];
       }
-      float acc_2_0;
-      acc_2_0 = x_3[k_2 + 20];
-      for (ptrdiff_t j_1 = 0; j_1 < 4; ++j_1)
-      {
-        acc_2_0 = acc_2_0 + state[j_1] * x_2[k_2 * 4 + j_1 + 32];
-      }
-      const float sum_1 = acc_1_0 + work[k_2 + 4] * acc_2_0;
+      work_1[k_2] = acc_1_0;
+    }
+    for (ptrdiff_t k_5 = 0; k_5 < 4; ++k_5)
+    {
+      const float z = work[k_5];
+      const float sum_1 = work[k_5 + 8] + work[k_5 + 4] * work_1[k_5];
       const float a = ccml_f32_min(10.0f, ccml_f32_abs(sum_1)) * -2.0f;
       const float shifted_1 = a * 1.442695f + 1.2582912e+07f;
       const float n_1 = shifted_1 - 1.2582912e+07f;
       const float r_1 = a - n_1 * 0.69314575f - n_1 * 1.4286068e-06f;
       const float scale = ccml_u32_as_f32((ccml_f32_as_u32(shifted_1) + 127u) << 23u);
       const float m = 1.0f - scale - scale * (r_1 + r_1 * r_1 * ((((0.0013814507f * r_1 + 0.008368756f) * r_1 + 0.041668393f) * r_1 + 0.1666652f) * r_1 + 0.49999994f));
-      work[k_2 + 8] = ccml_u32_as_f32(ccml_f32_as_u32(m / (2.0f - m)) | (ccml_f32_as_u32(sum_1) & 2147483648u));
-    }
-    for (ptrdiff_t k_3 = 0; k_3 < 4; ++k_3)
-    {
-      const float z = work[k_3];
-      const float y_1 = (1.0f - z) * work[k_3 + 8] + z * state[k_3];
-      state[k_3] = y_1;
-      y[t * 4 + k_3] = y_1;
+      const float y_1 = (1.0f - z) * ccml_u32_as_f32(ccml_f32_as_u32(m / (2.0f - m)) | (ccml_f32_as_u32(sum_1) & 2147483648u)) + z * state[k_5];
+      state[k_5] = y_1;
+      y[t * 4 + k_5] = y_1;
     }
   }
 }
