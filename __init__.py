@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         Goal,
         ImageOptions,
         LayerOptions,
+        Library,
         LoadedModel,
         Mode,
         ModelOptions,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         compile,
         compile_model,
         find_machine,
+        link,
         load,
         profile,
         quantize,
@@ -49,9 +51,10 @@ _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 __all__ = [
     "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal",
     "ImageOptions",
-    "LayerOptions", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization",
+    "LayerOptions", "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile",
+    "Quantization",
     "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "Verification",
-    "compile", "compile_model", "find_machine", "load", "profile", "quantize", "read_reports", "verify",
+    "compile", "compile_model", "find_machine", "link", "load", "profile", "quantize", "read_reports", "verify",
     "verify_log", "write_page",
 ]  # fmt: skip
 

@@ -23,6 +23,7 @@ from .artifact.abis import build_for_abi
 from .artifact.build import Artifact, Plan, make_plan, write_artifacts
 from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
+from .artifact.link import Library, link_models, write_library
 from .artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
 from .bindings.write import check_bindings, write_bindings
 from .costs.build import build_c, build_objects, has_compiler
@@ -78,10 +79,10 @@ log = logging.getLogger(__name__)
 
 __all__ = [
     "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Emit", "Goal", "ImageOptions", "LayerOptions",
-    "LoadedModel", "Mode",
+    "Library", "LoadedModel", "Mode",
     "ModelOptions", "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range",
     "RangeMethod", "Report", "Result", "StateMemory", "Verification", "compile", "compile_model", "find_machine",
-    "load", "profile", "quantize", "read_reports", "save_arrays", "verify", "verify_log", "write_page",
+    "link", "load", "profile", "quantize", "read_reports", "save_arrays", "verify", "verify_log", "write_page",
 ]  # fmt: skip
 
 
@@ -168,6 +169,41 @@ def compile(  # the name that users look for
         blocks = {} if known is None else known.pools
         case = Case(source, machines[0], kinds, goal, budget, blocks, cpu == ALL_CPUS, artifact)
         raise with_ways_out(problem, case) from problem
+
+
+def link(
+    models: Sequence[PathLike | tuple[PathLike, ModelOptions]],
+    target: str,
+    folder: PathLike | None = None,
+    *,
+    name: str | None = None,
+    abi: str | None = None,
+    cpu: str | None = None,
+    emit: Iterable[str | Emit] = DEFAULT_EMIT,
+    goal: Goal = DEFAULT_GOAL,
+    slices: bool = False,
+) -> Library:
+    """Compiles several ``models``, files or pairs of a file and its options, into one library ``name``, written into
+    ``folder`` (default: ``NAME_TARGET``).
+
+    Each model has its header, its functions and its report. Kernels, constants and the runtime that are equal are there
+    once, and the header of the library tells how much working memory is enough for each, one at a time. Raises
+    ``BAD_OPTION`` for fewer than two models, or names that clash.
+
+    >>> ccml.link(["kws.onnx", "ad.onnx"], "cortex-m4", "both", name="both").totals.flash_bytes
+    """
+    pairs = [model if isinstance(model, tuple) else (model, DEFAULT_OPTIONS) for model in models]
+    if len(pairs) < 2:
+        raise CcmlError(ErrorCode.BAD_OPTION, "one model needs no linking", hint="give two or more, or: ccml compile")
+    check_goal(goal)
+    machine = find_machine(target, abi, cpu)
+    names = [model_name(Path(path), options.name) for path, options in pairs]
+    whole = model_name(Path(name or "_".join(names)), None)
+    out = Path(folder) if folder is not None else Path(f"{whole}_{machine.name}")
+    check_output_folder(out, "-o")
+    sources = (read(path, options) for path, options in pairs)
+    compiled = [lower(source, run_passes(source, None, machine), machine, goal, shared=False) for source in sources]
+    return write_library(link_models(whole, compiled, slices=slices), compiled, [Emit(kind) for kind in emit], out)
 
 
 def board_target(board: str) -> str:

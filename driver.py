@@ -260,12 +260,15 @@ def lower(
     machine: Machine,
     goal: Goal = DEFAULT_GOAL,
     dump: ProgramDump | None = None,
+    *,
+    shared: bool = True,
 ) -> Compiled:
-    """An optimized graph as a program for one machine; ``dump`` sees the program after each step. Raises ``BUDGET``
-    where ``goal`` cannot be met."""
+    """An optimized graph as a program for one machine; ``dump`` sees the program after each step. Not ``shared``: for
+    :func:`link`. Raises ``BUDGET`` where ``goal`` cannot be met."""
     check_goal(goal)
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
-    program = lower_graph(optimized, exact_machine(machine) if source.options.exact else machine, goal, dump)
+    exact = exact_machine(machine) if source.options.exact else machine
+    program = lower_graph(optimized, exact, goal, dump, shared=shared)
     return Compiled(source, optimized, program, machine, goal)
 
 

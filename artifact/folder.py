@@ -83,7 +83,8 @@ class _Change:
 
     @staticmethod
     def of(stage: Path, folder: Path) -> _Change:
-        (report,) = (path.name for path in stage.iterdir() if path.name == REPORT_FILE or path.match("*_report.json"))
+        found = [path.name for path in stage.iterdir() if path.name == REPORT_FILE or path.match("*_report.json")]
+        report = REPORT_FILE if REPORT_FILE in found else found[0]
         model = read_model(stage, report)
         assert model is not None
         return _Change(stage, folder, read_contents(folder), model.name, report, model.content["ccml"])

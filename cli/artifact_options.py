@@ -9,8 +9,27 @@ from typing import Any, TypeVar
 import click
 
 from .help import ArtifactOption
+from .options import EmitKinds
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+name_option = click.option(
+    "--name", metavar="NAME", help="Prefix of files and symbols.  [default: from the model's file]"
+)
+
+
+def emit_option(kinds: str) -> Callable[[F], F]:
+    """``--emit``; ``kinds`` are those that the command writes."""
+    return click.option(
+        "--emit", type=EmitKinds(), default="c,lib", show_default=True, help=f"What to write: {kinds}."
+    )
+
+
+slices_option = click.option(
+    "--slices", cls=ArtifactOption, is_flag=True,
+    help="With functions NAME_begin and NAME_step besides, which run the model layer by layer.",
+)  # fmt: skip
 
 
 def artifact_options(function: F) -> F:
@@ -27,8 +46,4 @@ def artifact_options(function: F) -> F:
         show_default=True,
         help="external: weights are in the file NAME.weights, which the caller maps or has in a flash of its own.",
     )  # fmt: skip
-    slices = click.option(
-        "--slices", cls=ArtifactOption, is_flag=True,
-        help="With functions NAME_begin and NAME_step besides, which run the model layer by layer.",
-    )  # fmt: skip
-    return weights(slices(command))  # type: ignore[return-value]
+    return weights(slices_option(command))  # type: ignore[return-value]

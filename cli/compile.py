@@ -18,11 +18,10 @@ from .accuracy import (
     require_quantization,
     write_accuracy,
 )
-from .artifact_options import artifact_options
+from .artifact_options import artifact_options, emit_option, name_option
 from .help import Command
 from .options import (
     BindingNames,
-    EmitKinds,
     PackageNames,
     budget_options,
     goal_options,
@@ -61,11 +60,8 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", type=click.Path(), metavar="DIR", help="Folder for the files.  [default: NAME_TARGET]"
 )
-@click.option(
-    "--emit", type=EmitKinds(), default="c,lib", show_default=True,
-    help="What to write: c sources, obj files, lib: static and shared library, asm, llvm IR.",
-)  # fmt: skip
-@click.option("--name", metavar="NAME", help="Prefix of files and symbols.  [default: from the model's file]")
+@emit_option("c sources, obj files, lib: static and shared library, asm, llvm IR")
+@name_option
 @click.option(
     "--bindings", type=BindingNames(), default=(), metavar="NAMES",
     help="How other languages call the model, separated by commas: cpp (C++17 header), python (module for a wheel), "

@@ -17,6 +17,10 @@
     [quantize.layers."conv1/BiasAdd"]
     precision = "float"
 
+    [models.kws]                           # what 'ccml link' makes one library of
+    file = "kws.onnx"
+    dims = { batch = 1 }
+
 A key is the long name of an option, its value what the option takes; what the option takes separated by commas may be
 an array. Files become click's defaults (``Context.default_map``), so that options check and convert them as their own.
 """
@@ -39,6 +43,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 CONFIG_FILE = "ccml.toml"
 _LAYERS = "layers"
+_MODELS = "models"
+_MODELS_META = "ccml.models"
+MODEL_KEYS = ("file", "dims", "shapes", "states")
+"""Of ``[models.NAME]``: the models that ``ccml link`` makes one library of."""
 _LAYERS_META = "ccml.layers"
 
 
@@ -125,6 +133,11 @@ def layer_overrides() -> tuple[Path, Mapping[str, Mapping[str, object]]]:
     return click.get_current_context().meta.get(_LAYERS_META, (Path(CONFIG_FILE), {}))
 
 
+def linked_models() -> tuple[Path, Mapping[str, Mapping[str, object]]]:
+    """The file that the running command read, and its ``[models.*]``: name -> keys."""
+    return click.get_current_context().meta.get(_MODELS_META, (Path(CONFIG_FILE), {}))
+
+
 def with_file_defaults(context: click.Context, parameter: click.Parameter, given: tuple[Any, ...]) -> tuple[Any, ...]:
     """The callback of a repeatable ``name=value`` option: names that only the file has are kept."""
     texts = (context.default_map or {}).get(parameter.name or "", ())
@@ -137,7 +150,12 @@ def _apply(context: click.Context, _: click.Parameter, file: str | None) -> None
     if context.resilient_parsing or (file is None and not path.is_file()):
         return
     content = _read(path)
-    _check_keys(path, "", content, SECTIONS)
+    _check_keys(path, "", content, (*SECTIONS, _MODELS))
+    models = {name: _table(path, f"models.{name}", table) for name, table in
+              _table(path, _MODELS, content.get(_MODELS, {})).items()}  # fmt: skip
+    for name, table in models.items():
+        _check_keys(path, f"models.{name}", table, MODEL_KEYS)
+    context.meta[_MODELS_META] = path, models
     defaults: dict[str, Any] = {}
     for section, keys in SECTIONS.items():
         table = _table(path, section, content.get(section, {}))

@@ -145,6 +145,8 @@ def _sections(known: Mapping[str, str]) -> Iterator[str]:
             full = f"{section}.{name}"
             yield f"{name} = {known[full]}\n" if full in known else f"# {name} = {_example(full, key, parameter)}\n"
     yield '\n# [quantize.layers."ONNX node name"]     # for a layer of its own\n# precision = "float"\n'
+    yield "\n# [models.NAME]     # one of the models that 'ccml link' makes one library of; each has a table\n"
+    yield '# file = "kws.onnx"\n# dims = { batch = 1 }\n'
 
 
 def _parameters() -> Mapping[str, click.Parameter]:

@@ -110,7 +110,7 @@ def _layers_by_calls(program: Program, machine: Machine, image: Image, entry: st
     """LLVM's entry function calls the kernels in order, and what stands before a call belongs to it."""
     names = {address: name for name, (address, _) in image.functions.items()}
     calls = with_known_blocks(program, machine).calls
-    wanted = [f"{program.name}_{call.kernel}" for call in calls]
+    wanted = [f"{program.owner}_{call.kernel}" for call in calls]
     function = find_functions(image, entry)[image.function(entry)]
     layer_of, layer = {}, 0
     for instruction in sorted(function.instructions, key=lambda i: i.address):

@@ -38,7 +38,8 @@ raises `CcmlError`.
 
 _SECTIONS = {
     "Functions": (
-        "compile", "load", "quantize", "verify", "verify_log", "profile", "read_reports", "write_page", "compile_model",
+        "compile", "link", "load", "quantize", "verify", "verify_log", "profile", "read_reports",
+        "write_page", "compile_model",
         "find_machine",
     ),
     "How a model is read and compiled": ("ModelOptions", "Range", "Goal", "Optimize", "Emit", "ArtifactOptions"),
@@ -46,7 +47,8 @@ _SECTIONS = {
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",
     ),
     "Results": (
-        "Result", "Artifact", "Report", "LoadedModel", "StateMemory", "QuantizedSource", "Accuracy", "Verification",
+        "Result", "Artifact", "Library", "Report", "LoadedModel", "StateMemory", "QuantizedSource",
+        "Accuracy", "Verification",
         "BoardCheck", "Profile",
     ),
     "Errors": ("CcmlError", "ErrorCode", "ExitCode"),

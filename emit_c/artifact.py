@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+
+from pycparser import c_ast
 
 from ..custom_ops.unit import prototype, source_files
 from ..errors import CcmlError, ErrorCode
@@ -89,7 +92,7 @@ def sources(
         f"{prefix}.h": public_header(program, machine, symbols, custom_apart),
         f"{prefix}.c": code,
         **({f"{prefix}_weights.c": weights(program, constants, symbols)} if program.weights is None else {}),
-        f"{prefix}_internal.h": _internal_header(program, constants, symbols, layer_hook),
+        f"{prefix}_internal.h": internal_header(program, constants, symbols, layer_hook),
         f"{prefix}_runtime.h": banner(program, "the runtime that its kernels use") + "\n" + runtime_header(needs),
         **custom_sources(program, symbols),
         MAKEFILE: makefile(program, machine, symbols, binary),
@@ -103,7 +106,10 @@ def custom_sources(program: Program, symbols: Symbols) -> dict[str, str]:
     return {name: text if name.endswith(".inc") else f"{head}\n{text}" for name, text in files.items()}
 
 
-def _internal_header(program: Program, constants: list[Constant], symbols: Symbols, layer_hook: bool) -> str:
+def internal_header(
+    program: Program, constants: list[Constant], symbols: Symbols, layer_hook: bool = False, kernels: str = ""
+) -> str:
+    """What the source files share: constants, and prototypes of ``kernels`` that have a file of their own."""
     macro = symbols.macro
     return f"""{banner(program, "what its source files share")}#ifndef {macro}_INTERNAL_H
 #define {macro}_INTERNAL_H
@@ -116,7 +122,7 @@ def _internal_header(program: Program, constants: list[Constant], symbols: Symbo
 #define {macro}_HIDDEN
 #endif
 
-{_layer_hook(symbols) if layer_hook else ""}{declarations(constants, symbols)}
+{_layer_hook(symbols) if layer_hook else ""}{declarations(constants, symbols)}{kernels}
 #endif
 """
 
@@ -136,28 +142,44 @@ void {symbols.layer_done}(int layer);
 def _model_source(
     program: Program, machine: Machine, symbols: Symbols, needs: Requirements, layer_hook: bool
 ) -> str:
+    parts = [banner(program, "kernels and run function"), model_includes(symbols, symbols.prefix)]
+    foreign = foreign_kernels(program, symbols)
+    parts += [f"{symbols.macro}_HIDDEN {prototype(kernel, symbol)};\n" for symbol, kernel in foreign.items()]
+    parts += [
+        kernel_comment(program, kernel) + tree.print_c(definition)
+        for kernel, definition in kernel_definitions(program, symbols, needs)
+    ]
+    return "\n".join([*parts, *entry_source(program, machine, symbols, layer_hook)])
+
+
+def model_includes(symbols: Symbols, library: str) -> str:
+    """The headers of a model whose kernels and constants are those of ``library``; the model's own functions are plain
+    functions behind them."""
+    undefined = "".join(f"#undef {function}\n" for function in symbols.checked)
+    return f'#include "{symbols.prefix}.h"\n#include "{library}_internal.h"\n\n{undefined}'
+
+
+def kernel_definitions(
+    program: Program, symbols: Symbols, needs: Requirements, linkage: str = "static"
+) -> Iterator[tuple[Kernel, c_ast.FuncDef]]:
+    """The C functions of all kernels but those of custom operators."""
     disjoint = disjoint_params(program)
     calls = Counter(call.kernel for call in program.calls)
     reserved = {symbols.run, symbols.reset, *symbols.kernels.values(), *symbols.constants.values()}
-    parts = [
-        banner(program, "kernels and run function"),
-        f'#include "{symbols.prefix}.h"\n#include "{symbols.prefix}_internal.h"\n',
-        "".join(f"#undef {function}\n" for function in symbols.checked),
-    ]
-    foreign = foreign_kernels(program, symbols)
-    parts += [f"{symbols.macro}_HIDDEN {prototype(kernel, symbol)};\n" for symbol, kernel in foreign.items()]
     for name, symbol in symbols.kernels.items():
         kernel = program.kernel(name)
         if kernel.foreign is not None:
             continue
         apart = calls[name] > 1 or any(isinstance(stmt, For) for stmt in kernel.body)
-        definition = kernel_function(
-            kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved
+        yield kernel, kernel_function(
+            kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved, linkage=linkage
         )
-        parts.append(_kernel_comment(program, kernel) + tree.print_c(definition))
+
+
+def entry_source(program: Program, machine: Machine, symbols: Symbols, layer_hook: bool = False) -> list[str]:
+    """The functions of the header, and what they need of their own."""
     guarded = bool(machine.asked_for)
-    if guarded:
-        parts.append(guard_source(machine, symbols))
+    parts = [guard_source(machine, symbols)] if guarded else []
     any_cpu = (f"{symbols.macro}_ANY_CPU",) if guarded else ()
     parts.append(identity_source(program, symbols, any_cpu))
     if program.states:
@@ -166,15 +188,13 @@ def _model_source(
         parts.append(begin_source(program, symbols, any_cpu, guarded))
         parts.append(tree.print_c(step_function(program, symbols)))
     if not guarded:
-        parts.append(tree.print_c(run_function(program, symbols, symbols.run, layer_hook=layer_hook)))
-        return "\n".join(parts)
+        return [*parts, tree.print_c(run_function(program, symbols, symbols.run, layer_hook=layer_hook))]
     storage = ("static", f"{symbols.macro}_APART")
     parts.append(tree.print_c(run_function(program, symbols, symbols.checked_run, storage, layer_hook)))
-    parts.append(tree.print_c(guarded_run(program, symbols)))
-    return "\n".join(parts)
+    return [*parts, tree.print_c(guarded_run(program, symbols))]
 
 
-def _kernel_comment(program: Program, kernel: Kernel) -> str:
+def kernel_comment(program: Program, kernel: Kernel) -> str:
     """What the kernel computes, then the ONNX nodes for which it does."""
     calls = [call for call in program.calls if call.kernel == kernel.name]
     what = "; or ".join(dict.fromkeys(call.summary for call in calls if call.summary))

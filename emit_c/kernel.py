@@ -42,15 +42,17 @@ def kernel_function(
     apart: bool = False,
     inline: bool = False,
     reserved: Collection[str] = (),
+    linkage: str = "static",
 ) -> c_ast.FuncDef:
-    """The C function ``static void symbol(...)`` of a kernel, one pointer for each parameter.
+    """The C function ``static void symbol(...)`` of a kernel, one pointer for each parameter; ``linkage`` instead of
+    ``static`` where other files call it.
 
     ``needs`` collects what it uses of the runtime. Parameters named in ``disjoint`` overlap no other parameter and are
     ``restrict``. A function ``apart`` is not to be inlined: it is there once, and has registers and stack of its own.
     One that is ``inline`` may stand in a header, of which not everything is used. ``reserved`` are file-level names
     that locals must not hide.
     """
-    storage = ["static", *(["CCML_APART"] if apart else []), *(["inline"] if inline else [])]
+    storage = [linkage, *(["CCML_APART"] if apart else []), *(["inline"] if inline else [])]
     return _Function(kernel, symbol, needs, reserved).definition(disjoint, storage)
 
 

@@ -15,8 +15,15 @@ _WARNINGS = "-Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion -pedantic"
 _WEIGHTS_RULE = "\n$(BUILD)/$(NAME)_weights.o: $(FOLDER)$(NAME)_weights.bin\n"
 
 
-def makefile(program: Program, machine: Machine, symbols: Symbols, weights_file: bool) -> str:
-    """Builds ``lib<name>.a``, and what is loaded where the target has such libraries."""
+def makefile(
+    program: Program,
+    machine: Machine,
+    symbols: Symbols,
+    weights_file: bool,
+    models: Sequence[Symbols] = (),
+) -> str:
+    """Builds ``lib<name>.a``, and what is loaded where the target has such libraries. With ``models`` it is the library
+    of all of them."""
     target, abi = machine.target, machine.abi
     name = symbols.prefix
     flags = " ".join((*MEANING, *machine_flags(machine)))
@@ -25,8 +32,11 @@ def makefile(program: Program, machine: Machine, symbols: Symbols, weights_file:
     files = " ".join(f"$(FOLDER){library}" for library in libraries)
     foreign = foreign_kernels(program, symbols)
     units = ["$(NAME)", *(["$(NAME)_weights"] if program.weights is None else []), *foreign]
-    headers = ["$(NAME).h", "$(NAME)_internal.h", "$(NAME)_runtime.h"]
+    if models:
+        units = ["$(NAME)_kernels", "$(NAME)_weights", *(model.prefix for model in models)]
+    headers = [*(f"{model.prefix}.h" for model in models), "$(NAME).h", "$(NAME)_internal.h", "$(NAME)_runtime.h"]
     headers += [file for file in source_files(foreign, name) if file.endswith(".inc")]
+    exported = [function for model in models or [symbols] for function in model.functions]
     return f"""# {name} for {machine.name} ({abi.name}, {machine.cpu.name}).
 # {LICENCE}
 #
@@ -75,7 +85,7 @@ all: {files}
 $(FOLDER)lib$(NAME).a: $(OBJECTS)
 	rm -f $@
 	$(AR) rcs $@ $(OBJECTS)
-{_loaded(target.library, symbols) if target.library else ""}
+{_loaded(target.library, exported) if target.library else ""}
 $(BUILD)/%.o: $(FOLDER)%.c $(HEADERS)
 	@mkdir -p $(BUILD)
 	$(CC) $(ALL_CFLAGS) -c $< -o $@
@@ -136,9 +146,9 @@ def _is_cross(machine: Machine) -> str:
     return "$(CROSS_COMPILE)" if machine.target.compiler == "gcc" else "always"
 
 
-def _loaded(library: Library, symbols: Symbols) -> str:
+def _loaded(library: Library, exported: Sequence[str]) -> str:
     """The rule for the library that is loaded."""
-    flags = library.compiler_options("$(NAME)", symbols.functions)
+    flags = library.compiler_options("$(NAME)", exported)
     return f"""
 $(FOLDER){library.file.format(name="$(NAME)")}: $(OBJECTS)
 	$(CC) $(TARGET_FLAGS) $(LINK_FLAGS) $(CFLAGS) {" ".join(flags)} \\

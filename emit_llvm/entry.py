@@ -81,7 +81,7 @@ def call_symbol(program: Program, number: int) -> str:
 
 
 def constant_symbol(program: Program, buffer: str) -> str:
-    return f"{program.name}_{buffer}"
+    return f"{program.owner}_{buffer}"
 
 
 def attributes_of(symbol: str, more: str) -> str:
@@ -410,7 +410,7 @@ class EntryWriter:
             raise internal_error(f"call of {call.kernel} with {len(call.args)} arguments for {len(params)} parameters")
         args = [f"ptr {self._pointer(out, self.program.buffers[name])}" for name in call.args]
         args += [f"i32 {scalar}" for scalar in call.scalars]
-        out.effect(f"call void @{self.program.name}_{call.kernel}({', '.join(args)})")
+        out.effect(f"call void @{self.program.owner}_{call.kernel}({', '.join(args)})")
 
     def _pointer(self, out: FunctionWriter, decl: BufferDecl) -> str:
         if decl.storage in (Storage.INPUT, Storage.OUTPUT):

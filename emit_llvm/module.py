@@ -56,12 +56,7 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     if how.addresses is None:
         program = replace(program, identity=model_id(program))
     program = with_known_blocks(program, machine)
-    noalias = disjoint_params(program)
-    own = (kernel for kernel in program.kernels if kernel.foreign is None)
-    functions = [_kernel(program, kernel, machine, noalias[kernel.name], how) for kernel in own]
-    codes, meanings = block_functions(program, machine)
-    functions += [_kernel(program, block, machine, frozenset(), how) for block in meanings]
-    functions += [_coded(f"{program.name}_{row}", row, code) for row, code in codes.items()]
+    functions = kernel_functions(program, machine, how)
     entry = EntryWriter(program, machine, how)
     guarded = bool(machine.asked_for) and how.addresses is None and not how.chosen
     functions += entry.guarded() if guarded else entry.entries(program.name, "hidden" if how.chosen else "")
@@ -82,6 +77,16 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
         *(function.text for function in functions),
     )
     return "\n".join(parts)
+
+
+def kernel_functions(program: Program, machine: Machine, how: ModuleOptions) -> list[Function]:
+    """The kernels, but for those of custom operators, and the block instructions that they invoke."""
+    noalias = disjoint_params(program)
+    own = (kernel for kernel in program.kernels if kernel.foreign is None)
+    functions = [_kernel(program, kernel, machine, noalias[kernel.name], how) for kernel in own]
+    codes, meanings = block_functions(program, machine)
+    functions += [_kernel(program, block, machine, frozenset(), how) for block in meanings]
+    return functions + [_coded(f"{program.name}_{row}", row, code) for row, code in codes.items()]
 
 
 def choosing_text(program: Program, machine: Machine, choices: Sequence[Choice]) -> str:

@@ -29,21 +29,21 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
     Those of custom operators are not among them: they are compiled elsewhere. Raises an internal error where LLVM
     introduced a call that the artifact does not provide.
     """
-    external = _options(program, machine).external_constants
+    external = module_options(program, machine).external_constants
     objects = [(f"{program.name}.o", code_object(program, machine))]
     if external and machine.abi.elf is not None:
-        objects.append((f"{program.name}_data.o", _data_object(program, machine, machine.abi.elf)))
+        objects.append((f"{program.name}_data.o", constants_object(program, machine, machine.abi.elf)))
     objects = with_helpers(objects, program.name, machine, linked_besides(program, machine))
-    return objects if machine.target.hosted else [(name, _bare_metal(image, machine)) for name, image in objects]
+    return objects if machine.target.hosted else [(name, bare_metal(image, machine)) for name, image in objects]
 
 
 def code_object(program: Program, machine: Machine, *, chosen: bool = False) -> bytes:
     """The object with the kernels and the entry; ``chosen`` as :class:`ModuleOptions` has it, with all constants in
     another object."""
-    options, generator = _options(program, machine), _generator(machine)
+    options, generator = module_options(program, machine), generator_for(machine)
     if chosen:
         options = replace(options, chosen=True, external_constants=True)
-    module = backend.optimize(module_text(program, machine, options), generator, speed_level=_level(program))
+    module = backend.optimize(module_text(program, machine, options), generator, speed_level=speed_level(program))
     return generator.emit_object(module)
 
 
@@ -67,7 +67,8 @@ def linked_besides(program: Program, machine: Machine) -> set[str]:
     return {*foreign_kernels(program), *system}
 
 
-def _bare_metal(image: bytes, machine: Machine) -> bytes:
+def bare_metal(image: bytes, machine: Machine) -> bytes:
+    """An object for ``machine``, which has no operating system."""
     abi = machine.abi.elf
     if abi is None:
         return image
@@ -77,17 +78,17 @@ def _bare_metal(image: bytes, machine: Machine) -> bytes:
 
 def emit_assembly(program: Program, machine: Machine) -> str:
     """The assembly of ``NAME.o``; large weights are left out, as external symbols."""
-    text = module_text(program, machine, _options(program, machine))
-    generator = _generator(machine)
-    return generator.emit_assembly(backend.optimize(text, generator, speed_level=_level(program)))
+    text = module_text(program, machine, module_options(program, machine))
+    generator = generator_for(machine)
+    return generator.emit_assembly(backend.optimize(text, generator, speed_level=speed_level(program)))
 
 
 def emit_ir(program: Program, machine: Machine, *, optimized: bool = False) -> str:
     """The module as ccml prints it, or ``optimized`` as LLVM leaves it before code generation."""
     if not optimized:
-        return module_text(program, machine, _options(program, machine))
-    text = module_text(program, machine, _options(program, machine))
-    return str(backend.optimize(text, _generator(machine), speed_level=_level(program)))
+        return module_text(program, machine, module_options(program, machine))
+    text = module_text(program, machine, module_options(program, machine))
+    return str(backend.optimize(text, generator_for(machine), speed_level=speed_level(program)))
 
 
 def is_compiler_helper(symbol: str, machine: Machine) -> bool:
@@ -100,22 +101,26 @@ def is_compiler_helper(symbol: str, machine: Machine) -> bool:
     return provided and not libc
 
 
-def _options(program: Program, machine: Machine) -> ModuleOptions:
+def module_options(program: Program, machine: Machine) -> ModuleOptions:
+    """How ``program`` is printed for ``machine``."""
     total = sum(program.buffers[name].nbytes for name in program.constants)
     apart = machine.abi.elf is not None and total > INLINE_CONSTANTS and program.weights is None
     options = ModuleOptions(external_constants=apart)
     return replace(options, attributes=SIZE_ATTRIBUTES, unroll_sums=False) if program.small_code else options
 
 
-def _level(program: Program) -> int:
+def speed_level(program: Program) -> int:
+    """LLVM's level of optimization."""
     return 2 if program.small_code else 3
 
 
-def _generator(machine: Machine) -> backend.TargetMachine:
+def generator_for(machine: Machine) -> backend.TargetMachine:
+    """What makes machine code for ``machine``."""
     return backend.target_machine(machine, reloc=backend.relocation(machine))
 
 
-def _data_object(program: Program, machine: Machine, abi: Elf) -> bytes:
+def constants_object(program: Program, machine: Machine, abi: Elf) -> bytes:
+    """An object with the constants alone."""
     symbols = (
         DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
         for name, align in constant_align(program, machine).items()

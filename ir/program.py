@@ -198,7 +198,8 @@ class Program:
     ``small_code``: compilers are to make small code of it, where that and fast code are not the
     same. With ``weights`` the constants are in a file that the caller passes. ``identity`` is what header, library and
     file of weights know each other by, where it is not the program's own (``identity.model_id``). ``sliced``: a run can
-    be taken call by call as well.
+    be taken call by call as well. ``library`` is what kernels and constants are called after where several models share
+    them.
     """
 
     name: str
@@ -219,6 +220,12 @@ class Program:
     weights: ExternalWeights | None = None
     identity: int = 0
     sliced: bool = False
+    library: str = ""
+
+    @property
+    def owner(self) -> str:
+        """What the symbols of kernels and constants begin with."""
+        return self.library or self.name
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:

@@ -73,12 +73,14 @@ def exact_machine(machine: Machine) -> Machine:
     return replace(machine, cpu=replace(machine.cpu, winograd=False))
 
 
-def lower_graph(graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL, dump: Dump | None = None) -> Program:
+def lower_graph(
+    graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL, dump: Dump | None = None, *, shared: bool = True
+) -> Program:
     """Kernels, calls and memory plan for an optimized ``graph`` on ``machine``.
 
     The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it. The program is
     verified after every step, and ``dump(name, program)`` sees it. Raises ``BUDGET`` where more RAM is needed than the
-    ``goal`` allows.
+    ``goal`` allows. Not ``shared``: its layers have kernels of their own, for :func:`link.link_programs`.
     """
     if machine.target.scarce_ram or goal.scarce_ram or goal.optimize is Optimize.SIZE:
         machine = exact_machine(machine)
@@ -86,6 +88,8 @@ def lower_graph(graph: Graph, machine: Machine, goal: Goal = DEFAULT_GOAL, dump:
         machine = replace(machine, cpu=replace(machine.cpu, compact=True))
     program = _verified("lower_nodes", lower_nodes(graph, machine), dump)
     for name, step in STEPS:
+        if step is share and not shared:
+            continue
         start = perf_counter()
         result = step(program, machine, goal)
         seconds = perf_counter() - start

@@ -201,7 +201,7 @@ class _Layers:
         machine: Machine,
     ) -> None:
         self.program = program
-        self.functions = [f".text.{program.name}_{c.kernel}" for c in with_known_blocks(program, machine).calls]
+        self.functions = [f".text.{program.owner}_{c.kernel}" for c in with_known_blocks(program, machine).calls]
         self.live = live
         self.costs = None if costs is None else costs.layers
         self.kernels = {kernel.name: kernel for kernel in program.kernels}

@@ -31,14 +31,14 @@ class _WrongError(Exception):
 
 
 def read_reports(path: Path) -> list[tuple[Path, Report]]:
-    """The report in the file ``path``, or where it lists others (several models, several ABIs) each of these, with
-    their files. A folder stands for its ``report.json``.
+    """The report in the file ``path``, or where it lists others (several models, linked ones, several ABIs) each of
+    these, with their files. A folder stands for its ``report.json``.
 
     Raises ``BAD_INPUT`` for what is no report of ccml, is damaged, or has another version of the schema.
     """
     file = path / REPORT_FILE if path.is_dir() else path
     content = _read(file)
-    listed = content.get("models", content.get("reports"))
+    listed = content.get("models", content.get("reports", content.get("linked")))
     if listed is None:
         return [(file, _checked(file, content))]
     _check_schema(file, content)

@@ -231,6 +231,23 @@ class Totals:
 
 
 @dataclass(frozen=True)
+class LibraryTotals:
+    """What several models take that were linked: ``ram_bytes`` and ``arena_bytes`` are for the one that needs most, as
+    they do not run at the same time; states are apart. ``flash_bytes`` is code and constants of all, by LLVM.
+    ``kernels`` counts block instructions as well; ``shared_kernels`` of these are used by several models."""
+
+    ram_bytes: int
+    arena_bytes: int
+    arena_align: int
+    state_bytes: int
+    weight_bytes: int
+    code_bytes: int | None
+    flash_bytes: int | None
+    kernels: int
+    shared_kernels: int
+
+
+@dataclass(frozen=True)
 class File:
     """A file of the artifact. ``path`` is relative to the folder of the report, with ``/``."""
 

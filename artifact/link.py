@@ -1,0 +1,191 @@
+"""Several models as one library: folder, reports, and what all of them take together."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from ..costs.build import build_objects
+from ..costs.predict import is_predictable, predict
+from ..driver import Compiled
+from ..emit_c.linked import linked_headers, linked_sources
+from ..emit_c.weights import write_binary
+from ..emit_llvm.archive import static_library
+from ..emit_llvm.coded import with_known_blocks
+from ..emit_llvm.entry import exported_symbols
+from ..emit_llvm.linked import linked_objects
+from ..emit_llvm.shared import link_library
+from ..errors import CcmlError, ErrorCode
+from ..ir.identity import model_id
+from ..ir.loops import Invoke
+from ..ir.loops_rewrite import walk_stmts
+from ..ir.program import Program
+from ..program.link import Linked, link_programs, taken_apart
+from ..report.build import build_report, weight_bytes
+from ..report.routes import objects_route
+from ..report.schema import REPORT_FILE, SCHEMA, LibraryTotals, Report, json_text
+from ..report.sections import Section, allocated_sections, sections_of
+from ..targets import Machine
+from .contents import own_report
+from .emit import Emit
+from .folder import list_files, publish, staging
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Library:
+    """What :func:`write_library` wrote into ``folder``: the report of each model, and what all of them take."""
+
+    name: str
+    folder: Path
+    reports: tuple[Report, ...]
+    totals: LibraryTotals
+
+
+def link_models(name: str, compiled: Sequence[Compiled], *, slices: bool = False) -> Linked:
+    """The library ``name`` of models that were lowered for one machine with kernels of their own. Raises ``BAD_OPTION``
+    where names clash, and ``UNSUPPORTED_FEATURE`` for custom operators."""
+    names = [each.program.name for each in compiled]
+    for number, each in enumerate([*names, name]):
+        if each.lower() in (other.lower() for other in [*names, name][:number]):
+            raise CcmlError(ErrorCode.BAD_OPTION, f"two models, or a model and the library, are called '{each}'",
+                            hint="name models as NAME=FILE, and the library with --name")  # fmt: skip
+    for each in compiled:
+        if each.program.custom_operators:
+            reason = "models with custom operators cannot be linked"
+            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=each.program.name,
+                            hint="compile this model by itself; models may share an arena all the same")  # fmt: skip
+    programs = [replace(each.program, sliced=slices) for each in compiled]
+    return link_programs(name, programs, compiled[0].machine, compiled[0].goal)
+
+
+def write_library(linked: Linked, compiled: Sequence[Compiled], kinds: Sequence[Emit], folder: Path) -> Library:
+    """Writes headers, sources, objects and reports of a library into ``folder``, all or none."""
+    whole = linked.whole
+    with staging(folder) as stage:
+        objects = _emit(linked, compiled[0].machine, kinds, stage)
+        reports = [
+            _report(each, model, objects, kinds, linked)
+            for each, model in zip(compiled, linked.models, strict=True)
+        ]
+        for report in reports:
+            text = report.to_json()
+            (stage / own_report(report.model.name)).write_text(text, encoding="utf-8", newline="\n")
+        totals = _totals(linked, reports, objects)
+        _write_index(stage, whole, reports, totals)
+        publish(stage, folder)
+    return Library(whole.name, folder, tuple(reports), totals)
+
+
+def _emit(linked: Linked, machine: Machine, kinds: Sequence[Emit], folder: Path) -> list[tuple[str, bytes]] | None:
+    whole, models = linked.whole, linked.models
+    if Emit.C in kinds:
+        texts, constants = linked_sources(whole, models, machine)
+        if constants is not None:
+            write_binary(constants, folder / f"{whole.name}_weights.bin")
+    else:
+        texts = linked_headers(whole, models, machine)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    if Emit.OBJECT not in kinds and Emit.LIBRARY not in kinds:
+        return None
+    objects = linked_objects(whole, lambda program: taken_apart(program, models), machine)
+    if Emit.OBJECT in kinds:
+        for name, image in objects:
+            (folder / name).write_bytes(image)
+    if Emit.LIBRARY in kinds:
+        (folder / f"lib{whole.name}.a").write_bytes(static_library(objects))
+        if machine.target.library is not None:
+            _link(linked, machine, objects, folder, required=set(kinds) == {Emit.LIBRARY})
+    return objects
+
+
+def _link(
+    linked: Linked, machine: Machine, objects: list[tuple[str, bytes]], folder: Path, *, required: bool
+) -> None:
+    """Links what is loaded. Without a linker that is an error where it is ``required``, and a warning otherwise."""
+    assert machine.target.library is not None
+    name = linked.whole.name
+    library = folder / machine.target.library.file.format(name=name)
+    exported = [symbol for model in linked.models for symbol in exported_symbols(model)]
+    log.info("linking %s", library.name)
+    try:
+        link_library(objects, machine, name, exported, library)
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.TOOLCHAIN or required:
+            raise
+        log.warning("%s is not written: %s; %s", library.name, problem.reason, problem.hint)
+
+
+def _report(
+    compiled: Compiled, model: Program, objects: list[tuple[str, bytes]] | None, kinds: Sequence[Emit], linked: Linked
+) -> Report:
+    """What one model takes, as if the others were not there."""
+    machine, costs, sections = compiled.machine, None, None
+    identity = compiled.source.identity([kind.value for kind in kinds], compiled.goal)
+    identity = replace(identity, options=replace(identity.options, slices=model.sliced))
+    printed = taken_apart(with_known_blocks(linked.whole, machine), linked.models)[linked.models.index(model)]
+    printed = replace(printed, identity=model_id(model))
+    if objects is not None:
+        sections = list(_own_sections(printed, objects))
+        if is_predictable(printed, machine):
+            log.info("predicting costs")
+            costs = predict(printed, machine, build_objects(printed, machine, objects))
+    graphs = compiled.source.graph, compiled.optimized
+    return build_report(identity, *graphs, printed, machine, sections, costs)
+
+
+def _own_sections(model: Program, objects: Sequence[tuple[str, bytes]]) -> Iterator[Section]:
+    """The sections of a library that a program with one of its models takes in."""
+    own = {f".text.{model.owner}_{name}" for name in _functions(model)}
+    for file, image in objects:
+        for section in allocated_sections(image):
+            if file == f"{model.owner}_data.o":
+                yield replace(section, size=weight_bytes(model))
+            elif file == f"{model.owner}.o" and section.executable:
+                if section.name in own or not section.name.startswith(f".text.{model.owner}_"):
+                    yield section
+            elif file in (f"{model.owner}.o", f"{model.owner}_runtime.o", f"{model.name}.o"):
+                yield section
+
+
+def _totals(
+    linked: Linked, reports: Sequence[Report], objects: Sequence[tuple[str, bytes]] | None
+) -> LibraryTotals:
+    whole, own = linked.whole, [_functions(model) for model in linked.models]
+    route = None if objects is None else objects_route(sections_of(objects))
+    return LibraryTotals(
+        ram_bytes=sum(pool.ram for pool in whole.plan.pools),
+        arena_bytes=sum(pool.size for pool in whole.plan.pools),
+        arena_align=max(pool.align for pool in whole.plan.pools),
+        state_bytes=sum(report.totals.state_bytes for report in reports),
+        weight_bytes=weight_bytes(whole),
+        code_bytes=None if route is None else route.code_bytes,
+        flash_bytes=None if route is None else route.flash_bytes,
+        kernels=len(_functions(whole)),
+        shared_kernels=sum(sum(name in each for each in own) > 1 for name in _functions(whole)),
+    )
+
+
+def _functions(program: Program) -> set[str]:
+    """The kernels of a program, and the block instructions that they invoke."""
+    invoked = (stmt for kernel in program.kernels for stmt in walk_stmts(kernel.body) if isinstance(stmt, Invoke))
+    return {*(kernel.name for kernel in program.kernels), *(stmt.block for stmt in invoked)}
+
+
+def _write_index(stage: Path, whole: Program, reports: Sequence[Report], totals: LibraryTotals) -> None:
+    """The report of the library, which names those of its models."""
+    target = reports[0].target
+    content = {
+        "schema": SCHEMA,
+        "ccml": reports[0].ccml,
+        "model": {"name": whole.name},
+        "target": asdict(target),
+        "totals": asdict(totals),
+        "linked": {report.model.name: own_report(report.model.name) for report in reports},
+        "files": [asdict(file) for file in list_files(stage)],
+    }
+    (stage / REPORT_FILE).write_text(json_text(content), encoding="utf-8", newline="\n")

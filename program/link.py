@@ -1,0 +1,197 @@
+"""Several programs as one library: kernels and constants that are equal are there once, and layers of different models
+share kernels as those of one model do.
+
+The programs are brought together as one, whose body is theirs one behind the other; the steps that look at all calls
+(``sharing``) work on that, and what they made is taken apart again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..ir.aliasing import disjoint_params
+from ..ir.loops import Kernel
+from ..ir.program import MemoryPlan, Pool, Program, Storage
+from ..ir.program_verify import verify_program
+from ..ir.steps import Body, Branch, Call, Repeat, Step, map_calls
+from ..memory.check import check_plan
+from ..targets.target import Machine
+from .build import share
+from .goal import Goal
+
+_OF_MODEL = "{number}.{buffer}"
+"""What the buffers of a model are called among those of others."""
+
+
+@dataclass(frozen=True)
+class Linked:
+    """``whole`` has all kernels and constants, under the name of the library, and the steps of all ``models``. These
+    have interfaces and plans of their own, and refer to the kernels and constants of ``whole``."""
+
+    whole: Program
+    models: tuple[Program, ...]
+
+
+def link_programs(name: str, programs: Sequence[Program], machine: Machine, goal: Goal) -> Linked:
+    """The library ``name`` of programs that ``lower_graph(..., shared=False)`` made for one machine."""
+    whole = share(_together(name, programs), machine, goal)
+    models = taken_apart(whole, programs)
+    for model in models:
+        verify_program(model)
+        check_plan(model)
+    return Linked(whole, models)
+
+
+def taken_apart(whole: Program, programs: Sequence[Program]) -> tuple[Program, ...]:
+    """The programs with the kernels, the constants and the steps of ``whole``, which their own became."""
+    found, first = [], 0
+    kernels = {kernel.name: kernel for kernel in whole.kernels}
+    for number, program in enumerate(programs):
+        behind = first + len(program.body)
+        begins = _OF_MODEL.format(number=number, buffer="")
+        own = {begins + name: name for name in program.buffers}
+        body = _renamed(whole.body[first:behind], own)
+        model = replace(program, body=body, small_code=whole.small_code, library=whole.name)
+        constants = {name: array for name, array in whole.constants.items() if _calls_with(model, name)}
+        buffers = {name: decl for name, decl in program.buffers.items() if decl.storage is not Storage.CONSTANT}
+        buffers |= {name: whole.buffers[name] for name in constants}
+        used = dict.fromkeys(call.kernel for call in model.calls)
+        found.append(
+            replace(
+                model, buffers=buffers, constants=constants, kernels=tuple(kernels[kernel] for kernel in used),
+                blocks=whole.blocks, taps={},
+            )
+        )  # fmt: skip
+        first = behind
+    return tuple(found)
+
+
+def _calls_with(program: Program, buffer: str) -> bool:
+    return any(buffer in call.args for call in program.calls)
+
+
+def _together(name: str, programs: Sequence[Program]) -> Program:
+    kernels = _Kernels()
+    constants = _Constants(name for program in programs for name in program.buffers)
+    buffers, body = {}, list[Step]()
+    for number, program in enumerate(programs):
+        own = {
+            buffer: constants.name_of(program, buffer)
+            if decl.storage is Storage.CONSTANT
+            else _OF_MODEL.format(number=number, buffer=buffer)
+            for buffer, decl in program.buffers.items()
+        }
+        buffers |= {own[buffer]: replace(decl, name=own[buffer]) for buffer, decl in program.buffers.items()}
+        called = kernels.names_of(program)
+        renamed = map_calls(program.body, lambda _, call: [replace(call, kernel=called[call.kernel])])  # noqa: B023
+        body += _renamed(renamed, own)
+    blocks = {(block.name): block for program in programs for block in program.blocks}
+    return replace(
+        programs[0], name=name, inputs=(), outputs=(), buffers=buffers, constants=constants.arrays,
+        kernels=tuple(kernels.found), body=tuple(body), plan=_plan(programs), blocks=tuple(blocks.values()),
+        taps={}, extents=(), states=(), small_code=any(program.small_code for program in programs),
+    )  # fmt: skip
+
+
+def _plan(programs: Sequence[Program]) -> MemoryPlan:
+    """Pools that are as large as the largest of that number, with all buffers; states have a pool each."""
+    pools: list[Pool] = []
+    state: dict[str, int] = {}
+    most = max(len(program.plan.pools) for program in programs)
+    for place in range(most):
+        own = [(number, p.plan.pools[place]) for number, p in enumerate(programs) if place < len(p.plan.pools)]
+        pools.append(
+            Pool(
+                name=own[0][1].name,
+                offsets={
+                    _OF_MODEL.format(number=number, buffer=buffer): offset
+                    for number, pool in own
+                    for buffer, offset in pool.offsets.items()
+                },
+                size=max(pool.size for _, pool in own),
+                align=max(pool.align for _, pool in own),
+                whole=max(pool.ram for _, pool in own),
+            )
+        )
+    for number, program in enumerate(programs):
+        if program.plan.state is not None:
+            offsets = program.plan.state.offsets
+            state |= {_OF_MODEL.format(number=number, buffer=buffer): offset for buffer, offset in offsets.items()}
+    return MemoryPlan(tuple(pools), Pool("state", state, 0, 1) if state else None)
+
+
+class _Kernels:
+    """Kernels of several programs: equal ones, which may be told the same of overlaps, are one."""
+
+    def __init__(self) -> None:
+        self.found: list[Kernel] = []
+        self._known: dict[tuple[str, frozenset[str]], list[Kernel]] = {}
+        self._names: set[str] = set()
+
+    def names_of(self, program: Program) -> dict[str, str]:
+        disjoint = disjoint_params(program)
+        return {kernel.name: self._name_of(kernel, disjoint[kernel.name]) for kernel in program.kernels}
+
+    def _name_of(self, kernel: Kernel, disjoint: frozenset[str]) -> str:
+        plain = replace(kernel, name="", loc="")
+        same = self._known.setdefault((str(len(kernel.params)), disjoint), [])
+        for known in same:
+            if replace(known, name="", loc="") == plain:
+                return known.name
+        name, count = kernel.name, 1
+        while name in self._names:
+            count += 1
+            name = f"{kernel.name}_{count}"
+        self._names.add(name)
+        same.append(replace(kernel, name=name))
+        self.found.append(same[-1])
+        return name
+
+
+class _Constants:
+    """Constants of several programs: equal ones are one."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self.arrays: dict[str, np.ndarray] = {}
+        self._taken = set(taken)
+        self._known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._count = 0
+
+    def name_of(self, program: Program, buffer: str) -> str:
+        array = program.constants[buffer]
+        key = (array.dtype.str, array.shape, array.tobytes())
+        name = self._known.get(key)
+        while name is None:
+            candidate = f"w{self._count}"
+            self._count += 1
+            if candidate not in self._taken:
+                name = self._known[key] = candidate
+                self.arrays[name] = array
+        return name
+
+
+def _renamed(body: Sequence[Step], names: Mapping[str, str]) -> Body:
+    """``body`` with other names of buffers."""
+
+    def new(name: str | None) -> str | None:
+        return None if name is None else names.get(name, name)
+
+    found: list[Step] = []
+    for step in body:
+        match step:
+            case Call():
+                found.append(replace(step, args=tuple(names.get(name, name) for name in step.args)))
+            case Branch():
+                then, orelse = _renamed(step.then, names), _renamed(step.orelse, names)
+                found.append(Branch(names.get(step.condition, step.condition), then, orelse, step.loc))
+            case Repeat():
+                inner = _renamed(step.body, names)
+                found.append(
+                    replace(
+                        step, body=inner, count=new(step.count), condition=new(step.condition), number=new(step.number)
+                    )
+                )
+    return tuple(found)
