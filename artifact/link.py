@@ -49,9 +49,9 @@ def link_models(name: str, compiled: Sequence[Compiled], *, slices: bool = False
     """The library ``name`` of models that were lowered for one machine with kernels of their own. Raises ``BAD_OPTION``
     where names clash, and ``UNSUPPORTED_FEATURE`` for custom operators."""
     names = [each.program.name for each in compiled]
-    for number, each in enumerate([*names, name]):
-        if each.lower() in (other.lower() for other in [*names, name][:number]):
-            raise CcmlError(ErrorCode.BAD_OPTION, f"two models, or a model and the library, are called '{each}'",
+    for number, own in enumerate([*names, name]):
+        if own.lower() in (other.lower() for other in names[:number]):
+            raise CcmlError(ErrorCode.BAD_OPTION, f"two models, or a model and the library, are called '{own}'",
                             hint="name models as NAME=FILE, and the library with --name")  # fmt: skip
     for each in compiled:
         if each.program.custom_operators:

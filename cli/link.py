@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -107,7 +107,7 @@ def _of_table(file: Path, name: str, table: Mapping[str, object]) -> tuple[str, 
 
 def _named(
     file: Path, name: str, key: str, table: Mapping[str, object], kind: NameValue | InputShape
-) -> list[tuple[str, object]]:
+) -> list[tuple[str, Any]]:
     found = []
     for item, value in _table(file, name, key, table).items():
         text = ",".join(map(str, value)) if isinstance(value, list) else str(value)

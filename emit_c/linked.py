@@ -59,8 +59,8 @@ def linked_sources(
     runtime = banner(whole, "the runtime that its kernels use")
     texts[f"{prefix}_runtime.h"] = f"{runtime}\n{runtime_header(needs)}"
     for model, each in zip(models, symbols, strict=True):
-        head = [banner(model, "run function"), model_includes(each, prefix)]
-        texts[f"{each.prefix}.c"] = "\n".join([*head, *entry_source(model, machine, each)])
+        begins = [banner(model, "run function"), model_includes(each, prefix)]
+        texts[f"{each.prefix}.c"] = "\n".join([*begins, *entry_source(model, machine, each)])
     texts[MAKEFILE] = makefile(whole, machine, library, binary, symbols)
     return texts, constants if binary else None
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..ir.aliasing import disjoint_params
 from ..ir.loops import Kernel
-from ..ir.program import MemoryPlan, Pool, Program, Storage
+from ..ir.program import BufferDecl, MemoryPlan, Pool, Program, Storage
 from ..ir.program_verify import verify_program
 from ..ir.steps import Body, Branch, Call, Repeat, Step, map_calls
 from ..memory.check import check_plan
@@ -76,7 +76,8 @@ def _calls_with(program: Program, buffer: str) -> bool:
 def _together(name: str, programs: Sequence[Program]) -> Program:
     kernels = _Kernels()
     constants = _Constants(name for program in programs for name in program.buffers)
-    buffers, body = {}, list[Step]()
+    buffers: dict[str, BufferDecl] = {}
+    body: list[Step] = []
     for number, program in enumerate(programs):
         own = {
             buffer: constants.name_of(program, buffer)
