@@ -15,15 +15,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from math import ceil, prod
 
 from ..ir.build import load, store
 from ..ir.loops import (
     INDEX,
     Alloc,
+    Binary,
     Bitcast,
     Block,
     Buffer,
+    Call,
     Const,
     Expr,
     For,
@@ -31,6 +34,7 @@ from ..ir.loops import (
     Let,
     Load,
     LoopKind,
+    Select,
     Space,
     Splat,
     Stmt,
@@ -38,7 +42,7 @@ from ..ir.loops import (
     Var,
     as_expr,
 )
-from ..ir.loops_rewrite import loop, map_expr
+from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot, ElementKind
 from .affine import coefficient, occurs
@@ -49,6 +53,11 @@ UNROLLED = 64
 """Multiply-adds in the body of the innermost loop, at most."""
 UNROLLED_COMPACT = 8
 """The same for compact code."""
+MOST_STEPS = 8
+"""Steps of k in the body of the innermost loop, at most."""
+LONG_FINISH = 16
+"""Operations behind a result from which on they are a loop over the rows: in straight code behind a full block their
+constants would compete with its accumulators for registers, and their code would be as many times as long."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +73,7 @@ class Blocking:
 
     With ``scalar_operand`` the multiply-add takes activations from scalar registers, with ``lane_operand`` from lanes:
     each row is loaded for as many steps of k as there are lanes. The loop over k is unrolled to ``limit``
-    multiply-adds at most, with ``lane_operand`` by the lanes.
+    multiply-adds and ``ahead`` steps at most, with ``lane_operand`` by the lanes.
     """
 
     dot: Dot
@@ -75,6 +84,7 @@ class Blocking:
     scalar_operand: bool = False
     limit: int = UNROLLED
     lane_operand: bool = False
+    ahead: int = MOST_STEPS
 
 
 @dataclass(frozen=True)
@@ -189,7 +199,11 @@ def _with_chains(
     wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
     while chains * rows * vectors < wanted and 2 * chains * rows * vectors <= spare and 4 * chains <= depth:
         chains *= 2
-    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, limit, lane_operand)
+    # Compilers load the weights of later steps ahead: they need registers, too. Cores that execute out of order gain
+    # little by longer bodies.
+    weights = budget - factors - taken - chains * rows * vectors
+    ahead = MOST_STEPS if cpu.pipeline.in_order or cpu.compact else max(1, min(MOST_STEPS, weights // vectors))
+    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, limit, lane_operand, ahead)
 
 
 def blocking_cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
@@ -221,9 +235,12 @@ def _row_blocks(rows: int, height: int) -> list[tuple[int, int]]:
     return blocks + ([(1, rows % height)] if rows % height else [])
 
 
-def unroll_factor(extent: int, statements: int, chains: int, limit: int) -> int:
-    """The largest divisor of ``extent`` that is a multiple of ``chains`` and keeps the body short."""
-    fitting = [u for u in range(1, min(extent, 8) + 1) if extent % u == 0 and u * statements <= limit]
+def unroll_factor(extent: int, statements: int, blocking: Blocking) -> int:
+    """The largest divisor of ``extent`` that is a multiple of the chains and keeps the body of steps of so many
+    ``statements`` short."""
+    chains = blocking.chains
+    most = min(extent, max(blocking.ahead, chains))
+    fitting = [u for u in range(1, most + 1) if extent % u == 0 and u * statements <= blocking.limit]
     multiples = [u for u in fitting if u % chains == 0]
     return max(multiples or fitting or [1])
 
@@ -276,7 +293,7 @@ class _Microkernel:
         self.type = Type(DType(blocking.dot.accumulator.value), self.lanes)
         inner = max(1, spec.k[-1].extent // blocking.dot.group)
         self.by_lanes = blocking.lane_operand and _is_consecutive(spec.lhs, spec.k[-1].var)
-        self.unroll = unroll_factor(inner, height * region.vectors, blocking.chains, blocking.limit)
+        self.unroll = unroll_factor(inner, height * region.vectors, blocking)
         if self.by_lanes:
             self.unroll = self.lanes
         self.chains = blocking.chains if self.unroll % blocking.chains == 0 else 1
@@ -410,12 +427,38 @@ class _Microkernel:
         return value
 
     def _finish(self, result: Callable[[int, int], Expr]) -> Block:
-        out: list[Stmt] = []
-        for i in range(self.height):
-            for j in range(self.region.vectors):
-                value = result(i, j)
-                out.extend(self.spec.finish(self.base + i, self._column(j), value, self.lanes, self._active(j)))
-        return tuple(out)
+        first = self._finished(as_expr(0), lambda j: result(0, j))
+        if self.height > 1 and _operations(first) > LONG_FINISH * self.region.vectors:
+            return self._finish_by_rows(result)
+        rows = (self._finished(as_expr(i), partial(result, i)) for i in range(1, self.height))
+        return (*first, *chain.from_iterable(rows))
+
+    def _finish_by_rows(self, result: Callable[[int, int], Expr]) -> Block:
+        """The results to the stack, then a loop over the rows."""
+        vectors, lanes = self.region.vectors, self.lanes
+        scalar = self.type.with_lanes(1)
+        shape, align = (self.height, vectors * lanes), lanes * scalar.dtype.size
+        results = Buffer(self.names.fresh("results"), scalar, shape, Space.STACK, align=align)
+        stores = tuple(
+            store(results[_index(i, j * lanes)], result(i, j)) for i in range(self.height) for j in range(vectors)
+        )
+        row = Var(self.names.fresh("i"))
+        finished = self._finished(row, lambda j: load(results, row, j * lanes, lanes=lanes))
+        return (Alloc(results), *stores, *loop(row, self.height, *finished))
+
+    def _finished(self, row: Expr, result: Callable[[int], Expr]) -> Block:
+        """What is done with the results of a row of the block."""
+        columns = (
+            self.spec.finish(self.base + row, self._column(j), result(j), self.lanes, self._active(j))
+            for j in range(self.region.vectors)
+        )
+        return tuple(chain.from_iterable(columns))
+
+
+def _operations(block: Block) -> int:
+    """Operations on elements, not on indices."""
+    exprs = (part for stmt in walk_stmts(block) for expr in stmt_exprs(stmt) for part in walk_expr(expr))
+    return sum(isinstance(part, (Binary, Call, Select)) and part.type.dtype is not DType.INDEX for part in exprs)
 
 
 _ROW = Var("row of the block")
