@@ -12,6 +12,11 @@ from ..ops.scale_exprs import expand_mul_high
 _NARROW = {8: I8, 16: I16}
 
 
+def product_and_sum(call: Call) -> Expr:
+    x, y, z = call.args
+    return x * y + z
+
+
 def root_in_single(call: Call) -> Expr | None:
     """A square root of halves in single precision: rounding twice changes nothing, as 24 >= 2 * 11 + 2 digits."""
     if call.type.dtype is not DType.F16:

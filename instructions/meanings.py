@@ -9,6 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 
+def multiply_add(a: np.floating, b: np.floating, c: np.floating) -> np.floating:
+    return a * b + c
+
+
 def fma(a: np.floating, b: np.floating, c: np.floating) -> np.floating:
     """One rounding of the exact sum; zeros and what is not finite follow from the separate operations."""
     if not all(math.isfinite(operand) for operand in (a, b)):

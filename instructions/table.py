@@ -32,6 +32,11 @@ INSTRUCTIONS: dict[str, Instruction] = {
     row.name: row
     for row in (
         Instruction("fma", (None, None, None), None, meanings.fma, intrinsics=_float("llvm.fma")),
+        # fused where that saves time, else two roundings: how is decided kernel by kernel
+        Instruction(
+            "multiply_add", (None, None, None), None, meanings.multiply_add, expansion=expansions.product_and_sum,
+            c_header=None,
+        ),
         Instruction(
             "sqrt", (None,), None, np.sqrt, expansion=expansions.root_in_single, intrinsics=_float("llvm.sqrt")
         ),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import wraps
 
 from ..ir.build import bits, convert
-from ..ir.loops import Expr, const
+from ..ir.loops import Call, Expr, const
 from ..ir.types import DType
 from .opdef import Bind
 
@@ -65,8 +65,13 @@ def poly(x: Expr, coefficients: Sequence[float]) -> Expr:
     """``c0 + c1*x + c2*x^2 + ...`` by Horner's rule. ``x`` is named by the caller: it occurs once a step."""
     result: Expr = const(coefficients[-1], x.type)
     for coefficient in reversed(coefficients[:-1]):
-        result = result * x + coefficient
+        result = multiply_add(result, x, coefficient)
     return result
+
+
+def multiply_add(x: Expr, y: Expr, z: Expr | float) -> Expr:
+    """``x * y + z``, of which it does not matter whether the product is rounded."""
+    return Call("multiply_add", (x, y, z if isinstance(z, Expr) else const(z, x.type)), x.type)
 
 
 def with_sign_of(magnitude: Expr, x: Expr) -> Expr:

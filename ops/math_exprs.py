@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from ..ir.build import absolute, bits, eq, ge, gt, lt, maximum, minimum, select
 from ..ir.loops import Call, Expr, const
 from ..ir.types import DType
-from .float_exprs import float_format, half_through_single, poly, with_sign_of
+from .float_exprs import float_format, half_through_single, multiply_add, poly, with_sign_of
 from .opdef import Bind
 
 INF, NAN = math.inf, math.nan
@@ -118,11 +118,12 @@ class _Reduced:
 def _reduce(x: Expr, bind: Bind, tail: Expr | None = None) -> _Reduced:
     """Splits ``x + tail`` into n * ln(2) + r with |r| <= ln(2)/2, and expands e^r - 1 = r + r^2 * P(r)."""
     tables, magic = _TABLES[x.type.dtype], float_format(x).round_magic
-    shifted = bind("shifted", x * (1.0 / math.log(2.0)) + magic)
+    shifted = bind("shifted", multiply_add(x, const(1.0 / math.log(2.0), x.type), magic))
     n = bind("n", shifted - magic)
-    r = (x - n * tables.ln2_high) - n * tables.ln2_low
+    r = multiply_add(n, const(-tables.ln2_high, x.type), x)
+    r = multiply_add(n, const(-tables.ln2_low, x.type), r)
     r = bind("r", r if tail is None else r + tail)
-    return _Reduced(r + (r * r) * poly(r, tables.exp), shifted)
+    return _Reduced(multiply_add(r * r, poly(r, tables.exp), r), shifted)
 
 
 @half_through_single
@@ -163,7 +164,7 @@ def erf(x: Expr, bind: Bind) -> Expr:
     x = bind("x", x)
     tables = _TABLES[x.type.dtype]
     a = bind("a", minimum(tables.erf_one, absolute(x)))
-    small = a + a * poly(bind("square", a * a), tables.erf)
+    small = multiply_add(a, poly(bind("square", a * a), tables.erf), a)
     reduced = _reduce(bind("log_erfc", poly(a, tables.log_erfc)), bind)
     large = 1.0 - (reduced.q + 1.0) * reduced.power_of_two()
     return with_sign_of(select(lt(a, 1.0), small, large), x)
@@ -216,7 +217,7 @@ def _log_positive(x: Expr, correction: Expr | None, bind: Bind) -> Expr:
     s = bind("s", f / (f + 2.0))
     z = bind("z", s * s)
     half_square = bind("h", (f * f) * 0.5)
-    low = s * (half_square + z * poly(z, tables.log)) + k * tables.ln2_low
+    low = multiply_add(s, multiply_add(z, poly(z, tables.log), half_square), k * tables.ln2_low)
     if correction is not None:
         low = low + correction
     return k * tables.ln2_high - ((half_square - low) - f)

@@ -293,8 +293,8 @@ class _Lowering:
         scratch = sorted({*ctx.scratch, *_worked_in(ctx)})
         key = pickle.dumps((_stem(ctx), scratch, nest))
         if key not in self.memory.finished:
-            block = legalize(expand_unrolled(nest, ctx.names), self.machine.cpu)
-            block, params, names = bind_parameters(block, scratch)
+            block, params, names = bind_parameters(expand_unrolled(nest, ctx.names), scratch)
+            block = legalize(block, self.machine.cpu, fuse=all(param.dtype.is_float for param in params))
             _check_outputs(ctx, params, names)
             kernel = self._shared_kernel(Kernel("", params, block), _stem(ctx), ctx.node.loc)
             self.memory.finished[key] = kernel, names

@@ -9,18 +9,25 @@ from ..ir.loops_rewrite import map_block
 from ..ir.types import DType
 from ..targets.target import Cpu
 
-ROUNDING = frozenset({"floor", "ceil", "trunc", "round_even"})
+IN_SINGLE = frozenset({"fma", "floor", "ceil", "trunc", "round_even"})
+"""What cores whose float unit knows single precision alone do not have for doubles."""
 
 
-def legalize(block: Block, cpu: Cpu) -> Block:
+def legalize(block: Block, cpu: Cpu, *, fuse: bool = False) -> Block:
     """``block`` with the functions that ``cpu`` lacks expanded as their rows of the instruction table say, and clamping
-    to a byte as the instruction where there is one."""
+    to a byte as the instruction where there is one. With ``fuse``, products that need no rounding before a sum have
+    none where ``cpu`` has a fused multiply-add."""
 
     def rule(expr: Expr) -> Expr | None:
         if isinstance(expr, Binary) and "saturate8" in cpu.features:
             return _saturated(expr)
-        if not isinstance(expr, Call) or expr.function in _scalar_features(cpu, expr.type):
+        if not isinstance(expr, Call):
             return None
+        features = _scalar_features(cpu, expr.type)
+        if expr.function in features:
+            return None
+        if fuse and expr.function == "multiply_add" and "fma" in features:
+            return Call("fma", expr.args, expr.type)
         expansion = INSTRUCTIONS[expr.function].expansion
         return None if expansion is None else expansion(expr)
 
@@ -46,6 +53,6 @@ def _saturated(expr: Binary) -> Expr | None:
 def _scalar_features(cpu: Cpu, type_: Type) -> frozenset[str]:
     """What the CPU has for ``type_``. Packed integers in a scalar are a matter of cores that can widen them, too."""
     packed = {"dot2_i16i16"} if type_.lanes == 1 and "widen_even" not in cpu.features else set()
-    single = ROUNDING if type_.dtype is DType.F64 and "f64" not in cpu.features else set()
+    single = IN_SINGLE if type_.dtype is DType.F64 and "f64" not in cpu.features else set()
     return cpu.features - packed - single
 

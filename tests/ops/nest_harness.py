@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from ccml.emit_llvm.jit import JitKernel
+from ccml.emit_llvm.jit import JitKernel, host_machine
 from ccml.instructions import INSTRUCTIONS
 from ccml.ir.build import load, store
 from ccml.ir.graph import NameSupply, Node, Value
@@ -16,6 +16,7 @@ from ccml.ir.loops_verify import verify_kernel
 from ccml.ir.types import DType, TensorType
 from ccml.ops.nests import NESTS
 from ccml.ops.table import OPS
+from ccml.schedule.legalize import legalize
 
 INTERPRETED = 3000
 """Up to so many multiply-accumulates (or elements) a nest runs in the interpreter as well."""
@@ -62,7 +63,7 @@ def make_node(op: str, arrays: Sequence[np.ndarray | None], attrs: dict[str, Any
 
 def make_kernel(node: Node) -> Kernel:
     ctx = PlainContext(node)
-    body = NESTS[node.op](ctx, node)
+    body = legalize(NESTS[node.op](ctx, node), host_machine().cpu)
     return Kernel(node.op, tuple(ctx.buffers.values()), body)
 
 

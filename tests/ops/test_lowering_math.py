@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from ccml.ir.loops import Call, Expr, Type, Var
-from ccml.ir.loops_rewrite import walk_expr
+from ccml.ir.loops_rewrite import map_expr, walk_expr
 from ccml.ir.types import DType
 from ccml.ops import math_exprs, trig_exprs
 from ccml.ops.opdef import Bind
@@ -26,9 +27,22 @@ HALF_PI = np.longdouble("1.57079632679489661923")
 NO_LONGDOUBLE = np.finfo(np.longdouble).nmant < 60
 
 
-def apply(function: Function, x: np.ndarray) -> np.ndarray:
+def apply(function: Function, x: np.ndarray, *, fused: bool = False) -> np.ndarray:
+    """``function`` of ``x``; ``fused``: as on machines with a fused multiply-add."""
     bindings = Bindings()
-    return evaluate(function(operands(x)[0], bindings.bind), bindings, x)
+    result = function(operands(x)[0], bindings.bind)
+    if fused:
+        bindings.values = [(var, with_fused(value)) for var, value in bindings.values]
+        result = with_fused(result)
+    return evaluate(result, bindings, x)
+
+
+def with_fused(expr: Expr) -> Expr:
+    def rule(part: Expr) -> Expr | None:
+        multiply_add = isinstance(part, Call) and part.function == "multiply_add"
+        return replace(part, function="fma") if multiply_add else None
+
+    return map_expr(expr, rule)
 
 
 def ulps(got: np.ndarray, exact: np.ndarray) -> float:
@@ -116,22 +130,24 @@ SWEEPS: list[tuple[Function, Callable[[np.ndarray], np.ndarray], Callable[[type[
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("fused", [False, True], ids=["rounded", "fused"])
 @pytest.mark.parametrize(("function", "reference", "points", "single", "double"), SWEEPS)
-def test_accuracy(function, reference, points, single: float, double: float, dtype: type[Any]) -> None:  # type: ignore[no-untyped-def]
+def test_accuracy(function, reference, points, single: float, double: float, fused: bool, dtype: type[Any]) -> None:  # type: ignore[no-untyped-def]
     if dtype is np.float64 and NO_LONGDOUBLE:
         pytest.skip("needs a long double wider than double")
     x = points(dtype)
     with np.errstate(all="ignore"):
         exact = reference(wide(x))
-    assert ulps(apply(function, x), exact) <= (single if dtype is np.float32 else double)
+    assert ulps(apply(function, x, fused=fused), exact) <= (single if dtype is np.float32 else double)
 
 
-def test_accuracy_of_erf() -> None:
+@pytest.mark.parametrize("fused", [False, True], ids=["rounded", "fused"])
+def test_accuracy_of_erf(fused: bool) -> None:
     x = both_signs(1e-30, 5)(np.float32)[::3]
     exact = np.array([math.erf(value) for value in x.tolist()])
-    assert ulps(apply(math_exprs.erf, x), exact) <= 1.3
+    assert ulps(apply(math_exprs.erf, x, fused=fused), exact) <= 1.3
     x = x.astype(np.float64)
-    assert ulps(apply(math_exprs.erf, x), np.array([math.erf(value) for value in x.tolist()])) <= 2
+    assert ulps(apply(math_exprs.erf, x, fused=fused), np.array([math.erf(value) for value in x.tolist()])) <= 2
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

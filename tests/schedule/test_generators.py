@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
+from ccml.driver import compile_model
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError
 from ccml.ir.graph import Graph
@@ -54,6 +57,10 @@ CONVS = {
     "dilation and batch": conv_graph((2, 9, 11, 5), (10, 3, 2, 5), dilation=(2, 2), pad=(2, 1, 2, 1)),
     "groups": conv_graph((1, 7, 9, 12), (10, 3, 3, 6), group=2, pad=(1, 1, 1, 1)),
     "residual and activation": conv_graph((1, 6, 6, 8), (8, 3, 3, 8), pad=(1, 1, 1, 1), epilogue=["add", "relu"]),
+    "a long epilogue, more rows and columns than a block": conv_graph(
+        (2, 5, 31, 8), (83, 3, 3, 8), pad=(1, 1, 1, 1), epilogue=["erf", "add", "sigmoid"]
+    ),
+    "a long epilogue of one row": conv_graph((1, 3, 3, 4), (20, 3, 3, 4), epilogue=["erf", "sigmoid"]),
     "padding wider than the kernel needs": conv_graph((1, 5, 5, 4), (4, 3, 3, 4), stride=(3, 3), pad=(1, 1, 3, 3)),
     "depthwise": conv_graph((1, 25, 5, 64), (64, 3, 3, 1), group=64, pad=(1, 1, 1, 1), epilogue=["relu"]),
     "depthwise with stride": conv_graph((1, 12, 13, 24), (24, 3, 3, 1), group=24, stride=(2, 2), pad=(0, 0, 1, 1)),
@@ -116,6 +123,34 @@ def test_integer_convolution_is_exact(name: str, machine: Machine) -> None:
     actual = JitModel(lower_graph(graph, machine), machine).run(inputs)[graph.outputs[0].name]
     assert len(np.unique(expected)) > 20, "the case must not saturate everywhere"
     np.testing.assert_array_equal(actual, expected)
+
+
+FUNCTIONS_BETWEEN_INTEGERS = onnx.parser.parse_model("""
+    <ir_version: 9, opset_import: ["" : 20]>
+    functions (int16[65536] x) => (int16[65536] y)
+    <float fine = {0.0001}, float large = {9000.0}> {
+      real = Cast <to = 1> (x)
+      scaled = Mul (real, fine)
+      a = Erf (scaled)
+      b = Exp (scaled)
+      c = Sigmoid (b)
+      d = Add (a, c)
+      wide = Mul (d, large)
+      y = Cast <to = 5> (wide)
+    }""")
+
+
+@pytest.mark.parametrize("machine", machines(), ids=lambda m: m.cpu.name)
+def test_functions_of_floats_between_integers_are_the_same_on_every_machine(machine: Machine, tmp_path: Path) -> None:
+    """A fused multiply-add rounds once less, and not every machine has one."""
+    inputs = {"x": np.arange(-32768, 32768).astype(np.int16)}
+    path = tmp_path / "functions.onnx"
+    onnx.save(FUNCTIONS_BETWEEN_INTEGERS, path)
+    expected, found = (
+        JitModel(compile_model(path, each).program, each).run(inputs)["y"] for each in (select("generic"), machine)
+    )
+    assert len(np.unique(expected)) > 10000
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_copy_into_memory_with_borders_runs_over_whole_rows() -> None:

@@ -39,8 +39,8 @@ static CCML_APART void model_gru_0(const float * restrict x_3, const float * res
       const float x_4 = ccml_f32_min(89.0f, ccml_f32_max(-87.33f, -sum));
       const float shifted = x_4 * 1.442695f + 1.2582912e+07f;
       const float n = shifted - 1.2582912e+07f;
-      const float r = x_4 - n * 0.69314575f - n * 1.4286068e-06f;
-      const float p = r + r * r * ((((0.0013814507f * r + 0.008368756f) * r + 0.041668393f) * r + 0.1666652f) * r + 0.49999994f) + 1.0f;
+      const float r = n * -1.4286068e-06f + (n * -0.69314575f + x_4);
+      const float p = r * r * ((((0.0013814507f * r + 0.008368756f) * r + 0.041668393f) * r + 0.1666652f) * r + 0.49999994f) + r + 1.0f;
       work[k_4] = 1.0f / (1.0f + (p + p) * ccml_u32_as_f32((ccml_f32_as_u32(shifted) + 126u) << 23u));
     }
     for (ptrdiff_t k_1 = 0; k_1 < 4; ++k_1)
@@ -70,9 +70,9 @@ static CCML_APART void model_gru_0(const float * restrict x_3, const float * res
       const float a = ccml_f32_min(10.0f, ccml_f32_abs(sum_1)) * -2.0f;
       const float shifted_1 = a * 1.442695f + 1.2582912e+07f;
       const float n_1 = shifted_1 - 1.2582912e+07f;
-      const float r_1 = a - n_1 * 0.69314575f - n_1 * 1.4286068e-06f;
+      const float r_1 = n_1 * -1.4286068e-06f + (n_1 * -0.69314575f + a);
       const float scale = ccml_u32_as_f32((ccml_f32_as_u32(shifted_1) + 127u) << 23u);
-      const float m = 1.0f - scale - scale * (r_1 + r_1 * r_1 * ((((0.0013814507f * r_1 + 0.008368756f) * r_1 + 0.041668393f) * r_1 + 0.1666652f) * r_1 + 0.49999994f));
+      const float m = 1.0f - scale - scale * (r_1 * r_1 * ((((0.0013814507f * r_1 + 0.008368756f) * r_1 + 0.041668393f) * r_1 + 0.1666652f) * r_1 + 0.49999994f) + r_1);
       const float y_1 = (1.0f - z) * ccml_u32_as_f32(ccml_f32_as_u32(m / (2.0f - m)) | (ccml_f32_as_u32(sum_1) & 2147483648u)) + z * state[k_5];
       state[k_5] = y_1;
       y[t * 4 + k_5] = y_1;
