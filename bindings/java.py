@@ -33,7 +33,7 @@ def write_java(
     file = f"lib{library_name(name)}.so"
     resource = f"{names.package.replace('.', '/')}/{file}"
     digest = class_digest([contract])
-    source = class_source(contract, digest, android=False)
+    source = class_source([contract], digest, android=False)
     with tempfile.TemporaryDirectory(prefix="ccml-") as scratch:
         library = Path(scratch) / file
         link_java_library(program, machine, digest, (folder / f"lib{name}.a").read_bytes(), library)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ... import __version__
 from ...emit_c.contract import Contract, Tensor
@@ -29,9 +29,13 @@ STUB = "org/jetbrains/annotations/NotNull.java"
 nothing asks for it when a program runs."""
 
 
-def class_source(contract: Contract, digest: int, *, android: bool, assets: Mapping[int, str] | None = None) -> str:
-    """The class ``digest`` as a source file; for ``android``, or as one that takes its library from beside it. Where
-    weights are in files, ``assets`` has their names in an app by the identity of the model."""
+def class_source(
+    contracts: Sequence[Contract], digest: int, *, android: bool, assets: Mapping[int, str] | None = None
+) -> str:
+    """The class ``digest`` as a source file, for libraries with ``contracts``; for ``android``, or as one that takes
+    its library from beside it. Where weights are in files, ``assets`` has their names in an app by the identity of the
+    model."""
+    contract = contracts[0]
     names = JavaNames.of(contract.prefix)
     engine = make_engine(__package__)
     engine.filters |= {"javadoc": javadoc, "java_string": string_literal}
@@ -44,6 +48,7 @@ def class_source(contract: Contract, digest: int, *, android: bool, assets: Mapp
         android=android,
         reset=contract.reset,
         weights=contract.weights,
+        weights_align=max((each.weights.align for each in contracts if each.weights is not None), default=1),
         assets=assets or {},
         tensors=[tensor_facts(contract, tensor) for tensor in contract.tensors],
         inputs=len(contract.inputs),
