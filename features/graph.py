@@ -69,7 +69,7 @@ class FeatureGraph:
 
     def model(self) -> onnx.ModelProto:
         graph = helper.make_graph(
-            self.writer.nodes, "features", [tensor.proto() for tensor in self.inputs],
+            self.writer.nodes, "feature_graph", [tensor.proto() for tensor in self.inputs],
             [tensor.proto() for tensor in self.outputs],
         )  # fmt: skip
         opsets = [helper.make_opsetid("", OPSET)]
