@@ -12,9 +12,11 @@ from ..costs.predict import is_predictable, predict
 from ..driver import Compiled, lower_levels
 from ..emit_c.makefile import MAKEFILE
 from ..emit_llvm.levels import Level, with_common_memory
+from ..errors import CcmlError, ErrorCode
 from ..ir.external_weights import with_external_weights
 from ..ir.graph import Graph
 from ..ir.program import Program
+from ..program.placing import WEIGHTS, placed
 from ..report.accuracy import Accuracy
 from ..report.build import Identity, build_report
 from ..report.routes import route_of
@@ -66,6 +68,9 @@ def make_plan(
         natural = 1 if target.scarce_ram else target.arena_align
         program, *others = with_external_weights([program, *(level.program for level in levels)], natural)
         levels = tuple(replace(level, program=other) for level, other in zip(levels, others, strict=True))
+    if options.places:
+        _check_places(compiled.machine, options, levels)
+        program = placed(program, options.places)
     if options.slices:
         program = replace(program, sliced=True)
         levels = tuple(replace(level, program=replace(level.program, sliced=True)) for level in levels)
@@ -73,6 +78,16 @@ def make_plan(
     identity = source.identity([kind.value for kind in kinds], compiled.goal)
     identity = replace(identity, options=replace(identity.options, weights=options.weights, slices=options.slices))
     return Plan(program, compiled.machine, identity, source.graph, compiled.optimized, accuracy, levels)
+
+
+def _check_places(machine: Machine, options: ArtifactOptions, levels: Sequence[Level]) -> None:
+    """Raises ``BAD_OPTION`` where there are no sections to choose."""
+    if machine.abi.elf is None or levels:
+        reason = f"--place is not for {'--cpu all' if levels else machine.name}: its code has no sections of its own"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="leave --place out")
+    if options.external_weights and any(each.what == WEIGHTS for each in options.places):
+        reason = "--place weights:... does not go with --weights external"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="place code alone, or keep weights inside")
 
 
 @dataclass(frozen=True)

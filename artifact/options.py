@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..program.placing import Placing
+
 
 @dataclass(frozen=True)
 class ArtifactOptions:
     """``external_weights``: constants are in a file of their own, which the caller maps or has in flash. ``slices``: a
-    run can be taken layer by layer as well."""
+    run can be taken layer by layer as well. ``places`` are sections for code and weights of chosen layers."""
 
     external_weights: bool = False
     slices: bool = False
+    places: tuple[Placing, ...] = ()
 
     @property
     def weights(self) -> str:

@@ -2,16 +2,40 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from .help import ArtifactOption
 from .options import EmitKinds
 
+if TYPE_CHECKING:
+    from ..program.placing import Placing
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+_SECTION = re.compile(r"[A-Za-z0-9_.$]+")
+
+
+class PlaceName(click.ParamType):
+    """``code:LAYER=SECTION`` or ``weights:LAYER=SECTION``."""
+
+    name = "what:layer=section"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Placing:
+        from ..program.placing import CODE, WEIGHTS, Placing
+
+        if isinstance(value, Placing):
+            return value
+        what, _, rest = str(value).partition(":")
+        layer, _, section = rest.rpartition("=")
+        if what not in (CODE, WEIGHTS) or not layer or not _SECTION.fullmatch(section):
+            self.fail(f"'{value}' is not code:LAYER=SECTION or weights:LAYER=SECTION", param, ctx)
+        return Placing(what, layer, section)
 
 
 name_option = click.option(
@@ -36,14 +60,18 @@ def artifact_options(function: F) -> F:
     """All of them, as one argument ``artifact``: an :class:`ArtifactOptions`."""
 
     @wraps(function)
-    def command(*args: Any, weights: str, slices: bool, **values: Any) -> Any:
+    def command(*args: Any, weights: str, slices: bool, place: tuple[Placing, ...], **values: Any) -> Any:
         from ..artifact.options import ArtifactOptions
 
-        return function(*args, artifact=ArtifactOptions(weights == "external", slices), **values)
+        return function(*args, artifact=ArtifactOptions(weights == "external", slices, place), **values)
 
     weights = click.option(
         "--weights", cls=ArtifactOption, type=click.Choice(["internal", "external"]), default="internal",
         show_default=True,
         help="external: weights are in the file NAME.weights, which the caller maps or has in a flash of its own.",
     )  # fmt: skip
-    return weights(slices_option(command))  # type: ignore[return-value]
+    place = click.option(
+        "--place", cls=ArtifactOption, multiple=True, type=PlaceName(), metavar="WHAT:LAYER=SECTION",
+        help="Put code or weights of layers into a section, as code:conv*=.itcm or weights:3=.dtcm; repeatable.",
+    )  # fmt: skip
+    return weights(slices_option(place(command)))  # type: ignore[return-value]

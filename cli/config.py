@@ -90,6 +90,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "quantize": Key("quantize"),
         "weights": Key("weights"),
         "slices": Key("slices"),
+        "place": Key("place", repeated=True),
         "optimize": Key("optimize"),
         "max-ram": Key("max_ram"),
         "board": Key("board"),

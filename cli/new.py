@@ -55,6 +55,7 @@ _EXAMPLES: Mapping[str, str] = {
     "compile.max-time": '"20ms"',
     "compile.clock": '"80MHz"',
     "compile.max-ram": '"32KiB"',
+    "compile.place": '["code:*=.itcm", "weights:3=.dtcm"]',
     "compile.pools": '["dtcm=64K", "sram"]',
     "quantize.calibration": '"typical.npz"',
     "quantize.test-data": '"test.npz"',

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
+from types import MappingProxyType
 
 from .block_functions import block_functions
 from .requirements import Requirements
@@ -12,15 +13,27 @@ from .requirements import Requirements
 _OWN_INCLUDE = re.compile(r'^#include "(ccml_\w+\.h)"\n\n?', re.MULTILINE)
 
 
-def runtime_header(needs: Requirements) -> str:
-    """The text of ``<name>_runtime.h``.
+def runtime_header(needs: Requirements, sections: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The text of ``<name>_runtime.h``, with block instructions in assembly in the ``sections`` of their names.
 
     Every group keeps its include guard, so that several models can meet in one translation unit.
     """
     blocks = block_functions(needs)
-    groups = [_OWN_INCLUDE.sub("", _source(name)) for name in _closure(("ccml_base.h", *sorted(needs.headers)))]
+    placed = {f"ccml_{block}.h": section for block, section in sections.items()}
+    groups = [
+        _in_section(_OWN_INCLUDE.sub("", _source(name)), placed.get(name, ""))
+        for name in _closure(("ccml_base.h", *sorted(needs.headers)))
+    ]
     instances = [f"#ifndef {guard}\n#define {guard}\n{text}\n#endif\n" for guard, text in needs.instances()]
     return "\n".join([*groups, *instances, *blocks])
+
+
+def _in_section(text: str, section: str) -> str:
+    """A group whose functions in assembly are in ``section``, if that is one."""
+    if not section:
+        return text
+    begin = f'#undef CCML_BLOCK_CODE\n#define CCML_BLOCK_CODE CCML_SECTION("{section}")\n'
+    return f"{begin}{text}#undef CCML_BLOCK_CODE\n#define CCML_BLOCK_CODE\n"
 
 
 def _source(name: str) -> str:

@@ -87,13 +87,14 @@ def sources(
     needs = Requirements()
     code = _model_source(program, machine, symbols, needs, layer_hook)
     weights = binary_source if binary else array_source
+    runtime = banner(program, "the runtime that its kernels use")
     prefix = symbols.prefix
     return {
         f"{prefix}.h": public_header(program, machine, symbols, custom_apart),
         f"{prefix}.c": code,
         **({f"{prefix}_weights.c": weights(program, constants, symbols)} if program.weights is None else {}),
         f"{prefix}_internal.h": internal_header(program, constants, symbols, layer_hook),
-        f"{prefix}_runtime.h": banner(program, "the runtime that its kernels use") + "\n" + runtime_header(needs),
+        f"{prefix}_runtime.h": f"{runtime}\n{runtime_header(needs, program.block_sections)}",
         **custom_sources(program, symbols),
         MAKEFILE: makefile(program, machine, symbols, binary),
     }
@@ -170,9 +171,11 @@ def kernel_definitions(
         kernel = program.kernel(name)
         if kernel.foreign is not None:
             continue
-        apart = calls[name] > 1 or any(isinstance(stmt, For) for stmt in kernel.body)
+        section = program.sections.get(("code", name), "")
+        apart = bool(section) or calls[name] > 1 or any(isinstance(stmt, For) for stmt in kernel.body)
         yield kernel, kernel_function(
-            kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved, linkage=linkage
+            kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved, linkage=linkage,
+            section=section,
         )
 
 

@@ -43,9 +43,10 @@ def kernel_function(
     inline: bool = False,
     reserved: Collection[str] = (),
     linkage: str = "static",
+    section: str = "",
 ) -> c_ast.FuncDef:
     """The C function ``static void symbol(...)`` of a kernel, one pointer for each parameter; ``linkage`` instead of
-    ``static`` where other files call it.
+    ``static`` where other files call it. A function with a ``section`` is not inlined into those that have none.
 
     ``needs`` collects what it uses of the runtime. Parameters named in ``disjoint`` overlap no other parameter and are
     ``restrict``. A function ``apart`` is not to be inlined: it is there once, and has registers and stack of its own.
@@ -53,6 +54,7 @@ def kernel_function(
     that locals must not hide.
     """
     storage = [linkage, *(["CCML_APART"] if apart else []), *(["inline"] if inline else [])]
+    storage += [f'CCML_SECTION("{section}")'] if section else []
     return _Function(kernel, symbol, needs, reserved).definition(disjoint, storage)
 
 

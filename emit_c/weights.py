@@ -19,12 +19,13 @@ INCBIN_THRESHOLD = 1 << 20
 
 @dataclass(frozen=True)
 class Constant:
-    """One array of the artifact; ``align`` in bytes."""
+    """One array of the artifact; ``align`` in bytes. ``section`` is there where it is not that of the others."""
 
     symbol: str
     dtype: DType
     array: np.ndarray
     align: int
+    section: str = ""
 
     @property
     def declaration(self) -> str:
@@ -46,7 +47,8 @@ def collect_constants(program: Program, machine: Machine, symbols: Symbols) -> l
         cached = max(machine.cpu.f32_lanes) > 1 and not machine.target.scarce_ram
         vector = machine.target.arena_align if cached else 1
         natural = vector if array.nbytes >= vector else 1
-        found.append(Constant(symbol, dtype, array, max(dtype.size, wanted.get(name, 1), natural)))
+        align = max(dtype.size, wanted.get(name, 1), natural)
+        found.append(Constant(symbol, dtype, array, align, program.sections.get(("weights", name), "")))
     return found
 
 
@@ -66,12 +68,15 @@ def array_source(program: Program, constants: list[Constant], symbols: Symbols) 
 
 /* Where the linker puts the constants: define {macro}_WEIGHTS_SECTION as a section name, in quotes. */
 #ifdef {macro}_WEIGHTS_SECTION
-#define {macro}_WEIGHTS __attribute__((section({macro}_WEIGHTS_SECTION)))
+#define {macro}_WEIGHTS CCML_SECTION({macro}_WEIGHTS_SECTION)
 #else
 #define {macro}_WEIGHTS
 #endif
 '''
-    return head + "".join(f"\n{macro}_WEIGHTS {item.declaration} = {{\n{_rows(item)}}};\n" for item in constants)
+    placed = (f'CCML_SECTION("{item.section}")' if item.section else f"{macro}_WEIGHTS" for item in constants)
+    return head + "".join(
+        f"\n{place} {item.declaration} = {{\n{_rows(item)}}};\n" for place, item in zip(placed, constants)
+    )
 
 
 def _rows(constant: Constant) -> str:
@@ -170,9 +175,10 @@ def _offsets(constants: list[Constant]) -> list[int]:
 
 def _incbin(constant: Constant, offset: int, macro: str) -> str:
     symbol, size = constant.symbol, constant.array.nbytes
+    section = f'"{constant.section}"' if constant.section else f"{macro}_WEIGHTS_SECTION"
     content = f'.incbin \\"" {macro}_WEIGHTS_FILE "\\", {offset}, {size}' if size else ".zero 1"
     return f'''
-__asm__(".pushsection " {macro}_WEIGHTS_SECTION ",\\"a\\",%progbits\\n"
+__asm__(".pushsection " {section} ",\\"a\\",%progbits\\n"
         ".balign {_binary_align(constant)}\\n"
         ".globl {symbol}\\n"
         ".hidden {symbol}\\n"

@@ -84,9 +84,9 @@ def constant_symbol(program: Program, buffer: str) -> str:
     return f"{program.owner}_{buffer}"
 
 
-def attributes_of(symbol: str, more: str) -> str:
+def attributes_of(symbol: str, more: str, section: str = "") -> str:
     """A section for each function, so that a linker can place and drop it."""
-    return f'{more} section ".text.{symbol}"'.strip()
+    return f'{more} section "{section or f".text.{symbol}"}"'.strip()
 
 
 class EntryWriter:

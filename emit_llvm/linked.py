@@ -16,7 +16,7 @@ from .guard import word_definition
 from .module import constant_align, constant_array, kernel_functions
 from .objects import (
     bare_metal,
-    constants_object,
+    constants_objects,
     generator_for,
     linked_besides,
     module_options,
@@ -42,7 +42,7 @@ def linked_objects(whole: Program, split: Split, machine: Machine) -> list[tuple
 
     objects = [(f"{whole.name}.o", compiled(_library_text(known, machine, how)))]
     if machine.abi.elf is not None and whole.constants:
-        objects.append((f"{whole.name}_data.o", constants_object(whole, machine, machine.abi.elf)))
+        objects += constants_objects(whole, machine, machine.abi.elf)
     objects += [(f"{model.name}.o", compiled(_model_text(model, machine, how))) for model in models]
     elsewhere = {symbol for model in models for symbol in linked_besides(model, machine)}
     objects = with_helpers(objects, whole.name, machine, elsewhere)

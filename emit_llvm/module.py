@@ -86,7 +86,7 @@ def kernel_functions(program: Program, machine: Machine, how: ModuleOptions) -> 
     functions = [_kernel(program, kernel, machine, noalias[kernel.name], how) for kernel in own]
     codes, meanings = block_functions(program, machine)
     functions += [_kernel(program, block, machine, frozenset(), how) for block in meanings]
-    return functions + [_coded(f"{program.name}_{row}", row, code) for row, code in codes.items()]
+    return functions + [_coded(program, row, code) for row, code in codes.items()]
 
 
 def choosing_text(program: Program, machine: Machine, choices: Sequence[Choice]) -> str:
@@ -113,9 +113,10 @@ def _kernel(
     program: Program, kernel: Kernel, machine: Machine, noalias: frozenset[str], options: ModuleOptions
 ) -> Function:
     symbol = f"{program.name}_{kernel.name}"
+    section = program.sections.get(("code", kernel.name)) or program.block_sections.get(kernel.name, "")
     attributes = SIZE_ATTRIBUTES if _only_invokes(kernel) else options.attributes
     return kernel_function(
-        kernel, machine, symbol=symbol, noalias=noalias, attributes=attributes_of(symbol, attributes),
+        kernel, machine, symbol=symbol, noalias=noalias, attributes=attributes_of(symbol, attributes, section),
         prefix=f"{program.name}_", unroll_sums=options.unroll_sums,
     )  # fmt: skip
 
@@ -125,8 +126,9 @@ def _only_invokes(kernel: Kernel) -> bool:
     return all(isinstance(stmt, (For, If, Invoke)) for stmt in walk_stmts(kernel.body))
 
 
-def _coded(symbol: str, row: str, code: bytes) -> Function:
-    return code_function(symbol, row, code, attributes_of(symbol, ""))
+def _coded(program: Program, row: str, code: bytes) -> Function:
+    symbol = f"{program.name}_{row}"
+    return code_function(symbol, row, code, attributes_of(symbol, "", program.block_sections.get(row, "")))
 
 
 def _constants(program: Program, machine: Machine, options: ModuleOptions) -> list[str]:
@@ -139,7 +141,8 @@ def _constants(program: Program, machine: Machine, options: ModuleOptions) -> li
             lines.append(f"@{symbol} = external hidden constant [{size} x i8], align {align}")
             continue
         text = _quoted(constant_array(program, name).tobytes())
-        section = f'section ".rodata.{program.name}"'
+        place = program.sections.get(("weights", name), f".rodata.{program.name}")
+        section = f'section "{place}"'
         lines.append(f"@{symbol} = internal constant [{size} x i8] {text}, {section}, align {align}")
     return lines
 

@@ -32,7 +32,7 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
     external = module_options(program, machine).external_constants
     objects = [(f"{program.name}.o", code_object(program, machine))]
     if external and machine.abi.elf is not None:
-        objects.append((f"{program.name}_data.o", constants_object(program, machine, machine.abi.elf)))
+        objects += constants_objects(program, machine, machine.abi.elf)
     objects = with_helpers(objects, program.name, machine, linked_besides(program, machine))
     return objects if machine.target.hosted else [(name, bare_metal(image, machine)) for name, image in objects]
 
@@ -119,13 +119,17 @@ def generator_for(machine: Machine) -> backend.TargetMachine:
     return backend.target_machine(machine, reloc=backend.relocation(machine))
 
 
-def constants_object(program: Program, machine: Machine, abi: Elf) -> bytes:
-    """An object with the constants alone."""
-    symbols = (
-        DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
-        for name, align in constant_align(program, machine).items()
-    )
-    return data_object(abi, machine.abi.pointer_bits, f".rodata.{program.name}", symbols)
+def constants_objects(program: Program, machine: Machine, abi: Elf) -> list[tuple[str, bytes]]:
+    """Objects with constants alone: ``NAME_data.o``, and one more for each section that some of them are to be in."""
+    usual = f".rodata.{program.name}"
+    groups: dict[str, list[DataSymbol]] = {usual: []}
+    for name, align in constant_align(program, machine).items():
+        symbol = DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
+        groups.setdefault(program.sections.get(("weights", name), usual), []).append(symbol)
+    return [
+        (f"{program.name}_data{number or ''}.o", data_object(abi, machine.abi.pointer_bits, section, symbols))
+        for number, (section, symbols) in enumerate(groups.items())
+    ]
 
 
 def _missing(objects: list[tuple[str, bytes]]) -> list[str]:

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .extents import Extent, filled
-from .loops import Kernel
+from .loops import Invoke, Kernel
+from .loops_rewrite import walk_stmts
 from .states import State, initial_element
 from .steps import Body, Call, at_most, walk_calls
 from .types import DType, TensorType
@@ -199,7 +200,8 @@ class Program:
     same. With ``weights`` the constants are in a file that the caller passes. ``identity`` is what header, library and
     file of weights know each other by, where it is not the program's own (``identity.model_id``). ``sliced``: a run can
     be taken call by call as well. ``library`` is what kernels and constants are called after where several models share
-    them.
+    them. ``sections`` are those of kernels (``("code", name)``) and constants (``("weights", name)``) that do not go
+    where the others are.
     """
 
     name: str
@@ -221,11 +223,23 @@ class Program:
     identity: int = 0
     sliced: bool = False
     library: str = ""
+    sections: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     @property
     def owner(self) -> str:
         """What the symbols of kernels and constants begin with."""
         return self.library or self.name
+
+    @cached_property
+    def block_sections(self) -> Mapping[str, str]:
+        """The sections of block instructions: those of the kernels that invoke them."""
+        return {
+            stmt.block: self.sections["code", kernel.name]
+            for kernel in self.kernels
+            if ("code", kernel.name) in self.sections
+            for stmt in walk_stmts(kernel.body)
+            if isinstance(stmt, Invoke)
+        }
 
     @cached_property
     def calls(self) -> tuple[Call, ...]:

@@ -28,22 +28,40 @@
 #define CCML_GNU 0
 #endif
 
+/* Attributes in GNU's spelling: GCC, clang, Arm Compiler 6 (armclang), and IAR's compilers with language extensions. */
+#if CCML_GNU || defined(__ICCARM__) || defined(__ICCRISCV__)
+#define CCML_ATTRIBUTES 1
+#else
+#define CCML_ATTRIBUTES 0
+#endif
+
+/* Code or data in a section of that name. */
+#if defined(__GNUC__) || defined(__clang__) || defined(__ICCARM__) || defined(__ICCRISCV__)
+#define CCML_SECTION(name) __attribute__((section(name)))
+#else
+#define CCML_SECTION(name)
+#endif
+
 /* A kernel that is not inlined, nor copied for constant arguments: layers that share it share its code, and what it
    keeps on the stack is not there while others run. */
 #if CCML_GNU && !defined(__clang__)
 #define CCML_APART __attribute__((noinline, noclone))
-#elif CCML_GNU
+#elif CCML_ATTRIBUTES
 #define CCML_APART __attribute__((noinline))
 #else
 #define CCML_APART
 #endif
 
-#if CCML_GNU
+#if CCML_ATTRIBUTES
 #define CCML_ALIGN(bytes) __attribute__((aligned(bytes)))
+#else
+#define CCML_ALIGN(bytes)
+#endif
+
+#if CCML_GNU
 #define CCML_INFINITY __builtin_inff()
 #define CCML_NAN __builtin_nanf("")
 #else
-#define CCML_ALIGN(bytes)
 #define CCML_INFINITY (1.0f / 0.0f)
 #define CCML_NAN (0.0f / 0.0f)
 #endif

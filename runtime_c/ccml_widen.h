@@ -16,7 +16,10 @@
 #endif
 
 /* A function that is nothing but its assembly; its parameters are where the calling convention has them. */
-#define CCML_NAKED static __attribute__((naked, noinline, unused)) void
+#if !defined(CCML_BLOCK_CODE)
+#define CCML_BLOCK_CODE
+#endif
+#define CCML_NAKED static __attribute__((naked, noinline, unused)) CCML_BLOCK_CODE void
 #define CCML_UNUSED __attribute__((unused))
 
 static inline int32_t ccml_halfwords(uint32_t low, uint32_t high)
