@@ -110,6 +110,26 @@ class Bounds:
             return int(form.const), int(form.const)
         return self._range(form, FACTS_COMBINED)
 
+    def interval(self, expr: Expr) -> tuple[int, int] | None:
+        """Bounds of an expression of loop variables with constant extents and constants, each occurrence by itself: at
+        once, and never narrower than :meth:`range`. ``None`` for others."""
+        if isinstance(expr, Const):
+            return int(expr.value), int(expr.value)
+        if isinstance(expr, Var):
+            last = self.last.get(expr)
+            return None if last is None or last.terms or last.const < 0 else (0, int(last.const))
+        if not isinstance(expr, Binary) or expr.op not in ("add", "sub", "mul"):
+            return None
+        x, y = self.interval(expr.x), self.interval(expr.y)
+        if x is None or y is None:
+            return None
+        if expr.op == "add":
+            return x[0] + y[0], x[1] + y[1]
+        if expr.op == "sub":
+            return x[0] - y[1], x[1] - y[0]
+        corners = [a * b for a in x for b in y]
+        return min(corners), max(corners)
+
     def linear(self, expr: Expr) -> Linear:
         """The linear form of an ``index`` expression."""
         if isinstance(expr, Const):

@@ -337,6 +337,10 @@ class _Verifier:
         if self._unbounded(buffer):
             return
         for dim, (part, extent) in enumerate(zip(index, buffer.shape)):
+            beyond = lanes - 1 if dim == len(index) - 1 and active is None else 0
+            simple = scope.bounds.interval(part)
+            if simple is not None and simple[0] >= 0 and simple[1] + beyond < extent and active is None:
+                continue
             low, high = scope.bounds.range(part)
             if dim == len(index) - 1:
                 high = high + lanes - 1 if active is None else scope.bounds.range(part, active)[1] - 1
