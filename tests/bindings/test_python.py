@@ -11,7 +11,7 @@ from typing import Any
 import ccml
 import numpy as np
 import pytest
-from onnx import save
+from onnx import load, numpy_helper, save
 
 from tests.cli.command_line import ccml as command
 from tests.packaging.odd_models import ODD_MODELS
@@ -80,6 +80,19 @@ def test_a_library_of_something_else_is_refused(net: ModuleType, tmp_path: Path)
     for path in (tmp_path / "text.so", tmp_path / "none.so", np.__file__):
         with pytest.raises(net.ModelError, match="is no library of this model"):
             net.Model(path)
+
+
+def test_the_library_of_another_model_of_that_name_is_refused(folder: Path, net: ModuleType, tmp_path: Path) -> None:
+    proto = load(folder / "net.onnx")
+    weights = numpy_helper.to_array(proto.graph.initializer[0]) * 2
+    proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(weights, proto.graph.initializer[0].name))
+    save(proto, tmp_path / "net.onnx")
+    ccml.compile(tmp_path / "net.onnx", "generic", tmp_path / "out", bindings=["python"])
+    module = tmp_path / "out" / "python" / "net" / "net"
+    (library,) = module.glob("*.so")
+    with pytest.raises(net.ModelError, match="is of another model") as caught:
+        net.Model(library)
+    assert caught.value.code == 5
 
 
 @pytest.mark.parametrize("name", ODD_MODELS)
