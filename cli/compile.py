@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 @click.command("compile", cls=Command)
 @model_options
-@target_options(required=False, default="that of --board")
+@target_options(default="that of --board", several=True)
 @click.option(
     "-o", "--output", type=click.Path(), metavar="DIR", help="Folder for the files.  [default: NAME_TARGET]"
 )

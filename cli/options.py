@@ -378,19 +378,21 @@ def target_option(default: str = "", required: bool = False) -> Callable[[F], F]
     )  # fmt: skip
 
 
-def target_options(required: bool = False, default: str = "generic") -> Callable[[F], F]:
-    """``--target``, ``--abi`` and ``--cpu``; ``default`` is what a command does without."""
+def target_options(
+    required: bool = False, default: str = "generic", several: bool = False
+) -> Callable[[F], F]:
+    """``--target``, ``--abi`` and ``--cpu``; ``default`` is what a command does without, ``several``: it takes 'all'."""
 
     def decorate(function: F) -> F:
         target = target_option("" if required else f"  [default: {default}]", required)
         abi = click.option(
             "--abi", cls=TargetOption, shell_complete=complete_abi, metavar="NAME",
-            help="The ABI of a target that has several, or 'all'.",
+            help="The ABI of a target that has several" + (", or 'all'." if several else "."),
         )  # fmt: skip
         cpu = click.option(
             "--cpu", cls=TargetOption, shell_complete=complete_cpu, metavar="NAME",
             help="The CPU of a target that has several, or 'native' for this machine's."
-            + (" 'all': one library for all of them, which chooses at the first call." if required else ""),
+            + (" 'all': one library for all of them, which chooses at the first call." if several else ""),
         )  # fmt: skip
         return target(abi(cpu(function)))
 
