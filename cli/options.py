@@ -378,10 +378,9 @@ def target_option(default: str = "", required: bool = False) -> Callable[[F], F]
     )  # fmt: skip
 
 
-def target_options(
-    required: bool = False, default: str = "generic", several: bool = False
-) -> Callable[[F], F]:
-    """``--target``, ``--abi`` and ``--cpu``; ``default`` is what a command does without, ``several``: it takes 'all'."""
+def target_options(required: bool = False, default: str = "generic", several: bool = False) -> Callable[[F], F]:
+    """``--target``, ``--abi`` and ``--cpu``; ``default`` is what a command does without. ``several``: of the latter two
+    it takes 'all'."""
 
     def decorate(function: F) -> F:
         target = target_option("" if required else f"  [default: {default}]", required)
