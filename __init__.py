@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Report,
         Result,
         StateMemory,
+        TimedProfile,
         Verification,
         compile,
         compile_model,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         profile,
         quantize,
         read_reports,
+        time_layers,
         verify,
         verify_log,
         write_page,
@@ -50,12 +52,10 @@ _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 
 __all__ = [
     "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal",
-    "ImageOptions",
-    "LayerOptions", "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile",
-    "Quantization",
-    "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "Verification",
-    "compile", "compile_model", "find_machine", "link", "load", "profile", "quantize", "read_reports", "verify",
-    "verify_log", "write_page",
+    "ImageOptions", "LayerOptions", "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision",
+    "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result",
+    "StateMemory", "TimedProfile", "Verification", "compile", "compile_model", "find_machine", "link", "load",
+    "profile", "quantize", "read_reports", "time_layers", "verify", "verify_log", "write_page",
 ]  # fmt: skip
 
 

@@ -29,6 +29,8 @@ from .bindings.write import check_bindings, write_bindings
 from .costs.build import build_c, build_objects, has_compiler
 from .costs.measure import measure
 from .costs.predict import has_cost_model, predict
+from .costs.roof import roof
+from .costs.timing import time_model
 from .driver import (
     ALL_ABIS,
     ALL_CPUS,
@@ -51,7 +53,7 @@ from .driver import (
     run_passes,
 )
 from .emit_c.model_name import model_name
-from .emit_llvm.jit import JitModel, StateMemory, host_machine
+from .emit_llvm.jit import JitModel, StateMemory, host_features, host_machine
 from .errors import CcmlError, ErrorCode
 from .fitting import Case, check_budget, with_ways_out
 from .frontend_onnx.export import save_graph
@@ -66,11 +68,12 @@ from .quantization.source import Quantization, QuantizedSource, QuantizeOptions,
 from .report.accuracy import Accuracy
 from .report.budget import NO_BUDGET, Budget, board_budget, check_board, require_board
 from .report.page.render import render_page
-from .report.profile import Profile, build_profile
+from .report.profile import Profile, TimedProfile, build_profile, build_timed_profile
 from .report.read import read_reports as read_report_files
 from .report.schema import Report
 from .samples import ONLY_INPUT, Samples, plain_arrays
 from .targets import Machine
+from .targets import find as find_target
 from .verification.board import BoardCheck, compare_log
 from .verification.board_log import read_log
 from .verification.compare_model import Verification, compare
@@ -79,10 +82,10 @@ log = logging.getLogger(__name__)
 
 __all__ = [
     "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Emit", "Goal", "ImageOptions", "LayerOptions",
-    "Library", "LoadedModel", "Mode",
-    "ModelOptions", "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range",
-    "RangeMethod", "Report", "Result", "StateMemory", "Verification", "compile", "compile_model", "find_machine",
-    "link", "load", "profile", "quantize", "read_reports", "save_arrays", "verify", "verify_log", "write_page",
+    "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization",
+    "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "TimedProfile",
+    "Verification", "compile", "compile_model", "find_machine", "link", "load", "profile", "quantize",
+    "read_reports", "save_arrays", "time_layers", "verify", "verify_log", "write_page",
 ]  # fmt: skip
 
 
@@ -418,6 +421,41 @@ def profile(
     measured = measure(compiled.program, machine, built, sample)
     costs = predict(compiled.program, machine, built, sample)
     return build_profile(compiled.program, machine, route, measured, costs)
+
+
+def time_layers(
+    path: PathLike,
+    options: ModelOptions = DEFAULT_OPTIONS,
+    file: PathLike | None = None,
+    *,
+    cpu: str | None = None,
+    quantization: Quantization | None = None,
+    goal: Goal = DEFAULT_GOAL,
+) -> TimedProfile:
+    """Runs the model on this machine for a second, and tells the time of each layer beside what the machine can do.
+
+    The input is the first sample of ``file``, or random. ``cpu`` is one of this machine's levels, by default the
+    highest. Raises ``UNKNOWN_TARGET`` where there is no such level, ``TOOLCHAIN`` where this machine lacks it.
+
+    >>> slowest = max(ccml.time_layers("kws.onnx").layers, key=lambda layer: layer.microseconds)
+    """
+    check_goal(goal)
+    native = host_machine()
+    machine = native if cpu is None else find_machine(native.name, native.abi.name, cpu)
+    missing = sorted(set(machine.cpu.requires) - host_features())
+    if missing:
+        reason = f"this machine's processor lacks {', '.join(missing)}, which {machine.cpu.name} has"
+        raise CcmlError(ErrorCode.TOOLCHAIN, reason, hint="give another --cpu, or none")
+    source, _ = _read(path, options, quantization)
+    compiled = compile_source(source, machine, goal=goal)
+    sample = next(iter(compiled.samples(file)))
+    log.info("running on this machine")
+    return build_timed_profile(compiled.program, machine, time_model(JitModel(compiled.program, machine), sample), roof)
+
+
+def runs_here(target: str | None) -> bool:
+    """Whether code for ``target`` is code for this machine; ``None`` is this machine."""
+    return target is None or find_target(target) is host_machine().target
 
 
 def read_reports(path: PathLike) -> list[Report]:

@@ -25,15 +25,20 @@ from .verbosity import logging_options
 if TYPE_CHECKING:
     from ..driver import Goal, ModelOptions
     from ..quantization.source import Quantization
-    from ..report.profile import Profile
+    from ..report.profile import Profile, TimedProfile
 
 
-@click.command("profile", cls=Command, short_help="Count executed instructions on an emulated board.")
+BAR = 60
+"""Characters of the longest bar of a chart."""
+
+
+@click.command("profile", cls=Command, short_help="Time a model's layers here, or count instructions on a board.")
 @model_options
-@target_options(required=True)
+@target_options(default="this machine")
 @input_option("; its first sample is run")
 @route_option
 @goal_options
+@click.option("--chart", is_flag=True, help="Draw the time of each layer on this machine as a bar.")
 @quantize_option
 @quantization_options
 @json_option
@@ -41,34 +46,73 @@ if TYPE_CHECKING:
 def command(
     model: str,
     options: ModelOptions,
-    target: str,
+    target: str | None,
     abi: str | None,
     cpu: str | None,
     file: str | None,
     route: str,
     goal: Goal,
+    chart: bool,
     as_json: bool,
     quantization: Quantization | None,
 ) -> None:
-    """Run MODEL on an emulated Cortex-M board and count what it executes, layer by layer.
+    """Run MODEL and tell what its layers cost: time on this machine, or executed instructions on an emulated board.
 
     \b
+    ccml profile kws.onnx
+    ccml profile kws.onnx --cpu x86-64-v3 --chart
     ccml profile kws.onnx -t cortex-m4
     ccml profile kws.onnx -t cortex-m55 -i samples.npz --route c
 
-    QEMU runs the code that the target would run. Executed instructions stand beside the prediction of 'ccml inspect'
-    for the same input. Needs qemu-system-arm, arm-none-eabi-gcc and gcc ('ccml doctor').
+    On this machine LLVM's code runs for a second; the least time of each layer stands beside the operations per second
+    (two for each multiply-accumulate), their share of what the processor can do at most with such elements (which
+    Winograd's algorithm may exceed), and how the loops are made and blocked. For a Cortex-M, QEMU runs the code that
+    the target would run: executed instructions beside the prediction of 'ccml inspect' for the same input. That needs
+    qemu-system-arm, arm-none-eabi-gcc and gcc ('ccml doctor').
     """
     with progress():
         from .. import api
 
-        profile = api.profile(
-            model, target, options, file, abi=abi, cpu=cpu, route=route, quantization=quantization, goal=goal
-        )
+        profile: Profile | TimedProfile
+        if api.runs_here(target):
+            if route != "llvm":
+                raise click.UsageError("--route is for boards: on this machine LLVM's code runs")
+            profile = api.time_layers(model, options, file, cpu=cpu, quantization=quantization, goal=goal)
+        else:
+            assert target is not None
+            profile = api.profile(
+                model, target, options, file, abi=abi, cpu=cpu, route=route, quantization=quantization, goal=goal
+            )
     if as_json:
         print_json(asdict(profile))
-    else:
+    elif isinstance(profile, api.Profile):
         _print(profile)
+    else:
+        _print_timed(profile, chart)
+
+
+def _print_timed(profile: TimedProfile, chart: bool) -> None:
+    head = columns("#", "@layer", "generator", "tile", "#MACs", "#us", "#share", "#G/s", "#of roof")
+    rows = [
+        (layer.index, layer.name, layer.generator, " ".join(layer.tiles[:1]), layer.macs, f"{layer.microseconds:,.1f}",
+         f"{layer.share:.1%}", None if layer.speed is None else f"{layer.speed / 1e9:.1f}",
+         None if layer.roof_share is None else f"{layer.roof_share:.0%}")
+        for layer in profile.layers
+    ]  # fmt: skip
+    print_table(f"least times on {profile.cpu}", head, rows)
+    if chart:
+        click.echo()
+        longest = max((layer.microseconds for layer in profile.layers), default=1)
+        for layer in profile.layers:
+            bar = "#" * max(1, round(BAR * layer.microseconds / longest))
+            click.echo(f"{layer.index:>4} {bar}")
+    click.echo()
+    roofs = ", ".join(f"{kind} {most / 1e9:,.0f} G/s" for kind, most in profile.roofs.items())
+    print_facts([
+        ("run", f"{profile.microseconds:,.1f} us at least, {profile.median_microseconds:,.1f} us in the middle"),
+        ("MACs", profile.macs),
+        *([("roof", roofs)] if roofs else []),
+    ])  # fmt: skip
 
 
 def _print(profile: Profile) -> None:

@@ -38,9 +38,8 @@ raises `CcmlError`.
 
 _SECTIONS = {
     "Functions": (
-        "compile", "link", "load", "quantize", "verify", "verify_log", "profile", "read_reports",
-        "write_page", "compile_model",
-        "find_machine",
+        "compile", "link", "load", "quantize", "verify", "verify_log", "profile", "time_layers", "read_reports",
+        "write_page", "compile_model", "find_machine",
     ),
     "How a model is read and compiled": ("ModelOptions", "Range", "Goal", "Optimize", "Emit", "ArtifactOptions"),
     "How a model is quantized": (
@@ -49,12 +48,12 @@ _SECTIONS = {
     "Results": (
         "Result", "Artifact", "Library", "Report", "LoadedModel", "StateMemory", "QuantizedSource",
         "Accuracy", "Verification",
-        "BoardCheck", "Profile",
+        "BoardCheck", "Profile", "TimedProfile",
     ),
     "Errors": ("CcmlError", "ErrorCode", "ExitCode"),
 }  # fmt: skip
 
-_OF_RESULTS = ("Report", "Accuracy", "Verification", "BoardCheck", "Profile")
+_OF_RESULTS = ("Report", "Accuracy", "Verification", "BoardCheck", "Profile", "TimedProfile")
 """The results whose parts are described as well."""
 
 _WIDTH = 120

@@ -6,9 +6,12 @@ import ctypes
 import re
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import onnx.parser
 import pytest
+from ccml.driver import compile_model
 from ccml.emit_llvm.entry import ModuleOptions
 from ccml.emit_llvm.jit import JitLibrary, JitModel, host_machine
 from ccml.emit_llvm.module import module_text
@@ -32,6 +35,39 @@ def test_caller_binds_everything_once() -> None:
     call = model.caller(inputs)
     del model, inputs
     assert call() is None
+
+
+BRANCH_AND_LOOP = onnx.parser.parse_model("""
+    <ir_version: 9, opset_import: ["" : 21]>
+    both (bool[1] way, int64 times, float[4096] x) => (float[4096] y) <bool always = {1}> {
+      chosen = If (way) <
+        then_branch = a () => (float[4096] p) { p = Exp (x) },
+        else_branch = b () => (float[4096] q) { q = Sin (x) }
+      >
+      y = Loop (times, always, chosen) <body = turn (int64 i, bool go, float[4096] s) => (bool on, float[4096] t) {
+        on = Identity (go)
+        t = Tanh (s)
+      }>
+    }""")
+
+
+def test_timer_times_what_runs(tmp_path: Path) -> None:
+    """Calls of the branch that is not taken, and of loops without a pass, have no time; all others have some."""
+    onnx.save(BRANCH_AND_LOOP, tmp_path / "both.onnx")
+    program = compile_model(tmp_path / "both.onnx", host_machine()).program
+    model = JitModel(program)
+    x = np.ones(4096, np.float32)
+    timed = {}
+    for way in (True, False):
+        for times in (0, 3):
+            inputs = {"way": np.array([way]), "times": np.array(times), "x": x}
+            timed[way, times] = model.timer(inputs)()
+            assert len(timed[way, times]) == len(program.calls)
+    kernels = [call.kernel for call in program.calls]
+    then, other, turn = (next(i for i, name in enumerate(kernels) if op in name) for op in ("exp", "sin", "tanh"))
+    assert all((timed[way, times][then] > 0) == way for way, times in timed)
+    assert all((timed[way, times][other] > 0) == (not way) for way, times in timed)
+    assert all((timed[way, times][turn] > 0) == (times > 0) for way, times in timed)
 
 
 def test_observe_copies_each_tap_when_it_is_complete() -> None:
