@@ -49,7 +49,9 @@ def run(machine: Machine, folder: Path, body: str, count: int = 1) -> list[dict[
     helper += "int deep(int level)\n{\n  volatile char space[1024];\n  kept = space;\n"
     helper += "  return level + (zero ? 0 : deep(level + 1)) + space[zero];\n}\n"
     used = "  (void)arena; (void)x; (void)n; (void)y; (void)m;"
-    (folder / "toy.c").write_text(f'#include "toy.h"\n{helper}{head}\n{{\n{used}\n{body}\n  return 0;\n}}\n')
+    identity = "uint32_t toy_model_id(void)\n{\n  return TOY_MODEL_ID;\n}\n"
+    function = f"{head}\n{{\n{used}\n{body}\n  return 0;\n}}\n"
+    (folder / "toy.c").write_text(f'#define TOY_UNCHECKED\n#include "toy.h"\n{helper}{identity}{function}')
     return build_and_run(model, machine, [folder / "toy.c"], samples(count), include=folder)
 
 

@@ -72,7 +72,7 @@ console.log(status, model[run](1, 0, 0), Object.keys(model).sort().join(" "));
 @needs("node", "wasm-ld")
 @pytest.mark.parametrize("route", ["llvm", pytest.param("c", marks=needs("make", "clang"))])
 def test_the_module_itself(route: str, workshop: Workshop, tmp_path: Path) -> None:
-    """It needs nothing from outside, and exports the function, the memory and where memory is free."""
+    """It needs nothing from outside, and exports the functions, the memory and where memory is free."""
     case = make_case(workshop, KWS8, WASM, 1)
     if route == "c":
         folder = workshop.built_by_make(KWS8, WASM)
@@ -85,8 +85,9 @@ def test_the_module_itself(route: str, workshop: Workshop, tmp_path: Path) -> No
     page.write_text(PAGE)
     inputs.write_bytes(sample[x.name].tobytes())
     sizes = [case.program.plan.pools[0].size, x.type.nbytes, y.type.nbytes]
-    symbol = assign_symbols(case.program).run
+    symbols = assign_symbols(case.program)
+    symbol = symbols.run
     said = run("node", page, folder / f"{KWS8}.wasm", symbol, str(sizes[0]), inputs, outputs, *map(str, sizes[1:]))
-    assert said.split() == ["0", "1", "__heap_base", symbol, "memory"]
+    assert said.split() == ["0", "1", "__heap_base", symbols.model_id, symbol, "memory"]
     (host,) = in_process(make_case(workshop, KWS8, NATIVE, 1))
     assert np.array_equal(np.frombuffer(outputs.read_bytes(), y.type.dtype.numpy), host[y.name].ravel())

@@ -58,9 +58,10 @@ def test_expansions_of_floats(row: Instruction) -> None:
     rng = np.random.default_rng(0)
     values = np.concatenate([[0.0, -0.0, 0.5, 1.5, 2.5, 1e-3, 4097.0, np.inf], rng.uniform(0, 100, 40)])
     for dtype in (DType.F32, DType.F16):
-        if row.expansion and row.expansion(Call(row.name, (Const(1.0, Type(dtype)),), Type(dtype))) is not None:
-            x = values.astype(dtype.numpy)
-            found, wanted = computed(row, dtype, True, [x]), computed(row, dtype, False, [x])
+        ones = (Const(1.0, Type(dtype)),) * len(row.operands)
+        if row.expansion and row.expansion(Call(row.name, ones, Type(dtype))) is not None:
+            operands = [values.astype(dtype.numpy), *(rng.permutation(values).astype(dtype.numpy) for _ in ones[1:])]
+            found, wanted = computed(row, dtype, True, operands), computed(row, dtype, False, operands)
             assert found.tobytes() == wanted.tobytes()
             return
     raise AssertionError("no type is expanded")
