@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 BAR = 60
-"""Characters of the longest bar of a chart."""
+"""Characters of the longest bar of those of --bars."""
 
 
 @click.command("profile", cls=Command, short_help="Time a model's layers here, or count instructions on a board.")
@@ -38,7 +38,7 @@ BAR = 60
 @input_option("; its first sample is run")
 @route_option
 @goal_options
-@click.option("--chart", is_flag=True, help="Draw the time of each layer on this machine as a bar.")
+@click.option("--bars", is_flag=True, help="Draw the time of each layer on this machine as a bar.")
 @quantize_option
 @quantization_options
 @json_option
@@ -52,7 +52,7 @@ def command(
     file: str | None,
     route: str,
     goal: Goal,
-    chart: bool,
+    bars: bool,
     as_json: bool,
     quantization: Quantization | None,
 ) -> None:
@@ -60,7 +60,7 @@ def command(
 
     \b
     ccml profile kws.onnx
-    ccml profile kws.onnx --cpu x86-64-v3 --chart
+    ccml profile kws.onnx --cpu x86-64-v3 --bars
     ccml profile kws.onnx -t cortex-m4
     ccml profile kws.onnx -t cortex-m55 -i samples.npz --route c
 
@@ -88,10 +88,10 @@ def command(
     elif isinstance(profile, api.Profile):
         _print(profile)
     else:
-        _print_timed(profile, chart)
+        _print_timed(profile, bars)
 
 
-def _print_timed(profile: TimedProfile, chart: bool) -> None:
+def _print_timed(profile: TimedProfile, bars: bool) -> None:
     head = columns("#", "@layer", "generator", "tile", "#MACs", "#us", "#share", "#G/s", "#of roof")
     rows = [
         (layer.index, layer.name, layer.generator, " ".join(layer.tiles[:1]), layer.macs, f"{layer.microseconds:,.1f}",
@@ -100,7 +100,7 @@ def _print_timed(profile: TimedProfile, chart: bool) -> None:
         for layer in profile.layers
     ]  # fmt: skip
     print_table(f"least times on {profile.cpu}", head, rows)
-    if chart:
+    if bars:
         click.echo()
         longest = max((layer.microseconds for layer in profile.layers), default=1)
         for layer in profile.layers:

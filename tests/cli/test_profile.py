@@ -49,8 +49,8 @@ def test_times_on_this_machine() -> None:
         assert layer["roof_share"] == pytest.approx(layer["speed"] / content["roofs"]["f32"])
 
 
-def test_text_and_chart_of_times() -> None:
-    result = ccml("profile", DIGITS, "--chart")
+def test_text_and_bars_of_times() -> None:
+    result = ccml("profile", DIGITS, "--bars")
     assert result.exit_code == 0, result.stderr
     for part in ("least times on", "of roof", "G/s", "us at least"):
         assert part in result.stdout
