@@ -14,6 +14,7 @@ import numpy as np
 
 from ..ir.aliasing import disjoint_params
 from ..ir.loops import Kernel
+from ..ir.loops_text import print_kernel
 from ..ir.program import BufferDecl, MemoryPlan, Pool, Program, Storage
 from ..ir.program_verify import verify_program
 from ..ir.steps import Body, Branch, Call, Repeat, Step, map_calls
@@ -125,11 +126,12 @@ def _plan(programs: Sequence[Program]) -> MemoryPlan:
 
 
 class _Kernels:
-    """Kernels of several programs: equal ones, which may be told the same of overlaps, are one."""
+    """Kernels of several programs: those of equal text, which tells 0.0 from -0.0, and which may be told the same of
+    overlaps, are one."""
 
     def __init__(self) -> None:
         self.found: list[Kernel] = []
-        self._known: dict[tuple[str, frozenset[str]], list[Kernel]] = {}
+        self._known: dict[tuple[str, frozenset[str]], str] = {}
         self._names: set[str] = set()
 
     def names_of(self, program: Program) -> dict[str, str]:
@@ -137,19 +139,16 @@ class _Kernels:
         return {kernel.name: self._name_of(kernel, disjoint[kernel.name]) for kernel in program.kernels}
 
     def _name_of(self, kernel: Kernel, disjoint: frozenset[str]) -> str:
-        plain = replace(kernel, name="", loc="")
-        same = self._known.setdefault((str(len(kernel.params)), disjoint), [])
-        for known in same:
-            if replace(known, name="", loc="") == plain:
-                return known.name
-        name, count = kernel.name, 1
-        while name in self._names:
-            count += 1
-            name = f"{kernel.name}_{count}"
-        self._names.add(name)
-        same.append(replace(kernel, name=name))
-        self.found.append(same[-1])
-        return name
+        key = print_kernel(replace(kernel, name="", loc="")), disjoint
+        if key not in self._known:
+            name, count = kernel.name, 1
+            while name in self._names:
+                count += 1
+                name = f"{kernel.name}_{count}"
+            self._names.add(name)
+            self._known[key] = name
+            self.found.append(replace(kernel, name=name))
+        return self._known[key]
 
 
 class _Constants:

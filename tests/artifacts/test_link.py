@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import ccml
@@ -35,6 +36,20 @@ def linked(folder: Path, models: tuple[Model, ...], machine: Machine, kinds: tup
     compiled = [lower(source, run_passes(source, None, machine), machine, shared=False) for source in sources]
     programs = link_models("both", compiled)
     return programs, write_library(programs, compiled, kinds, folder)
+
+
+def test_kernels_that_differ_in_the_sign_of_a_zero_stay_apart(tmp_path: Path) -> None:
+    models = []
+    for name, zero in (("plus", "0.0"), ("minus", "-0.0")):
+        text = f"""<ir_version: 9, opset_import: ["" : 20]>
+            g (float[4] x) => (float[4] y) <float zero = {{{zero}}}> {{ y = Mul (x, zero) }}"""
+        onnx.save(onnx.parser.parse_model(text), tmp_path / f"{name}.onnx")
+        models.append(read(tmp_path / f"{name}.onnx", ccml.ModelOptions(name=name)))
+    compiled = [lower(source, run_passes(source, None, GENERIC), GENERIC, shared=False) for source in models]
+    x = np.array([1, -1, 0, 7], np.float32)
+    for model, sign in zip(link_models("both", compiled).models, (1, -1), strict=True):
+        found = JitModel(replace(model, library=""), GENERIC).run({"x": x})["y"]
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(x * np.float32(sign * 0.0)))
 
 
 @needs_models
