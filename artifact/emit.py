@@ -80,16 +80,37 @@ def emit(
     log.info("generating machine code")
     code = level_objects(program, of_machines) if levels else emit_objects(program, machine)
     objects = [*code, *(custom or [])]
+    exported = None if custom is None else exported_symbols(program)
+    write_machine_code(name, objects, of_machines[0].machine, kinds, folder, exported, bool(foreign_kernels(program)))
+    return objects
+
+
+def write_machine_code(
+    name: str, objects: Objects, machine: Machine, kinds: Collection[Emit], folder: Path,
+    exported: Sequence[str] | None, custom: bool = False,
+) -> None:  # fmt: skip
+    """Writes ``objects``, and the libraries ``name`` of them, as far as ``kinds`` asks for them, into ``folder``.
+
+    What is loaded exports ``exported``, and is not written where that is ``None``; ``custom`` operators are among the
+    objects, which may need the C library. Without a linker for it, that is an
+    error if ``kinds`` is the library alone, and a warning otherwise.
+    """
     if Emit.OBJECT in kinds:
         for file, image in objects:
             (folder / file).write_bytes(image)
     if Emit.LIBRARY not in kinds:
-        return objects
+        return
     (folder / f"lib{name}.a").write_bytes(static_library(objects))
-    if machine.target.library is not None and custom is not None:
-        file = machine.target.library.file.format(name=name)
-        _link(program, of_machines[0].machine, objects, folder / file, required=set(kinds) == {Emit.LIBRARY})
-    return objects
+    if machine.target.library is None or exported is None:
+        return
+    library = folder / machine.target.library.file.format(name=name)
+    log.info("linking %s", library.name)
+    try:
+        link_library(objects, machine, name, exported, library, custom)
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.TOOLCHAIN or set(kinds) == {Emit.LIBRARY}:
+            raise
+        log.warning("%s is not written: %s; %s", library.name, problem.reason, problem.hint)
 
 
 def _custom(levels: Sequence[Level]) -> Objects | None:
@@ -103,16 +124,3 @@ def _custom(levels: Sequence[Level]) -> Objects | None:
         machine.abi.triple,
     )
     return None
-
-
-def _link(
-    program: Program, machine: Machine, objects: list[tuple[str, bytes]], library: Path, *, required: bool
-) -> None:
-    """Links ``library``. Without a linker that is an error where it is ``required``, and a warning otherwise."""
-    log.info("linking %s", library.name)
-    try:
-        link_library(objects, machine, program.name, exported_symbols(program), library, bool(foreign_kernels(program)))
-    except CcmlError as problem:
-        if problem.kind is not ErrorCode.TOOLCHAIN or required:
-            raise
-        log.warning("%s is not written: %s; %s", library.name, problem.reason, problem.hint)

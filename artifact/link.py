@@ -12,11 +12,9 @@ from ..costs.predict import is_predictable, predict
 from ..driver import Compiled
 from ..emit_c.linked import linked_headers, linked_sources
 from ..emit_c.weights import write_binary
-from ..emit_llvm.archive import static_library
 from ..emit_llvm.coded import with_known_blocks
 from ..emit_llvm.entry import exported_symbols
 from ..emit_llvm.linked import linked_objects
-from ..emit_llvm.shared import link_library
 from ..errors import CcmlError, ErrorCode
 from ..ir.identity import model_id
 from ..ir.loops import Invoke
@@ -29,7 +27,7 @@ from ..report.schema import REPORT_FILE, SCHEMA, LibraryTotals, Report, json_tex
 from ..report.sections import Section, allocated_sections, sections_of
 from ..targets import Machine
 from .contents import own_report
-from .emit import Emit
+from .emit import Emit, write_machine_code
 from .folder import list_files, publish, staging
 
 log = logging.getLogger(__name__)
@@ -93,31 +91,9 @@ def _emit(linked: Linked, machine: Machine, kinds: Sequence[Emit], folder: Path)
     if Emit.OBJECT not in kinds and Emit.LIBRARY not in kinds:
         return None
     objects = linked_objects(whole, lambda program: taken_apart(program, models), machine)
-    if Emit.OBJECT in kinds:
-        for name, image in objects:
-            (folder / name).write_bytes(image)
-    if Emit.LIBRARY in kinds:
-        (folder / f"lib{whole.name}.a").write_bytes(static_library(objects))
-        if machine.target.library is not None:
-            _link(linked, machine, objects, folder, required=set(kinds) == {Emit.LIBRARY})
+    exported = [symbol for model in models for symbol in exported_symbols(model)]
+    write_machine_code(whole.name, objects, machine, kinds, folder, exported)
     return objects
-
-
-def _link(
-    linked: Linked, machine: Machine, objects: list[tuple[str, bytes]], folder: Path, *, required: bool
-) -> None:
-    """Links what is loaded. Without a linker that is an error where it is ``required``, and a warning otherwise."""
-    assert machine.target.library is not None
-    name = linked.whole.name
-    library = folder / machine.target.library.file.format(name=name)
-    exported = [symbol for model in linked.models for symbol in exported_symbols(model)]
-    log.info("linking %s", library.name)
-    try:
-        link_library(objects, machine, name, exported, library)
-    except CcmlError as problem:
-        if problem.kind is not ErrorCode.TOOLCHAIN or required:
-            raise
-        log.warning("%s is not written: %s; %s", library.name, problem.reason, problem.hint)
 
 
 def _report(
