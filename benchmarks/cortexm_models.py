@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,6 @@ from ccml.emit_c import write_c
 from ccml.emit_c.compiler_flags import optimization
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
-from ccml.ir.program import Interface
 from ccml.targets import Machine, select
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,15 +39,19 @@ MODELS = {
 C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int16": "int16_t", "int32": "int32_t", "float32": "float"}
 BENCH_TYPES = {"int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "float32": "f32"}
 
+CORES = {core: f"cortex-{core}" for core in ("m0", "m0plus", "m3", "m4", "m7", "m33", "m55")}
+"""Of the bench, and what they are called here."""
+
 MAIN = """#include "bench.h"
-#include "{name}.h"
-BENCH_DATA static const {in_type} in[{inputs}] = {{ {values} }};
+#include "model.h"
+{inputs}
 static {out_type} out[{outputs}];
-static unsigned char arena[{upper}_ARENA_SIZE + 16] __attribute__((aligned(16)));
+static unsigned char arena[MODEL_ARENA_SIZE + 16] __attribute__((aligned(16)));
 void bench_setup(void) {{}}
-void bench_run(void) {{ {name}_run(arena, in, out); }}
+void bench_run(void) {{ model_run(arena, {names}, out); }}
 void bench_report(void) {{ bench_out("out", "{bench_type}", out, sizeof out); }}
 """
+INPUT = "BENCH_DATA static const {type} {name}[{size}] = {{ {values} }};"
 
 
 def quantized(model: Path, cache: Path) -> Path:
@@ -63,7 +67,7 @@ def quantized(model: Path, cache: Path) -> Path:
 def measure(
     path: Path, machine: Machine, route: str, core: str, goal: Goal = DEFAULT_GOAL
 ) -> tuple[dict[str, Any], Compiled]:
-    """What the bench says of one model, with ``match``: whether its bytes are those of the host."""
+    """What the bench says of one model with one output, with ``match``: whether its bytes are those of the host."""
     import run_qemu
 
     source = read(path, ccml.ModelOptions(name="model"))
@@ -80,7 +84,7 @@ def measure(
                 sources.append(folder / name)
                 sources[-1].write_bytes(image)
         main = folder / "bench_main.c"
-        main.write_text(bench_main(compiled.program.inputs[0], x, expected))
+        main.write_text(bench_main([x[each.name] for each in compiled.program.inputs], expected))
         level = optimization(compiled.program).removeprefix("-")
         found: dict[str, Any] = run_qemu.measure(core, [*map(str, sources), str(main)], inc=[place], opt=level)
     out = np.array(found["outputs"]["out"]["values"], expected.dtype)
@@ -88,19 +92,24 @@ def measure(
     return found, compiled
 
 
-def bench_main(given: Interface, x: dict[str, np.ndarray], expected: np.ndarray) -> str:
-    array = x[given.name]
+def bench_main(inputs: Sequence[np.ndarray], expected: np.ndarray) -> str:
+    names = [f"in{n}" for n in range(len(inputs))]
+    declared = (
+        INPUT.format(
+            type=C_TYPES[x.dtype.name], name=name, size=x.size, values=",".join(map(repr, x.reshape(-1).tolist()))
+        )
+        for name, x in zip(names, inputs, strict=True)
+    )
     return MAIN.format(
-        name="model", upper="MODEL", in_type=C_TYPES[array.dtype.name], out_type=C_TYPES[expected.dtype.name],
-        inputs=array.size, outputs=expected.size, bench_type=BENCH_TYPES[expected.dtype.name],
-        values=",".join(map(repr, array.reshape(-1).tolist())),
+        inputs="\n".join(declared), names=", ".join(names), out_type=C_TYPES[expected.dtype.name],
+        outputs=expected.size, bench_type=BENCH_TYPES[expected.dtype.name],
     )  # fmt: skip
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", help="default: all")
-    parser.add_argument("--cpu", default="m4", choices=("m0", "m0plus", "m3", "m4", "m7", "m33", "m55"))
+    parser.add_argument("--cpu", default="m4", choices=CORES)
     parser.add_argument("--route", nargs="+", default=["c", "llvm"], choices=("c", "llvm"))
     parser.add_argument("--models", type=Path, default=ROOT.parent / "shared" / "models")
     parser.add_argument("--bench", type=Path, default=ROOT.parent / "shared" / "cortexm")
@@ -109,7 +118,7 @@ def main() -> None:
     parser.add_argument("--layers", action="store_true", help="show the functions that take most")
     args = parser.parse_args()
     sys.path.insert(0, str(args.bench))
-    machine = select({"m0": "cortex-m0", "m0plus": "cortex-m0plus"}.get(args.cpu, f"cortex-{args.cpu}"))
+    machine = select(CORES[args.cpu])
     print("model route      instr.  /MAC   flash    RAM stack  est. cycles")
     for name in args.names or MODELS:
         for route in args.route:
