@@ -23,6 +23,7 @@ from math import prod
 
 import numpy as np
 
+from ..ir.graph import Node
 from ..ir.loops import Block, Buffer, Expr, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
@@ -34,33 +35,42 @@ from .epilogue import pixels_epilogue
 from .kernel import KernelContext
 from .requantization import LIMIT, requantization_of
 from .unroll import unroll_bytes
+from .window import Window
 
 Position = Callable[[Expr], tuple[Expr, ...]]
 """The index of the ``n``-th of some pixels, without the channel."""
 
 
 class Contraction:
-    """``channels`` columns [o, k] over the ``shape`` of pixels: of a convolution in groups those of one ``group``, from
-    channel ``first`` on. Rows are ``joined`` where nothing but the pixel itself is seen. What ``limit`` and ``least``
-    say of a requantization is said in :func:`requantization_of`."""
+    """``columns`` [o, k] over the ``shape`` of pixels. Of a convolution in groups they are all columns, while the
+    ``channels`` are those of one ``group`` of ``groups``, from channel ``first`` on, which are computed at a time. As
+    many groups as ``merged`` are taken as one, whose columns have zeros where others have weights.
+
+    Rows are ``joined`` where nothing but the pixel itself is seen. What ``limit`` and ``least`` say of a requantization
+    is said in :func:`requantization_of`.
+    """
 
     def __init__(
-        self, ctx: KernelContext, group: int = 0, *, joined: bool = True, limit: int = LIMIT, least: int | None = -128
+        self, ctx: KernelContext, *, merged: int = 1, joined: bool = True, limit: int = LIMIT, least: int | None = -128
     ) -> None:
         node, weights = ctx.contraction
         assert weights is not None
         self.ctx, self.node, self.names = ctx, node, ctx.names
         self.joined = joined
+        self.groups = number_of_groups(node) // merged
         pixels, operands = self._pixels(), self._operands(weights)
         self.shape, self.window, self.refs = pixels.shape, pixels.window, pixels.refs
         self.x, self.y = self.refs[node.operands[0].name], self.refs[ctx.output.name]
-        self.columns, self.bias = operands.weights, operands.bias
-        self.channels, self.depth = self.columns.shape
+        self.columns, self.bias = _merged(operands.weights, self.window, self.groups, merged), operands.bias
+        self.channels, self.depth = len(self.columns) // self.groups, self.columns.shape[1]
         self.requantization = requantization_of(ctx, operands.reach, limit, least)
         self.zero = zero_point(node.attrs)
-        self.first = 0
-        if "group" in node.attrs and node.attrs["group"] != 1:
-            self._narrow(group, self.channels // integer(node.attrs, "group"))
+        self.group = Var(ctx.names.fresh("group")) if self.groups > 1 else as_expr(0)
+        self.first = self.group * self.channels
+        if number_of_groups(node) > 1:
+            self.window = replace(self.window, depth=self.window.depth * merged)
+            self.x = self.x.last_part(self.group * self.window.depth, self.window.depth)
+            self.y = self.y.last_part(self.first, self.channels)
 
     def _pixels(self) -> Pixels:
         return Pixels.of(self.ctx, self.node, joined=self.joined)
@@ -72,15 +82,24 @@ class Contraction:
         """Where in the output the result of a pixel is, without the channel."""
         return tuple(position)
 
-    def _narrow(self, group: int, channels: int) -> None:
-        """To the channels of one group."""
-        self.first, self.channels = group * channels, channels
-        part = slice(self.first, self.first + channels)
-        self.columns, self.bias = self.columns[part], self.bias[part]
-        if self.requantization is not None:
-            self.requantization = replace(self.requantization, scale=self.requantization.scale[part])
-        self.x = self.x.last_part(group * self.window.depth, self.window.depth)
-        self.y = self.y.last_part(self.first, channels)
+    @property
+    def step(self) -> int:
+        """How far neighbouring pixels of a row are apart in the output."""
+        return 1
+
+    @property
+    def neighbours(self) -> bool:
+        """Whether the results of neighbouring pixels are neighbours in the output."""
+        return self.step == 1 and self.y.dense
+
+    @property
+    def parts(self) -> list[slice]:
+        """The columns of each group."""
+        return [slice(group * self.channels, (group + 1) * self.channels) for group in range(self.groups)]
+
+    def over_groups(self, block: Block) -> Block:
+        """The loop over all groups."""
+        return loop(self.group, self.groups, *block) if isinstance(self.group, Var) else block
 
     def settle(self) -> None:
         """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
@@ -112,7 +131,7 @@ class Contraction:
 
     def padded_columns(self, unit: int) -> np.ndarray:
         """The columns as bytes, with zeros up to a multiple of ``unit`` behind."""
-        out = np.zeros((self.channels, -(-self.depth // unit) * unit), np.int8)
+        out = np.zeros((len(self.columns), -(-self.depth // unit) * unit), np.int8)
         out[:, : self.depth] = self.columns
         return out
 
@@ -141,6 +160,30 @@ class Contraction:
 
         block = pixels_epilogue(self.ctx, self.refs, (count, self.channels), value, index, done, again)
         return unroll_bytes(block, self.names)
+
+
+def number_of_groups(anchor: Node) -> int:
+    return integer(anchor.attrs, "group") if "group" in anchor.attrs else 1
+
+
+def merges(anchor: Node, most: int) -> list[int]:
+    """How many groups of a convolution may be taken as one that sees at most so many channels, or what one sees."""
+    groups = number_of_groups(anchor)
+    if groups == 1:
+        return [1]
+    largest = max(1, most // anchor.operands[1].shape[-1])
+    return [count for count in range(1, min(groups, largest) + 1) if groups % count == 0]
+
+
+def _merged(columns: np.ndarray, window: Window, groups: int, merged: int) -> np.ndarray:
+    """Columns [o, taps * depth] of groups of ``depth`` channels as those of ``groups`` of ``merged`` times as many."""
+    if merged == 1:
+        return columns
+    split = columns.reshape(groups, merged, -1, columns.shape[1] // window.depth, window.depth)
+    out = np.zeros((*split.shape[:-1], merged, window.depth), columns.dtype)
+    for part in range(merged):
+        out[:, part, :, :, part] = split[:, part]
+    return out.reshape(len(columns), -1)
 
 
 class Remainder(Enum):
@@ -198,7 +241,7 @@ class Tiling:
         block = (*self.enter(lead), *self._run(shape[-1] if nested else prod(shape), positions))
         for var, extent in reversed(list(zip(outer, shape))):
             block = loop(var, extent, *block)
-        return (*self.prepare(), *block)
+        return self.work.over_groups((*self.prepare(), *block))
 
     def _run(self, pixels: int, positions: Callable[[Expr], Position]) -> Block:
         """All tiles of a run of neighbours."""
@@ -220,13 +263,14 @@ class Tiling:
         return (*block, *tile(as_expr(full * size), rest))
 
 
-def lower_by_cheapest(work: Contraction, tilings: Sequence[Callable[[Contraction], Tiling]]) -> Block:
-    """The loops of the tiling that is predicted to take the fewest cycles."""
+def lower_by_cheapest(ways: Sequence[tuple[Contraction, Callable[[Contraction], Tiling]]]) -> Block:
+    """The loops of the tiling of a contraction that are predicted to take the fewest cycles."""
 
-    def cycles(tiling: Callable[[Contraction], Tiling]) -> float:
+    def cycles(way: tuple[Contraction, Callable[[Contraction], Tiling]]) -> float:
+        work, tiling = way
         return predicted_cycles(tiling(work.trial()).emit(), work.ctx.cpu)
 
-    best = tilings[0] if len(tilings) == 1 else min(tilings, key=cycles)
+    work, best = ways[0] if len(ways) == 1 else min(ways, key=cycles)
     return best(work).emit()
 
 

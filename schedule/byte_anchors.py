@@ -24,12 +24,13 @@ def is_byte_contraction(ctx: KernelContext) -> bool:
 
 
 def is_byte_group_contraction(ctx: KernelContext) -> bool:
-    """Whether it is a convolution of some groups of several channels each, channels last, of int8 throughout and with
-    constant weights."""
+    """Whether it is a convolution of groups that have several channels each, of the input or the output, channels last,
+    of int8 throughout and with constant weights."""
     anchor, weights = ctx.contraction
     if not _of_bytes(anchor) or anchor.op != "conv" or weights is None:
         return False
-    return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] != 1 and weights.shape[-1] > 1
+    several = weights.shape[-1] > 1 or len(weights) > anchor.operands[0].shape[-1]
+    return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] != 1 and several
 
 
 def is_byte_depthwise(ctx: KernelContext, ranks: tuple[int, ...] = (4,)) -> bool:

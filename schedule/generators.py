@@ -16,11 +16,10 @@ from .borders import needed_halo
 from .contraction import is_conv, is_matmul, lower_conv, lower_matmul
 from .cycles import predicted_cycles
 from .depthwise import is_depthwise, lower_depthwise
-from .dsp.contraction import is_dsp_contraction, lower_dsp_contraction
+from .dsp.contraction import is_dsp_contraction, lower_dsp_contraction, lower_dsp_transposed
 from .dsp.depthwise import is_dsp_depthwise, lower_dsp_depthwise
-from .dsp.transposed import is_transposed, lower_transposed
 from .generic import lower_nest, lower_pointwise
-from .helium.contraction import is_helium_contraction, lower_helium_contraction
+from .helium.contraction import is_helium_contraction, lower_helium_contraction, lower_helium_transposed
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
 from .helium.finish import is_helium_elementwise, lower_helium_elementwise
 from .helium.sums import is_helium_sum, lower_helium_sum
@@ -31,6 +30,7 @@ from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .recurrent import is_recurrent, lower_recurrent
 from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .tensors import Halo
+from .transposed import is_transposed
 from .tree_code import is_tree_code, lower_tree_code
 from .winograd import is_winograd, lower_winograd, winograd_cost, winograd_halo
 
@@ -166,7 +166,10 @@ GENERATORS: tuple[Generator, ...] = (
     ),
     _of_blocks("dsp contraction", _anchors("conv", "matmul"), is_dsp_contraction, lower_dsp_contraction, "gemm_3x2_i8"),
     _of_blocks("dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, "depthwise_two_rows"),
-    _of_blocks("dsp transposed", _anchors("conv_transpose"), is_transposed, lower_transposed, "gemm_3x2_i8"),
+    _of_blocks("dsp transposed", _anchors("conv_transpose"), is_transposed, lower_dsp_transposed, "gemm_3x2_i8"),
+    _of_blocks(
+        "helium transposed", _anchors("conv_transpose"), is_transposed, lower_helium_transposed, "helium_gemm_4x2_i8"
+    ),
     _of_blocks(
         "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction, "gemm_1x4_pairs"
     ),

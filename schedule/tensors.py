@@ -71,9 +71,9 @@ class TensorRef:
         assert self.dense and prod(shape) == prod(self.shape), (self, shape)
         return TensorRef.whole(replace(self.buffer, shape=tuple(shape)))
 
-    def last_part(self, first: int, extent: int) -> TensorRef:
+    def last_part(self, first: Expr | int, extent: int) -> TensorRef:
         """``extent`` elements of the last dimension, from ``first`` on."""
-        return TensorRef(self.buffer, (*self.shape[:-1], extent), (*self.offset[:-1], self.offset[-1] + first))
+        return _LastPart(self.buffer, (*self.shape[:-1], extent), self.offset, as_expr(first))
 
     def aligned(self, rank: int) -> TensorRef:
         """With unit dimensions in front up to ``rank``, as broadcasting reads it."""
@@ -87,6 +87,17 @@ class TensorRef:
         """The tensor index that belongs to ``index`` of a result: 0 along dimensions of extent 1."""
         tail = index[len(index) - len(self.shape) :]
         return tuple(as_expr(0) if extent == 1 else i for i, extent in zip(tail, self.shape, strict=True))
+
+
+@dataclass(frozen=True)
+class _LastPart(TensorRef):
+    """Elements of the last dimension from ``first`` on, which a loop may vary."""
+
+    first: Expr
+
+    def at(self, index: Sequence[Expr | int]) -> tuple[Expr, ...]:
+        *outer, last = super().at(index)
+        return (*outer, last + self.first)
 
 
 def merge_dimensions(

@@ -6,7 +6,7 @@ pixel (a fully connected layer) is not staged: its activations are read once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
@@ -28,42 +28,43 @@ from ...blocks.dsp_packed_gemm import (
     packed_bias,
 )
 from ...blocks.tiles import Stream
-from ...ir.graph import Node
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
-from ...ops.attributes import integer
-from ..block_contraction import Contraction, Position, Remainder, Tiling, lower_by_cheapest, rows_of
+from ..block_contraction import Contraction, Position, Remainder, Tiling, lower_by_cheapest, merges, rows_of
 from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
-from ..kernel import KernelContext, OneScratch
+from ..kernel import KernelContext
 from ..requantization import Fixed, fixed_form, halfword_form
 from ..staging import FOUR_PIXELS, TWO_PIXELS, Layout, Staging
+from ..transposed import lower_transposed
 
-MOST_GROUPS = 16
-"""Each group has code of its own."""
+MERGED = 16
+"""Channels that groups see which are taken as one, at most."""
 
 
 def is_dsp_contraction(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` (channels last) or ``matmul`` of int8 with constant weights."""
-    return is_byte_contraction(ctx) or (is_byte_group_contraction(ctx) and _groups(ctx.contraction[0]) <= MOST_GROUPS)
-
-
-def _groups(anchor: Node) -> int:
-    return integer(anchor.attrs, "group") if "group" in anchor.attrs else 1
+    """Whether the anchor is a ``conv`` (channels last) or ``matmul`` of int8 with constant weights; groups have several
+    channels of the input."""
+    several = ctx.contraction[0].operands[1].shape[-1] > 1
+    return is_byte_contraction(ctx) or (several and is_byte_group_contraction(ctx))
 
 
 def lower_dsp_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_dsp_contraction` holds."""
-    shared = OneScratch.of(ctx)
-    out: Block = ()
-    for group in range(_groups(ctx.contraction[0])):
-        out += lower_contraction(Contraction(shared, group))
-    return out
+    return lower_contractions([Contraction(ctx, merged=count) for count in merges(ctx.contraction[0], MERGED)])
 
 
-def lower_contraction(work: Contraction) -> Block:
-    """By the block that takes the fewest cycles."""
-    work.settle()
-    return lower_by_cheapest(work, [partial(_DspTiling, row=row) for row in ROWS if row.applies(work)])
+def lower_dsp_transposed(ctx: KernelContext) -> Block:
+    """``conv_transpose``, for which :func:`is_transposed` holds."""
+    return lower_transposed(ctx, lambda phase: lower_contractions([phase]))
+
+
+def lower_contractions(works: Sequence[Contraction]) -> Block:
+    """The cheapest of several forms of one contraction, by the block that takes the fewest cycles."""
+    for work in works:
+        work.settle()
+    return lower_by_cheapest(
+        [(work, partial(_DspTiling, row=row)) for work in works for row in ROWS if row.applies(work)]
+    )
 
 
 # ---------------------------------------------------------------- the blocks
@@ -162,6 +163,7 @@ class _DspTiling(Tiling):
         stream = PACKED_4X1_HALFWORD if numbers.suffix == "halfword" else row.stream
         self.stream = replace(stream, factors=numbers.factors is not None)
         self.parts = self._parts()
+        self.group_size = sum(self.stream.size(channels, self.groups) for _, channels in self.parts)
         self.weights = work.ctx.pack("w", self._packed_weights())
         whole = work.requantization is not None and work.requantization.whole
         self.values = None if whole else work.scratch(row.pixels)
@@ -175,13 +177,14 @@ class _DspTiling(Tiling):
         return [(0, full)] + ([(channels - tile, tile)] if full < channels else [])
 
     def _packed_weights(self) -> np.ndarray:
-        columns, factors = self.work.padded_columns(4), self.numbers.factors
-        if not self.row.packed:
-            return pack(self.stream, self.work.bias, columns, factors)
-        bias, words = packed_bias(self.work.bias, columns), packed(columns)
-        slices = (slice(begin, begin + count) for begin, count in self.parts)
-        parts = [self.stream.pack(bias[s], words[s], None if factors is None else factors[s]) for s in slices]
-        return np.concatenate(parts)
+        columns, factors, bias = self.work.padded_columns(4), self.numbers.factors, self.work.bias
+        pack_part: Callable[..., np.ndarray] = partial(pack, self.stream)
+        if self.row.packed:
+            columns, bias, pack_part = packed(columns), packed_bias(bias, columns), self.stream.pack
+        firsts = (group.start + begin for group in self.work.parts for begin, _ in self.parts)
+        counts = (count for _ in self.work.parts for _, count in self.parts)
+        parts = [slice(first, first + count) for first, count in zip(firsts, counts)]
+        return np.concatenate([pack_part(bias[s], columns[s], None if factors is None else factors[s]) for s in parts])
 
     # ---- loops
 
@@ -191,7 +194,8 @@ class _DspTiling(Tiling):
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         before, x = self._stage(position, count)
         pointers = self.work.outputs(position, count) if self.values is None else rows_of(self.values, count)
-        block, at = self.row.block if count == self.pixels else self.row.remainder_block, 0
+        block = self.row.block if count == self.pixels else self.row.remainder_block
+        at = self.work.group * self.group_size
         for begin, channels in self.parts:
             moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + begin)) for p in pointers)
             before += (self._invoke(block, (start(self.weights, at), x, *moved), channels),)

@@ -14,11 +14,12 @@ from ...ir.graph import Node, Value
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ir.types import DType
 from ...ops.attributes import integer
-from ..block_contraction import Contraction, Position, Tiling, lower_by_cheapest
-from ..byte_anchors import is_byte_contraction
+from ..block_contraction import Contraction, Position, Tiling, lower_by_cheapest, merges, number_of_groups
+from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
 from ..kernel import KernelContext
 from ..requantization import MOST_PRODUCT
+from ..transposed import lower_transposed
 from .finish import finish_pixels, made_pixels
 from .rows import Rows, ways_to_read
 
@@ -27,19 +28,38 @@ CHUNK = 32
 
 
 def is_helium_contraction(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int8 with constant weights."""
-    return is_byte_contraction(ctx) and len(ctx.contraction[0].operands[1].shape) <= 4
+    """Whether the anchor is a ``conv`` (channels last) or ``matmul`` of int8 with constant weights."""
+    known = is_byte_contraction(ctx) or is_byte_group_contraction(ctx)
+    return known and len(ctx.contraction[0].operands[1].shape) <= 4
 
 
 def lower_helium_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_helium_contraction` holds."""
-    other = residual(ctx)
-    joined = ctx.contraction[0].operands[0].shape[-1] % STEP == 0 and other is None
-    work = Contraction(ctx, joined=joined, limit=MOST_PRODUCT, least=None)
-    ways = ways_to_read(work.window, work.shape[-1])
-    found = ((row, gathered) for gathered in ways for row in ROWS if row.applies(work, _rows(work, gathered)))
-    tilings = [partial(_HeliumTiling, row=row, gathered=gathered, other=other) for row, gathered in found]
-    return lower_by_cheapest(work, tilings)
+    anchor, _ = ctx.contraction
+    other = residual(ctx) if number_of_groups(anchor) == 1 else None
+    depth, joins = anchor.operands[1].shape[-1] if anchor.op == "conv" else anchor.operands[0].shape[-1], other is None
+    return _lower(
+        [
+            Contraction(ctx, merged=count, joined=joins and depth * count % STEP == 0, limit=MOST_PRODUCT, least=None)
+            for count in merges(anchor, STEP)
+        ],
+        other,
+    )
+
+
+def lower_helium_transposed(ctx: KernelContext) -> Block:
+    """``conv_transpose``, for which :func:`is_transposed` holds."""
+    return lower_transposed(ctx, lambda phase: _lower([phase], None), MOST_PRODUCT, None)
+
+
+def _lower(works: Sequence[Contraction], other: Residual | None) -> Block:
+    """The cheapest of several forms of one contraction."""
+    ways: list[tuple[Contraction, Callable[[Contraction], Tiling]]] = []
+    for work in works:
+        for gathered in ways_to_read(work.window, work.shape[-1]):
+            rows = [row for row in ROWS if row.applies(work, _rows(work, gathered))]
+            ways += [(work, partial(_HeliumTiling, row=row, gathered=gathered, other=other)) for row in rows]
+    return lower_by_cheapest(ways)
 
 
 def _rows(work: Contraction, gathered: bool) -> Rows:
@@ -148,13 +168,13 @@ class _HeliumTiling(Tiling):
     def _stream(self) -> np.ndarray:
         """Weights whose runs fill whole steps."""
         work, runs, vectors = self.work, self.windows.runs, self.windows.vectors
-        flat = work.columns.reshape(work.channels, runs, -1)
-        data = np.zeros((work.channels, runs, vectors * STEP), np.int8)
+        flat = work.columns.reshape(len(work.columns), runs, -1)
+        data = np.zeros((len(flat), runs, vectors * STEP), np.int8)
         data[:, :, : flat.shape[2]] = flat
-        rq = work.requantization
-        return self.row.stream.pack(
-            work.bias, data.reshape(work.channels, -1).view("<i4"), None if rq is None else rq.scale.astype(np.float32)
-        )
+        words = data.reshape(len(flat), -1).view("<i4")
+        scale = None if work.requantization is None else work.requantization.scale.astype(np.float32)
+        pack = self.row.stream.pack
+        return np.concatenate([pack(work.bias[s], words[s], None if scale is None else scale[s]) for s in work.parts])
 
     # ---- loops
 
@@ -173,11 +193,16 @@ class _HeliumTiling(Tiling):
         limits = (rq.zero_point, rq.least)
         if self.residual is not None:
             return self._sum(self.residual, position, limits, x, out)
-        if rq.whole:
+        if rq.whole and work.neighbours:
             return (self._invoke("i8", x, out, count, limits),)
         made = made_pixels(work.ctx, count, work.channels)
-        finish = finish_pixels(work.ctx, work.refs, made, (0, count), rq.value, position)
-        return (self._invoke("i8", x, start(made), count, limits), *finish)
+        multiply = self._invoke("i8", x, start(made), count, limits)
+        if rq.whole:
+            apart = work.step * work.y.buffer.shape[-1]
+            return (multiply, Invoke("helium_copy", (start(made), out), (count, *(work.channels,) * 2, apart)))
+        if work.neighbours:
+            return (multiply, *finish_pixels(work.ctx, work.refs, made, (0, count), rq.value, position))
+        return (multiply, *work.epilogue(made, count, position))
 
     def _sum(
         self, found: Residual, position: Position, limits: tuple[int, int], x: Pointer, out: Pointer
@@ -195,7 +220,8 @@ class _HeliumTiling(Tiling):
 
     def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:
         scalars = self.row.scalars(self.windows, pixels, self.work.channels)
-        return Invoke(f"{self.row.block}_{kind}", (start(self.weights), x, y), (*scalars, *more))
+        weights = start(self.weights, self.work.group * (self.weights.shape[0] // self.work.groups))
+        return Invoke(f"{self.row.block}_{kind}", (weights, x, y), (*scalars, *more))
 
 
 def _chunk(width: int) -> int:

@@ -32,6 +32,7 @@ class Rows:
     """The windows of the pixels of one row of the output, ``pixels`` many; ``gathered`` become one run each.
 
     ``runs`` of ``vectors`` steps, ``run_step`` bytes apart, make a window; ``pixel_step`` bytes lie between windows.
+    Pixels of the rows that are read are ``between`` bytes apart.
     """
 
     def __init__(
@@ -47,14 +48,16 @@ class Rows:
         self.run = self.taps[1] * self.depth
         self.width = (pixels - 1) * self.stride[1] + (self.taps[1] - 1) * self.dilation[1] + 1
         self.gathered = gathered
-        self.copied = self._padded() or (self.run % STEP != 0 and not self.gathered)
+        apart = self.taps[1] > 1 and not window.side_by_side and not gathered
+        self.copied = self._padded() or apart or (self.run % STEP != 0 and not self.gathered)
+        self.between = self.depth if self.copied else window.channels
         self.row_step = self.width * self.depth if self.copied else self.dilation[0] * self._row_bytes()
         if self.gathered:
             self.runs, self.vectors, self.run_step = 1, pad(self.taps[0] * self.run, STEP) // STEP, 0
             self.pixel_step = self.vectors * STEP
         else:
             self.runs, self.vectors, self.run_step = self.taps[0], pad(self.run, STEP) // STEP, self.row_step
-            self.pixel_step = self.stride[1] * self.depth
+            self.pixel_step = self.stride[1] * self.between
 
     def _padded(self) -> bool:
         """Whether a window reaches beyond the input."""
@@ -88,11 +91,11 @@ class Rows:
         first = position[1] * self.stride[0] - self.window.pad[0]
         return position[0], first + row * self.dilation[0]
 
-    def _source(self, where: Sequence[Expr]) -> Pointer:
-        """The beginning of an input row, in a buffer whose last dimension is a whole row."""
+    def _source(self, where: Sequence[Expr], column: int = 0) -> Pointer:
+        """A pixel of an input row, in a buffer whose last dimension is a whole row."""
         *lead, width, channels = self.x.buffer.shape
-        *outer, column, channel = self.x.at((*where, as_expr(0), as_expr(0)))
-        return Pointer(replace(self.x.buffer, shape=(*lead, width * channels)), (*outer, column * channels + channel))
+        *outer, pixel, channel = self.x.at((*where, column, 0))
+        return Pointer(replace(self.x.buffer, shape=(*lead, width * channels)), (*outer, pixel * channels + channel))
 
     def _copy(self, position: Sequence[Expr]) -> tuple[Block, Pointer]:
         """The input rows under the windows, with the border around them."""
@@ -111,12 +114,14 @@ class Rows:
     def _row(self, where: Sequence[Expr], copy: Buffer, at: Expr) -> Block:
         """One row: what is left of the input, the input, what is right of it."""
         extent = self.window.extent[-1] if self.window.kernel else self.pixels
-        left = min(self.left, self.width)
-        inner = min(extent, self.width - left)
+        left, skipped = min(max(self.left, 0), self.width), max(-self.left, 0)
+        inner = max(min(extent - skipped, self.width - left), 0)
         block = self._fill(copy, at, left * self.depth)
         if inner:
             target = Pointer(copy, (at + left * self.depth,))
-            block += (Invoke("helium_copy", (self._source(where), target), (1, inner * self.depth, 0, 0)),)
+            dense = self.depth == self.window.channels
+            scalars = (1, inner * self.depth, 0, 0) if dense else (inner, self.depth, self.window.channels, self.depth)
+            block += (Invoke("helium_copy", (self._source(where, skipped), target), scalars),)
         return block + self._fill(copy, at + (left + inner) * self.depth, (self.width - left - inner) * self.depth)
 
     def _fill(self, copy: Buffer, at: Expr, size: int) -> Block:
@@ -125,9 +130,9 @@ class Rows:
     def _gather(self, rows: Pointer, gathered: Buffer) -> Block:
         """The windows of all pixels, each as one run."""
         pixel, tap = Var(self.ctx.names.fresh("pixel")), Var(self.ctx.names.fresh("tap"))
-        together = self.taps[1] if self.dilation[1] == 1 else 1
-        tap_step = self.dilation[1] * self.depth
-        start = rows.index[-1] + pixel * (self.stride[1] * self.depth) + tap * tap_step
+        together = self.taps[1] if self.dilation[1] == 1 and self.between == self.depth else 1
+        tap_step = self.dilation[1] * self.between
+        start = rows.index[-1] + pixel * (self.stride[1] * self.between) + tap * tap_step
         source = Pointer(rows.buffer, (*rows.index[:-1], start))
         target = Pointer(gathered, (pixel * self.pixel_step + tap * self.depth,))
         scalars = (self.taps[0], together * self.depth, self.row_step, self.run)

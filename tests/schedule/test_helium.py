@@ -18,7 +18,16 @@ from ccml.targets import Machine, select
 
 from tests.schedule.graphs import integer_conv_graph, lookup_graph, random_inputs, sum_of_two_graph
 from tests.schedule.test_staged import GRAPHS as CONTRACTIONS
-from tests.schedule.test_staged import SAME, assert_exact, by_c, by_jit, by_objects, matmul_graph
+from tests.schedule.test_staged import (
+    GROUPS,
+    GROUPS_OF_STEPS,
+    SAME,
+    assert_exact,
+    by_c,
+    by_jit,
+    by_objects,
+    matmul_graph,
+)
 from tests.tools import needs
 
 M55 = select("cortex-m55")
@@ -45,6 +54,8 @@ def sum_graph(shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> 
 
 GRAPHS = {
     **CONTRACTIONS,
+    **GROUPS,
+    **GROUPS_OF_STEPS,
     "pointwise, whole steps": integer_conv_graph((1, 5, 3, 32), (9, 1, 1, 32)),
     "many steps in a run": integer_conv_graph((1, 3, 3, 160), (6, 1, 1, 160)),
     "3x3 in place": integer_conv_graph((1, 7, 6, 16), (5, 3, 3, 16)),
@@ -88,7 +99,7 @@ GRAPHS = {
     "sum of a sequence": sum_graph((3, 9, 16), (1,), False),
 }
 ORDINARY = {
-    "depthwise, two of a channel": integer_conv_graph((1, 5, 5, 8), (16, 3, 3, 1), pad=SAME, group=8),
+    "three dimensions": integer_conv_graph((1, 3, 4, 5, 4), (6, 2, 2, 2, 4), stride=(1, 1, 1), pad=(0,) * 6),
 }
 FEW = [
     "pointwise, odd pixels", "pointwise, depth 11", "3x3", "3x3, dilation", "one channel, tall kernel",

@@ -96,8 +96,17 @@ GROUPS = {
     "groups, pointwise, table": integer_conv_graph((1, 4, 5, 16), (12, 1, 1, 8), group=2, table=True),
     "groups, one pixel": integer_conv_graph((1, 1, 1, 16), (12, 1, 1, 8), group=2),
     "groups, dilation": integer_conv_graph((1, 9, 9, 8), (4, 3, 3, 4), pad=(2, 2, 2, 2), dilation=(2, 2), group=2),
+    "groups, many": integer_conv_graph((1, 4, 6, 40), (60, 1, 1, 2), group=20),
     "groups, weights of -128": integer_conv_graph((1, 5, 5, 8), (6, 3, 3, 4), pad=SAME, group=2, least=-128),
 }
+GROUPS_OF_STEPS = {
+    "groups of a step": integer_conv_graph((1, 4, 5, 48), (9, 1, 1, 16), group=3),
+    "groups, part of a step": integer_conv_graph((1, 7, 9, 24), (12, 3, 3, 4), pad=SAME, group=6, stride=(2, 2)),
+    "groups, dilated columns": integer_conv_graph((1, 6, 9, 32), (6, 3, 3, 16), dilation=(1, 2), group=2),
+    "groups in place": integer_conv_graph((1, 6, 9, 32), (6, 3, 1, 16), group=2),
+    "depthwise, two of a channel": integer_conv_graph((1, 5, 5, 8), (16, 3, 3, 1), pad=SAME, group=8),
+}
+"""As cores read them that multiply sixteen activations at a time."""
 by_graph = pytest.mark.parametrize("graph", (GRAPHS | GROUPS).values(), ids=(GRAPHS | GROUPS).keys())
 Route = Callable[[Program, Machine, dict[str, np.ndarray], Path], np.ndarray]
 

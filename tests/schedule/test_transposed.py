@@ -10,7 +10,9 @@ import pytest
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ccml.ir.types import DType, TensorType
 from ccml.ops.table import infer_types
+from ccml.targets import Machine
 
+from tests.schedule.test_helium import M55
 from tests.schedule.test_staged import M4, assert_exact, by_c, by_jit, by_objects, with_blocks
 from tests.tools import needs
 
@@ -58,9 +60,10 @@ def test_meaning_in_process(graph: Graph, tmp_path: Path) -> None:
 
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("machine", [M4, M55], ids=["m4", "m55"])
 @by_graph
-def test_emulated_cortex_m4(graph: Graph, tmp_path: Path) -> None:
-    assert_exact(graph, M4, by_c, tmp_path)
+def test_emulated(graph: Graph, machine: Machine, tmp_path: Path) -> None:
+    assert_exact(graph, machine, by_c, tmp_path)
 
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")

@@ -1,4 +1,4 @@
-"""Transposed convolutions on cores with packed arithmetic, as ordinary ones.
+"""Transposed convolutions of bytes through block instructions, as ordinary ones.
 
 Along a dimension with stride s, outputs whose number o has the same remainder see the same taps: with o = s * h + o0,
 tap k reads input (o + pad - k) / s. So those outputs are a convolution of stride 1 with every s-th tap, reversed,
@@ -8,22 +8,22 @@ as a convolutional layer?", 2016).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 import numpy as np
 
-from ...ir.graph import Node
-from ...ir.loops import Block, Expr
-from ...ir.types import DType
-from ...ops.attributes import ints
-from ..block_contraction import Contraction
-from ..byte_operands import Columns, Pixels
-from ..kernel import KernelContext, OneScratch
-from ..window import Window
-from .contraction import lower_contraction
+from ..ir.graph import Node
+from ..ir.loops import Block, Expr
+from ..ir.types import DType
+from ..ops.attributes import ints
+from .block_contraction import Contraction
+from .byte_operands import Columns, Pixels
+from .kernel import KernelContext, OneScratch
+from .requantization import LIMIT
+from .window import Window
 
 MOST_PHASES = 16
 """Each has code of its own."""
@@ -52,14 +52,17 @@ def is_transposed(ctx: KernelContext) -> bool:
     return known and len(phases) <= MOST_PHASES and min(_pixels(node, phase) for phase in phases) > 1
 
 
-def lower_transposed(ctx: KernelContext) -> Block:
-    """``conv_transpose``, for which :func:`is_transposed` holds."""
+def lower_transposed(
+    ctx: KernelContext, lower: Callable[[Contraction], Block], limit: int = LIMIT, least: int | None = -128
+) -> Block:
+    """``conv_transpose``, for which :func:`is_transposed` holds, with ``lower`` for each phase; what ``limit`` and
+    ``least`` say of a requantization is said in :func:`requantization_of`."""
     node, weights = ctx.contraction
     assert weights is not None
     shared = OneScratch.of(ctx)
     out: Block = ()
     for phase in _all_phases(node, weights):
-        out += lower_contraction(_Phase(shared, phase))
+        out += lower(_Phase(shared, phase, limit, least))
     return out
 
 
@@ -93,9 +96,13 @@ def _pixels(node: Node, phase: Sequence[_Along]) -> int:
 class _Phase(Contraction):
     """The outputs of one phase."""
 
-    def __init__(self, ctx: KernelContext, phase: tuple[_Along, ...]) -> None:
+    def __init__(self, ctx: KernelContext, phase: tuple[_Along, ...], limit: int, least: int | None) -> None:
         self.phase = phase
-        super().__init__(ctx)
+        super().__init__(ctx, limit=limit, least=least)
+
+    @property
+    def step(self) -> int:
+        return self.phase[-1].stride
 
     def _pixels(self) -> Pixels:
         x = self.node.operands[0]
