@@ -58,7 +58,7 @@ def lower_plain_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_plain_contraction` holds."""
     work = Contraction(ctx)
     rows = [row for row in ROWS if has_block(row.block, ctx.cpu.extensions)]
-    tilings = [_OnePixel, *(partial(_FourPixels, row=row) for row in rows)]
+    tilings: list[Callable[[Contraction], Tiling]] = [_OnePixel, *(partial(_FourPixels, row=row) for row in rows)]
     return lower_by_cheapest([(work, tiling) for tiling in tilings])
 
 
