@@ -36,11 +36,11 @@ class Stream:
             return (groups * self.words + 1) * channels + channels // 2
         return (groups * self.words + (1 + self.factors)) * channels
 
-    def weight(self, at: Expr, group: Expr, c: int, word: int | Expr = 0) -> Expr:
+    def weight(self, at: Expr, group: Expr, c: Number, word: Number = 0) -> Expr:
         """Where a word of weights of channel ``c`` of the tile stands whose words begin ``at`` (with the biases)."""
         return at + group * (self.tile * self.words) + (self.tile + c * self.words) + word
 
-    def factor(self, at: Expr, groups: Number, c: int) -> Expr:
+    def factor(self, at: Expr, groups: Number, c: Number) -> Expr:
         return at + groups * (self.tile * self.words) + (self.tile + (c // 2 if self.halfwords else c))
 
     def pack(self, bias: np.ndarray, weights: np.ndarray, factors: np.ndarray | None = None) -> np.ndarray:

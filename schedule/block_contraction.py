@@ -16,32 +16,27 @@ that fill no tile.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import replace
 from enum import Enum
 from math import prod
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from ..ir.graph import Node
 from ..ir.loops import Block, Buffer, Expr, Pointer, Var, as_expr
 from ..ir.loops_rewrite import loop
-from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.integer import zero_point
 from .byte_operands import Columns, Pixels, unflattened
+from .contraction_results import Position, Results
 from .cycles import predicted_cycles
-from .epilogue import pixels_epilogue
 from .kernel import KernelContext
 from .requantization import LIMIT, requantization_of
-from .unroll import unroll_bytes
 from .window import Window
 
-Position = Callable[[Expr], tuple[Expr, ...]]
-"""The index of the ``n``-th of some pixels, without the channel."""
 
-
-class Contraction:
+class Contraction(Results):
     """``columns`` [o, k] over the ``shape`` of pixels. Of a convolution in groups they are all columns, while the
     ``channels`` are those of one ``group`` of ``groups``, from channel ``first`` on, which are computed at a time. As
     many groups as ``merged`` are taken as one, whose columns have zeros where others have weights.
@@ -78,28 +73,10 @@ class Contraction:
     def _operands(self, weights: np.ndarray) -> Columns:
         return Columns.of(self.ctx, self.node, weights)
 
-    def place(self, position: Sequence[Expr]) -> tuple[Expr, ...]:
-        """Where in the output the result of a pixel is, without the channel."""
-        return tuple(position)
-
-    @property
-    def step(self) -> int:
-        """How far neighbouring pixels of a row are apart in the output."""
-        return 1
-
-    @property
-    def neighbours(self) -> bool:
-        """Whether the results of neighbouring pixels are neighbours in the output."""
-        return self.step == 1 and self.y.dense
-
     @property
     def parts(self) -> list[slice]:
         """The columns of each group."""
         return [slice(group * self.channels, (group + 1) * self.channels) for group in range(self.groups)]
-
-    def over_groups(self, block: Block) -> Block:
-        """The loop over all groups."""
-        return loop(self.group, self.groups, *block) if isinstance(self.group, Var) else block
 
     def settle(self) -> None:
         """Channels with the same result whatever the activations are (dead ones, whose scale may be tiny and whose bias
@@ -113,53 +90,15 @@ class Contraction:
         self.bias = np.where(constant, 1024 * (lowest - rq.zero_point), self.bias)
         self.requantization = replace(rq, scale=np.where(constant, np.float32(1 / 1024), rq.scale))
 
-    def trial(self) -> Contraction:
-        """The same work in a kernel that is not kept."""
-        other = copy(self)
-        other.ctx = self.ctx.trial()
-        other.names = other.ctx.names
-        return other
-
     @property
     def operands(self) -> Columns:
         return Columns(self.columns, self.bias)
-
-    @property
-    def one_pixel(self) -> bool:
-        """Whether there is only one pixel."""
-        return prod(self.shape) == 1
 
     def padded_columns(self, unit: int) -> np.ndarray:
         """The columns as bytes, with zeros up to a multiple of ``unit`` behind."""
         out = np.zeros((len(self.columns), -(-self.depth // unit) * unit), np.int8)
         out[:, : self.depth] = self.columns
         return out
-
-    # ---- results
-
-    def outputs(self, position: Position, count: int) -> tuple[Pointer, ...]:
-        """Where the results of ``count`` pixels go."""
-        places = (self.place(position(as_expr(slot))) for slot in range(count))
-        return tuple(Pointer(self.y.buffer, self.y.at((*place, 0))) for place in places)
-
-    def scratch(self, pixels: int, align: int = 0) -> Buffer:
-        """Memory for what the epilogue takes: bytes [pixel, channel], or accumulators where none are requantized."""
-        sums = self.requantization is None
-        dtype = DType.I32 if sums else DType.I8
-        return self.ctx.temporary("acc" if sums else "bytes", dtype, (pixels, self.channels), align=align)
-
-    def epilogue(self, values: Buffer, count: int, position: Position, again: Expr | None = None) -> Block:
-        """What of the body is left behind ``count`` pixels of ``values``, but for the first ``again``."""
-        done = None if self.requantization is None else self.requantization.value
-
-        def index(slot: Expr, c: Expr) -> tuple[Expr, ...]:
-            return (*self.place(position(slot)), c + self.first)
-
-        def value(slot: Expr, c: Expr) -> Expr:
-            return values[slot, c]
-
-        block = pixels_epilogue(self.ctx, self.refs, (count, self.channels), value, index, done, again)
-        return unroll_bytes(block, self.names)
 
 
 def number_of_groups(anchor: Node) -> int:
@@ -194,7 +133,10 @@ class Remainder(Enum):
     SINGLE = "one by one"
 
 
-class Tiling:
+Work = TypeVar("Work", bound=Results)
+
+
+class Tiling(Generic[Work]):
     """How a core's block works on one contraction, in tiles of ``pixels``.
 
     ``rows``: tiles keep to rows of the output. Otherwise they run over all pixels where rows do not divide, unless
@@ -206,7 +148,7 @@ class Tiling:
     rows = False
     neighbours = False
 
-    def __init__(self, work: Contraction) -> None:
+    def __init__(self, work: Work) -> None:
         self.work = work
 
     def prepare(self) -> Block:
@@ -263,10 +205,10 @@ class Tiling:
         return (*block, *tile(as_expr(full * size), rest))
 
 
-def lower_by_cheapest(ways: Sequence[tuple[Contraction, Callable[[Contraction], Tiling]]]) -> Block:
+def lower_by_cheapest(ways: Sequence[tuple[Work, Callable[[Work], Tiling[Work]]]]) -> Block:
     """The loops of the tiling of a contraction that are predicted to take the fewest cycles."""
 
-    def cycles(way: tuple[Contraction, Callable[[Contraction], Tiling]]) -> float:
+    def cycles(way: tuple[Work, Callable[[Work], Tiling[Work]]]) -> float:
         work, tiling = way
         return predicted_cycles(tiling(work.trial()).emit(), work.ctx.cpu)
 

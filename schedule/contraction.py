@@ -44,6 +44,8 @@ def is_matmul(ctx: KernelContext) -> bool:
     known = None if weights is None else weights.dtype
     if not has_dot(ctx.cpu, a.dtype, known) or len(a.shape) < 2 or len(b.shape) < 2:
         return False
+    if zero_point(node.attrs, "rhs_zero_point"):
+        return False
     return (weights is not None and weights.ndim == 2) or a.dtype is DType.F32
 
 

@@ -18,15 +18,18 @@ from .cycles import predicted_cycles
 from .depthwise import is_depthwise, lower_depthwise
 from .dsp.contraction import is_dsp_contraction, lower_dsp_contraction, lower_dsp_transposed
 from .dsp.depthwise import is_dsp_depthwise, lower_dsp_depthwise
+from .dsp.product import lower_dsp_product
 from .generic import lower_nest, lower_pointwise
 from .helium.contraction import is_helium_contraction, lower_helium_contraction, lower_helium_transposed
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
 from .helium.finish import is_helium_elementwise, lower_helium_elementwise
+from .helium.product import lower_helium_product
 from .helium.sums import is_helium_sum, lower_helium_sum
 from .kernel import KernelContext
 from .max_pool import is_max_pool, lower_max_pool
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
+from .products import is_product
 from .recurrent import is_recurrent, lower_recurrent
 from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .tensors import Halo
@@ -167,6 +170,8 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks("dsp contraction", _anchors("conv", "matmul"), is_dsp_contraction, lower_dsp_contraction, "gemm_3x2_i8"),
     _of_blocks("dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, "depthwise_two_rows"),
     _of_blocks("dsp transposed", _anchors("conv_transpose"), is_transposed, lower_dsp_transposed, "gemm_3x2_i8"),
+    _of_blocks("dsp product", _anchors("matmul"), is_product, lower_dsp_product, "gemm_3x2_i8"),
+    _of_blocks("helium product", _anchors("matmul"), is_product, lower_helium_product, "helium_gemm_4x2_i8"),
     _of_blocks(
         "helium transposed", _anchors("conv_transpose"), is_transposed, lower_helium_transposed, "helium_gemm_4x2_i8"
     ),

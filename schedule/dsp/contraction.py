@@ -29,9 +29,10 @@ from ...blocks.dsp_packed_gemm import (
 )
 from ...blocks.tiles import Stream
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
-from ..block_contraction import Contraction, Position, Remainder, Tiling, lower_by_cheapest, merges, rows_of
+from ..block_contraction import Contraction, Remainder, Tiling, lower_by_cheapest, merges, rows_of
 from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
+from ..contraction_results import Position
 from ..kernel import KernelContext
 from ..requantization import Fixed, fixed_form, halfword_form
 from ..staging import FOUR_PIXELS, TWO_PIXELS, Layout, Staging
@@ -151,7 +152,7 @@ ROWS: tuple[_Row, ...] = (
 )
 
 
-class _DspTiling(Tiling):
+class _DspTiling(Tiling[Contraction]):
     def __init__(self, work: Contraction, row: _Row) -> None:
         super().__init__(work)
         self.row, self.pixels, self.remainder = row, row.pixels, row.remainder

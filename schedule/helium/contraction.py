@@ -14,9 +14,10 @@ from ...ir.graph import Node, Value
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ...ir.types import DType
 from ...ops.attributes import integer
-from ..block_contraction import Contraction, Position, Tiling, lower_by_cheapest, merges, number_of_groups
+from ..block_contraction import Contraction, Tiling, lower_by_cheapest, merges, number_of_groups
 from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
+from ..contraction_results import Position
 from ..kernel import KernelContext
 from ..requantization import MOST_PRODUCT
 from ..transposed import lower_transposed
@@ -54,7 +55,7 @@ def lower_helium_transposed(ctx: KernelContext) -> Block:
 
 def _lower(works: Sequence[Contraction], other: Residual | None) -> Block:
     """The cheapest of several forms of one contraction."""
-    ways: list[tuple[Contraction, Callable[[Contraction], Tiling]]] = []
+    ways: list[tuple[Contraction, Callable[[Contraction], Tiling[Contraction]]]] = []
     for work in works:
         for gathered in ways_to_read(work.window, work.shape[-1]):
             rows = [row for row in ROWS if row.applies(work, _rows(work, gathered))]
@@ -144,7 +145,7 @@ ROWS: tuple[_Row, ...] = (
 )
 
 
-class _HeliumTiling(Tiling):
+class _HeliumTiling(Tiling[Contraction]):
     """The pixels of a row of the output: all, in pieces, or two at a time where accumulators stay as they are.
 
     They read their activations where they lie, or where ``windows`` copies them at the beginning of the row.

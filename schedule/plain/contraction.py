@@ -25,9 +25,10 @@ from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...targets.target import Cpu
-from ..block_contraction import Contraction, Position, Tiling, lower_by_cheapest
+from ..block_contraction import Contraction, Tiling, lower_by_cheapest
 from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start
+from ..contraction_results import Position
 from ..kernel import KernelContext
 from .finish import Finish, PixelRun
 from .staging import PairPixels, WordPixels
@@ -58,11 +59,11 @@ def lower_plain_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_plain_contraction` holds."""
     work = Contraction(ctx)
     rows = [row for row in ROWS if has_block(row.block, ctx.cpu.extensions)]
-    tilings: list[Callable[[Contraction], Tiling]] = [_OnePixel, *(partial(_FourPixels, row=row) for row in rows)]
-    return lower_by_cheapest([(work, tiling) for tiling in tilings])
+    one: list[tuple[Contraction, Callable[[Contraction], Tiling[Contraction]]]] = [(work, _OnePixel)]
+    return lower_by_cheapest(one + [(work, partial(_FourPixels, row=row)) for row in rows])
 
 
-class _PlainTiling(Tiling):
+class _PlainTiling(Tiling[Contraction]):
     neighbours = True
 
     def __init__(self, work: Contraction) -> None:

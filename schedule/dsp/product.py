@@ -1,0 +1,142 @@
+"""Products of two computed matrices on cores with DSP: two staged rows by all columns of the packed right matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from ...blocks.dsp_gemm import GEMM_3X2
+from ...blocks.tiles import Stream
+from ...ir.build import store
+from ...ir.loops import (
+    I8,
+    I32,
+    U8,
+    Alloc,
+    Bitcast,
+    Block,
+    Buffer,
+    Expr,
+    Invoke,
+    Let,
+    Pointer,
+    Space,
+    Stmt,
+    Var,
+    as_expr,
+)
+from ...ir.loops_rewrite import loop
+from ...ir.types import DType
+from ..block_contraction import Remainder, Tiling, rows_of
+from ..byte_operands import start
+from ..contraction_results import Position
+from ..kernel import KernelContext
+from ..products import Product
+from ..requantization import LIMIT
+from ..staging import TWO_PIXELS
+from ..unroll import unroll_bytes
+
+
+def lower_dsp_product(ctx: KernelContext) -> Block:
+    """``matmul``, for which :func:`is_product` holds."""
+    return _DspProduct(Product(ctx, 16, LIMIT, -128)).emit()
+
+
+class _DspProduct(Tiling[Product]):
+    """Digits are halfwords, as all that is staged."""
+
+    pixels = 2
+    remainder = Remainder.OVERLAP
+    rows = True
+
+    def __init__(self, work: Product) -> None:
+        super().__init__(work)
+        self.stream = replace(GEMM_3X2, factors=work.requantization is not None)
+        self.groups, self.whole_groups = -(-work.width // 4), -(-work.depth // 4)
+        size = self.stream.size(work.channels, self.groups)
+        self.weights = work.ctx.temporary("w", DType.I32, (size,), align=4)
+        self.staged = work.ctx.temporary("pixels", DType.I32, (self.groups, TWO_PIXELS.words), align=8)
+        whole = work.requantization is not None and work.requantization.whole
+        self.values = None if whole else work.scratch(self.pixels)
+        self.row = work.ctx.temporary("row", DType.I8, (work.digits_at,), align=4) if work.depth % 4 else None
+
+    # ---- the right matrix
+
+    def enter(self, position: Sequence[Expr]) -> Block:
+        """Its columns in tiles, those that are left over in tiles of one."""
+        channels, tile = self.work.channels, self.stream.tile
+        full = channels // tile * tile
+        rest = replace(self.stream, tile=1)
+        block = self._tiles(position, self.stream, (0, full // tile), 0)
+        return (*block, *self._tiles(position, rest, (full, channels - full), self.stream.size(full, self.groups)))
+
+    def _tiles(self, batch: Sequence[Expr], stream: Stream, tiles: tuple[int, int], begin: int) -> Block:
+        """Tiles from a channel on, and how many."""
+        work, (first, count) = self.work, tiles
+        t, c, column = work.columns_of(stream.tile)
+        at, q = t * stream.size(stream.tile, self.groups) + begin, Var(work.names.fresh("q"))
+        total = Buffer(work.names.fresh("total"), I32, (1,), Space.REG)
+
+        def put(number: Expr, word: Expr) -> Block:
+            return (store(self.weights[stream.weight(at, number, c)], word),)
+
+        def four(number: Expr, rows: int) -> Block:
+            names = [Var(work.names.fresh("b"), I32) for _ in range(rows)]
+            places = (work.place_of(work.rhs, (*batch, number * 4 + n, column + first)) for n in range(rows))
+            lets = [Let(name, I32(work.rhs.buffer[place])) for name, place in zip(names, places)]
+            added, word = total[0] + names[0], _low_byte(names[0])
+            for n, name in enumerate(names[1:], 1):
+                added, word = added + name, word | (_low_byte(name) << 8 * n)
+            return (*lets, *put(number, word), store(total[0], added))
+
+        full, rest = divmod(work.depth, 4)
+        block: list[Stmt] = [Alloc(total), store(total[0], 0), *loop(q, full, *four(q, 4))]
+        block += four(as_expr(full), rest) if rest else ()
+        block += work.digit_words(self.groups, put)
+        block.append(store(self.weights[at + c], work.bias(total[0])))
+        if stream.factors:
+            block.append(store(self.weights[stream.factor(at, self.groups, c)], work.factor()))
+        return loop(t, count, *loop(c, stream.tile, *block))
+
+    # ---- rows
+
+    def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
+        work = self.work
+        pointers = work.outputs(position, count) if self.values is None else rows_of(self.values, count)
+        block = "gemm_3x2_i32"
+        scalars: tuple[int, ...] = (self.groups, work.channels)
+        if work.requantization is not None:
+            block, scalars = "gemm_3x2_i8", (*scalars, work.requantization.zero_point)
+        slot = Var(work.names.fresh("slot"))
+        stage = loop(slot, count, *self._stage(position(slot), slot))
+        multiply = Invoke(block, (start(self.weights), start(self.staged), *pointers), scalars)
+        after = () if self.values is None else work.epilogue(self.values, count, position, again)
+        return (*stage, multiply, *after)
+
+    def _stage(self, row: Sequence[Expr], slot: Expr) -> Block:
+        """A row of the left matrix, and the digits of its sum."""
+        work, k = self.work, Var(self.work.names.fresh("k"))
+        index = work.place_of(work.lhs, (*row, k))
+        copy: Block = ()
+        source = Pointer(work.lhs.buffer, work.place_of(work.lhs, (*row, as_expr(0))))
+        if self.row is not None:
+            rest = (store(self.row[at], 0) for at in range(work.depth, work.digits_at))
+            copy = (*loop(k, work.depth, store(self.row[k], work.lhs.buffer[index])), *rest)
+            source = start(self.row)
+        target = Pointer(self.staged, (as_expr(0), slot * TWO_PIXELS.between))
+        copy += (Invoke(TWO_PIXELS.copy, (source, target), (self.whole_groups,)),)
+        if not work.digits.weights:
+            return unroll_bytes(copy, work.names)
+        total = Buffer(work.names.fresh("total"), I32, (1,), Space.REG)
+        add = loop(k, work.depth, store(total[0], total[0] + I32(work.lhs.buffer[index])))
+        digits = work.digits.write(work.ctx, total[0], partial(self._digit, slot))
+        return (*unroll_bytes((*copy, Alloc(total), store(total[0], 0), *add), work.names), *digits)
+
+    def _digit(self, slot: Expr, number: Expr, digit: Expr) -> Block:
+        """Alone in its word."""
+        return (store(self.staged[self.whole_groups + number // 2, slot * 2 + number % 2], digit & 0xFFFF),)
+
+
+def _low_byte(word: Expr) -> Expr:
+    return I32(Bitcast(U8, I8(word)))

@@ -1,0 +1,119 @@
+"""Products of two computed matrices of int8 through block instructions: the bytes of the operator's meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.emit_llvm.jit import JitModel
+from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.ops.table import infer_types
+from ccml.program.build import lower_graph
+from ccml.schedule.products import Digits
+from ccml.targets import Machine, select
+
+from tests.schedule.graphs import random_inputs
+from tests.schedule.test_helium import M55, with_helium
+from tests.schedule.test_staged import M4, Route, assert_exact, by_c, by_jit, by_objects, with_blocks
+from tests.tools import needs
+
+
+def product(
+    x: Sequence[int], w: Sequence[int], zeros: tuple[int, int] = (-5, 7), scale: float = 0.001, residual: bool = False
+) -> Graph:
+    """``x`` by ``w``, both int8 and computed, with these zero points, requantized; with ``residual`` a sum with a third
+    tensor follows."""
+    factor = np.array([scale], np.float32)
+    factor.flags.writeable = False
+    lhs, rhs = (Value(name, TensorType(DType.I8, tuple(shape))) for name, shape in (("x", x), ("w", w)))
+    operand = Value("scale", TensorType(DType.F32, (1,)))
+    inner = GraphBuilder(infer_types, NameSupply(["x", "w", "r", "scale"]))
+    acc = inner.emit1("matmul", lhs, rhs, loc="anchor", zero_point=zeros[0], rhs_zero_point=zeros[1])
+    attrs: dict[str, AttrValue] = {"zero_point": 12, "lo": -128, "hi": 127, "to": DType.I8, "y_scale": 0.1}
+    y = inner.emit1("requantize", acc, operand, **attrs)  # type: ignore[arg-type]
+    given = [lhs, rhs]
+    if residual:
+        given.append(Value("r", y.type))
+        more: dict[str, AttrValue] = {"m1": 3, "m2": -2, "bias": 9, "shift": 2, **attrs, "zero_point": 0}
+        y = inner.emit1("rescale", y, given[-1], **more)  # type: ignore[arg-type]
+    body = Graph("body", (*given, operand), (y,), tuple(inner.nodes))
+    return Graph(
+        "model", tuple(given), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), {"scale": factor}
+    )
+
+
+GRAPHS = {
+    "whole tiles": product((8, 32), (32, 12)),
+    "nothing whole": product((5, 7), (7, 13), scale=0.004),
+    "no zero point on the right": product((6, 24), (24, 9), zeros=(3, 0)),
+    "no zero point, whole steps": product((6, 32), (32, 8), zeros=(0, 0)),
+    "least zero point on the right": product((5, 20), (20, 6), zeros=(-128, -128), scale=0.0003),
+    "greatest zero point on the right": product((5, 20), (20, 6), zeros=(127, 127), scale=0.0003),
+    "depth of several digits": product((3, 600), (600, 5), zeros=(-128, -128), scale=0.000008),
+    "batch": product((2, 3, 4, 16), (2, 3, 16, 10)),
+    "batch on the left": product((2, 3, 5, 12), (12, 7)),
+    "batch on the right": product((4, 12), (3, 12, 8)),
+    "broadcast": product((2, 1, 4, 12), (3, 12, 8)),
+    "many rows": product((37, 16), (16, 4)),
+    "residual": product((7, 16), (16, 6), residual=True),
+    "residual, batch on the left": product((2, 7, 16), (16, 6), residual=True),
+    "results beyond a halfword": product((3, 4096), (4096, 4), scale=0.0005),
+}
+
+
+def constant_right(graph: Graph) -> Graph:
+    """The same product with a constant right matrix."""
+    weights = np.random.default_rng(5).integers(-128, 128, graph.inputs[1].shape).astype(np.int8)
+    weights.flags.writeable = False
+    return replace(graph, inputs=graph.inputs[:1], constants={**graph.constants, "w": weights})
+
+
+GRAPHS["constant, with a zero point"] = constant_right(product((6, 24), (24, 9), zeros=(3, -128), scale=0.0005))
+by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
+
+
+@pytest.mark.parametrize("machine", [with_blocks(), with_helium()], ids=["dsp", "helium"])
+@by_graph
+def test_meaning_in_process(graph: Graph, machine: Machine, tmp_path: Path) -> None:
+    assert_exact(graph, machine, by_jit, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("machine", [M4, M55], ids=["m4", "m55"])
+@by_graph
+def test_emulated(graph: Graph, machine: Machine, tmp_path: Path) -> None:
+    assert_exact(graph, machine, by_c, tmp_path)
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("name", ["nothing whole", "batch"])
+def test_objects(name: str, core: str, tmp_path: Path) -> None:
+    route: Route = by_objects
+    assert_exact(GRAPHS[name], select(core), route, tmp_path)
+
+
+def test_cores_without_such_blocks() -> None:
+    """No contraction leaves the zero point of constant weights out."""
+    graph = GRAPHS["constant, with a zero point"]
+    inputs, machine = random_inputs(graph), select("generic")
+    found = JitModel(lower_graph(graph, machine), machine).run(inputs)[graph.outputs[0].name]
+    np.testing.assert_array_equal(found, evaluate_graph(graph, inputs)[graph.outputs[0].name])
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+@pytest.mark.parametrize("factor", [-127, -64, -3, 1, 5, 127, 128])
+def test_digits_reach_every_sum(factor: int, bits: int) -> None:
+    """What :meth:`Digits.write` takes off digit by digit leaves nothing at either end, and all weights are bytes."""
+    most = 128 * 77
+    digits = Digits.of(factor, most, bits)
+    assert all(-128 <= weight <= 127 for weight in digits.weights)
+    assert digits.unit * digits.times == factor
+    limit = 1 << bits - 1
+    for total in (-most, most):
+        assert -limit * digits.count <= total * digits.times >> digits.shift <= (limit - 1) * digits.count
