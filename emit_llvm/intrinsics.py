@@ -10,8 +10,8 @@ def write_intrinsic(out: FunctionWriter, function: Intrinsic, name: str, lanes: 
     """The call with ``args``, the operands of the row in their order; ``name`` is the type of all of them."""
     picked = [args[position] for position in function.order or range(len(args))]
     if function.rotated:
-        rotation = (name, str(function.rotated))
-        picked = [out.intrinsic(f"llvm.fshr.{name}", name, (name, word), (name, word), rotation) for word in picked]
+        word, rotation = (name, picked[-1]), (name, str(function.rotated))
+        picked[-1] = out.intrinsic(f"llvm.fshr.{name}", name, word, word, rotation)
     operands = [(name, value) for value in picked]
     if function.parts:
         parts = f"<{32 // function.parts * lanes} x i{function.parts}>"

@@ -46,6 +46,17 @@ def widened(bit: int) -> Callable[[Call], Expr]:
     return expand
 
 
+def widened_and_added(bit: int) -> Callable[[Call], Expr]:
+    """The same, added to the halfwords of the first operand."""
+
+    def expand(call: Call) -> Expr:
+        acc, word = call.args
+        low = (acc + part(word, bit, 8)) & 0xFFFF
+        return low | (((acc >> 16) + part(word, bit + 16, 8)) << 16)
+
+    return expand
+
+
 def saturated(call: Call) -> Expr:
     """A clamp."""
     return minimum(maximum(call.args[0], -128), 127)

@@ -20,7 +20,7 @@ class Intrinsic:
 
     ``order`` are the positions of the row's operands that it takes, all in their order by default. ``parts``: it takes
     the words as vectors of integers of so many bits. ``adds``: its result is what is to be added to the first operand.
-    ``rotated``: its operand is the row's, rotated right by so many bits.
+    ``rotated``: its last operand is the row's, rotated right by so many bits.
     """
 
     name: str

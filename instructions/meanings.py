@@ -62,6 +62,18 @@ def widen(first: int) -> Callable[..., np.int32]:
     return meaning
 
 
+def widen_add(first: int) -> Callable[..., np.int32]:
+    """The meaning of :func:`widen` of the second operand added to the halfwords of the first."""
+    widened = widen(first)
+
+    def meaning(acc: np.int32, word: np.int32) -> np.int32:
+        low = int(acc) + int(widened(word)) & 0xFFFF
+        high = (int(acc) >> 16) + (int(widened(word)) >> 16) & 0xFFFF
+        return np.int32((high << 16 | low) - (high >> 15 << 32))
+
+    return meaning
+
+
 def saturate8(x: np.int32) -> np.int32:
     return np.int32(max(min(int(x), 127), -128))
 

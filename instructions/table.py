@@ -78,6 +78,17 @@ INSTRUCTIONS: dict[str, Instruction] = {
             "widen_odd", (DType.I32,), DType.I32, meanings.widen(1), expansion=expansions.widened(8),
             c_header="ccml_widen.h", intrinsics={"arm": (Intrinsic("llvm.arm.sxtb16", 1, rotated=8),)},
         ),
+        # the same added to two halfwords, without a carry from one to the other
+        Instruction(
+            "widen_even_add", (DType.I32, DType.I32), DType.I32, meanings.widen_add(0),
+            expansion=expansions.widened_and_added(0), c_header="ccml_widen.h",
+            intrinsics={"arm": (Intrinsic("llvm.arm.sxtab16", 1),)},
+        ),
+        Instruction(
+            "widen_odd_add", (DType.I32, DType.I32), DType.I32, meanings.widen_add(1),
+            expansion=expansions.widened_and_added(8), c_header="ccml_widen.h",
+            intrinsics={"arm": (Intrinsic("llvm.arm.sxtab16", 1, rotated=8),)},
+        ),
         # clamped to a signed byte
         Instruction(
             "saturate8", (DType.I32,), DType.I32, meanings.saturate8, expansion=expansions.saturated,

@@ -153,6 +153,21 @@ def evaluate_rescale_channels(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray,
     return (_clamped(product + bias >> integer(attrs, "shift"), attrs),)
 
 
+def infer_rescale_sum(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, factor, bias = (operand(types, position) for position in range(3))
+    if {x.dtype, factor.dtype, bias.dtype} != {DType.I32}:
+        raise ValueError(f"{x}, {factor} and {bias} are not all i32")
+    return quantized(broadcast_shapes(x.shape, factor.shape, bias.shape), element_type(attrs, "to"), attrs)
+
+
+def evaluate_rescale_sum(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    """clamp((x * factor + bias) >> shift, lo, hi), where every step is an i32."""
+    x, factor, bias = present_arrays(arrays)
+    with np.errstate(over="ignore"):
+        total = (x * factor + bias).astype(np.int64)
+    return (_clamped(total >> integer(attrs, "shift"), attrs),)
+
+
 # ---------------------------------------------------------------- softmax
 
 

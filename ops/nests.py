@@ -19,6 +19,7 @@ from .fourier_nest import fft
 from .gather_nest import gather
 from .int_normalize_nest import int_normalize
 from .integer_nests import int_softmax
+from .interpolate_nest import interpolate
 from .ngrams_nest import count_ngrams
 from .normalization_nest import log_softmax, normalize, rms_normalize, softmax
 from .opdef import NestContext
@@ -65,6 +66,7 @@ NESTS: dict[str, Nest] = {
     "cumprod": cumprod,
     "gather": gather,
     "sample": sample,
+    "interpolate": interpolate,
     "roi_align": roi_align,
     "scatter": scatter,
     "top_k": top_k,

@@ -81,6 +81,12 @@ def _rescale_channels(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     return _shifted(convert(x, DType.I32) * factor + bias, node)
 
 
+def _rescale_sum(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
+    """clamp((x * factor + bias) >> shift, lo, hi)"""
+    x, factor, bias = args
+    return _shifted(x * factor + bias, node)
+
+
 def _widened(args: Sequence[Expr]) -> list[Expr]:
     """Bytes as i32; with 16 bits among them, as i64."""
     dtype = DType.I64 if any(x.type.dtype.size > 1 for x in args) else DType.I32
@@ -104,4 +110,5 @@ INTEGER_SCALARS: dict[str, Callable[[Sequence[Expr], Node, Bind], Expr]] = {
     "rescale": _rescale,
     "rescale_product": _rescale_product,
     "rescale_channels": _rescale_channels,
+    "rescale_sum": _rescale_sum,
 }

@@ -26,6 +26,7 @@ from . import determinant as dt
 from . import fourier as ft
 from . import int_normalize as nm
 from . import integer as it
+from . import interpolate as ip
 from . import movement as mv
 from . import ngrams as ng
 from . import pointwise as pw
@@ -179,6 +180,10 @@ _ROWS: tuple[OpDef, ...] = (
         "rescale_channels", P, "clamp((x * factor + bias) >> shift, lo, hi), factor and bias: i32",
         it.infer_rescale_channels, it.evaluate_rescale_channels, attrs=SHIFTED,
     ),
+    OpDef(
+        "rescale_sum", P, "clamp((x * factor + bias) >> shift, lo, hi) of i32 whose products fit 32 bits",
+        it.infer_rescale_sum, it.evaluate_rescale_sum, attrs=SHIFTED,
+    ),
     # Views
     OpDef(
         "reshape", V, "the same elements in order", mv.infer_reshape, mv.evaluate_reshape, attrs={"shape": at.EXTENTS}
@@ -238,6 +243,10 @@ _ROWS: tuple[OpDef, ...] = (
             "mode": one_of(*sm.MODES), "border": one_of("zeros", "edge", "reflect"),
             "align_corners": at.BOOL,
         },
+    ),
+    OpDef(
+        "interpolate", A, "sums of x at indices times weights along one or two axes; integers: i32",
+        ip.infer_interpolate, ip.evaluate_interpolate, attrs={"axes": at.AXES, **ZERO_POINT},
     ),
     OpDef(
         "roi_align", A,

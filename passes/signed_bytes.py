@@ -238,6 +238,7 @@ _RULES: dict[str, Callable[[Rewriter, Node], Value | None]] = {
     "conv": _difference("zero_point"),
     "conv_transpose": _difference("zero_point"),
     "matmul": _difference("zero_point", "rhs_zero_point"),
+    "interpolate": _difference("zero_point"),
     "pool": _summed,
     "reduce": _summed,
     "requantize": _stepped,

@@ -169,6 +169,16 @@ def _gather(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
     return _done(rewriter, node, rewriter.like(node, base, node.inputs[1], axis=axis), perm)
 
 
+def _interpolate(rewriter: Rewriter, node: Node, perm: Perm) -> Value:
+    """The axes are renamed, and stay ascending with their tables."""
+    tables = node.inputs[1:]
+    sides = sorted(zip(permuted(perm, ints(node.attrs, "axes")), tables[::2], tables[1::2]), key=lambda side: side[0])
+    axes = tuple(axis for axis, _, _ in sides)
+    operands = [table for _, *pair in sides for table in pair]
+    base = _base(rewriter, _first(node), perm)
+    return _done(rewriter, node, rewriter.like(node, base, *operands, axes=axes), perm)
+
+
 _ALONG_AXES = (
     "softmax", "int_softmax", "log_softmax", "cumsum", "cumprod", "normalize", "rms_normalize", "int_normalize",
 )  # fmt: skip
@@ -177,6 +187,7 @@ _RULES: dict[str, Callable[[Rewriter, Node, Perm], Value]] = {
     **dict.fromkeys(("reduce", "arg_reduce"), _reduce),
     **dict.fromkeys(("pad", "slice", "expand"), _per_dimension),
     "gather": _gather,
+    "interpolate": _interpolate,
 }
 
 

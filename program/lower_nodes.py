@@ -31,6 +31,7 @@ from ..schedule.kernel import KernelContext
 from ..schedule.legalize import legalize
 from ..schedule.outputs import separate_outputs, storage_owners
 from ..schedule.params import bind_parameters
+from ..schedule.short_requantization import requantize_short
 from ..schedule.tensors import Halo, TensorRef
 from ..schedule.unroll import expand_unrolled
 from ..targets.target import Machine
@@ -117,6 +118,8 @@ class _Lowering:
         self, graph: Graph, machine: Machine, memory: _Memory, given: Sequence[str] = (), results: Sequence[str] = ()
     ) -> None:
         """A graph of control flow finds its inputs in the buffers ``given`` and leaves its outputs in ``results``."""
+        if machine.cpu.pipeline.in_order:
+            graph = requantize_short(graph)
         if not machine.cpu.has_fpu:
             graph = requantize_in_integers(graph)
 

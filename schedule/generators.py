@@ -32,6 +32,7 @@ from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .products import is_product
 from .recurrent import is_recurrent, lower_recurrent
 from .stored_weights import is_weight_matmul, lower_weight_matmul
+from .sum_pool import is_sum_pool, lower_sum_pool
 from .tensors import Halo
 from .transposed import is_transposed
 from .tree_code import is_tree_code, lower_tree_code
@@ -191,6 +192,7 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, _scalar(7)),
     Generator("recurrence", _anchors("lstm", "gru", "rnn"), is_recurrent, lower_recurrent, _scalar(7)),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
+    Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10)),
     Generator("elementwise", _anchors(None), _always, lower_pointwise, _scalar(15)),
     Generator("nest", _anchors(), _has_anchor, lower_nest, _scalar(30)),
 )

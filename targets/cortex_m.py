@@ -13,7 +13,7 @@ FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
 HELIUM_FMA = (Dot("fma", 4, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
 LONG = frozenset({"mul_high", "saturate8"})
-DSP = LONG | {"dot2_i16i16", "widen_even", "widen_odd"}
+DSP = LONG | {"dot2_i16i16", "widen_even", "widen_odd", "widen_even_add", "widen_odd_add"}
 HELIUM = frozenset({"saturate8", "reduce_add", "helium_compare"})
 V6M = frozenset({"thumb"})
 V7M = V6M | {"long_multiply"}
@@ -72,7 +72,7 @@ def _helium(name: str) -> Cpu:
     scalar = _cpu(name, "", (), HELIUM_FMA, DOUBLE | HELIUM, 8, V81M)
     return replace(
         scalar, c_flags=("-march=armv8.1-m.main+mve.fp+fp.dp", "-mthumb", "-mfloat-abi=hard"),
-        clang_flags=("-fno-vectorize",), f32_lanes=(4, 1), integer_vectors=False, scalar_operand=True,
+        clang_flags=("-fno-vectorize",), f32_lanes=(4, 1), scalar_operand=True,
     )  # fmt: skip
 
 

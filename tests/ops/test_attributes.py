@@ -32,6 +32,7 @@ INTEGER: dict[str, Sample] = {
     "rescale": (BYTES, {**QUANTIZED, "m1": 3, "m2": 4, "bias": 5, "shift": 2}),
     "rescale_product": (BYTES, {**QUANTIZED, "z1": 1, "z2": 0, "m": 3, "bias": 5, "shift": 2}),
     "rescale_channels": ([i(2, 3, dtype=np.int8), i(3), i(3)], {**QUANTIZED, "shift": 2}),
+    "rescale_sum": ([i(2, 3), i(3), i(3)], {**QUANTIZED, "shift": 2}),
     "int_softmax": (
         [i(2, 3, dtype=np.int8), i(256, dtype=np.uint32, low=1)],
         {"axis": 1, "step": 1 << 24, "zero_point": 0, "y_scale": 1 / 256, "to": QUANTIZED["to"]},

@@ -112,6 +112,11 @@ SAMPLES: dict[str, list[Sample]] = {
         ([f(2, 5, 4, 3), 3 * f(2, 6, 2)], {"mode": mode, "border": border, "align_corners": align})
         for mode, border, align in (("linear", "zeros", True), ("cubic", "reflect", False), ("nearest", "edge", True))
     ],
+    "interpolate": [
+        ([i(2, 5, 4, 3, dtype=np.int8, low=-128, high=128), i(6, 2, high=5), i(6, 2, low=-9), i(3, 4, high=4), i(3, 4)],
+         {"axes": (1, 2), "zero_point": 3}),
+        ([i(2, 5), i(3, 2, high=5), i(3, 2)], {"axes": (1,)}),
+    ],
     "roi_align": [
         ([f(2, 5, 4, 3), 3 * np.abs(f(3, 4)), i(3, high=2)],
          {"height": 2, "width": 3, "samples": samples, "scale": 0.5, "half_pixel": half, "kind": kind})

@@ -1,0 +1,43 @@
+"""Requantization of short sums in 32-bit integers."""
+
+from __future__ import annotations
+
+import numpy as np
+from ccml.ir.graph import Graph, GraphBuilder, NameSupply, Value
+from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.ops.table import infer_types
+from ccml.passes.fuse import fuse
+from ccml.schedule.short_requantization import requantize_short
+
+from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.schedule.test_sum_pool import POOLS
+
+
+def operators(graph: Graph) -> list[str]:
+    bodies = [body for node in graph.nodes if isinstance(body := node.attrs["body"], Graph)]
+    return [inner.op for body in bodies for inner in body.nodes]
+
+
+def mean_graph(scale: float, reach: int) -> Graph:
+    x = Value("x", TensorType(DType.I8, (1, 6, 9)))
+    builder = GraphBuilder(infer_types, NameSupply(["x"]))
+    acc = builder.emit1("reduce", x, kind="sum", axes=(1,), keepdims=False, zero_point=2)
+    factor = builder.constant(np.array(scale, np.float32))
+    steps = {"zero_point": 3, "lo": -128, "hi": 127, "to": DType.I8, "y_scale": 0.1}
+    y = builder.emit1("requantize", acc, factor, **steps, acc_lo=-reach, acc_hi=reach)  # type: ignore[arg-type]
+    return fuse(Graph("g", (x,), (y,), tuple(builder.nodes), builder.constants))
+
+
+def test_means_with_the_bytes_that_they_had() -> None:
+    for graph in (mean_graph(0.0731, 800), *(pool.graph() for pool in POOLS.values())):
+        rewritten = requantize_short(graph)
+        assert operators(rewritten)[-1] == "rescale_sum"
+        feeds, name = random_inputs(graph), graph.outputs[0].name
+        np.testing.assert_array_equal(evaluate_graph(rewritten, feeds)[name], evaluate_graph(graph, feeds)[name])
+
+
+def test_what_keeps_its_floats() -> None:
+    """Halves that go to even, sums that are long, and contractions."""
+    for graph in (mean_graph(0.25, 800), mean_graph(0.001, 1 << 20), integer_conv_graph((1, 5, 5, 4), (4, 1, 1, 4))):
+        assert operators(requantize_short(graph)) == operators(graph)
