@@ -9,6 +9,7 @@ from pycparser import c_ast
 from ..errors import CcmlError, ErrorCode
 from ..instructions import INSTRUCTIONS
 from ..ir.loops import (
+    I32,
     Binary,
     Bitcast,
     Buffer,
@@ -254,6 +255,8 @@ class Expressions:
         if row.c_header:
             self.needs.header(row.c_header)
         first = expr.args[0]
+        if expr.function == "saturate8" and isinstance(first, Binary) and _is_shifted(first):
+            return self._op(expr.type, "saturate8_shifted", self.value(first.x), self.value(first.y))
         if expr.function == "fma" and expr.type == _SPLAT_FMA and isinstance(first, Splat):
             return self._op(expr.type, "fma_splat", *(self.value(arg) for arg in (first.x, *expr.args[1:])))
         return self._op(expr.type, expr.function, *(self.value(arg) for arg in expr.args))
@@ -278,3 +281,8 @@ class Expressions:
         """The C type of a local variable."""
         self.needs.type(type_)
         return value_type(type_)
+
+
+def _is_shifted(expr: Binary) -> bool:
+    """Whether an i32 is shifted right by some constant."""
+    return expr.op == "shr" and expr.type == I32 and isinstance(expr.y, Const) and 0 < expr.y.value < 32

@@ -14,6 +14,22 @@
         return result; \
     }
 
+#define CCML_MVE2(vector, op, instruction) \
+    static inline vector vector##_##op(vector x, vector y) \
+    { \
+        __asm__(instruction " %q0, %q0, %q1" : "+w"(x) : "w"(y)); \
+        return x; \
+    }
+
+/* The sum of all lanes, which takes an even register. */
+#define CCML_MVE_REDUCE_ADD(vector, type, instruction) \
+    static inline type vector##_reduce_add(vector x) \
+    { \
+        type sum; \
+        __asm__(instruction " %0, %q1" : "=Te"(sum) : "w"(x)); \
+        return sum; \
+    }
+
 /* A comparison of floats. Where an operand is NaN, vcmp finds ne, lt and le: the latter two are gt and ge of y and x. */
 #define CCML_MVE_COMPARE(vector, mask, op, condition, operands) \
     static inline mask vector##_##op(vector x, vector y) \
@@ -57,6 +73,54 @@
         __asm__ volatile("vfma.f32 %q0, %q1, %2" : "+w"(z) : "w"(y), "r"(x)); \
         return z; \
     }
+
+/* Four lanes of 8 or 16 bits are kept as lanes of 32 bits with the sign or zeros above them, as the machine loads them:
+   to widen them takes nothing, and all else is done with whole words. */
+#define CCML_MVE_NARROW(name, type, words, word, load, store, width, extend) \
+    CCML_MVE_NARROW_OF(ccml_##name##x4, name, type, words, ccml_##words##x4, word, load, store, width, extend)
+#define CCML_MVE_NARROW_OF(vector, name, type, words, wide, word, load, store, width, extend) \
+    typedef word vector __attribute__((vector_size(16))); \
+    static inline vector vector##_splat(type x) \
+    { \
+        return (vector){CCML_REPEAT4(x)}; \
+    } \
+    static inline vector vector##_load(const type *from) \
+    { \
+        vector result; \
+        __asm__(load width " %q0, [%1]" : "=w"(result) : "l"(from), "m"(*(const type(*)[4])from)); \
+        return result; \
+    } \
+    static inline void vector##_store(type *to, vector x) \
+    { \
+        __asm__(store ".32 %q2, [%1]" : "=m"(*(type(*)[4])to) : "l"(to), "w"(x)); \
+    } \
+    static inline vector vector##_load_active(const type *from, ptrdiff_t active) \
+    { \
+        vector result; \
+        __asm__("vctp.32 %1\n\tvpst\n\t" load "t" width " %q0, [%2]" \
+                : "=w"(result) \
+                : "r"(active), "l"(from) \
+                : "p0", "memory"); \
+        return result; \
+    } \
+    static inline void vector##_store_active(type *to, vector x, ptrdiff_t active) \
+    { \
+        __asm__ volatile("vctp.32 %0\n\tvpst\n\t" store "t.32 %q1, [%2]" \
+                         : \
+                         : "r"(active), "w"(x), "l"(to) \
+                         : "p0", "memory"); \
+    } \
+    static inline ccml_i32x4 vector##_to_i32(vector x) \
+    { \
+        return (ccml_i32x4)x; \
+    } \
+    static inline vector ccml_i32x4_to_##name(ccml_i32x4 x) \
+    { \
+        __asm__(extend : "+w"(x)); \
+        return (vector)x; \
+    } \
+    CCML_GNU2(vector, min, wide##_min((wide)x, (wide)y)) \
+    CCML_GNU2(vector, max, wide##_max((wide)x, (wide)y))
 
 /* Only the first lanes; those not loaded are zero. */
 #define CCML_MVE_ACTIVE(vector, type) \

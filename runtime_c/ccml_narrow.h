@@ -157,6 +157,8 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
     CCML_GNU2(vector, or, x | y) \
     CCML_GNU2(vector, xor, x ^ y) \
     CCML_GNU1(vector, not, ~x) \
+    CCML_NARROW_THROUGH_WORDS(vector, name, type, ints, mask)
+#define CCML_NARROW_THROUGH_WORDS(vector, name, type, ints, mask) \
     CCML_NARROW1(vector, name, ints, neg) \
     CCML_NARROW1(vector, name, ints, abs) \
     CCML_NARROW2(vector, name, ints, mul) \
@@ -184,6 +186,23 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
     CCML_NARROW_NUMBERS(u8, uint8_t, lanes, u8) \
     CCML_NARROW_NUMBERS(i16, int16_t, lanes, u16) \
     CCML_NARROW_NUMBERS(u16, uint16_t, lanes, u16)
+
+/* Where lanes are kept as words, all of it is done with these. */
+#define CCML_NARROW_IN_WORDS(name, type, lanes) \
+    CCML_NARROW_IN_WORDS_OF(ccml_##name##x##lanes, name, type, ccml_i32x##lanes, ccml_boolx##lanes)
+#define CCML_NARROW_IN_WORDS_OF(vector, name, type, ints, mask) \
+    CCML_NARROW2(vector, name, ints, add) \
+    CCML_NARROW2(vector, name, ints, sub) \
+    CCML_NARROW2(vector, name, ints, and) \
+    CCML_NARROW2(vector, name, ints, or) \
+    CCML_NARROW2(vector, name, ints, xor) \
+    CCML_NARROW1(vector, name, ints, not) \
+    CCML_NARROW_THROUGH_WORDS(vector, name, type, ints, mask)
+#define CCML_NARROW_WORDS(lanes) \
+    CCML_NARROW_IN_WORDS(i8, int8_t, lanes) \
+    CCML_NARROW_IN_WORDS(u8, uint8_t, lanes) \
+    CCML_NARROW_IN_WORDS(i16, int16_t, lanes) \
+    CCML_NARROW_IN_WORDS(u16, uint16_t, lanes)
 
 /* In either form every other conversion goes through i32, which holds all values of both sides. */
 #define CCML_NARROW_VIA_I32(from, to, lanes) \

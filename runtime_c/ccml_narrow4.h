@@ -1,4 +1,5 @@
-/* Part of the ccml runtime: i8, u8, i16 and u16 vectors of four lanes, by SSE4.1 or NEON where the machine has them.
+/* Part of the ccml runtime: i8, u8, i16 and u16 vectors of four lanes, by SSE4.1, NEON or Helium where the machine has
+   them.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_NARROW4_H
 #define CCML_NARROW4_H
@@ -86,6 +87,13 @@ CCML_NARROW_MIN_MAX(u8, 4, uint8x8_t, vmin_u8, vmax_u8)
 CCML_NARROW_MIN_MAX(i16, 4, int16x4_t, vmin_s16, vmax_s16)
 CCML_NARROW_MIN_MAX(u16, 4, uint16x4_t, vmin_u16, vmax_u16)
 
+#elif CCML_MVE
+
+CCML_MVE_NARROW(i8, int8_t, i32, int32_t, "vldrb", "vstrb", ".s32", "vmovlb.s8 %q0, %q0\n\tvmovlb.s16 %q0, %q0")
+CCML_MVE_NARROW(u8, uint8_t, u32, uint32_t, "vldrb", "vstrb", ".u32", "vmovlb.u8 %q0, %q0\n\tvmovlb.u16 %q0, %q0")
+CCML_MVE_NARROW(i16, int16_t, i32, int32_t, "vldrh", "vstrh", ".s32", "vmovlb.s16 %q0, %q0")
+CCML_MVE_NARROW(u16, uint16_t, u32, uint32_t, "vldrh", "vstrh", ".u32", "vmovlb.u16 %q0, %q0")
+
 #endif
 
 #if (CCML_X86 && defined(__SSE4_1__)) || CCML_NEON
@@ -94,6 +102,8 @@ CCML_NARROW_ACTIVE(u8, uint8_t, 4, uint32)
 CCML_NARROW_ACTIVE(i16, int16_t, 4, uint64)
 CCML_NARROW_ACTIVE(u16, uint16_t, 4, uint64)
 CCML_NARROW_ALL(4)
+#elif CCML_MVE
+CCML_NARROW_WORDS(4)
 #else
 CCML_PORTABLE_NARROWS(4)
 #endif

@@ -16,4 +16,19 @@ static inline int32_t ccml_i32_saturate8(int32_t x)
 #endif
 }
 
+/* The same of a word that is shifted right by a constant from 1 to 31, which the instruction does as well. */
+#if CCML_GNU && defined(__thumb2__)
+#define ccml_i32_saturate8_shifted(x, count) \
+    (__extension__({ \
+        int32_t ccml_saturated; \
+        __asm__("ssat %0, #8, %1, asr %2" : "=r"(ccml_saturated) : "r"(x), "i"(count)); \
+        ccml_saturated; \
+    }))
+#else
+static inline int32_t ccml_i32_saturate8_shifted(int32_t x, int32_t count)
+{
+    return ccml_i32_saturate8(x >> count);
+}
+#endif
+
 #endif

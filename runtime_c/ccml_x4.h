@@ -69,8 +69,15 @@ CCML_GNU1(ccml_f32x4, ceil, _mm_round_ps(x, _MM_FROUND_TO_POS_INF | _MM_FROUND_N
 CCML_GNU1(ccml_f32x4, trunc, _mm_round_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC))
 CCML_GNU1(ccml_f32x4, round_even, _mm_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC))
 #else
+#if CCML_MVE
+CCML_MVE2(ccml_i32x4, min, "vmin.s32")
+CCML_MVE2(ccml_i32x4, max, "vmax.s32")
+CCML_MVE2(ccml_u32x4, min, "vmin.u32")
+CCML_MVE2(ccml_u32x4, max, "vmax.u32")
+#else
 CCML_GNU_MIN_MAX(ccml_i32x4)
 CCML_GNU_MIN_MAX(ccml_u32x4)
+#endif
 #if CCML_MVE
 CCML_MVE1(ccml_f32x4, floor, "vrintm.f32")
 CCML_MVE1(ccml_f32x4, ceil, "vrintp.f32")
@@ -144,11 +151,16 @@ CCML_GNU_REDUCE4(ccml_f32x4, float, add, CCML_ADD)
 CCML_GNU_REDUCE4(ccml_f32x4, float, mul, CCML_MUL)
 CCML_GNU_REDUCE4(ccml_f32x4, float, min, ccml_f32_min)
 CCML_GNU_REDUCE4(ccml_f32x4, float, max, ccml_f32_max)
+#if CCML_MVE
+CCML_MVE_REDUCE_ADD(ccml_i32x4, int32_t, "vaddv.s32")
+CCML_MVE_REDUCE_ADD(ccml_u32x4, uint32_t, "vaddv.u32")
+#else
 CCML_GNU_REDUCE4(ccml_i32x4, int32_t, add, CCML_ADD_I32)
+CCML_GNU_REDUCE4(ccml_u32x4, uint32_t, add, CCML_ADD)
+#endif
 CCML_GNU_REDUCE4(ccml_i32x4, int32_t, mul, CCML_MUL_I32)
 CCML_GNU_REDUCE4(ccml_i32x4, int32_t, min, ccml_i32_min)
 CCML_GNU_REDUCE4(ccml_i32x4, int32_t, max, ccml_i32_max)
-CCML_GNU_REDUCE4(ccml_u32x4, uint32_t, add, CCML_ADD)
 CCML_GNU_REDUCE4(ccml_u32x4, uint32_t, mul, CCML_MUL)
 CCML_GNU_REDUCE4(ccml_u32x4, uint32_t, min, ccml_u32_min)
 CCML_GNU_REDUCE4(ccml_u32x4, uint32_t, max, ccml_u32_max)
