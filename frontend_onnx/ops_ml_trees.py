@@ -1,4 +1,4 @@
-"""Rules of the tree ensembles of ai.onnx.ml: keys of the features, the operator ``trees``, and what scores become."""
+"""Rules of the tree ensembles of ai.onnx.ml: the operator ``trees``, and what scores become."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .ml_scores import (
 )
 from .ops_ml_features import as_float
 from .tree_forms import AGGREGATES, TRANSFORMS, Ensemble, listed_nodes, numbered_nodes
-from .tree_tables import Tables, spare_keys, tables_of
+from .tree_tables import Tables, tables_of
 
 MAX_TARGETS = 2**16
 
@@ -32,24 +32,6 @@ def _rows(ctx: NodeContext) -> Value:
     if len(x.shape) != 2 or not x.shape[1]:
         raise ctx.invalid(f"trees take rows of features, not {x.type}")
     return x
-
-
-def _keys(ctx: NodeContext, x: Value, columns: Sequence[tuple[int, bool]]) -> Value:
-    """The keys of the columns."""
-    features = [feature for feature, _ in columns]
-    low = np.array([nan_low for _, nan_low in columns])
-    if features != list(range(x.shape[1])):
-        x = ctx.emit("gather", x, ctx.constant(np.array(features, np.int32)), axis=1)
-    integer = DType.I32 if x.dtype is DType.F32 else DType.I64
-
-    def number(value: int | np.ndarray) -> Value:
-        return ctx.constant(np.asarray(value, integer.numpy))
-
-    bits, sign = ctx.emit("bitcast", x, to=integer), 8 * integer.size - 1
-    others = ctx.emit("bitand", ctx.emit("shr", bits, number(sign)), number(2**sign - 1))
-    spare = np.where(low, -spare_keys(x.dtype), spare_keys(x.dtype))
-    same = low.all() == low.any()
-    return ctx.emit("sub", ctx.emit("bitxor", bits, others), number(spare[0] if same else spare))
 
 
 @dataclass(frozen=True)
@@ -89,9 +71,9 @@ def _scores(ctx: NodeContext, trees: Ensemble, x: Value, base: np.ndarray, aggre
     operands = (
         tables.column, tables.threshold, tables.child, tables.root, tables.depth, tables.value, tables.base, *target
     )  # fmt: skip
-    keys = _keys(ctx, x, tables.columns)
     kind = {"MIN": "min", "MAX": "max"}.get(aggregate, "sum")
-    sums = ctx.emit("trees", keys, *(ctx.constant(np.ascontiguousarray(array)) for array in operands), kind=kind)
+    constants = (ctx.constant(np.ascontiguousarray(array)) for array in operands)
+    sums = ctx.emit("trees", x, *constants, kind=kind, missing=tables.missing)
     floats = sums
     if tables.scale is not None:
         floats = ctx.cast(sums, DType.F32)

@@ -1,12 +1,9 @@
 """Tree ensembles as tables of the operator ``trees``.
 
-Floats of one format are ordered as their *keys*, signed integers: the bits, of negative numbers with all bits but the
-sign inverted, -0.0 at -1 below 0.0 at 0 (Warren, Hacker's Delight, 17-3). NaN of either sign lies beyond the
-infinities. Adding or subtracting how far from the end of the integers an infinity is, modulo their number, brings the
-NaN of the one side over to the other: so all NaN are above, or all below, what is a number. Neighbouring floats have
-neighbouring keys, so every test of a node is a choice ``key <= threshold``: x < t is one key less, x >= t the same with
-its branches exchanged, and x = t, or one of several, a search in the keys of the borders. A feature whose NaN go both
-ways makes two columns.
+Every test of a node is a choice ``key <= threshold`` between the keys of floats (``ops/float_keys.py``): x < t is one
+key less, x >= t the same with its branches exchanged, and x = t, or one of several, a search in the keys of the
+borders. Neighbouring floats have neighbouring keys, and NaN are above or below all numbers, as the nodes want it; where
+some want the one and some the other, there are keys of both kinds.
 """
 
 from __future__ import annotations
@@ -16,23 +13,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..ir.types import DType, TensorType
+from ..ops.float_keys import keys_of, spare_keys
 from .context import NodeContext
 from .tree_forms import EQ, GT, GTE, LT, MEMBER, NEQ, Ensemble
 
 MAX_DEPTH = 4096
 """Nodes from the root of a tree to a leaf."""
-
-
-def keys_of(x: np.ndarray) -> np.ndarray:
-    """The keys of floats that are not NaN, that of -0.0 as for 0.0; in int64."""
-    bits = np.ascontiguousarray(x + 0.0).view(f"i{x.dtype.itemsize}").astype(np.int64)
-    return np.where(bits < 0, bits ^ np.iinfo(f"i{x.dtype.itemsize}").max, bits)
-
-
-def spare_keys(dtype: DType) -> int:
-    """How many keys are beyond each infinity: those of NaN, which ``keys + spare_keys`` brings below all numbers and
-    ``keys - spare_keys`` above them."""
-    return 2 ** {DType.F32: 23, DType.F64: 52}[dtype] - 1
 
 
 def _least(dtype: np.dtype) -> int:
@@ -143,10 +129,10 @@ def _reached(ctx: NodeContext, trees: Ensemble, passed: np.ndarray) -> _Reached:
 
 @dataclass(frozen=True)
 class Tables:
-    """``columns`` are the features of the keys and whether NaN has the least of them. Scores are what ``trees`` gives
-    times ``scale``, and integers where that is not ``None``; ``bound`` is the greatest size of these."""
+    """Operands of ``trees``; ``missing`` is its attribute. Scores are what it gives times ``scale``, and integers where
+    that is not ``None``; ``bound`` is the greatest size of these."""
 
-    columns: tuple[tuple[int, bool], ...]
+    missing: str
     column: np.ndarray
     threshold: np.ndarray
     child: np.ndarray
@@ -177,7 +163,7 @@ def tables_of(
     if not len(feature):  # only leaves
         feature, nan_low = np.zeros(1, np.int64), np.zeros(1, bool)
         threshold, low, high = (np.zeros(1, np.int64) for _ in range(3))
-    columns, column = _columns(feature, nan_low, features.shape[1])
+    missing, column = _columns(feature, nan_low)
     spare = spare_keys(features.dtype)
     nothing = (threshold < _least(features.dtype.numpy)) & ~nan_low  # is below it, and there is no such key
     low, threshold = np.where(nothing, high, low), np.where(nothing, 0, threshold)
@@ -191,7 +177,7 @@ def tables_of(
 
     signed = np.int16 if max(len(feature), len(distinct)) < 2**15 else np.int32
     return Tables(
-        tuple((int(f), bool(n)) for f, n in columns), narrowest(column),
+        missing, narrowest(column),
         np.where(nan_low, threshold + spare, threshold - spare).astype(f"i{features.dtype.size}"),
         np.stack([placed(low), placed(high)], axis=1).astype(signed),
         placed(trees.roots).astype(signed), narrowest(reached.depth), distinct, new_base,
@@ -199,13 +185,11 @@ def tables_of(
     )  # fmt: skip
 
 
-def _columns(feature: np.ndarray, nan_low: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The columns of keys, and that of each node: all ``count`` features where these are at most twice those in use
-    and all send NaN the same way."""
-    columns, column = np.unique(np.stack([feature, nan_low], axis=1), axis=0, return_inverse=True)
-    if nan_low.all() == nan_low.any() and count <= 2 * len(columns):
-        return np.stack([np.arange(count), np.full(count, nan_low[0])], axis=1), feature
-    return columns, column.reshape(-1)
+def _columns(feature: np.ndarray, nan_low: np.ndarray) -> tuple[str, np.ndarray]:
+    """Where NaN are to be, and the column of each node's key."""
+    if nan_low.all() == nan_low.any():
+        return "below" if nan_low.all() else "above", feature
+    return "both", 2 * feature + nan_low
 
 
 def _target_of_trees(trees: Ensemble, reached: _Reached, targets: int) -> np.ndarray | None:

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.build import convert, ge, gt, store
+from ..ir.build import bits, convert, ge, gt, store
 from ..ir.graph import Node
 from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, If, Space, Store, Type, as_expr, binary
 from ..ir.types import DType
 from .attributes import text
+from .float_keys import KEYS, spare_keys
 from .nest_tools import Lets, accumulator, loops, operand, optional, serial_loop
 from .opdef import NestContext
 
 _COMBINE = {"sum": "add", "min": "min", "max": "max"}
 
 Leaf = Callable[[Expr], Expr]
-"""An entry of the leaf's row, by its number."""
+"""An entry of a row, by its number."""
 
 
 def trees(ctx: NestContext, node: Node) -> Block:
     """The loop over the trees is the outer one of a row. A row that is at a leaf stays there."""
-    keys, column, threshold, child, root, depth, value = (operand(node, n) for n in range(7))
+    x, column, threshold, child, root, depth, value = (operand(node, n) for n in range(7))
 
     def row(n: Expr) -> Block:
+        keys, prepare = row_keys(ctx, node, n)
         place, init_place = accumulator(ctx, "place", DType.I32, 0)
 
         def step(_: Expr) -> Block:
             lets = Lets(ctx)
             at = lets.bind("node", convert(place[0], INDEX.dtype))
-            key = ctx.read(keys, (n, convert(ctx.read(column, (at,)), INDEX.dtype)))
+            key = keys(convert(ctx.read(column, (at,)), INDEX.dtype))
             above = gt(key, ctx.read(threshold, (at,)))
             onward = ctx.read(child, (at, convert(above, INDEX.dtype)))
             return (If(ge(place[0], 0), (*lets.block, store(place[0], convert(onward, DType.I32)))),)
@@ -43,9 +45,37 @@ def trees(ctx: NestContext, node: Node) -> Block:
             return (start, *walk, *lets.block, *totals.add(t, lambda k: ctx.read(value, (leaf, k))))
 
         every = serial_loop(ctx, "t", root.shape[0], tree)
-        return (*totals.start(), *init_place, *every, *totals.write(n))
+        return (*prepare, *totals.start(), *init_place, *every, *totals.write(n))
 
-    return loops(ctx, ("n",), keys.shape[:1], lambda index: row(index[0]))
+    return loops(ctx, ("n",), x.shape[:1], lambda index: row(index[0]))
+
+
+def row_keys(
+    ctx: NestContext, node: Node, n: Expr, features: int = 0, feature: Leaf | None = None
+) -> tuple[Leaf, Block]:
+    """The key of a column of row ``n``, and what has to run before: keys of floats are computed for all columns. With
+    ``feature``, only those of the ``features`` features that it lists are, and columns are counted among these."""
+    x, missing = operand(node, 0), text(node.attrs, "missing")
+    if x.dtype not in KEYS:
+        return lambda column: ctx.read(x, (n, column)), ()
+    columns, count = (2 if missing == "both" else 1), features if feature else x.shape[1]
+    keys, block = ctx.scratch("keys", KEYS[x.dtype], (count * columns,))
+
+    def body(c: Expr) -> Block:
+        lets = Lets(ctx)
+        element = ctx.read(x, (n, feature(c) if feature else c))
+        key = lets.bind("key", key_of(lets.bind("bits", bits(element, KEYS[x.dtype]))))
+        spare = spare_keys(x.dtype)
+        moved = {"above": (key - spare,), "below": (key + spare,), "both": (key - spare, key + spare)}[missing]
+        return (*lets.block, *(store(keys[c * columns + k], each) for k, each in enumerate(moved)))
+
+    return lambda column: keys[column], (*block, *serial_loop(ctx, "c", count, body))
+
+
+def key_of(bits_of_float: Expr) -> Expr:
+    """The key of a float by its bits (``float_keys.py``)."""
+    last = 8 * bits_of_float.type.dtype.size - 1
+    return bits_of_float ^ ((bits_of_float >> last) & (2**last - 1))
 
 
 class Totals:

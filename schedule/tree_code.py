@@ -1,35 +1,47 @@
 """Trees as code: a branch for each node, with the threshold as a literal.
 
-An ensemble of a few hundred nodes takes fewer instructions so than by tables, a load, a comparison and a branch for
-each node that a row passes, and where thresholds are literals little more memory. What a row comes to is the number
-of the leaf, whose weights stand in a table, or the weight itself where leaves have one.
+It takes fewer instructions than tables, a load, a comparison and a branch for each node that a row passes, and where
+thresholds are literals little more memory. What is done at a leaf is in ``tree_leaves.py``.
+
+Features that are integers are compared as they are. Where there is a unit for floats, so are those that are floats, if
+rows pass few nodes: ``x > t`` is false for NaN, and not ``x <= t`` is true. Else keys of all features come first, each
+comparison of which takes fewer instructions and bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..ir.build import convert, gt, store
-from ..ir.loops import INDEX, Alloc, Block, Buffer, Const, Expr, If, Type, as_expr, const
+from ..ir.build import convert, ge, gt, le
+from ..ir.loops import INDEX, Block, Const, Expr, If, Type, as_expr
 from ..ir.types import DType
-from ..ops.nest_tools import Lets, loops, operand, optional, register
-from ..ops.trees_nest import Totals
+from ..ops.attributes import text
+from ..ops.float_keys import KEYS, floats_of, spare_keys
+from ..ops.nest_tools import loops, operand
+from ..ops.trees_nest import row_keys
 from .generic import NestAdapter
 from .kernel import KernelContext
+from .tree_leaves import Leaves, leaves_of, narrowest
 
-MAX_NODES = 1024
-"""With more, the code of an ensemble is much larger than its tables."""
+MAX_NODES = 16384
+"""With more, compilers take too long for the code."""
+
+CACHED_NODES = 1024
+"""With more, the code of an ensemble is larger than the cache for code, where there is one."""
+
+COMPACT_NODES = 64
+"""With more, the code of an ensemble of one weight a leaf is larger than its tables and the loop over them."""
 
 MAX_DEPTH = 40
 """Compilers have limits for nested blocks; C promises 127."""
 
-MAX_REGISTERS = 4
-"""Totals of so many targets are in registers."""
+_KEY_INSTRUCTIONS = 9
+"""Of the key of one feature."""
 
-_BYTE = 256
-"""Below it a literal is part of an instruction on every core."""
+_NODE_GAIN = 1.5
+"""Instructions that a comparison of keys saves, at a node that a row passes; its bytes are a part of that."""
 
 
 def is_tree_code(ctx: KernelContext) -> bool:
@@ -41,8 +53,11 @@ def is_tree_code(ctx: KernelContext) -> bool:
         return False
     child, root, depth = tables[2], tables[3], tables[4]
     assert child is not None and root is not None and depth is not None
-    within = len(child) <= MAX_NODES and int(depth.max()) <= MAX_DEPTH
-    return within and sum(1 for _ in _visits(child, root, MAX_NODES + 1)) <= MAX_NODES
+    limit = CACHED_NODES if ctx.cpu.caches else MAX_NODES
+    if ctx.cpu.compact and operand(node, 6).shape[1] == 1:
+        limit = COMPACT_NODES
+    within = len(child) <= limit and int(depth.max()) <= MAX_DEPTH
+    return within and sum(1 for _ in _visits(child, root, limit + 1)) <= limit
 
 
 def _visits(child: np.ndarray, root: np.ndarray, limit: int) -> Iterator[int]:
@@ -58,61 +73,93 @@ def _visits(child: np.ndarray, root: np.ndarray, limit: int) -> Iterator[int]:
 
 def lower_tree_code(ctx: KernelContext) -> Block:
     """The trees one after the other, for each row."""
-    return _Code(ctx).rows()
+    code = _Code(ctx)
+    x = operand(code.node, 0)
+    return loops(code.nest, ("n",), x.shape[:1], lambda index: code.row(index[0]))
+
+
+Test = Callable[[int, Block, Block], If]
+"""The branch at a node: its number, the code for what is at most the threshold, and for what is above."""
 
 
 class _Code:
     def __init__(self, ctx: KernelContext) -> None:
         node = ctx.anchor
         assert node is not None
-        arrays = [ctx.constant(operand(node, n)) for n in range(1, 7)]
-        self.column, self.threshold, self.child, self.root, _, self.value = (np.asarray(array) for array in arrays)
-        self.node, self.nest = node, NestAdapter(ctx)
-        self.target = ctx.constant(optional(node, 8))
-        self.literal = self.value.shape[1] == 1 and self._weights_are_literals()
-        self.leaf_type = operand(node, 7).dtype if self.literal else DType.I32
+        self.ctx, self.node, self.nest, self.cpu = ctx, node, NestAdapter(ctx), ctx.cpu
+        arrays = [ctx.constant(operand(node, n)) for n in range(1, 5)]
+        self.column, self.threshold, self.child, self.root = (np.asarray(array) for array in arrays)
+        self.leaves: Leaves = leaves_of(ctx, self.nest, node)
+        self.missing = text(node.attrs, "missing")
 
-    def _weights_are_literals(self) -> bool:
-        """Numbers of leaves are smaller than weights, but weights need no table: that pays where few are equal."""
-        leaves = int((self.child < 0).sum())
-        small = self.value.dtype.kind != "f" and int(np.abs(self.value.astype(np.int64)).max()) < _BYTE
-        return small or len(self.value) > _BYTE or leaves < 2 * len(self.value)
+    def row(self, n: Expr) -> Block:
+        test, prepare = self.tests(n)
+        out = [*prepare, *self.leaves.start()]
+        for tree, root in enumerate(self.root.tolist()):
+            out.extend(self.leaves.tree(tree, self.place(root, tree, test)))
+        return (*out, *self.leaves.write(n))
 
-    def rows(self) -> Block:
-        keys = operand(self.node, 0)
-
-        def row(n: Expr) -> Block:
-            totals = Totals(self.nest, self.node, MAX_REGISTERS)
-            out = list(totals.start())
-            for tree, root in enumerate(self.root.tolist()):
-                out.extend(self.tree(n, tree, root, totals))
-            return (*out, *totals.write(n))
-
-        return loops(self.nest, ("n",), keys.shape[:1], lambda index: row(index[0]))
-
-    def tree(self, n: Expr, tree: int, root: int, totals: Totals) -> Block:
-        leaf = register(self.nest, "leaf", self.leaf_type)
-        walk = (Alloc(leaf), *self.place(n, root, leaf))
-        lets = Lets(self.nest)
-        row = leaf[0] if self.literal else lets.bind("row", convert(leaf[0], INDEX.dtype))
-        value = operand(self.node, 6)
-
-        def weight(k: Expr) -> Expr:
-            return leaf[0] if self.literal else self.nest.read(value, (row, k))
-
-        if self.target is None:
-            return (*walk, *lets.block, *totals.add(as_expr(tree), weight))
-        return (*walk, *lets.block, totals.add_to(as_expr(int(self.target[tree])), weight(as_expr(0))))
-
-    def place(self, n: Expr, place: int, leaf: Buffer) -> Block:
-        """The code that finds out the leaf below a place."""
+    def place(self, place: int, tree: int, test: Test) -> Block:
+        """The code below a place."""
         if place < 0:
-            number = self.value[-1 - place, 0].item() if self.literal else -1 - place
-            return (store(leaf[0], const(number, leaf.type)),)
+            return self.leaves.leaf(tree, -1 - place)
         low, high = self.child[place].tolist()
         if low == high:
-            return self.place(n, low, leaf)
-        keys = operand(self.node, 0)
-        key = self.nest.read(keys, (n, as_expr(int(self.column[place]))))
-        above = gt(key, Const(int(self.threshold[place]), Type(keys.dtype)))
-        return (If(above, self.place(n, high, leaf), self.place(n, low, leaf)),)
+            return self.place(low, tree, test)
+        return (test(place, self.place(low, tree, test), self.place(high, tree, test)),)
+
+    # ---- tests
+
+    def tests(self, n: Expr) -> tuple[Test, Block]:
+        """How the nodes of row ``n`` branch, and what has to run before."""
+        return (self._by_floats(n), ()) if self._compares_floats() else self._by_keys(n)
+
+    def _compares_floats(self) -> bool:
+        x = operand(self.node, 0)
+        if x.dtype not in KEYS or not self.cpu.has_fpu or (x.dtype is DType.F64 and "f64" not in self.cpu.features):
+            return False
+        return self._nodes_of_a_row() * _NODE_GAIN < _KEY_INSTRUCTIONS * len(np.unique(self.column))
+
+    def _nodes_of_a_row(self) -> float:
+        """How many nodes a row passes, if each branch is as likely as the other."""
+        count, level = 0.0, [(place, 1.0) for place in self.root.tolist() if place >= 0]
+        while level:
+            count += sum(share for _, share in level)
+            level = [(p, share / 2) for place, share in level for p in self.child[place].tolist() if p >= 0]
+        return count
+
+    def _by_keys(self, n: Expr) -> tuple[Test, Block]:
+        """Keys of floats are those of the features in use, where these are few, else of all."""
+        column, both = self.column, self.missing == "both"
+        used, at = np.unique(column // 2 if both else column, return_inverse=True)
+        if operand(self.node, 0).dtype not in KEYS or 2 * len(used) > operand(self.node, 0).shape[1]:
+            key, prepare = row_keys(self.nest, self.node, n)
+        else:
+            column = 2 * at + column % 2 if both else at
+            table = self.ctx.pack("features", narrowest(used))
+            key, prepare = row_keys(self.nest, self.node, n, len(used), lambda c: convert(table[c], INDEX.dtype))
+
+        def test(place: int, low: Block, high: Block) -> If:
+            found = key(as_expr(int(column[place])))
+            return If(gt(found, Const(int(self.threshold[place]), Type(found.type.dtype))), high, low)
+
+        return test, prepare
+
+    def _by_floats(self, n: Expr) -> Test:
+        x = operand(self.node, 0)
+        both = self.missing == "both"
+        below = self.column % 2 == 1 if both else np.full(len(self.column), self.missing == "below")
+        feature = self.column // 2 if both else self.column
+        spare = spare_keys(x.dtype)
+        keys = self.threshold.astype(np.int64) + np.where(below, -spare, spare)
+        least = np.iinfo(self.threshold.dtype).min + spare
+        floats = floats_of(keys, x.dtype)
+
+        def test(place: int, low: Block, high: Block) -> If:
+            found = self.nest.read(x, (n, as_expr(int(feature[place]))))
+            limit = Const(float(floats[place]), Type(x.dtype))
+            if not below[place]:
+                return If(le(found, limit), low, high)
+            return If(ge(found, limit) if keys[place] < least else gt(found, limit), high, low)
+
+        return test

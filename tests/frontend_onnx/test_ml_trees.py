@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
 from ccml.emit_llvm.jit import host_machine
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.loops_text import print_kernel
+from ccml.ir.types import DType
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from onnx import helper
@@ -294,9 +296,46 @@ def test_damaged_ensembles_of_version_5(name: str, value: Any) -> None:
     assert caught.value.kind is ErrorCode.INVALID_MODEL
 
 
-@pytest.mark.parametrize(("count", "kernel"), [(20, "if x["), (300, "for d:")])
+def _kernels_of_trees(proto: onnx.ModelProto) -> str:
+    program = lower_graph(optimize(checked_import(proto)), host_machine())
+    return "".join(print_kernel(each) for each in program.kernels if each.name.startswith("trees"))
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize(("count", "width", "compared"), [(2, 5, "x[n"), (25, 5, "keys["), (25, 40, "keys[")])
+def test_features_are_compared_as_floats_or_by_keys(count: int, width: int, compared: str, missing: bool) -> None:
+    """Floats where rows pass few nodes, else keys, of the features in use alone where these are few. NaN of both signs
+    go where the nodes want them."""
+    trees = forest(50 + count, count, missing=missing)
+    x = features(np.random.default_rng(2), 40, width)
+    (y,) = compiled(*ml_node("TreeEnsembleRegressor", [x], n_targets=1, **numbered(trees, "target")))
+    np.testing.assert_allclose(y, scores(trees, x, 1), rtol=1e-5, atol=1e-6)
+    proto, _ = ml_node("TreeEnsembleRegressor", [x], n_targets=1, **numbered(trees, "target"))
+    text = _kernels_of_trees(proto)
+    assert f"if {compared}" in text
+    assert ("features[" in text) is (width == 40)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64])
+def test_integers_are_compared_as_they_are(dtype: type[Any]) -> None:
+    """Integers that become floats in front of the trees, the least and the greatest among them, and such as float32
+    rounds."""
+    trees = forest(8, 9, missing=True)
+    info, rng = np.iinfo(dtype), np.random.default_rng(3)
+    far = np.array([info.min, info.max, 2**24 + 1 if info.bits > 16 else 1, 0]).astype(dtype)
+    x = np.concatenate([rng.integers(-3 if info.min else 0, 4, (60, FEATURES)).astype(dtype), rng.choice(far, (20, 5))])
+    proto, _ = ml_node("TreeEnsembleRegressor", [x.astype(np.float32)], n_targets=1, **numbered(trees, "target"))
+    proto.graph.node.insert(0, helper.make_node("Cast", ["q"], [proto.graph.input[0].name], to=1))
+    proto.graph.input[0].CopyFrom(helper.make_tensor_value_info("q", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape))
+    (y,) = compiled(proto, {"q": x})
+    np.testing.assert_allclose(y, scores(trees, x.astype(np.float32), 1), rtol=1e-5, atol=1e-6)
+    text = _kernels_of_trees(proto)
+    assert f" x: {DType.from_numpy(x.dtype).value}[80,5] const" in text and "if x[n" in text
+
+
+@pytest.mark.parametrize(("count", "tables"), [(20, False), (300, True)])
 @pytest.mark.parametrize(("targets", "each"), [(1, False), (3, False), (6, False), (3, True), (6, True)])
-def test_code_and_tables(targets: int, each: bool, count: int, kernel: str) -> None:
+def test_code_and_tables(targets: int, each: bool, count: int, tables: bool) -> None:
     """Small ensembles are branches, large ones loops over tables; totals in registers and in memory."""
     trees = [
         tree for n in range(count)
@@ -306,6 +345,5 @@ def test_code_and_tables(targets: int, each: bool, count: int, kernel: str) -> N
     x = features(np.random.default_rng(1), 3, FEATURES)
     agrees("TreeEnsembleRegressor", x, n_targets=targets, atol=1e-5, **attrs)
     proto, _ = ml_node("TreeEnsembleRegressor", [x], n_targets=targets, **attrs)
-    program = lower_graph(optimize(checked_import(proto)), host_machine())
-    text = "".join(print_kernel(each) for each in program.kernels if each.name.startswith("trees"))
-    assert kernel in text
+    text = _kernels_of_trees(proto)
+    assert ("for d:" in text) is tables

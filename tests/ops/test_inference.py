@@ -18,6 +18,7 @@ def t(*shape: int, dtype: DType = DType.F32) -> TensorType:
 
 
 BYTES = t(3, 5, dtype=DType.U8)
+SUM = {"kind": "sum", "missing": "above"}
 TREES = [t(*shape, dtype=DType.I32) for shape in ((3, 2), (4,), (4,), (4, 2), (1,), (1,))]
 CONV = {"stride": (1, 1), "pad": (0, 0, 0, 0), "dilation": (1, 1), "group": 1, "layout": "channels_first"}
 POOL: dict[str, Any] = {
@@ -74,8 +75,8 @@ REFUSED: list[tuple[str, list[TensorType | None], dict[str, Any], str]] = [
     ("count_ngrams", [t(3, 2), t(3, 2)], {"skips": 0}, "no count of f32[3,2]"),
     ("square_distance", [t(3, 2), t(4, 3)], {}, "no distances between f32[3,2] and f32[4,3]"),
     ("couple_probabilities", [t(3, 2, 4)], {}, "no probabilities of pairs of classes: f32[3,2,4]"),
-    ("trees", [*TREES, t(5, 1), t(1, dtype=DType.I32)], {"kind": "sum"}, "leaves f32[5,1] have no sum i32[1]"),
-    ("trees", [*TREES, t(5, 2), t(1)], {"kind": "sum"}, "no trees for i32[3,2]"),
+    ("trees", [*TREES, t(5, 1), t(1, dtype=DType.I32)], SUM, "leaves f32[5,1] have no sum i32[1]"),
+    ("trees", [*TREES, t(5, 2), t(1)], SUM, "no trees for i32[3,2]"),
     ("gather", [t(3), t(2, dtype=DType.I64)], {"axis": 1}, "axes (1,) do not fit f32[3]"),
     ("conv", [t(1, 3, 8, 8), t(4, 2, 3, 3)], CONV, "f32[4,2,3,3] in 1 groups do not fit the 3 channels of f32"),
     ("conv", [t(1, 3, 8, 8), t(4, 3, 3)], CONV, "do not fit the rank"),

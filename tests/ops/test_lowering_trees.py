@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ccml.ir.types import DType
+from ccml.ops.float_keys import keys_of, spare_keys
 from ccml.ops.trees import evaluate_trees
 
 from tests.ops.nest_harness import check_nest
@@ -46,7 +48,34 @@ def ensemble(
 @pytest.mark.parametrize(("targets", "each"), [(1, False), (3, False), (2, True)])
 def test_nest(targets: int, each: bool, kind: str) -> None:
     for key, value in ((np.int32, np.int32), (np.int32, np.int8), (np.int64, np.float32), (np.int32, np.float64)):
-        check_nest("trees", *ensemble(3, targets, each=each, key=key, value=value), kind=kind)
+        check_nest("trees", *ensemble(3, targets, each=each, key=key, value=value), kind=kind, missing="above")
+
+
+@pytest.mark.parametrize("missing", ["above", "below", "both"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_floats(dtype: type[Any], missing: str) -> None:
+    """Floats, NaN of both signs among them, are compared by their keys."""
+    keys, column, threshold, *others = ensemble(5, 2, each=False, key=np.int32)
+    x = (keys / 2).astype(dtype)
+    x[::3, 1], x[1::3, 2], x[4, 0] = np.nan, -np.nan, -np.inf
+    low = column % 2 == 1
+    spare = spare_keys(DType.from_numpy(x.dtype))
+    below = low if missing == "both" else np.full(len(column), missing == "below")
+    moved = keys_of((threshold / 2).astype(dtype)) + np.where(below, spare, -spare)
+    columns = np.where(low, 2 * column + 1, 2 * column) if missing == "both" else column
+    operands = [x, columns.astype(np.uint8), moved.astype(f"i{x.itemsize}"), *others]
+    check_nest("trees", *operands, kind="sum", missing=missing)
+    child, root, _, value, base = others
+    expected = np.repeat(base[None], len(x), axis=0)
+    for row, total in zip(x, expected):
+        for place in root.tolist():
+            while place >= 0:
+                split, feature = threshold[place] / 2, row[column[place]]
+                above = feature > split if below[place] else not feature <= split
+                place = int(child[place, int(above)])
+            total += value[-1 - place]
+    attrs = {"kind": "sum", "missing": missing}
+    np.testing.assert_array_equal(evaluate_trees(operands, attrs)[0], expected)
 
 
 def test_meaning() -> None:
@@ -59,4 +88,4 @@ def test_meaning() -> None:
                 place = int(child[place, int(row[column[place]] > threshold[place])])
             total += value[-1 - place]
     operands = (keys, column, threshold, child, root, depth, value, base)
-    np.testing.assert_array_equal(evaluate_trees(operands, {"kind": "sum"})[0], expected)
+    np.testing.assert_array_equal(evaluate_trees(operands, {"kind": "sum", "missing": "above"})[0], expected)

@@ -166,9 +166,9 @@ SAMPLES: dict[str, list[Sample]] = {
     "couple_probabilities": [([1 / (1 + np.exp(f(2, 3, 3)))], {})],
     "trees": [
         ([i(5, 3), i(2, high=3, dtype=np.uint8), i(2), np.array([[1, -1], [-2, -3]], np.int16), np.zeros(1, np.int16),
-          np.full(1, 2, np.uint8), i(3, 2, dtype=np.int8), i(2)], {"kind": "sum"}),
+          np.full(1, 2, np.uint8), i(3, 2, dtype=np.int8), i(2)], {"kind": "sum", "missing": "above"}),
         ([i(5, 3), i(2, high=3), i(2), np.array([[-2, -1], [-2, -3]]), np.array([0, 1, -1]), np.ones(3, np.int32),
-          f(3, 1), f(2), i(3, high=2)], {"kind": "max"}),
+          f(3, 1), f(2), i(3, high=2)], {"kind": "max", "missing": "above"}),
     ],
     "string_concat": [([text("ab", "", "c\u00e4"), text("cd", "x", "")], {})],
     "string_find": [([text("b", "zz", "", "ab"), text("ab", "b", "bc")], {})],
