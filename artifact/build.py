@@ -15,6 +15,7 @@ from ..emit_llvm.levels import Level, with_common_memory
 from ..errors import CcmlError, ErrorCode
 from ..ir.external_weights import with_external_weights
 from ..ir.graph import Graph
+from ..ir.identity import model_id
 from ..ir.program import Program
 from ..program.placing import WEIGHTS, placed
 from ..report.accuracy import Accuracy
@@ -77,6 +78,7 @@ def make_plan(
     source = compiled.source
     identity = source.identity([kind.value for kind in kinds], compiled.goal)
     identity = replace(identity, options=replace(identity.options, weights=options.weights, slices=options.slices))
+    program = replace(program, identity=model_id(program))
     return Plan(program, compiled.machine, identity, source.graph, compiled.optimized, accuracy, levels)
 
 
@@ -130,7 +132,7 @@ def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents, mo
         costs, routes["llvm"] = predict(plan.program, plan.machine, built), route_of(built)
     if Emit.C in kinds and predictable and has_compiler(plan.machine):
         log.info("compiling the C to see what it takes")
-        routes["c"] = route_of(build_c(plan.program, plan.machine))
+        routes["c"] = route_of(build_c(plan.program, plan.machine, folder))
     report = build_report(
         plan.identity, plan.imported, plan.optimized, plan.program, plan.machine, sections, costs, routes
     )

@@ -22,7 +22,7 @@ from ..targets import Machine
 from .functions import find_functions
 from .image import BASE, Image, link_objects, load_executable
 
-_C_FLAGS = ("-std=gnu99", "-g", "-ffunction-sections", "-fdata-sections")
+_C_FLAGS = ("-std=gnu99", "-g1", "-ffunction-sections", "-fdata-sections")
 
 
 @dataclass(frozen=True)
@@ -64,12 +64,17 @@ def has_compiler(machine: Machine) -> bool:
     return shutil.which(_compiler(machine)) is not None
 
 
-def build_c(program: Program, machine: Machine) -> Build:
-    """By GCC, with the options of the artifact's Makefile. Raises ``TOOLCHAIN`` where it is not installed."""
+def build_c(program: Program, machine: Machine, written: Path | None = None) -> Build:
+    """By GCC, with the options of the artifact's Makefile. ``written`` is a folder that has the C of the program, and
+    no other, already. Raises ``TOOLCHAIN`` where GCC is not installed."""
     symbols = assign_symbols(program)
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
-        sources = [file for file in write_c(program, machine, folder) if file.suffix == ".c"]
+        if written is None:
+            write_c(program, machine, folder)
+        else:
+            shutil.copytree(written, folder, dirs_exist_ok=True)
+        sources = sorted(folder.glob("*.c"))
         flags = (*_C_FLAGS, optimization(program), *all_flags(machine, _compiler(machine)), "-I.")
         for source in sources:
             build([find_tool(_compiler(machine)), *flags, "-c", source, "-o", source.with_suffix(".o")], folder)

@@ -46,11 +46,12 @@ def simulate(
 
 
 def _compiled(text: str) -> llvm.ExecutionEngine:
-    """Machine code after the passes that make registers of variables; more would take longer than they save."""
+    """Machine code after the passes that make registers of variables; more, and code that is selected with more care,
+    would take longer than they save."""
     backend.initialize()
     triple = llvm.get_process_triple()
     cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-    generator = llvm.Target.from_triple(triple).create_target_machine(cpu, features, opt=1, reloc="pic")
+    generator = llvm.Target.from_triple(triple).create_target_machine(cpu, features, opt=0, reloc="pic")
     module = llvm.parse_assembly(text, llvm.create_context())
     module.triple = triple
     module.data_layout = str(generator.target_data)
