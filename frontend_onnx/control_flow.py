@@ -38,9 +38,11 @@ if TYPE_CHECKING:
 _SAME_SHAPES = "make the condition a constant (fix dimensions with --dim), or pad both branches to one shape"
 _SAME_STATES = "give the value its largest shape from the start, or make the trip count a small constant"
 _STATIC_ROWS = (
-    "make the trip count a constant and the condition true; or, where the passes are always as many, declare the shape "
-    "of the output in the model (value_info)"
+    "make the trip count a constant; or, where the passes are always as many, declare the shape of the output in the "
+    "model (value_info)"
 )
+_MAX_ROWS = 2**31
+"""Trip counts from here on are no bound but mean any number."""
 
 
 # ---- If
@@ -110,7 +112,10 @@ def _check_branches(site: Site, names: Sequence[str], then: Sequence[Value], ore
 
 @dataclass
 class _Loop:
-    """A loop that is being built. ``names`` are those of its results: of the last carried values, then of the rows."""
+    """A loop that is being built. ``names`` are those of its results: of the last carried values, then of the rows.
+
+    Where ``counted``, the last carried value is the number of passes, which is the extent of rows whose number a run
+    finds; it is none of the results."""
 
     walker: Walker
     site: Site
@@ -119,6 +124,7 @@ class _Loop:
     limit: int | None
     count: Value | None = None
     going: Value | None = None
+    counted: bool = False
     number: Value = field(init=False)
     formals: list[Value] = field(init=False)
 
@@ -143,14 +149,18 @@ class _Loop:
         ]  # fmt: skip
 
     def emit(self, nodes: Sequence[Node], results: Sequence[Value], condition: Value | None) -> list[Value]:
-        """The last carried values, and the rows stacked; ``results`` are carried values and rows of one pass."""
+        """The last carried values, and the rows stacked; ``results`` are carried values and rows of one pass. Where
+        a run finds how many rows there are, their shape is a bound."""
         builder, site = self.walker.builder, self.site
         states, rows = results[: len(self.carried)], results[len(self.carried) :]
         for formal, value in zip(self.formals, states):
             self._check_state(formal, value)
-        extents = [self._rows(len(states) + n, condition) for n in range(len(rows))]
-        limit = min([*extents, *([] if self.limit is None else [self.limit])], default=None)
+        lengths = [self._rows(len(states) + n, condition) for n in range(len(rows))]
+        known = [length for length in (*lengths, self.limit) if length is not None]
+        limit, counts = min(known, default=None), None in lengths
         changed = [n for n, (a, b) in enumerate(zip(states, self.formals)) if a.type.size and a.name != b.name]
+        if self.counted and not counts:
+            changed.remove(len(states) - 1)
         stacked = [n for n, row in enumerate(rows) if row.type.size and limit]
         own = [states[n] for n in changed] + [rows[n] for n in stacked]
         part = finished(builder, "step", nodes, [*([condition] if condition is not None else []), *own])
@@ -169,6 +179,11 @@ class _Loop:
             made[len(changed) + stacked.index(n)] if n in stacked else self._empty(row, limit or 0)
             for n, row in enumerate(rows)
         ]
+        if self.counted:
+            passes = outputs.pop(len(states) - 1)
+            for value, length in zip(outputs[len(states) - 1 :], lengths, strict=True):
+                if length is None and value.type.size:
+                    builder.extents[value.name] = {0: passes}
         return outputs
 
     def _inputs(self, part: Region, changed: Sequence[int]) -> tuple[list[Value], list[Value]]:
@@ -190,12 +205,15 @@ class _Loop:
             what = f"a loop at run time in which {name} changes from {formal.type} to {value.type}"
             raise unsupported(self.site, what, _SAME_STATES, [self.count, self.going])
 
-    def _rows(self, position: int, condition: Value | None) -> int:
-        """How many rows there are, which is known where the number of passes is, or where the model says so."""
+    def _rows(self, position: int, condition: Value | None) -> int | None:
+        """How many rows there are, which is known where the number of passes is, or where the model says so; ``None``
+        where a run finds it, up to the limit."""
         if self.limit is not None and self.count is None and self.going is None and condition is None:
             return self.limit
         outputs = list(self.site.node.output)
         declared = self.site.declared(outputs.index(name)) if (name := self._name(position)) in outputs else None
+        if (not declared or declared[0] is None) and self.counted:
+            return None
         if not declared or declared[0] is None:
             what = f"the length of {name}, a row for each pass, is known at run time only, which"
             raise unsupported(self.site, what, _STATIC_ROWS, [self.count, self.going, condition])
@@ -221,14 +239,17 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound]) -> Result
     limit = 0 if going is False else None if limit is None else max(limit, 0)
     graph, states = site.attributes["body"].g, _tensors(carried)
     rows_of = list(site.node.output[len(carried) :])
-    names = [*names_in_form(carried, site.node.output), *rows_of]
+    counted = bool(rows_of) and limit is not None and 0 < limit < _MAX_ROWS
+    passes = [walker.builder.constant(np.asarray(0, np.int64), f"{site.loc}.passes")] if counted else []
+    names = [*names_in_form(carried, site.node.output), *("" for _ in passes), *rows_of]
     loop = _Loop(
-        walker, site, states, names, limit, count if limit is None else None, start if going is None else None
-    )
+        walker, site, [*states, *passes], names, limit, count if limit is None else None,
+        start if going is None else None, counted,
+    )  # fmt: skip
     true = walker.builder.constant(np.asarray(True), f"{site.loc}.condition")
 
     def walk() -> list[Value | Missing]:
-        arguments = [loop.number, true, *in_form(carried, loop.arguments())]
+        arguments = [loop.number, true, *in_form(carried, loop.arguments()[: len(states)])]
         condition, *found = walk_body(walker, site, graph, arguments, {})
         new, rows = found[: len(carried)], found[len(carried) :]
         if len(new) < len(carried) or any(isinstance(v, TensorList) or v is Missing.ABSENT for v in (condition, *rows)):
@@ -237,7 +258,9 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound]) -> Result
         if Missing.UNKNOWN not in new and not same_form(new, carried):
             what = f"a loop at run time in which {shown_form(carried)} become {shown_form(new)}"
             raise unsupported(site, what, "make the trip count a small constant", [loop.count, loop.going])
-        return tensors_of([condition, *new, *rows])
+        one = walker.builder.constant(np.asarray(1, np.int64), f"{site.loc}.one")
+        done = walker.builder.emit("add", [loop.number, one], loc=site.loc) if counted else ()
+        return tensors_of([condition, *new, *done, *rows])
 
     nodes, results = region(walker, site, walk)
     if results is None:

@@ -7,7 +7,7 @@ what is arbitrary where an operator looks across such a dimension. Operators wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, prod
 from typing import TYPE_CHECKING
@@ -21,6 +21,7 @@ from ..ops.attributes import flag, floats, integer, ints, text
 from ..ops.opdef import Kind
 from ..ops.recurrent import lengths_position
 from ..ops.table import OPS
+from .joined_extents import concat, pad, windows
 
 if TYPE_CHECKING:
     from .folding import FoldingBuilder
@@ -189,24 +190,6 @@ def _slice(site: Site) -> Sequence[Extents]:
     return [found]
 
 
-def _concat(site: Site) -> Sequence[Extents]:
-    axis, count = integer(site.attrs, "axis"), len(site.operands)
-    for position in range(count):
-        site.constant_over(position, [axis], "puts tensors one behind the other along")
-    found: dict[int, Value] = {}
-    for dim in range(site.types[0].rank):
-        extent = site.same(dim, [site.extents(position).get(dim) for position in range(count)])
-        if extent is not None:
-            found[dim] = extent
-    return [found]
-
-
-def _pad(site: Site) -> Sequence[Extents]:
-    before, after = ints(site.attrs, "before"), ints(site.attrs, "after")
-    site.constant_over(0, [axis for axis, amounts in enumerate(zip(before, after)) if any(amounts)], "puts a border on")
-    return [site.extents(0)]
-
-
 # ---------------------------------------------------------------- gathers and scatters
 
 
@@ -289,24 +272,6 @@ def least(dtype: DType) -> float:
 def greatest(dtype: DType) -> float:
     """A number that changes no minimum."""
     return inf if dtype.is_float else int(np.iinfo(dtype.numpy).max) if dtype.is_integer else 1
-
-
-def extents_of_mean(site: Site, names: Iterable[str] | None) -> Value | None:
-    """The mean of elements within extents: their sum by their number. ``None`` where it is over other dimensions."""
-    axes, x = ints(site.attrs, "axes"), site.operand(0)
-    counts = [count for axis, count in site.extents(0).items() if axis in axes]
-    if not counts:
-        return None
-    if not x.dtype.is_float:
-        raise site.refuse(axes[0], "computes a mean of integers over")
-    fixed = prod(x.shape[axis] for axis in axes if axis not in site.extents(0))
-    total = site.builder.scaled(counts[0], fixed, site.loc)
-    for count in counts[1:]:
-        total = site.emit("mul", total, count)
-    attrs, stems = {**site.attrs, "kind": "sum"}, [f"{site.loc}.extent"]
-    (added,) = site.builder.emit("reduce", [x], attrs, loc=site.loc, names=stems)
-    number = site.emit("cast", total, to=x.dtype)
-    return site.builder.emit("div", [added, number], loc=site.loc, names=names)[0]
 
 
 def _reduce(site: Site) -> Sequence[Extents]:
@@ -400,10 +365,10 @@ def _recurrent(states: int) -> Rule:
 
 
 RULES: Mapping[str, Rule] = {
-    "reshape": _reshape, "transpose": _transpose, "expand": _expand, "slice": _slice, "concat": _concat, "pad": _pad,
+    "reshape": _reshape, "transpose": _transpose, "expand": _expand, "slice": _slice, "concat": concat, "pad": pad,
     "gather": _gather, "scatter": _scatter, "roi_align": _roi_align, "matmul": _matmul, "reduce": _reduce,
-    "weight_matmul": _over_rows(0), "det": _over_rows(0, 1), "conv": _over_batch, "conv_transpose": _over_batch,
-    "pool": _over_batch, "col2im": _over_batch, "fft": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
+    "weight_matmul": _over_rows(0), "det": _over_rows(0, 1), "conv": windows, "conv_transpose": _over_batch,
+    "pool": windows, "col2im": _over_batch, "fft": _over_batch, "arg_reduce": _arg_reduce, "softmax": _softmax,
     "log_softmax": _softmax, "normalize": _normalize, "rms_normalize": _normalize, "cumsum": _cumulative(0),
     "cumprod": _cumulative(1), "string_concat": _string_concat, "string_find": _over_batch, "string_map": _over_batch,
     "string_match": _over_batch, "string_split": _over_batch, "top_k": _top_k, "nonzero": _nonzero,

@@ -5,7 +5,7 @@ Shape arithmetic (Shape, Gather, Concat, ...) never reaches the graph: its nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
 
 import numpy as np
@@ -16,7 +16,8 @@ from ..ir.types import TensorType
 from ..ops.custom import CUSTOM
 from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS, infer_types
-from .extents import COUNTED, Extents, Site, extents_of_mean, extents_of_results
+from .extents import COUNTED, Extents, Site, extents_of_results
+from .joined_extents import replaced_by_others
 from .probe import Probe, depends
 from .problems import LimitError
 from .string_tables import StringTable, constant_strings
@@ -60,7 +61,7 @@ class FoldingBuilder(GraphBuilder):
         """Of the values that have dimensions whose extent is only known in a run."""
         self.strings: dict[str, StringTable] = {}
         """Of the values that stand for strings: the table whose rows they number."""
-        self._scaled: dict[tuple[str, int], Value] = {}
+        self._derived: dict[tuple[str, ...], Value] = {}
         self.producers: dict[str, Node] = {}
         """The node of a value, also under names that it had before."""
         self.formals: dict[str, tuple[str, ...]] = {}
@@ -100,10 +101,9 @@ class FoldingBuilder(GraphBuilder):
             return self.emit_whole(op, operands, attrs, loc=loc, names=names)
         attributes = dict(attrs or {})
         site = Site(self, op, list(operands), attributes, infer_types(op, operands, attributes, loc), loc)
-        if op == "reduce" and attributes["kind"] == "mean":
-            mean = extents_of_mean(site, names)
-            if mean is not None:
-                return (mean,)
+        replaced = replaced_by_others(site, names)
+        if replaced is not None:
+            return (replaced,)
         found = extents_of_results(site)
         values = self.emit_whole(op, site.operands, site.attrs, loc=loc, names=names)
         if op in COUNTED:
@@ -137,14 +137,43 @@ class FoldingBuilder(GraphBuilder):
 
     def scaled(self, count: Value, factor: int, loc: str) -> Value:
         """``count`` times ``factor``; the same value whenever it is asked for."""
-        key = (count.name, factor)
-        if key not in self._scaled:
-            number = self.constant(np.asarray(factor, np.int64), f"{loc}.extent")
-            (self._scaled[key],) = self.emit_whole("mul", (count, number), loc=loc, names=[f"{loc}.extent"])
-            if self.probe is not None and count.name in self.probe.numbers:
-                most, probed = self.probe.numbers[count.name]
-                self.probe.numbers[self._scaled[key].name] = most * factor, probed * factor
-        return self._scaled[key]
+        return self.extent("mul", count, self._number(factor, loc), lambda a, b: a * b, loc)
+
+    def total(self, counts: Sequence[Value], fixed: int, loc: str) -> Value:
+        """The sum of ``counts`` and ``fixed``; the same value whenever it is asked for."""
+        ordered = sorted(counts, key=lambda count: count.name)
+        made = ordered[0]
+        for count in ordered[1:]:
+            made = self.extent("add", made, count, lambda a, b: a + b, loc)
+        return self.stepped(made, fixed, 1, loc) if fixed else made
+
+    def stepped(self, count: Value, more: int, step: int, loc: str) -> Value:
+        """``(count + more) // step``, at least 0; the same value whenever it is asked for."""
+        if more:
+            count = self.extent("add", count, self._number(more, loc), lambda a, b: a + b, loc)
+        if more < 0:
+            count = self.extent("max", count, self._number(0, loc), max, loc)
+        return count if step == 1 else self.extent("div", count, self._number(step, loc), lambda a, b: a // b, loc)
+
+    def extent(self, op: str, a: Value, b: Value, number: Callable[[int, int], int], loc: str) -> Value:
+        """An extent that follows from two others, or constants; the same value whenever it is asked for."""
+        known = [self._known_number(value) for value in (a, b)]
+        key = (op, *(str(value.name if each is None else each) for value, each in zip((a, b), known)))
+        if key not in self._derived:
+            (made,) = self.emit_whole(op, (a, b), loc=loc, names=[f"{loc}.extent"])
+            self._derived[key] = made
+            numbers = {} if self.probe is None else self.probe.numbers
+            pairs = [numbers.get(v.name) if n is None else (n, n) for v, n in zip((a, b), known)]
+            if self.probe is not None and pairs[0] is not None and pairs[1] is not None:
+                numbers[made.name] = number(pairs[0][0], pairs[1][0]), number(pairs[0][1], pairs[1][1])
+        return self._derived[key]
+
+    def _number(self, number: int, loc: str) -> Value:
+        return self.constant(np.asarray(number, np.int64), f"{loc}.extent")
+
+    def _known_number(self, value: Value) -> int | None:
+        array = self.constants.get(value.name)
+        return None if array is None else int(array)
 
     def emit_whole(
         self,

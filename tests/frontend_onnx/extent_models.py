@@ -29,7 +29,7 @@ def places_of(x: str = "x") -> list[onnx.NodeProto]:
 C: dict[str, Operand] = {
     "zero": np.array(0), "first": np.array([0]), "behind": np.array([1]), "floats": np.arange(4, dtype=np.float32),
     "w": np.random.default_rng(7).standard_normal((4, 5)).astype(np.float32), "axis": np.array([1]),
-    "tiny": np.float32(0.5),
+    "tiny": np.float32(0.5), "border": np.array([1, 0, 2, 0]),
 }  # fmt: skip
 SELECTED = [
     node("Abs", ["x"], ["a"]),
@@ -41,6 +41,11 @@ FILLED = FEEDS[1:]
 """Those of which something is left: ONNX does not define the mean of nothing."""
 
 MODELS: dict[str, tuple[list[onnx.NodeProto], list[str]]] = {
+    "joined": (
+        [*SELECTED, node("Concat", ["rows", "x", "rows"], ["j"], axis=0), node("ReduceSum", ["j", "first"], ["y"])],
+        ["j", "y"],
+    ),
+    "bordered": ([*SELECTED, node("Pad", ["rows", "border", "tiny"], ["y"])], ["y"]),
     "nonzero": (places_of(), ["columns", "places"]),
     "gathered": ([*places_of(), node("GatherND", ["x", "places"], ["y"]), node("Exp", ["y"], ["z"])], ["y", "z"]),
     "two counts": (

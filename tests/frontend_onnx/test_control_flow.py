@@ -113,6 +113,25 @@ def test_rows_of_a_loop_of_unknown_length() -> None:
     np.testing.assert_array_equal(results["rows"], np.float32([1, 2, 3]) * np.arange(2, 7)[:, None])
 
 
+@pytest.mark.parametrize("start", [True, False])
+def test_rows_whose_number_a_run_finds(start: bool) -> None:
+    """As many as there were passes, and at most the trip count; what follows sees no others."""
+    nodes = [N("Add", ["a", "x"], ["n"]), N("ReduceSum", ["n"], ["sum"], keepdims=0), N("Less", ["sum", "end"], ["on"]),
+             N("Add", ["i", "i"], ["twice"])]  # fmt: skip
+    step = body(nodes, ["on", "n", "n", "twice"], looping(("a", [3], 1)), end=np.float32(20))
+    nodes = [N("Loop", ["k", "start", "x"], ["y", "rows", "numbers"], body=step, name="rows"),
+             N("ReduceMax", ["rows", "axis"], ["most"], keepdims=0), N("Neg", ["rows"], ["z"])]  # fmt: skip
+    inputs = [value("x", [3]), value("start", [], BOOL)]
+    constants = {"k": np.array(7), "axis": np.array([0])}
+    proto = model(nodes, inputs, ["y", "rows", "numbers", "z", *(["most"] if start else [])], constants)
+    compiled = JitModel(lower_graph(optimize(checked_import(proto)), host_machine()))
+    for x, passes in (([1, 2, 3], 3), ([9, 9, 9], 1), ([0, 0, 1], 7)):
+        feeds = {"x": np.float32(x), "start": np.array(start)}
+        found = compiled.run(feeds)
+        assert found["rows"].shape == (passes if start else 0, 3)
+        same([found[output.name] for output in proto.graph.output], onnxruntime(proto, feeds))
+
+
 def test_ten_thousand_passes_are_one_loop() -> None:
     """Nodes do not grow with the trip count."""
     step = body([N("Mul", ["a", "half"], ["h"]), N("Add", ["h", "x"], ["n"]), N("Identity", ["going"], ["go"])],

@@ -1,0 +1,164 @@
+"""Extents that follow from others by arithmetic: of tensors put together, of borders and of windows; and nodes that
+become others where an operand has extents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..ir.graph import Value
+from ..ops.attributes import flag, integer, ints, number, text
+
+if TYPE_CHECKING:
+    from .extents import Extents, Site
+
+Names = Iterable[str] | None
+
+
+def concat(site: Site) -> Sequence[Extents]:
+    """Along ``axis`` the last operand alone may have an extent, so that nothing arbitrary is between two."""
+    axis, count = integer(site.attrs, "axis"), len(site.operands)
+    found: dict[int, Value] = {}
+    for dim in range(site.types[0].rank):
+        each = [site.extents(position).get(dim) for position in range(count)]
+        extent = _together(site, axis) if dim == axis else site.same(dim, each)
+        if extent is not None:
+            found[dim] = extent
+    return [found]
+
+
+def _together(site: Site, axis: int) -> Value | None:
+    """The extent of all operands together along ``axis``."""
+    each = [site.extents(position).get(axis) for position in range(len(site.operands))]
+    counts = [count for count in each if count is not None]
+    fixed = sum(site.operand(n).shape[axis] for n, count in enumerate(each) if count is None)
+    return site.builder.total(counts, fixed, site.loc) if counts else None
+
+
+def pad(site: Site) -> Sequence[Extents]:
+    """A border of a number; what lies beyond the extent becomes that number, too."""
+    before, after = ints(site.attrs, "before"), ints(site.attrs, "after")
+    found = dict(site.extents(0))
+    for axis, count in site.extents(0).items():
+        more = before[axis] + after[axis]
+        if not (before[axis] or after[axis]):
+            continue
+        if text(site.attrs, "mode") != "constant" or min(before[axis], after[axis]) < 0:
+            raise site.refuse(axis, "mirrors or cuts")
+        if after[axis]:
+            site.cleared(0, axis, number(site.attrs, "value"))
+        found[axis] = site.builder.stepped(count, more, 1, site.loc)
+    return [found]
+
+
+def windows(site: Site) -> Sequence[Extents]:
+    """Convolutions and pools: as many windows as the extent has room for. Where there is a border, what lies beyond the
+    extent becomes what the border is."""
+    x, pads = site.operand(0), ints(site.attrs, "pad")
+    site.fixed(*range(1, len(site.operands)))
+    site.constant_over(0, (1,), "works along")
+    pooled = site.op == "pool"
+    kernel = ints(site.attrs, "kernel") if pooled else site.operand(1).shape[2:]
+    stride, dilation = ints(site.attrs, "stride"), ints(site.attrs, "dilation")
+    found = dict(site.extents(0))
+    for axis, count in ((axis, count) for axis, count in site.extents(0).items() if axis > 1):
+        dim = axis - 2
+        border = pads[dim] + pads[dim + len(pads) // 2]
+        if pooled and flag(site.attrs, "ceil_mode") and stride[dim] > 1:
+            raise site.refuse(axis, "has a part of a window at the end of")
+        if border:
+            site.cleared(0, axis, _border(site, axis))
+        more = border - (kernel[dim] - 1) * dilation[dim] - 1 + stride[dim]
+        found[axis] = site.builder.stepped(count, more, stride[dim], site.loc)
+    assert len(x.shape) == site.types[0].rank
+    return [found]
+
+
+def _border(site: Site, axis: int) -> float:
+    from .extents import least
+
+    dtype = site.operand(0).dtype
+    if site.op == "pool" and text(site.attrs, "kind") == "max":
+        return least(dtype)
+    if site.op == "pool" or not dtype.is_float:
+        raise site.refuse(axis, "averages, or sums up integers, over a border of")
+    return 0.0
+
+
+# ---------------------------------------------------------------- nodes that become others
+
+
+def replaced_by_others(site: Site, names: Names) -> Value | None:
+    """The result, made by other nodes, of means and normalizations over dimensions with extents, and of tensors put
+    together of which others than the last have one; ``None`` for everything else."""
+    if site.op == "reduce" and text(site.attrs, "kind") == "mean":
+        return _mean(site, names)
+    if site.op in ("normalize", "rms_normalize") and any(axis in site.extents(0) for axis in ints(site.attrs, "axes")):
+        return _normalized(site, names)
+    if site.op == "concat":
+        axis = integer(site.attrs, "axis")
+        if any(axis in site.extents(position) for position in range(len(site.operands) - 1)):
+            return _closed_up(site, axis, names)
+    return None
+
+
+def _mean(site: Site, names: Names) -> Value | None:
+    """The mean of elements within extents: their sum by their number. ``None`` where it is over other dimensions."""
+    axes, x = ints(site.attrs, "axes"), site.operand(0)
+    counts = [count for axis, count in site.extents(0).items() if axis in axes]
+    if not counts:
+        return None
+    if not x.dtype.is_float:
+        raise site.refuse(axes[0], "computes a mean of integers over")
+    fixed = prod(x.shape[axis] for axis in axes if axis not in site.extents(0))
+    total = site.builder.scaled(counts[0], fixed, site.loc)
+    for count in counts[1:]:
+        total = site.emit("mul", total, count)
+    attrs, stems = {**site.attrs, "kind": "sum"}, [f"{site.loc}.extent"]
+    (added,) = site.builder.emit("reduce", [x], attrs, loc=site.loc, names=stems)
+    divisor = site.emit("cast", total, to=x.dtype)
+    return site.builder.emit("div", [added, divisor], loc=site.loc, names=names)[0]
+
+
+def _normalized(site: Site, names: Names) -> Value:
+    """x - mean, or x, by the square root of the mean of its squares + epsilon."""
+    x, builder, stems = site.operand(0), site.builder, [f"{site.loc}.extent"]
+    attrs = {"kind": "mean", "axes": ints(site.attrs, "axes"), "keepdims": True}
+    if site.op == "normalize":
+        (mean,) = builder.emit("reduce", [x], attrs, loc=site.loc, names=stems)
+        (x,) = builder.emit("sub", [x, mean], loc=site.loc, names=stems)
+    (square,) = builder.emit("mul", [x, x], loc=site.loc, names=stems)
+    (power,) = builder.emit("reduce", [square], attrs, loc=site.loc, names=stems)
+    epsilon = site.constant(number(site.attrs, "epsilon"), x.dtype)
+    (power,) = builder.emit("add", [power, epsilon], loc=site.loc, names=stems)
+    (root,) = builder.emit("sqrt", [power], loc=site.loc, names=stems)
+    return builder.emit("div", [x, root], loc=site.loc, names=names)[0]
+
+
+def _closed_up(site: Site, axis: int, names: Names) -> Value:
+    """All operands at their bounds one behind the other, and of these the elements within extents: behind the end of an
+    operand, places are further by how much it lacks to its bound."""
+    builder = site.builder
+    found = concat(site)[0]
+    whole = site.emit("concat", *(site.operand(n) for n in range(len(site.operands))), axis=axis)
+    bound = whole.shape[axis]
+    positions = builder.constant(np.arange(bound, dtype=np.int64), f"{site.loc}.extent")
+    places, counts, fixed = positions, list[Value](), 0
+    for n in range(len(site.operands) - 1):
+        count, most = site.extents(n).get(axis), site.operand(n).shape[axis]
+        if count is None:
+            fixed += most
+            continue
+        counts.append(count)
+        behind = site.emit("ge", positions, builder.total(counts, fixed, site.loc))
+        lack = site.emit("sub", builder.constant(np.asarray(most, np.int64), f"{site.loc}.extent"), count)
+        zero = builder.constant(np.asarray(0, np.int64), f"{site.loc}.extent")
+        places = site.emit("add", places, site.emit("where", behind, lack, zero))
+    places = site.emit("clip", places, lo=0, hi=bound - 1)
+    (result,) = builder.emit_whole("gather", [whole, places], {"axis": axis}, loc=site.loc, names=names)
+    builder.extents[result.name] = found
+    return result
