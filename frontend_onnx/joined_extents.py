@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..ir.graph import Value
+from ..ir.graph import AttrValue, Value
 from ..ops.attributes import flag, integer, ints, number, text
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _mean(site: Site, names: Names) -> Value | None:
 def _normalized(site: Site, names: Names) -> Value:
     """x - mean, or x, by the square root of the mean of its squares + epsilon."""
     x, builder, stems = site.operand(0), site.builder, [f"{site.loc}.extent"]
-    attrs = {"kind": "mean", "axes": ints(site.attrs, "axes"), "keepdims": True}
+    attrs: dict[str, AttrValue] = {"kind": "mean", "axes": ints(site.attrs, "axes"), "keepdims": True}
     if site.op == "normalize":
         (mean,) = builder.emit("reduce", [x], attrs, loc=site.loc, names=stems)
         (x,) = builder.emit("sub", [x, mean], loc=site.loc, names=stems)
