@@ -6,7 +6,8 @@ scales of rows that requantize. Where channels or k do not fill a tile or a step
 *Activations* are read where they lie: ``runs`` of ``vectors`` steps each, ``run_step`` bytes apart. A step may reach
 beyond the k that count: into what follows, as long as that is memory of the same tensor.
 
-*Requantization* has a least result ``lo``, and products that stay below 2^21.
+*Requantization* is by the scales, with a least result ``lo``, and products that stay below 2^21; or in rows named
+``fixed`` by factors that are words, of twice the accumulators, which stay below 2^30.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..ir.build import store
 from ..ir.loops import I32, INDEX, Access, Block, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, byte_of, clamped, param, requantized, signed, when
+from .common import Number, byte_of, clamped, param, requantized, requantized_rounded, signed, when
 from .instruction import MVE, BlockInstruction, Cycles, Formula, linear, of_tiles
 from .tiles import Stream, as_scale, tile_block
 
@@ -30,10 +31,12 @@ GEMM_4X2 = Stream(4, words=STEP // 4)
 """What ``helium_pixels`` rows compute together, for two pixels."""
 GEMM_8X1 = Stream(8, words=STEP // 4)
 """What ``helium_pixel`` rows compute together."""
+PRE_SHIFT = 1
+"""What rows with factors shift accumulators by, before they take the rounded upper word of a product."""
 FEW_STEPS = 8
-"""Steps that ``helium_gemm_4x2_one_run_i8`` can take, in one run."""
+"""Steps that ``helium_gemm_4x2_one_run`` rows can take, in one run."""
 SHORT_RUN = 12
-"""Steps of a run that ``helium_gemm_4x2_short_runs_i8`` can take."""
+"""Steps of a run that ``helium_gemm_4x2_short_runs`` rows can take."""
 
 
 Size = TypeVar("Size", int, Number)
@@ -54,9 +57,9 @@ def channel_tiles(channels: Number, tile: int, block: Callable[[Expr, Number, st
 
 def _contraction(
     stream: Stream, out: DType, runs: Number, vectors: Number, run_step: Number, pixels: Number, pixel_step: Number,
-    channels: Number, zero_point: Number = 0, lo: Number = -128,
+    channels: Number, zero_point: Number = 0, lo: Number = -128, *, fixed: bool = False,
 ) -> Kernel:  # fmt: skip
-    """``pixels`` pixels by all channels."""
+    """``pixels`` pixels by all channels; ``fixed``: requantized by factors."""
     requantize, steps = out is DType.I8, runs * vectors
     stream, tile = replace(stream, factors=requantize), stream.tile
     w = param("w", DType.I32, stream.size(pad(channels, tile), steps), Access.READ, 4)
@@ -82,8 +85,8 @@ def _contraction(
             place = (pixel * row + t * tile + c,)
             if not requantize:
                 return (store(y[place], acc),)
-            scale = as_scale(w[stream.factor(at, steps, c)])
-            return when("lt", c, active, (store(y[place], requantized(acc, scale, zero_point, lo)),))
+            result = finished(acc, w[stream.factor(at, steps, c)], zero_point, lo, fixed)
+            return when("lt", c, active, (store(y[place], result),))
 
         groups = (runs, vectors, STEP)
         return tile_block((tile, 1), groups, lambda c, p: w[at + c], group, finish, stem)
@@ -91,11 +94,19 @@ def _contraction(
     return Kernel("contraction", (w, x, y), loop(pixel, pixels, *channel_tiles(channels, tile, block)))
 
 
+def finished(acc: Expr, word: Expr, zero_point: Number, lo: Number, fixed: bool) -> Expr:
+    """The byte of an accumulator by the scale or factor that ``word`` holds."""
+    if fixed:
+        return requantized_rounded(acc << PRE_SHIFT, word, zero_point)
+    return requantized(acc, as_scale(word), zero_point, lo)
+
+
 def _few_pixels(
-    vectors: Number, pixels: Number, pixel_step: Number, channels: Number, zero_point: Number, lo: Number
-) -> Kernel:
+    vectors: Number, pixels: Number, pixel_step: Number, channels: Number, zero_point: Number, lo: Number = -128,
+    *, fixed: bool = False,
+) -> Kernel:  # fmt: skip
     """Pixels of one run."""
-    return _contraction(GEMM_4X2, DType.I8, 1, vectors, 0, pixels, pixel_step, channels, zero_point, lo)
+    return _contraction(GEMM_4X2, DType.I8, 1, vectors, 0, pixels, pixel_step, channels, zero_point, lo, fixed=fixed)
 
 
 def _pixel(out: DType, vectors: Number, channels: Number, zero_point: Number = 0, lo: Number = -128) -> Kernel:
@@ -172,6 +183,8 @@ _RUNS: Sequence[str] = ("runs", "vectors", "run_step", "pixels", "pixel_step", "
 _LIMITS: Sequence[str] = ("zero_point", "lo")
 _RESCALE = ("size", "m1", "m2", "bias", "shift", "lo", "hi")
 _pixels_i8, _pixels_i32 = (partial(_contraction, GEMM_4X2, out) for out in (DType.I8, DType.I32))
+_fixed = partial(_contraction, GEMM_4X2, DType.I8, fixed=True)
+_FIXED_SAMPLES = ((2, 3, 60, 5, 16, 6, -128), (3, 1, 40, 1, 16, 8, 5))
 _SAMPLES = ((2, 3, 60, 5, 16, 6, -128, -9), (3, 1, 40, 1, 16, 8, 5, -128))
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
@@ -205,6 +218,19 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_gemm_4x2_one_run_i8", ("vectors", *_RUNS[3:], *_LIMITS), _few_pixels, MVE, ((3, 5, 16, 8, -128, -9),),
         cycles=Cycles(mve=lambda vectors, *rest: _pixels_cycles(62, 23, 36, 0, 16)(1, vectors, 0, *rest)),
+    ),
+    BlockInstruction(
+        "helium_gemm_4x2_fixed", (*_RUNS, "zero_point"), _fixed, MVE, _FIXED_SAMPLES,
+        cycles=Cycles(mve=_pixels_cycles(50, 28, 30, 15.4, 16.4)),
+    ),
+    BlockInstruction(
+        "helium_gemm_4x2_short_runs_fixed", (*_RUNS, "zero_point"), _fixed, MVE, _FIXED_SAMPLES,
+        cycles=Cycles(mve=_pixels_cycles(49, 24, 30, 8.9, 16)),
+    ),
+    BlockInstruction(
+        "helium_gemm_4x2_one_run_fixed", ("vectors", *_RUNS[3:], "zero_point"), partial(_few_pixels, fixed=True), MVE,
+        ((3, 5, 16, 8, -128),),
+        cycles=Cycles(mve=lambda vectors, *rest: _pixels_cycles(53, 23, 27, 0, 16)(1, vectors, 0, *rest)),
     ),
     BlockInstruction(
         "helium_gemm_4x2_i32", (*_RUNS,), _pixels_i32, MVE, ((3, 5, 80, 4, 48, 5),),

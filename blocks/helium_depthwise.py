@@ -12,15 +12,16 @@ The stream of weights is that of ``blocks/helium.py`` for tiles of four channels
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ..ir.build import store
 from ..ir.loops import Access, Block, Expr, Kernel, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, byte_of, param, requantized, signed, when
-from .helium import GEMM_4X2, channel_tiles, pad
+from .common import Number, byte_of, param, signed, when
+from .helium import GEMM_4X2, channel_tiles, finished, pad
 from .instruction import MVE, BlockInstruction, Cycles, Formula, linear
-from .tiles import as_scale, tile_block
+from .tiles import tile_block
 
 WORD = 4
 """Rows that are interleaved, and columns that are gathered."""
@@ -56,7 +57,7 @@ def _row_of_taps(tap_step: Number, taps: Number) -> Taps:
 
 def _depthwise(
     steps: Number, taps: Taps, outputs: int, pixels: Number, pixel_step: Number, channels: Number, words: Number,
-    zero_point: Number, lo: Number,
+    zero_point: Number, lo: Number, fixed: bool = False,
 ) -> Kernel:  # fmt: skip
     """A row of the output, or with two ``outputs`` also the one below; ``words`` are those that a window reaches."""
     extents, place_of, number_of = taps
@@ -82,9 +83,8 @@ def _depthwise(
             return (), product
 
         def finish(c: int, p: int, acc: Expr) -> Block:
-            scale = as_scale(w[GEMM_4X2.factor(at, steps, c)])
-            stored = store(y[p][pixel * channels + t * TILE + c], requantized(acc, scale, zero_point, lo))
-            return when("lt", c, active, (stored,))
+            result = finished(acc, w[GEMM_4X2.factor(at, steps, c)], zero_point, lo, fixed)
+            return when("lt", c, active, (store(y[p][pixel * channels + t * TILE + c], result),))
 
         return tile_block((TILE, outputs), (*extents, WORD), lambda c, p: w[at + c], group, finish, stem)
 
@@ -97,19 +97,12 @@ def _weight(at: Expr, number: Expr, c: int) -> Expr:
 
 
 def _rows(
-    pixels: Number, pixel_step: Number, tap_step: Number, taps: Number, channels: Number, zero_point: Number, lo: Number
-) -> Kernel:
-    """Two neighbouring rows of the output."""
+    outputs: int, fixed: bool, pixels: Number, pixel_step: Number, tap_step: Number, taps: Number, channels: Number,
+    zero_point: Number, lo: Number = -128,
+) -> Kernel:  # fmt: skip
+    """One row of the output, or two neighbouring ones."""
     reach, found = (taps - 1) * tap_step, _row_of_taps(tap_step, taps)
-    return _depthwise(1, found, 2, pixels, pixel_step, channels, reach, zero_point, lo)
-
-
-def _pixels(
-    pixels: Number, pixel_step: Number, tap_step: Number, taps: Number, channels: Number, zero_point: Number, lo: Number
-) -> Kernel:
-    """One row of the output."""
-    reach, found = (taps - 1) * tap_step, _row_of_taps(tap_step, taps)
-    return _depthwise(1, found, 1, pixels, pixel_step, channels, reach, zero_point, lo)
+    return _depthwise(1, found, outputs, pixels, pixel_step, channels, reach, zero_point, lo, fixed)
 
 
 def _windows(
@@ -149,12 +142,20 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(mve=linear(99, 1.2)),
     ),
     BlockInstruction(
-        "helium_depthwise_rows", _ROW, _rows, MVE, ((5, 12, 6, 3, 6, 1, -128),),
+        "helium_depthwise_rows", _ROW, partial(_rows, 2, False), MVE, ((5, 12, 6, 3, 6, 1, -128),),
         cycles=Cycles(mve=_pixels_cycles(80, 1, 10.2, 68.9)),
     ),
     BlockInstruction(
-        "helium_depthwise_pixels", _ROW, _pixels, MVE, ((5, 12, 6, 3, 6, 1, -128),),
+        "helium_depthwise_pixels", _ROW, partial(_rows, 1, False), MVE, ((5, 12, 6, 3, 6, 1, -128),),
         cycles=Cycles(mve=_pixels_cycles(78, 2, 21.1, 76.9)),
+    ),
+    BlockInstruction(
+        "helium_depthwise_rows_fixed", _ROW[:-1], partial(_rows, 2, True), MVE, ((5, 12, 6, 3, 6, 1),),
+        cycles=Cycles(mve=_pixels_cycles(70, 1, 10.2, 61.9)),
+    ),
+    BlockInstruction(
+        "helium_depthwise_pixels_fixed", _ROW[:-1], partial(_rows, 1, True), MVE, ((5, 12, 6, 3, 6, 1),),
+        cycles=Cycles(mve=_pixels_cycles(70, 2, 21.1, 69)),
     ),
     BlockInstruction(
         "helium_depthwise_windows", _WINDOW, _windows, MVE, ((2, 1, 90, 6, 5, 12, 6, 1, -128),),

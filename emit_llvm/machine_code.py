@@ -718,6 +718,67 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "173b009901eb43015f44bde605b0bdec088bbde8f08f00bf"
         ),
     },
+    "helium_gemm_4x2_fixed": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded088b8cb0dde91d45a5eb0415cde90635a4f1010606f0070707f101074ff038080ff2182907fb189949f0"
+            "01094fead60606f10106cde904961f9ecde909020b96dde920494f46012e04bf002400270c44cde900141744cde90227"
+            "099dcdf8209095e85500b5e80055dde90013dde906b9b5ec105e059fddf810f0b1ec101ef0ee240fb3ec103ef2ee248f"
+            "b5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240f"
+            "b3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef"
+            "b1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266f"
+            "b5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cf"
+            "b5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105e"
+            "f0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262f"
+            "f2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248f"
+            "b5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240f"
+            "b3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef"
+            "013f7ff41dafbbf1010b40f03a80dde90213ddf8209014ec000f229f16ec120f1cec082f24ee471e1eec1a2f37ee010e"
+            "24ee473e37ee031e33ee010eb0ff502029f001e831fe4d8fa1ec040fa3ec042fcde90213b9f104093ff7e3ae0b9e023e"
+            "0adddde920494f46009901eb44010a9a02eb47020a92c5e60cb0bdec088bbde8f08f49444b44d8e6"
+        ),
+    },
+    "helium_gemm_4x2_short_runs_fixed": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded088b89b0dde91a45a5eb0415cde904354ff038080ff2f02904fb189949f00109cde906091c9e0896dde9"
+            "1d4b5f46012e04bf0024002701eb0403cde900131744cde90227069d95e85500b5e80055dde90013b5ec105edde90479"
+            "ddf81cf049444b44ddf81cf0b1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244f"
+            "f2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26af"
+            "b5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107e"
+            "f0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103e"
+            "f2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101e"
+            "f0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105e"
+            "f2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107e"
+            "f0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244f"
+            "f2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26af"
+            "b5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107e"
+            "f0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103e"
+            "f2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101e"
+            "f0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105e"
+            "f2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107e"
+            "f0ee266fb5ec105ef2ee26ef013f7ff4a9ae14ec000fddf87c9016ec120f1cec082f24ee491e1eec1a2f37ee010e24ee"
+            "493e37ee031edde90213bbf1040b33ee010eb0ff5020a3ec042fa1ec040fcde902133ff77bae089e023e05dd1a461d9c"
+            "009901eb440161e609b0bdec088bbde8f08f00bf"
+        ),
+    },
+    "helium_gemm_4x2_one_run_fixed": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded088b85b01c46a4f1010606f0070707f101074ff038080ff20c2907fb189949f001094fead60606f10106"
+            "cde9030905461746dde91693ddf860b095e85500b5e80055b5ec105ecdf80890b9f1010fd94604bf00234ff000090b44"
+            "cde90013dde90013ddf810f0b1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244f"
+            "f2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26af"
+            "b5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107e"
+            "f0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103e"
+            "f2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101e"
+            "f0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105e"
+            "f2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244ff2ee24cfb5ec107e"
+            "f0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26afb5ec105ef0ee244f"
+            "f2ee24cfb5ec107ef0ee266fb5ec105ef2ee26efb1ec101ef0ee240fb3ec103ef2ee248fb5ec107ef0ee262ff2ee26af"
+            "b5ec105ef0ee244ff2ee24cfb5ec107ef0ee266fb5ec105ef2ee26ef14ec000f199916ec120f039b1cec082f24ee411e"
+            "1eec1a2fbbf1040b37ee010e24ee413e53ead58507eb090137ee031e95e8550033ee010eb5e80055b0ff5020b5ec105e"
+            "a7ec040f81ed002f03dddde90013ddf810f0ddf80890b9f1020906dddde9173b009901eb43015f44d8e605b0bdec088b"
+            "bde8f08f"
+        ),
+    },
     "helium_gemm_4x2_i32": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded088b8cb0dde91d45a5eb0415cde90635a4f1010606f0070707f101074ff038080ff2202907fb189949f0"
@@ -794,6 +855,27 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "4001bbff422637ee010e02ff542dbbff422137ee031e07eb090010ee620f2bf001e833ee010ebbf1040b00ef4606b0ff"
             "502031fe4d8f80ed002fa7ec040f9fdc5f44209c2744dde90016039c01eb4401023ecde9001684dc04b0bdec108bbde8"
             "f08f00bf"
+        ),
+    },
+    "helium_depthwise_rows_fixed": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b84b0209ca4f10104aaee104b4ff0000425ee6e8f28ff5a861f9c4fea840429ee649e4ff0040429ee"
+            "44af2bee44cf2dee44efa3eb0209dde91d45229b4fea8505cde90014cde902051746029dddf884b095e85500b5e80055"
+            "91fc480fb5ec103ef0ee220fa8ef5225f0ee228f91fc4a0fb5ec103ef0ee222fa8ef5225f0ee22af91fc4c0fb5ec103e"
+            "f0ee224fa8ef5225f0ee22cf91fc4e0fb5ec103ef0ee226fa8ef5225f0ee22ef01f11001b5ec045f14ec000f16ec120f"
+            "1cec082f24ee431e1eec1a2f37ee010e24ee433e37ee031e07eb09002bf001e833ee010ebbf1040bb0ff502031fe4d8f"
+            "80ed002fa7ec040faedc5f44dde90016039c2144013ecde90016a2dc04b0bdec108bbde8f08f00bf"
+        ),
+    },
+    "helium_depthwise_pixels_fixed": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded108b84b01f9ca4f10104aaee104b4ff0000425ee6e8f28ff5a861e9c4fea840429ee649e4ff0040429ee"
+            "44af2bee44cf2dee44ef1c461d9d4fea8505cde90014cde902051746dde90016039cddf88090012e04bf00244ff00009"
+            "01eb0403029dddf880b095e85500b5e8005591fc480fb5ec103ef0ee220f93fc484ff4ee228f91fc4a0fb5ec103ef0ee"
+            "222f93fc4a4ff4ee22af91fc4c0fb5ec103ef0ee224f93fc4c4ff4ee22cf91fc4e0fb5ec103ef0ee226f93fc4e4ff4ee"
+            "22ef01f1100103f11003b5ec045f14ec000f16ec120f219a1cec082f24ee421e1eec1a2f37ee010e24ee423e37ee031e"
+            "07eb09002bf001e833ee010ebbf1040bb0ff502031fe4d8f80ed002fa7ec040fabdc5f44209c2744dde90016039c01eb"
+            "4401023ecde9001690dc04b0bdec108bbde8f08f"
         ),
     },
     "helium_depthwise_windows": {

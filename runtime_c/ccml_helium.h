@@ -63,6 +63,22 @@
     ahead2 \
     "vmax.s8 q0, q0, " least "\n"
 
+/* The same by factors in place of scales: the upper words of sums times twice the factors, rounded, and the zero point
+   (the core register `zero`) by one instruction; the least byte is -128. */
+#define CCML_HELIUM_REQUANTIZE_FIXED(moves0, moves1, moves2, factor0, factor1, ahead0, ahead1, ahead2, zero, least) \
+    moves0 \
+    moves1 \
+    "vqrdmlash.s32 q0, " factor0 ", " zero "\n" \
+    moves2 \
+    "vqmovnb.s32 q0, q0\n" \
+    "vqrdmlash.s32 q1, " factor1 ", " zero "\n" \
+    "vqmovnt.s32 q0, q1\n" ahead0 CCML_HELIUM_NARROW_FIXED(ahead1, ahead2, zero, least)
+
+#define CCML_HELIUM_NARROW_FIXED(ahead1, ahead2, zero, least) \
+    ahead1 \
+    "vqmovnb.s16 q0, q0\n" \
+    ahead2
+
 #define CCML_HELIUM_REPEAT(times, text) ".rept " times "\n" text ".endr\n"
 #endif
 

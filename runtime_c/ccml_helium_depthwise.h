@@ -7,22 +7,24 @@
 
 #if CCML_HELIUM
 
-/* void f(const int32_t *w, const int8_t *x, int8_t *y, ..., tap_step, taps, channels, zero_point, lo), which are at `sp`
-   and the places of the names; `setup` leaves pixels in r4 and pixel_step in r5.
+/* void f(const int32_t *w, const int8_t *x, int8_t *y, ..., tap_step, taps, channels, zero_point, ...), of which those that are
+   named are at `sp` and the places of their names; `limits` brings the least result to q3 where there is one, `setup` leaves pixels in r4 and pixel_step in r5.
 
    Even registers and lr hold sums, those of the first output in r0 to r6; r1 and r3 are the words of both, r5 weights,
    r7 the first output, r9 how far the second is from it, r11 the channels left; q4 to q7 where the taps of four channels
    are, q3 the least result. On the stack: words, pixels left, w, bytes to the next words. `begin` prepares the outputs at
    r1, whose number it leaves in r6, `channel(offsets, sum0, sum1)` multiplies, `move` goes on to the next four channels,
-   `load` brings the zero point into the register `zero` (where the sums no longer need one) and `behind` to the next outputs (from the end of the last in r7), with flags that say whether there are any. */
-#define CCML_HELIUM_DEPTHWISE(setup, tap_step, taps, channels, lo, begin, channel, move, load, zero, behind) \
+   `load` brings the zero point into the register `zero` (where the sums no longer need one) for
+   `requantize`, and `behind` goes to the next outputs (from the end of the last in r7), with flags that say whether there
+   are any. */
+#define CCML_HELIUM_DEPTHWISE( \
+    setup, tap_step, taps, channels, limits, begin, channel, move, load, requantize, zero, behind) \
     __asm__ volatile( \
         ".syntax unified\n" \
         "push {r4-r11, lr}\n" \
         "vpush {d8-d15}\n" \
         "sub sp, sp, #16\n" \
-        "ldr r4, [sp, #" lo "]\n" \
-        "vdup.8 q3, r4\n" \
+        limits \
         "ldr r4, [sp, #" taps "]\n" \
         "sub r4, r4, #1\n" \
         "vdup.32 q5, r4\n" \
@@ -54,7 +56,7 @@
         channel("q7", "r6", "lr") \
         move \
         "vldrw.u32 q2, [r5], #16\n" \
-        CCML_HELIUM_REQUANTIZE( \
+        requantize( \
             "vmov q0[2], q0[0], r0, r4\n" \
             "vmov q0[3], q0[1], r2, r6\n" load, \
             "vmov q1[2], q1[0], r8, r12\n", \
@@ -71,6 +73,11 @@
         "add sp, sp, #16\n" \
         "vpop {d8-d15}\n" \
         "pop {r4-r11, pc}\n")
+
+/* The least result, an argument at `sp` and this place. */
+#define CCML_HELIUM_LEAST(lo) \
+    "ldr r4, [sp, #" lo "]\n" \
+    "vdup.8 q3, r4\n"
 #endif
 
 #endif

@@ -33,8 +33,8 @@ CCML_NAKED ccml_helium_depthwise_rows(
     int32_t lo CCML_UNUSED)
 {
     CCML_HELIUM_DEPTHWISE(
-        CCML_HELIUM_ROWS_SETUP, "124", "128", "132", "140", "", CCML_HELIUM_ROWS_CHANNEL, "add r1, r1, #16\n", "",
-        "r3", CCML_HELIUM_ROWS_BEHIND);
+        CCML_HELIUM_ROWS_SETUP, "124", "128", "132", CCML_HELIUM_LEAST("140"), "", CCML_HELIUM_ROWS_CHANNEL, "add r1, r1, #16\n", "",
+        CCML_HELIUM_REQUANTIZE, "r3", CCML_HELIUM_ROWS_BEHIND);
 }
 #endif
 

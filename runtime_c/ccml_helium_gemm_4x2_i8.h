@@ -11,19 +11,18 @@
     "vdup.16 q4, r6\n" \
     "vdup.8 q5, r7\n"
 
-/* The results of the first pixel in q0, those of the second in q1, by the scales in q2. `next` stands
-   between the first moves; when sums and scales are free again come `ahead0` to `ahead2`. */
-#define CCML_HELIUM_4X2_I8_RESULTS(next, ahead0, ahead1, ahead2) \
-    CCML_HELIUM_REQUANTIZE( \
+/* The results of the first pixel in q0, those of the second in q1, by the scales or factors in q2 (`requantize`, with
+   `zero` and `least`). `next` stands between the first moves; when sums and q2 are free again come `ahead0` to `ahead2`. */
+#define CCML_HELIUM_4X2_RESULTS(requantize, zero, least, next, ahead0, ahead1, ahead2) \
+    requantize( \
         "vmov q0[2], q0[0], r0, r4\n" next \
         "vmov q0[3], q0[1], r2, r6\n", \
         "vmov q1[2], q1[0], r8, r12\n", \
         "vmov q1[3], q1[1], r10, lr\n", \
-        "q2", "q2", ahead0, ahead1, ahead2, "q4", "q5") \
+        "q2", "q2", ahead0, ahead1, ahead2, zero, least) \
     "vshr.u32 q1, q0, #16\n"
 
-#define CCML_HELIUM_4X2_I8_STORE \
-    CCML_HELIUM_4X2_I8_RESULTS("", "", "", "") \
+#define CCML_HELIUM_4X2_STORE \
     "vctp.32 r9\n" \
     "vpstt\n" \
     "vstrbt.32 q0, [r1], #4\n" \
@@ -38,7 +37,7 @@ CCML_NAKED ccml_helium_gemm_4x2_i8(
 {
     CCML_HELIUM_4X2(
         CCML_HELIUM_4X2_I8_SETUP, "mov r7, r9\n", CCML_HELIUM_4X2_WEIGHTS, CCML_HELIUM_4X2_STEP,
-        CCML_HELIUM_4X2_I8_STORE);
+        CCML_HELIUM_4X2_RESULTS(CCML_HELIUM_REQUANTIZE, "q4", "q5", "", "", "", "") CCML_HELIUM_4X2_STORE);
 }
 #endif
 

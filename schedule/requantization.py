@@ -63,12 +63,15 @@ def fixed_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_
     return None if found is None else Fixed(*found)
 
 
-def rounded_form(rq: Requantization, lowest: np.ndarray, highest: np.ndarray) -> np.ndarray | None:
-    """The factors with which ``acc * factor + 2^31 >> 32`` is exact for accumulators within bounds; ``None`` where a
-    channel has none. They have fewer bits than those of :func:`fixed_form`, but nothing is left to shift."""
-    if not np.all(rq.scale > 0):
+def rounded_form(
+    rq: Requantization, lowest: np.ndarray, highest: np.ndarray, pre_shift: int = 0
+) -> np.ndarray | None:
+    """The factors with which ``(acc << pre_shift) * factor + 2^31 >> 32`` is exact for accumulators within bounds;
+    ``None`` where a channel has none. They have fewer bits than those of :func:`fixed_form`, but nothing is left to
+    shift."""
+    if not np.all(rq.scale > 0) or max(np.abs(lowest).max(), np.abs(highest).max()) >= 1 << 31 - pre_shift:
         return None
-    found = common_multipliers(rq.scale, _pairs(lowest, highest), rq.zero_point, -128, 127, 0, (0,))
+    found = common_multipliers(rq.scale, _pairs(lowest, highest), rq.zero_point, -128, 127, pre_shift, (0,))
     return None if found is None else found[0]
 
 

@@ -22,6 +22,7 @@ from ..kernel import KernelContext
 from ..requantization import MOST_PRODUCT
 from ..transposed import lower_transposed
 from .finish import finish_pixels, made_pixels
+from .numbers import helium_numbers
 from .rows import Rows, ways_to_read
 
 CHUNK = 32
@@ -55,6 +56,8 @@ def lower_helium_transposed(ctx: KernelContext) -> Block:
 
 def _lower(works: Sequence[Contraction], other: Residual | None) -> Block:
     """The cheapest of several forms of one contraction."""
+    for work in works:
+        work.settle()
     ways: list[tuple[Contraction, Callable[[Contraction], Tiling[Contraction]]]] = []
     for work in works:
         for gathered in ways_to_read(work.window, work.shape[-1]):
@@ -95,13 +98,14 @@ def residual(ctx: KernelContext) -> Residual | None:
 
 @dataclass(frozen=True)
 class _Row:
-    """A block: its name without that of its results, the stream of its weights, where it ``applies``, and its scalars
-    for some pixels, before those of a requantization."""
+    """A block: its name without that of its results, the stream of its weights, where it ``applies``, its scalars for
+    some pixels, before those of a requantization, and whether it can have factors (``fixed``)."""
 
     block: str
     stream: Stream
     applies: Callable[[Contraction, Rows], bool]
     scalars: Callable[[Rows, int, int], tuple[int, ...]]
+    fixed: bool = True
 
 
 def _always(work: Contraction, rows: Rows) -> bool:
@@ -138,7 +142,7 @@ def _one_pixel_scalars(rows: Rows, pixels: int, channels: int) -> tuple[int, ...
 
 
 ROWS: tuple[_Row, ...] = (
-    _Row("helium_gemm_8x1", GEMM_8X1, _one_pixel, _one_pixel_scalars),
+    _Row("helium_gemm_8x1", GEMM_8X1, _one_pixel, _one_pixel_scalars, fixed=False),
     _Row("helium_gemm_4x2", GEMM_4X2, _always, _all_scalars),
     _Row("helium_gemm_4x2_short_runs", GEMM_4X2, _short_runs, _all_scalars),
     _Row("helium_gemm_4x2_one_run", GEMM_4X2, _one_run, _one_run_scalars),
@@ -164,6 +168,7 @@ class _HeliumTiling(Tiling[Contraction]):
         else:
             self.pixels = _chunk(work.node.output.shape[-2])
         self.windows = _rows(work, gathered)
+        self.numbers = helium_numbers(rq, work.operands, fixed=row.fixed)
         self.weights = work.ctx.pack("w", self._stream())
 
     def _stream(self) -> np.ndarray:
@@ -173,9 +178,9 @@ class _HeliumTiling(Tiling[Contraction]):
         data = np.zeros((len(flat), runs, vectors * STEP), np.int8)
         data[:, :, : flat.shape[2]] = flat
         words = data.reshape(len(flat), -1).view("<i4")
-        scale = None if work.requantization is None else work.requantization.scale.astype(np.float32)
-        pack = self.row.stream.pack
-        return np.concatenate([pack(work.bias[s], words[s], None if scale is None else scale[s]) for s in work.parts])
+        factors, pack = self.numbers.factors, self.row.stream.pack
+        parts = ((work.bias[s], words[s], None if factors is None else factors[s]) for s in work.parts)
+        return np.concatenate([pack(*part) for part in parts])
 
     # ---- loops
 
@@ -191,13 +196,13 @@ class _HeliumTiling(Tiling[Contraction]):
             shape = (2, pad(work.channels, self.row.stream.tile))
             acc = work.ctx.temporary("acc", DType.I32, shape, align=16)
             return (self._invoke("i32", x, start(acc), count, ()), *work.epilogue(acc, count, position))
-        limits = (rq.zero_point, rq.least)
+        kind, limits = self.numbers.kind, self.numbers.scalars
         if self.residual is not None:
-            return self._sum(self.residual, position, limits, x, out)
+            return self._sum(self.residual, position, x, out)
         if rq.whole and work.neighbours:
-            return (self._invoke("i8", x, out, count, limits),)
+            return (self._invoke(kind, x, out, count, limits),)
         made = made_pixels(work.ctx, count, work.channels)
-        multiply = self._invoke("i8", x, start(made), count, limits)
+        multiply = self._invoke(kind, x, start(made), count, limits)
         if rq.whole:
             apart = work.step * work.y.buffer.shape[-1]
             return (multiply, Invoke("helium_copy", (start(made), out), (count, *(work.channels,) * 2, apart)))
@@ -205,9 +210,7 @@ class _HeliumTiling(Tiling[Contraction]):
             return (multiply, *finish_pixels(work.ctx, work.refs, made, (0, count), rq.value, position))
         return (multiply, *work.epilogue(made, count, position))
 
-    def _sum(
-        self, found: Residual, position: Position, limits: tuple[int, int], x: Pointer, out: Pointer
-    ) -> Block:
+    def _sum(self, found: Residual, position: Position, x: Pointer, out: Pointer) -> Block:
         """The requantized row, and its sum with the other tensor."""
         work = self.work
         size = self.pixels * work.channels
@@ -216,7 +219,7 @@ class _HeliumTiling(Tiling[Contraction]):
         other = Pointer(ref.buffer, ref.at((*position(as_expr(0)), 0)))
         operands = (own, other) if found.position == 0 else (other, own)
         scalars = (integer(found.node.attrs, name) for name in ("m1", "m2", "bias", "shift", "lo", "hi"))
-        multiply = self._invoke("i8", x, own, self.pixels, limits)
+        multiply = self._invoke(self.numbers.kind, x, own, self.pixels, self.numbers.scalars)
         return (multiply, Invoke("helium_rescale", (*operands, out), (size, *scalars)))
 
     def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:

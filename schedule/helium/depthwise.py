@@ -27,6 +27,7 @@ from ..byte_operands import Columns, start
 from ..kernel import KernelContext
 from ..requantization import MOST_PRODUCT, requantization_of
 from .finish import finish_pixels, made_pixels
+from .numbers import helium_numbers
 
 OUTSIDE = -1
 LARGEST = 16
@@ -72,6 +73,7 @@ class _HeliumDepthwise:
         self.column = self.groups > 1 and columns == 1 and self.groups <= WORD
         self.windows = not self.column and (self.groups > 1 or columns > WORD)
         self.blocks = -(-columns // WORD) if self.windows else 1
+        self.numbers = helium_numbers(self.requantization, layer.operands, fixed=not self.windows)
 
     def _stream(self) -> np.ndarray:
         """The weights as ``blocks/helium_depthwise.py`` describes them."""
@@ -81,7 +83,8 @@ class _HeliumDepthwise:
         taps[:, :columns, :rows] = layer.taps.transpose(0, 2, 1)
         grouped = taps.reshape(self.channels, wide, high, WORD).transpose(0, 2, 1, 3)
         words = np.ascontiguousarray(grouped).reshape(self.channels, -1).view("<i4")
-        return GEMM_4X2.pack(layer.bias, words, self.requantization.scale.astype(np.float32))
+        assert self.numbers.factors is not None
+        return GEMM_4X2.pack(layer.bias, words, self.numbers.factors)
 
     # ---- rows
 
@@ -179,7 +182,8 @@ class _HeliumDepthwise:
         if not self.requantization.whole:
             rows, finish = self._finished(strip.rows, (batch, first))
         kind = "rows" if strip.rows == 2 else "windows" if self.windows else "pixels"
-        multiply = Invoke(f"helium_depthwise_{kind}", (w, x, *rows), self._scalars())
+        name = f"helium_depthwise_{kind}{'_fixed' if self.numbers.kind == 'fixed' else ''}"
+        multiply = Invoke(name, (w, x, *rows), self._scalars())
         return (*self._interleave(strip, row, x), multiply, *finish)
 
     def _finished(self, rows: int, place: tuple[Expr, Expr]) -> tuple[list[Pointer], Block]:
@@ -199,7 +203,7 @@ class _HeliumDepthwise:
     def _scalars(self) -> tuple[int, ...]:
         layer = self.layer
         pixels = (layer.out[1], layer.stride[1] * self.channels)
-        tail = (self.channels, self.requantization.zero_point, self.requantization.least)
+        tail = (self.channels, *self.numbers.scalars)
         tap_step = layer.dilation[1] * self.channels
         if self.windows:
             return (self.groups, self.blocks, self.group_step, tap_step, *pixels, *tail)

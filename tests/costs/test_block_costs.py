@@ -36,7 +36,7 @@ def samples(row: BlockInstruction) -> list[tuple[int, ...]]:
     """Those of the row, and the same with extents that are larger, as those of layers are."""
 
     def larger(name: str, value: int) -> int:
-        if name == "vectors" and row.name == "helium_gemm_4x2_one_run_i8":
+        if name == "vectors" and row.name.startswith("helium_gemm_4x2_one_run"):
             return FEW_STEPS
         return value * LARGER if name in EXTENTS else value
 

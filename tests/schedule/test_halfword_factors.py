@@ -28,13 +28,17 @@ SAME = (1, 1, 1, 1)
 
 def with_factors(graph: Graph) -> Graph:
     """The same with scales that come to such factors, up to eight times apart."""
-    plain = bounded(graph, 0.01)
+    return with_scales(bounded(graph, 0.01))
+
+
+def with_scales(graph: Graph) -> Graph:
+    """The same with these scales, whatever follows the requantization."""
     channels = graph.constants["scale"].size
     scales = np.random.default_rng(4).uniform(0.0007, 0.0056, channels).astype(np.float32)
     products = Products(np.float32(1), Encoding(DType.I8, (1.0,), (-7,)))
     scales = with_halfword_factors(scales, products, np.full(channels, 4000.0))
     scales.flags.writeable = False
-    return replace(plain, constants={**plain.constants, "scale": scales})
+    return replace(graph, constants={**graph.constants, "scale": scales})
 
 
 GRAPHS = {

@@ -17,11 +17,13 @@ from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
 from tests.schedule.graphs import integer_conv_graph, lookup_graph, random_inputs, sum_of_two_graph
+from tests.schedule.test_halfword_factors import with_scales
 from tests.schedule.test_staged import GRAPHS as CONTRACTIONS
 from tests.schedule.test_staged import (
     GROUPS,
     GROUPS_OF_STEPS,
     SAME,
+    Route,
     assert_exact,
     by_c,
     by_jit,
@@ -98,6 +100,19 @@ GRAPHS = {
     "sum of a map": sum_graph((2, 5, 7, 10), (1, 2), True),
     "sum of a sequence": sum_graph((3, 9, 16), (1,), False),
 }
+FACTORS = {
+    "one run, fours": with_scales(integer_conv_graph((1, 3, 5, 32), (8, 1, 1, 32))),
+    "one run, one tile, odd pixels": with_scales(integer_conv_graph((1, 1, 7, 16), (4, 1, 1, 16))),
+    "short runs": with_scales(integer_conv_graph((1, 5, 6, 16), (8, 3, 3, 16))),
+    "channels left": with_scales(integer_conv_graph((1, 5, 6, 16), (7, 3, 3, 16), pad=SAME)),
+    "residual": with_scales(integer_conv_graph((1, 5, 6, 16), (8, 3, 3, 16), pad=SAME, residual=True)),
+    "table": with_scales(integer_conv_graph((1, 5, 6, 16), (8, 1, 1, 16), table=True)),
+    "groups": with_scales(integer_conv_graph((1, 5, 6, 32), (8, 1, 1, 16), group=2)),
+    "depthwise": integer_conv_graph((1, 6, 5, 16), (16, 3, 3, 1), pad=SAME, group=16, rounded=True),
+    "depthwise, channels left": integer_conv_graph((1, 7, 5, 7), (7, 3, 3, 1), pad=SAME, group=7, rounded=True),
+    "depthwise, stride": integer_conv_graph((1, 9, 9, 6), (6, 3, 3, 1), stride=(2, 2), group=6, rounded=True),
+}
+"""Layers whose requantization is exact by factors."""
 ORDINARY = {
     "three dimensions": integer_conv_graph((1, 3, 4, 5, 4), (6, 2, 2, 2, 4), stride=(1, 1, 1), pad=(0,) * 6),
 }
@@ -115,6 +130,23 @@ by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
 @by_graph
 def test_meaning_in_process(graph: Graph, tmp_path: Path) -> None:
     assert_exact(graph, with_helium(), by_jit, tmp_path)
+
+
+by_factors = pytest.mark.parametrize("graph", FACTORS.values(), ids=FACTORS.keys())
+
+
+@by_factors
+def test_factors_in_process(graph: Graph, tmp_path: Path) -> None:
+    assert_exact(graph, with_helium(), by_jit, tmp_path)
+    blocks = {block.name.partition("_fixed")[1] for block in lower_graph(graph, M55).blocks if "gemm" in block.name}
+    assert blocks <= {"_fixed"}
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("route", [by_c, by_objects])
+@by_factors
+def test_factors_on_cortex_m55(graph: Graph, route: Route, tmp_path: Path) -> None:
+    assert_exact(graph, M55, route, tmp_path)
 
 
 @pytest.mark.parametrize("graph", ORDINARY.values(), ids=ORDINARY.keys())

@@ -1,0 +1,20 @@
+/* Part of the ccml runtime: pixels of runs of at most twelve steps by all channels, which are in fours, by factors.
+   May be used freely in any product, with or without this notice. */
+#ifndef CCML_HELIUM_GEMM_4X2_SHORT_RUNS_FIXED_H
+#define CCML_HELIUM_GEMM_4X2_SHORT_RUNS_FIXED_H
+
+#include "ccml_helium_gemm_4x2_short_runs.h"
+
+#if CCML_HELIUM
+#define CCML_BLOCK_HELIUM_GEMM_4X2_SHORT_RUNS_FIXED 1
+CCML_NAKED ccml_helium_gemm_4x2_short_runs_fixed(
+    const int32_t *w CCML_UNUSED, const int8_t *x CCML_UNUSED, int8_t *y CCML_UNUSED, int32_t runs CCML_UNUSED,
+    int32_t vectors CCML_UNUSED, int32_t run_step CCML_UNUSED, int32_t pixels CCML_UNUSED,
+    int32_t pixel_step CCML_UNUSED, int32_t channels CCML_UNUSED, int32_t zero_point CCML_UNUSED)
+{
+    CCML_HELIUM_SHORT_RUNS(
+        "", "ldr r9, [sp, #124]\n", CCML_HELIUM_REQUANTIZE_FIXED, "r9", "");
+}
+#endif
+
+#endif
