@@ -40,7 +40,7 @@ static CCML_APART void model_conv_0(const int8_t *x, const int32_t * restrict w,
         ccml_helium_fill(&rows[row * 52], 52, 3);
       }
     }
-    ccml_helium_gemm_4x2_short_runs_i8(&w[0], &rows[0], &y[o_1 * 48], 3, 1, 52, 6, 8, 8, -128, -128);
+    ccml_helium_gemm_4x2_short_runs_fixed(&w[0], &rows[0], &y[o_1 * 48], 3, 1, 52, 6, 8, 8, -128);
   }
 }
 
@@ -51,11 +51,11 @@ static void model_conv_1(const int8_t * restrict x, const int32_t * restrict w, 
   ccml_helium_fill(&words[0], 32, -128);
   ccml_helium_fill(&words[224], 32, -128);
   ccml_helium_interleave(&x[0], &x[0], &x[48], &x[96], &words[32], 48, 1, -128);
-  ccml_helium_depthwise_rows(&w[0], &words[0], &y[0], &y[48], 6, 8, 8, 3, 8, -128, -128);
+  ccml_helium_depthwise_rows_fixed(&w[0], &words[0], &y[0], &y[48], 6, 8, 8, 3, 8, -128);
   ccml_helium_interleave(&x[48], &x[96], &x[144], &x[192], &words[32], 48, 0, -128);
-  ccml_helium_depthwise_rows(&w[0], &words[0], &y[96], &y[144], 6, 8, 8, 3, 8, -128, -128);
+  ccml_helium_depthwise_rows_fixed(&w[0], &words[0], &y[96], &y[144], 6, 8, 8, 3, 8, -128);
   ccml_helium_interleave(&x[144], &x[192], &x[240], &x[144], &words[32], 48, 8, -128);
-  ccml_helium_depthwise_rows(&w[0], &words[0], &y[192], &y[240], 6, 8, 8, 3, 8, -128, -128);
+  ccml_helium_depthwise_rows_fixed(&w[0], &words[0], &y[192], &y[240], 6, 8, 8, 3, 8, -128);
 }
 
 /* conv 1x1; requantize: i8[1,6,6,8] -> i8[1,6,6,8]
@@ -65,7 +65,7 @@ static CCML_APART void model_conv_2(const int8_t * restrict x, const int32_t * r
   for (ptrdiff_t o_1 = 0; o_1 < 6; ++o_1)
   {
     ccml_helium_copy(&x[o_1 * 48], &rows[0], 1, 48, 0, 0);
-    ccml_helium_gemm_4x2_one_run_i8(&w[0], &rows[0], &y[o_1 * 48], 1, 6, 8, 8, -128, -128);
+    ccml_helium_gemm_4x2_one_run_fixed(&w[0], &rows[0], &y[o_1 * 48], 1, 6, 8, 8, -128);
   }
 }
 
