@@ -62,7 +62,7 @@ def _lookup(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 def _rescale(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """clamp((x1 * m1 + x2 * m2 + bias) >> shift, lo, hi)"""
     x1, x2 = _widened(args)
-    return _shifted(x1 * _literal(node, "m1", x1) + x2 * _literal(node, "m2", x2) + _literal(node, "bias", x1), node)
+    return _shifted(x1 * _literal(node, "m1", x1) + _literal(node, "bias", x1) + x2 * _literal(node, "m2", x2), node)
 
 
 def _rescale_product(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:

@@ -34,6 +34,7 @@ from ..schedule.params import bind_parameters
 from ..schedule.short_requantization import requantize_short
 from ..schedule.tensors import Halo, TensorRef
 from ..schedule.unroll import expand_unrolled
+from ..schedule.unsigned_lookups import look_up_unsigned
 from ..targets.target import Machine
 from .describe import describe
 from .in_place import update_in_place
@@ -120,6 +121,8 @@ class _Lowering:
         """A graph of control flow finds its inputs in the buffers ``given`` and leaves its outputs in ``results``."""
         if machine.cpu.pipeline.in_order:
             graph = requantize_short(graph)
+            if "mve" not in machine.cpu.extensions:
+                graph = look_up_unsigned(graph)
         if not machine.cpu.has_fpu:
             graph = requantize_in_integers(graph)
 

@@ -38,13 +38,14 @@ static inline int32_t ccml_halfwords(uint32_t low, uint32_t high)
 #define CCML_WIDEN_ADD(op, operands) \
     static inline int32_t ccml_i32_##op(int32_t acc, int32_t word) \
     { \
-        __asm__("sxtab16 " operands : "+r"(acc) : "r"(word)); \
-        return acc; \
+        int32_t result; \
+        __asm__("sxtab16 " operands : "=r"(result) : "r"(acc), "r"(word)); \
+        return result; \
     }
 CCML_WIDEN(widen_even, "%0, %1")
 CCML_WIDEN(widen_odd, "%0, %1, ror #8")
-CCML_WIDEN_ADD(widen_even_add, "%0, %0, %1")
-CCML_WIDEN_ADD(widen_odd_add, "%0, %0, %1, ror #8")
+CCML_WIDEN_ADD(widen_even_add, "%0, %1, %2")
+CCML_WIDEN_ADD(widen_odd_add, "%0, %1, %2, ror #8")
 #else
 /* Bytes 0 and 2. */
 static inline int32_t ccml_i32_widen_even(int32_t word)

@@ -52,7 +52,7 @@ def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | N
     """In what the products are added: float where it is exact and vectors help, else 32-bit integers."""
     if activation is DType.F32:
         return DType.F32
-    if max(cpu.f32_lanes) == 1 or not cpu.integer_vectors:
+    if max(cpu.f32_lanes) == 1:
         return DType.I32
     largest = max(abs(np.iinfo(activation.numpy).min), np.iinfo(activation.numpy).max)
     bound = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1).max() * largest

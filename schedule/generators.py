@@ -27,6 +27,7 @@ from .helium.product import lower_helium_product
 from .helium.sums import is_helium_sum, lower_helium_sum
 from .kernel import KernelContext
 from .max_pool import is_max_pool, lower_max_pool
+from .packed_elementwise import is_packed_elementwise, lower_packed_elementwise
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .products import is_product
@@ -193,6 +194,9 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("recurrence", _anchors("lstm", "gru", "rnn"), is_recurrent, lower_recurrent, _scalar(7)),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10)),
+    Generator(
+        "packed elementwise", _anchors(None), is_packed_elementwise, lower_packed_elementwise, _scalar(8)
+    ),
     Generator("elementwise", _anchors(None), _always, lower_pointwise, _scalar(15)),
     Generator("nest", _anchors(), _has_anchor, lower_nest, _scalar(30)),
 )

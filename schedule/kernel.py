@@ -21,7 +21,7 @@ from .body import Body
 from .names import Names
 from .tensors import TensorRef
 from .unroll import unroll_bytes
-from .vectorize import NotVectorizable, Vectorizer, touches_integers, vectorize
+from .vectorize import NotVectorizable, Vectorizer, vectorize, vectorize_copies
 
 
 @dataclass
@@ -90,9 +90,10 @@ class KernelContext:
 
     def vectorized(self, block: Block) -> Block:
         """``block`` with the CPU's vectors in place of its loops, and loops over bytes that stay scalar unrolled."""
-        wide = vectorize(block, self.cpu.f32_lanes, self.names, integers=self.cpu.integer_vectors)
-        has_bytes = self.cpu.integer_vectors and max(self.cpu.f32_lanes) > 1
-        return wide if has_bytes else unroll_bytes(wide, self.names)
+        if self.cpu.copied_bytes:
+            block = vectorize_copies(block, self.cpu.copied_bytes, self.names)
+        wide = vectorize(block, self.cpu.f32_lanes, self.names)
+        return wide if max(self.cpu.f32_lanes) > 1 else unroll_bytes(wide, self.names)
 
     def trial(self) -> KernelContext:
         """The same kernel, for loops that are made only to be looked at: what they pack and name is not kept."""
@@ -145,8 +146,6 @@ class KernelContext:
         named = Var(self.names.fresh("v"), vector.type)
         mask = None if active == lanes else as_expr(active)
         try:
-            if not self.cpu.integer_vectors and touches_integers(scalar):
-                raise NotVectorizable("integers stay scalar")
             wide = Vectorizer(lane, lanes, column, self.names, active=mask, seeds={element: named}).block(scalar)
             return (Let(named, vector), *wide)
         except NotVectorizable:

@@ -208,34 +208,60 @@ class Vectorizer:
 # ---------------------------------------------------------------- whole loops
 
 
-def vectorize(block: Block, widths: Sequence[int], names: Names, *, integers: bool = True) -> Block:
+def vectorize(block: Block, widths: Sequence[int], names: Names) -> Block:
     """Vectorizes, in every loop nest of ``block``, the outermost loop that allows it.
 
     ``widths`` are the lane counts to use, widest first; a trip count that is no multiple continues with narrower ones
-    and ends scalar. Without ``integers`` loops that touch other memory than floats stay scalar.
+    and ends scalar.
     """
     out: list[Stmt] = []
     for stmt in block:
-        out.extend(_vectorize_stmt(stmt, tuple(w for w in widths if w > 1), names, integers))
+        out.extend(_vectorize_stmt(stmt, tuple(w for w in widths if w > 1), names))
     return tuple(out)
 
 
-def touches_integers(block: Block) -> bool:
-    """Whether elements other than float32 are loaded or stored."""
-    stored = [stmt.buffer for stmt in walk_stmts(block) if isinstance(stmt, Store)]
-    used = (*stored, *(load.buffer for load in _loads(block)))
-    return any(buffer.space is not Space.REG and buffer.dtype is not DType.F32 for buffer in used)
+def vectorize_copies(block: Block, widths: Sequence[int], names: Names) -> Block:
+    """``block`` with loops that copy neighbouring bytes in ``widths`` bytes at a time, widest first. Four bytes are a
+    word, which machines without vectors move as well."""
+    out: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, If):
+            parts = (vectorize_copies(part, widths, names) for part in (stmt.then, stmt.orelse))
+            out.append(If(stmt.cond, *parts))
+        elif isinstance(stmt, For) and is_copy_of_bytes(stmt):
+            out.extend(_copied(stmt, tuple(widths), names))
+        elif isinstance(stmt, For):
+            out.append(For(stmt.var, stmt.extent, vectorize_copies(stmt.body, widths, names), stmt.kind))
+        else:
+            out.append(stmt)
+    return tuple(out)
 
 
-def _vectorize_stmt(stmt: Stmt, widths: tuple[int, ...], names: Names, integers: bool) -> Block:
+def is_copy_of_bytes(stmt: For) -> bool:
+    """Whether the loop does nothing but to store a byte that it loads."""
+    copied = stmt.body[0] if len(stmt.body) == 1 else None
+    if not isinstance(copied, Store) or not isinstance(copied.value, Load) or not isinstance(stmt.extent, Const):
+        return False
+    buffers = (copied.buffer, copied.value.buffer)
+    return all(b.dtype in (DType.I8, DType.U8) and b.type.lanes == 1 and b.space is not Space.REG for b in buffers)
+
+
+def _copied(stmt: For, widths: tuple[int, ...], names: Names) -> Block:
+    try:
+        return _vectorize_map(stmt, widths, names)
+    except NotVectorizable:
+        return (stmt,)
+
+
+def _vectorize_stmt(stmt: Stmt, widths: tuple[int, ...], names: Names) -> Block:
     def inside(block: Block) -> Block:
-        return vectorize(block, widths, names, integers=integers)
+        return vectorize(block, widths, names)
 
     if isinstance(stmt, If):
         return (If(stmt.cond, inside(stmt.then), inside(stmt.orelse)),)
     if not isinstance(stmt, For):
         return (stmt,)
-    if isinstance(stmt.extent, Const) and (integers or not touches_integers(stmt.body)):
+    if isinstance(stmt.extent, Const):
         for attempt in (_vectorize_map, _vectorize_reduction):
             try:
                 return attempt(stmt, widths, names)

@@ -60,11 +60,12 @@ def _cpu(
     return Cpu(
         name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER, signed_bytes=True,
         extensions=extensions, short_instructions=extensions == V6M,
+        copied_bytes=() if extensions == V6M else (4,),
     )  # fmt: skip
 
 
 def _helium(name: str) -> Cpu:
-    """A core with eight vector registers, which floats use in the ordinary way and integers in block instructions.
+    """A core with eight vector registers, used in the ordinary way beside block instructions.
 
     C compilers are told the architecture: Cortex-M85 has a name in gcc 13 and clang 15 only. Clang's own vectorizer
     makes gathers that read too far there, and crashes (clang 14).
@@ -72,7 +73,7 @@ def _helium(name: str) -> Cpu:
     scalar = _cpu(name, "", (), HELIUM_FMA, DOUBLE | HELIUM, 8, V81M)
     return replace(
         scalar, c_flags=("-march=armv8.1-m.main+mve.fp+fp.dp", "-mthumb", "-mfloat-abi=hard"),
-        clang_flags=("-fno-vectorize",), f32_lanes=(4, 1), scalar_operand=True,
+        clang_flags=("-fno-vectorize",), f32_lanes=(4, 1), scalar_operand=True, copied_bytes=(16, 4),
     )  # fmt: skip
 
 

@@ -82,8 +82,7 @@ class Cpu:
     that those of floats are there for doubles, too. ``c_flags`` are for every C compiler, ``gcc_flags`` and
     ``clang_flags`` for one of them.
 
-    ``integer_vectors``: integers in memory are loaded and stored as vectors like floats; without, only block
-    instructions do so. ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
+    ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
     ``lane_operand``: from a lane of a vector.
     ``caches``: those behind the fastest one, the nearest first. ``winograd``: convolutions of floats may be computed in
     fewer multiplications than they are defined with.
@@ -92,7 +91,8 @@ class Cpu:
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
     ``costs``: what a run executes can be predicted from its machine code; ``timing``: the cycles of its instructions,
     where they are known. ``short_instructions``: it has hardly any but
-    those of 16 bits.
+    those of 16 bits. ``copied_bytes``: how many bytes at any address it moves at a time, the most first, where
+    compilers have to be told.
     """
 
     name: str
@@ -106,7 +106,6 @@ class Cpu:
     pipeline: Pipeline = Pipeline()
     gcc_flags: tuple[str, ...] = ()
     clang_flags: tuple[str, ...] = ()
-    integer_vectors: bool = True
     scalar_operand: bool = False
     lane_operand: bool = False
     caches: tuple[Cache, ...] = ()
@@ -118,6 +117,7 @@ class Cpu:
     costs: bool = False
     timing: Timing | None = None
     short_instructions: bool = False
+    copied_bytes: tuple[int, ...] = ()
 
     @property
     def has_fpu(self) -> bool:

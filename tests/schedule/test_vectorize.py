@@ -8,7 +8,7 @@ from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.schedule.names import Names
 from ccml.schedule.unroll import expand_unrolled
-from ccml.schedule.vectorize import vectorize
+from ccml.schedule.vectorize import vectorize, vectorize_copies
 
 
 def vectorized(text: str, *widths: int) -> str:
@@ -118,3 +118,32 @@ def test_unrolling_copies_the_body_with_fresh_names() -> None:
     kernel = parse_kernel(dedent(before).strip() + "\n")
     unrolled = Kernel(kernel.name, kernel.params, expand_unrolled(kernel.body, Names.of(kernel)))
     assert print_kernel(unrolled).strip() == expected(after)
+
+
+def test_copies_of_bytes_go_by_words() -> None:
+    """What is computed stays, and so do copies that are not of neighbours."""
+    before = """
+        kernel k(x: i8[3,22] const, y: i8[3,22] out, z: i8[22,3] out)
+          for i:3
+            for c:22
+              y[i, c] = x[i, c]
+            for d:22
+              z[d, i] = x[i, d]
+            for e:22
+              y[i, e] = -x[i, e]
+    """
+    after = """
+        kernel k(x: i8[3,22] const, y: i8[3,22] out, z: i8[22,3] out)
+          for i:3
+            y[i, 0 : 16] = x[i, 0 : 16]
+            y[i, 16 : 4] = x[i, 16 : 4]
+            for c_1:2
+              y[i, c_1+20] = x[i, c_1+20]
+            for d:22
+              z[d, i] = x[i, d]
+            for e:22
+              y[i, e] = -x[i, e]
+    """
+    kernel = parse_kernel(dedent(before).strip() + "\n")
+    body = vectorize_copies(kernel.body, (16, 4), Names.of(kernel))
+    assert print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip() == expected(after)

@@ -1,0 +1,89 @@
+"""Elementwise work on bytes of DSP cores: the bytes of the operators' meaning on every way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Value
+from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.ops.table import infer_types
+from ccml.passes.fuse import fuse
+from ccml.program.build import lower_graph
+from ccml.schedule.unsigned_lookups import look_up_unsigned
+from ccml.targets import Machine, select
+
+from tests.schedule.block_cases import BOARD, Route, by_c, by_objects
+from tests.schedule.graphs import lookup_graph, random_inputs, sum_of_two_graph
+from tests.tools import needs
+
+M4 = select("cortex-m4")
+GENERIC = select("generic")
+PACKED = replace(GENERIC, cpu=replace(GENERIC.cpu, features=GENERIC.cpu.features | M4.cpu.features))
+"""The C twins of the instructions on this machine."""
+
+
+def product_graph(shape: tuple[int, ...], zeros: tuple[int, int]) -> Graph:
+    x, r = (Value(name, TensorType(DType.I8, shape)) for name in ("x", "r"))
+    builder = GraphBuilder(infer_types, NameSupply(["x", "r"]))
+    attrs: dict[str, AttrValue] = {"m": 9639, "bias": 300_000, "shift": 20, "lo": -110, "hi": 127, "zero_point": 3}
+    y = builder.emit1(
+        "rescale_product", x, r, z1=zeros[0], z2=zeros[1], to=DType.I8, y_scale=0.1, **attrs
+    )  # fmt: skip
+    return fuse(Graph("g", (x, r), (y,), tuple(builder.nodes)))
+
+
+def halves_graph(shape: tuple[int, ...]) -> Graph:
+    """A concatenation of parts of several lengths: copies of neighbours."""
+    values = [Value(name, TensorType(DType.I8, (*shape, extent))) for name, extent in (("x", 5), ("r", 19), ("s", 33))]
+    builder = GraphBuilder(infer_types, NameSupply(["x", "r", "s"]))
+    y = builder.emit1("concat", *values, axis=len(shape))
+    return fuse(Graph("g", tuple(values), (y,), tuple(builder.nodes)))
+
+
+GRAPHS = {
+    "product": product_graph((3, 7, 5), (-128, 127)),
+    "product, a zero point of zero": product_graph((64,), (0, -7)),
+    "sum": sum_of_two_graph((2, 5, 13)),
+    "few elements": sum_of_two_graph((7,)),
+    "table": lookup_graph((3, 5, 7)),
+    "concatenation": halves_graph((2, 3)),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "route"),
+    [
+        *(pytest.param(name, PACKED, by_c, id=f"{name}, twin", marks=needs("gcc")) for name in GRAPHS),
+        *(
+            pytest.param(name, select(f"cortex-{core}"), route, id=f"{name}, {core} {route.__name__}", marks=BOARD)
+            for name in ("product", "table", "concatenation")
+            for core, route in (("m4", by_c), ("m4", by_objects), ("m55", by_c), ("m55", by_objects))
+        ),
+    ],
+)
+def test_bytes(name: str, machine: Machine, route: Route, tmp_path: Path) -> None:
+    graph = GRAPHS[name]
+    inputs = random_inputs(graph)
+    found = route(lower_graph(graph, machine), machine, inputs, tmp_path)
+    wanted = evaluate_graph(graph, inputs)
+    for value in graph.outputs:
+        np.testing.assert_array_equal(found[value.name], wanted[value.name], value.name)
+
+
+def test_what_is_packed() -> None:
+    packed = {name for name, graph in GRAPHS.items() if lower_graph(graph, M4).calls[0].generator.startswith("packed")}
+    assert packed == {"product", "product, a zero point of zero", "sum"}
+
+
+def test_tables_are_turned() -> None:
+    """The same values, by the bits of a byte."""
+    graph = GRAPHS["table"]
+    turned = look_up_unsigned(graph)
+    body = turned.nodes[0].attrs["body"]
+    assert isinstance(body, Graph) and [node.op for node in body.nodes] == ["bitcast", "lookup"]
+    inputs, name = random_inputs(graph), graph.outputs[0].name
+    np.testing.assert_array_equal(evaluate_graph(turned, inputs)[name], evaluate_graph(graph, inputs)[name])
