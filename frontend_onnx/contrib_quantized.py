@@ -133,6 +133,35 @@ def _matmul_of_bits(body: Body) -> str:
     return body.emit("Add", y, body.input(5)) if body.input(5) else y
 
 
+_FP4 = (0.0, 5.208333333e-03, 2 / 3, 1.0, 1 / 3, 0.5, 1 / 6, 0.25)
+FOUR_BITS = (
+    (*_FP4, *(-number for number in _FP4)),
+    (
+        -1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635,
+        -0.18477343022823334, -0.09105003625154495, 0.0, 0.07958029955625534, 0.16093020141124725,
+        0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0,
+    ),
+)  # fmt: skip
+"""The numbers that 4 bits stand for, FP4 and NF4 (Dettmers et al., QLoRA, 2023, appendix E), by ``quant_type``."""
+
+
+def _matmul_of_bnb4(body: Body) -> str:
+    """A of floats; B a list of bytes with two numbers of ``[N, K]`` each, the first in the high bits; the greatest size
+    in each block of that list."""
+    n, k, block, kind = (body.attributes[name] for name in ("N", "K", "block_size", "quant_type"))
+    if kind not in (0, 1) or block < 1 or n < 1 or k < 1 or n * k > MAX_ELEMENTS or n * k % (2 * block):
+        raise Unsupported(f"quant_type {kind}, block_size {block}, N {n}, K {k}")
+    if not body.attributes.get("transB", 1):
+        raise Unsupported("transB 0")
+    data = body.reshape(body.input(1), -1)
+    four, mask = (body.constant(np.asarray(number, np.uint8)) for number in (4, 15))
+    parts = body.emit("BitShift", data, four, direction="RIGHT"), body.emit("BitwiseAnd", data, mask)
+    codes = body.emit("Concat", *(body.reshape(part, -1, 1) for part in parts), axis=1)
+    numbers = body.emit("Gather", body.constant(np.array(FOUR_BITS[kind], body.dtype(2))), body.cast(codes, np.int32))
+    real = body.emit("Mul", body.reshape(numbers, -1, block), body.reshape(body.input(2), -1, 1))
+    return body.emit("MatMul", body.input(0), body.transpose(body.reshape(real, n, k), 1, 0))
+
+
 def _in_groups(body: Body, integers: str, scale: str, zero: str, block: int, k: int) -> str:
     """Weights whose scales the group of each row tells, or whose zero points are floats."""
     group = body.input(4) or body.constant(np.arange(k) // block)
@@ -190,6 +219,7 @@ RULES: Mapping[str, Rule] = {
     "GatherBlockQuantized": _gather_of_blocks,
     "DynamicQuantizeMatMul": _dynamic_matmul,
     "MatMulIntegerToFloat": _matmul_to_float,
+    "MatMulBnb4": _matmul_of_bnb4,
     "MatMulNBits": _matmul_of_bits,
     "NhwcMaxPool": _max_pool,
     "QGemm": _gemm,

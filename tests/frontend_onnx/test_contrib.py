@@ -96,6 +96,14 @@ TO_FLOAT: dict[str, tuple[str, str, dict[str, np.ndarray], dict[str, Any], dict[
         "MatMulNBits", "x w scales", {"x": f32(3, 80)}, {"w": u8(6, 3, 16), "scales": np.abs(f32(18))},
         {"K": 80, "N": 6, "bits": 4, "block_size": 32},
     ),
+    "FP4": (
+        "MatMulBnb4", "x w sizes", {"x": f32(3, 64)}, {"w": u8(6 * 32), "sizes": np.abs(f32(12))},
+        {"K": 64, "N": 6, "block_size": 32, "quant_type": 0},
+    ),
+    "NF4": (
+        "MatMulBnb4", "x w sizes", {"x": f32(2, 3, 32)}, {"w": u8(5 * 16), "sizes": np.abs(f32(10))},
+        {"K": 32, "N": 5, "block_size": 16, "quant_type": 1},
+    ),
     "4 bits, zero points": (
         "MatMulNBits", "x w scales zeros", {"x": f32(3, 96)},
         {"w": u8(6, 3, 16), "scales": np.abs(f32(18)), "zeros": u8(12)}, {"K": 96, "N": 6, "bits": 4, "block_size": 32},

@@ -233,6 +233,15 @@ def matmul_of_bits(b: Builder) -> list[Tensor]:
 
 
 
+def matmul_of_bnb4(b: Builder) -> list[Tensor]:
+    n, k, block = b.between(1, 6), b.pick([16, 32, 48]), 16
+    x = b.data("float32", (*b.shape(0, 1), b.between(1, 3), k), -1, 1)
+    w = b.param(b.values("uint8", (n * k // 2,), 0, 255))
+    sizes = b.param(b.values("float32", (n * k // block,), 0.01, 0.1))
+    kind = b.pick([0, 1])
+    return b.node("MatMulBnb4", [x, w, sizes], domain=MICROSOFT, N=n, K=k, block_size=block, quant_type=kind)
+
+
 _UNARY = (
     "QLinearAveragePool", "QLinearGlobalAveragePool", "QLinearLeakyRelu", "QLinearReduceMean", "QLinearSigmoid",
     "QLinearSoftmax",
@@ -246,6 +255,7 @@ ROWS: dict[str, Row] = {
     **{f"{MICROSOFT}.{op}": Row(partial(q_binary, op)) for op in ("QLinearAdd", "QLinearMul")},
     f"{MICROSOFT}.DynamicQuantizeMatMul": Row(dynamic_matmul),
     f"{MICROSOFT}.MatMulIntegerToFloat": Row(matmul_to_float),
+    f"{MICROSOFT}.MatMulBnb4": Row(matmul_of_bnb4),
     f"{MICROSOFT}.MatMulNBits": Row(matmul_of_bits),
     f"{MICROSOFT}.QGemm": Row(q_gemm),
     f"{MICROSOFT}.QLinearConcat": Row(q_concat),
