@@ -149,7 +149,7 @@ def _matmul_of_bnb4(body: Body) -> str:
     """A of floats; B a list of bytes with two numbers of ``[N, K]`` each, the first in the high bits; the greatest size
     in each block of that list."""
     n, k, block, kind = (body.attributes[name] for name in ("N", "K", "block_size", "quant_type"))
-    if kind not in (0, 1) or block < 1 or n < 1 or k < 1 or n * k > MAX_ELEMENTS or n * k % (2 * block):
+    if kind not in (0, 1) or block < 1 or n < 1 or k < 1 or n * k > MAX_ELEMENTS or n * k % block or n * k % 2:
         raise Unsupported(f"quant_type {kind}, block_size {block}, N {n}, K {k}")
     if not body.attributes.get("transB", 1):
         raise Unsupported("transB 0")
