@@ -18,7 +18,8 @@ from .equalize import Equalized, equalize
 from .exact_scales import with_exact_scales
 from .histogram import TensorStats
 from .insert import StoredConstant, insert_qdq
-from .observe import FloatModel, Observations, observe, spread
+from .masks import float_nodes, softmaxes
+from .observe import FloatModel, Observations, observe, runs, spread
 from .options import ACTIVATIONS, Precision, QuantizeOptions
 from .partition import Partition, key, layer_names, partition
 from .ranges import find_range
@@ -38,6 +39,9 @@ class Choices:
 
 
 _NONE = Choices()
+
+_MASK_SAMPLES = 4
+"""Samples that show which scores a mask hides."""
 
 _MOST_MIXED_PRODUCTS = 2**31 // (2**15 * 2**8) - 1
 """Of a 16-bit integer and the difference of two bytes."""
@@ -61,6 +65,7 @@ class Quantizer:
     observed: Observations
     tuned_samples: tuple[int, ...]
     unrolled: Unrolled
+    masked: frozenset[str]
 
     @staticmethod
     def of(graph: Graph, samples: Samples, options: QuantizeOptions) -> Quantizer:
@@ -68,20 +73,23 @@ class Quantizer:
         unrolled = unroll_recurrences(graph)
         graph = unrolled.graph
         options.require_known_layers(known_names(graph))
-        parts = _partition(graph, unrolled, options, _NONE)
         layers = [node for node in graph.nodes if node.op in LINEAR and weight_positions(graph, node)]
-        names = [value.name for value in graph.values() if value.dtype is DType.F32]
+        names = _observable(graph, unrolled)
         log.info("compiling the float model for this machine")
         model = FloatModel(graph, names)
         chosen = spread(samples.count, options.tuning_samples)
+        masked: frozenset[str] = frozenset()
+        if softmaxes(graph):
+            masked = float_nodes(graph, runs(model, samples, spread(samples.count, _MASK_SAMPLES)))
+        parts = _partition(graph, unrolled, masked, options, _NONE)
         equalized = Equalized(graph, {})
         if options.equalize:
             equalized = equalize(graph, parts.is_integer, model, samples, chosen)
         observed = observe(model, samples, names, layers, chosen, equalized.divisors)
-        return Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled)
+        return Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
 
     def partition(self, choices: Choices = _NONE) -> Partition:
-        return _partition(self.graph, self.unrolled, self.options, choices)
+        return _partition(self.graph, self.unrolled, self.masked, self.options, choices)
 
     def encodings(self, parts: Partition, choices: Choices = _NONE) -> dict[str, Encoding]:
         """Of every stored value."""
@@ -139,9 +147,24 @@ class Quantizer:
         return insert_qdq(parts, encodings, parameters, self.options.integer_io)
 
 
-def _partition(graph: Graph, unrolled: Unrolled, options: QuantizeOptions, choices: Choices) -> Partition:
+def _observable(graph: Graph, unrolled: Unrolled) -> list[str]:
+    """Values that may be stored, whatever is chosen, and what layers make: all floats but those within the steps of
+    recurrences that nothing but floats read."""
+    users = graph.uses()
+    inner = {
+        name for name in unrolled.floats
+        if users.get(name) and all(key(user) in unrolled.floats for user in users[name])
+    }  # fmt: skip
+    linear = {key(node) for node in graph.nodes if node.op in LINEAR}
+    values = [value.name for value in graph.values() if value.dtype is DType.F32]
+    return [name for name in values if name not in inner or name in linear]
+
+
+def _partition(
+    graph: Graph, unrolled: Unrolled, masked: frozenset[str], options: QuantizeOptions, choices: Choices
+) -> Partition:
     def keep_float(node: Node) -> bool:
-        return key(node) in unrolled.floats or _is_float(node, options, choices)
+        return key(node) in unrolled.floats or key(node) in masked or _is_float(node, options, choices)
 
     tied = [*unrolled.tied, *([state.input, state.output] for state in graph.states)]
     return partition(graph, keep_float, options.integer_io, tied)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from enum import Enum
 
-import numpy as np
-
 from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType
 from ..ops.opdef import Kind
@@ -31,10 +29,6 @@ _UNBOUNDED = frozenset({"div", "pow", "mod"})
 """Of two computed operands, small changes of one can change the result without bound."""
 
 
-HIDING = 1000.0
-"""What a mask adds to scores that it hides has at least this size; no step of a byte could stand for both."""
-
-
 def is_real(value: Value | None) -> bool:
     return value is not None and value.dtype is DType.F32
 
@@ -51,22 +45,8 @@ def activations(graph: Graph, node: Node) -> list[Value]:
     return [value for value in operands if is_real(value) and value.name not in graph.constants]
 
 
-def _hides(graph: Graph, value: Value | None, depth: int = 6) -> bool:
-    """Whether a value has elements that a mask put there: so large that a softmax gives 0 for them."""
-    array = graph.constant(value)
-    if value is None or array is not None:
-        return array is not None and is_real(value) and bool((np.abs(array) >= HIDING).any())
-    node = graph.producer(value.name) if depth else None
-    if node is None or node.op not in ("add", "sub", "select", "reshape", "transpose", "expand"):
-        return False
-    return any(_hides(graph, operand, depth - 1) for operand in node.operands)
-
-
 def role_of(graph: Graph, node: Node) -> Role:
-    """Masks and what is masked stay floats."""
     operands = activations(graph, node)
-    if node.op in ("add", "sub", "select", "softmax", "log_softmax") and any(_hides(graph, v) for v in node.operands):
-        return Role.FLOAT
     if not operands or any(value.type.size == 0 for value in (*operands, *node.outputs)):
         return Role.FLOAT
     if node.op in LINEAR or node.op in RECURRENT:
