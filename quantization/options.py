@@ -15,6 +15,7 @@ from ..ir.types import DType
 class RangeMethod(StrEnum):
     """How the range of an activation is found from the values that were observed.
 
+    * ``AUTO``: what makes the least noise at the model's outputs, tensor by tensor; ``MSE`` for large models.
     * ``MIN_MAX``: the least and the largest value.
     * ``MOVING_AVERAGE``: averages of the least and the largest value of each sample.
     * ``PERCENTILE``: what lies beyond a percentile on either side saturates.
@@ -22,6 +23,7 @@ class RangeMethod(StrEnum):
     * ``MSE``: the range of least squared error.
     """
 
+    AUTO = "auto"
     MIN_MAX = "min-max"
     MOVING_AVERAGE = "moving-average"
     PERCENTILE = "percentile"
@@ -131,7 +133,7 @@ class QuantizeOptions:
     """
 
     mode: Mode = Mode.INT8
-    range_method: RangeMethod = RangeMethod.MSE
+    range_method: RangeMethod = RangeMethod.AUTO
     percentile: float = 99.99
     activations: str = "int8"
     per_channel: bool = True

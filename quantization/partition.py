@@ -16,7 +16,7 @@ The result describes a graph of ``quantize`` and ``dequantize`` pairs as ONNX wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..ir.graph import Graph, Node, Value
@@ -46,6 +46,10 @@ class Partition:
     sources: Mapping[str, tuple[str, ...]]
     inside: frozenset[str]
     factors: Mapping[str, tuple[Value, float]]
+
+    def members(self, head: str) -> list[str]:
+        """The values that share an encoding with the first of them."""
+        return [name for name, first in self.stored.items() if first == head]
 
     def is_integer(self, node: Node) -> bool:
         return key(node) in self.integer
@@ -91,10 +95,15 @@ def layer_names(node: Node) -> list[str]:
 
 
 def partition(
-    graph: Graph, keep_float: Callable[[Node], bool], integer_io: bool, tied: Sequence[Sequence[str]] = ()
+    graph: Graph,
+    keep_float: Callable[[Node], bool],
+    integer_io: bool,
+    tied: Sequence[Sequence[str]] = (),
+    rescaling: Collection[str] = (),
 ) -> Partition:
-    """``keep_float`` says which nodes an option keeps in float; values that are ``tied`` share an encoding."""
-    builder = _Builder(graph, keep_float, integer_io)
+    """``keep_float`` says which nodes an option keeps in float; values that are ``tied`` share an encoding.
+    ``rescaling`` are moves (:func:`key`) whose operands have encodings of their own."""
+    builder = _Builder(graph, keep_float, integer_io, frozenset(rescaling))
     builder.flood()
     origins = builder.origins()
     inside, factors = builder.inside(origins)
@@ -103,12 +112,15 @@ def partition(
 
 
 class _Builder:
-    def __init__(self, graph: Graph, keep_float: Callable[[Node], bool], integer_io: bool) -> None:
+    def __init__(
+        self, graph: Graph, keep_float: Callable[[Node], bool], integer_io: bool, rescaling: frozenset[str]
+    ) -> None:
         self.graph = graph
         self.integer_io = integer_io
         self.producers, self.uses = graph.producers(), graph.uses()
         self.outputs = {value.name for value in graph.outputs}
         self.roles = {key(node): Role.FLOAT if keep_float(node) else role_of(graph, node) for node in graph.nodes}
+        self.roles.update((name, Role.GLUE) for name in rescaling if self.roles[name] is Role.MOVE)
         self.roles.update((name, Role.FLOAT) for name in self._tail())
         self.integer = {name for name, role in self.roles.items() if role is Role.CORE}
 

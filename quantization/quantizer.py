@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..samples import Samples
+from .concatenations import rescaling_concats
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
 from .exact_scales import with_exact_scales
@@ -20,9 +21,10 @@ from .histogram import TensorStats
 from .insert import StoredConstant, insert_qdq
 from .masks import float_nodes, softmaxes
 from .observe import FloatModel, Observations, observe, runs, spread
-from .options import ACTIVATIONS, Precision, QuantizeOptions
+from .options import ACTIVATIONS, LayerOptions, Precision, QuantizeOptions, RangeMethod
 from .partition import Partition, key, layer_names, partition
-from .ranges import find_range
+from .range_choice import Group, Method, choose_ranges
+from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
 from .roles import LINEAR, weight_positions
 from .tuning import TunedLayer, Tuner, bias_constant
@@ -66,6 +68,10 @@ class Quantizer:
     tuned_samples: tuple[int, ...]
     unrolled: Unrolled
     masked: frozenset[str]
+    rescaling: frozenset[str] = frozenset()
+    """Concatenations that bring their operands to a common scale (``concatenations.py``)."""
+    methods: Mapping[str, Method] = field(default_factory=dict)
+    """How the range of a stored value is found, where another way than the options' serves better."""
 
     @staticmethod
     def of(graph: Graph, samples: Samples, options: QuantizeOptions) -> Quantizer:
@@ -86,10 +92,27 @@ class Quantizer:
         if options.equalize:
             equalized = equalize(graph, parts.is_integer, model, samples, chosen)
         observed = observe(model, samples, names, layers, chosen, equalized.divisors)
-        return Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
+        plain = Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
+        plain = replace(plain, rescaling=rescaling_concats(plain.partition_with, observed.stats))
+        return plain if options.range_method is not RangeMethod.AUTO else plain.with_chosen_ranges()
+
+    def with_chosen_ranges(self) -> Quantizer:
+        """The quantizer with a method for each tensor, by the noise at the outputs."""
+        parts = self.partition()
+        groups = {
+            head: Group(self._merged_stats(parts, head), partial(self._encode, *self._stored_type(parts, head, _NONE)))
+            for head in parts.sources
+        }
+        chosen = choose_ranges(self.graph, parts.stored, groups, self.samples)
+        if chosen is None:
+            return self
+        return replace(self, methods={name: chosen.methods[head] for name, head in parts.stored.items()})
 
     def partition(self, choices: Choices = _NONE) -> Partition:
-        return _partition(self.graph, self.unrolled, self.masked, self.options, choices)
+        return self.partition_with(self.rescaling, choices)
+
+    def partition_with(self, rescaling: frozenset[str], choices: Choices = _NONE) -> Partition:
+        return _partition(self.graph, self.unrolled, self.masked, self.options, choices, rescaling)
 
     def encodings(self, parts: Partition, choices: Choices = _NONE) -> dict[str, Encoding]:
         """Of every stored value."""
@@ -97,20 +120,36 @@ class Quantizer:
         return {name: found[head] for name, head in parts.stored.items()}
 
     def _encoding(self, parts: Partition, head: str, choices: Choices) -> Encoding:
-        members = [name for name, first in parts.stored.items() if first == head]
-        options = self.options.layer(name for member in members for name in value_names(parts, member))
-        if options.precision is Precision.INT16 or not choices.wide.isdisjoint(members):
-            dtype, symmetric = ACTIVATIONS["int16"]
-        else:
-            dtype, symmetric = ACTIVATIONS[self.options.activations]
-            if dtype is DType.I16 and _needs_bytes(parts, members):
-                dtype, symmetric = ACTIVATIONS["int8"]
-        stats = reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))
-        method = options.range_method or self.options.range_method
-        percentile = options.percentile or self.options.percentile
+        dtype, symmetric = self._stored_type(parts, head, choices)
         limits = np.iinfo(dtype.numpy)
-        low, high = find_range(stats, method, percentile, int(limits.max) - int(limits.min) + 1)
-        return activation_encoding(low, high, dtype, symmetric)
+        method = self._method(parts, head)
+        span = method.range_of(self._merged_stats(parts, head), int(limits.max) - int(limits.min) + 1)
+        return self._encode(dtype, symmetric, span)
+
+    def _stored_type(self, parts: Partition, head: str, choices: Choices) -> tuple[DType, bool]:
+        """The type of a group, and whether its zero point is in the middle."""
+        members = parts.members(head)
+        if self._own_options(parts, head).precision is Precision.INT16 or not choices.wide.isdisjoint(members):
+            return ACTIVATIONS["int16"]
+        dtype, symmetric = ACTIVATIONS[self.options.activations]
+        return ACTIVATIONS["int8"] if dtype is DType.I16 and _needs_bytes(parts, members) else (dtype, symmetric)
+
+    def _own_options(self, parts: Partition, head: str) -> LayerOptions:
+        return self.options.layer(name for member in parts.members(head) for name in value_names(parts, member))
+
+    def _method(self, parts: Partition, head: str) -> Method:
+        options = self._own_options(parts, head)
+        percentile = options.percentile or self.options.percentile
+        if options.range_method is not None or head not in self.methods:
+            return Method(options.range_method or self.options.range_method, percentile)
+        return self.methods[head]
+
+    def _merged_stats(self, parts: Partition, head: str) -> TensorStats:
+        return reduce(TensorStats.merged, (self._stats(name) for name in parts.sources[head]))
+
+    @staticmethod
+    def _encode(dtype: DType, symmetric: bool, span: Range) -> Encoding:
+        return activation_encoding(*span, dtype, symmetric)
 
     def _stats(self, name: str) -> TensorStats:
         stats = self.observed.stats[name]
@@ -161,13 +200,18 @@ def _observable(graph: Graph, unrolled: Unrolled) -> list[str]:
 
 
 def _partition(
-    graph: Graph, unrolled: Unrolled, masked: frozenset[str], options: QuantizeOptions, choices: Choices
+    graph: Graph,
+    unrolled: Unrolled,
+    masked: frozenset[str],
+    options: QuantizeOptions,
+    choices: Choices,
+    rescaling: frozenset[str] = frozenset(),
 ) -> Partition:
     def keep_float(node: Node) -> bool:
         return key(node) in unrolled.floats or key(node) in masked or _is_float(node, options, choices)
 
     tied = [*unrolled.tied, *([state.input, state.output] for state in graph.states)]
-    return partition(graph, keep_float, options.integer_io, tied)
+    return partition(graph, keep_float, options.integer_io, tied, rescaling)
 
 
 def _is_float(node: Node, options: QuantizeOptions, choices: Choices) -> bool:

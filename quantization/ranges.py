@@ -131,6 +131,7 @@ def _divergence(counts: np.ndarray, inside: np.ndarray) -> float:
 
 
 _METHODS: Mapping[RangeMethod, Callable[[TensorStats, float, int], Range]] = {
+    RangeMethod.AUTO: _mse,
     RangeMethod.MIN_MAX: _min_max,
     RangeMethod.MOVING_AVERAGE: _moving_average,
     RangeMethod.PERCENTILE: _percentile,
