@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-RANGE_METHODS = ("min-max", "moving-average", "percentile", "entropy", "mse")
+RANGE_METHODS = ("auto", "min-max", "moving-average", "percentile", "entropy", "mse")
 ACTIVATIONS = ("int8", "uint8", "symmetric", "int16")
 
 
@@ -57,7 +57,7 @@ _OPTIONS = (
     ),
     _option(
         "--range", "range_method", type=click.Choice(RANGE_METHODS),
-        help="How ranges of activations are found.  [default: mse]",
+        help="How ranges of activations are found.  [default: auto]",
     ),
     _option(
         "--percentile", type=Number(50, 100), metavar="PERCENT",

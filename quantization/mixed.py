@@ -1,8 +1,8 @@
 """Mixed precision: what loses most gets 16 bits, or stays in float, until the result is as good as demanded.
 
 Noise of independent roundings adds up at the outputs, so each tensor's and each layer's part is measured alone, in the
-float model. The largest parts are taken away first. How many it takes is found by bisection, on the quantized model
-itself: the parts are only an estimate of the whole.
+float model. The largest parts are taken away first: 16 bits for tensors, and float for layers only where that does not
+do. How many it takes is found by bisection, on the quantized model itself: the parts are only an estimate of the whole.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ from ..ir.types import DType
 from ..ops.evaluate import evaluate_graph
 from ..ops.table import OPS
 from ..samples import Samples
+from .cheap_width import can_be_wide
 from .encoding import Encoding
 from .execute import Arrays, evaluate_samples, reevaluate
 from .observe import spread
-from .options import ACTIVATIONS, Precision
+from .options import Precision
 from .partition import Partition, key
+from .probe import Probe
 from .quantizer import Choices, Quantized, Quantizer
-from .roles import LINEAR, activations
-from .tuning import TunedLayer, fits_accumulator
+from .tuning import TunedLayer
 
 log = logging.getLogger(__name__)
 
@@ -79,21 +80,30 @@ class _Candidate:
 def raise_precision(
     quantizer: Quantizer, plain: Quantized, samples: Samples, good_enough: GoodEnough
 ) -> tuple[Quantized, MixedPrecision]:
-    """``plain`` is the model without any raise; ``samples`` (of the float model) are what it is judged by."""
+    """``plain`` is the model without any raise; ``samples`` (of the float model) are what it is judged by.
+
+    Tensors get 16 bits before any layer becomes float: that costs no weights, and no float arithmetic. Where 16 bits
+    for all that can have them are not enough, the noisiest layers become float, and then tensors that need not be wide
+    are bytes again."""
     before = cost_of(quantizer, Choices())
     if good_enough(evaluate_samples(plain.graph, samples)):
         return plain, MixedPrecision((), before, before)
-    candidates = _candidates(quantizer, plain.tuned, samples)
-    count = _fewest(quantizer, plain.tuned, samples, good_enough, candidates)
-    while True:
-        log.info("tuning again with %d raised layers", count)
-        result = quantizer.quantize(_choices(candidates[:count]))
-        if count == len(candidates) or good_enough(evaluate_samples(result.graph, samples)):
-            break
-        count += 1
-    total = sum(candidate.noise for candidate in candidates) or 1.0
-    steps = tuple(Step(c.layer, c.precision, round(c.noise / total, 4)) for c in candidates[:count])
-    return result, MixedPrecision(steps, before, cost_of(quantizer, _choices(candidates[:count])))
+    search = _Search(quantizer, samples, good_enough)
+    wide = _wide_candidates(quantizer, samples)
+    raised: Sequence[_Candidate] = wide
+    result = search.tuned(wide)
+    if not search.is_enough(raised, result.tuned):
+        floats = _float_candidates(quantizer, plain.tuned, samples)
+        count = search.fewest(lambda n: [*wide, *floats[:n]], len(floats), result.tuned)
+        needed = search.fewest(lambda n: [*wide[:n], *floats[:count]], len(wide), result.tuned)
+        raised, result = search.grown([*wide[:needed], *floats[:count]], [*wide[needed:], *floats[count:]])
+    else:
+        count = search.fewest(lambda n: wide[:n], len(wide), result.tuned)
+        if count < len(wide):
+            raised, result = search.grown(wide[:count], wide[count:])
+    total = sum(candidate.noise for candidate in raised) or 1.0
+    steps = [Step(c.layer, c.precision, round(c.noise / total, 4)) for c in sorted(raised, key=lambda c: -c.noise)]
+    return result, MixedPrecision(tuple(steps), before, cost_of(quantizer, _choices(raised)))
 
 
 def _choices(candidates: Sequence[_Candidate]) -> Choices:
@@ -101,49 +111,97 @@ def _choices(candidates: Sequence[_Candidate]) -> Choices:
     return Choices(wide, frozenset(c.name for c in candidates if c.precision is Precision.FLOAT))
 
 
-def _fewest(
-    quantizer: Quantizer,
-    tuned: Mapping[str, TunedLayer],
-    samples: Samples,
-    good_enough: GoodEnough,
-    candidates: Sequence[_Candidate],
-) -> int:
-    """The length of the shortest prefix that is good enough, with the layers as they were tuned at first."""
-    low, high = 0, len(candidates)
-    while high - low > 1:
-        middle = (low + high) // 2
-        choices = _choices(candidates[:middle])
-        parts = quantizer.partition(choices)
-        graph = quantizer.write(parts, quantizer.encodings(parts, choices), tuned)
-        enough = good_enough(evaluate_samples(graph, samples))
-        log.info("%d of %d layers raised: %s", middle, len(candidates), "enough" if enough else "not enough")
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+@dataclass(frozen=True)
+class _Search:
+    quantizer: Quantizer
+    samples: Samples
+    good_enough: GoodEnough
+
+    def tuned(self, raised: Sequence[_Candidate]) -> Quantized:
+        log.info("tuning again with %d raised layers", len(raised))
+        return self.quantizer.quantize(_choices(raised))
+
+    def is_enough(self, raised: Sequence[_Candidate], tuned: Mapping[str, TunedLayer]) -> bool:
+        """With layers as they were tuned for other choices."""
+        choices = _choices(raised)
+        parts = self.quantizer.partition(choices)
+        graph = self.quantizer.write(parts, self.quantizer.encodings(parts, choices), tuned)
+        return self.good_enough(evaluate_samples(graph, self.samples))
+
+    def fewest(
+        self, raised: Callable[[int], Sequence[_Candidate]], most: int, tuned: Mapping[str, TunedLayer]
+    ) -> int:
+        """The least number for which ``raised`` is enough, by bisection; ``most`` where none below is."""
+        low, high = -1, most
+        while high - low > 1:
+            middle = (low + high) // 2
+            enough = self.is_enough(raised(middle), tuned)
+            log.info("%d of %d layers raised: %s", middle, most, "enough" if enough else "not enough")
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    def grown(
+        self, raised: Sequence[_Candidate], others: Sequence[_Candidate]
+    ) -> tuple[Sequence[_Candidate], Quantized]:
+        """Tuned with ``raised``, and with as many of ``others``, in order, as it takes: 1, 2, 4 ... at a time."""
+        step, taken = 1, 0
+        while True:
+            chosen = [*raised, *others[:taken]]
+            result = self.tuned(chosen)
+            if taken >= len(others) or self.good_enough(evaluate_samples(result.graph, self.samples)):
+                return chosen, result
+            step, taken = 2 * step, taken + step
 
 
 # ---------------------------------------------------------------- what each part costs alone
 
 
-def _candidates(quantizer: Quantizer, tuned: Mapping[str, TunedLayer], samples: Samples) -> list[_Candidate]:
-    """Every group and every layer, the noisiest first. With all layers in float any demand is met."""
+def _some(samples: Samples) -> list[dict[str, np.ndarray]]:
+    """A few of the samples."""
+    return [{name: array[n] for name, array in samples.inputs.items()} for n in spread(samples.count, _ALONE_SAMPLES)]
+
+
+def _wide_candidates(quantizer: Quantizer, samples: Samples) -> list[_Candidate]:
+    """Every group that can have 16 bits and has not, the noisiest first."""
     parts = quantizer.partition()
     encodings = quantizer.encodings(parts)
-    chosen = [inputs for number, inputs in enumerate(samples) if number in spread(samples.count, _ALONE_SAMPLES)]
-    floats = [evaluate_graph(quantizer.graph, inputs) for inputs in chosen]
-    found = []
-    for head in parts.sources:
-        if _can_be_wide(quantizer, parts, head, tuned):
-            members = {name: encodings[name] for name, first in parts.stored.items() if first == head}
-            noise = sum(_noise(quantizer.graph, values, members, {}) for values in floats)
-            found.append(_Candidate(head, Precision.INT16, noise, layer_of(parts, head)))
-    for node in _core_nodes(parts):
-        weights = {
-            (key(node), position): stored.encoding.dequantize(stored.array)
-            for position, stored in tuned[key(node)].weights.items()
-        } if key(node) in tuned else {}  # fmt: skip
-        noise = sum(_noise(quantizer.graph, values, {}, weights) for values in floats)
-        found.append(_Candidate(key(node), Precision.FLOAT, noise, node.loc or key(node)))
-    log.info("measured %d tensors and layers alone", len(found))
+    heads = [
+        head for head in parts.sources
+        if encodings[head].dtype is not DType.I16 and quantizer.interface.isdisjoint(parts.members(head))
+        and can_be_wide(parts, head)
+    ]  # fmt: skip
+    probe = Probe.of(quantizer.graph, {name: head for name, head in parts.stored.items() if head in heads})
+    noise = dict.fromkeys(heads, 0.0)
+    for inputs in _some(samples):
+        wanted = probe.outputs(inputs, {})
+        for head in heads:
+            noise[head] += _apart(probe.outputs(inputs, {head: encodings[head]}), wanted)
+    log.info("measured %d tensors alone", len(heads))
+    found = [_Candidate(head, Precision.INT16, noise[head], layer_of(parts, head)) for head in heads]
+    return sorted(found, key=lambda candidate: -candidate.noise)
+
+
+def _apart(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> float:
+    """The squared error relative to the power of each."""
+    pairs = [(one.astype(np.float64), right.astype(np.float64)) for one, right in zip(found, wanted)]
+    return sum(float(np.square(one - right).sum()) / (float(np.square(right).sum()) or 1.0) for one, right in pairs)
+
+
+def _float_candidates(
+    quantizer: Quantizer, tuned: Mapping[str, TunedLayer], samples: Samples
+) -> list[_Candidate]:
+    """Every layer, the noisiest first by what its rounded weights do alone. With all in float any demand is met."""
+    graph, nodes = quantizer.graph, list(_core_nodes(quantizer.partition()))
+    noise = dict.fromkeys(map(key, nodes), 0.0)
+    for inputs in _some(samples):
+        values = evaluate_graph(graph, inputs)
+        for node in nodes:
+            layer = tuned.get(key(node))
+            stored = {} if layer is None else layer.weights
+            weights = {(key(node), place): each.encoding.dequantize(each.array) for place, each in stored.items()}
+            noise[key(node)] += _noise(graph, values, {}, weights) if weights else 0.0
+    log.info("measured %d layers alone", len(nodes))
+    found = [_Candidate(key(node), Precision.FLOAT, noise[key(node)], node.loc or key(node)) for node in nodes]
     return sorted(found, key=lambda candidate: -candidate.noise)
 
 
@@ -155,21 +213,6 @@ def layer_of(parts: Partition, name: str) -> str:
     """What a stored value is called in reports: the layer that makes it, or the input that it is."""
     made_by = [node.loc or key(node) for node in parts.unit_of(name)]
     return made_by[-1] if made_by else name
-
-
-def _can_be_wide(quantizer: Quantizer, parts: Partition, head: str, tuned: Mapping[str, TunedLayer]) -> bool:
-    """Whether 16 bits more than it has are possible: sums of products have to fit 32 bits."""
-    if ACTIVATIONS[quantizer.options.activations][0] is DType.I16:
-        return False
-    wide = Encoding(DType.I16, (1.0,), (0,))
-    members = {name for name, first in parts.stored.items() if first == head}
-    for node in filter(parts.is_integer, parts.graph.nodes):
-        reads = any(value.name in members for value in activations(parts.graph, node))
-        if reads and node.op in LINEAR and key(node) not in tuned:
-            return False
-        if reads and node.op in LINEAR and not fits_accumulator(node, tuned[key(node)].weights[1], wide):
-            return False
-    return True
 
 
 def _noise(

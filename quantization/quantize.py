@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,11 +20,16 @@ from ..passes.pipeline import clean_up
 from ..samples import Samples
 from .execute import evaluate_samples
 from .mixed import GoodEnough, MixedPrecision, raise_precision
+from .observe import spread
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions
-from .quantizer import Quantizer, known_names
+from .quantizer import Quantized, Quantizer, known_names
 from .weights_only import quantize_weights
 
 log = logging.getLogger(__name__)
+
+FLOOR = 21.0
+"""The SQNR in dB, on some samples of the calibration, that a model has at least where no other is demanded."""
+FLOOR_SAMPLES = 4
 
 Score = Callable[[Mapping[str, np.ndarray]], float]
 """How good outputs (``[samples, ...]``, by name) are; larger is better."""
@@ -77,10 +82,23 @@ def quantize_graph(
     quantizer = Quantizer.of(prepare(graph), samples, options)
     result = quantizer.quantize()
     if options.min_sqnr is None and options.max_accuracy_drop is None:
-        return QuantizedModel(quantizer.graph, result.graph)
+        return _with_floor(quantizer, result)
     judged = samples if test is None else test
     wanted = evaluate_samples(quantizer.graph, judged)
     result, mixed = raise_precision(quantizer, result, judged, _demand(wanted, options, score))
+    return QuantizedModel(quantizer.graph, result.graph, mixed)
+
+
+def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
+    """A model of bytes that would be of little use gets more precision unasked, on some of the calibration samples."""
+    some = spread(quantizer.samples.count, FLOOR_SAMPLES)
+    judged = quantizer.samples.chosen(np.isin(np.arange(quantizer.samples.count), some))
+    wanted = evaluate_samples(quantizer.graph, judged)
+    demand = _demand(wanted, replace(quantizer.options, min_sqnr=FLOOR), None)
+    if quantizer.options.activations != "int8" or demand(evaluate_samples(plain.graph, judged)):
+        return QuantizedModel(quantizer.graph, plain.graph)
+    log.warning("int8 alone gives less than %g dB; more precision for the layers that lose most", FLOOR)
+    result, mixed = raise_precision(quantizer, plain, judged, demand)
     return QuantizedModel(quantizer.graph, result.graph, mixed)
 
 

@@ -13,6 +13,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..samples import Samples
+from .cheap_width import of_recurrences
 from .concatenations import rescaling_concats
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
@@ -70,6 +71,8 @@ class Quantizer:
     masked: frozenset[str]
     rescaling: frozenset[str] = frozenset()
     """Concatenations that bring their operands to a common scale (``concatenations.py``)."""
+    wide: frozenset[str] = frozenset()
+    """The first members of groups that have 16 bits by default (``cheap_width.py``)."""
     methods: Mapping[str, Method] = field(default_factory=dict)
     """How the range of a stored value is found, where another way than the options' serves better."""
 
@@ -94,6 +97,7 @@ class Quantizer:
         observed = observe(model, samples, names, layers, chosen, equalized.divisors)
         plain = Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
         plain = replace(plain, rescaling=rescaling_concats(plain.partition_with, observed.stats))
+        plain = replace(plain, wide=of_recurrences(plain.partition(), unrolled.products, plain.interface))
         return plain if options.range_method is not RangeMethod.AUTO else plain.with_chosen_ranges()
 
     def with_chosen_ranges(self) -> Quantizer:
@@ -106,7 +110,13 @@ class Quantizer:
         chosen = choose_ranges(self.graph, parts.stored, groups, self.samples)
         if chosen is None:
             return self
-        return replace(self, methods={name: chosen.methods[head] for name, head in parts.stored.items()})
+        return replace(self, methods={name: chosen[head] for name, head in parts.stored.items()})
+
+    @property
+    def interface(self) -> frozenset[str]:
+        """The inputs and outputs whose type is asked for."""
+        both = (*self.graph.inputs, *self.graph.outputs) if self.options.integer_io else ()
+        return frozenset(value.name for value in both)
 
     def partition(self, choices: Choices = _NONE) -> Partition:
         return self.partition_with(self.rescaling, choices)
@@ -129,7 +139,10 @@ class Quantizer:
     def _stored_type(self, parts: Partition, head: str, choices: Choices) -> tuple[DType, bool]:
         """The type of a group, and whether its zero point is in the middle."""
         members = parts.members(head)
-        if self._own_options(parts, head).precision is Precision.INT16 or not choices.wide.isdisjoint(members):
+        precision = self._own_options(parts, head).precision
+        plain = precision is None and self.options.activations == "int8"
+        wide = plain and not self.wide.isdisjoint(members)
+        if wide or precision is Precision.INT16 or not choices.wide.isdisjoint(members):
             return ACTIVATIONS["int16"]
         dtype, symmetric = ACTIVATIONS[self.options.activations]
         return ACTIVATIONS["int8"] if dtype is DType.I16 and _needs_bytes(parts, members) else (dtype, symmetric)

@@ -1,9 +1,9 @@
 """The range of each tensor by what it does to the model's outputs, on samples that the range was not made from.
 
-Several methods propose ranges (``ranges.py``). The samples are in folds: a method's range for all folds but one is tried
-on the samples of that one, the tensor alone being rounded in the float model. The method whose noise at the outputs is
-least then makes the range from all samples. A tensor's consumer so decides what is worth keeping: behind a sigmoid large
-numbers are all alike, before a sum each counts.
+Several methods propose ranges (``ranges.py``). The samples are in folds: a method's range for all folds but one is
+tried on the samples of that one, the tensor alone being rounded in the float model. The method whose noise at the
+outputs is least then makes the range from all samples. A tensor's consumer so decides what is worth keeping: behind a
+sigmoid large numbers are all alike, before a sum each counts.
 """
 
 from __future__ import annotations
@@ -70,19 +70,10 @@ class Group:
     encode: Callable[[Range], Encoding]
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """``methods`` by the name of a group, and the ``noise`` that the group makes alone with it: the part of the
-    outputs' power."""
-
-    methods: Mapping[str, Method]
-    noise: Mapping[str, float]
-
-
 def choose_ranges(
     graph: Graph, stored: Mapping[str, str], groups: Mapping[str, Group], samples: Samples
-) -> Chosen | None:
-    """``None`` where trials would take too long; ``groups`` are by the first member of each."""
+) -> dict[str, Method] | None:
+    """The method for each of ``groups``, which are by their first member; ``None`` where trials would take too long."""
     macs = 1 + sum(count(node) for node in graph.nodes if (count := OPS[node.op].macs) is not None)
     runs = min(_MOST_RUNS, _MOST_MACS // macs)
     tried = min(_MOST_TRIED, samples.count, runs // max(1, len(METHODS) * len(groups)))
@@ -95,13 +86,12 @@ def choose_ranges(
     wanted = [probe.outputs(one, {}) for one in inputs]
     power = [max(float(np.square(rows, dtype=np.float64).sum()), 1e-30) for rows in map(np.stack, zip(*wanted))]
     methods: dict[str, Method] = {}
-    noises: dict[str, float] = {}
     for place, (name, group) in enumerate(groups.items()):
         log.info("trying ranges of %s", name, extra={"share": place / len(groups)})
         found = [_noise(probe, name, encodings, numbers, inputs, wanted, power) for encodings in _by_fold(group)]
         best = min(range(len(found)), key=lambda n: found[n] * (1.0 if n else _PREFERENCE))
-        methods[name], noises[name] = METHODS[best], found[best]
-    return Chosen(methods, noises)
+        methods[name] = METHODS[best]
+    return methods
 
 
 def _by_fold(group: Group) -> list[list[Encoding]]:

@@ -30,11 +30,13 @@ _FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "Relu": "relu"}
 
 @dataclass
 class Unrolled:
-    """``floats`` names the values that are computed in float, and ``tied`` values that share an encoding."""
+    """``floats`` names the values that are computed in float, ``tied`` values that share an encoding, and ``products``
+    the results of the steps' matrix products."""
 
     graph: Graph
     floats: set[str] = field(default_factory=set)
     tied: list[list[str]] = field(default_factory=list)
+    products: set[str] = field(default_factory=set)
 
 
 def unroll_recurrences(graph: Graph) -> Unrolled:
@@ -169,7 +171,9 @@ class _Unroller:
 
     def emit(self, op: str, *operands: Value | None, **attrs: AttrValue) -> Value:
         stem = f"{self.node.outputs[0].name}.{op}"
-        return self.builder.emit1(op, *operands, loc=self.node.loc, name=stem, **attrs)
+        value = self.builder.emit1(op, *operands, loc=self.node.loc, name=stem, **attrs)
+        self.result.products.update([value.name] if op == "matmul" else [])
+        return value
 
     def real(self, op: str, *operands: Value) -> Value:
         """A pointwise operator, which is to stay in float."""

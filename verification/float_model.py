@@ -8,12 +8,16 @@ from dataclasses import replace
 import numpy as np
 
 from ..emit_llvm.jit import JitModel, host_machine
-from ..ir.graph import Graph
+from ..ir.graph import Graph, Value
 from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..passes.pipeline import optimize
 from ..program.build import lower_graph
 
 Arrays = Mapping[str, np.ndarray]
+
+
+_MOST_RESULTS = 960
+"""Of one compiled function: what calls it from here (ctypes) takes 1024 arguments at most."""
 
 
 class FloatModel:
@@ -23,14 +27,17 @@ class FloatModel:
         given = {value.name for value in graph.inputs}
         wanted = set(names) - given
         shown = tuple(value for value in graph.values() if value.name in wanted)
-        self._names = [value.name for value in shown]
-        self._model: JitModel | None = None
-        if shown:
-            machine = host_machine()
-            seen = eliminate_dead_code(replace(graph, outputs=shown, states=()))
-            self._model = JitModel(lower_graph(optimize(seen), machine), machine)
+        parts = [shown[begin : begin + _MOST_RESULTS] for begin in range(0, len(shown), _MOST_RESULTS)]
+        self._models = [([value.name for value in part], _compiled(graph, part)) for part in parts]
 
     def run(self, inputs: Arrays) -> dict[str, np.ndarray]:
-        if self._model is None:
-            return dict(inputs)
-        return {**inputs, **dict(zip(self._names, self._model.run(inputs).values(), strict=True))}
+        found = dict(inputs)
+        for names, model in self._models:
+            found.update(zip(names, model.run(inputs).values(), strict=True))
+        return found
+
+
+def _compiled(graph: Graph, shown: tuple[Value, ...]) -> JitModel:
+    machine = host_machine()
+    seen = eliminate_dead_code(replace(graph, outputs=shown, states=()))
+    return JitModel(lower_graph(optimize(seen), machine), machine)

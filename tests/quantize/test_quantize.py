@@ -56,7 +56,7 @@ def test_the_whole_network_becomes_integers() -> None:
     assert [each.op for each in kept] == ["softmax"]
 
 
-def test_an_unequal_network_gains_by_equalizing() -> None:
+def unequal() -> Graph:
     """Channels of a depthwise chain that differ by factors up to 50."""
     net = Network((1, 4, 8, 8))
     spread = np.geomspace(1, 50, 8, dtype=np.float32).reshape(8, 1, 1, 1)
@@ -65,12 +65,25 @@ def test_an_unequal_network_gains_by_equalizing() -> None:
     first = net.relu(net.op("conv", net.x, scaled, None, group=1, **window))
     depthwise = net.constant(net.rng.standard_normal((8, 1, 3, 3)).astype(np.float32) / spread, "d")
     middle = net.relu(net.op("conv", first, depthwise, None, group=8, **window))
-    graph = net.graph(net.conv(middle, 3, kernel=1))
+    return net.graph(net.conv(middle, 3, kernel=1))
+
+
+def test_an_unequal_network_gains_by_equalizing() -> None:
+    graph = unequal()
     plain, equalized = (
-        quality(quantize_graph(graph, samples_for(graph, 16), QuantizeOptions(equalize=on)), graph)
+        quality(quantize_graph(graph, samples_for(graph, 16), QuantizeOptions(equalize=on, min_sqnr=0)), graph)
         for on in (False, True)
     )
     assert equalized > plain + 6
+
+
+def test_a_model_that_bytes_would_spoil_gets_16_bits_unasked() -> None:
+    graph = unequal()
+    model = quantize_graph(graph, samples_for(graph, 16), QuantizeOptions(equalize=False))
+    assert quality(model, graph) > 20
+    assert model.mixed is not None
+    assert {step.precision for step in model.mixed.steps} == {Precision.INT16}
+    assert DType.I8 in stored_of(model.graph).values()
 
 
 @pytest.mark.parametrize("activations", list(ACTIVATIONS))
