@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,9 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
 from ..samples import Samples, match_samples, read_arrays
 from .images import SUFFIXES, ImageOptions, read_image
+
+Sample = np.ndarray | Mapping[str, np.ndarray]
+"""One sample of the only input, or of each input by its name."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,25 @@ def read_calibration(
     samples.require_finite()
     others = {name: array for name, array in arrays.items() if array.shape[:1] == (samples.count,)}
     return CalibrationData(samples, others, pictures)
+
+
+def stacked_samples(rows: Iterable[Sample], inputs: Sequence[Value]) -> CalibrationData:
+    """Samples for a graph's ``inputs`` from Python: each is an array, where there is one input, or arrays by name. All
+    are kept. Raises ``BAD_INPUT`` as :func:`read_calibration` does, and for samples of different inputs or shapes."""
+    columns: dict[str, list[np.ndarray]] = {}
+    number = -1
+    for number, row in enumerate(rows):
+        named = row if isinstance(row, Mapping) else {inputs[0].name if len(inputs) == 1 else "": row}
+        arrays = {name: np.asarray(array) for name, array in named.items()}
+        if number and any(name not in columns or columns[name][0].shape != arrays[name].shape for name in arrays):
+            raise _bad(f"sample {number} has other inputs or shapes than the samples before", "calibration data")
+        for name, array in arrays.items():
+            columns.setdefault(name, []).append(array)
+    if number < 0 or any(len(column) <= number for column in columns.values()):
+        raise _bad("there are no samples" if number < 0 else "samples lack inputs that others have", "calibration data")
+    samples = match_samples({name: np.stack(column) for name, column in columns.items()}, inputs, ())
+    samples.require_finite()
+    return CalibrationData(samples, {})
 
 
 def _folders(path: Path, inputs: Sequence[Value]) -> dict[str, Path]:

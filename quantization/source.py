@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from functools import partial
@@ -23,7 +23,7 @@ from ..verification.accuracy import Measured, measure
 from ..verification.mends import Tried, propose_mend
 from ..verification.metric import Metric, evaluate_metric, find_metric
 from . import MixedPrecision, QuantizeOptions, quantize_graph
-from .calibration import DEFAULT_IMAGES, CalibrationData, read_calibration
+from .calibration import DEFAULT_IMAGES, CalibrationData, Sample, read_calibration, stacked_samples
 from .images import ImageOptions
 from .input_check import doubts, input_ranges
 from .options import Mode
@@ -40,14 +40,15 @@ HELD_OUT = 5
 class Quantization:
     """What to quantize with: data and options.
 
-    ``calibration`` and ``test_data`` are files or folders of typical inputs; without test data every fifth sample of
-    the calibration data is held back. Modes that store weights alone do without calibration (``None``). ``metric`` is
+    ``calibration`` and ``test_data`` are files or folders of typical inputs, or anything that gives samples one by one:
+    arrays, where the model has one input, or arrays by name. Without test data every fifth sample of the calibration
+    data is held back. Modes that store weights alone do without calibration (``None``). ``metric`` is
     ``module:function`` of your own measure, ``images`` says what becomes of the pixels of images.
     """
 
-    calibration: PathLike | None
+    calibration: PathLike | Iterable[Sample] | None
     options: QuantizeOptions = field(default_factory=QuantizeOptions)
-    test_data: PathLike | None = None
+    test_data: PathLike | Iterable[Sample] | None = None
     metric: str | None = None
     images: ImageOptions = DEFAULT_IMAGES
 
@@ -154,12 +155,20 @@ def _random_data(source: Source, wanted: Quantization) -> tuple[CalibrationData,
     return data, _read(source.graph, wanted.test_data, wanted.images)
 
 
-def _read(graph: Graph, path: PathLike, images: ImageOptions) -> CalibrationData:
-    """The data of a file or folder. What states hold before each sample is found by running the float model on the
-    samples as the steps of one sequence."""
+def _read(graph: Graph, given: PathLike | Iterable[Sample], images: ImageOptions) -> CalibrationData:
+    """The data of a file, a folder or an iterator. What states hold before each sample is found by running the float
+    model on the samples as the steps of one sequence."""
     kept = {state.input for state in graph.states}
-    data = read_calibration(Path(path), [value for value in graph.inputs if value.name not in kept], images)
+    inputs = [value for value in graph.inputs if value.name not in kept]
+    if isinstance(given, (str, Path)):
+        data = read_calibration(Path(given), inputs, images)
+    else:
+        data = stacked_samples(given, inputs)
     return replace(data, samples=with_states(graph, data.samples)) if kept else data
+
+
+def _shown(given: PathLike | Iterable[Sample]) -> str:
+    return str(given) if isinstance(given, (str, Path)) else "calibration data"
 
 
 def _split(source: Source, wanted: Quantization) -> tuple[CalibrationData, CalibrationData]:
@@ -170,7 +179,7 @@ def _split(source: Source, wanted: Quantization) -> tuple[CalibrationData, Calib
     if wanted.images != DEFAULT_IMAGES and not data.pictures:
         hint = "scale the arrays before they are saved"
         reason = "mean and scale are for images; the calibration data are arrays, which are taken as they are"
-        raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=str(wanted.calibration), hint=hint)
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, loc=_shown(wanted.calibration), hint=hint)
     if wanted.test_data is not None:
         return data, _read(source.graph, wanted.test_data, wanted.images)
     if data.samples.count < HELD_OUT:

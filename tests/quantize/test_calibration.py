@@ -7,7 +7,7 @@ import pytest
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.graph import Value
 from ccml.ir.types import DType, TensorType
-from ccml.quantization.calibration import read_calibration
+from ccml.quantization.calibration import Sample, read_calibration, stacked_samples
 from ccml.quantization.images import ImageOptions
 
 X = Value("x", TensorType(DType.F32, (1, 4)))
@@ -37,6 +37,27 @@ def test_npz(tmp_path: Path, key: str) -> None:
 def test_npz_of_several_inputs(tmp_path: Path) -> None:
     data = read_calibration(saved(tmp_path / "d.npz", x=DATA, state=np.ones((3, 2, 3), np.float32)), [X, STATE])
     assert {name: array.shape for name, array in data.samples.inputs.items()} == {"x": (3, 1, 4), "state": (3, 2, 3)}
+
+
+def test_samples_from_python() -> None:
+    single = stacked_samples((row for row in DATA), [X])
+    assert np.array_equal(single.samples.inputs["x"], DATA[:, np.newaxis])
+    named = stacked_samples([{"x": row[np.newaxis], "state": np.ones((2, 3), np.float32)} for row in DATA], [X, STATE])
+    assert {name: array.shape for name, array in named.samples.inputs.items()} == {"x": (3, 1, 4), "state": (3, 2, 3)}
+
+
+@pytest.mark.parametrize(
+    ("rows", "reason"),
+    [
+        ([], "no samples"),
+        ([DATA[0], DATA[1, :3]], "sample 1 has other inputs or shapes"),
+        ([{"x": DATA[0], "y": DATA[0]}, {"x": DATA[1]}], "lack inputs"),
+        ([np.full(4, np.nan, np.float32)] * 2, "NaN"),
+    ],
+)
+def test_wrong_samples_from_python(rows: list[Sample], reason: str) -> None:
+    with pytest.raises(CcmlError, match=reason):
+        stacked_samples(rows, [X])
 
 
 def test_npy_and_folders_of_them(tmp_path: Path) -> None:
