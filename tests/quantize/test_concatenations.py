@@ -12,7 +12,9 @@ def skip(factor: float, *, read_twice: bool) -> Graph:
     net = Network((1, 4, 6, 6))
     first = net.relu(net.conv(net.x, 4))
     second = net.relu(net.conv(first if read_twice else net.x, 4))
-    net.constants[net.nodes[-2].operands[1].name] = net.constants[net.nodes[-2].operands[1].name] * np.float32(factor)
+    weights = net.constants[net.nodes[-2].operands[1].name] * np.float32(factor)
+    weights.flags.writeable = False
+    net.constants[net.nodes[-2].operands[1].name] = weights
     return net.graph(net.conv(net.op("concat", first, second, axis=1), 3))
 
 
