@@ -31,7 +31,7 @@ _MOST_MACS = 1 << 34
 _MOST_RUNS = 1 << 13
 _MOST_TRIED = 24
 _LEAST_TRIED = 8
-_PREFERENCE = 0.7
+_PREFERENCE = 0.4
 """Another method has to make less than this part of the first one's noise: with few samples smaller differences are
 luck."""
 
