@@ -2,7 +2,7 @@
 
 Several methods propose ranges (``ranges.py``). The samples are in folds: a method's range for all folds but one is
 tried on the samples of that one, the tensor alone being rounded in the float model. The method whose noise at the
-outputs is least then makes the range from all samples. A tensor's consumer so decides what is worth keeping: behind a
+outputs is far less than the first one's then makes the range from all samples. A tensor's consumer so decides what is worth keeping: behind a
 sigmoid large numbers are all alike, before a sum each counts.
 """
 
