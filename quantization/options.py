@@ -15,7 +15,7 @@ from ..ir.types import DType
 class RangeMethod(StrEnum):
     """How the range of an activation is found from the values that were observed.
 
-    * ``AUTO``: ``MSE``, or what makes far less noise at the model's outputs, tensor by tensor; ``MSE`` for large models.
+    * ``AUTO``: ``MSE``, or for single tensors what makes far less noise at the outputs; of large models ``MSE`` alone.
     * ``MIN_MAX``: the least and the largest value.
     * ``MOVING_AVERAGE``: averages of the least and the largest value of each sample.
     * ``PERCENTILE``: what lies beyond a percentile on either side saturates.

@@ -2,8 +2,8 @@
 
 Several methods propose ranges (``ranges.py``). The samples are in folds: a method's range for all folds but one is
 tried on the samples of that one, the tensor alone being rounded in the float model. The method whose noise at the
-outputs is far less than the first one's then makes the range from all samples. A tensor's consumer so decides what is worth keeping: behind a
-sigmoid large numbers are all alike, before a sum each counts.
+outputs is far less than the first one's then makes the range from all samples. A tensor's consumer so decides what is
+worth keeping: behind a sigmoid large numbers are all alike, before a sum each counts.
 """
 
 from __future__ import annotations
