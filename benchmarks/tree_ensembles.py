@@ -127,6 +127,9 @@ def onnx_model(one: Trained, dtype: type[Any]) -> onnx.ModelProto:
         model = to_onnx(one.model, initial_types=[("x", FloatTensorType([1, features]))], options=options)
     del model.graph.output[1:]
     if dtype is np.int16:
+        domains = [each for each in model.opset_import if each.domain != ""]
+        del model.opset_import[:]
+        model.opset_import.extend([*domains, helper.make_opsetid("", 17)])
         model.graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.INT16
         for node in model.graph.node:
             node.input[:] = ["x_float" if name == "x" else name for name in node.input]
@@ -251,7 +254,7 @@ def main() -> None:
                 if not args.only or column in args.only:
                     try:
                         cell = counted(one, cpu, make)
-                    except RuntimeError as error:
+                    except (RuntimeError, TypeError, NotImplementedError) as error:
                         cell = str(error).splitlines()[0][:80]
                     print(f" | {column} {cell}", end="", flush=True)
             print()
