@@ -101,11 +101,15 @@ class Bounds:
 
         Where the point is dead there is no value: ``inf`` is the least and ``-inf`` the greatest.
         """
-        if self.dead:
-            return math.inf, -math.inf
         form = self.linear(summands[0]) if summands else Linear()
         for expr in summands[1:]:
             form = form.plus(self.linear(expr))
+        return self.span(form)
+
+    def span(self, form: Linear) -> tuple[int | float, int | float]:
+        """Least and greatest value of a linear form, as :meth:`range` has them."""
+        if self.dead:
+            return math.inf, -math.inf
         if not form.terms:
             return int(form.const), int(form.const)
         return self._range(form, FACTS_COMBINED)

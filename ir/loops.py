@@ -2,7 +2,7 @@
 
 Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``)::
 
-    kernel  := Kernel(name, params: Buffer*, body: Stmt*, scalars: Var*, foreign: Foreign?)
+    kernel  := Kernel(name, params: Buffer*, body: Stmt*, scalars: Var*, foreign: Foreign?, chunked: int)
     stmt    := For(var, extent, body, kind)          kind: serial | unroll | parallel
              | If(cond, then, orelse)
              | Let(var, value)                       an immutable name for the rest of the block
@@ -415,7 +415,8 @@ class Kernel:
     """A function without result. ``params`` are GLOBAL buffers; ``loc`` names the ONNX nodes that it computes.
 
     ``scalars`` are what calls give values to, where one kernel does the work of several. A ``foreign`` kernel is C of
-    the user's, and has no body.
+    the user's, and has no body. The passages of the outermost ``chunked`` loops may run on several threads at once
+    (``ir/chunks.py``).
     """
 
     name: str
@@ -424,6 +425,7 @@ class Kernel:
     loc: str = ""
     scalars: tuple[Var, ...] = ()
     foreign: Foreign | None = None
+    chunked: int = 0
 
 
 # ---------------------------------------------------------------- construction

@@ -60,7 +60,7 @@ _CONVERSIONS: dict[str, type[Convert] | type[Bitcast]] = {"convert": Convert, "b
 _Named = TypeVar("_Named", Var, Buffer)
 
 RESERVED = frozenset(
-    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "align", "invoke", "foreign"}
+    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "align", "invoke", "foreign", "chunked"}
     | {"select", "splat", "lane"}
     | {*LOOP_WORDS, *_ALLOC_WORDS, *_UNARY_FUNCTIONS, *_BINARY_FUNCTIONS, *_REDUCTIONS, *_CONVERSIONS}
 )
@@ -94,11 +94,12 @@ class _KernelParser:
                 params.append(self._buffer(Space.GLOBAL))
             if not cursor.at(")"):
                 cursor.expect(",")
+        chunked = cursor.integer("a number of loops") if cursor.accept("chunked") else 0
         loc = cursor.loc()
         foreign = self._foreign() if cursor.at("foreign", 2) else None
         body = self._block() if foreign is None else ()
         cursor.expect_kind("end", "the end of the text")
-        return Kernel(name, tuple(params), body, loc, tuple(scalars), foreign)
+        return Kernel(name, tuple(params), body, loc, tuple(scalars), foreign, chunked)
 
     def _foreign(self) -> Foreign:
         """What stands in the place of a body where that is C of the user's."""

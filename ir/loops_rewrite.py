@@ -99,6 +99,16 @@ def walk_stmts(block: Block) -> Iterator[Stmt]:
             yield from walk_stmts(stmt.orelse)
 
 
+def used_buffers(block: Block) -> Iterator[Buffer]:
+    """The buffers of all accesses, some of them more than once."""
+    for stmt in walk_stmts(block):
+        yield from (part.buffer for expr in stmt_exprs(stmt) for part in walk_expr(expr) if isinstance(part, Load))
+        if isinstance(stmt, Store):
+            yield stmt.buffer
+        if isinstance(stmt, Invoke):
+            yield from (pointer.buffer for pointer in stmt.pointers)
+
+
 def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
     """Rewrites bottom-up: ``rule`` sees each node with rewritten children and returns its replacement or ``None``."""
     changed = map_children(expr, lambda child: map_expr(child, rule))

@@ -13,7 +13,7 @@
         y[oh, ow, 0 : 16] = max(acc[0], 0.0f32x16)
         invoke stage(&x[oh, 0, 0], &s[0], 16)
 
-Scalars of a kernel follow its buffers, as ``n: index``.
+Scalars of a kernel follow its buffers, as ``n: index``; ``chunked 2`` stands behind its parameters.
 Loops of one kind that hold nothing but the next loop share a line. Plain integers are ``index``; other literals carry
 their type (``1.5f32``, ``3i32``, ``0.0f32x16``, ``f32(inf)``). ``x-3`` on ``index`` is the sum with -3 that the
 expression builder makes; the difference itself is ``x-(3)``, and a negated literal is ``-(3)``. Operators bind as in
@@ -75,10 +75,11 @@ def print_kernel(kernel: Kernel) -> str:
     """The text of ``kernel``; :func:`parse_kernel` gives an equal kernel back."""
     params = [_buffer(param, param.access.value) for param in kernel.params]
     params += [f"{_name(scalar.name)}: {scalar.type}" for scalar in kernel.scalars]
-    header = f"kernel {_name(kernel.name)}({', '.join(params)}){spell_loc(kernel.loc)}"
+    end = f"){f' chunked {kernel.chunked}' if kernel.chunked else ''}{spell_loc(kernel.loc)}"
+    header = f"kernel {_name(kernel.name)}({', '.join(params)}{end}"
     if len(header) > MAX_HEADER:
         listed = "".join(f"    {param},\n" for param in params)
-        header = f"kernel {_name(kernel.name)}(\n{listed}){spell_loc(kernel.loc)}"
+        header = f"kernel {_name(kernel.name)}(\n{listed}{end}"
     body = _block(kernel.body, "  ") if kernel.foreign is None else _foreign(kernel.foreign)
     return "\n".join([header, *body]) + "\n"
 

@@ -36,6 +36,7 @@ from typing import NoReturn
 from ..errors import CcmlError, ErrorCode
 from .bounds import Bounds
 from .foreign import Foreign
+from .independence import are_independent
 from .instructions import NO_BLOCKS, NO_INSTRUCTIONS, BlockTable, InstructionTable
 from .loops import (
     BOOL,
@@ -58,6 +59,7 @@ from .loops import (
     Stmt,
     Store,
     Var,
+    const_value,
 )
 from .loops_rewrite import children
 from .loops_text import print_block, print_expr
@@ -112,6 +114,19 @@ class _Verifier:
         self._block(self._kernel.body, scope)
         if self._kernel.foreign is not None:
             self._foreign(self._kernel.foreign)
+        if self._kernel.chunked:
+            self._chunks()
+
+    def _chunks(self) -> None:
+        body, loops = self._kernel.body, list[For]()
+        for _ in range(self._kernel.chunked):
+            loop = body[0] if len(body) == 1 else None
+            if not isinstance(loop, For) or loop.kind is not LoopKind.PARALLEL or const_value(loop.extent) is None:
+                self._fail("L16", f"{self._kernel.chunked} parallel loops of constant extents are not outside")
+            loops.append(loop)
+            body = loop.body
+        if self._kernel.scalars or not are_independent(loops):
+            self._fail("L16", "its chunks may meet in memory")
 
     def _foreign(self, foreign: Foreign) -> None:
         params = self._kernel.params

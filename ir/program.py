@@ -93,6 +93,8 @@ STATE = "state"
 """The pool of the states, which is none of the working memory."""
 WEIGHTS = "weights"
 """The parameter that is the file of weights."""
+THREADS = "threads"
+"""The parameter that says who else runs chunks of kernels."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,7 @@ class Role(Enum):
     POOL = "pool"
     STATE = "state"
     WEIGHTS = "weights"
+    THREADS = "threads"
     INPUT = "input"
     OUTPUT = "output"
 
@@ -183,7 +186,7 @@ class Parameter:
 
     @property
     def written(self) -> bool:
-        return self.role not in (Role.INPUT, Role.WEIGHTS)
+        return self.role not in (Role.INPUT, Role.WEIGHTS, Role.THREADS)
 
 
 @dataclass(frozen=True)
@@ -199,9 +202,10 @@ class Program:
     ``small_code``: compilers are to make small code of it, where that and fast code are not the
     same. With ``weights`` the constants are in a file that the caller passes. ``identity`` is what header, library and
     file of weights know each other by, where it is not the program's own (``identity.model_id``). ``sliced``: a run can
-    be taken call by call as well. ``library`` is what kernels and constants are called after where several models share
-    them. ``sections`` are those of kernels (``("code", name)``) and constants (``("weights", name)``) that do not go
-    where the others are.
+    be taken call by call as well. The work of large kernels is in chunks for so many ``threads``, and a parameter says
+    who runs them; 0: there are none. ``library`` is what kernels and constants are called after where several models
+    share them. ``sections`` are those of kernels (``("code", name)``) and constants (``("weights", name)``) that do not
+    go where the others are.
     """
 
     name: str
@@ -222,6 +226,7 @@ class Program:
     weights: ExternalWeights | None = None
     identity: int = 0
     sliced: bool = False
+    threads: int = 0
     library: str = ""
     sections: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
@@ -254,6 +259,8 @@ class Program:
             found.append(Parameter(Role.STATE, STATE, self.plan.state.size, align=self.plan.state.align))
         if self.weights is not None:
             found.append(Parameter(Role.WEIGHTS, WEIGHTS, self.weights.size, align=self.weights.align))
+        if self.threads:
+            found.append(Parameter(Role.THREADS, THREADS, 0))
         for number, side in enumerate(self.interfaces):
             role = Role.INPUT if number < len(self.inputs) else Role.OUTPUT
             found.append(Parameter(role, side.buffer, side.type.nbytes, side.type.dtype))

@@ -19,6 +19,7 @@ def print_program(program: Program) -> str:
     for extent in program.extents:
         dims = ", ".join(f"{quoted(name)}:{axis}" for name, axis in extent.dims)
         lines.append(f"  extent {quoted(extent.value)} of {dims} in {extent.least} to {extent.bound}")
+    lines += [f"  for {program.threads} threads"] if program.threads else []
     lines += [f"  {pool.name} {pool.size} bytes, aligned to {pool.align}" for pool in program.plan.all_pools]
     lines += [_declaration(program, buffer) for buffer in program.buffers.values()]
     lines += _steps(program.body, "  ")

@@ -20,6 +20,7 @@ from ..schedule.legalize import legalize
 from ..targets.target import Machine
 from .goal import DEFAULT_GOAL, Goal, Optimize
 from .lower_nodes import lower_nodes
+from .partition import partition
 from .place import order_calls, place_tensors, stream_layers
 from .sharing.share import share_kernels
 
@@ -58,6 +59,7 @@ def check(program: Program, machine: Machine, goal: Goal) -> Program:
 
 
 STEPS: tuple[tuple[str, Step], ...] = (
+    ("partition", partition),
     ("order_calls", order_calls),
     ("place_tensors", place_tensors),
     ("stream_layers", stream_layers),

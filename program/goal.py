@@ -28,12 +28,13 @@ class Goal:
 
     ``max_ram`` bytes are to be enough for all working memory, inputs and outputs included; ``None``: no limit.
     ``pools`` name parts of it, fastest first, with the bytes of each; the last may have no limit. Without any, there is
-    one arena.
+    one arena. With ``threads``, the work of large layers is split into chunks for so many of them; 0: none.
     """
 
     optimize: Optimize = Optimize.BALANCED
     max_ram: int | None = None
     pools: Mapping[str, int | None] = field(default_factory=dict)
+    threads: int = 0
 
     @property
     def scarce_ram(self) -> bool:

@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 
-from ..ir.loops import Access, Block, Buffer, For, If, Invoke, Kernel, Let, Load, Stmt, Store
-from ..ir.loops_rewrite import map_accesses, map_block, stmt_exprs, walk_expr, walk_stmts
+from ..ir.loops import Access, Block, For, If, Kernel, Let, Load, Stmt, Store
+from ..ir.loops_rewrite import map_accesses, map_block, used_buffers, walk_stmts
 from ..ir.program import BufferDecl, Storage
 from ..ir.steps import Body, Call, has_control_flow, walk_calls
 
@@ -39,7 +39,7 @@ def without_copies(kernel: Kernel, call: Call, old: str, new: str) -> InPlace | 
     body = _without_copies(kernel.body, sources, targets)
     if body == kernel.body:
         return None
-    used = {buffer.name for buffer in _used(body)}
+    used = {buffer.name for buffer in used_buffers(body)}
     kept = [
         (replace(param, access=Access.READ_WRITE) if param.name in targets else param, name)
         for param, name in zip(kernel.params, call.args, strict=True)
@@ -121,7 +121,7 @@ def _without_copies(body: Block, sources: Set[str], targets: Set[str]) -> Block:
     found: list[Stmt] = []
     for place, stmt in enumerate(body):
         rest = map_block((stmt,), lambda expr: None, lambda inner: _reduced(inner, sources, targets))
-        if any(buffer.name in targets for buffer in _used(rest)):
+        if any(buffer.name in targets for buffer in used_buffers(rest)):
             return (*found, *body[place:])
         found += rest
     return tuple(found)
@@ -139,14 +139,3 @@ def _reduced(stmt: Stmt, sources: Set[str], targets: Set[str]) -> Block | None:
         case If(then=then, orelse=orelse):
             return () if all(isinstance(inner, Let) for inner in (*then, *orelse)) else None
     return None
-
-
-def _used(block: Block) -> Iterator[Buffer]:
-    """The buffers of all accesses."""
-    for stmt in walk_stmts(block):
-        yield from (part.buffer for expr in stmt_exprs(stmt) for part in walk_expr(expr) if isinstance(part, Load))
-        if isinstance(stmt, Store):
-            yield stmt.buffer
-        if isinstance(stmt, Invoke):
-            yield from (pointer.buffer for pointer in stmt.pointers)
-

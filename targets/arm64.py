@@ -52,12 +52,15 @@ _HWCAP = 16
 FEATURES = {"dotprod": CpuFeature("__ARM_FEATURE_DOTPROD", HwcapBit(_HWCAP, 20))}
 DETECTION = Detection(FEATURES, llvm_cpu="generic", llvm_features="+neon")
 
+SPIN_HINT64, SPIN_HINT32 = "void @llvm.aarch64.hint(i32 1)", "void @llvm.arm.hint(i32 1)"
+
 TARGETS = (
     Target(
         name="android",
         family="Android",
         description="Android, all ABIs of the NDK; --abi picks one",
         hosted=True,
+        threads=True,
         library=shared_library(page_align=16384, c_library="libc.so", stripped=True),
         compiler="clang",
         kit=NDK,
@@ -72,6 +75,7 @@ TARGETS = (
                 elf=ELF64,
                 environment=LINUX64,
                 clang_triple="aarch64-linux-android21",
+                spin_hint=SPIN_HINT64,
                 detection=DETECTION,
             ),
             Abi(
@@ -84,6 +88,7 @@ TARGETS = (
                 helpers=HELPERS32,
                 environment=LINUX32,
                 clang_triple="armv7a-linux-androideabi21",
+                spin_hint=SPIN_HINT32,
             ),
             Abi(
                 name="x86_64",
@@ -95,6 +100,7 @@ TARGETS = (
                 helpers=x86.HELPERS,
                 environment=x86.LINUX,
                 clang_triple="x86_64-linux-android21",
+                spin_hint=x86.SPIN_HINT,
                 detection=x86.DETECTION,
                 guaranteed=x86.V2.requires,
                 llvm_options=x86.LLVM_OPTIONS,
@@ -109,6 +115,7 @@ TARGETS = (
                 helpers=x86.HELPERS,
                 environment=x86.LINUX32,
                 clang_triple="i686-linux-android21",
+                spin_hint=x86.SPIN_HINT,
                 llvm_options=x86.LLVM_OPTIONS,
             ),
         ),
@@ -119,6 +126,7 @@ TARGETS = (
         aliases=("arm64", "aarch64"),
         description="64-bit Arm Linux",
         hosted=True,
+        threads=True,
         library=shared_library(page_align=65536),
         arena_align=64,
         abis=(
@@ -133,6 +141,7 @@ TARGETS = (
                 cross_compile="aarch64-linux-gnu-",
                 gcc=LINUX64.compiler,
                 clang_triple="aarch64-linux-gnu",
+                spin_hint=SPIN_HINT64,
                 host_architectures=("aarch64", "arm64"),
                 detection=DETECTION,
             ),

@@ -170,6 +170,7 @@ class Abi:
     that the ABI's CPUs can run. ``host_architectures``: in a process of which architectures, the beginnings of LLVM's
     triples, its code can run. ``guaranteed`` are features that every processor of the ABI has; others are asked for
     through ``detection``. ``llvm_options`` are for LLVM's code generator; they hold for the whole process.
+    ``spin_hint`` is the intrinsic, as LLVM IR calls it, that eases waiting for another thread.
     """
 
     name: str
@@ -189,6 +190,7 @@ class Abi:
     detection: Detection | None = None
     guaranteed: tuple[str, ...] = ()
     llvm_options: tuple[str, ...] = ()
+    spin_hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -263,6 +265,7 @@ class Target:
 
     ``scarce_ram``: tensors share memory wherever that is sound, inputs and outputs of the model included, although
     compilers then know less of what overlaps. ``scarce_flash``: layers share code where that costs little speed.
+    ``threads``: its C library has those of POSIX.
     """
 
     name: str
@@ -278,6 +281,7 @@ class Target:
     scarce_ram: bool = False
     scarce_flash: bool = False
     c_flags: tuple[str, ...] = ()
+    threads: bool = False
 
 
 @dataclass(frozen=True)

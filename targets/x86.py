@@ -110,6 +110,8 @@ FEATURES = {
 }  # fmt: skip
 DETECTION = Detection(FEATURES, llvm_cpu="x86-64", c_attribute='target("arch=x86-64")')
 
+SPIN_HINT = "void @llvm.x86.sse2.pause()"
+
 TARGETS = (
     Target(
         name="x86",
@@ -117,6 +119,7 @@ TARGETS = (
         aliases=("x86-64", "x86_64"),
         description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v3-vnni, -v4, -v4-vnni, native)",
         hosted=True,
+        threads=True,
         library=shared_library(page_align=4096),
         arena_align=64,
         abis=(
@@ -133,6 +136,7 @@ TARGETS = (
                 host_architectures=("x86_64",),
                 detection=DETECTION,
                 llvm_options=LLVM_OPTIONS,
+                spin_hint=SPIN_HINT,
             ),
         ),
     ),

@@ -1,0 +1,141 @@
+"""A proof that passages of loops do not meet in memory, so that they may run at the same time.
+
+For each parameter that the loops write there has to be, for each of them, a dimension in which passages are apart: in
+every access, the index there is ``stride * variable + rest``, and all rests lie within fewer than ``stride`` elements
+of each other. Variables of loops around the one in question are the same in both of two passages that are compared::
+
+    parallel a:4                      y[a*8 + i, b]    a: dimension 0, stride 8, rests 0..7
+      parallel b:16                                    b: dimension 1, stride 1, rest 0
+        for i:8
+          y[a*8 + i, b] = ...
+
+Where conditions leave a variable a single value, as in the last block of rows, an index need not depend on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from .bounds import Bounds, Linear
+from .loops import Alloc, Block, Buffer, Expr, For, If, Invoke, Let, Load, Space, Stmt, Store, Var
+from .loops_rewrite import stmt_exprs, walk_expr
+
+
+@dataclass(frozen=True)
+class _Access:
+    """``lanes`` elements of a parameter from ``index`` on, where ``bounds`` holds."""
+
+    index: tuple[Expr, ...]
+    lanes: int
+    bounds: Bounds
+
+
+def are_independent(loops: Sequence[For]) -> bool:
+    """Whether all passages of ``loops``, each of which holds nothing but the next, provably write what no other passage
+    writes or reads. Memory of the caller's behind different parameters has to be apart."""
+    return separating_dimensions(loops) is not None
+
+
+def separating_dimensions(loops: Sequence[For]) -> tuple[int, ...] | None:
+    """For each of ``loops`` the dimension of what they write in which their passages are apart, the outermost one of
+    all parameters; ``None`` where they are not :func:`are_independent`."""
+    bounds = Bounds()
+    for loop in loops:
+        bounds = bounds.in_loop(loop.var, loop.extent)
+    collector = _Collector()
+    if not collector.block(loops[-1].body, bounds):
+        return None
+    found = []
+    for number, loop in enumerate(loops):
+        around = [other.var for other in loops[:number]]
+        dimensions = [_dimension(collector.accesses[name], loop.var, around) for name in sorted(collector.written)]
+        if any(dimension is None for dimension in dimensions):
+            return None
+        found.append(min((dimension for dimension in dimensions if dimension is not None), default=0))
+    return tuple(found)
+
+
+class _Collector:
+    """Finds the accesses of parameters, and the parameters that are written."""
+
+    def __init__(self) -> None:
+        self.accesses: dict[str, list[_Access]] = {}
+        self.written: set[str] = set()
+        self.local: set[str] = set()
+
+    def block(self, block: Block, bounds: Bounds) -> bool:
+        """Whether everything in a block is understood."""
+        for stmt in block:
+            self._reads(stmt, bounds)
+            match stmt:
+                case For(var, extent, body):
+                    if not self.block(body, bounds.in_loop(var, extent)):
+                        return False
+                case If(cond, then, orelse):
+                    if not self.block(then, bounds.assuming(cond)):
+                        return False
+                    if not self.block(orelse, bounds.assuming(cond, False)):
+                        return False
+                case Let(var, value):
+                    bounds = bounds.with_let(var, value)
+                case Alloc(buffer):
+                    self.local.add(buffer.name)
+                case Store(buffer, index, value):
+                    if buffer.space is Space.GLOBAL:
+                        self.written.add(buffer.name)
+                        self._access(buffer, index, value.type.lanes, bounds)
+                    elif buffer.name not in self.local:
+                        return False
+                case Invoke():
+                    return False
+        return True
+
+    def _reads(self, stmt: Stmt, bounds: Bounds) -> None:
+        for part in _loads(stmt):
+            if part.buffer.space is Space.GLOBAL:
+                self._access(part.buffer, part.index, part.lanes, bounds)
+
+    def _access(self, buffer: Buffer, index: tuple[Expr, ...], lanes: int, bounds: Bounds) -> None:
+        if not bounds.dead:
+            self.accesses.setdefault(buffer.name, []).append(_Access(index, lanes, bounds))
+
+
+def _loads(stmt: Stmt) -> Iterator[Load]:
+    for expr in stmt_exprs(stmt):
+        yield from (part for part in walk_expr(expr) if isinstance(part, Load))
+
+
+def _dimension(accesses: Sequence[_Access], var: Var, around: Sequence[Var]) -> int | None:
+    """The first dimension in which passages of the loop of ``var`` are apart, variables ``around`` being the same."""
+    dimensions = range(len(accesses[0].index) if accesses else 0)
+    return next((dim for dim in dimensions if _apart_in(accesses, dim, var, around)), None)
+
+
+def _apart_in(accesses: Sequence[_Access], dim: int, var: Var, around: Sequence[Var]) -> bool:
+    forms = [access.bounds.linear(access.index[dim]) for access in accesses]
+    steps = {form.terms[var] for form in forms if var in form.terms}
+    if len(steps) != 1:
+        return False
+    (step,) = steps
+    least, greatest = math.inf, -math.inf
+    for access, form in zip(accesses, forms, strict=True):
+        rest = form.without(var) if var in form.terms else _pinned(form, var, step, access.bounds)
+        if rest is None:
+            return False
+        for other in around:
+            rest = rest.without(other)
+        if any(part in (var, *around) for atom in rest.terms for part in walk_expr(atom)):
+            return False
+        low, high = access.bounds.span(rest)
+        last = access.lanes - 1 if dim == len(access.index) - 1 else 0
+        least, greatest = min(least, low), max(greatest, high + last)
+    return greatest - least < (step if step > 0 else -step)
+
+
+def _pinned(form: Linear, var: Var, step: int | Fraction, bounds: Bounds) -> Linear | None:
+    """What an index without ``var`` is besides ``step * var``, where that has a single value."""
+    low, high = bounds.span(Linear({var: 1}))
+    return form.shifted(-step * int(low)) if low == high and not math.isinf(low) else None

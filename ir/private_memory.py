@@ -1,0 +1,121 @@
+"""A proof that memory of a kernel carries nothing from one passage of a loop to another, so that each may have its own.
+
+That is so where, in a passage, nothing is read that has not been written in it before, and what is accessed does not
+depend on which passage it is::
+
+    for block:7
+      for t:14, c:64:   scratch[t, c] = ...            all of scratch[0..13, 0..63]
+      for n:8:          ... = scratch[t, c] ...        nothing else
+
+Statements are looked at in their order: those of a loop that reads and writes the memory, one by one, for any of its
+passages; those of others by going through all elements that they touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from math import prod
+
+import numpy as np
+
+from .bounds import Bounds
+from .loops import Block, Buffer, Expr, For, If, Let, Load, Stmt, Store, Var, const_value
+from .loops_rewrite import stmt_exprs, substitute, walk_expr, walk_stmts
+
+MOST_ELEMENTS = 1 << 22
+"""Accesses of one statement that are gone through at most."""
+
+
+def is_private(buffer: str, loops: Sequence[For]) -> bool:
+    """Whether passages of ``loops``, each of which holds nothing but the next, provably leave each other nothing in the
+    parameter ``buffer``."""
+    body = loops[-1].body
+    found = next((each for each in _buffers(body) if each.name == buffer), None)
+    if found is None:
+        return False
+    return _Proof(found).block(body, np.zeros(prod(found.shape), bool))
+
+
+def _buffers(body: Block) -> list[Buffer]:
+    loads = (part.buffer for stmt in walk_stmts(body) for part in _loads(stmt))
+    return [*loads, *(stmt.buffer for stmt in walk_stmts(body) if isinstance(stmt, Store))]
+
+
+def _loads(stmt: Stmt) -> list[Load]:
+    return [part for expr in stmt_exprs(stmt) for part in walk_expr(expr) if isinstance(part, Load)]
+
+
+class _Proof:
+    def __init__(self, buffer: Buffer) -> None:
+        self.buffer = buffer
+
+    def block(self, body: Block, written: np.ndarray) -> bool:
+        """Whether everything that ``body`` reads of the buffer is ``written``, which is brought up to date."""
+        lets: dict[Var, Expr] = {}
+        for stmt in body:
+            (stmt,) = substitute((stmt,), lets)
+            if isinstance(stmt, Let):
+                lets[stmt.var] = stmt.value
+            reads, writes = self._touches((stmt,))
+            if reads and writes and isinstance(stmt, For):
+                if not self.block(stmt.body, written):
+                    return False
+                continue
+            if reads and writes and isinstance(stmt, If):
+                if not self.block(stmt.then, written.copy()) or not self.block(stmt.orelse, written.copy()):
+                    return False
+                continue
+            if reads and not self._read((stmt,), {}, written):
+                return False
+            if writes:
+                self._write((stmt,), {}, written)
+        return True
+
+    def _touches(self, body: Block) -> tuple[bool, bool]:
+        """Whether statements read the buffer, and whether they write it."""
+        stmts = list(walk_stmts(body))
+        reads = any(load.buffer.name == self.buffer.name for load in chain.from_iterable(map(_loads, stmts)))
+        return reads, any(isinstance(stmt, Store) and stmt.buffer.name == self.buffer.name for stmt in stmts)
+
+    def _read(self, body: Block, loops: dict[Var, int], written: np.ndarray) -> bool:
+        """Whether all elements are ``written`` that statements read, whatever conditions there are."""
+        for stmt in body:
+            for load in _loads(stmt):
+                if load.buffer.name == self.buffer.name:
+                    elements = self._elements(load.index, load.lanes, loops)
+                    if elements is None or not written[elements].all():
+                        return False
+            if isinstance(stmt, For):
+                extent = const_value(stmt.extent)
+                if not isinstance(extent, int) or not self._read(stmt.body, {**loops, stmt.var: extent}, written):
+                    return False
+            if isinstance(stmt, If) and not self._read((*stmt.then, *stmt.orelse), loops, written):
+                return False
+        return True
+
+    def _write(self, body: Block, loops: dict[Var, int], written: np.ndarray) -> None:
+        """Notes the elements that statements write under no condition."""
+        for stmt in body:
+            if isinstance(stmt, For) and isinstance(extent := const_value(stmt.extent), int) and extent > 0:
+                self._write(stmt.body, {**loops, stmt.var: extent}, written)
+            elif isinstance(stmt, Store) and stmt.buffer.name == self.buffer.name and stmt.active is None:
+                elements = self._elements(stmt.index, stmt.value.type.lanes, loops)
+                if elements is not None:
+                    written[elements] = True
+
+    def _elements(self, index: Sequence[Expr], lanes: int, loops: dict[Var, int]) -> np.ndarray | None:
+        """The elements that an access touches in all passages of ``loops``; ``None`` where that depends on more."""
+        bounds, flat = Bounds(), np.zeros(1, np.int64)
+        forms = [bounds.linear(expr) for expr in index]
+        if any(atom not in loops for form in forms for atom in form.terms):
+            return None
+        used = [var for var in loops if any(var in form.terms for form in forms)]
+        if lanes * prod(loops[var] for var in used) > MOST_ELEMENTS:
+            return None
+        for form, stride in zip(forms, self.buffer.strides, strict=True):
+            flat = flat + int(form.const) * stride
+        for var in used:
+            step = sum(int(form.terms.get(var, 0)) * stride for form, stride in zip(forms, self.buffer.strides))
+            flat = (flat[:, None] + step * np.arange(loops[var])).reshape(-1)
+        return (flat[:, None] + np.arange(lanes)).reshape(-1)

@@ -1,0 +1,268 @@
+"""Loops of a kernel in chunks that may run at the same time: ``program/partition.py`` shows them.
+
+Where something stands behind an inner loop, such as the rows that fill no block, it becomes the last passage of that::
+
+    for nb:4                                    for nb:4
+      for rb:21: A                                for rb:22
+      B                                             if rb < 21: A
+                                                    else: B
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from math import ceil, prod
+
+from ..ir.bounds import Bounds
+from ..ir.build import lt
+from ..ir.chunks import chunk_loops
+from ..ir.independence import are_independent, separating_dimensions
+from ..ir.loops import (
+    INDEX,
+    Alloc,
+    Binary,
+    Block,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Kernel,
+    Let,
+    Load,
+    LoopKind,
+    Space,
+    Stmt,
+    Store,
+    Unary,
+    Var,
+    as_expr,
+    binary,
+    const_value,
+)
+from ..ir.loops import Call as Evaluated
+from ..ir.loops_rewrite import map_accesses, stmt_exprs, substitute, used_buffers, walk_expr, walk_stmts
+from ..ir.private_memory import is_private
+
+CHUNKS = 4
+"""For each thread: more than one, so that a thread that comes late or is slow holds nobody up."""
+OWN_MEMORIES = 2
+"""Chunks for each thread where each needs working memory of its own."""
+SMALLEST_PHASE = 16_000
+"""Operations below which a phase is not split: some two microseconds, where handing it out takes half of one."""
+SMALLEST_CHUNK = 4_000
+"""Operations that a chunk has at least."""
+KEPT_WEIGHTS = 256 << 10
+"""Bytes of constants that each thread may read anew for each of its chunks, as a cache of its own keeps them."""
+_DEEPEST = 2
+"""Loops that are split at most."""
+_BYTES = 4
+"""Of memory that are read or written in the time of an operation."""
+
+
+def phases(body: Block) -> Iterator[Block]:
+    """The outermost loops, one by one; what is between them, together with all that uses names that are bound there."""
+    together: list[Stmt] = []
+    bound: set[str] = set()
+    for number, stmt in enumerate(body):
+        if isinstance(stmt, For) and bound.isdisjoint(_names(body[number:])):
+            if together:
+                yield tuple(together)
+            together, bound = [], set()
+            yield (stmt,)
+            continue
+        if isinstance(stmt, Let):
+            bound.add(stmt.var.name)
+        if isinstance(stmt, Alloc):
+            bound.add(stmt.buffer.name)
+        together.append(stmt)
+    if together:
+        yield tuple(together)
+
+
+@dataclass(frozen=True)
+class Split:
+    """A phase in chunks: how many loops are ``chunked``, and the parameters of which each chunk has its own, which are
+    as many times as large along new dimensions in front."""
+
+    body: Block
+    chunked: int = 0
+    own: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+def split(phase: Block, threads: int, temporaries: Set[str], weights: int) -> Split:
+    """The loops of a phase in chunks; as it is where that is not worth it, or cannot be proven to be sound.
+
+    ``temporaries`` are parameters that nothing else uses than this phase; of constants it reads ``weights`` bytes.
+    """
+    work = operations(phase)
+    if len(phase) != 1 or work < SMALLEST_PHASE:
+        return Split(phase)
+    wanted = min(CHUNKS * threads, int(work / SMALLEST_CHUNK))
+    found = Split(phase)
+    for depth in range(1, _DEEPEST + 1):
+        loops = _nest(phase, depth)
+        if loops is None:
+            break
+        chunked = _chunked(loops, wanted, threads, temporaries)
+        if chunked is None:
+            break
+        found = chunked
+        if prod(_extents(loops)) >= wanted and (depth > 1 or weights > KEPT_WEIGHTS):
+            break
+    return found
+
+
+def _chunked(loops: Sequence[For], wanted: int, threads: int, temporaries: Set[str]) -> Split | None:
+    """``loops`` in chunks, of the loop first whose passages are furthest apart in memory, so that what a thread reads
+    in the next layer is mostly what it wrote in this one."""
+    dimensions = separating_dimensions(loops)
+    if dimensions is not None:
+        order = sorted(range(len(loops)), key=dimensions.__getitem__)
+        body, count = _in_chunks(loops, wanted, order)
+        return Split(body, count) if count else None
+    own = [name for name in temporaries if is_private(name, loops)]
+    body, count = _in_chunks(loops, min(wanted, OWN_MEMORIES * threads), range(len(loops)))
+    if not own or not count:
+        return None
+    memories = dict.fromkeys(own, tuple(_extents(_chunks_of(body, count))))
+    body = _with_own_memory(body, memories, count)
+    return Split(body, count, memories) if are_independent(_chunks_of(body, count)) else None
+
+
+def merged(one: Split, other: Split) -> Split | None:
+    """Two phases as one, where their chunks are as many and may run one right behind the other."""
+    loops, others = (_chunks_of(each.body, each.chunked) for each in (one, other))
+    if not one.chunked or one.own or other.own or _extents(loops) != _extents(others):
+        return None
+    same = {again.var: loop.var for again, loop in zip(others, loops, strict=True)}
+    body = (*loops[-1].body, *substitute(others[-1].body, dict(same)))
+    for loop in reversed(loops):
+        body = (replace(loop, body=body),)
+    return Split(body, one.chunked) if are_independent(_chunks_of(body, one.chunked)) else None
+
+
+def _extents(loops: Sequence[For]) -> list[int]:
+    return [int(const_value(loop.extent) or 0) for loop in loops]
+
+
+def _chunks_of(body: Block, depth: int) -> tuple[For, ...]:
+    """The loops of chunks."""
+    return chunk_loops(Kernel("", (), body, chunked=depth))
+
+
+def _with_own_memory(body: Block, own: Mapping[str, tuple[int, ...]], depth: int) -> Block:
+    """Each chunk in memory of its own."""
+    chunk = tuple(loop.var for loop in _chunks_of(body, depth))
+
+    def place(buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
+        if buffer.name not in own:
+            return buffer, index
+        return replace(buffer, shape=(*own[buffer.name], *buffer.shape)), (*chunk, *index)
+
+    return map_accesses(body, place)
+
+
+def _nest(phase: Block, depth: int) -> list[For] | None:
+    """The ``depth`` outermost loops, each of which holds nothing but the next; ``None`` where there are not as many."""
+    loops: list[For] = []
+    body = phase
+    for level in range(depth):
+        body = body if level == 0 else _one_loop(body)
+        if len(body) != 1 or not isinstance(body[0], For) or not isinstance(const_value(body[0].extent), int):
+            return None
+        loops.append(body[0])
+        body = body[0].body
+    for level in reversed(range(depth - 1)):
+        loops[level] = replace(loops[level], body=(loops[level + 1],))
+    return loops
+
+
+def _one_loop(body: Block) -> Block:
+    """A loop and what is behind it as one loop."""
+    if len(body) < 2 or not isinstance(body[0], For) or not isinstance(const_value(body[0].extent), int):
+        return body
+    first, rest = body[0], body[1:]
+    again = If(lt(first.var, first.extent), first.body, rest)
+    return (replace(first, extent=first.extent + 1, body=(again,)),)
+
+
+def _in_chunks(loops: Sequence[For], wanted: int, order: Sequence[int]) -> tuple[Block, int]:
+    """Some ``wanted`` chunks of the passages of ``loops``, which may run in any order: of the first loop in ``order``
+    as many as there are, then of the next. Returns how many loops are split as well; 0: there is a single chunk."""
+    counts = [1] * len(loops)
+    for number in order:
+        extent = _extents(loops)[number]
+        size = max(1, extent // max(1, ceil(wanted / prod(counts))))
+        counts[number] = ceil(extent / size)
+    body = loops[-1].body
+    for loop, count in reversed(list(zip(loops, counts, strict=True))):
+        body = _chunk_body(loop, count, body) if count > 1 else (replace(loop, body=body),)
+    chunks = [number for number in order if counts[number] > 1]
+    for number in reversed(chunks):
+        body = (For(_chunk_variable(loops[number]), as_expr(counts[number]), body, LoopKind.PARALLEL),)
+    return body, len(chunks)
+
+
+def _chunk_variable(loop: For) -> Var:
+    return Var(f"{loop.var.name}_chunk")
+
+
+def _chunk_body(loop: For, count: int, body: Block) -> Block:
+    """The passages of a loop that belong to one of ``count`` chunks of it."""
+    extent = int(const_value(loop.extent) or 0)
+    size, chunk = ceil(extent / count), _chunk_variable(loop)
+    if size == 1:
+        return substitute(body, {loop.var: chunk})
+    passages = binary("min", size, binary("sub", extent, chunk * size)) if extent % count else as_expr(size)
+    inner = Var(f"{loop.var.name}_inner")
+    return (For(inner, passages, substitute(body, {loop.var: chunk * size + inner}), loop.kind),)
+
+
+def operations(body: Block) -> float:
+    """What statements take, about: some eight a nanosecond."""
+    return _operations(body, Bounds())
+
+
+def _operations(body: Block, bounds: Bounds) -> float:
+    total = 0.0
+    for stmt in body:
+        if isinstance(stmt, Store):
+            total += _access(stmt.buffer, stmt.value.type.lanes)
+        total += sum(_cost(part) for expr in stmt_exprs(stmt) for part in _values(expr))
+        if isinstance(stmt, For):
+            _, most = bounds.range(stmt.extent)
+            inside = _operations(stmt.body, bounds.in_loop(stmt.var, stmt.extent))
+            total += (1 if most == math.inf else max(0, most)) * inside
+        if isinstance(stmt, If):
+            total += max(_operations(stmt.then, bounds), _operations(stmt.orelse, bounds))
+    return total
+
+
+def _cost(part: Expr) -> float:
+    if isinstance(part, Load):
+        return _access(part.buffer, part.lanes)
+    return isinstance(part, (Binary, Unary, Evaluated))
+
+
+def _access(buffer: Buffer, lanes: int) -> float:
+    """What comes from a cache takes longer than what is in registers, the longer the more it is."""
+    return 0.0 if buffer.space is Space.REG else max(1.0, lanes * buffer.dtype.size / _BYTES)
+
+
+def _values(expr: Expr) -> Iterator[Expr]:
+    """The parts of an expression that compute something else than an index."""
+    yield expr
+    if isinstance(expr, Load):
+        return
+    for part in walk_expr(expr):
+        if part is not expr and part.type != INDEX:
+            yield part
+
+
+def _names(body: Block) -> Iterator[str]:
+    for stmt in walk_stmts(body):
+        for expr in stmt_exprs(stmt):
+            yield from (part.name for part in walk_expr(expr) if isinstance(part, Var))
+    yield from (buffer.name for buffer in used_buffers(body))
