@@ -120,6 +120,7 @@ class Source:
             optimize=goal.optimize.value,
             max_ram=goal.max_ram,
             pools=dict(goal.pools),
+            threads=goal.threads,
             states=dict(self.options.states),
             custom_ops={name: Path(path).name for name, path in sorted(self.options.custom_ops.items())},
             exact=self.options.exact,

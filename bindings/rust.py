@@ -8,6 +8,7 @@ from pathlib import Path
 from ..emit_c.contract import Contract, Tensor, argument_order
 from ..emit_c.symbols import comment_text
 from ..ir.program import Program, Role
+from ..ir.threads import HIDDEN_WORDS, MOST_THREADS
 from ..packages.engine import make_engine
 
 _WORDS = """
@@ -29,6 +30,8 @@ def write_crate(contract: Contract, program: Program, facts: dict[str, object], 
     order = argument_order(contract, program)
     context = {
         **facts,
+        "most_threads": MOST_THREADS,
+        "hidden_words": HIDDEN_WORDS,
         "crate": name,
         "contract": contract,
         "tensors": tensors,
@@ -72,6 +75,8 @@ def _raw(tensors: list[dict[str, object]], inputs: int, position: int, role: Rol
         return f"memory_{position}: *mut c_void"
     if role is Role.WEIGHTS:
         return f"weights_{position}: *const c_void"
+    if role is Role.THREADS:
+        return f"threads_{position}: *const c_void"
     tensor = tensors[number if role is Role.INPUT else inputs + number]
     kind = "const" if role is Role.INPUT else "mut"
     return f"tensor_{position}: *{kind} {tensor['element']}"
@@ -84,6 +89,8 @@ def _call(contract: Contract, tensors: list[dict[str, object]], role: Role, numb
         return f"self.memory.block_{block}.0.as_mut_ptr().cast()"
     if role is Role.WEIGHTS:
         return "self.weights.as_ptr().cast()"
+    if role is Role.THREADS:
+        return "self.threads"
     tensor = tensors[number if role is Role.INPUT else len(contract.inputs) + number]
     return f"{tensor['argument']}.{'as_ptr' if role is Role.INPUT else 'as_mut_ptr'}()"
 

@@ -12,6 +12,7 @@ from ..emit_c.contract import Contract, Tensor, argument_order, contract_of
 from ..emit_c.symbols import LICENCE
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Program, Role
+from ..ir.threads import HIDDEN_WORDS
 from ..ir.types import DType
 from ..packages.context import PACKAGE_VERSION
 from ..packages.engine import make_engine
@@ -96,6 +97,7 @@ def _write_cpp(contract: Contract, program: Program, facts: dict[str, object], f
         Role.POOL: lambda number: f"memory_->pool_{number}",
         Role.STATE: lambda number: "memory_->state",
         Role.WEIGHTS: lambda number: "weights_",
+        Role.THREADS: lambda number: "threads_",
         Role.INPUT: lambda number: f"{contract.inputs[number].parameter}.data()",
         Role.OUTPUT: lambda number: f"{contract.outputs[number].parameter}.data()",
     }
@@ -117,6 +119,7 @@ def _write_python(contract: Contract, program: Program, facts: dict[str, object]
     context = {
         **facts,
         "library": library,
+        "hidden_words": HIDDEN_WORDS,
         **_python_facts(contract, program),
     }
     engine = make_engine(__package__)
@@ -172,6 +175,8 @@ def _parameter(contract: Contract, inputs: list[Tensor], role: Role, number: int
         return "memory", len(contract.pools)
     if role is Role.WEIGHTS:
         return "weights", number
+    if role is Role.THREADS:
+        return "threads", number
     if role is Role.OUTPUT:
         return "result", number
     tensor = contract.inputs[number]

@@ -99,6 +99,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "max-time": Key("max_time"),
         "clock": Key("clock"),
         "pools": Key("pool", repeated=True),
+        "threads": Key("threads"),
     },
     "quantize": {
         "calibration": Key("calibration", path=True),

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
+from ..ir.threads import MOST_THREADS
 from .config import config_option, with_file_defaults
 from .help import BudgetOption, GeneralOption, GoalOption, ModelOption, TargetOption
 
@@ -415,18 +416,20 @@ route_option = click.option(
 def goal_on_the_command_line() -> bool:
     """Whether one of :func:`goal_options` was given there, and not only in a file."""
     context = click.get_current_context()
-    sources = {context.get_parameter_source(name) for name in ("optimize", "max_ram", "pool")}
+    sources = {context.get_parameter_source(name) for name in ("optimize", "max_ram", "pool", "threads")}
     return click.core.ParameterSource.COMMANDLINE in sources
 
 
 def goal_options(function: F) -> F:
-    """``--optimize``, ``--max-ram`` and ``--pool``, as one argument ``goal``: a :class:`Goal`."""
+    """``--optimize``, ``--max-ram``, ``--pool`` and ``--threads``, as one argument ``goal``: a :class:`Goal`."""
 
     @wraps(function)
-    def command(*args: Any, optimize: str, max_ram: int | None, pool: Any, **values: Any) -> Any:
+    def command(
+        *args: Any, optimize: str, max_ram: int | None, pool: Any, threads: int | None, **values: Any
+    ) -> Any:
         from ..driver import Goal, Optimize
 
-        return function(*args, goal=Goal(Optimize(optimize), max_ram, dict(pool)), **values)
+        return function(*args, goal=Goal(Optimize(optimize), max_ram, dict(pool), threads or 0), **values)
 
     optimize = click.option(
         "--optimize", cls=GoalOption, type=click.Choice(["balanced", "size", "speed", "ram"]), default="balanced",
@@ -442,7 +445,11 @@ def goal_options(function: F) -> F:
         "--pool", cls=GoalOption, multiple=True, type=PoolSize(), callback=_distinct, metavar="NAME=BYTES",
         help="A part of RAM with a pointer of its own, fastest first; the last may go without '=BYTES'. Repeatable.",
     )  # fmt: skip
-    return optimize(max_ram(pool(command)))  # type: ignore[return-value]
+    threads = click.option(
+        "--threads", cls=GoalOption, type=click.IntRange(1, MOST_THREADS), metavar="NUMBER",
+        help="Split large layers into chunks for so many threads, and add functions that start them.  [default: none]",
+    )  # fmt: skip
+    return optimize(max_ram(pool(threads(command))))  # type: ignore[return-value]
 
 
 clock_option = click.option(

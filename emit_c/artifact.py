@@ -22,9 +22,10 @@ from .identity import identity_source
 from .kernel import kernel_function
 from .makefile import MAKEFILE, makefile
 from .requirements import Requirements
-from .run_function import guarded_run, reset_function, run_function
+from .run_function import chunk_functions, guarded_run, reset_function, run_function
 from .slices import begin_source, step_function
 from .symbols import Symbols, assign_symbols, banner, comment_text, foreign_kernels
+from .threads import chunked_calls, context_declaration, threads_source
 from .weights import (
     INCBIN_THRESHOLD,
     Constant,
@@ -93,6 +94,7 @@ def sources(
         f"{prefix}.h": public_header(program, machine, symbols, custom_apart),
         f"{prefix}.c": code,
         **({f"{prefix}_weights.c": weights(program, constants, symbols)} if program.weights is None else {}),
+        **({f"{prefix}_threads.c": threads_source(program, machine, symbols)} if program.threads else {}),
         f"{prefix}_internal.h": internal_header(program, constants, symbols, layer_hook),
         f"{prefix}_runtime.h": f"{runtime}\n{runtime_header(needs, program.block_sections)}",
         **custom_sources(program, symbols),
@@ -183,6 +185,9 @@ def entry_source(program: Program, machine: Machine, symbols: Symbols, layer_hoo
     """The functions of the header, and what they need of their own."""
     guarded = bool(machine.asked_for)
     parts = [guard_source(machine, symbols)] if guarded else []
+    if chunked_calls(program):
+        parts.append(context_declaration(program, symbols))
+        parts += [tree.print_c(function) for function in chunk_functions(program, symbols)]
     any_cpu = (f"{symbols.macro}_ANY_CPU",) if guarded else ()
     parts.append(identity_source(program, symbols, any_cpu))
     if program.states:

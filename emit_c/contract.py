@@ -83,7 +83,8 @@ class Contract:
     The function ``run`` takes the pools, then ``state`` if there is one, then inputs, then outputs, all by pointers.
     ``reset`` gives the states their first values. ``model_id`` tells the ``identity`` of the library's model. With
     ``weights``, ``run`` takes that file behind ``state``. ``layers`` is the number of layers, ``layer_done`` the
-    macro by which measurements learn of each.
+    macro by which measurements learn of each. With ``threads``, for which large layers are in chunks, ``run`` takes
+    ``const ccml_threads *`` behind these, which ``workers_start`` and ``workers_stop`` fill.
     """
 
     prefix: str
@@ -100,6 +101,9 @@ class Contract:
     outputs: tuple[Tensor, ...]
     layers: int
     layer_done: str
+    threads: int = 0
+    workers_start: str = ""
+    workers_stop: str = ""
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
@@ -122,6 +126,7 @@ class Contract:
             *extents,
             ("ERROR_MODEL", 5, "header, library and weights are not of one model"),
             *([("ERROR_SEQUENCE", 7, "no run was begun, it is over, or job was changed")] if self.sliced else []),
+            *([("ERROR_THREADS", 8, "no such number of threads, or the system has no more")] if self.threads else []),
             *([("ERROR_WEIGHTS", 6, "the weights are damaged, or no file of weights")] if self.weights else []),
         )
 
@@ -156,6 +161,9 @@ def contract_of(program: Program) -> Contract:
         outputs=tuple(tensors[len(program.inputs) :]),
         layers=len(program.calls),
         layer_done=symbols.layer_done,
+        threads=program.threads,
+        workers_start=symbols.workers_start,
+        workers_stop=symbols.workers_stop,
     )
 
 

@@ -72,6 +72,15 @@ static int {found}(void)
 """
 
 
+def any_cpu_macro(macro: str, machine: Machine) -> str:
+    """The definition of ``macro`` as what makes a function run on any processor."""
+    detection = machine.abi.detection
+    attribute = detection.c_attribute if detection is not None and machine.asked_for else ""
+    if not attribute:
+        return f"#define {macro}\n"
+    return f"#if defined(__GNUC__)\n#define {macro} __attribute__(({attribute}))\n#else\n#define {macro}\n#endif\n"
+
+
 def guard_source(machine: Machine, symbols: Symbols) -> str:
     """``int <prefix>_cpu_fits(void)``, and the macros ``<MACRO>_ANY_CPU`` for a function that runs on any processor
     and ``<MACRO>_APART`` for one that must not become part of such."""

@@ -16,6 +16,7 @@ from ..targets import Machine
 from .slices import job_declaration, slice_count
 from .spelling import MEMORY_TYPES, pointee
 from .symbols import Symbols, banner, comment_text, foreign_kernels
+from .threads import thread_types
 
 _FORMATS = {
     DType.BF16: "bfloat16", DType.F8E4M3FN: "float8 E4M3FN", DType.F8E4M3FNUZ: "float8 E4M3FNUZ",
@@ -54,6 +55,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         f"#define {macro}_ERROR_MODEL 5 /* {_strangers(program)} are not of one model */",
         *_weights_error(program, macro),
         *_slice_codes(program, macro),
+        *_threads_error(program, macro),
         "",
         f"/* {macro}_API can be defined before, as dllexport for instance. */",
         f"#ifndef {macro}_API",
@@ -73,6 +75,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         "",
         *_reset(program, symbols),
         *_check_weights(program, symbols),
+        *_threads(program, symbols),
         *_run_comment(program, symbols),
         f"{macro}_API int {symbols.run}({', '.join(parameters(program, symbols))});",
         "",
@@ -129,6 +132,32 @@ def _slice_codes(program: Program, macro: str) -> Iterator[str]:
     if program.sliced:
         yield f"#define {macro}_ERROR_SEQUENCE 7 /* no run was begun, it is over, or job was changed */"
         yield f"#define {macro}_AGAIN (-1) /* no error: the run goes on */"
+
+
+def _threads_error(program: Program, macro: str) -> Iterator[str]:
+    if program.threads:
+        yield f"#define {macro}_ERROR_THREADS 8 /* no such number of threads, or the system has no more */"
+
+
+def _threads(program: Program, symbols: Symbols) -> Iterator[str]:
+    """Types and functions of threads."""
+    if not program.threads:
+        return
+    macro = symbols.macro
+    yield from thread_types()
+    yield ""
+    yield "/* Threads for which the work is split; more or fewer may run it, and outputs are the same. */"
+    yield f"#define {macro}_THREADS {program.threads}"
+    yield ""
+    yield from _wrapped(
+        "/* Starts threads - 1 threads, which with the caller's own are 1 to CCML_MOST_THREADS: give &workers->threads "
+        f"to {symbols.run}. They sleep between runs, and serve one run at a time, of any model. Returns {macro}_OK or "
+        f"{macro}_ERROR_THREADS. */"
+    )
+    yield f"{macro}_API int {symbols.workers_start}(ccml_workers *workers, int32_t threads);"
+    yield "/* Stops them; nothing happens where none have been started. */"
+    yield f"{macro}_API void {symbols.workers_stop}(ccml_workers *workers);"
+    yield ""
 
 
 def _check_weights(program: Program, symbols: Symbols) -> Iterator[str]:
@@ -421,6 +450,8 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
         yield "   hold what the run before left; the run updates them."
     if symbols.weights is not None:
         yield f"   {symbols.weights}: {symbols.prefix}.weights, as {symbols.check_weights} found it to be right."
+    if symbols.threads is not None:
+        yield f"   {symbols.threads}: who runs the chunks of large layers besides the caller; NULL: nobody."
     for position, (item, argument) in enumerate(zip(program.interfaces, symbols.arguments)):
         verb = "read" if position < len(program.inputs) else "written"
         most = "at most " if axes_of(program.extents, item.name) else ""

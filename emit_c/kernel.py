@@ -7,6 +7,7 @@ from math import prod
 
 from pycparser import c_ast
 
+from ..ir.chunks import kernel_of_chunk
 from ..ir.fold_conditions import fold_conditions
 from ..ir.loops import (
     Access,
@@ -51,11 +52,11 @@ def kernel_function(
     ``needs`` collects what it uses of the runtime. Parameters named in ``disjoint`` overlap no other parameter and are
     ``restrict``. A function ``apart`` is not to be inlined: it is there once, and has registers and stack of its own.
     One that is ``inline`` may stand in a header, of which not everything is used. ``reserved`` are file-level names
-    that locals must not hide.
+    that locals must not hide. Of a chunked kernel it is the function of one chunk.
     """
     storage = [linkage, *(["CCML_APART"] if apart else []), *(["inline"] if inline else [])]
     storage += [f'CCML_SECTION("{section}")'] if section else []
-    return _Function(kernel, symbol, needs, reserved).definition(disjoint, storage)
+    return _Function(kernel_of_chunk(kernel), symbol, needs, reserved).definition(disjoint, storage)
 
 
 class _Function:

@@ -16,6 +16,7 @@ from .header import public_header
 from .makefile import MAKEFILE, makefile
 from .requirements import Requirements
 from .symbols import Symbols, assign_symbols, banner
+from .threads import threads_source
 from .weights import INCBIN_THRESHOLD, Constant, array_source, binary_source, collect_constants
 
 
@@ -61,6 +62,8 @@ def linked_sources(
     for model, each in zip(models, symbols, strict=True):
         begins = [banner(model, "run function"), model_includes(each, prefix)]
         texts[f"{each.prefix}.c"] = "\n".join([*begins, *entry_source(model, machine, each)])
+        if model.threads:
+            texts[f"{each.prefix}_threads.c"] = threads_source(model, machine, each)
     texts[MAKEFILE] = makefile(whole, machine, library, binary, symbols)
     return texts, constants if binary else None
 

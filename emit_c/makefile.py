@@ -34,6 +34,8 @@ def makefile(
     units = ["$(NAME)", *(["$(NAME)_weights"] if program.weights is None else []), *foreign]
     if models:
         units = ["$(NAME)_kernels", "$(NAME)_weights", *(model.prefix for model in models)]
+    if program.threads:
+        units += [f"{model.prefix}_threads" for model in models] or ["$(NAME)_threads"]
     headers = [*(f"{model.prefix}.h" for model in models), "$(NAME).h", "$(NAME)_internal.h", "$(NAME)_runtime.h"]
     headers += [file for file in source_files(foreign, name) if file.endswith(".inc")]
     exported = [function for model in models or [symbols] for function in model.functions]
@@ -85,7 +87,7 @@ all: {files}
 $(FOLDER)lib$(NAME).a: $(OBJECTS)
 	rm -f $@
 	$(AR) rcs $@ $(OBJECTS)
-{_loaded(target.library, exported) if target.library else ""}
+{_loaded(target.library, exported, bool(program.threads)) if target.library else ""}
 $(BUILD)/%.o: $(FOLDER)%.c $(HEADERS)
 	@mkdir -p $(BUILD)
 	$(CC) $(ALL_CFLAGS) -c $< -o $@
@@ -146,9 +148,9 @@ def _is_cross(machine: Machine) -> str:
     return "$(CROSS_COMPILE)" if machine.target.compiler == "gcc" else "always"
 
 
-def _loaded(library: Library, exported: Sequence[str]) -> str:
+def _loaded(library: Library, exported: Sequence[str], threads: bool) -> str:
     """The rule for the library that is loaded."""
-    flags = library.compiler_options("$(NAME)", exported)
+    flags = [*library.compiler_options("$(NAME)", exported), *(["-pthread"] if threads else [])]
     return f"""
 $(FOLDER){library.file.format(name="$(NAME)")}: $(OBJECTS)
 	$(CC) $(TARGET_FLAGS) $(LINK_FLAGS) $(CFLAGS) {" ".join(flags)} \\

@@ -7,6 +7,7 @@ from functools import reduce
 
 from pycparser import c_ast
 
+from ..ir.loops import Kernel
 from ..ir.program import Program, Storage
 from ..ir.steps import Branch, Call, Repeat, Step, buffers_of
 from ..ir.types import DType
@@ -14,6 +15,14 @@ from ..ir.weights import FORMAT, MAGIC
 from . import tree
 from .spelling import MEMORY_TYPES, pointee
 from .symbols import Symbols, comment_text
+from .threads import (
+    chunk_function,
+    chunk_numbers,
+    chunked_calls,
+    context_fields,
+    context_variable,
+    parallel_call,
+)
 
 _PLACED = (Storage.ARENA, Storage.STATE)
 """What the run function finds at its place in a pool."""
@@ -42,14 +51,33 @@ def run_function(
     used = buffers_of(program.body)
     memory, constants, pointers = memory_pointers(program, symbols, used)
     body += pointers
-    body += [tree.discard(name) for pool, name in zip(program.plan.all_pools, symbols.memory) if not pool.size]
+    chunked = chunked_calls(program)
+    if chunked:
+        body.append(context_variable(program, symbols))
+    else:
+        body += [tree.discard(name) for pool, name in zip(program.plan.all_pools, symbols.memory) if not pool.size]
+        body += [tree.discard(symbols.threads)] if symbols.threads is not None else []
     for item, argument in zip(program.interfaces, symbols.arguments):
-        if item.buffer not in used and not item.type.size:
+        if item.buffer not in used and not item.type.size and not chunked:
             body.append(tree.discard(argument))
     body.extend(StepPrinter(program, symbols, memory, constants, layer_hook).block(program.body, 1))
     body.append(c_ast.Return(tree.name(f"{symbols.macro}_OK")))
     symbols.names.pop()
     return tree.function(symbol, parameter_declarations(program, symbols), tree.block(body), "int", storage=storage)
+
+
+def chunk_functions(program: Program, symbols: Symbols) -> Iterator[c_ast.FuncDef]:
+    """The functions that run one chunk of a call each."""
+    for number, (call, kernel) in chunked_calls(program).items():
+        symbols.names.push()
+        memory, constants, pointers = memory_pointers(program, symbols, call.args)
+        needed = {pointer.init.name for pointer in pointers}
+        arguments = zip(program.interfaces, symbols.arguments, strict=True)
+        needed |= {argument for item, argument in arguments if item.buffer in call.args}
+        printer = StepPrinter(program, symbols, memory, constants, False)
+        body = [*context_fields(program, symbols, needed), *pointers, printer.chunk(call, kernel)]
+        symbols.names.pop()
+        yield chunk_function(symbols, number, body if needed else [tree.discard("context"), *body])
 
 
 def memory_pointers(
@@ -163,7 +191,12 @@ class StepPrinter:
         self.program, self.symbols, self.memory, self.layer_hook = program, symbols, memory, layer_hook
         self.constants = constants
         self.arguments = dict(zip((item.buffer for item in program.interfaces), symbols.arguments, strict=True))
+        self.kernels = {kernel.name: kernel for kernel in program.kernels}
         self.number = 0
+
+    def chunk(self, call: Call, kernel: Kernel) -> c_ast.Node:
+        """The call of one chunk of a kernel."""
+        return tree.call(self.symbols.kernels[call.kernel], *map(self._pointer, call.args), *chunk_numbers(kernel))
 
     def block(self, body: Sequence[Step], depth: int) -> list[c_ast.Node]:
         found: list[c_ast.Node] = []
@@ -171,7 +204,9 @@ class StepPrinter:
             match step:
                 case Call():
                     heading = f"layer {self.number}: {step.summary}" if step.summary else f"layer {self.number}"
-                    found += [self._comment((heading, comment_text(step.loc)), depth), self._call(step)]
+                    kernel = self.kernels[step.kernel]
+                    call = parallel_call(self.symbols, self.number, kernel) if kernel.chunked else self._call(step)
+                    found += [self._comment((heading, comment_text(step.loc)), depth), call]
                     if self.layer_hook:
                         found.append(tree.call(self.symbols.layer_done, tree.integer(self.number)))
                     self.number += 1

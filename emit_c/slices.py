@@ -13,6 +13,7 @@ from . import tree
 from .run_function import StepPrinter, checks, memory_pointers, parameter_declarations
 from .spelling import pointee
 from .symbols import Symbols
+from .threads import chunked_calls, context_variable
 
 _FACTOR = 31
 """Of the polynomial that the seal is, in the addresses that the run was begun with."""
@@ -74,13 +75,14 @@ def step_function(program: Program, symbols: Symbols) -> c_ast.FuncDef:
     ]
     memory, constants, pointers = memory_pointers(program, symbols, used)
     needed = {pointer.init.name for pointer in pointers}
+    chunked = bool(chunked_calls(program))
     for item, name in zip(program.parameters, symbols.parameters, strict=True):
-        if item.name in used or name in needed:
+        if item.name in used or name in needed or chunked:
             pointer = tree.pointer_parameter(name, pointee(item), const=not item.written)
             pointer.type.quals = ["const"]
             pointer.init = _of_job(_field(name))
             body.append(pointer)
-    body += pointers
+    body += [*pointers, *([context_variable(program, symbols)] if chunked else [])]
     printer = _SlicePrinter(StepPrinter(program, symbols, memory, constants, False), symbols, done)
     found = operations(program.body)
     cases = [printer.case(number, each) for number, each in enumerate(found)]

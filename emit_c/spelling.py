@@ -10,13 +10,15 @@ from pycparser import c_ast
 from ..errors import CcmlError, ErrorCode
 from ..ir.c_spelling import MEMORY_TYPES
 from ..ir.loops import Type
-from ..ir.program import Parameter
+from ..ir.program import Parameter, Role
 from ..ir.types import DType
 from . import tree
 
 
 def pointee(parameter: Parameter) -> str:
     """What a parameter of the run function points to."""
+    if parameter.role is Role.THREADS:
+        return "ccml_threads"
     return "void" if parameter.dtype is None else MEMORY_TYPES[parameter.dtype]
 
 

@@ -16,7 +16,7 @@ from .names import Names, c_identifier, parameter_name
 LICENCE = "This file was written by ccml and may be used freely in any product, with or without this notice."
 _MACRO_STEMS = (
     "OK", "ERROR", "NUM", "WEIGHTS", "MACS", "API", "HIDDEN", "H", "INTERNAL", "ANY", "APART", "MODEL", "UNCHECKED",
-    "AGAIN",
+    "AGAIN", "THREADS",
 )  # fmt: skip
 
 
@@ -28,7 +28,8 @@ class Symbols:
     parameters. Of these, ``arguments`` and ``stems`` map the index of an interface (inputs, then outputs) to the
     argument's name and to the beginning of its macros; ``pools`` and ``pool_stems`` the index of a pool. ``state`` is
     the parameter of the states, if there are any, ``state_stem`` the beginning of its macros, and ``state_stems`` maps
-    the index of a state. ``weights`` is the parameter of the file of weights, if there is one.
+    the index of a state. ``weights`` is the parameter of the file of weights, ``threads`` that of threads, if there is
+    one.
     """
 
     prefix: str
@@ -43,6 +44,7 @@ class Symbols:
     names: Names
     state: str | None = None
     weights: str | None = None
+    threads: str | None = None
     sliced: bool = False
     state_stem: str = ""
     state_stems: tuple[str, ...] = ()
@@ -61,7 +63,32 @@ class Symbols:
             self.model_id,
             *([self.reset] if self.state is not None else []),
             *([self.check_weights] if self.weights is not None else []),
+            *([self.workers_start, self.workers_stop] if self.threads is not None else []),
         ]
+
+    @property
+    def workers_start(self) -> str:
+        """The function that starts threads."""
+        return f"{self.prefix}_workers_start"
+
+    @property
+    def workers_stop(self) -> str:
+        """The function that stops them."""
+        return f"{self.prefix}_workers_stop"
+
+    @property
+    def context(self) -> str:
+        """The structure with the arguments of a run."""
+        return f"{self.prefix}_context"
+
+    @property
+    def parallel(self) -> str:
+        """The function that hands out the chunks of a call."""
+        return f"{self.prefix}_parallel"
+
+    def chunk(self, number: int) -> str:
+        """The function that runs one chunk of call ``number``."""
+        return f"{self.prefix}_chunk_{number}"
 
     @property
     def job(self) -> str:
@@ -143,8 +170,11 @@ def assign_symbols(program: Program) -> Symbols:
     kept, apart = bool(program.states), program.weights is not None
     own_names = ("run", "run_checked", "checked_run", "cpu_fits", "cpu_fits_now", "model_id")
     for own in (*own_names, *(["reset", "checked_reset"] if kept else []), *(["check_weights"] if apart else []),
-                *(["begin", "checked_begin", "step", "seal", "job"] if program.sliced else [])):
+                *(["begin", "checked_begin", "step", "seal", "job"] if program.sliced else []),
+                *(["workers_start", "workers_stop", "context", "parallel"] if program.threads else [])):
         names.bind(f"{prefix}_{own}")
+    for number in range(len(program.calls) if program.threads else 0):
+        names.bind(f"{prefix}_chunk_{number}")
     called = {call.kernel for call in program.calls}
     kernels = {kernel.name: kernel.name for kernel in program.kernels if kernel.name in called}
     kernels = {name: names.bind(f"{prefix}_{name}") for name in kernels}
@@ -158,6 +188,9 @@ def assign_symbols(program: Program) -> Symbols:
     names.push()
     if program.sliced:
         names.bind("job")
+    if program.threads:
+        names.bind("context")
+        names.bind("chunk")
     called_in_c = {side.buffer: parameter_name(side.c_name) for side in program.interfaces}
     parameters = tuple(names.bind(called_in_c.get(item.name, item.name)) for item in program.parameters)
     by_role = [(item.role, name) for name, item in zip(parameters, program.parameters)]
@@ -180,6 +213,7 @@ def assign_symbols(program: Program) -> Symbols:
         state=next((name for role, name in by_role if role is Role.STATE), None),
         sliced=program.sliced,
         weights=next((name for role, name in by_role if role is Role.WEIGHTS), None),
+        threads=next((name for role, name in by_role if role is Role.THREADS), None),
         state_stem=state_stem,
         state_stems=state_stems,
     )

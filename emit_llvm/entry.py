@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
+from ..ir.chunks import chunk_count, chunk_extents, chunk_strides
 from ..ir.identity import model_id
+from ..ir.loops import Kernel
 from ..ir.program import BufferDecl, Program, Role, Storage
 from ..ir.slices import Enter, Jump, JumpUnless, Next, Operation, Pass, operations
 from ..ir.steps import Branch, Call, Repeat, Step
@@ -26,6 +29,7 @@ from .status import (
     OTHER_MODEL,
     WRONG_SEQUENCE,
 )
+from .threads import parallel_function, parallel_symbol, workers_functions, workers_symbols
 from .weights_check import check_weights_function, check_weights_symbol
 from .writer import Function, FunctionWriter
 
@@ -67,6 +71,7 @@ def exported_symbols(program: Program) -> list[str]:
         model_id_symbol(program),
         *([reset_symbol(program)] if program.states else []),
         *([check_weights_symbol(program)] if program.weights is not None else []),
+        *workers_symbols(program),
     ]
 
 
@@ -104,7 +109,7 @@ class EntryWriter:
         pools = iter(self.pools)
         self.parameters = [
             next(pools) if item.role in (Role.POOL, Role.STATE)
-            else "%weights" if item.role is Role.WEIGHTS
+            else f"%{item.name}" if item.role in (Role.WEIGHTS, Role.THREADS)
             else self.pointers[item.name]
             for item in program.parameters
         ]
@@ -188,9 +193,10 @@ class EntryWriter:
         position = out.value(f"load i32, ptr {self._of_job(out, position_offset(self.program))}")
         cases = " ".join(f"i32 {number}, label %{label}" for number, label in enumerate([*labels, end]))
         out.effect(f"switch i32 {position}, label %{wrong} [{cases}]")
+        calls = count()
         for number, (operation, label) in enumerate(zip(found, labels, strict=True)):
             out.start(label)
-            self._operation(out, number, operation, done)
+            self._operation(out, number, operation, done, calls)
             out.jump(dispatch)
         out.start(wrong)
         out.effect(f"ret i32 {WRONG_SEQUENCE}")
@@ -199,11 +205,13 @@ class EntryWriter:
         out.effect("ret i32 0")
         return out.finish(symbol, self._header(symbol, linkage, given=self.functions["step"]))
 
-    def _operation(self, out: FunctionWriter, number: int, operation: Operation, done: str) -> None:
+    def _operation(
+        self, out: FunctionWriter, number: int, operation: Operation, done: str, calls: Iterator[int]
+    ) -> None:
         match operation:
             case Call():
                 self._return_if(out, out.value(f"load i1, ptr {done}"), AGAIN)
-                self._call(out, operation)
+                self._call(out, operation, next(calls))
                 out.effect(f"store i1 1, ptr {done}")
                 self._go(out, number + 1)
             case JumpUnless():
@@ -249,7 +257,7 @@ class EntryWriter:
         """The entry: checks its arguments and runs all steps in order."""
         out = FunctionWriter()
         self._check(out)
-        self._steps(out, self.program.body)
+        self._steps(out, self.program.body, count())
         out.effect("ret i32 0")
         return out.finish(symbol, self._header(symbol, linkage))
 
@@ -264,7 +272,58 @@ class EntryWriter:
             symbol = check_weights_symbol(self.program)
             attributes = attributes_of(symbol, f"{more} {self.options.attributes}".strip())
             found.append(check_weights_function(self.program, self.word, attributes))
+        if self.program.threads and self.options.addresses is None:
+            found += workers_functions(self.program, self.machine, f"{more} {self.options.attributes}".strip())
         return found
+
+    def chunks(self) -> list[Function]:
+        """What the functions that run kernels need where these are chunked."""
+        found = [
+            self._chunk(number, call, kernel)
+            for number, call in enumerate(self.program.calls)
+            if (kernel := self.kernels[call.kernel]).chunked
+        ]
+        if found:
+            symbol = parallel_symbol(self.program.name)
+            found.append(parallel_function(self.program.name, self.machine, attributes_of(symbol, "")))
+        return found
+
+    def _chunk(self, number: int, call: Call, kernel: Kernel) -> Function:
+        """``void NAME_chunk_<number>(ptr context, i32 chunk)``: one chunk of a call, with the arguments of the run."""
+        out = FunctionWriter()
+        for place, name in enumerate(self._in_context):
+            at = out.value(f"getelementptr inbounds ptr, ptr %context, {self.word} {place}")
+            out.effect(f"{name} = load ptr, ptr {at}")
+        args = [f"ptr {self._pointer(out, self.program.buffers[name])}" for name in call.args]
+        for level, (extent, stride) in enumerate(zip(chunk_extents(kernel), chunk_strides(kernel), strict=True)):
+            value = "%chunk" if stride == 1 else out.value(f"sdiv i32 %chunk, {stride}")
+            args.append(f"i32 {value if level == 0 else out.value(f'srem i32 {value}, {extent}')}")
+        out.effect(f"call void @{self.program.owner}_{call.kernel}({', '.join(args)})")
+        out.effect("ret void")
+        symbol = self._chunk_symbol(number)
+        attributes = attributes_of(symbol, self.options.attributes)
+        header = f"define internal void @{symbol}(ptr %context, i32 %chunk) {FREESTANDING} {attributes}"
+        return out.finish(symbol, header)
+
+    def _chunk_symbol(self, number: int) -> str:
+        return f"{self.program.name}_chunk_{number}"
+
+    @property
+    def _in_context(self) -> list[str]:
+        """The arguments of a run that kernels may need, in the order of the context."""
+        both = zip(self.program.parameters, self.parameters, strict=True)
+        return [name for item, name in both if item.role is not Role.THREADS]
+
+    def _parallel(self, out: FunctionWriter, number: int, kernel: Kernel) -> None:
+        """All chunks of a call."""
+        names = self._in_context
+        context = out.alloca(f"[{max(len(names), 1)} x ptr]", self.machine.abi.pointer_bits // 8)
+        for place, name in enumerate(names):
+            at = out.value(f"getelementptr inbounds ptr, ptr {context}, {self.word} {place}")
+            out.effect(f"store ptr {name}, ptr {at}")
+        task, chunks = self._chunk_symbol(number), chunk_count(kernel)
+        function = parallel_symbol(self.program.name)
+        out.effect(f"call void @{function}(ptr %threads, ptr @{task}, ptr {context}, i32 {chunks})")
 
     def _model_id(self, more: str) -> Function:
         out, symbol = FunctionWriter(), model_id_symbol(self.program)
@@ -301,26 +360,27 @@ class EntryWriter:
         out.branch(out.value(f"icmp ult {self.word} {behind}, {count}"), fill, end)
         out.start(end)
 
-    def _steps(self, out: FunctionWriter, body: Sequence[Step]) -> None:
+    def _steps(self, out: FunctionWriter, body: Sequence[Step], numbers: Iterator[int]) -> None:
+        """``numbers`` counts calls, in the order of the text."""
         for step in body:
             match step:
                 case Call():
-                    self._call(out, step)
+                    self._call(out, step, next(numbers))
                 case Branch():
-                    self._branch(out, step)
+                    self._branch(out, step, numbers)
                 case Repeat():
-                    self._loop(out, step)
+                    self._loop(out, step, numbers)
 
-    def _branch(self, out: FunctionWriter, step: Branch) -> None:
+    def _branch(self, out: FunctionWriter, step: Branch, numbers: Iterator[int]) -> None:
         then, orelse, end = out.label("then"), out.label("else"), out.label("end")
         out.branch(self._flag(out, step.condition), then, orelse)
         for label, body in ((then, step.then), (orelse, step.orelse)):
             out.start(label)
-            self._steps(out, body)
+            self._steps(out, body, numbers)
             out.jump(end)
         out.start(end)
 
-    def _loop(self, out: FunctionWriter, step: Repeat) -> None:
+    def _loop(self, out: FunctionWriter, step: Repeat, numbers: Iterator[int]) -> None:
         """The number of the pass is in a variable of its own: what kernels see of it is a copy."""
         counter, test, end = out.alloca("i64", 8), out.label("test"), out.label("end")
         out.effect(f"store i64 0, ptr {counter}, align 8")
@@ -328,7 +388,7 @@ class EntryWriter:
         out.start(test)
         done = out.value(f"load i64, ptr {counter}, align 8")
         self._go_on(out, step, done, end)
-        self._steps(out, step.body)
+        self._steps(out, step.body, numbers)
         out.effect(f"store i64 {out.value(f'add i64 {done}, 1')}, ptr {counter}, align 8")
         out.jump(test)
         out.start(end)
@@ -360,7 +420,7 @@ class EntryWriter:
     def single(self, number: int, call: Call) -> Function:
         """The function that makes one call and checks nothing."""
         out = FunctionWriter()
-        self._call(out, call)
+        self._call(out, call, number)
         out.effect("ret i32 0")
         symbol = call_symbol(self.program, number)
         return out.finish(symbol, self._header(symbol))
@@ -404,10 +464,14 @@ class EntryWriter:
         out.effect(f"ret i32 {code}")
         out.start(good)
 
-    def _call(self, out: FunctionWriter, call: Call) -> None:
-        params = self.kernels[call.kernel].params
-        if len(params) != len(call.args):
-            raise internal_error(f"call of {call.kernel} with {len(call.args)} arguments for {len(params)} parameters")
+    def _call(self, out: FunctionWriter, call: Call, number: int) -> None:
+        kernel = self.kernels[call.kernel]
+        if len(kernel.params) != len(call.args):
+            reason = f"call of {call.kernel} with {len(call.args)} arguments for {len(kernel.params)} parameters"
+            raise internal_error(reason)
+        if kernel.chunked:
+            self._parallel(out, number, kernel)
+            return
         args = [f"ptr {self._pointer(out, self.program.buffers[name])}" for name in call.args]
         args += [f"i32 {scalar}" for scalar in call.scalars]
         out.effect(f"call void @{self.program.owner}_{call.kernel}({', '.join(args)})")

@@ -140,9 +140,3 @@ class _GuardWriter:
             mask = sum(1 << flag.bit for flag in flags if flag.entry == entry)
             found = self.out.intrinsic(SYSTEM_FUNCTION, self.long, (self.long, str(entry)))
             self._require(self.long, found, mask)
-
-
-def stub_text(machine: Machine, triple: str) -> str:
-    """A module that defines :data:`SYSTEM_FUNCTION`: to link with where the C library itself is not at hand."""
-    long = f"i{machine.abi.pointer_bits}"
-    return f'target triple = "{triple}"\ndefine {long} @{SYSTEM_FUNCTION}({long} %entry) {{\n  ret {long} 0\n}}\n'

@@ -301,7 +301,8 @@ class JitModel:
 
     def _pointers(self, arrays: Mapping[str, np.ndarray], state: StateMemory | None = None) -> list[int]:
         memory = [*self._pools, (state or self.state).memory]
-        return [array.ctypes.data for array in in_order(self.program, memory, arrays)]
+        found = in_order(self.program, memory, arrays)
+        return [0 if array is None else array.ctypes.data for array in found]
 
     def _last_writers(self) -> dict[str, int]:
         """The place in the body of the last step that writes each buffer."""
@@ -334,12 +335,15 @@ def _nanoseconds(function: Callable[..., int], arguments: Sequence[ctypes.c_void
 
 def in_order(
     program: Program, pools: Sequence[np.ndarray], arrays: Mapping[str, np.ndarray]
-) -> Iterator[np.ndarray]:
-    """What the run function takes: memory for the pools, the states and the file of weights, and ``arrays`` of inputs
-    and outputs by buffer."""
+) -> Iterator[np.ndarray | None]:
+    """What the run function takes: memory for the pools, the states and the file of weights, no threads, and ``arrays``
+    of inputs and outputs by buffer."""
     memory = iter(pools)
-    placed = (Role.POOL, Role.STATE, Role.WEIGHTS)
-    return (next(memory) if item.role in placed else arrays[item.name] for item in program.parameters)
+    for item in program.parameters:
+        if item.role is Role.THREADS:
+            yield None
+        else:
+            yield next(memory) if item.role in (Role.POOL, Role.STATE, Role.WEIGHTS) else arrays[item.name]
 
 
 def checked_input(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarray:

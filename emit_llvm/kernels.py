@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from ..blocks import block_name
 from ..ir import loops
+from ..ir.chunks import kernel_of_chunk
 from ..ir.loops import Access, Block, Buffer, Kernel, LoopKind
 from ..targets import Machine
 from .coded import machine_code
@@ -42,8 +43,10 @@ def kernel_function(
     they are written themselves). ``attributes`` are added to the function's own, and
     ``prefix`` begins the symbols of the block instructions that are invoked; ``unroll_sums`` takes the loops from short
     sums, as GCC does. The function is hidden, not internal:
-    LLVM must not move the arguments of its only caller into it, weights folded to literals among them.
+    LLVM must not move the arguments of its only caller into it, weights folded to literals among them. Of a chunked
+    kernel it is the function of one chunk.
     """
+    kernel = kernel_of_chunk(kernel)
     writer = KernelWriter(machine, prefix, unroll_sums)
     for number, buffer in enumerate(kernel.params):
         writer.memory.places[buffer.name] = Place(buffer, (f"%p{number}",))

@@ -68,10 +68,11 @@ def _constants(program: Program, machine: Machine) -> Sequence[str]:
 def _model_text(model: Program, machine: Machine, how: ModuleOptions) -> str:
     entry = EntryWriter(model, machine, replace(how, external_constants=True))
     guarded = bool(machine.asked_for)
-    functions = [*(entry.guarded() if guarded else entry.entries(model.name, "")), *entry.besides(guarded)]
+    functions = [*entry.chunks(), *(entry.guarded() if guarded else entry.entries(model.name, ""))]
+    functions += entry.besides(guarded)
     declarations = [word_definition(model.name)] if guarded else []
     for kernel in model.kernels:
-        types = ", ".join([*["ptr"] * len(kernel.params), *["i32"] * len(kernel.scalars)])
+        types = ", ".join([*["ptr"] * len(kernel.params), *["i32"] * (len(kernel.scalars) + kernel.chunked)])
         declarations.append(f"declare hidden void @{model.owner}_{kernel.name}({types}) nounwind")
     for name, align in constant_align(model, machine).items():
         size = model.buffers[name].nbytes

@@ -59,6 +59,7 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     functions = kernel_functions(program, machine, how)
     entry = EntryWriter(program, machine, how)
     guarded = bool(machine.asked_for) and how.addresses is None and not how.chosen
+    functions += entry.chunks()
     functions += entry.guarded() if guarded else entry.entries(program.name, "hidden" if how.chosen else "")
     if not how.chosen:
         functions += entry.besides(guarded)

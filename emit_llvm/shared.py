@@ -16,7 +16,7 @@ from pathlib import Path
 from ..errors import CcmlError, ErrorCode
 from ..targets import Library, Machine
 from . import backend
-from .guard import SYSTEM_FUNCTION, needs_system_function, stub_text
+from .system import stub_text, system_calls
 
 _ZIG_HINT = "the Python package 'ziglang' (pip install 'ccml[zig]')"
 
@@ -42,8 +42,9 @@ def link_library(
     with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
         inputs = _write_inputs(Path(folder), objects)
         flags = _flags(library, name, exported, Path(folder))
-        if needs_system_function(machine):
-            inputs.append(str(_c_library(machine, library, command, Path(folder))))
+        called = system_calls(image for _, image in objects)
+        if called:
+            inputs.append(str(_c_library(called, machine, library, command, Path(folder))))
         libraries = ["-Wl,--as-needed", "-lm", "-lc"] if custom and command.driver else []
         _run([*command.spell(flags), "-o", str(out_path), *inputs, *libraries], custom)
 
@@ -54,13 +55,15 @@ def _flags(library: Library, name: str, exported: Sequence[str], folder: Path) -
     return library.linker_options(name, exported, str(exports))
 
 
-def _c_library(machine: Machine, library: Library, command: _Linker, folder: Path) -> Path:
-    """A library with the name of the C library that has the one function of it which the model calls."""
+def _c_library(
+    functions: Sequence[str], machine: Machine, library: Library, command: _Linker, folder: Path
+) -> Path:
+    """A library with the name of the C library that has just the ``functions`` of it which the model calls."""
     inner = folder / "libc"
     inner.mkdir()
     generator = backend.target_machine(machine, reloc=backend.relocation(machine))
-    image = generator.emit_object(backend.optimize(stub_text(machine, backend.triple(machine)), generator))
-    flags = [*_flags(library, "c", [SYSTEM_FUNCTION], inner), f"-soname={library.c_library}"]
+    image = generator.emit_object(backend.optimize(stub_text(functions, backend.triple(machine)), generator))
+    flags = [*_flags(library, "c", functions, inner), f"-soname={library.c_library}"]
     path = inner / library.c_library
     _run([*command.spell(flags), "-o", str(path), *_write_inputs(inner, [("libc.o", image)])])
     return path

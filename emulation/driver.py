@@ -46,9 +46,9 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
     ]
     tensor_numbers = count()
     numbers = {Role.POOL: count(), Role.INPUT: tensor_numbers, Role.OUTPUT: tensor_numbers}
-    numbers |= {Role.STATE: count(), Role.WEIGHTS: count()}
+    numbers |= {Role.STATE: count(), Role.WEIGHTS: count(), Role.THREADS: count()}
     stems = {Role.POOL: "pool", Role.INPUT: "tensor", Role.OUTPUT: "tensor"}
-    stems |= {Role.STATE: "state", Role.WEIGHTS: "weights"}
+    stems |= {Role.STATE: "state", Role.WEIGHTS: "weights", Role.THREADS: "threads"}
     arguments = [f"{stems[item.role]}_{next(numbers[item.role])}" for item in program.parameters]
     macros = {
         "MODEL_HEADER": f'"{symbols.prefix}.h"',
@@ -65,6 +65,8 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
     if program.weights is not None:
         macros["MODEL_WEIGHTS"] = f"POOL(0, {symbols.macro}_WEIGHTS_FILE_SIZE, {symbols.macro}_WEIGHTS_ALIGN)"
         macros["MODEL_CHECK_WEIGHTS"] = symbols.check_weights
+    if program.threads:
+        macros |= {"MODEL_WORKERS_START": symbols.workers_start, "MODEL_WORKERS_STOP": symbols.workers_stop}
     if program.sliced and library is None:
         macros |= {"MODEL_JOB": symbols.job, "MODEL_BEGIN": symbols.begin, "MODEL_STEP": symbols.step}
         macros["MODEL_AGAIN"] = f"{symbols.macro}_AGAIN"

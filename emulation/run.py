@@ -88,5 +88,6 @@ def build_driver(
     sources += [file.resolve() for file in files if file is not library]
     executable = folder / "driver"
     link = [*(environment.custom_link if foreign_kernels(program) else ()), *link_options(machine, folder)]
+    link += ["-pthread"] if program.threads else []
     build([find_tool(compiler), *flags, *macros, *includes, *sources, *link, "-o", executable], folder)
     return executable

@@ -136,6 +136,7 @@ def _arguments(contract: Contract, program: Program) -> list[str]:
         Role.POOL: lambda number: memory_name(number, contract),
         Role.STATE: lambda number: "state",
         Role.WEIGHTS: lambda number: f"{contract.prefix}_sample_weights",
+        Role.THREADS: lambda number: "&workers.threads",
         Role.INPUT: lambda number: f"tensor_{number}",
         Role.OUTPUT: lambda number: f"tensor_{number + len(contract.inputs)}",
     }

@@ -47,7 +47,8 @@ class TargetInfo:
 class Options:
     """What was asked for. ``dims``, ``shapes``, ``fixed``, ``lengths`` and ``max`` are as given, not all that the model
     has. ``weights`` says where constants are: ``internal``, in the program, or ``external``, in a file of their own;
-    ``slices`` whether a run can be taken layer by layer."""
+    ``slices`` whether a run can be taken layer by layer, ``threads`` for how many threads large layers are in chunks
+    (0: none)."""
 
     dims: dict[str, int | str]
     shapes: dict[str, list[int]]
@@ -66,6 +67,7 @@ class Options:
     weights: str = "internal"
     exact: bool = False
     slices: bool = False
+    threads: int = 0
 
 
 @dataclass(frozen=True)

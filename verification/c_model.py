@@ -66,7 +66,7 @@ class CModel:
             arrays[side.buffer] = np.empty(side.type.shape, side.type.dtype.numpy)
         pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
         pools.append(self.state.memory)
-        status = self._function(*(array.ctypes.data for array in in_order(program, pools, arrays)))
+        status = self._function(*(0 if a is None else a.ctypes.data for a in in_order(program, pools, arrays)))
         if status:
             raise CcmlError(ErrorCode.MISMATCH, f"the compiled model returned {status}")
         outputs = {side.name: arrays[side.buffer] for side in program.outputs}

@@ -11,6 +11,8 @@
      MODEL_WEIGHTS              if there, POOL(...) for the file of weights, read from weights.bin
      MODEL_CHECK_WEIGHTS        the function that checks it
      MODEL_JOB                  if there, the structure of a run in slices; MODEL_BEGIN and MODEL_STEP then run the model
+     MODEL_WORKERS_START        if there, the function that starts threads; MODEL_WORKERS_STOP stops them
+     MODEL_THREADS              how many run the model; 0: it is given none, -1: chunks are run backwards
      MODEL_RESET                the function that gives them their first values
      MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element, place in the pools) for each tensor
      MODEL_IN_ARENA             if there, the tensors are kept in the pools, at their places
@@ -73,6 +75,15 @@ MODEL_OUTPUTS
 #undef TENSOR
 
 typedef __typeof__(MODEL_RUN) function;
+#ifdef MODEL_WORKERS_START
+typedef __typeof__(MODEL_WORKERS_START) start_function;
+typedef __typeof__(MODEL_WORKERS_STOP) stop_function;
+#ifndef MODEL_THREADS
+#define MODEL_THREADS 3
+#endif
+static ccml_workers workers;
+static const ccml_threads *threads_0;
+#endif
 typedef void reset_function(void *);
 
 #ifdef MODEL_LIBRARY
@@ -98,6 +109,26 @@ static function *find_model(void)
   } both = {find_symbol(SYMBOL_NAME(MODEL_RUN))};
   return both.call;
 }
+
+#ifdef MODEL_WORKERS_START
+static start_function *find_start(void)
+{
+  union {
+    void *symbol;
+    start_function *call;
+  } both = {find_symbol(SYMBOL_NAME(MODEL_WORKERS_START))};
+  return both.call;
+}
+
+static stop_function *find_stop(void)
+{
+  union {
+    void *symbol;
+    stop_function *call;
+  } both = {find_symbol(SYMBOL_NAME(MODEL_WORKERS_STOP))};
+  return both.call;
+}
+#endif
 
 #ifdef MODEL_STATE
 static reset_function *find_reset(void)
@@ -125,6 +156,18 @@ static function *find_model(void)
 {
   return MODEL_RUN;
 }
+
+#ifdef MODEL_WORKERS_START
+static start_function *find_start(void)
+{
+  return MODEL_WORKERS_START;
+}
+
+static stop_function *find_stop(void)
+{
+  return MODEL_WORKERS_STOP;
+}
+#endif
 
 #ifdef MODEL_WEIGHTS
 static check_function *find_check(void)
@@ -169,6 +212,30 @@ static int read_weights(void)
     return NO_FILE;
   }
   return check(weights_0, WEIGHTS_BYTES) == 0 ? FINE : MODEL_FAILED;
+}
+#endif
+
+#ifdef MODEL_WORKERS_START
+static void run_backwards(void *pool, void (*task)(void *, int32_t), void *context, int32_t count)
+{
+  (void)pool;
+  while (count-- > 0) {
+    task(context, count);
+  }
+}
+
+static int find_threads(void)
+{
+  static const ccml_threads backwards = {run_backwards, NULL};
+  start_function *const start = find_start();
+  if (start == NULL || find_stop() == NULL) {
+    return NO_FUNCTION;
+  }
+  if (MODEL_THREADS > 0 && start(&workers, MODEL_THREADS) != 0) {
+    return MODEL_FAILED;
+  }
+  threads_0 = MODEL_THREADS > 0 ? &workers.threads : MODEL_THREADS < 0 ? &backwards : NULL;
+  return FINE;
 }
 #endif
 
@@ -258,11 +325,20 @@ int main(void)
     return status;
   }
 #endif
+#ifdef MODEL_WORKERS_START
+  status = find_threads();
+  if (status != FINE) {
+    return status;
+  }
+#endif
   if (inputs < 0 || outputs < 0 || !io_read(inputs, &samples, sizeof samples)) {
     return NO_FILE;
   }
   while (samples-- > 0 && status == FINE) {
     status = run_sample(model, inputs, outputs);
   }
+#ifdef MODEL_WORKERS_START
+  find_stop()(&workers);
+#endif
   return io_close(outputs) || status != FINE ? status : BAD_FILE;
 }

@@ -149,6 +149,7 @@ class _Glue:
             Role.POOL: lambda number: blocks[number],
             Role.STATE: lambda _: blocks[len(self.contract.pools)],
             Role.WEIGHTS: lambda _: filed,
+            Role.THREADS: lambda _: "0",
             Role.INPUT: lambda number: starts[number],
             Role.OUTPUT: lambda number: starts[len(self.contract.inputs) + number],
         }

@@ -8,12 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 from ccml.artifact.emit import Emit
-from ccml.driver import Compiled, compile_source, import_source
+from ccml.driver import DEFAULT_GOAL, Compiled, Goal, compile_source, import_source
 from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.emulation import Build
 from ccml.errors import CcmlError
+from ccml.program import chunking
 from ccml.targets import Machine, select
 from ccml.verification.emulated_model import EmulatedModel
 
@@ -72,8 +75,10 @@ def run_cases(cases: Sequence[Case], route: str = "jit") -> list[Outcome]:
 def computed(parts: Parts, opset: int, route: str = "jit") -> dict[str, np.ndarray]:
     """The model's outputs by ccml."""
     machine, run = ROUTES[route]
-    with np.errstate(all="ignore"):
-        compiled = compile_source(import_source(_FILE, parts.model(opset)), machine())
+    split = mock.patch.multiple(chunking, SMALLEST_PHASE=1, SMALLEST_CHUNK=1)
+    goal = Goal(threads=3) if run is _backwards else DEFAULT_GOAL
+    with np.errstate(all="ignore"), split:
+        compiled = compile_source(import_source(_FILE, parts.model(opset)), machine(), goal=goal)
     return run(compiled, parts.inputs)
 
 
@@ -94,11 +99,19 @@ def _sanitized(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
         return run_artifact(compiled.program, compiled.machine, Emit.C, Path(name), [inputs], SANITIZED)[0]
 
 
+def _backwards(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
+    """All layers in chunks, the last of which runs first."""
+    with tempfile.TemporaryDirectory() as name:
+        how = Build(flags=("-DMODEL_THREADS=-1",))
+        return run_artifact(compiled.program, compiled.machine, Emit.OBJECT, Path(name), [inputs], how)[0]
+
+
 Arrays = Mapping[str, np.ndarray]
 
 ROUTES: Mapping[str, tuple[Callable[[], Machine], Callable[[Compiled, Arrays], dict[str, np.ndarray]]]] = {
     "jit": (host_machine, _in_process),
     "sanitizers": (lambda: select("generic"), _sanitized),
+    "chunks": (host_machine, _backwards),
     "m0+": (lambda: select("cortex-m0plus"), _by_gcc),
     "m4": (lambda: select("cortex-m4"), _by_llvm),
     "m55": (lambda: select("cortex-m55"), _by_llvm),

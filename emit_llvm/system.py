@@ -1,0 +1,22 @@
+"""The functions of the C library that an artifact may call, and a library of their names to link with where the C
+library itself is not at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .guard import SYSTEM_FUNCTION
+from .object_file import undefined_symbols
+from .threads import SYSTEM_FUNCTIONS as OF_THREADS
+
+
+def system_calls(images: Iterable[bytes]) -> list[str]:
+    """Those that objects call."""
+    missing = {symbol for image in images for symbol in undefined_symbols(image)}
+    return [symbol for symbol in (SYSTEM_FUNCTION, *OF_THREADS) if symbol in missing]
+
+
+def stub_text(functions: Sequence[str], triple: str) -> str:
+    """A module that defines ``functions``: only their names matter to a linker."""
+    stubs = (f"define void @{function}() {{\n  ret void\n}}\n" for function in functions)
+    return f'target triple = "{triple}"\n{"".join(stubs)}'
