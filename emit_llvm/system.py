@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .guard import SYSTEM_FUNCTION
-from .object_file import undefined_symbols
 from .threads import SYSTEM_FUNCTIONS as OF_THREADS
 
 
 def system_calls(images: Iterable[bytes]) -> list[str]:
-    """Those that objects call."""
-    missing = {symbol for image in images for symbol in undefined_symbols(image)}
-    return [symbol for symbol in (SYSTEM_FUNCTION, *OF_THREADS) if symbol in missing]
+    """Those that objects, or archives of them, may call: all whose names are in their tables of strings."""
+    found = list(images)
+    known = (SYSTEM_FUNCTION, *OF_THREADS)
+    return [symbol for symbol in known if any(f"{symbol}\0".encode() in image for image in found)]
 
 
 def stub_text(functions: Sequence[str], triple: str) -> str:

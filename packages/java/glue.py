@@ -10,12 +10,13 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...emit_c.contract import Contract, Memory, Tensor, WeightsFile, argument_order, contract_of
+from ...emit_c.contract import Contract, Tensor, WeightsFile, argument_order, contract_of
 from ...emit_llvm import backend
 from ...emit_llvm.guard import any_cpu
 from ...emit_llvm.writer import Function, FunctionWriter
 from ...errors import CcmlError, ErrorCode
 from ...ir.program import Program, Role
+from ...ir.threads import CACHE_LINE, WORKERS_BYTES
 from ...targets import Machine
 from .names import JavaNames
 
@@ -31,11 +32,14 @@ _MOST_BYTES = (1 << 31) - 1
 
 BYTES, RUN, RESET = "nativeBytes", "nativeRun", "nativeReset"
 MODEL, WEIGHTS, ALIGN, CHECK = "nativeModel", "nativeWeights", "nativeAlign", "nativeCheck"
+THREADS = "nativeThreads"
 """The native methods:
 
 ``int nativeBytes(long digest)``: the bytes of memory that a model takes; -1 where the class is for other libraries.
 ``int nativeRun(ByteBuffer memory, ByteBuffer tensor, int offset, ...)``: 0, a code of the header, or minus the above.
 ``void nativeReset(ByteBuffer memory)``, for models with states.
+``int nativeThreads(ByteBuffer memory, int threads)``, for models with threads: those that run are stopped, others
+started, unless it is to be the caller's alone; a code of the header.
 
 For models with weights in a file, which ``nativeRun`` takes as a buffer and an offset behind ``memory``:
 
@@ -50,7 +54,7 @@ def check_contract(contract: Contract) -> None:
     if len(contract.tensors) > MOST_TENSORS:
         reason = f"the model has {len(contract.tensors)} inputs and outputs, a method in Java takes {MOST_TENSORS}"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="C and C++ have no such limit")
-    sizes = [_layout(contract.memory).size, *(tensor.nbytes for tensor in contract.tensors)]
+    sizes = [_layout(contract).size, *(tensor.nbytes for tensor in contract.tensors)]
     sizes += [] if contract.weights is None else [contract.weights.size + contract.weights.align]
     if max(sizes) > _MOST_BYTES:
         reason = f"the model needs {max(sizes):,} bytes at a stretch, a buffer in Java has at most 2 GiB"
@@ -70,7 +74,8 @@ def functions(contract: Contract, names: JavaNames) -> list[str]:
     """The symbols of the native methods."""
     kept = [RESET] if contract.reset else []
     filed = [MODEL, WEIGHTS, ALIGN, CHECK] if contract.weights is not None else []
-    return [names.function(method) for method in (BYTES, RUN, *kept, *filed)]
+    threaded = [THREADS] if contract.threads else []
+    return [names.function(method) for method in (BYTES, RUN, *kept, *filed, *threaded)]
 
 
 def glue_object(program: Program, machine: Machine, digest: int) -> bytes:
@@ -81,6 +86,7 @@ def glue_object(program: Program, machine: Machine, digest: int) -> bytes:
     writer = _Glue(contract, program, machine, digest)
     methods = [writer.bytes(), writer.run(), *([writer.reset()] if contract.reset else [])]
     methods += [] if contract.weights is None else writer.of_weights(contract.weights)
+    methods += [writer.threads()] if contract.threads else []
     parts = (
         f'source_filename = "{contract.prefix}_jni"',
         f'target triple = "{backend.triple(machine)}"',
@@ -101,12 +107,15 @@ class _Layout:
     size: int
 
 
-def _layout(memory: Sequence[Memory]) -> _Layout:
+def _layout(contract: Contract) -> _Layout:
+    """The pools, the states if there are any, then the threads."""
+    blocks = [(memory.size, memory.align) for memory in contract.memory]
+    blocks += [(WORKERS_BYTES, CACHE_LINE)] if contract.threads else []
     offsets, end = [], 0
-    for block in memory:
-        offsets.append(-(-end // block.align) * block.align)
-        end = offsets[-1] + block.size
-    align = max((block.align for block in memory), default=1)
+    for size, align in blocks:
+        offsets.append(-(-end // align) * align)
+        end = offsets[-1] + size
+    align = max((align for _, align in blocks), default=1)
     return _Layout(tuple(offsets), align, end + align - 1)
 
 
@@ -116,7 +125,7 @@ class _Glue:
         self.order = argument_order(contract, program)
         self.digest = digest
         self.names = JavaNames.of(contract.prefix)
-        self.layout = _layout(contract.memory)
+        self.layout = _layout(contract)
         self.long = f"i{machine.abi.pointer_bits}"
         self.pointer_bytes = machine.abi.pointer_bits // 8
         detection = machine.abi.detection
@@ -149,7 +158,7 @@ class _Glue:
             Role.POOL: lambda number: blocks[number],
             Role.STATE: lambda _: blocks[len(self.contract.pools)],
             Role.WEIGHTS: lambda _: filed,
-            Role.THREADS: lambda _: "0",
+            Role.THREADS: lambda _: blocks[-1],
             Role.INPUT: lambda number: starts[number],
             Role.OUTPUT: lambda number: starts[len(self.contract.inputs) + number],
         }
@@ -162,11 +171,20 @@ class _Glue:
     def reset(self) -> Function:
         assert self.contract.reset is not None
         out = FunctionWriter()
-        state = self._blocks(out, None)[-1]
+        state = self._blocks(out, None)[len(self.contract.pools)]
         pointer = out.value(f"inttoptr {self.long} {state} to ptr")
         out.intrinsic_effect(self.contract.reset, ("ptr", pointer))
         out.effect("ret void")
         return self._finish(out, RESET, "void", ["ptr %memory"])
+
+    def threads(self) -> Function:
+        out = FunctionWriter()
+        pointer = out.value(f"inttoptr {self.long} {self._blocks(out, NO_ACCESS)[-1]} to ptr")
+        out.intrinsic_effect(self.contract.workers_stop, ("ptr", pointer))
+        self._return_if(out, out.value("icmp eq i32 %threads, 1"), 0)
+        code = out.intrinsic(self.contract.workers_start, "i32", ("ptr", pointer), ("i32", "%threads"))
+        out.effect(f"ret i32 {code}")
+        return self._finish(out, THREADS, "i32", ["ptr %memory", "i32 %threads"])
 
     def of_weights(self, weights: WeightsFile) -> list[Function]:
         """The methods of models with weights in a file."""

@@ -12,8 +12,8 @@ _WORDS = """
 """
 KEYWORDS = frozenset(_WORDS.split())
 _TYPES = """
-    Arrays ByteBuffer ByteOrder Closeable Collections File Files IOException IllegalArgumentException
-    IllegalStateException InputStream Integer List NotNull NullPointerException Object Override Path
+    Arrays ByteBuffer ByteOrder Closeable Collections File Files IOException IdentityHashMap IllegalArgumentException
+    IllegalStateException InputStream Integer List NotNull NullPointerException Object Override Path Set
     StandardCopyOption String System UnsatisfiedLinkError UnsupportedOperationException
 """
 TYPES = frozenset(_TYPES.split())

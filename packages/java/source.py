@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from ... import __version__
 from ...emit_c.contract import Contract, Tensor
 from ...emit_c.symbols import LICENCE
+from ...ir.threads import MOST_THREADS
 from ...ir.types import DType
 from ..engine import make_engine
 from . import glue
@@ -48,6 +49,8 @@ def class_source(
         android=android,
         reset=contract.reset,
         weights=contract.weights,
+        threads=contract.threads,
+        most_threads=MOST_THREADS,
         weights_align=max((each.weights.align for each in contracts if each.weights is not None), default=1),
         assets=assets or {},
         tensors=[tensor_facts(contract, tensor) for tensor in contract.tensors],

@@ -13,6 +13,7 @@ import onnx.parser
 import pytest
 from ccml.driver import Goal
 
+from tests.bindings.test_java import in_java
 from tests.packaging.run import run
 from tests.tools import needs
 
@@ -34,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model.graph.initializer.append(onnx.numpy_helper.from_array(weights, "w"))
     onnx.save(model, folder / "net.onnx")
     ccml.compile(
-        folder / "net.onnx", "x86", folder / "out", goal=Goal(threads=2), bindings=["cpp", "python", "rust"],
+        folder / "net.onnx", "x86", folder / "out", goal=Goal(threads=2), bindings=["cpp", "python", "rust", "java"],
         packages=["make", "cmake"],
     )  # fmt: skip
     assert "net_parallel(threads" in (folder / "out" / "net.c").read_text()
@@ -160,3 +161,49 @@ def test_cmake_package(folder: Path, tmp_path: Path) -> None:
     run("cmake", "-S", tmp_path, "-B", tmp_path / "user", prefix, cwd=tmp_path)
     run("cmake", "--build", tmp_path / "user", cwd=tmp_path)
     run(tmp_path / "user" / "user", cwd=tmp_path)
+
+
+JAVA = """
+        float[] x = new float[96 * 96], y = new float[96 * 96], again = new float[96 * 96];
+        for (int i = 0; i < x.length; i++) {
+            x[i] = i % 7;
+        }
+        try (ccml.net.Net model = new ccml.net.Net()) {
+            model.run(x, y);
+            for (int threads : new int[] {ccml.net.Net.THREADS, 5, 1, 3}) {
+                model.setThreads(threads);
+                model.run(x, again);
+                say(java.util.Arrays.equals(y, again));
+            }
+            for (int wrong : new int[] {0, -1, 65}) {
+                try {
+                    model.setThreads(wrong);
+                    say("no exception");
+                } catch (IllegalArgumentException problem) {
+                    say(problem.getMessage());
+                }
+            }
+        }
+        ccml.net.Net closed = new ccml.net.Net();
+        closed.setThreads(3);
+        closed.close();
+        try {
+            closed.setThreads(2);
+            say("no exception");
+        } catch (IllegalStateException problem) {
+            say("closed");
+        }
+        for (int i = 0; i < 20; i++) {  // nobody closes them
+            new ccml.net.Net().setThreads(2);
+        }
+        System.gc();
+        Thread.sleep(50);
+        say("alive");
+"""
+
+
+@needs("java", "javac")
+def test_java(folder: Path, tmp_path: Path) -> None:
+    said = in_java(tmp_path, folder / "java" / "net" / "net.jar", JAVA)
+    refused = [f"1 to 64 threads, not {wrong}" for wrong in (0, -1, 65)]
+    assert said == ["true"] * 4 + [*refused, "closed", "alive"]
