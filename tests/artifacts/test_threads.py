@@ -27,6 +27,7 @@ from ccml.targets import Machine
 from tests.artifacts.built import WARNINGS, run_artifact
 from tests.artifacts.machines import ARM64_LINUX, M4, V3, runs_here
 from tests.artifacts.routes import assert_same_bits, stacked
+from tests.packaging.run import run
 from tests.tools import needs
 
 THREADS = Goal(threads=2)
@@ -207,6 +208,47 @@ def test_a_library_for_all_cpus(tmp_path: Path) -> None:
     ]
     assert_same_bits(*found)
 
+
+@needs("gcc", "make")
+@runs_here(V3)
+@pytest.mark.parametrize("emitted", ["c", "lib"])
+def test_several_models_in_one_library(emitted: str, tmp_path: Path) -> None:
+    """Each has functions that start threads, and takes those of the other."""
+    paths = [convolutions(tmp_path / "one.onnx"), attention(tmp_path / "two.onnx")]
+    library = ccml.link(paths, "x86", tmp_path / "out", name="both", emit=[emitted], goal=THREADS)
+    if emitted == "c":
+        run("make", "libboth.a", cwd=library.folder)
+    (library.folder / "main.c").write_text(LINKED)
+    command = ["gcc", "-O1", "-Wall", "-Wextra", "main.c", "libboth.a", "-pthread", "-o", "main"]
+    run(*command, cwd=library.folder)
+    assert run("./main", cwd=library.folder).split() == ["0", "0", "0", "0", "1"]
+
+
+LINKED = r"""
+#include "both.h"
+#include <stdio.h>
+#include <string.h>
+
+static unsigned char arena[BOTH_ARENA_SIZE] __attribute__((aligned(BOTH_ARENA_ALIGN)));
+static float x1[ONE_X_ELEMENTS], y1[2][ONE_Y_ELEMENTS], b1[ONE_B_ELEMENTS];
+static float x2[TWO_X_ELEMENTS], y2[2][TWO_Y_ELEMENTS];
+
+int main(void)
+{
+  static ccml_workers workers;
+  int i;
+  for (i = 0; i < ONE_X_ELEMENTS; i++)
+    x1[i] = (float)(i % 5);
+  for (i = 0; i < TWO_X_ELEMENTS; i++)
+    x2[i] = (float)(i % 3);
+  printf("%d ", two_workers_start(&workers, 3));
+  printf("%d %d ", one_run(arena, &workers.threads, x1, y1[0], b1), two_run(arena, &workers.threads, x2, y2[0]));
+  printf("%d ", one_run(arena, NULL, x1, y1[1], b1) | two_run(arena, NULL, x2, y2[1]));
+  printf("%d\n", memcmp(y1[0], y1[1], sizeof y1[0]) == 0 && memcmp(y2[0], y2[1], sizeof y2[0]) == 0);
+  one_workers_stop(&workers);
+  return 0;
+}
+"""
 
 MISUSE = r"""
 #include "net.h"
