@@ -147,7 +147,7 @@ def test_reports_of_compilations_say_which_tensors_layers_use(tmp_path: Path) ->
     assert report["outputs"][0]["tensor"] in made
     assert {place["tensor"] for place in report["memory"]} <= made
     assert any(layer["tiles"] for layer in report["layers"])
-    assert report["layers"][0]["name"] in Page((tmp_path / "p.html").read_text()).text("main")
+    assert report["layers"][0]["name"] in Page((tmp_path / "p.html").read_text(encoding="utf-8")).text("main")
 
 
 def test_several_reports_side_by_side(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_several_reports_side_by_side(tmp_path: Path) -> None:
     file = tmp_path / "both.html"
     result = ccml("page", tmp_path / "a", tmp_path / "b" / "report.json", "-o", file, "--clock", "80MHz")
     assert result.exit_code == 0, result.stderr
-    page = Page(file.read_text())
+    page = Page(file.read_text(encoding="utf-8"))
     text = page.text("main")
     assert "net on cortex-m3" in text
     assert text.count("+100.0%") == 1
