@@ -238,8 +238,8 @@ class _Walk:
         self, reads: bool, buffer: Buffer, index: Sequence[Expr], elements: int, points: _Points,
         active: Expr | None = None,
     ) -> list[_Accesses]:  # fmt: skip
-        """From the first to the last place along dimensions whose index is not known, and of a masked access the lanes
-        that are active. Where these are not known, all that lie in the buffer."""
+        """From the first to the last place along dimensions whose index is not known, in the buffer; of a masked access
+        the lanes that are active. Where these are not known, all that lie in the buffer."""
         if buffer.name not in self.places or (reads and buffer.name not in self.constant):
             return []
         item, begin = buffer.dtype.size, self.places[buffer.name][0]
@@ -251,8 +251,10 @@ class _Walk:
             else:
                 first = first + points.each(place) * (stride * item)
         lanes = np.asarray(elements) if active is None else points.value(active)
+        inside = (begin + prod(buffer.shape) * item - first) // item
         if lanes is None:
-            lanes = np.minimum(elements, (begin + prod(buffer.shape) * item - first) // item)
-        size = (points.each(lanes) + more) * item
+            lanes = np.minimum(elements, inside)
+        count = points.each(lanes) + more
+        size = (np.minimum(count, inside) if more else count) * item
         touch = points.each(self.touches.index((buffer.name, reads)))
         return [_Accesses(np.arange(points.count), first, size, touch)]

@@ -90,3 +90,18 @@ def test_more_accesses_than_a_plan_looks_at() -> None:
     )
     with pytest.raises(CcmlError, match="too many accesses"):
         replay(kernel, {"x": (0, X), "y": (4, Y)}, bytearray([X] * 4 + [Y] * 4))
+
+
+def test_vectors_at_places_that_memory_tells_stay_in_their_buffer() -> None:
+    """They may be any elements of x, and none of y, which begins right behind it."""
+    kernel = parse_kernel(
+        dedent("""
+            kernel k(at: u8[2] const, x: u8[8] const, y: u8[2] out)
+              for i:2
+                let first: index = convert<index>(at[i])
+                y[i] = reduce_add(x[first : 4])
+        """)
+    )
+    memory = [X] * 8 + [Y] * 2
+    assert replay(kernel, {"x": (0, X), "y": (8, Y)}, bytearray(memory)) is None
+    assert replay(kernel, {"x": (0, X), "y": (7, Y)}, bytearray(memory)) == "0 is read as a part of x"
