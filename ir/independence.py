@@ -15,13 +15,13 @@ Where conditions leave a variable a single value, as in the last block of rows, 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from .bounds import Bounds, Linear
-from .loops import Alloc, Block, Buffer, Expr, For, If, Invoke, Let, Load, Space, Stmt, Store, Var
-from .loops_rewrite import stmt_exprs, walk_expr
+from .loops import Alloc, Block, Buffer, Expr, For, If, Invoke, Let, Space, Stmt, Store, Var
+from .loops_rewrite import stmt_loads, walk_expr
 
 
 @dataclass(frozen=True)
@@ -94,18 +94,13 @@ class _Collector:
         return True
 
     def _reads(self, stmt: Stmt, bounds: Bounds) -> None:
-        for part in _loads(stmt):
+        for part in stmt_loads(stmt):
             if part.buffer.space is Space.GLOBAL:
                 self._access(part.buffer, part.index, part.lanes, bounds)
 
     def _access(self, buffer: Buffer, index: tuple[Expr, ...], lanes: int, bounds: Bounds) -> None:
         if not bounds.dead:
             self.accesses.setdefault(buffer.name, []).append(_Access(index, lanes, bounds))
-
-
-def _loads(stmt: Stmt) -> Iterator[Load]:
-    for expr in stmt_exprs(stmt):
-        yield from (part for part in walk_expr(expr) if isinstance(part, Load))
 
 
 def _dimension(accesses: Sequence[_Access], var: Var, around: Sequence[Var]) -> int | None:

@@ -99,10 +99,15 @@ def walk_stmts(block: Block) -> Iterator[Stmt]:
             yield from walk_stmts(stmt.orelse)
 
 
+def stmt_loads(stmt: Stmt) -> list[Load]:
+    """The loads that stand directly in ``stmt``."""
+    return [part for expr in stmt_exprs(stmt) for part in walk_expr(expr) if isinstance(part, Load)]
+
+
 def used_buffers(block: Block) -> Iterator[Buffer]:
     """The buffers of all accesses, some of them more than once."""
     for stmt in walk_stmts(block):
-        yield from (part.buffer for expr in stmt_exprs(stmt) for part in walk_expr(expr) if isinstance(part, Load))
+        yield from (load.buffer for load in stmt_loads(stmt))
         if isinstance(stmt, Store):
             yield stmt.buffer
         if isinstance(stmt, Invoke):

@@ -20,8 +20,8 @@ from math import prod
 import numpy as np
 
 from .bounds import Bounds
-from .loops import Block, Buffer, Expr, For, If, Let, Load, Stmt, Store, Var, const_value
-from .loops_rewrite import stmt_exprs, substitute, walk_expr, walk_stmts
+from .loops import Block, Buffer, Expr, For, If, Let, Store, Var, const_value
+from .loops_rewrite import stmt_loads, substitute, used_buffers, walk_stmts
 
 MOST_ELEMENTS = 1 << 22
 """Accesses of one statement that are gone through at most."""
@@ -31,19 +31,10 @@ def is_private(buffer: str, loops: Sequence[For]) -> bool:
     """Whether passages of ``loops``, each of which holds nothing but the next, provably leave each other nothing in the
     parameter ``buffer``."""
     body = loops[-1].body
-    found = next((each for each in _buffers(body) if each.name == buffer), None)
+    found = next((each for each in used_buffers(body) if each.name == buffer), None)
     if found is None:
         return False
     return _Proof(found).block(body, np.zeros(prod(found.shape), bool))
-
-
-def _buffers(body: Block) -> list[Buffer]:
-    loads = (part.buffer for stmt in walk_stmts(body) for part in _loads(stmt))
-    return [*loads, *(stmt.buffer for stmt in walk_stmts(body) if isinstance(stmt, Store))]
-
-
-def _loads(stmt: Stmt) -> list[Load]:
-    return [part for expr in stmt_exprs(stmt) for part in walk_expr(expr) if isinstance(part, Load)]
 
 
 class _Proof:
@@ -75,13 +66,13 @@ class _Proof:
     def _touches(self, body: Block) -> tuple[bool, bool]:
         """Whether statements read the buffer, and whether they write it."""
         stmts = list(walk_stmts(body))
-        reads = any(load.buffer.name == self.buffer.name for load in chain.from_iterable(map(_loads, stmts)))
+        reads = any(load.buffer.name == self.buffer.name for load in chain.from_iterable(map(stmt_loads, stmts)))
         return reads, any(isinstance(stmt, Store) and stmt.buffer.name == self.buffer.name for stmt in stmts)
 
     def _read(self, body: Block, loops: dict[Var, int], written: np.ndarray) -> bool:
         """Whether all elements are ``written`` that statements read, whatever conditions there are."""
         for stmt in body:
-            for load in _loads(stmt):
+            for load in stmt_loads(stmt):
                 if load.buffer.name == self.buffer.name:
                     elements = self._elements(load.index, load.lanes, loops)
                     if elements is None or not written[elements].all():

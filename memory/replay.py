@@ -39,7 +39,7 @@ from ..ir.loops import (
     Unary,
     Var,
 )
-from ..ir.loops_rewrite import stmt_exprs, walk_expr, walk_stmts
+from ..ir.loops_rewrite import stmt_loads, walk_stmts
 
 MOST_ACCESSES = 1 << 20
 """Accesses that one replay may take: about a second."""
@@ -103,8 +103,7 @@ def _length(block: Block, names: Collection[str], bounds: Bounds) -> float:
 
 
 def _loads(stmt: Stmt, names: Collection[str]) -> Sequence[Load]:
-    parts = (part for expr in stmt_exprs(stmt) for part in walk_expr(expr))
-    return [part for part in parts if isinstance(part, Load) and part.buffer.name in names]
+    return [load for load in stmt_loads(stmt) if load.buffer.name in names]
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from ..errors import CcmlError, ErrorCode
-from ..ir.loops import Access, Block, Buffer, Expr, Invoke, Kernel, Load, Store
-from ..ir.loops_rewrite import map_accesses, stmt_exprs, used_buffers, walk_expr, walk_stmts
+from ..ir.loops import Access, Block, Buffer, Expr, Kernel
+from ..ir.loops_rewrite import map_accesses, used_buffers
 from ..ir.program import Program, Storage
 from ..ir.steps import Call, map_calls, walk_calls, walk_steps
+from ..schedule.params import accessed
 from ..targets.target import Machine
 from .chunking import Split, merged, operations, phases, split
 from .goal import Goal
@@ -100,10 +101,9 @@ class _Partition:
 
     def _is_apart(self, kernel: Kernel, phase: Block) -> bool:
         """Whether nothing that a phase writes is behind another parameter as well."""
-        stored = {stmt.buffer.name for stmt in walk_stmts(phase) if isinstance(stmt, Store)}
-        used = {buffer.name for buffer in used_buffers(phase)}
+        read, stored = ({buffer.name for buffer in buffers} for buffers in accessed(phase))
         pairs = (set(pair) for pair in self.shared.get(kernel.name, ()))
-        return not any(pair <= used and pair & stored for pair in pairs)
+        return not any(pair <= read | stored and pair & stored for pair in pairs)
 
     def _calls(self, _: int, call: Call) -> Sequence[Call]:
         parts = self.parts.get(call.kernel)
@@ -169,31 +169,19 @@ def _rebinding(params: Mapping[str, Buffer]) -> Callable[[Buffer, tuple[Expr, ..
 
 def _parameters(kernel: Kernel, part: Split, written: Set[str]) -> dict[str, Buffer]:
     """The parameters of a part of ``kernel``, by name, where parts before it have ``written`` some of them."""
-    body = part.body
-    stored = {stmt.buffer.name for stmt in walk_stmts(body) if isinstance(stmt, Store)}
-    loaded = {
-        part.buffer.name
-        for stmt in walk_stmts(body)
-        for expr in stmt_exprs(stmt)
-        for part in walk_expr(expr)
-        if isinstance(part, Load)
-    }
-    invokes = (stmt for stmt in walk_stmts(body) if isinstance(stmt, Invoke))
-    invoked = {pointer.buffer.name for stmt in invokes for pointer in stmt.pointers}
+    read, stored = ({buffer.name for buffer in buffers} for buffers in accessed(part.body))
 
-    def access(param: Buffer) -> Access:
-        name = param.name
-        if name in invoked or param.access is Access.READ:
-            return param.access
+    def access(name: str, whole: Access) -> Access:
         if name not in stored:
             return Access.READ
-        return Access.READ_WRITE if name in loaded and name in written else param.access
+        return Access.READ_WRITE if name in read and name in written else whole
 
-    names = stored | loaded | invoked
     return {
-        param.name: replace(param, access=access(param), shape=(*part.own.get(param.name, ()), *param.shape))
+        param.name: replace(
+            param, access=access(param.name, param.access), shape=(*part.own.get(param.name, ()), *param.shape)
+        )
         for param in kernel.params
-        if param.name in names
+        if param.name in read | stored
     }
 
 

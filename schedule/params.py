@@ -18,7 +18,7 @@ def bind_parameters(block: Block, scratch: Collection[str] = ()) -> tuple[Block,
     block, the parameters (what is read first, then what is written) and for each the name of the buffer that it stands
     for.
     """
-    read, written = _used(block)
+    read, written = accessed(block)
     bound: dict[Buffer, Buffer] = {}
     count: dict[str, int] = {}
     for buffer in (*(b for b in read if b not in written), *written):
@@ -33,7 +33,7 @@ def bind_parameters(block: Block, scratch: Collection[str] = ()) -> tuple[Block,
     return body, tuple(bound.values()), tuple(buffer.name for buffer in bound)
 
 
-def _used(block: Block) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
+def accessed(block: Block) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
     """Global buffers that are loaded and stored, in order of appearance."""
     read: dict[Buffer, None] = {}
     written: dict[Buffer, None] = {}

@@ -101,87 +101,33 @@ static void *find_symbol(const char *name)
   return symbol;
 }
 
-static function *find_model(void)
-{
-  union {
-    void *symbol;
-    function *call;
-  } both = {find_symbol(SYMBOL_NAME(MODEL_RUN))};
-  return both.call;
-}
-
-#ifdef MODEL_WORKERS_START
-static start_function *find_start(void)
-{
-  union {
-    void *symbol;
-    start_function *call;
-  } both = {find_symbol(SYMBOL_NAME(MODEL_WORKERS_START))};
-  return both.call;
-}
-
-static stop_function *find_stop(void)
-{
-  union {
-    void *symbol;
-    stop_function *call;
-  } both = {find_symbol(SYMBOL_NAME(MODEL_WORKERS_STOP))};
-  return both.call;
-}
-#endif
-
-#ifdef MODEL_STATE
-static reset_function *find_reset(void)
-{
-  union {
-    void *symbol;
-    reset_function *call;
-  } both = {find_symbol(SYMBOL_NAME(MODEL_RESET))};
-  return both.call;
-}
-#endif
-
-#ifdef MODEL_WEIGHTS
-static check_function *find_check(void)
-{
-  union {
-    void *symbol;
-    check_function *call;
-  } both = {find_symbol(SYMBOL_NAME(MODEL_CHECK_WEIGHTS))};
-  return both.call;
-}
-#endif
+#define FINDER(find, type, name) \
+  static type *find(void) \
+  { \
+    union { \
+      void *symbol; \
+      type *call; \
+    } both = {find_symbol(SYMBOL_NAME(name))}; \
+    return both.call; \
+  }
 #else
-static function *find_model(void)
-{
-  return MODEL_RUN;
-}
-
-#ifdef MODEL_WORKERS_START
-static start_function *find_start(void)
-{
-  return MODEL_WORKERS_START;
-}
-
-static stop_function *find_stop(void)
-{
-  return MODEL_WORKERS_STOP;
-}
+#define FINDER(find, type, name) \
+  static type *find(void) \
+  { \
+    return name; \
+  }
 #endif
 
-#ifdef MODEL_WEIGHTS
-static check_function *find_check(void)
-{
-  return MODEL_CHECK_WEIGHTS;
-}
-#endif
-
+FINDER(find_model, function, MODEL_RUN)
 #ifdef MODEL_STATE
-static reset_function *find_reset(void)
-{
-  return MODEL_RESET;
-}
+FINDER(find_reset, reset_function, MODEL_RESET)
 #endif
+#ifdef MODEL_WEIGHTS
+FINDER(find_check, check_function, MODEL_CHECK_WEIGHTS)
+#endif
+#ifdef MODEL_WORKERS_START
+FINDER(find_start, start_function, MODEL_WORKERS_START)
+FINDER(find_stop, stop_function, MODEL_WORKERS_STOP)
 #endif
 
 static void forget(unsigned char *memory, size_t bytes)
