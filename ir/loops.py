@@ -82,7 +82,7 @@ class Type:
         return value if value.type == self else Convert(self, value)
 
     def with_lanes(self, lanes: int) -> Type:
-        return Type(self.dtype, lanes)
+        return self if lanes == self.lanes else Type(self.dtype, lanes)
 
 
 INDEX = Type(DType.INDEX)
@@ -116,6 +116,9 @@ class Buffer:
     space: Space = Space.GLOBAL
     access: Access = Access.READ_WRITE
     align: int = 0
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     @property
     def dtype(self) -> DType:
@@ -223,6 +226,9 @@ class Var(Expr):
 
     name: str
     type: Type = INDEX
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True)
@@ -426,6 +432,10 @@ class Kernel:
     scalars: tuple[Var, ...] = ()
     foreign: Foreign | None = None
     chunked: int = 0
+
+    def __hash__(self) -> int:
+        """Of its head alone: the body may be large."""
+        return hash((self.name, self.params))
 
 
 # ---------------------------------------------------------------- construction

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from operator import is_not
 
@@ -44,8 +44,13 @@ def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERI
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in evaluation order."""
+    kind = type(expr)
+    if kind is Binary:
+        return expr.x, expr.y
+    if kind is Load and expr.active is None:
+        return expr.index
     found: list[Expr] = []
-    for name in _operands(type(expr)):  # type: ignore[arg-type]  # classes are hashable
+    for name in _operands(kind):
         item = getattr(expr, name)
         if type(item) is tuple:
             found += item
@@ -67,9 +72,13 @@ def _field_names(kind: type) -> tuple[str, ...]:
 
 def walk_expr(expr: Expr) -> Iterator[Expr]:
     """``expr`` and everything below it, parents first."""
-    yield expr
-    for child in children(expr):
-        yield from walk_expr(child)
+    waiting = [expr]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        kind = type(node)
+        if kind is not Const and kind is not Var:
+            waiting.extend(reversed(children(node)))
 
 
 def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
@@ -116,30 +125,43 @@ def used_buffers(block: Block) -> Iterator[Buffer]:
 
 def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
     """Rewrites bottom-up: ``rule`` sees each node with rewritten children and returns its replacement or ``None``."""
-    changed = map_children(expr, lambda child: map_expr(child, rule))
-    if changed is not expr:
-        expr = rebuild(changed)
-    return rule(expr) or expr
+
+    def go(node: Expr) -> Expr:
+        changed = map_children(node, go)
+        if changed is not node:
+            changed = rebuild(changed)
+        return rule(changed) or changed
+
+    return go(expr)
 
 
 def map_children(expr: Expr, go: Callable[[Expr], Expr]) -> Expr:
     """``expr`` with ``go`` of its direct sub-expressions; itself where they stay the same objects. Folds nothing."""
     kind = type(expr)
+    if kind is Const or kind is Var:
+        return expr
+    if kind is Binary:
+        x, y = go(expr.x), go(expr.y)
+        return expr if x is expr.x and y is expr.y else Binary(expr.op, x, y)
+    if kind is Load and expr.active is None:
+        index = map_parts(expr.index, go)
+        return expr if index is expr.index else Load(expr.buffer, index, expr.lanes)
     changes: dict[str, object] = {}
-    for name in _operands(kind):  # type: ignore[arg-type]  # classes are hashable
+    for name in _operands(kind):
         item = getattr(expr, name)
-        if type(item) is tuple:
-            parts = tuple([go(part) for part in item])
-            if any(map(is_not, parts, item)):
-                changes[name] = parts
-        elif item is not None:
-            new = go(item)
+        if item is not None:
+            new = map_parts(item, go) if type(item) is tuple else go(item)
             if new is not item:
                 changes[name] = new
     if not changes:
         return expr
-    names = _field_names(kind)  # type: ignore[arg-type]
-    return kind(*[changes[name] if name in changes else getattr(expr, name) for name in names])
+    return kind(*[changes[name] if name in changes else getattr(expr, name) for name in _field_names(kind)])
+
+
+def map_parts(parts: tuple[Expr, ...], go: Callable[[Expr], Expr]) -> tuple[Expr, ...]:
+    """``go`` of each; the same tuple where all stay the same objects."""
+    new = tuple([go(part) for part in parts])
+    return new if any(map(is_not, new, parts)) else parts
 
 
 def rebuild(expr: Expr) -> Expr:
@@ -154,34 +176,50 @@ def map_block(
     expr_rule: Callable[[Expr], Expr | None],
     stmt_rule: Callable[[Stmt], Block | None] = lambda stmt: None,
 ) -> Block:
-    """Rewrites every expression by ``expr_rule`` and then every statement, innermost first, by ``stmt_rule``."""
-    out: list[Stmt] = []
-    for stmt in block:
-        new = _map_stmt(stmt, expr_rule, stmt_rule)
-        replacement = stmt_rule(new)
-        out.extend((new,) if replacement is None else replacement)
-    return tuple(out)
+    """Rewrites every expression by ``expr_rule`` and then every statement, innermost first, by ``stmt_rule``. What no
+    rule changes stays the same object."""
+
+    def go(node: Expr) -> Expr:
+        changed = map_children(node, go)
+        if changed is not node:
+            changed = rebuild(changed)
+        return expr_rule(changed) or changed
+
+    def inside(inner: Block) -> Block:
+        out: list[Stmt] = []
+        for stmt in inner:
+            new = map_stmt(stmt, go, inside)
+            replacement = stmt_rule(new)
+            if replacement is None:
+                out.append(new)
+            else:
+                out.extend(replacement)
+        same = len(out) == len(inner) and not any(map(is_not, out, inner))
+        return inner if same else tuple(out)
+
+    return inside(block)
 
 
-def _map_stmt(
-    stmt: Stmt, expr_rule: Callable[[Expr], Expr | None], stmt_rule: Callable[[Stmt], Block | None]
-) -> Stmt:
-    def go(expr: Expr) -> Expr:
-        return map_expr(expr, expr_rule)
-
-    if isinstance(stmt, For):
-        return replace(stmt, extent=go(stmt.extent), body=map_block(stmt.body, expr_rule, stmt_rule))
-    if isinstance(stmt, If):
-        then = map_block(stmt.then, expr_rule, stmt_rule)
-        return If(go(stmt.cond), then, map_block(stmt.orelse, expr_rule, stmt_rule))
-    if isinstance(stmt, Let):
-        return replace(stmt, value=go(stmt.value))
+def map_stmt(stmt: Stmt, go: Callable[[Expr], Expr], inside: Callable[[Block], Block]) -> Stmt:
+    """``stmt`` with ``go`` of its expressions and ``inside`` of its blocks; itself where these stay the same objects."""
     if isinstance(stmt, Store):
+        index, value = map_parts(stmt.index, go), go(stmt.value)
         active = None if stmt.active is None else go(stmt.active)
-        return Store(stmt.buffer, tuple(go(i) for i in stmt.index), go(stmt.value), active)
+        same = index is stmt.index and value is stmt.value and active is stmt.active
+        return stmt if same else Store(stmt.buffer, index, value, active)
+    if isinstance(stmt, For):
+        extent, body = go(stmt.extent), inside(stmt.body)
+        return stmt if extent is stmt.extent and body is stmt.body else For(stmt.var, extent, body, stmt.kind)
+    if isinstance(stmt, Let):
+        value = go(stmt.value)
+        return stmt if value is stmt.value else Let(stmt.var, value)
+    if isinstance(stmt, If):
+        cond, then, orelse = go(stmt.cond), inside(stmt.then), inside(stmt.orelse)
+        same = cond is stmt.cond and then is stmt.then and orelse is stmt.orelse
+        return stmt if same else If(cond, then, orelse)
     if isinstance(stmt, Invoke):
-        pointers = tuple(Pointer(p.buffer, tuple(go(i) for i in p.index)) for p in stmt.pointers)
-        return replace(stmt, pointers=pointers, scalars=tuple(_number(s, go) for s in stmt.scalars))
+        pointers = tuple(Pointer(p.buffer, map_parts(p.index, go)) for p in stmt.pointers)
+        return Invoke(stmt.block, pointers, tuple(_number(s, go) for s in stmt.scalars))
     return stmt
 
 
@@ -195,7 +233,7 @@ def _number(scalar: int | Expr, go: Callable[[Expr], Expr]) -> int | Expr:
 
 def substitute(block: Block, bindings: dict[Var, Expr]) -> Block:
     """``block`` with variables replaced. The caller sees to it that no replaced name is bound again inside."""
-    return map_block(block, lambda e: bindings.get(e) if isinstance(e, Var) else None)
+    return map_block(block, lambda e: bindings.get(e) if type(e) is Var else None)
 
 
 Place = tuple[Buffer, tuple[Expr, ...]]
@@ -209,14 +247,17 @@ def map_accesses(block: Block, rule: Callable[[Buffer, tuple[Expr, ...]], Place]
         if type(expr) is not Load:
             return None
         buffer, index = rule(expr.buffer, expr.index)
-        return Load(buffer, index, expr.lanes, expr.active)
+        same = buffer is expr.buffer and index is expr.index
+        return None if same else Load(buffer, index, expr.lanes, expr.active)
 
     def stmt_rule(stmt: Stmt) -> Block | None:
         if isinstance(stmt, Store):
             buffer, index = rule(stmt.buffer, stmt.index)
-            return (replace(stmt, buffer=buffer, index=index),)
+            same = buffer is stmt.buffer and index is stmt.index
+            return None if same else (Store(buffer, index, stmt.value, stmt.active),)
         if isinstance(stmt, Invoke):
-            return (replace(stmt, pointers=tuple(Pointer(*rule(p.buffer, p.index)) for p in stmt.pointers)),)
+            pointers = tuple(Pointer(*rule(p.buffer, p.index)) for p in stmt.pointers)
+            return (Invoke(stmt.block, pointers, stmt.scalars),)
         return None
 
     return map_block(block, expr_rule, stmt_rule)
