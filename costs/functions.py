@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from .decode import decode, it_conditions
 from .image import Image
@@ -56,7 +57,8 @@ def falls_through(instruction: Instruction) -> bool:
     return not (leaves or is_return(instruction) or is_computed(instruction))
 
 
-def find_functions(image: Image, entry: str) -> dict[int, Function]:
+@lru_cache(maxsize=2)
+def find_functions(image: Image, entry: str) -> Mapping[int, Function]:
     """The functions that ``entry`` may reach, by address."""
     names = {address: name for name, (address, _) in image.functions.items()}
     sizes = dict(image.functions.values())

@@ -25,7 +25,7 @@ _STT_FUNC = 2
 _ABS32, _REL32, _THM_CALL, _JUMP24, _MOVW, _MOVT, _PREL31, _TARGET1 = 2, 3, 10, 30, 47, 48, 42, 38
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Image:
     """``memory`` begins at address 0. ``functions`` maps names to (address, bytes); ``missing`` names what no object
     defines: helpers of the compiler's run-time library, by the address of a place that stands for them."""

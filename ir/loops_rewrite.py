@@ -201,7 +201,7 @@ def map_block(
 
 
 def map_stmt(stmt: Stmt, go: Callable[[Expr], Expr], inside: Callable[[Block], Block]) -> Stmt:
-    """``stmt`` with ``go`` of its expressions and ``inside`` of its blocks; itself where these stay the same objects."""
+    """``stmt`` with ``go`` of its expressions and ``inside`` of its blocks; itself where these stay the same."""
     if isinstance(stmt, Store):
         index, value = map_parts(stmt.index, go), go(stmt.value)
         active = None if stmt.active is None else go(stmt.active)

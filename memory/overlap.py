@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -21,19 +22,27 @@ def least_distances(kernel: Kernel, call: Call) -> dict[tuple[str, str], int]:
     Nothing is said of kernels that take too long to replay, and of tensors that a C compiler may take to be apart
     because of their types.
     """
+    places = list(dict.fromkeys(call.args))
+    found = _by_place(kernel, tuple(places.index(name) for name in call.args))
+    return {(places[x], places[y]): least for (x, y), least in found.items()}
+
+
+@lru_cache(maxsize=256)
+def _by_place(kernel: Kernel, tensors: tuple[int, ...]) -> dict[tuple[int, int], int]:
+    """For a call with these tensors, by number, behind the parameters."""
     if replay_length(kernel) > MOST_ACCESSES:
         return {}
-    roles: dict[str, set[Access]] = {}
-    for param, name in zip(kernel.params, call.args, strict=True):
-        roles.setdefault(name, set()).add(param.access)
-    read = [name for name, access in roles.items() if access == {Access.READ}]
-    written = [name for name, access in roles.items() if Access.READ not in access]
+    roles: dict[int, set[Access]] = {}
+    for param, tensor in zip(kernel.params, tensors, strict=True):
+        roles.setdefault(tensor, set()).add(param.access)
+    read = [tensor for tensor, access in roles.items() if access == {Access.READ}]
+    written = [tensor for tensor, access in roles.items() if Access.READ not in access]
     if not read or not written:
         return {}
     trace = trace_kernel(kernel)
-    reads = {name: _touches(trace.reads, kernel, call, name) for name in read}
-    writes = {name: _touches(trace.writes, kernel, call, name) for name in written}
-    types = dict(zip(call.args, (param.dtype for param in kernel.params), strict=True))
+    reads = {tensor: _touches(trace.reads, kernel, tensors, tensor) for tensor in read}
+    writes = {tensor: _touches(trace.writes, kernel, tensors, tensor) for tensor in written}
+    types = dict(zip(tensors, (param.dtype for param in kernel.params), strict=True))
     return {
         (x, y): _distance(reads[x], writes[y]) for x in read for y in written if may_alias(types[x], types[y])
     }
@@ -45,9 +54,9 @@ def may_alias(a: DType, b: DType) -> bool:
     return min(a.size, b.size) == 1 or (a.size == b.size and a.is_float == b.is_float)
 
 
-def _touches(found: Mapping[str, Touches], kernel: Kernel, call: Call, tensor: str) -> Touches:
+def _touches(found: Mapping[str, Touches], kernel: Kernel, tensors: Sequence[int], tensor: int) -> Touches:
     """The accesses of ``tensor``, which may stand behind several parameters."""
-    params: Sequence[str] = [p.name for p, name in zip(kernel.params, call.args, strict=True) if name == tensor]
+    params = [param.name for param, number in zip(kernel.params, tensors, strict=True) if number == tensor]
     return Touches.joined([found[name] for name in params if name in found])
 
 

@@ -10,8 +10,8 @@ from math import prod
 
 from ..blocks import block_kernel
 from ..ir.bounds import Bounds
-from ..ir.loops import Block, For, If, Invoke, Kernel, Let, Load, Space, Stmt, Store
-from ..ir.loops_rewrite import stmt_exprs, walk_expr
+from ..ir.loops import Block, For, If, Invoke, Kernel, Let, Space, Stmt, Store
+from ..ir.loops_rewrite import stmt_loads
 
 
 def tensor_traffic(runs: Iterable[tuple[Kernel, Sequence[str]]]) -> Counter[str]:
@@ -37,7 +37,7 @@ def kernel_traffic(kernel: Kernel) -> Counter[str]:
 def _block(block: Block, bounds: Bounds) -> Counter[str]:
     total: Counter[str] = Counter()
     for stmt in block:
-        total.update(_own(stmt))
+        _add_own(stmt, total)
         if isinstance(stmt, Let):
             bounds = bounds.with_let(stmt.var, stmt.value)
         elif isinstance(stmt, If):
@@ -50,13 +50,11 @@ def _block(block: Block, bounds: Bounds) -> Counter[str]:
     return total
 
 
-def _own(stmt: Stmt) -> Counter[str]:
-    """Loads and stores of the statement itself."""
-    found: Counter[str] = Counter()
-    for expr in stmt_exprs(stmt):
-        for part in walk_expr(expr):
-            if isinstance(part, Load) and part.buffer.space is Space.GLOBAL:
-                found[part.buffer.name] += part.lanes * part.buffer.dtype.size
+def _add_own(stmt: Stmt, found: Counter[str]) -> None:
+    """Adds the loads and stores of the statement itself."""
+    for load in stmt_loads(stmt):
+        if load.buffer.space is Space.GLOBAL:
+            found[load.buffer.name] += load.lanes * load.buffer.dtype.size
     if isinstance(stmt, Store) and stmt.buffer.space is Space.GLOBAL:
         found[stmt.buffer.name] += stmt.value.type.lanes * stmt.buffer.dtype.size
     if isinstance(stmt, Invoke):
@@ -65,4 +63,3 @@ def _own(stmt: Stmt) -> Counter[str]:
         for param, pointer in zip(meaning.params, stmt.pointers, strict=True):
             if pointer.buffer.space is Space.GLOBAL:
                 found[pointer.buffer.name] += inner[param.name]
-    return found

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import count
 
 from ...ir.loops import (
     INDEX,
@@ -38,11 +36,9 @@ from ...ir.loops import (
     Var,
 )
 from ...ir.loops_rewrite import map_accesses, map_block, map_children
-from ...ir.loops_text import print_kernel
 from ...ir.specialize import folded_literal, literal_of, scalar_of
-from ...schedule.names import Names, rename_bound
+from .form import DIVISIONS
 
-_DIVISIONS = ("floordiv", "floormod", "div", "mod")
 _STEM = "scalar"
 _LARGEST = 1024
 """Of factors: beyond, two numbers are taken to have nothing to do with each other."""
@@ -50,7 +46,7 @@ _LARGEST = 1024
 
 @dataclass(frozen=True)
 class General:
-    """A kernel with a scalar for every number, and these numbers. ``text`` is the same for all of a family."""
+    """A kernel with a scalar for every number, and these numbers; :func:`~.form.form` tells families."""
 
     kernel: Kernel
     numbers: tuple[int, ...]
@@ -66,33 +62,12 @@ class General:
         sizes = tuple(_product(param.shape) for param in kernel.params)
         return General(general, tuple(generalizer.numbers), sizes)
 
-    @cached_property
-    def text(self) -> str:
-        names = {param: replace(param, name=f"p{n}") for n, param in enumerate(self.kernel.params)}
-        body = map_accesses(self.kernel.body, lambda buffer, index: (names.get(buffer, buffer), index))
-        return print_kernel(replace(self.kernel, name="", params=tuple(names.values()), body=_renamed(body)))
-
 
 def _product(shape: Sequence[int]) -> int:
     total = 1
     for extent in shape:
         total *= extent
     return total
-
-
-class _Counted(Names):
-    """Numbers names, whatever they were."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._given = count()
-
-    def fresh(self, stem: str) -> str:
-        return f"name{next(self._given)}"
-
-
-def _renamed(body: Block) -> Block:
-    return rename_bound(body, _Counted())
 
 
 def _flat(flat: dict[Buffer, Buffer], buffer: Buffer, index: tuple[Expr, ...]) -> tuple[Buffer, tuple[Expr, ...]]:
@@ -150,7 +125,7 @@ class _Generalizer:
             return expr if number is None else literal_of(self._scalar(number), expr)
         if isinstance(expr, Load):
             return replace(expr, index=self._index(expr.buffer, expr.index))
-        if isinstance(expr, Binary) and expr.op in _DIVISIONS:
+        if isinstance(expr, Binary) and expr.op in DIVISIONS:
             return replace(expr, x=self._expr(expr.x))
         return map_children(expr, self._expr)
 
@@ -180,7 +155,7 @@ class Common:
 
 
 def common(family: Sequence[General]) -> Common:
-    """``family`` has one text."""
+    """``family`` has one form."""
     first = family[0].kernel
     columns = list(zip(*(member.numbers for member in family), strict=True))
     bases: dict[tuple[int, ...], Var] = {}

@@ -17,6 +17,7 @@ from ...ir.specialize import specialized
 from ...ir.steps import Call, map_calls
 from .estimates import code_size, operations, uses
 from .family import Common, General, common, flattened
+from .form import Form, form
 
 FREE_USES = 1 / 44
 """Uses of scalars that a program may make for each of its operations, where code is not to be small at any price. A use
@@ -38,9 +39,9 @@ def share_kernels(program: Program, free_uses: float | None = FREE_USES) -> Prog
     similar: dict[tuple[type[Stmt], ...], list[_Member]] = {}
     for kernel in (kernel for kernel in program.kernels if kernel.foreign is None):
         similar.setdefault(_outline(kernel), []).append(_Member(kernel, count[kernel.name]))
-    families: dict[str, list[_Member]] = {}
+    families: dict[Form, list[_Member]] = {}
     for member in (member for members in similar.values() if len(members) > 1 for member in members):
-        families.setdefault(member.general.text, []).append(member)
+        families.setdefault(form(member.kernel, numbers=False), []).append(member)
     candidates = [_Family(tuple(members)) for members in families.values() if len(members) > 1]
     if free_uses is not None and candidates:
         total = sum(operations(kernel) * count[kernel.name] for kernel in program.kernels)
@@ -139,5 +140,4 @@ def _shared(program: Program, families: Sequence[_Family]) -> Program:
 def _stands_for(shared: Kernel, values: tuple[int, ...], kernel: Kernel) -> bool:
     wanted = flattened(kernel)
     sizes = [param.shape[0] for param in wanted.params]
-    made, own = General.of(specialized(shared, values, sizes)), General.of(wanted)
-    return (made.text, made.numbers, made.sizes) == (own.text, own.numbers, own.sizes)
+    return form(specialized(shared, values, sizes), numbers=True) == form(wanted, numbers=True)
