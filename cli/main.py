@@ -6,6 +6,7 @@ quick; commands import the compiler when they run.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -25,6 +26,8 @@ from .output import print_error, print_json_error
 from .verbosity import logging_options, plain_output, settings
 
 _INTERRUPTED = 130
+_ALLOCATIONS = 100_000
+"""Between two searches for cycles: some tens of megabytes at most."""
 
 
 class _Group(click.Group):
@@ -131,6 +134,8 @@ def main() -> None:
 
     NumPy's linear algebra, which tunes weights, gets one thread unless the user says otherwise: the matrices are small,
     and threads that wait for each other took twice the time on two busy cores. It has to be said before NumPy loads.
+    Trees of loop IR have no cycles: the search for such, over all of them, is made seldom.
     """
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    gc.set_threshold(_ALLOCATIONS, 20, 20)
     cli.main(prog_name="ccml")
