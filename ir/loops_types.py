@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from .loops import (
 from .types import DType
 
 INDEX_BITS = 64
+_BINARY_OPS = ARITHMETIC_OPS | COMPARE_OPS
 _INDEX_ONLY = ("floordiv", "floormod")
 _BITWISE = ("and", "or", "xor")
 _INTEGER_ONLY = ("shl", "shr", "mod")
@@ -62,14 +64,21 @@ def _const(expr: Const) -> Iterator[str]:
         yield f"L4: {expr.type} has no lanes"
     if dtype is DType.BOOL:
         fits = type(value) in (bool, int) and value in (0, 1)
-    elif dtype.is_float:
-        limit = float(np.finfo(dtype.numpy).max)
-        fits = type(value) is float and (not math.isfinite(value) or abs(value) <= limit)
     else:
-        info = np.iinfo(dtype.numpy)
-        fits = type(value) is int and int(info.min) <= value <= int(info.max)
+        least, most = _extremes(dtype)
+        fits = type(value) is type(most) and (least <= value <= most or not math.isfinite(value))
     if not fits:
         yield f"L5: {value!r} ({type(value).__name__}) is not a literal of type {dtype.value}"
+
+
+@cache
+def _extremes(dtype: DType) -> tuple[float, float]:
+    """The least and the greatest finite value, floats or integers as the type is."""
+    if dtype.is_float:
+        most = float(np.finfo(dtype.numpy).max)
+        return -most, most
+    info = np.iinfo(dtype.numpy)
+    return int(info.min), int(info.max)
 
 
 def _unary(expr: Unary) -> Iterator[str]:
@@ -82,7 +91,7 @@ def _unary(expr: Unary) -> Iterator[str]:
 
 def _binary(expr: Binary) -> Iterator[str]:
     x, y, op = expr.x.type, expr.y.type, expr.op
-    if op not in ARITHMETIC_OPS | COMPARE_OPS:
+    if op not in _BINARY_OPS:
         yield f"L4: there is no binary operator {op!r}"
     elif x != y:
         yield f"L4: {op} of {x} and {y}"

@@ -281,11 +281,12 @@ class _Verifier:
     # ------------------------------------------------------------ expressions and accesses
 
     def _expr(self, expr: Expr, scope: _Scope) -> None:
-        for child in children(expr):
-            self._expr(child, scope)
         if isinstance(expr, Var):
             self._in_scope(expr, scope, expr)
-        elif isinstance(expr, Load):
+            return
+        for child in children(expr):
+            self._expr(child, scope)
+        if isinstance(expr, Load):
             lanes = 1 if expr.buffer.space is Space.REG else expr.lanes
             if lanes < 1 or lanes != expr.lanes:
                 self._fail("L7", f"{expr.lanes} lanes; a reg buffer is read by whole elements", expr)
@@ -298,7 +299,7 @@ class _Verifier:
         bound = scope.names.get(item.name)
         if bound is None:
             self._fail("L2", f"{item.name!r} is not in scope", at)
-        if bound != item:
+        if bound is not item and bound != item:
             self._fail("L2", f"{item.name!r} is used as {item}, but bound as {bound}", at)
 
     def _access(
