@@ -44,13 +44,12 @@ def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERI
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in evaluation order."""
-    kind = type(expr)
-    if kind is Binary:
+    if type(expr) is Binary:
         return expr.x, expr.y
-    if kind is Load and expr.active is None:
+    if type(expr) is Load and expr.active is None:
         return expr.index
     found: list[Expr] = []
-    for name in _operands(kind):
+    for name in _operands(type(expr)):  # type: ignore[arg-type]  # classes are hashable
         item = getattr(expr, name)
         if type(item) is tuple:
             found += item
@@ -76,8 +75,7 @@ def walk_expr(expr: Expr) -> Iterator[Expr]:
     while waiting:
         node = waiting.pop()
         yield node
-        kind = type(node)
-        if kind is not Const and kind is not Var:
+        if type(node) is not Const and type(node) is not Var:
             waiting.extend(reversed(children(node)))
 
 
@@ -137,17 +135,17 @@ def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
 
 def map_children(expr: Expr, go: Callable[[Expr], Expr]) -> Expr:
     """``expr`` with ``go`` of its direct sub-expressions; itself where they stay the same objects. Folds nothing."""
-    kind = type(expr)
-    if kind is Const or kind is Var:
+    if type(expr) is Const or type(expr) is Var:
         return expr
-    if kind is Binary:
+    if type(expr) is Binary:
         x, y = go(expr.x), go(expr.y)
         return expr if x is expr.x and y is expr.y else Binary(expr.op, x, y)
-    if kind is Load and expr.active is None:
+    if type(expr) is Load and expr.active is None:
         index = map_parts(expr.index, go)
         return expr if index is expr.index else Load(expr.buffer, index, expr.lanes)
+    kind = type(expr)
     changes: dict[str, object] = {}
-    for name in _operands(kind):
+    for name in _operands(kind):  # type: ignore[arg-type]
         item = getattr(expr, name)
         if item is not None:
             new = map_parts(item, go) if type(item) is tuple else go(item)
@@ -155,7 +153,8 @@ def map_children(expr: Expr, go: Callable[[Expr], Expr]) -> Expr:
                 changes[name] = new
     if not changes:
         return expr
-    return kind(*[changes[name] if name in changes else getattr(expr, name) for name in _field_names(kind)])
+    names = _field_names(kind)  # type: ignore[arg-type]
+    return kind(*[changes[name] if name in changes else getattr(expr, name) for name in names])
 
 
 def map_parts(parts: tuple[Expr, ...], go: Callable[[Expr], Expr]) -> tuple[Expr, ...]:

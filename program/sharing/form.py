@@ -48,7 +48,7 @@ class _Writer:
     def block(self, block: Block) -> None:
         self.tokens.append(len(block))
         for stmt in block:
-            self.tokens.append(type(stmt))
+            self.tokens.append(type(stmt).__name__)
             match stmt:
                 case For():
                     self.tokens.append(stmt.kind)
@@ -101,8 +101,7 @@ class _Writer:
         self.numbers = numbers
 
     def _expr(self, expr: Expr) -> None:
-        kind = type(expr)
-        self.tokens.append(kind)
+        self.tokens.append(type(expr).__name__)
         match expr:
             case Var():
                 self.tokens.append(self.names[expr.name])
