@@ -23,4 +23,5 @@ def build_for_abi(plan: Plan) -> AbiBuild:
         write_bindings(plan.program, plan.machine, [CPP], folder)
         headers = {file: (folder / file).read_bytes() for file in (f"{name}.h", f"{name}.hpp")}
         weights = None if plan.program.weights is None else (folder / weights_file_name(name)).read_bytes()
-        return AbiBuild(plan.program, plan.linked, headers, (folder / f"lib{name}.a").read_bytes(), weights)
+        library = folder / plan.machine.abi.objects.library.format(name=name)
+        return AbiBuild(plan.program, plan.linked, headers, library.read_bytes(), weights)

@@ -11,7 +11,7 @@ from ..emit_c.artifact import custom_sources, write_c
 from ..emit_c.contract import weights_file_name
 from ..emit_c.header import public_header
 from ..emit_c.symbols import assign_symbols
-from ..emit_llvm.archive import static_library
+from ..emit_llvm.archive import archive
 from ..emit_llvm.entry import exported_symbols
 from ..emit_llvm.levels import Level, level_objects, named_levels
 from ..emit_llvm.module import foreign_kernels
@@ -97,10 +97,10 @@ def write_machine_code(
     """
     if Emit.OBJECT in kinds:
         for file, image in objects:
-            (folder / file).write_bytes(image)
+            (folder / machine.abi.objects.object_file(file)).write_bytes(image)
     if Emit.LIBRARY not in kinds:
         return
-    (folder / f"lib{name}.a").write_bytes(static_library(objects))
+    (folder / machine.abi.objects.library.format(name=name)).write_bytes(archive(objects, machine))
     if machine.target.library is None or exported is None:
         return
     library = folder / machine.target.library.file.format(name=name)

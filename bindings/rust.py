@@ -45,7 +45,7 @@ def write_crate(contract: Contract, program: Program, facts: dict[str, object], 
     (root / "lib").mkdir()
     for source, path in (("lib.rs", "src/lib.rs"), ("Cargo.toml", "Cargo.toml"), ("build.rs", "build.rs")):
         (root / path).write_text(engine.get_template(source).render(context), encoding="utf-8", newline="\n")
-    library = f"lib{contract.prefix}.a"
+    library = str(facts["static_library"])
     shutil.copyfile(folder / library, root / "lib" / library)
 
 

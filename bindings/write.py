@@ -61,13 +61,18 @@ def write_bindings(
         "run": contract.run,
         "reset": contract.reset,
     }
+    library = machine.target.library
+    files = {
+        "static_library": machine.abi.objects.library.format(name=contract.prefix),
+        "library": "" if library is None else library.file.format(name=contract.prefix),
+    }
     writers = {CPP: _write_cpp, PYTHON: _write_python, RUST: write_crate, JS: write_module}
     for name in names:
         log.info("writing the bindings for %s", name)
         if name == JAVA:
             write_java(contract, program, linked or machine, facts, folder)
         else:
-            writers[name](contract, program, facts, folder)
+            writers[name](contract, program, {**facts, **files}, folder)
 
 
 def _any(_: Machine) -> bool:
@@ -79,14 +84,19 @@ def _is_loadable(machine: Machine) -> bool:
     return machine.target.hosted and library is not None and machine.target.family != "Android"
 
 
+def _has_elf(machine: Machine) -> bool:
+    """Whether native methods of Java can be linked for it."""
+    return _is_loadable(machine) and machine.abi.elf is not None
+
+
 def _is_module(machine: Machine) -> bool:
     return machine.abi.architecture == "wasm"
 
 
 _FITS = {
-    PYTHON: (_is_loadable, "--target x86, linux-arm64 or generic"),
+    PYTHON: (_is_loadable, "--target x86, linux-arm64, windows, apple or generic"),
     JS: (_is_module, "--target wasm"),
-    JAVA: (_is_loadable, "--target x86, linux-arm64 or generic; for Android --package aar"),
+    JAVA: (_has_elf, "--target x86, linux-arm64 or generic; for Android --package aar"),
     RUST: (lambda machine: not _is_module(machine), "--target of a machine that Rust links for"),
 }
 """The targets that bindings go with, and the way out for others."""
@@ -113,12 +123,11 @@ def _write_cpp(contract: Contract, program: Program, facts: dict[str, object], f
 
 
 def _write_python(contract: Contract, program: Program, facts: dict[str, object], folder: Path) -> None:
-    library = f"lib{contract.prefix}.so"
+    library = str(facts["library"])
     if not (folder / library).is_file():
         raise CcmlError(ErrorCode.TOOLCHAIN, f"Python needs {library}, which could not be linked", hint="ccml doctor")
     context = {
         **facts,
-        "library": library,
         "hidden_words": HIDDEN_WORDS,
         **_python_facts(contract, program),
     }

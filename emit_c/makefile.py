@@ -28,7 +28,8 @@ def makefile(
     name = symbols.prefix
     flags = " ".join((*MEANING, *machine_flags(machine)))
     loaded = [] if target.library is None else [target.library.file.format(name=name)]
-    libraries = [f"lib{name}.a", *loaded]
+    static = abi.objects.library
+    libraries = [static.format(name=name), *loaded]
     files = " ".join(f"$(FOLDER){library}" for library in libraries)
     foreign = foreign_kernels(program, symbols)
     units = ["$(NAME)", *(["$(NAME)_weights"] if program.weights is None else []), *foreign]
@@ -67,7 +68,7 @@ LINK_FLAGS := -fuse-ld=lld
 endif
 
 WARNINGS := {_WARNINGS}
-ALL_CFLAGS := $(TARGET_FLAGS) -std=c99 {optimization(program)}{" -fPIC" if target.hosted else ""} \\
+ALL_CFLAGS := $(TARGET_FLAGS) -std=c99 {optimization(program)}{_position_independent(machine)} \\
   -fvisibility=hidden $(WARNINGS) {flags}
 # Neither compiler may turn loops into calls of memcpy and memset: the model needs no C library. GCC would also keep
 # more in registers than there are.
@@ -84,7 +85,7 @@ HEADERS := $(addprefix $(FOLDER),{" ".join(headers)}) $(SELF)
 .PHONY: all clean
 all: {files}
 
-$(FOLDER)lib$(NAME).a: $(OBJECTS)
+$(FOLDER){static.format(name="$(NAME)")}: $(OBJECTS)
 	rm -f $@
 	$(AR) rcs $@ $(OBJECTS)
 {_loaded(target.library, exported, bool(program.threads)) if target.library else ""}
@@ -141,6 +142,12 @@ def _choice(kit: Kit | None, variable: str, program: str, usual: str) -> str:
 
 def _compiler(machine: Machine) -> str:
     return "$(CROSS_COMPILE)gcc" if machine.target.compiler == "gcc" else machine.target.compiler
+
+
+def _position_independent(machine: Machine) -> str:
+    """The flags, if any, with a space in front."""
+    flags = machine.abi.objects.position_independent if machine.target.hosted else ()
+    return "".join(f" {flag}" for flag in flags)
 
 
 def _is_cross(machine: Machine) -> str:

@@ -1,13 +1,21 @@
-"""Writes static libraries: GNU ``ar`` format with a symbol index, the same bytes for the same objects."""
+"""Writes static libraries: GNU's or BSD's ``ar`` format with a symbol index, the same bytes for the same objects."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
 
+from ..targets import Machine
 from .object_file import defined_symbols
 
 _MAGIC = b"!<arch>\n"
+
+
+def archive(objects: Sequence[tuple[str, bytes]], machine: Machine) -> bytes:
+    """The static library of ``objects``, (file name, bytes) each, as the linkers of ``machine`` take it."""
+    form = machine.abi.objects
+    named = [(form.object_file(name), image) for name, image in objects]
+    return bsd_static_library(named) if form.bsd_archives else static_library(named)
 
 
 def static_library(objects: Sequence[tuple[str, bytes]]) -> bytes:
@@ -31,6 +39,36 @@ def static_library(objects: Sequence[tuple[str, bytes]]) -> bytes:
     index = struct.pack(f">I{len(symbols)}I", len(symbols), *(offsets[number] for _, number in symbols)) + names
     members = (header + _even(image) for header, (_, image) in zip(headers, objects))
     return b"".join((_MAGIC, _member("/", index), prefix, *members))
+
+
+def bsd_static_library(objects: Sequence[tuple[str, bytes]]) -> bytes:
+    """The archive as BSD's ``ar`` writes it, which Apple's linker wants: ``__.SYMDEF`` in front, names behind the
+    headers of their members, objects at multiples of 8 bytes (ranlib(5), mach-o/ranlib.h)."""
+    symbols = [(symbol, number) for number, (_, image) in enumerate(objects) for symbol in defined_symbols(image)]
+    names, places = b"", []
+    for symbol, _ in symbols:
+        places.append(len(names))
+        names += b"_" + symbol.encode() + b"\0"
+    names += bytes(-len(names) % 8)
+    end = len(_MAGIC) + len(_bsd_member("__.SYMDEF", bytes(8 + 8 * len(symbols) + len(names))))
+    members, offsets = [], []
+    for name, image in objects:
+        offsets.append(end)
+        members.append(_bsd_member(name, image))
+        end += len(members[-1])
+    table = b"".join(struct.pack("<II", place, offsets[number]) for place, (_, number) in zip(places, symbols))
+    index = struct.pack("<I", len(table)) + table + struct.pack("<I", len(names)) + names
+    return b"".join((_MAGIC, _bsd_member("__.SYMDEF", index), *members))
+
+
+def _bsd_member(name: str, data: bytes) -> bytes:
+    """A member whose data begin at a multiple of 8 bytes, if it does so itself less the signature of the archive."""
+    header_size = 60
+    long_name = name.encode()
+    long_name += bytes(-(len(_MAGIC) + header_size + len(long_name)) % 8)
+    data += b"\n" * (-len(data) % 8)
+    head = f"#1/{len(long_name):<13}{0:<12}{0:<6}{0:<6}{'644':<8}{len(long_name) + len(data):<10}`\n"
+    return head.encode() + long_name + data
 
 
 def _header(name: str, size: int) -> bytes:

@@ -102,6 +102,17 @@ def undefined_symbols(image: bytes) -> list[str]:
     return [name for name in symbols if name not in ("", "_GLOBAL_OFFSET_TABLE_")]
 
 
+def allocated(image: bytes) -> Iterator[tuple[str, int, bool]]:
+    """(name, bytes, whether it is code) of the sections that are loaded."""
+    layout, _, sections = _sections(image)
+    names = sections[struct.unpack_from(layout.header, image, 16)[12]][4]
+    for section in sections:
+        if section[2] & SHF_ALLOC:
+            begin = names + section[0]
+            name = image[begin : image.index(b"\0", begin)].decode()
+            yield name, section[5], bool(section[2] & SHF_EXECINSTR)
+
+
 def _symbols(image: bytes) -> Iterator[tuple[str, int, int]]:
     """(name, binding, section) of every symbol."""
     layout, _, sections = _sections(image)

@@ -17,6 +17,7 @@ from ..targets import Machine
 from .expressions import internal_error
 from .guard import Choice, any_cpu, guard_functions, word_symbol
 from .kernels import FREESTANDING
+from .placement import function_attributes
 from .slices import SEAL_FACTOR, passes_offset, pointer_offset, position_offset, seal_offset
 from .spelling import memory_name
 from .status import (
@@ -87,11 +88,6 @@ def call_symbol(program: Program, number: int) -> str:
 
 def constant_symbol(program: Program, buffer: str) -> str:
     return f"{program.owner}_{buffer}"
-
-
-def attributes_of(symbol: str, more: str, section: str = "") -> str:
-    """A section for each function, so that a linker can place and drop it."""
-    return f'{more} section "{section or f".text.{symbol}"}"'.strip()
 
 
 class EntryWriter:
@@ -269,9 +265,8 @@ class EntryWriter:
         if self.program.states:
             found.append(self.reset(more))
         if self.program.weights is not None:
-            symbol = check_weights_symbol(self.program)
-            attributes = attributes_of(symbol, f"{more} {self.options.attributes}".strip())
-            found.append(check_weights_function(self.program, self.word, attributes))
+            attributes = f"{more} {self.options.attributes}".strip()
+            found.append(check_weights_function(self.program, self.machine, self.word, attributes))
         if self.program.threads and self.options.addresses is None:
             found += workers_functions(self.program, self.machine, f"{more} {self.options.attributes}".strip())
         return found
@@ -285,7 +280,7 @@ class EntryWriter:
         ]
         if found:
             symbol = parallel_symbol(self.program.name)
-            found.append(parallel_function(self.program.name, self.machine, attributes_of(symbol, "")))
+            found.append(parallel_function(self.program.name, self.machine, function_attributes(self.machine, symbol)))
         return found
 
     def _chunk(self, number: int, call: Call, kernel: Kernel) -> Function:
@@ -301,7 +296,7 @@ class EntryWriter:
         out.effect(f"call void @{self.program.owner}_{call.kernel}({', '.join(args)})")
         out.effect("ret void")
         symbol = self._chunk_symbol(number)
-        attributes = attributes_of(symbol, self.options.attributes)
+        attributes = function_attributes(self.machine, symbol, self.options.attributes)
         header = f"define internal void @{symbol}(ptr %context, i32 %chunk) {FREESTANDING} {attributes}"
         return out.finish(symbol, header)
 
@@ -328,7 +323,7 @@ class EntryWriter:
     def _model_id(self, more: str) -> Function:
         out, symbol = FunctionWriter(), model_id_symbol(self.program)
         out.effect(f"ret i32 {model_id(self.program)}")
-        attributes = attributes_of(symbol, f"{more} {self.options.attributes}".strip())
+        attributes = function_attributes(self.machine, symbol, f"{more} {self.options.attributes}".strip())
         return out.finish(symbol, f"define i32 @{symbol}() {FREESTANDING} {attributes}")
 
     def reset(self, more: str) -> Function:
@@ -343,7 +338,7 @@ class EntryWriter:
                 self._fill(out, place, memory_name(decl.dtype), item.type.size, item.initial)
         out.effect("ret void")
         symbol = reset_symbol(self.program)
-        attributes = attributes_of(symbol, f"{more} {self.options.attributes}".strip())
+        attributes = function_attributes(self.machine, symbol, f"{more} {self.options.attributes}".strip())
         return out.finish(symbol, f"define void @{symbol}(ptr %state) {FREESTANDING} {attributes}")
 
     def _fill(self, out: FunctionWriter, start: str, type_: str, count: int, number: int) -> None:
@@ -427,7 +422,7 @@ class EntryWriter:
 
     def _header(self, symbol: str, linkage: str = "", more: str = "", given: Sequence[str] | None = None) -> str:
         params = ", ".join(f"ptr {name}" for name in (self.parameters if given is None else given))
-        attributes = attributes_of(symbol, f"{more} {self.options.attributes}".strip())
+        attributes = function_attributes(self.machine, symbol, f"{more} {self.options.attributes}".strip())
         own = f"{linkage} " if linkage else ""
         return f"define {own}i32 @{symbol}({params}) {'noinline ' if linkage else ''}{FREESTANDING} {attributes}"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ..targets import CpuFeature, CpuidBit, Detection, HwcapBit, Machine
 from .coded import bytes_function
+from .placement import function_attributes
 from .writer import Function, FunctionWriter
 
 SYSTEM_FUNCTION = "getauxval"
@@ -31,10 +32,11 @@ _REGISTERS = ("eax", "ebx", "ecx", "edx")
 _OSXSAVE = CpuidBit(1, "ecx", 27)
 """XCR0 can be read."""
 
-# void cpuid(uint32_t leaf, uint32_t registers[4], uint32_t subleaf):
+# void cpuid(uint32_t leaf, uint32_t registers[4], uint32_t subleaf), in the convention of System V on every system:
 #     push rbx; mov r8, rsi; mov eax, edi; mov ecx, edx; cpuid
 #     mov [r8], eax; mov [r8+4], ebx; mov [r8+8], ecx; mov [r8+12], edx; pop rbx; ret
 _CPUID = bytes.fromhex("53 4989f0 89f8 89d1 0fa2 418900 41895804 41894808 4189500c 5b c3")
+_CONVENTION = "cc 78"  # llvm::CallingConv::X86_64_SysV
 # uint32_t xgetbv(void): xor ecx, ecx; xgetbv; ret
 _XGETBV = bytes.fromhex("31c9 0f01d0 c3")
 
@@ -71,6 +73,7 @@ def guard_functions(name: str, machine: Machine, choices: Sequence[Choice], attr
 class _GuardWriter:
     def __init__(self, name: str, machine: Machine, attributes: str) -> None:
         self.name = name
+        self.machine = machine
         self.attributes = attributes
         self.long = f"i{machine.abi.pointer_bits}"
         self.helpers: dict[str, Function] = {}
@@ -90,7 +93,7 @@ class _GuardWriter:
         return out.finish(symbol, f"define internal i32 @{symbol}() noinline nounwind {self._placed(symbol)}")
 
     def _placed(self, symbol: str) -> str:
-        return f'{self.attributes} section ".text.{symbol}"'
+        return function_attributes(self.machine, symbol, self.attributes)
 
     def _answer(self, answer: int) -> None:
         self.out.effect(f"store atomic i32 {answer}, ptr @{word_symbol(self.name)} monotonic, align 4")
@@ -113,17 +116,17 @@ class _GuardWriter:
         if not flags:
             return
         out, cpuid = self.out, f"{self.name}_cpuid"
-        self._helper(cpuid, f"void @{cpuid}(i32, ptr, i32)", _CPUID)
+        self._helper(cpuid, f"{_CONVENTION} void @{cpuid}(i32, ptr, i32)", _CPUID)
         registers = out.alloca("[4 x i32]", 4)
         state = 0
         for flag in flags:
             state |= flag.state
         wanted = [*flags, _OSXSAVE] if state else flags
         for leaf, subleaf in sorted({(flag.leaf, flag.subleaf) for flag in wanted}):
-            out.effect(f"call void @{cpuid}(i32 {leaf & 0x80000000}, ptr {registers}, i32 0)")
+            out.effect(f"call {_CONVENTION} void @{cpuid}(i32 {leaf & 0x80000000}, ptr {registers}, i32 0)")
             last = out.value(f"load i32, ptr {registers}")
             self._go_on_if(out.value(f"icmp uge i32 {last}, {leaf}"))
-            out.effect(f"call void @{cpuid}(i32 {leaf}, ptr {registers}, i32 {subleaf})")
+            out.effect(f"call {_CONVENTION} void @{cpuid}(i32 {leaf}, ptr {registers}, i32 {subleaf})")
             for number, register in enumerate(_REGISTERS):
                 place = (leaf, subleaf, register)
                 mask = sum(1 << flag.bit for flag in wanted if (flag.leaf, flag.subleaf, flag.register) == place)

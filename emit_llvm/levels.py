@@ -14,12 +14,12 @@ import numpy as np
 from ..ir.program import MemoryPlan, Pool, Program
 from ..targets import Machine
 from . import backend
-from .elf_data import DataSymbol, data_object
+from .elf_data import DataSymbol
 from .entry import constant_symbol
 from .expressions import internal_error
 from .guard import Choice
 from .module import choosing_text, constant_align, constant_array
-from .objects import code_object, linked_besides, with_helpers
+from .objects import code_object, constants_object, linked_besides, with_helpers
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def level_objects(program: Program, levels: Sequence[Level]) -> list[tuple[str, 
 
     ``program`` is what the caller sees of all.
     """
-    most, abi = levels[0].machine, levels[0].machine.abi
+    most = levels[0].machine
     choices = [Choice(level.program.name, level.machine.asked_for) for level in levels]
     generator = backend.target_machine(most, reloc=backend.relocation(most))
     chooser = backend.optimize(choosing_text(program, most, choices), generator)
@@ -97,9 +97,8 @@ def level_objects(program: Program, levels: Sequence[Level]) -> list[tuple[str, 
     objects += [(f"{level.program.name}.o", code_object(level.program, level.machine, chosen=True)) for level in levels]
     symbols = [symbol for level in levels for symbol in _data(level)]
     if symbols:
-        assert abi.elf is not None
-        image = data_object(abi.elf, abi.pointer_bits, f".rodata.{program.name}", symbols)
-        objects.append((f"{program.name}_data.o", image))
+        section = most.abi.objects.constants.format(name=program.name)
+        objects.append((f"{program.name}_data.o", constants_object(most, section, symbols)))
     elsewhere = {symbol for level in levels for symbol in linked_besides(level.program, most)}
     return with_helpers(objects, program.name, levels[-1].machine, elsewhere)
 

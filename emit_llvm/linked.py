@@ -13,7 +13,7 @@ from . import backend
 from .coded import with_known_blocks
 from .entry import EntryWriter, ModuleOptions, constant_symbol
 from .guard import word_definition
-from .module import constant_align, constant_array, kernel_functions
+from .module import constant_align, kernel_functions
 from .objects import (
     bare_metal,
     constants_objects,
@@ -23,6 +23,7 @@ from .objects import (
     speed_level,
     with_helpers,
 )
+from .placement import comdats
 from .writer import Function
 
 Split = Callable[[Program], Sequence[Program]]
@@ -41,8 +42,8 @@ def linked_objects(whole: Program, split: Split, machine: Machine) -> list[tuple
         return generator.emit_object(backend.optimize(text, generator, speed_level=level))
 
     objects = [(f"{whole.name}.o", compiled(_library_text(known, machine, how)))]
-    if machine.abi.elf is not None and whole.constants:
-        objects += constants_objects(whole, machine, machine.abi.elf)
+    if whole.constants:
+        objects += constants_objects(whole, machine)
     objects += [(f"{model.name}.o", compiled(_model_text(model, machine, how))) for model in models]
     elsewhere = {symbol for model in models for symbol in linked_besides(model, machine)}
     objects = with_helpers(objects, whole.name, machine, elsewhere)
@@ -51,18 +52,7 @@ def linked_objects(whole: Program, split: Split, machine: Machine) -> list[tuple
 
 def _library_text(known: Program, machine: Machine, how: ModuleOptions) -> str:
     functions = kernel_functions(known, machine, how)
-    constants = [] if machine.abi.elf is not None else list(_constants(known, machine))
-    return _module(known.name, machine, constants, functions)
-
-
-def _constants(program: Program, machine: Machine) -> Sequence[str]:
-    """Their definitions, where objects of data alone cannot be written."""
-    lines = []
-    for name, align in constant_align(program, machine).items():
-        data = constant_array(program, name).tobytes()
-        text = 'c"\\' + data.hex("\\") + '"' if data else "zeroinitializer"
-        lines.append(f"@{constant_symbol(program, name)} = hidden constant [{len(data)} x i8] {text}, align {align}")
-    return lines
+    return _module(known.name, machine, [], functions)
 
 
 def _model_text(model: Program, machine: Machine, how: ModuleOptions) -> str:
@@ -84,4 +74,5 @@ def _model_text(model: Program, machine: Machine, how: ModuleOptions) -> str:
 def _module(name: str, machine: Machine, lines: Sequence[str], functions: Sequence[Function]) -> str:
     declarations = sorted(set(chain.from_iterable(function.declarations for function in functions)))
     head = (f'source_filename = "{name}"', f'target triple = "{backend.triple(machine)}"')
-    return "\n".join((*head, *lines, *declarations, *(function.text for function in functions)))
+    texts = (function.text for function in functions)
+    return "\n".join((*head, *comdats(machine, functions), *lines, *declarations, *texts))

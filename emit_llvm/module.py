@@ -16,10 +16,11 @@ from ..ir.program import Program
 from ..targets import Machine
 from . import backend
 from .coded import block_functions, code_function, with_known_blocks
-from .entry import EntryWriter, ModuleOptions, attributes_of, constant_symbol
+from .entry import EntryWriter, ModuleOptions, constant_symbol
 from .expressions import internal_error
 from .guard import Choice, word_definition
 from .kernels import kernel_function
+from .placement import comdats, constant_section, function_attributes
 from .writer import Function
 
 SIZE_ATTRIBUTES = "optsize"
@@ -72,6 +73,7 @@ def module_text(program: Program, machine: Machine, options: ModuleOptions | Non
     parts = (
         f'source_filename = "{program.name}"',
         f'target triple = "{backend.triple(machine)}"',
+        *comdats(machine, functions),
         *_constants(program, machine, how),
         *([word_definition(program.name)] if guarded else []),
         *declarations,
@@ -87,7 +89,7 @@ def kernel_functions(program: Program, machine: Machine, how: ModuleOptions) -> 
     functions = [_kernel(program, kernel, machine, noalias[kernel.name], how) for kernel in own]
     codes, meanings = block_functions(program, machine)
     functions += [_kernel(program, block, machine, frozenset(), how) for block in meanings]
-    return functions + [_coded(program, row, code) for row, code in codes.items()]
+    return functions + [_coded(program, row, code, machine) for row, code in codes.items()]
 
 
 def choosing_text(program: Program, machine: Machine, choices: Sequence[Choice]) -> str:
@@ -99,6 +101,7 @@ def choosing_text(program: Program, machine: Machine, choices: Sequence[Choice])
         f'source_filename = "{program.name}"',
         f'target triple = "{backend.triple(machine)}"',
         word_definition(program.name),
+        *comdats(machine, functions),
         *sorted(set(chain.from_iterable(function.declarations for function in functions))),
         *(
             f"declare hidden i32 @{choice.prefix}_{function}({', '.join(['ptr'] * len(given))})"
@@ -115,9 +118,10 @@ def _kernel(
 ) -> Function:
     symbol = f"{program.name}_{kernel.name}"
     section = program.sections.get(("code", kernel.name)) or program.block_sections.get(kernel.name, "")
-    attributes = SIZE_ATTRIBUTES if _only_invokes(kernel) else options.attributes
+    own = SIZE_ATTRIBUTES if _only_invokes(kernel) else options.attributes
+    attributes = function_attributes(machine, symbol, own, section)
     return kernel_function(
-        kernel, machine, symbol=symbol, noalias=noalias, attributes=attributes_of(symbol, attributes, section),
+        kernel, machine, symbol=symbol, noalias=noalias, attributes=attributes,
         prefix=f"{program.name}_", unroll_sums=options.unroll_sums,
     )  # fmt: skip
 
@@ -127,9 +131,10 @@ def _only_invokes(kernel: Kernel) -> bool:
     return all(isinstance(stmt, (For, If, Invoke)) for stmt in walk_stmts(kernel.body))
 
 
-def _coded(program: Program, row: str, code: bytes) -> Function:
+def _coded(program: Program, row: str, code: bytes, machine: Machine) -> Function:
     symbol = f"{program.name}_{row}"
-    return code_function(symbol, row, code, attributes_of(symbol, "", program.block_sections.get(row, "")))
+    attributes = function_attributes(machine, symbol, section=program.block_sections.get(row, ""))
+    return code_function(symbol, row, code, attributes)
 
 
 def _constants(program: Program, machine: Machine, options: ModuleOptions) -> list[str]:
@@ -141,12 +146,12 @@ def _constants(program: Program, machine: Machine, options: ModuleOptions) -> li
         if options.external_constants:
             lines.append(f"@{symbol} = external hidden constant [{size} x i8], align {align}")
             continue
-        text = _quoted(constant_array(program, name).tobytes())
-        place = program.sections.get(("weights", name), f".rodata.{program.name}")
-        section = f'section "{place}"'
-        lines.append(f"@{symbol} = internal constant [{size} x i8] {text}, {section}, align {align}")
+        text = quoted(constant_array(program, name).tobytes())
+        section = constant_section(machine, program.name, program.sections.get(("weights", name), ""))
+        lines.append(f"@{symbol} = internal constant [{size} x i8] {text}{section}, align {align}")
     return lines
 
 
-def _quoted(data: bytes) -> str:
+def quoted(data: bytes) -> str:
+    """Bytes as LLVM IR has them."""
     return 'c"\\' + data.hex("\\") + '"' if data else "zeroinitializer"

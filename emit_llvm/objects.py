@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ..ir.program import Program
-from ..targets import Elf, Machine
+from ..targets import Machine
 from . import backend
 from .elf import as_bare_metal, with_mapping_symbols
 from .elf_data import DataSymbol, data_object
 from .entry import ModuleOptions, constant_symbol
 from .expressions import internal_error
 from .guard import SYSTEM_FUNCTION, needs_system_function
-from .module import SIZE_ATTRIBUTES, constant_align, constant_array, foreign_kernels, module_text
+from .module import SIZE_ATTRIBUTES, constant_align, constant_array, foreign_kernels, module_text, quoted
 from .object_file import defined_symbols, undefined_symbols
 from .runtime import helper_object
 from .threads import SYSTEM_FUNCTIONS as OF_THREADS
@@ -32,8 +32,8 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
     """
     external = module_options(program, machine).external_constants
     objects = [(f"{program.name}.o", code_object(program, machine))]
-    if external and machine.abi.elf is not None:
-        objects += constants_objects(program, machine, machine.abi.elf)
+    if external:
+        objects += constants_objects(program, machine)
     objects = with_helpers(objects, program.name, machine, linked_besides(program, machine))
     return objects if machine.target.hosted else [(name, bare_metal(image, machine)) for name, image in objects]
 
@@ -121,17 +121,32 @@ def generator_for(machine: Machine) -> backend.TargetMachine:
     return backend.target_machine(machine, reloc=backend.relocation(machine))
 
 
-def constants_objects(program: Program, machine: Machine, abi: Elf) -> list[tuple[str, bytes]]:
+def constants_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
     """Objects with constants alone: ``NAME_data.o``, and one more for each section that some of them are to be in."""
-    usual = f".rodata.{program.name}"
+    usual = machine.abi.objects.constants.format(name=program.name)
     groups: dict[str, list[DataSymbol]] = {usual: []}
     for name, align in constant_align(program, machine).items():
         symbol = DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
         groups.setdefault(program.sections.get(("weights", name), usual), []).append(symbol)
     return [
-        (f"{program.name}_data{number or ''}.o", data_object(abi, machine.abi.pointer_bits, section, symbols))
+        (f"{program.name}_data{number or ''}.o", constants_object(machine, section, symbols))
         for number, (section, symbols) in enumerate(groups.items())
     ]
+
+
+def constants_object(machine: Machine, section: str, symbols: Sequence[DataSymbol]) -> bytes:
+    """The object that defines ``symbols`` and nothing else, hidden where the format can say so. ELF is written as such:
+    LLVM takes seconds for many megabytes."""
+    if machine.abi.elf is not None:
+        return data_object(machine.abi.elf, machine.abi.pointer_bits, section, symbols)
+    place = f', section "{section}"' if section else ""
+    lines = (
+        f"@{symbol.name} = hidden constant [{len(symbol.data)} x i8] {quoted(symbol.data)}{place}, align {symbol.align}"
+        for symbol in symbols
+    )
+    text = "\n".join((f'target triple = "{backend.triple(machine)}"', *lines))
+    generator = generator_for(machine)
+    return generator.emit_object(backend.optimize(text, generator))
 
 
 def _missing(objects: list[tuple[str, bytes]]) -> list[str]:

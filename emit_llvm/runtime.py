@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from ..targets import Machine
 from . import backend
 from .expressions import ROOT_HELPERS, SCALE_HELPER
+from .placement import shared_comdat
 from .runtime_ir import HELPER_GROUPS, Helper, square_roots
 from .scale_runtime import scale_helper
 
@@ -25,7 +26,9 @@ def helper_object(needed: Iterable[str], machine: Machine) -> bytes | None:
     parts = [f'target triple = "{backend.triple(machine)}"', "declare double @llvm.fabs.f64(double)"]
     # Square roots are called by name from the kernels, with their convention; the others by what LLVM makes of them.
     own = ROOT_HELPERS.values()
-    parts += [chosen[name].text("" if name in own else convention) for name in sorted(chosen)]
+    for name in sorted(chosen):
+        group, words = shared_comdat(machine, name)
+        parts.append(group + chosen[name].text("" if name in own else convention, words))
     generator = backend.target_machine(machine, reloc=backend.relocation(machine))
     return generator.emit_object(backend.optimize("\n".join(parts), generator))
 
@@ -35,4 +38,6 @@ def _helpers(machine: Machine) -> tuple[dict[str, Helper], str]:
     table = {SCALE_HELPER: scale_helper(machine), **dict(zip(ROOT_HELPERS.values(), square_roots()))}
     for group in machine.abi.helpers.groups:
         table |= HELPER_GROUPS[group]
+    for name, code in machine.abi.helpers.code.items():
+        table[name] = Helper(f"void @{name}()", "  unreachable\n", code=bytes.fromhex(code))
     return table, machine.abi.helpers.convention

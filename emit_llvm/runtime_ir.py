@@ -10,17 +10,23 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Helper:
-    """``signature`` without linkage (``float @__name(half %x)``), ``body``, and the helpers that the body calls."""
+    """``signature`` without linkage (``float @__name(half %x)``), ``body``, and the helpers that the body calls; of
+    machine ``code`` without a body, the body is nothing that runs."""
 
     signature: str
     body: str
     calls: tuple[str, ...] = ()
+    code: bytes = b""
 
-    def text(self, convention: str) -> str:
-        """The definition, weak and hidden, with the calling ``convention`` of the machine's helpers."""
+    def text(self, convention: str, words: str) -> str:
+        """The definition, weak and hidden, with the calling ``convention`` of the machine's helpers and ``words`` in
+        front of the body."""
         head = f"define weak hidden {convention} {self.signature} nounwind"
+        if self.code:
+            head = f"{head} naked noinline"
+            words += f' prologue [{len(self.code)} x i8] c"\\{self.code.hex(chr(92))}"'
         body = self.body.replace("$cc", convention)
-        return f'{head} "no-builtins" {{\n{body}}}\n'
+        return f'{head} "no-builtins"{words} {{\n{body}}}\n'
 
 
 # Widening is exact: the exponent is moved, 0 and subnormals go through a subtraction, infinity and NaN go to the top.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
-from ..targets import Library, Machine
+from ..targets import ZIG, Library, Machine
 from . import backend
 from .system import stub_text, system_calls
 
@@ -36,23 +36,28 @@ def link_library(
         raise CcmlError(ErrorCode.BAD_OPTION, f"target {machine.name} has no libraries that are loaded")
     command = _linker(machine, library)
     if command is None:
-        hint = f"install lld ({library.linker.command} on PATH), or {_ZIG_HINT}"
+        own = "" if library.linker == ZIG else f"install lld ({library.linker.command} on PATH), or "
+        hint = f"{own}{_ZIG_HINT}"
         hint = f"install a C compiler, or {hint}" if _is_native(machine) else hint
         raise CcmlError(ErrorCode.TOOLCHAIN, f"no linker for {machine.abi.triple}", hint=hint)
     with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
         inputs = _write_inputs(Path(folder), objects)
-        flags = _flags(library, name, exported, Path(folder))
+        flags = _flags(machine, library, name, exported, Path(folder), out_path.parent)
         called = system_calls(image for _, image in objects)
         if called:
             inputs.append(str(_c_library(called, machine, library, command, Path(folder))))
         libraries = ["-Wl,--as-needed", "-lm", "-lc"] if custom and command.driver else []
-        _run([*command.spell(flags), "-o", str(out_path), *inputs, *libraries], custom)
+        _run([*command.spell(flags), library.output.format(path=out_path), *inputs, *libraries], custom)
 
 
-def _flags(library: Library, name: str, exported: Sequence[str], folder: Path) -> list[str]:
+def _flags(
+    machine: Machine, library: Library, name: str, exported: Sequence[str], folder: Path, out: Path
+) -> list[str]:
     exports = folder / "exports.map"
     exports.write_text(f"{{ global: {' '.join(f'{symbol};' for symbol in exported)} local: *; }};\n")
-    return library.linker_options(name, exported, str(exports))
+    return library.linker_options(
+        name, exported, exports=str(exports), target=machine.abi.linker_target, folder=str(out)
+    )
 
 
 def _c_library(
@@ -63,9 +68,9 @@ def _c_library(
     inner.mkdir()
     generator = backend.target_machine(machine, reloc=backend.relocation(machine))
     image = generator.emit_object(backend.optimize(stub_text(functions, backend.triple(machine)), generator))
-    flags = [*_flags(library, "c", functions, inner), f"-soname={library.c_library}"]
+    flags = [*_flags(machine, library, "c", functions, inner, inner), f"-soname={library.c_library}"]
     path = inner / library.c_library
-    _run([*command.spell(flags), "-o", str(path), *_write_inputs(inner, [("libc.o", image)])])
+    _run([*command.spell(flags), library.output.format(path=path), *_write_inputs(inner, [("libc.o", image)])])
     return path
 
 
@@ -94,7 +99,8 @@ def _linker(machine: Machine, library: Library) -> _Linker | None:
     if lld := shutil.which(library.linker.command):
         return _Linker((lld,))
     if importlib.util.find_spec("ziglang"):
-        return _Linker((sys.executable, "-m", "ziglang", library.linker.command))
+        own = () if library.linker == ZIG else (library.linker.command,)
+        return _Linker((sys.executable, "-m", "ziglang", *own))
     return None
 
 

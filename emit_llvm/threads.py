@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..ir.program import Program
 from ..ir.threads import MOST_THREADS
 from ..targets import Machine
+from .placement import function_attributes
 from .status import NO_THREADS, NULL_POINTER
 from .writer import Function
 
@@ -78,7 +79,7 @@ def workers_functions(program: Program, machine: Machine, attributes: str) -> li
 
 class _Workers:
     def __init__(self, name: str, machine: Machine, attributes: str) -> None:
-        self.name, self.attributes = name, attributes
+        self.name, self.machine, self.attributes = name, machine, attributes
         self.word = f"i{machine.abi.pointer_bits}"
         self.bytes = machine.abi.pointer_bits // 8
         self.relax = f"call {machine.abi.spin_hint}" if machine.abi.spin_hint else ""
@@ -86,7 +87,8 @@ class _Workers:
     def _function(self, verb: str, header: str, body: str, declarations: tuple[str, ...] = ()) -> Function:
         """``header`` and ``body`` with the name's prefix for ``NAME``."""
         symbol = f"{self.name}_{verb}"
-        text = f'{header} {self.attributes} section ".text.{symbol}" {{\nentry:\n{body}}}\n'.replace("NAME", self.name)
+        attributes = function_attributes(self.machine, symbol, self.attributes)
+        text = f"{header} {attributes} {{\nentry:\n{body}}}\n".replace("NAME", self.name)
         found = [each.replace("WORD", self.word) for each in declarations]
         if self.relax and self.relax in text:
             found.append(f"declare {self.relax.removeprefix('call ').replace('(i32 1)', '(i32)')}")

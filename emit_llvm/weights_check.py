@@ -6,7 +6,9 @@ from ..ir.checksum import crc_table
 from ..ir.identity import model_id
 from ..ir.program import Program
 from ..ir.weights import CHECKED, CONTENT, FORMAT, MAGIC
+from ..targets import Machine
 from .kernels import FREESTANDING
+from .placement import constant_section, function_attributes
 from .status import DAMAGED_WEIGHTS, MISALIGNED_POOL, NULL_POINTER, OTHER_MODEL
 from .writer import Function, FunctionWriter
 
@@ -16,8 +18,9 @@ def check_weights_symbol(program: Program) -> str:
     return f"{program.name}_check_weights"
 
 
-def check_weights_function(program: Program, word: str, attributes: str) -> Function:
-    """``i32 NAME_check_weights(ptr weights, word size)``; ``word`` is the integer as wide as a pointer."""
+def check_weights_function(program: Program, machine: Machine, word: str, more: str) -> Function:
+    """``i32 NAME_check_weights(ptr weights, word size)``, with ``more`` attributes; ``word`` is the integer as wide as
+    a pointer."""
     assert program.weights is not None
     out, symbol = FunctionWriter(), check_weights_symbol(program)
     table = f"{program.name}_crc_table"
@@ -60,8 +63,9 @@ def check_weights_function(program: Program, word: str, attributes: str) -> Func
     return_if(out.value(f"icmp ne i32 {out.value(f'xor i32 {result}, -1')}, {head(3)}"), DAMAGED_WEIGHTS)
     out.effect("ret i32 0")
     words = ", ".join(f"i32 {value}" for value in crc_table())
-    section = f'section ".rodata.{program.name}"'
-    out.declarations.add(f"@{table} = internal constant [16 x i32] [{words}], {section}, align 4")
+    section = constant_section(machine, program.name)
+    out.declarations.add(f"@{table} = internal constant [16 x i32] [{words}]{section}, align 4")
+    attributes = function_attributes(machine, symbol, more)
     header = f"define i32 @{symbol}(ptr %weights, {word} %size) {FREESTANDING} {attributes}"
     return out.finish(symbol, header)
 

@@ -33,7 +33,7 @@ def custom_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]
     if not kernels:
         return []
     compiler = compiler_of(machine)
-    hosted = ("-fPIC",) if machine.target.hosted else ()
+    hosted = machine.abi.objects.position_independent if machine.target.hosted else ()
     target = (f"--target={machine.abi.clang_triple}",) if "clang" in compiler and machine.abi.clang_triple else ()
     sections = ("-ffunction-sections", "-fdata-sections", "-fvisibility=hidden")
     flags = [*target, "-std=c99", optimization(program), *hosted, *sections, *all_flags(machine, compiler)]

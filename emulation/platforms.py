@@ -7,6 +7,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+from ..errors import CcmlError, ErrorCode
 from ..targets import Board, Environment, Machine
 from .driver import DRIVER_FOLDER
 from .toolchain import build, find_tool
@@ -54,6 +55,9 @@ def run_command(machine: Machine, program: Path) -> list[str]:
     environment = machine.abi.environment
     if is_native(environment):
         return [str(program)]
+    if environment.emulator is None:
+        reason = f"nothing here runs programs for {machine.name} ({machine.abi.name})"
+        raise CcmlError(ErrorCode.TOOLCHAIN, reason, hint="try it on such a machine")
     command = [find_tool(environment.emulator.command)]
     if environment.board is not None:
         return [*command, *_board_options(environment.board), str(program)]
@@ -71,7 +75,7 @@ def emulator_command(machine: Machine) -> list[str]:
     if machine.target.hosted or environment.loader:
         return []
     options = [] if environment.board is None else _board_options(environment.board)
-    return [environment.emulator.command, *options]
+    return [] if environment.emulator is None else [environment.emulator.command, *options]
 
 
 def _board_options(board: Board) -> list[str]:

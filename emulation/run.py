@@ -76,7 +76,8 @@ def build_driver(
 ) -> Path:
     """The driver, linked with ``files``; a shared library among them is put into ``folder`` for it to load."""
     environment = machine.abi.environment
-    library = next((file for file in files if file.suffix == ".so"), None)
+    loaded_file = machine.target.library.file if machine.target.library else ""
+    library = next((file for file in files if loaded_file and file.suffix == Path(loaded_file).suffix), None)
     loaded = None if library is None else folder / library.name
     if library is not None and loaded is not None:
         loaded.write_bytes(loadable(machine, library.read_bytes()))
@@ -86,7 +87,7 @@ def build_driver(
     includes = [f"-I{include.resolve()}", f"-I{DRIVER_FOLDER}"]
     sources = [*(DRIVER_FOLDER / part for part in ("main.c", *environment.driver))]
     sources += [file.resolve() for file in files if file is not library]
-    executable = folder / "driver"
+    executable = folder / f"driver{environment.suffix}"
     link = [*(environment.custom_link if foreign_kernels(program) else ()), *link_options(machine, folder)]
     link += ["-pthread"] if program.threads else []
     build([find_tool(compiler), *flags, *macros, *includes, *sources, *link, "-o", executable], folder)

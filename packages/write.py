@@ -98,7 +98,7 @@ def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str
     for path in sorted(sources.iterdir()):
         place = ecosystem.headers if path.name == f"{name}.h" else ecosystem.sources
         _copy(path, root / place.format(name=name))
-    library = model.folder / f"lib{name}.a"
+    library = model.folder / model.machine.abi.objects.library.format(name=name)
     if model.machine.name in ecosystem.library_targets and library.is_file():
         _copy(library, root / ecosystem.library)
         context["library"] = True

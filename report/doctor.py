@@ -70,7 +70,8 @@ def _of_targets() -> list[Tool]:
         for abi in target.abis:
             environment = abi.environment
             named = [(abi.gcc, "builds the emitted C for"), (environment.compiler, "builds programs for")]
-            for tool, use in (*linkers, *named, (environment.emulator, "runs programs for")):
+            runs = [(environment.emulator, "runs programs for")] if environment.emulator else []
+            for tool, use in (*linkers, *named, *runs):
                 families = uses.setdefault(tool, (use, []))[1]
                 if target.family not in families:
                     families.append(target.family)

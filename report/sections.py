@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ..emit_llvm import wasm
-from ..emit_llvm.elf import ELF32, ELF64, SHF_ALLOC
-
-_SHF_EXECINSTR = 4
+from ..emit_llvm.object_file import allocated
 
 
 @dataclass(frozen=True)
@@ -21,19 +17,7 @@ class Section:
 
 def allocated_sections(image: bytes) -> Iterator[Section]:
     """The sections of an object that are loaded, empty ones left out."""
-    if image.startswith(wasm.MAGIC):
-        yield from (Section(name, size, executable) for name, size, executable in wasm.allocated(image) if size)
-        return
-    layout = ELF64 if image[4] == 2 else ELF32
-    header = struct.unpack_from(layout.header, image, 16)
-    start, count, names_index = header[5], header[11], header[12]
-    table = [struct.unpack_from(layout.section, image, start + i * layout.section_size) for i in range(count)]
-    names = table[names_index][4]
-    for entry in table:
-        name, flags, size = entry[0], entry[2], entry[5]
-        if flags & SHF_ALLOC and size:
-            end = image.index(b"\0", names + name)
-            yield Section(image[names + name : end].decode(), size, bool(flags & _SHF_EXECINSTR))
+    return (Section(name, size, executable) for name, size, executable in allocated(image) if size)
 
 
 def sections_of(objects: Iterable[tuple[str, bytes]]) -> list[Section]:

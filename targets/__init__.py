@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from . import arm64, cortex_m, generic, riscv, wasm, x86
+from . import apple, arm64, cortex_m, generic, riscv, wasm, windows, x86
 from .detection import CpuFeature, CpuidBit, Detection, HwcapBit
 from .environment import Board, Environment, Region, Tool
-from .target import Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Library, Machine, Registers, Target
+from .formats import ObjectFormat
+from .target import ZIG, Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Library, Machine, Registers, Target
 from .timing import Estimate, Timing
 
 TARGETS: tuple[Target, ...] = (
-    *generic.TARGETS, *x86.TARGETS, *cortex_m.TARGETS, *arm64.TARGETS, *riscv.TARGETS, *wasm.TARGETS,
+    *generic.TARGETS, *x86.TARGETS, *cortex_m.TARGETS, *arm64.TARGETS, *windows.TARGETS, *apple.TARGETS,
+    *riscv.TARGETS, *wasm.TARGETS,
 )  # fmt: skip
 
 __all__ = [
-    "FAMILIES", "TARGETS", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind", "Elf",
-    "Environment", "Estimate", "Helpers", "HwcapBit", "Kit", "Library", "Machine", "Region", "Registers", "Target",
-    "Timing", "Tool", "find", "host", "select",
+    "FAMILIES", "TARGETS", "ZIG", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind",
+    "Elf", "Environment", "Estimate", "Helpers", "HwcapBit", "Kit", "Library", "Machine", "ObjectFormat", "Region",
+    "Registers", "Target", "Timing", "Tool", "find", "host", "select",
 ]  # fmt: skip
 
 

@@ -37,14 +37,15 @@ class Environment:
 
     ``compiler`` builds it from the model, the common part of ``emulation/c`` and ``driver``, the parts there that are
     for this environment, with ``flags`` and, behind the files, ``link``. ``emulator`` runs it, on ``board`` where there
-    is no operating system; on the processors ``native``, as Python's ``platform.machine()`` has them, programs run by
-    themselves and ``gcc`` builds them. ``sysroot`` holds the libraries of the emulated system. ``loader`` is a file of
-    ``emulation/c`` that the emulator runs and that loads the program. ``refused_flags`` of the ELF header are those
-    that the loader of the emulated system does not accept.
+    is no operating system; without one, nothing does here. On the processors ``native``, as Python's
+    ``platform.machine()`` has them, programs run by themselves and ``gcc`` builds them. ``sysroot`` holds the libraries
+    of the emulated system. ``loader`` is a file of ``emulation/c`` that the emulator runs and that loads the program.
+    ``refused_flags`` of the ELF header are those that the loader of the emulated system does not accept. ``suffix``
+    ends the names of programs.
     """
 
     compiler: Tool
-    emulator: Tool
+    emulator: Tool | None
     driver: tuple[str, ...]
     flags: tuple[str, ...] = ()
     link: tuple[str, ...] = ()
@@ -54,6 +55,7 @@ class Environment:
     sysroot: str = ""
     loader: str = ""
     refused_flags: int = 0
+    suffix: str = ""
 
 
 def linux(

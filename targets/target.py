@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 from .detection import CpuFeature, Detection
 from .environment import Environment, Tool
+from .formats import ELF_OBJECTS, ObjectFormat
 from .timing import Timing
 
 
@@ -149,28 +150,31 @@ class Helpers:
 
     ``provided`` are those that every compiler for the ABI brings, as patterns of names (``*`` stands for anything),
     but for those that match ``libc``. ``groups`` name the helpers that an artifact brings itself (``HELPER_GROUPS`` in
-    ``emit_llvm/runtime_ir.py``), and ``convention`` is the calling convention of helpers in LLVM IR.
+    ``emit_llvm/runtime_ir.py``), and ``convention`` is the calling convention of helpers in LLVM IR. ``code`` are
+    helpers that it brings as machine code, by name, in hexadecimal.
     """
 
     provided: tuple[str, ...] = ()
     libc: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     convention: str = ""
+    code: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
 class Abi:
     """One binary interface of a target: a triple with the CPUs it can be compiled for (the first is the default).
 
-    ``architecture`` is that by which rows of the instruction table list LLVM's intrinsics. ``elf`` and ``helpers`` say
-    how objects are made (without ``elf`` they have another format), ``environment`` where programs are built and run to
-    try them.
+    ``architecture`` is that by which rows of the instruction table list LLVM's intrinsics. ``elf``, ``objects`` and
+    ``helpers`` say how objects are made (without ``elf`` they have another format), ``environment`` where programs are
+    built and run to try them.
     ``cross_compile`` is the prefix of GCC and its tools, the first of which is ``gcc``; ``archiver`` replaces its
     ``ar``. ``clang_triple`` is what clang calls the machine. ``machine_code`` names the assembled block instructions
     that the ABI's CPUs can run. ``host_architectures``: in a process of which architectures, the beginnings of LLVM's
     triples, its code can run. ``guaranteed`` are features that every processor of the ABI has; others are asked for
     through ``detection``. ``llvm_options`` are for LLVM's code generator; they hold for the whole process.
-    ``spin_hint`` is the intrinsic, as LLVM IR calls it, that eases waiting for another thread.
+    ``spin_hint`` is the intrinsic, as LLVM IR calls it, that eases waiting for another thread. ``linker_target`` is
+    what a linker for several systems is told of this one.
     """
 
     name: str
@@ -191,16 +195,24 @@ class Abi:
     guaranteed: tuple[str, ...] = ()
     llvm_options: tuple[str, ...] = ()
     spin_hint: str = ""
+    objects: ObjectFormat = ELF_OBJECTS
+    linker_target: str = ""
+
+
+ZIG = Tool("zig", "pip install 'ccml[zig]'")
+"""A compiler that links for systems whose own tools are not here."""
 
 
 @dataclass(frozen=True)
 class Library:
     """What a linker makes of the objects, for an operating system or an engine to load.
 
-    ``file`` is its name; ``linker`` is LLD under the name for its format, with ``linker_flags``; ``compiler_flags``
-    are for a C compiler that links. In all of them ``{name}`` is the model's name, and ``{exports}`` a file that says
-    that nothing but its functions is visible; a flag with ``{function}`` is there for each of them. ``c_library`` is
-    the name under which the C library is loaded.
+    ``file`` is its name; ``linker`` is LLD under the name for its format, or :data:`ZIG`, with ``linker_flags``;
+    ``compiler_flags`` are for a C compiler that links. In all of them ``{name}`` is the model's name, and ``{exports}``
+    a file that says that nothing but its functions is visible; a flag with ``{function}`` is there for each of them.
+    ``{target}`` is the ABI's ``linker_target`` and ``{folder}`` where the library goes. ``output`` says where that is,
+    as ``{path}``. ``import_library`` is the name of the file that others link with instead, where it is not the library
+    itself. ``c_library`` is the name under which the C library is loaded.
     """
 
     file: str
@@ -208,19 +220,23 @@ class Library:
     linker_flags: tuple[str, ...]
     compiler_flags: tuple[str, ...]
     c_library: str = ""
+    output: str = "-o{path}"
+    import_library: str = ""
 
-    def linker_options(self, name: str, functions: Sequence[str], exports: str) -> list[str]:
+    def linker_options(
+        self, name: str, functions: Sequence[str], *, exports: str, target: str, folder: str
+    ) -> list[str]:
         """The flags of the linker for a model with these functions."""
-        return _spelled(self.linker_flags, name, functions, exports)
+        return _spelled(self.linker_flags, name, functions, exports=exports, target=target, folder=folder)
 
     def compiler_options(self, name: str, functions: Sequence[str]) -> list[str]:
         """Those of a C compiler that links."""
         return _spelled(self.compiler_flags, name, functions)
 
 
-def _spelled(flags: Sequence[str], name: str, functions: Sequence[str], exports: str = "") -> list[str]:
+def _spelled(flags: Sequence[str], name: str, functions: Sequence[str], **places: str) -> list[str]:
     return [
-        flag.format(name=name, function=function, exports=exports)
+        flag.format(name=name, function=function, **places)
         for flag in flags
         for function in (functions if "{function}" in flag else functions[:1])
     ]

@@ -52,8 +52,8 @@ def _by_llvm(compiled: Compiled, folder: Path) -> list[Path]:
     """The objects, or where there is an operating system the shared library that its programs load."""
     program, machine = compiled.program, compiled.machine
     objects = [*emit_objects(program, machine), *custom_objects(program, machine)]
-    if machine.target.hosted:
-        library = folder / f"lib{program.name}.so"
+    if machine.target.hosted and machine.target.library is not None:
+        library = folder / machine.target.library.file.format(name=program.name)
         custom = bool(foreign_kernels(program))
         link_library(objects, machine, program.name, exported_symbols(program), library, custom)
         return [library]

@@ -4,9 +4,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#ifndef O_BINARY
+#define O_BINARY 0
+#endif
+
 int io_open(const char *path, int write)
 {
-  return write ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : open(path, O_RDONLY);
+  return write ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_BINARY, 0666) : open(path, O_RDONLY | O_BINARY);
 }
 
 int io_read(int file, void *to, size_t bytes)

@@ -87,9 +87,29 @@ static const ccml_threads *threads_0;
 typedef void reset_function(void *);
 
 #ifdef MODEL_LIBRARY
-#include <dlfcn.h>
 #define NAME_OF(symbol) #symbol
 #define SYMBOL_NAME(macro) NAME_OF(macro)
+
+#ifdef _WIN32
+#include <windows.h>
+
+static void *find_symbol(const char *name)
+{
+  union {
+    FARPROC call;
+    void *symbol;
+  } both = {NULL};
+  const HMODULE library = LoadLibraryA(MODEL_LIBRARY);
+  if (library != NULL) {
+    both.call = GetProcAddress(library, name);
+  }
+  if (both.symbol == NULL) {
+    io_say("the library cannot be loaded, or does not have the function");
+  }
+  return both.symbol;
+}
+#else
+#include <dlfcn.h>
 
 static void *find_symbol(const char *name)
 {
@@ -100,6 +120,7 @@ static void *find_symbol(const char *name)
   }
   return symbol;
 }
+#endif
 
 #define FINDER(find, type, name) \
   static type *find(void) \

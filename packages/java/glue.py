@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ...emit_c.contract import Contract, Tensor, WeightsFile, argument_order, contract_of
 from ...emit_llvm import backend
 from ...emit_llvm.guard import any_cpu
+from ...emit_llvm.placement import function_attributes
 from ...emit_llvm.writer import Function, FunctionWriter
 from ...errors import CcmlError, ErrorCode
 from ...ir.program import Program, Role
@@ -126,7 +127,7 @@ class _Glue:
         self.digest = digest
         self.names = JavaNames.of(contract.prefix)
         self.layout = _layout(contract)
-        self.long = f"i{machine.abi.pointer_bits}"
+        self.machine, self.long = machine, f"i{machine.abi.pointer_bits}"
         self.pointer_bytes = machine.abi.pointer_bits // 8
         detection = machine.abi.detection
         attributes = ["nounwind", "uwtable" if machine.abi.pointer_bits == 64 else ""]
@@ -207,7 +208,7 @@ class _Glue:
     def _finish(self, out: FunctionWriter, method: str, result: str, parameters: Sequence[str]) -> Function:
         symbol = self.names.function(method)
         header = f"define {result} @{symbol}({', '.join(('ptr %env', 'ptr %class', *parameters))})"
-        return out.finish(symbol, f'{header} {self.attributes} section ".text.{symbol}"')
+        return out.finish(symbol, f"{header} {function_attributes(self.machine, symbol, self.attributes)}")
 
     def _address(self, out: FunctionWriter, buffer: str) -> str:
         """Where the memory of a direct buffer begins; 0 where it is none."""

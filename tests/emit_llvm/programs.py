@@ -15,7 +15,8 @@ from ccml.ir.types import DType, TensorType
 from ccml.targets import TARGETS, HwcapBit, Machine
 
 ALL_MACHINES = [Machine(target, abi, cpu) for target in TARGETS for abi in target.abis for cpu in abi.cpus]
-HOSTED = [machine for machine in ALL_MACHINES if machine.target.hosted]
+HOSTED = [machine for machine in ALL_MACHINES if machine.target.hosted and machine.abi.elf is not None]
+"""Those of systems whose objects are ELF."""
 BARE_METAL = [machine for machine in ALL_MACHINES if not machine.target.hosted]
 
 

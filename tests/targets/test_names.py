@@ -14,7 +14,7 @@ ROOT = Path(ccml.__file__).parent
 FOLDERS = {"benchmarks", "build", "docs", "examples", "targets", "tests"}
 """Those that are no part of the compiler, and the data themselves."""
 
-WORDS = {"gnu", "unknown", "none", "elf", "linux", "eabi", "eabihf", "generic", "main"}
+WORDS = {"gnu", "unknown", "none", "elf", "linux", "eabi", "eabihf", "generic", "main", "windows", "macho", "simulator"}
 """Parts of triples and names that are ordinary words, or common to triples of all kinds."""
 
 ALLOWED = {
