@@ -160,7 +160,7 @@ def compile(  # the name that users look for
         if any(ecosystem.every_abi for ecosystem in ecosystems):
             others = find_machines(target, ALL_ABIS) if abi is None else []
             more = [plan_for(machine) for machine in others if machine.abi != plan.machine.abi]
-            builds = [build_for_abi(each) for each in (plan, *more)]
+            builds = [build_for_abi(plan, stage if Emit.LIBRARY in kinds else None), *map(build_for_abi, more)]
         write_packages(PackagedModel(plan.program, plan.machine, report, sample, stage, known, builds), ecosystems)
 
     try:

@@ -70,7 +70,7 @@ if TYPE_CHECKING:
 @click.option(
     "--package", "packages", type=PackageNames(), default=(), metavar="NAMES",
     help="Packages with an application that runs the model on a sample, separated by commas: cmake, make, arduino, "
-    "platformio, zephyr, esp-idf, cmsis-pack, cube, aar (for Android, all ABIs).",
+    "platformio, zephyr, esp-idf, cmsis-pack, cube; for all ABIs: aar (Android), xcframework (Apple).",
 )  # fmt: skip
 @input_option(": the sample of --package")
 @goal_options

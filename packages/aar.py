@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..emit_c.contract import Contract, contract_of
-from ..ir.program import Program
 from ..ir.types import DType
-from ..targets import Machine
 from .archives import zip_archive
 from .context import PACKAGE_VERSION
+from .every_abi import AbiBuild, Render
 from .java.classes import compile_classes, has_compiler
 from .java.glue import check_contract, class_digest
 from .java.library import library_name, link_java_library
@@ -23,22 +21,6 @@ from .prefab import api_level, prefab_files
 from .sample import Sample
 
 log = logging.getLogger(__name__)
-
-Render = Callable[[str, Mapping[str, object]], str]
-"""The text of a template of this folder in a context."""
-
-
-@dataclass(frozen=True)
-class AbiBuild:
-    """A model compiled for one ABI: the ``headers`` for C and C++, by name, the static library, and the ``weights``
-    where they are in a file. ``machine`` is the one that asks for most of those that it has code for."""
-
-    program: Program
-    machine: Machine
-    headers: Mapping[str, bytes]
-    static_library: bytes
-    weights: bytes | None = None
-
 
 def write_aar(
     root: Path, builds: Sequence[AbiBuild], sample: Sample, render: Render, facts: Mapping[str, object]

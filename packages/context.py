@@ -41,6 +41,7 @@ _ARDUINO_CORES = {
     "cortex-m33": ("rp2040", "stm32", "renesas", "silabs"),
     "rv32imc": ("esp32",),
 }
+_CMAKE_SYSTEMS = {"Windows": "Windows", "Apple": "Darwin"}
 _PLATFORMIO_BOARDS = {
     "cortex-m0plus": ("raspberrypi", "pico"),
     "cortex-m3": ("atmelsam", "due"),
@@ -118,7 +119,7 @@ def build_context(
         "link_flags": _link_flags(machine, memory_map),
         "cross_compile": machine.abi.cross_compile,
         "cmake_options": _cmake_options(machine),
-        "system_name": "Generic" if bare else "Linux",
+        "system_name": "Generic" if bare else _CMAKE_SYSTEMS.get(family, "Linux"),
         "emulator": emulator_command(machine) if board is None else [],
         "architectures": ",".join(_architectures(machine)),
         "pio_platform": platform,
@@ -171,6 +172,9 @@ def _cmake_options(machine: Machine) -> str:
     if kit is not None:
         file = f"${kit.variable}/build/cmake/android.toolchain.cmake"
         return f" -DCMAKE_TOOLCHAIN_FILE={file} -DANDROID_ABI={machine.abi.name}"
+    if machine.target.family == "Apple":
+        system = " -DCMAKE_SYSTEM_NAME=iOS" if machine.abi.name.startswith("ios") else ""
+        return f"{system} -DCMAKE_OSX_ARCHITECTURES={machine.abi.triple.split('-')[0]}"
     return " -DCMAKE_TOOLCHAIN_FILE=toolchain.cmake" if machine.abi.cross_compile else ""
 
 

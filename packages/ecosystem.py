@@ -26,7 +26,8 @@ class Ecosystem:
     ``headers`` is the folder of the public header, ``sources`` that of everything else which is compiled,
     ``application`` that of what runs the model on a sample, ``library`` that of object code where the package has some.
     ``archive`` is the file that its tools install packages from, with the package in it below ``archive_root``.
-    A package for ``every_abi`` has libraries for all of a target's, and its files are ``aar.py``'s business.
+    A package for ``every_abi`` has libraries for all of a target's, and its files are the business of a module of its
+    own, ``aar.py`` or ``xcframework.py``.
     ``families`` are those of the targets that it builds for, and ``library_targets`` those whose object code it takes.
     """
 
@@ -57,6 +58,9 @@ RISCV = "32-bit RISC-V"
 _MICROCONTROLLERS = (CORTEX_M, RISCV)
 _LINUX = ("x86", "64-bit Arm Linux")
 _ANDROID = "Android"
+_DESKTOPS = (*_LINUX, "Windows", "Apple")
+TARGET_OF = {_ANDROID: "android", "Apple": "apple"}
+"""The target of those families that packages for every ABI are for."""
 
 
 def _readme(folder: str) -> Template:
@@ -74,7 +78,7 @@ _BARE = (
 ECOSYSTEMS: tuple[Ecosystem, ...] = (
     Ecosystem(
         name="cmake", title="CMake", headers="include", sources="src", application="check",
-        families=(*_MICROCONTROLLERS, *_LINUX, _ANDROID),
+        families=(*_MICROCONTROLLERS, *_DESKTOPS, _ANDROID),
         templates=(
             Template("cmake/CMakeLists.txt", "CMakeLists.txt"),
             Template("cmake/Config.cmake.in", "cmake/{name}Config.cmake.in"),
@@ -161,6 +165,10 @@ ECOSYSTEMS: tuple[Ecosystem, ...] = (
     ),
     Ecosystem(
         name="aar", title="Android", headers="", sources="", application="", families=(_ANDROID,),
+        templates=(), every_abi=True,
+    ),
+    Ecosystem(
+        name="xcframework", title="Apple", headers="", sources="", application="", families=("Apple",),
         templates=(), every_abi=True,
     ),
 )  # fmt: skip

@@ -19,15 +19,19 @@ from ..ir.program import Program
 from ..report.schema import Report
 from ..targets import Machine
 from ..targets.development_boards import DevelopmentBoard
-from .aar import AbiBuild, write_aar
+from .aar import write_aar
 from .archives import zip_archive
 from .context import PACKAGE_VERSION, build_context
-from .ecosystem import ECOSYSTEMS, NAMES, Ecosystem
+from .ecosystem import ECOSYSTEMS, NAMES, TARGET_OF, Ecosystem
 from .engine import make_engine
+from .every_abi import AbiBuild
 from .sample import Sample
+from .xcframework import write_xcframework
 
 log = logging.getLogger(__name__)
 
+_PORTABLE = "--target generic writes C for every machine"
+_FOR_EVERY_ABI = {"aar": write_aar, "xcframework": write_xcframework}
 _CHECK = ("check.c", "check.h", "sample.c", "sample.h")
 
 
@@ -62,7 +66,7 @@ def find_ecosystems(names: Iterable[str], machines: Iterable[Machine]) -> list[E
         for machine in machines:
             if not ecosystem.builds_for(machine):
                 reason = f"a package for {ecosystem.title} cannot be for the target {machine.name}"
-                hint = "--target android" if ecosystem.every_abi else "--target generic writes C for every machine"
+                hint = f"--target {TARGET_OF[ecosystem.families[0]]}" if ecosystem.every_abi else _PORTABLE
                 raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=hint)
         found.append(ecosystem)
     return found
@@ -88,7 +92,7 @@ def _write_for_every_abi(model: Model, ecosystem: Ecosystem, facts: Mapping[str,
     engine = make_engine(__package__)
     context = {**facts, "budget_text": _budget_text(engine, facts)}
     root = model.folder / ecosystem.name / str(facts["name"])
-    write_aar(root, model.builds, model.sample, lambda name, more: engine.get_template(name).render(more), context)
+    _FOR_EVERY_ABI[ecosystem.name](root, model.builds, model.sample, lambda name, more: engine.get_template(name).render(more), context)
 
 
 def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str, object]) -> None:

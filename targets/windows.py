@@ -57,6 +57,7 @@ TARGETS = (
                 objects=COFF_OBJECTS,
                 helpers=Helpers(groups=("half",), code={"__chkstk": _PROBE_X64}),
                 environment=Environment(MINGW, WINE, ("io_posix.c",), link=("-static",), suffix=".exe"),
+                cross_compile="x86_64-w64-mingw32-",
                 gcc=MINGW,
                 archiver="llvm-ar",
                 clang_triple="x86_64-w64-windows-gnu",
