@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import shutil
 import tempfile
@@ -57,7 +58,10 @@ def find_ecosystems(names: Iterable[str], machines: Iterable[Machine]) -> list[E
     for name in dict.fromkeys(names):
         ecosystem = next((known for known in ECOSYSTEMS if known.name == name), None)
         if ecosystem is None:
-            raise CcmlError(ErrorCode.BAD_OPTION, f"no package '{name}'", hint=", ".join(NAMES))
+            hint = "those of 'ccml compile --help'"
+            close = difflib.get_close_matches(name, NAMES, 1)
+            hint = f"did you mean '{close[0]}'?" if close else hint
+            raise CcmlError(ErrorCode.BAD_OPTION, f"no package '{name}'", hint=hint)
         if len(machines) > 1 and ecosystem.every_abi:
             reason = f"a package for {ecosystem.title} has all ABIs by itself"
             raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="leave --abi out")
@@ -92,7 +96,11 @@ def _write_for_every_abi(model: Model, ecosystem: Ecosystem, facts: Mapping[str,
     engine = make_engine(__package__)
     context = {**facts, "budget_text": _budget_text(engine, facts)}
     root = model.folder / ecosystem.name / str(facts["name"])
-    _FOR_EVERY_ABI[ecosystem.name](root, model.builds, model.sample, lambda name, more: engine.get_template(name).render(more), context)
+
+    def render(name: str, more: Mapping[str, object]) -> str:
+        return engine.get_template(name).render(more)
+
+    _FOR_EVERY_ABI[ecosystem.name](root, model.builds, model.sample, render, context)
 
 
 def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str, object]) -> None:

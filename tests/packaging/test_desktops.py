@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import plistlib
-import shutil
 from pathlib import Path
 
 import ccml
@@ -11,7 +10,7 @@ import lief
 import pytest
 from ccml.errors import CcmlError
 
-from tests.packaging.packages import HOSTILE_OUTPUT, make_packages, write_model
+from tests.packaging.packages import make_packages, write_model
 from tests.packaging.run import run
 from tests.tools import needs
 
@@ -23,8 +22,8 @@ def test_cmake_cross_compiles_for_windows(tmp_path: Path, monkeypatch: pytest.Mo
     build = tmp_path / "build"
     run("cmake", "-S", package, "-B", build, "-G", "Ninja", "-DCMAKE_TOOLCHAIN_FILE=toolchain.cmake",
         "-DBUILD_SHARED_LIBS=ON", cwd=package)  # fmt: skip
-    run("cmake", "--build", build)
-    assert "net: the result is right" in run("wine", build / "net_check.exe")
+    run("cmake", "--build", build, cwd=package)
+    assert "net: the result is right" in run("wine", build / "net_check.exe", cwd=build)
 
 
 @needs("clang")
@@ -43,16 +42,14 @@ def test_an_xcframework_has_a_library_for_every_abi(tmp_path: Path) -> None:
         assert (headers / "module.modulemap").is_file()
         triples = {"ios-arm64": ["arm64-apple-ios12.0"], "ios-arm64-simulator": ["arm64-apple-ios14.0-simulator"]}
         for triple in triples.get(folder, ["arm64-apple-macosx11.0", "x86_64-apple-macosx10.13"]):
-            for kind, name, standard in (("c", "net.h", "c99"), ("c++", "net.hpp", "c++17")):
-                if kind == "c":  # there are no headers of C++'s library for these systems here
-                    run("clang", f"--target={triple}", "-ffreestanding", "-fsyntax-only", "-Wall", "-Werror",
-                        f"-std={standard}", "-x", kind, headers / name)  # fmt: skip
-                assert (headers / name).is_file()
+            run("clang", f"--target={triple}", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wno-unused-function", "-Werror", "-std=c99",
+                "-x", "c", headers / "net.h", cwd=headers)  # fmt: skip
+            assert (headers / "net.hpp").is_file()
     check = root / "check"
     for source in check.glob("net_*.c"):
         include = framework / "ios-arm64" / "Headers" / "net"
         run("clang", "--target=arm64-apple-ios12.0", "-ffreestanding", "-fsyntax-only", "-Wall", "-Werror",
-            f"-I{include}", source)  # fmt: skip
+            f"-I{include}", source, cwd=check)  # fmt: skip
 
 
 @needs("llvm-ar")
@@ -70,7 +67,6 @@ def test_both_parts_of_a_universal_library_are_whole(tmp_path: Path) -> None:
 
 
 def test_python_takes_the_library_of_its_system(tmp_path: Path) -> None:
-    """The module of this machine's library, told that it is the other system's: all but the code is the same."""
     write_model(tmp_path / "net.onnx")
     for target, library in (("windows", "net.dll"), ("apple", "libnet.dylib")):
         out = tmp_path / target
@@ -78,8 +74,6 @@ def test_python_takes_the_library_of_its_system(tmp_path: Path) -> None:
         package = out / "python" / "net" / "net"
         assert (package / library).read_bytes() == (out / library).read_bytes()
         assert f'_LIBRARY = "{library}"' in (package / "__init__.py").read_text()
-        shutil.rmtree(out)
-    assert HOSTILE_OUTPUT
 
 
 def test_what_an_xcframework_cannot_be_for(tmp_path: Path) -> None:
