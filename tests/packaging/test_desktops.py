@@ -42,7 +42,8 @@ def test_an_xcframework_has_a_library_for_every_abi(tmp_path: Path) -> None:
         assert (headers / "module.modulemap").is_file()
         triples = {"ios-arm64": ["arm64-apple-ios12.0"], "ios-arm64-simulator": ["arm64-apple-ios14.0-simulator"]}
         for triple in triples.get(folder, ["arm64-apple-macosx11.0", "x86_64-apple-macosx10.13"]):
-            run("clang", f"--target={triple}", "-ffreestanding", "-fsyntax-only", "-Wall", "-Wno-unused-function", "-Werror", "-std=c99",
+            run("clang", f"--target={triple}", "-ffreestanding", "-fsyntax-only", "-Wall",
+                "-Wno-unused-function", "-Werror", "-std=c99",
                 "-x", "c", headers / "net.h", cwd=headers)  # fmt: skip
             assert (headers / "net.hpp").is_file()
     check = root / "check"
