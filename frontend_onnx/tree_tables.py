@@ -15,6 +15,7 @@ import numpy as np
 from ..ir.types import DType, TensorType
 from ..ops.float_keys import keys_of, spare_keys
 from .context import NodeContext
+from .fractions_of_floats import common_denominator
 from .tree_forms import EQ, GT, GTE, LT, MEMBER, NEQ, Ensemble
 
 MAX_DEPTH = 4096
@@ -217,6 +218,9 @@ def _leaf_rows(ctx: NodeContext, trees: Ensemble, columns: int, aggregate: str) 
 FRACTION_BITS = 30
 """Integer sums of leaves are below 2^30 in size."""
 
+SHARES = 2**24
+"""Integer sums of fractions are below that: float32 holds them."""
+
 _CLOSE = 2.0**-7
 """What leaves are typically worth, at least, in relation to the most that they may be worth."""
 
@@ -227,8 +231,11 @@ def _sums(
 ) -> tuple[np.ndarray, np.ndarray, float | None, int]:  # fmt: skip
     """Leaves, base, the scale of integer scores, and a bound of them.
 
-    Integers in steps of 2^-e, with a sum below 2^30, hold leaves more exactly than a float32 holds sums that are at
-    least 2^-7 of their bound; their sum is exact, the same in any order, and one rounding makes a float of it. Where
+    Where all leaves are the float32 of fractions with a small common denominator, as the shares of classes in small
+    leaves are, integers count its parts: their sums are those of the fractions, and equal scores are equal.
+
+    Else integers in steps of 2^-e, with a sum below 2^30, hold leaves more exactly than a float32 holds sums that are
+    at least 2^-7 of their bound; their sum is exact, the same in any order, and one rounding makes a float of it. Where
     typical leaves are smaller than that, and in float64, sums are of floats. So are the least and the greatest.
     """
     if aggregate == "AVERAGE":
@@ -243,6 +250,10 @@ def _sums(
     plain = rows.astype(result.numpy), base.astype(result.numpy), None, 0
     if aggregate in ("MIN", "MAX") or result is DType.F64 or not 2.0**-60 < bound < 2.0**60:
         return plain
+    parts = common_denominator(np.append(rows.reshape(-1), base), int(SHARES / bound))
+    if parts is not None:
+        leaves, start = np.rint(rows * parts).astype(np.int64), np.rint(base * parts).astype(np.int32)
+        return narrowest_signed(leaves), start, 1 / parts, int(bound * parts) + 1
     step = 2.0 ** (np.ceil(np.log2(bound)) - FRACTION_BITS)
     leaves, start = np.rint(rows / step).astype(np.int64), np.rint(base / step).astype(np.int64)
     exact = bool((leaves * step == rows).all() and (start * step == base).all())

@@ -167,13 +167,14 @@ class _Lists:
             return (*lets.block, *single)
         first = self.ctx.pack("first", narrowest(np.cumsum([0, *map(len, self.lists)])))
         target = self.ctx.pack("targets", narrowest(np.concatenate(self.lists)))
-        weight = self.ctx.pack("weights", np.concatenate(self.weights).astype(np.int32))
+        weight = self.ctx.pack("weights", narrowest_signed(np.concatenate(self.weights)))
         inner = Lets(self.nest)
         row = inner.bind("row", number - targets)
         start = inner.bind("start", convert(first[row], INDEX.dtype))
         end = inner.bind("end", convert(first[row + 1], INDEX.dtype))
         entry = Var(self.nest.fresh("e"))
-        add = _add(self.total[convert(target[start + entry], INDEX.dtype)], weight[start + entry])
+        place = convert(target[start + entry], INDEX.dtype)
+        add = _add(self.total[place], convert(weight[start + entry], self.total.dtype))
         return (*lets.block, If(lt(number, targets), single, (*inner.block, For(entry, end - start, (add,)))))
 
 
@@ -189,3 +190,10 @@ def _write(nest: NestAdapter, node: Node, n: Expr, total: Buffer) -> Block:
 def narrowest(array: np.ndarray) -> np.ndarray:
     """Numbers from 0 on as the smallest unsigned integers that hold them."""
     return array.astype(np.min_scalar_type(int(array.max(initial=0))))
+
+
+def narrowest_signed(array: np.ndarray) -> np.ndarray:
+    """Numbers as the smallest integers, of 8 to 32 bits, that hold them."""
+    if array.min(initial=0) >= 0 and array.max(initial=0) < 2**16:
+        return narrowest(array)
+    return array.astype(np.result_type(np.min_scalar_type(int(array.min())), np.min_scalar_type(int(array.max()))))
