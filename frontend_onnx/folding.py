@@ -50,13 +50,14 @@ class FoldingBuilder(GraphBuilder):
     is the user's. A value without elements is a constant whatever its operands are.
     """
 
-    def __init__(self, stored: int = 0, probe: Probe | None = None) -> None:
-        """``stored`` is how many bytes of tensors the model holds; ``probe`` knows what depends on ranged extents."""
+    def __init__(self, stored: int = 0, probe: Probe | None = None, ranged: bool = False) -> None:
+        """``stored`` is how many bytes of tensors the model holds; ``probe`` knows what depends on ranged extents. Both
+        imports of a model with such extents are ``ranged``: dimensions are not merged where that can be avoided."""
         super().__init__(infer_types, NameSupply())
         self._dequantized: dict[str, Node] = {}
         self._budget = MAX_CONSTANT_BYTES + CONSTANTS_PER_STORED * stored
         self._work = MAX_FOLDED_WORK
-        self.probe = probe
+        self.probe, self.ranged = probe, ranged
         self.extents: dict[str, Extents] = {}
         """Of the values that have dimensions whose extent is only known in a run."""
         self.strings: dict[str, StringTable] = {}

@@ -68,10 +68,11 @@ def import_model(
     taken = {value.name for value in model.graph.input}
     check_ranges(ranges, taken)
     arguments = [Argument.of(key, extent, number) for number, (key, extent) in enumerate(ranges.items())]
-    probed = _Walk(model, fixed | {a.value.name: a.probed for a in arguments}, shapes or {}, bounds or {}, custom)
+    probing = fixed | {a.value.name: a.probed for a in arguments}
+    probed = _Walk(model, probing, shapes or {}, bounds or {}, custom, has_ranges=True)
     probe = Probe(arguments, {v.name: n for n in probed.builder.nodes for v in n.outputs}, probed.builder.constants)
     greatest = fixed | {a.value.name: a.range.most for a in arguments}
-    walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe)
+    walk = _Walk(model, greatest, shapes or {}, bounds or {}, custom, probe, has_ranges=True)
     walk.check()
     probe.check_outputs([value for _, value in walk.outputs], [value for _, value in probed.outputs])
     strings = string_outputs(walk.builder, walk.outputs)
@@ -115,7 +116,7 @@ class _Walk:
 
     def __init__(
         self, model: onnx.ModelProto, dims: Mapping[str, int], shapes: Mapping[str, tuple[int, ...]],
-        bounds: Mapping[str, int], custom: Operators, probe: Probe | None = None,
+        bounds: Mapping[str, int], custom: Operators, probe: Probe | None = None, has_ranges: bool = False,
     ) -> None:  # fmt: skip
         stored = {tensor.name for tensor in model.graph.initializer}
         free = [value for value in model.graph.input if value.name not in stored]
@@ -127,7 +128,7 @@ class _Walk:
         if model.graph.sparse_initializer:
             names = ", ".join(tensor.values.name for tensor in model.graph.sparse_initializer)
             raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"sparse initializers are not supported: {names}")
-        self.builder = FoldingBuilder(stored_bytes(model), probe)
+        self.builder = FoldingBuilder(stored_bytes(model), probe, has_ranges)
         walker = Walker(self.builder, model_functions(model), CustomNodes(model, custom))
         self.inputs: list[Value] = []
         arguments = probe.arguments if probe is not None else ()

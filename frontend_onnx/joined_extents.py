@@ -5,12 +5,14 @@ become others where an operand has extents.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..ir.graph import AttrValue, Value
+from ..ir.types import DType
 from ..ops.attributes import flag, integer, ints, number, text
 
 if TYPE_CHECKING:
@@ -41,18 +43,23 @@ def _together(site: Site, axis: int) -> Value | None:
 
 def pad(site: Site) -> Sequence[Extents]:
     """A border of a number; what lies beyond the extent becomes that number, too."""
+    found, after = pad_extents(site), ints(site.attrs, "after")
+    for axis in site.extents(0):
+        if after[axis]:
+            site.cleared(0, axis, number(site.attrs, "value"))
+    return [found]
+
+
+def pad_extents(site: Site) -> Extents:
+    """Each extent with its border."""
     before, after = ints(site.attrs, "before"), ints(site.attrs, "after")
     found = dict(site.extents(0))
     for axis, count in site.extents(0).items():
-        more = before[axis] + after[axis]
-        if not (before[axis] or after[axis]):
-            continue
-        if text(site.attrs, "mode") != "constant" or min(before[axis], after[axis]) < 0:
-            raise site.refuse(axis, "mirrors or cuts")
-        if after[axis]:
-            site.cleared(0, axis, number(site.attrs, "value"))
-        found[axis] = site.builder.stepped(count, more, 1, site.loc)
-    return [found]
+        if min(before[axis], after[axis]) < 0:
+            raise site.refuse(axis, "cuts")
+        if before[axis] or after[axis]:
+            found[axis] = site.builder.stepped(count, before[axis] + after[axis], 1, site.loc)
+    return found
 
 
 def windows(site: Site) -> Sequence[Extents]:
@@ -68,11 +75,13 @@ def windows(site: Site) -> Sequence[Extents]:
     for axis, count in ((axis, count) for axis, count in site.extents(0).items() if axis > 1):
         dim = axis - 2
         border = pads[dim] + pads[dim + len(pads) // 2]
-        if pooled and flag(site.attrs, "ceil_mode") and stride[dim] > 1:
-            raise site.refuse(axis, "has a part of a window at the end of")
-        if border:
+        reach = (kernel[dim] - 1) * dilation[dim] + 1
+        parts = pooled and flag(site.attrs, "ceil_mode") and stride[dim] > 1
+        if parts and reach < pads[dim + len(pads) // 2] + stride[dim]:
+            raise site.refuse(axis, "may have a window beyond the end of")
+        if border or parts:
             site.cleared(0, axis, _border(site, axis))
-        more = border - (kernel[dim] - 1) * dilation[dim] - 1 + stride[dim]
+        more = border - reach + stride[dim] + (stride[dim] - 1 if parts else 0)
         found[axis] = site.builder.stepped(count, more, stride[dim], site.loc)
     assert len(x.shape) == site.types[0].rank
     return [found]
@@ -84,8 +93,8 @@ def _border(site: Site, axis: int) -> float:
     dtype = site.operand(0).dtype
     if site.op == "pool" and text(site.attrs, "kind") == "max":
         return least(dtype)
-    if site.op == "pool" or not dtype.is_float:
-        raise site.refuse(axis, "averages, or sums up integers, over a border of")
+    if not dtype.is_float:
+        raise site.refuse(axis, "sums up integers over a border of")
     return 0.0
 
 
@@ -93,12 +102,17 @@ def _border(site: Site, axis: int) -> float:
 
 
 def replaced_by_others(site: Site, names: Names) -> Value | None:
-    """The result, made by other nodes, of means and normalizations over dimensions with extents, and of tensors put
-    together of which others than the last have one; ``None`` for everything else."""
+    """The result, made by other nodes, of means and normalizations over dimensions with extents, of averages over the
+    end of one, of borders that continue one, and of tensors put together of which others than the last have one;
+    ``None`` for everything else."""
     if site.op == "reduce" and text(site.attrs, "kind") == "mean":
         return _mean(site, names)
     if site.op in ("normalize", "rms_normalize") and any(axis in site.extents(0) for axis in ints(site.attrs, "axes")):
         return _normalized(site, names)
+    if site.op == "pool" and text(site.attrs, "kind") == "avg":
+        return _average(site, names)
+    if site.op == "pad" and text(site.attrs, "mode") != "constant":
+        return _continued(site, names)
     if site.op == "concat":
         axis = integer(site.attrs, "axis")
         if any(axis in site.extents(position) for position in range(len(site.operands) - 1)):
@@ -137,6 +151,70 @@ def _normalized(site: Site, names: Names) -> Value:
     (power,) = builder.emit("add", [power, epsilon], loc=site.loc, names=stems)
     (root,) = builder.emit("sqrt", [power], loc=site.loc, names=stems)
     return builder.emit("div", [x, root], loc=site.loc, names=names)[0]
+
+
+def _average(site: Site, names: Names) -> Value | None:
+    """The average of the elements of each window that are within extents: that of the elements, with 0 beyond, by that
+    of as many ones. ``None`` where the border counts, or no window reaches beyond an extent."""
+    x, attrs = site.operand(0), site.attrs
+    reaches = any(ints(attrs, "pad")) or flag(attrs, "ceil_mode")
+    if flag(attrs, "count_include_pad") or not reaches or not any(axis > 1 for axis in site.extents(0)):
+        return None
+    builder, stems = site.builder, [f"{site.loc}.extent"]
+    whole = {**attrs, "count_include_pad": True}
+    inner = replace(site, operands=[x], attrs=dict(whole))
+    (found,) = windows(inner)
+    (total,) = builder.emit_whole("pool", inner.operands, whole, loc=site.loc, names=stems)
+    (share,) = builder.emit_whole("pool", [_ones(site)], whole, loc=site.loc, names=stems)
+    builder.extents[total.name] = found
+    builder.extents[share.name] = {axis: count for axis, count in found.items() if axis > 1}
+    return builder.emit("div", [total, share], loc=site.loc, names=names)[0]
+
+
+def _ones(site: Site) -> Value:
+    """1 within the extents of the operand along dimensions in space, 0 beyond: an image of one channel."""
+    x = site.operand(0)
+    ones = site.builder.constant(np.ones((1, 1, *x.shape[2:]), x.dtype.numpy), f"{site.loc}.extent")
+    for axis, count in ((axis, count) for axis, count in site.extents(0).items() if axis > 1):
+        places = np.arange(x.shape[axis], dtype=np.int64).reshape(-1, *[1] * (len(x.shape) - axis - 1))
+        within = site.emit("lt", site.builder.constant(places, f"{site.loc}.extent"), count)
+        ones = site.emit("where", within, ones, site.constant(0, x.dtype))
+    return ones
+
+
+def _continued(site: Site, names: Names) -> Value:
+    """A border that repeats the edge, mirrors or goes on periodically: behind the end of an extent, elements come from
+    places that follow from it. Other dimensions get theirs first."""
+    builder, mode, found = site.builder, text(site.attrs, "mode"), pad_extents(site)
+    before, after = (list(ints(site.attrs, side)) for side in ("before", "after"))
+    inner = {axis: count for axis, count in site.extents(0).items() if before[axis] or after[axis]}
+    outer = {
+        side: tuple(0 if axis in inner else amount for axis, amount in enumerate(amounts))
+        for side, amounts in (("before", before), ("after", after))
+    }
+    x = site.operand(0)
+    if any(outer["before"]) or any(outer["after"]):
+        (x,) = builder.emit_whole("pad", [x], {**site.attrs, **outer}, loc=site.loc, names=[f"{site.loc}.extent"])
+    for number_, (axis, count) in enumerate(inner.items()):
+        places = _places(site, np.arange(-before[axis], x.shape[axis] + after[axis]), count, mode)
+        stems = names if number_ == len(inner) - 1 else [f"{site.loc}.extent"]
+        (x,) = builder.emit_whole("gather", [x, places], {"axis": axis}, loc=site.loc, names=stems)
+    builder.extents[x.name] = found
+    return x
+
+
+def _places(site: Site, at: np.ndarray, count: Value, mode: str) -> Value:
+    """Where in 0 .. ``count`` - 1 the elements of the places ``at`` come from."""
+    place = site.builder.constant(at.astype(np.int64), f"{site.loc}.extent")
+    zero, one = (site.constant(n, DType.I64) for n in (0, 1))
+    last = site.emit("max", site.emit("sub", count, one), zero)
+    if mode == "edge":
+        return site.emit("min", site.emit("max", place, zero), last)
+    if mode == "wrap":
+        return site.emit("mod", place, site.emit("add", last, one), fmod=False)
+    period = site.emit("max", site.emit("add", last, last), one)
+    turned = site.emit("mod", place, period, fmod=False)
+    return site.emit("min", turned, site.emit("sub", period, turned))
 
 
 def _closed_up(site: Site, axis: int, names: Names) -> Value:

@@ -120,12 +120,17 @@ def group_normalization(ctx: NodeContext) -> Sequence[Value]:
         raise ctx.invalid(f"scale {scale.type} does not fit {x.type} in {groups} groups")
 
     def compute(x: Value) -> Value:
-        grouped = ctx.reshape(x, (x.shape[0], groups, prod(x.shape[1:]) // groups))
-        y = ctx.emit("normalize", grouped, axes=(2,), epsilon=ctx.number("epsilon", 1e-5))
+        inside = (x.shape[1] // groups, *x.shape[2:])
+        if not ctx.builder.ranged:
+            inside = (prod(inside),)
+        grouped = ctx.reshape(x, (x.shape[0], groups, *inside))
+        axes = tuple(range(2, len(grouped.shape)))
+        y = ctx.emit("normalize", grouped, axes=axes, epsilon=ctx.number("epsilon", 1e-5))
         s, b = ctx.cast(scale, x.dtype), ctx.cast(bias, x.dtype)
         if ctx.opset >= 21:
             return _scaled(ctx, ctx.reshape(y, x.shape), _per_channel(ctx, s, rank), _per_channel(ctx, b, rank))
-        return ctx.reshape(_scaled(ctx, y, _per_channel(ctx, s, 3), _per_channel(ctx, b, 3)), x.shape)
+        wide = len(grouped.shape)
+        return ctx.reshape(_scaled(ctx, y, _per_channel(ctx, s, wide), _per_channel(ctx, b, wide)), x.shape)
 
     return [_stashed(ctx, x, compute)]
 

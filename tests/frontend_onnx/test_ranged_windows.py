@@ -25,7 +25,9 @@ C: dict[str, Operand] = {
     "w": RNG.standard_normal((8, 4, 3)).astype(np.float32), "v": RNG.standard_normal((8, 8, 3)).astype(np.float32),
     "b": RNG.standard_normal(8).astype(np.float32), "one": np.ones(4, np.float32), "none": np.zeros(4, np.float32),
     "causal": np.array([0, 0, 4, 0, 0, 0]), "around": np.array([0, 0, 1, 0, 0, 3]), "two": np.float32(2),
+    "one around": np.array([0, 0, 1, 0, 0, 1]), "all around": np.array([0, 1, 2, 0, 2, 1]),
     "token": RNG.standard_normal((1, 4, 2)).astype(np.float32), "last": np.array([2]),
+    "cut": np.array([0, 0, 1, 0, 0, -1]),
 }  # fmt: skip
 MODELS: Mapping[str, list[onnx.NodeProto]] = {
     "strided convolutions": [
@@ -35,6 +37,21 @@ MODELS: Mapping[str, list[onnx.NodeProto]] = {
     "causal convolution": [N("Pad", ["x", "causal"], ["p"]), N("Conv", ["p", "w"], ["y"], dilations=[2])],
     "greatest": [N("MaxPool", ["x"], ["y"], kernel_shape=[3], strides=[2], pads=[1, 1])],
     "average": [N("AveragePool", ["x"], ["y"], kernel_shape=[2], strides=[2])],
+    "average over a border": [N("AveragePool", ["x"], ["y"], kernel_shape=[3], strides=[2], pads=[1, 1])],
+    "average with a border": [
+        N("AveragePool", ["x"], ["y"], kernel_shape=[3], strides=[2], pads=[1, 1], count_include_pad=1)
+    ],
+    "parts of windows": [
+        N("MaxPool", ["x"], ["m"], kernel_shape=[3], strides=[2], pads=[1, 0], ceil_mode=1),
+        N("AveragePool", ["x"], ["a"], kernel_shape=[3], strides=[2], pads=[1, 0], ceil_mode=1),
+        N("Add", ["m", "a"], ["y"]),
+    ],
+    "repeated edge": [N("Pad", ["x", "around"], ["p"], mode="edge"), N("Conv", ["p", "w"], ["y"])],
+    "mirrored": [N("Pad", ["x", "one around"], ["p"], mode="reflect"), N("ReduceSum", ["p", "last"], ["y"])],
+    "periodic, and of channels": [N("Pad", ["x", "all around"], ["y"], mode="wrap")],
+    "normalization of groups": [
+        N("GroupNormalization", ["x", "one", "none"], ["g"], num_groups=2), N("Conv", ["g", "w"], ["y"], pads=[1, 1]),
+    ],
     "border": [N("Pad", ["x", "around", "two"], ["p"]), N("ReduceSum", ["p", "last"], ["y"])],
     "token before": [N("Concat", ["token", "x"], ["j"], axis=2), N("Softmax", ["j"], ["y"])],
     "token behind": [N("Concat", ["x", "token", "x"], ["j"], axis=2), N("Softmax", ["j"], ["y"])],
@@ -63,13 +80,12 @@ def test_results_are_those_of_onnx_runtime(name: str) -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (N("AveragePool", ["x"], ["y"], kernel_shape=[3], pads=[1, 1]), "averages"),
-        (N("MaxPool", ["x"], ["y"], kernel_shape=[3], strides=[2], ceil_mode=1), "a part of a window"),
-        (N("Pad", ["x", "causal"], ["y"], mode="edge"), "mirrors or cuts"),
+        (N("MaxPool", ["x"], ["y"], kernel_shape=[2], strides=[2], pads=[0, 1], ceil_mode=1), "beyond the end"),
+        (N("Pad", ["x", "cut"], ["y"], mode="edge"), "takes a part of"),
     ],
 )  # fmt: skip
 def test_what_depends_on_the_end_in_another_way_is_refused(made: onnx.NodeProto, reason: str) -> None:
-    constants = {"causal": C["causal"]} if "causal" in made.input else {}
+    constants = {name: C[name] for name in made.input if name in C}
     with pytest.raises(CcmlError) as caught:
         import_model(model([made], [value("x", [1, 4, "n"])], ["y"], constants), {"n": Range(2, 11)})
     assert reason in caught.value.reason and caught.value.hint is not None
