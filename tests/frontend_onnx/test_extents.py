@@ -82,7 +82,6 @@ def test_top_k_of_a_computed_k(axis: int) -> None:
 REFUSED: Mapping[str, tuple[list[onnx.NodeProto], str]] = {
     "mixed": ([*SELECTED, node("Add", ["rows", "x"], ["y"])], "combines tensors of different extents"),
     "part": ([*SELECTED, node("Slice", ["rows", "first", "behind"], ["y"])], "takes a part of dimension 0"),
-    "mirrored": ([*SELECTED, node("Pad", ["rows", "border"], ["y"], mode="reflect")], "mirrors or cuts dimension 0"),
     "element": ([*SELECTED, node("Gather", ["rows", "zero"], ["y"])], "dimension 0"),
     "sorted": ([*SELECTED, node("Unique", ["rows"], ["y"])], "has an operand with dimension 0"),
 }
