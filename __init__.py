@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         ArtifactOptions,
         BoardCheck,
         Emit,
+        Firmware,
         Goal,
         ImageOptions,
         LayerOptions,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         load,
         profile,
         quantize,
+        read_firmware,
         read_reports,
         time_layers,
         verify,
@@ -51,11 +53,11 @@ __version__ = "0.1.0"
 _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 
 __all__ = [
-    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode", "Goal",
-    "ImageOptions", "LayerOptions", "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision",
+    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode",
+    "Firmware", "Goal", "ImageOptions", "LayerOptions", "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision",
     "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result",
     "StateMemory", "TimedProfile", "Verification", "compile", "compile_model", "find_machine", "link", "load",
-    "profile", "quantize", "read_reports", "time_layers", "verify", "verify_log", "write_page",
+    "profile", "quantize", "read_firmware", "read_reports", "time_layers", "verify", "verify_log", "write_page",
 ]  # fmt: skip
 
 

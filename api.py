@@ -69,8 +69,9 @@ from .report.accuracy import Accuracy
 from .report.budget import NO_BUDGET, Budget, board_budget, check_board, require_board
 from .report.page.render import render_page
 from .report.profile import Profile, TimedProfile, build_profile, build_timed_profile
+from .report.read import read_firmware as read_firmware_file
 from .report.read import read_reports as read_report_files
-from .report.schema import Report
+from .report.schema import Firmware, Report
 from .samples import ONLY_INPUT, Samples, plain_arrays
 from .targets import Machine
 from .targets import find as find_target
@@ -81,11 +82,11 @@ from .verification.compare_model import Verification, compare
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Emit", "Goal", "ImageOptions", "LayerOptions",
+    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Emit", "Firmware", "Goal", "ImageOptions", "LayerOptions",
     "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization",
     "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "TimedProfile",
     "Verification", "compile", "compile_model", "find_machine", "link", "load", "profile", "quantize",
-    "read_reports", "save_arrays", "time_layers", "verify", "verify_log", "write_page",
+    "read_firmware", "read_reports", "save_arrays", "time_layers", "verify", "verify_log", "write_page",
 ]  # fmt: skip
 
 
@@ -185,12 +186,14 @@ def link(
     emit: Iterable[str | Emit] = DEFAULT_EMIT,
     goal: Goal = DEFAULT_GOAL,
     slices: bool = False,
+    bindings: Iterable[str] = (),
 ) -> Library:
     """Compiles several ``models``, files or pairs of a file and its options, into one library ``name``, written into
     ``folder`` (default: ``NAME_TARGET``).
 
     Each model has its header, its functions and its report. Kernels, constants and the runtime that are equal are there
-    once, and the header of the library tells how much working memory is enough for each, one at a time. Raises
+    once, and the header of the library tells how much working memory is enough for each, one at a time. ``bindings``
+    are languages, as for :func:`compile`: each model has bindings of its own, which load the same library. Raises
     ``BAD_OPTION`` for fewer than two models, or names that clash.
 
     >>> ccml.link(["kws.onnx", "ad.onnx"], "cortex-m4", "both", name="both").totals.flash_bytes
@@ -200,13 +203,15 @@ def link(
         raise CcmlError(ErrorCode.BAD_OPTION, "one model needs no linking", hint="give two or more, or: ccml compile")
     check_goal(goal)
     machine = find_machine(target, abi, cpu)
+    kinds = [Emit(kind) for kind in emit]
+    languages = check_bindings(bindings, [machine], libraries=Emit.LIBRARY in kinds)
     names = [model_name(Path(path), options.name) for path, options in pairs]
     whole = model_name(Path(name or "_".join(names)), None)
     out = Path(folder) if folder is not None else Path(f"{whole}_{machine.name}")
     check_output_folder(out, "-o")
     sources = (read(path, options) for path, options in pairs)
     compiled = [lower(source, run_passes(source, None, machine), machine, goal, shared=False) for source in sources]
-    return write_library(link_models(whole, compiled, slices=slices), compiled, [Emit(kind) for kind in emit], out)
+    return write_library(link_models(whole, compiled, slices=slices), compiled, kinds, out, languages)
 
 
 def board_target(board: str) -> str:
@@ -467,8 +472,17 @@ def read_reports(path: PathLike) -> list[Report]:
     return [report for _, report in read_report_files(Path(path))]
 
 
-def write_page(reports: Sequence[Report], path: PathLike, clock: int | None = None) -> None:
+def read_firmware(path: PathLike) -> Firmware | None:
+    """What the models together take that ``ccml link`` wrote into the folder ``path``, or whose ``report.json`` that
+    is; ``None`` for other reports. Raises ``BAD_INPUT`` as :func:`read_reports` does."""
+    return read_firmware_file(Path(path))
+
+
+def write_page(
+    reports: Sequence[Report], path: PathLike, clock: int | None = None, firmware: Firmware | None = None
+) -> None:
     """Writes one HTML file about ``reports``, several of them side by side, which needs no network and no other file.
+    With the ``firmware`` whose models they are, it begins with what all of it takes.
 
     ``clock`` is the frequency of the core in Hz, by which cycles become milliseconds; whoever reads the page may change
     it. Raises ``OUTPUT_FOLDER`` where the file cannot be written.
@@ -477,7 +491,7 @@ def write_page(reports: Sequence[Report], path: PathLike, clock: int | None = No
     """
     check_output_file(path, ".html")
     try:
-        Path(path).write_text(render_page(reports, clock), encoding="utf-8", newline="\n")
+        Path(path).write_text(render_page(reports, clock, firmware), encoding="utf-8", newline="\n")
     except OSError as problem:
         reason = f"cannot write: {problem.strerror or problem}"
         raise CcmlError(ErrorCode.OUTPUT_FOLDER, reason, loc=str(path)) from problem

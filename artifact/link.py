@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from ..bindings.write import write_bindings
 from ..costs.build import build_objects
 from ..costs.predict import is_predictable, predict
 from ..driver import Compiled
@@ -23,7 +24,7 @@ from ..ir.program import Program
 from ..program.link import Linked, link_programs, taken_apart
 from ..report.build import build_report, weight_bytes
 from ..report.routes import objects_route
-from ..report.schema import REPORT_FILE, SCHEMA, LibraryTotals, Report, json_text
+from ..report.schema import REPORT_FILE, SCHEMA, Firmware, LibraryTotals, Report, json_text
 from ..report.sections import Section, allocated_sections, sections_of
 from ..targets import Machine
 from .contents import own_report
@@ -41,6 +42,11 @@ class Library:
     folder: Path
     reports: tuple[Report, ...]
     totals: LibraryTotals
+
+    @property
+    def firmware(self) -> Firmware:
+        """What a page shows of all models."""
+        return Firmware(self.name, self.totals)
 
 
 def link_models(name: str, compiled: Sequence[Compiled], *, slices: bool = False) -> Linked:
@@ -60,8 +66,11 @@ def link_models(name: str, compiled: Sequence[Compiled], *, slices: bool = False
     return link_programs(name, programs, compiled[0].machine, compiled[0].goal)
 
 
-def write_library(linked: Linked, compiled: Sequence[Compiled], kinds: Sequence[Emit], folder: Path) -> Library:
-    """Writes headers, sources, objects and reports of a library into ``folder``, all or none."""
+def write_library(
+    linked: Linked, compiled: Sequence[Compiled], kinds: Sequence[Emit], folder: Path, languages: Sequence[str] = ()
+) -> Library:
+    """Writes headers, sources, objects, reports, and bindings of each model for ``languages``, of a library into
+    ``folder``, all or none."""
     whole = linked.whole
     with staging(folder) as stage:
         objects = _emit(linked, compiled[0].machine, kinds, stage)
@@ -72,6 +81,8 @@ def write_library(linked: Linked, compiled: Sequence[Compiled], kinds: Sequence[
         for report in reports:
             text = report.to_json()
             (stage / own_report(report.model.name)).write_text(text, encoding="utf-8", newline="\n")
+        for model in linked.models:
+            write_bindings(replace(model, identity=model_id(model)), compiled[0].machine, languages, stage)
         totals = _totals(linked, reports, objects)
         _write_index(stage, whole, reports, totals)
         publish(stage, folder)

@@ -34,9 +34,10 @@ def write_java(
     resource = f"{names.package.replace('.', '/')}/{file}"
     digest = class_digest([contract])
     source = class_source([contract], digest, android=False)
+    static = folder / machine.abi.objects.library.format(name=program.owner)
     with tempfile.TemporaryDirectory(prefix="ccml-") as scratch:
         library = Path(scratch) / file
-        link_java_library(program, machine, digest, (folder / f"lib{name}.a").read_bytes(), library)
+        link_java_library(program, machine, digest, static.read_bytes(), library)
         image = library.read_bytes()
     _write(root / "src/main/java" / names.path, source.encode())
     resources = {resource: image}

@@ -19,7 +19,7 @@ _ARRAYS = {
 
 def write_module(contract: Contract, program: Program, facts: dict[str, object], folder: Path) -> None:
     """Writes ``NAME.mjs`` beside ``NAME.wasm``. Raises ``TOOLCHAIN`` where that is not there, for want of a linker."""
-    module = f"{contract.prefix}.wasm"
+    module = str(facts["library"])
     if not (folder / module).is_file():
         reason = f"JavaScript needs {module}, which could not be linked"
         raise CcmlError(ErrorCode.TOOLCHAIN, reason, hint="'ccml doctor' shows the linkers that there are")

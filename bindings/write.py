@@ -63,8 +63,9 @@ def write_bindings(
     }
     library = machine.target.library
     files = {
-        "static_library": machine.abi.objects.library.format(name=contract.prefix),
-        "library": "" if library is None else library.file.format(name=contract.prefix),
+        "static_library": machine.abi.objects.library.format(name=program.owner),
+        "library": "" if library is None else library.file.format(name=program.owner),
+        "linked_name": program.owner,
     }
     writers = {CPP: _write_cpp, PYTHON: _write_python, RUST: write_crate, JS: write_module}
     for name in names:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .help import ArtifactOption
-from .options import EmitKinds
+from .options import BindingNames, EmitKinds
 
 if TYPE_CHECKING:
     from ..program.placing import Placing
@@ -49,6 +49,14 @@ def emit_option(kinds: str) -> Callable[[F], F]:
         "--emit", type=EmitKinds(), default="c,lib", show_default=True, help=f"What to write: {kinds}."
     )
 
+
+bindings_option = click.option(
+    "--bindings", type=BindingNames(), default=(), metavar="NAMES",
+    help="How other languages call the model, separated by commas: cpp (C++17 header), python (module for a wheel), "
+    "rust (no_std crate), js (ES module, for wasm), java (class and jar).",
+)  # fmt: skip
+
+page_option = click.option("--page", type=click.Path(), metavar="FILE", help="Write a page of HTML about all of it.")
 
 slices_option = click.option(
     "--slices", cls=ArtifactOption, is_flag=True,

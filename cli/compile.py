@@ -18,10 +18,9 @@ from .accuracy import (
     require_quantization,
     write_accuracy,
 )
-from .artifact_options import artifact_options, emit_option, name_option
+from .artifact_options import artifact_options, bindings_option, emit_option, name_option, page_option
 from .help import Command
 from .options import (
-    BindingNames,
     PackageNames,
     budget_options,
     goal_options,
@@ -62,11 +61,7 @@ if TYPE_CHECKING:
 )
 @emit_option("c sources, obj files, lib: static and shared library, asm, llvm IR")
 @name_option
-@click.option(
-    "--bindings", type=BindingNames(), default=(), metavar="NAMES",
-    help="How other languages call the model, separated by commas: cpp (C++17 header), python (module for a wheel), "
-    "rust (no_std crate), js (ES module, for wasm), java (class and jar).",
-)  # fmt: skip
+@bindings_option
 @click.option(
     "--package", "packages", type=PackageNames(), default=(), metavar="NAMES",
     help="Packages with an application that runs the model on a sample, separated by commas: cmake, make, arduino, "
@@ -83,7 +78,7 @@ if TYPE_CHECKING:
 @quantize_option
 @quantization_options
 @accuracy_options
-@click.option("--page", type=click.Path(), metavar="FILE", help="Write a page of HTML about all of it.")
+@page_option
 @json_option
 @logging_options
 def command(

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import CcmlError, ErrorCode
-from .artifact_options import emit_option, name_option, slices_option
+from ..output_files import check_output_file
+from .artifact_options import bindings_option, emit_option, name_option, page_option, slices_option
 from .config import MODEL_KEYS, config_option, linked_models
 from .help import Command
-from .options import InputShape, NameValue, goal_options, json_option, target_options
+from .options import InputShape, NameValue, clock_option, goal_options, json_option, target_options
 from .output import kibibytes, print_facts, print_json, print_table
 from .progress import progress
 from .table import columns
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 )
 @emit_option("c sources, obj files, lib: static and shared library")
 @name_option
+@bindings_option
 @slices_option
 @goal_options
+@page_option
+@clock_option
 @json_option
 @logging_options
 def command(
@@ -45,8 +49,11 @@ def command(
     output: str | None,
     emit: tuple[str, ...],
     name: str | None,
+    bindings: tuple[str, ...],
     slices: bool,
     goal: Goal,
+    page: str | None,
+    clock: int | None,
     as_json: bool,
 ) -> None:
     """Compile several models into one library for one target.
@@ -54,7 +61,8 @@ def command(
     \b
     ccml link kws.onnx ad.onnx -t cortex-m4       kws.h, ad.h, libkws_ad.a
     ccml link wake=kws.onnx ad.onnx -t arm --name audio -o audio
-    ccml link -t arm                              those of ccml.toml
+    ccml link kws.onnx ad.onnx -t x86 --bindings cpp,python
+    ccml link -t arm --page both.html             those of ccml.toml
 
     Kernels, constants and the runtime that are equal are there once, and models share working memory: they do not run
     at the same time. Each has its header, functions and report as if it were alone; the header of the library includes
@@ -64,6 +72,8 @@ def command(
     for kind in ("asm", "llvm"):
         if kind in emit:
             raise click.UsageError(f"--emit {kind} is for one model: ccml compile")
+    if page is not None:
+        check_output_file(page, ".html")
     file, tables = linked_models()
     if len(models) < 2 and not (not models and len(tables) > 1):
         raise click.UsageError("give two models or more, or [models.NAME] tables in ccml.toml")
@@ -72,8 +82,10 @@ def command(
 
         pairs = [_given(text) for text in models] or [_of_table(file, *each) for each in tables.items()]
         library = api.link(
-            pairs, target, output, name=name, abi=abi, cpu=cpu, emit=emit, goal=goal, slices=slices
+            pairs, target, output, name=name, abi=abi, cpu=cpu, emit=emit, goal=goal, slices=slices, bindings=bindings
         )
+        if page is not None:
+            api.write_page(library.reports, page, clock, library.firmware)
     if as_json:
         reports = {report.model.name: asdict(report) for report in library.reports}
         print_json({"name": library.name, "totals": asdict(library.totals), "reports": reports})

@@ -43,7 +43,8 @@ def command(reports: tuple[str, ...], output: str | None, clock: int | None, as_
         from .. import api
 
         found = [report for path in reports for report in api.read_reports(path)]
-        api.write_page(found, file, clock)
+        firmware = api.read_firmware(reports[0]) if len(reports) == 1 else None
+        api.write_page(found, file, clock, firmware)
     size = file.stat().st_size
     if as_json:
         print_json({"page": str(file), "bytes": size, "reports": len(found)})

@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from ..errors import CcmlError, ErrorCode
-from .schema import REPORT_FILE, SCHEMA, Report
+from .schema import REPORT_FILE, SCHEMA, Firmware, LibraryTotals, Report
 
 MOST_BYTES = 64 * 1024 * 1024
 """The size of a report that is read."""
@@ -46,6 +46,22 @@ def read_reports(path: Path) -> list[tuple[Path, Report]]:
         raise _bad(file, f"it does not list 1 to {MOST_REPORTS} reports")
     found = [_beside(file, name, entry) for name, entry in listed.items()]
     return [(each, _checked(each, _read(each))) for each in found]
+
+
+def read_firmware(path: Path) -> Firmware | None:
+    """The library whose models the report in the file or folder ``path`` lists; ``None`` where it lists none that were
+    linked. Raises ``BAD_INPUT`` as :func:`read_reports` does."""
+    file = path / REPORT_FILE if path.is_dir() else path
+    content = _read(file)
+    if "linked" not in content:
+        return None
+    _check_schema(file, content)
+    try:
+        model = _typed(dict, content.get("model"), "model")
+        totals = _value(LibraryTotals, content.get("totals"), "totals")
+        return Firmware(_typed(str, model.get("name"), "model.name"), totals)
+    except _WrongError as wrong:
+        raise _bad(file, f"{wrong.where} {wrong.reason}") from wrong
 
 
 def _beside(file: Path, name: str, entry: object) -> Path:

@@ -250,6 +250,14 @@ class LibraryTotals:
 
 
 @dataclass(frozen=True)
+class Firmware:
+    """The library ``name`` of several models, and what all of them take."""
+
+    name: str
+    totals: LibraryTotals
+
+
+@dataclass(frozen=True)
 class File:
     """A file of the artifact. ``path`` is relative to the folder of the report, with ``/``."""
 

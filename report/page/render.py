@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ...printable import printable
-from ..schema import Report
+from ..schema import Firmware, Report
 from .compare import layers, totals
 from .graph import shape_text
 from .view import View, view
@@ -27,9 +27,9 @@ _FOLDER = Path(__file__).parent / "templates"
 _SCRIPTS = ("follow.js", "table.js", "graph.js", "page.js")
 
 
-def render_page(reports: Sequence[Report], clock: int | None = None) -> str:
-    """The text of the page for one report, or of a comparison for several. ``clock`` is in Hz, and makes milliseconds
-    of cycles; the page lets its reader change it."""
+def render_page(reports: Sequence[Report], clock: int | None = None, firmware: Firmware | None = None) -> str:
+    """The text of the page for one report, or of a comparison for several, under what all take together where they are
+    of one ``firmware``. ``clock`` is in Hz, and makes milliseconds of cycles; the page lets its reader change it."""
     labels = _labels(reports)
     views = [view(report, f"r{number}", label) for number, (report, label) in enumerate(zip(reports, labels))]
     measure, rows = layers(views) if len(views) > 1 else ("", [])
@@ -37,10 +37,16 @@ def render_page(reports: Sequence[Report], clock: int | None = None) -> str:
     template = _environment().get_template("page.html")
     return template.render(
         views=views, totals=totals(views) if len(views) > 1 else [], compared=rows, measure=measure, clock=clock,
-        title=labels[0] if len(views) == 1 else f"{len(views)} compilations compared",
+        firmware=firmware, title=_title(labels, firmware),
         style=Markup(style), script=Markup(script), style_hash=_digest(style), script_hash=_digest(script),
         data=Markup(_embedded([_data(each) for each in views])),
     ) + "\n"  # fmt: skip
+
+
+def _title(labels: Sequence[str], firmware: Firmware | None) -> str:
+    if firmware is not None:
+        return f"{firmware.name}: {len(labels)} models in one library"
+    return labels[0] if len(labels) == 1 else f"{len(labels)} compilations compared"
 
 
 def _labels(reports: Sequence[Report]) -> list[str]:
