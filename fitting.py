@@ -16,6 +16,8 @@ from .artifact.emit import Emit
 from .artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
 from .driver import Goal, Optimize, Source, lower, run_passes
 from .errors import CcmlError, ErrorCode
+from .quantization import QuantizeOptions
+from .quantization.options import Mode
 from .quantization.source import Quantization, quantize_source
 from .report.budget import Budget, Need, needs
 from .report.schema import Report, Totals
@@ -25,16 +27,18 @@ from .targets import Machine
 log = logging.getLogger(__name__)
 
 _RANDOM_SAMPLES = 10
-_QUANTIZE = "--quantize int8"
+_INT8, _WEIGHTS4 = QuantizeOptions(), QuantizeOptions(Mode.WEIGHTS4)
+_QUANTIZE = (("--quantize int8", _INT8), ("--quantize weights4", _WEIGHTS4))
+_WIDER = "--activations int16"
 
 
 @dataclass(frozen=True)
 class Way:
-    """Options as they stand on the command line: those of ``goal``, and whether the model is quantized to int8."""
+    """Options as they stand on the command line: those of ``goal``, and how the model is quantized."""
 
     options: str
     goal: Goal
-    quantized: bool = False
+    quantized: QuantizeOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,8 @@ def with_ways_out(problem: CcmlError, case: Case) -> CcmlError:
     if fitting is not None:
         listed = "; ".join(map(str, fitting.needs))
         hint = f"it fits with {fitting.way.options}{_with_data(fitting)}: {listed}"
+        if _fits_wider(case, fitting.way):
+            hint += f"; with {_WIDER} as well, which is closer to the float model"
         return CcmlError(problem.kind, problem.reason, loc=problem.loc, hint=hint)
     if not tried:
         return problem
@@ -96,7 +102,16 @@ def with_ways_out(problem: CcmlError, case: Case) -> CcmlError:
 
 
 def _with_data(tried: Tried) -> str:
-    return " --calibration FILE" if tried.way.quantized else ""
+    return " --calibration FILE" if tried.way.quantized == _INT8 else ""
+
+
+def _fits_wider(case: Case, way: Way) -> bool:
+    """Whether a model that fits with 8 bits does so with 16 bits for what layers hand on to each other."""
+    if way.quantized != _INT8:
+        return False
+    log.info("trying %s %s", way.options, _WIDER)
+    wider = Way(way.options, way.goal, replace(_INT8, activations="int16"))
+    return Tried(wider, _tried(case, wider)).fits
 
 
 def _try_all(case: Case) -> Iterator[Tried]:
@@ -122,9 +137,10 @@ def _ways(case: Case) -> Iterator[Way]:
     for options, goal in goals.items():
         yield Way(options, goal)
     if case.source.quantized is None:
-        yield Way(_QUANTIZE, case.goal, quantized=True)
-        for options, goal in goals.items():
-            yield Way(f"{_QUANTIZE} {options}", goal, quantized=True)
+        for first, quantized in _QUANTIZE:
+            yield Way(first, case.goal, quantized)
+            for options, goal in goals.items():
+                yield Way(f"{first} {options}", goal, quantized)
 
 
 def _tried(case: Case, way: Way) -> Sequence[Need]:
@@ -139,7 +155,7 @@ def _tried(case: Case, way: Way) -> Sequence[Need]:
 def _report(case: Case, way: Way) -> Report:
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
-        source = _quantized(case.source, folder) if way.quantized else case.source
+        source = _quantized(case.source, way.quantized, folder) if way.quantized else case.source
         optimized = run_passes(source, None, case.machine)
         compiled = lower(source, optimized, case.machine, way.goal)
         plan = make_plan(compiled, case.kinds, every_cpu=case.every_cpu, options=case.options)
@@ -147,11 +163,11 @@ def _report(case: Case, way: Way) -> Report:
         return artifact.report
 
 
-def _quantized(source: Source, folder: Path) -> Source:
+def _quantized(source: Source, options: QuantizeOptions, folder: Path) -> Source:
     """Quantized with random data: sizes and times are those of the model with real data."""
     samples = random_samples(source.graph.inputs, _RANDOM_SAMPLES)
     np.savez(folder / "random.npz", **plain_arrays(samples.inputs))  # type: ignore[arg-type]
-    return quantize_source(source, Quantization(folder / "random.npz")).source
+    return quantize_source(source, Quantization(folder / "random.npz", options)).source
 
 
 @contextmanager

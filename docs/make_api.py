@@ -39,14 +39,14 @@ raises `CcmlError`.
 _SECTIONS = {
     "Functions": (
         "compile", "link", "load", "quantize", "verify", "verify_log", "profile", "time_layers", "read_reports",
-        "write_page", "compile_model", "find_machine",
+        "read_firmware", "write_page", "compile_model", "find_machine",
     ),
     "How a model is read and compiled": ("ModelOptions", "Range", "Goal", "Optimize", "Emit", "ArtifactOptions"),
     "How a model is quantized": (
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",
     ),
     "Results": (
-        "Result", "Artifact", "Library", "Report", "LoadedModel", "StateMemory", "QuantizedSource",
+        "Result", "Artifact", "Library", "Firmware", "Report", "LoadedModel", "StateMemory", "QuantizedSource",
         "Accuracy", "Verification",
         "BoardCheck", "Profile", "TimedProfile",
     ),

@@ -41,13 +41,21 @@ def test_what_does_not_fit_is_told_with_options_that_were_tried(tmp_path: Path) 
     assert done.exit_code == 5
     assert "the model does not fit the budget: flash " in done.stderr and "of 40,960 bytes" in done.stderr
     assert "hint: it fits with --quantize int8 --calibration FILE: flash " in done.stderr
+    assert "; with --activations int16 as well, which is closer to the float model" in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_weights_of_four_bits_where_eight_are_too_many(tmp_path: Path) -> None:
+    """24 KiB in 8 bits do not fit beside the code."""
+    model = wide_model(tmp_path / "wide.onnx")
+    done = ccml("compile", model, "-t", "cortex-m4", "--max-flash", "20KiB", "-o", tmp_path / "out")
+    assert done.exit_code == 5 and "hint: it fits with --quantize weights4 --optimize size: flash " in done.stderr
 
 
 def test_where_nothing_helps_the_closest_is_named(tmp_path: Path) -> None:
     model = wide_model(tmp_path / "wide.onnx")
     done = ccml("compile", model, "-t", "cortex-m4", "--max-flash", "4KiB", "-o", tmp_path / "out")
-    assert done.exit_code == 5 and "nor with other options; closest is --quantize int8" in done.stderr
+    assert done.exit_code == 5 and "nor with other options; closest is --quantize weights4" in done.stderr
 
 
 @pytest.mark.parametrize(
