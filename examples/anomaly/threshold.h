@@ -1,0 +1,2 @@
+/* By train.py. */
+#define THRESHOLD 0.07282f
