@@ -13,12 +13,13 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
-from . import contrib_attention, contrib_float, contrib_quantized, contrib_recurrent
+from . import contrib_attention, contrib_experts, contrib_float, contrib_quantized, contrib_recurrent
 from .contrib_body import Body, Rule, Unsupported
 
 DOMAIN = "com.microsoft"
 RULES: Mapping[str, Rule] = {
-    **contrib_attention.RULES, **contrib_float.RULES, **contrib_quantized.RULES, **contrib_recurrent.RULES,
+    **contrib_attention.RULES, **contrib_experts.RULES, **contrib_float.RULES, **contrib_quantized.RULES,
+    **contrib_recurrent.RULES,
 }  # fmt: skip
 """By name."""
 

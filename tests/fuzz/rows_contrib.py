@@ -107,6 +107,14 @@ def grouped(b: Builder) -> list[Tensor]:
     return node(b, "GroupQueryAttention", operands, 3, num_heads=heads, kv_num_heads=groups, **attrs)
 
 
+def experts(b: Builder) -> list[Tensor]:
+    tokens, count, width, inner = b.between(1, 3), b.between(2, 6), b.between(2, 6), b.between(2, 6)
+    chosen, kind = b.between(1, 2), b.pick(("relu", "gelu", "silu", "identity"))
+    scores = b.data(F32, (tokens, count))
+    weights = [b.weight(F32, shape) for shape in ((count, inner, width), (count, inner), (count, width, inner))]
+    return node(b, "MoE", [b.data(F32, (tokens, width)), scores, *weights], k=chosen, activation_type=kind)
+
+
 def quantized_attention(b: Builder) -> list[Tensor]:
     batch, length, width, heads, size = (b.between(1, n) for n in (2, 4, 5, 2, 4))
     columns, kind = 3 * heads * size, byte(b)
@@ -223,7 +231,8 @@ ROWS: dict[str, Row] = {
             "Attention": attention, "BiasSoftmax": bias_softmax, "CDist": distances,
             "DynamicQuantizeLSTM": lstm_of_bytes,
             "EmbedLayerNormalization": embedded, "FusedConv": fused_conv, "FusedGemm": fused_gemm,
-            "GatherBlockQuantized": rows_of_blocks, "GroupQueryAttention": grouped, "MultiHeadAttention": multi_head,
+            "GatherBlockQuantized": rows_of_blocks, "GroupQueryAttention": grouped, "MoE": experts,
+            "MultiHeadAttention": multi_head,
             "NGramRepeatBlock": ngrams, "NhwcMaxPool": max_pool_of_bytes, "QAttention": quantized_attention,
             "QLinearConv": conv_of_bytes, "RotaryEmbedding": rotary,
         }.items()
