@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from ...blocks import BLOCKS, block_kernel
@@ -28,18 +28,27 @@ def operations(kernel: Kernel) -> int:
     return _executed(kernel.body, {}, _work)
 
 
-def uses(kernel: Kernel, scalars: tuple[int, ...]) -> int:
-    """How often a kernel looks at its scalars, when these have the values of one call: what numbers in the code would
-    have saved. Every iteration of a loop with such an extent counts, as it could have been unrolled."""
-    values = dict(zip(kernel.scalars, scalars, strict=True))
+def uses(kernel: Kernel, calls: Iterable[tuple[int, ...]]) -> list[int]:
+    """How often a kernel looks at its scalars, with the values of each call: what numbers in the code would have saved.
+    Every iteration of a loop with such an extent counts, as it could have been unrolled."""
+    scalars = frozenset(kernel.scalars)
+    occurring = {
+        id(stmt): sum(type(part) is Var and part in scalars for e in stmt_exprs(stmt) for part in walk_expr(e))
+        for stmt in walk_stmts(kernel.body)
+    }
 
-    def cost(stmt: Stmt) -> int:
-        found = sum(isinstance(part, Var) and part in values for e in stmt_exprs(stmt) for part in walk_expr(e))
-        if found and isinstance(stmt, For):
-            found += _value(stmt.extent, values) or 0
-        return found
+    def of_call(given: tuple[int, ...]) -> int:
+        values = dict(zip(kernel.scalars, given, strict=True))
 
-    return _executed(kernel.body, values, cost)
+        def cost(stmt: Stmt) -> int:
+            found = occurring[id(stmt)]
+            if found and isinstance(stmt, For):
+                found += _value(stmt.extent, values) or 0
+            return found
+
+        return _executed(kernel.body, values, cost)
+
+    return [of_call(given) for given in calls]
 
 
 def _executed(block: Block, values: Mapping[Var, int], cost: Callable[[Stmt], int]) -> int:

@@ -77,8 +77,8 @@ class _Family:
     @cached_property
     def uses(self) -> list[int]:
         """Of scalars by each member in one run of the program."""
-        pairs = zip(self.members, self.common.values, strict=True)
-        return [member.calls * uses(self.common.kernel, values) for member, values in pairs]
+        found = uses(self.common.kernel, self.common.values)
+        return [member.calls * times for member, times in zip(self.members, found, strict=True)]
 
     @cached_property
     def gain(self) -> int:
