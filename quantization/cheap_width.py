@@ -1,20 +1,28 @@
 """Tensors that can have 16 bits, and those that have them by default because that costs next to nothing.
 
 The latter are what the matrix products of recurrences read: vectors of some hundred elements beside matrices of their
-square. Rounding errors of a state would return in each step.
+square. Rounding errors of a state would return in each step. And they are single tensors that make much of the noise at
+the model's outputs, but are small and read by a small part of the multiply-accumulates: the input of a model whose
+first numbers are far larger than the others, say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from ..ir.graph import Graph, Node
+from ..ops.table import OPS
 from .encoding import WEIGHT_LEVELS
 from .linear import to_matrices
 from .partition import Partition, key
 from .roles import LINEAR, activations, weight_positions
+
+_LOUD, _FEW = 1 / 8, 1 / 6
+"""Parts of the noise, and of the multiply-accumulates."""
+_TINY = 1 << 10
+"""Elements that take little memory in any model."""
 
 _LARGEST_SUM = 2**15 - 2**12
 """Of the magnitudes of a column of int8 weights: times 2^15 that fits 31 bits, with room for weights whose scale is
@@ -31,6 +39,33 @@ def of_recurrences(parts: Partition, products: Collection[str], fixed: Collectio
         if readers and all(key(node) in products for node in readers) and can_be_wide(parts, head):
             found.add(head)
     return frozenset(found)
+
+
+def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str]) -> frozenset[str]:
+    """The groups, by the first member, that make more than :data:`_LOUD` of the noise that is left without those
+    before, the noisiest first, and cost little: :data:`_FEW` of the multiply-accumulates, and a smaller part of them
+    than of the noise. ``noise`` has that of each group alone at the model's outputs; those that hold any of ``fixed``
+    stay as they are."""
+    found: set[str] = set()
+    left, macs = sum(noise.values()), sum(_macs(node) for node in parts.graph.nodes if parts.is_integer(node))
+    sizes = {value.name: value.type.size for value in parts.graph.values()}
+    room, largest = _FEW * macs, max((sizes[name] for name in parts.stored), default=0)
+    for head in sorted(noise, key=lambda name: -noise[name]):
+        if noise[head] <= _LOUD * left:
+            break
+        members = parts.members(head)
+        cost = sum(map(_macs, readers_of(parts, head)))
+        small = max(sizes[name] for name in members) <= max(_TINY, largest // 4)
+        cheap = small and cost <= room and cost * left < noise[head] * macs
+        if cheap and set(fixed).isdisjoint(members) and can_be_wide(parts, head):
+            found.add(head)
+            room, left = room - cost, left - noise[head]
+    return frozenset(found)
+
+
+def _macs(node: Node) -> int:
+    count = OPS[node.op].macs
+    return 0 if count is None else count(node)
 
 
 def readers_of(parts: Partition, head: str) -> list[Node]:

@@ -33,6 +33,8 @@ def rescaling_concats(
 
 
 def _loses(apart: Partition, together: Partition, name: str, stats: Mapping[str, TensorStats]) -> bool:
+    if name not in together.stored:
+        return False
     node = apart.graph.producers()[name]
     common = _span(together, together.stored[name], stats)
     groups = {apart.stored[value.name] for value in activations(apart.graph, node) if value.name in apart.stored}

@@ -27,9 +27,10 @@ from ..ir.graph import Graph, Node, Value
 from ..ops.attributes import ints
 from ..samples import Samples
 from .encoding import WEIGHT_LEVELS
+from .execute import Runner
 from .histogram import FOLDS
 from .linear import from_matrices, groups_of, input_taps, output_axis, output_taps, to_matrices
-from .observe import FloatModel, runs
+from .observe import runs
 from .ranges import SATURATION_WEIGHT
 from .roles import LINEAR
 
@@ -63,11 +64,11 @@ class Equalized:
 
 
 def equalize(
-    graph: Graph, eligible: Callable[[Node], bool], model: FloatModel, samples: Samples, chosen: Sequence[int]
+    graph: Graph, eligible: Callable[[Node], bool], model: Runner, samples: Samples, chosen: Sequence[int]
 ) -> Equalized:
     """``graph`` with the same outputs (but for rounding), equalized where that is predicted to lessen the noise.
 
-    ``eligible`` says which layers may change; ``model`` is the graph, compiled; ``chosen`` are the samples to look at.
+    ``eligible`` says which layers may change; ``model`` runs the graph; ``chosen`` are the samples to look at.
     """
     pairs = find_pairs(graph, eligible)
     observed = _channel_values(pairs, model, samples, chosen)
@@ -153,7 +154,7 @@ def _axis_behind(node: Node, axis: int) -> int | None:
 
 
 def _channel_values(
-    pairs: Sequence[Pair], model: FloatModel, samples: Samples, chosen: Sequence[int]
+    pairs: Sequence[Pair], model: Runner, samples: Samples, chosen: Sequence[int]
 ) -> list[np.ndarray]:
     """Elements of what each pair's successors read, ``[samples, channels, positions]``: so many, evenly apart, that a
     channel has :data:`_ELEMENTS` over all samples."""

@@ -12,7 +12,6 @@ import numpy as np
 from ..ir.graph import Node
 from ..ops.attributes import integer, ints
 from ..ops.windows import window_counts, windows
-from .roles import RECURRENT
 
 
 def groups_of(node: Node) -> int:
@@ -25,7 +24,7 @@ def output_axis(node: Node) -> int:
 
 
 def scale_axis(node: Node) -> int:
-    """The axis of the weights along which they have one scale each: output channels, gates of recurrences."""
+    """The axis of the weights along which they have one scale each: output channels."""
     return 0 if node.op == "conv" else 1
 
 
@@ -41,8 +40,6 @@ def output_taps(node: Node) -> int:
 
 def to_matrices(node: Node, weights: np.ndarray) -> np.ndarray:
     """Weights as ``[group, k, columns]``."""
-    if node.op in RECURRENT:
-        return np.moveaxis(weights, 1, -1).reshape(1, -1, weights.shape[1])
     if node.op == "matmul":
         return weights[np.newaxis]
     rows = weights.reshape(groups_of(node), weights.shape[0] // groups_of(node), -1)
@@ -51,8 +48,6 @@ def to_matrices(node: Node, weights: np.ndarray) -> np.ndarray:
 
 def from_matrices(node: Node, matrices: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The inverse of :func:`to_matrices`."""
-    if node.op in RECURRENT:
-        return np.ascontiguousarray(np.moveaxis(matrices.reshape(shape[0], shape[2], shape[1]), -1, 1))
     if node.op == "conv":
         matrices = matrices.transpose(0, 2, 1)
     return np.ascontiguousarray(matrices.reshape(shape))

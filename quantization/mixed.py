@@ -170,21 +170,12 @@ def _wide_candidates(quantizer: Quantizer, samples: Samples) -> list[_Candidate]
         if encodings[head].dtype is not DType.I16 and quantizer.interface.isdisjoint(parts.members(head))
         and can_be_wide(parts, head)
     ]  # fmt: skip
-    probe = Probe.of(quantizer.graph, {name: head for name, head in parts.stored.items() if head in heads})
-    noise = dict.fromkeys(heads, 0.0)
-    for inputs in _some(samples):
-        wanted = probe.outputs(inputs, {})
-        for head in heads:
-            noise[head] += _apart(probe.outputs(inputs, {head: encodings[head]}), wanted)
+    stored = {name: head for name, head in parts.stored.items() if head in heads}
+    probe = Probe.of(quantizer.graph, stored, _some(samples), len(heads))
+    noise = {head: probe.noise(lambda _, head=head: {head: encodings[head]}) for head in heads}  # type: ignore[misc]
     log.info("measured %d tensors alone", len(heads))
     found = [_Candidate(head, Precision.INT16, noise[head], layer_of(parts, head)) for head in heads]
     return sorted(found, key=lambda candidate: -candidate.noise)
-
-
-def _apart(found: Sequence[np.ndarray], wanted: Sequence[np.ndarray]) -> float:
-    """The squared error relative to the power of each."""
-    pairs = [(one.astype(np.float64), right.astype(np.float64)) for one, right in zip(found, wanted)]
-    return sum(float(np.square(one - right).sum()) / (float(np.square(right).sum()) or 1.0) for one, right in pairs)
 
 
 def _float_candidates(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ir.graph import Node
 from ..samples import Samples
-from ..verification.float_model import Arrays, FloatModel
+from .execute import Arrays, Runner
 from .histogram import TensorStats
 from .linear import output_axis
 from .partition import key
@@ -32,7 +32,7 @@ def spread(count: int, most: int) -> list[int]:
 
 
 def observe(
-    model: FloatModel,
+    model: Runner,
     samples: Samples,
     names: Iterable[str],
     layers: Sequence[Node],
@@ -54,7 +54,7 @@ def observe(
     return Observations(stats, {name: np.stack(rows) for name, rows in means.items()})
 
 
-def runs(model: FloatModel, samples: Samples, chosen: Sequence[int]) -> Iterator[Arrays]:
+def runs(model: Runner, samples: Samples, chosen: Sequence[int]) -> Iterator[Arrays]:
     for place, number in enumerate(chosen):
         done = {"share": (place + 1) / len(chosen)}
         log.info("observing the float model, sample %d of %d", place + 1, len(chosen), extra=done)

@@ -1,7 +1,8 @@
-"""The float model with tensors that can be rounded one by one, compiled once: what rounding makes of its outputs.
+"""The float model with tensors that can be rounded one by one: what rounding makes of its outputs.
 
-Each group of values that is to have one encoding has a row of a table, which is an input of the compiled model. A value
-``v`` of the group becomes
+A small model is evaluated by the definition of its operators, anew from what is rounded on. A larger one is compiled
+once: each group of values that is to have one encoding has a row of a table, which is an input of the compiled model. A
+value ``v`` of the group becomes
 
     v + on * (step * min(max(round(v / step), low), high) - v)
 
@@ -10,54 +11,90 @@ with ``low`` and ``high`` in steps from zero, so that the same code serves for e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..ir.graph import Graph, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import DType, TensorType
+from ..ops.evaluate import evaluate_graph
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
 from ..verification.float_model import Arrays, FloatModel
 from .encoding import Encoding
+from .execute import is_worth_compiling, reevaluate, work_of
 
 _COLUMNS = 4
 _SOFTMAX = ("softmax", "log_softmax")
 
+Encodings = Mapping[str, Encoding]
+"""Of groups, by the first member."""
+
+_Rounded = Callable[[int, Encodings], list[np.ndarray]]
+"""What is judged, for a sample by its place, with the groups rounded that have encodings."""
+
 
 @dataclass(frozen=True)
 class Probe:
-    """``groups`` are the rows of the table; ``judged`` what is compared: the outputs, and for each that a softmax makes
-    also what it reads."""
+    """``wanted`` is what is judged of each sample: the outputs, and for each that a softmax makes also what it reads.
+    ``power`` is the sum of squares of each over all samples."""
 
-    model: FloatModel
-    table: str
-    groups: tuple[str, ...]
-    judged: tuple[str, ...]
+    rounded: _Rounded
+    wanted: Sequence[Sequence[np.ndarray]]
+    power: np.ndarray
 
     @staticmethod
-    def of(graph: Graph, stored: Mapping[str, str]) -> Probe:
-        """``stored`` maps values to the first of their group."""
-        groups = tuple(dict.fromkeys(stored.values()))
-        builder = _Builder(graph, stored, groups)
-        probed = builder.run()
+    def of(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], trials: int) -> Probe:
+        """``stored`` maps values to the first of their group; ``inputs`` are samples, each tried ``trials`` times."""
         judged = [value.name for value in graph.outputs if value.dtype is DType.F32]
         judged += [name for name in map(_scores, [graph] * len(judged), judged) if name is not None]
-        shown = [builder.read.get(name, Value(name, TensorType(DType.F32, ()))).name for name in judged]
-        return Probe(FloatModel(probed, shown), builder.table.name, groups, tuple(shown))
+        is_large = is_worth_compiling(work_of(graph) * len(inputs) * trials // 2)
+        rounded = (_compiled if is_large else _evaluated)(graph, stored, inputs, judged)
+        wanted = [rounded(place, {}) for place in range(len(inputs))]
+        power = [max(float(np.square(rows, dtype=np.float64).sum()), 1e-30) for rows in map(np.stack, zip(*wanted))]
+        return Probe(rounded, wanted, np.array(power))
 
-    def outputs(self, inputs: Arrays, encodings: Mapping[str, Encoding]) -> list[np.ndarray]:
-        """What is judged, with the groups rounded that ``encodings`` names."""
-        table = np.zeros((len(self.groups), _COLUMNS), np.float32)
+    def noise(self, encodings: Callable[[int], Encodings]) -> float:
+        """The geometric mean of the relative noise of all that is judged, where the sample at a place has the groups
+        rounded that ``encodings`` gives for it."""
+        noise = np.zeros(self.power.size)
+        for place, wanted in enumerate(self.wanted):
+            found = self.rounded(place, encodings(place))
+            noise += [float(np.square(own - each, dtype=np.float64).sum()) for own, each in zip(found, wanted)]
+        return float(np.exp(np.mean(np.log(noise / self.power + 1e-30))))
+
+
+def _evaluated(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], judged: Sequence[str]) -> _Rounded:
+    values = [evaluate_graph(graph, one) for one in inputs]
+
+    def rounded(place: int, encodings: Encodings) -> list[np.ndarray]:
+        chosen = {name: encodings[head] for name, head in stored.items() if head in encodings}
+        changed = reevaluate(graph, values[place], chosen, {})
+        return [changed.get(name, values[place][name]) for name in judged]
+
+    return rounded
+
+
+def _compiled(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], judged: Sequence[str]) -> _Rounded:
+    groups = tuple(dict.fromkeys(stored.values()))
+    builder = _Builder(graph, stored, groups)
+    probed = builder.run()
+    shown = [builder.read.get(name, Value(name, TensorType(DType.F32, ()))).name for name in judged]
+    model = FloatModel(probed, shown)
+
+    def rounded(place: int, encodings: Encodings) -> list[np.ndarray]:
+        table = np.zeros((max(len(groups), 1), _COLUMNS), np.float32)
         table[:, 0] = 1.0
-        for row, name in enumerate(self.groups):
+        for row, name in enumerate(groups):
             encoding = encodings.get(name)
             if encoding is not None:
                 limits, zero = np.iinfo(encoding.dtype.numpy), encoding.zero_point[0]
                 table[row] = encoding.scale[0], limits.min - zero, limits.max - zero, 1.0
-        found = self.model.run({**inputs, self.table: table})
-        return [found[name] for name in self.judged]
+        found = model.run({**inputs[place], builder.table.name: table})
+        return [found[name] for name in shown]
+
+    return rounded
 
 
 def _scores(graph: Graph, name: str) -> str | None:

@@ -13,18 +13,19 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..samples import Samples
-from .cheap_width import of_recurrences
+from .cheap_width import of_noise, of_recurrences
 from .concatenations import rescaling_concats
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
 from .exact_scales import with_exact_scales
+from .execute import runner
 from .histogram import TensorStats
 from .insert import StoredConstant, insert_qdq
 from .masks import float_nodes, softmaxes
-from .observe import FloatModel, Observations, observe, runs, spread
+from .observe import Observations, observe, runs, spread
 from .options import ACTIVATIONS, LayerOptions, Precision, QuantizeOptions, RangeMethod
 from .partition import Partition, key, layer_names, partition
-from .range_choice import Group, Method, choose_ranges
+from .range_choice import Group, Method, Trials, choose_ranges
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
 from .roles import LINEAR, weight_positions
@@ -84,8 +85,8 @@ class Quantizer:
         options.require_known_layers(known_names(graph))
         layers = [node for node in graph.nodes if node.op in LINEAR and weight_positions(graph, node)]
         names = _observable(graph, unrolled)
-        log.info("compiling the float model for this machine")
-        model = FloatModel(graph, names)
+        log.info("preparing the float model for calibration")
+        model = runner(graph, names, samples.count)
         chosen = spread(samples.count, options.tuning_samples)
         masked: frozenset[str] = frozenset()
         if softmaxes(graph):
@@ -98,19 +99,28 @@ class Quantizer:
         plain = Quantizer(equalized.graph, samples, options, observed, tuple(chosen), unrolled, masked)
         plain = replace(plain, rescaling=rescaling_concats(plain.partition_with, observed.stats))
         plain = replace(plain, wide=of_recurrences(plain.partition(), unrolled.products, plain.interface))
-        return plain if options.range_method is not RangeMethod.AUTO else plain.with_chosen_ranges()
+        return plain.with_trials()
 
-    def with_chosen_ranges(self) -> Quantizer:
-        """The quantizer with a method for each tensor, by the noise at the outputs."""
+    def with_trials(self) -> Quantizer:
+        """The quantizer with a method for the range of each tensor, and 16 bits for those that make much noise and cost
+        little, by the noise at the outputs."""
         parts = self.partition()
-        groups = {
-            head: Group(self._merged_stats(parts, head), partial(self._encode, *self._stored_type(parts, head, _NONE)))
-            for head in parts.sources
-        }
-        chosen = choose_ranges(self.graph, parts.stored, groups, self.samples)
-        if chosen is None:
+        if self.options.activations != "int8":
             return self
-        return replace(self, methods={name: chosen[head] for name, head in parts.stored.items()})
+        trials = Trials.of(self.graph, parts.stored, self.samples)
+        if trials is None:
+            return self
+        result = self
+        if self.options.range_method is RangeMethod.AUTO:
+            types = {head: self._stored_type(parts, head, _NONE) for head in parts.sources}
+            stats = {head: self._merged_stats(parts, head) for head in types}
+            encode = {head: partial(self._encode, *types[head]) for head in types}
+            chosen = choose_ranges(trials, {head: Group(stats[head], encode[head]) for head in types})
+            result = replace(self, methods={name: chosen[head] for name, head in parts.stored.items()})
+        if self.options.min_sqnr == 0:
+            return result
+        noise = {head: trials.noise(head, [result._encoding(parts, head, _NONE)]) for head in parts.sources}
+        return replace(result, wide=result.wide | of_noise(parts, noise, self.interface))
 
     @property
     def interface(self) -> frozenset[str]:

@@ -19,6 +19,7 @@ from ..ops.table import OPS
 from ..samples import Samples
 from .encoding import Encoding
 from .histogram import FOLDS, TensorStats
+from .observe import spread
 from .options import RangeMethod
 from .probe import Probe
 from .ranges import Range, find_range
@@ -31,6 +32,10 @@ _MOST_MACS = 1 << 34
 _MOST_RUNS = 1 << 13
 _MOST_TRIED = 24
 _LEAST_TRIED = 8
+_USUAL_TRIALS = 5
+"""Of a group, on average: most add so little noise that nothing but the first method is tried."""
+_LEAST_SHARE = 0.02
+"""Of the noise of all groups that makes others worth trying."""
 _PREFERENCE = 0.4
 """Another method has to make less than this part of the first one's noise: with few samples smaller differences are
 luck."""
@@ -71,53 +76,50 @@ class Group:
     encode: Callable[[Range], Encoding]
 
 
-def choose_ranges(
-    graph: Graph, stored: Mapping[str, str], groups: Mapping[str, Group], samples: Samples
-) -> dict[str, Method] | None:
-    """The method for each of ``groups``, which are by their first member; ``None`` where trials would take too long."""
-    macs = 1 + sum(count(node) for node in graph.nodes if (count := OPS[node.op].macs) is not None)
-    runs = min(_MOST_RUNS, _MOST_MACS // macs)
-    tried = min(_MOST_TRIED, samples.count, runs // max(1, len(METHODS) * len(groups)))
-    if tried < min(_LEAST_TRIED, samples.count) or not groups:
-        return None
-    numbers = sorted({int(place) for place in np.linspace(0, samples.count - 1, tried)})
-    log.info("trying ranges of %d tensors on %d samples", len(groups), len(numbers))
-    probe = Probe.of(graph, stored)
-    inputs = [{name: array[n] for name, array in samples.inputs.items()} for n in numbers]
-    wanted = [probe.outputs(one, {}) for one in inputs]
-    power = [max(float(np.square(rows, dtype=np.float64).sum()), 1e-30) for rows in map(np.stack, zip(*wanted))]
-    methods: dict[str, Method] = {}
-    for place, (name, group) in enumerate(groups.items()):
-        log.info("trying ranges of %s", name, extra={"share": place / len(groups)})
-        found = [_noise(probe, name, encodings, numbers, inputs, wanted, power) for encodings in _by_fold(group)]
-        best = min(range(len(found)), key=lambda n: found[n] * (1.0 if n else _PREFERENCE))
-        methods[name] = METHODS[best]
+@dataclass(frozen=True)
+class Trials:
+    """Samples, by their numbers, and the model to try encodings with."""
+
+    probe: Probe
+    numbers: Sequence[int]
+
+    @staticmethod
+    def of(graph: Graph, stored: Mapping[str, str], samples: Samples) -> Trials | None:
+        """``stored`` maps values to the first of their group. ``None`` where trials would take too long."""
+        groups = len(set(stored.values()))
+        macs = 1 + sum(count(node) for node in graph.nodes if (count := OPS[node.op].macs) is not None)
+        runs = min(_MOST_RUNS, _MOST_MACS // macs)
+        trials = _USUAL_TRIALS * groups
+        tried = min(_MOST_TRIED, samples.count, runs // max(1, trials))
+        if tried < min(_LEAST_TRIED, samples.count) or not groups:
+            return None
+        numbers = spread(samples.count, tried)
+        inputs = [{name: array[n] for name, array in samples.inputs.items()} for n in numbers]
+        return Trials(Probe.of(graph, stored, inputs, trials), numbers)
+
+    def noise(self, name: str, encodings: Sequence[Encoding]) -> float:
+        """That of a group alone, with an encoding for each fold of the samples."""
+        return self.probe.noise(lambda place: {name: encodings[self.numbers[place] % len(encodings)]})
+
+
+def choose_ranges(trials: Trials, groups: Mapping[str, Group]) -> dict[str, Method]:
+    """The method for each of ``groups``, which are by their first member."""
+    folds = {name: [_without(group.stats, fold) for fold in range(FOLDS)] for name, group in groups.items()}
+
+    def noise(name: str, method: Method) -> float:
+        return trials.noise(name, [groups[name].encode(method.range_of(part, _LEVELS)) for part in folds[name]])
+
+    log.info("trying ranges of %d tensors on %d samples", len(groups), len(trials.numbers))
+    first = {name: noise(name, METHODS[0]) for name in groups}
+    heard = [name for name in groups if first[name] > _LEAST_SHARE * sum(first.values())]
+    methods = dict.fromkeys(groups, METHODS[0])
+    for place, name in enumerate(heard):
+        log.info("trying ranges of %s", name, extra={"share": place / len(heard)})
+        found = [first[name] * _PREFERENCE, *(noise(name, method) for method in METHODS[1:])]
+        methods[name] = METHODS[int(np.argmin(found))]
     return methods
-
-
-def _by_fold(group: Group) -> list[list[Encoding]]:
-    """For each method the encodings for samples of each fold, made from the others."""
-    stats = [_without(group.stats, fold) for fold in range(FOLDS)]
-    return [[group.encode(method.range_of(part, _LEVELS)) for part in stats] for method in METHODS]
 
 
 def _without(stats: TensorStats, fold: int) -> TensorStats:
     others = [each for number, each in enumerate(stats.folds) if number != fold]
     return replace(stats, folds=others) if any(each.total for each in others) else stats
-
-
-def _noise(
-    probe: Probe,
-    name: str,
-    encodings: Sequence[Encoding],
-    numbers: Sequence[int],
-    inputs: Sequence[Mapping[str, np.ndarray]],
-    wanted: Sequence[Sequence[np.ndarray]],
-    power: Sequence[float],
-) -> float:
-    """The geometric mean of the relative noise of all that is judged."""
-    noise = np.zeros(len(power))
-    for number, one, right in zip(numbers, inputs, wanted):
-        found = probe.outputs(one, {name: encodings[number % FOLDS]})
-        noise += [float(np.square(own - each, dtype=np.float64).sum()) for own, each in zip(found, right)]
-    return float(np.exp(np.mean(np.log(noise / power + 1e-30))))

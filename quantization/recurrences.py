@@ -21,7 +21,7 @@ from ..ops.recurrent import DIRECTIONS
 from ..ops.table import infer_types
 from ..passes.eliminate_dead_code import eliminate_dead_code
 
-MOST_STEPS = 32
+MOST_STEPS = 128
 """Longer sequences stay one operator in float: each step is calls of its own."""
 _GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 _MOVES = ("reshape", "slice", "transpose")

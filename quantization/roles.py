@@ -21,7 +21,6 @@ class Role(Enum):
 
 
 LINEAR = ("conv", "conv_transpose", "matmul")
-RECURRENT = ("lstm", "gru", "rnn")
 
 _MOVES = frozenset({"reshape", "transpose", "slice", "concat", "gather", "expand"})
 _GLUE = frozenset({"softmax", "log_softmax", "normalize", "rms_normalize", "arg_reduce"})
@@ -35,21 +34,19 @@ def is_real(value: Value | None) -> bool:
 
 def weight_positions(graph: Graph, node: Node) -> tuple[int, ...]:
     """The operands that are constant weights."""
-    positions = (1,) if node.op in LINEAR else (1, 2) if node.op in RECURRENT else ()
-    return tuple(p for p in positions if graph.constant(node.inputs[p]) is not None)
+    return (1,) if node.op in LINEAR and graph.constant(node.inputs[1]) is not None else ()
 
 
 def activations(graph: Graph, node: Node) -> list[Value]:
-    """The float operands computed at run time that a node reads as integers; states of recurrences stay floats."""
-    operands = node.operands[:1] if node.op in RECURRENT else node.operands
-    return [value for value in operands if is_real(value) and value.name not in graph.constants]
+    """The float operands computed at run time that a node reads as integers."""
+    return [value for value in node.operands if is_real(value) and value.name not in graph.constants]
 
 
 def role_of(graph: Graph, node: Node) -> Role:
     operands = activations(graph, node)
     if not operands or any(value.type.size == 0 for value in (*operands, *node.outputs)):
         return Role.FLOAT
-    if node.op in LINEAR or node.op in RECURRENT:
+    if node.op in LINEAR:
         return Role.CORE if _has_integer_form(graph, node) else Role.FLOAT
     if node.op in _MOVES:
         constants = any(is_real(value) and value.name in graph.constants for value in node.operands)
@@ -72,4 +69,4 @@ def _has_integer_form(graph: Graph, node: Node) -> bool:
         return False
     if node.op == "matmul":
         return second.name not in graph.constants or len(second.shape) == 2
-    return len(weight_positions(graph, node)) == (2 if node.op in RECURRENT else 1)
+    return bool(weight_positions(graph, node))

@@ -8,7 +8,6 @@ each layer also makes up for what those before it left.
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +17,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Node
 from ..ir.types import DType
+from ..ops.evaluate import evaluate_graph
 from ..ops.table import OPS
 from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
 from .halfword_scales import Products, with_halfword_factors
@@ -26,7 +26,7 @@ from .linear import channel_scales, from_matrices, output_axis, scale_axis, scal
 from .observe import Arrays, channel_means
 from .options import QuantizeOptions
 from .partition import Partition, key, layer_names
-from .roles import LINEAR, weight_positions
+from .roles import weight_positions
 from .rounding import best_peaks, compensated, nearest, output_error, peak_steps
 
 log = logging.getLogger(__name__)
@@ -68,13 +68,17 @@ class Tuner:
     _values: dict[str, list[np.ndarray]] = field(default_factory=dict)
     _fixed: dict[str, np.ndarray] = field(default_factory=dict)
     _tuned: dict[str, StoredConstant] = field(default_factory=dict)
-    _readers: Counter[str] = field(default_factory=Counter)
+    _readers: dict[str, list[Node]] = field(default_factory=dict)
+    _shared_rows: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
     def tune(self, samples: Sequence[Arrays]) -> dict[str, TunedLayer]:
         """The layers by :func:`key`."""
         graph = self.partition.graph
         self._fixed = dict(graph.constants)
-        self._readers = Counter(node.operands[1].name for node in graph.nodes if weight_positions(graph, node))
+        for node in graph.nodes:
+            if weight_positions(graph, node):
+                self._readers.setdefault(node.operands[1].name, []).append(node)
+        self._observe_shared(samples)
         for value in graph.inputs:
             self._store(value.name, [sample[value.name] for sample in samples])
         last = {value.name: place for place, node in enumerate(graph.nodes) for value in node.operands}
@@ -90,6 +94,19 @@ class Tuner:
                 if last[value.name] == place:
                     self._values.pop(value.name, None)
         return tuned
+
+    def _observe_shared(self, samples: Sequence[Arrays]) -> None:
+        """What layers with common weights read in the float model, steps of a recurrence: rows of even and of odd
+        samples. When the first step is tuned, the quantized model has not come to the others."""
+        shared = {name: nodes for name, nodes in self._readers.items() if len(nodes) > 1}
+        folds: dict[str, tuple[list[np.ndarray], list[np.ndarray]]] = {name: ([], []) for name in shared}
+        for number, sample in enumerate(samples if shared else ()):
+            values = evaluate_graph(self.partition.graph, sample)
+            for name, nodes in shared.items():
+                most = max(1, _MOST_ROWS // (len(samples) * len(nodes)))
+                folds[name][number % 2].extend(to_rows(node, values[node.operands[0].name], most) for node in nodes)
+        for name, parts in folds.items():
+            self._shared_rows[name] = [np.concatenate(part, axis=1).astype(np.float64) for part in parts if part]
 
     def _store(self, name: str, arrays: list[np.ndarray]) -> None:
         """Keeps a value as its readers will find it."""
@@ -120,9 +137,6 @@ class Tuner:
         x = self.encodings[node.operands[0].name]
         weights = {p: self._weights(node, p, inputs, x) for p in weight_positions(self.partition.graph, node)}
         real = {position: stored.encoding.dequantize(stored.array) for position, stored in weights.items()}
-        if node.op not in LINEAR:
-            self._finish(node, self._run(node, real, len(inputs)))
-            return TunedLayer(weights)
         results = self._run(node, real, len(inputs))
         bias = self._bias(node)
         if bias is not None and self._wants(node, "bias_correction") and not self._is_shared(node):
@@ -135,7 +149,7 @@ class Tuner:
 
     def _is_shared(self, node: Node) -> bool:
         """Whether other layers, steps of a recurrence, have the same weights."""
-        return self._readers[node.operands[1].name] > 1
+        return len(self._readers[node.operands[1].name]) > 1
 
     def _wants(self, node: Node, option: str) -> bool:
         own = getattr(self.options.layer(layer_names(node)), option)
@@ -168,17 +182,17 @@ class Tuner:
         return self._tuned[name]
 
     def _new_weights(self, node: Node, position: int, inputs: Sequence[np.ndarray], x: Encoding) -> StoredConstant:
-        """Weights that several steps share are rounded to nearest: no step has the inputs of all."""
         array = self.partition.graph.constant(node.inputs[position])
         assert array is not None
         matrices = to_matrices(node, array.astype(np.float64))
         numbers = scale_numbers(node, matrices)
         if not self.options.per_channel:
             numbers = np.zeros_like(numbers)
-        if node.op in LINEAR and matrices.shape[1] <= _MOST_INPUTS and not self._is_shared(node):
-            folds = _folded_rows(node, inputs)
-            moments = [_moments(rows) for rows in folds]
-            whole = _moments(np.concatenate(folds, axis=1))
+        if matrices.shape[1] <= _MOST_INPUTS:
+            folds = self._shared_rows.get(node.operands[position].name) or _folded_rows(node, inputs)
+            centred = not self._is_shared(node)
+            moments = [_moments(rows, centred) for rows in folds]
+            whole = _moments(np.concatenate(folds, axis=1), centred)
             importance = np.einsum("gkk->gk", whole)
             peaks = self._peaks(node, matrices, numbers, importance, x)
             peaks = self._with_factors(node, matrices, numbers, peaks, x)
@@ -189,8 +203,7 @@ class Tuner:
             rounded = nearest(matrices, peak_steps(peaks)[numbers])
         encoding = weight_encoding(peaks, scale_axis(node))
         stored = StoredConstant(encoding.quantize(from_matrices(node, rounded, array.shape)), encoding)
-        if node.op in LINEAR:
-            check_accumulator(node, stored, x)
+        check_accumulator(node, stored, x)
         return stored
 
     def _peaks(
@@ -199,8 +212,6 @@ class Tuner:
         """Found, but no finer than is of use, and so large that the bias is within 32 bits in steps of both scales."""
         power = importance.mean()
         peaks = best_peaks(matrices, numbers, importance + 1e-6 * power if power > 0 else np.ones_like(importance))
-        if node.op not in LINEAR:
-            return peaks
         least = np.full_like(peaks, self._finest_step(node, x, float(importance.sum(axis=1).max())) * WEIGHT_LEVELS)
         largest = self._largest_bias(node, numbers, peaks)
         return np.maximum(peaks, np.maximum(least, largest * WEIGHT_LEVELS / (x.scale[0] * _BIAS_ROOM)))
@@ -250,10 +261,10 @@ def _folded_rows(node: Node, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     return [np.concatenate(rows[start::2], axis=1) for start in range(min(2, len(rows)))]
 
 
-def _moments(rows: np.ndarray) -> np.ndarray:
-    """Second moments about the mean: the bias takes care of the mean."""
-    centred = rows - rows.mean(axis=1, keepdims=True)
-    return centred.transpose(0, 2, 1) @ centred / rows.shape[1]
+def _moments(rows: np.ndarray, centred: bool) -> np.ndarray:
+    """Second moments, about the mean where the bias takes care of that."""
+    rows = rows - rows.mean(axis=1, keepdims=True) if centred else rows
+    return rows.transpose(0, 2, 1) @ rows / rows.shape[1]
 
 
 def _rounded(

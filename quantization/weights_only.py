@@ -17,7 +17,8 @@ from ..ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ..ops.table import infer_types
 from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..samples import Samples
-from .observe import FloatModel, runs, spread
+from .execute import runner
+from .observe import runs, spread
 from .options import Mode, Precision, QuantizeOptions
 from .partition import key, layer_names
 
@@ -86,7 +87,7 @@ def _moments(
     names = list(dict.fromkeys(node.operands[0].name for node in layers))
     found: dict[str, list[np.ndarray]] = {}
     chosen = spread(samples.count, options.tuning_samples)
-    for place, values in enumerate(runs(FloatModel(graph, names), samples, chosen)):
+    for place, values in enumerate(runs(runner(graph, names, len(chosen)), samples, chosen)):
         for name in names:
             rows = values[name].reshape(-1, values[name].shape[-1]).astype(np.float64)
             square = rows.T @ rows if rows.shape[1] <= _MOST_INPUTS else np.square(rows).sum(axis=0)

@@ -107,7 +107,7 @@ def test_a_float_layer_among_integer_layers() -> None:
     assert "relu_3" in parts.stored
 
 
-def test_recurrences_read_integers_and_keep_their_state_in_float() -> None:
+def test_recurrences_that_are_operators_read_and_keep_floats() -> None:
     net = Network((5, 1, 8), (2, 1, 1, 4))
     halves = [
         net.op("reshape", net.op("slice", net.inputs[1], starts=(n, 0, 0, 0), steps=(1,) * 4, sizes=(1, 1, 1, 4)),
@@ -120,4 +120,4 @@ def test_recurrences_read_integers_and_keep_their_state_in_float() -> None:
     state = net.op("concat", h, c, axis=0)
     flat = net.op("reshape", y, shape=(5, 4))
     parts = parts_of(net.graph(net.dense(flat, 2), state))
-    assert list(parts.stored) == ["x", "y", flat.name]
+    assert list(parts.stored) == ["y", flat.name]
