@@ -8,7 +8,7 @@ first numbers are far larger than the others, say.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -54,13 +54,20 @@ def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str
         if noise[head] <= _LOUD * left:
             break
         members = parts.members(head)
-        cost = sum(map(_macs, readers_of(parts, head)))
+        cost = sum(map(_macs, [*readers_of(parts, head), *_depthwise(parts, members)]))
         small = max(sizes[name] for name in members) <= max(_TINY, largest // 4)
         cheap = small and cost <= room and cost * left < noise[head] * macs
         if cheap and set(fixed).isdisjoint(members) and can_be_wide(parts, head):
             found.add(head)
             room, left = room - cost, left - noise[head]
     return frozenset(found)
+
+
+def _depthwise(parts: Partition, members: Sequence[str]) -> list[Node]:
+    """The convolutions in groups that make one of the values: cores have block instructions for those that give
+    bytes."""
+    nodes = (node for name in members for node in parts.unit_of(name))
+    return [node for node in nodes if node.op == "conv" and node.attrs["group"] != 1]
 
 
 def _macs(node: Node) -> int:

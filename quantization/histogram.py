@@ -11,6 +11,9 @@ import numpy as np
 MAX_BINS = 4096
 """Between half as many and this many bins cover the observed range: 8 or more for each step of an int8."""
 
+_MOST_COUNTED = 1 << 18
+"""Values of one tensor that are counted, about. The distance between them is odd, for extents are mostly even."""
+
 FOLDS = 4
 """Parts of the samples that are observed apart, so that a range can be tried on samples that it was not made from."""
 
@@ -44,14 +47,15 @@ class Histogram:
         return int(self.counts.sum()) + self.zeros
 
     def add(self, x: np.ndarray) -> None:
-        """Counts finite values."""
+        """Counts finite values; of very many, such as lie evenly apart. The extremes are those of all."""
         flat = x.reshape(-1)
         if not flat.size:
             return
         low, high = float(flat.min()), float(flat.max())
         self.low, self.high = min(self.low, low), max(self.high, high)
-        values = flat[flat != 0].astype(np.float64)
-        self.zeros += flat.size - values.size
+        some = flat[:: flat.size // _MOST_COUNTED | 1]
+        values = some[some != 0].astype(np.float64)
+        self.zeros += some.size - values.size
         if not values.size:
             return
         if self.exponent is None:

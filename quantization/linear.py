@@ -67,6 +67,18 @@ def channel_scales(node: Node, scales: np.ndarray) -> np.ndarray:
     return np.resize(scales, channels)
 
 
+def outputs_of(node: Node, rows: np.ndarray, matrices: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
+    """What a convolution or a matrix product makes of all rows of one input, ``[group, rows, k]``."""
+    result = rows @ matrices
+    shape = node.output.shape
+    if node.op == "conv":
+        batch, channels, *counts = shape
+        moved = result.reshape(len(result), batch, prod(counts), -1).transpose(1, 0, 3, 2)
+        result = moved.reshape(batch, channels, -1) + (0 if bias is None else bias.reshape(-1, 1))
+        return result.reshape(shape)
+    return result.reshape(shape) if bias is None else result.reshape(shape) + bias
+
+
 def to_rows(node: Node, x: np.ndarray, most: int) -> np.ndarray:
     """The input as ``[group, rows, k]`` so that ``rows @ matrices`` are the outputs without bias (of
     ``conv_transpose``, the parts that are added up to them). Of more than ``most`` rows, such as lie evenly apart."""

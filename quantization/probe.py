@@ -47,7 +47,7 @@ class Probe:
     @staticmethod
     def of(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], trials: int) -> Probe:
         """``stored`` maps values to the first of their group; ``inputs`` are samples, each tried ``trials`` times."""
-        judged = [value.name for value in graph.outputs if value.dtype is DType.F32]
+        judged = [value.name for value in graph.outputs if value.dtype.is_float]
         judged += [name for name in map(_scores, [graph] * len(judged), judged) if name is not None]
         is_large = is_worth_compiling(work_of(graph) * len(inputs) * trials // 2)
         rounded = (_compiled if is_large else _evaluated)(graph, stored, inputs, judged)

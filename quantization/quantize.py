@@ -19,6 +19,7 @@ from ..passes.fold_affine import fold_affine
 from ..passes.pipeline import clean_up
 from ..samples import Samples
 from .execute import evaluate_samples
+from .halves import widen_halves
 from .mixed import GoodEnough, MixedPrecision, raise_precision
 from .observe import spread
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions
@@ -53,8 +54,8 @@ _AS_IT_IS = "it compiles to integers as it is, without --quantize; --io int8 mak
 
 
 def prepare(graph: Graph) -> Graph:
-    """``graph`` as it is to be quantized: batch normalizations folded, nothing left that is constant."""
-    return clean_up(fold_affine(clean_up(eliminate_dead_code(graph))))
+    """``graph`` as it is to be quantized: in float32, batch normalizations folded, nothing left that is constant."""
+    return clean_up(fold_affine(clean_up(widen_halves(eliminate_dead_code(graph)))))
 
 
 def quantize_graph(
@@ -83,6 +84,8 @@ def quantize_graph(
     result = quantizer.quantize()
     if options.min_sqnr is None and options.max_accuracy_drop is None:
         return _with_floor(quantizer, result)
+    if options.min_sqnr == 0 and options.max_accuracy_drop is None:
+        return QuantizedModel(quantizer.graph, result.graph)
     judged = samples if test is None else test
     wanted = evaluate_samples(quantizer.graph, judged)
     result, mixed = raise_precision(quantizer, result, judged, _demand(wanted, options, score))

@@ -18,7 +18,7 @@ from .concatenations import rescaling_concats
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
 from .exact_scales import with_exact_scales
-from .execute import runner
+from .execute import runner, work_of
 from .histogram import TensorStats
 from .insert import StoredConstant, insert_qdq
 from .masks import float_nodes, softmaxes
@@ -43,6 +43,10 @@ class Choices:
 
 
 _NONE = Choices()
+
+_TUNING_WORK = 1 << 33
+_LEAST_TUNED = 8
+"""Samples of large models that weights are tuned on: each gives thousands of rows."""
 
 _MASK_SAMPLES = 4
 """Samples that show which scores a mask hides."""
@@ -87,7 +91,8 @@ class Quantizer:
         names = _observable(graph, unrolled)
         log.info("preparing the float model for calibration")
         model = runner(graph, names, samples.count)
-        chosen = spread(samples.count, options.tuning_samples)
+        most = max(_LEAST_TUNED, _TUNING_WORK // work_of(graph))
+        chosen = spread(samples.count, min(options.tuning_samples, most))
         masked: frozenset[str] = frozenset()
         if softmaxes(graph):
             masked = float_nodes(graph, runs(model, samples, spread(samples.count, _MASK_SAMPLES)))

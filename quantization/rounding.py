@@ -59,7 +59,8 @@ def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, da
     Pre-trained Transformers", 2022: one row after the other is rounded, by falling importance, and the rows that are
     left take up its error as the inverse of the moments says. Then as Behdin et al., "QuantEase", 2023: each row in
     turn is set to its best values, all others given, beginning with the better of that and the nearest weights, so that
-    no column is worse than with these. ``damping`` times the mean of the diagonal is added to it.
+    no column is worse than with these, to the precision of float32 that all this is done in. ``damping`` times the
+    mean of the diagonal is added to it.
 
     Raises ``numpy.linalg.LinAlgError`` where the moments are too near to singular.
     """
@@ -70,12 +71,20 @@ def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, da
     order = np.argsort(-np.einsum("gkk->gk", hessian), axis=1, kind="stable")
     hessian = np.take_along_axis(np.take_along_axis(hessian, order[:, :, None], axis=1), order[:, None, :], axis=2)
     target = np.take_along_axis(matrices, order[:, :, None], axis=1)
-    rounded = _better(_sequential(target, steps, hessian), nearest(target, steps), target, hessian)
+    unit = _unit_factor(hessian).astype(np.float32)
+    target, step, hessian = (array.astype(np.float32) for array in (target, steps, hessian))
+    rounded = _better(_sequential(target, step, unit), nearest(target, step), target, hessian)
     for _ in range(_SWEEPS):
-        _descend(rounded, target, steps, hessian)
-    result = np.empty_like(rounded)
-    np.put_along_axis(result, order[:, :, None], rounded, axis=1)
-    return result
+        _descend(rounded, target, step, hessian)
+    result = np.empty(matrices.shape)
+    np.put_along_axis(result, order[:, :, None], rounded.astype(np.float64), axis=1)
+    return nearest(result, steps)
+
+
+def _unit_factor(hessian: np.ndarray) -> np.ndarray:
+    """U of ``H = U D U^T``, unit upper triangular."""
+    factor = np.linalg.cholesky(hessian[:, ::-1, ::-1])[:, ::-1, ::-1]
+    return np.asarray(factor / np.einsum("gkk->gk", factor)[:, np.newaxis, :])
 
 
 def _better(first: np.ndarray, second: np.ndarray, target: np.ndarray, hessian: np.ndarray) -> np.ndarray:
@@ -88,13 +97,11 @@ def _round_row(row: np.ndarray, steps: np.ndarray) -> np.ndarray:
     return np.clip(np.rint(row / steps), -WEIGHT_LEVELS, WEIGHT_LEVELS) * steps
 
 
-def _sequential(target: np.ndarray, steps: np.ndarray, hessian: np.ndarray) -> np.ndarray:
+def _sequential(target: np.ndarray, steps: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """GPTQ for all groups at once, in the form of Chee et al., "QuIP: 2-Bit Quantization of Large Language Models With
-    Guarantees", 2023, theorem 6, which needs no inverse: with ``H = U D U^T``, U unit upper triangular, row k is
+    Guarantees", 2023, theorem 6, which needs no inverse: with :func:`_unit_factor` U of the moments, row k is
     rounded after it took up the errors ``sum_{j<k} U[j, k] (w_j - q_j)`` of the rows before.
     """
-    factor = np.linalg.cholesky(hessian[:, ::-1, ::-1])[:, ::-1, ::-1]
-    unit = factor / np.einsum("gkk->gk", factor)[:, np.newaxis, :]
     rounded, errors = np.empty_like(target), np.empty_like(target)
     size = target.shape[1]
     for begin in range(0, size, _BLOCK):

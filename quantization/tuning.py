@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, reduce
 
 import numpy as np
 
@@ -22,7 +22,16 @@ from ..ops.table import OPS
 from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
 from .halfword_scales import Products, with_halfword_factors
 from .insert import StoredConstant
-from .linear import channel_scales, from_matrices, output_axis, scale_axis, scale_numbers, to_matrices, to_rows
+from .linear import (
+    channel_scales,
+    from_matrices,
+    output_axis,
+    outputs_of,
+    scale_axis,
+    scale_numbers,
+    to_matrices,
+    to_rows,
+)
 from .observe import Arrays, channel_means
 from .options import QuantizeOptions
 from .partition import Partition, key, layer_names
@@ -36,6 +45,7 @@ DAMPINGS = (0.003, 0.03, 0.3, 3.0)
 
 _MOST_ROWS = 1 << 14
 """Rows of inputs, over all samples, that second moments are made of."""
+_LEAST_ROWS, _ROWS_AN_INPUT = 1 << 11, 16
 _MOST_INPUTS = 1 << 13
 """Layers with larger sums than these round to nearest: their moments would be too large a matrix."""
 
@@ -106,7 +116,7 @@ class Tuner:
                 most = max(1, _MOST_ROWS // (len(samples) * len(nodes)))
                 folds[name][number % 2].extend(to_rows(node, values[node.operands[0].name], most) for node in nodes)
         for name, parts in folds.items():
-            self._shared_rows[name] = [np.concatenate(part, axis=1).astype(np.float64) for part in parts if part]
+            self._shared_rows[name] = [np.concatenate(part, axis=1) for part in parts if part]
 
     def _store(self, name: str, arrays: list[np.ndarray]) -> None:
         """Keeps a value as its readers will find it."""
@@ -137,15 +147,27 @@ class Tuner:
         x = self.encodings[node.operands[0].name]
         weights = {p: self._weights(node, p, inputs, x) for p in weight_positions(self.partition.graph, node)}
         real = {position: stored.encoding.dequantize(stored.array) for position, stored in weights.items()}
-        results = self._run(node, real, len(inputs))
+        results = self._outputs(node, real[1], inputs)
         bias = self._bias(node)
         if bias is not None and self._wants(node, "bias_correction") and not self._is_shared(node):
-            shift = self._shift(node, [result[0] for result in results])
+            shift = self._shift(node, results)
             bias = bias + shift
             along = [-1 if d == output_axis(node) else 1 for d in range(len(node.output.shape))]
-            results = [(result[0] + shift.reshape(along),) for result in results]
-        self._finish(node, results)
+            results = [result + shift.reshape(along) for result in results]
+        self._finish(node, [(result,) for result in results])
         return TunedLayer(weights, bias)
+
+    def _outputs(self, node: Node, weights: np.ndarray, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """In float32, which is as good as exact here; one for each sample."""
+        if node.op == "conv_transpose":
+            return [result for (result,) in self._run(node, {1: weights}, len(inputs))]
+        matrices = np.ascontiguousarray(to_matrices(node, weights))
+        value = node.inputs[2] if len(node.inputs) > 2 else None
+        every = np.iinfo(np.int64).max
+        return [
+            outputs_of(node, to_rows(node, x, every), matrices, None if value is None else self._operand(value.name, n))
+            for n, x in enumerate(inputs)
+        ]
 
     def _is_shared(self, node: Node) -> bool:
         """Whether other layers, steps of a recurrence, have the same weights."""
@@ -191,13 +213,14 @@ class Tuner:
         if matrices.shape[1] <= _MOST_INPUTS:
             folds = self._shared_rows.get(node.operands[position].name) or _folded_rows(node, inputs)
             centred = not self._is_shared(node)
-            moments = [_moments(rows, centred) for rows in folds]
-            whole = _moments(np.concatenate(folds, axis=1), centred)
-            importance = np.einsum("gkk->gk", whole)
+            moments = [_Moments.of(rows, centred) for rows in folds]
+            joined = reduce(_Moments.joined, moments)
+            importance = np.einsum("gkk->gk", joined.second)
             peaks = self._peaks(node, matrices, numbers, importance, x)
             peaks = self._with_factors(node, matrices, numbers, peaks, x)
             adapt = self._wants(node, "adaptive_rounding")
-            rounded = _rounded(matrices, peak_steps(peaks)[numbers], moments, whole, adapt)
+            halves = [each.second for each in moments]
+            rounded = _rounded(matrices, peak_steps(peaks)[numbers], halves, joined.second, adapt)
         else:
             peaks = self._peaks(node, matrices, numbers, np.ones(matrices.shape[:2]), x)
             rounded = nearest(matrices, peak_steps(peaks)[numbers])
@@ -256,15 +279,39 @@ class Tuner:
 
 def _folded_rows(node: Node, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
     """The layer's input rows of even and of odd samples."""
-    most = max(1, _MOST_ROWS // len(inputs))
-    rows = [to_rows(node, x, most).astype(np.float64) for x in inputs]
+    most = max(1, _most_rows(node) // len(inputs))
+    rows = [to_rows(node, x, most) for x in inputs]
     return [np.concatenate(rows[start::2], axis=1) for start in range(min(2, len(rows)))]
 
 
-def _moments(rows: np.ndarray, centred: bool) -> np.ndarray:
-    """Second moments, about the mean where the bias takes care of that."""
-    rows = rows - rows.mean(axis=1, keepdims=True) if centred else rows
-    return rows.transpose(0, 2, 1) @ rows / rows.shape[1]
+def _most_rows(node: Node) -> int:
+    """So many that each of the second moments is known well, which depend on few inputs in small sums."""
+    depth = to_matrices(node, np.empty(node.operands[1].shape, np.bool_)).shape[1]
+    return min(_MOST_ROWS, max(_LEAST_ROWS, _ROWS_AN_INPUT * depth))
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """Of rows: how many, their mean ``[group, k]``, and their second moments ``[group, k, k]``, about the mean where
+    the bias takes care of that."""
+
+    rows: int
+    mean: np.ndarray
+    second: np.ndarray
+
+    @staticmethod
+    def of(rows: np.ndarray, centred: bool) -> _Moments:
+        mean = rows.mean(axis=1) if centred else np.zeros((len(rows), rows.shape[2]), rows.dtype)
+        apart = rows - mean[:, np.newaxis, :] if centred else rows
+        second = (apart.transpose(0, 2, 1) @ apart).astype(np.float64) / rows.shape[1]
+        return _Moments(rows.shape[1], mean.astype(np.float64), second)
+
+    def joined(self, other: _Moments) -> _Moments:
+        count = self.rows + other.rows
+        mean = (self.rows * self.mean + other.rows * other.mean) / count
+        parts = [(part.rows / count, part.second, part.mean - mean) for part in (self, other)]
+        second = sum(share * (own + off[:, :, np.newaxis] * off[:, np.newaxis, :]) for share, own, off in parts)
+        return _Moments(count, mean, np.asarray(second))
 
 
 def _rounded(
@@ -276,7 +323,7 @@ def _rounded(
 
     def held_out(attempt: Callable[[np.ndarray], np.ndarray]) -> float:
         try:
-            return sum(output_error(attempt(folds[1 - n]) - matrices, folds[n]) for n in (0, 1))
+            return output_error(attempt(folds[0]) - matrices, folds[1])
         except np.linalg.LinAlgError:
             return np.inf
 

@@ -56,7 +56,7 @@ def bodies(graph: Graph) -> Iterator[tuple[Node, Mapping[str, np.ndarray]]]:
 @pytest.mark.parametrize("activations", ["int8", "uint8"])
 def test_every_channel_has_a_multiplier(make, activations: str) -> None:  # type: ignore[no-untyped-def]
     graph = make()
-    options = QuantizeOptions(activations=activations)
+    options = QuantizeOptions(activations=activations, min_sqnr=0)
     model = quantize_graph(graph, samples_for(graph), options).graph
     exported = import_model(export_model(model))
     for each in (model, exported):

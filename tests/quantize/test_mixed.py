@@ -28,11 +28,11 @@ def quality(model: QuantizedModel) -> float:
 
 
 def test_nothing_is_raised_without_need() -> None:
-    model, mixed = quantized(min_sqnr=5.0)
+    _, mixed = quantized(min_sqnr=5.0)
     assert mixed.steps == ()
     assert mixed.before == mixed.after
-    assert mixed.before.int8_macs == MACS
-    assert set(stored_of(model.graph).values()) == {DType.I8}
+    assert mixed.before.int8_macs + mixed.before.int16_macs == MACS
+    assert mixed.before.int16_macs < MACS / 6
 
 
 def test_the_noisiest_are_raised_first() -> None:

