@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 _ALONE_SAMPLES = 4
 """Samples on which the parts are measured."""
 
+_MOST_TAKEN_BACK = 24
+"""Candidates that are tried to be done without."""
+
 GoodEnough = Callable[[Mapping[str, np.ndarray]], bool]
 """Whether outputs, ``[samples, ...]`` by name, are as demanded."""
 
@@ -84,7 +87,7 @@ def raise_precision(
 
     Tensors get 16 bits before any layer becomes float: that costs no weights, and no float arithmetic. Where 16 bits
     for all that can have them are not enough, the noisiest layers become float, and then tensors that need not be wide
-    are bytes again."""
+    are bytes again. What turns out not to be needed, the quietest first, is taken back at the end."""
     before = cost_of(quantizer, Choices())
     if good_enough(evaluate_samples(plain.graph, samples)):
         return plain, MixedPrecision((), before, before)
@@ -101,6 +104,7 @@ def raise_precision(
         count = search.fewest(lambda n: wide[:n], len(wide), result.tuned)
         if count < len(wide):
             raised, result = search.grown(wide[:count], wide[count:])
+    raised, result = search.shrunk(raised, result)
     total = sum(candidate.noise for candidate in raised) or 1.0
     steps = [Step(c.layer, c.precision, round(c.noise / total, 4)) for c in sorted(raised, key=lambda c: -c.noise)]
     return result, MixedPrecision(tuple(steps), before, cost_of(quantizer, _choices(raised)))
@@ -151,6 +155,22 @@ class _Search:
             if taken >= len(others) or self.good_enough(evaluate_samples(result.graph, self.samples)):
                 return chosen, result
             step, taken = 2 * step, taken + step
+
+    def shrunk(self, raised: Sequence[_Candidate], result: Quantized) -> tuple[Sequence[_Candidate], Quantized]:
+        """Without the candidates that the demand does not need: layers in float first, and the quietest first."""
+        if not self.good_enough(evaluate_samples(result.graph, self.samples)):
+            return raised, result
+        kept = list(raised)
+        order = sorted(raised, key=lambda candidate: (candidate.precision is Precision.INT16, candidate.noise))
+        for candidate in order[:_MOST_TAKEN_BACK]:
+            others = [each for each in kept if each is not candidate]
+            if self.is_enough(others, result.tuned):
+                kept = others
+        if len(kept) == len(raised):
+            return raised, result
+        again = self.tuned(kept)
+        is_enough = self.good_enough(evaluate_samples(again.graph, self.samples))
+        return (kept, again) if is_enough else (raised, result)
 
 
 # ---------------------------------------------------------------- what each part costs alone
