@@ -21,7 +21,7 @@ from .roles import LINEAR, activations, weight_positions
 
 _LOUD, _FEW = 1 / 8, 1 / 6
 """Parts of the noise, and of the multiply-accumulates."""
-_TINY = 1 << 10
+_TINY = 1 << 12
 """Elements that take little memory in any model."""
 
 _LARGEST_SUM = 2**15 - 2**12
