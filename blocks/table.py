@@ -15,11 +15,13 @@ from . import (
     plain,
     plain_depthwise,
     pool,
+    winograd,
 )
 from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_rows, plain, plain_depthwise, pool, helium, helium_depthwise,
+    winograd,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

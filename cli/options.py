@@ -434,8 +434,8 @@ def goal_options(function: F) -> F:
     optimize = click.option(
         "--optimize", cls=GoalOption, type=click.Choice(["balanced", "size", "speed", "ram"]), default="balanced",
         show_default=True,
-        help="size: the smallest code; speed: no instruction for the sake of size; ram: run layers row by row where "
-        "that lowers the peak of memory.",
+        help="size: the smallest code; speed: no instruction for the sake of size, and weights that take more flash "
+        "where that saves time; ram: run layers row by row where that lowers the peak of memory.",
     )  # fmt: skip
     max_ram = click.option(
         "--max-ram", cls=GoalOption, type=ByteCount(), metavar="BYTES",

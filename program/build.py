@@ -86,6 +86,8 @@ def lower_graph(
     """
     if machine.target.scarce_ram or goal.scarce_ram or goal.optimize is Optimize.SIZE:
         machine = exact_machine(machine)
+    if goal.optimize is Optimize.SPEED and not goal.scarce_ram:
+        machine = replace(machine, cpu=replace(machine.cpu, large_weights=True))
     if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
         machine = replace(machine, cpu=replace(machine.cpu, compact=True))
     program = _verified("lower_nodes", lower_nodes(graph, machine), dump)

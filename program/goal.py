@@ -13,7 +13,8 @@ class Optimize(Enum):
     * ``BALANCED``: where flash is scarce, layers share kernels if that costs little speed.
     * ``RAM``: layers are streamed row by row wherever that lowers the peak of memory.
     * ``SIZE``: as little code as can be: layers share kernels, and compilers are asked for small code.
-    * ``SPEED``: no instruction for the sake of size.
+    * ``SPEED``: no instruction for the sake of size; constants may take several times their memory, unless there is a
+      limit of RAM.
     """
 
     BALANCED = "balanced"

@@ -86,7 +86,8 @@ class Cpu:
     ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
     ``lane_operand``: from a lane of a vector.
     ``caches``: those behind the fastest one, the nearest first. ``winograd``: convolutions of floats may be computed in
-    fewer multiplications than they are defined with.
+    fewer multiplications than they are defined with. ``large_weights``: constants may take several times their memory
+    where that makes code faster.
     ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
@@ -111,6 +112,7 @@ class Cpu:
     lane_operand: bool = False
     caches: tuple[Cache, ...] = ()
     winograd: bool = False
+    large_weights: bool = False
     signed_bytes: bool = False
     extensions: frozenset[str] = frozenset()
     compact: bool = False
