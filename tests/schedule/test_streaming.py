@@ -104,7 +104,7 @@ def test_rows_that_a_convolution_needs() -> None:
     """Three rows for 3x3, and the row of the shortcut that is added at once."""
     row = 12 * 16
     for name, rows in (("residual", {"t0": 3 * row}), ("downsampling", {"t0": 3 * row, "t1": row})):
-        found = streamed(lower_graph(LARGE[name], M4, APART))
+        found = streamed(lower_graph(LARGE[name], M4, shared=False))
         assert found is not None
         assert {tensor: decl.nbytes for tensor, decl in found.rings.items()} == rows
 
