@@ -113,27 +113,29 @@ class _Convolution:
         image, pair, part, n = (Var(ctx.names.fresh(stem)) for stem in ("o", "pair", "part", "n"))
         pairs, parts = -(-height // OUTPUTS), -(-width // COLUMNS)
 
+        def place(along: Expr, row: Expr | int, column: Expr | int) -> tuple[Expr, ...]:
+            """Of an output of the patch number ``along``."""
+            at = (pair, part * count + along) if parts > 1 else (pair * count + along, part)
+            return image, _clamped(at[0], OUTPUTS, height) + row, _clamped(at[1], COLUMNS, width) + column
+
         def position(slot: Expr) -> tuple[Expr, ...]:
             """Of outputs of all patches, one behind the other."""
-            along, at = (slot // size if count > 1 else as_expr(0)), slot % size
-            row, column = (pair, part * count + along) if parts > 1 else (pair * count + along, part)
-            down, right = _clamped(row, OUTPUTS, height), _clamped(column, COLUMNS, width)
-            return image, down + at // COLUMNS, right + at % COLUMNS
+            at = slot % size
+            return place(slot // size if count > 1 else as_expr(0), at // COLUMNS, at % COLUMNS)
 
         def multiply(weights: Pointer, first: Expr, channels: int) -> Block:
             """The block for some channels of each patch."""
-            rows = [n * size + row * COLUMNS for row in range(OUTPUTS)]
             if values is None:
-                places = [work.y.at((*work.place(position(slot)), first)) for slot in rows]
-                outputs = [Pointer(work.y.buffer, tuple(place)) for place in places]
+                rows = [work.y.at((*place(n, row, 0), first)) for row in range(OUTPUTS)]
+                outputs = [Pointer(work.y.buffer, row) for row in rows]
             else:
-                outputs = [Pointer(values, (slot, first)) for slot in rows]
+                outputs = [Pointer(values, (n * size + row * COLUMNS, first)) for row in range(OUTPUTS)]
             scalars = (self.groups, channels, step, *last)
             pointers = (weights, Pointer(inputs, (n, as_expr(0))), start(products), *outputs)
             return loop(n, count, Invoke(block, pointers, scalars))
 
         transformed = Invoke("winograd_input", (start(patch), Pointer(inputs, (n, as_expr(0)))), (self.groups,))
-        body: Block = loop(n, count, *self._gather(patch, position(n * size)), transformed)
+        body: Block = loop(n, count, *self._gather(patch, place(n, 0, 0)), transformed)
         body += multiply(start(ctx.pack("w", self._kept(kept, factors))), as_expr(0), kept) if kept else ()
         if kept < work.channels:
             body += self._at_run_time(kept, factors, multiply)

@@ -93,7 +93,7 @@ GRAPHS = {
     "not padded, rows and columns that overlap": integer_conv_graph((1, 7, 13, 8), (6, 3, 3, 8), zero_point=-128),
     "two images, uneven padding": integer_conv_graph((2, 5, 9, 4), (4, 3, 3, 4), pad=(2, 0, 1, 1), zero_point=127),
     "a sum behind it": integer_conv_graph((1, 6, 16, 8), (8, 3, 3, 8), pad=(1, 1, 1, 1), residual=True),
-    "filters at run time": integer_conv_graph((1, 8, 8, 64), (36, 3, 3, 64), pad=(1, 1, 1, 1), scale=0.0005),
+    "filters at run time": integer_conv_graph((1, 5, 10, 64), (36, 3, 3, 64), pad=(1, 1, 1, 1), scale=0.0005),
     "some for parts of rows, and a sum": integer_conv_graph(
         (1, 3, 16, 64), (34, 3, 3, 64), pad=(1, 1, 1, 1), scale=0.0005, residual=True
     ),
