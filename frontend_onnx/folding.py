@@ -60,6 +60,8 @@ class FoldingBuilder(GraphBuilder):
         self.probe, self.ranged = probe, ranged
         self.extents: dict[str, Extents] = {}
         """Of the values that have dimensions whose extent is only known in a run."""
+        self.bounds: dict[str, int] = {}
+        """The greatest that extents may be which the model computes with."""
         self.strings: dict[str, StringTable] = {}
         """Of the values that stand for strings: the table whose rows they number."""
         self._derived: dict[tuple[str, ...], Value] = {}

@@ -10,6 +10,7 @@ import numpy as np
 from ..ir.graph import Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
+from .shape_numbers import Entry, shape_numbers
 from .tensors import dtype_of
 
 
@@ -34,6 +35,9 @@ def constant(ctx: NodeContext) -> Sequence[Value]:
 
 
 def constant_of_shape(ctx: NodeContext) -> Sequence[Value]:
+    found = shape_numbers(ctx, ctx.input(0)) if ctx.runtime(0) else None
+    if found is not None and len(ctx.input(0).shape) == 1:
+        return [_filled(ctx, found)]
     extents = ctx.static(0, "the shape")
     if extents.ndim != 1:
         raise ctx.invalid(f"a shape of {extents.ndim} dimensions")
@@ -44,6 +48,20 @@ def constant_of_shape(ctx: NodeContext) -> Sequence[Value]:
     return [ctx.emit("expand", ctx.constant(value.reshape(())), shape=shape)]
 
 
+def _filled(ctx: NodeContext, entries: Sequence[Entry]) -> Value:
+    """A tensor of one value whose shape has extents; it depends on these, so that it does not become a constant."""
+    given = ctx.tensor("value") if ctx.has("value") else np.zeros(1, np.float32)
+    bounds = tuple(entry.bound for entry in entries)
+    ctx.guard_constant(prod(bounds))
+    y = ctx.emit("expand", ctx.constant(given.reshape(())), shape=bounds)
+    extents = {axis: entry.extent for axis, entry in enumerate(entries) if entry.extent is not None}
+    for axis, count in extents.items():
+        places = np.arange(bounds[axis], dtype=np.int64).reshape(-1, *[1] * (len(bounds) - axis - 1))
+        y = ctx.emit("where", ctx.emit("lt", ctx.constant(places), count), y, ctx.constant(given.reshape(())))
+    ctx.builder.extents[y.name] = extents
+    return y
+
+
 def shape(ctx: NodeContext) -> Sequence[Value]:
     """``start`` and ``end`` are clamped, as Python slices are."""
     x = ctx.input(0)
@@ -51,6 +69,7 @@ def shape(ctx: NodeContext) -> Sequence[Value]:
     counts = _found(ctx, x)
     if not any(axis in counts for axis in axes):
         return [ctx.constant(np.asarray([x.shape[axis] for axis in axes], np.int64))]
+    ctx.builder.bounds |= {count.name: x.shape[axis] for axis, count in counts.items()}
     entries = [counts.get(axis) or ctx.constant(np.asarray(x.shape[axis], np.int64)) for axis in axes]
     parts = [ctx.reshape(entry, (1,)) for entry in entries]
     return [parts[0] if len(parts) == 1 else ctx.emit("concat", *parts, axis=0)]
@@ -72,11 +91,16 @@ def size(ctx: NodeContext) -> Sequence[Value]:
     total = ctx.constant(np.asarray(fixed, np.int64))
     for count in counts.values():
         total = ctx.emit("mul", total, count)
+    if counts:
+        ctx.builder.bounds[total.name] = x.type.size
     return [total]
 
 
 def range_(ctx: NodeContext) -> Sequence[Value]:
     if ctx.runtime(0, 1, 2):
+        counted = _range_to_extent(ctx)
+        if counted is not None:
+            return [counted]
         return [_range_of(ctx, ctx.declared_shape("the range", (0, 1, 2)))]
     start, limit, delta = (ctx.static(position, what) for position, what in enumerate(("start", "limit", "delta")))
     if any(array.size != 1 for array in (start, limit, delta)) or delta.reshape(-1)[0] == 0:
@@ -89,6 +113,24 @@ def range_(ctx: NodeContext) -> Sequence[Value]:
     count = max(int(np.ceil(exact)), 0)
     ctx.guard_constant(count)
     return [ctx.constant((first + np.arange(count).astype(start.dtype) * step).astype(start.dtype))]
+
+
+def _range_to_extent(ctx: NodeContext) -> Value | None:
+    """From a constant up to an extent, in constant steps; ``None`` for all other ranges."""
+    start, delta, limit = ctx.array(ctx.input(0)), ctx.array(ctx.input(2)), shape_numbers(ctx, ctx.input(1))
+    if start is None or delta is None or limit is None or len(limit) != 1 or min(start.size, delta.size) != 1:
+        return None
+    first, step, (entry,) = int(start.reshape(())), int(delta.reshape(())), limit
+    if entry.extent is None or step < 1:
+        return None
+    count = ctx.builder.stepped(entry.extent, step - 1 - first, step, ctx.loc)
+    most = max(-(-(entry.bound - first) // step), 0)
+    ctx.guard_constant(most)
+    number = ctx.emit("min", ctx.constant(np.arange(most, dtype=np.int64)), count)
+    y = ctx.cast(ctx.emit("mul", number, ctx.scalar(step, number)), ctx.input(0).dtype)
+    y = ctx.emit("add", y, ctx.scalar(first, y))
+    ctx.builder.extents[y.name] = {0: count}
+    return y
 
 
 def _range_of(ctx: NodeContext, extents: tuple[int, ...]) -> Value:

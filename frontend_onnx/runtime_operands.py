@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import CcmlError
 from ..ir.graph import Value
 from .context import NodeContext
+from .shape_numbers import shape_numbers
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,11 @@ def _reshape(ctx: NodeContext) -> Derived:
 
 def _shape(what: str, position: int) -> Callable[[NodeContext], Derived]:
     return lambda ctx: {position: ctx.declared_shape(what, (position,))}
+
+
+def _constant_of_shape(ctx: NodeContext) -> Derived:
+    """Numbers of other shapes are known to the rule."""
+    return {} if shape_numbers(ctx, ctx.input(0)) is not None else _shape("shape", 0)(ctx)
 
 
 def _expand(ctx: NodeContext) -> Derived:
@@ -173,7 +179,7 @@ FROM_SHAPE: Mapping[str, tuple[tuple[int, ...], Callable[[NodeContext], Derived]
     "AffineGrid": ((1,), _affine_grid),
     "BlackmanWindow": ((0,), _extent("size", 0, 0)),
     "CenterCropPad": ((1,), _crop),
-    "ConstantOfShape": ((0,), _shape("shape", 0)),
+    "ConstantOfShape": ((0,), _constant_of_shape),
     "Expand": ((1,), _expand),
     "HammingWindow": ((0,), _extent("size", 0, 0)),
     "HannWindow": ((0,), _extent("size", 0, 0)),

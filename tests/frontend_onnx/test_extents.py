@@ -16,7 +16,7 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
 from ccml.verification.c_model import CModel
-from onnx import TensorProto
+from onnx import TensorProto, helper
 
 from tests.frontend_onnx.compiled import onnxruntime
 from tests.frontend_onnx.extent_models import FEEDS, FILLED, MODELS, SELECTED, C, X, node, proto
@@ -110,3 +110,37 @@ def test_a_constant_condition_leaves_no_extent() -> None:
     )
     graph = checked_import(made)
     assert not graph.extents and graph.outputs[0].shape == (3, 2)
+
+
+NUMBERS: Mapping[str, list[onnx.NodeProto]] = {
+    "range": [
+        *SELECTED, node("Shape", ["rows"], ["s"], end=1), node("Squeeze", ["s"], ["n"]),
+        node("Range", ["zero", "n", "one"], ["y"]),
+    ],
+    "every other": [
+        *SELECTED, node("Shape", ["rows"], ["s"]), node("Gather", ["s", "zero"], ["n"]),
+        node("Range", ["one", "n", "two"], ["r"]), node("Cast", ["r"], ["y"], to=TensorProto.FLOAT),
+    ],
+    "filled": [
+        *SELECTED, node("Shape", ["rows"], ["s"]), node("ConstantOfShape", ["s"], ["z"]),
+        node("Add", ["z", "rows"], ["y"]),
+    ],
+    "numbers of rows": [
+        *SELECTED, node("Shape", ["rows"], ["s"]), node("Slice", ["s", "first", "behind"], ["n"]),
+        node("ConstantOfShape", ["n"], ["ones"], value=helper.make_tensor("v", TensorProto.INT64, [1], [1])),
+        node("CumSum", ["ones", "zero"], ["y"]),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_numbers_of_shapes_make_tensors(name: str) -> None:
+    nodes = NUMBERS[name]
+    constants = {**C, "zero": np.array(0), "one": np.array(1), "two": np.array(2)}
+    read = {operand for made in nodes for operand in made.input}
+    made = model(nodes, X, ["y"], {key: array for key, array in constants.items() if key in read})
+    compiled = JitModel(lower_graph(optimize(checked_import(made)), host_machine()))
+    for x in FEEDS:
+        (wanted,), found = onnxruntime(made, {"x": x}), compiled.run({"x": x})["y"]
+        assert found.shape == wanted.shape
+        np.testing.assert_array_equal(found, wanted)
