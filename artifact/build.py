@@ -28,6 +28,7 @@ from .contents import Contents, read_contents
 from .emit import Emit, Objects, emit
 from .folder import list_files, publish, staging
 from .options import DEFAULT_ARTIFACT, ArtifactOptions
+from .short_slices import with_short_slices
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +65,8 @@ def make_plan(
     """What is to be written of a compilation as ``kinds``; with ``every_cpu`` for all CPUs of its ABI."""
     levels = lower_levels(compiled) if every_cpu else ()
     program = with_common_memory(compiled.program, levels) if levels else compiled.program
+    if options.slice_cycles is not None:
+        program = with_short_slices(program, compiled.machine, options.slice_cycles)
     if options.external_weights:
         target = compiled.machine.target
         natural = 1 if target.scarce_ram else target.arena_align
@@ -72,12 +75,13 @@ def make_plan(
     if options.places:
         _check_places(compiled.machine, options, levels)
         program = placed(program, options.places)
-    if options.slices:
+    if options.slices or options.slice_cycles is not None:
         program = replace(program, sliced=True)
         levels = tuple(replace(level, program=replace(level.program, sliced=True)) for level in levels)
     source = compiled.source
     identity = source.identity([kind.value for kind in kinds], compiled.goal)
-    identity = replace(identity, options=replace(identity.options, weights=options.weights, slices=options.slices))
+    given = replace(identity.options, weights=options.weights, slice_cycles=options.slice_cycles)
+    identity = replace(identity, options=replace(given, slices=program.sliced))
     program = replace(program, identity=model_id(program))
     return Plan(program, compiled.machine, identity, source.graph, compiled.optimized, accuracy, levels)
 

@@ -10,11 +10,13 @@ from ..program.placing import Placing
 @dataclass(frozen=True)
 class ArtifactOptions:
     """``external_weights``: constants are in a file of their own, which the caller maps or has in flash. ``slices``: a
-    run can be taken layer by layer as well. ``places`` are sections for code and weights of chosen layers."""
+    run can be taken layer by layer as well, or with ``slice_cycles`` by parts of layers of so many cycles at most.
+    ``places`` are sections for code and weights of chosen layers."""
 
     external_weights: bool = False
     slices: bool = False
     places: tuple[Placing, ...] = ()
+    slice_cycles: int | None = None
 
     @property
     def weights(self) -> str:

@@ -68,10 +68,13 @@ def artifact_options(function: F) -> F:
     """All of them, as one argument ``artifact``: an :class:`ArtifactOptions`."""
 
     @wraps(function)
-    def command(*args: Any, weights: str, slices: bool, place: tuple[Placing, ...], **values: Any) -> Any:
+    def command(
+        *args: Any, weights: str, slices: bool, slice_cycles: int | None, place: tuple[Placing, ...], **values: Any
+    ) -> Any:
         from ..artifact.options import ArtifactOptions
 
-        return function(*args, artifact=ArtifactOptions(weights == "external", slices, place), **values)
+        options = ArtifactOptions(weights == "external", slices, place, slice_cycles)
+        return function(*args, artifact=options, **values)
 
     weights = click.option(
         "--weights", cls=ArtifactOption, type=click.Choice(["internal", "external"]), default="internal",
@@ -82,4 +85,8 @@ def artifact_options(function: F) -> F:
         "--place", cls=ArtifactOption, multiple=True, type=PlaceName(), metavar="WHAT:LAYER=SECTION",
         help="Put code or weights of layers into a section, as code:conv*=.itcm or weights:3=.dtcm; repeatable.",
     )  # fmt: skip
-    return weights(slices_option(place(command)))  # type: ignore[return-value]
+    cycles = click.option(
+        "--slice-cycles", cls=ArtifactOption, type=click.IntRange(1), metavar="N",
+        help="As --slices, with steps of at most N cycles where layers can be taken apart (Cortex-M).",
+    )  # fmt: skip
+    return weights(slices_option(cycles(place(command))))  # type: ignore[return-value]

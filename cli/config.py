@@ -90,6 +90,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "quantize": Key("quantize"),
         "weights": Key("weights"),
         "slices": Key("slices"),
+        "slice-cycles": Key("slice_cycles"),
         "place": Key("place", repeated=True),
         "optimize": Key("optimize"),
         "max-ram": Key("max_ram"),

@@ -47,8 +47,8 @@ class TargetInfo:
 class Options:
     """What was asked for. ``dims``, ``shapes``, ``fixed``, ``lengths`` and ``max`` are as given, not all that the model
     has. ``weights`` says where constants are: ``internal``, in the program, or ``external``, in a file of their own;
-    ``slices`` whether a run can be taken layer by layer, ``threads`` for how many threads large layers are in chunks
-    (0: none)."""
+    ``slices`` whether a run can be taken layer by layer, ``slice_cycles`` of how many cycles a slice is at most,
+    ``threads`` for how many threads large layers are in chunks (0: none)."""
 
     dims: dict[str, int | str]
     shapes: dict[str, list[int]]
@@ -68,6 +68,7 @@ class Options:
     exact: bool = False
     slices: bool = False
     threads: int = 0
+    slice_cycles: int | None = None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ WORDS = {"gnu", "unknown", "none", "elf", "linux", "eabi", "eabihf", "generic", 
 ALLOWED = {
     "bindings/": "languages and operating systems that a binding is for",
     "blocks/": "rows, which name the CPU extensions that they need",
+    "cli/artifact_options.py": "examples, in the help of an option",
     "cli/compile.py": "examples, in the help of an option",
     "cli/main.py": "examples, in the help",
     "cli/new.py": "examples, in the file that it writes",
