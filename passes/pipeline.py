@@ -20,6 +20,7 @@ from .fuse import fuse
 from .integerize import integerize
 from .rewrite import Pass, until_stable
 from .signed_bytes import signed_bytes as make_bytes_signed
+from .signed_halfwords import signed_halfwords
 from .simplify import simplify
 from .sink_reshapes import sink_reshapes
 
@@ -52,6 +53,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("clean_up", clean_up_stored),
     ("sink_reshapes", sink_reshapes),
     ("fold_affine", fold_affine),
+    ("signed_halfwords", signed_halfwords),
     ("integerize", integerize),
     ("signed_bytes", make_bytes_signed),
     ("channels_last", channels_last),
