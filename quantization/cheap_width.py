@@ -21,8 +21,11 @@ from .roles import LINEAR, activations, weight_positions
 
 _LOUD, _FEW = 1 / 8, 1 / 6
 """Parts of the noise, and of the multiply-accumulates."""
-_TINY = 1 << 12
-"""Elements that take little memory in any model."""
+_WORTH = 40
+"""Decibels that are to be won where all multiply-accumulates would be of halfwords, and of a part of them that part:
+where vectors of bytes are fast, those of halfwords take twice as long and more."""
+_TINY = 1 << 10
+"""Elements that take little memory in any model; four times as many where they are quantized from floats."""
 
 _LARGEST_SUM = 2**15 - 2**12
 """Of the magnitudes of a column of int8 weights: times 2^15 that fits 31 bits, with room for weights whose scale is
@@ -43,9 +46,9 @@ def of_recurrences(parts: Partition, products: Collection[str], fixed: Collectio
 
 def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str]) -> frozenset[str]:
     """The groups, by the first member, that make more than :data:`_LOUD` of the noise that is left without those
-    before, the noisiest first, and cost little: :data:`_FEW` of the multiply-accumulates, and a smaller part of them
-    than of the noise. ``noise`` has that of each group alone at the model's outputs; those that hold any of ``fixed``
-    stay as they are."""
+    before, the noisiest first, and cost little: :data:`_FEW` of the multiply-accumulates at most, and so few of them as
+    :data:`_WORTH` says. ``noise`` has that of each group alone at the model's outputs; those that hold any of
+    ``fixed`` stay as they are."""
     found: set[str] = set()
     left, macs = sum(noise.values()), sum(_macs(node) for node in parts.graph.nodes if parts.is_integer(node))
     sizes = {value.name: value.type.size for value in parts.graph.values()}
@@ -55,12 +58,20 @@ def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str
             break
         members = parts.members(head)
         cost = sum(map(_macs, [*readers_of(parts, head), *_depthwise(parts, members)]))
-        small = max(sizes[name] for name in members) <= max(_TINY, largest // 4)
-        cheap = small and cost <= room and cost * left < noise[head] * macs
+        tiny = _TINY if _is_made_of_integers(parts, head) else 4 * _TINY
+        small = max(sizes[name] for name in members) <= max(tiny, largest // 4)
+        gain = 10 * np.log10(left / max(left - noise[head], 1e-9 * left))
+        cheap = small and cost <= room and cost <= macs * gain / _WORTH
         if cheap and set(fixed).isdisjoint(members) and can_be_wide(parts, head):
             found.add(head)
             room, left = room - cost, left - noise[head]
     return frozenset(found)
+
+
+def _is_made_of_integers(parts: Partition, head: str) -> bool:
+    """Whether a value of the group is the result of an integer layer, which so would have to give 16 bits; inputs and
+    states of recurrences come as floats."""
+    return any(parts.is_integer(node) for name in parts.sources[head] for node in parts.unit_of(name))
 
 
 def _depthwise(parts: Partition, members: Sequence[str]) -> list[Node]:
