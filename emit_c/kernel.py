@@ -21,6 +21,7 @@ from ..ir.loops import (
     Kernel,
     Let,
     Pointer,
+    Prefetch,
     Space,
     Store,
     Type,
@@ -70,6 +71,7 @@ class _Function:
             If: self._if,
             Store: self._store,
             Invoke: self._invoke,
+            Prefetch: self._prefetch,
         }
 
     def definition(self, disjoint: Collection[str], storage: Sequence[str]) -> c_ast.FuncDef:
@@ -167,6 +169,14 @@ class _Function:
         self.expressions.needs.block(stmt.block)
         arguments = [*(self._pointer(pointer) for pointer in stmt.pointers), *map(self._number, stmt.scalars)]
         return [tree.call(f"ccml_{stmt.block}", *arguments)]
+
+    def _prefetch(self, stmt: Prefetch) -> list[c_ast.Node]:
+        """The place as an offset: C has no pointers to what lies outside of an array."""
+        self.expressions.needs.header("ccml_prefetch.h")
+        buffer = stmt.pointer.buffer
+        offset = self.expressions.offset(buffer, stmt.pointer.index)
+        size = tree.integer(buffer.dtype.size)
+        return [tree.call("ccml_prefetch", tree.name(self.scope.use_buffer(buffer)), tree.binary("*", offset, size))]
 
     def _number(self, scalar: int | Expr) -> c_ast.Node:
         if isinstance(scalar, int):

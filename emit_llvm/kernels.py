@@ -90,6 +90,7 @@ class KernelWriter:
             loops.Alloc: lambda stmt: self.memory.allocate(stmt.buffer),
             loops.Store: self.memory.store,
             loops.Invoke: self._invoke,
+            loops.Prefetch: lambda stmt: self.memory.prefetch(stmt.pointer),
         }
 
     def block(self, block: Block, bindings: Mapping[str, str] = MappingProxyType({})) -> None:

@@ -81,6 +81,11 @@ class MemoryWriter:
         """The address of an element."""
         return self._address(pointer.buffer, pointer.index)[0]
 
+    def prefetch(self, pointer: loops.Pointer) -> None:
+        """Data, for reading, to be kept in all caches."""
+        place, _ = self._address(pointer.buffer, pointer.index, inbounds=False)
+        self.out.intrinsic_effect("llvm.prefetch.p0", ("ptr", place), ("i32", "0"), ("i32", "3"), ("i32", "1"))
+
     # ------------------------------------------------------------ addresses
 
     def _slot(self, buffer: Buffer, index: tuple[Expr, ...]) -> str:
@@ -91,7 +96,7 @@ class MemoryWriter:
             offset += int(expr.value) * stride
         return self.places[buffer.name].pointers[offset]
 
-    def _address(self, buffer: Buffer, index: tuple[Expr, ...]) -> tuple[str, int]:
+    def _address(self, buffer: Buffer, index: tuple[Expr, ...], *, inbounds: bool = True) -> tuple[str, int]:
         """A pointer to the first element touched and the alignment in bytes that is sure."""
         base = self.places[buffer.name].pointers[0]
         offset, fixed, step = self._linear(index, buffer.strides)
@@ -101,7 +106,8 @@ class MemoryWriter:
             return base, align
         total = str(fixed) if offset is None else self._add(offset, fixed)
         element, width = spelling.memory_name(buffer.dtype), self.pointer_bits
-        return self.out.value(f"getelementptr inbounds {element}, ptr {base}, i{width} {total}"), align
+        kind = "getelementptr inbounds" if inbounds else "getelementptr"
+        return self.out.value(f"{kind} {element}, ptr {base}, i{width} {total}"), align
 
     def _linear(self, index: tuple[Expr, ...], strides: tuple[int, ...]) -> tuple[str | None, int, int]:
         """The element offset as (variable part, constant part, a number that divides their sum; 0 for 0)."""

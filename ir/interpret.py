@@ -33,6 +33,7 @@ from .loops import (
     Let,
     Load,
     Pointer,
+    Prefetch,
     Reduce,
     Select,
     Space,
@@ -130,6 +131,8 @@ class _Run:
                 self._store(stmt)
             case Invoke():
                 self._invoke(stmt)
+            case Prefetch():
+                pass
             case _:
                 raise TypeError(f"not a statement of the loop IR: {stmt!r}")
 

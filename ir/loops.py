@@ -9,6 +9,7 @@ Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``
              | Alloc(buffer)                         a stack or register buffer for the rest of the block
              | Store(buffer, index*, value, active?)
              | Invoke(block, pointers: Pointer*, scalars: (int | expr)*)   a row of the block table, ccml.blocks
+             | Prefetch(pointer: Pointer)            memory that is read soon
     expr    := Const | Var | Load(buffer, index*, lanes, active?)
              | Unary(op, x) | Binary(op, x, y) | Select(cond, x, y)
              | Convert(type, x) | Bitcast(type, x) | Splat(x, lanes) | Lane(x, number) | Reduce(op, x)
@@ -43,6 +44,8 @@ integer truncates and is undefined out of range (clamp first); to ``bool`` is ``
 *Invoke* runs the kernel that the block instruction stands for with these scalars, on the memory that begins at each
 ``Pointer(buffer, index*)``; memory that it writes overlaps nothing else that it touches, unless it is given the same
 values there.
+
+*Prefetch* changes nothing; the place may lie outside of the buffer.
 
 *Scalars* of a kernel are ``index`` variables of at most 32 bits whose values are given with each call. Parameters of a
 kernel with scalars have one dimension; their extent is the least of what calls pass, and arguments may be longer. What
@@ -414,6 +417,13 @@ class Invoke(Stmt):
         """The scalars of an Invoke that depends on none of its kernel."""
         assert self.known, f"{self.block} depends on scalars of its kernel"
         return tuple(scalar for scalar in self.scalars if isinstance(scalar, int))
+
+
+@dataclass(frozen=True)
+class Prefetch(Stmt):
+    """Brings memory into a near cache before it is read. The place may lie outside of the buffer."""
+
+    pointer: Pointer
 
 
 @dataclass(frozen=True)

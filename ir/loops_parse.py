@@ -29,6 +29,7 @@ from .loops import (
     Load,
     LoopKind,
     Pointer,
+    Prefetch,
     Reduce,
     Select,
     Space,
@@ -60,8 +61,8 @@ _CONVERSIONS: dict[str, type[Convert] | type[Bitcast]] = {"convert": Convert, "b
 _Named = TypeVar("_Named", Var, Buffer)
 
 RESERVED = frozenset(
-    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "align", "invoke", "foreign", "chunked"}
-    | {"select", "splat", "lane"}
+    {"kernel", "pass", "let", "if", "else", "true", "false", "active", "align", "invoke", "prefetch", "foreign"}
+    | {"chunked", "select", "splat", "lane"}
     | {*LOOP_WORDS, *_ALLOC_WORDS, *_UNARY_FUNCTIONS, *_BINARY_FUNCTIONS, *_REDUCTIONS, *_CONVERSIONS}
 )
 
@@ -185,6 +186,11 @@ class _KernelParser:
             return alloc
         if cursor.accept("invoke"):
             return self._invoke()
+        if cursor.accept("prefetch"):
+            cursor.expect("&")
+            prefetch = Prefetch(self._pointer())
+            self._end_of_line()
+            return prefetch
         return self._store()
 
     def _invoke(self) -> Invoke:
@@ -196,8 +202,7 @@ class _KernelParser:
         cursor.expect("(")
         while not cursor.accept(")"):
             if cursor.accept("&"):
-                buffer = self._resolve(cursor.name("a buffer's name"), Buffer)
-                pointers.append(Pointer(buffer, self._subscript()[0]))
+                pointers.append(self._pointer())
             else:
                 scalar = self._expr()
                 scalars.append(int(scalar.value) if isinstance(scalar, Const) and scalar.type == INDEX else scalar)
@@ -205,6 +210,11 @@ class _KernelParser:
                 cursor.expect(",")
         self._end_of_line()
         return Invoke(block, tuple(pointers), tuple(scalars))
+
+    def _pointer(self) -> Pointer:
+        """``x[i]``, behind the ``&``."""
+        buffer = self._resolve(self._cursor.name("a buffer's name"), Buffer)
+        return Pointer(buffer, self._subscript()[0])
 
     def _loops(self, kind: LoopKind) -> For:
         """``i:4, j:8`` and the block below: a nest."""

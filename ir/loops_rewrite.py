@@ -23,6 +23,7 @@ from .loops import (
     Load,
     LoopKind,
     Pointer,
+    Prefetch,
     Stmt,
     Store,
     Var,
@@ -92,6 +93,8 @@ def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
     if isinstance(stmt, Invoke):
         numbers = tuple(scalar for scalar in stmt.scalars if isinstance(scalar, Expr))
         return (*(part for pointer in stmt.pointers for part in pointer.index), *numbers)
+    if isinstance(stmt, Prefetch):
+        return stmt.pointer.index
     return ()
 
 
@@ -119,6 +122,8 @@ def used_buffers(block: Block) -> Iterator[Buffer]:
             yield stmt.buffer
         if isinstance(stmt, Invoke):
             yield from (pointer.buffer for pointer in stmt.pointers)
+        if isinstance(stmt, Prefetch):
+            yield stmt.pointer.buffer
 
 
 def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
@@ -219,6 +224,9 @@ def map_stmt(stmt: Stmt, go: Callable[[Expr], Expr], inside: Callable[[Block], B
     if isinstance(stmt, Invoke):
         pointers = tuple(Pointer(p.buffer, map_parts(p.index, go)) for p in stmt.pointers)
         return Invoke(stmt.block, pointers, tuple(_number(s, go) for s in stmt.scalars))
+    if isinstance(stmt, Prefetch):
+        index = map_parts(stmt.pointer.index, go)
+        return stmt if index is stmt.pointer.index else Prefetch(Pointer(stmt.pointer.buffer, index))
     return stmt
 
 
@@ -257,6 +265,8 @@ def map_accesses(block: Block, rule: Callable[[Buffer, tuple[Expr, ...]], Place]
         if isinstance(stmt, Invoke):
             pointers = tuple(Pointer(*rule(p.buffer, p.index)) for p in stmt.pointers)
             return (Invoke(stmt.block, pointers, stmt.scalars),)
+        if isinstance(stmt, Prefetch):
+            return (Prefetch(Pointer(*rule(stmt.pointer.buffer, stmt.pointer.index))),)
         return None
 
     return map_block(block, expr_rule, stmt_rule)

@@ -12,6 +12,7 @@
           acc[0] = fma(splat<16>(x[oh*2-4, ow, 0]), v, acc[0])
         y[oh, ow, 0 : 16] = max(acc[0], 0.0f32x16)
         invoke stage(&x[oh, 0, 0], &s[0], 16)
+        prefetch &w[oh+1, 0, 0]
 
 Scalars of a kernel follow its buffers, as ``n: index``; ``chunked 2`` stands behind its parameters.
 Loops of one kind that hold nothing but the next loop share a line. Plain integers are ``index``; other literals carry
@@ -49,6 +50,7 @@ from .loops import (
     Let,
     Load,
     Pointer,
+    Prefetch,
     Reduce,
     Select,
     Space,
@@ -137,6 +139,8 @@ def _stmt(stmt: Stmt, indent: str) -> list[str]:
             numbers = (str(scalar) if isinstance(scalar, int) else print_expr(scalar) for scalar in scalars)
             given = [*(_pointer(pointer) for pointer in pointers), *numbers]
             return [f"{indent}invoke {_name(block)}({', '.join(given)})"]
+        case Prefetch(pointer):
+            return [f"{indent}prefetch {_pointer(pointer)}"]
     raise TypeError(f"not a statement of the loop IR: {stmt!r}")
 
 

@@ -19,7 +19,7 @@
 - **L12** Once scheduled, there are no ``unroll`` loops and no loops without a body, and ``REG`` indices are constants.
 - **L13** An Invoke names a row of the table of block instructions, with as many scalars and pointers, of the element
   types of its parameters; what it touches is in range, as far as L8 goes, and not a ``REG`` buffer; what it writes is
-  no ``const`` parameter.
+  no ``const`` parameter. A Prefetch names a place of a buffer in memory, which need not be in range.
 - **L14** Scalars of a kernel are ``index``, and its parameters then have one dimension. Where there are scalars, ranges
   within parameters are those of the specialisations (L8, L13). Scalars of an Invoke are ``index``.
 - **L15** A foreign kernel has no statements and no scalars; its arguments are parameters, each once, or absent (-1), of
@@ -55,6 +55,7 @@ from .loops import (
     Load,
     LoopKind,
     Pointer,
+    Prefetch,
     Space,
     Stmt,
     Store,
@@ -201,6 +202,8 @@ class _Verifier:
                 self._store(stmt, scope)
             case Invoke():
                 self._invoke(stmt, scope)
+            case Prefetch(pointer):
+                self._place(pointer, scope, stmt)
             case _:
                 self._fail("L4", f"{stmt!r} is not a statement")
         return scope
@@ -249,12 +252,8 @@ class _Verifier:
     def _pointer(self, param: Buffer, pointer: Pointer, scope: _Scope, at: Invoke) -> None:
         """The elements that ``param`` stands for lie in the pointer's buffer, which is dense."""
         buffer = pointer.buffer
-        self._in_scope(buffer, scope, at)
-        for part in pointer.index:
-            self._expr(part, scope)
-        if len(pointer.index) != len(buffer.shape) or any(part.type != INDEX for part in pointer.index):
-            self._fail("L7", f"{len(pointer.index)} indices for {len(buffer.shape)} dimensions", at)
-        if buffer.space is Space.REG or buffer.type != param.type:
+        self._place(pointer, scope, at)
+        if buffer.type != param.type:
             self._fail("L13", f"{buffer.name!r} of {buffer.type} in {buffer.space.value} memory for {param.type}", at)
         if param.access is not Access.READ and buffer.access is Access.READ:
             self._fail("L13", f"{buffer.name!r} is const", at)
@@ -262,6 +261,17 @@ class _Verifier:
             return
         if not any(self._spans(pointer, math.prod(param.shape), dim, scope) for dim in range(len(buffer.shape) + 1)):
             self._fail("L13", f"the {math.prod(param.shape)} elements for {param.name!r} may leave {buffer.name!r}", at)
+
+    def _place(self, pointer: Pointer, scope: _Scope, at: Stmt) -> None:
+        """A pointer into memory, whether or not the place lies in its buffer."""
+        buffer = pointer.buffer
+        self._in_scope(buffer, scope, at)
+        for part in pointer.index:
+            self._expr(part, scope)
+        if len(pointer.index) != len(buffer.shape) or any(part.type != INDEX for part in pointer.index):
+            self._fail("L7", f"{len(pointer.index)} indices for {len(buffer.shape)} dimensions", at)
+        if buffer.space is Space.REG:
+            self._fail("L13", f"{buffer.name!r} is in registers, which have no address", at)
 
     def _unbounded(self, buffer: Buffer) -> bool:
         """Whether only specialisations know how long ``buffer`` is."""

@@ -44,17 +44,14 @@ from ..ir.loops import (
 )
 from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
-from ..targets.target import Cpu, Dot, ElementKind
 from .affine import coefficient, occurs
-from .dots import activation_shift, group_operand, multiply_accumulate
+from .blocking import Blocking, Region, regions, row_blocks, unroll_factor
+from .dots import group_operand, multiply_accumulate
 from .names import Names
+from .prefetch import Counter, Stream, stream
 
-UNROLLED = 64
-"""Multiply-adds in the body of the innermost loop, at most."""
-UNROLLED_COMPACT = 8
-"""The same for compact code."""
-MOST_STEPS = 8
-"""Steps of k in the body of the innermost loop, at most."""
+ROWS_THAT_WAIT = 4
+"""Rows from which on there is time between the loads of weights to fetch those of later steps."""
 LONG_FINISH = 16
 """Operations behind a result from which on they are a loop over the rows: in straight code behind a full block their
 constants would compete with its accumulators for registers, and their code would be as many times as long."""
@@ -65,40 +62,6 @@ class Axis:
     var: Var
     extent: int
     kind: LoopKind = LoopKind.SERIAL
-
-
-@dataclass(frozen=True)
-class Blocking:
-    """How a contraction is cut: ``rows x vectors`` accumulators of ``dot.lanes``, ``chains`` of them over k.
-
-    With ``scalar_operand`` the multiply-add takes activations from scalar registers, with ``lane_operand`` from lanes:
-    each row is loaded for as many steps of k as there are lanes. The loop over k is unrolled to ``limit``
-    multiply-adds and ``ahead`` steps at most, with ``lane_operand`` by the lanes.
-    """
-
-    dot: Dot
-    rows: int
-    vectors: int
-    chains: int
-    unroll: int
-    scalar_operand: bool = False
-    limit: int = UNROLLED
-    lane_operand: bool = False
-    ahead: int = MOST_STEPS
-
-
-@dataclass(frozen=True)
-class Region:
-    """``blocks`` blocks of ``vectors`` vectors of columns, from column ``start``; ``columns`` are there in all."""
-
-    start: int
-    blocks: int
-    vectors: int
-    columns: int
-
-    def active(self, vector: int, lanes: int, block: int) -> int:
-        """Columns that exist in a vector of a block."""
-        return max(0, min(lanes, self.columns - (block * self.vectors + vector) * lanes))
 
 
 @dataclass(frozen=True)
@@ -129,122 +92,6 @@ class Contraction:
         return prod(axis.extent for axis in self.k)
 
 
-def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
-    """Columns as full blocks of ``vectors`` and one narrower block for the rest."""
-    total = ceil(columns / lanes)
-    main = columns // (lanes * vectors)
-    rest = total - main * vectors
-    found = []
-    if main:
-        found.append(Region(0, main, vectors, main * vectors * lanes))
-    if rest:
-        start = main * vectors * lanes
-        found.append(Region(start, 1, rest, columns - start))
-    return tuple(found)
-
-
-# ---------------------------------------------------------------- choice of the blocking
-
-
-def choose_blocking(
-    cpu: Cpu, dots: Sequence[Dot], rows: int, columns: int, k: Sequence[int], outer: int = 1, *, sums: bool = False,
-    reserve: int = 0,
-) -> Blocking:  # fmt: skip
-    """The blocking with the lowest estimated cycles among all of ``dots`` that fit the registers.
-
-    ``k`` are the extents of the reduction; its last dimension is cut into groups. With ``sums`` a second set of
-    accumulators is needed for what is scaled; ``reserve`` registers are left to the compiler. For compact code a
-    blocking without remainders comes first.
-    """
-    best: tuple[int, float, int, Blocking] | None = None
-    for dot in dots:
-        depth = prod(k[:-1]) * ceil(k[-1] / dot.group)
-        for vectors in range(1, 9):
-            if vectors > max(1, ceil(columns / dot.lanes)):
-                break
-            for height in range(1, min(rows, 30) + 1):
-                by_lanes = _takes_lanes(cpu, dot, k)
-                taken = reserve + (height * vectors if sums else 0)
-                blocking = _with_chains(cpu, dot, height, vectors, depth, taken, by_lanes)
-                if blocking is None:
-                    break
-                cost = outer * blocking_cycles(cpu, blocking, rows, columns, depth)
-                bodies = len(regions(columns, dot.lanes, vectors)) * len(_row_blocks(rows, height))
-                key = (bodies if cpu.compact else 0, cost, height * vectors * dot.lanes, blocking)
-                if best is None or key[:3] < best[:3]:
-                    best = key
-    assert best is not None
-    return best[3]
-
-
-def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
-    """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has whole ones."""
-    whole = k[-1] % (dot.lanes * dot.group) == 0
-    plain = dot.activation is ElementKind.F32 or (dot.group == 4 and not activation_shift(dot))
-    return cpu.lane_operand and dot.lanes > 1 and whole and plain
-
-
-def _with_chains(
-    cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken: int, lane_operand: bool
-) -> Blocking | None:
-    """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
-    budget = cpu.registers.vector or cpu.registers.scalar - 4
-    scalar_operand = cpu.scalar_operand and dot.lanes > 1
-    factors = rows if lane_operand else dot.temporaries + (0 if scalar_operand else 1)
-    spare = budget - vectors - factors - taken
-    limit = UNROLLED_COMPACT if cpu.compact else UNROLLED
-    if rows * vectors > max(min(spare, limit), 1):
-        return None
-    chains = 1
-    wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
-    while chains * rows * vectors < wanted and 2 * chains * rows * vectors <= spare and 4 * chains <= depth:
-        chains *= 2
-    # Compilers load the weights of later steps ahead: they need registers, too. Cores that execute out of order gain
-    # little by longer bodies.
-    weights = budget - factors - taken - chains * rows * vectors
-    ahead = MOST_STEPS if cpu.pipeline.in_order or cpu.compact else max(1, min(MOST_STEPS, weights // vectors))
-    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, limit, lane_operand, ahead)
-
-
-def blocking_cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
-    """Estimated cycles of ``rows x columns`` results over ``depth`` steps of k."""
-    total = 0.0
-    for region in regions(columns, blocking.dot.lanes, blocking.vectors):
-        for count, height in _row_blocks(rows, blocking.rows):
-            step = _step(cpu, blocking, height, region.vectors)
-            finish = 3.0 * height * region.vectors * blocking.chains + 12
-            total += region.blocks * count * (depth * step + finish)
-    return total
-
-
-def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
-    """Cycles of one step of k."""
-    pipeline = cpu.pipeline
-    products = rows * vectors
-    loads = vectors + (rows / blocking.dot.lanes if blocking.lane_operand else rows)
-    if pipeline.in_order:
-        multiply = products * (2 if blocking.dot.name == "mul+add" else 1)
-        return multiply / pipeline.multiply_adds + loads / pipeline.loads + 3.0 / blocking.unroll
-    latency = pipeline.latency / blocking.chains
-    return max(products / pipeline.multiply_adds, loads / pipeline.loads, latency, (products + loads + 1) / 6)
-
-
-def _row_blocks(rows: int, height: int) -> list[tuple[int, int]]:
-    """(count, height): the full blocks and the rest."""
-    blocks = [(rows // height, height)] if rows // height else []
-    return blocks + ([(1, rows % height)] if rows % height else [])
-
-
-def unroll_factor(extent: int, statements: int, blocking: Blocking) -> int:
-    """The largest divisor of ``extent`` that is a multiple of the chains and keeps the body of steps of so many
-    ``statements`` short."""
-    chains = blocking.chains
-    most = min(extent, max(blocking.ahead, chains))
-    fitting = [u for u in range(1, most + 1) if extent % u == 0 and u * statements <= blocking.limit]
-    multiples = [u for u in fitting if u % chains == 0]
-    return max(multiples or fitting or [1])
-
-
 # ---------------------------------------------------------------- generation
 
 
@@ -253,11 +100,10 @@ def contraction_block(spec: Contraction, blocking: Blocking, names: Names) -> Bl
     out: list[Stmt] = []
     for region in regions(spec.columns, blocking.dot.lanes, blocking.vectors):
         block_var = Var(names.fresh("nb"))
-        block: Expr = block_var if region.blocks > 1 else INDEX(0)
         body: Block = ()
         start = 0
-        for count, height in _row_blocks(spec.row.extent, blocking.rows):
-            body += _row_loop(spec, blocking, names, region, block, start, count, height)
+        for count, height in row_blocks(spec.row.extent, blocking.rows):
+            body += _row_loop(spec, blocking, names, region, block_var, start, count, height)
             start += count * height
         for axis in reversed(spec.outer):
             body = loop(axis.var, axis.extent, *body)
@@ -270,14 +116,22 @@ def _row_loop(
     blocking: Blocking,
     names: Names,
     region: Region,
-    block: Expr,
+    block_var: Var,
     start: int,
     count: int,
     height: int,
 ) -> Block:
     var = Var(names.fresh("rb"))
     base = (var * height if count > 1 else INDEX(0)) + start
-    body = _Microkernel(spec, blocking, names, region, block, base, height).emit()
+    block: Expr = block_var if region.blocks > 1 else INDEX(0)
+    around = [Counter(block_var, region.blocks), *(Counter(axis.var, axis.extent) for axis in spec.outer)]
+    around = [counter for counter in (*around, Counter(var, count)) if counter.extent > 1]
+    weights = None
+    if blocking.prefetch is not None:
+        elements = ceil(spec.depth / blocking.dot.group) * region.vectors * blocking.dot.lanes
+        rhs = spec.rhs(region, block, 0)
+        weights = stream(blocking.prefetch, rhs, [axis.var for axis in spec.k], elements, around)
+    body = _Microkernel(spec, blocking, names, region, block, base, height, weights).emit()
     return loop(var, count, *body) if count > 1 else body
 
 
@@ -285,9 +139,10 @@ class _Microkernel:
     """One block of ``height`` rows by ``region.vectors`` vectors."""
 
     def __init__(
-        self, spec: Contraction, blocking: Blocking, names: Names, region: Region, block: Expr, base: Expr, height: int
-    ) -> None:
-        self.spec, self.blocking, self.names = spec, blocking, names
+        self, spec: Contraction, blocking: Blocking, names: Names, region: Region, block: Expr, base: Expr, height: int,
+        stream: Stream | None,
+    ) -> None:  # fmt: skip
+        self.spec, self.blocking, self.names, self.stream = spec, blocking, names, stream
         self.region, self.block, self.base, self.height = region, block, base, height
         self.lanes = blocking.dot.lanes
         self.type = Type(DType(blocking.dot.accumulator.value), self.lanes)
@@ -358,15 +213,37 @@ class _Microkernel:
         if self.by_lanes:
             body = self._lane_steps(block_var * self.lanes)
         else:
-            body = self._step(step, k, self._broadcast(k, group))
+            body = (*self._next_lines(k), *self._step(step, k, self._broadcast(k, group)))
             if self.unroll > 1:
                 body = (For(step, INDEX(self.unroll), body, LoopKind.UNROLL),)
-        nest = loop(block_var, full // self.unroll, *body)
+        passages = full // self.unroll
+        nest = loop(block_var, passages, *self._next_block(block_var, passages), *body)
         if rest:
             nest += self._step(as_expr(0), as_expr(full), self._broadcast(as_expr(full), rest))
         for axis in reversed(outer):
             nest = loop(axis.var, axis.extent, *nest, kind=axis.kind)
         return nest
+
+    def _next_lines(self, k: Expr) -> Block:
+        """What fetches the weights that are read some steps behind step ``k`` of the last dimension."""
+        if self.stream is None or self.height < ROWS_THAT_WAIT:
+            return ()
+        steps = ceil(self.spec.k[-1].extent / self.blocking.dot.group)
+        return self.stream.next_lines(self._outer_k() * steps + k, self.region.vectors * self.lanes)
+
+    def _next_block(self, passage: Expr, passages: int) -> Block:
+        """What fetches a part of the next block of weights, in a passage of the loop over the last k."""
+        if self.stream is None:
+            return ()
+        bodies = prod(axis.extent for axis in self.spec.k[:-1]) * passages
+        return self.stream.next_block(self._outer_k() * passages + passage, bodies)
+
+    def _outer_k(self) -> Expr:
+        """How many passages of the loop over the last k came before."""
+        number: Expr = INDEX(0)
+        for axis in self.spec.k[:-1]:
+            number = number * axis.extent + axis.var
+        return number
 
     def _lane_steps(self, first: Expr) -> Block:
         """As many steps of k as there are lanes, from ``first`` on: a vector of each row, then one lane after the

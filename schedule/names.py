@@ -5,7 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..ir.loops import Alloc, Block, Buffer, Expr, For, If, Invoke, Kernel, Let, Load, Pointer, Stmt, Store, Var
+from ..ir.loops import (
+    Alloc,
+    Block,
+    Buffer,
+    Expr,
+    For,
+    If,
+    Invoke,
+    Kernel,
+    Let,
+    Load,
+    Pointer,
+    Prefetch,
+    Stmt,
+    Store,
+    Var,
+)
 from ..ir.loops_rewrite import map_expr, walk_stmts
 
 
@@ -86,6 +102,8 @@ class _Renamer:
             )
         if isinstance(stmt, Invoke):
             return replace(stmt, pointers=tuple(self.pointer(pointer) for pointer in stmt.pointers))
+        if isinstance(stmt, Prefetch):
+            return Prefetch(self.pointer(stmt.pointer))
         raise TypeError(stmt)
 
     def pointer(self, pointer: Pointer) -> Pointer:

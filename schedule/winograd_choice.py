@@ -12,9 +12,9 @@ from ..ir.loops import F32, Binary, Buffer, Call, Load, Store
 from ..ir.loops_rewrite import stmt_exprs, walk_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot
+from .blocking import Blocking, blocking_cycles, choose_blocking
 from .constant_matrices import ConstantMatrix
 from .dots import usable_dots
-from .microkernel import Blocking, blocking_cycles, choose_blocking
 from .names import Names
 from .winograd_matrices import ALL, TAPS
 

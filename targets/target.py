@@ -68,6 +68,17 @@ class Cache:
     rate: float
 
 
+@dataclass(frozen=True)
+class CacheLines:
+    """How a core is told to fetch what it will read: lines of ``size`` bytes, ``distance`` bytes ahead in streams of at
+    least ``near`` bytes, of tables of at least ``fewest`` bytes in all."""
+
+    size: int
+    distance: int
+    near: int
+    fewest: int
+
+
 IN_ORDER = Pipeline(multiply_adds=1, loads=1, latency=1, in_order=True)
 
 
@@ -85,9 +96,9 @@ class Cpu:
 
     ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
     ``lane_operand``: from a lane of a vector.
-    ``caches``: those behind the fastest one, the nearest first. ``winograd``: convolutions of floats may be computed in
-    fewer multiplications than they are defined with. ``large_weights``: constants may take several times their memory
-    where that makes code faster.
+    ``caches``: those behind the fastest one, the nearest first; ``prefetch``: how it is told what to read next, where
+    that pays. ``winograd``: convolutions of floats may be computed in fewer multiplications than they are defined with.
+    ``large_weights``: constants may take several times their memory where that makes code faster.
     ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
@@ -111,6 +122,7 @@ class Cpu:
     scalar_operand: bool = False
     lane_operand: bool = False
     caches: tuple[Cache, ...] = ()
+    prefetch: CacheLines | None = None
     winograd: bool = False
     large_weights: bool = False
     signed_bytes: bool = False

@@ -30,6 +30,7 @@ from ...ir.loops import (
     Let,
     Load,
     Pointer,
+    Prefetch,
     Space,
     Stmt,
     Store,
@@ -111,6 +112,8 @@ class _Generalizer:
         if isinstance(stmt, Invoke):
             pointers = tuple(Pointer(p.buffer, self._index(p.buffer, p.index)) for p in stmt.pointers)
             return replace(stmt, pointers=pointers, scalars=self._scalars(stmt))
+        if isinstance(stmt, Prefetch):
+            return Prefetch(Pointer(stmt.pointer.buffer, self._index(stmt.pointer.buffer, stmt.pointer.index)))
         return stmt
 
     def _scalars(self, stmt: Invoke) -> tuple[int | Expr, ...]:

@@ -39,6 +39,7 @@ from ...ir.loops import (
     Let,
     Load,
     Pointer,
+    Prefetch,
     Stmt,
     Store,
     Var,
@@ -257,6 +258,8 @@ def _rebound(block: Block, bound: Mapping[Buffer, Buffer]) -> Block:
                 Pointer(bound[p.buffer], index(p.buffer, p.index)) if p.buffer in bound else p for p in stmt.pointers
             )
             return (replace(stmt, pointers=tuple(moved)),)
+        if isinstance(stmt, Prefetch) and stmt.pointer.buffer in bound:
+            return ()
         return None
 
     return map_block(block, expr_rule, stmt_rule)

@@ -29,6 +29,8 @@ from ccml.ir.loops import (
     Let,
     Load,
     LoopKind,
+    Pointer,
+    Prefetch,
     Reduce,
     Select,
     Space,
@@ -59,6 +61,7 @@ kernel conv_0(x: f32[58,12,1] const align 64, w: f32[2,10,4,1,32] const, b: f32[
       unroll i:5, j:2
         acc[i, j] = b[ob*32+j*16 : 16]
       for kh:10, kw:4
+        prefetch &w[ob+1, kh, kw, 0, 640]
         reg wv: f32x16[2]
         unroll j:2
           wv[j] = w[ob, kh, kw, 0, j*16 : 16]
@@ -251,7 +254,7 @@ def blocks(draw: st.DrawFn, names: dict[str, Var | Buffer], depth: int = 3) -> t
     """Statements over ``names``; bindings may shadow each other."""
     names, stmts = dict(names), []
     for _ in range(draw(st.integers(0, 3))):
-        form = draw(st.sampled_from(["for", "if", "let", "alloc", "store"] if depth else ["let", "store"]))
+        form = draw(st.sampled_from(["for", "if", "let", "alloc", "store", "prefetch"] if depth else ["let", "store"]))
         if form == "for":
             var, extent = Var(draw(NAMES)), draw(expressions(INDEX, names))
             body = draw(blocks({**names, var.name: var}, depth - 1))
@@ -270,6 +273,9 @@ def blocks(draw: st.DrawFn, names: dict[str, Var | Buffer], depth: int = 3) -> t
         elif buffers := [item for item in names.values() if isinstance(item, Buffer)]:
             buffer = draw(st.sampled_from(buffers))
             index = tuple(draw(expressions(INDEX, names)) for _ in buffer.shape)
+            if form == "prefetch":
+                stmts.append(Prefetch(Pointer(buffer, index)))
+                continue
             active = draw(st.none() | expressions(INDEX, names))
             stmts.append(Store(buffer, index, draw(expressions(draw(st.sampled_from(TYPES)), names)), active))
     return tuple(stmts)

@@ -197,6 +197,8 @@ BROKEN = [
     ("let t: i32 = sqrt(n[0])", "L6: sqrt(i32) of type i32; it takes one common floating type"),
     ("let t: f32 = sqrt:f32(p[0 : 4])", "L6: sqrt(f32x4) of type f32; lanes differ"),
     ("z[0] = x[0]", "L7: 1 indices for 2 dimensions"),
+    ("prefetch &x[0]", "L7: 1 indices for 2 dimensions"),
+    ("reg r: f32[2]\nprefetch &r[0]", "L13: 'r' is in registers, which have no address"),
     ("z[0] = p[n[0]]", "L7: indices of types i32"),
     ("z[0] = n[0]", "L7: a value of type i32 in 'z' of f32"),
     ("s[ : 2] = p[0 : 2]", "L7: 2 lanes of a buffer without dimensions"),
@@ -375,3 +377,14 @@ def test_bounds_are_tight_for_affine_indices() -> None:
         verify_kernel(parse_kernel(text % (max(values) + 1)), instructions=INSTRUCTIONS)
         reason = complaint(parse_kernel(text % max(values)))
         assert f"accessed are {min(values)}..{max(values)}" in reason
+
+
+def test_a_place_that_is_prefetched_may_lie_outside() -> None:
+    """It is no access: nothing happens there."""
+    kernel = kernel_of("for i:4\n  prefetch &x[i+1, i*64+640]")
+    verify_kernel(kernel, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
+    given = {param.name: np.ones(param.shape, param.dtype.numpy) for param in kernel.params}
+    before = {name: array.copy() for name, array in given.items()}
+    run_kernel(kernel, given, instructions=INSTRUCTIONS)
+    for name, array in given.items():
+        np.testing.assert_array_equal(array, before[name])

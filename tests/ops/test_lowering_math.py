@@ -145,7 +145,7 @@ def test_accuracy(function, reference, points, single: float, double: float, fus
 def test_accuracy_of_erf(fused: bool) -> None:
     x = both_signs(1e-30, 5)(np.float32)[::3]
     exact = np.array([math.erf(value) for value in x.tolist()])
-    assert ulps(apply(math_exprs.erf, x, fused=fused), exact) <= 1.3
+    assert ulps(apply(math_exprs.erf, x, fused=fused), exact) <= 5.7
     x = x.astype(np.float64)
     assert ulps(apply(math_exprs.erf, x, fused=fused), np.array([math.erf(value) for value in x.tolist()])) <= 2
 

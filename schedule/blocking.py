@@ -1,0 +1,170 @@
+"""How contractions are cut into blocks of accumulators that stay in registers: blocks of columns, rows, chains of sums.
+
+Where a block is too small to hide the latency of the multiply-add, k is spread over ``chains`` independent sets of
+accumulators, which are added at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+
+from ..targets.target import CacheLines, Cpu, Dot, ElementKind
+from .dots import activation_shift
+
+UNROLLED = 64
+"""Multiply-adds in the body of the innermost loop, at most."""
+UNROLLED_COMPACT = 8
+"""The same for compact code."""
+MOST_STEPS = 8
+"""Steps of k in the body of the innermost loop, at most."""
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """How a contraction is cut: ``rows x vectors`` accumulators of ``dot.lanes``, ``chains`` of them over k.
+
+    With ``scalar_operand`` the multiply-add takes activations from scalar registers, with ``lane_operand`` from lanes:
+    each row is loaded for as many steps of k as there are lanes. The loop over k is unrolled to ``limit``
+    multiply-adds and ``ahead`` steps at most, with ``lane_operand`` by the lanes. ``prefetch``: weights are fetched
+    before they are read.
+    """
+
+    dot: Dot
+    rows: int
+    vectors: int
+    chains: int
+    unroll: int
+    scalar_operand: bool = False
+    limit: int = UNROLLED
+    lane_operand: bool = False
+    ahead: int = MOST_STEPS
+    prefetch: CacheLines | None = None
+
+
+@dataclass(frozen=True)
+class Region:
+    """``blocks`` blocks of ``vectors`` vectors of columns, from column ``start``; ``columns`` are there in all."""
+
+    start: int
+    blocks: int
+    vectors: int
+    columns: int
+
+    def active(self, vector: int, lanes: int, block: int) -> int:
+        """Columns that exist in a vector of a block."""
+        return max(0, min(lanes, self.columns - (block * self.vectors + vector) * lanes))
+
+
+def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
+    """Columns as full blocks of ``vectors`` and one narrower block for the rest."""
+    total = ceil(columns / lanes)
+    main = columns // (lanes * vectors)
+    rest = total - main * vectors
+    found = []
+    if main:
+        found.append(Region(0, main, vectors, main * vectors * lanes))
+    if rest:
+        start = main * vectors * lanes
+        found.append(Region(start, 1, rest, columns - start))
+    return tuple(found)
+
+
+def choose_blocking(
+    cpu: Cpu, dots: Sequence[Dot], rows: int, columns: int, k: Sequence[int], outer: int = 1, *, sums: bool = False,
+    reserve: int = 0,
+) -> Blocking:  # fmt: skip
+    """The blocking with the lowest estimated cycles among all of ``dots`` that fit the registers.
+
+    ``k`` are the extents of the reduction; its last dimension is cut into groups. With ``sums`` a second set of
+    accumulators is needed for what is scaled; ``reserve`` registers are left to the compiler. For compact code a
+    blocking without remainders comes first.
+    """
+    best: tuple[int, float, int, Blocking] | None = None
+    for dot in dots:
+        depth = prod(k[:-1]) * ceil(k[-1] / dot.group)
+        for vectors in range(1, 9):
+            if vectors > max(1, ceil(columns / dot.lanes)):
+                break
+            for height in range(1, min(rows, 30) + 1):
+                by_lanes = _takes_lanes(cpu, dot, k)
+                taken = reserve + (height * vectors if sums else 0)
+                blocking = _with_chains(cpu, dot, height, vectors, depth, taken, by_lanes)
+                if blocking is None:
+                    break
+                cost = outer * blocking_cycles(cpu, blocking, rows, columns, depth)
+                bodies = len(regions(columns, dot.lanes, vectors)) * len(row_blocks(rows, height))
+                key = (bodies if cpu.compact else 0, cost, height * vectors * dot.lanes, blocking)
+                if best is None or key[:3] < best[:3]:
+                    best = key
+    assert best is not None
+    return best[3]
+
+
+def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
+    """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has whole ones."""
+    whole = k[-1] % (dot.lanes * dot.group) == 0
+    plain = dot.activation is ElementKind.F32 or (dot.group == 4 and not activation_shift(dot))
+    return cpu.lane_operand and dot.lanes > 1 and whole and plain
+
+
+def _with_chains(
+    cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken: int, lane_operand: bool
+) -> Blocking | None:
+    """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
+    budget = cpu.registers.vector or cpu.registers.scalar - 4
+    scalar_operand = cpu.scalar_operand and dot.lanes > 1
+    factors = rows if lane_operand else dot.temporaries + (0 if scalar_operand else 1)
+    spare = budget - vectors - factors - taken
+    limit = UNROLLED_COMPACT if cpu.compact else UNROLLED
+    if rows * vectors > max(min(spare, limit), 1):
+        return None
+    chains = 1
+    wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
+    while chains * rows * vectors < wanted and 2 * chains * rows * vectors <= spare and 4 * chains <= depth:
+        chains *= 2
+    # Compilers load the weights of later steps ahead: they need registers, too. Cores that execute out of order gain
+    # little by longer bodies.
+    weights = budget - factors - taken - chains * rows * vectors
+    ahead = MOST_STEPS if cpu.pipeline.in_order or cpu.compact else max(1, min(MOST_STEPS, weights // vectors))
+    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, limit, lane_operand, ahead, cpu.prefetch)
+
+
+def blocking_cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
+    """Estimated cycles of ``rows x columns`` results over ``depth`` steps of k."""
+    total = 0.0
+    for region in regions(columns, blocking.dot.lanes, blocking.vectors):
+        for count, height in row_blocks(rows, blocking.rows):
+            step = _step(cpu, blocking, height, region.vectors)
+            finish = 3.0 * height * region.vectors * blocking.chains + 12
+            total += region.blocks * count * (depth * step + finish)
+    return total
+
+
+def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
+    """Cycles of one step of k."""
+    pipeline = cpu.pipeline
+    products = rows * vectors
+    loads = vectors + (rows / blocking.dot.lanes if blocking.lane_operand else rows)
+    if pipeline.in_order:
+        multiply = products * (2 if blocking.dot.name == "mul+add" else 1)
+        return multiply / pipeline.multiply_adds + loads / pipeline.loads + 3.0 / blocking.unroll
+    latency = pipeline.latency / blocking.chains
+    return max(products / pipeline.multiply_adds, loads / pipeline.loads, latency, (products + loads + 1) / 6)
+
+
+def row_blocks(rows: int, height: int) -> list[tuple[int, int]]:
+    """(count, height): the full blocks and the rest."""
+    blocks = [(rows // height, height)] if rows // height else []
+    return blocks + ([(1, rows % height)] if rows % height else [])
+
+
+def unroll_factor(extent: int, statements: int, blocking: Blocking) -> int:
+    """The largest divisor of ``extent`` that is a multiple of the chains and keeps the body of steps of so many
+    ``statements`` short."""
+    chains = blocking.chains
+    most = min(extent, max(blocking.ahead, chains))
+    fitting = [u for u in range(1, most + 1) if extent % u == 0 and u * statements <= blocking.limit]
+    multiples = [u for u in fitting if u % chains == 0]
+    return max(multiples or fitting or [1])

@@ -1,0 +1,91 @@
+"""Weights brought into caches before they are read: those of the next block while one is computed, and the next lines.
+
+A block of weights is read once for each block of rows. What hardware fetches ahead on its own follows the lines as they
+are read, so that each new block waits for memory at its first row. Here each step of each row asks for a part of the
+next block, which has come to the second cache when its turn comes; and for a line of its own block some steps ahead,
+from the second cache to the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, prod
+
+from ..ir.loops import INDEX, Access, Block, Buffer, Expr, Load, Pointer, Prefetch, Space, Var, as_expr
+from ..ir.loops_rewrite import map_expr, walk_expr
+from ..targets.target import CacheLines
+from .affine import occurs
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A loop's variable and its extent."""
+
+    var: Var
+    extent: int
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Blocks of weights of ``elements`` each, one after the other in ``buffer``; ``start`` is the first element of the
+    present one, ``next`` of the next one or ``None``, ``again`` the loops that read the present one over and over."""
+
+    buffer: Buffer
+    elements: int
+    start: Expr
+    next: Expr | None
+    again: tuple[Counter, ...]
+    lines: CacheLines
+
+    def next_lines(self, k: Expr, width: int) -> Block:
+        """At step ``k``, which reads ``width`` elements: the lines that are read some steps later."""
+        size = self.buffer.dtype.size
+        if self.elements * size < self.lines.near:
+            return ()
+        ahead = ceil(self.lines.distance / (width * size)) * width
+        line = self.lines.size // size
+        return tuple(self._at(self.start + k * width + (ahead + first)) for first in range(0, width, line))
+
+    def next_block(self, body: Expr, bodies: int) -> Block:
+        """In passage ``body`` of ``bodies`` of the loops over k: a part of the next block."""
+        size = self.buffer.dtype.size
+        if self.next is None:
+            return ()
+        passages = bodies * prod(counter.extent for counter in self.again)
+        parts = ceil(self.elements * size / (self.lines.size * passages))
+        step = ceil(self.elements / (passages * parts))
+        passage: Expr = INDEX(0)
+        for counter in self.again:
+            passage = passage * counter.extent + counter.var
+        place = self.next + (passage * bodies + body) * (parts * step)
+        return tuple(self._at(place + part * step) for part in range(parts))
+
+    def _at(self, place: Expr) -> Prefetch:
+        return Prefetch(Pointer(self.buffer, (*[INDEX(0)] * (len(self.buffer.shape) - 1), place)))
+
+
+def stream(lines: CacheLines, rhs: Expr, k: Sequence[Var], elements: int, around: Sequence[Counter]) -> Stream | None:
+    """What the loops ``around``, outermost first, read through ``rhs`` at the first vector of a step ``k``; ``None``
+    where ``rhs`` is not a load of constants, or of so few that they stay in the caches."""
+    loads = [part for part in walk_expr(rhs) if isinstance(part, Load)]
+    if len(loads) != 1:
+        return None
+    buffer = loads[0].buffer
+    if buffer.space is not Space.GLOBAL or buffer.access is not Access.READ:
+        return None
+    if prod(buffer.shape) * buffer.dtype.size < lines.fewest:
+        return None
+    flat: Expr = INDEX(0)
+    for index, stride in zip(loads[0].index, buffer.strides, strict=True):
+        flat = flat + _without(index, k) * stride
+    moving = [number for number, counter in enumerate(around) if occurs(counter.var, flat)]
+    if not moving:
+        return Stream(buffer, elements, flat, None, (), lines)
+    var, again = around[moving[-1]].var, tuple(around[moving[-1] + 1 :])
+    following = map_expr(flat, lambda part: var + 1 if part == var else None) if again else None
+    return Stream(buffer, elements, flat, following, again, lines)
+
+
+def _without(index: Expr, k: Sequence[Var]) -> Expr:
+    return map_expr(index, lambda part: as_expr(0) if part in k else None)
