@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from .artifact.abis import build_for_abi
-from .artifact.build import Artifact, Plan, make_plan, write_artifacts
+from .artifact.build import Artifact, Plan, dispatches_by_default, make_plan, write_artifacts
 from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
 from .artifact.link import Library, link_models, write_library
@@ -121,10 +121,11 @@ def compile(  # the name that users look for
 
     ``target``, ``abi`` and ``cpu`` are as ``ccml targets`` lists them, and ``cpu="native"`` is this machine's. With
     ``cpu="all"`` objects and libraries have code for each CPU of the ABI and choose at the first call, while the C is
-    that of the default one. With ``abi="all"`` there is an artifact for each ABI of the target, in a folder of its
-    name. ``emit`` says what is written besides the header and the report. ``dump_ir`` is a folder for the graph after
-    every pass and the program after every step. With ``quantization`` the float model is quantized first, and the
-    reports say what that cost. ``goal`` may ask for little RAM; where it cannot be met, ``BUDGET`` is raised.
+    that of the first one; so they have by default where an operating system loads them. With ``abi="all"`` there is an
+    artifact for each ABI of the target, in a folder of its name. ``emit`` says what is written besides the header and
+    the report. ``dump_ir`` is a folder for the graph after every pass and the program after every step. With
+    ``quantization`` the float model is quantized first, and the reports say what that cost. ``goal`` may ask for little
+    RAM; where it cannot be met, ``BUDGET`` is raised.
     ``packages`` are ecosystems such as ``cmake`` and ``arduino``: for each, a package with an application that runs the
     first sample of ``file``, or a random one, is written into a folder of that name. ``bindings`` are languages:
     ``cpp``, ``python``, ``rust``, ``js``, ``java``. ``artifact`` says how code and weights come into the product. Where
@@ -149,7 +150,11 @@ def compile(  # the name that users look for
 
     def plan_for(machine: Machine) -> Plan:
         compiled = lower(source, optimized, machine, goal, None if dump is None else dump.programs(machine))
-        return make_plan(compiled, kinds, every_cpu=cpu == ALL_CPUS, accuracy=accuracy, options=artifact)
+        return make_plan(compiled, kinds, every_cpu=dispatches(machine), accuracy=accuracy, options=artifact)
+
+    def dispatches(machine: Machine) -> bool:
+        made = [*kinds, Emit.LIBRARY] if any(ecosystem.every_abi for ecosystem in ecosystems) else kinds
+        return cpu == ALL_CPUS or (cpu is None and dispatches_by_default(machine, made, artifact))
 
     def write_more(plan: Plan, report: Report, stage: Path) -> None:
         check_budget(report.totals, budget)
@@ -171,7 +176,7 @@ def compile(  # the name that users look for
         if problem.kind is not ErrorCode.BUDGET or not budget.has_limits:
             raise
         blocks = {} if known is None else known.pools
-        case = Case(source, machines[0], kinds, goal, budget, blocks, cpu == ALL_CPUS, artifact)
+        case = Case(source, machines[0], kinds, goal, budget, blocks, dispatches(machines[0]), artifact)
         raise with_ways_out(problem, case) from problem
 
 

@@ -54,6 +54,11 @@ class Plan:
         return self.levels[0].machine if self.levels else self.machine
 
 
+def dispatches_by_default(machine: Machine, kinds: Sequence[Emit], options: ArtifactOptions) -> bool:
+    """Whether machine code has that of every CPU where none is chosen: C has not, nor code with a place of its own."""
+    return machine.target.dispatch and not options.places and any(kind is not Emit.C for kind in kinds)
+
+
 def make_plan(
     compiled: Compiled,
     kinds: Sequence[Emit],

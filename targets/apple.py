@@ -31,6 +31,7 @@ TARGETS = (
         aliases=("macos",),
         description="macOS, iOS and its simulator; --abi picks one, --package xcframework has all",
         hosted=True,
+        dispatch=True,
         library=Library(
             file="lib{name}.dylib",
             linker=ZIG,

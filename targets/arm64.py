@@ -61,6 +61,7 @@ TARGETS = (
         description="Android, all ABIs of the NDK; --abi picks one",
         hosted=True,
         threads=True,
+        dispatch=True,
         library=shared_library(page_align=16384, c_library="libc.so", stripped=True),
         compiler="clang",
         kit=NDK,
@@ -127,6 +128,7 @@ TARGETS = (
         description="64-bit Arm Linux",
         hosted=True,
         threads=True,
+        dispatch=True,
         library=shared_library(page_align=65536),
         arena_align=64,
         abis=(

@@ -295,7 +295,8 @@ class Target:
 
     ``scarce_ram``: tensors share memory wherever that is sound, inputs and outputs of the model included, although
     compilers then know less of what overlaps. ``scarce_flash``: layers share code where that costs little speed.
-    ``threads``: its C library has those of POSIX.
+    ``threads``: its C library has those of POSIX. ``dispatch``: objects and libraries have code for each CPU of an ABI
+    unless one is chosen.
     """
 
     name: str
@@ -312,6 +313,7 @@ class Target:
     scarce_flash: bool = False
     c_flags: tuple[str, ...] = ()
     threads: bool = False
+    dispatch: bool = False
 
 
 @dataclass(frozen=True)

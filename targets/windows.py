@@ -33,6 +33,7 @@ TARGETS = (
         family="Windows",
         description="Windows: static libraries and DLLs, for Microsoft's linker and MinGW's",
         hosted=True,
+        dispatch=True,
         library=Library(
             file="{name}.dll",
             import_library="{name}.dll.lib",

@@ -123,6 +123,7 @@ TARGETS = (
         description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v3-vnni, -v4, -v4-vnni, native)",
         hosted=True,
         threads=True,
+        dispatch=True,
         library=shared_library(page_align=4096),
         arena_align=64,
         abis=(

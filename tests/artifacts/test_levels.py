@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import ccml
 import numpy as np
 import pytest
 from ccml.errors import CcmlError
+from ccml.program.placing import CODE, Placing
 from ccml.report.budget import Budget
 from ccml.targets import TARGETS, select
 from elftools.elf.elffile import ELFFile
@@ -121,6 +123,20 @@ def test_one_artifact_for_each_abi(cpu: str | None, tmp_path: Path) -> None:
     for abi, wanted in ((None, abis[:1]), ("all", abis)):
         result = ccml.compile(model, "android", tmp_path / str(abi), abi=abi, cpu=cpu, emit=["obj"])
         assert [artifact.report.target.abi for artifact in result.artifacts] == wanted
+
+
+@pytest.mark.parametrize(
+    ("target", "given", "every"),
+    [
+        ("x86", {}, True), ("linux-arm64", {}, True), ("android", {}, True), ("windows", {}, True),
+        ("x86", {"cpu": "x86-64-v3"}, False), ("x86", {"cpu": "native"}, False), ("x86", {"emit": ["c"]}, False),
+        ("x86", {"artifact": ccml.ArtifactOptions(places=(Placing(CODE, "*", ".fast"),))}, False),
+    ],
+)  # fmt: skip
+def test_all_cpus_are_the_default(target: str, given: Mapping[str, Any], every: bool, tmp_path: Path) -> None:
+    """Where one is chosen, or there is no machine code, or it has a place of its own, it is for one."""
+    result = ccml.compile(network(tmp_path), target, tmp_path / "out", **{"emit": ["obj"], **given})
+    assert (len(result.artifacts[0].report.levels) > 1) == every
 
 
 def test_what_would_fit_is_told_for_all_cpus(tmp_path: Path) -> None:

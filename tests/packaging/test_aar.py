@@ -370,6 +370,7 @@ def test_sizes_of_keyword_spotting(tmp_path: Path) -> None:
     assert archive.stat().st_size <= 260_000
     library = unpacked(archive.read_bytes())["jni/arm64-v8a/libmlperf_tiny_kws_dscnn_qdq_int8_jni.so"]
     assert len(library) <= 75_000 and b"getauxval\0" in library, "with a choice of CPUs"
-    ccml.compile(model, "android", tmp_path / "one", emit=["c"], packages=["aar"], abi="arm64-v8a")
+    ccml.compile(model, "android", tmp_path / "one", cpu="armv8-a", emit=["c"], packages=["aar"],
+                 abi="arm64-v8a")  # fmt: skip
     (archive,) = (tmp_path / "one").rglob("*.aar")
     assert len(unpacked(archive.read_bytes())["jni/arm64-v8a/libmlperf_tiny_kws_dscnn_qdq_int8_jni.so"]) <= 50_000
