@@ -34,6 +34,7 @@ from .report.build import Identity, build_report
 from .report.schema import Options, Report
 from .samples import ONLY_INPUT, Samples, match_samples, random_samples, read_arrays
 from .targets import TARGETS, Machine, find, select
+from .targets.target import Cpu, differ_in_integers
 
 log = logging.getLogger(__name__)
 
@@ -277,15 +278,24 @@ def lower_levels(compiled: Compiled) -> tuple[Level, ...]:
     """The programs of a library for all CPUs of an ABI, the most demanding first, but for those that a less demanding
     one makes needless; none where the ABI has a single CPU."""
     machine, cpus = compiled.machine, compiled.machine.abi.cpus
-    others = {cpu: Machine(machine.target, machine.abi, cpu) for cpu in cpus if cpu != machine.cpu}
-    if not others:
+    if len(cpus) == 1:
         return ()
     levels = [Level(machine, compiled.program)]
-    levels += [
-        Level(other, lower(compiled.source, compiled.optimized, other, compiled.goal).program)
-        for other in others.values()
-    ]
+    for other in _of_use(compiled):
+        lowered = lower(compiled.source, compiled.optimized, Machine(machine.target, machine.abi, other), compiled.goal)
+        levels.append(Level(lowered.machine, lowered.program))
     return tuple(without_equals(by_requirements(levels)))
+
+
+def _of_use(compiled: Compiled) -> list[Cpu]:
+    """The other CPUs of an ABI, without those that differ from a less demanding one in nothing that the model asks for:
+    in instructions for integers, where there are floats alone."""
+    integers = any(value.dtype.is_integer and value.dtype.size < 4 for value in compiled.optimized.values())
+    known = [compiled.machine.cpu]
+    for cpu in sorted(compiled.machine.abi.cpus, key=lambda each: len(each.requires)):
+        if cpu not in known and (integers or not any(differ_in_integers(cpu, other) for other in known)):
+            known.append(cpu)
+    return known[1:]
 
 
 def compile_source(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from .detection import CpuFeature, Detection
@@ -138,6 +138,20 @@ class Cpu:
     def has_fpu(self) -> bool:
         """Whether float arithmetic runs in registers of its own; without, every operation is a library call."""
         return self.registers.vector > 0
+
+
+def differ_in_integers(one: Cpu, other: Cpu) -> bool:
+    """Whether two CPUs have the same instructions but those that multiply and add up integers."""
+    return _without_integers(one) == _without_integers(other)
+
+
+def _without_integers(cpu: Cpu) -> Cpu:
+    names = {dot.name for dot in cpu.dots if dot.activation is not ElementKind.F32}
+    floats = tuple(dot for dot in cpu.dots if dot.activation is ElementKind.F32)
+    return replace(
+        cpu, name="", llvm_cpu="", llvm_features="", c_flags=(), requires=(), dots=floats,
+        features=cpu.features - names,
+    )  # fmt: skip
 
 
 GCC = Tool("gcc", "apt install gcc")
