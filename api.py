@@ -36,7 +36,6 @@ from .driver import (
     ALL_CPUS,
     DEFAULT_GOAL,
     DEFAULT_OPTIONS,
-    Compiled,
     Goal,
     ModelOptions,
     Optimize,
@@ -58,6 +57,7 @@ from .errors import CcmlError, ErrorCode
 from .fitting import Case, check_budget, with_ways_out
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
+from .loaded_model import LoadedModel
 from .output_files import check_output_file, check_output_folder
 from .packages.sample import encode_sample
 from .packages.write import Model as PackagedModel
@@ -72,7 +72,7 @@ from .report.profile import Profile, TimedProfile, build_profile, build_timed_pr
 from .report.read import read_firmware as read_firmware_file
 from .report.read import read_reports as read_report_files
 from .report.schema import Firmware, Report
-from .samples import ONLY_INPUT, Samples, plain_arrays
+from .samples import plain_arrays
 from .targets import Machine
 from .targets import find as find_target
 from .verification.board import BoardCheck, compare_log
@@ -235,63 +235,6 @@ def _known_sample(source: Source, file: PathLike | None) -> tuple[Mapping[str, n
     compiled = compile_source(source, native)
     inputs = next(iter(compiled.samples(file)))
     return inputs, JitModel(compiled.program, native).run(inputs)
-
-
-class LoadedModel:
-    """A model compiled into this process by :func:`load`. It may be run from several threads.
-
-    Where inputs and outputs are states (``ModelOptions.states``), each run goes on where the one before ended.
-    """
-
-    def __init__(self, compiled: Compiled) -> None:
-        self.compiled = compiled
-        log.info("compiling for this machine (%s)", compiled.machine.cpu.name)
-        self._jit = JitModel(compiled.program, compiled.machine)
-
-    def run(
-        self, inputs: Mapping[str, np.ndarray] | np.ndarray, state: StateMemory | None = None
-    ) -> dict[str, np.ndarray]:
-        """The outputs by their ONNX names, for inputs by theirs, of exactly the model's types and shapes.
-
-        Where the model has one input, its array alone will do, or the name ``input``. The run updates ``state``, or the
-        one that the model keeps itself. Raises ``BAD_INPUT`` that names the tensor that is missing, not known, or of
-        another type or shape.
-        """
-        return self._jit.run(self._named(inputs), state)
-
-    def run_samples(self, samples: Samples) -> dict[str, np.ndarray]:
-        """The outputs by name for several samples, stacked as the inputs are. Where the model has states, the samples
-        are the steps of one sequence, which begins anew."""
-        state = self.new_state()
-        return samples.joined([self._jit.run(inputs, state) for inputs in samples])
-
-    def new_state(self) -> StateMemory:
-        """States of a sequence beside that of the model, with their first values: ``values`` are arrays by the names of
-        the inputs, ``reset`` begins anew."""
-        return StateMemory(self.compiled.program)
-
-    def reset(self) -> None:
-        """Gives the states that the model keeps itself their first values."""
-        self._jit.state.reset()
-
-    def observe(self, inputs: Mapping[str, np.ndarray] | np.ndarray) -> dict[str, np.ndarray]:
-        """The outputs and every intermediate value that has memory of its own, in the layout that it has inside.
-
-        ``inputs`` are as for :meth:`run`.
-        """
-        return self._jit.observe(self._named(inputs))
-
-    def _named(self, inputs: Mapping[str, np.ndarray] | np.ndarray) -> Mapping[str, np.ndarray]:
-        """``inputs`` by the names that the model has for them."""
-        names = [side.name for side in self.compiled.program.tensors]
-        given = inputs if isinstance(inputs, Mapping) else {ONLY_INPUT: inputs}
-        if len(names) == 1 and list(given) == [ONLY_INPUT]:
-            return {names[0]: given[ONLY_INPUT]}
-        if not isinstance(inputs, Mapping):
-            listed = ", ".join(names) or "none"
-            reason = f"a single array fits a model with one input; this one has {len(names)}"
-            raise CcmlError(ErrorCode.BAD_INPUT, reason, hint=f"give a dict of arrays by name; the inputs: {listed}")
-        return inputs
 
 
 def load(

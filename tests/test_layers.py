@@ -14,7 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("__init__",),
     ("api", "onnx_backend"),
-    ("fitting",),
+    ("fitting", "loaded_model"),
     ("quantization",),
     ("verification", "artifact"),
     ("bindings",),
