@@ -108,7 +108,7 @@ class Quantizer:
 
     def with_trials(self) -> Quantizer:
         """The quantizer with a method for the range of each tensor, and 16 bits for those that make much noise and cost
-        little, by the noise at the outputs."""
+        little, by the noise at the outputs. A range that cuts off values for the sake of 256 steps is not for these."""
         parts = self.partition()
         if self.options.activations != "int8":
             return self
@@ -125,7 +125,9 @@ class Quantizer:
         if self.options.min_sqnr == 0:
             return result
         noise = {head: trials.noise(head, [result._encoding(parts, head, _NONE)]) for head in parts.sources}
-        return replace(result, wide=result.wide | of_noise(parts, noise, self.interface))
+        wide = result.wide | of_noise(parts, noise, self.interface)
+        bytes_ = {name: method for name, method in result.methods.items() if parts.stored[name] not in wide}
+        return replace(result, wide=wide, methods=bytes_)
 
     @property
     def interface(self) -> frozenset[str]:
