@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
-from ..targets import Board, Environment, Machine
+from ..targets import Board, Environment, Machine, Tool
 from .driver import DRIVER_FOLDER
 from .toolchain import build, find_tool
 
@@ -50,15 +50,21 @@ def _write_script(board: Board, compiler: str, folder: Path) -> None:
     build([find_tool(compiler), "-E", "-P", "-x", "c", *macros, template, "-o", "board.ld"], folder)
 
 
+def emulator_of(machine: Machine) -> Tool:
+    """What runs programs for ``machine``. Raises ``TOOLCHAIN`` where nothing does."""
+    emulator = machine.abi.environment.emulator
+    if emulator is None:
+        reason = f"nothing here runs programs for {machine.name} ({machine.abi.name})"
+        raise CcmlError(ErrorCode.TOOLCHAIN, reason, hint="try it on such a machine")
+    return emulator
+
+
 def run_command(machine: Machine, program: Path) -> list[str]:
     """What runs ``program``."""
     environment = machine.abi.environment
     if is_native(environment):
         return [str(program)]
-    if environment.emulator is None:
-        reason = f"nothing here runs programs for {machine.name} ({machine.abi.name})"
-        raise CcmlError(ErrorCode.TOOLCHAIN, reason, hint="try it on such a machine")
-    command = [find_tool(environment.emulator.command)]
+    command = [find_tool(emulator_of(machine).command)]
     if environment.board is not None:
         return [*command, *_board_options(environment.board), str(program)]
     if environment.sysroot:

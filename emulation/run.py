@@ -14,7 +14,7 @@ from ..emit_llvm.module import foreign_kernels
 from ..ir.program import Program
 from ..targets import Machine
 from .driver import DRIVER_FOLDER, driver_macros, exit_reason, failure, read_outputs, write_inputs
-from .platforms import compiler_of, link_options, loadable, run_command
+from .platforms import compiler_of, emulator_of, is_native, link_options, loadable, run_command
 from .toolchain import build, find_tool, run_tool
 
 _C_FLAGS = ("-std=gnu99",)
@@ -76,6 +76,8 @@ def build_driver(
 ) -> Path:
     """The driver, linked with ``files``; a shared library among them is put into ``folder`` for it to load."""
     environment = machine.abi.environment
+    if not is_native(environment):
+        emulator_of(machine)
     loaded_file = machine.target.library.file if machine.target.library else ""
     library = next((file for file in files if loaded_file and file.suffix == Path(loaded_file).suffix), None)
     loaded = None if library is None else folder / library.name

@@ -197,3 +197,9 @@ def test_windows_programs_run_in_wine(route: str, tmp_path: Path, monkeypatch: p
     wanted = ccml.load(DIGITS).run(sample())
     for key, value in wanted.items():
         np.testing.assert_allclose(outputs[key], value, rtol=1e-4, atol=1e-5)
+
+
+def test_what_nothing_runs_is_told_at_once(tmp_path: Path) -> None:
+    program = compile_source(read(DIGITS), APPLE[0]).program
+    with pytest.raises(ccml.CcmlError, match=r"nothing here runs programs for apple \(macos-arm64\)"):
+        build_and_run(program, APPLE[0], [], [{program.inputs[0].name: sample()}], include=tmp_path)
