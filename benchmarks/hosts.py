@@ -238,8 +238,8 @@ Written by `python benchmarks/hosts.py`: float32, batch 1, all systems in one in
 ccml {version}; {versions}, with as many threads. Least time of a run, and the median of all turns in parentheses; the
 ratio is that of the least times, ccml by the best of the others: below 1, ccml is faster. The roof is what one core
 does at most, measured ({peak:.0f} GFLOP/s); Winograd's algorithm may exceed it. The networks are those of
-`benchmarks/networks.py` and `benchmarks/resnet50.py`, with seeded weights, and models of the test suite. LiteRT, ncnn and
-MNN were not measured.
+`benchmarks/networks.py` and `benchmarks/resnet50.py`, with seeded weights, and models of the test suite. LiteRT, ncnn
+and MNN were not measured.
 """
 
 
