@@ -18,7 +18,7 @@ from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..passes.fold_affine import fold_affine
 from ..passes.pipeline import clean_up
 from ..samples import Samples
-from .execute import evaluate_samples
+from .execute import evaluate_samples, work_of
 from .halves import widen_halves
 from .mixed import GoodEnough, MixedPrecision, raise_precision
 from .observe import spread
@@ -31,6 +31,10 @@ log = logging.getLogger(__name__)
 FLOOR = 21.0
 """The SQNR in dB, on some samples of the calibration, that a model has at least where no other is demanded."""
 FLOOR_SAMPLES = 4
+COMPARED_SAMPLES = 64
+"""Samples of the calibration on which models with other widths of tensors are compared."""
+_COMPARED_WORK = 1 << 26
+"""Of an evaluation of the models that are compared, at most."""
 
 Score = Callable[[Mapping[str, np.ndarray]], float]
 """How good outputs (``[samples, ...]``, by name) are; larger is better."""
@@ -80,8 +84,7 @@ def quantize_graph(
         prepared = prepare(graph)
         options.require_known_layers(known_names(prepared))
         return QuantizedModel(prepared, quantize_weights(prepared, samples, options))
-    quantizer = Quantizer.of(prepare(graph), samples, options)
-    result = quantizer.quantize()
+    quantizer, result = _of_better_widths(Quantizer.of(prepare(graph), samples, options))
     if options.min_sqnr is None and options.max_accuracy_drop is None:
         return _with_floor(quantizer, result)
     if options.min_sqnr == 0 and options.max_accuracy_drop is None:
@@ -92,10 +95,33 @@ def quantize_graph(
     return QuantizedModel(quantizer.graph, result.graph, mixed)
 
 
+def _of_better_widths(quantizer: Quantizer) -> tuple[Quantizer, Quantized]:
+    """Of bytes alone, and of 16 bits for some tensors, what is nearer the float model on calibration samples. Parts of
+    noise are measured one at a time, and in models of few outputs the whole may be another. Large models, whose noise
+    is the sum of very many parts, are not quantized twice for that."""
+    wider = quantizer.wider
+    if wider is None:
+        return quantizer, quantizer.quantize()
+    wide = wider.quantize()
+    if work_of(quantizer.graph) > _COMPARED_WORK:
+        return wider, wide
+    plain, judged = quantizer.quantize(), _some(quantizer.samples, COMPARED_SAMPLES)
+    wanted = evaluate_samples(quantizer.graph, judged)
+    nearness = [_least_sqnr(evaluate_samples(each.graph, judged), wanted) for each in (plain, wide)]
+    return (wider, wide) if nearness[1] > nearness[0] else (quantizer, plain)
+
+
+def _some(samples: Samples, count: int) -> Samples:
+    return samples.chosen(np.isin(np.arange(samples.count), spread(samples.count, count)))
+
+
+def _least_sqnr(found: Mapping[str, np.ndarray], wanted: Mapping[str, np.ndarray]) -> float:
+    return min(sqnr(found[name], array) for name, array in wanted.items())
+
+
 def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
     """A model of bytes that would be of little use gets more precision unasked, on some of the calibration samples."""
-    some = spread(quantizer.samples.count, FLOOR_SAMPLES)
-    judged = quantizer.samples.chosen(np.isin(np.arange(quantizer.samples.count), some))
+    judged = _some(quantizer.samples, FLOOR_SAMPLES)
     wanted = evaluate_samples(quantizer.graph, judged)
     demand = _demand(wanted, replace(quantizer.options, min_sqnr=FLOOR), None)
     if quantizer.options.activations != "int8" or demand(evaluate_samples(plain.graph, judged)):

@@ -80,6 +80,8 @@ class Quantizer:
     """The first members of groups that have 16 bits by default (``cheap_width.py``)."""
     methods: Mapping[str, Method] = field(default_factory=dict)
     """How the range of a stored value is found, where another way than the options' serves better."""
+    wider: Quantizer | None = None
+    """The same with 16 bits for tensors that make much noise and cost little, where there are such."""
 
     @staticmethod
     def of(graph: Graph, samples: Samples, options: QuantizeOptions) -> Quantizer:
@@ -107,8 +109,8 @@ class Quantizer:
         return plain.with_trials()
 
     def with_trials(self) -> Quantizer:
-        """The quantizer with a method for the range of each tensor, and 16 bits for those that make much noise and cost
-        little, by the noise at the outputs. A range that cuts off values for the sake of 256 steps is not for these."""
+        """The quantizer with a method for the range of each tensor, by the noise at the outputs, and with that of
+        :attr:`wider` tensors. A range that cuts off values for the sake of 256 steps is not for these."""
         parts = self.partition()
         if self.options.activations != "int8":
             return self
@@ -126,8 +128,10 @@ class Quantizer:
             return result
         noise = {head: trials.noise(head, [result._encoding(parts, head, _NONE)]) for head in parts.sources}
         wide = result.wide | of_noise(parts, noise, self.interface)
-        bytes_ = {name: method for name, method in result.methods.items() if parts.stored[name] not in wide}
-        return replace(result, wide=wide, methods=bytes_)
+        if wide == result.wide:
+            return result
+        methods = {name: method for name, method in result.methods.items() if parts.stored[name] not in wide}
+        return replace(result, wider=replace(result, wide=wide, methods=methods))
 
     @property
     def interface(self) -> frozenset[str]:
