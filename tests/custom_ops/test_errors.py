@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import ccml
@@ -129,6 +130,7 @@ def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     """Objects go without the operator, whose C is written; running needs a compiler."""
     path, own = several().write(tmp_path)
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setitem(sys.modules, "ziglang", None)
     ccml.compile(path, "cortex-m4", tmp_path / "out", emit=["lib"], options=own)
     header = (tmp_path / "out" / "m.h").read_text()
     assert "libm is WITHOUT them" in " ".join(header.split())
