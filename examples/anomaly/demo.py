@@ -6,16 +6,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import ccml
 import onnx
-from ccml.emit_c.compiler_flags import all_flags
-from ccml.emulation.driver import DRIVER_FOLDER
-from ccml.emulation.platforms import compiler_of, link_options, run_command
+from ccml.emulation.programs import program_output
 from ccml.features import AudioFeatures, audio_into_model
 
 FOLDER = Path(__file__).resolve().parent
@@ -35,18 +32,7 @@ def listen(target: str, folder: Path) -> str:
     onnx.save(whole(), folder / "monitor.onnx")
     out = folder / "out"
     ccml.compile(folder / "monitor.onnx", target, out, emit=["c"], options=ccml.ModelOptions(states=STATES))
-    environment = machine.abi.environment
-    sources = [FOLDER / "main.c", *sorted(out.glob("*.c"))]
-    flags = ["-std=c99", "-O2", *all_flags(machine, compiler_of(machine)), f"-I{out}", f"-I{FOLDER}"]
-    if environment.board is not None:
-        sources.append(DRIVER_FOLDER / "startup.c")
-        flags += ["-std=gnu99", "-DSEMIHOSTING", f"-I{DRIVER_FOLDER}"]
-    options = link_options(machine, folder)
-    program = folder / "monitor"
-    subprocess.run([compiler_of(machine), *flags, *sources, *options, "-o", program], cwd=folder, check=True)
-    done = subprocess.run(run_command(machine, program), capture_output=True, text=True, check=True, timeout=120)
-    said = done.stdout + done.stderr  # QEMU prints what semihosting says to stderr, beside warnings of its own
-    return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("qemu-"))
+    return program_output(machine, [FOLDER / "main.c", *sorted(out.glob("*.c"))], [out, FOLDER], folder)
 
 
 if __name__ == "__main__":

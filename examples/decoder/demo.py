@@ -6,15 +6,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import ccml
-from ccml.emit_c.compiler_flags import all_flags
-from ccml.emulation.driver import DRIVER_FOLDER
-from ccml.emulation.platforms import compiler_of, link_options, run_command
+from ccml.emulation.programs import program_output
 
 FOLDER = Path(__file__).resolve().parent
 STATES = {f"{name}{layer}": f"{name}{layer}_next" for layer in range(2) for name in ("keys", "values")}
@@ -26,18 +23,7 @@ def generate(target: str, folder: Path) -> str:
     machine = ccml.find_machine(target)
     out = folder / "out"
     ccml.compile(FOLDER / "decoder.onnx", target, out, emit=["c"], options=ccml.ModelOptions(states=STATES))
-    environment = machine.abi.environment
-    sources = [FOLDER / "main.c", *sorted(out.glob("*.c"))]
-    flags = ["-std=c99", "-O2", *all_flags(machine, compiler_of(machine)), f"-I{out}", f"-I{FOLDER}"]
-    if environment.board is not None:
-        sources.append(DRIVER_FOLDER / "startup.c")
-        flags += ["-std=gnu99", "-DSEMIHOSTING", f"-I{DRIVER_FOLDER}"]
-    options = link_options(machine, folder)
-    program = folder / "decoder"
-    subprocess.run([compiler_of(machine), *flags, *sources, *options, "-o", program], cwd=folder, check=True)
-    done = subprocess.run(run_command(machine, program), capture_output=True, text=True, check=True, timeout=120)
-    said = done.stdout + done.stderr  # QEMU prints what semihosting says to stderr, beside warnings of its own
-    return "".join(line for line in said.splitlines(keepends=True) if not line.startswith("qemu-"))
+    return program_output(machine, [FOLDER / "main.c", *sorted(out.glob("*.c"))], [out, FOLDER], folder)
 
 
 if __name__ == "__main__":
