@@ -45,6 +45,7 @@ class Choices:
 _NONE = Choices()
 
 _TUNING_WORK = 1 << 33
+"""Of all evaluations, as ``work_of`` counts it, on whose samples weights are tuned."""
 _LEAST_TUNED = 8
 """Samples of large models that weights are tuned on: each gives thousands of rows."""
 
@@ -112,19 +113,20 @@ class Quantizer:
         """The quantizer with a method for the range of each tensor, by the noise at the outputs, and with that of
         :attr:`wider` tensors. A range that cuts off values for the sake of 256 steps is not for these."""
         parts = self.partition()
-        if self.options.activations != "int8":
+        ranges, widths = self.options.range_method is RangeMethod.AUTO, self.options.min_sqnr != 0
+        if self.options.activations != "int8" or not (ranges or widths):
             return self
         trials = Trials.of(self.graph, parts.stored, self.samples)
         if trials is None:
             return self
         result = self
-        if self.options.range_method is RangeMethod.AUTO:
+        if ranges:
             types = {head: self._stored_type(parts, head, _NONE) for head in parts.sources}
             stats = {head: self._merged_stats(parts, head) for head in types}
             encode = {head: partial(self._encode, *types[head]) for head in types}
             chosen = choose_ranges(trials, {head: Group(stats[head], encode[head]) for head in types})
             result = replace(self, methods={name: chosen[head] for name, head in parts.stored.items()})
-        if self.options.min_sqnr == 0:
+        if not widths:
             return result
         noise = {head: trials.noise(head, [result._encoding(parts, head, _NONE)]) for head in parts.sources}
         wide = result.wide | of_noise(parts, noise, self.interface)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
+from ..ir.loops import LoopKind, Var
 from ..targets.target import CacheLines, Cpu, Dot, ElementKind
 from .dots import activation_shift
 
@@ -19,6 +20,13 @@ UNROLLED_COMPACT = 8
 """The same for compact code."""
 MOST_STEPS = 8
 """Steps of k in the body of the innermost loop, at most."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    var: Var
+    extent: int
+    kind: LoopKind = LoopKind.SERIAL
 
 
 @dataclass(frozen=True)

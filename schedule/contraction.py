@@ -14,11 +14,11 @@ from ..ir.loops_rewrite import map_expr
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.integer import zero_point
-from .blocking import Blocking, Region, choose_blocking, regions
+from .blocking import Axis, Blocking, Region, choose_blocking, regions
 from .body import table_names
 from .dots import activation_shift, has_dot, usable_dots, weight_operand, weight_type
 from .kernel import KernelContext
-from .microkernel import Axis, Contraction, contraction_block
+from .microkernel import Contraction, contraction_block
 from .tensors import TensorRef, merge_dimensions
 from .vectorize import Vectorizer
 

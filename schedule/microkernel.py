@@ -5,9 +5,8 @@ multiply-accumulate takes.
 
 ``acc[row, column] = init[column] + sum over k of lhs[row, k] * rhs[k, column]``
 
-A block of ``rows x vectors`` accumulators stays in registers while k runs; columns are lanes. Where a block is too
-small to hide the latency of the multiply-add, k is spread over ``chains`` independent sets of accumulators, which are
-added at the end.
+A block of ``rows x vectors`` accumulators stays in registers while k runs; columns are lanes. ``blocking.py`` chooses
+its size, ``prefetch.py`` has its weights fetched before they are read.
 """
 
 from __future__ import annotations
@@ -45,23 +44,16 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
-from .blocking import Blocking, Region, regions, row_blocks, unroll_factor
+from .blocking import Axis, Blocking, Region, regions, row_blocks, unroll_factor
 from .dots import group_operand, multiply_accumulate
 from .names import Names
-from .prefetch import Counter, Stream, stream
+from .prefetch import Stream, stream
 
 ROWS_THAT_WAIT = 4
 """Rows from which on there is time between the loads of weights to fetch those of later steps."""
 LONG_FINISH = 16
 """Operations behind a result from which on they are a loop over the rows: in straight code behind a full block their
 constants would compete with its accumulators for registers, and their code would be as many times as long."""
-
-
-@dataclass(frozen=True)
-class Axis:
-    var: Var
-    extent: int
-    kind: LoopKind = LoopKind.SERIAL
 
 
 @dataclass(frozen=True)
@@ -124,8 +116,7 @@ def _row_loop(
     var = Var(names.fresh("rb"))
     base = (var * height if count > 1 else INDEX(0)) + start
     block: Expr = block_var if region.blocks > 1 else INDEX(0)
-    around = [Counter(block_var, region.blocks), *(Counter(axis.var, axis.extent) for axis in spec.outer)]
-    around = [counter for counter in (*around, Counter(var, count)) if counter.extent > 1]
+    around = [each for each in (Axis(block_var, region.blocks), *spec.outer, Axis(var, count)) if each.extent > 1]
     weights = None
     if blocking.prefetch is not None:
         elements = ceil(spec.depth / blocking.dot.group) * region.vectors * blocking.dot.lanes

@@ -16,14 +16,7 @@ from ..ir.loops import INDEX, Access, Block, Buffer, Expr, Load, Pointer, Prefet
 from ..ir.loops_rewrite import map_expr, walk_expr
 from ..targets.target import CacheLines
 from .affine import occurs
-
-
-@dataclass(frozen=True)
-class Counter:
-    """A loop's variable and its extent."""
-
-    var: Var
-    extent: int
+from .blocking import Axis
 
 
 @dataclass(frozen=True)
@@ -35,7 +28,7 @@ class Stream:
     elements: int
     start: Expr
     next: Expr | None
-    again: tuple[Counter, ...]
+    again: tuple[Axis, ...]
     lines: CacheLines
 
     def next_lines(self, k: Expr, width: int) -> Block:
@@ -52,12 +45,12 @@ class Stream:
         size = self.buffer.dtype.size
         if self.next is None:
             return ()
-        passages = bodies * prod(counter.extent for counter in self.again)
+        passages = bodies * prod(axis.extent for axis in self.again)
         parts = ceil(self.elements * size / (self.lines.size * passages))
         step = ceil(self.elements / (passages * parts))
         passage: Expr = INDEX(0)
-        for counter in self.again:
-            passage = passage * counter.extent + counter.var
+        for axis in self.again:
+            passage = passage * axis.extent + axis.var
         place = self.next + (passage * bodies + body) * (parts * step)
         return tuple(self._at(place + part * step) for part in range(parts))
 
@@ -65,7 +58,7 @@ class Stream:
         return Prefetch(Pointer(self.buffer, (*[INDEX(0)] * (len(self.buffer.shape) - 1), place)))
 
 
-def stream(lines: CacheLines, rhs: Expr, k: Sequence[Var], elements: int, around: Sequence[Counter]) -> Stream | None:
+def stream(lines: CacheLines, rhs: Expr, k: Sequence[Var], elements: int, around: Sequence[Axis]) -> Stream | None:
     """What the loops ``around``, outermost first, read through ``rhs`` at the first vector of a step ``k``; ``None``
     where ``rhs`` is not a load of constants, or of so few that they stay in the caches."""
     loads = [part for part in walk_expr(rhs) if isinstance(part, Load)]
@@ -79,7 +72,7 @@ def stream(lines: CacheLines, rhs: Expr, k: Sequence[Var], elements: int, around
     flat: Expr = INDEX(0)
     for index, stride in zip(loads[0].index, buffer.strides, strict=True):
         flat = flat + _without(index, k) * stride
-    moving = [number for number, counter in enumerate(around) if occurs(counter.var, flat)]
+    moving = [number for number, axis in enumerate(around) if occurs(axis.var, flat)]
     if not moving:
         return Stream(buffer, elements, flat, None, (), lines)
     var, again = around[moving[-1]].var, tuple(around[moving[-1] + 1 :])

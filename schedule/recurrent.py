@@ -25,12 +25,12 @@ from ..ops.nest_tools import operand, optional
 from ..ops.opdef import NestContext
 from ..ops.recurrent import lengths_position
 from ..ops.recurrent_nest import Cell, Cells, gru, lstm, rnn
-from .blocking import choose_blocking
+from .blocking import Axis, choose_blocking
 from .contraction import PackedWeights
 from .dots import usable_dots
 from .generic import NestAdapter
 from .kernel import KernelContext
-from .microkernel import Axis, Contraction, contraction_block
+from .microkernel import Contraction, contraction_block
 from .tensors import merge_dimensions
 
 NESTS: dict[str, Callable[[NestContext, Node, Cells], Block]] = {"lstm": lstm, "gru": gru, "rnn": rnn}

@@ -19,11 +19,11 @@ from ..ir.loops import F32, I32, Block, Expr, Load, LoopKind, Splat, Var, as_exp
 from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.stored_weights import rows_of_blocks
-from .blocking import Blocking, Region, choose_blocking, regions
+from .blocking import Axis, Blocking, Region, choose_blocking, regions
 from .contraction import join_rows
 from .dots import usable_dots
 from .kernel import KernelContext
-from .microkernel import Axis, Contraction, contraction_block
+from .microkernel import Contraction, contraction_block
 
 
 def is_weight_matmul(ctx: KernelContext) -> bool:

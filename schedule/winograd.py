@@ -24,11 +24,11 @@ from ..ir.loops import INDEX, Block, Const, Expr, If, Let, Type, Var, as_expr
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import ints
-from .blocking import Region, regions
+from .blocking import Axis, Region, regions
 from .constant_matrices import ConstantMatrix
 from .contraction import Bias, PackedWeights
 from .kernel import KernelContext
-from .microkernel import Axis, Contraction, contraction_block
+from .microkernel import Contraction, contraction_block
 from .tensors import Halo
 from .vectorize import stripes
 from .winograd_choice import Tiling, choose_tiling, relative_cost
