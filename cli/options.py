@@ -392,7 +392,8 @@ def target_options(required: bool = False, default: str = "generic", several: bo
         cpu = click.option(
             "--cpu", cls=TargetOption, shell_complete=complete_cpu, metavar="NAME",
             help="The CPU of a target that has several, or 'native' for this machine's."
-            + (" 'all': one library for all of them, which chooses at the first call." if several else ""),
+            + (" By default, where an operating system loads the code, 'all': it chooses at the first call."
+               if several else ""),
         )  # fmt: skip
         return target(abi(cpu(function)))
 

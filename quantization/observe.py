@@ -62,6 +62,7 @@ def runs(model: Runner, samples: Samples, chosen: Sequence[int]) -> Iterator[Arr
 
 
 def channel_means(node: Node, output: np.ndarray) -> np.ndarray:
-    """The mean of each output channel of a layer."""
+    """The mean of each output channel of a layer; 0 where it has no elements."""
     axis = output_axis(node)
-    return output.astype(np.float64).mean(axis=tuple(d for d in range(output.ndim) if d != axis))
+    others = tuple(d for d in range(output.ndim) if d != axis)
+    return output.astype(np.float64).sum(axis=others) / max(1, output.size // max(1, output.shape[axis]))

@@ -134,12 +134,13 @@ def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
 def _demand(wanted: Mapping[str, np.ndarray], options: QuantizeOptions, score: Score | None) -> GoodEnough:
     """What the outputs have to fulfil, given those of the float model."""
     accuracy = score or (lambda outputs: top1_agreement(outputs, wanted))
-    goal = accuracy(wanted)
+    drop = options.max_accuracy_drop
+    goal = 0.0 if drop is None else accuracy(wanted)
 
     def good_enough(outputs: Mapping[str, np.ndarray]) -> bool:
-        if options.min_sqnr is not None and any(sqnr(outputs[n], wanted[n]) < options.min_sqnr for n in wanted):
+        if options.min_sqnr is not None and _least_sqnr(outputs, wanted) < options.min_sqnr:
             return False
-        return options.max_accuracy_drop is None or goal - accuracy(outputs) <= options.max_accuracy_drop
+        return drop is None or goal - accuracy(outputs) <= drop
 
     return good_enough
 

@@ -94,7 +94,7 @@ class Quantizer:
         names = _observable(graph, unrolled)
         log.info("preparing the float model for calibration")
         model = runner(graph, names, samples.count)
-        most = max(_LEAST_TUNED, _TUNING_WORK // work_of(graph))
+        most = max(_LEAST_TUNED, _TUNING_WORK // max(1, work_of(graph)))
         chosen = spread(samples.count, min(options.tuning_samples, most))
         masked: frozenset[str] = frozenset()
         if softmaxes(graph):

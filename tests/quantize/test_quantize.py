@@ -272,3 +272,16 @@ def test_wrong_options(wrong: dict[str, object]) -> None:
     with pytest.raises(CcmlError) as error:
         QuantizeOptions(**wrong)  # type: ignore[arg-type]
     assert error.value.kind is ErrorCode.BAD_OPTION
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+@pytest.mark.parametrize("layers", ["relu", "dense", "both"])
+def test_tensors_without_elements_are_quantized(rows: int, layers: str) -> None:
+    """There is nothing to observe, and no work; also of one row with one element."""
+    net = Network((rows, 1))
+    x = net.x if layers == "dense" else net.relu(net.x)
+    graph = net.graph(x if layers == "relu" else net.dense(x, 3))
+    samples = samples_for(graph, 40)
+    (found,) = evaluate_samples(quantize_graph(graph, samples).graph, samples).values()
+    (wanted,) = evaluate_samples(graph, samples).values()
+    np.testing.assert_allclose(found, wanted, atol=0.1)
