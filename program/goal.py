@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from ..schedule.decision import NOTHING_TUNED, Tuned
+
 
 class Optimize(Enum):
     """What a compilation is to save.
@@ -29,13 +31,15 @@ class Goal:
 
     ``max_ram`` bytes are to be enough for all working memory, inputs and outputs included; ``None``: no limit.
     ``pools`` name parts of it, fastest first, with the bytes of each; the last may have no limit. Without any, there is
-    one arena. With ``threads``, the work of large layers is split into chunks for so many of them; 0: none.
+    one arena. With ``threads``, the work of large layers is split into chunks for so many of them; 0: none. ``tuned``
+    says which loops were measured to be faster than those that are estimated to be the fastest.
     """
 
     optimize: Optimize = Optimize.BALANCED
     max_ram: int | None = None
     pools: Mapping[str, int | None] = field(default_factory=dict)
     threads: int = 0
+    tuned: Tuned = field(default_factory=lambda: NOTHING_TUNED)
 
     @property
     def scarce_ram(self) -> bool:

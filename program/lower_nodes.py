@@ -25,6 +25,7 @@ from ..ops.control import BODIES
 from ..ops.custom import CUSTOM, custom_macs
 from ..ops.table import OPS
 from ..schedule.borders import plan_borders
+from ..schedule.decision import NOTHING_TUNED, TUNED, Decision, Tuned, kernel_key
 from ..schedule.fixed_requantization import requantize_in_integers
 from ..schedule.generators import Generator, choose_generator
 from ..schedule.kernel import KernelContext
@@ -46,12 +47,13 @@ MAX_KERNELS = 3000
 """Each takes some 20 ms of the processor: more than any real model has, and about a minute."""
 
 
-def lower_nodes(graph: Graph, machine: Machine) -> Program:
-    """Kernels and steps for ``graph``; the plan has no pools yet.
+def lower_nodes(graph: Graph, machine: Machine, tuned: Tuned = NOTHING_TUNED) -> Program:
+    """Kernels and steps for ``graph``; the plan has no pools yet. ``tuned`` says what is known to be faster than what
+    is estimated to be.
 
     The graph consists of ``fused`` and ``reshape`` nodes and control flow, as ``passes.pipeline.optimize`` leaves it.
     """
-    memory = _Memory()
+    memory = _Memory(tuned)
     return _Lowering(graph, machine, memory).program([value.name for value in graph.outputs])
 
 
@@ -71,8 +73,10 @@ class _Lowered:
 
 @dataclass
 class _Memory:
-    """What all graphs of a program share: buffers, kernels, and what is needed to find those that are there already."""
+    """What all graphs of a program share: buffers, kernels, and what is needed to find those that are there already.
+    ``decisions`` are those for kernels by their keys."""
 
+    decisions: Tuned
     buffers: dict[str, BufferDecl] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     kernels: dict[str, Kernel] = field(default_factory=dict)
@@ -127,15 +131,16 @@ class _Lowering:
             graph = requantize_in_integers(graph)
 
         def read_halo(node: Node) -> Halo | None:
-            ctx = KernelContext(node, machine.cpu, {}, graph.constant)
+            ctx = KernelContext(node, machine.cpu, {}, graph.constant, decision=self._decision(node))
             if ctx.anchor is None or ctx.anchor.op != "conv":
                 return None
             halo = self._generator(ctx).halo
             return None if halo is None else halo(ctx.anchor)
 
         self.generators: dict[str, Generator] = {}
+        self.decisions: dict[str, Decision | None] = {}
+        self.machine, self.memory, self.graph = machine, memory, graph
         self.graph, self.halos = plan_borders(separate_outputs(graph), read_halo)
-        self.machine, self.memory = machine, memory
         self.buffers = memory.buffers
         self.owner = storage_owners(self.graph)
         made = {old.name: self.owner[new.name] for old, new in zip(graph.outputs, self.graph.outputs, strict=True)}
@@ -278,7 +283,7 @@ class _Lowering:
         return _Lowered(named.name, tuple(places), custom_macs(custom), str(custom.attrs["operator"]))
 
     def _scheduled(self, node: Node) -> _Lowered:
-        ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant)
+        ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant, decision=self._decision(node))
         if ctx.anchor is not None and ctx.anchor.op == CUSTOM:
             return self._foreign(node, ctx.anchor)
         values = _values(node)
@@ -286,12 +291,16 @@ class _Lowering:
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")
         halo = ctx.fill_halo(self._halo(ctx.output).fill)
         generator = self._generator(ctx)
+        decided = ctx.decision is not None and ctx.decision.generator == generator.name
+        if not decided:
+            ctx.decision = None
         nest = (*ctx.vectorized(halo), *generator.emit(ctx))
         kernel, names = self._finished(ctx, nest)
         places = {ctx.refs[value.name].buffer.name: place for place, value in enumerate(values)}
         sources = (ctx.packed.get(n, ctx.scratch.get(n, places.get(n))) for n in names)
         present = tuple(source for source in sources if source is not None)
-        return _Lowered(kernel.name, present, _macs(ctx.anchor), generator.name)
+        name = f"{generator.name}{TUNED}" if decided else generator.name
+        return _Lowered(kernel.name, present, _macs(ctx.anchor), name)
 
     def _finished(self, ctx: KernelContext, nest: Block) -> tuple[Kernel, tuple[str, ...]]:
         """The kernel for the loops of a generator, and the buffers of ``ctx`` behind its parameters. What was done for
@@ -312,6 +321,16 @@ class _Lowering:
         if name not in self.generators:
             self.generators[name] = choose_generator(ctx)
         return self.generators[name]
+
+    def _decision(self, node: Node) -> Decision | None:
+        """The best that is known of a node, once for those with its output: a border that is copied changes nothing."""
+        if not self.memory.decisions:
+            return None
+        name = node.outputs[0].name
+        if name not in self.decisions:
+            key = kernel_key(node, self.machine, self.graph.constant)
+            self.decisions[name] = self.memory.decisions.get(key)
+        return self.decisions[name]
 
     def _shared_kernel(self, kernel: Kernel, stem: str, loc: str) -> Kernel:
         """The kernel itself, named, or the one with the same text that there is already.

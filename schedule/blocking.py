@@ -6,12 +6,13 @@ accumulators, which are added at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
 from ..ir.loops import LoopKind, Var
 from ..targets.target import CacheLines, Cpu, Dot, ElementKind
+from .decision import MOST_ROWS, MOST_VECTORS, BlockShape
 from .dots import activation_shift
 
 UNROLLED = 64
@@ -50,6 +51,11 @@ class Blocking:
     ahead: int = MOST_STEPS
     prefetch: CacheLines | None = None
 
+    @property
+    def shape(self) -> BlockShape:
+        """What :meth:`Product.decided` makes it of."""
+        return BlockShape(self.dot.name, self.dot.lanes, self.rows, self.vectors, self.chains, self.ahead)
+
 
 @dataclass(frozen=True)
 class Region:
@@ -79,35 +85,65 @@ def regions(columns: int, lanes: int, vectors: int) -> tuple[Region, ...]:
     return tuple(found)
 
 
-def choose_blocking(
-    cpu: Cpu, dots: Sequence[Dot], rows: int, columns: int, k: Sequence[int], outer: int = 1, *, sums: bool = False,
-    reserve: int = 0,
-) -> Blocking:  # fmt: skip
-    """The blocking with the lowest estimated cycles among all of ``dots`` that fit the registers.
+@dataclass(frozen=True)
+class Product:
+    """``rows x columns`` sums of products over the extents ``k`` by one of ``dots``, ``outer`` times.
 
-    ``k`` are the extents of the reduction; its last dimension is cut into groups. With ``sums`` a second set of
-    accumulators is needed for what is scaled; ``reserve`` registers are left to the compiler. For compact code a
-    blocking without remainders comes first.
+    The last dimension of ``k`` is cut into groups. With ``sums`` a second set of accumulators is needed for what is
+    scaled; ``reserve`` registers are left to the compiler.
     """
-    best: tuple[int, float, int, Blocking] | None = None
-    for dot in dots:
-        depth = prod(k[:-1]) * ceil(k[-1] / dot.group)
-        for vectors in range(1, 9):
-            if vectors > max(1, ceil(columns / dot.lanes)):
-                break
-            for height in range(1, min(rows, 30) + 1):
-                by_lanes = _takes_lanes(cpu, dot, k)
-                taken = reserve + (height * vectors if sums else 0)
-                blocking = _with_chains(cpu, dot, height, vectors, depth, taken, by_lanes)
-                if blocking is None:
-                    break
-                cost = outer * blocking_cycles(cpu, blocking, rows, columns, depth)
-                bodies = len(regions(columns, dot.lanes, vectors)) * len(row_blocks(rows, height))
-                key = (bodies if cpu.compact else 0, cost, height * vectors * dot.lanes, blocking)
-                if best is None or key[:3] < best[:3]:
-                    best = key
-    assert best is not None
-    return best[3]
+
+    dots: tuple[Dot, ...]
+    rows: int
+    columns: int
+    k: tuple[int, ...]
+    outer: int = 1
+    sums: bool = False
+    reserve: int = 0
+
+    def cheapest(self, cpu: Cpu) -> Blocking:
+        """The blocking with the lowest estimated cycles of those that fit the registers. For compact code one without
+        remainders comes first."""
+
+        def order(blocking: Blocking) -> tuple[int, float, int]:
+            columns, rows = regions(self.columns, blocking.dot.lanes, blocking.vectors), self._row_blocks(blocking)
+            size = blocking.rows * blocking.vectors * blocking.dot.lanes
+            return (len(columns) * len(rows) if cpu.compact else 0, self.cycles(cpu, blocking), size)
+
+        return min(self.possible(cpu), key=order)
+
+    def possible(self, cpu: Cpu) -> Iterator[Blocking]:
+        """All that fit the registers."""
+        for dot in self.dots:
+            by_lanes = _takes_lanes(cpu, dot, self.k)
+            for vectors in range(1, min(MOST_VECTORS, max(1, ceil(self.columns / dot.lanes))) + 1):
+                for rows in range(1, min(self.rows, MOST_ROWS) + 1):
+                    taken = self.reserve + (rows * vectors if self.sums else 0)
+                    blocking = _with_chains(cpu, dot, rows, vectors, self._depth(dot), taken, by_lanes)
+                    if blocking is None:
+                        break
+                    yield blocking
+
+    def decided(self, cpu: Cpu, shape: BlockShape) -> Blocking | None:
+        """The blocking of a ``shape``, cut down to what there is; ``None`` where no instruction here is meant."""
+        dot = shape.find_dot(self.dots)
+        if dot is None or not shape.valid:
+            return None
+        rows, vectors = min(shape.rows, self.rows), min(shape.vectors, max(1, ceil(self.columns / dot.lanes)))
+        chains = shape.chains if 4 * shape.chains <= self._depth(dot) else 1
+        by_lanes = _takes_lanes(cpu, dot, self.k)
+        return _blocking(cpu, dot, rows, vectors, chains, by_lanes, shape.ahead)
+
+    def cycles(self, cpu: Cpu, blocking: Blocking) -> float:
+        """The estimate for all of it."""
+        return self.outer * blocking_cycles(cpu, blocking, self.rows, self.columns, self._depth(blocking.dot))
+
+    def _depth(self, dot: Dot) -> int:
+        """Steps of k."""
+        return prod(self.k[:-1]) * ceil(self.k[-1] / dot.group)
+
+    def _row_blocks(self, blocking: Blocking) -> list[tuple[int, int]]:
+        return row_blocks(self.rows, blocking.rows)
 
 
 def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
@@ -122,11 +158,9 @@ def _with_chains(
 ) -> Blocking | None:
     """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
     budget = cpu.registers.vector or cpu.registers.scalar - 4
-    scalar_operand = cpu.scalar_operand and dot.lanes > 1
-    factors = rows if lane_operand else dot.temporaries + (0 if scalar_operand else 1)
+    factors = rows if lane_operand else dot.temporaries + (0 if _scalar_operand(cpu, dot) else 1)
     spare = budget - vectors - factors - taken
-    limit = UNROLLED_COMPACT if cpu.compact else UNROLLED
-    if rows * vectors > max(min(spare, limit), 1):
+    if rows * vectors > max(min(spare, _limit(cpu)), 1):
         return None
     chains = 1
     wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
@@ -136,7 +170,23 @@ def _with_chains(
     # little by longer bodies.
     weights = budget - factors - taken - chains * rows * vectors
     ahead = MOST_STEPS if cpu.pipeline.in_order or cpu.compact else max(1, min(MOST_STEPS, weights // vectors))
-    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, limit, lane_operand, ahead, cpu.prefetch)
+    return _blocking(cpu, dot, rows, vectors, chains, lane_operand, ahead)
+
+
+def _blocking(
+    cpu: Cpu, dot: Dot, rows: int, vectors: int, chains: int, lane_operand: bool, ahead: int
+) -> Blocking:  # fmt: skip
+    scalar_operand = _scalar_operand(cpu, dot)
+    return Blocking(dot, rows, vectors, chains, chains, scalar_operand, _limit(cpu), lane_operand, ahead, cpu.prefetch)
+
+
+def _scalar_operand(cpu: Cpu, dot: Dot) -> bool:
+    return cpu.scalar_operand and dot.lanes > 1
+
+
+def _limit(cpu: Cpu) -> int:
+    """Multiply-adds in the body of the innermost loop."""
+    return UNROLLED_COMPACT if cpu.compact else UNROLLED
 
 
 def blocking_cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:

@@ -14,7 +14,7 @@ from ..ir.loops_rewrite import map_expr
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.integer import zero_point
-from .blocking import Axis, Blocking, Region, choose_blocking, regions
+from .blocking import Axis, Blocking, Product, Region, regions
 from .body import table_names
 from .dots import activation_shift, has_dot, usable_dots, weight_operand, weight_type
 from .kernel import KernelContext
@@ -155,8 +155,8 @@ class _ConvLowering:
         k_extents = [*self.kernel[:-1], self.kernel[-1] * self.depth] if fold else [*self.kernel, self.depth]
         k = tuple(Axis(Var(self.names.fresh("k")), extent) for extent in k_extents)
         dots = usable_dots(self.ctx.cpu, self.x.dtype, self.weights.dtype)
-        blocking = choose_blocking(
-            self.ctx.cpu, dots, rows, self.channels, k_extents, prod(out[:-2]) * self.group
+        blocking = self.ctx.blocking(
+            Product(dots, rows, self.channels, tuple(k_extents), prod(out[:-2]) * self.group)
         )
         weights = self._k_major(k_extents)
         packed = PackedWeights(self.ctx, weights, blocking)
@@ -220,7 +220,7 @@ class _PackedMatmul:
         row = Axis(Var(ctx.names.fresh("row")), shape[-2])
         k = Axis(Var(ctx.names.fresh("k")), depth)
         dots = usable_dots(ctx.cpu, self.a.dtype, self.weights.dtype)
-        blocking = choose_blocking(ctx.cpu, dots, row.extent, columns, (depth,), prod(shape[:-2]))
+        blocking = ctx.blocking(Product(dots, row.extent, columns, (depth,), prod(shape[:-2])))
         packed = PackedWeights(ctx, self.weights[None], blocking)
         bias = Bias(ctx, self.node, self.weights[None], blocking)
         x = refs[self.a.name]
@@ -262,7 +262,7 @@ class _DynamicMatmul:
         rows, columns, depth = out[-2], out[-1], self.a.shape[-1]
         batch = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in out[:-2])
         row, k = Axis(Var(ctx.names.fresh("row")), rows), Axis(Var(ctx.names.fresh("k")), depth)
-        blocking = choose_blocking(ctx.cpu, usable_dots(ctx.cpu, DType.F32), rows, columns, (depth,), prod(out[:-2]))
+        blocking = ctx.blocking(Product(usable_dots(ctx.cpu, DType.F32), rows, columns, (depth,), prod(out[:-2])))
         lanes = blocking.dot.lanes
         position = [axis.var for axis in batch]
         lhs = self._operand(self.a.name, (*position, row.var, k.var))

@@ -102,7 +102,9 @@ class _Depthwise:
         batch = Var(names.fresh("n"))
         spatial = [Var(names.fresh("o")) for _ in out[1:-2]]
         block: Block = ()
-        width = block_width(self.ctx.cpu, out[-2], self.kernel[-1])
+        shape = None if self.ctx.decision is None else self.ctx.decision.shape
+        decided = None if shape is None else min(shape.rows, out[-2])
+        width = decided or block_width(self.ctx.cpu, out[-2], self.kernel[-1])
         start = 0
         for count, rows in ((out[-2] // width, width), (1, out[-2] % width)):
             if count and rows:

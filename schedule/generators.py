@@ -145,7 +145,7 @@ def _winograd(outputs: int) -> Generator:
     return Generator(
         f"winograd F({outputs}x{outputs},3x3)",
         _anchors("conv"),
-        lambda ctx: is_winograd(ctx, outputs),
+        is_winograd,
         lambda ctx: lower_winograd(ctx, outputs),
         lambda ctx: direct(ctx) * winograd_cost(ctx, outputs),
         lambda conv: winograd_halo(conv, outputs),
@@ -206,8 +206,11 @@ GENERATORS: tuple[Generator, ...] = (
 
 
 def choose_generator(ctx: KernelContext) -> Generator:
-    """The generator for a fused node whose loops take the fewest cycles where all tensors are dense, which need not be
-    known."""
+    """The generator for a fused node that is decided on, else that whose loops take the fewest cycles where all tensors
+    are dense, which need not be known."""
     found = [each for each in GENERATORS if each.fits(ctx)]
+    decided = None if ctx.decision is None else ctx.decision.generator
+    if any(each.name == decided for each in found):
+        return next(each for each in found if each.name == decided)
     dense = ctx.with_dense_tensors()
     return found[0] if len(found) == 1 else min(found, key=lambda generator: generator.cost(dense))

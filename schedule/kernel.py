@@ -17,7 +17,9 @@ from ..ops.fused import body_of
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from ..targets.target import Cpu
+from .blocking import Blocking, Product
 from .body import Body
+from .decision import Decision
 from .names import Names
 from .tensors import TensorRef
 from .unroll import unroll_bytes
@@ -30,7 +32,7 @@ class KernelContext:
 
     ``refs`` map the names of outside values (and of the output) to how the kernel sees them; ``packed`` collects the
     constants in the order in which the kernel reads them, by buffer name, and ``scratch`` memory that lives during a
-    call.
+    call. ``decision`` is what the loops are to be like, where that is known.
     """
 
     node: Node
@@ -40,6 +42,7 @@ class KernelContext:
     names: Names = field(default_factory=Names)
     packed: dict[str, np.ndarray] = field(default_factory=dict)
     scratch: dict[str, Buffer] = field(default_factory=dict)
+    decision: Decision | None = None
 
     @property
     def body(self) -> Graph:
@@ -88,6 +91,12 @@ class KernelContext:
         self.scratch[buffer.name] = buffer
         return buffer
 
+    def blocking(self, product: Product) -> Blocking:
+        """How a product is cut into blocks: as decided, or with the fewest estimated cycles."""
+        shape = None if self.decision is None else self.decision.shape
+        decided = None if shape is None else product.decided(self.cpu, shape)
+        return product.cheapest(self.cpu) if decided is None else decided
+
     def vectorized(self, block: Block) -> Block:
         """``block`` with the CPU's vectors in place of its loops, and loops over bytes that stay scalar unrolled."""
         if self.cpu.copied_bytes:
@@ -97,11 +106,12 @@ class KernelContext:
 
     def trial(self) -> KernelContext:
         """The same kernel, for loops that are made only to be looked at: what they pack and name is not kept."""
-        return KernelContext(self.node, self.cpu, self.refs, self.outer_constants, deepcopy(self.names))
+        names = deepcopy(self.names)
+        return KernelContext(self.node, self.cpu, self.refs, self.outer_constants, names, decision=self.decision)
 
     def with_dense_tensors(self) -> KernelContext:
         """A kernel for the same node whose tensors have no halo: what is known before there are any."""
-        dense = KernelContext(self.node, self.cpu, {}, self.outer_constants)
+        dense = KernelContext(self.node, self.cpu, {}, self.outer_constants, decision=self.decision)
         for value in (*self.node.operands, *self.node.outputs):
             buffer = Buffer(dense.names.fresh("tensor"), Type(value.dtype.stored), value.shape)
             dense.refs[value.name] = TensorRef.whole(buffer)
@@ -196,7 +206,9 @@ class OneScratch(KernelContext):
 
     @staticmethod
     def of(ctx: KernelContext) -> OneScratch:
-        return OneScratch(ctx.node, ctx.cpu, ctx.refs, ctx.outer_constants, ctx.names, ctx.packed, ctx.scratch)
+        return OneScratch(
+            ctx.node, ctx.cpu, ctx.refs, ctx.outer_constants, ctx.names, ctx.packed, ctx.scratch, ctx.decision
+        )
 
     def temporary(self, stem: str, dtype: DType, shape: Sequence[int], align: int = 0) -> Buffer:
         key = (stem, dtype, tuple(shape), align)

@@ -25,7 +25,7 @@ from ..ops.nest_tools import operand, optional
 from ..ops.opdef import NestContext
 from ..ops.recurrent import lengths_position
 from ..ops.recurrent_nest import Cell, Cells, gru, lstm, rnn
-from .blocking import Axis, choose_blocking
+from .blocking import Axis, Product
 from .contraction import PackedWeights
 from .dots import usable_dots
 from .generic import NestAdapter
@@ -153,7 +153,8 @@ def _product(
     columns = len(weights)
     repeats = outer[0].extent if outer else 1
     dots, reserve = usable_dots(ctx.cpu, DType.F32), ctx.cpu.registers.vector // 16
-    blocking = choose_blocking(ctx.cpu, dots, row.extent, columns, (k.extent,), repeats, reserve=reserve)
+    product = Product(dots, row.extent, columns, (k.extent,), repeats, reserve=reserve)
+    blocking = product.cheapest(ctx.cpu) if outer else ctx.blocking(product)
     packed = PackedWeights(ctx, weights.T[None], blocking)
     start = ctx.pack("bias", bias.astype(np.float32)) if bias.any() else None
 

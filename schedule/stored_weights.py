@@ -19,7 +19,7 @@ from ..ir.loops import F32, I32, Block, Expr, Load, LoopKind, Splat, Var, as_exp
 from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.stored_weights import rows_of_blocks
-from .blocking import Axis, Blocking, Region, choose_blocking, regions
+from .blocking import Axis, Blocking, Product, Region, regions
 from .contraction import join_rows
 from .dots import usable_dots
 from .kernel import KernelContext
@@ -111,7 +111,8 @@ class _Lowering:
         self.inner = Axis(Var(names.fresh("k")), stored.block // self.half.extent)
         dots = usable_dots(ctx.cpu, DType.F32)
         extents = (self.block.extent, self.half.extent, self.inner.extent)
-        blocking = choose_blocking(ctx.cpu, dots, row.extent, columns, extents, prod(shape[:-2]), sums=not self.single)
+        product = Product(dots, row.extent, columns, extents, prod(shape[:-2]), sums=not self.single)
+        blocking = ctx.blocking(product)
         self.lanes = blocking.dot.lanes
         self.weights = _Columns(ctx, "w", stored.packed(), blocking)
         self.scales = _Columns(ctx, "scale", stored.scale, blocking)

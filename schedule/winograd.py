@@ -31,13 +31,13 @@ from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 from .tensors import Halo
 from .vectorize import stripes
-from .winograd_choice import Tiling, choose_tiling, relative_cost
+from .winograd_choice import Tiling, choose_tiling, decided_tiling, relative_cost
 from .winograd_matrices import ALL, TAPS
 
 
-def is_winograd(ctx: KernelContext, outputs: int) -> bool:
+def is_winograd(ctx: KernelContext) -> bool:
     """Whether the anchor is a float ``conv`` of 3x3 taps with steps of one, in channels-last layout and with constant
-    weights, on a CPU that takes Winograd's algorithm, and tiles of ``outputs`` x ``outputs`` are worth it."""
+    weights, on a CPU that takes Winograd's algorithm."""
     node, weights = ctx.contraction
     if not ctx.cpu.winograd or weights is None or node.attrs["layout"] != "channels_last":
         return False
@@ -45,7 +45,7 @@ def is_winograd(ctx: KernelContext, outputs: int) -> bool:
         return False
     if any(step != 1 for name in ("stride", "dilation") for step in ints(node.attrs, name)):
         return False
-    return node.output.type.size > 0 and winograd_cost(ctx, outputs) < 1
+    return node.output.type.size > 0
 
 
 def winograd_cost(ctx: KernelContext, outputs: int) -> float:
@@ -79,7 +79,9 @@ class _Winograd:
         self.x, self.pad = ctx.refs[x.name], ints(node.attrs, "pad")[:2]
         self.out = node.output.shape
         self.depth, self.columns = x.shape[-1], self.out[-1]
-        self.tiling: Tiling = choose_tiling(ctx.cpu, self.depth, self.out, outputs)
+        problem = (ctx.cpu, self.depth, self.out, outputs)
+        decision = ctx.decision
+        self.tiling: Tiling = choose_tiling(*problem) if decision is None else decided_tiling(*problem, decision)
         self.blocking = self.tiling.blocking
         self.lanes = self.blocking.dot.lanes
         transformed = self.filtering.filters(weights).reshape(-1, self.depth, self.columns)

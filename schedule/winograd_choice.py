@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -12,8 +12,9 @@ from ..ir.loops import F32, Binary, Buffer, Call, Load, Store
 from ..ir.loops_rewrite import stmt_exprs, walk_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot
-from .blocking import Blocking, blocking_cycles, choose_blocking
+from .blocking import Blocking, Product
 from .constant_matrices import ConstantMatrix
+from .decision import BlockShape, Decision
 from .dots import usable_dots
 from .names import Names
 from .winograd_matrices import ALL, TAPS
@@ -55,21 +56,39 @@ def relative_cost(cpu: Cpu, depth: int, out: Sequence[int], outputs: int) -> flo
 
 @lru_cache(maxsize=1024)
 def choose_tiling(cpu: Cpu, depth: int, out: tuple[int, ...], outputs: int) -> Tiling:
-    """The tiling of the fewest estimated cycles. Blocks divide the tiles evenly."""
-    images, height, width, columns = out
-    counts = (images, -(-height // outputs), -(-width // outputs))
-    tilings = [_tiling(cpu, depth, columns, outputs, counts, block) for block in _blocks(counts)]
-    return min(tilings, key=lambda tiling: tiling.cycles)
+    """The tiling of the fewest estimated cycles, of those that :func:`possible_tilings` lists."""
+    return min(possible_tilings(cpu, depth, out, outputs), key=lambda tiling: tiling.cycles)
 
 
-def _blocks(counts: tuple[int, int, int]) -> Iterator[tuple[int, int, int]]:
-    """Blocks whose tiles follow each other: part of a row, whole rows of an image, whole images."""
+def possible_tilings(
+    cpu: Cpu, depth: int, out: tuple[int, ...], outputs: int, most: int = LARGEST
+) -> list[Tiling]:  # fmt: skip
+    """Those of the ``most`` largest blocks. Blocks divide the tiles evenly."""
+    counts = _tile_counts(out, outputs)
+    return [_tiling(cpu, depth, out[-1], outputs, counts, block) for block in _blocks(counts, most)]
+
+
+def decided_tiling(cpu: Cpu, depth: int, out: tuple[int, ...], outputs: int, decision: Decision) -> Tiling:
+    """The tiling of a ``decision``, as far as its blocks divide the tiles."""
+    chosen, counts = choose_tiling(cpu, depth, out, outputs), _tile_counts(out, outputs)
+    block = decision.tiles if decision.tiles in _blocks(counts, None) else chosen.block
+    return _tiling(cpu, depth, out[-1], outputs, counts, block, decision.shape)
+
+
+def _tile_counts(out: tuple[int, ...], outputs: int) -> tuple[int, int, int]:
+    """Images, rows and columns of tiles."""
+    return out[0], -(-out[1] // outputs), -(-out[2] // outputs)
+
+
+def _blocks(counts: tuple[int, int, int], most: int | None) -> list[tuple[int, int, int]]:
+    """Blocks whose tiles follow each other: part of a row, whole rows of an image, whole images. The ``most`` largest
+    of them that are not too large, or all of these."""
     images, rows, columns = counts
     found = [(1, 1, part) for part in _divisors(columns)]
     found += [(1, part, columns) for part in _divisors(rows)]
     found += [(part, rows, columns) for part in _divisors(images)]
     few = [block for block in dict.fromkeys(found) if prod(block) <= MANY_TILES]
-    yield from few[-LARGEST:]
+    return few if most is None else few[-most:]
 
 
 def _divisors(count: int) -> list[int]:
@@ -77,15 +96,17 @@ def _divisors(count: int) -> list[int]:
 
 
 def _tiling(
-    cpu: Cpu, depth: int, columns: int, outputs: int, counts: tuple[int, int, int], block: tuple[int, int, int]
-) -> Tiling:
+    cpu: Cpu, depth: int, columns: int, outputs: int, counts: tuple[int, int, int], block: tuple[int, int, int],
+    shape: BlockShape | None = None,
+) -> Tiling:  # fmt: skip
     filtering = ALL[outputs]
     blocks = (counts[0] // block[0], counts[1] // block[1], counts[2] // block[2])
     number, tiles, points = prod(blocks), prod(block), filtering.inputs**2
     dots = usable_dots(cpu, DType.F32)
-    blocking = choose_blocking(cpu, dots, tiles, columns, (depth,), points, reserve=cpu.registers.vector // 16)
+    product = Product(dots, tiles, columns, (depth,), points, reserve=cpu.registers.vector // 16)
+    blocking = product.cheapest(cpu) if shape is None else product.decided(cpu, shape) or product.cheapest(cpu)
     rows = max(1, int(cpu.registers.vector * _KEPT) // filtering.inputs)
-    products = points * blocking_cycles(cpu, blocking, tiles, columns, depth)
+    products = product.cycles(cpu, blocking)
     before, after = (
         _transform_cycles(cpu, outputs, back, rows, blocking.dot) * tiles * (channels / blocking.dot.lanes)
         for back, channels in ((False, depth), (True, columns))
@@ -103,10 +124,9 @@ def _tiling(
 @lru_cache(maxsize=1024)
 def _direct_cycles(cpu: Cpu, depth: int, out: tuple[int, ...]) -> float:
     k = (TAPS, TAPS * depth)
-    blocking = choose_blocking(cpu, usable_dots(cpu, DType.F32), out[-2], out[-1], k, prod(out[:-2]))
+    direct = Product(usable_dots(cpu, DType.F32), out[-2], out[-1], k, prod(out[:-2]))
     weights = _FLOAT * prod(k) * out[-1]
-    cycles = prod(out[:-2]) * blocking_cycles(cpu, blocking, out[-2], out[-1], prod(k))
-    return cycles + weights * _per_byte(cpu, weights)
+    return direct.cycles(cpu, direct.cheapest(cpu)) + weights * _per_byte(cpu, weights)
 
 
 def _per_byte(cpu: Cpu, size: float) -> float:
