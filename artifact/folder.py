@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ..emit_c.makefile import MAKEFILE, folder_makefile
@@ -91,7 +92,7 @@ class _Change:
 
     def check(self) -> None:
         """Raises ``OUTPUT_FOLDER`` where something of others would be overwritten."""
-        files, earlier = self._new_files(), self._earlier_files()
+        files, earlier = self._new_files, self._earlier_files()
         for other in self.before.others(self.name):
             taken = files.keys() & {own_report(other.name), own_makefile(other.name), *other.files} - {MAKEFILE}
             if taken or other.name.lower() == self.name.lower():
@@ -107,7 +108,7 @@ class _Change:
 
     def apply(self) -> None:
         """Replaces the files of the earlier compilation by the new ones."""
-        files, earlier = self._new_files(), self._earlier_files()
+        files, earlier = self._new_files, self._earlier_files()
         shared = self.before.shared(self.name)
         if shared:
             _make_room(self.folder, self.before)
@@ -127,6 +128,7 @@ class _Change:
     def _write_shared(self) -> None:
         _write_shared(self.folder, [self.name, *_names(self.before)], self.before.abis, self.version)
 
+    @cached_property
     def _new_files(self) -> dict[str, str]:
         return {file.path: file.sha256 for file in list_files(self.stage)}
 

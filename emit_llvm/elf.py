@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..targets import Elf
 
+MAGIC = b"\x7fELF"
 ET_REL = 1
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_REL = 1, 2, 3, 4, 9
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
@@ -128,7 +129,7 @@ def _symbols(image: bytes) -> Iterator[tuple[str, int, int]]:
 
 def _sections(image: bytes) -> tuple[Layout, int, list[tuple[int, ...]]]:
     """The layout of an object, the offset of its section headers and their fields."""
-    if image[:4] != b"\x7fELF" or image[5] != 1:
+    if not image.startswith(MAGIC) or image[5] != 1:
         raise ValueError("not a little-endian ELF object")
     layout = ELF64 if image[4] == 2 else ELF32
     header = struct.unpack_from(layout.header, image, 16)

@@ -118,5 +118,5 @@ def _object(layout: Layout, abi: Elf, sections: tuple[_Section, ...]) -> bytes:
         layout.header, elf.ET_REL, abi.machine, 1, 0, 0, end + padding, abi.flags,
         layout.header_size, 0, 0, layout.section_size, len(headers), len(headers) - 1,
     )  # fmt: skip
-    magic = b"\x7fELF" + bytes((layout.bits // 32, 1, 1)) + bytes(9)
+    magic = elf.MAGIC + bytes((layout.bits // 32, 1, 1)) + bytes(9)
     return b"".join((magic, header, *parts, bytes(padding), *headers))

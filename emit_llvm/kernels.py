@@ -97,9 +97,12 @@ class KernelWriter:
         """Prints statements under ``bindings``; the names that they bind go out of scope at the end."""
         variables, places = dict(self.expressions.variables), dict(self.memory.places)
         self.expressions.variables.update(bindings)
-        for stmt in block:
-            self.expressions.statement()
-            self._cases[type(stmt)](stmt)
+        with self.out.scope():
+            for stmt in block:
+                self.expressions.statement()
+                self._cases[type(stmt)](stmt)
+            self.memory.forget(places)
+            self.memory.write_registers()
         self.expressions.variables, self.memory.places = variables, places
 
     def _let(self, stmt: loops.Let) -> None:
@@ -132,7 +135,9 @@ class KernelWriter:
 
     def _if(self, stmt: loops.If) -> None:
         then, orelse, end = (self.out.label(stem) for stem in ("then", "else", "end"))
-        self.out.branch(self.expressions.write(stmt.cond), then, orelse if stmt.orelse else end)
+        cond = self.expressions.write(stmt.cond)
+        self.memory.write_registers()
+        self.out.branch(cond, then, orelse if stmt.orelse else end)
         self.out.start(then)
         self.block(stmt.then)
         self.out.jump(end)
@@ -149,6 +154,7 @@ class KernelWriter:
         extent, known = self.expressions.write(stmt.extent), loops.const_value(stmt.extent)
         if known is not None and known <= 0:
             return
+        self.memory.write_registers()
         body, end = self.out.label("loop"), self.out.label("end")
         index = f"i{self.pointer_bits}"
         if known is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..ir import loops
@@ -29,6 +30,8 @@ class MemoryWriter:
         self.out = out
         self.pointer_bits = machine.abi.pointer_bits
         self.places: dict[str, Place] = {}
+        self._registers: dict[str, str] = {}
+        self._unwritten: dict[str, str] = {}
         self.expressions = ExpressionWriter(out, machine, self.load)
 
     def allocate(self, buffer: Buffer) -> None:
@@ -45,8 +48,11 @@ class MemoryWriter:
     def load(self, expr: loops.Load) -> str:
         """The value of a Load; a ``bool`` in memory is a byte that counts as true unless it is 0."""
         if expr.buffer.space is Space.REG:
-            name = spelling.type_name(expr.buffer.type, self.pointer_bits)
-            return self.out.value(f"load {name}, ptr {self._slot(expr.buffer, expr.index)}")
+            slot = self._slot(expr.buffer, expr.index)
+            if slot not in self._registers:
+                name = spelling.type_name(expr.buffer.type, self.pointer_bits)
+                self._registers[slot] = self.out.value(f"load {name}, ptr {slot}")
+            return self._registers[slot]
         pointer, align = self._address(expr.buffer, expr.index)
         dtype = expr.buffer.dtype
         if expr.active is not None:
@@ -61,8 +67,8 @@ class MemoryWriter:
     def store(self, stmt: loops.Store) -> None:
         value, type_ = self.expressions.write(stmt.value), stmt.value.type
         if stmt.buffer.space is Space.REG:
-            name = spelling.type_name(type_, self.pointer_bits)
-            self.out.effect(f"store {name} {value}, ptr {self._slot(stmt.buffer, stmt.index)}")
+            slot, name = self._slot(stmt.buffer, stmt.index), spelling.type_name(type_, self.pointer_bits)
+            self._registers[slot], self._unwritten[slot] = value, f"store {name} {value}, ptr {slot}"
             return
         name = spelling.vector(spelling.memory_name(type_.dtype), type_.lanes)
         if type_.dtype is DType.BOOL:
@@ -76,6 +82,21 @@ class MemoryWriter:
             self.out.effect(f"store {spelling.memory_name(type_.dtype)} {lane}, ptr {pointer}, align {align}")
         else:
             self._masked_store(type_, value, pointer, align, stmt.active)
+
+    def forget(self, outer: Mapping[str, Place]) -> None:
+        """Ends a block: what the registers hold that are not among ``outer`` ones is not needed any more."""
+        for name, place in self.places.items():
+            if name not in outer:
+                for slot in place.pointers:
+                    self._unwritten.pop(slot, None)
+
+    def write_registers(self) -> None:
+        """Stores what the slots of register buffers hold, before another basic block begins: within one, values go from
+        statement to statement without them."""
+        for store in self._unwritten.values():
+            self.out.effect(store)
+        self._unwritten.clear()
+        self._registers.clear()
 
     def pointer(self, pointer: loops.Pointer) -> str:
         """The address of an element."""

@@ -54,7 +54,7 @@ def constant_align(program: Program, machine: Machine) -> dict[str, int]:
 def module_text(program: Program, machine: Machine, options: ModuleOptions | None = None) -> str:
     """The module that defines ``NAME_run``; everything else in it is internal or hidden."""
     how = options or ModuleOptions()
-    if how.addresses is None:
+    if how.addresses is None and (not how.chosen or program.sliced or program.weights is not None):
         program = replace(program, identity=model_id(program))
     program = with_known_blocks(program, machine)
     functions = kernel_functions(program, machine, how)

@@ -5,15 +5,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from . import elf
 from .guard import SYSTEM_FUNCTION
 from .threads import SYSTEM_FUNCTIONS as OF_THREADS
 
 
 def system_calls(images: Iterable[bytes]) -> list[str]:
-    """Those that objects, or archives of them, may call: all whose names are in their tables of strings."""
-    found = list(images)
+    """Those that objects may call: what ELF objects expect from elsewhere, and for archives, and other formats, all
+    whose names are somewhere in them."""
     known = (SYSTEM_FUNCTION, *OF_THREADS)
-    return [symbol for symbol in known if any(f"{symbol}\0".encode() in image for image in found)]
+    called: set[str] = set()
+    for image in images:
+        if image.startswith(elf.MAGIC):
+            called.update(elf.undefined_symbols(image))
+        else:
+            called.update(symbol for symbol in known if f"{symbol}\0".encode() in image)
+    return [symbol for symbol in known if symbol in called]
 
 
 def stub_text(functions: Sequence[str], triple: str) -> str:
