@@ -297,7 +297,8 @@ def complete_cpu(context: click.Context, _: click.Parameter, incomplete: str) ->
 
     target, chosen = find(str(context.params.get("target"))), context.params.get("abi")
     abis = [] if target is None else [abi for abi in target.abis if chosen in (None, "all", abi.name)]
-    names = dict.fromkeys(["native", *(cpu.name for abi in abis for cpu in abi.cpus)])
+    every = ["all"] if target is not None and target.dispatch else []
+    names = dict.fromkeys(["native", *every, *(cpu.name for abi in abis for cpu in abi.cpus)])
     return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 

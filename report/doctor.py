@@ -40,19 +40,25 @@ _ANYWHERE = (
     Tool("clang", "builds the emitted C for any target; links libraries", "apt install clang"),
     Tool("make", "runs the emitted Makefile", "apt install make"),
     Tool("javac", "compiles the classes of --bindings java and --package aar", "apt install default-jdk-headless"),
+    Tool(targets.ZIG.command, "links libraries for every system, without their kits", targets.ZIG.install),
 )
 """What is of use whatever the target."""
 
 
 PYTHON_PACKAGES = (
-    Tool("ziglang", "links libraries where no other linker is", "pip install 'ccml[zig]'"),
     Tool("pillow", "reads images as calibration data", "pip install 'ccml[image]'"),
     Tool("tflite", "reads TensorFlow Lite models, with flatbuffers", "pip install 'ccml[tflite]'"),
     Tool("flatbuffers", "reads TensorFlow Lite models, with tflite", "pip install 'ccml[tflite]'"),
     Tool("torch", "exports programs of PyTorch (.pt2)", "pip install torch onnxscript"),
     Tool("keras", "exports models of Keras (.keras)", "pip install 'keras>=3.12' tensorflow tf2onnx"),
+    Tool("mkdocs", "makes a site of ccml's documentation", "pip install 'ccml[docs]'"),
+    Tool("pytest", "runs ccml's own tests", "pip install 'ccml[test]'"),
+    Tool("ruff", "checks ccml's own code, with mypy", "pip install 'ccml[lint]'"),
 )
 """Python packages."""
+
+_IN_PACKAGES = {targets.ZIG.command: "ziglang"}
+"""Commands that a Python package brings without putting them on the path."""
 
 
 def examine() -> Examination:
@@ -101,12 +107,12 @@ def _facts() -> dict[str, str]:
 def _version(command: str) -> str | None:
     path = shutil.which(command)
     if path is None:
-        return None
+        return _installed(_IN_PACKAGES[command]) if command in _IN_PACKAGES else None
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return "does not answer"
-    number = re.search(r"\d+\.\d+(\.\d+)*", done.stdout)
+    number = re.search(r"\d+\.\d+(\.\d+)*", done.stdout) or re.search(r"(?<=\) )\d+", done.stdout)
     return number.group() if number else "unknown"
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 
 import pytest
 from ccml.ops.table import OPS
 from ccml.targets import TARGETS
 
 from tests.cli.command_line import ccml
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_targets() -> None:
@@ -59,6 +63,23 @@ def test_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     content = json.loads(ccml("doctor", "--json").stdout)
     assert {"ccml", "LLVM", "this machine"} <= content["facts"].keys()
     assert {tool["command"]: tool["version"] for tool in content["tools"]}["gcc"] is None
+
+
+def test_doctor_names_every_extra_and_no_tool_twice() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    tools = json.loads(ccml("doctor", "--json").stdout)["tools"]
+    said = " ".join(tool["install"] for tool in tools)
+    assert [extra for extra in extras if f"ccml[{extra}]" not in said] == []
+    commands = [tool["command"] for tool in tools]
+    assert len(commands) == len(set(commands))
+
+
+def test_doctor_finds_the_linker_of_a_python_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not on the path."""
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: {"ziglang": "0.14.1"}.get(name, "1.0"))
+    tools = {tool["command"]: tool["version"] for tool in json.loads(ccml("doctor", "--json").stdout)["tools"]}
+    assert tools["zig"] == "0.14.1" and tools["lld-link"] is None
 
 
 def test_doctor_asks_for_versions() -> None:

@@ -130,6 +130,9 @@ def test_completion_knows_cpus_and_abis_of_the_target() -> None:
     context.params = {"target": "x86"}
     assert {item.value for item in complete_cpu(context, option, "x86-64-v")} >= {"x86-64-v3", "x86-64-v4"}
     assert [item.value for item in complete_cpu(context, option, "nat")] == ["native"]
+    assert [item.value for item in complete_cpu(context, option, "al")] == ["all"]
+    context.params = {"target": "cortex-m4"}
+    assert [item.value for item in complete_cpu(context, option, "al")] == []
     context.params = {"target": "android"}
     assert {item.value for item in complete_abi(context, option, "a")} == {"arm64-v8a", "armeabi-v7a", "all"}
     context.params = {}
