@@ -191,6 +191,7 @@ def link(
     emit: Iterable[str | Emit] = DEFAULT_EMIT,
     goal: Goal = DEFAULT_GOAL,
     slices: bool = False,
+    external_weights: bool = False,
     bindings: Iterable[str] = (),
 ) -> Library:
     """Compiles several ``models``, files or pairs of a file and its options, into one library ``name``, written into
@@ -198,8 +199,9 @@ def link(
 
     Each model has its header, its functions and its report. Kernels, constants and the runtime that are equal are there
     once, and the header of the library tells how much working memory is enough for each, one at a time. ``bindings``
-    are languages, as for :func:`compile`: each model has bindings of its own, which load the same library. Raises
-    ``BAD_OPTION`` for fewer than two models, or names that clash.
+    are languages, as for :func:`compile`: each model has bindings of its own, which load the same library. With
+    ``external_weights`` each takes its weights from a file of its own, ``MODEL.weights``. Raises ``BAD_OPTION`` for
+    fewer than two models, or names that clash.
 
     >>> ccml.link(["kws.onnx", "ad.onnx"], "cortex-m4", "both", name="both").totals.flash_bytes
     """
@@ -216,7 +218,8 @@ def link(
     check_output_folder(out, "-o")
     sources = (read(path, options) for path, options in pairs)
     compiled = [lower(source, run_passes(source, None, machine), machine, goal, shared=False) for source in sources]
-    return write_library(link_models(whole, compiled, slices=slices), compiled, kinds, out, languages)
+    linked = link_models(whole, compiled, slices=slices, external_weights=external_weights)
+    return write_library(linked, compiled, kinds, out, languages)
 
 
 def board_target(board: str) -> str:

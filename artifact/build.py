@@ -13,7 +13,6 @@ from ..driver import Compiled, lower_levels
 from ..emit_c.makefile import MAKEFILE
 from ..emit_llvm.levels import Level, with_common_memory
 from ..errors import CcmlError, ErrorCode
-from ..ir.external_weights import with_external_weights
 from ..ir.graph import Graph
 from ..ir.identity import model_id
 from ..ir.program import Program
@@ -29,6 +28,7 @@ from .emit import Emit, Objects, emit
 from .folder import list_files, publish, staging
 from .options import DEFAULT_ARTIFACT, ArtifactOptions
 from .short_slices import with_short_slices
+from .weights_apart import with_weights_apart
 
 log = logging.getLogger(__name__)
 
@@ -73,9 +73,7 @@ def make_plan(
     if options.slice_cycles is not None:
         program = with_short_slices(program, compiled.machine, options.slice_cycles)
     if options.external_weights:
-        target = compiled.machine.target
-        natural = 1 if target.scarce_ram else target.arena_align
-        program, *others = with_external_weights([program, *(level.program for level in levels)], natural)
+        program, *others = with_weights_apart([program, *(level.program for level in levels)], compiled.machine)
         levels = tuple(replace(level, program=other) for level, other in zip(levels, others, strict=True))
     if options.places:
         _check_places(compiled.machine, options, levels)

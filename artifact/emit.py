@@ -8,7 +8,6 @@ from enum import Enum
 from pathlib import Path
 
 from ..emit_c.artifact import custom_sources, write_c
-from ..emit_c.contract import weights_file_name
 from ..emit_c.header import public_header
 from ..emit_c.symbols import assign_symbols
 from ..emit_llvm.archive import archive
@@ -19,9 +18,9 @@ from ..emit_llvm.objects import emit_assembly, emit_ir, emit_objects
 from ..emit_llvm.shared import link_library
 from ..emulation.custom_objects import compiles_custom, custom_objects
 from ..errors import CcmlError, ErrorCode
-from ..ir.external_weights import weights_file
 from ..ir.program import Program
 from ..targets import Machine
+from .weights_apart import write_weights
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +53,7 @@ def emit(
     """
     name, linked = program.name, Emit.OBJECT in kinds or Emit.LIBRARY in kinds
     of_machines = named_levels(name, levels) if levels else [Level(machine, program)]
-    custom = _custom(of_machines) if linked else []
+    custom = compiled_custom(of_machines) if linked else []
     if Emit.C in kinds:
         log.info("writing C")
         write_c(program, machine, folder, custom_apart=custom is None)
@@ -64,9 +63,7 @@ def emit(
         (folder / f"{name}.h").write_text(header, encoding="utf-8", newline="\n")
         for file, text in custom_sources(program, symbols).items() if custom is None or not linked else ():
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
-    if program.weights is not None:
-        programs = [program, *(level.program for level in levels)]
-        (folder / weights_file_name(name)).write_bytes(weights_file(programs))
+    write_weights(name, [program, *(level.program for level in levels)], folder)
     for each in of_machines:
         if Emit.LLVM in kinds:
             text = emit_ir(each.program, each.machine)
@@ -113,7 +110,7 @@ def write_machine_code(
         log.warning("%s is not written: %s; %s", library.name, problem.reason, problem.hint)
 
 
-def _custom(levels: Sequence[Level]) -> Objects | None:
+def compiled_custom(levels: Sequence[Level]) -> Objects | None:
     """The objects of custom operators, for each of several levels; ``None``, with a warning, where nothing compiles
     them for the only one."""
     machine = levels[0].machine

@@ -11,11 +11,15 @@ from ..bindings.write import write_bindings
 from ..costs.build import build_objects
 from ..costs.predict import is_predictable, predict
 from ..driver import Compiled
+from ..emit_c.artifact import custom_sources
 from ..emit_c.linked import linked_headers, linked_sources
+from ..emit_c.symbols import assign_symbols
 from ..emit_c.weights import write_binary
 from ..emit_llvm.coded import with_known_blocks
 from ..emit_llvm.entry import exported_symbols
+from ..emit_llvm.levels import Level
 from ..emit_llvm.linked import linked_objects
+from ..emit_llvm.module import foreign_kernels
 from ..errors import CcmlError, ErrorCode
 from ..ir.identity import model_id
 from ..ir.loops import Invoke
@@ -28,8 +32,10 @@ from ..report.schema import REPORT_FILE, SCHEMA, Firmware, LibraryTotals, Report
 from ..report.sections import Section, allocated_sections, sections_of
 from ..targets import Machine
 from .contents import own_report
-from .emit import Emit, write_machine_code
+from .emit import Emit, compiled_custom, write_machine_code
 from .folder import list_files, publish, staging
+from .options import ArtifactOptions
+from .weights_apart import with_weights_apart, write_weights
 
 log = logging.getLogger(__name__)
 
@@ -49,21 +55,23 @@ class Library:
         return Firmware(self.name, self.totals)
 
 
-def link_models(name: str, compiled: Sequence[Compiled], *, slices: bool = False) -> Linked:
-    """The library ``name`` of models that were lowered for one machine with kernels of their own. Raises ``BAD_OPTION``
-    where names clash, and ``UNSUPPORTED_FEATURE`` for custom operators."""
+def link_models(
+    name: str, compiled: Sequence[Compiled], *, slices: bool = False, external_weights: bool = False
+) -> Linked:
+    """The library ``name`` of models that were lowered for one machine with kernels of their own; with
+    ``external_weights`` each takes its constants from a file of its own. Raises ``BAD_OPTION`` where names clash."""
     names = [each.program.name for each in compiled]
     for number, own in enumerate([*names, name]):
         if own.lower() in (other.lower() for other in names[:number]):
             raise CcmlError(ErrorCode.BAD_OPTION, f"two models, or a model and the library, are called '{own}'",
                             hint="name models as NAME=FILE, and the library with --name")  # fmt: skip
-    for each in compiled:
-        if each.program.custom_operators:
-            reason = "models with custom operators cannot be linked"
-            raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=each.program.name,
-                            hint="compile this model by itself; models may share an arena all the same")  # fmt: skip
     programs = [replace(each.program, sliced=slices) for each in compiled]
-    return link_programs(name, programs, compiled[0].machine, compiled[0].goal)
+    machine = compiled[0].machine
+    linked = link_programs(name, programs, machine, compiled[0].goal)
+    if not external_weights:
+        return linked
+    whole, *models = (with_weights_apart([each], machine)[0] for each in (linked.whole, *linked.models))
+    return Linked(whole, tuple(models))
 
 
 def write_library(
@@ -90,20 +98,25 @@ def write_library(
 
 
 def _emit(linked: Linked, machine: Machine, kinds: Sequence[Emit], folder: Path) -> list[tuple[str, bytes]] | None:
-    whole, models = linked.whole, linked.models
+    whole, models, made = linked.whole, linked.models, Emit.OBJECT in kinds or Emit.LIBRARY in kinds
+    custom = compiled_custom([Level(machine, whole)]) if made else []
     if Emit.C in kinds:
-        texts, constants = linked_sources(whole, models, machine)
+        texts, constants = linked_sources(whole, models, machine, custom_apart=custom is None)
         if constants is not None:
             write_binary(constants, folder / f"{whole.name}_weights.bin")
     else:
-        texts = linked_headers(whole, models, machine)
+        texts = linked_headers(whole, models, machine, custom_apart=custom is None)
+        texts |= custom_sources(whole, assign_symbols(whole)) if custom is None else {}
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
-    if Emit.OBJECT not in kinds and Emit.LIBRARY not in kinds:
+    for model in models:
+        write_weights(model.name, [model], folder)
+    if not made:
         return None
-    objects = linked_objects(whole, lambda program: taken_apart(program, models), machine)
-    exported = [symbol for model in models for symbol in exported_symbols(model)]
-    write_machine_code(whole.name, objects, machine, kinds, folder, exported)
+    code = linked_objects(whole, lambda program: taken_apart(program, models), machine)
+    objects = [*code, *(custom or [])]
+    exported = None if custom is None else [symbol for model in models for symbol in exported_symbols(model)]
+    write_machine_code(whole.name, objects, machine, kinds, folder, exported, bool(foreign_kernels(whole)))
     return objects
 
 
@@ -113,7 +126,8 @@ def _report(
     """What one model takes, as if the others were not there."""
     machine, costs, sections = compiled.machine, None, None
     identity = compiled.source.identity([kind.value for kind in kinds], compiled.goal)
-    identity = replace(identity, options=replace(identity.options, slices=model.sliced))
+    given = ArtifactOptions(external_weights=model.weights is not None)
+    identity = replace(identity, options=replace(identity.options, slices=model.sliced, weights=given.weights))
     printed = taken_apart(with_known_blocks(linked.whole, machine), linked.models)[linked.models.index(model)]
     printed = replace(printed, identity=model_id(model))
     if objects is not None:
@@ -128,9 +142,12 @@ def _report(
 def _own_sections(model: Program, objects: Sequence[tuple[str, bytes]]) -> Iterator[Section]:
     """The sections of a library that a program with one of its models takes in."""
     own = {f".text.{model.owner}_{name}" for name in _functions(model)}
+    foreign = {f"{symbol}.o" for symbol in foreign_kernels(model)}
     for file, image in objects:
         for section in allocated_sections(image):
-            if file == f"{model.owner}_data.o":
+            if file in foreign:
+                yield section
+            elif file == f"{model.owner}_data.o":
                 yield replace(section, size=weight_bytes(model))
             elif file == f"{model.owner}.o" and section.executable:
                 if section.name in own or not section.name.startswith(f".text.{model.owner}_"):

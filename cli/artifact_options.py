@@ -63,6 +63,12 @@ slices_option = click.option(
     help="With functions NAME_begin and NAME_step besides, which run the model layer by layer.",
 )  # fmt: skip
 
+weights_option = click.option(
+    "--weights", cls=ArtifactOption, type=click.Choice(["internal", "external"]), default="internal",
+    show_default=True,
+    help="external: weights are in the file NAME.weights, which the caller maps or has in a flash of its own.",
+)  # fmt: skip
+
 
 def artifact_options(function: F) -> F:
     """All of them, as one argument ``artifact``: an :class:`ArtifactOptions`."""
@@ -76,11 +82,6 @@ def artifact_options(function: F) -> F:
         options = ArtifactOptions(weights == "external", slices, place, slice_cycles)
         return function(*args, artifact=options, **values)
 
-    weights = click.option(
-        "--weights", cls=ArtifactOption, type=click.Choice(["internal", "external"]), default="internal",
-        show_default=True,
-        help="external: weights are in the file NAME.weights, which the caller maps or has in a flash of its own.",
-    )  # fmt: skip
     place = click.option(
         "--place", cls=ArtifactOption, multiple=True, type=PlaceName(), metavar="WHAT:LAYER=SECTION",
         help="Put code or weights of layers into a section, as code:conv*=.itcm or weights:3=.dtcm; repeatable.",
@@ -89,4 +90,4 @@ def artifact_options(function: F) -> F:
         "--slice-cycles", cls=ArtifactOption, type=click.IntRange(1), metavar="N",
         help="As --slices, with steps of at most N cycles where layers can be taken apart (Cortex-M).",
     )  # fmt: skip
-    return weights(slices_option(cycles(place(command))))  # type: ignore[return-value]
+    return weights_option(slices_option(cycles(place(command))))  # type: ignore[return-value]

@@ -45,7 +45,7 @@ CONFIG_FILE = "ccml.toml"
 _LAYERS = "layers"
 _MODELS = "models"
 _MODELS_META = "ccml.models"
-MODEL_KEYS = ("file", "dims", "shapes", "states")
+MODEL_KEYS = ("file", "dims", "shapes", "states", "custom-ops", "custom-op-python")
 """Of ``[models.NAME]``: the models that ``ccml link`` makes one library of."""
 _LAYERS_META = "ccml.layers"
 
@@ -203,14 +203,14 @@ def _converted(context: click.Context, path: Path, name: str, key: Key, value: o
     result: object
     if key.named:
         texts = {item: _text(path, name, inner) for item, inner in _table(path, name, value).items()}
-        result = [f"{item}={_located(path, text) if key.path else text}" for item, text in texts.items()]
+        result = [f"{item}={located(path, text) if key.path else text}" for item, text in texts.items()]
     elif key.repeated:
         result = [_text(path, name, inner) for inner in (value if isinstance(value, list) else [value])]
     elif isinstance(value, bool):
         result = value
     else:
         text = _text(path, name, value)
-        result = _located(path, text) if key.path else text
+        result = located(path, text) if key.path else text
     parameter = next((p for p in context.command.params if p.name == key.parameter), None)
     if parameter is not None:
         try:
@@ -220,7 +220,7 @@ def _converted(context: click.Context, path: Path, name: str, key: Key, value: o
     return result
 
 
-def _located(path: Path, text: str) -> str:
+def located(path: Path, text: str) -> str:
     """A file relative to the folder of ``path``; ``package.module:function`` is none."""
     module, colon, _ = text.rpartition(":")
     return text if colon and not module.endswith(".py") else str(path.parent / text)

@@ -11,8 +11,8 @@ import click
 
 from ..errors import CcmlError, ErrorCode
 from ..output_files import check_output_file
-from .artifact_options import bindings_option, emit_option, name_option, page_option, slices_option
-from .config import MODEL_KEYS, config_option, linked_models
+from .artifact_options import bindings_option, emit_option, name_option, page_option, slices_option, weights_option
+from .config import MODEL_KEYS, config_option, linked_models, located
 from .help import Command
 from .options import InputShape, NameValue, clock_option, goal_options, json_option, target_options
 from .output import kibibytes, print_facts, print_json, print_table
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @emit_option("c sources, obj files, lib: static and shared library")
 @name_option
 @bindings_option
+@weights_option
 @slices_option
 @goal_options
 @page_option
@@ -50,6 +51,7 @@ def command(
     emit: tuple[str, ...],
     name: str | None,
     bindings: tuple[str, ...],
+    weights: str,
     slices: bool,
     goal: Goal,
     page: str | None,
@@ -82,8 +84,9 @@ def command(
 
         pairs = [_given(text) for text in models] or [_of_table(file, *each) for each in tables.items()]
         library = api.link(
-            pairs, target, output, name=name, abi=abi, cpu=cpu, emit=emit, goal=goal, slices=slices, bindings=bindings
-        )
+            pairs, target, output, name=name, abi=abi, cpu=cpu, emit=emit, goal=goal, slices=slices,
+            external_weights=weights == "external", bindings=bindings,
+        )  # fmt: skip
         if page is not None:
             api.write_page(library.reports, page, clock, library.firmware)
     if as_json:
@@ -114,6 +117,10 @@ def _of_table(file: Path, name: str, table: Mapping[str, object]) -> tuple[str, 
         dims=dict(_named(file, name, "dims", table, NameValue())),
         shapes=dict(_named(file, name, "shapes", table, InputShape())),
         states={key: str(value) for key, value in _table(file, name, "states", table).items()},
+        custom_ops={key: located(file, str(value)) for key, value in _table(file, name, "custom-ops", table).items()},
+        custom_ops_python={
+            key: located(file, str(value)) for key, value in _table(file, name, "custom-op-python", table).items()
+        },
     )
 
 
@@ -144,13 +151,15 @@ def _bad(file: Path, name: str, key: str, reason: str) -> CcmlError:
 
 def _print_summary(library: Library) -> None:
     totals, target = library.totals, library.reports[0].target
-    parts = f"weights {kibibytes(totals.weight_bytes)}, code {kibibytes(totals.code_bytes)}"
+    weights, apart = kibibytes(totals.weight_bytes), library.reports[0].options.weights == "external"
+    parts = f"{'' if apart else f'weights {weights}, '}code {kibibytes(totals.code_bytes)}"
     print_facts([
         ("library", f"{library.name}: {', '.join(report.model.name for report in library.reports)}"),
         ("target", f"{target.name}, {target.abi}, {target.cpu}"),
         ("RAM", f"{kibibytes(totals.ram_bytes)} of arena, for one model at a time"),
         *([("states", kibibytes(totals.state_bytes))] if totals.state_bytes else []),
         ("flash", f"{kibibytes(totals.flash_bytes)}: {parts}"),
+        *([("weights", f"{weights}, in a file for each model")] if apart else []),
         ("kernels", f"{totals.kernels}, of which several models use {totals.shared_kernels}"),
     ])  # fmt: skip
     click.echo()

@@ -101,7 +101,7 @@ def _custom(program: Program, symbols: Symbols, apart: bool) -> Iterator[str]:
     lines = f"/* Custom operators: {_listed([comment_text(name) for name in operators])}, in {files}."
     if apart:
         lines += (
-            f" NOTE: lib{symbols.prefix} is WITHOUT them, as there was no C compiler for this machine: compile "
+            f" NOTE: lib{program.owner} is WITHOUT them, as there was no C compiler for this machine: compile "
             f"{'these files' if len(foreign) > 1 else 'this file'} and link {'them' if len(foreign) > 1 else 'it'} "
             "beside the library."
         )

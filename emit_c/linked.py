@@ -7,15 +7,23 @@ from dataclasses import replace
 
 from pycparser import c_ast
 
+from ..custom_ops.unit import prototype
 from ..ir.program import Program
 from ..targets import Machine
 from . import tree
 from .amalgamation import runtime_header
-from .artifact import entry_source, internal_header, kernel_comment, kernel_definitions, model_includes
+from .artifact import (
+    custom_sources,
+    entry_source,
+    internal_header,
+    kernel_comment,
+    kernel_definitions,
+    model_includes,
+)
 from .header import public_header
 from .makefile import MAKEFILE, makefile
 from .requirements import Requirements
-from .symbols import Symbols, assign_symbols, banner
+from .symbols import Symbols, assign_symbols, banner, foreign_kernels
 from .threads import threads_source
 from .weights import INCBIN_THRESHOLD, Constant, array_source, binary_source, collect_constants
 
@@ -34,28 +42,37 @@ def linked_symbols(whole: Program, models: Sequence[Program]) -> tuple[Symbols, 
     ]
 
 
-def linked_headers(whole: Program, models: Sequence[Program], machine: Machine) -> dict[str, str]:
-    """The header of each model, and one for all of them, by file name."""
+def linked_headers(
+    whole: Program, models: Sequence[Program], machine: Machine, *, custom_apart: bool = False
+) -> dict[str, str]:
+    """The header of each model, and one for all of them, by file name. ``custom_apart``: libraries are without the
+    custom operators."""
     library, symbols = linked_symbols(whole, models)
-    found = {f"{each.prefix}.h": public_header(model, machine, each) for model, each in zip(models, symbols)}
+    found = {
+        f"{each.prefix}.h": public_header(model, machine, each, custom_apart) for model, each in zip(models, symbols)
+    }
     return {**found, f"{library.prefix}.h": _header_of_all(whole, library, symbols, machine)}
 
 
 def linked_sources(
-    whole: Program, models: Sequence[Program], machine: Machine
+    whole: Program, models: Sequence[Program], machine: Machine, *, custom_apart: bool = False
 ) -> tuple[dict[str, str], list[Constant] | None]:
     """The text files by name, and the constants that are to be a binary file, where they are too many for text."""
     library, symbols = linked_symbols(whole, models)
-    constants = collect_constants(whole, machine, library)
+    constants = collect_constants(whole, machine, library) if whole.weights is None else []
     binary = machine.abi.elf is not None and sum(item.array.nbytes for item in constants) > INCBIN_THRESHOLD
     needs, prefix = Requirements(), library.prefix
     kernels = list(kernel_definitions(whole, library, needs, f"{library.macro}_HIDDEN"))
     parts = [kernel_comment(whole, kernel) + tree.print_c(definition) for kernel, definition in kernels]
     head = f'{banner(whole, "kernels")}\n#include "{prefix}_internal.h"\n'
-    texts = linked_headers(whole, models, machine)
+    texts = linked_headers(whole, models, machine, custom_apart=custom_apart)
     texts[f"{prefix}_kernels.c"] = "\n".join([head, *parts])
-    texts[f"{prefix}_weights.c"] = (binary_source if binary else array_source)(whole, constants, library)
+    if whole.weights is None:
+        texts[f"{prefix}_weights.c"] = (binary_source if binary else array_source)(whole, constants, library)
+    texts |= custom_sources(whole, library)
     prototypes = "".join(_prototype(definition) for _, definition in kernels)
+    for symbol, kernel in foreign_kernels(whole, library).items():
+        prototypes += f"{library.macro}_HIDDEN {prototype(kernel, symbol)};\n"
     texts[f"{prefix}_internal.h"] = internal_header(whole, constants, library, kernels=prototypes)
     runtime = banner(whole, "the runtime that its kernels use")
     texts[f"{prefix}_runtime.h"] = f"{runtime}\n{runtime_header(needs)}"

@@ -34,7 +34,8 @@ def makefile(
     foreign = foreign_kernels(program, symbols)
     units = ["$(NAME)", *(["$(NAME)_weights"] if program.weights is None else []), *foreign]
     if models:
-        units = ["$(NAME)_kernels", "$(NAME)_weights", *(model.prefix for model in models)]
+        constants = ["$(NAME)_weights"] if program.weights is None else []
+        units = ["$(NAME)_kernels", *constants, *(model.prefix for model in models), *foreign]
     if program.threads:
         units += [f"{model.prefix}_threads" for model in models] or ["$(NAME)_threads"]
     headers = [*(f"{model.prefix}.h" for model in models), "$(NAME).h", "$(NAME)_internal.h", "$(NAME)_runtime.h"]

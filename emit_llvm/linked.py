@@ -42,7 +42,7 @@ def linked_objects(whole: Program, split: Split, machine: Machine) -> list[tuple
         return generator.emit_object(backend.optimize(text, generator, speed_level=level))
 
     objects = [(f"{whole.name}.o", compiled(_library_text(known, machine, how)))]
-    if whole.constants:
+    if whole.constants and whole.weights is None:
         objects += constants_objects(whole, machine)
     objects += [(f"{model.name}.o", compiled(_model_text(model, machine, how))) for model in models]
     elsewhere = {symbol for model in models for symbol in linked_besides(model, machine)}
@@ -64,7 +64,7 @@ def _model_text(model: Program, machine: Machine, how: ModuleOptions) -> str:
     for kernel in model.kernels:
         types = ", ".join([*["ptr"] * len(kernel.params), *["i32"] * (len(kernel.scalars) + kernel.chunked)])
         declarations.append(f"declare hidden void @{model.owner}_{kernel.name}({types}) nounwind")
-    for name, align in constant_align(model, machine).items():
+    for name, align in constant_align(model, machine).items() if model.weights is None else ():
         size = model.buffers[name].nbytes
         symbol = constant_symbol(model, name)
         declarations.append(f"@{symbol} = external hidden constant [{size} x i8], align {align}")

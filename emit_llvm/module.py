@@ -28,7 +28,7 @@ SIZE_ATTRIBUTES = "optsize"
 
 def foreign_kernels(program: Program) -> dict[str, Kernel]:
     """The kernels whose C is the user's, by symbol: what another object or this process has to define."""
-    return {f"{program.name}_{kernel.name}": kernel for kernel in program.kernels if kernel.foreign is not None}
+    return {f"{program.owner}_{kernel.name}": kernel for kernel in program.kernels if kernel.foreign is not None}
 
 
 def constant_array(program: Program, buffer: str) -> np.ndarray:

@@ -76,6 +76,59 @@ def test_each_model_computes_what_it_does_alone(
         assert_same_bits(stacked(found), stacked([host.run(sample) for sample in samples]))
 
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+_MEDIAN = {"com.example::Median": EXAMPLES / "custom-operator" / "median.c"}
+_MEDIAN_PYTHON = {"com.example::Median": f"{EXAMPLES / 'custom-operator' / 'median.py'}:median"}
+_SENSOR = EXAMPLES / "custom-operator" / "sensor.onnx"
+CUSTOM = tuple(
+    (_SENSOR, ccml.ModelOptions(name=name, custom_ops=_MEDIAN, custom_ops_python=_MEDIAN_PYTHON))
+    for name in ("left", "right")
+)
+
+
+@pytest.mark.parametrize("kind", [ccml.Emit.C, ccml.Emit.LIBRARY], ids=["c", "llvm"])
+@pytest.mark.parametrize("apart", [False, True], ids=["inside", "external"])
+@pytest.mark.parametrize(
+    "machine",
+    [
+        pytest.param(V3, marks=[needs("gcc"), runs_here(V3)]),
+        pytest.param(M4, marks=needs("arm-none-eabi-gcc", "qemu-system-arm")),
+    ],
+    ids=machine_id,
+)
+def test_custom_operators_and_weights_elsewhere(
+    machine: Machine, apart: bool, kind: ccml.Emit, tmp_path: Path
+) -> None:
+    """Models with the same operator share its C; each has its weights in a file of its own."""
+    pairs = [*CUSTOM, (EXAMPLES / "digits" / "digits.onnx", ccml.ModelOptions())]
+    sources = [read(path, options) for path, options in pairs]
+    compiled = [lower(source, run_passes(source, None, machine), machine, shared=False) for source in sources]
+    programs = link_models("trio", compiled, external_weights=apart)
+    write_library(programs, compiled, (kind,), tmp_path / "out")
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert ({"left.weights", "right.weights", "digits.weights"} <= written) == apart
+    files = sorted(path for path in (tmp_path / "out").iterdir() if path.suffix in (".c", ".a"))
+    for source, program in zip(sources, programs.models, strict=True):
+        alone = compile_model(source.path, GENERIC, options=source.options)
+        sample = next(iter(alone.samples()))
+        (found,) = build_and_run(program, machine, files, [sample], include=tmp_path / "out")
+        host = JitModel(alone.program, GENERIC).run(sample)
+        for name, array in host.items():
+            np.testing.assert_allclose(found[name], array, rtol=1e-4, atol=1e-5)
+
+
+@needs("gcc", "make")
+def test_custom_operators_in_all_of_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By make as well; without a compiler their C is written beside the library, and the headers say so."""
+    ccml.link(CUSTOM, "x86", tmp_path / "out", name="pair", cpu="x86-64-v3")
+    make(tmp_path / "out", "CFLAGS=-Werror")
+    monkeypatch.setattr("ccml.artifact.emit.compiles_custom", lambda machine: False)
+    library = ccml.link(CUSTOM, "x86", tmp_path / "bare", name="pair", cpu="x86-64-v3", emit=["lib"])
+    assert (tmp_path / "bare" / "pair_custom_0.c").is_file() and not (tmp_path / "bare" / "libpair.so").exists()
+    assert "libpair is WITHOUT them" in (tmp_path / "bare" / "left.h").read_text().replace("\n   ", " ")
+    assert library.totals.shared_kernels > 0
+
+
 @needs_models
 @needs("make", "arm-none-eabi-gcc")
 def test_less_flash_than_the_sum_and_one_arena(workshop: Workshop, tmp_path: Path) -> None:

@@ -109,8 +109,8 @@ def _dense_lite(rng: np.random.Generator) -> bytes:
 
 def _state_lite(rng: np.random.Generator) -> bytes:
     """A filter over the last three vectors, whose state is called ``features``."""
-    tensors = [Tensor("x", (1, 5)), const("f", _normal(rng, 4, 5), np.float32), const("t", _normal(rng, 4, 3), np.float32),
-               const("b", _normal(rng, 4), np.float32), Tensor("features", (1, 12), variable=True),
-               Tensor("y", (1, 4))]  # fmt: skip
+    shapes = {"f": (4, 5), "t": (4, 3), "b": (4,)}
+    constants = [const(name, _normal(rng, *shape), np.float32) for name, shape in shapes.items()]
+    tensors = [Tensor("x", (1, 5)), *constants, Tensor("features", (1, 12), variable=True), Tensor("y", (1, 4))]
     op = Op("SVDF", ["x", "f", "t", "b", "features"], ["y"], "SVDFOptions", {"Rank": 1})
     return build(G(tensors, [op], ["x"], ["y"]))

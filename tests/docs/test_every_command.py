@@ -140,5 +140,5 @@ def test_what_is_run_elsewhere_is_on_a_page() -> None:
 def test_every_line_of_code_that_looks_like_a_command_is_known() -> None:
     """Programs that are not among those of this file: what begins with a word and has an option."""
     unknown = re.compile(r"^ {4,}([a-z][\w.-]+(?: [\w./-]+)* --?[a-z][\w-]*(?: .*)?)$", re.MULTILINE)
-    found = {page: [line for line in unknown.findall(text) if not re.match(_PROGRAMS, line)] for page, text in PAGES.items()}
-    assert {page: lines for page, lines in found.items() if lines} == {}
+    lines = [(page, line) for page, text in PAGES.items() for line in unknown.findall(text)]
+    assert [(page, line) for page, line in lines if not re.match(_PROGRAMS, line)] == []
