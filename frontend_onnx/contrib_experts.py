@@ -8,19 +8,76 @@ that were not chosen count 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from .contrib_body import Body, Rule, Unsupported
+from .contrib_quantized import unpacked
 
 _FLOAT_ATTRIBUTES = {"activation_alpha": 1.0, "activation_beta": 0.0}
 _INTERLEAVED = 1
+
+
+@dataclass(frozen=True)
+class _Layer:
+    """Weights ``[E, rows, columns]`` of a product with each expert, and its bias ``[E, rows]`` or none."""
+
+    weights: str
+    bias: str
+    rows: int
 
 
 def _moe(body: Body) -> str:
     """x ``[T, H]`` or ``[B, S, H]``, scores of experts ``[T, E]``, weights ``[E, I, H]``, bias?, weights ``[E, H, I]``,
     bias?; of a SwiGLU, the first weights have 2I rows."""
     body.refuse(6, 7)
+    layers = (_Layer(body.input(place), body.input(place + 1), body.shape(place)[1]) for place in (2, 4))
+    return _mixture(body, *layers)
+
+
+def _quantized_moe(body: Body) -> str:
+    """The weights of both layers as integers, ``8 // bits`` in a byte along their last axis, behind each its scales and
+    its bias; zero points are the inputs 11 and 12. Scales and zero points are those of a row, or of ``block_size``
+    columns of a row."""
+    kind, mixed = body.text("quant_type", "int"), body.attributes.get("swiglu_limit_after_activation", 0)
+    if kind != "int" or mixed:
+        raise Unsupported(f"quant_type {kind!r}" if kind != "int" else "swiglu_limit_after_activation")
+    body.refuse(8, 9, 10, 13, *range(15, len(body.node.input)))
+    common = body.attributes.get("expert_weight_bits", 4)
+    layers = []
+    for number, place in ((1, 2), (2, 5)):
+        bits = body.attributes.get(f"fc{number}_expert_weight_bits", common)
+        weights = _weights(body, place, 10 + number, bits)
+        layers.append(_Layer(weights, body.input(place + 2), body.shape(place)[1]))
+    return _mixture(body, *layers)
+
+
+def _weights(body: Body, place: int, zeros: int, bits: int) -> str:
+    """Floats ``[E, rows, columns]`` of the integers at ``place``, in front of their scales."""
+    if bits not in (2, 4, 8):
+        raise Unsupported(f"expert_weight_bits {bits}")
+    experts, rows, stored = body.shape(place)
+    columns, per = stored * 8 // bits, 8 // bits
+    block = body.attributes.get("block_size", 0) or columns
+    if block < 0 or columns % block:
+        raise ValueError(f"block_size {block} of {columns} columns")
+    blocks, lists = columns // block, experts * rows
+    integers = unpacked(body, body.input(place), bits, (lists, columns), (lists, columns))
+    if not body.input(zeros):
+        zero = body.constant(np.full((lists, blocks), 1 << bits - 1, np.uint8))
+    elif len(body.shape(zeros)) == 2:  # those of an expert's rows are packed together
+        width = body.shape(zeros)[1] * per
+        zero = body.reshape(unpacked(body, body.input(zeros), bits, (experts, width), (experts, rows)), lists, 1)
+    else:
+        width = body.shape(zeros)[2] * per
+        zero = unpacked(body, body.input(zeros), bits, (lists, width), (lists, blocks))
+    scale = body.reshape(body.input(place + 1), lists, blocks)
+    real = body.emit("DequantizeLinear", integers, scale, zero, axis=1, block_size=block)
+    return body.reshape(real, experts, rows, columns)
+
+
+def _mixture(body: Body, first: _Layer, second: _Layer) -> str:
     if body.attributes.get("use_sparse_mixer", 0):
         raise Unsupported("use_sparse_mixer")
     tokens, experts = body.shape(1)
@@ -29,13 +86,18 @@ def _moe(body: Body) -> str:
         raise ValueError(f"{chosen} of {experts} experts for {tokens} tokens of {list(body.shape(0))}")
     shares, places = _shares(body, chosen)
     x = body.reshape(body.input(0), tokens, 1, width)
+
+    def both(x: str, places: str) -> str:
+        """``[E, T, H]`` of all experts, or of those at ``places``: ``[T, k, 1, H]``."""
+        return _product(body, _activated(body, _product(body, x, first, places), first.rows), second, places)
+
     if tokens * chosen < experts:
         x = body.emit("Unsqueeze", x, body.integers(1))
-        y = _experts(body, x, places)
+        y = both(x, places)
         y = body.emit("Mul", y, body.reshape(shares, tokens, chosen, 1, 1))
         y = body.emit("ReduceSum", y, body.integers(1, 2), keepdims=0)
     else:
-        y = _experts(body, body.reshape(x, 1, tokens, width), "")
+        y = both(body.reshape(x, 1, tokens, width), "")
         each = body.emit("OneHot", places, body.integers(experts), body.constant(np.array([0, 1], body.dtype(0))))
         each = body.emit("Mul", each, body.emit("Unsqueeze", shares, body.integers(2)))
         each = body.emit("ReduceSum", each, body.integers(1), keepdims=0)
@@ -45,30 +107,29 @@ def _moe(body: Body) -> str:
 
 
 def _shares(body: Body, chosen: int) -> tuple[str, str]:
-    """How much each chosen expert counts ``[T, k]``, and their numbers."""
+    """How much each chosen expert counts ``[T, k]``, and their numbers. Input 14 of QMoE, where it is there, tells the
+    former."""
     found = body.emit_all("TopK", [body.emit("Softmax", body.input(1), axis=-1), body.integers(chosen)], 2, axis=-1)
     shares, places = found
+    if body.node.op_type == "QMoE" and body.input(14):
+        shares = body.emit("GatherElements", body.input(14), places, axis=1)
     if body.attributes.get("normalize_routing_weights", 0):
         shares = body.emit("Div", shares, body.emit("ReduceSum", shares, body.integers(1), keepdims=1))
     return shares, places
 
 
-def _experts(body: Body, x: str, places: str) -> str:
-    """Both layers of all experts ``[E, T, H]``, or of those at ``places``: ``[T, k, 1, H]``."""
-
-    def layer(x: str, weights: int, bias: int) -> str:
-        matrix = body.transpose(body.input(weights), 0, 2, 1)
-        added = body.emit("Unsqueeze", body.input(bias), body.integers(1)) if body.input(bias) else ""
-        if places:
-            matrix = body.emit("Gather", matrix, places, axis=0)
-            added = body.emit("Gather", added, places, axis=0) if added else ""
-        y = body.emit("MatMul", x, matrix)
-        return body.emit("Add", y, added) if added else y
-
-    return layer(_activated(body, layer(x, 2, 3)), 4, 5)
+def _product(body: Body, x: str, layer: _Layer, places: str) -> str:
+    """``x`` with the matrices of all experts, or of those at ``places``."""
+    matrix = body.transpose(layer.weights, 0, 2, 1)
+    added = body.emit("Unsqueeze", layer.bias, body.integers(1)) if layer.bias else ""
+    if places:
+        matrix = body.emit("Gather", matrix, places, axis=0)
+        added = body.emit("Gather", added, places, axis=0) if added else ""
+    y = body.emit("MatMul", x, matrix)
+    return body.emit("Add", y, added) if added else y
 
 
-def _activated(body: Body, x: str) -> str:
+def _activated(body: Body, x: str, rows: int) -> str:
     match body.text("activation_type", "relu"):
         case "relu":
             return body.emit("Relu", x)
@@ -79,14 +140,13 @@ def _activated(body: Body, x: str) -> str:
         case "identity":
             return x
         case "swiglu" if body.attributes.get("swiglu_fusion", 0) == _INTERLEAVED:
-            return _swiglu(body, x)
+            return _swiglu(body, x, rows)
         case other:
             raise Unsupported(f"activation_type {other!r}, or its swiglu_fusion")
 
 
-def _swiglu(body: Body, x: str) -> str:
+def _swiglu(body: Body, x: str, rows: int) -> str:
     """gate * sigmoid(alpha * gate) * (linear + beta) of pairs (gate, linear), after both were limited."""
-    rows = body.shape(2)[1]
     ends, axis, step = body.integers(rows), body.integers(-1), body.integers(2)
     gate, linear = (body.emit("Slice", x, body.integers(n), ends, axis, step) for n in range(2))
     limit = body.attributes.get("swiglu_limit")
@@ -98,4 +158,4 @@ def _swiglu(body: Body, x: str) -> str:
     return body.emit("Mul", opened, body.emit("Add", linear, body.number(beta)))
 
 
-RULES: Mapping[str, Rule] = {"MoE": _moe}
+RULES: Mapping[str, Rule] = {"MoE": _moe, "QMoE": _quantized_moe}

@@ -115,12 +115,12 @@ def _matmul_of_bits(body: Body) -> str:
     if bits not in (2, 4, 8) or block < 16 or n < 1 or k < 1 or n * k > MAX_ELEMENTS:
         raise Unsupported(f"bits {bits}, block_size {block}, N {n}, K {k}")
     blocks = -(-k // block)
-    integers = _unpacked(body, body.input(1), bits, (n, blocks * block), (n, k))
+    integers = unpacked(body, body.input(1), bits, (n, blocks * block), (n, k))
     scale = body.reshape(body.input(2), n, blocks)
     floats = bool(body.input(3)) and body.dtype(3).kind == "f"
     if body.input(3) and not floats:
         row = -(-blocks * bits // 8) * 8 // bits
-        zero = _unpacked(body, body.input(3), bits, (n, row), (n, blocks))
+        zero = unpacked(body, body.input(3), bits, (n, row), (n, blocks))
     elif floats:
         zero = body.reshape(body.input(3), n, blocks)
     else:
@@ -187,17 +187,17 @@ def _gather_of_blocks(body: Body) -> str:
     shape = [*body.shape(0)[:chosen], *body.shape(1), *body.shape(0)[chosen + 1 :]]
     if packed:
         per, width = 8 // bits, body.shape(2)[-1]
-        data = _unpacked(body, data, bits, (-1, shape[-1] * per), (-1, shape[-1] * per))
+        data = unpacked(body, data, bits, (-1, shape[-1] * per), (-1, shape[-1] * per))
         data = body.reshape(data, *shape[:-1], shape[-1] * per)
         if zero:
             row = -(-width // per) * per
-            zero = body.reshape(_unpacked(body, zero, bits, (-1, row), (-1, width)), *shape[:-1], width)
+            zero = body.reshape(unpacked(body, zero, bits, (-1, row), (-1, width)), *shape[:-1], width)
     if not zero and body.dtype(0) == np.uint8:
         zero = body.emit("Expand", body.constant(np.asarray(1 << bits - 1, np.uint8)), body.emit("Shape", scale))
     return body.emit("DequantizeLinear", data, scale, zero, axis=axis, block_size=body.attributes["block_size"])
 
 
-def _unpacked(body: Body, x: str, bits: int, shape: tuple[int, int], kept: tuple[int, int]) -> str:
+def unpacked(body: Body, x: str, bits: int, shape: tuple[int, int], kept: tuple[int, int]) -> str:
     """Bytes, or several integers of 2 or 4 bits in each, the first in the low bits, as ``shape``; the first columns."""
     if bits < 8:
         shifted = [x] + [

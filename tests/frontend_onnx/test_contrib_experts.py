@@ -20,6 +20,27 @@ def experts(shape: tuple[int, ...], count: int, rows: int = 6, bias: bool = True
     return [f(*shape, 8), scores, first, f(count, rows) if bias else None, second, f(count, 8) if bias else None]
 
 
+def quantized_experts(
+    tokens: int, count: int, bits: int = 4, block: int = 0, zeros: bool = False, rows: int = 32
+) -> list[np.ndarray | None]:
+    """Operands of QMoE for tokens of width 64; experts are 32 wide."""
+    rng, per = np.random.default_rng(bits + block), 8 // bits
+
+    def integers(*shape: int) -> np.ndarray:
+        return rng.integers(0, 256, shape).astype(np.uint8)
+
+    def layer(rows: int, columns: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        groups = (columns // block,) if block else ()
+        scales = np.abs(f(count, rows, *groups)) * np.float32(0.02)
+        packed = (*scales.shape[:-1], -(-scales.shape[-1] // per))
+        return integers(count, rows, columns // per), scales, f(count, rows), integers(*packed)
+
+    first, second = layer(rows, 64), layer(64, 32)
+    operands = [f(tokens, 64), f(tokens, count), *first[:3], *second[:3]]
+    return [*operands, None, None, None, first[3], second[3]] if zeros else operands
+
+
+QMOE = {"k": 2, "activation_type": "silu", "normalize_routing_weights": 1}
 CASES: dict[str, Case] = {
     "one": Case("MoE", experts((3,), 4, bias=False), {"k": 1}),
     "two of few": Case("MoE", experts((1, 5), 4), {"k": 2, "activation_type": "gelu"}),
@@ -30,6 +51,14 @@ CASES: dict[str, Case] = {
         "MoE", experts((1,), 8, 12),
         {"k": 2, **SWIGLU, "activation_alpha": 1.702, "activation_beta": 1.0, "swiglu_limit": 0.5},
     ),
+    "four bits": Case("QMoE", quantized_experts(3, 4), QMOE),
+    "four bits, zero points": Case("QMoE", quantized_experts(1, 5, zeros=True), QMOE),
+    "four bits in blocks": Case("QMoE", quantized_experts(3, 4, block=32), {**QMOE, "block_size": 32}),
+    "four bits in blocks, zero points": Case(
+        "QMoE", quantized_experts(2, 3, block=16, zeros=True), {**QMOE, "block_size": 16}
+    ),
+    "eight bits": Case("QMoE", quantized_experts(3, 4, 8, zeros=True), {**QMOE, "expert_weight_bits": 8}),
+    "four bits, gates": Case("QMoE", quantized_experts(3, 4, rows=64), {**QMOE, **SWIGLU}),
 }  # fmt: skip
 
 
@@ -38,6 +67,33 @@ def test_like_onnxruntime(name: str) -> None:
     model, feeds = CASES[name].model()
     (wanted,), (found,) = by_onnxruntime(model, feeds), run_compiled(model, feeds)
     np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_shares_by_other_scores() -> None:
+    """Input 14 tells how much an expert counts that the scores chose."""
+    case = Case("QMoE", [*quantized_experts(3, 4), *[None] * 6, np.abs(f(3, 4))], QMOE)
+    model, feeds = case.model()
+    (wanted,), (found,) = by_onnxruntime(model, feeds), run_compiled(model, feeds)
+    np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_eight_bits_in_blocks() -> None:
+    """ONNX Runtime's kernel rounds tokens to bytes there: 1 in 100 of the greatest result."""
+    model, feeds = Case(
+        "QMoE", quantized_experts(3, 4, 8, block=32), {**QMOE, "expert_weight_bits": 8, "block_size": 32}
+    ).model()
+    (wanted,), (found,) = by_onnxruntime(model, feeds), run_compiled(model, feeds)
+    np.testing.assert_allclose(found, wanted, atol=0.02 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize(
+    ("attrs", "reason"),
+    [({"quant_type": "fp8"}, "quant_type"), ({"expert_weight_bits": 3}, "expert_weight_bits 3"),
+     ({"block_size": 24}, "block_size 24 of 64 columns")],
+)  # fmt: skip
+def test_refused_quantized(attrs: dict[str, Any], reason: str) -> None:
+    with pytest.raises(CcmlError, match=reason):
+        run_compiled(*Case("QMoE", quantized_experts(3, 4), {**QMOE, **attrs}).model())
 
 
 @pytest.mark.parametrize(
