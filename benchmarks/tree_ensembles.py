@@ -7,7 +7,8 @@ Needs scikit-learn, skl2onnx, emlearn and m2cgen; for ``--boosting`` also lightg
 are rounded to int16 before the training, so that the same trees can be given int16 and floats. All programs are
 compiled by GCC with -Os and counted in QEMU by ``run_qemu.py``: bytes of flash / instructions of one inference, a mean
 of several rows. Classifiers put out the label; emlearn's by counting votes of trees, ccml's and m2cgen's by
-probabilities, as scikit-learn does.
+probabilities, as scikit-learn does. *votes* is ccml with the function that emlearn computes: a model whose leaves have
+one vote for their greatest class each.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import ccml
 import numpy as np
 import onnx
-from ccml.driver import compile_source, read
+from ccml.driver import DEFAULT_GOAL, Goal, Optimize, compile_source, read
 from ccml.emit_c import write_c
 from ccml.targets import select
 from onnx import helper
@@ -137,9 +138,34 @@ def onnx_model(one: Trained, dtype: type[Any]) -> onnx.ModelProto:
     return model
 
 
-def by_ccml(one: Trained, cpu: str, dtype: type[Any], folder: Path) -> tuple[list[Path], str]:
-    onnx.save(onnx_model(one, dtype), folder / "model.onnx")
-    compiled = compile_source(read(folder / "model.onnx", ccml.ModelOptions(name="model")), select(TARGETS[cpu]))
+def votes(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The classifier with a weight of 1 for the greatest class of each leaf, of several the first, and no others. Of
+    two classes the leaves have the share of the second alone."""
+    node = next(node for node in model.graph.node if node.op_type == "TreeEnsembleClassifier")
+    lists = {each.name: each for each in node.attribute if each.name.startswith("class_")}
+    trees, nodes, classes, weights = (lists[f"class_{name}"] for name in ("treeids", "nodeids", "ids", "weights"))
+    if len(set(classes.ints)) == 1:
+        count = len(set(trees.ints))
+        weights.floats[:] = [float(weight * count > 0.5) / count for weight in weights.floats]
+        return model
+    greatest: dict[tuple[int, int], tuple[float, int]] = {}
+    for tree, place, number, weight in zip(trees.ints, nodes.ints, classes.ints, weights.floats):
+        best = greatest.get((tree, place))
+        if best is None or (weight, -number) > (best[0], -best[1]):
+            greatest[tree, place] = weight, number
+    trees.ints[:], nodes.ints[:] = zip(*greatest)
+    classes.ints[:] = [number for _, number in greatest.values()]
+    weights.floats[:] = [1.0] * len(greatest)
+    return model
+
+
+def by_ccml(
+    one: Trained, cpu: str, dtype: type[Any], folder: Path, goal: Goal = DEFAULT_GOAL, voting: bool = False
+) -> tuple[list[Path], str]:
+    model = onnx_model(one, dtype)
+    onnx.save(votes(model) if voting else model, folder / "model.onnx")
+    source = read(folder / "model.onnx", ccml.ModelOptions(name="model"))
+    compiled = compile_source(source, select(TARGETS[cpu]), goal=goal)
     files = [file for file in write_c(compiled.program, compiled.machine, folder) if file.suffix == ".c"]
     output = "int64_t" if one.classes else "float"
     include = (
@@ -221,15 +247,24 @@ def counted(one: Trained, cpu: str, make: Callable[[Path], tuple[list[Path], str
 def programs(one: Trained, cpu: str) -> dict[str, Callable[[Path], tuple[list[Path], str]]]:
     """The columns of the table; emlearn has no boosting."""
     forest = "Forest" in type(one.model).__name__
+    size = replace(DEFAULT_GOAL, optimize=Optimize.SIZE)
+    voting: dict[str, Callable[[Path], tuple[list[Path], str]]] = {
+        "votes int16": lambda folder: by_ccml(one, cpu, np.int16, folder, voting=True),
+        "votes float": lambda folder: by_ccml(one, cpu, np.float32, folder, voting=True),
+        "votes int16 size": lambda folder: by_ccml(one, cpu, np.int16, folder, size, voting=True),
+    }
     of_emlearn: dict[str, Callable[[Path], tuple[list[Path], str]]] = {
         "emlearn int16": lambda folder: by_emlearn(one, "inline", np.int16, folder),
         "emlearn float": lambda folder: by_emlearn(one, "inline", np.float32, folder),
+        "emlearn int16 shares": lambda folder: by_emlearn(one, "inline", np.int16, folder, 8),
         "emlearn float shares": lambda folder: by_emlearn(one, "inline", np.float32, folder, 8),
         "emlearn tables": lambda folder: by_emlearn(one, "loadable", np.int16, folder),
     }
     return {
         "ccml int16": lambda folder: by_ccml(one, cpu, np.int16, folder),
         "ccml float": lambda folder: by_ccml(one, cpu, np.float32, folder),
+        "ccml int16 size": lambda folder: by_ccml(one, cpu, np.int16, folder, size),
+        **(voting if forest and one.classes else {}),
         **(of_emlearn if forest else {}),
         "m2cgen": lambda folder: by_m2cgen(one, folder),
     }

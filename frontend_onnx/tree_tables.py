@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..ir.types import DType, TensorType
+from ..ops.counted_shares import counted_shares
 from ..ops.float_keys import keys_of, spare_keys
 from .context import NodeContext
 from .fractions_of_floats import common_denominator
@@ -176,14 +177,25 @@ def tables_of(
     def placed(at: np.ndarray) -> np.ndarray:
         return np.where(at >= 0, at, -1 - leaf.reshape(-1)[np.maximum(-1 - at, 0)])
 
+    low, high, root = placed(low), placed(high), placed(trees.roots)
+    low, high, root = _without_idle(low, high, root)
     signed = np.int16 if max(len(feature), len(distinct)) < 2**15 else np.int32
     return Tables(
         missing, narrowest(column),
         np.where(nan_low, threshold + spare, threshold - spare).astype(f"i{features.dtype.size}"),
-        np.stack([placed(low), placed(high)], axis=1).astype(signed),
-        placed(trees.roots).astype(signed), narrowest(reached.depth), distinct, new_base,
+        np.stack([low, high], axis=1).astype(signed), root.astype(signed), narrowest(reached.depth), distinct, new_base,
         None if target is None else narrowest(target), scale, bound,
     )  # fmt: skip
+
+
+def _without_idle(low: np.ndarray, high: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Leads past nodes whose branches come to the same place, until there are none on the way."""
+    while True:
+        idle = np.append(low == high, False)
+        places = [np.where(idle[np.maximum(at, -1)], low[np.maximum(at, 0)], at) for at in (low, high, root)]
+        if all(np.array_equal(old, new) for old, new in zip((low, high, root), places)):
+            return low, high, root
+        low, high, root = places
 
 
 def _columns(feature: np.ndarray, nan_low: np.ndarray) -> tuple[str, np.ndarray]:
@@ -221,6 +233,9 @@ FRACTION_BITS = 30
 SHARES = 2**24
 """Integer sums of fractions are below that: float32 holds them."""
 
+MANY = 4
+"""With more targets, leaves are rows of a table."""
+
 _CLOSE = 2.0**-7
 """What leaves are typically worth, at least, in relation to the most that they may be worth."""
 
@@ -233,6 +248,9 @@ def _sums(
 
     Where all leaves are the float32 of fractions with a small common denominator, as the shares of classes in small
     leaves are, integers count its parts: their sums are those of the fractions, and equal scores are equal.
+
+    Where leaves hold shares of many classes, integers are multiples of a part for each leaf (``counted_shares``):
+    tables of counts are smaller than those of weights.
 
     Else integers in steps of 2^-e, with a sum below 2^30, hold leaves more exactly than a float32 holds sums that are
     at least 2^-7 of their bound; their sum is exact, the same in any order, and one rounding makes a float of it. Where
@@ -255,6 +273,10 @@ def _sums(
         leaves, start = np.rint(rows * parts).astype(np.int64), np.rint(base * parts).astype(np.int32)
         return narrowest_signed(leaves), start, 1 / parts, int(bound * parts) + 1
     step = 2.0 ** (np.ceil(np.log2(bound)) - FRACTION_BITS)
+    if rows.shape[1] > MANY and not base.any():
+        counted = counted_shares(rows, count, step)
+        if counted is not None:
+            return narrowest_signed(counted.rows()), base.astype(np.int32), step, int(bound / step) + 1
     leaves, start = np.rint(rows / step).astype(np.int64), np.rint(base / step).astype(np.int64)
     exact = bool((leaves * step == rows).all() and (start * step == base).all())
     worth = float(typical.sum() / (len(base) if target is not None else 1) + np.abs(base).max())

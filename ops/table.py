@@ -371,9 +371,12 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "trees", A,
         "rows of features walk down trees of nodes (column, threshold, child); their leaves added up to base, or the "
-        "least or greatest",
+        "least or greatest; with greatest only the place (i64) of the first greatest total of a row",
         tr.infer_trees, tr.evaluate_trees,
-        attrs={"kind": one_of("sum", "min", "max"), "missing": one_of("above", "below", "both")},
+        attrs={
+            "kind": one_of("sum", "min", "max"), "missing": one_of("above", "below", "both"),
+            "greatest": at.OPTIONAL_BOOL,
+        },
     ),
     # Anchors whose results have as many entries as a run finds, at most as many as their shapes say
     OpDef("nonzero", A, "places (i32) of true, and how many", se.infer_nonzero, se.evaluate_nonzero),

@@ -8,6 +8,8 @@ where the row goes on; from the root of a tree it comes to a leaf within ``depth
 Keys of integers are these themselves. Keys of floats are those of ``float_keys.py``, moved so that NaN are where the
 attribute ``missing`` says: "above" all numbers or "below" them. With "both", column 2c is feature c with NaN above,
 column 2c + 1 the same with NaN below.
+
+With the attribute ``greatest`` the result is not the totals but where in each row the first greatest of them stands.
 """
 
 from __future__ import annotations
@@ -39,7 +41,14 @@ def infer_trees(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
         raise ValueError(f"no trees for {x}: nodes {column}, {threshold}, {child}, leaves {value} of {base}")
     if base.dtype not in (DType.I32, DType.F32, DType.F64) or value.dtype.is_float != base.dtype.is_float:
         raise ValueError(f"leaves {value} have no sum {base}")
+    if is_greatest(attrs):
+        return (TensorType(DType.I64, x.shape[:1]),)
     return (TensorType(base.dtype, (x.shape[0], targets[0])),)
+
+
+def is_greatest(attrs: Attrs) -> bool:
+    """Whether the places of the greatest totals are the result."""
+    return bool(attrs.get("greatest", False))
 
 
 def evaluate_trees(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
@@ -59,7 +68,7 @@ def evaluate_trees(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
         leaves = value[-1 - place].astype(base.dtype)
         at = slice(None) if target is None else slice(int(target[tree]), int(target[tree]) + 1)
         result[:, at] = combine(result[:, at], leaves)
-    return (result,)
+    return (result.argmax(axis=1).astype(np.int64),) if is_greatest(attrs) else (result,)
 
 
 def moved_keys(x: np.ndarray, missing: str) -> np.ndarray:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ..ir.build import bits, convert, ge, gt, store
+from ..ir.build import bits, convert, ge, gt, select, store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, If, Space, Store, Type, as_expr, binary
+from ..ir.loops import INDEX, Alloc, Block, Buffer, Expr, If, Space, Store, Type, as_expr, binary, const
 from ..ir.types import DType
 from .attributes import text
 from .float_keys import KEYS, spare_keys
-from .nest_tools import Lets, accumulator, loops, operand, optional, serial_loop
+from .nest_tools import Lets, accumulator, loops, operand, optional, register, serial_loop, write_as
 from .opdef import NestContext
+from .trees import is_greatest
 
 _COMBINE = {"sum": "add", "min": "min", "max": "max"}
 
@@ -120,4 +121,42 @@ class Totals:
         return store(total, binary(self._kind, total, convert(element, self._buffer.dtype)))
 
     def write(self, row: Expr) -> Block:
-        return self._each(lambda k: self._ctx.write(self._node.output, (row, k), self._buffer[k]))
+        if self._unrolled:
+            return write_totals(self._ctx, self._node, row, [self._buffer[k] for k in range(self._count)])
+        return write_memory(self._ctx, self._node, row, self._buffer)
+
+
+def write_totals(ctx: NestContext, node: Node, row: Expr, totals: Sequence[Expr]) -> Block:
+    """Writes the totals of a row, or the place of the first greatest of them, without a loop."""
+    if not is_greatest(node.attrs):
+        each = (ctx.write(node.output, (row, as_expr(k)), total) for k, total in enumerate(totals))
+        return tuple(stmt for block in each for stmt in block)
+    lets = Lets(ctx)
+    best = lets.bind("total", totals[0])
+    place: Expr = const(0, Type(DType.I32))
+    for k, total in enumerate(totals[1:], start=1):
+        total = lets.bind("total", total)
+        better = lets.bind("better", gt(total, best))
+        place = lets.bind("place", select(better, const(k, Type(DType.I32)), place))
+        if k + 1 < len(totals):
+            best = lets.bind("best", select(better, total, best))
+    return (*lets.block, *write_as(ctx, node.output, (row,), place))
+
+
+def write_memory(ctx: NestContext, node: Node, row: Expr, totals: Buffer) -> Block:
+    """Writes the totals in memory, or the place of the first greatest of them, by a loop."""
+    dtype = operand(node, 7).dtype
+    if not is_greatest(node.attrs):
+        return serial_loop(
+            ctx, "k", totals.shape[0], lambda k: ctx.write(node.output, (row, k), convert(totals[k], dtype))
+        )
+    best, place = register(ctx, "best", dtype), register(ctx, "place", DType.I32)
+
+    def step(k: Expr) -> Block:
+        lets = Lets(ctx)
+        total = lets.bind("total", convert(totals[k], dtype))
+        found = (store(best[0], total), store(place[0], convert(k, DType.I32)))
+        return (*lets.block, If(gt(total, best[0]), found))
+
+    start = (Alloc(best), Alloc(place), store(best[0], convert(totals[0], dtype)), store(place[0], 0))
+    return (*start, *serial_loop(ctx, "k", totals.shape[0], step), *write_as(ctx, node.output, (row,), place[0]))

@@ -11,7 +11,7 @@ from ..ir.types import DType
 from ..ops.attributes import floats, text
 from ..ops.float_keys import KEYS, floats_of, spare_keys
 from ..ops.table import OPS
-from ..ops.trees import FEATURES
+from ..ops.trees import FEATURES, is_greatest
 from .rewrite import Rewriter, Rule
 
 
@@ -44,6 +44,20 @@ def integer_features(rewriter: Rewriter, node: Node) -> Value | None:
     return rewriter.like(node, source, *constants, *others)
 
 
+def place_of_greatest(rewriter: Rewriter, node: Node) -> Value | None:
+    """arg_reduce(trees(x)) = trees(x) with ``greatest``, where nothing else reads the totals, which are integers."""
+    if node.op != "arg_reduce" or node.attrs["kind"] != "max" or node.attrs["last"] or node.attrs["keepdims"]:
+        return None
+    made = rewriter.producer(node.operands[0])
+    if made is None or made.op != "trees" or node.attrs["axis"] != 1 or not rewriter.used_once(node.operands[0]):
+        return None
+    if made.output.dtype.is_float or is_greatest(made.attrs):
+        return None
+    return rewriter.emit(
+        "trees", made.inputs, {**made.attrs, "greatest": True}, loc=node.loc, names=[node.output.name]
+    )[0]
+
+
 def _rises(made: Node) -> bool:
     """Whether the node makes floats of integers, and no smaller ones of greater integers."""
     if made.op not in ("cast", "dequantize") or made.operands[0].dtype not in FEATURES:
@@ -67,4 +81,4 @@ def _greatest(
     return found, floats(np.full(1, info.min, dtype.numpy)) > limits
 
 
-TREE_RULES: tuple[Rule, ...] = (integer_features,)
+TREE_RULES: tuple[Rule, ...] = (integer_features, place_of_greatest)

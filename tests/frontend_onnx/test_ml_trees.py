@@ -18,7 +18,7 @@ from onnx import helper
 from tests.frontend_onnx.compiled import compiled, onnxruntime
 from tests.frontend_onnx.graphs import checked_import
 from tests.frontend_onnx.ml_models import agrees, ml_node
-from tests.frontend_onnx.tree_models import MODES, Leaf, Split, features, grow, listed, numbered, scores
+from tests.frontend_onnx.tree_models import MODES, Leaf, Split, features, grow, listed, numbered, scores, with_shares
 
 FEATURES = 5
 
@@ -347,3 +347,42 @@ def test_code_and_tables(targets: int, each: bool, count: int, tables: bool) -> 
     proto, _ = ml_node("TreeEnsembleRegressor", [x], n_targets=targets, **attrs)
     text = _kernels_of_trees(proto)
     assert ("for d:" in text) is tables
+
+
+@pytest.mark.parametrize(
+    ("classes", "samples", "written"),
+    [
+        (2, 6, "words"), (3, 4, "words"), (3, 1, "total: i32[3]"), (3, 300, "total"), (10, 1, "total: u8"),
+        (10, 4, "targets"), (10, 300, "multipliers"),
+    ],
+)  # fmt: skip
+def test_shares_of_classes(classes: int, samples: int, written: str) -> None:
+    """Totals as fields of a word, in registers, as bytes, by lists of parts or of counts: the label is that of the
+    greatest sum, with and without the probabilities beside it."""
+    rng, count = np.random.default_rng(classes + samples), 12
+    trees = [with_shares(tree, rng, classes, samples, count) for tree in forest(50 + samples, count, depth=5)]
+    attrs = {"classlabels_int64s": list(range(classes)), **numbered(trees, "class")}
+    x = rows(count=60)
+    proto, _ = ml_node("TreeEnsembleClassifier", [x], outputs=2, **attrs)
+    expected = scores(trees, x, classes)
+    label, probabilities = compiled(proto, {"x0": x})
+    np.testing.assert_allclose(probabilities, expected, rtol=2e-6, atol=1e-7)
+    best = np.sort(expected, axis=1)[:, -2:]
+    clear = best[:, 1] - best[:, 0] > 1e-6
+    np.testing.assert_array_equal(label[clear], expected.argmax(axis=1)[clear])
+    alone = onnx.ModelProto()
+    alone.CopyFrom(proto)
+    del alone.graph.output[1]
+    np.testing.assert_array_equal(compiled(alone, {"x0": x})[0], label)
+    assert written in _kernels_of_trees(alone)
+
+
+def test_nodes_that_choose_nothing() -> None:
+    """Branches that come to leaves of the same weights need no comparison, however deep they are."""
+    same = Leaf(((0, 0.5),))
+    idle = Split("BRANCH_LEQ", 1, 0.5, False, Split("BRANCH_LEQ", 2, 0.25, False, same, same), same)
+    trees: list[Split | Leaf] = [Split("BRANCH_LEQ", 0, 0.0, False, idle, Leaf(((0, 0.25),)))]
+    proto, _ = ml_node("TreeEnsembleRegressor", [rows()], n_targets=1, **numbered(trees, "target"))
+    (y,) = compiled(proto, {"x0": rows()})
+    np.testing.assert_array_equal(y, scores(trees, rows(), 1))
+    assert _kernels_of_trees(proto).count("if ") == 1

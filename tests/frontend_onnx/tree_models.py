@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,18 @@ def grow(
     value = float(rng.integers(-6, 7)) / 4
     lost = bool(missing and rng.random() < 0.5)
     return Split(str(rng.choice(modes)), int(rng.integers(features)), value, lost, side(), side())
+
+
+def with_shares(
+    tree: Split | Leaf, rng: np.random.Generator, classes: int, samples: int, count: int
+) -> Split | Leaf:
+    """The tree of a forest of ``count``: each leaf has the shares of classes of up to ``samples`` random samples."""
+    if isinstance(tree, Split):
+        true, false = (with_shares(side, rng, classes, samples, count) for side in (tree.true, tree.false))
+        return replace(tree, true=true, false=false)
+    drawn = np.bincount(rng.integers(0, classes, rng.integers(1, samples + 1)), minlength=classes)
+    shares = drawn / drawn.sum() / count
+    return Leaf(tuple((k, float(np.float32(share))) for k, share in enumerate(shares) if share))
 
 
 def numbered(trees: list[Split | Leaf], leaf: str) -> dict[str, Any]:

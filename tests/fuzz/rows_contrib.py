@@ -115,6 +115,20 @@ def experts(b: Builder) -> list[Tensor]:
     return node(b, "MoE", [b.data(F32, (tokens, width)), scores, *weights], k=chosen, activation_type=kind)
 
 
+def quantized_experts(b: Builder) -> list[Tensor]:
+    tokens, count, width, inner = b.between(1, 3), b.between(2, 6), 16 * b.between(1, 2), 16 * b.between(1, 2)
+    bits, block = b.pick((4, 8)), b.pick((0, 16))
+    bits = 4 if block else bits  # ONNX Runtime's kernel rounds tokens to bytes for 8 bits in blocks
+    layers = []
+    for rows, columns in ((inner, width), (width, inner)):
+        scales = (count, rows, columns // block) if block else (count, rows)
+        codes = b.param(b.values("uint8", (count, rows, columns * bits // 8), 0, 255))
+        layers += [codes, b.param(np.abs(b.values(F32, scales, 0, 1)) * np.float32(0.1)), b.weight(F32, (count, rows))]
+    operands = [b.data(F32, (tokens, width)), b.data(F32, (tokens, count)), *layers]
+    attrs = {"expert_weight_bits": bits, "normalize_routing_weights": 1, **({"block_size": block} if block else {})}
+    return node(b, "QMoE", operands, k=b.between(1, 2), activation_type=b.pick(("relu", "silu", "identity")), **attrs)
+
+
 def quantized_attention(b: Builder) -> list[Tensor]:
     batch, length, width, heads, size = (b.between(1, n) for n in (2, 4, 5, 2, 4))
     columns, kind = 3 * heads * size, byte(b)
@@ -232,6 +246,7 @@ ROWS: dict[str, Row] = {
             "DynamicQuantizeLSTM": lstm_of_bytes,
             "EmbedLayerNormalization": embedded, "FusedConv": fused_conv, "FusedGemm": fused_gemm,
             "GatherBlockQuantized": rows_of_blocks, "GroupQueryAttention": grouped, "MoE": experts,
+            "QMoE": quantized_experts,
             "MultiHeadAttention": multi_head,
             "NGramRepeatBlock": ngrams, "NhwcMaxPool": max_pool_of_bytes, "QAttention": quantized_attention,
             "QLinearConv": conv_of_bytes, "RotaryEmbedding": rotary,

@@ -51,6 +51,17 @@ def test_nest(targets: int, each: bool, kind: str) -> None:
         check_nest("trees", *ensemble(3, targets, each=each, key=key, value=value), kind=kind, missing="above")
 
 
+@pytest.mark.parametrize("targets", [1, 3, 9])
+def test_place_of_the_greatest(targets: int) -> None:
+    """Instead of the totals of a row, where the first greatest of them stands."""
+    operands = ensemble(6, targets, each=False)
+    operands[6] %= 2  # many totals are equal
+    operands[7][:] = 0
+    check_nest("trees", *operands, kind="sum", missing="above", greatest=True)
+    totals = evaluate_trees(operands, {"kind": "sum", "missing": "above"})[0]
+    assert targets == 1 or any((row == row.max()).sum() > 1 for row in totals)
+
+
 @pytest.mark.parametrize("missing", ["above", "below", "both"])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_floats(dtype: type[Any], missing: str) -> None:
