@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import llvmlite.binding as llvm
-from llvmlite.binding import TargetMachine
+from llvmlite.binding import ModulePassManager, ModuleRef, TargetMachine, create_new_module_pass_manager
 
 from ..targets import TARGETS, Machine
 
@@ -38,8 +38,10 @@ def target_machine(machine: Machine, *, reloc: str, code_model: str = "default")
     return target.create_target_machine(cpu.llvm_cpu, cpu.llvm_features, opt=3, reloc=reloc, codemodel=code_model)
 
 
-def optimize(text: str, generator: TargetMachine, *, speed_level: int = 3) -> llvm.ModuleRef:
-    """Parses and verifies module text and runs LLVM's default pipeline, in a context of its own.
+def optimize(
+    text: str, generator: TargetMachine, *, speed_level: int = 3, few_passes: bool = False
+) -> ModuleRef:
+    """Parses and verifies module text and runs LLVM's default pipeline, or ``few_passes`` of it, in a new context.
 
     Loops are vectorized and unrolled by the schedule alone, but for short sums, of which the module says so. LLVM's
     vectorizers gain nothing on x86, and on a Cortex-M55 they turned scalar code into gathers that read outside the
@@ -54,5 +56,19 @@ def optimize(text: str, generator: TargetMachine, *, speed_level: int = 3) -> ll
     tuning.loop_vectorization = False
     tuning.slp_vectorization = False
     builder = llvm.create_pass_builder(generator, tuning)
-    builder.getModulePassManager().run(module, builder)
+    manager = _few_passes() if few_passes else builder.getModulePassManager()
+    manager.run(module, builder)
     return module
+
+
+def _few_passes() -> ModulePassManager:
+    """What loops need that are printed without repetitions, and with what does not depend on them in front: registers
+    for variables, simpler control flow and arithmetic, no loops that have a single pass."""
+    manager = create_new_module_pass_manager()
+    manager.add_global_dead_code_eliminate_pass()
+    manager.add_sroa_pass()
+    manager.add_simplify_cfg_pass()
+    manager.add_instruction_combine_pass()
+    manager.add_loop_deletion_pass()
+    manager.add_simplify_cfg_pass()
+    return manager

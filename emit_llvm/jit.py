@@ -72,7 +72,7 @@ class JitLibrary:
     ) -> None:
         """``given`` are addresses of functions that the module calls."""
         generator = backend.target_machine(machine, reloc="pic")
-        image = generator.emit_object(backend.optimize(text, generator))
+        image = generator.emit_object(backend.optimize(text, generator, few_passes=machine.cpu.few_passes))
         self._engine = llvm.create_lljit_compiler(generator, use_jit_link=True)
         builder = llvm.JITLibraryBuilder().add_object_img(image)
         helpers = helper_object(undefined_symbols(image), machine)

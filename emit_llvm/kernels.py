@@ -78,7 +78,7 @@ class KernelWriter:
     """Appends the statements of one kernel."""
 
     def __init__(self, machine: Machine, prefix: str = "", unroll_sums: bool = True) -> None:
-        self.out = FunctionWriter()
+        self.out = FunctionWriter(hoists=machine.cpu.few_passes)
         self.machine, self.prefix, self.unroll_sums = machine, prefix, unroll_sums
         self.pointer_bits = machine.abi.pointer_bits
         self.memory = MemoryWriter(self.out, machine)
@@ -93,16 +93,22 @@ class KernelWriter:
             loops.Prefetch: lambda stmt: self.memory.prefetch(stmt.pointer),
         }
 
-    def block(self, block: Block, bindings: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Prints statements under ``bindings``; the names that they bind go out of scope at the end."""
+    def block(
+        self, block: Block, bindings: Mapping[str, str] = MappingProxyType({}), before: list[str] | None = None
+    ) -> None:
+        """Prints statements under ``bindings``, of a loop with the lines ``before`` it; the names that they bind go out
+        of scope at the end."""
+        with self.out.scope(before):
+            self._statements(block, bindings)
+            self.memory.write_registers()
+
+    def _statements(self, block: Block, bindings: Mapping[str, str]) -> None:
         variables, places = dict(self.expressions.variables), dict(self.memory.places)
         self.expressions.variables.update(bindings)
-        with self.out.scope():
-            for stmt in block:
-                self.expressions.statement()
-                self._cases[type(stmt)](stmt)
-            self.memory.forget(places)
-            self.memory.write_registers()
+        for stmt in block:
+            self.expressions.statement()
+            self._cases[type(stmt)](stmt)
+        self.memory.forget(places)
         self.expressions.variables, self.memory.places = variables, places
 
     def _let(self, stmt: loops.Let) -> None:
@@ -154,7 +160,13 @@ class KernelWriter:
         extent, known = self.expressions.write(stmt.extent), loops.const_value(stmt.extent)
         if known is not None and known <= 0:
             return
+        unrolled = self.unroll_sums and _is_short_sum(stmt)
+        if unrolled and known is not None and self.out.hoists:
+            for number in range(int(known)):
+                self._statements(stmt.body, {stmt.var.name: str(number)})
+            return
         self.memory.write_registers()
+        preheader = self.out.preheader()
         body, end = self.out.label("loop"), self.out.label("end")
         index = f"i{self.pointer_bits}"
         if known is None:
@@ -166,13 +178,15 @@ class KernelWriter:
         self.out.start(body)
         patch = len(self.out.lines)
         self.out.effect("")
-        self.block(stmt.body, {stmt.var.name: counter})
+        self.out.bind(counter)
+        self.block(stmt.body, {stmt.var.name: counter}, preheader)
         self.out.effect(f"{following} = add nuw nsw {index} {counter}, 1")
         latch = self.out.block
         self.out.lines[patch] = f"  {counter} = phi {index} [ 0, %{before} ], [ {following}, %{latch} ]"
-        last = self.out.value(f"icmp eq {index} {following}, {extent}")
+        last = self.out.fresh("last")
+        self.out.effect(f"{last} = icmp eq {index} {following}, {extent}")
         self.out.branch(last, end, body)
-        if self.unroll_sums and _is_short_sum(stmt):
+        if unrolled:
             self.out.unroll()
         self.out.start(end)
 

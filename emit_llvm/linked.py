@@ -20,7 +20,7 @@ from .objects import (
     generator_for,
     linked_besides,
     module_options,
-    speed_level,
+    optimized_module,
     with_helpers,
 )
 from .placement import comdats
@@ -36,10 +36,9 @@ def linked_objects(whole: Program, split: Split, machine: Machine) -> list[tuple
     known, how = with_known_blocks(whole, machine), module_options(whole, machine)
     identities = [model_id(model) for model in split(whole)]
     models = [replace(model, identity=each) for model, each in zip(split(known), identities, strict=True)]
-    generator, level = generator_for(machine), speed_level(whole)
 
     def compiled(text: str) -> bytes:
-        return generator.emit_object(backend.optimize(text, generator, speed_level=level))
+        return generator_for(machine).emit_object(optimized_module(text, whole, machine))
 
     objects = [(f"{whole.name}.o", compiled(_library_text(known, machine, how)))]
     if whole.constants and whole.weights is None:

@@ -41,11 +41,11 @@ def emit_objects(program: Program, machine: Machine) -> list[tuple[str, bytes]]:
 def code_object(program: Program, machine: Machine, *, chosen: bool = False) -> bytes:
     """The object with the kernels and the entry; ``chosen`` as :class:`ModuleOptions` has it, with all constants in
     another object."""
-    options, generator = module_options(program, machine), generator_for(machine)
+    options = module_options(program, machine)
     if chosen:
         options = replace(options, chosen=True, external_constants=True)
-    module = backend.optimize(module_text(program, machine, options), generator, speed_level=speed_level(program))
-    return generator.emit_object(module)
+    module = optimized_module(module_text(program, machine, options), program, machine)
+    return generator_for(machine).emit_object(module)
 
 
 def with_helpers(
@@ -81,16 +81,13 @@ def bare_metal(image: bytes, machine: Machine) -> bytes:
 def emit_assembly(program: Program, machine: Machine) -> str:
     """The assembly of ``NAME.o``; large weights are left out, as external symbols."""
     text = module_text(program, machine, module_options(program, machine))
-    generator = generator_for(machine)
-    return generator.emit_assembly(backend.optimize(text, generator, speed_level=speed_level(program)))
+    return generator_for(machine).emit_assembly(optimized_module(text, program, machine))
 
 
 def emit_ir(program: Program, machine: Machine, *, optimized: bool = False) -> str:
     """The module as ccml prints it, or ``optimized`` as LLVM leaves it before code generation."""
-    if not optimized:
-        return module_text(program, machine, module_options(program, machine))
     text = module_text(program, machine, module_options(program, machine))
-    return str(backend.optimize(text, generator_for(machine), speed_level=speed_level(program)))
+    return str(optimized_module(text, program, machine)) if optimized else text
 
 
 def is_compiler_helper(symbol: str, machine: Machine) -> bool:
@@ -109,6 +106,12 @@ def module_options(program: Program, machine: Machine) -> ModuleOptions:
     apart = machine.abi.elf is not None and total > INLINE_CONSTANTS and program.weights is None
     options = ModuleOptions(external_constants=apart)
     return replace(options, attributes=SIZE_ATTRIBUTES, unroll_sums=False) if program.small_code else options
+
+
+def optimized_module(text: str, program: Program, machine: Machine) -> backend.ModuleRef:
+    """The module ``text`` of kernels of ``program``, as code is generated from it."""
+    few = machine.cpu.few_passes and not program.small_code
+    return backend.optimize(text, generator_for(machine), speed_level=speed_level(program), few_passes=few)
 
 
 def speed_level(program: Program) -> int:

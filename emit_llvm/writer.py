@@ -6,9 +6,11 @@ attributes that freestanding code needs (``"no-builtins"``, ``readonly``, visibi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 
 _UNROLLED = '!0 = distinct !{!0, !1}\n!1 = !{!"llvm.loop.unroll.full"}'
 
@@ -22,17 +24,36 @@ class Function:
     declarations: frozenset[str]
 
 
+_LOCAL = re.compile(r"%\w+")
+_PURE_CALLS = ("call i64 @llvm.smax", "call i64 @llvm.smin", "call i32 @llvm.smax", "call i32 @llvm.smin")
+
+
+@dataclass
+class _Scope:
+    """What was computed in a block and those around it: instructions that go when it ends, and where, in front of the
+    loop whose body it is, instructions go that do not depend on the loop."""
+
+    before: list[str] | None
+    instructions: list[str] = field(default_factory=list)
+
+
 @dataclass
 class FunctionWriter:
-    """Collects basic blocks. Values are plain references (``%7``, ``@name`` or a literal); types are spelled apart."""
+    """Collects basic blocks. Values are plain references (``%7``, ``@name`` or a literal); types are spelled apart.
 
+    ``hoists``: instructions in the scope of a loop that do not depend on it go in front of it.
+    """
+
+    hoists: bool = False
     lines: list[str] = field(default_factory=list)
     allocas: list[str] = field(default_factory=list)
     declarations: set[str] = field(default_factory=set)
     block: str = "entry"
     _count: int = 0
-    _scopes: int = 0
+    _scopes: list[_Scope] = field(default_factory=list)
+    _hoisted: dict[int, list[str]] = field(default_factory=dict)
     _known: dict[str, str] = field(default_factory=dict)
+    _depth: dict[str, int] = field(default_factory=dict)
 
     def fresh(self, stem: str = "v") -> str:
         """A new local name."""
@@ -40,15 +61,18 @@ class FunctionWriter:
         return f"%{stem}{self._count}"
 
     @contextmanager
-    def scope(self) -> Iterator[None]:
+    def scope(self, before: list[str] | None = None) -> Iterator[None]:
         """Instructions inside that say the same, and neither read memory nor call, are one; they may use what was
         computed in the scopes around this one, whose blocks have to dominate it. Unrolled loops repeat most of the
-        arithmetic of their addresses: LLVM takes half the time for what has been said once."""
-        mark, self._scopes = len(self._known), self._scopes + 1
+        arithmetic of their addresses. The body of a loop gives the lines ``before`` it (:meth:`preheader`)."""
+        self._scopes.append(_Scope(before))
         yield
-        self._scopes -= 1
-        while len(self._known) > mark:
-            self._known.popitem()
+        for instruction in self._scopes.pop().instructions:
+            del self._known[instruction]
+
+    def preheader(self) -> list[str]:
+        """A place in front of a loop, for what does not depend on it."""
+        return self._hoisted.setdefault(len(self.lines), [])
 
     def value(self, instruction: str) -> str:
         """Appends an instruction with a result and returns its name, or that of an equal one in scope."""
@@ -57,10 +81,33 @@ class FunctionWriter:
             return known
         self._count += 1
         name = f"%v{self._count}"
-        self.lines.append(f"  {name} = {instruction}")
-        if self._scopes and not instruction.startswith(("load", "call")):
-            self._known[instruction] = name
+        line = f"  {name} = {instruction}"
+        if not self._scopes or (instruction.startswith(("load", "call")) and not instruction.startswith(_PURE_CALLS)):
+            self._depth[name] = len(self._scopes)
+            self.lines.append(line)
+            return name
+        depth = self._place(instruction)
+        if depth < len(self._scopes):
+            before = self._scopes[depth].before
+            assert before is not None
+            before.append(line)
+        else:
+            self.lines.append(line)
+        self._known[instruction], self._depth[name] = name, depth
+        self._scopes[max(depth, 1) - 1].instructions.append(instruction)
         return name
+
+    def bind(self, name: str) -> None:
+        """Says that ``name``, which is printed by other means, is known from the next scope on."""
+        self._depth[name] = len(self._scopes) + 1
+
+    def _place(self, instruction: str) -> int:
+        """How many scopes are around an instruction that stands in front of all loops on which it does not depend."""
+        here = len(self._scopes)
+        if not self.hoists or instruction.startswith(("sdiv", "srem", "udiv", "urem")):
+            return here
+        needed = max((self._depth.get(name, 0) for name in _LOCAL.findall(instruction)), default=0)
+        return next((depth for depth in range(needed, here) if self._scopes[depth].before is not None), here)
 
     def effect(self, instruction: str) -> None:
         """Appends an instruction without a result."""
@@ -107,5 +154,6 @@ class FunctionWriter:
 
     def finish(self, name: str, header: str) -> Function:
         """The function under ``header`` (``define ... @name(...) attributes``)."""
-        text = "\n".join((f"{header} {{", "entry:", *self.allocas, *self.lines, "}", ""))
+        lines = chain.from_iterable((*self._hoisted.get(at, ()), line) for at, line in enumerate(self.lines))
+        text = "\n".join((f"{header} {{", "entry:", *self.allocas, *lines, "}", ""))
         return Function(name, text, frozenset(self.declarations))

@@ -103,7 +103,8 @@ class Cpu:
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
     ``costs``: what a run executes can be predicted from its machine code; ``timing``: the cycles of its instructions,
-    where they are known. ``short_instructions``: it has hardly any but
+    where they are known. ``few_passes``: a few of LLVM's passes make code of kernels that executes as many instructions
+    as all of them make, in a fraction of the time. ``short_instructions``: it has hardly any but
     those of 16 bits. ``copied_bytes``: how many bytes at any address it moves at a time, the most first, where
     compilers have to be told.
     """
@@ -131,6 +132,7 @@ class Cpu:
     requires: tuple[str, ...] = ()
     costs: bool = False
     timing: Timing | None = None
+    few_passes: bool = False
     short_instructions: bool = False
     copied_bytes: tuple[int, ...] = ()
 
