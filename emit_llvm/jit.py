@@ -22,7 +22,7 @@ from ..ir.loops import Access, Kernel
 from ..ir.program import Interface, Program, Role, Storage
 from ..ir.states import initial_value
 from ..ir.steps import Branch, Call, Repeat, Step, walk_calls
-from ..targets import TARGETS, HwcapBit, Machine, host
+from ..targets import TARGETS, HwcapBit, Machine, host, in_process
 from . import backend
 from .elf import undefined_symbols
 from .entry import ModuleOptions, call_symbol, reset_symbol, run_symbol
@@ -96,7 +96,7 @@ class JitKernel:
         self, kernel: Kernel, machine: Machine | None = None, *, noalias: frozenset[str] = frozenset()
     ) -> None:
         self.kernel = kernel
-        chosen = machine or host_machine()
+        chosen = in_process(machine or host_machine(), sys.platform)
         function = kernel_function(kernel, chosen, noalias=noalias, linkage="")
         text = "\n".join((f'target triple = "{backend.triple(chosen)}"', *sorted(function.declarations), function.text))
         self._library = JitLibrary(text, [kernel.name], chosen)
@@ -166,7 +166,7 @@ class JitModel:
         self._constants = {name: _aligned(constant_array(program, name), _CACHE_LINE) for name in program.constants}
         addresses = {name: array.ctypes.data for name, array in self._constants.items()}
         options = ModuleOptions(addresses=addresses, call_symbols=True)
-        chosen = machine or host_machine()
+        chosen = in_process(machine or host_machine(), sys.platform)
         calls = [call_symbol(program, number) for number in range(len(program.calls))]
         symbols = [run_symbol(program), *([reset_symbol(program)] if program.states else []), *calls]
         foreign = foreign_kernels(program)

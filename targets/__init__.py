@@ -8,6 +8,7 @@ from . import apple, arm64, cortex_m, generic, riscv, wasm, windows, x86
 from .detection import CpuFeature, CpuidBit, Detection, HwcapBit
 from .environment import Board, Environment, Region, Tool
 from .formats import ObjectFormat
+from .process import in_process
 from .target import ZIG, Abi, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Library, Machine, Registers, Target
 from .timing import Estimate, Timing
 
@@ -19,7 +20,7 @@ TARGETS: tuple[Target, ...] = (
 __all__ = [
     "FAMILIES", "TARGETS", "ZIG", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind",
     "Elf", "Environment", "Estimate", "Helpers", "HwcapBit", "Kit", "Library", "Machine", "ObjectFormat", "Region",
-    "Registers", "Target", "Timing", "Tool", "find", "host", "select",
+    "Registers", "Target", "Timing", "Tool", "find", "host", "in_process", "select",
 ]  # fmt: skip
 
 
