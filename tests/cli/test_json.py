@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from tests.report.page_reports import long_report
 
 COMMANDS: dict[str, tuple[object, ...]] = {
     "compile": (DIGITS, "-t", "generic", "--emit", "c", "-o", "out"),
+    "link": (f"one={DIGITS}", f"two={DIGITS}", "-t", "generic", "--emit", "c", "-o", "linked"),
     "run": (DIGITS,),
+    "profile": (DIGITS,),
     "quantize": (DIGITS, "--to", "weights8"),
     "verify": (DIGITS, "--samples", 1),
     "inspect": (DIGITS,),
@@ -39,6 +42,14 @@ def test_every_command_has_it() -> None:
     assert {name for name, command in cli.commands.items() if any(p.name == "as_json" for p in command.params)} == {
         *cli.commands
     }
+
+
+def test_every_document_is_described_and_tried() -> None:
+    """In the table of docs/cli.md, and by the test below."""
+    text = (Path(__file__).resolve().parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
+    table = text.partition("\n## JSON\n")[2].partition("\n## ")[0]
+    described = set(re.findall(r"^\| `([a-z]+)` \|", table, re.MULTILINE))
+    assert described == set(cli.commands) == set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
