@@ -15,6 +15,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from .artifact.abis import build_for_abi
 from .artifact.build import Artifact, Plan, dispatches_by_default, make_plan, write_artifacts
 from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
-from .artifact.link import Library, link_models, write_library
+from .artifact.link import Library, link_models, write_library, write_library_sources
 from .artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
 from .bindings.write import check_bindings, write_bindings
 from .costs.build import build_c, build_objects, has_compiler
@@ -60,8 +61,9 @@ from .ir.graph import Graph
 from .loaded_model import LoadedModel
 from .output_files import check_output_file, check_output_folder
 from .packages.sample import encode_sample
+from .packages.write import LinkedModels, check_linked, find_ecosystems, write_linked_packages, write_packages
 from .packages.write import Model as PackagedModel
-from .packages.write import find_ecosystems, write_packages
+from .program.link import Linked
 from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
@@ -71,7 +73,7 @@ from .report.page.render import render_page
 from .report.profile import Profile, TimedProfile, build_profile, build_timed_profile
 from .report.read import read_firmware as read_firmware_file
 from .report.read import read_reports as read_report_files
-from .report.schema import Firmware, Report
+from .report.schema import Firmware, LibraryTotals, Report
 from .samples import plain_arrays
 from .targets import Machine
 from .targets import find as find_target
@@ -192,6 +194,7 @@ def link(
     goal: Goal = DEFAULT_GOAL,
     slices: bool = False,
     external_weights: bool = False,
+    packages: Iterable[str] = (),
     bindings: Iterable[str] = (),
 ) -> Library:
     """Compiles several ``models``, files or pairs of a file and its options, into one library ``name``, written into
@@ -200,8 +203,9 @@ def link(
     Each model has its header, its functions and its report. Kernels, constants and the runtime that are equal are there
     once, and the header of the library tells how much working memory is enough for each, one at a time. ``bindings``
     are languages, as for :func:`compile`: each model has bindings of its own, which load the same library. With
-    ``external_weights`` each takes its weights from a file of its own, ``MODEL.weights``. Raises ``BAD_OPTION`` for
-    fewer than two models, or names that clash.
+    ``external_weights`` each takes its weights from a file of its own, ``MODEL.weights``. ``packages`` are as for
+    :func:`compile`, one for all models, with an application that runs a random sample of each. Raises ``BAD_OPTION``
+    for fewer than two models, or names that clash.
 
     >>> ccml.link(["kws.onnx", "ad.onnx"], "cortex-m4", "both", name="both").totals.flash_bytes
     """
@@ -211,15 +215,26 @@ def link(
     check_goal(goal)
     machine = find_machine(target, abi, cpu)
     kinds = [Emit(kind) for kind in emit]
+    ecosystems = find_ecosystems(packages, [machine])
+    check_linked(ecosystems)
     languages = check_bindings(bindings, [machine], libraries=Emit.LIBRARY in kinds)
     names = [model_name(Path(path), options.name) for path, options in pairs]
     whole = model_name(Path(name or "_".join(names)), None)
     out = Path(folder) if folder is not None else Path(f"{whole}_{machine.name}")
     check_output_folder(out, "-o")
-    sources = (read(path, options) for path, options in pairs)
+    sources = [read(path, options) for path, options in pairs]
     compiled = [lower(source, run_passes(source, None, machine), machine, goal, shared=False) for source in sources]
     linked = link_models(whole, compiled, slices=slices, external_weights=external_weights)
-    return write_library(linked, compiled, kinds, out, languages)
+
+    def write_more(found: Linked, reports: Sequence[Report], totals: LibraryTotals, stage: Path) -> None:
+        if ecosystems:
+            samples = [encode_sample(each, *_known_sample(source, None)) for each, source in zip(found.models, sources)]
+            models = list(zip(found.models, reports, samples, strict=True))
+            write_sources = partial(write_library_sources, found, machine)
+            library = LinkedModels(found.whole, models, machine, totals, stage, write_sources)
+            write_linked_packages(library, ecosystems)
+
+    return write_library(linked, compiled, kinds, out, languages, write_more)
 
 
 def board_target(board: str) -> str:

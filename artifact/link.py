@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -55,6 +55,10 @@ class Library:
         return Firmware(self.name, self.totals)
 
 
+MoreOfLibrary = Callable[[Linked, Sequence[Report], LibraryTotals, Path], None]
+"""Writes more files of a library into its folder, which is there but for its own report."""
+
+
 def link_models(
     name: str, compiled: Sequence[Compiled], *, slices: bool = False, external_weights: bool = False
 ) -> Linked:
@@ -75,10 +79,11 @@ def link_models(
 
 
 def write_library(
-    linked: Linked, compiled: Sequence[Compiled], kinds: Sequence[Emit], folder: Path, languages: Sequence[str] = ()
-) -> Library:
-    """Writes headers, sources, objects, reports, and bindings of each model for ``languages``, of a library into
-    ``folder``, all or none."""
+    linked: Linked, compiled: Sequence[Compiled], kinds: Sequence[Emit], folder: Path, languages: Sequence[str] = (),
+    more: MoreOfLibrary | None = None,
+) -> Library:  # fmt: skip
+    """Writes headers, sources, objects, reports, bindings of each model for ``languages``, and ``more`` of a library
+    into ``folder``, all or none."""
     whole = linked.whole
     with staging(folder) as stage:
         objects = _emit(linked, compiled[0].machine, kinds, stage)
@@ -89,12 +94,28 @@ def write_library(
         for report in reports:
             text = report.to_json()
             (stage / own_report(report.model.name)).write_text(text, encoding="utf-8", newline="\n")
-        for model in linked.models:
-            write_bindings(replace(model, identity=model_id(model)), compiled[0].machine, languages, stage)
+        for model in _identified(linked.models):
+            write_bindings(model, compiled[0].machine, languages, stage)
         totals = _totals(linked, reports, objects)
+        if more is not None:
+            more(replace(linked, models=_identified(linked.models)), reports, totals, stage)
         _write_index(stage, whole, reports, totals)
         publish(stage, folder)
     return Library(whole.name, folder, tuple(reports), totals)
+
+
+def _identified(models: Sequence[Program]) -> tuple[Program, ...]:
+    """The models with the numbers by which headers and libraries know each other."""
+    return tuple(replace(model, identity=model_id(model)) for model in models)
+
+
+def write_library_sources(linked: Linked, machine: Machine, folder: Path) -> None:
+    """Writes the C of a library into ``folder``, in which the time of each layer can be measured."""
+    texts, constants = linked_sources(linked.whole, linked.models, machine, layer_hook=True)
+    if constants is not None:
+        write_binary(constants, folder / f"{linked.whole.name}_weights.bin")
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
 def _emit(linked: Linked, machine: Machine, kinds: Sequence[Emit], folder: Path) -> list[tuple[str, bytes]] | None:

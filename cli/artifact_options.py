@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .help import ArtifactOption
-from .options import BindingNames, EmitKinds
+from .options import BindingNames, EmitKinds, PackageNames
 
 if TYPE_CHECKING:
     from ..program.placing import Placing
@@ -54,6 +54,12 @@ bindings_option = click.option(
     "--bindings", type=BindingNames(), default=(), metavar="NAMES",
     help="How other languages call the model, separated by commas: cpp (C++17 header), python (module for a wheel), "
     "rust (no_std crate), js (ES module, for wasm), java (class and jar).",
+)  # fmt: skip
+
+package_option = click.option(
+    "--package", "packages", type=PackageNames(), default=(), metavar="NAMES",
+    help="Packages with an application that runs the model on a sample, separated by commas: cmake, make, arduino, "
+    "platformio, zephyr, esp-idf, cmsis-pack, cube; for all ABIs: aar (Android), xcframework (Apple).",
 )  # fmt: skip
 
 page_option = click.option("--page", type=click.Path(), metavar="FILE", help="Write a page of HTML about all of it.")

@@ -18,10 +18,9 @@ from .accuracy import (
     require_quantization,
     write_accuracy,
 )
-from .artifact_options import artifact_options, bindings_option, emit_option, name_option, page_option
+from .artifact_options import artifact_options, bindings_option, emit_option, name_option, package_option, page_option
 from .help import Command
 from .options import (
-    PackageNames,
     budget_options,
     goal_options,
     input_option,
@@ -62,11 +61,7 @@ if TYPE_CHECKING:
 @emit_option("c sources, obj files, lib: static and shared library, asm, llvm IR")
 @name_option
 @bindings_option
-@click.option(
-    "--package", "packages", type=PackageNames(), default=(), metavar="NAMES",
-    help="Packages with an application that runs the model on a sample, separated by commas: cmake, make, arduino, "
-    "platformio, zephyr, esp-idf, cmsis-pack, cube; for all ABIs: aar (Android), xcframework (Apple).",
-)  # fmt: skip
+@package_option
 @input_option(": the sample of --package")
 @goal_options
 @budget_options

@@ -11,7 +11,15 @@ import click
 
 from ..errors import CcmlError, ErrorCode
 from ..output_files import check_output_file
-from .artifact_options import bindings_option, emit_option, name_option, page_option, slices_option, weights_option
+from .artifact_options import (
+    bindings_option,
+    emit_option,
+    name_option,
+    package_option,
+    page_option,
+    slices_option,
+    weights_option,
+)
 from .config import MODEL_KEYS, config_option, linked_models, located
 from .help import Command
 from .options import InputShape, NameValue, clock_option, goal_options, json_option, target_options
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
 )
 @emit_option("c sources, obj files, lib: static and shared library")
 @name_option
+@package_option
 @bindings_option
 @weights_option
 @slices_option
@@ -50,6 +59,7 @@ def command(
     output: str | None,
     emit: tuple[str, ...],
     name: str | None,
+    packages: tuple[str, ...],
     bindings: tuple[str, ...],
     weights: str,
     slices: bool,
@@ -63,7 +73,7 @@ def command(
     \b
     ccml link kws.onnx ad.onnx -t cortex-m4       kws.h, ad.h, libkws_ad.a
     ccml link wake=kws.onnx ad.onnx -t arm --name audio -o audio
-    ccml link kws.onnx ad.onnx -t x86 --bindings cpp,python
+    ccml link kws.onnx ad.onnx -t x86 --bindings cpp,python --package cmake
     ccml link -t arm --page both.html             those of ccml.toml
 
     Kernels, constants and the runtime that are equal are there once, and models share working memory: they do not run
@@ -85,7 +95,7 @@ def command(
         pairs = [_given(text) for text in models] or [_of_table(file, *each) for each in tables.items()]
         library = api.link(
             pairs, target, output, name=name, abi=abi, cpu=cpu, emit=emit, goal=goal, slices=slices,
-            external_weights=weights == "external", bindings=bindings,
+            external_weights=weights == "external", packages=packages, bindings=bindings,
         )  # fmt: skip
         if page is not None:
             api.write_page(library.reports, page, clock, library.firmware)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pycparser import c_ast
@@ -95,7 +95,7 @@ def sources(
         f"{prefix}.c": code,
         **({f"{prefix}_weights.c": weights(program, constants, symbols)} if program.weights is None else {}),
         **({f"{prefix}_threads.c": threads_source(program, machine, symbols)} if program.threads else {}),
-        f"{prefix}_internal.h": internal_header(program, constants, symbols, layer_hook),
+        f"{prefix}_internal.h": internal_header(program, constants, symbols, [symbols] if layer_hook else []),
         f"{prefix}_runtime.h": f"{runtime}\n{runtime_header(needs, program.block_sections)}",
         **custom_sources(program, symbols),
         MAKEFILE: makefile(program, machine, symbols, binary),
@@ -110,9 +110,10 @@ def custom_sources(program: Program, symbols: Symbols) -> dict[str, str]:
 
 
 def internal_header(
-    program: Program, constants: list[Constant], symbols: Symbols, layer_hook: bool = False, kernels: str = ""
+    program: Program, constants: list[Constant], symbols: Symbols, hooks: Sequence[Symbols] = (), kernels: str = ""
 ) -> str:
-    """What the source files share: constants, and prototypes of ``kernels`` that have a file of their own."""
+    """What the source files share: constants, prototypes of ``kernels`` that have a file of their own, and what the
+    models of ``hooks`` call behind each layer."""
     macro = symbols.macro
     return f"""{banner(program, "what its source files share")}#ifndef {macro}_INTERNAL_H
 #define {macro}_INTERNAL_H
@@ -125,7 +126,7 @@ def internal_header(
 #define {macro}_HIDDEN
 #endif
 
-{_layer_hook(symbols) if layer_hook else ""}{declarations(constants, symbols)}{kernels}
+{"".join(map(_layer_hook, hooks))}{declarations(constants, symbols)}{kernels}
 #endif
 """
 

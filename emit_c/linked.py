@@ -55,9 +55,11 @@ def linked_headers(
 
 
 def linked_sources(
-    whole: Program, models: Sequence[Program], machine: Machine, *, custom_apart: bool = False
-) -> tuple[dict[str, str], list[Constant] | None]:
-    """The text files by name, and the constants that are to be a binary file, where they are too many for text."""
+    whole: Program, models: Sequence[Program], machine: Machine, *, custom_apart: bool = False,
+    layer_hook: bool = False,
+) -> tuple[dict[str, str], list[Constant] | None]:  # fmt: skip
+    """The text files by name, and the constants that are to be a binary file, where they are too many for text. With
+    ``layer_hook`` the run functions say when each layer has run."""
     library, symbols = linked_symbols(whole, models)
     constants = collect_constants(whole, machine, library) if whole.weights is None else []
     binary = machine.abi.elf is not None and sum(item.array.nbytes for item in constants) > INCBIN_THRESHOLD
@@ -73,12 +75,13 @@ def linked_sources(
     prototypes = "".join(_prototype(definition) for _, definition in kernels)
     for symbol, kernel in foreign_kernels(whole, library).items():
         prototypes += f"{library.macro}_HIDDEN {prototype(kernel, symbol)};\n"
-    texts[f"{prefix}_internal.h"] = internal_header(whole, constants, library, kernels=prototypes)
+    hooks = symbols if layer_hook else ()
+    texts[f"{prefix}_internal.h"] = internal_header(whole, constants, library, hooks, prototypes)
     runtime = banner(whole, "the runtime that its kernels use")
     texts[f"{prefix}_runtime.h"] = f"{runtime}\n{runtime_header(needs)}"
     for model, each in zip(models, symbols, strict=True):
         begins = [banner(model, "run function"), model_includes(each, prefix)]
-        texts[f"{each.prefix}.c"] = "\n".join([*begins, *entry_source(model, machine, each)])
+        texts[f"{each.prefix}.c"] = "\n".join([*begins, *entry_source(model, machine, each, layer_hook)])
         if model.threads:
             texts[f"{each.prefix}_threads.c"] = threads_source(model, machine, each)
     texts[MAKEFILE] = makefile(whole, machine, library, binary, symbols)

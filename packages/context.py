@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import __version__
@@ -14,7 +14,7 @@ from ..ir.external_weights import weights_file
 from ..ir.identity import program_digest
 from ..ir.program import Program, Role
 from ..ir.types import DType
-from ..report.schema import Report
+from ..report.schema import LibraryTotals, Report
 from ..targets import Machine, Region
 from ..targets.development_boards import DevelopmentBoard
 from .ecosystem import CORTEX_M, GENERIC, RISCV
@@ -100,6 +100,9 @@ def build_context(
         "program_digest": program_digest(replace(program, weights=None))[:16],
         "budget": budget,
         "sources": [file for file in sources if file.endswith(".c")],
+        "headers": [f"{name}.h"],
+        "definitions": [f"{contract.layer_done}={name}_check_layer"],
+        "check_sources": [f"{name}_check.c", f"{name}_sample.c"],
         "weights_file": weights if weights in sources else "",
         "application": _application(name, machine),
         "hosted": hosted,
@@ -128,7 +131,44 @@ def build_context(
         "more_dcores": _MORE_DCORES.get(machine.cpu.name, ()),
         "library": False,
     }
-    return context
+    return {**context, "members": [context]}
+
+
+def linked_context(
+    whole: Program, models: Sequence[Mapping[str, object]], machine: Machine, totals: LibraryTotals,
+    sources: Sequence[str],
+) -> dict[str, object]:
+    """The variables of the templates for a library of several ``models``, of which each has its own."""
+    name = whole.name
+    checks = [f"{name}_check.c", *(file for model in models for file in _texts(model, "check_sources"))]
+    stacks = [int(str(model["stack_bytes"])) for model in models]
+    weights = f"{name}_weights.bin"
+    return {
+        **models[0],
+        "name": name,
+        "macro": contract_of(whole).macro,
+        "members": models,
+        "budget": _library_budget(totals),
+        "sources": [file for file in sources if file.endswith(".c")],
+        "headers": [f"{name}.h", *(file for model in models for file in _texts(model, "headers"))],
+        "definitions": [text for model in models for text in _texts(model, "definitions")],
+        "check_sources": checks,
+        "weights_file": weights if weights in sources else "",
+        "application": ["main.c", *checks, *_startup(machine)],
+        "stack_bytes": max(stacks),
+    }
+
+
+def _texts(context: Mapping[str, object], key: str) -> Sequence[str]:
+    found = context[key]
+    assert isinstance(found, list)
+    return found
+
+
+def _library_budget(totals: LibraryTotals) -> list[tuple[str, str]]:
+    """What all models take together."""
+    facts = [("flash", totals.flash_bytes), ("RAM", totals.ram_bytes), ("state", totals.state_bytes or None)]
+    return [(name, f"{value:,} bytes") for name, value in facts if value is not None]
 
 
 def _arguments(contract: Contract, program: Program) -> list[str]:
@@ -146,8 +186,11 @@ def _arguments(contract: Contract, program: Program) -> list[str]:
 
 def _application(name: str, machine: Machine) -> list[str]:
     """The C files of an application without a framework."""
-    startup = [file for file in machine.abi.environment.driver if file.startswith("startup")]
-    return ["main.c", f"{name}_check.c", f"{name}_sample.c", *startup]
+    return ["main.c", f"{name}_check.c", f"{name}_sample.c", *_startup(machine)]
+
+
+def _startup(machine: Machine) -> list[str]:
+    return [file for file in machine.abi.environment.driver if file.startswith("startup")]
 
 
 def _memory_map(machine: Machine) -> MemoryMap | None:

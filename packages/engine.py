@@ -72,6 +72,8 @@ def _prefixed(prefix: str, text: str) -> str:
 
 _FILTERS = {
     "memory_name": memory_name,
+    "prefixed_by": lambda text, prefix: f"{prefix}{text}",
+    "coded": lambda text: f"`{text}`",
     "c_words": c_words,
     "words": words,
     "markdown": markdown,

@@ -6,10 +6,11 @@ import difflib
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
@@ -17,12 +18,12 @@ from ..emit_c.artifact import write_c
 from ..emit_c.makefile import MAKEFILE
 from ..errors import CcmlError, ErrorCode
 from ..ir.program import Program
-from ..report.schema import Report
+from ..report.schema import LibraryTotals, Report
 from ..targets import Machine
 from ..targets.development_boards import DevelopmentBoard
 from .aar import write_aar
 from .archives import zip_archive
-from .context import PACKAGE_VERSION, build_context
+from .context import PACKAGE_VERSION, build_context, linked_context
 from .ecosystem import ECOSYSTEMS, NAMES, TARGET_OF, Ecosystem
 from .engine import make_engine
 from .every_abi import AbiBuild
@@ -92,6 +93,44 @@ def write_packages(model: Model, ecosystems: Iterable[Ecosystem]) -> None:
                 _write(model, ecosystem, sources, context)
 
 
+@dataclass(frozen=True)
+class LinkedModels:
+    """A library of several ``models``, each with its report and a sample, and the folder that it was written into.
+    ``write_sources`` writes its C into another folder, where the time of each layer can be measured."""
+
+    whole: Program
+    models: Sequence[tuple[Program, Report, Sample]]
+    machine: Machine
+    totals: LibraryTotals
+    folder: Path
+    write_sources: Callable[[Path], None]
+
+
+def check_linked(ecosystems: Iterable[Ecosystem]) -> None:
+    """Raises ``BAD_OPTION`` for a package that holds one model alone."""
+    for ecosystem in ecosystems:
+        if ecosystem.every_abi:
+            reason = f"a package for {ecosystem.title} is for one model"
+            raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="ccml compile writes one of each")
+
+
+def write_linked_packages(library: LinkedModels, ecosystems: Iterable[Ecosystem]) -> None:
+    """Writes a package of all models for each ecosystem into folders of ``library.folder``."""
+    with tempfile.TemporaryDirectory(prefix="ccml-") as name:
+        sources = Path(name)
+        library.write_sources(sources)
+        (sources / MAKEFILE).unlink()
+        listed = sorted(path.name for path in sources.iterdir())
+        contexts = [
+            build_context(program, library.machine, report, sample, listed)
+            for program, report, sample in library.models
+        ]
+        context = linked_context(library.whole, contexts, library.machine, library.totals, listed)
+        for ecosystem in ecosystems:
+            log.info("writing the package for %s", ecosystem.title)
+            _write(library, ecosystem, sources, context)
+
+
 def _write_for_every_abi(model: Model, ecosystem: Ecosystem, facts: Mapping[str, object]) -> None:
     engine = make_engine(__package__)
     context = {**facts, "budget_text": _budget_text(engine, facts)}
@@ -103,12 +142,14 @@ def _write_for_every_abi(model: Model, ecosystem: Ecosystem, facts: Mapping[str,
     _FOR_EVERY_ABI[ecosystem.name](root, model.builds, model.sample, render, context)
 
 
-def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str, object]) -> None:
+def _write(
+    model: Model | LinkedModels, ecosystem: Ecosystem, sources: Path, facts: Mapping[str, Any]
+) -> None:
     name = str(facts["name"])
     root = model.folder / ecosystem.name / name
     context = dict(facts)
     for path in sorted(sources.iterdir()):
-        place = ecosystem.headers if path.name == f"{name}.h" else ecosystem.sources
+        place = ecosystem.headers if path.name in facts["headers"] else ecosystem.sources
         _copy(path, root / place.format(name=name))
     library = model.folder / model.machine.abi.objects.library.format(name=name)
     if model.machine.name in ecosystem.library_targets and library.is_file():
@@ -117,8 +158,12 @@ def _write(model: Model, ecosystem: Ecosystem, sources: Path, facts: Mapping[str
     engine = make_engine(__package__)
     context["budget_text"] = _budget_text(engine, context)
     application = root / ecosystem.application.format(name=name)
-    for file in _CHECK:
-        _render(engine, f"common/{file}", application / f"{name}_{file}", context)
+    for member in facts["members"]:
+        for file in _CHECK:
+            _render(engine, f"common/{file}", application / f"{member['name']}_{file}", member)
+    if len(facts["members"]) > 1:
+        _render(engine, "common/check.h", application / f"{name}_check.h", context)
+        _render(engine, "common/all_checks.c", application / f"{name}_check.c", context)
     for template in ecosystem.templates:
         if not template.needs or context[template.needs]:
             _render(engine, template.source, root / template.path.format(name=name), context)
