@@ -55,7 +55,8 @@ INSTRUCTIONS: dict[str, Instruction] = {
         ),
         Instruction(
             "dot4_i8i8", _WORDS, DType.I32, meanings.dot(8, False), c_header="ccml_dot.h",
-            intrinsics={"aarch64": (Intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", 4, parts=8),)},
+            # the second factor may be a lane: that of the activations
+            intrinsics={"aarch64": (Intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", 4, (0, 2, 1), parts=8),)},
         ),
         Instruction(
             "dot2_i16i16", _WORDS, DType.I32, meanings.dot(16, False), expansion=expansions.dot_of_halves,

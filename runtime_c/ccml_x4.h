@@ -142,7 +142,7 @@ CCML_GNU_DOT(ccml_i32x4, 4, dot4_u8i8)
 CCML_GNU_DOT(ccml_i32x4, 4, dot2_i16i16)
 #endif
 #if CCML_NEON && defined(__ARM_FEATURE_DOTPROD)
-CCML_GNU3(ccml_i32x4, dot4_i8i8, vdotq_s32((int32x4_t)x, (int8x16_t)y, (int8x16_t)z))
+CCML_GNU3(ccml_i32x4, dot4_i8i8, vdotq_s32((int32x4_t)x, (int8x16_t)z, (int8x16_t)y))
 #else
 CCML_GNU_DOT(ccml_i32x4, 4, dot4_i8i8)
 #endif
