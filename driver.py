@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import logging
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -30,6 +31,7 @@ from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
 from .program.build import exact_machine, lower_graph
 from .program.goal import DEFAULT_GOAL, Goal, Optimize
+from .program.operations import operations
 from .report.build import Identity, build_report
 from .report.schema import Options, Report
 from .samples import ONLY_INPUT, Samples, match_samples, random_samples, read_arrays
@@ -44,6 +46,9 @@ PathLike = str | Path
 
 ALL_ABIS = "all"
 ALL_CPUS = "all"
+
+WORTHWHILE = 0.05
+"""The share of its operations that a run has to save for a library to have code and weights for a CPU of its own."""
 
 __all__ = [
     "ALL_ABIS", "ALL_CPUS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "Compiled", "Goal", "ModelOptions", "Optimize", "Range",
@@ -276,7 +281,7 @@ def lower(
 
 def lower_levels(compiled: Compiled) -> tuple[Level, ...]:
     """The programs of a library for all CPUs of an ABI, the most demanding first, but for those that a less demanding
-    one makes needless; none where the ABI has a single CPU."""
+    one makes needless, as it has the same code, or hardly more to do; none where the ABI has a single CPU."""
     machine, cpus = compiled.machine, compiled.machine.abi.cpus
     if len(cpus) == 1:
         return ()
@@ -284,7 +289,19 @@ def lower_levels(compiled: Compiled) -> tuple[Level, ...]:
     for other in _of_use(compiled):
         lowered = lower(compiled.source, compiled.optimized, Machine(machine.target, machine.abi, other), compiled.goal)
         levels.append(Level(lowered.machine, lowered.program))
-    return tuple(without_equals(by_requirements(levels)))
+    return tuple(without_equals(_worth_their_size(by_requirements(levels))))
+
+
+def _worth_their_size(levels: Sequence[Level]) -> list[Level]:
+    """``levels``, the most demanding first, without those for CPUs that differ from a less demanding one in integers
+    alone and save less than :data:`WORTHWHILE` of its operations."""
+    found: list[Level] = []
+    for level in reversed(levels):
+        similar = [other for other in found if differ_in_integers(level.machine.cpu, other.machine.cpu)]
+        most = min((operations(other.program) for other in similar), default=math.inf) * (1 - WORTHWHILE)
+        if operations(level.program) <= most:
+            found.insert(0, level)
+    return found
 
 
 def _of_use(compiled: Compiled) -> list[Cpu]:

@@ -9,6 +9,9 @@ from .writer import FunctionWriter
 def write_intrinsic(out: FunctionWriter, function: Intrinsic, name: str, lanes: int, *args: str) -> str:
     """The call with ``args``, the operands of the row in their order; ``name`` is the type of all of them."""
     picked = [args[position] for position in function.order or range(len(args))]
+    if function.shuffle:
+        lanes_of = ", ".join(f"i32 {lane}" for lane in function.shuffle)
+        return out.value(f"shufflevector {name} {picked[0]}, {name} {picked[1]}, <{lanes} x i32> <{lanes_of}>")
     if function.rotated:
         word, rotation = (name, picked[-1]), (name, str(function.rotated))
         picked[-1] = out.intrinsic(f"llvm.fshr.{name}", name, word, word, rotation)

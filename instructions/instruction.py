@@ -20,7 +20,8 @@ class Intrinsic:
 
     ``order`` are the positions of the row's operands that it takes, all in their order by default. ``parts``: it takes
     the words as vectors of integers of so many bits. ``adds``: its result is what is to be added to the first operand.
-    ``rotated``: its last operand is the row's, rotated right by so many bits.
+    ``rotated``: its last operand is the row's, rotated right by so many bits. ``shuffle``: it is no function but a
+    choice of the lanes of two vectors, those of the second behind those of the first.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Intrinsic:
     parts: int = 0
     adds: bool = False
     rotated: int = 0
+    shuffle: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Instruction:
     """One function, applied lane by lane.
 
     ``operands``/``result`` are element types, or ``None`` for "the common floating type of the call". ``meaning`` maps
-    NumPy scalars to a NumPy scalar.
+    NumPy scalars to a NumPy scalar; with ``across``, arrays of all lanes to an array of all lanes.
 
     ``expansion`` says a call in other operations, for machines without the instruction, and is ``None`` for types that
     are not expanded. ``intrinsics`` are LLVM's, by architecture (``Abi.architecture``); where there are none,
@@ -52,6 +54,7 @@ class Instruction:
     recognized: Callable[[Call], Expr] | None = None
     c_header: str | None = ""
     intrinsics: Mapping[str, tuple[Intrinsic, ...]] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    across: bool = False
 
     def intrinsic(self, architecture: str, lanes: int) -> Intrinsic | None:
         """LLVM's function for vectors of so many lanes, if there is one."""

@@ -52,6 +52,24 @@ def dot(bits: int, unsigned_x: bool) -> Callable[..., np.int32]:
     return meaning
 
 
+def matrix_of_bytes(acc: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """The product of 2 x 8 signed bytes and the transpose of 2 x 8 others, added to 2 x 2 words, all row by row; wraps
+    around."""
+    rows, columns = (part.astype("<i4").view(np.int8).astype(np.int64).reshape(2, 8) for part in (x, w))
+    total = acc.astype(np.int64).reshape(2, 2) + rows @ columns.T
+    return total.astype(np.int32).reshape(4)
+
+
+def lower_halves(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The first halves of both vectors."""
+    return np.concatenate([x[: len(x) // 2], y[: len(y) // 2]])
+
+
+def upper_halves(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """The second halves of both vectors."""
+    return np.concatenate([x[len(x) // 2 :], y[len(y) // 2 :]])
+
+
 def widen(first: int) -> Callable[..., np.int32]:
     """The meaning of the two signed bytes ``first`` and ``first + 2`` of a word as its two halfwords."""
 

@@ -58,6 +58,20 @@ INSTRUCTIONS: dict[str, Instruction] = {
             # the second factor may be a lane: that of the activations
             intrinsics={"aarch64": (Intrinsic("llvm.aarch64.neon.sdot.v4i32.v16i8", 4, (0, 2, 1), parts=8),)},
         ),
+        # acc + x . w of matrices: 2 x 2 words, two rows of eight bytes, two columns of eight bytes
+        Instruction(
+            "mmla_i8i8", _WORDS, DType.I32, meanings.matrix_of_bytes, c_header="ccml_matrix.h", across=True,
+            intrinsics={"aarch64": (Intrinsic("llvm.aarch64.neon.smmla.v4i32.v16i8", 4, parts=8),)},
+        ),
+        # the rows of accumulators of matrix products, and pairs of rows for them
+        Instruction(
+            "lower_halves", (DType.I32, DType.I32), DType.I32, meanings.lower_halves, c_header="ccml_matrix.h",
+            intrinsics={ANY: (Intrinsic("", 4, shuffle=(0, 1, 4, 5)),)}, across=True,
+        ),
+        Instruction(
+            "upper_halves", (DType.I32, DType.I32), DType.I32, meanings.upper_halves, c_header="ccml_matrix.h",
+            intrinsics={ANY: (Intrinsic("", 4, shuffle=(2, 3, 6, 7)),)}, across=True,
+        ),
         Instruction(
             "dot2_i16i16", _WORDS, DType.I32, meanings.dot(16, False), expansion=expansions.dot_of_halves,
             c_header="ccml_dot.h",

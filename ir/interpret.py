@@ -254,9 +254,11 @@ class _Run:
         return _of_type(lanes.astype(type_.dtype.numpy), type_)
 
     def _call(self, call: Call) -> Operand:
-        meaning = self._instructions[call.function].meaning
+        row = self._instructions[call.function]
         args = [np.atleast_1d(self.value(arg)) for arg in call.args]
-        lanes = [meaning(*(arg[lane] for arg in args)) for lane in range(call.type.lanes)]
+        if row.across:
+            return _of_type(np.asarray(row.meaning(*args), call.type.dtype.numpy), call.type)
+        lanes = [row.meaning(*(arg[lane] for arg in args)) for lane in range(call.type.lanes)]
         return _of_type(np.array(lanes, call.type.dtype.numpy), call.type)
 
 

@@ -34,10 +34,10 @@ class Axis:
 class Blocking:
     """How a contraction is cut: ``rows x vectors`` accumulators of ``dot.lanes``, ``chains`` of them over k.
 
-    With ``scalar_operand`` the multiply-add takes activations from scalar registers, with ``lane_operand`` from lanes:
-    each row is loaded for as many steps of k as there are lanes. The loop over k is unrolled to ``limit``
-    multiply-adds and ``ahead`` steps at most, with ``lane_operand`` by the lanes. ``prefetch``: weights are fetched
-    before they are read.
+    With ``scalar_operand`` the multiply-add takes activations from scalar registers, with ``lane_operand`` from
+    vectors of a row: each row is loaded for as many steps of k as a vector has groups. The loop over k is unrolled to
+    ``limit`` multiply-adds and ``ahead`` steps at most, with ``lane_operand`` by the groups of a vector. ``prefetch``:
+    weights are fetched before they are read.
     """
 
     dot: Dot
@@ -148,18 +148,19 @@ class Product:
 
 def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
     """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has whole ones."""
-    whole = k[-1] % (dot.lanes * dot.group) == 0
-    plain = dot.activation is ElementKind.F32 or (dot.group == 4 and not activation_shift(dot))
+    whole = k[-1] % (dot.steps * dot.group) == 0
+    plain = dot.activation is ElementKind.F32 or dot.rows > 1 or (dot.group == 4 and not activation_shift(dot))
     return cpu.lane_operand and dot.lanes > 1 and whole and plain
 
 
 def _with_chains(
-    cpu: Cpu, dot: Dot, rows: int, vectors: int, depth: int, taken: int, lane_operand: bool
+    cpu: Cpu, dot: Dot, height: int, vectors: int, depth: int, taken: int, lane_operand: bool
 ) -> Blocking | None:
     """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
     budget = cpu.registers.vector or cpu.registers.scalar - 4
+    rows, operands = _whole_rows(dot, height), vectors * dot.rows
     factors = rows if lane_operand else dot.temporaries + (0 if _scalar_operand(cpu, dot) else 1)
-    spare = budget - vectors - factors - taken
+    spare = budget - operands - factors - taken
     if rows * vectors > max(min(spare, _limit(cpu)), 1):
         return None
     chains = 1
@@ -169,8 +170,8 @@ def _with_chains(
     # Compilers load the weights of later steps ahead: they need registers, too. Cores that execute out of order gain
     # little by longer bodies.
     weights = budget - factors - taken - chains * rows * vectors
-    ahead = MOST_STEPS if cpu.pipeline.in_order or cpu.compact else max(1, min(MOST_STEPS, weights // vectors))
-    return _blocking(cpu, dot, rows, vectors, chains, lane_operand, ahead)
+    ahead = MOST_STEPS if cpu.pipeline.in_order or cpu.compact else max(1, min(MOST_STEPS, weights // operands))
+    return _blocking(cpu, dot, height, vectors, chains, lane_operand, ahead)
 
 
 def _blocking(
@@ -189,6 +190,11 @@ def _limit(cpu: Cpu) -> int:
     return UNROLLED_COMPACT if cpu.compact else UNROLLED
 
 
+def _whole_rows(dot: Dot, rows: int) -> int:
+    """As many rows as the registers of accumulators for ``rows`` hold."""
+    return ceil(rows / dot.rows) * dot.rows
+
+
 def blocking_cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth: int) -> float:
     """Estimated cycles of ``rows x columns`` results over ``depth`` steps of k."""
     total = 0.0
@@ -203,8 +209,9 @@ def blocking_cycles(cpu: Cpu, blocking: Blocking, rows: int, columns: int, depth
 def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     """Cycles of one step of k."""
     pipeline = cpu.pipeline
+    rows = _whole_rows(blocking.dot, rows)
     products = rows * vectors
-    loads = vectors + (rows / blocking.dot.lanes if blocking.lane_operand else rows)
+    loads = vectors * blocking.dot.rows + (rows / blocking.dot.steps if blocking.lane_operand else rows)
     if pipeline.in_order:
         multiply = products * (2 if blocking.dot.name == "mul+add" else 1)
         return multiply / pipeline.multiply_adds + loads / pipeline.loads + 3.0 / blocking.unroll

@@ -62,7 +62,7 @@ def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, 
     """``weights[g, k..., column]`` in the order in which blocks read it: ``[g, block, k..., vectors * lanes]``.
 
     Missing columns of the last vector are zero. A Dot that takes groups of the last k finds each group in one 32-bit
-    element, the first of the group in its low bits.
+    element, the first of the group in its low bits, or in as many as the group fills.
     """
     dot = blocking.dot
     outer, *k, inner, columns = weights.shape
@@ -74,7 +74,7 @@ def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, 
         part[..., :inner, : region.columns] = weights[..., region.start : region.start + region.columns]
         part = part.reshape(outer, *k, groups, dot.group, region.blocks, width)
         part = np.ascontiguousarray(np.moveaxis(np.moveaxis(part, -2, 1), -2, -1))
-        merged = part[..., 0] if dot.group == 1 else part.view("<i4")[..., 0]
+        merged = part[..., 0] if dot.group == 1 else part.view("<i4").reshape(*part.shape[:-2], -1)
         packed.append((region, merged))
     return packed
 
@@ -87,6 +87,7 @@ class PackedWeights:
         self.buffers = {region.start: ctx.pack("w", part) for region, part in pack_columns(weights, blocking)}
 
     def load(self, region: Region, index: Sequence[Expr], vector: int) -> Expr:
+        """The vector of that number of what the block has at ``index`` = (g, block, k...)."""
         loaded = Load(self.buffers[region.start], (*index, as_expr(vector * self.dot.lanes)), self.dot.lanes)
         return weight_operand(self.dot, loaded)
 

@@ -3,8 +3,9 @@
 For a block of ``rows`` outputs along the width, each input column under the block is loaded once per kernel row and
 multiplied into every output that sees it.
 
-Vectors of integers are multiplied as floats where the machine has vectors: products and sums of bytes stay below 2^24,
-so that float32 holds them exactly, and a fused multiply-add takes one instruction.
+Vectors of integers are widened to 16 bits where the machine multiplies these into sums of 32 bits. Where it has other
+vectors, they are multiplied as floats: products and sums of bytes stay below 2^24, so that float32 holds them exactly,
+and a fused multiply-add takes one instruction.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | N
     """In what the products are added: float where it is exact and vectors help, else 32-bit integers."""
     if activation is DType.F32:
         return DType.F32
-    if max(cpu.f32_lanes) == 1:
+    if max(cpu.f32_lanes) == 1 or (cpu.widening_lanes and np.can_cast(activation.numpy, np.int16)):
         return DType.I32
     largest = max(abs(np.iinfo(activation.numpy).min), np.iinfo(activation.numpy).max)
     bound = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1).max() * largest
@@ -86,7 +87,9 @@ class _Depthwise:
         self.x = ctx.refs[x.name]
         taps = np.moveaxis(weights.reshape(self.channels, *self.kernel), 0, -1)
         self.integer = x.dtype is not DType.F32
-        self.weights = ctx.pack("w", taps.astype(np.float32) if compute is DType.F32 else taps)
+        self.lanes = ctx.cpu.f32_lanes if compute is DType.F32 else ctx.cpu.widening_lanes
+        self.operand = compute if compute is DType.F32 or not self.lanes else DType.I16
+        self.weights = ctx.pack("w", taps.astype(self.operand.numpy) if self.lanes else taps)
         self.bias = self._bias(weights)
         self.fused = compute is DType.F32 and any(dot.name == "fma" for dot in ctx.cpu.dots)
 
@@ -118,7 +121,7 @@ class _Depthwise:
         block_var = Var(self.names.fresh("rb"))
         base = (block_var * rows if count > 1 else INDEX(0)) + start
         body: Block = ()
-        widths = [w for w in self.ctx.cpu.f32_lanes if w > 1 and self.compute is DType.F32]
+        widths = [w for w in self.lanes if w > 1]
         for first, trips, lanes in stripes(self.channels, widths):
             block = Var(self.names.fresh("cb"))
             channel = (block * lanes if trips > 1 else INDEX(0)) + first
@@ -155,7 +158,8 @@ class _Depthwise:
         self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, taps: Sequence[Expr], acc: Buffer
     ) -> Block:
         """One row of the kernel: its weights, then every input column under the block."""
-        type_, lanes = acc.type, acc.type.lanes
+        lanes = acc.type.lanes
+        type_ = Type(self.operand, lanes)
         stride, dilation, width = self.stride[-1], self.dilation[-1], self.kernel[-1]
         out: list[Stmt] = []
         weights = []
@@ -180,7 +184,7 @@ class _Depthwise:
     def _accumulate(self, acc: Buffer, row: int, x: Expr, w: Expr) -> Stmt:
         at = (as_expr(row),)
         old = acc[at]
-        value = Call("fma", (x, w, old), acc.type) if self.fused else old + x * w
+        value = Call("fma", (x, w, old), acc.type) if self.fused else old + acc.type(x) * acc.type(w)
         return store(acc[at], value)
 
 

@@ -1,7 +1,7 @@
 """How operands of a :class:`Dot` are brought into the form that its instruction takes.
 
 A Dot of one product per lane is plain arithmetic. A Dot that sums a group of products takes each group as one 32-bit
-element: four 8-bit or two 16-bit integers, the first in the low bits.
+element: four 8-bit or two 16-bit integers, the first in the low bits; a product of matrices takes groups of two words.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.build import load
-from ..ir.loops import I32, Bitcast, Call, Expr, Load, as_expr
+from ..ir.loops import I32, I64, Bitcast, Call, Expr, Load, as_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot, ElementKind
 
@@ -51,6 +51,8 @@ def group_operand(dot: Dot, first: Load, present: int) -> Expr:
     if dot.name == "dot2_i16i16":
         return _pair(first, present)
     active = None if present == dot.group else as_expr(present)
+    if dot.rows > 1:
+        return Bitcast(I64, load(first.buffer, *first.index, lanes=dot.group, active=active))
     word: Expr = Bitcast(I32, load(first.buffer, *first.index, lanes=dot.group, active=active))
     if activation_shift(dot):
         return word ^ -0x7F7F7F80
@@ -83,3 +85,14 @@ def multiply_accumulate(dot: Dot, x: Expr, w: Expr, acc: Expr) -> Expr:
     if dot.name == "mul+add":
         return acc + x * w
     return Call(dot.name, (acc, x, w), acc.type)
+
+
+HALVES = ("lower_halves", "upper_halves")
+"""The instructions that take the first, or the second, halves of two vectors."""
+
+
+def halves(name: str, x: Expr, y: Expr) -> Expr:
+    """The halves of two vectors of four 32-bit elements side by side, as one of :data:`HALVES` takes them."""
+    words = I32.with_lanes(4)
+    joined = Call(name, tuple(each if each.type == words else Bitcast(words, each) for each in (x, y)), words)
+    return joined if x.type == words else Bitcast(x.type, joined)

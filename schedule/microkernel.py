@@ -19,6 +19,7 @@ from math import ceil, prod
 
 from ..ir.build import load, store
 from ..ir.loops import (
+    I32,
     INDEX,
     Alloc,
     Binary,
@@ -45,7 +46,7 @@ from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
 from .blocking import Axis, Blocking, Region, regions, row_blocks, unroll_factor
-from .dots import group_operand, multiply_accumulate
+from .dots import HALVES, group_operand, halves, multiply_accumulate
 from .names import Names
 from .prefetch import Stream, stream
 
@@ -119,7 +120,7 @@ def _row_loop(
     around = [each for each in (Axis(block_var, region.blocks), *spec.outer, Axis(var, count)) if each.extent > 1]
     weights = None
     if blocking.prefetch is not None:
-        elements = ceil(spec.depth / blocking.dot.group) * region.vectors * blocking.dot.lanes
+        elements = ceil(spec.depth / blocking.dot.group) * region.vectors * blocking.dot.rows * blocking.dot.lanes
         rhs = spec.rhs(region, block, 0)
         weights = stream(blocking.prefetch, rhs, [axis.var for axis in spec.k], elements, around)
     body = _Microkernel(spec, blocking, names, region, block, base, height, weights).emit()
@@ -141,13 +142,15 @@ class _Microkernel:
         self.by_lanes = blocking.lane_operand and _is_consecutive(spec.lhs, spec.k[-1].var)
         self.unroll = unroll_factor(inner, height * region.vectors, blocking)
         if self.by_lanes:
-            self.unroll = self.lanes
+            self.unroll = blocking.dot.steps
         self.chains = blocking.chains if self.unroll % blocking.chains == 0 else 1
-        shape = (self.chains, height, region.vectors)
+        self.tile = blocking.dot.rows
+        shape = (self.chains, ceil(height / self.tile), region.vectors * self.tile)
         self.acc = Buffer(names.fresh("acc"), self.type, shape, Space.REG)
         self.sums = Buffer(names.fresh("sums"), self.type, shape[1:], Space.REG)
-        self.weights = Buffer(names.fresh("wv"), self.type, (region.vectors,), Space.REG)
-        self.rows = Buffer(names.fresh("xs"), self.type, (height,), Space.REG)
+        operand = self.type if blocking.dot.group == 1 else I32.with_lanes(self.lanes)
+        self.weights = Buffer(names.fresh("wv"), operand, (shape[2],), Space.REG)
+        self.rows = Buffer(names.fresh("xs"), operand, (height,), Space.REG)
         self.registers = (Alloc(self.weights), Alloc(self.rows)) if self.by_lanes else (Alloc(self.weights),)
 
     def emit(self) -> Block:
@@ -191,9 +194,12 @@ class _Microkernel:
                 named = Var(self.names.fresh("init"), self.type)
                 out.append(Let(named, first))
                 first = named
-            for i in range(self.height):
+            starts = [first] if self.tile == 1 else [halves(name, first, first) for name in HALVES]
+            for i in range(self.acc.shape[1]):
                 for c in range(self.chains):
-                    out.append(store(self.acc[_index(c, i, j)], first if c == 0 else zero))
+                    for part, start in enumerate(starts):
+                        place = _index(c, i, j * self.tile + part)
+                        out.append(store(self.acc[place], start if c == 0 else zero))
         return tuple(out)
 
     def _k_loops(self, outer: Sequence[Axis]) -> Block:
@@ -202,7 +208,7 @@ class _Microkernel:
         step, block_var = Var(self.names.fresh("t")), Var(self.names.fresh("kb"))
         k = block_var * self.unroll + step if self.unroll > 1 else block_var
         if self.by_lanes:
-            body = self._lane_steps(block_var * self.lanes)
+            body = self._lane_steps(block_var * self.unroll)
         else:
             body = (*self._next_lines(k), *self._step(step, k, self._broadcast(k, group)))
             if self.unroll > 1:
@@ -237,21 +243,37 @@ class _Microkernel:
         return number
 
     def _lane_steps(self, first: Expr) -> Block:
-        """As many steps of k as there are lanes, from ``first`` on: a vector of each row, then one lane after the
+        """As many steps of k as a vector has groups, from ``first`` on: a vector of each row, then one group after the
         other."""
         i, group = Var(self.names.fresh("i")), self.blocking.dot.group
         lhs = self._activation(first, group)
-        vector: Expr = load(lhs.buffer, *lhs.index, lanes=self.lanes * group)
+        vector: Expr = load(lhs.buffer, *lhs.index, lanes=self.unroll * group)
         if group > 1:
-            vector = Bitcast(self.type, vector)
+            vector = Bitcast(self.rows.type, vector)
         rows = For(i, INDEX(self.height), (store(self.rows[i], _bound(vector, {_ROW: i})),), LoopKind.UNROLL)
         steps: list[Stmt] = []
-        for lane in range(self.lanes):
-            steps += self._step(as_expr(lane), first + lane, partial(self._lane, lane))
+        for lane in range(self.unroll):
+            factor = partial(self._lane, lane) if self.tile == 1 else partial(self._rows_of_vectors, HALVES[lane])
+            steps += self._step(as_expr(lane), first + lane, factor)
         return (rows, *steps)
 
     def _lane(self, lane: int, row: Expr) -> Expr:
         return Lane(self.rows[row], lane)
+
+    def _rows_of_vectors(self, name: str, pair: int) -> Expr:
+        """The groups of two rows for a product of matrices, from the vectors that :meth:`_lane_steps` has loaded."""
+        one, other = self._pair(pair)
+        return halves(name, self.rows[_index(one)], self.rows[_index(other)])
+
+    def _rows_from_memory(self, k: Expr, present: int, pair: int) -> Expr:
+        """The groups of two rows for a product of matrices."""
+        operand = group_operand(self.blocking.dot, self._activation(k, self.blocking.dot.group), present)
+        words = [Splat(_bound(operand, {_ROW: as_expr(row)}), 2) for row in self._pair(pair)]
+        return halves(HALVES[0], *(Bitcast(self.rows.type, word) for word in words))
+
+    def _pair(self, pair: int) -> tuple[int, int]:
+        """The rows of a pair, of which the last may have one alone."""
+        return 2 * pair, min(2 * pair + 1, self.height - 1)
 
     def _activation(self, k: Expr, group: int) -> Load:
         """The first activation of a group of the row ``_ROW``."""
@@ -261,20 +283,24 @@ class _Microkernel:
 
     def _broadcast(self, k: Expr, present: int) -> Callable[[Expr], Expr]:
         """The scalar that a row multiplies its weights with; ``present`` of a group's elements exist."""
+        if self.tile > 1:
+            return partial(self._rows_from_memory, k, present)
         operand = group_operand(self.blocking.dot, self._activation(k, self.blocking.dot.group), present)
         return lambda i: _bound(operand, {_ROW: i})
 
-    def _step(self, step: Expr, k: Expr, factor: Callable[[Expr], Expr]) -> Block:
+    def _step(self, step: Expr, k: Expr, factor: Callable[..., Expr]) -> Block:
         """One step of k: the weights into registers, then every row times every vector.
 
-        ``k`` counts groups; ``factor`` is that of a row.
+        ``k`` counts groups; ``factor`` is that of a row, or of a pair of rows.
         """
-        dot, inner, vectors = self.blocking.dot, self.spec.k[-1].var, self.region.vectors
+        dot, inner, vectors = self.blocking.dot, self.spec.k[-1].var, self.weights.shape[0]
         chain = step % self.chains if self.chains > 1 else as_expr(0)
         loads = tuple(
             store(self.weights[_index(j)], _bound(self.spec.rhs(self.region, self.block, j), {inner: k}))
             for j in range(vectors)
         )
+        if self.tile > 1:
+            return (*loads, *self._matrix_products(chain, factor))
         i, j = Var(self.names.fresh("i")), Var(self.names.fresh("j"))
         acc = self.acc[chain, i, j]
         operand = factor(i)
@@ -287,8 +313,24 @@ class _Microkernel:
         columns = For(j, INDEX(vectors), (update,), LoopKind.UNROLL)
         return (*loads, For(i, INDEX(self.height), (Let(x, operand), columns), LoopKind.UNROLL))
 
+    def _matrix_products(self, chain: Expr, factor: Callable[[int], Expr]) -> Block:
+        """Every pair of rows times every pair of columns."""
+        out: list[Stmt] = []
+        for i in range(self.acc.shape[1]):
+            x = Var(self.names.fresh("xv"), self.rows.type)
+            out.append(Let(x, factor(i)))
+            for j in range(self.acc.shape[2]):
+                acc = self.acc[chain, as_expr(i), as_expr(j)]
+                out.append(store(acc, multiply_accumulate(self.blocking.dot, x, self.weights[_index(j)], acc)))
+        return tuple(out)
+
     def _total(self, i: int, j: int) -> Expr:
-        """The sum of the chains."""
+        """The results of a row in a vector of columns."""
+        if self.tile == 1:
+            return self._sum_of_chains(i, j)
+        return halves(HALVES[i % 2], *(self._sum_of_chains(i // 2, 2 * j + part) for part in range(2)))
+
+    def _sum_of_chains(self, i: int, j: int) -> Expr:
         value: Expr = self.acc[_index(0, i, j)]
         for c in range(1, self.chains):
             value = value + self.acc[_index(c, i, j)]

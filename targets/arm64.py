@@ -1,5 +1,7 @@
 """Android's ABIs and 64-bit Arm Linux."""
 
+from dataclasses import replace
+
 from . import x86
 from .detection import CpuFeature, Detection, HwcapBit
 from .environment import linux
@@ -15,20 +17,28 @@ WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32, temporaries=2) for x in (I8, U
 CACHES = (Cache(512 << 10, 8.0), Cache(2 << 20, 4.0))
 """The second-level cache, and the third."""
 
+HALVES = frozenset({"lower_halves", "upper_halves"})
+
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=30),
-    (MULTIPLY_ADD, *WIDENING), ROUNDING, lane_operand=True,
-    caches=CACHES, winograd=True,
+    (MULTIPLY_ADD, *WIDENING), ROUNDING | HALVES, lane_operand=True,
+    widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
-    (MULTIPLY_ADD, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ROUNDING | {"dot4_i8i8"},
-    requires=("dotprod",), lane_operand=True, caches=CACHES, winograd=True,
+    (MULTIPLY_ADD, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ARMV8.features | {"dot4_i8i8"},
+    requires=("dotprod",), lane_operand=True, widening_lanes=(8, 4), caches=CACHES, winograd=True,
+)  # fmt: skip
+ARMV8_I8MM = replace(
+    ARMV8_DOT, name="armv8.2-a-i8mm", llvm_features=f"{ARMV8_DOT.llvm_features},+i8mm",
+    c_flags=("-march=armv8.2-a+dotprod+i8mm",), requires=(*ARMV8_DOT.requires, "i8mm"),
+    dots=(*ARMV8_DOT.dots, Dot("mmla_i8i8", 4, 8, I8, I8, I32, rows=2)),
+    features=ARMV8_DOT.features | {"mmla_i8i8"},
 )  # fmt: skip
 ARMV7 = Cpu(
     "armv7-a", "generic", "+v7,+neon,+vfp4,+thumb2", ("-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb"), (4, 1),
     Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *WIDENING), frozenset({"f64", "fma", "sqrt"}),
-    caches=CACHES, winograd=True,
+    widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 
 ELF64 = Elf(machine=183)
@@ -47,9 +57,12 @@ LINUX32 = linux(
     refused_flags=0x200,
 )  # fmt: skip
 
-_HWCAP = 16
+_HWCAP, _HWCAP2 = 16, 26
 # Documentation/arch/arm64/elf_hwcaps.rst of Linux.
-FEATURES = {"dotprod": CpuFeature("__ARM_FEATURE_DOTPROD", HwcapBit(_HWCAP, 20))}
+FEATURES = {
+    "dotprod": CpuFeature("__ARM_FEATURE_DOTPROD", HwcapBit(_HWCAP, 20)),
+    "i8mm": CpuFeature("__ARM_FEATURE_MATMUL_INT8", HwcapBit(_HWCAP2, 13)),
+}
 DETECTION = Detection(FEATURES, llvm_cpu="generic", llvm_features="+neon")
 
 SPIN_HINT64, SPIN_HINT32 = "void @llvm.aarch64.hint(i32 1)", "void @llvm.arm.hint(i32 1)"
@@ -72,7 +85,7 @@ TARGETS = (
                 triple="aarch64-linux-android",
                 architecture="aarch64",
                 pointer_bits=64,
-                cpus=(ARMV8, ARMV8_DOT),
+                cpus=(ARMV8, ARMV8_DOT, ARMV8_I8MM),
                 elf=ELF64,
                 environment=LINUX64,
                 clang_triple="aarch64-linux-android21",
@@ -137,7 +150,7 @@ TARGETS = (
                 triple="aarch64-unknown-linux-gnu",
                 architecture="aarch64",
                 pointer_bits=64,
-                cpus=(ARMV8, ARMV8_DOT),
+                cpus=(ARMV8, ARMV8_DOT, ARMV8_I8MM),
                 elf=ELF64,
                 environment=LINUX64,
                 cross_compile="aarch64-linux-gnu-",

@@ -26,6 +26,9 @@ class ElementKind(Enum):
 class Dot:
     """A multiply-accumulate instruction: each of ``lanes`` accumulators takes the sum of ``group`` products.
 
+    With ``rows`` of 2 it is a product of matrices: the accumulators are those of two rows and ``lanes // 2`` columns,
+    and it takes ``group`` activations of two rows.
+
     ``name`` is the row of the instruction table that spells it, or ``fma`` / ``mul+add`` for plain arithmetic.
     ``temporaries`` are the registers that it takes besides its operands, where it is several instructions.
     """
@@ -37,6 +40,12 @@ class Dot:
     weight: ElementKind
     accumulator: ElementKind
     temporaries: int = 0
+    rows: int = 1
+
+    @property
+    def steps(self) -> int:
+        """Groups of activations of one row that fill a vector."""
+        return self.lanes // self.rows
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,8 @@ class Cpu:
     ``clang_flags`` for one of them.
 
     ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
-    ``lane_operand``: from a lane of a vector.
+    ``lane_operand``: from a lane of a vector. ``widening_lanes``: how many lanes of 16-bit integers it multiplies and
+    adds to integers of 32 bits, the most first.
     ``caches``: those behind the fastest one, the nearest first; ``prefetch``: how it is told what to read next, where
     that pays. ``winograd``: convolutions of floats may be computed in fewer multiplications than they are defined with.
     ``large_weights``: constants may take several times their memory where that makes code faster.
@@ -122,6 +132,7 @@ class Cpu:
     clang_flags: tuple[str, ...] = ()
     scalar_operand: bool = False
     lane_operand: bool = False
+    widening_lanes: tuple[int, ...] = ()
     caches: tuple[Cache, ...] = ()
     prefetch: CacheLines | None = None
     winograd: bool = False

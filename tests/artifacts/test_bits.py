@@ -34,6 +34,7 @@ ALL_MODELS = [select("cortex-m0"), select("cortex-m4"), select("cortex-m55")]
 """The cores that run all models here; benchmarks/bit_matrix.py runs all on all."""
 
 CORES = [select(f"cortex-{name}") for name in ("m0", "m3", "m4", "m7", "m33", "m55")]
+ARM64_CPUS = [select("linux-arm64", cpu=cpu.name) for cpu in ARM64_LINUX.abi.cpus]
 LINUX = {
     "arm64-v8a": needs("ld.lld", "aarch64-linux-gnu-gcc", "qemu-aarch64"),
     "armeabi-v7a": needs("ld.lld", "arm-linux-gnueabihf-gcc", "qemu-arm"),
@@ -89,7 +90,7 @@ def test_android(model: Model, machine: Machine, workshop: Workshop) -> None:
 
 
 @needs("make", "aarch64-linux-gnu-gcc", "qemu-aarch64")
-@pytest.mark.parametrize("machine", [ARM64_LINUX, select("linux-arm64", cpu="armv8.2-a-dotprod")], ids=machine_id)
+@pytest.mark.parametrize("machine", ARM64_CPUS, ids=machine_id)
 @pytest.mark.parametrize("model", INT8, ids=str)
 def test_linux_arm64(model: Model, machine: Machine, workshop: Workshop) -> None:
     check(workshop, model, machine, by_make(), 3)

@@ -54,7 +54,9 @@ def test_the_same_results_on_every_processor(case: Lesser, tmp_path: Path) -> No
 
 CHOICES = {
     "x86": {"Nehalem": "x86_64_v2", "Haswell": "x86_64_v3", "max": "x86_64_v3"},
-    "linux-arm64": {"cortex-a53": "armv8_a", "cortex-a72": "armv8_a", "cortex-a76": "armv8_2_a_dotprod"},
+    "linux-arm64": {
+        "cortex-a53": "armv8_a", "cortex-a72": "armv8_a", "cortex-a76": "armv8_2_a_dotprod", "max": "armv8_2_a_i8mm",
+    },
 }
 """The emulator has no AVX-512."""
 

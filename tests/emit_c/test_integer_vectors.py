@@ -122,6 +122,25 @@ def dots(lanes: int) -> Expected:
     return expect(text, {"acc": acc, "x": x, "w": w}, results)
 
 
+def matrices() -> Expected:
+    """Products of 2 x 8 by 8 x 2 bytes, wrapping around, and halves of vectors."""
+    text = """
+    kernel matrices(acc: i32[64] const, x: i32[64] const, w: i32[64] const, product: i32[64] out, lower: i32[64] out,
+        upper: i32[64] out)
+      for b:16
+        product[b*4 : 4] = mmla_i8i8:i32x4(acc[b*4 : 4], x[b*4 : 4], w[b*4 : 4])
+        lower[b*4 : 4] = lower_halves:i32x4(x[b*4 : 4], w[b*4 : 4])
+        upper[b*4 : 4] = upper_halves:i32x4(x[b*4 : 4], w[b*4 : 4])
+    """
+    acc, x, w = bits("i32", 1), packed(2), packed(3)
+    rows, columns = (part.view("i1").astype("i8").reshape(-1, 2, 8) for part in (x, w))
+    product = acc + np.einsum("bik,bjk->bij", rows, columns).reshape(-1)
+    pairs = [part.reshape(-1, 2, 2) for part in (x, w)]
+    halves = [np.concatenate([part[:, half] for part in pairs], axis=1).reshape(-1) for half in (0, 1)]
+    results = {"product": product.astype("i4"), "lower": halves[0], "upper": halves[1]}
+    return expect(text, {"acc": acc, "x": x, "w": w}, results)
+
+
 def packed(seed: int) -> np.ndarray:
     """Words that are extreme as bytes and as halfwords."""
     words_of = np.concatenate([bits("i16", seed), bits("i8", seed).view("i2"), bits("i16", seed + 2)[:32]])
@@ -170,6 +189,7 @@ def everything() -> Iterator[Expected]:
         yield integers(lanes)
     yield from (words(narrow) for narrow in NARROW)
     yield dots(1)
+    yield matrices()
     yield requantize("i8", 1)
 
 
@@ -205,7 +225,7 @@ def test_portable_form(compiler: str, level: str, tmp_path: Path) -> None:
 
 
 @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
-@pytest.mark.parametrize("march", ["armv8-a", "armv8.2-a+dotprod"])
+@pytest.mark.parametrize("march", ["armv8-a", "armv8.2-a+dotprod", "armv8.2-a+dotprod+i8mm"])
 def test_neon_of_arm64(march: str, tmp_path: Path) -> None:
     check(tmp_path, "aarch64-linux-gnu-gcc", "-O3", f"-march={march}", "-static", runner=("qemu-aarch64",))
 

@@ -88,7 +88,7 @@ def test_llvm_can_say_what_a_cpu_has() -> None:
         for abi in target.abis:
             for cpu in abi.cpus:
                 for row in (INSTRUCTIONS[name] for name in cpu.features if name in INSTRUCTIONS):
-                    lanes = {dot.lanes for dot in cpu.dots if dot.name == row.name} or {1}
+                    lanes = {dot.lanes for dot in cpu.dots if dot.name == row.name} or {4 if row.across else 1}
                     for count in lanes:
                         if row.intrinsic(abi.architecture, count) is None and row.recognized is None:
                             missing.append((cpu.name, row.name, count))

@@ -36,7 +36,13 @@ def test_products_of_bytes_without_avx512() -> None:
         assert machine is not None and machine.cpu.name == cpu
 
 
-@pytest.mark.parametrize(("features", "cpu"), [((), "armv8-a"), (("neon", "dotprod"), "armv8.2-a-dotprod")])
+@pytest.mark.parametrize(
+    ("features", "cpu"),
+    [
+        ((), "armv8-a"), (("neon", "dotprod"), "armv8.2-a-dotprod"),
+        (("neon", "dotprod", "i8mm"), "armv8.2-a-i8mm"), (("neon", "i8mm"), "armv8-a"),
+    ],
+)  # fmt: skip
 def test_arm(features: tuple[str, ...], cpu: str) -> None:
     machine = host("aarch64", features)
     assert machine is not None and (machine.name, machine.cpu.name) == ("linux-arm64", cpu)

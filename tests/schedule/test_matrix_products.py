@@ -1,0 +1,66 @@
+"""Contractions by instructions that multiply matrices: rows in pairs, and what is left over where nothing is whole."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ccml.artifact.emit import Emit
+from ccml.emit_llvm.objects import emit_assembly
+from ccml.ir.graph import Graph
+from ccml.ops.evaluate import evaluate_graph
+from ccml.program.build import lower_graph
+from ccml.targets import select
+
+from tests.artifacts.built import run_artifact
+from tests.schedule.graphs import integer_conv_graph, random_inputs
+from tests.schedule.test_staged import matmul_graph
+from tests.tools import needs
+
+I8MM = select("linux-arm64", cpu="armv8.2-a-i8mm")
+
+GRAPHS: dict[str, Graph] = {
+    **{
+        f"{rows} rows of {depth}, {columns} columns": matmul_graph((rows,), depth, columns)
+        for rows, depth, columns in (
+            (1, 32, 8), (2, 8, 2), (3, 16, 5), (7, 24, 12), (8, 40, 9), (13, 64, 32), (6, 11, 7),
+        )
+    },
+    "plain 3x3": integer_conv_graph((1, 8, 8, 16), (16, 3, 3, 16), pad=(1, 1, 1, 1)),
+    "three channels": integer_conv_graph((1, 9, 9, 3), (8, 3, 3, 3), stride=(2, 2), pad=(0, 0, 1, 1)),
+    "groups": integer_conv_graph((1, 5, 5, 32), (10, 3, 3, 16), group=2, pad=(1, 1, 1, 1)),
+    "dilation": integer_conv_graph((1, 9, 9, 16), (8, 3, 3, 16), dilation=(2, 2), pad=(2, 2, 2, 2)),
+}
+
+
+@needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize("route", [Emit.C, Emit.OBJECT], ids=["c", "llvm"])
+def test_bytes_are_those_of_the_meaning(route: Emit, tmp_path: Path) -> None:
+    for number, (name, graph) in enumerate(GRAPHS.items()):
+        inputs, output = random_inputs(graph), graph.outputs[0].name
+        program = lower_graph(graph, I8MM)
+        (found,) = run_artifact(program, I8MM, route, tmp_path / str(number), [inputs])
+        np.testing.assert_array_equal(found[output], evaluate_graph(graph, inputs)[output], name)
+
+
+def machine_code(graph: Graph, cpu: str) -> str:
+    machine = select("linux-arm64", cpu=cpu)
+    return emit_assembly(lower_graph(graph, machine), machine)
+
+
+def test_rows_meet_matrices() -> None:
+    assert "smmla" in machine_code(GRAPHS["plain 3x3"], "armv8.2-a-i8mm")
+
+
+def test_dot_products_take_activations_from_lanes() -> None:
+    """Without an instruction that copies them to a vector first."""
+    text = machine_code(GRAPHS["13 rows of 64, 32 columns"], "armv8.2-a-dotprod")
+    assert "sdot" in text and len(re.findall(r"\bsdot\b.*\[\d\]", text)) == len(re.findall(r"\bsdot\b", text))
+
+
+def test_depthwise_layers_multiply_halfwords() -> None:
+    graph = integer_conv_graph((1, 9, 9, 24), (24, 3, 3, 1), group=24, pad=(1, 1, 1, 1))
+    for cpu in ("armv8-a", "armv8.2-a-dotprod"):
+        assert {"smlal", "smlal2"} <= set(re.findall(r"\b(smlal2?)\b", machine_code(graph, cpu)))
