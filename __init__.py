@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         BoardCheck,
         Emit,
         Firmware,
+        FloatFormat,
         Goal,
         ImageOptions,
         LayerOptions,
@@ -54,7 +55,7 @@ _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 
 __all__ = [
     "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode",
-    "Firmware", "Goal", "ImageOptions", "LayerOptions", "Library", "LoadedModel", "Mode", "ModelOptions",
+    "Firmware", "FloatFormat", "Goal", "ImageOptions", "LayerOptions", "Library", "LoadedModel", "Mode", "ModelOptions",
     "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range",
     "RangeMethod", "Report", "Result", "StateMemory", "TimedProfile", "Verification", "compile", "compile_model",
     "find_machine", "link", "load", "profile", "quantize", "read_firmware", "read_reports", "time_layers", "verify",

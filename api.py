@@ -63,6 +63,7 @@ from .output_files import check_output_file, check_output_folder
 from .packages.sample import encode_sample
 from .packages.write import LinkedModels, check_linked, find_ecosystems, write_linked_packages, write_packages
 from .packages.write import Model as PackagedModel
+from .passes.precision import FloatFormat
 from .program.link import Linked
 from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
@@ -84,7 +85,8 @@ from .verification.compare_model import Verification, compare
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Emit", "Firmware", "Goal", "ImageOptions", "LayerOptions",
+    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Emit", "Firmware", "FloatFormat", "Goal", "ImageOptions",
+    "LayerOptions",
     "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization",
     "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "TimedProfile",
     "Verification", "compile", "compile_model", "find_machine", "link", "load", "profile", "quantize",
@@ -299,7 +301,7 @@ def verify(
     file: PathLike | None = None,
     *,
     samples: int = 4,
-    tolerance: float = 1e-4,
+    tolerance: float | None = None,
     backend: str = "jit",
     compiler: str | None = None,
     target: str | None = None,
@@ -310,7 +312,8 @@ def verify(
 ) -> Verification:
     """Compares the compiled model with the ONNX reference on samples of ``file``, or on random ones.
 
-    ``backend`` is ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at most. With a
+    ``tolerance`` is the largest relative L2 error, by default what suits the precision of ``options``. ``backend`` is
+    ``jit``, or ``c`` for the C sources by ``compiler``; ``samples`` are compared at most. With a
     ``target`` the model is compiled for that, run under emulation and compared with this machine's results as well;
     ``backend`` is then ``llvm`` for LLVM's objects or ``c`` for the C sources. A difference is in the result, not
     raised: ``require`` of the result raises it. With ``quantization`` the model is quantized first, and the reference
@@ -326,6 +329,7 @@ def verify(
     compiled = compile_source(source, machine, lambda name, graph: stages.append((name, graph)), own_goal)
     host = None if target is None else compile_source(source, native)
     chosen = compiled.samples(file, samples).first(samples)
+    tolerance = options.precision.tolerance if tolerance is None else tolerance
     return compare(compiled, stages, chosen, tolerance=tolerance, backend=backend, compiler=compiler, host=host)
 
 
@@ -336,7 +340,7 @@ def verify_log(
     options: ModelOptions = DEFAULT_OPTIONS,
     file: PathLike | None = None,
     *,
-    tolerance: float = 1e-4,
+    tolerance: float | None = None,
     abi: str | None = None,
     cpu: str | None = None,
     quantization: Quantization | None = None,
@@ -357,6 +361,7 @@ def verify_log(
     compiled = compile_source(source, machine, goal=goal)
     inputs, outputs = _known_sample(source, file)
     costs = compiled.costs("c" if has_compiler(machine) else "llvm") if log_content.is_cycles else None
+    tolerance = options.precision.tolerance if tolerance is None else tolerance
     return compare_log(compiled, inputs, outputs, log_content, costs, tolerance)
 
 

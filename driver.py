@@ -27,8 +27,10 @@ from .frontend_tflite import is_tflite, read_tflite
 from .ir.extents import axes_of
 from .ir.graph import Graph
 from .ir.program import Interface, Program
+from .passes.control import all_graphs
 from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
+from .passes.precision import FloatFormat
 from .program.build import exact_machine, lower_graph
 from .program.goal import DEFAULT_GOAL, Goal, Optimize
 from .program.operations import operations
@@ -36,7 +38,7 @@ from .report.build import Identity, build_report
 from .report.schema import Options, Report
 from .samples import ONLY_INPUT, Samples, match_samples, random_samples, read_arrays
 from .targets import TARGETS, Machine, find, select
-from .targets.target import Cpu, differ_in_integers
+from .targets.target import Cpu, ElementKind, alike
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +74,7 @@ class ModelOptions:
     value. ``custom_ops`` gives the C file of operators by ``domain::Name``, ``custom_ops_python`` a Python function
     that means the same (``module:function`` or ``file.py:function``). With ``exact`` convolutions of floats are sums of
     the products that ONNX defines; without, some are computed by Winograd's algorithm, which rounds otherwise.
+    ``precision`` says in which numbers models of float32 are computed; inputs and outputs keep their types.
     """
 
     dims: Mapping[str, int | Range] = field(default_factory=dict)
@@ -86,6 +89,7 @@ class ModelOptions:
     custom_ops: Mapping[str, PathLike] = field(default_factory=dict)
     custom_ops_python: Mapping[str, str] = field(default_factory=dict)
     exact: bool = False
+    precision: FloatFormat = FloatFormat.FP32
 
 
 DEFAULT_OPTIONS = ModelOptions()
@@ -130,6 +134,7 @@ class Source:
             states=dict(self.options.states),
             custom_ops={name: Path(path).name for name, path in sorted(self.options.custom_ops.items())},
             exact=self.options.exact,
+            precision=self.options.precision.value,
         )
         with self.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -249,7 +254,8 @@ def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None
     """The graph ready for scheduling, on machines like ``machine`` or else on whatever machine. ``dump`` sees the graph
     of each pass."""
     log.info("optimizing %d operators", len(source.graph.nodes))
-    return optimize(source.graph, dump=dump, signed_bytes=machine is not None and machine.cpu.signed_bytes)
+    signed_bytes = machine is not None and machine.cpu.signed_bytes
+    return optimize(source.graph, dump=dump, signed_bytes=signed_bytes, precision=source.options.precision)
 
 
 def check_goal(goal: Goal) -> None:
@@ -293,11 +299,11 @@ def lower_levels(compiled: Compiled) -> tuple[Level, ...]:
 
 
 def _worth_their_size(levels: Sequence[Level]) -> list[Level]:
-    """``levels``, the most demanding first, without those for CPUs that differ from a less demanding one in integers
-    alone and save less than :data:`WORTHWHILE` of its operations."""
+    """``levels``, the most demanding first, without those for CPUs that compute with floats as a less demanding one
+    does, and save less than :data:`WORTHWHILE` of its operations."""
     found: list[Level] = []
     for level in reversed(levels):
-        similar = [other for other in found if differ_in_integers(level.machine.cpu, other.machine.cpu)]
+        similar = [other for other in found if alike(level.machine.cpu, other.machine.cpu, {ElementKind.F32})]
         most = min((operations(other.program) for other in similar), default=math.inf) * (1 - WORTHWHILE)
         if operations(level.program) <= most:
             found.insert(0, level)
@@ -306,11 +312,12 @@ def _worth_their_size(levels: Sequence[Level]) -> list[Level]:
 
 def _of_use(compiled: Compiled) -> list[Cpu]:
     """The other CPUs of an ABI, without those that differ from a less demanding one in nothing that the model asks for:
-    in instructions for integers, where there are floats alone."""
-    integers = any(value.dtype.is_integer and value.dtype.size < 4 for value in compiled.optimized.values())
+    in instructions for integers or halves, where there are floats alone."""
+    types = {value.dtype.value for graph in all_graphs(compiled.optimized) for value in graph.values()}
+    kinds = {kind for kind in ElementKind if kind.value in types} | {ElementKind.F32}
     known = [compiled.machine.cpu]
     for cpu in sorted(compiled.machine.abi.cpus, key=lambda each: len(each.requires)):
-        if cpu not in known and (integers or not any(differ_in_integers(cpu, other) for other in known)):
+        if cpu not in known and not any(alike(cpu, other, kinds) for other in known):
             known.append(cpu)
     return known[1:]
 

@@ -78,6 +78,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "custom-ops": Key("custom_op", named=True, path=True),
         "custom-op-python": Key("custom_op_python", named=True, path=True),
         "exact": Key("exact"),
+        "precision": Key("precision"),
     },
     "compile": {
         "target": Key("target"),

@@ -314,14 +314,15 @@ def model_options(function: F) -> F:
     @wraps(function)
     def command(
         *args: Any, dim: Any, shape: Any, fix: Any, length: Any, absent: Any, state: Any, bound: Any,
-        custom_op: Any, custom_op_python: Any, exact: bool, name: str | None = None, **values: Any,
+        custom_op: Any, custom_op_python: Any, exact: bool, precision: str, name: str | None = None, **values: Any,
     ) -> Any:  # fmt: skip
         from ..driver import ModelOptions
+        from ..passes.precision import FloatFormat
 
         options = ModelOptions(
             dict(dim), dict(shape), name, fixed=dict(fix), lengths=dict(length), absent=tuple(absent),
             states=dict(state), bounds=dict(bound), custom_ops=dict(custom_op),
-            custom_ops_python=dict(custom_op_python), exact=exact,
+            custom_ops_python=dict(custom_op_python), exact=exact, precision=FloatFormat(precision),
         )  # fmt: skip
         return function(*args, options=options, **values)
 
@@ -368,7 +369,11 @@ def model_options(function: F) -> F:
         "--exact", cls=ModelOption, is_flag=True,
         help="Float convolutions as the sums that ONNX defines, without Winograd's algorithm.",
     )  # fmt: skip
-    options = dim(shape(fix(length(absent(state(bound(custom(python(sums(config_option(command)))))))))))
+    numbers = click.option(
+        "--precision", cls=ModelOption, type=click.Choice(["fp32", "fp16"]), default="fp32", show_default=True,
+        help="The numbers in which a model of float32 is computed; inputs and outputs keep their types.",
+    )  # fmt: skip
+    options = dim(shape(fix(length(absent(state(bound(custom(python(sums(numbers(config_option(command))))))))))))
     return argument(options)  # type: ignore[return-value]
 
 

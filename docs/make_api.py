@@ -41,7 +41,9 @@ _SECTIONS = {
         "compile", "link", "load", "quantize", "verify", "verify_log", "profile", "time_layers", "read_reports",
         "read_firmware", "write_page", "compile_model", "find_machine",
     ),
-    "How a model is read and compiled": ("ModelOptions", "Range", "Goal", "Optimize", "Emit", "ArtifactOptions"),
+    "How a model is read and compiled": (
+        "ModelOptions", "FloatFormat", "Range", "Goal", "Optimize", "Emit", "ArtifactOptions",
+    ),
     "How a model is quantized": (
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",
     ),

@@ -195,7 +195,7 @@ class ExpressionWriter:
             return self.out.intrinsic(ROOT_HELPERS[type_.dtype], name, (name, self.write(expr.args[0])))
         if not here:
             raise internal_error(f"the machine has no instruction for {expr.function}")
-        if expr.function == "fma" and type_.dtype is DType.F16:
+        if expr.function == "fma" and type_.dtype is DType.F16 and "f16" not in self.features:
             raise internal_error("fma on f16: LLVM computes it in f32 and rounds twice")
         row = INSTRUCTIONS[expr.function]
         function = row.intrinsic(self.architecture, type_.lanes)

@@ -17,7 +17,7 @@ class Instruction(Protocol):
     """What a ``Call`` may name: one function, applied lane by lane.
 
     ``operands``/``result`` are element types, or ``None`` for "the common floating type of the call".
-    ``meaning`` maps NumPy scalars to a NumPy scalar.
+    ``meaning`` maps NumPy scalars to a NumPy scalar; with ``across``, arrays of all lanes to an array of all lanes.
     """
 
     @property
@@ -28,6 +28,9 @@ class Instruction(Protocol):
 
     @property
     def meaning(self) -> Callable[..., object]: ...
+
+    @property
+    def across(self) -> bool: ...
 
 
 class BlockInstruction(Protocol):

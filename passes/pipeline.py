@@ -18,6 +18,7 @@ from .fold_affine import fold_affine
 from .fold_constants import fold_constants
 from .fuse import fuse
 from .integerize import integerize
+from .precision import FloatFormat, halves
 from .rewrite import Pass, until_stable
 from .signed_bytes import signed_bytes as make_bytes_signed
 from .signed_halfwords import signed_halfwords
@@ -60,6 +61,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("settle_layout", settle_layout),
     ("fold_affine", fold_affine),
     ("clean_up", clean_up),
+    ("halves", halves),
     ("fuse", fuse),
 )
 """In order. Those that are for some machines only are left out by :func:`optimize` for others."""
@@ -73,15 +75,18 @@ def before(last: str, graph: Graph) -> Graph:
     return graph
 
 
-def optimize(graph: Graph, *, dump: Dump | None = None, signed_bytes: bool = False) -> Graph:
+def optimize(
+    graph: Graph, *, dump: Dump | None = None, signed_bytes: bool = False, precision: FloatFormat = FloatFormat.FP32
+) -> Graph:
     """``graph`` ready for scheduling: channels-last, folded, and grouped into kernels; with ``signed_bytes`` for
-    machines that prefer these to unsigned ones. Passes go into the graphs of control flow.
+    machines that prefer these to unsigned ones, and floats in ``precision``. Passes go into the graphs of control flow.
 
     The graph is verified after every pass. ``dump(name, graph)`` sees it under the names ``00-import``,
     ``01-eliminate_dead_code`` and so on.
     """
     _checked("00-import", graph, dump)
-    left_out = set() if signed_bytes else {"signed_bytes"}
+    wanted = {"signed_bytes": signed_bytes, "halves": precision is FloatFormat.FP16}
+    left_out = {name for name, take in wanted.items() if not take}
     for number, (name, run) in enumerate((step for step in PASSES if step[0] not in left_out), 1):
         start = perf_counter()
         result = in_bodies(run)(graph)

@@ -66,6 +66,7 @@ class Options:
     custom_ops: dict[str, str] = field(default_factory=dict)
     weights: str = "internal"
     exact: bool = False
+    precision: str = "fp32"
     slices: bool = False
     threads: int = 0
     slice_cycles: int | None = None

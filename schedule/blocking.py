@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import ceil, prod
 
 from ..ir.loops import LoopKind, Var
-from ..targets.target import CacheLines, Cpu, Dot, ElementKind
+from ..targets.target import CacheLines, Cpu, Dot
 from .decision import MOST_ROWS, MOST_VECTORS, BlockShape
 from .dots import activation_shift
 
@@ -149,7 +149,7 @@ class Product:
 def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
     """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has whole ones."""
     whole = k[-1] % (dot.steps * dot.group) == 0
-    plain = dot.activation is ElementKind.F32 or dot.rows > 1 or (dot.group == 4 and not activation_shift(dot))
+    plain = dot.activation is dot.accumulator or dot.rows > 1 or (dot.group == 4 and not activation_shift(dot))
     return cpu.lane_operand and dot.lanes > 1 and whole and plain
 
 

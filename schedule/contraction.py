@@ -39,7 +39,7 @@ def lower_conv(ctx: KernelContext) -> Block:
 
 
 def is_matmul(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``matmul`` with a constant right matrix, or of two computed float matrices."""
+    """Whether the anchor is a ``matmul`` with a constant right matrix, or of two computed matrices of floats."""
     node, weights = ctx.contraction
     a, b = node.operands[:2]
     known = None if weights is None else weights.dtype
@@ -47,7 +47,7 @@ def is_matmul(ctx: KernelContext) -> bool:
         return False
     if zero_point(node.attrs, "rhs_zero_point"):
         return False
-    return (weights is not None and weights.ndim == 2) or a.dtype is DType.F32
+    return (weights is not None and weights.ndim == 2) or a.dtype.is_float
 
 
 def lower_matmul(ctx: KernelContext) -> Block:
@@ -105,7 +105,7 @@ class Bias:
         columns = weights.shape[0] * weights.shape[-1]
         given = ctx.constant(value)
         self.buffer: Buffer | None = None
-        if self.type is not DType.F32:
+        if not self.type.is_float:
             zero = zero_point(node.attrs) + activation_shift(blocking.dot)
             sums = weights.astype(np.int64).sum(axis=tuple(range(1, weights.ndim - 1))).reshape(columns)
             start = (0 if given is None else given.astype(np.int64).reshape(-1)) - zero * sums
@@ -118,7 +118,8 @@ class Bias:
     def load(self, column: Expr, lanes: int, active: int) -> Expr:
         if self.buffer is None:
             return Const(0.0, Type(self.type, lanes))
-        return Load(self.buffer, (column,), lanes, None if active == lanes else as_expr(active))
+        loaded = Load(self.buffer, (column,), lanes, None if active == lanes else as_expr(active))
+        return Type(self.type, lanes)(loaded)
 
 
 class _ConvLowering:
@@ -174,7 +175,7 @@ class _ConvLowering:
             def index(c: Expr) -> Sequence[Expr]:
                 return (*position, r, c)
 
-            return self.ctx.store_vector(index, absolute(column), value, active, self.refs)
+            return self.ctx.store_vector(index, absolute(column), self.ctx.rounded(value), active, self.refs)
 
         lhs = self._lhs([*position, row.var], [a.var for a in k], group.var, fold)
         spec = Contraction(
@@ -228,7 +229,7 @@ class _PackedMatmul:
         position = [axis.var for axis in outer]
 
         def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:
-            return ctx.store_vector(lambda c: (*position, r, c), column, value, active, refs)
+            return ctx.store_vector(lambda c: (*position, r, c), column, ctx.rounded(value), active, refs)
 
         spec = Contraction(
             outer, row, columns, (k,), x[*position, row.var, k.var],
@@ -263,8 +264,10 @@ class _DynamicMatmul:
         rows, columns, depth = out[-2], out[-1], self.a.shape[-1]
         batch = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in out[:-2])
         row, k = Axis(Var(ctx.names.fresh("row")), rows), Axis(Var(ctx.names.fresh("k")), depth)
-        blocking = ctx.blocking(Product(usable_dots(ctx.cpu, DType.F32), rows, columns, (depth,), prod(out[:-2])))
+        dots = usable_dots(ctx.cpu, self.a.dtype)
+        blocking = ctx.blocking(Product(dots, rows, columns, (depth,), prod(out[:-2])))
         lanes = blocking.dot.lanes
+        sums = Type(DType(blocking.dot.accumulator.value), lanes)
         position = [axis.var for axis in batch]
         lhs = self._operand(self.a.name, (*position, row.var, k.var))
         column = Var(ctx.names.fresh("c"))
@@ -275,13 +278,13 @@ class _DynamicMatmul:
             active = region.active(vector, lanes, region.blocks - 1)
             mask = None if active == lanes else as_expr(active)
             if lanes == 1:
-                return _replaced(rhs, column, first)
-            return Vectorizer(column, lanes, first, ctx.names, active=mask).vector(rhs)
+                return sums(_replaced(rhs, column, first))
+            return sums(Vectorizer(column, lanes, first, ctx.names, active=mask).vector(rhs))
 
         bias = Bias(ctx, self.node, np.zeros((1, 1, columns), np.float32), blocking)
 
         def finish(r: Expr, c: Expr, value: Expr, width: int, active: int) -> Block:
-            return ctx.store_vector(lambda n: (*position, r, n), c, value, active, ctx.refs)
+            return ctx.store_vector(lambda n: (*position, r, n), c, ctx.rounded(value), active, ctx.refs)
 
         spec = Contraction(
             batch, row, columns, (k,), lhs, weight, bias.load, finish,

@@ -51,8 +51,8 @@ def lower_depthwise(ctx: KernelContext) -> Block:
 
 def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | None:
     """In what the products are added: float where it is exact and vectors help, else 32-bit integers."""
-    if activation is DType.F32:
-        return DType.F32
+    if activation.is_float:
+        return DType.F16 if activation is DType.F16 and "f16" in cpu.features else DType.F32
     if max(cpu.f32_lanes) == 1 or (cpu.widening_lanes and np.can_cast(activation.numpy, np.int16)):
         return DType.I32
     largest = max(abs(np.iinfo(activation.numpy).min), np.iinfo(activation.numpy).max)
@@ -86,12 +86,13 @@ class _Depthwise:
         assert x is not None
         self.x = ctx.refs[x.name]
         taps = np.moveaxis(weights.reshape(self.channels, *self.kernel), 0, -1)
-        self.integer = x.dtype is not DType.F32
-        self.lanes = ctx.cpu.f32_lanes if compute is DType.F32 else ctx.cpu.widening_lanes
-        self.operand = compute if compute is DType.F32 or not self.lanes else DType.I16
+        self.integer = x.dtype.is_integer
+        floats = {DType.F32: ctx.cpu.f32_lanes, DType.F16: ctx.cpu.f16_lanes}
+        self.lanes = floats.get(compute, ctx.cpu.widening_lanes)
+        self.operand = compute if compute.is_float or not self.lanes else DType.I16
         self.weights = ctx.pack("w", taps.astype(self.operand.numpy) if self.lanes else taps)
         self.bias = self._bias(weights)
-        self.fused = compute is DType.F32 and any(dot.name == "fma" for dot in ctx.cpu.dots)
+        self.fused = compute.is_float and any(dot.name == "fma" for dot in ctx.cpu.dots)
 
     def _bias(self, weights: np.ndarray) -> Buffer | None:
         """The start of each channel; for integers with the zero point folded in: ``- zero_point * sum(w)``."""
@@ -135,8 +136,9 @@ class _Depthwise:
         zero = type_(0)
         bias: Expr | None = None
         if self.bias is not None:
-            bias = Var(self.names.fresh("init"), Type(self.bias.dtype, lanes))
-            out.append(Let(bias, Load(self.bias, (channel,), lanes)))
+            bias = Var(self.names.fresh("init"), type_ if self.bias.dtype.is_float else Type(self.bias.dtype, lanes))
+            loaded = Load(self.bias, (channel,), lanes)
+            out.append(Let(bias, type_(loaded) if self.bias.dtype.is_float else loaded))
         first = bias if bias is not None and bias.type == type_ else zero
         out.extend(store(acc[i], first) for i in range(rows))
         taps = [Var(self.names.fresh("k")) for _ in self.kernel[:-1]]
@@ -149,6 +151,7 @@ class _Depthwise:
             value: Expr = acc[i]
             if bias is not None and bias is not first:
                 value = bias + bias.type(value)
+            value = self.ctx.rounded(value)
             out.extend(
                 self.ctx.store_vector(lambda c, at=at: (*position, at, c), channel, value, lanes, self.ctx.refs)  # type: ignore[misc]
             )

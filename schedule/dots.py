@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..ir.build import load
-from ..ir.loops import I32, I64, Bitcast, Call, Expr, Load, as_expr
+from ..ir.loops import I32, I64, Bitcast, Call, Expr, Load, Type, as_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot, ElementKind
 
-_PACKED_TYPES = {ElementKind.F32: "f4", ElementKind.I8: "i1", ElementKind.I16: "i2"}
+_PACKED_TYPES = {ElementKind.F32: "f4", ElementKind.F16: "f2", ElementKind.I8: "i1", ElementKind.I16: "i2"}
 
 
 def usable_dots(cpu: Cpu, activation: DType, weights: np.dtype | None = None) -> tuple[Dot, ...]:
@@ -47,7 +47,7 @@ def group_operand(dot: Dot, first: Load, present: int) -> Expr:
     Only ``present`` of them exist; the others become zero (their weights are zero as well).
     """
     if dot.group == 1:
-        return first if first.type.dtype is DType.F32 else I32(first)
+        return Type(DType(dot.accumulator.value))(first)
     if dot.name == "dot2_i16i16":
         return _pair(first, present)
     active = None if present == dot.group else as_expr(present)
@@ -73,9 +73,7 @@ def _pair(first: Load, present: int) -> Expr:
 
 def weight_operand(dot: Dot, loaded: Load) -> Expr:
     """Packed weights as they enter :func:`multiply_accumulate`."""
-    if dot.group == 1 and dot.accumulator is ElementKind.I32:
-        return I32.with_lanes(dot.lanes)(loaded)
-    return loaded
+    return Type(DType(dot.accumulator.value), dot.lanes)(loaded) if dot.group == 1 else loaded
 
 
 def multiply_accumulate(dot: Dot, x: Expr, w: Expr, acc: Expr) -> Expr:

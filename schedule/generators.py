@@ -145,7 +145,7 @@ def _winograd(outputs: int) -> Generator:
     return Generator(
         f"winograd F({outputs}x{outputs},3x3)",
         _anchors("conv"),
-        is_winograd,
+        lambda ctx: is_winograd(ctx, outputs),
         lambda ctx: lower_winograd(ctx, outputs),
         lambda ctx: direct(ctx) * winograd_cost(ctx, outputs),
         lambda conv: winograd_halo(conv, outputs),

@@ -101,8 +101,13 @@ class KernelContext:
         """``block`` with the CPU's vectors in place of its loops, and loops over bytes that stay scalar unrolled."""
         if self.cpu.copied_bytes:
             block = vectorize_copies(block, self.cpu.copied_bytes, self.names)
-        wide = vectorize(block, self.cpu.f32_lanes, self.names)
+        halves = any(value.dtype is DType.F16 for value in (*self.node.operands, self.output))
+        wide = vectorize(block, self.cpu.f16_lanes if halves else self.cpu.f32_lanes, self.names)
         return wide if max(self.cpu.f32_lanes) > 1 else unroll_bytes(wide, self.names)
+
+    def rounded(self, value: Expr) -> Expr:
+        """Sums of the anchor in the element type of its result."""
+        return Type(self.result.dtype, value.type.lanes)(value)
 
     def trial(self) -> KernelContext:
         """The same kernel, for loops that are made only to be looked at: what they pack and name is not kept."""

@@ -59,7 +59,7 @@ class NotVectorizable(Exception):  # noqa: N818 - it is no error: another loop i
     """The loop cannot become lanes; the message says which access or statement stands in the way."""
 
 
-VECTOR_DTYPES = frozenset(DType(name) for name in ("f32", "i32", "u32", "i16", "u16", "i8", "u8", "bool"))
+VECTOR_DTYPES = frozenset(DType(name) for name in ("f32", "f16", "i32", "u32", "i16", "u16", "i8", "u8", "bool"))
 
 
 class Vectorizer:

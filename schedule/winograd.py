@@ -31,17 +31,24 @@ from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 from .tensors import Halo
 from .vectorize import stripes
-from .winograd_choice import Tiling, choose_tiling, decided_tiling, relative_cost
+from .winograd_choice import Tiling, choose_tiling, computed_type, decided_tiling, float_lanes, relative_cost
 from .winograd_matrices import ALL, TAPS
 
+LARGEST_OF_HALVES = 2
+"""Outputs along a side of the largest tile whose transforms add and subtract alone, but for those of weights."""
 
-def is_winograd(ctx: KernelContext) -> bool:
+
+def is_winograd(ctx: KernelContext, outputs: int) -> bool:
     """Whether the anchor is a float ``conv`` of 3x3 taps with steps of one, in channels-last layout and with constant
-    weights, on a CPU that takes Winograd's algorithm."""
+    weights, on a CPU that takes Winograd's algorithm. Halves have too few digits for tiles of many ``outputs``, whose
+    transforms have large factors."""
     node, weights = ctx.contraction
     if not ctx.cpu.winograd or weights is None or node.attrs["layout"] != "channels_last":
         return False
-    if node.operands[0].dtype is not DType.F32 or weights.shape[1:-1] != (TAPS, TAPS) or node.attrs["group"] != 1:
+    dtype = node.operands[0].dtype
+    if dtype not in (DType.F32, DType.F16) or weights.shape[1:-1] != (TAPS, TAPS) or node.attrs["group"] != 1:
+        return False
+    if dtype is DType.F16 and outputs > LARGEST_OF_HALVES:
         return False
     if any(step != 1 for name in ("stride", "dilation") for step in ints(node.attrs, name)):
         return False
@@ -51,7 +58,8 @@ def is_winograd(ctx: KernelContext) -> bool:
 def winograd_cost(ctx: KernelContext, outputs: int) -> float:
     """The cycles in proportion to those of the direct contraction."""
     node, _ = ctx.contraction
-    return relative_cost(ctx.cpu, node.operands[0].shape[-1], node.output.shape, outputs)
+    x = node.operands[0]
+    return relative_cost(ctx.cpu, computed_type(ctx.cpu, x.dtype), x.shape[-1], node.output.shape, outputs)
 
 
 def winograd_halo(node: Node, outputs: int) -> Halo:
@@ -79,20 +87,22 @@ class _Winograd:
         self.x, self.pad = ctx.refs[x.name], ints(node.attrs, "pad")[:2]
         self.out = node.output.shape
         self.depth, self.columns = x.shape[-1], self.out[-1]
-        problem = (ctx.cpu, self.depth, self.out, outputs)
+        self.type = computed_type(ctx.cpu, x.dtype)
+        problem = (ctx.cpu, self.type, self.depth, self.out, outputs)
         decision = ctx.decision
         self.tiling: Tiling = choose_tiling(*problem) if decision is None else decided_tiling(*problem, decision)
         self.blocking = self.tiling.blocking
         self.lanes = self.blocking.dot.lanes
         transformed = self.filtering.filters(weights).reshape(-1, self.depth, self.columns)
+        transformed = transformed.astype(self.type.numpy)
         self.weights = PackedWeights(ctx, transformed, self.blocking)
         self.bias = Bias(ctx, node, transformed[:1], self.blocking)
         self.fused = self.blocking.dot.name == "fma"
         most = min(self.blocking.vectors, -(-self.columns // self.lanes)) * self.lanes
-        tiles, align = self.tiling.tiles, 4 * self.lanes
+        tiles, align = self.tiling.tiles, self.type.size * self.lanes
         shape = (self.width, tiles, self.width)
-        self.inputs = ctx.temporary("inputs", DType.F32, (*shape, self.depth), align)
-        self.products = ctx.temporary("products", DType.F32, (*shape, most), align)
+        self.inputs = ctx.temporary("inputs", self.type, (*shape, self.depth), align)
+        self.products = ctx.temporary("products", self.type, (*shape, most), align)
         self.corner = self._counters(("n", "th", "tw"), self.tiling.blocks)
 
     def emit(self) -> Block:
@@ -122,7 +132,7 @@ class _Winograd:
         for rows in matrix.groups(self.tiling.rows):
             inner, where, tile = self._tiles()
             channels: Block = ()
-            for first, trips, lanes in stripes(self.depth, [lanes for lanes in self.ctx.cpu.f32_lanes if lanes > 1]):
+            for first, trips, lanes in stripes(self.depth, float_lanes(self.ctx.cpu, self.type)):
                 var = Var(self.names.fresh("cb"))
                 channel = (var * lanes if trips > 1 else INDEX(0)) + first
                 channels += loop(var, trips, *self._inputs(matrix, rows, where, tile, channel, lanes))
@@ -137,7 +147,7 @@ class _Winograd:
 
         def at(i: int, j: int) -> Expr:
             place = (n, th * self.size + (i - self.pad[0]), tw * self.size + (j - self.pad[1]), channel)
-            return load(self.x.buffer, *self.x.at(place), lanes=lanes)
+            return Type(self.type, lanes)(load(self.x.buffer, *self.x.at(place), lanes=lanes))
 
         def use(i: int, j: int, value: Expr) -> Block:
             return (store(self.inputs[i, tile, j, channel], value),)
@@ -154,7 +164,7 @@ class _Winograd:
             return self.weights.load(region, (i.var * self.width + j.var, block, k.var), vector)
 
         def start(column: Expr, lanes: int, active: int) -> Expr:
-            return Type(DType.F32, lanes)(0)
+            return Type(self.type, lanes)(0)
 
         def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:
             return (store(self.products[i.var, r, j.var, column], value),)
@@ -211,7 +221,7 @@ class _Winograd:
             def index(c: Expr) -> Sequence[Expr]:
                 return (n, row, column, c)
 
-            result = value if bias is None else value + bias
+            result = self.ctx.rounded(value if bias is None else value + bias)
             block = self.ctx.store_vector(index, out.column, result, out.active, self.ctx.refs)
             limits = [lt(place, extent) for place, extent in zip((row, column), self.out[1:3]) if extent % self.size]
             valid = all_of(limits) if tested else None

@@ -27,7 +27,6 @@ LARGEST = 4
 """Of the blocks of fewer tiles, the largest are compared."""
 _KEPT = 1 / 2
 """The share of the vector registers that a transform fills with values which it keeps."""
-_FLOAT = 4
 
 
 @dataclass(frozen=True)
@@ -47,32 +46,46 @@ class Tiling:
         return prod(self.block)
 
 
-def relative_cost(cpu: Cpu, depth: int, out: Sequence[int], outputs: int) -> float:
-    """Estimated cycles in proportion to those of the direct contraction, for ``depth`` input channels and the shape
+def computed_type(cpu: Cpu, dtype: DType) -> DType:
+    """The type in which tiles of ``dtype`` are computed."""
+    return DType.F32 if dtype is DType.F16 and "f16" not in cpu.features else dtype
+
+
+def float_lanes(cpu: Cpu, dtype: DType) -> list[int]:
+    """The widths of its vectors."""
+    return [lanes for lanes in (cpu.f16_lanes if dtype is DType.F16 else cpu.f32_lanes) if lanes > 1]
+
+
+def relative_cost(cpu: Cpu, dtype: DType, depth: int, out: Sequence[int], outputs: int) -> float:
+    """Estimated cycles in proportion to those of the direct contraction, computed in ``dtype`` for ``depth``
+    input channels and the shape
     ``out`` [n, h, w, channels] of the result; infinite where the difference is too small to be sure."""
-    share = choose_tiling(cpu, depth, tuple(out), outputs).cycles / _direct_cycles(cpu, depth, tuple(out))
+    tiled = choose_tiling(cpu, dtype, depth, tuple(out), outputs).cycles
+    share = tiled / _direct_cycles(cpu, dtype, depth, tuple(out))
     return share if share < WORTH else float("inf")
 
 
 @lru_cache(maxsize=1024)
-def choose_tiling(cpu: Cpu, depth: int, out: tuple[int, ...], outputs: int) -> Tiling:
+def choose_tiling(cpu: Cpu, dtype: DType, depth: int, out: tuple[int, ...], outputs: int) -> Tiling:
     """The tiling of the fewest estimated cycles, of those that :func:`possible_tilings` lists."""
-    return min(possible_tilings(cpu, depth, out, outputs), key=lambda tiling: tiling.cycles)
+    return min(possible_tilings(cpu, dtype, depth, out, outputs), key=lambda tiling: tiling.cycles)
 
 
 def possible_tilings(
-    cpu: Cpu, depth: int, out: tuple[int, ...], outputs: int, most: int = LARGEST
+    cpu: Cpu, dtype: DType, depth: int, out: tuple[int, ...], outputs: int, most: int = LARGEST
 ) -> list[Tiling]:  # fmt: skip
     """Those of the ``most`` largest blocks. Blocks divide the tiles evenly."""
     counts = _tile_counts(out, outputs)
-    return [_tiling(cpu, depth, out[-1], outputs, counts, block) for block in _blocks(counts, most)]
+    return [_tiling(cpu, dtype, depth, out[-1], outputs, counts, block) for block in _blocks(counts, most)]
 
 
-def decided_tiling(cpu: Cpu, depth: int, out: tuple[int, ...], outputs: int, decision: Decision) -> Tiling:
+def decided_tiling(
+    cpu: Cpu, dtype: DType, depth: int, out: tuple[int, ...], outputs: int, decision: Decision
+) -> Tiling:  # fmt: skip
     """The tiling of a ``decision``, as far as its blocks divide the tiles."""
-    chosen, counts = choose_tiling(cpu, depth, out, outputs), _tile_counts(out, outputs)
+    chosen, counts = choose_tiling(cpu, dtype, depth, out, outputs), _tile_counts(out, outputs)
     block = decision.tiles if decision.tiles in _blocks(counts, None) else chosen.block
-    return _tiling(cpu, depth, out[-1], outputs, counts, block, decision.shape)
+    return _tiling(cpu, dtype, depth, out[-1], outputs, counts, block, decision.shape)
 
 
 def _tile_counts(out: tuple[int, ...], outputs: int) -> tuple[int, int, int]:
@@ -96,13 +109,13 @@ def _divisors(count: int) -> list[int]:
 
 
 def _tiling(
-    cpu: Cpu, depth: int, columns: int, outputs: int, counts: tuple[int, int, int], block: tuple[int, int, int],
-    shape: BlockShape | None = None,
+    cpu: Cpu, dtype: DType, depth: int, columns: int, outputs: int, counts: tuple[int, int, int],
+    block: tuple[int, int, int], shape: BlockShape | None = None,
 ) -> Tiling:  # fmt: skip
     filtering = ALL[outputs]
     blocks = (counts[0] // block[0], counts[1] // block[1], counts[2] // block[2])
     number, tiles, points = prod(blocks), prod(block), filtering.inputs**2
-    dots = usable_dots(cpu, DType.F32)
+    dots = usable_dots(cpu, dtype)
     product = Product(dots, tiles, columns, (depth,), points, reserve=cpu.registers.vector // 16)
     blocking = product.cheapest(cpu) if shape is None else product.decided(cpu, shape) or product.cheapest(cpu)
     rows = max(1, int(cpu.registers.vector * _KEPT) // filtering.inputs)
@@ -112,9 +125,9 @@ def _tiling(
         for back, channels in ((False, depth), (True, columns))
     )
     width = min(columns, blocking.vectors * blocking.dot.lanes)
-    temporaries = _FLOAT * points * tiles * (depth + width)
-    passes = _FLOAT * points * tiles * (depth * (1 + columns / width) + 2 * columns)
-    weights = _FLOAT * points * depth * columns
+    temporaries = dtype.size * points * tiles * (depth + width)
+    passes = dtype.size * points * tiles * (depth * (1 + columns / width) + 2 * columns)
+    weights = dtype.size * points * depth * columns
     cycles = number * (products + before + after + passes * _per_byte(cpu, temporaries + weights * width / columns))
     first = _per_byte(cpu, weights)
     cycles += weights * (first + (number - 1) * min(first, 1 / cpu.caches[0].rate))
@@ -122,10 +135,10 @@ def _tiling(
 
 
 @lru_cache(maxsize=1024)
-def _direct_cycles(cpu: Cpu, depth: int, out: tuple[int, ...]) -> float:
+def _direct_cycles(cpu: Cpu, dtype: DType, depth: int, out: tuple[int, ...]) -> float:
     k = (TAPS, TAPS * depth)
-    direct = Product(usable_dots(cpu, DType.F32), out[-2], out[-1], k, prod(out[:-2]))
-    weights = _FLOAT * prod(k) * out[-1]
+    direct = Product(usable_dots(cpu, dtype), out[-2], out[-1], k, prod(out[:-2]))
+    weights = dtype.size * prod(k) * out[-1]
     return direct.cycles(cpu, direct.cheapest(cpu)) + weights * _per_byte(cpu, weights)
 
 

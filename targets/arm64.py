@@ -5,13 +5,27 @@ from dataclasses import replace
 from . import x86
 from .detection import CpuFeature, Detection, HwcapBit
 from .environment import linux
-from .target import Abi, Cache, Cpu, Dot, ElementKind, Elf, Helpers, Kit, Registers, Target, shared_library
+from .target import (
+    Abi,
+    Cache,
+    Cpu,
+    Dot,
+    ElementKind,
+    Elf,
+    Helpers,
+    Kit,
+    Registers,
+    Target,
+    shared_library,
+    widened_halves,
+)
 
-F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
+F, H, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "f16", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"f64", "fma", "sqrt", "floor", "ceil", "trunc", "round_even"})
 
 MULTIPLY_ADD = Dot("fma", 4, 1, F, F, F, temporaries=2)
 """Compilers load scalars ahead of it, in vector registers."""
+FLOATS = (MULTIPLY_ADD, *widened_halves([MULTIPLY_ADD]))
 WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32, temporaries=2) for x in (I8, U8, I16))
 
 CACHES = (Cache(512 << 10, 8.0), Cache(2 << 20, 4.0))
@@ -21,19 +35,25 @@ HALVES = frozenset({"lower_halves", "upper_halves"})
 
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=30),
-    (MULTIPLY_ADD, *WIDENING), ROUNDING | HALVES, lane_operand=True,
+    (*FLOATS, *WIDENING), ROUNDING | HALVES, lane_operand=True,
     widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
-    (MULTIPLY_ADD, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ARMV8.features | {"dot4_i8i8"},
+    (*FLOATS, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ARMV8.features | {"dot4_i8i8"},
     requires=("dotprod",), lane_operand=True, widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
+ARMV8_FP16 = replace(
+    ARMV8_DOT, name="armv8.2-a-fp16", llvm_features=f"{ARMV8_DOT.llvm_features},+fullfp16",
+    c_flags=("-march=armv8.2-a+dotprod+fp16",), requires=(*ARMV8_DOT.requires, "fullfp16"),
+    dots=(MULTIPLY_ADD, Dot("fma", 8, 1, H, H, H, temporaries=2), *ARMV8_DOT.dots[len(FLOATS):]),
+    features=ARMV8_DOT.features | {"f16"},
+)  # fmt: skip
 ARMV8_I8MM = replace(
-    ARMV8_DOT, name="armv8.2-a-i8mm", llvm_features=f"{ARMV8_DOT.llvm_features},+i8mm",
-    c_flags=("-march=armv8.2-a+dotprod+i8mm",), requires=(*ARMV8_DOT.requires, "i8mm"),
-    dots=(*ARMV8_DOT.dots, Dot("mmla_i8i8", 4, 8, I8, I8, I32, rows=2)),
-    features=ARMV8_DOT.features | {"mmla_i8i8"},
+    ARMV8_FP16, name="armv8.2-a-i8mm", llvm_features=f"{ARMV8_FP16.llvm_features},+i8mm",
+    c_flags=("-march=armv8.2-a+dotprod+fp16+i8mm",), requires=(*ARMV8_FP16.requires, "i8mm"),
+    dots=(*ARMV8_FP16.dots, Dot("mmla_i8i8", 4, 8, I8, I8, I32, rows=2)),
+    features=ARMV8_FP16.features | {"mmla_i8i8"},
 )  # fmt: skip
 ARMV7 = Cpu(
     "armv7-a", "generic", "+v7,+neon,+vfp4,+thumb2", ("-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb"), (4, 1),
@@ -61,6 +81,7 @@ _HWCAP, _HWCAP2 = 16, 26
 # Documentation/arch/arm64/elf_hwcaps.rst of Linux.
 FEATURES = {
     "dotprod": CpuFeature("__ARM_FEATURE_DOTPROD", HwcapBit(_HWCAP, 20)),
+    "fullfp16": CpuFeature("__ARM_FEATURE_FP16_VECTOR_ARITHMETIC", HwcapBit(_HWCAP, 10)),
     "i8mm": CpuFeature("__ARM_FEATURE_MATMUL_INT8", HwcapBit(_HWCAP2, 13)),
 }
 DETECTION = Detection(FEATURES, llvm_cpu="generic", llvm_features="+neon")
@@ -85,7 +106,7 @@ TARGETS = (
                 triple="aarch64-linux-android",
                 architecture="aarch64",
                 pointer_bits=64,
-                cpus=(ARMV8, ARMV8_DOT, ARMV8_I8MM),
+                cpus=(ARMV8, ARMV8_DOT, ARMV8_FP16, ARMV8_I8MM),
                 elf=ELF64,
                 environment=LINUX64,
                 clang_triple="aarch64-linux-android21",
@@ -150,7 +171,7 @@ TARGETS = (
                 triple="aarch64-unknown-linux-gnu",
                 architecture="aarch64",
                 pointer_bits=64,
-                cpus=(ARMV8, ARMV8_DOT, ARMV8_I8MM),
+                cpus=(ARMV8, ARMV8_DOT, ARMV8_FP16, ARMV8_I8MM),
                 elf=ELF64,
                 environment=LINUX64,
                 cross_compile="aarch64-linux-gnu-",

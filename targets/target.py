@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -16,6 +16,7 @@ class ElementKind(Enum):
     """Operand kinds of a :class:`Dot`."""
 
     F32 = "f32"
+    F16 = "f16"
     I8 = "i8"
     U8 = "u8"
     I16 = "i16"
@@ -100,8 +101,8 @@ class Cpu:
 
     ``f32_lanes`` lists the usable float vector widths, widest first (1: scalar code). ``features`` name rows of the
     instruction table that run as machine instructions; what is missing is expanded into others. ``f64`` among them says
-    that those of floats are there for doubles, too. ``c_flags`` are for every C compiler, ``gcc_flags`` and
-    ``clang_flags`` for one of them.
+    that those of floats are there for doubles, too, ``f16`` that there is arithmetic of halves. ``c_flags`` are for
+    every C compiler, ``gcc_flags`` and ``clang_flags`` for one of them.
 
     ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
     ``lane_operand``: from a lane of a vector. ``widening_lanes``: how many lanes of 16-bit integers it multiplies and
@@ -148,23 +149,39 @@ class Cpu:
     copied_bytes: tuple[int, ...] = ()
 
     @property
+    def f16_lanes(self) -> tuple[int, ...]:
+        """Usable vector widths of halves, widest first: those of floats where arithmetic is theirs."""
+        if "f16" not in self.features:
+            return self.f32_lanes
+        return tuple(sorted({*self.f32_lanes, 2 * max(self.f32_lanes)}, reverse=True))
+
+    @property
     def has_fpu(self) -> bool:
         """Whether float arithmetic runs in registers of its own; without, every operation is a library call."""
         return self.registers.vector > 0
 
 
-def differ_in_integers(one: Cpu, other: Cpu) -> bool:
-    """Whether two CPUs have the same instructions but those that multiply and add up integers."""
-    return _without_integers(one) == _without_integers(other)
+def alike(one: Cpu, other: Cpu, kinds: Collection[ElementKind]) -> bool:
+    """Whether two CPUs have the same instructions but those that multiply and add up elements of other ``kinds``."""
+    return _for_kinds(one, kinds) == _for_kinds(other, kinds)
 
 
-def _without_integers(cpu: Cpu) -> Cpu:
-    names = {dot.name for dot in cpu.dots if dot.activation is not ElementKind.F32}
-    floats = tuple(dot for dot in cpu.dots if dot.activation is ElementKind.F32)
+def _for_kinds(cpu: Cpu, kinds: Collection[ElementKind]) -> Cpu:
+    dots = tuple(dot for dot in cpu.dots if dot.activation in kinds)
+    others = {dot.name for dot in cpu.dots} - {dot.name for dot in dots}
+    halves = set() if ElementKind.F16 in kinds else {"f16"}
     return replace(
-        cpu, name="", llvm_cpu="", llvm_features="", c_flags=(), requires=(), dots=floats,
-        features=cpu.features - names,
+        cpu, name="", llvm_cpu="", llvm_features="", c_flags=(), requires=(), dots=dots,
+        features=cpu.features - others - halves,
     )  # fmt: skip
+
+
+def widened_halves(dots: Iterable[Dot]) -> tuple[Dot, ...]:
+    """The multiply-adds of floats for halves, which are floats as soon as they are loaded."""
+    return tuple(
+        replace(dot, activation=ElementKind.F16, weight=ElementKind.F16, temporaries=dot.temporaries + 1)
+        for dot in dots
+    )
 
 
 GCC = Tool("gcc", "apt install gcc")

@@ -2,7 +2,20 @@
 
 from .detection import CpuFeature, CpuidBit, Detection
 from .environment import linux
-from .target import Abi, Cache, CacheLines, Cpu, Dot, ElementKind, Elf, Helpers, Registers, Target, shared_library
+from .target import (
+    Abi,
+    Cache,
+    CacheLines,
+    Cpu,
+    Dot,
+    ElementKind,
+    Elf,
+    Helpers,
+    Registers,
+    Target,
+    shared_library,
+    widened_halves,
+)  # fmt: skip
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"f64", "sqrt", "floor", "ceil", "trunc", "round_even"})
@@ -18,7 +31,8 @@ PREFETCH = CacheLines(size=64, distance=1024, near=16 << 10, fewest=64 << 10)
 
 
 def _multiply_add(name: str, *widths: int) -> tuple[Dot, ...]:
-    return tuple(Dot(name, lanes, 1, F, F, F) for lanes in widths)
+    floats = tuple(Dot(name, lanes, 1, F, F, F) for lanes in widths)
+    return floats + widened_halves(floats)
 
 
 def _pairs(*widths: int) -> tuple[Dot, ...]:

@@ -66,8 +66,8 @@ CASES = (
 """The emulator has neither AVX-512 nor AVX-VNNI; on machines with them, other tests run such code."""
 
 
-def network(folder: Path) -> Path:
-    """An int8 matrix product: dot products wherever a machine has them."""
+def network(folder: Path, rows: int = 1) -> Path:
+    """An int8 matrix product: dot products wherever a machine has them, with several rows products of matrices."""
     rng = np.random.default_rng(3)
     constants = {
         "s": np.float32(0.05), "z": np.int8(0), "out": np.float32(0.4),
@@ -79,7 +79,7 @@ def network(folder: Path) -> Path:
         helper.make_node("MatMul", ["xf", "wf"], ["yf"]),
         helper.make_node("QuantizeLinear", ["yf", "out", "z"], ["y"]),
     ]
-    sides = [helper.make_tensor_value_info(name, TensorProto.INT8, [1, SIZE]) for name in "xy"]
+    sides = [helper.make_tensor_value_info(name, TensorProto.INT8, [rows, SIZE]) for name in "xy"]
     weights = [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()]
     graph = helper.make_graph(nodes, "g", sides[:1], sides[1:], weights)
     path = folder / "net.onnx"

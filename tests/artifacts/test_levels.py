@@ -12,6 +12,7 @@ import ccml
 import numpy as np
 import pytest
 from ccml.errors import CcmlError
+from ccml.passes.precision import FloatFormat
 from ccml.program.placing import CODE, Placing
 from ccml.report.budget import Budget
 from ccml.targets import TARGETS, select
@@ -52,6 +53,8 @@ def test_the_same_results_on_every_processor(case: Lesser, tmp_path: Path) -> No
             assert values == (expected(model) if cpu in case.fits else [0] * SIZE), cpu
 
 
+ROWS = 8
+"""From which on instructions for matrices are worth their code."""
 CHOICES = {
     "x86": {"Nehalem": "x86_64_v2", "Haswell": "x86_64_v3", "max": "x86_64_v3"},
     "linux-arm64": {
@@ -64,7 +67,7 @@ CHOICES = {
 @EACH
 def test_the_best_that_the_processor_can_run(case: Lesser, tmp_path: Path) -> None:
     """The object that chooses, with levels that say who they are."""
-    report = compiled(case, network(tmp_path), tmp_path / "out", ["obj"])
+    report = compiled(case, network(tmp_path, ROWS), tmp_path / "out", ["obj"])
     names = ["".join(letter if letter.isalnum() else "_" for letter in level.cpu) for level in report.levels]
     stubs = "".join(
         f"int net_{name}_run(void *a, const void *x, void *y) {{ (void)a; (void)x; (void)y; return {100 + number}; }}\n"
@@ -84,8 +87,9 @@ def test_the_best_that_the_processor_can_run(case: Lesser, tmp_path: Path) -> No
 
 @EACH
 def test_the_report_and_the_header_are_for_all(case: Lesser, tmp_path: Path) -> None:
-    report = compiled(case, network(tmp_path), tmp_path / "out", ["c", "obj"])
-    cpus = sorted(case.machine.abi.cpus, key=lambda cpu: len(cpu.requires), reverse=True)
+    report = compiled(case, network(tmp_path, ROWS), tmp_path / "out", ["c", "obj"])
+    integers = [cpu for cpu in case.machine.abi.cpus if cpu.name != "armv8.2-a-fp16"]
+    cpus = sorted(integers, key=lambda cpu: len(cpu.requires), reverse=True)
     assert [level.cpu for level in report.levels] == [cpu.name for cpu in cpus]
     assert report.target.cpu == case.machine.cpu.name
     assert report.totals.arena_bytes == max(level.arena_bytes for level in report.levels)
@@ -208,3 +212,21 @@ def test_custom_operators(tmp_path: Path) -> None:
     wanted = {f"{model.name}_{level}_{name}.o" for level in levels for name in foreign}
     assert levels and foreign and wanted <= {path.name for path in (tmp_path / "out").iterdir()}
     ctypes.CDLL(str(tmp_path / "out" / f"lib{model.name}.so"))
+
+
+def test_what_saves_little_is_left_out(tmp_path: Path) -> None:
+    """Of a product of one row, products of matrices compute half for nothing."""
+    found = {
+        rows: [level.cpu for level in compiled(EVERY[1], network(tmp_path, rows), tmp_path / str(rows), ["obj"]).levels]
+        for rows in (1, ROWS)
+    }
+    assert found == {
+        1: ["armv8.2-a-dotprod", "armv8-a"], ROWS: ["armv8.2-a-i8mm", "armv8.2-a-dotprod", "armv8-a"],
+    }  # fmt: skip
+
+
+def test_arithmetic_of_halves_is_there_where_it_is_asked_for(tmp_path: Path) -> None:
+    for precision, cpus in ((FloatFormat.FP32, ["armv8-a"]), (FloatFormat.FP16, ["armv8.2-a-fp16", "armv8-a"])):
+        options, folder = ccml.ModelOptions(precision=precision), tmp_path / precision.value
+        result = ccml.compile(float_product(tmp_path), "linux-arm64", folder, options=options, cpu="all", emit=["obj"])
+        assert [level.cpu for level in result.artifacts[0].report.levels] == cpus

@@ -119,7 +119,7 @@ CONVS = {
 def outputs(request: pytest.FixtureRequest, monkeypatch: MonkeyPatch) -> int:
     """Tiles of that many outputs along each dimension, whatever they cost."""
     wanted = int(request.param)
-    monkeypatch.setattr(winograd, "relative_cost", lambda cpu, depth, out, size: 0.1 if size == wanted else 9)
+    monkeypatch.setattr(winograd, "relative_cost", lambda cpu, dtype, depth, out, size: 0.1 if size == wanted else 9)
     return wanted
 
 

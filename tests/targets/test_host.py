@@ -40,7 +40,8 @@ def test_products_of_bytes_without_avx512() -> None:
     ("features", "cpu"),
     [
         ((), "armv8-a"), (("neon", "dotprod"), "armv8.2-a-dotprod"),
-        (("neon", "dotprod", "i8mm"), "armv8.2-a-i8mm"), (("neon", "i8mm"), "armv8-a"),
+        (("neon", "dotprod", "fullfp16"), "armv8.2-a-fp16"), (("neon", "i8mm"), "armv8-a"),
+        (("neon", "dotprod", "fullfp16", "i8mm"), "armv8.2-a-i8mm"),
     ],
 )  # fmt: skip
 def test_arm(features: tuple[str, ...], cpu: str) -> None:
