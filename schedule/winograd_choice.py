@@ -57,9 +57,9 @@ def float_lanes(cpu: Cpu, dtype: DType) -> list[int]:
 
 
 def relative_cost(cpu: Cpu, dtype: DType, depth: int, out: Sequence[int], outputs: int) -> float:
-    """Estimated cycles in proportion to those of the direct contraction, computed in ``dtype`` for ``depth``
-    input channels and the shape
-    ``out`` [n, h, w, channels] of the result; infinite where the difference is too small to be sure."""
+    """Estimated cycles in proportion to those of the direct contraction, computed in ``dtype``, for ``depth`` input
+    channels and the shape ``out`` [n, h, w, channels] of the result; infinite where the difference is too small to be
+    sure."""
     tiled = choose_tiling(cpu, dtype, depth, tuple(out), outputs).cycles
     share = tiled / _direct_cycles(cpu, dtype, depth, tuple(out))
     return share if share < WORTH else float("inf")
