@@ -13,6 +13,7 @@ from ..ops.attributes import ints
 from ..ops.table import OPS
 from .banded import band_width, is_banded, lower_banded
 from .borders import needed_halo
+from .computed_product import is_computed_product, lower_computed_product
 from .contraction import is_conv, is_matmul, lower_conv, lower_matmul
 from .cycles import predicted_cycles
 from .depthwise import is_depthwise, lower_depthwise
@@ -191,6 +192,9 @@ GENERATORS: tuple[Generator, ...] = (
     _winograd(2),
     _winograd(4),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7)),
+    Generator(
+        "computed product", _anchors("matmul"), is_computed_product, lower_computed_product, _scalar(7)
+    ),
     Generator("band", _anchors("matmul"), is_banded, lower_banded, _banded),
     Generator("stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, _scalar(7)),
     Generator("recurrence", _anchors("lstm", "gru", "rnn"), is_recurrent, lower_recurrent, _scalar(7)),
