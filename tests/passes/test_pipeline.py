@@ -12,6 +12,7 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.cancel_transposes import transposed_elements
 from ccml.passes.channels_last import channels_last
 from ccml.passes.pipeline import PASSES, optimize
+from ccml.passes.precision import FloatFormat
 
 from tests.models import models_dir, needs_models
 from tests.passes.random_graphs import random_graph
@@ -90,11 +91,17 @@ def test_models_keep_their_meaning(name: str) -> None:
         np.testing.assert_allclose(got[value.name], wanted[value.name], rtol=0, atol=tolerance)
 
 
+@pytest.mark.parametrize("precision", FloatFormat)
 @pytest.mark.parametrize("signed_bytes", [False, True])
-def test_dumps_are_numbered_and_all_verified(signed_bytes: bool) -> None:
+def test_dumps_are_numbered_and_all_verified(signed_bytes: bool, precision: FloatFormat) -> None:
     names: list[str] = []
-    optimize(random_graph(0), dump=lambda name, graph: names.append(name), signed_bytes=signed_bytes)
-    passes = [name for name, _ in PASSES if signed_bytes or name != "signed_bytes"]
+
+    def dump(name: str, graph: Graph) -> None:
+        names.append(name)
+
+    optimize(random_graph(0), dump=dump, signed_bytes=signed_bytes, precision=precision)
+    wanted = {"signed_bytes": signed_bytes, "halves": precision is FloatFormat.FP16}
+    passes = [name for name, _ in PASSES if wanted.get(name, True)]
     assert names == ["00-import", *(f"{number:02}-{name}" for number, name in enumerate(passes, 1))]
 
 

@@ -1,4 +1,4 @@
-"""Products of two computed matrices of int8 through block instructions: the bytes of the operator's meaning."""
+"""Products of two computed matrices of bytes, by block instructions and by vectors: the bytes of their meaning."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.artifact.emit import Emit
 from ccml.emit_llvm.jit import JitModel
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ccml.ir.program import Program
+from ccml.ir.steps import walk_calls
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
@@ -17,7 +20,10 @@ from ccml.program.build import lower_graph
 from ccml.schedule.products import Digits
 from ccml.targets import Machine, select
 
+from tests.artifacts.built import run_artifact
+from tests.artifacts.machines import machine_id
 from tests.schedule.graphs import random_inputs
+from tests.schedule.test_generators import machines
 from tests.schedule.test_helium import M55, with_helium
 from tests.schedule.test_staged import M4, Route, assert_exact, by_c, by_jit, by_objects, with_blocks
 from tests.tools import needs
@@ -96,6 +102,36 @@ def test_emulated(graph: Graph, machine: Machine, tmp_path: Path) -> None:
 def test_objects(name: str, core: str, tmp_path: Path) -> None:
     route: Route = by_objects
     assert_exact(GRAPHS[name], select(core), route, tmp_path)
+
+
+VECTORS = {name: graph for name, graph in GRAPHS.items() if "constant" not in name}
+
+
+def generators_of(program: Program) -> set[str]:
+    return {call.generator for call in walk_calls(program.body) if call.macs}
+
+
+@pytest.mark.parametrize("machine", [each for each in machines() if max(each.cpu.f32_lanes) > 1], ids=machine_id)
+@pytest.mark.parametrize("name", VECTORS)
+def test_vectors(name: str, machine: Machine) -> None:
+    graph = VECTORS[name]
+    inputs, output = random_inputs(graph), graph.outputs[0].name
+    program = lower_graph(graph, machine)
+    assert generators_of(program) == {"computed product"}
+    np.testing.assert_array_equal(
+        JitModel(program, machine).run(inputs)[output], evaluate_graph(graph, inputs)[output]
+    )
+
+
+@needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize("name", ["nothing whole", "whole tiles", "no zero point on the right", "batch"])
+def test_dot_products_of_arm64(name: str, tmp_path: Path) -> None:
+    graph, machine = GRAPHS[name], select("linux-arm64", cpu="armv8.2-a-dotprod")
+    inputs, output = random_inputs(graph), graph.outputs[0].name
+    program = lower_graph(graph, machine)
+    assert generators_of(program) == {"computed product"}
+    (found,) = run_artifact(program, machine, Emit.OBJECT, tmp_path / "a", [inputs])
+    np.testing.assert_array_equal(found[output], evaluate_graph(graph, inputs)[output])
 
 
 def test_cores_without_such_blocks() -> None:
