@@ -70,7 +70,6 @@ from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
 from .report.accuracy import Accuracy
 from .report.budget import NO_BUDGET, Budget, board_budget, check_board, require_board
-from .report.page.render import render_page
 from .report.profile import Profile, TimedProfile, build_profile, build_timed_profile
 from .report.read import read_firmware as read_firmware_file
 from .report.read import read_reports as read_report_files
@@ -460,6 +459,8 @@ def write_page(
 
     >>> ccml.write_page([artifact.report for artifact in result.artifacts], "kws.html", clock=80_000_000)
     """
+    from .report.page.render import render_page
+
     check_output_file(path, ".html")
     try:
         Path(path).write_text(render_page(reports, clock, firmware), encoding="utf-8", newline="\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,13 +73,15 @@ def publish(stage: Path, folder: Path, subfolders: Sequence[str] = ()) -> None:
 
 @dataclass(frozen=True)
 class _Change:
-    """The new files of the model ``name``, whose report is called ``report``, and the folder that they go to."""
+    """The new files of the model ``name``, whose report is called ``report`` and has the digests of the others as
+    ``listed``, and the folder that they go to."""
 
     stage: Path
     folder: Path
     before: Contents
     name: str
     report: str
+    listed: Mapping[str, str]
     version: object
 
     @staticmethod
@@ -88,7 +90,7 @@ class _Change:
         report = REPORT_FILE if REPORT_FILE in found else found[0]
         model = read_model(stage, report)
         assert model is not None
-        return _Change(stage, folder, read_contents(folder), model.name, report, model.content["ccml"])
+        return _Change(stage, folder, read_contents(folder), model.name, report, model.files, model.content["ccml"])
 
     def check(self) -> None:
         """Raises ``OUTPUT_FOLDER`` where something of others would be overwritten."""
@@ -130,7 +132,8 @@ class _Change:
 
     @cached_property
     def _new_files(self) -> dict[str, str]:
-        return {file.path: file.sha256 for file in list_files(self.stage)}
+        paths = [path.relative_to(self.stage).as_posix() for path in self.stage.rglob("*") if path.is_file()]
+        return {path: self.listed.get(path) or sha256(self.stage / path) for path in sorted(paths)}
 
     def _earlier_files(self) -> dict[str, str]:
         """What may be replaced: the files of an earlier compilation of this model, and those of the folder."""

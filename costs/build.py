@@ -22,7 +22,9 @@ from ..targets import Machine
 from .functions import find_functions
 from .image import BASE, Image, link_objects, load_executable
 
-_C_FLAGS = ("-std=gnu99", "-g1", "-ffunction-sections", "-fdata-sections")
+_C_FLAGS = ("-std=gnu99", "-ffunction-sections", "-fdata-sections")
+_LINES = "-g1"
+"""Which line of C an instruction is of: a fifth of the time that GCC takes."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ def has_compiler(machine: Machine) -> bool:
 
 def build_c(program: Program, machine: Machine, written: Path | None = None) -> Build:
     """By GCC, with the options of the artifact's Makefile. ``written`` is a folder that has the C of the program, and
-    no other, already. Raises ``TOOLCHAIN`` where GCC is not installed."""
+    no other, already, whose sizes and stack are wanted: it is compiled without ``layer_of``. Raises ``TOOLCHAIN`` where
+    GCC is not installed."""
     symbols = assign_symbols(program)
     with tempfile.TemporaryDirectory(prefix="ccml-") as name:
         folder = Path(name)
@@ -75,15 +78,14 @@ def build_c(program: Program, machine: Machine, written: Path | None = None) -> 
         else:
             shutil.copytree(written, folder, dirs_exist_ok=True)
         sources = sorted(folder.glob("*.c"))
-        flags = (*_C_FLAGS, optimization(program), *all_flags(machine, _compiler(machine)), "-I.")
+        lines = () if written else (_LINES,)
+        flags = (*_C_FLAGS, *lines, optimization(program), *all_flags(machine, _compiler(machine)), "-I.")
         for source in sources:
             build([find_tool(_compiler(machine)), *flags, "-c", source, "-o", source.with_suffix(".o")], folder)
         objects = tuple(source.with_suffix(".o").read_bytes() for source in sources)
         executable = _linked(write_objects(objects, folder), machine, symbols.run, folder)
         image, helpers = load_executable(executable), tuple(sorted(link_objects(objects).missing))
-        text = (folder / f"{symbols.prefix}.c").read_text(encoding="utf-8")
-        lines = dict(_call_lines(text, symbols.run, [symbols.kernels[call.kernel] for call in program.calls]))
-        layer_of = _layers_by_lines(image, symbols.run, lines, machine, folder)
+        layer_of = {} if written else _layers_by_lines(program, image, machine, folder)
         return Build(image, symbols.run, layer_of, objects, executable, helpers, build_c, "c")
 
 
@@ -138,11 +140,13 @@ def _call_lines(text: str, run: str, kernels: Sequence[str]) -> Iterator[tuple[i
             yield number, waiting.pop()[0]
 
 
-def _layers_by_lines(
-    image: Image, entry: str, lines: Mapping[int, int], machine: Machine, folder: Path
-) -> dict[int, int]:
-    """GCC inlines kernels into the run function; the debug information says on which line of it they were called."""
-    function = find_functions(image, entry)[image.function(entry)]
+def _layers_by_lines(program: Program, image: Image, machine: Machine, folder: Path) -> dict[int, int]:
+    """GCC inlines kernels into the run function; the debug information of the program in ``folder`` says on which line
+    of it they were called."""
+    symbols = assign_symbols(program)
+    text = (folder / f"{symbols.prefix}.c").read_text(encoding="utf-8")
+    lines = dict(_call_lines(text, symbols.run, [symbols.kernels[call.kernel] for call in program.calls]))
+    function = find_functions(image, symbols.run)[image.function(symbols.run)]
     addresses = sorted({instruction.address for instruction in function.instructions})
     (folder / "addresses").write_text("\n".join(f"{address:#x}" for address in addresses), encoding="ascii")
     try:

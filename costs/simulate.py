@@ -59,7 +59,6 @@ def _compiled(text: str) -> llvm.ExecutionEngine:
     builder = llvm.create_pass_builder(generator, tuning)
     passes = llvm.create_new_module_pass_manager()
     passes.add_sroa_pass()
-    passes.add_instruction_combine_pass()
     passes.add_simplify_cfg_pass()
     passes.run(module, builder)
     return llvm.create_mcjit_compiler(module, generator)

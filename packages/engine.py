@@ -6,20 +6,23 @@ import json
 import re
 from collections.abc import Sequence
 from importlib.resources import files
-
-import jinja2
+from typing import TYPE_CHECKING
 
 from ..emit_c.contract import Contract
 from ..emit_c.symbols import comment_text
 from ..ir.c_spelling import c_string
 from .sample import words
 
+if TYPE_CHECKING:
+    import jinja2
+
 _LINE = 96
 
 
 def make_engine(package: str) -> jinja2.Environment:
     """An engine for the files ``templates/*.j2`` of a package of ccml, whose ending is left out in names. What is
-    missing in a context is an error."""
+    missing in a context is an error. Jinja2 is imported by those alone who write packages or bindings."""
+    import jinja2
 
     def template(name: str) -> str:
         file = name if name.endswith(".j2") else f"{name}.j2"

@@ -61,6 +61,10 @@ _Source = int | np.ndarray | Buffer
 """The number of a tensor among the operands and outputs of a node, a packed constant, or memory during the call."""
 
 
+_Head = tuple[str, tuple[Buffer, ...], tuple[str, ...]]
+"""What loops are called after, the tensors that they work on, and the names of those among them that are temporary."""
+
+
 @dataclass(frozen=True)
 class _Lowered:
     """A kernel by name, what is behind its parameters, and the name of its generator."""
@@ -81,7 +85,7 @@ class _Memory:
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     kernels: dict[str, Kernel] = field(default_factory=dict)
     lowered: dict[NodeKey, _Lowered] = field(default_factory=dict)
-    finished: dict[bytes, tuple[Kernel, tuple[str, ...]]] = field(default_factory=dict)
+    finished: dict[_Head, list[tuple[Block, Kernel, tuple[str, ...]]]] = field(default_factory=dict)
     shared: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
     arrays: list[Mapping[str, np.ndarray]] = field(default_factory=list)
@@ -306,14 +310,17 @@ class _Lowering:
         """The kernel for the loops of a generator, and the buffers of ``ctx`` behind its parameters. What was done for
         equal loops is not done again; their bytes are compared, which tell 0.0 from -0.0."""
         scratch = sorted({*ctx.scratch, *_worked_in(ctx)})
-        key = pickle.dumps((_stem(ctx), scratch, nest))
-        if key not in self.memory.finished:
-            block, params, names = bind_parameters(expand_unrolled(nest, ctx.names), scratch)
-            block = legalize(block, self.machine.cpu, fuse=all(param.dtype.is_float for param in params))
-            _check_outputs(ctx, params, names)
-            kernel = self._shared_kernel(Kernel("", params, block), _stem(ctx), ctx.node.loc)
-            self.memory.finished[key] = kernel, names
-        return self.memory.finished[key]
+        buffers = tuple(ref.buffer for ref in ctx.refs.values())
+        alike = self.memory.finished.setdefault((_stem(ctx), buffers, tuple(scratch)), [])
+        for known, kernel, names in alike:
+            if known == nest and pickle.dumps(known) == pickle.dumps(nest):
+                return kernel, names
+        block, params, names = bind_parameters(expand_unrolled(nest, ctx.names), scratch)
+        block = legalize(block, self.machine.cpu, fuse=all(param.dtype.is_float for param in params))
+        _check_outputs(ctx, params, names)
+        kernel = self._shared_kernel(Kernel("", params, block), _stem(ctx), ctx.node.loc)
+        alike.append((nest, kernel, names))
+        return kernel, names
 
     def _generator(self, ctx: KernelContext) -> Generator:
         """The generator for a node, chosen once: a border that is copied changes nothing about the choice."""

@@ -56,8 +56,8 @@ def is_banded(ctx: KernelContext) -> bool:
         return False
     if zero_point(node.attrs) or zero_point(node.attrs, "rhs_zero_point"):
         return False
-    lanes = max(ctx.cpu.f32_lanes)
-    return band_width(ctx) * max(_LEAST_SAVED, lanes) <= weights.shape[0]
+    widest = weights.shape[0] // max(_LEAST_SAVED, *ctx.cpu.f32_lanes)
+    return band(weights[:, :1])[1].shape[1] <= widest and band_width(ctx) <= widest
 
 
 def band_width(ctx: KernelContext) -> int:
