@@ -92,9 +92,9 @@ class InputValue(Named):
 
 
 class StringBound(Named):
-    """``input=32``: bytes of a string of an input."""
+    """``input=32``: bytes of a string of an input, or elements of a result."""
 
-    name = "input=bytes"
+    name = "name=number"
     example = " such as text=32"
 
     def parse(self, text: str) -> int | None:
@@ -346,7 +346,8 @@ def model_options(function: F) -> F:
     )  # fmt: skip
     bound = click.option(
         "--max", "bound", cls=ModelOption, multiple=True, type=StringBound(), callback=_distinct_with_file,
-        help="The bytes that strings of an input have at most; repeatable.  [default: 64]",
+        help="The bytes that strings of an input have at most (64 without), the elements of a Range, or the rows of a "
+        "Loop, whose number a run tells; repeatable.",
     )  # fmt: skip
     length = click.option(
         "--length", cls=ModelOption, multiple=True, type=InputLength(), callback=_distinct_with_file,

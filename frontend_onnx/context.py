@@ -83,8 +83,11 @@ class NodeContext:
         """Whether any of these operands is computed at run time."""
         return any(value is not None and self.known(value) is None for value in map(self.optional, positions))
 
-    def declared_shape(self, what: str, operands: Sequence[int], position: int = 0) -> tuple[int, ...]:
-        """The shape of an output as the model says it, where operands that would tell it are computed at run time."""
+    def declared_shape(
+        self, what: str, operands: Sequence[int], position: int = 0, bound: bool = False
+    ) -> tuple[int, ...]:
+        """The shape of an output as the model says it, where operands that would tell it are computed at run time.
+        Where there may be a ``bound`` of the user's instead, the error says so."""
         extents = self.declared(position)
         if extents is None or None in extents:
             names = [self.input(n).name for n in operands if self.runtime(n)]
@@ -92,8 +95,8 @@ class NodeContext:
             raise self.unsupported(
                 f"{what} is computed at run time (operand {', '.join(names)}), and the shape of {self.stem} is not "
                 f"known{known}",
-                hint="fix dimensions with --dim, declare the shape in the model (value_info), or make the operand a "
-                "constant",
+                hint=f"{f'bound it with --max {self.stem}=N, ' if bound else ''}fix dimensions with --dim, declare the "
+                "shape in the model (value_info), or make the operand a constant",
                 deciding=names,
             )
         return tuple(extent for extent in extents if extent is not None)

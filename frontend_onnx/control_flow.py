@@ -16,6 +16,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import AttrValue, Node, Value
 from ..ir.types import DType, TensorType
 from ..ops.control import NO_LIMIT, plain
+from .region_strings import branches_of_bytes, strings_of_bytes
 from .regions import (
     Region,
     finished,
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
 _SAME_SHAPES = "make the condition a constant (fix dimensions with --dim), or pad both branches to one shape"
 _SAME_STATES = "give the value its largest shape from the start, or make the trip count a small constant"
 _STATIC_ROWS = (
-    "make the trip count a constant; or, where the passes are always as many, declare the shape of the output in the "
-    "model (value_info)"
+    "bound them with --max {name}=N; make the trip count a constant; or, where the passes are always as many, declare "
+    "the shape of the output in the model (value_info)"
 )
 _MAX_ROWS = 2**31
 """Trip counts from here on are no bound but mean any number."""
@@ -55,10 +56,11 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
         raise CcmlError(ErrorCode.INVALID_MODEL, "If: the condition is not one bool", loc=site.loc)
     forms: list[Sequence[Bound]] = []
     found = [_walked_branch(walker, site, site.attributes[name].g, forms) for name in ("then_branch", "else_branch")]
-    then, orelse = (results for _, results in found)
-    if then is None or orelse is None:
+    if any(results is None for _, results in found):
         return [Missing.UNKNOWN] * len(site.node.output)
     _check_forms(site, *forms)
+    found, strings = branches_of_bytes(walker.builder, found, site.loc)
+    then, orelse = (results or [] for _, results in found)
     outputs_of = names_in_form(forms[0], site.node.output)
     _check_branches(site, outputs_of, then, orelse)
     kept = [n for n, (a, b) in enumerate(zip(then, orelse)) if a.type.size and a != b]
@@ -74,7 +76,10 @@ def runtime_branch(walker: Walker, site: Site) -> Results:
         names = [outputs_of[n] or "if" for n in kept]
         made = walker.builder.emit("if", [condition, *captured], graphs, loc=site.loc, names=names)
         outputs = dict(zip(kept, made))
-    return in_form(forms[0], [outputs.get(n, value) for n, value in enumerate(then)])
+    results = [outputs.get(n, value) for n, value in enumerate(then)]
+    for n in strings:
+        results[n] = strings_of_bytes(walker.builder, results[n], site.loc)
+    return in_form(forms[0], results)
 
 
 def _walked_branch(
@@ -86,7 +91,7 @@ def _walked_branch(
         forms.append(walk_body(walker, site, graph, (), {}))
         return tensors_of(forms[-1])
 
-    return region(walker, site, walk)
+    return region(walker, site, walk, strings=True)
 
 
 def _check_forms(site: Site, then: Sequence[Bound], orelse: Sequence[Bound]) -> None:
@@ -216,7 +221,7 @@ class _Loop:
             return None
         if not declared or declared[0] is None:
             what = f"the length of {name}, a row for each pass, is known at run time only, which"
-            raise unsupported(self.site, what, _STATIC_ROWS, [self.count, self.going, condition])
+            raise unsupported(self.site, what, _STATIC_ROWS.format(name=name), [self.count, self.going, condition])
         return declared[0]
 
     def _name(self, position: int) -> str:
@@ -239,11 +244,13 @@ def runtime_loop(walker: Walker, site: Site, carried: Sequence[Bound]) -> Result
     limit = 0 if going is False else None if limit is None else max(limit, 0)
     graph, states = site.attributes["body"].g, _tensors(carried)
     rows_of = list(site.node.output[len(carried) :])
-    counted = bool(rows_of) and limit is not None and 0 < limit < _MAX_ROWS
+    given = [walker.builder.most[name] for name in rows_of if name in walker.builder.most]
+    trips, most = limit, min([*given, *([] if limit is None else [limit])], default=None)
+    counted = bool(rows_of) and most is not None and 0 < most < _MAX_ROWS
     passes = [walker.builder.constant(np.asarray(0, np.int64), f"{site.loc}.passes")] if counted else []
     names = [*names_in_form(carried, site.node.output), *("" for _ in passes), *rows_of]
     loop = _Loop(
-        walker, site, [*states, *passes], names, limit, count if limit is None else None,
+        walker, site, [*states, *passes], names, most, count if trips is None else None,
         start if going is None else None, counted,
     )  # fmt: skip
     true = walker.builder.constant(np.asarray(True), f"{site.loc}.condition")

@@ -62,6 +62,8 @@ class FoldingBuilder(GraphBuilder):
         """Of the values that have dimensions whose extent is only known in a run."""
         self.bounds: dict[str, int] = {}
         """The greatest that extents may be which the model computes with."""
+        self.most: Mapping[str, int] = {}
+        """How many elements a Range and how many rows a Loop have at most, by the name of the result in the model."""
         self.strings: dict[str, StringTable] = {}
         """Of the values that stand for strings: the table whose rows they number."""
         self._derived: dict[tuple[str, ...], Value] = {}

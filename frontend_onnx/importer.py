@@ -12,7 +12,8 @@ import onnx
 from ..custom_ops.operators import CustomOperator
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Value
-from ..ir.types import DType, TensorType
+from ..ir.types import DType
+from .bounds import check_bounds, string_bound
 from .cross_check import check_inferred_shapes, declared_differently
 from .custom import CustomNodes
 from .declared import model_extents
@@ -26,7 +27,7 @@ from .gradients import without_gradients
 from .interface import TensorInterface, only_tensors, with_tensor_inputs, with_tensor_outputs
 from .probe import Argument, Probe
 from .scope import Scope, TensorList
-from .string_tables import DEFAULT_BOUND, described, input_strings, string_outputs
+from .string_tables import described, input_strings, string_outputs
 from .text_check import check_text
 from .versions import opset_imports
 from .walk import Walker
@@ -34,9 +35,6 @@ from .walk import Walker
 log = logging.getLogger(__name__)
 
 Operators = Mapping[tuple[str, str], CustomOperator]
-
-MAX_BOUND = 2**16
-"""Bytes of a string of an input, at most."""
 
 
 def import_model(
@@ -51,11 +49,12 @@ def import_model(
 
     ``dims`` binds symbolic dimensions by name (``{"batch": 1}``), to a :class:`Range` where each run tells the extent:
     the greatest is the graph's, and an input that holds the extent stands first. ``shapes`` fixes whole inputs
-    (``{"input": (1, 576)}``). ``bounds`` says how many bytes the strings of an input have at most. ``custom`` are
-    operators that the user gives, by domain and name; they stand before all others. Inputs and outputs are tensors
-    (:func:`tensor_interface`). The graph's inputs keep the model's order, names and types, unused ones too, but strings
-    have a last dimension of bytes; a value that an ONNX node puts out keeps its ONNX name. Everything wrong with the
-    model or the options raises :class:`CcmlError`; all unsupported operators are reported at once.
+    (``{"input": (1, 576)}``). ``bounds`` says how many bytes the strings of an input have at most, how many elements a
+    Range and how many rows a Loop, by the names of their results. ``custom`` are operators that the user gives, by
+    domain and name; they stand before all others. Inputs and outputs are tensors (:func:`tensor_interface`).
+    The graph's inputs keep the model's order, names and types, unused ones too, but strings have a last dimension of
+    bytes; a value that an ONNX node puts out keeps its ONNX name. Everything wrong with the model or the options
+    raises :class:`CcmlError`; all unsupported operators are reported at once.
     """
     check_text(model)
     ranges = {key: extent for key, extent in (dims or {}).items() if isinstance(extent, Range)}
@@ -139,10 +138,11 @@ class _Walk:
             Ranged(a, [(name, axis) for name, axes in dimensions.items() for axis in axes.get(a.value.name, ())])
             for a in arguments
         ]
-        _check_bounds(bounds, types)
+        check_bounds(bounds, types, model.graph)
+        self.builder.most = bounds
         for onnx_name, type_ in types.items():
             if type_.dtype is DType.CHAR:
-                type_ = type_.with_shape((*type_.shape, _bound(bounds, onnx_name, probe)))
+                type_ = type_.with_shape((*type_.shape, string_bound(bounds, onnx_name, probe is not None)))
             value = Value(self.builder.names.fresh(onnx_name), type_)
             self.inputs.append(value)
             if not type_.size:
@@ -204,20 +204,3 @@ class _Walk:
         outputs = described(self.builder, dict(self.outputs))
         for difference in declared_differently(self.model.graph.output, outputs, extents):
             log.warning("%s", difference)
-
-
-def _check_bounds(bounds: Mapping[str, int], types: Mapping[str, TensorType]) -> None:
-    """Raises ``BAD_OPTION`` for a bound of what is no input of strings, or that bounds nothing."""
-    strings = [name for name, type_ in types.items() if type_.dtype is DType.CHAR]
-    for name, bound in bounds.items():
-        if name not in strings:
-            hint = f"inputs of strings are {', '.join(strings)}" if strings else "the model has none"
-            raise CcmlError(ErrorCode.BAD_OPTION, f"no input of strings {name}", hint=hint)
-        if not 1 <= bound <= MAX_BOUND:
-            raise CcmlError(ErrorCode.BAD_OPTION, f"strings of {bound} bytes", loc=name, hint=f"1 to {MAX_BOUND:,}")
-
-
-def _bound(bounds: Mapping[str, int], name: str, probe: Probe | None) -> int:
-    if name not in bounds and probe is None:
-        log.warning("strings of %s have at most %d bytes; --max %s=... sets it", name, DEFAULT_BOUND, name)
-    return bounds.get(name, DEFAULT_BOUND)

@@ -101,7 +101,9 @@ def range_(ctx: NodeContext) -> Sequence[Value]:
         counted = _range_to_extent(ctx)
         if counted is not None:
             return [counted]
-        return [_range_of(ctx, ctx.declared_shape("the range", (0, 1, 2)))]
+        if ctx.stem in ctx.builder.most:
+            return [_range_to_bound(ctx, ctx.builder.most[ctx.stem])]
+        return [_range_of(ctx, ctx.declared_shape("the range", (0, 1, 2), bound=True))]
     start, limit, delta = (ctx.static(position, what) for position, what in enumerate(("start", "limit", "delta")))
     if any(array.size != 1 for array in (start, limit, delta)) or delta.reshape(-1)[0] == 0:
         raise ctx.invalid("start, limit and delta have to be single numbers, and delta not 0")
@@ -131,6 +133,28 @@ def _range_to_extent(ctx: NodeContext) -> Value | None:
     y = ctx.emit("add", y, ctx.scalar(first, y))
     ctx.builder.extents[y.name] = {0: count}
     return y
+
+
+def _range_to_bound(ctx: NodeContext, most: int) -> Value:
+    """As many elements as ONNX says, ``ceil((limit - start) / delta)``, at most the bound that the user gives."""
+    if any(ctx.input(position).type.size != 1 for position in range(3)):
+        raise ctx.invalid("start, limit and delta have to be single numbers")
+    y = _range_of(ctx, (most,))
+    start, limit, delta = (ctx.reshape(ctx.input(position), ()) for position in range(3))
+    wide = DType.F64 if start.dtype.is_float else DType.I64
+    way = ctx.emit("sub", ctx.cast(limit, wide), ctx.cast(start, wide))
+    step = ctx.cast(ctx.cast(delta, wide), DType.F64)
+    still = ctx.emit("eq", step, ctx.scalar(0, step))
+    step = ctx.emit("where", still, ctx.scalar(1, step), step)
+    exact = ctx.emit("ceil", ctx.emit("div", ctx.cast(way, DType.F64), step))
+    exact = ctx.emit("where", still, ctx.scalar(0, exact), exact)
+    within = ctx.emit("max", ctx.emit("min", exact, ctx.scalar(most, exact)), ctx.scalar(0, exact))
+    count = ctx.cast(within, DType.I64)
+    ctx.builder.bounds[count.name] = most
+    if ctx.array(y) is None:
+        ctx.builder.extents[y.name] = {0: count}
+        return y
+    return ctx.constant(np.asarray(ctx.array(y))[: int(np.asarray(ctx.array(count)))])
 
 
 def _range_of(ctx: NodeContext, extents: tuple[int, ...]) -> Value:

@@ -138,9 +138,10 @@ class Region:
 
 
 def region(
-    walker: Walker, site: Site, walk: Callable[[], Sequence[Value | Missing]]
+    walker: Walker, site: Site, walk: Callable[[], Sequence[Value | Missing]], strings: bool = False
 ) -> tuple[tuple[Node, ...], list[Value] | None]:
-    """The nodes that a walk makes, apart from those around them, and its results; ``None`` where one is unknown."""
+    """The nodes that a walk makes, apart from those around them, and its results; ``None`` where one is unknown.
+    Results are numbers, or with ``strings`` also these."""
     around, walker.builder.nodes = walker.builder.nodes, []
     try:
         results = list(walk())
@@ -150,8 +151,8 @@ def region(
     values = [value for value in results if isinstance(value, Value)]
     if any(value.name in walker.builder.extents for value in values):
         raise unsupported(site, "a result whose extent is only known in a run", "end the model before this node")
-    if any(value.name in walker.builder.strings for value in values):
-        raise unsupported(site, "a result of strings, by a condition or count at run time,", "choose them with Where")
+    if not strings and any(value.name in walker.builder.strings for value in values):
+        raise unsupported(site, "a row of strings, by a condition or count at run time,", "choose them with Where")
     if Missing.ABSENT in results:
         raise CcmlError(ErrorCode.INVALID_MODEL, f"a body of {site.node.op_type} has a result too few", loc=site.loc)
     return tuple(nodes), values if len(values) == len(results) else None

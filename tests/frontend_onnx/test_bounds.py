@@ -1,0 +1,109 @@
+"""``--max``: ranges and rows of loops whose number a run tells, up to a bound, against ONNX Runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx
+import pytest
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.errors import CcmlError, ErrorCode
+from ccml.frontend_onnx import import_model
+from ccml.passes.pipeline import optimize
+from ccml.program.build import lower_graph
+from onnx import TensorProto, helper
+
+from tests.frontend_onnx.compiled import onnxruntime
+
+FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+Value = onnx.ValueInfoProto
+
+
+def value(name: str, kind: int, *shape: int | str) -> Value:
+    return helper.make_tensor_value_info(name, kind, shape)
+
+
+def made(nodes: Sequence[onnx.NodeProto], inputs: Sequence[Value], outputs: Sequence[Value]) -> onnx.ModelProto:
+    one = onnx.numpy_helper.from_array(np.ones(2, np.float32), "one")
+    go = onnx.numpy_helper.from_array(np.array(True), "go")
+    read = {name for node in nodes for name in node.input} | {"one"}
+    graph = helper.make_graph(nodes, "g", inputs, outputs, [each for each in (one, go) if each.name in read])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def agrees(proto: onnx.ModelProto, bounds: dict[str, int], feeds: Sequence[dict[str, np.ndarray]]) -> None:
+    compiled = JitModel(lower_graph(optimize(import_model(proto, bounds=bounds)), host_machine()))
+    for feed in feeds:
+        for found, wanted in zip(compiled.run(feed).values(), onnxruntime(proto, feed), strict=True):
+            assert found.shape == wanted.shape
+            np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("kind", "dtype", "numbers"),
+    [
+        (INT64, np.int64, [(0, 5, 1), (3, 17, 4), (5, 0, -2), (0, 0, 1), (5, 2, 1), (0, 24, 1)]),
+        (FLOAT, np.float32, [(0, 5, 1), (0.5, 3.1, 0.25), (1, -1, -0.1)]),
+    ],
+)
+def test_ranges(kind: int, dtype: type, numbers: list[tuple[float, float, float]]) -> None:
+    nodes = [
+        helper.make_node("Range", ["a", "b", "c"], ["y"]),
+        helper.make_node("ReduceSum", ["y"], ["total"], keepdims=0),
+    ]
+    proto = made(nodes, [value(n, kind) for n in "abc"], [value("y", kind, "n"), value("total", kind)])
+    feeds = [dict(zip("abc", (np.asarray(number, dtype) for number in each))) for each in numbers]
+    agrees(proto, {"y": 24}, feeds)
+
+
+def test_a_range_stops_at_its_bound() -> None:
+    """A step of 0 makes none."""
+    proto = made(
+        [helper.make_node("Range", ["a", "b", "c"], ["y"])], [value(n, INT64) for n in "abc"], [value("y", INT64, "n")]
+    )
+    compiled = JitModel(lower_graph(optimize(import_model(proto, bounds={"y": 3})), host_machine()))
+    for step, wanted in ((1, [2, 3, 4]), (-1, []), (0, [])):
+        found = compiled.run(dict(a=np.array(2), b=np.array(2**62), c=np.array(step)))["y"]  # noqa: C408
+        assert found.tolist() == wanted
+
+
+def loop(inputs: list[str], condition: str) -> onnx.NodeProto:
+    """Adds 1 to a pair, a row of its squares for each pass, as long as their sum is below ``most`` or always."""
+    body = helper.make_graph(
+        [
+            helper.make_node("Add", ["s", "one"], ["new"]), helper.make_node("Mul", ["new", "new"], ["row"]),
+            helper.make_node("ReduceSum", ["row"], ["sum"], keepdims=0),
+            helper.make_node("Less", ["sum", "most"], ["below"]), helper.make_node("Identity", ["c"], ["same"]),
+        ],
+        "body", [value("i", INT64), value("c", BOOL), value("s", FLOAT, 2)],
+        [value(condition, BOOL), value("new", FLOAT, 2), value("row", FLOAT, 2)],
+    )  # fmt: skip
+    return helper.make_node("Loop", inputs, ["last", "rows"], body=body, name="passes")
+
+
+OUTPUTS = [value("last", FLOAT, 2), value("rows", FLOAT, "n", 2)]
+INPUTS = [value("x", FLOAT, 2), value("most", FLOAT)]
+X = np.array([1, 2], np.float32)
+
+
+def test_rows_of_a_loop_with_a_computed_trip_count() -> None:
+    proto = made([loop(["count", "", "x"], "same")], [value("count", INT64), *INPUTS], OUTPUTS)
+    feeds = [{"count": np.asarray(n), "x": X, "most": np.array(0, np.float32)} for n in (1, 3, 0, 8)]
+    agrees(proto, {"rows": 8}, feeds)
+
+
+def test_rows_of_a_loop_with_a_computed_condition() -> None:
+    proto = made([loop(["", "go", "x"], "below")], INPUTS, OUTPUTS)
+    agrees(proto, {"rows": 12}, [{"x": X, "most": np.asarray(n, np.float32)} for n in (0, 30, 100)])
+
+
+def test_errors() -> None:
+    proto = made([loop(["", "go", "x"], "below")], INPUTS, OUTPUTS)
+    for bounds, text in (({"last": 3}, "rows of a Loop"), ({"rows": 0}, "at most 0 elements")):
+        with pytest.raises(CcmlError, match=text) as caught:
+            import_model(proto, bounds=bounds)
+        assert caught.value.kind is ErrorCode.BAD_OPTION
+    with pytest.raises(CcmlError) as caught:
+        import_model(proto)
+    assert caught.value.hint is not None and "--max rows=N" in caught.value.hint
