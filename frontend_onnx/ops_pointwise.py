@@ -12,6 +12,7 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from ..ops.narrow import NARROW_FLOATS, ROUNDINGS
 from .context import NodeContext, Rule
+from .string_casts import cast_to_strings
 from .tensors import dtype_of
 
 SAME = {
@@ -105,7 +106,7 @@ def _cast(ctx: NodeContext, to: DType) -> Value:
     if rounding not in ROUNDINGS:
         raise ctx.invalid(f"round_mode is {rounding}, not one of {', '.join(ROUNDINGS)}")
     if to is DType.CHAR:
-        raise ctx.unsupported("casts to strings are not supported", hint="end the model before this node")
+        return cast_to_strings(ctx, x)
     if x.dtype is to or to not in NARROW_FLOATS:
         return ctx.cast(x, to)
     return ctx.emit("cast", x, to=to, saturate=bool(ctx.integer("saturate", 1)), rounding=rounding)

@@ -15,6 +15,7 @@ from ..ops.strings import rows_of
 from .character_case import LOWER, UPPER, case_ranges, grown
 from .context import NodeContext, Rule
 from .regular_expressions import RegexError, automaton
+from .string_casts import cast_strings
 from .string_tables import (
     StringTable,
     by_row,
@@ -255,5 +256,5 @@ RULES: Mapping[str, Rule] = {
     "StringSplit": split,
 }
 
-STRING_RULES: Mapping[str, Rule] = {"Equal": equal, "Unique": unique}
+STRING_RULES: Mapping[str, Rule] = {"Cast": cast_strings, "Equal": equal, "Unique": unique}
 """Rules for operands that are strings, of operators that have another one for numbers."""

@@ -230,7 +230,6 @@ def test_bytes_are_taken_as_they_are() -> None:
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("RegexFullMatch", {"pattern": "(a)\\1"}, "back-reference"),
-    ("Cast", {"to": TensorProto.FLOAT}, "strings"),
     ("StringNormalizer", {"case_change_action": "UPPER", "locale": "tr_TR"}, "letters of the locale tr_TR"),
 ]
 
@@ -253,7 +252,8 @@ def test_what_is_wrong() -> None:
         assert caught.value.kind is ErrorCode.INVALID_MODEL
     cast = model([helper.make_node("Cast", ["x"], ["y"], to=STRING)], [value("x", [2])], ["y"])
     for proto, options, reason in (
-        (cast, {}, "to strings"), (of_strings("Identity", X)[0], {"bounds": {"z": 3}}, "z is no input of strings"),
+        (cast, {}, "casts of floats to strings"),
+        (of_strings("Identity", X)[0], {"bounds": {"z": 3}}, "z is no input of strings"),
         (of_strings("Identity", X)[0], {"bounds": {"x0": 0}}, "at most 0 bytes"),
     ):  # fmt: skip
         with pytest.raises(CcmlError, match=reason):
