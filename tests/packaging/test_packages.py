@@ -92,8 +92,9 @@ WARNINGS = "-Werror -Wall -Wextra -Wconversion -Wshadow -Wdouble-promotion"
 
 
 @needs("make", "gcc")
-def test_make_builds_without_a_warning(host: Packages) -> None:
-    assert_right(run("make", "run", "CC=gcc", f"CFLAGS={WARNINGS} -pedantic", cwd=host / "make"), host)
+def test_make_builds_without_a_warning_and_sanitizers_say_nothing(host: Packages) -> None:
+    sanitizers = "-g -fsanitize=address,undefined -fno-sanitize-recover=all"
+    assert_right(run("make", "run", "CC=gcc", f"CFLAGS={WARNINGS} -pedantic {sanitizers}", cwd=host / "make"), host)
 
 
 @needs("make", "arm-none-eabi-gcc", "qemu-system-arm")
