@@ -64,6 +64,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Union
 
 from .foreign import Foreign
@@ -74,6 +75,12 @@ from .types import DType
 class Type:
     dtype: DType
     lanes: int = 1
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (type(other) is Type and self.dtype is other.dtype and self.lanes == other.lanes)
+
+    def __hash__(self) -> int:
+        return hash((self.dtype, self.lanes))
 
     def __str__(self) -> str:
         return self.dtype.value if self.lanes == 1 else f"{self.dtype.value}x{self.lanes}"
@@ -453,9 +460,16 @@ class Kernel:
 
 def const(value: int | float | bool, type_: Type) -> Const:
     """A literal of ``type_``; floats are rounded to what the type can hold."""
+    if type_ is INDEX:
+        return _index(int(value))
     if type_.dtype.is_float:
         return Const(float(type_.dtype.numpy.type(value)), type_)
     return Const(bool(value) if type_.dtype is DType.BOOL else int(value), type_)
+
+
+@lru_cache(maxsize=1 << 14)
+def _index(value: int) -> Const:
+    return Const(value, INDEX)
 
 
 def as_expr(value: ExprLike, type_: Type = INDEX) -> Expr:
