@@ -57,8 +57,8 @@ def leaves_of(ctx: KernelContext, nest: NestAdapter, node: Node) -> Leaves:
     assert value is not None
     of_integers = value.dtype.kind != "f" and text(node.attrs, "kind") == "sum"
     if value.shape[1] > 1 and of_integers and base is not None:
-        vote, in_registers = single_vote(value), len(base) <= MAX_REGISTERS and not ctx.cpu.compact
-        found = None if vote and in_registers else fields_of(ctx, node, value, base)
+        vote, in_registers = single_vote(value), len(base) <= MAX_REGISTERS
+        found = None if vote and in_registers and not ctx.cpu.compact else fields_of(ctx, node, value, base)
         if found is not None:
             return _InFields(ctx, nest, node, found)
         if in_registers:
