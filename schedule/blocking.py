@@ -150,7 +150,7 @@ def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
     """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has whole ones."""
     whole = k[-1] % (dot.steps * dot.group) == 0
     plain = dot.activation is dot.accumulator or dot.rows > 1 or (dot.group == 4 and not activation_shift(dot))
-    return cpu.lane_operand and dot.lanes > 1 and whole and plain
+    return cpu.lane_operand and dot.lanes > 1 and whole and (plain or (dot.widens and bool(cpu.widening_lanes)))
 
 
 def _with_chains(

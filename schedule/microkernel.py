@@ -19,6 +19,7 @@ from math import ceil, prod
 
 from ..ir.build import load, store
 from ..ir.loops import (
+    I16,
     I32,
     INDEX,
     Alloc,
@@ -149,8 +150,9 @@ class _Microkernel:
         self.acc = Buffer(names.fresh("acc"), self.type, shape, Space.REG)
         self.sums = Buffer(names.fresh("sums"), self.type, shape[1:], Space.REG)
         operand = self.type if blocking.dot.group == 1 else I32.with_lanes(self.lanes)
+        halfwords = I16.with_lanes(blocking.dot.steps)
         self.weights = Buffer(names.fresh("wv"), operand, (shape[2],), Space.REG)
-        self.rows = Buffer(names.fresh("xs"), operand, (height,), Space.REG)
+        self.rows = Buffer(names.fresh("xs"), halfwords if blocking.dot.widens else operand, (height,), Space.REG)
         self.registers = (Alloc(self.weights), Alloc(self.rows)) if self.by_lanes else (Alloc(self.weights),)
 
     def emit(self) -> Block:
@@ -250,6 +252,8 @@ class _Microkernel:
         vector: Expr = load(lhs.buffer, *lhs.index, lanes=self.unroll * group)
         if group > 1:
             vector = Bitcast(self.rows.type, vector)
+        elif self.blocking.dot.widens:
+            vector = self.rows.type(vector)
         rows = For(i, INDEX(self.height), (store(self.rows[i], _bound(vector, {_ROW: i})),), LoopKind.UNROLL)
         steps: list[Stmt] = []
         for lane in range(self.unroll):
@@ -307,6 +311,8 @@ class _Microkernel:
         late = self.blocking.scalar_operand
         if self.lanes > 1 and not late:
             operand = Splat(operand, self.lanes)
+        if self.by_lanes and dot.widens:
+            operand = self.type(operand)
         x = Var(self.names.fresh("xv"), operand.type)
         multiplier = Splat(x, self.lanes) if late else x
         update = store(self.acc[chain, i, j], multiply_accumulate(dot, multiplier, self.weights[j], acc))

@@ -45,8 +45,13 @@ class Dot:
 
     @property
     def steps(self) -> int:
-        """Groups of activations of one row that fill a vector."""
-        return self.lanes // self.rows
+        """Groups of activations of one row that fill a vector, as halfwords where they are widened."""
+        return 2 * self.lanes if self.widens else self.lanes // self.rows
+
+    @property
+    def widens(self) -> bool:
+        """Whether single integers are widened before they are multiplied."""
+        return self.group == 1 and self.accumulator is ElementKind.I32
 
 
 @dataclass(frozen=True)

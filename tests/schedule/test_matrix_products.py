@@ -10,16 +10,18 @@ import pytest
 from ccml.artifact.emit import Emit
 from ccml.emit_llvm.objects import emit_assembly
 from ccml.ir.graph import Graph
+from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.program.build import lower_graph
-from ccml.targets import select
+from ccml.targets import Machine, select
 
 from tests.artifacts.built import run_artifact
+from tests.artifacts.machines import machine_id
 from tests.schedule.graphs import integer_conv_graph, random_inputs
 from tests.schedule.test_staged import matmul_graph
 from tests.tools import needs
 
-I8MM = select("linux-arm64", cpu="armv8.2-a-i8mm")
+I8MM, ARMV8 = (select("linux-arm64", cpu=cpu) for cpu in ("armv8.2-a-i8mm", "armv8-a"))
 
 GRAPHS: dict[str, Graph] = {
     **{
@@ -31,17 +33,20 @@ GRAPHS: dict[str, Graph] = {
     "plain 3x3": integer_conv_graph((1, 8, 8, 16), (16, 3, 3, 16), pad=(1, 1, 1, 1)),
     "three channels": integer_conv_graph((1, 9, 9, 3), (8, 3, 3, 3), stride=(2, 2), pad=(0, 0, 1, 1)),
     "groups": integer_conv_graph((1, 5, 5, 32), (10, 3, 3, 16), group=2, pad=(1, 1, 1, 1)),
+    "unsigned": integer_conv_graph((1, 8, 8, 16), (16, 3, 3, 16), pad=(1, 1, 1, 1), dtype=DType.U8, zero_point=128),
+    "halfwords": integer_conv_graph((1, 5, 5, 16), (10, 1, 1, 16), dtype=DType.I16, zero_point=0),
     "dilation": integer_conv_graph((1, 9, 9, 16), (8, 3, 3, 16), dilation=(2, 2), pad=(2, 2, 2, 2)),
 }
 
 
 @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize("machine", [I8MM, ARMV8], ids=machine_id)
 @pytest.mark.parametrize("route", [Emit.C, Emit.OBJECT], ids=["c", "llvm"])
-def test_bytes_are_those_of_the_meaning(route: Emit, tmp_path: Path) -> None:
+def test_bytes_are_those_of_the_meaning(route: Emit, machine: Machine, tmp_path: Path) -> None:
     for number, (name, graph) in enumerate(GRAPHS.items()):
         inputs, output = random_inputs(graph), graph.outputs[0].name
-        program = lower_graph(graph, I8MM)
-        (found,) = run_artifact(program, I8MM, route, tmp_path / str(number), [inputs])
+        program = lower_graph(graph, machine)
+        (found,) = run_artifact(program, machine, route, tmp_path / str(number), [inputs])
         np.testing.assert_array_equal(found[output], evaluate_graph(graph, inputs)[output], name)
 
 
@@ -58,6 +63,12 @@ def test_dot_products_take_activations_from_lanes() -> None:
     """Without an instruction that copies them to a vector first."""
     text = machine_code(GRAPHS["13 rows of 64, 32 columns"], "armv8.2-a-dotprod")
     assert "sdot" in text and len(re.findall(r"\bsdot\b.*\[\d\]", text)) == len(re.findall(r"\bsdot\b", text))
+
+
+def test_widened_products_take_activations_from_lanes() -> None:
+    """Without dot products: halfwords by an element of a vector."""
+    text = machine_code(GRAPHS["13 rows of 64, 32 columns"], "armv8-a")
+    assert re.search(r"\bsmlal\s+v\d+\.4s, v\d+\.4h, v\d+\.h\[\d\]", text) and "ldrsb" not in text
 
 
 def test_depthwise_layers_multiply_halfwords() -> None:
