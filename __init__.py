@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         Result,
         StateMemory,
         TimedProfile,
+        Tuning,
         Verification,
         compile,
         compile_model,
@@ -40,9 +41,11 @@ if TYPE_CHECKING:
         load,
         profile,
         quantize,
+        read_decisions,
         read_firmware,
         read_reports,
         time_layers,
+        tune,
         verify,
         verify_log,
         write_page,
@@ -57,9 +60,9 @@ __all__ = [
     "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode",
     "Firmware", "FloatFormat", "Goal", "ImageOptions", "LayerOptions", "Library", "LoadedModel", "Mode", "ModelOptions",
     "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range",
-    "RangeMethod", "Report", "Result", "StateMemory", "TimedProfile", "Verification", "compile", "compile_model",
-    "find_machine", "link", "load", "profile", "quantize", "read_firmware", "read_reports", "time_layers", "verify",
-    "verify_log", "write_page",
+    "RangeMethod", "Report", "Result", "StateMemory", "TimedProfile", "Tuning", "Verification", "compile",
+    "compile_model", "find_machine", "link", "load", "profile", "quantize", "read_decisions", "read_firmware",
+    "read_reports", "time_layers", "tune", "verify", "verify_log", "write_page",
 ]  # fmt: skip
 
 

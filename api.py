@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -77,6 +78,9 @@ from .report.schema import Firmware, LibraryTotals, Report
 from .samples import plain_arrays
 from .targets import Machine
 from .targets import find as find_target
+from .tuning.database import read_decisions
+from .tuning.tune import SECONDS as TUNING_SECONDS
+from .tuning.tune import Tuning, tune_source
 from .verification.board import BoardCheck, compare_log
 from .verification.board_log import read_log
 from .verification.compare_model import Verification, compare
@@ -88,8 +92,9 @@ __all__ = [
     "LayerOptions",
     "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization",
     "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "TimedProfile",
-    "Verification", "compile", "compile_model", "find_machine", "link", "load", "profile", "quantize",
-    "read_firmware", "read_reports", "save_arrays", "time_layers", "verify", "verify_log", "write_page",
+    "Tuning", "Verification", "compile", "compile_model", "find_machine", "link", "load", "profile", "quantize",
+    "read_decisions", "read_firmware", "read_reports", "save_arrays", "time_layers", "tune", "verify", "verify_log",
+    "write_page",
 ]  # fmt: skip
 
 
@@ -426,6 +431,39 @@ def time_layers(
     sample = next(iter(compiled.samples(file)))
     log.info("running on this machine")
     return build_timed_profile(compiled.program, machine, time_model(JitModel(compiled.program, machine), sample), roof)
+
+
+def tune(
+    path: PathLike,
+    database: PathLike,
+    target: str | None = None,
+    options: ModelOptions = DEFAULT_OPTIONS,
+    *,
+    abi: str | None = None,
+    cpu: str | None = None,
+    seconds: float = TUNING_SECONDS,
+    quantization: Quantization | None = None,
+    executor: Executor | None = None,
+    workers: int = 1,
+) -> Tuning:
+    """Searches for loops that are faster than those that the cost model chooses, for about so many ``seconds``.
+
+    Each measurement is appended to ``database`` as it comes, and what that holds is not measured again; ``Goal(tuned=
+    ccml.read_decisions(database))`` compiles by it. Without ``target`` code for this machine is timed, by default for
+    the highest of its CPUs. Code for a Cortex-M is judged by its predicted cycles, other code that does not run here by
+    a model of the core's ports.
+
+    With ``executor`` measurements are made by whatever it stands for (processes, a cluster of boards), ``workers`` at a
+    time. Its tasks are pickled; whoever runs them has ccml installed, and the processor that ``target`` names, for
+    which they time code. The whole model is then not timed.
+
+    >>> ccml.tune("kws.onnx", "tuning.jsonl").behind
+    3.47e-05
+    """
+    here = host_machine()
+    machine = here if target is None and cpu is None else find_machine(target or here.name, abi, cpu)
+    source, _ = _read(path, options, quantization)
+    return tune_source(source, machine, Path(database), seconds, executor, workers)
 
 
 def runs_here(target: str | None) -> bool:

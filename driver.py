@@ -32,7 +32,7 @@ from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
 from .passes.precision import FloatFormat
 from .program.build import exact_machine, lower_graph
-from .program.goal import DEFAULT_GOAL, Goal, Optimize
+from .program.goal import DEFAULT_GOAL, NOTHING_TUNED, Goal, Optimize
 from .program.operations import operations
 from .report.build import Identity, build_report
 from .report.schema import Options, Report
@@ -53,7 +53,8 @@ WORTHWHILE = 0.05
 """The share of its operations that a run has to save for a library to have code and weights for a CPU of its own."""
 
 __all__ = [
-    "ALL_ABIS", "ALL_CPUS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "Compiled", "Goal", "ModelOptions", "Optimize", "Range",
+    "ALL_ABIS", "ALL_CPUS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "NOTHING_TUNED", "Compiled", "Goal", "ModelOptions",
+    "Optimize", "Range",
     "Source", "check_goal", "compile_model", "compile_source", "find_machine", "find_machines",
     "import_source", "lower", "lower_levels", "read", "read_onnx", "run_passes",
 ]  # fmt: skip

@@ -102,6 +102,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "clock": Key("clock"),
         "pools": Key("pool", repeated=True),
         "threads": Key("threads"),
+        "database": Key("database", path=True),
     },
     "quantize": {
         "calibration": Key("calibration", path=True),

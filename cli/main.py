@@ -19,7 +19,7 @@ import click
 from .. import __version__
 from ..errors import CcmlError, ErrorCode, ExitCode
 from ..targets import FAMILIES
-from . import boards, doctor, features, inspect, link, new, ops, page, profile, quantize, run, targets, verify
+from . import boards, doctor, features, inspect, link, new, ops, page, profile, quantize, run, targets, tune, verify
 from . import compile as compile_command
 from .options import JSON_FLAG
 from .output import print_error, print_json_error
@@ -65,7 +65,7 @@ def cli(context: click.Context) -> None:
 
 
 _COMMANDS = (
-    compile_command, link, run, quantize, verify, inspect, profile, page, features, new, targets, boards, ops,
+    compile_command, link, run, quantize, verify, inspect, profile, tune, page, features, new, targets, boards, ops,
     doctor,
 )  # fmt: skip
 

@@ -58,6 +58,7 @@ _EXAMPLES: Mapping[str, str] = {
     "compile.place": '["code:*=.itcm", "weights:3=.dtcm"]',
     "compile.pools": '["dtcm=64K", "sram"]',
     "compile.slice-cycles": "50000",
+    "compile.database": '"tuning.jsonl"',
     "compile.threads": "4",
     "quantize.calibration": '"typical.npz"',
     "quantize.test-data": '"test.npz"',

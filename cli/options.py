@@ -424,20 +424,25 @@ route_option = click.option(
 def goal_on_the_command_line() -> bool:
     """Whether one of :func:`goal_options` was given there, and not only in a file."""
     context = click.get_current_context()
-    sources = {context.get_parameter_source(name) for name in ("optimize", "max_ram", "pool", "threads")}
+    sources = {context.get_parameter_source(name) for name in ("optimize", "max_ram", "pool", "threads", "database")}
     return click.core.ParameterSource.COMMANDLINE in sources
 
 
 def goal_options(function: F) -> F:
-    """``--optimize``, ``--max-ram``, ``--pool`` and ``--threads``, as one argument ``goal``: a :class:`Goal`."""
+    """``--optimize``, ``--max-ram``, ``--pool``, ``--threads`` and ``--database``, as one argument ``goal``: a
+    :class:`Goal`."""
 
     @wraps(function)
     def command(
-        *args: Any, optimize: str, max_ram: int | None, pool: Any, threads: int | None, **values: Any
-    ) -> Any:
-        from ..driver import Goal, Optimize
+        *args: Any, optimize: str, max_ram: int | None, pool: Any, threads: int | None, database: str | None,
+        **values: Any,
+    ) -> Any:  # fmt: skip
+        from ..driver import NOTHING_TUNED, Goal, Optimize
+        from ..tuning.database import read_decisions
 
-        return function(*args, goal=Goal(Optimize(optimize), max_ram, dict(pool), threads or 0), **values)
+        tuned = NOTHING_TUNED if database is None else read_decisions(database)
+        goal = Goal(Optimize(optimize), max_ram, dict(pool), threads or 0, tuned)
+        return function(*args, goal=goal, **values)
 
     optimize = click.option(
         "--optimize", cls=GoalOption, type=click.Choice(["balanced", "size", "speed", "ram"]), default="balanced",
@@ -457,7 +462,11 @@ def goal_options(function: F) -> F:
         "--threads", cls=GoalOption, type=click.IntRange(1, MOST_THREADS), metavar="NUMBER",
         help="Split large layers into chunks for so many threads, and add functions that start them.  [default: none]",
     )  # fmt: skip
-    return optimize(max_ram(pool(threads(command))))  # type: ignore[return-value]
+    database = click.option(
+        "--database", cls=GoalOption, type=click.Path(), metavar="FILE",
+        help="Measurements by 'ccml tune', by which loops are chosen in place of the cost model.",
+    )  # fmt: skip
+    return optimize(max_ram(pool(threads(database(command)))))  # type: ignore[return-value]
 
 
 clock_option = click.option(

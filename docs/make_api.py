@@ -38,7 +38,8 @@ raises `CcmlError`.
 
 _SECTIONS = {
     "Functions": (
-        "compile", "link", "load", "quantize", "verify", "verify_log", "profile", "time_layers", "read_reports",
+        "compile", "link", "load", "quantize", "verify", "verify_log", "profile", "time_layers", "tune",
+        "read_decisions", "read_reports",
         "read_firmware", "write_page", "compile_model", "find_machine",
     ),
     "How a model is read and compiled": (
@@ -50,12 +51,12 @@ _SECTIONS = {
     "Results": (
         "Result", "Artifact", "Library", "Firmware", "Report", "LoadedModel", "StateMemory", "QuantizedSource",
         "Accuracy", "Verification",
-        "BoardCheck", "Profile", "TimedProfile",
+        "BoardCheck", "Profile", "TimedProfile", "Tuning",
     ),
     "Errors": ("CcmlError", "ErrorCode", "ExitCode"),
 }  # fmt: skip
 
-_OF_RESULTS = ("Report", "Accuracy", "Verification", "BoardCheck", "Profile", "TimedProfile")
+_OF_RESULTS = ("Report", "Accuracy", "Verification", "BoardCheck", "Profile", "TimedProfile", "Tuning")
 """The results whose parts are described as well."""
 
 _WIDTH = 120

@@ -112,6 +112,17 @@ class JitKernel:
             if param.access is not Access.READ and memory[param.name] is not arrays[param.name]:
                 arrays[param.name][...] = memory[param.name]
 
+    def caller(self, arrays: Sequence[np.ndarray]) -> Callable[[], None]:
+        """A function that runs the kernel on memory for its parameters, in their order, for benchmarks: nothing is
+        checked."""
+        pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+        function = self._function
+
+        def call(_alive: object = (self, arrays)) -> None:
+            function(*pointers)
+
+        return call
+
     def _check(self, arrays: Mapping[str, np.ndarray]) -> None:
         for param in self.kernel.params:
             array = arrays[param.name]

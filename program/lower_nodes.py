@@ -57,6 +57,15 @@ def lower_nodes(graph: Graph, machine: Machine, tuned: Tuned = NOTHING_TUNED) ->
     return _Lowering(graph, machine, memory).program([value.name for value in graph.outputs])
 
 
+def in_terms_of(graph: Graph, machine: Machine) -> Graph:
+    """``graph`` in the operators by which ``machine`` computes integers: what kernels are made of."""
+    if machine.cpu.pipeline.in_order:
+        graph = requantize_short(graph)
+        if "mve" not in machine.cpu.extensions:
+            graph = look_up_unsigned(graph)
+    return graph if machine.cpu.has_fpu else requantize_in_integers(graph)
+
+
 _Source = int | np.ndarray | Buffer
 """The number of a tensor among the operands and outputs of a node, a packed constant, or memory during the call."""
 
@@ -127,12 +136,7 @@ class _Lowering:
         self, graph: Graph, machine: Machine, memory: _Memory, given: Sequence[str] = (), results: Sequence[str] = ()
     ) -> None:
         """A graph of control flow finds its inputs in the buffers ``given`` and leaves its outputs in ``results``."""
-        if machine.cpu.pipeline.in_order:
-            graph = requantize_short(graph)
-            if "mve" not in machine.cpu.extensions:
-                graph = look_up_unsigned(graph)
-        if not machine.cpu.has_fpu:
-            graph = requantize_in_integers(graph)
+        graph = in_terms_of(graph, machine)
 
         def read_halo(node: Node) -> Halo | None:
             ctx = KernelContext(node, machine.cpu, {}, graph.constant, decision=self._decision(node))

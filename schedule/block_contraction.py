@@ -206,13 +206,17 @@ class Tiling(Generic[Work]):
 
 
 def lower_by_cheapest(ways: Sequence[tuple[Work, Callable[[Work], Tiling[Work]]]]) -> Block:
-    """The loops of the tiling of a contraction that are predicted to take the fewest cycles."""
+    """The loops of the tiling of a contraction that was decided on, or is predicted to take the fewest cycles."""
 
     def cycles(way: tuple[Work, Callable[[Work], Tiling[Work]]]) -> float:
         work, tiling = way
         return predicted_cycles(tiling(work.trial()).emit(), work.ctx.cpu)
 
-    work, best = ways[0] if len(ways) == 1 else min(ways, key=cycles)
+    decided = ways[0][0].ctx.form(len(ways))
+    if decided is not None:
+        work, best = ways[decided]
+    else:
+        work, best = ways[0] if len(ways) == 1 else min(ways, key=cycles)
     return best(work).emit()
 
 

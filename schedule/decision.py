@@ -51,12 +51,14 @@ class BlockShape:
 
 @dataclass(frozen=True)
 class Decision:
-    """The generator by its name (``schedule/generators.py``), what it is to do about blocks of accumulators, and of
-    Winograd's algorithm the images, rows and columns of ``tiles`` in a block; ``None``: as it would."""
+    """The generator by its name (``schedule/generators.py``), what it is to do about blocks of accumulators, of
+    Winograd's algorithm the images, rows and columns of ``tiles`` in a block, and the number of the ``form`` among
+    those that a generator of block instructions compares; ``None``: as it would."""
 
     generator: str
     shape: BlockShape | None = None
     tiles: tuple[int, int, int] | None = None
+    form: int | None = None
 
     def __str__(self) -> str:
         words = [self.generator]
@@ -66,11 +68,18 @@ class Decision:
             words.append(f"{self.shape.ahead} ahead")
         if self.tiles is not None:
             words.append("tiles " + "x".join(map(str, self.tiles)))
+        if self.form is not None:
+            words.append(f"form {self.form}")
         return " ".join(words)
 
 
 Tuned = Mapping[str, Decision]
 """For kernels by their keys: the decision that is better than the cost model's choice."""
+_LIKE_CONSTANTS = frozenset({
+    "scale", "y_scale", "zero_point", "rhs_zero_point", "acc_lo", "acc_hi", "m", "m1", "m2", "z1", "z2", "bias",
+    "shift",
+})  # fmt: skip
+"""Attributes of integers' operators that differ from layer to layer, and about which loops care little."""
 NOTHING_TUNED: Tuned = MappingProxyType({})
 TUNED = ", tuned"
 """Stands behind the name of a generator that a decision chose."""
@@ -115,6 +124,6 @@ def _rules(cpu: Cpu) -> tuple[bool, ...]:
 
 
 def _attributes(node: Node) -> str:
-    """Without scales and zero points, which are numbers like constants."""
-    kept = {name: value for name, value in node.attrs.items() if not isinstance(value, (Graph, float))}
+    """Without scales, zero points and other numbers that are like constants, and without graphs."""
+    kept = {n: v for n, v in node.attrs.items() if n not in _LIKE_CONSTANTS and not isinstance(v, (Graph, float))}
     return repr(sorted(kept.items(), key=lambda item: item[0]))

@@ -52,6 +52,7 @@ class Generator:
     have the block instruction ``block``, if it needs any, and where ``applies`` holds; ``emit`` makes the loops.
     ``cost`` estimates the cycles that they take, without knowledge of the tensors in memory. ``halo`` is what they
     rely on around the input of their anchor; ``None``: they put values in place of what is beyond the border.
+    ``tunable``: something about the loops may be decided from outside.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Generator:
     cost: Estimate
     halo: Callable[[Node], Halo] | None = None
     block: str | None = None
+    tunable: bool = False
 
     def fits(self, ctx: KernelContext) -> bool:
         op = None if ctx.anchor is None else ctx.anchor.op
@@ -92,7 +94,7 @@ def _of_blocks(
     def cost(ctx: KernelContext) -> float:
         return predicted_cycles(emit(ctx.trial()), ctx.cpu)
 
-    return Generator(name, anchors, applies, emit, cost, block=block)
+    return Generator(name, anchors, applies, emit, cost, block=block, tunable=True)
 
 
 _RESULT = 35
@@ -150,6 +152,7 @@ def _winograd(outputs: int) -> Generator:
         lambda ctx: lower_winograd(ctx, outputs),
         lambda ctx: direct(ctx) * winograd_cost(ctx, outputs),
         lambda conv: winograd_halo(conv, outputs),
+        tunable=True,
     )
 
 
@@ -187,17 +190,21 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, "greatest2"),
     _of_blocks("helium sum", _anchors("reduce"), is_helium_sum, lower_helium_sum, "helium_sum"),
     _of_blocks("helium elementwise", _anchors(None), is_helium_elementwise, lower_helium_elementwise, "helium_lookup"),
-    Generator("depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _convolution(11, 11), needed_halo),
-    Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo),
+    Generator(
+        "depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _convolution(11, 11), needed_halo, tunable=True
+    ),
+    Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo, tunable=True),
     _winograd(2),
     _winograd(4),
-    Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7)),
+    Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7), tunable=True),
     Generator(
-        "computed product", _anchors("matmul"), is_computed_product, lower_computed_product, _scalar(7)
+        "computed product", _anchors("matmul"), is_computed_product, lower_computed_product, _scalar(7), tunable=True
     ),
     Generator("band", _anchors("matmul"), is_banded, lower_banded, _banded),
-    Generator("stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, _scalar(7)),
-    Generator("recurrence", _anchors("lstm", "gru", "rnn"), is_recurrent, lower_recurrent, _scalar(7)),
+    Generator(
+        "stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, _scalar(7), tunable=True
+    ),
+    Generator("recurrence", _anchors("lstm", "gru", "rnn"), is_recurrent, lower_recurrent, _scalar(7), tunable=True),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10)),
     Generator(

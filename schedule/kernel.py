@@ -97,6 +97,11 @@ class KernelContext:
         decided = None if shape is None else product.decided(self.cpu, shape)
         return product.cheapest(self.cpu) if decided is None else decided
 
+    def form(self, count: int) -> int | None:
+        """Which of ``count`` forms was decided on, if any."""
+        decided = None if self.decision is None else self.decision.form
+        return decided if decided is not None and decided < count else None
+
     def vectorized(self, block: Block) -> Block:
         """``block`` with the CPU's vectors in place of its loops, and loops over bytes that stay scalar unrolled."""
         if self.cpu.copied_bytes:

@@ -31,11 +31,12 @@ _KEPT = 1 / 2
 
 @dataclass(frozen=True)
 class Tiling:
-    """Tiles in blocks: how many ``blocks`` there are of ``block`` images, rows and columns of tiles each; how the
-    products of a block are computed, and how many rows of its result a transform computes together."""
+    """Tiles in blocks: how many ``blocks`` there are of ``block`` images, rows and columns of tiles each; what a block
+    multiplies, and how; and how many rows of its result a transform computes together."""
 
     blocks: tuple[int, int, int]
     block: tuple[int, int, int]
+    product: Product
     blocking: Blocking
     rows: int
     cycles: float
@@ -131,7 +132,7 @@ def _tiling(
     cycles = number * (products + before + after + passes * _per_byte(cpu, temporaries + weights * width / columns))
     first = _per_byte(cpu, weights)
     cycles += weights * (first + (number - 1) * min(first, 1 / cpu.caches[0].rate))
-    return Tiling(blocks, block, blocking, rows, cycles)
+    return Tiling(blocks, block, product, blocking, rows, cycles)
 
 
 @lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli",),
     ("__init__",),
     ("api", "onnx_backend"),
-    ("fitting", "loaded_model"),
+    ("fitting", "loaded_model", "tuning"),
     ("quantization",),
     ("verification", "artifact"),
     ("bindings",),

@@ -22,6 +22,7 @@ COMMANDS: dict[str, tuple[object, ...]] = {
     "quantize": (DIGITS, "--to", "weights8"),
     "verify": (DIGITS, "--samples", 1),
     "inspect": (DIGITS,),
+    "tune": (DIGITS, "-t", "riscv32", "--seconds", 1),
     "page": ("report.json",),
     "features": ("mfcc",),
     "new": (),

@@ -22,7 +22,8 @@ from tests.tools import needs
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = [
-    "quickstart.md", "how-to.md", "features.md", "firmware.md", "tutorials/pytorch.md", "tutorials/keras.md",
+    "quickstart.md", "how-to.md", "features.md", "firmware.md", "tuning.md", "tutorials/pytorch.md",
+    "tutorials/keras.md",
     "tutorials/scikit-learn.md", "tutorials/android.md",
 ]  # fmt: skip
 _BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
