@@ -428,6 +428,13 @@ def goal_on_the_command_line() -> bool:
     return click.core.ParameterSource.COMMANDLINE in sources
 
 
+def database_option(use: str, default: str | None = None) -> Callable[[F], F]:
+    """``--database``; ``use`` says what is done with the measurements."""
+    return click.option(
+        "--database", cls=GoalOption, type=click.Path(), metavar="FILE", default=default, show_default=True, help=use
+    )
+
+
 def goal_options(function: F) -> F:
     """``--optimize``, ``--max-ram``, ``--pool``, ``--threads`` and ``--database``, as one argument ``goal``: a
     :class:`Goal`."""
@@ -462,10 +469,7 @@ def goal_options(function: F) -> F:
         "--threads", cls=GoalOption, type=click.IntRange(1, MOST_THREADS), metavar="NUMBER",
         help="Split large layers into chunks for so many threads, and add functions that start them.  [default: none]",
     )  # fmt: skip
-    database = click.option(
-        "--database", cls=GoalOption, type=click.Path(), metavar="FILE",
-        help="Measurements by 'ccml tune', by which loops are chosen in place of the cost model.",
-    )  # fmt: skip
+    database = database_option("Measurements by 'ccml tune', by which loops are chosen in place of the cost model.")
     return optimize(max_ram(pool(threads(database(command)))))  # type: ignore[return-value]
 
 

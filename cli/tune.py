@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .help import Command
-from .options import json_option, model_options, target_options
+from .options import database_option, json_option, model_options, target_options
 from .output import print_facts, print_json, print_table
 from .progress import progress
 from .quantize_options import quantization_options, quantize_option
@@ -27,10 +27,7 @@ _MOST_NAMES = 2
 @click.command("tune", cls=Command, short_help="Search for faster loops by measuring, and keep what was found.")
 @model_options
 @target_options(default="this machine")
-@click.option(
-    "--database", type=click.Path(), metavar="FILE", default="tuning.jsonl", show_default=True,
-    help="Where measurements are appended; those that it holds are not made again.",
-)
+@database_option("Where measurements are appended; those that it holds are not made again.", "tuning.jsonl")
 @click.option(
     "--seconds", type=click.FloatRange(1), default=60, show_default=True, metavar="S",
     help="How long the search takes, about.",

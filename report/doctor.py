@@ -47,6 +47,7 @@ _ANYWHERE = (
 
 PYTHON_PACKAGES = (
     Tool("pillow", "reads images as calibration data", "pip install 'ccml[image]'"),
+    Tool("distributed", "has a cluster measure for ccml.tune", "pip install 'ccml[farm]'"),
     Tool("tflite", "reads TensorFlow Lite models, with flatbuffers", "pip install 'ccml[tflite]'"),
     Tool("flatbuffers", "reads TensorFlow Lite models, with tflite", "pip install 'ccml[tflite]'"),
     Tool("torch", "exports programs of PyTorch (.pt2)", "pip install torch onnxscript"),
