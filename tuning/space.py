@@ -11,7 +11,7 @@ from ..schedule.cycles import predicted_cycles
 from ..schedule.decision import BlockShape, Decision
 from ..schedule.generators import GENERATORS, Generator, choose_generator
 from ..schedule.kernel import KernelContext
-from ..schedule.winograd_choice import possible_tilings
+from ..schedule.winograd_choice import computed_type, possible_tilings
 from ..schedule.winograd_matrices import ALL
 from ..targets.target import Cpu
 
@@ -117,8 +117,8 @@ def _forms(generator: Generator, dense: KernelContext) -> Iterator[Candidate]:
 
 def _winograd(generator: Generator, dense: KernelContext, size: int) -> Iterator[Candidate]:
     node, _ = dense.contraction
-    depth, out = node.operands[0].shape[-1], node.output.shape
-    for tiling in possible_tilings(dense.cpu, depth, out, size, _TILINGS):
+    kind, depth, out = computed_type(dense.cpu, node.operands[0].dtype), node.operands[0].shape[-1], node.output.shape
+    for tiling in possible_tilings(dense.cpu, kind, depth, out, size, _TILINGS):
         product = tiling.product
         shapes = sorted(product.possible(dense.cpu), key=lambda each: product.cycles(dense.cpu, each))[:_SHAPES]
         at_best = product.cycles(dense.cpu, shapes[0])
