@@ -11,6 +11,7 @@ from ..ir.graph import Node, Value
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.infer import broadcast_shapes
+from ..ops.narrow import NARROW_FLOATS
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .rewrite import Rewriter, Rule
@@ -218,7 +219,10 @@ def needless_cast(rewriter: Rewriter, node: Node) -> Value | None:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Whether every value of ``narrow`` is one of ``wide``. NumPy calls 64-bit integers to float64 safe; they round."""
+    """Whether every value of ``narrow`` is one of ``wide``. NumPy calls 64-bit integers to float64 safe; they round. So
+    it does floats of 4 bits to integers of 2."""
+    if narrow in NARROW_FLOATS and not wide.is_float and wide not in NARROW_FLOATS:
+        return False
     rounds = wide.is_float and narrow.is_integer and narrow.size == 8
     return not rounds and wide is not DType.BOOL and np.can_cast(narrow.numpy, wide.numpy, "safe")
 

@@ -160,6 +160,15 @@ CASES = {
         """,
         None,
     ),
+    "a cast of small floats to small integers counts": (
+        "[2]",
+        """
+        %a : f4e2m1[2] = cast(%x) {to=f4e2m1, saturate=true, rounding="up"}
+        %b : u2[2] = cast(%a) {to=u2}
+        %y : f32[2] = cast(%b) {to=f32}
+        """,
+        None,
+    ),
     "heads are sliced after the split": (
         "[2,12]",
         """
