@@ -24,7 +24,7 @@ from .image import BASE, Image, link_objects, load_executable
 
 _C_FLAGS = ("-std=gnu99", "-ffunction-sections", "-fdata-sections")
 _LINES = "-g1"
-"""Which line of C an instruction is of: a fifth of the time that GCC takes."""
+"""Has GCC say of which line of C an instruction is."""
 
 
 @dataclass(frozen=True)
