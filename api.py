@@ -445,13 +445,15 @@ def tune(
     quantization: Quantization | None = None,
     executor: Executor | None = None,
     workers: int = 1,
+    threads: int = 0,
 ) -> Tuning:
     """Searches for loops that are faster than those that the cost model chooses, for about so many ``seconds``.
 
     Each measurement is appended to ``database`` as it comes, and what that holds is not measured again; ``Goal(tuned=
     ccml.read_decisions(database))`` compiles by it. Without ``target`` code for this machine is timed, by default for
     the highest of its CPUs. Code for a Cortex-M is judged by its predicted cycles, other code that does not run here by
-    a model of the core's ports.
+    a model of the core's ports. With ``threads`` it is sought as well into how many chunks the work of each layer is
+    best split for so many.
 
     With ``executor`` measurements are made by whatever it stands for (processes, a cluster of boards), ``workers`` at a
     time. Its tasks are pickled; whoever runs them has ccml installed, and the processor that ``target`` names, for
@@ -463,7 +465,7 @@ def tune(
     here = host_machine()
     machine = here if target is None and cpu is None else find_machine(target or here.name, abi, cpu)
     source, _ = _read(path, options, quantization)
-    return tune_source(source, machine, Path(database), seconds, executor, workers)
+    return tune_source(source, machine, Path(database), seconds, executor, workers, threads)
 
 
 def runs_here(target: str | None) -> bool:

@@ -428,6 +428,14 @@ def goal_on_the_command_line() -> bool:
     return click.core.ParameterSource.COMMANDLINE in sources
 
 
+def threads_option(use: str) -> Callable[[F], F]:
+    """``--threads``; ``use`` says what is done for them."""
+    return click.option(
+        "--threads", cls=GoalOption, type=click.IntRange(1, MOST_THREADS), metavar="NUMBER",
+        help=f"{use}  [default: none]",
+    )  # fmt: skip
+
+
 def database_option(use: str, default: str | None = None) -> Callable[[F], F]:
     """``--database``; ``use`` says what is done with the measurements."""
     return click.option(
@@ -465,10 +473,7 @@ def goal_options(function: F) -> F:
         "--pool", cls=GoalOption, multiple=True, type=PoolSize(), callback=_distinct, metavar="NAME=BYTES",
         help="A part of RAM with a pointer of its own, fastest first; the last may go without '=BYTES'. Repeatable.",
     )  # fmt: skip
-    threads = click.option(
-        "--threads", cls=GoalOption, type=click.IntRange(1, MOST_THREADS), metavar="NUMBER",
-        help="Split large layers into chunks for so many threads, and add functions that start them.  [default: none]",
-    )  # fmt: skip
+    threads = threads_option("Split large layers into chunks for so many threads, and add functions that start them.")
     database = database_option("Measurements by 'ccml tune', by which loops are chosen in place of the cost model.")
     return optimize(max_ram(pool(threads(database(command)))))  # type: ignore[return-value]
 

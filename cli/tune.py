@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .help import Command
-from .options import database_option, json_option, model_options, target_options
+from .options import database_option, json_option, model_options, target_options, threads_option
 from .output import print_facts, print_json, print_table
 from .progress import progress
 from .quantize_options import quantization_options, quantize_option
@@ -32,6 +32,7 @@ _MOST_NAMES = 2
     "--seconds", type=click.FloatRange(1), default=60, show_default=True, metavar="S",
     help="How long the search takes, about.",
 )
+@threads_option("Seek as well into how many chunks the work of each layer is best split for so many threads.")
 @quantize_option
 @quantization_options
 @json_option
@@ -44,6 +45,7 @@ def command(
     cpu: str | None,
     database: str,
     seconds: float,
+    threads: int | None,
     as_json: bool,
     quantization: Quantization | None,
 ) -> None:
@@ -63,7 +65,8 @@ def command(
         from .. import api
 
         found = api.tune(
-            model, database, target, options, abi=abi, cpu=cpu, seconds=seconds, quantization=quantization
+            model, database, target, options, abi=abi, cpu=cpu, seconds=seconds, quantization=quantization,
+            threads=threads or 0,
         )
     if as_json:
         print_json(asdict(found))

@@ -42,6 +42,7 @@ class ModuleOptions:
     ``external_constants``: the constants are hidden symbols of another object. ``addresses``: constants are memory of
     this process, by buffer name (JIT). ``call_symbols``: every call is also a function ``NAME_call_<i>`` with the
     parameters of the entry. ``attributes`` are added to every function. ``unroll_sums``: short sums have no loop.
+    ``workers``: the functions that start threads are there with ``addresses``, too.
     ``chosen``: something else sees to it that the processor has what the machine has; the entry is hidden, and whoever
     chooses resets the states.
     """
@@ -52,6 +53,7 @@ class ModuleOptions:
     attributes: str = ""
     unroll_sums: bool = True
     chosen: bool = False
+    workers: bool = False
 
 
 def run_symbol(program: Program) -> str:
@@ -267,7 +269,7 @@ class EntryWriter:
         if self.program.weights is not None:
             attributes = f"{more} {self.options.attributes}".strip()
             found.append(check_weights_function(self.program, self.machine, self.word, attributes))
-        if self.program.threads and self.options.addresses is None:
+        if self.program.threads and (self.options.addresses is None or self.options.workers):
             found += workers_functions(self.program, self.machine, f"{more} {self.options.attributes}".strip())
         return found
 

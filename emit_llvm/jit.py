@@ -22,6 +22,7 @@ from ..ir.loops import Access, Kernel
 from ..ir.program import Interface, Program, Role, Storage
 from ..ir.states import initial_value
 from ..ir.steps import Branch, Call, Repeat, Step, walk_calls
+from ..ir.threads import WORKERS_BYTES
 from ..targets import TARGETS, HwcapBit, Machine, host, in_process
 from . import backend
 from .elf import undefined_symbols
@@ -30,6 +31,7 @@ from .guard import SYSTEM_FUNCTION
 from .kernels import kernel_function
 from .module import constant_array, foreign_kernels, module_text
 from .runtime import helper_object
+from .threads import SYSTEM_FUNCTIONS, workers_symbols
 
 _CACHE_LINE = 64
 
@@ -133,6 +135,12 @@ class JitKernel:
                 _refuse(param.name, "the array must be contiguous, and writable where the kernel writes it")
 
 
+def _system_functions(program: Program) -> dict[str, int]:
+    """The addresses of what the functions that start threads call."""
+    names = SYSTEM_FUNCTIONS if program.threads else ()
+    return {name: ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value or 0 for name in names}
+
+
 @contextmanager
 def _allocated(program: Program) -> Iterator[None]:
     """Raises ``BUDGET`` where this machine does not give the memory of a run."""
@@ -176,13 +184,14 @@ class JitModel:
         self.program = program
         self._constants = {name: _aligned(constant_array(program, name), _CACHE_LINE) for name in program.constants}
         addresses = {name: array.ctypes.data for name, array in self._constants.items()}
-        options = ModuleOptions(addresses=addresses, call_symbols=True)
+        options = ModuleOptions(addresses=addresses, call_symbols=True, workers=bool(program.threads))
         chosen = in_process(machine or host_machine(), sys.platform)
         calls = [call_symbol(program, number) for number in range(len(program.calls))]
-        symbols = [run_symbol(program), *([reset_symbol(program)] if program.states else []), *calls]
+        reset = [reset_symbol(program)] if program.states else []
+        symbols = [run_symbol(program), *reset, *workers_symbols(program), *calls]
         foreign = foreign_kernels(program)
         self._custom = HostLibrary(foreign) if foreign else None
-        given = self._custom.functions if self._custom is not None else {}
+        given = {**(self._custom.functions if self._custom is not None else {}), **_system_functions(program)}
         self._library = JitLibrary(module_text(program, chosen, options), symbols, chosen, given)
         signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * len(program.parameters))
         self._run = signature(self._library.functions[run_symbol(program)])
@@ -190,7 +199,26 @@ class JitModel:
         self.state = StateMemory(program)
         with _allocated(program):
             self._pools = [aligned_empty(pool.size, pool.align) for pool in program.plan.pools]
+        self._workers: np.ndarray | None = None
         self._lock = threading.Lock()
+
+    @contextmanager
+    def threads(self, count: int) -> Iterator[None]:
+        """Has what was compiled in chunks run by ``count`` threads, the caller's among them; other programs run as
+        ever. Raises ``TOOLCHAIN`` where the system gives no more threads."""
+        if not self.program.threads:
+            yield
+            return
+        memory = aligned_empty(WORKERS_BYTES, _CACHE_LINE)
+        start, stop = (self._library.functions[symbol] for symbol in workers_symbols(self.program))
+        if ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int)(start)(memory.ctypes.data, count):
+            raise CcmlError(ErrorCode.TOOLCHAIN, f"the system does not give {count} threads")
+        self._workers = memory
+        try:
+            yield
+        finally:
+            self._workers = None
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(stop)(memory.ctypes.data)
 
     def run(self, inputs: Mapping[str, np.ndarray], state: StateMemory | None = None) -> dict[str, np.ndarray]:
         """The outputs, by their ONNX names. Raises ``CcmlError(BAD_INPUT)`` that names the tensor."""
@@ -312,7 +340,7 @@ class JitModel:
 
     def _pointers(self, arrays: Mapping[str, np.ndarray], state: StateMemory | None = None) -> list[int]:
         memory = [*self._pools, (state or self.state).memory]
-        found = in_order(self.program, memory, arrays)
+        found = in_order(self.program, memory, arrays, self._workers)
         return [0 if array is None else array.ctypes.data for array in found]
 
     def _last_writers(self) -> dict[str, int]:
@@ -345,14 +373,14 @@ def _nanoseconds(function: Callable[..., int], arguments: Sequence[ctypes.c_void
 
 
 def in_order(
-    program: Program, pools: Sequence[np.ndarray], arrays: Mapping[str, np.ndarray]
+    program: Program, pools: Sequence[np.ndarray], arrays: Mapping[str, np.ndarray], workers: np.ndarray | None = None
 ) -> Iterator[np.ndarray | None]:
-    """What the run function takes: memory for the pools, the states and the file of weights, no threads, and ``arrays``
-    of inputs and outputs by buffer."""
+    """What the run function takes: memory for the pools, the states and the file of weights, the ``workers`` where
+    there are any, and ``arrays`` of inputs and outputs by buffer."""
     memory = iter(pools)
     for item in program.parameters:
         if item.role is Role.THREADS:
-            yield None
+            yield workers
         else:
             yield next(memory) if item.role in (Role.POOL, Role.STATE, Role.WEIGHTS) else arrays[item.name]
 

@@ -205,7 +205,8 @@ class Program:
     be taken call by call as well. The work of large kernels is in chunks for so many ``threads``, and a parameter says
     who runs them; 0: there are none. ``library`` is what kernels and constants are called after where several models
     share them. ``sections`` are those of kernels (``("code", name)``) and constants (``("weights", name)``) that do not
-    go where the others are.
+    go where the others are. ``chunks`` for each thread were decided on for some kernels, by their names, before work is
+    split.
     """
 
     name: str
@@ -229,6 +230,7 @@ class Program:
     threads: int = 0
     library: str = ""
     sections: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    chunks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def owner(self) -> str:

@@ -90,7 +90,7 @@ def lower_graph(
         machine = replace(machine, cpu=replace(machine.cpu, large_weights=True))
     if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
         machine = replace(machine, cpu=replace(machine.cpu, compact=True))
-    program = _verified("lower_nodes", lower_nodes(graph, machine, goal.tuned), dump)
+    program = _verified("lower_nodes", lower_nodes(graph, machine, goal.tuned, goal.threads), dump)
     for name, step in STEPS:
         if step is share and not shared:
             continue

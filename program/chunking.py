@@ -91,15 +91,16 @@ class Split:
     own: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
-def split(phase: Block, threads: int, temporaries: Set[str], weights: int) -> Split:
+def split(phase: Block, threads: int, temporaries: Set[str], weights: int, decided: int | None = None) -> Split:
     """The loops of a phase in chunks; as it is where that is not worth it, or cannot be proven to be sound.
 
-    ``temporaries`` are parameters that nothing else uses than this phase; of constants it reads ``weights`` bytes.
+    ``temporaries`` are parameters that nothing else uses than this phase; of constants it reads ``weights`` bytes. So
+    many chunks for each thread may be ``decided``.
     """
     work = operations(phase)
     if len(phase) != 1 or work < SMALLEST_PHASE:
         return Split(phase)
-    wanted = min(CHUNKS * threads, int(work / SMALLEST_CHUNK))
+    wanted = min(CHUNKS * threads, int(work / SMALLEST_CHUNK)) if decided is None else decided * threads
     found = Split(phase)
     for depth in range(1, _DEEPEST + 1):
         loops = _nest(phase, depth)

@@ -25,7 +25,7 @@ from ..ops.control import BODIES
 from ..ops.custom import CUSTOM, custom_macs
 from ..ops.table import OPS
 from ..schedule.borders import plan_borders
-from ..schedule.decision import NOTHING_TUNED, TUNED, Decision, Tuned, kernel_key
+from ..schedule.decision import NOTHING_TUNED, TUNED, Decision, Tuned, kernel_key, threaded_key
 from ..schedule.fixed_requantization import requantize_in_integers
 from ..schedule.generators import Generator, choose_generator
 from ..schedule.kernel import KernelContext
@@ -47,13 +47,13 @@ MAX_KERNELS = 3000
 """Each takes some 20 ms of the processor: more than any real model has, and about a minute."""
 
 
-def lower_nodes(graph: Graph, machine: Machine, tuned: Tuned = NOTHING_TUNED) -> Program:
+def lower_nodes(graph: Graph, machine: Machine, tuned: Tuned = NOTHING_TUNED, threads: int = 0) -> Program:
     """Kernels and steps for ``graph``; the plan has no pools yet. ``tuned`` says what is known to be faster than what
-    is estimated to be.
+    is estimated to be, with ``threads`` also about how work is split for so many.
 
     The graph consists of ``fused`` and ``reshape`` nodes and control flow, as ``passes.pipeline.optimize`` leaves it.
     """
-    memory = _Memory(tuned)
+    memory = _Memory(tuned, threads)
     return _Lowering(graph, machine, memory).program([value.name for value in graph.outputs])
 
 
@@ -87,9 +87,12 @@ class _Lowered:
 @dataclass
 class _Memory:
     """What all graphs of a program share: buffers, kernels, and what is needed to find those that are there already.
-    ``decisions`` are those for kernels by their keys."""
+    ``decisions`` are those for kernels by their keys, ``chunks`` what they say about how the work of kernels is split
+    for the ``threads``."""
 
     decisions: Tuned
+    threads: int = 0
+    chunks: dict[str, int] = field(default_factory=dict)
     buffers: dict[str, BufferDecl] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     kernels: dict[str, Kernel] = field(default_factory=dict)
@@ -185,6 +188,7 @@ class _Lowering:
             extents=graph.extents,
             taps={v.name: o for v in values if v.name not in self.halos and (o := self.owner[v.name]) in self.buffers},
             framed={name: halo.before for name, halo in self.halos.items() if name in self.buffers},
+            chunks=self.memory.chunks,
         )
 
     def body(self) -> Body:
@@ -273,6 +277,7 @@ class _Lowering:
                 raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=node.loc)
             self.memory.lowered[key] = self._scheduled(node)
         lowered = self.memory.lowered[key]
+        self._note_chunks(node, lowered.kernel)
         values = _values(node)
         args = tuple(self._argument(values, source) for source in lowered.sources)
         call = Call(lowered.kernel, args, node.loc, lowered.macs, generator=lowered.generator, summary=describe(node))
@@ -342,6 +347,14 @@ class _Lowering:
             key = kernel_key(node, self.machine, self.graph.constant)
             self.decisions[name] = self.memory.decisions.get(key)
         return self.decisions[name]
+
+    def _note_chunks(self, node: Node, kernel: str) -> None:
+        """What is known of how the work of a node's kernel is best split."""
+        if self.memory.decisions and self.memory.threads:
+            key = kernel_key(node, self.machine, self.graph.constant)
+            decided = self.memory.decisions.get(threaded_key(key, self.memory.threads))
+            if decided is not None and decided.chunks is not None:
+                self.memory.chunks[kernel] = decided.chunks
 
     def _shared_kernel(self, kernel: Kernel, stem: str, loc: str) -> Kernel:
         """The kernel itself, named, or the one with the same text that there is already.

@@ -73,7 +73,9 @@ class _Partition:
             for made in ([part.kernel for part in self.parts[kernel.name]] if kernel.name in self.parts else [kernel])
         ]
         body = map_calls(program.body, self._calls)
-        return replace(program, kernels=tuple(kernels), body=body, buffers=self.buffers, threads=self.threads)
+        return replace(
+            program, kernels=tuple(kernels), body=body, buffers=self.buffers, threads=self.threads, chunks={}
+        )
 
     def _note_shared_places(self, call: Call, kernel: Kernel) -> None:
         """Parameters behind which there is one tensor, or the old and the new value of a state."""
@@ -129,7 +131,7 @@ class _Partition:
         seen = Counter(name for phase in found for name in {buffer.name for buffer in used_buffers(phase)})
         temporaries = {name for name in self.temporaries.get(kernel.name, ()) if seen[name] == 1}
         splits = [
-            split(phase, self.threads, temporaries, self._weights(kernel, phase))
+            split(phase, self.threads, temporaries, self._weights(kernel, phase), self.program.chunks.get(kernel.name))
             if self._is_apart(kernel, phase)
             else Split(phase)
             for phase in found

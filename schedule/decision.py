@@ -17,6 +17,8 @@ from ..ir.graph import Graph, Node, Value
 from ..ops.fused import body_of
 from ..targets.target import Cpu, Dot, Machine
 
+MOST_CHUNKS = 64
+"""For each thread."""
 MOST_ROWS, MOST_VECTORS, MOST_CHAINS, MOST_AHEAD = 30, 8, 8, 16
 """Of a block; more makes code that no machine has registers for."""
 
@@ -53,14 +55,21 @@ class BlockShape:
 class Decision:
     """The generator by its name (``schedule/generators.py``), what it is to do about blocks of accumulators, of
     Winograd's algorithm the images, rows and columns of ``tiles`` in a block, and the number of the ``form`` among
-    those that a generator of block instructions compares; ``None``: as it would."""
+    those that a generator of block instructions compares; ``None``: as it would.
+
+    About the ``chunks`` for each of so many threads there are decisions of their own (:func:`threaded_key`), in which
+    nothing else counts.
+    """
 
     generator: str
     shape: BlockShape | None = None
     tiles: tuple[int, int, int] | None = None
     form: int | None = None
+    chunks: int | None = None
 
     def __str__(self) -> str:
+        if self.chunks is not None:
+            return f"{self.chunks} chunks a thread"
         words = [self.generator]
         if self.shape is not None:
             words.append(f"{self.shape.rows}x{self.shape.vectors}")
@@ -106,6 +115,11 @@ def kernel_key(node: Node, machine: Machine, constant: Callable[[Value | None], 
     own = sorted((numbers[name], array.dtype.str, array.shape) for name, array in body.constants.items())
     text = repr((machine_key(machine), _rules(machine.cpu), outside, nodes, inside, own))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def threaded_key(key: str, threads: int) -> str:
+    """Of decisions about how the work of a kernel is split for so many threads."""
+    return f"{key}/{threads}"
 
 
 def machine_key(machine: Machine) -> str:

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
-from ..schedule.decision import BlockShape, Decision, Tuned
+from ..schedule.decision import MOST_CHUNKS, BlockShape, Decision, Tuned
 
 log = logging.getLogger(__name__)
 
@@ -118,21 +118,26 @@ def _record(line: str, where: str) -> Record:
 
 
 def _decision(data: Mapping[str, object]) -> Decision:
-    shape, tiles, generator, form = data["shape"], data["tiles"], data["generator"], data["form"]
+    shape, tiles, generator = data["shape"], data["tiles"], data["generator"]
     if len(data) != len(fields(Decision)) or not isinstance(generator, str):
-        raise ValueError("a decision has a generator, a shape, tiles and a form")
-    if form is not None and (type(form) is not int or not 0 <= form < 1 << 16):
-        raise ValueError("the form of a decision is a number")
+        raise ValueError("a decision has a generator, a shape, tiles, a form and chunks")
+    form, chunks = _number(data["form"], 0, 1 << 16), _number(data["chunks"], 1, MOST_CHUNKS)
     if shape is not None and not isinstance(shape, dict):
         raise ValueError("the shape of a decision is an object")
     block = None if shape is None else BlockShape(**shape)
     if block is not None and not block.valid:
         raise ValueError("the shape of a decision is none that code has")
     if tiles is None:
-        return Decision(generator, block, form=form)
+        return Decision(generator, block, form=form, chunks=chunks)
     if not isinstance(tiles, list) or len(tiles) != 3 or not all(type(n) is int and 1 <= n < 1 << 16 for n in tiles):
         raise ValueError("tiles are three positive integers")
-    return Decision(generator, block, (tiles[0], tiles[1], tiles[2]), form)
+    return Decision(generator, block, (tiles[0], tiles[1], tiles[2]), form, chunks)
+
+
+def _number(value: object, least: int, most: int) -> int | None:
+    if value is None or (type(value) is int and least <= value <= most):
+        return value
+    raise ValueError(f"a form and chunks are numbers from {least} to {most}")
 
 
 def ratios(records: Iterable[Record]) -> dict[str, dict[Decision, float]]:

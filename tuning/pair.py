@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import ExitStack
 
 from ..driver import Compiled
 from ..emit_llvm.jit import JitModel
@@ -14,7 +15,7 @@ _FEWEST = 5
 
 
 class Pair:
-    """They take turns, so that both see the same of what else goes on."""
+    """They take turns, so that both see the same of what else goes on, each with as many threads as it is for."""
 
     def __init__(self, first: Compiled, second: Compiled) -> None:
         self._compiled = (first, second)
@@ -23,28 +24,28 @@ class Pair:
 
     def whole(self, seconds: float) -> tuple[float, float]:
         """The least seconds of a run of each."""
-        runs = [model.caller(self._sample) for model in self._models]
         times: tuple[list[float], list[float]] = ([], [])
 
         def turn() -> None:
-            for run, taken in zip(runs, times):
+            for model, taken in zip(self._models, times):
+                run = model.caller(self._sample)
+                run()
                 start = time.perf_counter()
                 run()
                 taken.append(time.perf_counter() - start)
 
-        _repeat(turn, seconds)
+        self._repeat(turn, seconds)
         return min(times[0]), min(times[1])
 
     def by_layer(self, seconds: float) -> dict[str, tuple[float, float]]:
         """The least seconds of each layer of both, by its name; all calls of a layer together."""
-        timers = [model.timer(self._sample) for model in self._models]
         taken: tuple[list[list[int]], list[list[int]]] = ([], [])
 
         def turn() -> None:
-            for timer, runs in zip(timers, taken):
-                runs.append(timer())
+            for model, runs in zip(self._models, taken):
+                runs.append(model.timer(self._sample)())
 
-        _repeat(turn, seconds)
+        self._repeat(turn, seconds)
         both = [self._layers(number, [min(call) for call in zip(*runs)]) for number, runs in enumerate(taken)]
         return {name: (both[0][name], both[1][name]) for name in both[0] if name in both[1]}
 
@@ -54,10 +55,12 @@ class Pair:
             found[call.loc] += least / 1e9
         return found
 
-
-def _repeat(turn: Callable[[], None], seconds: float) -> None:
-    turn()
-    end, turns = time.perf_counter() + seconds, 0
-    while turns < _FEWEST or time.perf_counter() < end:
-        turn()
-        turns += 1
+    def _repeat(self, turn: Callable[[], None], seconds: float) -> None:
+        with ExitStack() as stack:
+            for model in self._models:
+                stack.enter_context(model.threads(model.program.threads))
+            turn()
+            end, turns = time.perf_counter() + seconds, 0
+            while turns < _FEWEST or time.perf_counter() < end:
+                turn()
+                turns += 1

@@ -13,16 +13,16 @@ from pathlib import Path
 import llvmlite.binding as llvm
 
 from ..costs.predict import has_cost_model
-from ..driver import DEFAULT_GOAL, Compiled, Source, lower, run_passes
+from ..driver import Compiled, Goal, Source, lower, run_passes
 from ..errors import CcmlError, ErrorCode
 from ..program.describe import describe
-from ..schedule.decision import Decision, machine_key
+from ..schedule.decision import Decision, machine_key, threaded_key
 from ..targets import Machine
 from .database import Meter, Record, append_records, best_decisions, ratios, read_records
 from .measure import meter_for
 from .pair import Pair
 from .search import Found, Search, layers_of
-from .single import singles
+from .single import Single, singles
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +30,9 @@ SECONDS = 60.0
 """How long a search takes by default."""
 _CHECK = 0.1
 """The share of the time that goes to each look at the whole model."""
+_CHUNKS = (1, 2, 8, 16)
+"""Numbers of chunks for each thread that are tried."""
+_SPLIT = "split"
 _SHORTEST = 1.0
 """Seconds that each of its two measurements takes at least."""
 
@@ -65,25 +68,27 @@ class Tuning:
 
 def tune_source(
     source: Source, machine: Machine, database: Path, seconds: float = SECONDS,
-    executor: Executor | None = None, workers: int = 1,
+    executor: Executor | None = None, workers: int = 1, threads: int = 0,
 ) -> Tuning:
     """Searches for ``seconds``; what is measured is appended to ``database`` at once, and what it holds counts as
-    measured. By ``executor`` code is timed that need not run here, unless its cycles can be predicted.
+    measured. By ``executor`` code is timed that need not run here, unless its cycles can be predicted. With ``threads``
+    it is sought as well how the work of layers is best split for so many.
 
     Raises ``BAD_OPTION`` where nothing about the model can be decided.
     """
     meter = Meter.TIME if executor is not None and not has_cost_model(machine) else meter_for(machine)
-    return _Tuner(source, machine, database, meter).run(seconds, executor, workers)
+    return _Tuner(source, machine, database, meter, Goal(threads=threads)).run(seconds, executor, workers)
 
 
 class _Tuner:
-    def __init__(self, source: Source, machine: Machine, database: Path, meter: Meter) -> None:
+    def __init__(self, source: Source, machine: Machine, database: Path, meter: Meter, goal: Goal) -> None:
         self.source, self.machine, self.database, self.version = source, machine, database, version("ccml")
-        self.meter = meter
+        self.meter, self.goal = meter, goal
         self.records = read_records(database) if database.exists() else []
         self.optimized = run_passes(source, machine=machine)
-        self.plain = lower(source, self.optimized, machine)
-        self.layers = layers_of(singles(self.optimized, machine), machine)
+        self.plain = lower(source, self.optimized, machine, goal)
+        self.singles = singles(self.optimized, machine)
+        self.layers = layers_of(self.singles, machine)
 
     def run(self, seconds: float, executor: Executor | None, workers: int) -> Tuning:
         if not self.layers:
@@ -92,7 +97,8 @@ class _Tuner:
         began, before = time.monotonic(), len(self.records)
         self._remember()
         cold = sum(array.nbytes for array in self.plain.program.constants.values())
-        end = seconds * (1 - 2 * _CHECK) if self.meter is Meter.TIME else seconds
+        looks = _CHECK * (2 + len(_CHUNKS) * bool(self.goal.threads)) if self.meter is Meter.TIME else 0
+        end = seconds * (1 - looks)
         search = Search(self.layers, self.machine, self.meter, end, cold, executor, workers)
         for found in search.run():
             self._keep([self._record(found)])
@@ -131,44 +137,64 @@ class _Tuner:
             key = layer.single.key
             decision, tried = best.get(key), known.get(key, {})
             ratio = 1.0 if decision is None else tried[decision]
-            text = None if decision is None else str(decision)
-            rows.append(
-                TunedKernel(layer.single.layers, describe(layer.single.node), len(tried), layer.reference, text, ratio)
-            )
+            words = [str(best[each]) for each in self._keys(layer.single) if each in best]
+            text, about = ", ".join(words) or None, describe(layer.single.node)
+            rows.append(TunedKernel(layer.single.layers, about, len(tried), layer.reference, text, ratio))
         return sorted(rows, key=lambda row: -row.reference * len(row.layers))
 
     # ---- the whole model
 
     def _look(self, seconds: float) -> tuple[float, float]:
         """The least seconds of a run of the whole model as the cost model has it, and tuned: decisions that do not save
-        time there are put down as such, and what is left is timed again."""
+        time there are put down as such, and what is left is timed again; all of it, where it does not."""
         log.info("timing the whole model")
+        if self.goal.threads:
+            self._split(seconds)
         decided = self._decided()
         if decided:
             pair = Pair(self.plain, self._lowered(decided))
             self._keep(self._in_model(pair.by_layer(seconds), decided))
-        return Pair(self.plain, self._lowered(self._decided())).whole(seconds)
+        decided = self._decided()
+        before, behind = Pair(self.plain, self._lowered(decided)).whole(seconds)
+        if behind > before:
+            both = {name: (before, behind) for single in self.singles for name in single.layers}
+            self._keep(self._in_model(both, decided))
+            behind = before
+        return before, behind
+
+    def _split(self, seconds: float) -> None:
+        """Measures all kernels in other numbers of chunks, each for ``seconds``."""
+        decided = self._decided()
+        plain = self._lowered({key: each for key, each in decided.items() if each.chunks is None})
+        for chunks in _CHUNKS:
+            split = {key: Decision(_SPLIT, chunks=chunks) for single in self.singles for key in self._keys(single)[1:]}
+            pair = Pair(plain, self._lowered({**decided, **split}))
+            self._keep(self._in_model(pair.by_layer(seconds), split))
+
+    def _keys(self, single: Single) -> list[str]:
+        """Those of the decisions about a kernel: about its loops, and about how they are split."""
+        return [single.key, *([threaded_key(single.key, self.goal.threads)] if self.goal.threads else [])]
 
     def _decided(self) -> dict[str, Decision]:
         """The best decisions about this model's kernels."""
         tuned = best_decisions(self.records, self.version)
-        return {layer.single.key: tuned[layer.single.key] for layer in self.layers if layer.single.key in tuned}
+        return {key: tuned[key] for single in self.singles for key in self._keys(single) if key in tuned}
 
     def _in_model(
         self, times: Mapping[str, tuple[float, float]], decided: Mapping[str, Decision]
     ) -> list[Record]:
         """What decided kernels took in the runs of the model, from the ``times`` of its layers by their names."""
         records = []
-        for layer in self.layers:
-            single = layer.single
+        for single in self.singles:
             both = [times[name] for name in single.layers if name in times]
-            if single.key in decided and both:
+            keys = [key for key in self._keys(single) if key in decided] if both else []
+            for key in keys:
                 before, behind = (sum(side) for side in zip(*both))
                 records.append(Record(
-                    single.key, machine_key(self.machine), self.version, describe(single.node), decided[single.key],
-                    self.meter, behind, before, llvm.get_host_cpu_name(), in_model=True,
+                    key, machine_key(self.machine), self.version, describe(single.node), decided[key], self.meter,
+                    behind, before, llvm.get_host_cpu_name(), in_model=True,
                 ))  # fmt: skip
         return records
 
     def _lowered(self, decided: Mapping[str, Decision]) -> Compiled:
-        return lower(self.source, self.optimized, self.machine, replace(DEFAULT_GOAL, tuned=dict(decided)))
+        return lower(self.source, self.optimized, self.machine, replace(self.goal, tuned=dict(decided)))

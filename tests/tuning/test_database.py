@@ -80,6 +80,7 @@ DAMAGED = {
     "no rows": RECORD.line().replace('"rows":2', '"rows":0'),
     "rows as text": RECORD.line().replace('"rows":2', '"rows":"2"'),
     "tiles": RECORD.line().replace('"tiles":null', '"tiles":[1,2]'),
+    "chunks": RECORD.line().replace('"chunks":null', '"chunks":1000'),
     "form": RECORD.line().replace('"form":null', '"form":-1'),
 }
 

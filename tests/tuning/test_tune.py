@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from ccml.driver import Compiled, Goal, compile_model
 from ccml.emit_llvm.jit import JitModel, host_machine
-from ccml.schedule.decision import TUNED, machine_key
+from ccml.schedule.decision import TUNED, Decision, machine_key, threaded_key
 from ccml.targets import Machine
 from ccml.tuning.database import Meter, Record, append_records, read_decisions, read_records
 from ccml.tuning.search import Layer, layers_of
@@ -79,6 +80,30 @@ def test_compiled_by_what_was_found(tmp_path: Path) -> None:
     samples = list(tuned.samples(DIGITS_TEST))[:20]
     for plain, other in zip(outputs(compile_model(DIGITS, machine), samples), outputs(tuned, samples), strict=True):
         np.testing.assert_allclose(other, plain, atol=1e-4)
+
+
+@pytest.mark.parametrize("chunks", [1, 3, 16])
+def test_work_split_as_decided(chunks: int) -> None:
+    """For two threads into more or fewer chunks, with the same outputs to the last bit."""
+    machine, goal = host_machine(), Goal(threads=2)
+    plain = compile_model(DIGITS, machine, goal=goal)
+    keys = [threaded_key(single.key, 2) for single in singles(plain.optimized, machine)]
+    tuned = compile_model(DIGITS, machine, goal=replace(goal, tuned={key: Decision("", chunks=chunks) for key in keys}))
+    assert [kernel.body for kernel in tuned.program.kernels] != [kernel.body for kernel in plain.program.kernels]
+    samples = list(plain.samples(DIGITS_TEST))[:5]
+    model = JitModel(tuned.program, machine)
+    for sample, expected in zip(samples, outputs(plain, samples), strict=True):
+        alone = model.run(sample)
+        with model.threads(2):
+            (both,) = model.run(sample).values()
+        np.testing.assert_array_equal(both, expected)
+        np.testing.assert_array_equal(next(iter(alone.values())), expected)
+
+
+def test_threads(tmp_path: Path) -> None:
+    file = tmp_path / "found.jsonl"
+    report_of("tune", DIGITS, "--database", file, "--seconds", 2, "--threads", 2)
+    assert {record.decision.chunks for record in read_records(file)} == {None, 1, 2, 8, 16}
 
 
 def outputs(compiled: Compiled, samples: Sequence[Mapping[str, np.ndarray]]) -> list[np.ndarray]:
