@@ -27,6 +27,7 @@ from .frontend_tflite import is_tflite, read_tflite
 from .ir.extents import axes_of
 from .ir.graph import Graph
 from .ir.program import Interface, Program
+from .ir.types import DType
 from .passes.control import all_graphs
 from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
@@ -56,7 +57,7 @@ __all__ = [
     "ALL_ABIS", "ALL_CPUS", "DEFAULT_GOAL", "DEFAULT_OPTIONS", "NOTHING_TUNED", "Compiled", "Goal", "ModelOptions",
     "Optimize", "Range",
     "Source", "check_goal", "compile_model", "compile_source", "find_machine", "find_machines",
-    "import_source", "lower", "lower_levels", "read", "read_onnx", "run_passes",
+    "import_source", "lower", "lower_levels", "preferred_bytes", "read", "read_onnx", "run_passes",
 ]  # fmt: skip
 
 
@@ -255,8 +256,14 @@ def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None
     """The graph ready for scheduling, on machines like ``machine`` or else on whatever machine. ``dump`` sees the graph
     of each pass."""
     log.info("optimizing %d operators", len(source.graph.nodes))
-    signed_bytes = machine is not None and machine.cpu.signed_bytes
-    return optimize(source.graph, dump=dump, signed_bytes=signed_bytes, precision=source.options.precision)
+    bytes_as = None if machine is None else preferred_bytes(machine)
+    return optimize(source.graph, dump=dump, bytes_as=bytes_as, precision=source.options.precision)
+
+
+def preferred_bytes(machine: Machine) -> DType | None:
+    """The type of bytes that the instructions of ``machine`` take, where they take one only."""
+    kind = machine.cpu.bytes_as
+    return None if kind is None else DType(kind.value)
 
 
 def check_goal(goal: Goal) -> None:

@@ -18,6 +18,7 @@ import onnx
 from onnx import helper
 from onnx.backend.base import Backend, BackendRep, namedtupledict
 
+from .driver import preferred_bytes
 from .emit_llvm.jit import JitModel, host_machine
 from .errors import CcmlError, ErrorCode
 from .frontend_onnx import TensorInterface, import_model, tensor_interface, with_constant_inputs
@@ -129,7 +130,7 @@ class CompiledModel(BackendRep):
                 fixed=lambda flat: with_constant_inputs(flat, values),
             )  # fmt: skip
             imported = import_model(interface.model, shapes=shapes, bounds=form.bounds)
-            graph = optimize(imported, signed_bytes=machine.cpu.signed_bytes)
+            graph = optimize(imported, bytes_as=preferred_bytes(machine))
         self._run, self._form, self._interface = self._build(lower_graph(graph, machine), machine), form, interface
 
     def _given(self, inputs: Any) -> dict[str, np.ndarray | list[np.ndarray] | None]:

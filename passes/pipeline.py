@@ -7,8 +7,10 @@ from collections.abc import Callable
 from time import perf_counter
 
 from ..ir.graph import Graph
+from ..ir.types import DType
 from ..ir.verify import verify_graph
 from ..ops.table import OPERATORS
+from .byte_signs import signed_bytes, unsigned_bytes
 from .cancel_transposes import cancel_transposes
 from .channels_last import channels_last
 from .control import in_bodies, name_apart
@@ -20,7 +22,6 @@ from .fuse import fuse
 from .integerize import integerize
 from .precision import FloatFormat, halves
 from .rewrite import Pass, until_stable
-from .signed_bytes import signed_bytes as make_bytes_signed
 from .signed_halfwords import signed_halfwords
 from .simplify import simplify
 from .sink_reshapes import sink_reshapes
@@ -56,7 +57,8 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("fold_affine", fold_affine),
     ("signed_halfwords", signed_halfwords),
     ("integerize", integerize),
-    ("signed_bytes", make_bytes_signed),
+    ("signed_bytes", signed_bytes),
+    ("unsigned_bytes", unsigned_bytes),
     ("channels_last", channels_last),
     ("settle_layout", settle_layout),
     ("fold_affine", fold_affine),
@@ -76,16 +78,17 @@ def before(last: str, graph: Graph) -> Graph:
 
 
 def optimize(
-    graph: Graph, *, dump: Dump | None = None, signed_bytes: bool = False, precision: FloatFormat = FloatFormat.FP32
+    graph: Graph, *, dump: Dump | None = None, bytes_as: DType | None = None, precision: FloatFormat = FloatFormat.FP32
 ) -> Graph:
-    """``graph`` ready for scheduling: channels-last, folded, and grouped into kernels; with ``signed_bytes`` for
-    machines that prefer these to unsigned ones, and floats in ``precision``. Passes go into the graphs of control flow.
+    """``graph`` ready for scheduling: channels-last, folded, and grouped into kernels; with ``bytes_as`` for machines
+    that prefer bytes of one type, and floats in ``precision``. Passes go into the graphs of control flow.
 
     The graph is verified after every pass. ``dump(name, graph)`` sees it under the names ``00-import``,
     ``01-eliminate_dead_code`` and so on.
     """
     _checked("00-import", graph, dump)
-    wanted = {"signed_bytes": signed_bytes, "halves": precision is FloatFormat.FP16}
+    signs = {"signed_bytes": bytes_as is DType.I8, "unsigned_bytes": bytes_as is DType.U8}
+    wanted = {**signs, "halves": precision is FloatFormat.FP16}
     left_out = {name for name, take in wanted.items() if not take}
     for number, (name, run) in enumerate((step for step in PASSES if step[0] not in left_out), 1):
         start = perf_counter()

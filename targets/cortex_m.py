@@ -58,7 +58,7 @@ def _cpu(
     flags = (f"-mcpu={name}", "-mthumb", *flags)
     registers = Registers(scalar=10, vector=vector)
     return Cpu(
-        name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER, signed_bytes=True,
+        name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER, bytes_as=I8,
         extensions=extensions, short_instructions=extensions == V6M,
         copied_bytes=() if extensions == V6M else (4,),
     )  # fmt: skip

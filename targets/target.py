@@ -115,7 +115,7 @@ class Cpu:
     ``caches``: those behind the fastest one, the nearest first; ``prefetch``: how it is told what to read next, where
     that pays. ``winograd``: convolutions of floats may be computed in fewer multiplications than they are defined with.
     ``large_weights``: constants may take several times their memory where that makes code faster.
-    ``signed_bytes``: the instructions for bytes take signed ones, so tensors of unsigned bytes should become such.
+    ``bytes_as``: the instructions for bytes take such activations, signed or unsigned, so tensors should become them.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
     ``costs``: what a run executes can be predicted from its machine code; ``timing``: the cycles of its instructions,
@@ -143,7 +143,7 @@ class Cpu:
     prefetch: CacheLines | None = None
     winograd: bool = False
     large_weights: bool = False
-    signed_bytes: bool = False
+    bytes_as: ElementKind | None = None
     extensions: frozenset[str] = frozenset()
     compact: bool = False
     requires: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from pathlib import Path
 import click
 import numpy as np
 from ccml.artifact.emit import Emit
+from ccml.driver import preferred_bytes
 from ccml.errors import CcmlError
 from ccml.ir.graph import Graph
 from ccml.ops.evaluate import evaluate_graph
@@ -55,7 +56,7 @@ def failures(made: Batch, machine: Machine, folder: Path) -> list[str]:
     meaning = optimize(made.graph)
     feeds = [random_bytes(made.graph, number) for number in range(SAMPLES)]
     expected = [evaluate_graph(meaning, feed) for feed in feeds]
-    program = lower_graph(optimize(made.graph, signed_bytes=machine.cpu.signed_bytes), machine)
+    program = lower_graph(optimize(made.graph, bytes_as=preferred_bytes(machine)), machine)
     messages = []
     for form in ROUTES:
         found = run_artifact(program, machine, form, folder / form.value, feeds)

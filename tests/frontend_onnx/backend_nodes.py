@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+from ccml.driver import preferred_bytes
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.ir.extents import cropped
 from ccml.ir.graph import Graph
@@ -140,5 +141,5 @@ def check_meaning(case: NodeCase) -> None:
 def check_jit(case: NodeCase) -> None:
     """Compiled into this process."""
     machine = host_machine()
-    program = lower_graph(optimize(case.graph, signed_bytes=machine.cpu.signed_bytes), machine)
+    program = lower_graph(optimize(case.graph, bytes_as=preferred_bytes(machine)), machine)
     case.judge(JitModel(program, machine).run(case.feeds))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from ccml.frontend_onnx import import_model, load_model
 from ccml.ir.graph import Graph
+from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.passes.cancel_transposes import transposed_elements
 from ccml.passes.channels_last import channels_last
@@ -92,15 +93,16 @@ def test_models_keep_their_meaning(name: str) -> None:
 
 
 @pytest.mark.parametrize("precision", FloatFormat)
-@pytest.mark.parametrize("signed_bytes", [False, True])
-def test_dumps_are_numbered_and_all_verified(signed_bytes: bool, precision: FloatFormat) -> None:
+@pytest.mark.parametrize("bytes_as", [None, DType.I8, DType.U8])
+def test_dumps_are_numbered_and_all_verified(bytes_as: DType | None, precision: FloatFormat) -> None:
     names: list[str] = []
 
     def dump(name: str, graph: Graph) -> None:
         names.append(name)
 
-    optimize(random_graph(0), dump=dump, signed_bytes=signed_bytes, precision=precision)
-    wanted = {"signed_bytes": signed_bytes, "halves": precision is FloatFormat.FP16}
+    optimize(random_graph(0), dump=dump, bytes_as=bytes_as, precision=precision)
+    signs = {"signed_bytes": bytes_as is DType.I8, "unsigned_bytes": bytes_as is DType.U8}
+    wanted = {**signs, "halves": precision is FloatFormat.FP16}
     passes = [name for name, _ in PASSES if wanted.get(name, True)]
     assert names == ["00-import", *(f"{number:02}-{name}" for number, name in enumerate(passes, 1))]
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import onnx
 import pytest
+from ccml.driver import preferred_bytes
 from ccml.emit_c.artifact import write_c
 from ccml.ir.graph import Graph
 from ccml.passes.fuse import MAX_MEMBERS
@@ -87,5 +88,5 @@ def test_equal_nodes_are_scheduled_once() -> None:
 def test_deep_chains_on_other_targets(target: str, tmp_path: object) -> None:
     """The C of what is longest: every function of a float is a formula of many steps."""
     machine = select(target)
-    graph = optimize(checked_import(chain(["Erf", "Tanh", "Softplus"], 100)), signed_bytes=machine.cpu.signed_bytes)
+    graph = optimize(checked_import(chain(["Erf", "Tanh", "Softplus"], 100)), bytes_as=preferred_bytes(machine))
     write_c(lower_graph(graph, machine), machine, str(tmp_path))

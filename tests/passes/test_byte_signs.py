@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from ccml.frontend_onnx import import_model
 from ccml.ir.graph import Graph
@@ -8,9 +9,10 @@ from ccml.ir.verify import verify_graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.opdef import Kind
 from ccml.ops.table import OPS
+from ccml.passes.byte_signs import signed_bytes, unsigned_bytes
 from ccml.passes.integerize import integerize
 from ccml.passes.pipeline import before, clean_up, optimize
-from ccml.passes.signed_bytes import signed_bytes
+from ccml.passes.rewrite import Pass
 
 from tests.integerize.building import random_bytes
 from tests.integerize.test_coverage import OPERATORS, Qdq
@@ -55,30 +57,44 @@ def same_bytes(first: Graph, second: Graph, seeds: int = 2) -> None:
             assert wanted[value.name].tobytes() == got[value.name].tobytes()
 
 
+@pytest.mark.parametrize("change", [signed_bytes, unsigned_bytes])
 @pytest.mark.parametrize("seed", range(24))
-def test_random_graphs(seed: int) -> None:
+def test_random_graphs(seed: int, change: Pass) -> None:
     graph = integerize(RandomGraph(seed).grown(12))
-    result = signed_bytes(graph)
+    result = change(graph)
     verify_graph(result)
     same_bytes(graph, result)
 
 
+CHANGES = [("uint8", signed_bytes, DType.U8, {"gather"}), ("int8", unsigned_bytes, DType.I8, {"gather", "matmul"})]
+
+
+@pytest.mark.parametrize(("quantized", "change", "old", "kept"), CHANGES, ids=["signed", "unsigned"])
 @pytest.mark.parametrize("name", OPERATORS)
-def test_operators_that_compute_take_signed_bytes(name: str) -> None:
-    q = Qdq("uint8")
+def test_operators_that_compute_take_bytes_of_the_other_sign(
+    name: str, quantized: str, change: Pass, old: DType, kept: set[str]
+) -> None:
+    """But for weights, and second factors that are computed."""
+    q = Qdq(quantized)
     integers = integerize(before("integerize", import_model(q.model(OPERATORS[name](q)))))
-    result = clean_up(signed_bytes(integers))
+    result = clean_up(change(integers))
     same_bytes(integers, result)
-    read = {(n.op, value.dtype) for n in result.nodes for value in n.operands if OPS[n.op].kind is Kind.ANCHOR}
-    assert {op for op, dtype in read if dtype is DType.U8} <= {"gather"}
+    activations = {
+        (node.op, value.dtype)
+        for node in result.nodes
+        for value in node.operands
+        if OPS[node.op].kind is Kind.ANCHOR and value.name not in result.constants
+    }
+    assert {op for op, dtype in activations if dtype is old} <= kept
 
 
-def test_only_machines_that_want_them_get_signed_bytes() -> None:
-    q = Qdq("uint8")
+@pytest.mark.parametrize(("bytes_as", "quantized"), [(DType.I8, "uint8"), (DType.U8, "int8")])
+def test_only_machines_that_want_them_get_other_bytes(bytes_as: DType, quantized: str) -> None:
+    q = Qdq(quantized)
     graph = import_model(q.model(OPERATORS["Conv"](q)))
     kinds = []
-    for wanted in (False, True):
-        bodies = [node.attrs["body"] for node in optimize(graph, signed_bytes=wanted).nodes if node.op == "fused"]
+    for wanted in (None, bytes_as):
+        bodies = [node.attrs["body"] for node in optimize(graph, bytes_as=wanted).nodes if node.op == "fused"]
         (x,) = {n.operands[0].dtype for body in bodies if isinstance(body, Graph) for n in body.nodes if n.op == "conv"}
         kinds.append(x)
-    assert kinds == [DType.U8, DType.I8]
+    assert kinds == [DType.from_numpy(np.dtype(quantized)), bytes_as]
