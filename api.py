@@ -50,6 +50,7 @@ from .driver import (
     find_machine,
     find_machines,
     lower,
+    preferred_bytes,
     read,
     run_passes,
 )
@@ -59,6 +60,7 @@ from .errors import CcmlError, ErrorCode
 from .fitting import Case, check_budget, with_ways_out
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
+from .ir.types import DType
 from .loaded_model import LoadedModel
 from .output_files import check_output_file, check_output_folder
 from .packages.sample import encode_sample
@@ -154,10 +156,14 @@ def compile(  # the name that users look for
         check_output_folder(Path(dump_ir), "--dump-ir")
     dump = IrDump(Path(dump_ir)) if dump_ir is not None else None
     source, accuracy = _read(path, options, quantization)
-    optimized = run_passes(source, dump, machines[0])
+    optimized: dict[DType | None, Graph] = {}
 
     def plan_for(machine: Machine) -> Plan:
-        compiled = lower(source, optimized, machine, goal, None if dump is None else dump.programs(machine))
+        bytes_as = preferred_bytes(machine)
+        if bytes_as not in optimized:
+            optimized[bytes_as] = run_passes(source, None if optimized else dump, machine)
+        programs = None if dump is None else dump.programs(machine)
+        compiled = lower(source, optimized[bytes_as], machine, goal, programs)
         return make_plan(compiled, kinds, every_cpu=dispatches(machine), accuracy=accuracy, options=artifact)
 
     def dispatches(machine: Machine) -> bool:

@@ -13,6 +13,7 @@ from ccml.errors import CcmlError, ErrorCode
 from onnx import helper
 
 from tests.cli.command_line import DIGITS, ccml, files_in, save_model, small_model
+from tests.integerize.test_coverage import OPERATORS, Qdq
 from tests.tools import needs
 
 C_FILES = {"Makefile", "m.c", "m.h", "m_internal.h", "m_runtime.h", "m_weights.c"}
@@ -118,6 +119,18 @@ def test_dump_ir(model: Path, tmp_path: Path) -> None:
     assert names[-1].endswith("-share-cortex-m4-eabihf.ccml")
     assert (dump / names[0]).read_text().startswith("graph m(")
     assert (dump / names[-1]).read_text().startswith("program m for cortex-m4")
+
+
+def test_each_abi_has_the_bytes_that_its_instructions_take(tmp_path: Path) -> None:
+    """Of one target with two architectures: x64 multiplies unsigned bytes, arm64 signed ones."""
+    q = Qdq("int8")
+    onnx.save(q.model(OPERATORS["Conv"](q)), tmp_path / "conv.onnx")
+    words = ("-t", "windows", "--abi", "all", "--emit", "c")
+    found = ccml("compile", tmp_path / "conv.onnx", *words, "-o", tmp_path / "out")
+    assert found.exit_code == 0, found.stderr
+    for abi, activations in (("x64", "u8"), ("arm64", "i8")):
+        layers = json.loads((tmp_path / "out" / abi / "report.json").read_text())["layers"]
+        assert layers[0]["dtype"] == activations
 
 
 def test_without_a_linker_the_static_library_is_still_there(
