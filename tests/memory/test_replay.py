@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 from ccml.errors import CcmlError
 from ccml.ir.loops_text import parse_kernel
-from ccml.memory.replay import MOST_ACCESSES, replay
+from ccml.memory.replay import MOST_ACCESSES, replay, replay_length
 
 from tests.memory.test_overlap import KERNELS
 
@@ -105,3 +105,18 @@ def test_vectors_at_places_that_memory_tells_stay_in_their_buffer() -> None:
     memory = [X] * 8 + [Y] * 2
     assert replay(kernel, {"x": (0, X), "y": (8, Y)}, bytearray(memory)) is None
     assert replay(kernel, {"x": (0, X), "y": (7, Y)}, bytearray(memory)) == "0 is read as a part of x"
+
+
+def test_what_runs_in_some_iterations_counts_for_these_alone() -> None:
+    """A stream of a stage with many rows and one with few: 90 stores, and in every ninth step 2 loads and 2 stores."""
+    kernel = parse_kernel(
+        dedent("""
+            kernel k(x: i8[90] const, y: i8[90] out)
+              for s:90
+                y[s] = 1i8
+                if floormod(s, 9) < 1:
+                  y[s] = x[s]
+                  y[s] = x[s]
+        """)
+    )
+    assert replay_length(kernel) == pytest.approx(90 + 10 * 4)
