@@ -27,7 +27,7 @@ from .frontend_tflite import is_tflite, read_tflite
 from .ir.extents import axes_of
 from .ir.graph import Graph
 from .ir.program import Interface, Program
-from .ir.types import DType
+from .ir.types import DType, TensorType
 from .passes.control import all_graphs
 from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
@@ -289,8 +289,24 @@ def lower(
     check_goal(goal)
     log.info("generating kernels for %s %s", machine.name, machine.abi.name)
     exact = exact_machine(machine) if source.options.exact else machine
-    program = lower_graph(optimized, exact, goal, dump, shared=shared)
+    program = _with_quantization(lower_graph(optimized, exact, goal, dump, shared=shared), source.graph)
     return Compiled(source, optimized, program, machine, goal)
+
+
+def _with_quantization(program: Program, graph: Graph) -> Program:
+    """``program`` whose interface says how its integers are to be read, as that of ``graph`` does: passes change the
+    nodes that make them, and not what they stand for."""
+    quants = {value.name: value.type.quant for value in (*graph.inputs, *graph.outputs)}
+
+    def known(name: str, type_: TensorType) -> TensorType:
+        return replace(type_, quant=quants.get(name) or type_.quant)
+
+    return replace(
+        program,
+        inputs=tuple(replace(each, type=known(each.name, each.type)) for each in program.inputs),
+        outputs=tuple(replace(each, type=known(each.name, each.type)) for each in program.outputs),
+        states=tuple(replace(each, type=known(each.name, each.type)) for each in program.states),
+    )
 
 
 def lower_levels(compiled: Compiled) -> tuple[Level, ...]:
