@@ -31,8 +31,8 @@ CONTENT = 64
 """Where constants begin."""
 CHECKED = 16
 """Where the bytes begin that the checksum is of."""
-LEAST_ALIGN = 8
-"""Of the address of the file: the code reads words of its head."""
+LEAST_ALIGN = 4
+"""Of the address of the file, whose head is read in words. Uncompressed files in an Android package begin there."""
 
 
 @dataclass(frozen=True)

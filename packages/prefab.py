@@ -15,7 +15,7 @@ from ..emit_llvm import backend
 from ..emit_llvm.archive import static_library
 from ..emit_llvm.entry import exported_symbols
 from ..emit_llvm.guard import any_cpu
-from ..emit_llvm.status import OTHER_MODEL
+from ..emit_llvm.status import NO_THREADS, OTHER_MODEL
 from ..emit_llvm.writer import Function, FunctionWriter
 from ..ir.program import Program
 from ..targets import Machine
@@ -81,6 +81,8 @@ def _declared(program: Program, machine: Machine) -> dict[str, tuple[Sequence[st
         f"{name}_model_id": ([], NO_MODEL),
         f"{name}_reset": (["ptr"], None),
         f"{name}_check_weights": (["ptr", f"i{machine.abi.pointer_bits}"], OTHER_MODEL),
+        f"{name}_workers_start": (["ptr", "i32"], NO_THREADS),
+        f"{name}_workers_stop": (["ptr"], None),
     }
     return {symbol: known[symbol] for symbol in exported_symbols(program)}
 

@@ -135,7 +135,7 @@ int main(void)
   }
   printf("%d %d\n", digits_check_weights(file, DIGITS_WEIGHTS_FILE_SIZE), digits_run(arena, file, image, logits));
   printf("%d %d\n", digits_check_weights(NULL, 64), digits_run(arena, NULL, image, logits));
-  printf("%d %d\n", digits_check_weights(file + 4, 64), digits_run(arena, file + 4, image, logits));
+  printf("%d %d\n", digits_check_weights(file + 2, 64), digits_run(arena, file + 2, image, logits));
   printf("%d %d\n", digits_check_weights(file, DIGITS_WEIGHTS_FILE_SIZE - 1), digits_check_weights(file, 0));
   int undetected = 0;
   for (size_t at = 0; at < DIGITS_WEIGHTS_FILE_SIZE; at += at < 80 ? 1 : 97) {

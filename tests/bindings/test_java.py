@@ -223,7 +223,8 @@ def test_scale_and_zero_point_of_a_quantized_model(tmp_path: Path) -> None:
 
 
 def test_weights_in_a_file(folder: Path, tmp_path: Path) -> None:
-    """From beside the class, from a stream, from a file that is mapped; damaged ones and others are refused."""
+    """From beside the class, from a stream, from a file that is mapped, or part of one; damaged ones and others are
+    refused."""
     options = ccml.ArtifactOptions(external_weights=True)
     ccml.compile(folder / "net.onnx", "generic", tmp_path / "out", bindings=["java"], artifact=options)
     weights = tmp_path / "out" / "net.weights"
@@ -232,6 +233,8 @@ def test_weights_in_a_file(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "cut").write_bytes(content[:-1])
     (tmp_path / "other").write_bytes(content[:8] + bytes(4) + content[12:])
     (tmp_path / "empty").write_bytes(b"")
+    for start in (68, 69):
+        (tmp_path / f"packed{start}").write_bytes(bytes(start) + content + bytes(5))
     features = ", ".join(f"{value!r}f" for value in FEATURES.reshape(-1).tolist())
     said = in_java(tmp_path, tmp_path / "out/java/net/net.jar", f"""
         class Case {{
@@ -244,6 +247,11 @@ def test_weights_in_a_file(folder: Path, tmp_path: Path) -> None:
             ByteBuffer read(String file) throws Exception {{
                 try (java.io.InputStream stream = new java.io.FileInputStream(file)) {{
                     return ccml.net.Net.readWeights(stream);
+                }}
+            }}
+            ByteBuffer at(int start) throws Exception {{
+                try (java.io.FileInputStream stream = new java.io.FileInputStream("{tmp_path}/packed" + start)) {{
+                    return ccml.net.Net.mapWeights(stream.getFD(), start, {len(content)});
                 }}
             }}
             void run(ccml.net.Net model) {{
@@ -259,32 +267,38 @@ def test_weights_in_a_file(folder: Path, tmp_path: Path) -> None:
         c.run(new ccml.net.Net());
         c.run(new ccml.net.Net(c.map(file)));
         c.run(new ccml.net.Net(c.read(file)));
+        c.run(new ccml.net.Net(c.at(68)));
+        c.run(new ccml.net.Net(c.at(69)));
+        say(c.at(68).isReadOnly() + " " + c.at(69).isReadOnly());
         for (String bad : new String[] {{"damaged", "cut", "other", "empty"}}) {{
             error(() -> new ccml.net.Net(c.map("{tmp_path}/" + bad)));
             error(() -> new ccml.net.Net(c.read("{tmp_path}/" + bad)));
         }}
         error(() -> new ccml.net.Net(null));
         error(() -> new ccml.net.Net(ByteBuffer.allocate({len(content)})));
-        error(() -> new ccml.net.Net(part(c.map(file), 4, {len(content)})));
+        error(() -> new ccml.net.Net(part(c.map(file), 2, {len(content)})));
         final ByteBuffer own = c.read(file);
         final ccml.net.Net model = new ccml.net.Net(own);
         error(() -> model.run(ccml.net.Net.newBuffer(48), part(own, own.position(), own.position() + 20),
                 ccml.net.Net.newBuffer(8)));
     """)
     wanted = ccml.load(folder / "net.onnx").run(FEATURES)[HOSTILE_OUTPUT][0]
-    for result, closed in zip(said[0:6:2], said[1:6:2], strict=True):
+    for result, closed in zip(said[0:10:2], said[1:10:2], strict=True):
         np.testing.assert_allclose(json.loads(result), wanted, rtol=1e-5)
         assert closed == "IllegalStateException: the model net is closed"
+    assert said[10] == "true false", "mapped as an archive has it, or read where no load could begin"
+    said = said[11:]
     damaged = "IllegalArgumentException: NET_ERROR_WEIGHTS: the weights are damaged, or no file of weights"
     other = "IllegalArgumentException: NET_ERROR_MODEL: header, library and weights are not of one model"
-    assert said[6:12] == [damaged] * 4 + [other] * 2
-    assert set(said[12:14]) <= {damaged, "IllegalArgumentException: NET_ERROR_NULL: a pointer is NULL that must not be"}
-    assert said[14:17] == [
+    assert said[:6] == [damaged] * 4 + [other] * 2
+    assert set(said[6:8]) <= {damaged, "IllegalArgumentException: NET_ERROR_NULL: a pointer is NULL that must not be"}
+    assert said[8:11] == [
         "NullPointerException: the weights are null",
-        "IllegalArgumentException: the buffer of the weights is not direct; readWeights makes one that is",
+        "IllegalArgumentException: the buffer of the weights is not direct; "
+        "readWeights and mapWeights make one that is",
         "IllegalArgumentException: NET_ERROR_ALIGN: memory is not at a multiple of its alignment",
     ]
-    overlap = said[17].replace(HOSTILE_OUTPUT, "out")
+    overlap = said[11].replace(HOSTILE_OUTPUT, "out")
     assert overlap == "IllegalArgumentException: out: the buffer overlaps that of another tensor"
 
 

@@ -120,7 +120,7 @@ int main()
     net::Model model(bytes, all.size());
     std::printf("%s %d\\n", name.c_str(), static_cast<int>(model.run(x, y)));
   }
-  net::Model null(nullptr, 0), misaligned(bytes + 4, NET_WEIGHTS_FILE_SIZE);
+  net::Model null(nullptr, 0), misaligned(bytes + 2, NET_WEIGHTS_FILE_SIZE);
   std::printf("null %d\\n", static_cast<int>(null.run(x, y)));
   std::printf("misaligned %d\\n", static_cast<int>(misaligned.run(x, y)));
   std::printf("size %d\\n", static_cast<int>(null.run(few, y) == net::Status::size));
@@ -155,7 +155,7 @@ fn main() {
     for name in ["right", "damaged", "cut", "empty", "other", "misaligned"] {
         let file = std::fs::read(if name == "misaligned" { "right" } else { name }).unwrap();
         let mut bytes = Aligned([0; 8192]);
-        let first = if name == "misaligned" { 4 } else { 0 };
+        let first = if name == "misaligned" { 2 } else { 0 };
         bytes.0[first..first + file.len()].copy_from_slice(&file);
         let mut memory = net::Memory::new();
         let made = net::Model::new(&mut memory, &bytes.0[first..first + file.len()]);

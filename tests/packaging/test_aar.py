@@ -153,9 +153,16 @@ def run_app(files: dict[str, bytes], root: Path, folder: Path) -> str:
             (folder / name).write_bytes(content)
     sources = sorted((main / "java").rglob("*.java"))
     assert [path.name for path in sources] == ["Check.java", "MainActivity.java"]
+    weights = ", map(folder[0] + ccml.net.Net.weightsAsset())" if (folder / "assets" / "net").is_dir() else ""
+    mapping = """static java.nio.ByteBuffer map(String path) throws Exception {
+        try (java.io.FileInputStream file = new java.io.FileInputStream(path)) {
+            return ccml.net.Net.mapWeights(file.getFD(), 0, file.getChannel().size());
+        }
+    }"""
     (folder / "Main.java").write_text(
-        "package ccml.net.example;\nclass Main { public static void main(String[] folder) {\n"
-        "System.out.println(Check.run(file -> new java.io.FileInputStream(folder[0] + file))); } }\n"
+        f"package ccml.net.example;\nclass Main {{ {mapping if weights else ''}\n"
+        "public static void main(String[] folder) throws Exception {\n"
+        f"System.out.println(Check.run(file -> new java.io.FileInputStream(folder[0] + file){weights})); }} }}\n"
     )
     stubs = sorted((STUBS / "android").rglob("*.java"))
     run("javac", "-Xlint:all", "-Werror", "--release", "8", "-Xlint:-options", "-cp", "classes.jar", "-d", "app",
@@ -176,14 +183,16 @@ def test_the_class_runs_the_sample_of_the_app(net: Library, tmp_path: Path) -> N
 
 @needs("java", "gcc")
 def test_weights_are_assets(net: Library, tmp_path: Path) -> None:
-    """A file for each ABI, which the class tells apart."""
+    """A file for each ABI, which the class tells apart, and which may begin at multiples of 4 as in an archive."""
     options = ccml.ArtifactOptions(external_weights=True)
     ccml.compile(net.model, "android", tmp_path / "out", emit=["c"], packages=["aar"], artifact=options)
     root = tmp_path / "out" / "aar" / "net"
     files = unpacked((root / "net.aar").read_bytes())
     assets = {name: content for name, content in files.items() if name.startswith("assets/")}
     assert list(assets) == [f"assets/net/{abi}.weights" for abi in ABIS]
+    assert b"#define NET_WEIGHTS_ALIGN 4\n" in files["prefab/modules/net/libs/android.arm64-v8a/include/net.h"]
     assert "the result is right" in run_app(files, root, tmp_path)
+    assert 'noCompress += "weights"' in (root / "example/app/build.gradle.kts").read_text()
 
 
 def test_the_project_of_the_app_fits_together(net: Library) -> None:
@@ -295,12 +304,13 @@ def test_what_c_programs_link(net: Library, abi: str, tmp_path: Path) -> None:
     assert run_for(abi, tmp_path / "app", [], tmp_path) == f"0 {int(net.outputs['class'][0])}\n"
 
 
-def test_what_a_header_declares_can_be_linked(tmp_path: Path) -> None:
-    """States and slices have functions of their own."""
+@pytest.mark.parametrize("options", [("--slices",), ("--threads", "2", "--weights", "external")], ids=" ".join)
+def test_what_a_header_declares_can_be_linked(options: tuple[str, ...], tmp_path: Path) -> None:
+    """States, slices, threads and files of weights have functions of their own."""
     proto, _ = ODD_MODELS["state"]
     save(proto, tmp_path / "odd.onnx")
     done = command("compile", tmp_path / "odd.onnx", "-t", "android", "--abi", "x86_64", "--package", "aar",
-                   "--state", "s=t", "--slices", "-o", tmp_path / "out")  # fmt: skip
+                   "--state", "s=t", *options, "-o", tmp_path / "out")  # fmt: skip
     assert done.exit_code == 0, done.stderr
     files = unpacked((tmp_path / "out/aar/odd/odd.aar").read_bytes())
     folder = "prefab/modules/odd/libs/android.x86_64"
@@ -308,7 +318,7 @@ def test_what_a_header_declares_can_be_linked(tmp_path: Path) -> None:
     header = files[f"{folder}/include/odd.h"].decode()
     declared = set(re.findall(r"^ODD_API \w+ (\w+)\(", header, re.MULTILINE))
     defined = {line.split()[-1] for line in run("nm", "libodd.a", cwd=tmp_path).splitlines() if " T " in line}
-    assert declared == defined > {"odd_run", "odd_reset", "odd_begin"}
+    assert declared == defined > {"odd_run", "odd_reset"} and len(declared) >= 5
 
 
 # ---------------------------------------------------------------- the command
