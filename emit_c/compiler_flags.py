@@ -36,6 +36,12 @@ def clang_flags(machine: Machine) -> tuple[str, ...]:
     return (*CLANG, *machine.cpu.clang_flags)
 
 
+def thread_flags(program: Program, machine: Machine) -> tuple[str, ...]:
+    """What a C compiler that links is told for a program's threads."""
+    threads = machine.target.threads
+    return threads.link_flags if program.threads and threads is not None else ()
+
+
 def all_flags(machine: Machine, compiler: str) -> tuple[str, ...]:
     """What ``compiler``, a program's name or path, takes beside the language and the optimization level."""
     own = clang_flags(machine) if "clang" in compiler else gcc_flags(machine)

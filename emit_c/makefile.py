@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..custom_ops.unit import source_files
 from ..ir.program import Program
 from ..targets import Kit, Library, Machine
-from .compiler_flags import MEANING, clang_flags, gcc_flags, machine_flags, optimization
+from .compiler_flags import MEANING, clang_flags, gcc_flags, machine_flags, optimization, thread_flags
 from .symbols import LICENCE, Symbols, foreign_kernels
 
 MAKEFILE = "Makefile"
@@ -89,7 +89,7 @@ all: {files}
 $(FOLDER){static.format(name="$(NAME)")}: $(OBJECTS)
 	rm -f $@
 	$(AR) rcs $@ $(OBJECTS)
-{_loaded(target.library, exported, bool(program.threads)) if target.library else ""}
+{_loaded(target.library, exported, thread_flags(program, machine)) if target.library else ""}
 $(BUILD)/%.o: $(FOLDER)%.c $(HEADERS)
 	@mkdir -p $(BUILD)
 	$(CC) $(ALL_CFLAGS) -c $< -o $@
@@ -156,9 +156,9 @@ def _is_cross(machine: Machine) -> str:
     return "$(CROSS_COMPILE)" if machine.target.compiler == "gcc" else "always"
 
 
-def _loaded(library: Library, exported: Sequence[str], threads: bool) -> str:
+def _loaded(library: Library, exported: Sequence[str], threads: Sequence[str]) -> str:
     """The rule for the library that is loaded."""
-    flags = [*library.compiler_options("$(NAME)", exported), *(["-pthread"] if threads else [])]
+    flags = [*library.compiler_options("$(NAME)", exported), *threads]
     return f"""
 $(FOLDER){library.file.format(name="$(NAME)")}: $(OBJECTS)
 	$(CC) $(TARGET_FLAGS) $(LINK_FLAGS) $(CFLAGS) {" ".join(flags)} \\

@@ -1,4 +1,4 @@
-"""Threads in C: what runs one chunk of a call, who hands chunks out, and the file with threads of POSIX.
+"""Threads in C: what runs one chunk of a call, who hands chunks out, and the file with threads of the system.
 
 The run function keeps its arguments in a structure, with which any thread can make the same call::
 
@@ -132,14 +132,23 @@ def threads_source(program: Program, machine: Machine, symbols: Symbols) -> str:
     text = (files("ccml.runtime_c") / "ccml_workers.c").read_text(encoding="utf-8")
     macro = symbols.macro
     return f"""{banner(program, "threads")}
-#ifndef _POSIX_C_SOURCE
+#if !defined(_WIN32) && !defined(__APPLE__) && !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
-#include <pthread.h>
-#include <sched.h>
-#include <semaphore.h>
 #include <stddef.h>
 #include "{symbols.prefix}.h"
+#if defined(_WIN32)
+#define WIN32_LEAN_AND_MEAN
+#include <windows.h>
+#else
+#include <pthread.h>
+#include <sched.h>
+#if defined(__APPLE__)
+#include <dispatch/dispatch.h>
+#else
+#include <semaphore.h>
+#endif
+#endif
 
 {any_cpu_macro("WORKERS_ANY_CPU", machine)}#define WORKERS_START {symbols.workers_start}
 #define WORKERS_STOP {symbols.workers_stop}

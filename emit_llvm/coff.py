@@ -1,26 +1,36 @@
-"""The structures of COFF object files that ccml reads: symbols and sections ("PE Format", 3 to 5)."""
+"""The structures of COFF object files that ccml reads, symbols and sections ("PE Format", 3 to 5), and what it writes
+of import libraries."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-MACHINES = {0x8664, 0xAA64}
+_MACHINES = {"x86": 0x8664, "aarch64": 0xAA64}
+MACHINES = set(_MACHINES.values())
 """x64 and Arm64, the first word of an object."""
 
 _HEADER, _SECTION, _SYMBOL = struct.Struct("<HHIIIHH"), struct.Struct("<8sIIIIIIHHI"), struct.Struct("<8sIhHBB")
+_IMPORT, _CODE_BY_NAME = struct.Struct("<HHHHIIHH"), 1 << 2
+_IMPORTED = b"\0\0\xff\xff"
 _UNDEFINED = 0
 _EXTERNAL, _WEAK_EXTERNAL = 2, 105
 _CODE, _INFO, _REMOVE = 0x20, 0x200, 0x800
 
 
 def is_coff(image: bytes) -> bool:
-    """Whether an object is COFF, for a processor that ccml compiles for."""
-    return len(image) >= _HEADER.size and int.from_bytes(image[:2], "little") in MACHINES
+    """Whether an object is COFF, for a processor that ccml compiles for, or stands for one in an import library."""
+    whole = len(image) >= _HEADER.size and int.from_bytes(image[:2], "little") in MACHINES
+    return whole or image.startswith(_IMPORTED)
 
 
 def symbols(image: bytes) -> Iterator[tuple[str, bool, bool]]:
-    """(name, whether it is local, whether it is defined) of every symbol, in their order."""
+    """(name, whether it is local, whether it is defined) of every symbol, in their order. What stands for an imported
+    function defines it, and the place of its address."""
+    if image.startswith(_IMPORTED):
+        name = image[_IMPORT.size : image.index(b"\0", _IMPORT.size)].decode()
+        yield from ((name, False, True), (f"__imp_{name}", False, True))
+        return
     _, _, _, start, count, _, _ = _HEADER.unpack_from(image)
     number = 0
     while number < count:
@@ -37,6 +47,17 @@ def allocated(image: bytes) -> Iterator[tuple[str, int, bool]]:
         raw, _, _, size, _, _, _, _, _, flags = _SECTION.unpack_from(image, place)
         if not flags & (_INFO | _REMOVE):
             yield _section_name(image, raw).replace("$", ".", 1), size, bool(flags & _CODE)
+
+
+def import_objects(library: str, functions: Sequence[str], architecture: str) -> list[tuple[str, bytes]]:
+    """The members of an import library by which a linker knows that ``functions`` are in the DLL ``library``, where
+    they are found by their names ("PE Format", 7 and 8): (file name, bytes) each."""
+    found = []
+    for function in functions:
+        names = function.encode() + b"\0" + library.encode() + b"\0"
+        head = _IMPORT.pack(0, 0xFFFF, 0, _MACHINES[architecture], 0, len(names), 0, _CODE_BY_NAME)
+        found.append((f"{function}.obj", head + names))
+    return found
 
 
 def _strings(image: bytes) -> int:

@@ -31,7 +31,7 @@ from .guard import SYSTEM_FUNCTION
 from .kernels import kernel_function
 from .module import constant_array, foreign_kernels, module_text
 from .runtime import helper_object
-from .threads import SYSTEM_FUNCTIONS, workers_symbols
+from .threads import system_functions, workers_symbols
 
 _CACHE_LINE = 64
 
@@ -135,9 +135,9 @@ class JitKernel:
                 _refuse(param.name, "the array must be contiguous, and writable where the kernel writes it")
 
 
-def _system_functions(program: Program) -> dict[str, int]:
+def _system_functions(program: Program, machine: Machine) -> dict[str, int]:
     """The addresses of what the functions that start threads call."""
-    names = SYSTEM_FUNCTIONS if program.threads else ()
+    names = system_functions(machine) if program.threads else ()
     return {name: ctypes.cast(getattr(ctypes.CDLL(None), name), ctypes.c_void_p).value or 0 for name in names}
 
 
@@ -191,7 +191,7 @@ class JitModel:
         symbols = [run_symbol(program), *reset, *workers_symbols(program), *calls]
         foreign = foreign_kernels(program)
         self._custom = HostLibrary(foreign) if foreign else None
-        given = {**(self._custom.functions if self._custom is not None else {}), **_system_functions(program)}
+        given = {**(self._custom.functions if self._custom is not None else {}), **_system_functions(program, chosen)}
         self._library = JitLibrary(module_text(program, chosen, options), symbols, chosen, given)
         signature = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * len(program.parameters))
         self._run = signature(self._library.functions[run_symbol(program)])

@@ -17,7 +17,7 @@ from .guard import SYSTEM_FUNCTION, needs_system_function
 from .module import SIZE_ATTRIBUTES, constant_align, constant_array, foreign_kernels, module_text, quoted
 from .object_file import defined_symbols, undefined_symbols
 from .runtime import helper_object
-from .threads import SYSTEM_FUNCTIONS as OF_THREADS
+from .threads import system_functions
 
 INLINE_CONSTANTS = 1 << 20
 """Programs with more bytes of constants than this keep them in an object of their own, where objects are ELF."""
@@ -66,7 +66,7 @@ def linked_besides(program: Program, machine: Machine) -> set[str]:
     """What others define: the C of custom operators, and functions of the system that tell of the processor and make
     threads."""
     system = {SYSTEM_FUNCTION} if needs_system_function(machine) else set()
-    return {*foreign_kernels(program), *system, *(OF_THREADS if program.threads else ())}
+    return {*foreign_kernels(program), *system, *(system_functions(machine) if program.threads else ())}
 
 
 def bare_metal(image: bytes, machine: Machine) -> bytes:

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from ..errors import CcmlError, ErrorCode
 from ..targets import ZIG, Library, Machine
-from . import backend
+from . import backend, coff
+from .archive import static_library
 from .system import stub_text, system_calls
 
 _ZIG_HINT = "the Python package 'ziglang' (pip install 'ccml[zig]')"
@@ -43,11 +44,11 @@ def link_library(
     with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
         inputs = _write_inputs(Path(folder), objects)
         flags = _flags(machine, library, name, exported, Path(folder), out_path.parent)
-        called = system_calls(image for _, image in objects)
-        if called:
-            inputs.append(str(_c_library(called, machine, library, command, Path(folder))))
+        called = system_calls((image for _, image in objects), machine)
+        if called and library.c_library:
+            inputs += _system_library(called, machine, library, command, Path(folder))
         libraries = ["-Wl,--as-needed", "-lm", "-lc"] if custom and command.driver else []
-        _run([*command.spell(flags), library.output.format(path=out_path), *inputs, *libraries], custom)
+        _run([*command.spell(flags), library.output.format(path=out_path), *inputs, *libraries], out_path, custom)
 
 
 def _flags(
@@ -60,18 +61,22 @@ def _flags(
     )
 
 
-def _c_library(
+def _system_library(
     functions: Sequence[str], machine: Machine, library: Library, command: _Linker, folder: Path
-) -> Path:
-    """A library with the name of the C library that has just the ``functions`` of it which the model calls."""
+) -> list[str]:
+    """What to link with in place of the system's library: one of its name that has just the ``functions`` of it which
+    the model calls, or for COFF that which says that they are in it."""
+    if machine.abi.objects.comdat:
+        members = coff.import_objects(library.c_library, functions, machine.abi.architecture)
+        return _write_inputs(folder, [("system.lib", static_library(members))])
     inner = folder / "libc"
     inner.mkdir()
     generator = backend.target_machine(machine, reloc=backend.relocation(machine))
     image = generator.emit_object(backend.optimize(stub_text(functions, backend.triple(machine)), generator))
     flags = [*_flags(machine, library, "c", functions, inner, inner), f"-soname={library.c_library}"]
     path = inner / library.c_library
-    _run([*command.spell(flags), library.output.format(path=path), *_write_inputs(inner, [("libc.o", image)])])
-    return path
+    _run([*command.spell(flags), library.output.format(path=path), *_write_inputs(inner, [("libc.o", image)])], path)
+    return [str(path)]
 
 
 @dataclass(frozen=True)
@@ -114,8 +119,11 @@ def _write_inputs(folder: Path, objects: Sequence[tuple[str, bytes]]) -> list[st
     return paths
 
 
-def _run(command: Sequence[str], custom: bool = False) -> None:
+def _run(command: Sequence[str], out: Path, custom: bool = False) -> None:
+    """Runs a linker that writes ``out``."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        out.unlink(missing_ok=True)  # what a linker has begun
     unknown = list(dict.fromkeys(re.findall(r"undefined symbol: (\w+)", done.stderr)))
     if unknown and custom:
         reason = f"a custom operator calls {', '.join(unknown)}, and no C library for this machine is linked"

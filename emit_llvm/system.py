@@ -1,19 +1,20 @@
-"""The functions of the C library that an artifact may call, and a library of their names to link with where the C
-library itself is not at hand."""
+"""The functions of the system that an artifact may call, and a library of their names to link with where that of the
+system itself is not at hand."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from ..targets import Machine
 from . import elf
 from .guard import SYSTEM_FUNCTION
-from .threads import SYSTEM_FUNCTIONS as OF_THREADS
+from .threads import system_functions
 
 
-def system_calls(images: Iterable[bytes]) -> list[str]:
+def system_calls(images: Iterable[bytes], machine: Machine) -> list[str]:
     """Those that objects may call: what ELF objects expect from elsewhere, and for archives, and other formats, all
     whose names are somewhere in them."""
-    known = (SYSTEM_FUNCTION, *OF_THREADS)
+    known = (SYSTEM_FUNCTION, *system_functions(machine))
     called: set[str] = set()
     for image in images:
         if image.startswith(elf.MAGIC):

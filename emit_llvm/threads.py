@@ -1,4 +1,4 @@
-"""Threads in LLVM IR: the function that hands out chunks, and those that start and stop threads of POSIX.
+"""Threads in LLVM IR: the function that hands out chunks, and those that start and stop threads of the system.
 
 They are what ``runtime_c/ccml_workers.c`` is in C, which says how they work; the caller reserves memory for either. A
 range of chunks is the word ``job << 32 | end << 16 | first``.
@@ -13,10 +13,12 @@ from .placement import function_attributes
 from .status import NO_THREADS, NULL_POINTER
 from .writer import Function
 
-SYSTEM_FUNCTIONS = (
-    "pthread_create", "pthread_join", "sched_yield", "sem_destroy", "sem_init", "sem_post", "sem_wait",
-)  # fmt: skip
-"""What a library with threads calls of the C library."""
+
+def system_functions(machine: Machine) -> tuple[str, ...]:
+    """What a library with threads for ``machine`` calls of its system."""
+    threads = machine.target.threads
+    return () if threads is None else tuple(threads.declarations)
+
 
 _LOOKS = 2000
 """At a word that another thread is to change, before a worker sleeps or the caller lets others run."""
@@ -24,6 +26,12 @@ _JOB, _DONE, _SLEEPING, _STOP, _WORKERS, _KNOWN, _TASK, _CONTEXT, _WAKE, _HANDLE
     64, 128, 192, 196, 200, 204, 256, 264, 320, 384, 896,
 )  # fmt: skip
 """Offsets in ``ccml_workers``, behind ``parallel_for`` and ``pool``."""
+_SYSTEM = {
+    "create": "i1 @{verb}(ptr %place, ptr %team)", "join": "void @{verb}(ptr %place)", "yield": "void @{verb}()",
+    "wake_create": "i1 @{verb}(ptr %wake)", "wake_post": "void @{verb}(ptr %wake)",
+    "wake_wait": "void @{verb}(ptr %wake)", "wake_destroy": "void @{verb}(ptr %wake)",
+}  # fmt: skip
+"""The functions of ``targets/threading.py``."""
 
 
 def workers_symbols(program: Program) -> list[str]:
@@ -72,8 +80,8 @@ def workers_functions(program: Program, machine: Machine, attributes: str) -> li
     """``NAME_workers_start`` and ``NAME_workers_stop``, and what they need."""
     writer = _Workers(program.name, machine, attributes)
     return [
-        writer.range(), writer.chunks(), writer.publish(), writer.parallel_for(), writer.work(), writer.stop(),
-        writer.start(),
+        *writer.of_system(), writer.range(), writer.chunks(), writer.publish(), writer.parallel_for(), writer.work(),
+        writer.stop(), writer.start(),
     ]  # fmt: skip
 
 
@@ -81,21 +89,35 @@ class _Workers:
     def __init__(self, name: str, machine: Machine, attributes: str) -> None:
         self.name, self.machine, self.attributes = name, machine, attributes
         self.word = f"i{machine.abi.pointer_bits}"
+        assert machine.target.threads is not None
+        self.threads = machine.target.threads
         self.bytes = machine.abi.pointer_bits // 8
         self.relax = f"call {machine.abi.spin_hint}" if machine.abi.spin_hint else ""
 
-    def _function(self, verb: str, header: str, body: str, declarations: tuple[str, ...] = ()) -> Function:
+    def _function(self, verb: str, header: str, body: str) -> Function:
         """``header`` and ``body`` with the name's prefix for ``NAME``."""
         symbol = f"{self.name}_{verb}"
         attributes = function_attributes(self.machine, symbol, self.attributes)
         text = f"{header} {attributes} {{\nentry:\n{body}}}\n".replace("NAME", self.name)
-        found = [each.replace("WORD", self.word) for each in declarations]
+        types = {name: each.format(word=self.word) for name, each in self.threads.declarations.items()}
+        found = [f"declare {declared}" for name, declared in types.items() if f"@{name}(" in text]
         if self.relax and self.relax in text:
             found.append(f"declare {self.relax.removeprefix('call ').replace('(i32 1)', '(i32)')}")
         return Function(symbol, text, frozenset(found))
 
     def _at(self, name: str, offset: int) -> str:
         return f"  %{name} = getelementptr inbounds i8, ptr %team, {self.word} {offset}\n"
+
+    def of_system(self) -> list[Function]:
+        """What the system has in its own way (``targets/threading.py``)."""
+        headers = {verb: header.format(verb=f"NAME_{verb}") for verb, header in _SYSTEM.items()}
+        return [
+            self._function(verb, f"define internal {header} nounwind", self._of_system(verb))
+            for verb, header in headers.items()
+        ]
+
+    def _of_system(self, verb: str) -> str:
+        return self.threads.bodies[verb].format(name=self.name, word=self.word)
 
     def range(self) -> Function:
         """Runs the first chunk of a range, or the last, as long as there are some of that job; how many it ran."""
@@ -214,14 +236,14 @@ test:
   %more = icmp sgt i32 %left, 0
   br i1 %more, label %post, label %over
 post:
-  %posted = call i32 @sem_post(ptr %wake)
+  call void @NAME_wake_post(ptr %wake)
   %fewer = sub i32 %left, 1
   br label %test
 over:
   ret i32 %job
 """
         header = "define internal i32 @NAME_publish(ptr %team, ptr %task, ptr %context, i32 %count) noinline nounwind"
-        return self._function("publish", header, body, ("declare i32 @sem_post(ptr)",))
+        return self._function("publish", header, body)
 
     def parallel_for(self) -> Function:
         body = f"""{self._at("done", _DONE)}{self._at("workers", _WORKERS)}\
@@ -255,13 +277,13 @@ relax:
   {self.relax}
   br label %wait
 yield:
-  %yielded = call i32 @sched_yield()
+  call void @NAME_yield()
   br label %wait
 end:
   ret void
 """
         header = "define internal void @NAME_parallel_for(ptr %team, ptr %task, ptr %context, i32 %count) nounwind"
-        return self._function("parallel_for", header, body, ("declare i32 @sched_yield()",))
+        return self._function("parallel_for", header, body)
 
     def work(self) -> Function:
         """What a thread does until it is stopped."""
@@ -291,7 +313,7 @@ doze:
   %still = icmp eq i32 %last, %job
   br i1 %still, label %sleep, label %look
 sleep:
-  %woken = call i32 @sem_wait(ptr %wake)
+  call void @NAME_wake_wait(ptr %wake)
   br label %look
 begin:
   %stopped = load atomic i32, ptr %stop monotonic, align 4
@@ -301,10 +323,10 @@ chunks:
   call void @NAME_run_chunks(ptr %team, i32 %self, i32 %now)
   br label %wait
 end:
-  ret ptr null
+  ret {" ".join(self.threads.result)}
 """
-        header = "define internal ptr @NAME_work(ptr %team) nounwind"
-        return self._function("work", header, body, ("declare i32 @sem_wait(ptr)",))
+        header = f"define internal {self.threads.result[0]} @NAME_work(ptr %team) nounwind"
+        return self._function("work", header, body)
 
     def stop(self) -> Function:
         body = f"""  %none = icmp eq ptr %team, null
@@ -324,23 +346,19 @@ test:
   %more = icmp slt i32 %worker, %count
   br i1 %more, label %join, label %over
 join:
-  %posted = call i32 @sem_post(ptr %wake)
+  call void @NAME_wake_post(ptr %wake)
   %place = getelementptr inbounds {self.word}, ptr %handles, i32 %worker
-  %handle = load {self.word}, ptr %place
-  %joined = call i32 @pthread_join({self.word} %handle, ptr null)
+  call void @NAME_join(ptr %place)
   %next = add i32 %worker, 1
   br label %test
 over:
-  %destroyed = call i32 @sem_destroy(ptr %wake)
+  call void @NAME_wake_destroy(ptr %wake)
   store ptr null, ptr %team
   ret void
 end:
   ret void
 """
-        declarations = (
-            "declare i32 @sem_post(ptr)", "declare i32 @sem_destroy(ptr)", "declare i32 @pthread_join(WORD, ptr)",
-        )  # fmt: skip
-        return self._function("workers_stop", "define void @NAME_workers_stop(ptr %team) nounwind", body, declarations)
+        return self._function("workers_stop", "define void @NAME_workers_stop(ptr %team) nounwind", body)
 
     def start(self) -> Function:
         body = f"""  %none = icmp eq ptr %team, null
@@ -359,8 +377,7 @@ some:
 refuse:
   ret i32 {NO_THREADS}
 prepare:
-  %made = call i32 @sem_init(ptr %wake, i32 0, i32 0)
-  %failed = icmp ne i32 %made, 0
+  %failed = call i1 @NAME_wake_create(ptr %wake)
   br i1 %failed, label %refuse, label %ready
 ready:
   store ptr @NAME_parallel_for, ptr %team
@@ -379,8 +396,7 @@ test:
   br i1 %more, label %create, label %end
 create:
   %handle = getelementptr inbounds {self.word}, ptr %handles, i32 %worker
-  %error = call i32 @pthread_create(ptr %handle, ptr null, ptr @NAME_work, ptr %team)
-  %bad = icmp ne i32 %error, 0
+  %bad = call i1 @NAME_create(ptr %handle, ptr %team)
   br i1 %bad, label %undo, label %created
 created:
   %next = add i32 %worker, 1
@@ -392,6 +408,5 @@ undo:
 end:
   ret i32 0
 """
-        declarations = ("declare i32 @sem_init(ptr, i32, i32)", "declare i32 @pthread_create(ptr, ptr, ptr, ptr)")
         header = "define i32 @NAME_workers_start(ptr %team, i32 %threads) nounwind"
-        return self._function("workers_start", header, body, declarations)
+        return self._function("workers_start", header, body)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..emit_c.compiler_flags import all_flags, optimization
+from ..emit_c.compiler_flags import all_flags, optimization, thread_flags
 from ..emit_llvm.module import foreign_kernels
 from ..ir.program import Program
 from ..targets import Machine
@@ -91,6 +91,6 @@ def build_driver(
     sources += [file.resolve() for file in files if file is not library]
     executable = folder / f"driver{environment.suffix}"
     link = [*(environment.custom_link if foreign_kernels(program) else ()), *link_options(machine, folder)]
-    link += ["-pthread"] if program.threads else []
+    link += thread_flags(program, machine)
     build([find_tool(compiler), *flags, *macros, *includes, *sources, *link, "-o", executable], folder)
     return executable

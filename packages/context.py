@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import __version__
-from ..emit_c.compiler_flags import MEANING, clang_flags, gcc_flags, optimization
+from ..emit_c.compiler_flags import MEANING, clang_flags, gcc_flags, optimization, thread_flags
 from ..emit_c.contract import Contract, argument_order, contract_of
 from ..emit_c.symbols import LICENCE
 from ..emulation.platforms import emulator_command
@@ -120,6 +120,7 @@ def build_context(
         "gcc_flags": gcc_flags(machine),
         "clang_flags": clang_flags(machine),
         "link_flags": _link_flags(machine, memory_map),
+        "thread_flags": list(thread_flags(program, machine)),
         "cross_compile": machine.abi.cross_compile,
         "cmake_options": _cmake_options(machine),
         "system_name": "Generic" if bare else _CMAKE_SYSTEMS.get(family, "Linux"),

@@ -1,10 +1,122 @@
-/* Threads that run the chunks of large layers, by POSIX threads, semaphores and GNU's atomic builtins.
+/* Threads that run the chunks of large layers, by threads and semaphores of the system and GNU's atomic builtins.
 
    A job is a task, which is to be called with the numbers 0 to count - 1. Each thread has a range of them, the same part in
    every job, so that it finds in its cache what it wrote before; who has done all of his takes the last ones of others. A
    range is one word: the job in the upper half, where the range ends, and the first chunk that nobody has taken. A chunk
    is taken by exchanging that word: who succeeds knows that the job was not over when he read its task. Workers look for
    a new job for some microseconds before they sleep. */
+
+#if defined(_WIN32)
+typedef HANDLE ccml_thread, ccml_wake;
+typedef DWORD ccml_result;
+#define CCML_THREAD WINAPI
+#define CCML_NO_RESULT 0
+
+static int ccml_create(ccml_thread *thread, ccml_result(CCML_THREAD *work)(void *), void *team)
+{
+    *thread = CreateThread(NULL, 0, work, team, 0, NULL);
+    return *thread != NULL;
+}
+
+static void ccml_join(ccml_thread thread)
+{
+    (void)WaitForSingleObject(thread, INFINITE);
+    (void)CloseHandle(thread);
+}
+
+static void ccml_yield(void)
+{
+    (void)SwitchToThread();
+}
+
+static int ccml_wake_create(ccml_wake *wake)
+{
+    *wake = CreateSemaphoreA(NULL, 0, 0x7fffffff, NULL);
+    return *wake != NULL;
+}
+
+static void ccml_wake_post(ccml_wake *wake)
+{
+    (void)ReleaseSemaphore(*wake, 1, NULL);
+}
+
+static void ccml_wake_wait(ccml_wake *wake)
+{
+    (void)WaitForSingleObject(*wake, INFINITE);
+}
+
+static void ccml_wake_destroy(ccml_wake *wake)
+{
+    (void)CloseHandle(*wake);
+}
+#else
+typedef pthread_t ccml_thread;
+typedef void *ccml_result;
+#define CCML_THREAD
+#define CCML_NO_RESULT NULL
+
+static int ccml_create(ccml_thread *thread, ccml_result (*work)(void *), void *team)
+{
+    return pthread_create(thread, NULL, work, team) == 0;
+}
+
+static void ccml_join(ccml_thread thread)
+{
+    (void)pthread_join(thread, NULL);
+}
+
+static void ccml_yield(void)
+{
+    (void)sched_yield();
+}
+
+#if defined(__APPLE__) /* has no unnamed semaphores of POSIX */
+typedef dispatch_semaphore_t ccml_wake;
+
+static int ccml_wake_create(ccml_wake *wake)
+{
+    *wake = dispatch_semaphore_create(0);
+    return *wake != NULL;
+}
+
+static void ccml_wake_post(ccml_wake *wake)
+{
+    (void)dispatch_semaphore_signal(*wake);
+}
+
+static void ccml_wake_wait(ccml_wake *wake)
+{
+    (void)dispatch_semaphore_wait(*wake, DISPATCH_TIME_FOREVER);
+}
+
+static void ccml_wake_destroy(ccml_wake *wake)
+{
+    dispatch_release(*wake);
+}
+#else
+typedef sem_t ccml_wake;
+
+static int ccml_wake_create(ccml_wake *wake)
+{
+    return sem_init(wake, 0, 0) == 0;
+}
+
+static void ccml_wake_post(ccml_wake *wake)
+{
+    (void)sem_post(wake);
+}
+
+static void ccml_wake_wait(ccml_wake *wake)
+{
+    (void)sem_wait(wake);
+}
+
+static void ccml_wake_destroy(ccml_wake *wake)
+{
+    (void)sem_destroy(wake);
+}
+#endif
+#endif
 
 typedef struct ccml_range {
     uint64_t word; /* job << 32 | end << 16 | first */
@@ -26,9 +138,9 @@ typedef struct ccml_team {
     void (*task)(void *context, int32_t chunk);
     void *context;
     char apart_5[64 - 2 * sizeof(void *)];
-    sem_t wake;
-    char apart_6[64 - sizeof(sem_t)];
-    pthread_t handles[CCML_MOST_THREADS];
+    ccml_wake wake;
+    char apart_6[64 - sizeof(ccml_wake)];
+    ccml_thread handles[CCML_MOST_THREADS];
     ccml_range ranges[CCML_MOST_THREADS];
 } ccml_team;
 
@@ -96,7 +208,7 @@ static uint32_t ccml_publish(ccml_team *team, void (*task)(void *context, int32_
     __atomic_store_n(&team->job, job, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&team->sleeping, __ATOMIC_SEQ_CST) != 0) {
         for (sleeping = __atomic_exchange_n(&team->sleeping, 0, __ATOMIC_SEQ_CST); sleeping > 0; sleeping--)
-            sem_post(&team->wake);
+            ccml_wake_post(&team->wake);
     }
     return job;
 }
@@ -116,13 +228,13 @@ static void ccml_parallel_for(void *pool, void (*task)(void *context, int32_t ch
         ccml_relax();
         if (++looks == CCML_LOOKS) {
             looks = 0;
-            sched_yield();
+            ccml_yield();
         }
     }
 }
 
 WORKERS_ANY_CPU
-static void *ccml_work(void *pool)
+static ccml_result CCML_THREAD ccml_work(void *pool)
 {
     ccml_team *const team = pool;
     const int32_t self = __atomic_add_fetch(&team->known, 1, __ATOMIC_RELAXED);
@@ -137,11 +249,11 @@ static void *ccml_work(void *pool)
             looks = 0;
             __atomic_fetch_add(&team->sleeping, 1, __ATOMIC_SEQ_CST);
             if (__atomic_load_n(&team->job, __ATOMIC_SEQ_CST) == job)
-                (void)sem_wait(&team->wake); /* a signal may wake it, which looks again then */
+                ccml_wake_wait(&team->wake); /* a signal may wake it, which looks again then */
         }
         job = __atomic_load_n(&team->job, __ATOMIC_ACQUIRE);
         if (__atomic_load_n(&team->stop, __ATOMIC_RELAXED))
-            return NULL;
+            return CCML_NO_RESULT;
         ccml_run_chunks(team, self, job);
     }
 }
@@ -156,10 +268,10 @@ void WORKERS_STOP(ccml_workers *workers)
     __atomic_store_n(&team->stop, 1, __ATOMIC_RELAXED);
     (void)ccml_publish(team, NULL, NULL, 0);
     for (worker = 0; worker < team->workers; worker++) {
-        sem_post(&team->wake);
-        pthread_join(team->handles[worker], NULL);
+        ccml_wake_post(&team->wake);
+        ccml_join(team->handles[worker]);
     }
-    sem_destroy(&team->wake);
+    ccml_wake_destroy(&team->wake);
     team->threads.parallel_for = NULL;
 }
 
@@ -171,7 +283,7 @@ int WORKERS_START(ccml_workers *workers, int32_t threads)
     if (workers == NULL)
         return WORKERS_NULL;
     team->threads.parallel_for = NULL;
-    if (threads < 1 || threads > CCML_MOST_THREADS || sem_init(&team->wake, 0, 0) != 0)
+    if (threads < 1 || threads > CCML_MOST_THREADS || !ccml_wake_create(&team->wake))
         return WORKERS_ERROR;
     team->threads.parallel_for = ccml_parallel_for;
     team->threads.pool = team;
@@ -179,7 +291,7 @@ int WORKERS_START(ccml_workers *workers, int32_t threads)
     team->done = team->sleeping = team->stop = team->known = 0;
     team->workers = threads - 1;
     for (started = 0; started < threads - 1; started++) {
-        if (pthread_create(&team->handles[started], NULL, ccml_work, team) != 0) {
+        if (!ccml_create(&team->handles[started], ccml_work, team)) {
             team->workers = started;
             WORKERS_STOP(workers);
             return WORKERS_ERROR;

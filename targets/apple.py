@@ -8,6 +8,7 @@ from .arm64 import ARMV8, ARMV8_DOT, SPIN_HINT64
 from .environment import Environment
 from .formats import MACHO_OBJECTS
 from .target import CLANG, ZIG, Abi, Cpu, Library, Target
+from .threading import APPLE
 
 # All processors of Apple's since the M1, and the A13, have products of bytes.
 M1 = replace(ARMV8_DOT, name="apple-m1", llvm_cpu="apple-m1", llvm_features="", clang_flags=("-mcpu=apple-m1",),
@@ -32,6 +33,7 @@ TARGETS = (
         description="macOS, iOS and its simulator; --abi picks one, --package xcframework has all",
         hosted=True,
         dispatch=True,
+        threads=APPLE,
         library=Library(
             file="lib{name}.dylib",
             linker=ZIG,

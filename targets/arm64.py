@@ -19,6 +19,7 @@ from .target import (
     shared_library,
     widened_halves,
 )
+from .threading import POSIX
 
 F, H, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "f16", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"f64", "fma", "sqrt", "floor", "ceil", "trunc", "round_even"})
@@ -94,7 +95,7 @@ TARGETS = (
         family="Android",
         description="Android, all ABIs of the NDK; --abi picks one",
         hosted=True,
-        threads=True,
+        threads=POSIX,
         dispatch=True,
         library=shared_library(page_align=16384, c_library="libc.so", stripped=True),
         compiler="clang",
@@ -161,7 +162,7 @@ TARGETS = (
         aliases=("arm64", "aarch64"),
         description="64-bit Arm Linux",
         hosted=True,
-        threads=True,
+        threads=POSIX,
         dispatch=True,
         library=shared_library(page_align=65536),
         arena_align=64,

@@ -9,6 +9,7 @@ from enum import Enum
 from .detection import CpuFeature, Detection
 from .environment import Environment, Tool
 from .formats import ELF_OBJECTS, ObjectFormat
+from .threading import Threading
 from .timing import Timing
 
 
@@ -275,7 +276,8 @@ class Library:
     a file that says that nothing but its functions is visible; a flag with ``{function}`` is there for each of them.
     ``{target}`` is the ABI's ``linker_target`` and ``{folder}`` where the library goes. ``output`` says where that is,
     as ``{path}``. ``import_library`` is the name of the file that others link with instead, where it is not the library
-    itself. ``c_library`` is the name under which the C library is loaded.
+    itself. ``c_library`` is the name under which the library of the system's functions is loaded,
+    nothing where the linker knows it.
     """
 
     file: str
@@ -344,7 +346,7 @@ class Target:
 
     ``scarce_ram``: tensors share memory wherever that is sound, inputs and outputs of the model included, although
     compilers then know less of what overlaps. ``scarce_flash``: layers share code where that costs little speed.
-    ``threads``: its C library has those of POSIX. ``dispatch``: objects and libraries have code for each CPU of an ABI
+    ``threads``: how it has them. ``dispatch``: objects and libraries have code for each CPU of an ABI
     unless one is chosen.
     """
 
@@ -361,7 +363,7 @@ class Target:
     scarce_ram: bool = False
     scarce_flash: bool = False
     c_flags: tuple[str, ...] = ()
-    threads: bool = False
+    threads: Threading | None = None
     dispatch: bool = False
 
 

@@ -5,6 +5,7 @@ from .arm64 import ARMV8, SPIN_HINT64
 from .environment import Environment, Tool
 from .formats import COFF_OBJECTS
 from .target import CLANG, Abi, Helpers, Library, Target
+from .threading import WINDOWS
 
 # void __chkstk(void): touches a page after the other of the stack that a function is about to take, so that the system
 # makes them; the size is in rax (x64) or x15 (arm64, in units of 16 bytes). Every register but x16 and x17 is kept.
@@ -34,6 +35,7 @@ TARGETS = (
         description="Windows: static libraries and DLLs, for Microsoft's linker and MinGW's",
         hosted=True,
         dispatch=True,
+        threads=WINDOWS,
         library=Library(
             file="{name}.dll",
             import_library="{name}.dll.lib",
@@ -44,6 +46,7 @@ TARGETS = (
             ),
             compiler_flags=("-shared",),
             output="/out:{path}",
+            c_library="kernel32.dll",
         ),
         compiler="clang",
         arena_align=64,

@@ -16,6 +16,7 @@ from .target import (
     shared_library,
     widened_halves,
 )  # fmt: skip
+from .threading import POSIX
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"f64", "sqrt", "floor", "ceil", "trunc", "round_even"})
@@ -137,7 +138,7 @@ TARGETS = (
         aliases=("x86-64", "x86_64"),
         description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v3-vnni, -v4, -v4-vnni, native)",
         hosted=True,
-        threads=True,
+        threads=POSIX,
         dispatch=True,
         library=shared_library(page_align=4096),
         arena_align=64,

@@ -15,10 +15,11 @@ import lief
 import numpy as np
 import pytest
 from ccml.artifact.emit import Emit, emit
-from ccml.driver import compile_source, read
+from ccml.driver import Goal, compile_source, read
 from ccml.emit_llvm.jit import host_features
 from ccml.emit_llvm.object_file import allocated, defined_symbols, undefined_symbols
-from ccml.emulation import build_and_run
+from ccml.emulation import Build, build_and_run
+from ccml.program import chunking
 from ccml.targets import Machine, select
 
 from tests.artifacts.commands import run
@@ -197,6 +198,58 @@ def test_windows_programs_run_in_wine(route: str, tmp_path: Path, monkeypatch: p
     wanted = ccml.load(DIGITS).run(sample())
     for key, value in wanted.items():
         np.testing.assert_allclose(outputs[key], value, rtol=1e-4, atol=1e-5)
+
+
+@pytest.fixture
+def every_layer_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunking, "SMALLEST_PHASE", 1)
+    monkeypatch.setattr(chunking, "SMALLEST_CHUNK", 1)
+
+
+@pytest.mark.skipif("fma" not in host_features(), reason="needs a CPU with fma")
+@needs("wine", "x86_64-w64-mingw32-gcc", "lld-link")
+@pytest.mark.parametrize("route", ["c", "static", "dll"])
+def test_threads_of_windows_in_wine(
+    route: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, every_layer_in_chunks: None
+) -> None:
+    """The same bits by the library's own threads, more of them than there are chunks, and by none."""
+    monkeypatch.setenv("WINEDEBUG", "-all")
+    machine = select("windows")
+    program = compile_source(read(DIGITS), machine, goal=Goal(threads=2)).program
+    assert any(kernel.chunked for kernel in program.kernels)
+    emit(program, machine, [Emit.C if route == "c" else Emit.LIBRARY], tmp_path)
+    files = {"c": sorted(tmp_path.glob("*.c")), "static": [tmp_path / "digits.lib"], "dll": [tmp_path / "digits.dll"]}
+    samples = [{program.inputs[0].name: sample()}] * 3
+    found = [
+        build_and_run(program, machine, files[route], samples, include=tmp_path, how=Build(flags=(flag,)))
+        for flag in ("-DMODEL_THREADS=0", "-DMODEL_THREADS=9")
+    ]
+    for alone, together in zip(*found, strict=True):
+        for name, value in alone.items():
+            assert value.tobytes() == together[name].tobytes()
+    wanted = ccml.load(DIGITS).run(sample())
+    for name, value in wanted.items():
+        np.testing.assert_allclose(found[0][0][name], value, rtol=1e-4, atol=1e-5)
+
+
+@needs("lld-link")
+@pytest.mark.parametrize("machine", [*WINDOWS, *APPLE[:2]], ids=lambda machine: machine.abi.name)
+def test_threads_import_what_the_system_has_of_them(
+    machine: Machine, tmp_path: Path, every_layer_in_chunks: None
+) -> None:
+    assert machine.target.threads is not None
+    ccml.compile(DIGITS, machine.name, tmp_path, abi=machine.abi.name, cpu=machine.cpu.name, emit=["lib"],
+                 goal=Goal(threads=2))  # fmt: skip
+    library = lief.parse(str(tmp_path / library_of(machine)))
+    wanted = set(machine.target.threads.declarations)
+    if isinstance(library, lief.PE.Binary):
+        (system,) = library.imports
+        assert system.name == "kernel32.dll" and {entry.name for entry in system.entries} == wanted
+        assert {"digits_workers_start", "digits_workers_stop"} < {item.name for item in library.get_export().entries}
+    else:
+        imported = {symbol.name for symbol in library.imported_symbols} - {"dyld_stub_binder"}
+        assert imported == {f"_{name}" for name in wanted}
+        assert "/usr/lib/libSystem.B.dylib" in {item.name for item in library.libraries}
 
 
 def test_what_nothing_runs_is_told_at_once(tmp_path: Path) -> None:
