@@ -6,8 +6,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 
-_MACHINES = {"x86": 0x8664, "aarch64": 0xAA64}
-MACHINES = set(_MACHINES.values())
+MACHINES = {0x8664, 0xAA64}
 """x64 and Arm64, the first word of an object."""
 
 _HEADER, _SECTION, _SYMBOL = struct.Struct("<HHIIIHH"), struct.Struct("<8sIIIIIIHHI"), struct.Struct("<8sIhHBB")
@@ -49,13 +48,14 @@ def allocated(image: bytes) -> Iterator[tuple[str, int, bool]]:
             yield _section_name(image, raw).replace("$", ".", 1), size, bool(flags & _CODE)
 
 
-def import_objects(library: str, functions: Sequence[str], architecture: str) -> list[tuple[str, bytes]]:
+def import_objects(library: str, functions: Sequence[str], like: bytes) -> list[tuple[str, bytes]]:
     """The members of an import library by which a linker knows that ``functions`` are in the DLL ``library``, where
-    they are found by their names ("PE Format", 7 and 8): (file name, bytes) each."""
+    they are found by their names ("PE Format", 7 and 8): (file name, bytes) each. They are for the processor of
+    the object ``like``."""
     found = []
     for function in functions:
         names = function.encode() + b"\0" + library.encode() + b"\0"
-        head = _IMPORT.pack(0, 0xFFFF, 0, _MACHINES[architecture], 0, len(names), 0, _CODE_BY_NAME)
+        head = _IMPORT.pack(0, 0xFFFF, 0, int.from_bytes(like[:2], "little"), 0, len(names), 0, _CODE_BY_NAME)
         found.append((f"{function}.obj", head + names))
     return found
 

@@ -46,7 +46,7 @@ def link_library(
         flags = _flags(machine, library, name, exported, Path(folder), out_path.parent)
         called = system_calls((image for _, image in objects), machine)
         if called and library.c_library:
-            inputs += _system_library(called, machine, library, command, Path(folder))
+            inputs += _system_library(called, machine, library, command, Path(folder), objects[0][1])
         libraries = ["-Wl,--as-needed", "-lm", "-lc"] if custom and command.driver else []
         _run([*command.spell(flags), library.output.format(path=out_path), *inputs, *libraries], out_path, custom)
 
@@ -62,12 +62,14 @@ def _flags(
 
 
 def _system_library(
-    functions: Sequence[str], machine: Machine, library: Library, command: _Linker, folder: Path
-) -> list[str]:
+    functions: Sequence[str], machine: Machine, library: Library, command: _Linker, folder: Path,
+    like: bytes,
+) -> list[str]:  # fmt: skip
     """What to link with in place of the system's library: one of its name that has just the ``functions`` of it which
-    the model calls, or for COFF that which says that they are in it."""
+    the model calls, or for COFF that which says that they are in it, for the processor of the object
+    ``like``."""
     if machine.abi.objects.comdat:
-        members = coff.import_objects(library.c_library, functions, machine.abi.architecture)
+        members = coff.import_objects(library.c_library, functions, like)
         return _write_inputs(folder, [("system.lib", static_library(members))])
     inner = folder / "libc"
     inner.mkdir()

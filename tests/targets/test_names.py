@@ -29,6 +29,7 @@ ALLOWED = {
     "emit_c/guard.py": "macros of C compilers",
     "emit_c/names.py": "names that C compilers define",
     "emit_c/system_headers.py": "names of headers",
+    "emit_c/threads.py": "macros of C compilers",
     "emit_llvm/machine_code.py": "what the assembler made, by the names that ABIs give it",
     "emit_llvm/object_file.py": "formats of objects",
     "emit_llvm/wasm.py": "a format of objects",
