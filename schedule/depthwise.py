@@ -1,31 +1,22 @@
-"""Depthwise convolution: lanes are channels, neighbouring outputs share the inputs that they load.
+"""Depthwise convolution: which loops compute it, and in which type.
 
-For a block of ``rows`` outputs along the width, each input column under the block is loaded once per kernel row and
-multiplied into every output that sees it.
-
-Vectors of integers are widened to 16 bits where the machine multiplies these into sums of 32 bits. Where it has other
-vectors, they are multiplied as floats: products and sums of bytes stay below 2^24, so that float32 holds them exactly,
-and a fused multiply-add takes one instruction.
+Vectors of integers are widened to 16 bits where the machine multiplies these into sums of 32 bits. Where it adds up
+four products of bytes, these are the rows of the kernel. Where it has other vectors, they are multiplied as floats:
+products and sums of bytes stay below 2^24, so that float32 holds them exactly, and a fused multiply-add takes one
+instruction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import ceil
-
 import numpy as np
 
-from ..ir.build import store
-from ..ir.graph import Node
-from ..ir.loops import INDEX, Alloc, Block, Buffer, Call, Expr, Let, Load, Space, Stmt, Type, Var, as_expr
-from ..ir.loops_rewrite import loop
+from ..ir.loops import Block
 from ..ir.types import DType
-from ..ops.attributes import ints
 from ..targets.target import Cpu
-from .byte_operands import Columns
+from .depthwise_columns import ColumnDepthwise, column_dots
+from .depthwise_lanes import Depthwise
 from .dots import has_dot
 from .kernel import KernelContext
-from .vectorize import stripes
 
 
 def is_depthwise(ctx: KernelContext) -> bool:
@@ -46,7 +37,10 @@ def lower_depthwise(ctx: KernelContext) -> Block:
     assert weights is not None
     kind = _compute_type(ctx.cpu, node.operands[0].dtype, weights)
     assert kind is not None
-    return _Depthwise(ctx, node, weights, kind).emit()
+    dots = column_dots(ctx.cpu, node.operands[0].dtype, weights)
+    if dots:
+        return ColumnDepthwise(ctx, node, weights, dots).emit()
+    return Depthwise(ctx, node, weights, kind).emit()
 
 
 def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | None:
@@ -58,138 +52,3 @@ def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | N
     largest = max(abs(np.iinfo(activation.numpy).min), np.iinfo(activation.numpy).max)
     bound = np.abs(weights.astype(np.int64)).reshape(weights.shape[0], -1).sum(axis=1).max() * largest
     return DType.F32 if bound < 1 << 24 else None
-
-
-COMPACT_WIDTH = 2
-"""Outputs along the width in a block of compact code."""
-
-
-def block_width(cpu: Cpu, outputs: int, kernel: int) -> int:
-    """Outputs along the width to compute together: as many as registers allow, in blocks of equal size."""
-    budget = (cpu.registers.vector or cpu.registers.scalar - 4) - kernel - 2
-    most = max(1, min(budget, 8 if cpu.registers.vector > 16 else 4))
-    if cpu.compact:
-        return max(width for width in range(1, most + 1) if outputs % width == 0 and width <= COMPACT_WIDTH)
-    return ceil(outputs / ceil(outputs / most))
-
-
-class _Depthwise:
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, compute: DType) -> None:
-        self.ctx, self.node, self.names, self.compute = ctx, node, ctx.names, compute
-        self.rank = weights.ndim - 2
-        self.stride, self.dilation = ints(node.attrs, "stride"), ints(node.attrs, "dilation")
-        self.pad = ints(node.attrs, "pad")[: self.rank]
-        self.kernel = weights.shape[1:-1]
-        self.channels = weights.shape[0]
-        self.out = node.output.shape
-        x = node.inputs[0]
-        assert x is not None
-        self.x = ctx.refs[x.name]
-        taps = np.moveaxis(weights.reshape(self.channels, *self.kernel), 0, -1)
-        self.integer = x.dtype.is_integer
-        floats = {DType.F32: ctx.cpu.f32_lanes, DType.F16: ctx.cpu.f16_lanes}
-        self.lanes = floats.get(compute, ctx.cpu.widening_lanes)
-        self.operand = compute if compute.is_float or not self.lanes else DType.I16
-        self.weights = ctx.pack("w", taps.astype(self.operand.numpy) if self.lanes else taps)
-        self.bias = self._bias(weights)
-        self.fused = compute.is_float and any(dot.name == "fma" for dot in ctx.cpu.dots)
-
-    def _bias(self, weights: np.ndarray) -> Buffer | None:
-        """The start of each channel; for integers with the zero point folded in: ``- zero_point * sum(w)``."""
-        bias = self.node.inputs[2] if len(self.node.inputs) > 2 else None
-        if not self.integer:
-            return None if bias is None else self.ctx.refs[bias.name].reshaped((self.channels,)).buffer
-        return self.ctx.pack("bias", Columns.of(self.ctx, self.node, weights).bias.astype(np.int32))
-
-    def emit(self) -> Block:
-        names, out = self.names, self.out
-        batch = Var(names.fresh("n"))
-        spatial = [Var(names.fresh("o")) for _ in out[1:-2]]
-        block: Block = ()
-        shape = None if self.ctx.decision is None else self.ctx.decision.shape
-        decided = None if shape is None else min(shape.rows, out[-2])
-        width = decided or block_width(self.ctx.cpu, out[-2], self.kernel[-1])
-        start = 0
-        for count, rows in ((out[-2] // width, width), (1, out[-2] % width)):
-            if count and rows:
-                block += self._row_loop([batch, *spatial], start, count, rows)
-                start += count * rows
-        for var, extent in reversed(list(zip((batch, *spatial), out[:-2], strict=True))):
-            block = loop(var, extent, *block)
-        return block
-
-    def _row_loop(self, position: Sequence[Var], start: int, count: int, rows: int) -> Block:
-        block_var = Var(self.names.fresh("rb"))
-        base = (block_var * rows if count > 1 else INDEX(0)) + start
-        body: Block = ()
-        widths = [w for w in self.lanes if w > 1]
-        for first, trips, lanes in stripes(self.channels, widths):
-            block = Var(self.names.fresh("cb"))
-            channel = (block * lanes if trips > 1 else INDEX(0)) + first
-            body += loop(block, trips, *self._block(position, base, rows, channel, lanes))
-        return loop(block_var, count, *body)
-
-    def _block(self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, lanes: int) -> Block:
-        type_ = Type(self.compute, lanes)
-        acc = Buffer(self.names.fresh("acc"), type_, (rows,), Space.REG)
-        out: list[Stmt] = [Alloc(acc)]
-        zero = type_(0)
-        bias: Expr | None = None
-        if self.bias is not None:
-            bias = Var(self.names.fresh("init"), type_ if self.bias.dtype.is_float else Type(self.bias.dtype, lanes))
-            loaded = Load(self.bias, (channel,), lanes)
-            out.append(Let(bias, type_(loaded) if self.bias.dtype.is_float else loaded))
-        first = bias if bias is not None and bias.type == type_ else zero
-        out.extend(store(acc[i], first) for i in range(rows))
-        taps = [Var(self.names.fresh("k")) for _ in self.kernel[:-1]]
-        body = self._kernel_row(position, base, rows, channel, taps, acc)
-        for var, extent in reversed(list(zip(taps, self.kernel[:-1], strict=True))):
-            body = loop(var, extent, *body)
-        out.extend(body)
-        for i in range(rows):
-            at = base + i
-            value: Expr = acc[i]
-            if bias is not None and bias is not first:
-                value = bias + bias.type(value)
-            value = self.ctx.rounded(value)
-            out.extend(
-                self.ctx.store_vector(lambda c, at=at: (*position, at, c), channel, value, lanes, self.ctx.refs)  # type: ignore[misc]
-            )
-        return tuple(out)
-
-    def _kernel_row(
-        self, position: Sequence[Var], base: Expr, rows: int, channel: Expr, taps: Sequence[Expr], acc: Buffer
-    ) -> Block:
-        """One row of the kernel: its weights, then every input column under the block."""
-        lanes = acc.type.lanes
-        type_ = Type(self.operand, lanes)
-        stride, dilation, width = self.stride[-1], self.dilation[-1], self.kernel[-1]
-        out: list[Stmt] = []
-        weights = []
-        for kw in range(width):
-            named = Var(self.names.fresh("wv"), type_)
-            tap = Load(self.weights, (*taps, as_expr(kw), channel), lanes)
-            out.append(Let(named, _as(type_, tap)))
-            weights.append(named)
-        outer = [
-            position[1 + d] * self.stride[d] + taps[d] * self.dilation[d] - self.pad[d] for d in range(self.rank - 1)
-        ]
-        for column in range((rows - 1) * stride + (width - 1) * dilation + 1):
-            users = [(i, kw) for i in range(rows) for kw in range(width) if i * stride + kw * dilation == column]
-            if not users:
-                continue
-            where = (position[0], *outer, base * stride + (column - self.pad[-1]), channel)
-            x = Var(self.names.fresh("xv"), type_)
-            out.append(Let(x, _as(type_, Load(self.x.buffer, self.x.at(where), lanes))))
-            out.extend(self._accumulate(acc, i, x, weights[kw]) for i, kw in users)
-        return tuple(out)
-
-    def _accumulate(self, acc: Buffer, row: int, x: Expr, w: Expr) -> Stmt:
-        at = (as_expr(row),)
-        old = acc[at]
-        value = Call("fma", (x, w, old), acc.type) if self.fused else old + acc.type(x) * acc.type(w)
-        return store(acc[at], value)
-
-
-def _as(type_: Type, loaded: Load) -> Expr:
-    return type_(loaded)
