@@ -42,7 +42,7 @@ class ColumnDepthwise(Depthwise):
     def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, dots: Sequence[Dot]) -> None:
         super().__init__(ctx, node, weights, DType.I32)
         self.dots = {dot.lanes: dot for dot in dots}
-        self.lanes, self.operand = tuple(sorted(self.dots, reverse=True)), DType.I8
+        self.lanes, self.operand = tuple(sorted(self.dots, reverse=True)), DType.I32
 
     @cached_property
     def words(self) -> Buffer:

@@ -59,8 +59,8 @@ class Depthwise:
 
     @cached_property
     def weights(self) -> Buffer:
-        """Packed [*kernel, channels], as the multiply-accumulates take them."""
-        return self.ctx.pack("w", self.taps.astype(self.operand.numpy) if self.lanes else self.taps)
+        """Packed [*kernel, channels], as the multiply-accumulates of vectors take them, or as they are."""
+        return self.ctx.pack("w", self.taps if self.operand is DType.I32 else self.taps.astype(self.operand.numpy))
 
     @cached_property
     def bias(self) -> Buffer | None:
