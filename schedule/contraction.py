@@ -16,7 +16,7 @@ from ..ops.attributes import integer, ints
 from ..ops.integer import zero_point
 from .blocking import Axis, Blocking, Product, Region, regions
 from .body import table_names
-from .dots import activation_shift, has_dot, usable_dots, weight_operand, weight_type
+from .dots import activation_shift, ends_whole, has_dot, usable_dots, weight_operand, weight_type
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 from .tensors import TensorRef, merge_dimensions
@@ -62,7 +62,8 @@ def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, 
     """``weights[g, k..., column]`` in the order in which blocks read it: ``[g, block, k..., vectors * lanes]``.
 
     Missing columns of the last vector are zero. A Dot that takes groups of the last k finds each group in one 32-bit
-    element, the first of the group in its low bits, or in as many as the group fills.
+    element, the first of the group in its low bits, or in as many as the group fills; the last group may begin with
+    zeros (:func:`ends_whole`).
     """
     dot = blocking.dot
     outer, *k, inner, columns = weights.shape
@@ -72,6 +73,8 @@ def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, 
         width = region.vectors * dot.lanes
         part = np.zeros((outer, *k, groups * dot.group, region.blocks * width), weight_type(dot))
         part[..., :inner, : region.columns] = weights[..., region.start : region.start + region.columns]
+        if ends_whole(dot, inner):
+            part[..., -dot.group :, :] = np.roll(part[..., -dot.group :, :], -inner % dot.group, axis=-2)
         part = part.reshape(outer, *k, groups, dot.group, region.blocks, width)
         part = np.ascontiguousarray(np.moveaxis(np.moveaxis(part, -2, 1), -2, -1))
         merged = part[..., 0] if dot.group == 1 else part.view("<i4").reshape(*part.shape[:-2], -1)
@@ -180,7 +183,7 @@ class _ConvLowering:
         lhs = self._lhs([*position, row.var], [a.var for a in k], group.var, fold)
         spec = Contraction(
             (*outer, group, *spatial), row, self.channels, k, lhs, weight,
-            lambda column, lanes, active: bias.load(absolute(column), lanes, active), finish,
+            lambda column, lanes, active: bias.load(absolute(column), lanes, active), finish, packed=True,
         )  # fmt: skip
         return contraction_block(spec, blocking, self.names)
 
@@ -234,7 +237,7 @@ class _PackedMatmul:
         spec = Contraction(
             outer, row, columns, (k,), x[*position, row.var, k.var],
             lambda region, block, vector: packed.load(region, (as_expr(0), block, k.var), vector),
-            bias.load, finish,
+            bias.load, finish, packed=True,
         )  # fmt: skip
         return contraction_block(spec, blocking, ctx.names)
 

@@ -41,6 +41,12 @@ def activation_shift(dot: Dot) -> int:
     return 128 if dot.name == "dot4_u8i8" and dot.activation is ElementKind.I8 else 0
 
 
+def ends_whole(dot: Dot, extent: int) -> bool:
+    """Whether the last group of ``extent`` packed weights is that of the last activations, a whole one, with zeros for
+    those that the group before it has: bytes that are fewer than a group would have to be put together one by one."""
+    return dot.group >= 4 and extent > dot.group and extent % dot.group != 0
+
+
 def group_operand(dot: Dot, first: Load, present: int) -> Expr:
     """The ``dot.group`` activations from ``first`` on as the scalar that the instruction takes.
 

@@ -47,7 +47,7 @@ from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
 from .blocking import Axis, Blocking, Region, regions, row_blocks, unroll_factor
-from .dots import HALVES, group_operand, halves, multiply_accumulate
+from .dots import HALVES, ends_whole, group_operand, halves, multiply_accumulate
 from .names import Names
 from .prefetch import Stream, stream
 
@@ -68,7 +68,8 @@ class Contraction:
     that use a result; ``row`` and ``column`` are index expressions.
 
     With ``scale(region, block, vector)``, a vector in terms of the first of the k variables, the sum over all other k
-    is multiplied by it before it is added up.
+    is multiplied by it before it is added up. ``packed``: the weights are in the order of
+    :func:`~ccml.schedule.contraction.pack_columns`.
     """
 
     outer: tuple[Axis, ...]
@@ -80,6 +81,7 @@ class Contraction:
     init: Callable[[Expr, int, int], Expr]
     finish: Callable[[Expr, Expr, Expr, int, int], Block]
     scale: Callable[[Region, Expr, int], Expr] | None = None
+    packed: bool = False
 
     @property
     def depth(self) -> int:
@@ -218,7 +220,7 @@ class _Microkernel:
         passages = full // self.unroll
         nest = loop(block_var, passages, *self._next_block(block_var, passages), *body)
         if rest:
-            nest += self._step(as_expr(0), as_expr(full), self._broadcast(as_expr(full), rest))
+            nest += self._step(as_expr(0), as_expr(full), self._last(full, rest))
         for axis in reversed(outer):
             nest = loop(axis.var, axis.extent, *nest, kind=axis.kind)
         return nest
@@ -248,7 +250,7 @@ class _Microkernel:
         """As many steps of k as a vector has groups, from ``first`` on: a vector of each row, then one group after the
         other."""
         i, group = Var(self.names.fresh("i")), self.blocking.dot.group
-        lhs = self._activation(first, group)
+        lhs = self._activation(first * group)
         vector: Expr = load(lhs.buffer, *lhs.index, lanes=self.unroll * group)
         if group > 1:
             vector = Bitcast(self.rows.type, vector)
@@ -269,9 +271,8 @@ class _Microkernel:
         one, other = self._pair(pair)
         return halves(name, self.rows[_index(one)], self.rows[_index(other)])
 
-    def _rows_from_memory(self, k: Expr, present: int, pair: int) -> Expr:
+    def _rows_from_memory(self, operand: Expr, pair: int) -> Expr:
         """The groups of two rows for a product of matrices."""
-        operand = group_operand(self.blocking.dot, self._activation(k, self.blocking.dot.group), present)
         words = [Splat(_bound(operand, {_ROW: as_expr(row)}), 2) for row in self._pair(pair)]
         return halves(HALVES[0], *(Bitcast(self.rows.type, word) for word in words))
 
@@ -279,17 +280,26 @@ class _Microkernel:
         """The rows of a pair, of which the last may have one alone."""
         return 2 * pair, min(2 * pair + 1, self.height - 1)
 
-    def _activation(self, k: Expr, group: int) -> Load:
-        """The first activation of a group of the row ``_ROW``."""
-        lhs = _bound(self.spec.lhs, {self.spec.k[-1].var: k * group, self.spec.row.var: self.base + _ROW})
+    def _activation(self, k: Expr) -> Load:
+        """The activation of the row ``_ROW`` at ``k`` of the last dimension."""
+        lhs = _bound(self.spec.lhs, {self.spec.k[-1].var: k, self.spec.row.var: self.base + _ROW})
         assert isinstance(lhs, Load)
         return lhs
 
-    def _broadcast(self, k: Expr, present: int) -> Callable[[Expr], Expr]:
-        """The scalar that a row multiplies its weights with; ``present`` of a group's elements exist."""
+    def _last(self, full: int, rest: int) -> Callable[[Expr], Expr]:
+        """The scalar that a row multiplies its weights with behind ``full`` groups; ``rest`` elements are left."""
+        group = self.blocking.dot.group
+        if self.spec.packed and ends_whole(self.blocking.dot, full * group + rest):
+            return self._broadcast(as_expr(full), group, group - rest)
+        return self._broadcast(as_expr(full), rest)
+
+    def _broadcast(self, k: Expr, present: int, earlier: int = 0) -> Callable[[Expr], Expr]:
+        """The scalar that a row multiplies its weights with: the group of number ``k``, or the one that begins some
+        elements ``earlier``; ``present`` of its elements exist."""
+        dot = self.blocking.dot
+        operand = group_operand(dot, self._activation(k * dot.group - earlier), present)
         if self.tile > 1:
-            return partial(self._rows_from_memory, k, present)
-        operand = group_operand(self.blocking.dot, self._activation(k, self.blocking.dot.group), present)
+            return partial(self._rows_from_memory, operand)
         return lambda i: _bound(operand, {_ROW: i})
 
     def _step(self, step: Expr, k: Expr, factor: Callable[..., Expr]) -> Block:
