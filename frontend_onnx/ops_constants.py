@@ -139,7 +139,6 @@ def _range_to_bound(ctx: NodeContext, most: int) -> Value:
     """As many elements as ONNX says, ``ceil((limit - start) / delta)``, at most the bound that the user gives."""
     if any(ctx.input(position).type.size != 1 for position in range(3)):
         raise ctx.invalid("start, limit and delta have to be single numbers")
-    y = _range_of(ctx, (most,))
     start, limit, delta = (ctx.reshape(ctx.input(position), ()) for position in range(3))
     wide = DType.F64 if start.dtype.is_float else DType.I64
     way = ctx.emit("sub", ctx.cast(limit, wide), ctx.cast(start, wide))
@@ -151,10 +150,15 @@ def _range_to_bound(ctx: NodeContext, most: int) -> Value:
     within = ctx.emit("max", ctx.emit("min", exact, ctx.scalar(most, exact)), ctx.scalar(0, exact))
     count = ctx.cast(within, DType.I64)
     ctx.builder.bounds[count.name] = most
-    if ctx.array(y) is None:
-        ctx.builder.extents[y.name] = {0: count}
-        return y
-    return ctx.constant(np.asarray(ctx.array(y))[: int(np.asarray(ctx.array(count)))])
+    known = ctx.array(count)
+    if known is not None:
+        return _range_of(ctx, (int(known),))
+    y = _range_of(ctx, (most,))
+    if ctx.array(y) is not None:  # constants have no extents of a run
+        there = ctx.emit("lt", ctx.constant(np.arange(most, dtype=np.int64)), count)
+        y = ctx.emit("where", there, y, ctx.scalar(0, y))
+    ctx.builder.extents[y.name] = {0: count}
+    return y
 
 
 def _range_of(ctx: NodeContext, extents: tuple[int, ...]) -> Value:

@@ -57,6 +57,17 @@ def test_ranges(kind: int, dtype: type, numbers: list[tuple[float, float, float]
     agrees(proto, {"y": 24}, feeds)
 
 
+@pytest.mark.parametrize("known", ["ac", "a", "c", "ab", "bc", "b"])
+def test_ranges_of_which_some_numbers_are_known(known: str) -> None:
+    """The first and the step above all, with which the elements are known and only how many there are is not."""
+    numbers = {"a": np.asarray(2), "b": np.asarray(13), "c": np.asarray(3)}
+    nodes = [helper.make_node("Range", ["a", "b", "c"], ["y"]), helper.make_node("Add", ["y", "y"], ["twice"])]
+    inputs = [value(name, INT64) for name in "abc" if name not in known]
+    proto = made(nodes, inputs, [value("y", INT64, "n"), value("twice", INT64, "n")])
+    proto.graph.initializer.extend(onnx.numpy_helper.from_array(numbers[name], name) for name in known)
+    agrees(proto, {"y": 9}, [{each.name: numbers[each.name] for each in inputs}])
+
+
 def test_a_range_stops_at_its_bound() -> None:
     """A step of 0 makes none."""
     proto = made(
