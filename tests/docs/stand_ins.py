@@ -70,6 +70,10 @@ def _others(folder: Path, rng: np.random.Generator) -> None:
     encoder = [helper.make_node("MatMul", ["tokens", "w"], ["encoded"])]
     both = [(name, T.FLOAT, ["batch", "seq", 4]) for name in ("tokens", "encoded")]
     _save(folder / "encoder.onnx", encoder, both[:1], both[1:], {"w": _normal(rng, 4, 4)})
+    names = ("positions", "tokens")
+    ranges = [helper.make_node("Range", ["zero", f"{name}_end", "one"], [name]) for name in names]
+    ends, counted = [(f"{name}_end", T.INT64, []) for name in names], [(name, T.INT64, [None]) for name in names]
+    _save(folder / "decoder.onnx", ranges, ends, counted, {"zero": np.array(0), "one": np.array(1)})
     _save(folder / "forest.onnx", [_stump()], [("x", T.FLOAT, [1, 2])], [("y", T.FLOAT, [1, 1])], {})
     (folder / "kws.tflite").write_bytes(_dense_lite(rng))
     (folder / "keyword.tflite").write_bytes(_state_lite(rng))

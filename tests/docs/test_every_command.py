@@ -56,7 +56,10 @@ ELSEWHERE = {
     "ccml verify kws.onnx --target cortex-m4 --from-log": "tests/packaging/test_board_log.py, with the log of a board",
 }
 """How commands begin that no test of this file runs, and where they are run, or why not."""
-_EXAMPLES_ELSEWHERE = {"examples/digits/README.md": "tests/bindings/test_example.py"}
+_EXAMPLES_ELSEWHERE = {
+    "examples/digits/README.md": "tests/bindings/test_example.py",
+    "examples/farm/README.md": "tests/tuning/test_farm.py",
+}
 _OFTEN = {"README.md", "docs/boards.md", "docs/page.md", "docs/tflite.md", "docs/strings.md", "docs/costs.md"}
 """Pages that take few seconds and are run with all tests; the others are run by make check."""
 
