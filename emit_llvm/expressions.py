@@ -204,9 +204,10 @@ class ExpressionWriter:
                 raise internal_error(f"LLVM has no {expr.function} of {type_.lanes} lanes for {self.architecture}")
             self._made.append(row.recognized(expr))
             return self.write(self._made[-1])
-        if function.lanes is None:
+        if function.lanes is None and not function.rounds:
             function = replace(function, name=f"{function.name}.{self._suffix(type_)}")
-        return write_intrinsic(self.out, function, name, type_.lanes, *(self.write(arg) for arg in expr.args))
+        args, types = [self.write(arg) for arg in expr.args], [self.type_name(arg.type) for arg in expr.args]
+        return write_intrinsic(self.out, function, name, type_.lanes, args, types)
 
     # ------------------------------------------------------------ conversion
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..instructions import Intrinsic
 from .writer import FunctionWriter
 
 
-def write_intrinsic(out: FunctionWriter, function: Intrinsic, name: str, lanes: int, *args: str) -> str:
-    """The call with ``args``, the operands of the row in their order; ``name`` is the type of all of them."""
+def write_intrinsic(
+    out: FunctionWriter, function: Intrinsic, name: str, lanes: int, args: Sequence[str], types: Sequence[str]
+) -> str:
+    """The call with ``args``, the operands of the row in their order, of ``types``; ``name`` is that of the result."""
     picked = [args[position] for position in function.order or range(len(args))]
+    if function.rounds:
+        bfloats = _vector("bfloat", lanes)
+        return out.value(f"bitcast {bfloats} {out.value(f'fptrunc {types[0]} {picked[0]} to {bfloats}')} to {name}")
     if function.shuffle:
         lanes_of = ", ".join(f"i32 {lane}" for lane in function.shuffle)
         return out.value(f"shufflevector {name} {picked[0]}, {name} {picked[1]}, <{lanes} x i32> <{lanes_of}>")
@@ -16,12 +23,17 @@ def write_intrinsic(out: FunctionWriter, function: Intrinsic, name: str, lanes: 
         word, rotation = (name, picked[-1]), (name, str(function.rotated))
         picked[-1] = out.intrinsic(f"llvm.fshr.{name}", name, word, word, rotation)
     operands = [(name, value) for value in picked]
-    if function.parts:
-        parts = f"<{32 // function.parts * lanes} x i{function.parts}>"
+    if function.parts or function.bfloats:
+        bits = function.parts or 16
+        parts = _vector("bfloat" if function.bfloats else f"i{bits}", 32 // bits * lanes)
         taken = function.order or range(len(args))
         operands = [
-            operand if position == 0 else (parts, out.value(f"bitcast {name} {operand[1]} to {parts}"))
+            operand if position == 0 else (parts, out.value(f"bitcast {types[position]} {operand[1]} to {parts}"))
             for position, operand in zip(taken, operands)
         ]
     result = out.intrinsic(function.name, name, *operands)
     return out.value(f"add {name} {result}, {args[0]}") if function.adds else result
+
+
+def _vector(element: str, lanes: int) -> str:
+    return element if lanes == 1 else f"<{lanes} x {element}>"

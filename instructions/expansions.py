@@ -7,6 +7,7 @@ from collections.abc import Callable
 from ..ir.build import maximum, minimum
 from ..ir.loops import I8, I16, I32, I64, Call, Expr, Type
 from ..ir.types import DType
+from ..ops.narrow_exprs import narrow
 from ..ops.scale_exprs import expand_mul_high
 
 _NARROW = {8: I8, 16: I16}
@@ -33,6 +34,11 @@ def dot_of_halves(call: Call) -> Expr | None:
     for bit in (0, 16):
         acc = acc + part(x, bit, 16) * part(w, bit, 16)
     return acc
+
+
+def rounded_to_bfloat(call: Call) -> Expr:
+    """The bits of the float with the rounding added, or those of a NaN; the operand is repeated."""
+    return narrow(call.args[0], DType.BF16, saturate=True, rounding="up", bind=lambda stem, value: value)
 
 
 def widened(bit: int) -> Callable[[Call], Expr]:

@@ -21,7 +21,8 @@ class Intrinsic:
     ``order`` are the positions of the row's operands that it takes, all in their order by default. ``parts``: it takes
     the words as vectors of integers of so many bits. ``adds``: its result is what is to be added to the first operand.
     ``rotated``: its last operand is the row's, rotated right by so many bits. ``shuffle``: it is no function but a
-    choice of the lanes of two vectors, those of the second behind those of the first.
+    choice of the lanes of two vectors, those of the second behind those of the first. ``bfloats``: it takes the words
+    as vectors of bfloat16. ``rounds``: it is no function but the conversion of floats to bfloat16.
     """
 
     name: str
@@ -30,6 +31,8 @@ class Intrinsic:
     parts: int = 0
     adds: bool = False
     rotated: int = 0
+    bfloats: bool = False
+    rounds: bool = False
     shuffle: tuple[int, ...] = ()
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+import ml_dtypes
 import numpy as np
 
 
@@ -58,6 +59,32 @@ def matrix_of_bytes(acc: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray
     rows, columns = (part.astype("<i4").view(np.int8).astype(np.int64).reshape(2, 8) for part in (x, w))
     total = acc.astype(np.int64).reshape(2, 2) + rows @ columns.T
     return total.astype(np.int32).reshape(4)
+
+
+def _bfloats(words: np.ndarray) -> np.ndarray:
+    """The pairs of bfloat16 in words as floats, the lower ones first."""
+    return words.astype("<i4").view("<u2").astype(np.uint32).__lshift__(16).view(np.float32)
+
+
+def dot_of_bfloats(acc: np.float32, x: np.int32, w: np.int32) -> np.float32:
+    """Two products of bfloat16, which floats hold, added one after the other, the upper ones first."""
+    for a, b in reversed(list(zip(_bfloats(np.array([x])), _bfloats(np.array([w])), strict=True))):
+        acc = fma(a, b, acc)
+    return acc
+
+
+def matrix_of_bfloats(acc: np.ndarray, x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """The product of 2 x 4 bfloat16 and the transpose of 2 x 4 others, added to 2 x 2 floats one by one, all row by
+    row."""
+    rows, columns = (_bfloats(part).reshape(2, 4) for part in (x, w))
+    total = acc.reshape(2, 2)
+    for k in range(4):
+        total = total + np.outer(rows[:, k], columns[:, k])
+    return total.reshape(4)
+
+
+def round_to_bfloat(x: np.float32) -> np.uint16:
+    return np.uint16(np.asarray(x).astype(ml_dtypes.bfloat16).view(np.uint16))
 
 
 def lower_halves(x: np.ndarray, y: np.ndarray) -> np.ndarray:

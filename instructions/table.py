@@ -17,6 +17,7 @@ from . import expansions, meanings
 from .instruction import ANY, Instruction, Intrinsic
 
 _WORDS = (DType.I32, DType.I32, DType.I32)
+_BFLOATS = (DType.F32, DType.I32, DType.I32)
 _ACC_LAST = (1, 2, 0)
 
 
@@ -83,6 +84,27 @@ INSTRUCTIONS: dict[str, Instruction] = {
                 ),
                 "arm": (Intrinsic("llvm.arm.smlad", 1, _ACC_LAST),),
             },
+        ),
+        # acc + x . w in floats: two bfloat16 in each 32-bit lane, with the roundings of the processor, for which what
+        # is subnormal may be zero
+        Instruction(
+            "dot2_bf16", _BFLOATS, DType.F32, meanings.dot_of_bfloats, c_header="ccml_bfloat.h",
+            intrinsics={
+                "x86": tuple(
+                    Intrinsic(f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}", lanes, bfloats=True) for lanes in (16, 8, 4)
+                ),
+                "aarch64": (Intrinsic("llvm.aarch64.neon.bfdot.v4f32.v8bf16", 4, (0, 2, 1), bfloats=True),),
+            },
+        ),
+        # the same of matrices: 2 x 2 floats, two rows of four bfloat16, two columns of four bfloat16
+        Instruction(
+            "mmla_bf16", _BFLOATS, DType.F32, meanings.matrix_of_bfloats, c_header="ccml_bfloat.h", across=True,
+            intrinsics={"aarch64": (Intrinsic("llvm.aarch64.neon.bfmmla", 4, bfloats=True),)},
+        ),
+        # the bits of the nearest bfloat16
+        Instruction(
+            "round_bf16", (DType.F32,), DType.U16, meanings.round_to_bfloat, expansion=expansions.rounded_to_bfloat,
+            c_header=None, intrinsics={"aarch64": (Intrinsic("fptrunc", rounds=True),)},
         ),
         # bytes 0 and 2, or 1 and 3, of a word as two signed halfwords
         Instruction(

@@ -3,7 +3,7 @@
 The meaning sums in float64 (integers: int64) and rounds once at the end, so that it can judge any summation order.
 
 Integers of 8 and 16 bits give sums in i32. Their zero points (``zero_point`` of the first operand, ``rhs_zero_point``
-of a matmul's second) are subtracted first; what is padded contributes nothing.
+of a matmul's second) are subtracted first; what is padded contributes nothing. Bfloat16 give sums in f32.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from .windows import (
 
 def _wide(array: np.ndarray, zero: int = 0) -> np.ndarray:
     """In float64, where sums of floats hardly round and products of 16 bits are exact; other integers in int64."""
+    if array.dtype == DType.BF16.numpy:
+        return array.astype(np.float64)
     exact = array.dtype.kind == "f" or DType.from_numpy(array.dtype) in NARROW
     wide = array.astype(np.float64 if exact else np.int64)
     return wide - zero if zero else wide
@@ -43,7 +45,7 @@ def _narrowed(y: np.ndarray, arrays: Arrays) -> np.ndarray:
     dtype = _array(arrays, 0).dtype
     if DType.from_numpy(dtype) in NARROW:
         return y.astype(np.int64).astype(np.int32)
-    return y.astype(dtype)
+    return y.astype(np.float32 if dtype == DType.BF16.numpy else dtype)
 
 
 def _array(arrays: Arrays, position: int) -> np.ndarray:

@@ -26,11 +26,12 @@ def quantized(shape: tuple[int, ...], to: DType, attrs: Attrs) -> tuple[TensorTy
 
 
 def product_dtype(x: TensorType, w: TensorType) -> DType:
-    """What sums of products are: i32 for integers of 8 and 16 bits, otherwise the operands' common type."""
+    """What sums of products are: i32 for integers of 8 and 16 bits, f32 for bfloat16, otherwise the operands' common
+    type."""
     if x.dtype in NARROW and w.dtype in NARROW:
         return DType.I32
     check_dtype(w, x)
-    return x.dtype
+    return DType.F32 if x.dtype is DType.BF16 else x.dtype
 
 
 def zero_point(attrs: Attrs, name: str = "zero_point") -> int:

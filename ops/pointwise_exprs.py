@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ..ir.build import absolute, bits, convert, eq, gt, lt, maximum, minimum, ne, select
 from ..ir.graph import Node
-from ..ir.loops import BOOL, Binary, Const, Expr, Unary, const
+from ..ir.loops import BOOL, Binary, Call, Const, Expr, Type, Unary, const
 from ..ir.types import DType
 from . import math_exprs, rounding_exprs, trig_exprs
 from .attributes import element_type, flag, floats, ints, number
@@ -119,6 +119,8 @@ def _cast(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     source = node.operands[0].dtype
     if source.is_narrow:
         x = widen(x, source, bind)
+    if to is DType.BF16 and x.type.dtype is DType.F32:
+        return Call("round_bf16", (bind("x", x),), Type(to.stored, x.type.lanes))
     if to.is_narrow:
         return narrow(x, to, bool(node.attrs.get("saturate", True)), str(node.attrs.get("rounding", "up")), bind)
     if x.type.dtype.is_float and to.is_integer:

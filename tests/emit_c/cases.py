@@ -163,8 +163,8 @@ def masks(lanes: int) -> Case:
 
 
 def dots(lanes: int) -> Case:
-    """The rows of the instruction table on packed words."""
-    names = [name for name in INSTRUCTIONS if name.startswith("dot")]
+    """The rows of the instruction table on packed integers."""
+    names = [name for name, row in INSTRUCTIONS.items() if name.startswith("dot") and row.result is DType.I32]
     inputs = {name: _input(name, DType.I32) for name in "xyz"}
     arrays = {name: operands(DType.I32, seed) for seed, name in enumerate("xyz")}
     values = tuple(load(inputs[name], I * lanes, lanes=lanes) for name in "xyz")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import ccml
+import ml_dtypes
 import numpy as np
 import pytest
 from ccml.instructions import INSTRUCTIONS, Instruction
@@ -25,20 +26,24 @@ def by_name(row: Instruction) -> str:
     return row.name
 
 
-def computed(row: Instruction, dtype: DType, expand: bool, operands: list[np.ndarray]) -> np.ndarray:
-    """Element by element, as a verified kernel that calls the row or holds its expansion."""
+def computed(
+    row: Instruction, dtype: DType, expand: bool, operands: list[np.ndarray], result_dtype: DType | None = None
+) -> np.ndarray:
+    """Element by element, as a verified kernel that calls the row or holds its expansion; the result is of the type of
+    the operands or of ``result_dtype``."""
+    made = result_dtype or dtype
     count = operands[0].size
     params = [Buffer(f"x{n}", Type(dtype), (count,), access=Access.READ) for n in range(len(operands))]
-    y = Buffer("y", Type(dtype), (count,), access=Access.WRITE)
+    y = Buffer("y", Type(made), (count,), access=Access.WRITE)
     body = []
     for at in range(count):
-        call = Call(row.name, tuple(load(param, Const(at, Type(DType.INDEX))) for param in params), Type(dtype))
+        call = Call(row.name, tuple(load(param, Const(at, Type(DType.INDEX))) for param in params), Type(made))
         value = row.expansion(call) if expand and row.expansion else call
         assert value is not None
         body.append(store(y[Const(at, Type(DType.INDEX))], value))
     kernel = Kernel("k", (*params, y), tuple(body))
     verify_kernel(kernel, instructions=INSTRUCTIONS)
-    result = np.zeros(count, dtype.numpy)
+    result = np.zeros(count, made.numpy)
     named = {param.name: operand for param, operand in zip(params, operands)}
     run_kernel(kernel, {**named, "y": result}, instructions=INSTRUCTIONS)
     return result
@@ -65,6 +70,23 @@ def test_expansions_of_floats(row: Instruction) -> None:
             assert found.tobytes() == wanted.tobytes()
             return
     raise AssertionError("no type is expanded")
+
+
+def test_expansion_of_the_rounding_to_bfloat16() -> None:
+    """Ties, what overflows, subnormal numbers, infinities; a NaN is one still."""
+    rng = np.random.default_rng(0)
+    edges = [0, 0x3F808000, 0x3F818000, 0x3F808001, 0x7F7FFFFF, 0x7F7F7FFF, 0x7F800000, 0x7F800001, 0x007FFFFF, 0x8001]
+    bits = np.array([*edges, *(edge | 0x80000000 for edge in edges), *rng.integers(0, 2**32, 200)], np.uint32)
+    row, x = INSTRUCTIONS["round_bf16"], bits.view(np.float32)
+    found, called = (computed(row, DType.F32, expand, [x], DType.U16) for expand in (True, False))
+    numbers = ~np.isnan(x)
+    assert np.array_equal(found[numbers], called[numbers])
+    values = found.view(ml_dtypes.bfloat16).astype(np.float64)
+    assert np.array_equal(np.isnan(values), ~numbers)
+    normal = np.isfinite(x) & (np.abs(x) >= 2.0**-126)
+    fraction, exponent = np.frexp(x[normal].astype(np.float64))
+    wanted = np.ldexp(np.round(fraction * 2**8), exponent - 8)
+    assert np.array_equal(values[normal], np.where(np.abs(wanted) < 2.0**128, wanted, np.sign(wanted) * np.inf))
 
 
 @pytest.mark.parametrize("row", INSTRUCTIONS.values(), ids=by_name)

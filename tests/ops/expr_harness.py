@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from ccml.instructions import INSTRUCTIONS
 from ccml.ir.loops import Binary, Bitcast, Call, Const, Convert, Expr, Select, Type, Unary, Var
 from ccml.ir.types import DType
 
@@ -80,6 +81,9 @@ def _value(expr: Expr, names: dict[str, np.ndarray]) -> np.ndarray:
         case Bitcast(type_, x):
             return np.asarray(_value(x, names)).view(type_.dtype.numpy)
         case Call(function, args):
+            expand = INSTRUCTIONS[function].expansion
+            if function not in _CALLS and expand is not None and (expanded := expand(expr)) is not None:
+                return _value(expanded, names)
             return _CALLS[function](*(_value(arg, names) for arg in args))
     raise AssertionError(f"{type(expr).__name__} is not expected in a scalar expression")
 
