@@ -256,8 +256,17 @@ def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None
     """The graph ready for scheduling, on machines like ``machine`` or else on whatever machine. ``dump`` sees the graph
     of each pass."""
     log.info("optimizing %d operators", len(source.graph.nodes))
+    if machine is not None:
+        _check_precision(source.options.precision, machine)
     bytes_as = None if machine is None else preferred_bytes(machine)
     return optimize(source.graph, dump=dump, bytes_as=bytes_as, precision=source.options.precision)
+
+
+def _check_precision(precision: FloatFormat, machine: Machine) -> None:
+    """Raises ``BAD_OPTION`` where nothing computes in ``precision``."""
+    if precision is FloatFormat.BF16 and all(dot.activation is not ElementKind.BF16 for dot in machine.cpu.dots):
+        reason = f"{machine.name} has no code for products of bfloat16 (--precision bf16)"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--precision fp32, or --quantize int8 for smaller weights")
 
 
 def preferred_bytes(machine: Machine) -> DType | None:

@@ -371,7 +371,7 @@ def model_options(function: F) -> F:
         help="Float convolutions as the sums that ONNX defines, without Winograd's algorithm.",
     )  # fmt: skip
     numbers = click.option(
-        "--precision", cls=ModelOption, type=click.Choice(["fp32", "fp16"]), default="fp32", show_default=True,
+        "--precision", cls=ModelOption, type=click.Choice(["fp32", "fp16", "bf16"]), default="fp32", show_default=True,
         help="The numbers in which a model of float32 is computed; inputs and outputs keep their types.",
     )  # fmt: skip
     options = dim(shape(fix(length(absent(state(bound(custom(python(sums(numbers(config_option(command))))))))))))

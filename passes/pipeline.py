@@ -10,6 +10,7 @@ from ..ir.graph import Graph
 from ..ir.types import DType
 from ..ir.verify import verify_graph
 from ..ops.table import OPERATORS
+from .bfloats import bfloats
 from .byte_signs import signed_bytes, unsigned_bytes
 from .cancel_transposes import cancel_transposes
 from .channels_last import channels_last
@@ -64,6 +65,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("fold_affine", fold_affine),
     ("clean_up", clean_up),
     ("halves", halves),
+    ("bfloats", bfloats),
     ("fuse", fuse),
 )
 """In order. Those that are for some machines only are left out by :func:`optimize` for others."""
@@ -88,7 +90,7 @@ def optimize(
     """
     _checked("00-import", graph, dump)
     signs = {"signed_bytes": bytes_as is DType.I8, "unsigned_bytes": bytes_as is DType.U8}
-    wanted = {**signs, "halves": precision is FloatFormat.FP16}
+    wanted = {**signs, "halves": precision is FloatFormat.FP16, "bfloats": precision is FloatFormat.BF16}
     left_out = {name for name, take in wanted.items() if not take}
     for number, (name, run) in enumerate((step for step in PASSES if step[0] not in left_out), 1):
         start = perf_counter()

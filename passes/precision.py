@@ -29,11 +29,12 @@ class FloatFormat(Enum):
 
     FP32 = "fp32"
     FP16 = "fp16"
+    BF16 = "bf16"
 
     @property
     def tolerance(self) -> float:
         """The relative L2 error beyond which a network that is computed so is suspected of a mistake."""
-        return 1e-4 if self is FloatFormat.FP32 else 0.02
+        return {FloatFormat.FP32: 1e-4, FloatFormat.FP16: 0.02, FloatFormat.BF16: 0.05}[self]
 
 
 BEGINNING = frozenset({"conv", "matmul"})

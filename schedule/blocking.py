@@ -13,7 +13,7 @@ from math import ceil, prod
 from ..ir.loops import LoopKind, Var
 from ..targets.target import CacheLines, Cpu, Dot
 from .decision import MOST_ROWS, MOST_VECTORS, BlockShape
-from .dots import activation_shift
+from .dots import takes_words
 
 UNROLLED = 64
 """Multiply-adds in the body of the innermost loop, at most."""
@@ -149,7 +149,7 @@ class Product:
 def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
     """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has whole ones."""
     whole = k[-1] % (dot.steps * dot.group) == 0
-    plain = dot.activation is dot.accumulator or dot.rows > 1 or (dot.group == 4 and not activation_shift(dot))
+    plain = dot.activation is dot.accumulator or dot.rows > 1 or takes_words(dot)
     return cpu.lane_operand and dot.lanes > 1 and whole and (plain or (dot.widens and bool(cpu.widening_lanes)))
 
 
@@ -210,7 +210,7 @@ def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     """Cycles of one step of k."""
     pipeline = cpu.pipeline
     rows = _whole_rows(blocking.dot, rows)
-    products = rows * vectors
+    products = rows * vectors * blocking.dot.passes
     loads = vectors * blocking.dot.rows + (rows / blocking.dot.steps if blocking.lane_operand else rows)
     if pipeline.in_order:
         multiply = products * (2 if blocking.dot.name == "mul+add" else 1)

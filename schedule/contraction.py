@@ -77,9 +77,15 @@ def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, 
             part[..., -dot.group :, :] = np.roll(part[..., -dot.group :, :], -inner % dot.group, axis=-2)
         part = part.reshape(outer, *k, groups, dot.group, region.blocks, width)
         part = np.ascontiguousarray(np.moveaxis(np.moveaxis(part, -2, 1), -2, -1))
-        merged = part[..., 0] if dot.group == 1 else part.view("<i4").reshape(*part.shape[:-2], -1)
+        merged = _stored(part[..., 0]) if dot.group == 1 else part.view("<i4").reshape(*part.shape[:-2], -1)
         packed.append((region, merged))
     return packed
+
+
+def _stored(array: np.ndarray) -> np.ndarray:
+    """As kernels see it: bfloat16 as its bits."""
+    dtype = DType.from_numpy(array.dtype)
+    return array if dtype.stored is dtype else array.view(dtype.stored.numpy)
 
 
 class PackedWeights:

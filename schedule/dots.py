@@ -1,19 +1,20 @@
 """How operands of a :class:`Dot` are brought into the form that its instruction takes.
 
 A Dot of one product per lane is plain arithmetic. A Dot that sums a group of products takes each group as one 32-bit
-element: four 8-bit or two 16-bit integers, the first in the low bits; a product of matrices takes groups of two words.
+element: four 8-bit or two 16-bit integers, or two bfloat16, the first in the low bits; a product of matrices takes
+groups of two words.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..ir.build import load
-from ..ir.loops import I32, I64, Bitcast, Call, Expr, Load, Type, as_expr
+from ..ir.loops import F32, I32, I64, U32, Bitcast, Call, Expr, Load, Type, as_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot, ElementKind
-
-_PACKED_TYPES = {ElementKind.F32: "f4", ElementKind.F16: "f2", ElementKind.I8: "i1", ElementKind.I16: "i2"}
 
 
 def usable_dots(cpu: Cpu, activation: DType, weights: np.dtype | None = None) -> tuple[Dot, ...]:
@@ -33,7 +34,7 @@ def has_dot(cpu: Cpu, activation: DType, weights: np.dtype | None = None) -> boo
 
 def weight_type(dot: Dot) -> np.dtype:
     """The element type in which weights are packed for ``dot``."""
-    return np.dtype(_PACKED_TYPES[dot.weight])
+    return DType(dot.weight.value).numpy
 
 
 def activation_shift(dot: Dot) -> int:
@@ -47,18 +48,26 @@ def ends_whole(dot: Dot, extent: int) -> bool:
     return dot.group >= 4 and extent > dot.group and extent % dot.group != 0
 
 
+def takes_words(dot: Dot) -> bool:
+    """Whether vectors of activations of a row enter as they are, or widened at once."""
+    single = dot.group == 1 and dot.activation is ElementKind.BF16
+    return single or (dot.group > 1 and not activation_shift(dot) and dot.name != "dot2_i16i16")
+
+
 def group_operand(dot: Dot, first: Load, present: int) -> Expr:
     """The ``dot.group`` activations from ``first`` on as the scalar that the instruction takes.
 
     Only ``present`` of them exist; the others become zero (their weights are zero as well).
     """
     if dot.group == 1:
-        return Type(DType(dot.accumulator.value))(first)
+        return widened(dot, first)
     if dot.name == "dot2_i16i16":
         return _pair(first, present)
     active = None if present == dot.group else as_expr(present)
     if dot.rows > 1:
         return Bitcast(I64, load(first.buffer, *first.index, lanes=dot.group, active=active))
+    if active is not None and dot.activation is ElementKind.BF16:
+        return I32(first)
     word: Expr = Bitcast(I32, load(first.buffer, *first.index, lanes=dot.group, active=active))
     if activation_shift(dot):
         return word ^ -0x7F7F7F80
@@ -79,11 +88,31 @@ def _pair(first: Load, present: int) -> Expr:
 
 def weight_operand(dot: Dot, loaded: Load) -> Expr:
     """Packed weights as they enter :func:`multiply_accumulate`."""
-    return Type(DType(dot.accumulator.value), dot.lanes)(loaded) if dot.group == 1 else loaded
+    return widened(dot, loaded) if dot.group == 1 else loaded
+
+
+def widened(dot: Dot, loaded: Expr) -> Expr:
+    """Single elements in the type of the accumulators."""
+    if dot.activation is ElementKind.BF16:
+        return widened_bfloats(loaded)
+    return Type(DType(dot.accumulator.value), loaded.type.lanes)(loaded)
+
+
+def widened_bfloats(loaded: Expr) -> Expr:
+    """Floats whose upper halves are ``loaded``, the bits of bfloat16: the same numbers."""
+    return _floats(U32.with_lanes(loaded.type.lanes)(loaded) << 16)
+
+
+def _floats(words: Expr) -> Expr:
+    return Bitcast(F32.with_lanes(words.type.lanes), words)
 
 
 def multiply_accumulate(dot: Dot, x: Expr, w: Expr, acc: Expr) -> Expr:
     """``acc + x . w``, lane by lane."""
+    if dot.activation is ElementKind.BF16 and dot.name in ("fma", "mul+add") and dot.group == 2:
+        single = replace(dot, activation=ElementKind.F32, group=1)
+        acc = multiply_accumulate(single, _floats(x & -0x10000), _floats(w & -0x10000), acc)
+        return multiply_accumulate(single, _floats(x << 16), _floats(w << 16), acc)
     if dot.name == "fma":
         return Call("fma", (x, w, acc), acc.type)
     if dot.name == "mul+add":

@@ -47,7 +47,7 @@ from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
 from .blocking import Axis, Blocking, Region, regions, row_blocks, unroll_factor
-from .dots import HALVES, ends_whole, group_operand, halves, multiply_accumulate
+from .dots import HALVES, ends_whole, group_operand, halves, multiply_accumulate, widened
 from .names import Names
 from .prefetch import Stream, stream
 
@@ -256,6 +256,8 @@ class _Microkernel:
             vector = Bitcast(self.rows.type, vector)
         elif self.blocking.dot.widens:
             vector = self.rows.type(vector)
+        else:
+            vector = widened(self.blocking.dot, vector)
         rows = For(i, INDEX(self.height), (store(self.rows[i], _bound(vector, {_ROW: i})),), LoopKind.UNROLL)
         steps: list[Stmt] = []
         for lane in range(self.unroll):

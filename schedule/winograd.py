@@ -27,6 +27,7 @@ from ..ops.attributes import ints
 from .blocking import Axis, Region, regions
 from .constant_matrices import ConstantMatrix
 from .contraction import Bias, PackedWeights
+from .dots import widened_bfloats
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 from .tensors import Halo
@@ -41,12 +42,14 @@ LARGEST_OF_HALVES = 2
 def is_winograd(ctx: KernelContext, outputs: int) -> bool:
     """Whether the anchor is a float ``conv`` of 3x3 taps with steps of one, in channels-last layout and with constant
     weights, on a CPU that takes Winograd's algorithm. Halves have too few digits for tiles of many ``outputs``, whose
-    transforms have large factors."""
+    transforms have large factors; what is bfloat16 is computed in floats, with weights of floats."""
     node, weights = ctx.contraction
     if not ctx.cpu.winograd or weights is None or node.attrs["layout"] != "channels_last":
         return False
     dtype = node.operands[0].dtype
-    if dtype not in (DType.F32, DType.F16) or weights.shape[1:-1] != (TAPS, TAPS) or node.attrs["group"] != 1:
+    if weights.shape[1:-1] != (TAPS, TAPS) or node.attrs["group"] != 1:
+        return False
+    if dtype not in (DType.F32, DType.F16, DType.BF16):
         return False
     if dtype is DType.F16 and outputs > LARGEST_OF_HALVES:
         return False
@@ -59,7 +62,7 @@ def winograd_cost(ctx: KernelContext, outputs: int) -> float:
     """The cycles in proportion to those of the direct contraction."""
     node, _ = ctx.contraction
     x = node.operands[0]
-    return relative_cost(ctx.cpu, computed_type(ctx.cpu, x.dtype), x.shape[-1], node.output.shape, outputs)
+    return relative_cost(ctx.cpu, x.dtype, x.shape[-1], node.output.shape, outputs)
 
 
 def winograd_halo(node: Node, outputs: int) -> Halo:
@@ -87,7 +90,7 @@ class _Winograd:
         self.x, self.pad = ctx.refs[x.name], ints(node.attrs, "pad")[:2]
         self.out = node.output.shape
         self.depth, self.columns = x.shape[-1], self.out[-1]
-        self.type = computed_type(ctx.cpu, x.dtype)
+        self.bfloats, self.type = x.dtype is DType.BF16, computed_type(ctx.cpu, x.dtype)
         problem = (ctx.cpu, self.type, self.depth, self.out, outputs)
         decision = ctx.decision
         self.tiling: Tiling = choose_tiling(*problem) if decision is None else decided_tiling(*problem, decision)
@@ -147,7 +150,8 @@ class _Winograd:
 
         def at(i: int, j: int) -> Expr:
             place = (n, th * self.size + (i - self.pad[0]), tw * self.size + (j - self.pad[1]), channel)
-            return Type(self.type, lanes)(load(self.x.buffer, *self.x.at(place), lanes=lanes))
+            loaded = load(self.x.buffer, *self.x.at(place), lanes=lanes)
+            return widened_bfloats(loaded) if self.bfloats else Type(self.type, lanes)(loaded)
 
         def use(i: int, j: int, value: Expr) -> Block:
             return (store(self.inputs[i, tile, j, channel], value),)

@@ -49,7 +49,7 @@ class Tiling:
 
 def computed_type(cpu: Cpu, dtype: DType) -> DType:
     """The type in which tiles of ``dtype`` are computed."""
-    return DType.F32 if dtype is DType.F16 and "f16" not in cpu.features else dtype
+    return DType.F32 if dtype is DType.BF16 or (dtype is DType.F16 and "f16" not in cpu.features) else dtype
 
 
 def float_lanes(cpu: Cpu, dtype: DType) -> list[int]:
@@ -58,10 +58,9 @@ def float_lanes(cpu: Cpu, dtype: DType) -> list[int]:
 
 
 def relative_cost(cpu: Cpu, dtype: DType, depth: int, out: Sequence[int], outputs: int) -> float:
-    """Estimated cycles in proportion to those of the direct contraction, computed in ``dtype``, for ``depth`` input
-    channels and the shape ``out`` [n, h, w, channels] of the result; infinite where the difference is too small to be
-    sure."""
-    tiled = choose_tiling(cpu, dtype, depth, tuple(out), outputs).cycles
+    """Estimated cycles in proportion to those of the direct contraction of ``dtype``, for ``depth`` input channels and
+    the shape ``out`` [n, h, w, channels] of the result; infinite where the difference is too small to be sure."""
+    tiled = choose_tiling(cpu, computed_type(cpu, dtype), depth, tuple(out), outputs).cycles
     share = tiled / _direct_cycles(cpu, dtype, depth, tuple(out))
     return share if share < WORTH else float("inf")
 

@@ -17,16 +17,18 @@ from .target import (
     Registers,
     Target,
     shared_library,
+    widened_bfloats,
     widened_halves,
 )
 from .threading import POSIX
 
-F, H, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "f16", "i8", "u8", "i16", "i32"))
+F, H, B, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "f16", "bf16", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"f64", "fma", "sqrt", "floor", "ceil", "trunc", "round_even"})
 
 MULTIPLY_ADD = Dot("fma", 4, 1, F, F, F, temporaries=2)
 """Compilers load scalars ahead of it, in vector registers."""
-FLOATS = (MULTIPLY_ADD, *widened_halves([MULTIPLY_ADD]))
+BFLOATS = widened_bfloats([MULTIPLY_ADD])
+FLOATS = (MULTIPLY_ADD, *widened_halves([MULTIPLY_ADD]), *BFLOATS)
 WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32, temporaries=2) for x in (I8, U8, I16))
 
 CACHES = (Cache(512 << 10, 8.0), Cache(2 << 20, 4.0))
@@ -47,7 +49,7 @@ ARMV8_DOT = Cpu(
 ARMV8_FP16 = replace(
     ARMV8_DOT, name="armv8.2-a-fp16", llvm_features=f"{ARMV8_DOT.llvm_features},+fullfp16",
     c_flags=("-march=armv8.2-a+dotprod+fp16",), requires=(*ARMV8_DOT.requires, "fullfp16"),
-    dots=(MULTIPLY_ADD, Dot("fma", 8, 1, H, H, H, temporaries=2), *ARMV8_DOT.dots[len(FLOATS):]),
+    dots=(MULTIPLY_ADD, Dot("fma", 8, 1, H, H, H, temporaries=2), *BFLOATS, *ARMV8_DOT.dots[len(FLOATS):]),
     features=ARMV8_DOT.features | {"f16"},
 )  # fmt: skip
 ARMV8_I8MM = replace(
@@ -56,10 +58,19 @@ ARMV8_I8MM = replace(
     dots=(*ARMV8_FP16.dots, Dot("mmla_i8i8", 4, 8, I8, I8, I32, rows=2)),
     features=ARMV8_FP16.features | {"mmla_i8i8"},
 )  # fmt: skip
+ARMV8_BF16 = replace(
+    ARMV8_I8MM, name="armv8.2-a-bf16", llvm_features=f"{ARMV8_I8MM.llvm_features},+bf16",
+    c_flags=("-march=armv8.2-a+dotprod+fp16+i8mm+bf16",), requires=(*ARMV8_I8MM.requires, "bf16"),
+    dots=(
+        *(dot for dot in ARMV8_I8MM.dots if dot.activation is not B),
+        Dot("dot2_bf16", 4, 2, B, B, F), Dot("mmla_bf16", 4, 4, B, B, F, rows=2),
+    ),
+    features=ARMV8_I8MM.features | {"dot2_bf16", "mmla_bf16", "round_bf16"},
+)  # fmt: skip
 ARMV7 = Cpu(
     "armv7-a", "generic", "+v7,+neon,+vfp4,+thumb2", ("-march=armv7-a", "-mfpu=neon-vfpv4", "-mthumb"), (4, 1),
-    Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *WIDENING), frozenset({"f64", "fma", "sqrt"}),
-    widening_lanes=(8, 4), caches=CACHES, winograd=True,
+    Registers(scalar=10, vector=16), (Dot("fma", 4, 1, F, F, F), *BFLOATS, *WIDENING),
+    frozenset({"f64", "fma", "sqrt"}), widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 
 ELF64 = Elf(machine=183)
@@ -84,6 +95,7 @@ FEATURES = {
     "dotprod": CpuFeature("__ARM_FEATURE_DOTPROD", HwcapBit(_HWCAP, 20)),
     "fullfp16": CpuFeature("__ARM_FEATURE_FP16_VECTOR_ARITHMETIC", HwcapBit(_HWCAP, 10)),
     "i8mm": CpuFeature("__ARM_FEATURE_MATMUL_INT8", HwcapBit(_HWCAP2, 13)),
+    "bf16": CpuFeature("__ARM_FEATURE_BF16_VECTOR_ARITHMETIC", HwcapBit(_HWCAP2, 14)),
 }
 DETECTION = Detection(FEATURES, llvm_cpu="generic", llvm_features="+neon")
 
@@ -107,7 +119,7 @@ TARGETS = (
                 triple="aarch64-linux-android",
                 architecture="aarch64",
                 pointer_bits=64,
-                cpus=(ARMV8, ARMV8_DOT, ARMV8_FP16, ARMV8_I8MM),
+                cpus=(ARMV8, ARMV8_DOT, ARMV8_FP16, ARMV8_I8MM, ARMV8_BF16),
                 elf=ELF64,
                 environment=LINUX64,
                 clang_triple="aarch64-linux-android21",
@@ -172,7 +184,7 @@ TARGETS = (
                 triple="aarch64-unknown-linux-gnu",
                 architecture="aarch64",
                 pointer_bits=64,
-                cpus=(ARMV8, ARMV8_DOT, ARMV8_FP16, ARMV8_I8MM),
+                cpus=(ARMV8, ARMV8_DOT, ARMV8_FP16, ARMV8_I8MM, ARMV8_BF16),
                 elf=ELF64,
                 environment=LINUX64,
                 cross_compile="aarch64-linux-gnu-",

@@ -1,12 +1,13 @@
 """C99 for any machine: scalar code, no assumption about the instruction set."""
 
-from .target import Abi, Cpu, Dot, ElementKind, Registers, Target, shared_library
+from .target import Abi, Cpu, Dot, ElementKind, Registers, Target, shared_library, widened_bfloats
 from .x86 import ELF, HELPERS, LINUX
 
 F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
 
 SCALAR_DOTS = (
     Dot("mul+add", 1, 1, F, F, F),
+    *widened_bfloats([Dot("mul+add", 1, 1, F, F, F)]),
     Dot("mul+add", 1, 1, I8, I8, I32),
     Dot("mul+add", 1, 1, U8, I8, I32),
     Dot("mul+add", 1, 1, I16, I8, I32),

@@ -18,6 +18,7 @@ class ElementKind(Enum):
 
     F32 = "f32"
     F16 = "f16"
+    BF16 = "bf16"
     I8 = "i8"
     U8 = "u8"
     I16 = "i16"
@@ -32,7 +33,8 @@ class Dot:
     and it takes ``group`` activations of two rows.
 
     ``name`` is the row of the instruction table that spells it, or ``fma`` / ``mul+add`` for plain arithmetic.
-    ``temporaries`` are the registers that it takes besides its operands, where it is several instructions.
+    ``temporaries`` are the registers that it takes besides its operands, where it is several instructions. It takes
+    as long as ``passes`` multiply-adds of floats.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Dot:
     accumulator: ElementKind
     temporaries: int = 0
     rows: int = 1
+    passes: float = 1
 
     @property
     def steps(self) -> int:
@@ -176,6 +179,7 @@ def _for_kinds(cpu: Cpu, kinds: Collection[ElementKind]) -> Cpu:
     dots = tuple(dot for dot in cpu.dots if dot.activation in kinds)
     others = {dot.name for dot in cpu.dots} - {dot.name for dot in dots}
     halves = set() if ElementKind.F16 in kinds else {"f16"}
+    halves |= set() if ElementKind.BF16 in kinds else {"round_bf16"}
     return replace(
         cpu, name="", llvm_cpu="", llvm_features="", c_flags=(), requires=(), dots=dots,
         features=cpu.features - others - halves,
@@ -186,6 +190,16 @@ def widened_halves(dots: Iterable[Dot]) -> tuple[Dot, ...]:
     """The multiply-adds of floats for halves, which are floats as soon as they are loaded."""
     return tuple(
         replace(dot, activation=ElementKind.F16, weight=ElementKind.F16, temporaries=dot.temporaries + 1)
+        for dot in dots
+    )
+
+
+def widened_bfloats(dots: Iterable[Dot], group: int = 1) -> tuple[Dot, ...]:
+    """The multiply-adds of floats for bfloat16, whose bits are the upper ones of a float: widened one by one as soon as
+    they are loaded, or in pairs of which both are in a word until they are multiplied."""
+    more, kind = 4 if group > 1 else 1, ElementKind.BF16
+    return tuple(
+        replace(dot, activation=kind, weight=kind, group=group, passes=group, temporaries=dot.temporaries + more)
         for dot in dots
     )
 

@@ -57,7 +57,7 @@ TARGETS = (
                 triple="x86_64-windows-itanium",
                 architecture="x86",
                 pointer_bits=64,
-                cpus=(x86.V3, x86.V2, x86.V3_VNNI, x86.V4, x86.V4_VNNI),
+                cpus=(x86.V3, x86.V2, x86.V3_VNNI, x86.V4, x86.V4_VNNI, x86.V4_BF16),
                 objects=COFF_OBJECTS,
                 helpers=Helpers(groups=("half",), code={"__chkstk": _PROBE_X64}),
                 environment=Environment(MINGW, WINE, ("io_posix.c",), link=("-static",), suffix=".exe"),

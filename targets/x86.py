@@ -1,5 +1,7 @@
 """x86-64 servers and desktops, by instruction-set level of the psABI."""
 
+from dataclasses import replace
+
 from .detection import CpuFeature, CpuidBit, Detection
 from .environment import linux
 from .target import (
@@ -14,11 +16,12 @@ from .target import (
     Registers,
     Target,
     shared_library,
+    widened_bfloats,
     widened_halves,
 )  # fmt: skip
 from .threading import POSIX
 
-F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
+F, B, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "bf16", "i8", "u8", "i16", "i32"))
 ROUNDING = frozenset({"f64", "sqrt", "floor", "ceil", "trunc", "round_even"})
 
 # Constants and weights that are used after or around an innermost loop must not occupy the registers that the schedule
@@ -33,7 +36,7 @@ PREFETCH = CacheLines(size=64, distance=1024, near=16 << 10, fewest=64 << 10)
 
 def _multiply_add(name: str, *widths: int) -> tuple[Dot, ...]:
     floats = tuple(Dot(name, lanes, 1, F, F, F) for lanes in widths)
-    return floats + widened_halves(floats)
+    return floats + widened_halves(floats) + widened_bfloats(floats, group=2)
 
 
 def _pairs(*widths: int) -> tuple[Dot, ...]:
@@ -79,6 +82,16 @@ V4_VNNI = Cpu(
     requires=(*V4.requires, "avx512vnni"),
 )  # fmt: skip
 
+V4_BF16 = replace(
+    V4_VNNI, name="x86-64-v4-bf16", llvm_features=f"{V4_VNNI.llvm_features},+avx512bf16",
+    c_flags=(*V4_VNNI.c_flags, "-mavx512bf16"), requires=(*V4_VNNI.requires, "avx512bf16"),
+    dots=(
+        *(dot for dot in V4_VNNI.dots if dot.activation is not B),
+        *(Dot("dot2_bf16", lanes, 2, B, B, F, passes=2) for lanes in (16, 8, 4)),
+    ),
+    features=V4_VNNI.features | {"dot2_bf16"},
+)  # fmt: skip
+
 # What Android's ABI for 32 bits promises (Android NDK, ABIs): floats are computed by SSE, as everywhere else.
 I686 = Cpu(
     "i686", "i686", "+ssse3", ("-march=i686", "-mssse3", "-mfpmath=sse"), (4, 1), Registers(scalar=4, vector=8),
@@ -120,6 +133,7 @@ FEATURES = {
     **_features(7, "ebx", bmi=("__BMI__", 3), bmi2=("__BMI2__", 8)),
     **_features(7, "ebx", _YMM, avx2=("__AVX2__", 5)),
     **_features(7, "eax", _YMM, subleaf=1, avxvnni=("__AVXVNNI__", 4)),
+    **_features(7, "eax", _ZMM, subleaf=1, avx512bf16=("__AVX512BF16__", 5)),
     **_features(
         7, "ebx", _ZMM, avx512f=("__AVX512F__", 16), avx512dq=("__AVX512DQ__", 17), avx512cd=("__AVX512CD__", 28),
         avx512bw=("__AVX512BW__", 30), avx512vl=("__AVX512VL__", 31),
@@ -136,7 +150,7 @@ TARGETS = (
         name="x86",
         family="x86",
         aliases=("x86-64", "x86_64"),
-        description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v3-vnni, -v4, -v4-vnni, native)",
+        description="x86-64 Linux; --cpu picks the level (x86-64-v2, -v3, -v3-vnni, -v4, -v4-vnni, -v4-bf16, native)",
         hosted=True,
         threads=POSIX,
         dispatch=True,
@@ -148,7 +162,7 @@ TARGETS = (
                 triple="x86_64-unknown-linux-gnu",
                 architecture="x86",
                 pointer_bits=64,
-                cpus=(V3, V2, V3_VNNI, V4, V4_VNNI),
+                cpus=(V3, V2, V3_VNNI, V4, V4_VNNI, V4_BF16),
                 elf=ELF,
                 helpers=HELPERS,
                 environment=LINUX,

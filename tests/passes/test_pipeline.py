@@ -102,7 +102,7 @@ def test_dumps_are_numbered_and_all_verified(bytes_as: DType | None, precision: 
 
     optimize(random_graph(0), dump=dump, bytes_as=bytes_as, precision=precision)
     signs = {"signed_bytes": bytes_as is DType.I8, "unsigned_bytes": bytes_as is DType.U8}
-    wanted = {**signs, "halves": precision is FloatFormat.FP16}
+    wanted = {**signs, "halves": precision is FloatFormat.FP16, "bfloats": precision is FloatFormat.BF16}
     passes = [name for name, _ in PASSES if wanted.get(name, True)]
     assert names == ["00-import", *(f"{number:02}-{name}" for number, name in enumerate(passes, 1))]
 

@@ -76,4 +76,4 @@ def test_only_where_it_is_asked_for() -> None:
     types = [
         {value.dtype for value in optimize(graph_of(CHAIN), precision=precision).values()} for precision in FloatFormat
     ]
-    assert types == [{DType.F32}, {DType.F32, DType.F16}]
+    assert types == [{DType.F32}, {DType.F32, DType.F16}, {DType.F32, DType.BF16}]

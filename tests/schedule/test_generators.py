@@ -32,8 +32,8 @@ TOLERANCE = 2e-6
 def machines() -> list[Machine]:
     """Every x86 level up to this machine's, and scalar code."""
     native = host_machine()
-    levels = [cpu.name for cpu in select("x86").abi.cpus]
-    ordered = sorted(levels)
+    levels = select("x86").abi.cpus
+    ordered = [cpu.name for cpu in sorted(levels, key=lambda cpu: len(cpu.requires))]
     usable = ordered[: ordered.index(native.cpu.name) + 1] if native.name == "x86" else []
     return [*(select("x86", cpu=name) for name in usable), select("generic"), *([] if usable else [native])]
 

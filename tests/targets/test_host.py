@@ -13,6 +13,7 @@ X86 = {
     "x86-64-v3": "avx avx2 bmi bmi2 f16c fma lzcnt movbe xsave",
     "x86-64-v4": "avx512f avx512bw avx512cd avx512dq avx512vl",
     "x86-64-v4-vnni": "avx512vnni",
+    "x86-64-v4-bf16": "avx512bf16",
 }
 """What each level of the psABI adds to the one before."""
 
@@ -42,6 +43,8 @@ def test_products_of_bytes_without_avx512() -> None:
         ((), "armv8-a"), (("neon", "dotprod"), "armv8.2-a-dotprod"),
         (("neon", "dotprod", "fullfp16"), "armv8.2-a-fp16"), (("neon", "i8mm"), "armv8-a"),
         (("neon", "dotprod", "fullfp16", "i8mm"), "armv8.2-a-i8mm"),
+        (("neon", "dotprod", "bf16"), "armv8.2-a-dotprod"),
+        (("neon", "dotprod", "fullfp16", "i8mm", "bf16"), "armv8.2-a-bf16"),
     ],
 )  # fmt: skip
 def test_arm(features: tuple[str, ...], cpu: str) -> None:

@@ -13,6 +13,7 @@ from ccml.driver import compile_source, find_machine, read
 from ccml.emit_llvm.jit import host_machine
 from ccml.ir.graph import Graph
 from ccml.passes import pipeline
+from ccml.passes.precision import FloatFormat
 from ccml.verification.compare_model import CODE_GENERATION, Stages, Verification, compare
 from ccml.verification.reference import Arrays, Reference, find_reference
 from onnx import TensorProto, helper
@@ -31,6 +32,14 @@ def test_a_sound_model() -> None:
     assert {row.reference for row in found.layers} == {"onnx"}
     assert len(found.layers) == 7
     found.require()
+
+
+def test_tensors_of_bfloat16_are_compared_as_numbers() -> None:
+    """Those between layers are in memory as their bits."""
+    options = ccml.ModelOptions(precision=FloatFormat.BF16)
+    found = ccml.verify(DIGITS, samples=2, options=options, tolerance=FloatFormat.BF16.tolerance)
+    assert found.ok and {row.reference for row in found.layers} == {"graph", "onnx"}
+    assert 1e-4 < found.outputs[0].difference.relative_l2 < 0.02
 
 
 def scaled(graph: Graph, loc: str, factor: float) -> Graph:

@@ -162,6 +162,9 @@ static int model_cpu_fits_now(void)
 #ifdef __AVXVNNI__
         {0x7u, 1, 0, 0x10u, 0x6u},
 #endif
+#ifdef __AVX512BF16__
+        {0x7u, 1, 0, 0x20u, 0xe6u},
+#endif
 #ifdef __AVX512F__
         {0x7u, 0, 1, 0x10000u, 0xe6u},
 #endif
