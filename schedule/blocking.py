@@ -158,7 +158,7 @@ def _with_chains(
 ) -> Blocking | None:
     """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
     budget = cpu.registers.vector or cpu.registers.scalar - 4
-    rows, operands = _whole_rows(dot, height), vectors * dot.rows
+    rows, operands = _whole_rows(dot, height), vectors * dot.rows * dot.weight_registers
     factors = rows if lane_operand else dot.temporaries + (0 if _scalar_operand(cpu, dot) else 1)
     spare = budget - operands - factors - taken
     if rows * vectors > max(min(spare, _limit(cpu)), 1):

@@ -53,6 +53,11 @@ class Dot:
         return 2 * self.lanes if self.widens else self.lanes // self.rows
 
     @property
+    def weight_registers(self) -> int:
+        """The registers of a vector of packed weights; groups that plain arithmetic takes are spread first."""
+        return self.group if self.name in ("fma", "mul+add") else 1
+
+    @property
     def widens(self) -> bool:
         """Whether single integers are widened before they are multiplied."""
         return self.group == 1 and self.accumulator is ElementKind.I32

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from ccml.driver import compile_model
+from ccml.driver import ModelOptions, compile_model
 from ccml.emit_llvm.objects import emit_assembly
+from ccml.passes.precision import FloatFormat
 from ccml.targets import Machine, select
 from onnx import TensorProto
 from onnx.helper import make_graph, make_model, make_node, make_opsetid, make_tensor_value_info
@@ -23,11 +24,15 @@ MACHINES = [
     *(select("x86", cpu=f"x86-64-{level}") for level in ("v3", "v4-vnni")),
     *(select("linux-arm64", cpu=cpu) for cpu in ("armv8-a", "armv8.2-a-dotprod")),
 ]
+OF_BFLOATS = [
+    *(select("x86", cpu=f"x86-64-{level}") for level in ("v3", "v4-bf16")),
+    *(select("linux-arm64", cpu=cpu) for cpu in ("armv8-a", "armv8.2-a-bf16")),
+]
 MODELS = (
     "mlperf_tiny_kws_dscnn", "mlperf_tiny_ic_resnet8", "mlperf_tiny_vww_mobilenetv1_025", "transformer_2l_d64",
     "mlperf_tiny_ic_resnet8_qdq_int8",
 )  # fmt: skip
-MULTIPLY_ADDS = re.compile(r"\s(vfmadd\w+ps|vpdpbusd|vpmaddwd|fmla|sdot|[su]mlal2?)\s")
+MULTIPLY_ADDS = re.compile(r"\s(vfmadd\w+ps|vpdpbusd|vpmaddwd|vdpbf16ps|fmla|bfmmla|bfdot|sdot|[su]mlal2?)\s")
 VECTOR = re.compile(r"[xyz]mm\d|\b[qdv]\d")
 WRITTEN = re.compile(r"\s(vmov\w+\s+%[xyz]mm\d+, (?!.*%rsp).*\(|st[rp]\s+[qd](?!.*\[sp))")
 STACK = re.compile(r"\(%rsp|\[sp")
@@ -36,10 +41,11 @@ LEAST = 12
 
 
 @cache
-def loops(path: str, machine: Machine) -> list[tuple[str, list[str]]]:
+def loops(path: str, machine: Machine, precision: FloatFormat) -> list[tuple[str, list[str]]]:
     """The innermost loops of each function, by its name."""
     found, name, lines = [], "", []
-    for line in [*emit_assembly(compile_model(path, machine).program, machine).splitlines(), "end:"]:
+    program = compile_model(path, machine, ModelOptions(precision=precision)).program
+    for line in [*emit_assembly(program, machine).splitlines(), "end:"]:
         head = re.match(r"([A-Za-z_]\w*):", line)
         if head is None:
             lines.append(line)
@@ -63,10 +69,12 @@ def innermost(lines: list[str]) -> Iterator[list[str]]:
             yield lines[start : number + 1]
 
 
-def spilling(path: str, machine: Machine) -> tuple[int, set[str]]:
+def spilling(
+    path: str, machine: Machine, precision: FloatFormat = FloatFormat.FP32
+) -> tuple[int, set[str]]:  # fmt: skip
     """How many loops over k there are, which write no results, and the kernels with some that touch the stack."""
     blocks, spilled = 0, set()
-    for name, body in loops(path, machine):
+    for name, body in loops(path, machine, precision):
         products = sum(bool(MULTIPLY_ADDS.search(line)) for line in body)
         if products >= LEAST and not any(WRITTEN.search(line) for line in body):
             blocks += 1
@@ -121,3 +129,13 @@ def test_no_loop_over_k_spills(model: str, machine: Machine) -> None:
     assert blocks
     known = KNOWN.get((model, machine.cpu.name), {})
     assert {name.removeprefix(f"{model}_") for name in spilled} == known.keys()
+
+
+@pytest.mark.check
+@needs_models
+@pytest.mark.parametrize("machine", OF_BFLOATS, ids=lambda machine: machine.cpu.name)
+@pytest.mark.parametrize("model", MODELS[:4])
+def test_no_loop_over_k_of_bfloat16_spills(model: str, machine: Machine) -> None:
+    blocks, spilled = spilling(str(models_dir() / f"{model}.onnx"), machine, FloatFormat.BF16)
+    assert blocks
+    assert not spilled
