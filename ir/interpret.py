@@ -25,6 +25,7 @@ from .loops import (
     Const,
     Convert,
     Expr,
+    Fetch,
     For,
     If,
     Invoke,
@@ -98,15 +99,17 @@ class _Memory:
         shape = (*buffer.shape, buffer.type.lanes)
         self.data = np.zeros(shape, buffer.dtype.numpy) if data is None else data
         self.defined = np.full(shape, data is not None)
-        self.constant = buffer.space is Space.GLOBAL and buffer.access is Access.READ
+        self.constant = buffer.space in (Space.GLOBAL, Space.ROWS) and buffer.access is Access.READ
 
 
 class _Run:
-    """``memory`` and ``names`` hold the buffers and variables by name; names are unique in scope."""
+    """``memory`` and ``names`` hold the buffers and variables by name; names are unique in scope. ``fetched`` tells how
+    many rows of a parameter were."""
 
     def __init__(self, instructions: InstructionTable, blocks: BlockTable) -> None:
         self.memory: dict[str, _Memory] = {}
         self.names: dict[str, Operand] = {}
+        self.fetched: dict[str, int] = {}
         self._instructions, self._blocks = instructions, blocks
 
     # ------------------------------------------------------------ statements
@@ -133,6 +136,8 @@ class _Run:
                 self._invoke(stmt)
             case Prefetch():
                 pass
+            case Fetch():
+                self._fetch(stmt)
             case _:
                 raise TypeError(f"not a statement of the loop IR: {stmt!r}")
 
@@ -154,6 +159,16 @@ class _Run:
         for param, pointer in zip(kernel.params, stmt.pointers, strict=True):
             run.memory[param.name] = self._behind(pointer, param, stmt)
         run.block(kernel.body)
+
+    def _fetch(self, stmt: Fetch) -> None:
+        """Rows come in order: a function of the caller's that reads them from a sensor has no others."""
+        name, row = stmt.source.name, self.value(stmt.row)
+        if row != self.fetched.get(name, 0) or row >= stmt.source.shape[0]:
+            raise UndefinedBehaviourError(f"row {row} is not the next one: {print_block((stmt,)).strip()}")
+        self.fetched[name] = row + 1
+        target = self._behind(stmt.target, Buffer(name, stmt.source.type, (stmt.elements,)), stmt)
+        target.data[...] = self.memory[name].data[row].reshape(stmt.elements, 1)
+        target.defined[...] = True
 
     def _behind(self, pointer: Pointer, param: Buffer, at: Stmt) -> _Memory:
         """A view of the elements from ``pointer`` on, as ``param``."""

@@ -10,6 +10,7 @@ Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``
              | Store(buffer, index*, value, active?)
              | Invoke(block, pointers: Pointer*, scalars: (int | expr)*)   a row of the block table, ccml.blocks
              | Prefetch(pointer: Pointer)            memory that is read soon
+             | Fetch(source, row, target: Pointer)   a row of an input, from the caller
     expr    := Const | Var | Load(buffer, index*, lanes, active?)
              | Unary(op, x) | Binary(op, x, y) | Select(cond, x, y)
              | Convert(type, x) | Bitcast(type, x) | Splat(x, lanes) | Lane(x, number) | Reduce(op, x)
@@ -46,6 +47,10 @@ integer truncates and is undefined out of range (clamp first); to ``bool`` is ``
 values there.
 
 *Prefetch* changes nothing; the place may lie outside of the buffer.
+
+*Fetch* copies row number ``row`` of a ``ROWS`` parameter, all that is behind its first dimension, to the memory that
+begins at ``target``. A kernel fetches every row of such a parameter, each once, in ascending order: the rows are not in
+memory, but are brought by a function of the caller's. Where that fails, the kernel ends at once, and so does the run.
 
 *Scalars* of a kernel are ``index`` variables of at most 32 bits whose values are given with each call. Parameters of a
 kernel with scalars have one dimension; their extent is the least of what calls pass, and arguments may be longer. What
@@ -103,11 +108,13 @@ U64, U32, U16, U8 = Type(DType.U64), Type(DType.U32), Type(DType.U16), Type(DTyp
 
 
 class Space(Enum):
-    """Where a buffer lives: behind a parameter, on the stack, or in registers."""
+    """Where a buffer lives: behind a parameter, on the stack, in registers, or with a function of the caller's that
+    brings its rows, the elements behind the first dimension, one by one."""
 
     GLOBAL = "global"
     STACK = "stack"
     REG = "reg"
+    ROWS = "rows"
 
 
 class Access(Enum):
@@ -434,8 +441,23 @@ class Prefetch(Stmt):
 
 
 @dataclass(frozen=True)
+class Fetch(Stmt):
+    """Copies a row of ``source``, which is in no memory, to ``target``."""
+
+    source: Buffer
+    row: Expr
+    target: Pointer
+
+    @property
+    def elements(self) -> int:
+        """How many elements a row has."""
+        return self.source.strides[0]
+
+
+@dataclass(frozen=True)
 class Kernel:
-    """A function without result. ``params`` are GLOBAL buffers; ``loc`` names the ONNX nodes that it computes.
+    """A function without result, but whether it could fetch all rows where it does so. ``params`` are GLOBAL buffers,
+    and ROWS where it fetches rows; ``loc`` names the ONNX nodes that it computes.
 
     ``scalars`` are what calls give values to, where one kernel does the work of several. A ``foreign`` kernel is C of
     the user's, and has no body. The passages of the outermost ``chunked`` loops may run on several threads at once
@@ -449,6 +471,11 @@ class Kernel:
     scalars: tuple[Var, ...] = ()
     foreign: Foreign | None = None
     chunked: int = 0
+
+    @property
+    def fetches(self) -> bool:
+        """Whether it fetches rows of an input, and so may fail."""
+        return any(param.space is Space.ROWS for param in self.params)
 
     def __hash__(self) -> int:
         """Of its head alone: the body may be large."""

@@ -20,6 +20,7 @@ from .loops import (
     Const,
     Convert,
     Expr,
+    Fetch,
     For,
     If,
     Invoke,
@@ -62,7 +63,7 @@ _Named = TypeVar("_Named", Var, Buffer)
 
 RESERVED = frozenset(
     {"kernel", "pass", "let", "if", "else", "true", "false", "active", "align", "invoke", "prefetch", "foreign"}
-    | {"chunked", "select", "splat", "lane"}
+    | {"fetch", "chunked", "select", "splat", "lane"}
     | {*LOOP_WORDS, *_ALLOC_WORDS, *_UNARY_FUNCTIONS, *_BINARY_FUNCTIONS, *_REDUCTIONS, *_CONVERSIONS}
 )
 
@@ -142,7 +143,10 @@ class _KernelParser:
         name = cursor.name("a buffer's name")
         cursor.expect(":")
         type_, shape = cursor.type(), cursor.shape()
-        access = next((item for item in Access if cursor.accept(item.value)), Access.READ_WRITE)
+        if space is Space.GLOBAL and cursor.accept(Space.ROWS.value):
+            space, access = Space.ROWS, Access.READ
+        else:
+            access = next((item for item in Access if cursor.accept(item.value)), Access.READ_WRITE)
         align = cursor.integer("an alignment in bytes") if cursor.accept("align") else 0
         buffer = Buffer(name, type_, shape, space, access, align)
         self._names[name] = buffer
@@ -191,6 +195,8 @@ class _KernelParser:
             prefetch = Prefetch(self._pointer())
             self._end_of_line()
             return prefetch
+        if cursor.accept("fetch"):
+            return self._fetch()
         return self._store()
 
     def _invoke(self) -> Invoke:
@@ -210,6 +216,18 @@ class _KernelParser:
                 cursor.expect(",")
         self._end_of_line()
         return Invoke(block, tuple(pointers), tuple(scalars))
+
+    def _fetch(self) -> Fetch:
+        """``&s[i] = x[row]``."""
+        cursor = self._cursor
+        cursor.expect("&")
+        target = self._pointer()
+        cursor.expect("=")
+        source = self._pointer()
+        self._end_of_line()
+        if len(source.index) != 1:
+            cursor.fail("the number of a row")
+        return Fetch(source.buffer, source.index[0], target)
 
     def _pointer(self) -> Pointer:
         """``x[i]``, behind the ``&``."""

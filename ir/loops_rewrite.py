@@ -16,6 +16,7 @@ from .loops import (
     Const,
     Expr,
     ExprLike,
+    Fetch,
     For,
     If,
     Invoke,
@@ -95,6 +96,8 @@ def stmt_exprs(stmt: Stmt) -> tuple[Expr, ...]:
         return (*(part for pointer in stmt.pointers for part in pointer.index), *numbers)
     if isinstance(stmt, Prefetch):
         return stmt.pointer.index
+    if isinstance(stmt, Fetch):
+        return (stmt.row, *stmt.target.index)
     return ()
 
 
@@ -124,6 +127,8 @@ def used_buffers(block: Block) -> Iterator[Buffer]:
             yield from (pointer.buffer for pointer in stmt.pointers)
         if isinstance(stmt, Prefetch):
             yield stmt.pointer.buffer
+        if isinstance(stmt, Fetch):
+            yield from (stmt.source, stmt.target.buffer)
 
 
 def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
@@ -227,6 +232,10 @@ def map_stmt(stmt: Stmt, go: Callable[[Expr], Expr], inside: Callable[[Block], B
     if isinstance(stmt, Prefetch):
         index = map_parts(stmt.pointer.index, go)
         return stmt if index is stmt.pointer.index else Prefetch(Pointer(stmt.pointer.buffer, index))
+    if isinstance(stmt, Fetch):
+        row, index = go(stmt.row), map_parts(stmt.target.index, go)
+        same = row is stmt.row and index is stmt.target.index
+        return stmt if same else Fetch(stmt.source, row, Pointer(stmt.target.buffer, index))
     return stmt
 
 
@@ -248,7 +257,8 @@ Place = tuple[Buffer, tuple[Expr, ...]]
 
 
 def map_accesses(block: Block, rule: Callable[[Buffer, tuple[Expr, ...]], Place]) -> Block:
-    """``block`` with every buffer and index, of loads, stores and pointers, replaced by what ``rule`` gives for it."""
+    """``block`` with every buffer and index, of loads, stores and pointers, replaced by what ``rule`` gives for it.
+    Rows that are fetched have their number for an index."""
 
     def expr_rule(expr: Expr) -> Expr | None:
         if type(expr) is not Load:
@@ -267,6 +277,9 @@ def map_accesses(block: Block, rule: Callable[[Buffer, tuple[Expr, ...]], Place]
             return (Invoke(stmt.block, pointers, stmt.scalars),)
         if isinstance(stmt, Prefetch):
             return (Prefetch(Pointer(*rule(stmt.pointer.buffer, stmt.pointer.index))),)
+        if isinstance(stmt, Fetch):
+            source, (row,) = rule(stmt.source, (stmt.row,))
+            return (Fetch(source, row, Pointer(*rule(stmt.target.buffer, stmt.target.index))),)
         return None
 
     return map_block(block, expr_rule, stmt_rule)

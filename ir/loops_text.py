@@ -13,8 +13,10 @@
         y[oh, ow, 0 : 16] = max(acc[0], 0.0f32x16)
         invoke stage(&x[oh, 0, 0], &s[0], 16)
         prefetch &w[oh+1, 0, 0]
+        fetch &s[oh, 0] = x[oh]
 
-Scalars of a kernel follow its buffers, as ``n: index``; ``chunked 2`` stands behind its parameters.
+Of a parameter that stands for ``rows`` these are fetched. Scalars of a kernel follow its buffers, as ``n: index``;
+``chunked 2`` stands behind its parameters.
 Loops of one kind that hold nothing but the next loop share a line. Plain integers are ``index``; other literals carry
 their type (``1.5f32``, ``3i32``, ``0.0f32x16``, ``f32(inf)``). ``x-3`` on ``index`` is the sum with -3 that the
 expression builder makes; the difference itself is ``x-(3)``, and a negated literal is ``-(3)``. Operators bind as in
@@ -42,6 +44,7 @@ from .loops import (
     Const,
     Convert,
     Expr,
+    Fetch,
     For,
     If,
     Invoke,
@@ -75,7 +78,7 @@ _LOOP_WORD = {kind: word for word, kind in LOOP_WORDS.items()}
 
 def print_kernel(kernel: Kernel) -> str:
     """The text of ``kernel``; :func:`parse_kernel` gives an equal kernel back."""
-    params = [_buffer(param, param.access.value) for param in kernel.params]
+    params = [_buffer(param, _behind(param)) for param in kernel.params]
     params += [f"{_name(scalar.name)}: {scalar.type}" for scalar in kernel.scalars]
     end = f"){f' chunked {kernel.chunked}' if kernel.chunked else ''}{spell_loc(kernel.loc)}"
     header = f"kernel {_name(kernel.name)}({', '.join(params)}{end}"
@@ -97,6 +100,11 @@ def _foreign(foreign: Foreign) -> list[str]:
         f"  constants {quoted(foreign.constants)}",
         f"  code {quoted(foreign.code)}",
     ]
+
+
+def _behind(param: Buffer) -> str:
+    """The access of a parameter; of one that is never written whether its rows are fetched."""
+    return Space.ROWS.value if param.space is Space.ROWS else param.access.value
 
 
 def print_block(block: Block) -> str:
@@ -141,6 +149,8 @@ def _stmt(stmt: Stmt, indent: str) -> list[str]:
             return [f"{indent}invoke {_name(block)}({', '.join(given)})"]
         case Prefetch(pointer):
             return [f"{indent}prefetch {_pointer(pointer)}"]
+        case Fetch(source, row, target):
+            return [f"{indent}fetch {_pointer(target)} = {_element(source, (row,), 1, None)}"]
     raise TypeError(f"not a statement of the loop IR: {stmt!r}")
 
 

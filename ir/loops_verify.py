@@ -3,8 +3,9 @@
 - **L1** A name is not bound while it is bound: parameters, loop variables, Lets and Allocs share one name space, and a
   binding ends with its block. Names are not empty.
 - **L2** Every variable and buffer that is used is in scope, with the type and shape of its binding.
-- **L3** Parameters are ``GLOBAL``; Allocs are ``STACK`` or ``REG``. ``GLOBAL`` and ``STACK`` elements are scalars, none
-  is ``index``; extents are not negative; an alignment is 0 or a power of two.
+- **L3** Parameters are ``GLOBAL`` or, where they are ``const``, ``ROWS``; Allocs are ``STACK`` or ``REG``. ``GLOBAL``,
+  ``ROWS`` and ``STACK`` elements are scalars, none is ``index``; extents are not negative; an alignment is 0 or a power
+  of two.
 - **L4** Expressions have the types that ``ir/loops.py`` states; loop variables and extents are ``index``, conditions of
   Ifs are ``bool``, a Let has the type of its value.
 - **L5** A literal fits its type: int for integers, float (finite ones within range) for floats, bool or 0/1 for bool.
@@ -24,6 +25,10 @@
   within parameters are those of the specialisations (L8, L13). Scalars of an Invoke are ``index``.
 - **L15** A foreign kernel has no statements and no scalars; its arguments are parameters, each once, or absent (-1), of
   as many types; what may be in place is a parameter that it writes and one that it reads, of one type and size.
+- **L16** The outermost loops of a chunked kernel are as many parallel ones of constant extents, around all the rest; it
+  has no scalars, and its chunks meet nowhere in memory.
+- **L17** What is fetched are rows that a ``ROWS`` parameter has, and nothing else touches one; a row fits behind its
+  target, which has its element type and is written.
 """
 
 from __future__ import annotations
@@ -47,6 +52,7 @@ from .loops import (
     Buffer,
     Const,
     Expr,
+    Fetch,
     For,
     If,
     Invoke,
@@ -104,7 +110,8 @@ class _Verifier:
     def run(self) -> None:
         scope = _Scope()
         for param in self._kernel.params:
-            self._buffer(param, param.space is Space.GLOBAL)
+            fetched = param.space is Space.ROWS and param.access is Access.READ and len(param.shape) > 0
+            self._buffer(param, param.space is Space.GLOBAL or fetched)
             scope = self._bind(param, scope)
             if self._kernel.scalars and len(param.shape) != 1:
                 self._fail("L14", f"{param.name!r} has {len(param.shape)} dimensions in a kernel with scalars")
@@ -204,6 +211,8 @@ class _Verifier:
                 self._invoke(stmt, scope)
             case Prefetch(pointer):
                 self._place(pointer, scope, stmt)
+            case Fetch():
+                self._fetch(stmt, scope)
             case _:
                 self._fail("L4", f"{stmt!r} is not a statement")
         return scope
@@ -249,6 +258,20 @@ class _Verifier:
         for param, pointer in zip(params, stmt.pointers):
             self._pointer(param, pointer, scope, stmt)
 
+    def _fetch(self, stmt: Fetch, scope: _Scope) -> None:
+        source, target = stmt.source, stmt.target
+        self._in_scope(source, scope, stmt)
+        self._expr(stmt.row, scope)
+        self._place(target, scope, stmt)
+        if source.space is not Space.ROWS or stmt.row.type != INDEX:
+            self._fail("L17", f"row {stmt.row.type} of {source.space.value} memory", stmt)
+        if _outside(*scope.bounds.range(stmt.row), 0, source.shape[0] - 1):
+            self._fail("L17", f"{source.name!r} has {source.shape[0]} rows", stmt)
+        if target.buffer.type != source.type or target.buffer.access is Access.READ:
+            self._fail("L17", f"a row of {source.type} for {target.buffer.access.value} {target.buffer.type}", stmt)
+        if not any(self._spans(target, stmt.elements, dim, scope) for dim in range(len(target.buffer.shape) + 1)):
+            self._fail("L17", f"the {stmt.elements} elements of a row may leave {target.buffer.name!r}", stmt)
+
     def _pointer(self, param: Buffer, pointer: Pointer, scope: _Scope, at: Invoke) -> None:
         """The elements that ``param`` stands for lie in the pointer's buffer, which is dense."""
         buffer = pointer.buffer
@@ -270,8 +293,8 @@ class _Verifier:
             self._expr(part, scope)
         if len(pointer.index) != len(buffer.shape) or any(part.type != INDEX for part in pointer.index):
             self._fail("L7", f"{len(pointer.index)} indices for {len(buffer.shape)} dimensions", at)
-        if buffer.space is Space.REG:
-            self._fail("L13", f"{buffer.name!r} is in registers, which have no address", at)
+        if buffer.space in (Space.REG, Space.ROWS):
+            self._fail("L13", f"{buffer.name!r} is {buffer.space.value}, which has no address", at)
 
     def _unbounded(self, buffer: Buffer) -> bool:
         """Whether only specialisations know how long ``buffer`` is."""
@@ -322,6 +345,8 @@ class _Verifier:
         at: Stmt | Expr,
     ) -> None:
         self._in_scope(buffer, scope, at)
+        if buffer.space is Space.ROWS:
+            self._fail("L17", f"the rows of {buffer.name!r} are in no memory", at)
         if isinstance(at, Store):
             for part in (*index, *(() if active is None else (active,))):
                 self._expr(part, scope)

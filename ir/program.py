@@ -21,13 +21,14 @@ from .weights import ExternalWeights
 
 class Storage(Enum):
     """Where a tensor's bytes are: passed by the caller, in working memory, in the memory of states, or among the
-    constants."""
+    constants; or in no memory, as a function of the caller's brings its rows."""
 
     INPUT = "input"
     OUTPUT = "output"
     ARENA = "arena"
     STATE = "state"
     CONSTANT = "constant"
+    ROWS = "rows"
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,33 @@ class BufferDecl:
 
 @dataclass(frozen=True)
 class Interface:
-    """An input or output of the model: its C name, its ONNX name and its type in the model's own layout."""
+    """An input or output of the model: its C name, its ONNX name and its type in the model's own layout.
+
+    ``row_axis``: a function of the caller's brings the input row by row, the elements at one place along that axis.
+    """
 
     c_name: str
     name: str
     type: TensorType
     buffer: str
+    row_axis: int | None = None
+
+    @property
+    def row_shape(self) -> tuple[int, ...]:
+        """The shape of a row, of an input that comes by rows."""
+        assert self.row_axis is not None
+        return self.type.shape[: self.row_axis] + self.type.shape[self.row_axis + 1 :]
+
+    @property
+    def row_count(self) -> int:
+        """How many rows an input has that comes by rows."""
+        assert self.row_axis is not None
+        return self.type.shape[self.row_axis]
+
+    def rows_of(self, array: np.ndarray) -> np.ndarray:
+        """The rows of such an input one behind the other, each dense: ``[count, *row_shape]``."""
+        assert self.row_axis is not None
+        return np.ascontiguousarray(np.moveaxis(array, self.row_axis, 0))
 
 
 @dataclass(frozen=True)
@@ -175,7 +197,8 @@ class Parameter:
     """A pointer to ``nbytes`` bytes that the run function takes.
 
     ``name`` is that of the pool, or of the buffer of an input or output. ``dtype`` are its elements; pools, the memory
-    of states and the file of weights have none, but an alignment that is checked.
+    of states and the file of weights have none, but an alignment that is checked. Of an input that comes ``by_rows``
+    the pointer is to the function that brings them, with its context.
     """
 
     role: Role
@@ -183,6 +206,7 @@ class Parameter:
     nbytes: int
     dtype: DType | None = None
     align: int = 1
+    by_rows: bool = False
 
     @property
     def written(self) -> bool:
@@ -265,13 +289,19 @@ class Program:
             found.append(Parameter(Role.THREADS, THREADS, 0))
         for number, side in enumerate(self.interfaces):
             role = Role.INPUT if number < len(self.inputs) else Role.OUTPUT
-            found.append(Parameter(role, side.buffer, side.type.nbytes, side.type.dtype))
+            by_rows = side.row_axis is not None
+            found.append(Parameter(role, side.buffer, side.type.nbytes, side.type.dtype, by_rows=by_rows))
         return tuple(found)
 
     @property
     def interfaces(self) -> tuple[Interface, ...]:
         """Inputs, then outputs."""
         return (*self.inputs, *self.outputs)
+
+    @property
+    def by_rows(self) -> tuple[Interface, ...]:
+        """The inputs whose rows a function of the caller's brings."""
+        return tuple(side for side in self.inputs if side.row_axis is not None)
 
     @property
     def tensors(self) -> tuple[Interface, ...]:

@@ -18,6 +18,9 @@ from .traffic import tensor_traffic
 WORD = 4
 """Bytes that kernels like to load at once: what tensors are aligned to at least."""
 
+_ELSEWHERE = (Storage.CONSTANT, Storage.STATE, Storage.ROWS)
+"""What no plan gives a place."""
+
 
 def plan_memory(
     body: Sequence[Step], kernels: Mapping[str, Kernel], buffers: Mapping[str, BufferDecl], target: Target
@@ -99,7 +102,7 @@ def tensor_requests(
     lives = lifetimes(body, kernels)
     requests = []
     for name, decl in buffers.items():
-        if decl.storage in (Storage.CONSTANT, Storage.STATE) or (name not in lives and decl.storage is Storage.ARENA):
+        if decl.storage in _ELSEWHERE or (name not in lives and decl.storage is Storage.ARENA):
             continue
         life = lives.get(name, Lifetime(0, 0))
         first = -1 if decl.storage is Storage.INPUT else life.first

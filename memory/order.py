@@ -75,7 +75,7 @@ class _Graph:
         found = []
         for name, users in self.users.items():
             storage = self.buffers[name].storage
-            if storage is Storage.STATE:
+            if storage in (Storage.STATE, Storage.ROWS):
                 continue
             found.append((users, self.buffers[name].nbytes, storage is Storage.INPUT, storage is Storage.OUTPUT))
         return found

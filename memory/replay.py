@@ -27,6 +27,7 @@ from ..ir.loops import (
     Buffer,
     Const,
     Expr,
+    Fetch,
     For,
     If,
     Invoke,
@@ -97,6 +98,8 @@ def _length(block: Block, names: Collection[str], bounds: Bounds, points: _Point
             points = points.with_value(stmt.var, points.value(stmt.value))
         elif isinstance(stmt, Store):
             total += stmt.buffer.name in names
+        elif isinstance(stmt, Fetch):
+            total += stmt.target.buffer.name in names
         elif isinstance(stmt, Invoke):
             total += len(stmt.pointers)
         elif isinstance(stmt, If):
@@ -200,6 +203,8 @@ class _Walk:
                 points = points.with_value(stmt.var, points.value(stmt.value))
             elif isinstance(stmt, Store):
                 parts += self._touch(False, stmt.buffer, stmt.index, stmt.value.type.lanes, points, stmt.active)
+            elif isinstance(stmt, Fetch):
+                parts += self._touch(False, stmt.target.buffer, stmt.target.index, stmt.elements, points)
             elif isinstance(stmt, If):
                 parts += self._if(stmt, points)
             elif isinstance(stmt, For):
@@ -237,6 +242,8 @@ class _Walk:
     def _accesses(self, stmt: Stmt) -> bool:
         """Whether a statement, without those nested in it, accesses what has a place."""
         written: Sequence[Buffer] = (stmt.buffer,) if isinstance(stmt, Store) else ()
+        if isinstance(stmt, Fetch):
+            written = (stmt.target.buffer,)
         if isinstance(stmt, Invoke):
             written = [pointer.buffer for pointer in stmt.pointers]
         return any(buffer.name in self.places for buffer in written) or bool(_loads(stmt, self.places))

@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from ..blocks import block_kernel
-from ..ir.loops import Access, Block, Buffer, Const, Expr, For, If, Invoke, Kernel, Let, Load, Space, Store
+from ..ir.loops import Access, Block, Buffer, Const, Expr, Fetch, For, If, Invoke, Kernel, Let, Load, Space, Store
 from ..ir.loops_rewrite import stmt_exprs, walk_expr
 from .index_ranges import Scope
 
@@ -154,6 +154,9 @@ class _Tracer:
                 self._for(stmt, scope, loops, runs)
             elif isinstance(stmt, Store):
                 self._touch(False, stmt.buffer, stmt.index, stmt.value.type.lanes, scope, runs, stmt.active)
+                self.now += 1
+            elif isinstance(stmt, Fetch):
+                self._touch(False, stmt.target.buffer, stmt.target.index, stmt.elements, scope, runs)
                 self.now += 1
             elif isinstance(stmt, Invoke):
                 self._invoke(stmt, scope, runs)

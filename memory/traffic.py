@@ -10,7 +10,7 @@ from math import prod
 
 from ..blocks import block_kernel
 from ..ir.bounds import Bounds
-from ..ir.loops import Block, For, If, Invoke, Kernel, Let, Space, Stmt, Store
+from ..ir.loops import Block, Fetch, For, If, Invoke, Kernel, Let, Space, Stmt, Store
 from ..ir.loops_rewrite import stmt_loads
 
 
@@ -57,6 +57,8 @@ def _add_own(stmt: Stmt, found: Counter[str]) -> None:
             found[load.buffer.name] += load.lanes * load.buffer.dtype.size
     if isinstance(stmt, Store) and stmt.buffer.space is Space.GLOBAL:
         found[stmt.buffer.name] += stmt.value.type.lanes * stmt.buffer.dtype.size
+    if isinstance(stmt, Fetch) and stmt.target.buffer.space is Space.GLOBAL:
+        found[stmt.target.buffer.name] += stmt.elements * stmt.target.buffer.dtype.size
     if isinstance(stmt, Invoke):
         meaning = block_kernel(stmt.block, stmt.numbers)
         inner = kernel_traffic(meaning)

@@ -55,7 +55,9 @@ def split_calls(program: Program, counts: Mapping[int, int]) -> Program:
 
 def can_be_split(kernel: Kernel) -> bool:
     """Whether :func:`split_calls` can take calls of ``kernel`` apart."""
-    if kernel.foreign is not None or kernel.chunked or any(isinstance(stmt, (Alloc, Let)) for stmt in kernel.body):
+    if kernel.foreign is not None or kernel.fetches or kernel.chunked:
+        return False
+    if any(isinstance(stmt, (Alloc, Let)) for stmt in kernel.body):
         return False
     return len(kernel.body) > 1 or (len(kernel.body) == 1 and _extent(kernel.body) > 1)
 

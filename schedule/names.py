@@ -10,6 +10,7 @@ from ..ir.loops import (
     Block,
     Buffer,
     Expr,
+    Fetch,
     For,
     If,
     Invoke,
@@ -104,6 +105,8 @@ class _Renamer:
             return replace(stmt, pointers=tuple(self.pointer(pointer) for pointer in stmt.pointers))
         if isinstance(stmt, Prefetch):
             return Prefetch(self.pointer(stmt.pointer))
+        if isinstance(stmt, Fetch):
+            return Fetch(self.buffers.get(stmt.source, stmt.source), self.expr(stmt.row), self.pointer(stmt.target))
         raise TypeError(stmt)
 
     def pointer(self, pointer: Pointer) -> Pointer:

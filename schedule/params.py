@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from ..blocks import block_kernel
-from ..ir.loops import Access, Block, Buffer, Invoke, Load, Space, Store
+from ..ir.loops import Access, Block, Buffer, Fetch, Invoke, Load, Space, Store
 from ..ir.loops_rewrite import map_accesses, stmt_exprs, walk_expr, walk_stmts
 
 
@@ -34,7 +34,7 @@ def bind_parameters(block: Block, scratch: Collection[str] = ()) -> tuple[Block,
 
 
 def accessed(block: Block) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
-    """Global buffers that are loaded and stored, in order of appearance."""
+    """Global buffers that are loaded, or fetched, and stored, in order of appearance."""
     read: dict[Buffer, None] = {}
     written: dict[Buffer, None] = {}
     for stmt in walk_stmts(block):
@@ -48,4 +48,7 @@ def accessed(block: Block) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
             for param, pointer in zip(block_kernel(stmt.block, stmt.numbers).params, stmt.pointers, strict=True):
                 if pointer.buffer.space is Space.GLOBAL:
                     (read if param.access is Access.READ else written)[pointer.buffer] = None
+        if isinstance(stmt, Fetch):
+            read[stmt.source] = None
+            written[stmt.target.buffer] = None
     return read, written

@@ -37,7 +37,7 @@ def share_kernels(program: Program, free_uses: float | None = FREE_USES) -> Prog
     """
     count = Counter(call.kernel for call in program.calls)
     similar: dict[tuple[type[Stmt], ...], list[_Member]] = {}
-    for kernel in (kernel for kernel in program.kernels if kernel.foreign is None):
+    for kernel in (kernel for kernel in program.kernels if kernel.foreign is None and not kernel.fetches):
         similar.setdefault(_outline(kernel), []).append(_Member(kernel, count[kernel.name]))
     families: dict[Form, list[_Member]] = {}
     for member in (member for members in similar.values() if len(members) > 1 for member in members):

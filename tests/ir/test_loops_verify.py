@@ -198,7 +198,7 @@ BROKEN = [
     ("let t: f32 = sqrt:f32(p[0 : 4])", "L6: sqrt(f32x4) of type f32; lanes differ"),
     ("z[0] = x[0]", "L7: 1 indices for 2 dimensions"),
     ("prefetch &x[0]", "L7: 1 indices for 2 dimensions"),
-    ("reg r: f32[2]\nprefetch &r[0]", "L13: 'r' is in registers, which have no address"),
+    ("reg r: f32[2]\nprefetch &r[0]", "L13: 'r' is reg, which has no address"),
     ("z[0] = p[n[0]]", "L7: indices of types i32"),
     ("z[0] = n[0]", "L7: a value of type i32 in 'z' of f32"),
     ("s[ : 2] = p[0 : 2]", "L7: 2 lanes of a buffer without dimensions"),
