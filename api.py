@@ -27,6 +27,7 @@ from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
 from .artifact.link import Library, link_models, write_library, write_library_sources
 from .artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
+from .artifact.rows import check_by_rows
 from .bindings.write import check_bindings, write_bindings
 from .costs.build import build_c, build_objects, has_compiler
 from .costs.measure import measure
@@ -149,6 +150,7 @@ def compile(  # the name that users look for
     machines = find_machines(target, abi, cpu)
     ecosystems = find_ecosystems(packages, machines)
     languages = check_bindings(bindings, machines, libraries=Emit.LIBRARY in kinds)
+    check_by_rows(options.rows, machines, goal, artifact, languages, [each.name for each in ecosystems])
     name = model_name(Path(path), options.name)
     out = Path(folder) if folder is not None else Path(f"{name}_{machines[0].name}")
     check_output_folder(out, "-o")
@@ -224,6 +226,9 @@ def link(
     pairs = [model if isinstance(model, tuple) else (model, DEFAULT_OPTIONS) for model in models]
     if len(pairs) < 2:
         raise CcmlError(ErrorCode.BAD_OPTION, "one model needs no linking", hint="give two or more, or: ccml compile")
+    if any(options.rows for _, options in pairs):
+        reason = "inputs of linked models are in memory, and do not come by rows"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="compile the model alone")
     check_goal(goal)
     machine = find_machine(target, abi, cpu)
     kinds = [Emit(kind) for kind in emit]

@@ -28,6 +28,7 @@ from .ir.extents import axes_of
 from .ir.graph import Graph
 from .ir.program import Interface, Program
 from .ir.types import DType, TensorType
+from .passes.by_rows import by_rows, input_name
 from .passes.control import all_graphs
 from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
@@ -76,7 +77,8 @@ class ModelOptions:
     value. ``custom_ops`` gives the C file of operators by ``domain::Name``, ``custom_ops_python`` a Python function
     that means the same (``module:function`` or ``file.py:function``). With ``exact`` convolutions of floats are sums of
     the products that ONNX defines; without, some are computed by Winograd's algorithm, which rounds otherwise.
-    ``precision`` says in which numbers models of float32 are computed; inputs and outputs keep their types.
+    ``precision`` says in which numbers models of float32 are computed; inputs and outputs keep their types. ``rows``
+    are inputs (``""``: the only one) that a function of the caller's brings row by row.
     """
 
     dims: Mapping[str, int | Range] = field(default_factory=dict)
@@ -92,6 +94,7 @@ class ModelOptions:
     custom_ops_python: Mapping[str, str] = field(default_factory=dict)
     exact: bool = False
     precision: FloatFormat = FloatFormat.FP32
+    rows: tuple[str, ...] = ()
 
 
 DEFAULT_OPTIONS = ModelOptions()
@@ -117,6 +120,11 @@ class Source:
         integer = any(value.type.quant is not None for value in self.graph.inputs if value.name in stored)
         return self.quantized is not None or self.options.integer_io or integer
 
+    @property
+    def rows(self) -> list[str]:
+        """The inputs that come by rows."""
+        return [input_name(self.graph, name) for name in self.options.rows]
+
     def identity(self, emit: Sequence[str] = (), goal: Goal = DEFAULT_GOAL) -> Identity:
         """What a report says of the model's origin."""
         options = Options(
@@ -137,6 +145,7 @@ class Source:
             custom_ops={name: Path(path).name for name, path in sorted(self.options.custom_ops.items())},
             exact=self.options.exact,
             precision=self.options.precision.value,
+            rows=sorted(self.rows),
         )
         with self.path.open("rb") as stream:
             digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -259,7 +268,8 @@ def run_passes(source: Source, dump: Dump | None = None, machine: Machine | None
     if machine is not None:
         _check_precision(source.options.precision, machine)
     bytes_as = None if machine is None else preferred_bytes(machine)
-    return optimize(source.graph, dump=dump, bytes_as=bytes_as, precision=source.options.precision)
+    graph = by_rows(source.graph, source.options.rows)
+    return optimize(graph, dump=dump, bytes_as=bytes_as, precision=source.options.precision)
 
 
 def _check_precision(precision: FloatFormat, machine: Machine) -> None:

@@ -128,5 +128,10 @@ class CcmlError(Exception):
         return printable(f"[{self.kind.code}] {where}{_WORD.sub(lambda word: in_short(word[0]), self.reason)}{way_out}")
 
 
+def not_by_rows(name: str, reason: str) -> CcmlError:
+    """The error of the input ``name``, whose rows cannot come one by one."""
+    return CcmlError(ErrorCode.BAD_OPTION, f"--input rows: {reason}", loc=name, hint="leave '--input rows' out")
+
+
 _WORD = re.compile(r"\S{201,}")
 """A name that is too long for a message. What a hint says is typed, and so never cut."""

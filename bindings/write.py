@@ -90,15 +90,16 @@ def _has_elf(machine: Machine) -> bool:
     return _is_loadable(machine) and machine.abi.elf is not None
 
 
-def _is_module(machine: Machine) -> bool:
+def is_module(machine: Machine) -> bool:
+    """Whether what is loaded is a module that calls nothing outside of itself."""
     return machine.abi.architecture == "wasm"
 
 
 _FITS = {
     PYTHON: (_is_loadable, "--target x86, linux-arm64, windows, apple or generic"),
-    JS: (_is_module, "--target wasm"),
+    JS: (is_module, "--target wasm"),
     JAVA: (_has_elf, "--target x86, linux-arm64 or generic; for Android --package aar"),
-    RUST: (lambda machine: not _is_module(machine), "--target of a machine that Rust links for"),
+    RUST: (lambda machine: not is_module(machine), "--target of a machine that Rust links for"),
 }
 """The targets that bindings go with, and the way out for others."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import Any, ClassVar, TypeVar
 
@@ -407,12 +408,35 @@ def target_options(required: bool = False, default: str = "generic", several: bo
     return decorate
 
 
+_ROWS = "rows"
+
+
 def input_option(use: str) -> Callable[[F], F]:
-    """``--input``, as ``file``; ``use`` says what is done with the samples."""
-    return click.option(
-        "-i", "--input", "file", type=click.Path(), metavar="FILE",
-        help=f"An .npz with an array for each input, or an .npy for the only one{use}.  [default: random data]",
-    )  # fmt: skip
+    """``--input``, as ``file`` and in ``options``; ``use`` says what is done with the samples."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def command(*args: Any, inputs: tuple[str, ...], options: Any, **values: Any) -> Any:
+            files = [text for text in inputs if not _is_rows(text)]
+            if len(files) > 1:
+                raise click.UsageError(f"--input {files[1]}: there is a file already, {files[0]}")
+            rows = tuple(dict.fromkeys(text.removesuffix(_ROWS).removesuffix("=") for text in inputs if _is_rows(text)))
+            file = files[0] if files else None
+            return function(*args, file=file, options=replace(options, rows=rows), **values)
+
+        return click.option(
+            "-i", "--input", "inputs", type=click.Path(), multiple=True, metavar="FILE|[NAME=]rows",
+            help=f"An .npz with an array for each input, or an .npy for the only one{use}.  [default: random data]  "
+            "rows: a function brings the input row by row.",
+        )(command)  # type: ignore[return-value]  # fmt: skip
+
+    return decorate
+
+
+def _is_rows(text: str) -> bool:
+    """Whether ``text`` says that an input comes by rows; a file of that name is ``./rows``."""
+    name, equals, last = text.rpartition("=")
+    return last == _ROWS and bool(name) == bool(equals)
 
 
 route_option = click.option(

@@ -60,8 +60,8 @@ def has_cost_model(machine: Machine) -> bool:
 
 
 def is_predictable(program: Program, machine: Machine) -> bool:
-    """Whether they can be for ``program``: what custom operators do is not looked at."""
-    return has_cost_model(machine) and not program.custom_operators
+    """Whether they can be for ``program``: what custom operators do, or functions that bring rows, is not looked at."""
+    return has_cost_model(machine) and not program.custom_operators and not program.by_rows
 
 
 def object_costs(

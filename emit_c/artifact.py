@@ -178,7 +178,7 @@ def kernel_definitions(
         apart = bool(section) or calls[name] > 1 or any(isinstance(stmt, For) for stmt in kernel.body)
         yield kernel, kernel_function(
             kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved, linkage=linkage,
-            section=section,
+            section=section, rows_type=symbols.rows,
         )
 
 

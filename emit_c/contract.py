@@ -57,7 +57,8 @@ class Tensor:
 
     ``c_type`` are its elements in memory. ``pool`` is the number of the pool in which it may be kept, ``offset`` the
     macro that says where. ``scale`` and ``zero_point`` are those of a quantized tensor. ``axes`` have extents of their
-    own in each run. ``is_extent``: it holds one.
+    own in each run. ``is_extent``: it holds one. With a ``row_axis`` the parameter is a pointer to the contract's
+    ``rows_type``, whose function brings the input row by row: what is at one place along that axis.
     """
 
     parameter: str
@@ -74,6 +75,7 @@ class Tensor:
     zero_point: int | None = None
     axes: tuple[Axis, ...] = ()
     is_extent: bool = False
+    row_axis: int | None = None
 
 
 @dataclass(frozen=True)
@@ -104,11 +106,17 @@ class Contract:
     threads: int = 0
     workers_start: str = ""
     workers_stop: str = ""
+    rows_type: str = ""
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """Inputs, then outputs."""
         return (*self.inputs, *self.outputs)
+
+    @property
+    def by_rows(self) -> tuple[Tensor, ...]:
+        """The inputs that come row by row."""
+        return tuple(tensor for tensor in self.inputs if tensor.row_axis is not None)
 
     @property
     def memory(self) -> tuple[Memory, ...]:
@@ -128,6 +136,7 @@ class Contract:
             *([("ERROR_SEQUENCE", 7, "no run was begun, it is over, or job was changed")] if self.sliced else []),
             *([("ERROR_THREADS", 8, "no such number of threads, or the system has no more")] if self.threads else []),
             *([("ERROR_WEIGHTS", 6, "the weights are damaged, or no file of weights")] if self.weights else []),
+            *([("ERROR_ROWS", 9, "the function that brings the rows of an input failed")] if self.by_rows else []),
         )
 
     @property
@@ -164,6 +173,7 @@ def contract_of(program: Program) -> Contract:
         threads=program.threads,
         workers_start=symbols.workers_start,
         workers_stop=symbols.workers_stop,
+        rows_type=symbols.rows,
     )
 
 
@@ -222,6 +232,7 @@ def _tensor(program: Program, symbols: Symbols, side: Interface, parameter: str,
             for axis, extent in sorted(axes.items())
         ),
         is_extent=any(extent.value == side.name for extent in program.extents),
+        row_axis=side.row_axis,
     )
 
 

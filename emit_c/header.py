@@ -37,7 +37,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         f"#define {macro}_H",
         "",
         *_custom(program, symbols, custom_apart),
-        *(["#include <stddef.h>"] if program.weights is not None else []),
+        *(["#include <stddef.h>"] if program.weights is not None or program.by_rows else []),
         "#include <stdint.h>",
         "",
         "/* What this header and the library know each other by. */",
@@ -56,6 +56,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         *_weights_error(program, macro),
         *_slice_codes(program, macro),
         *_threads_error(program, macro),
+        *_rows_error(program, macro),
         "",
         f"/* {macro}_API can be defined before, as dllexport for instance. */",
         f"#ifndef {macro}_API",
@@ -76,6 +77,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         *_reset(program, symbols),
         *_check_weights(program, symbols),
         *_threads(program, symbols),
+        *_rows(program, symbols),
         *_run_comment(program, symbols),
         f"{macro}_API int {symbols.run}({', '.join(parameters(program, symbols))});",
         "",
@@ -157,6 +159,29 @@ def _threads(program: Program, symbols: Symbols) -> Iterator[str]:
     yield f"{macro}_API int {symbols.workers_start}(ccml_workers *workers, int32_t threads);"
     yield "/* Stops them; nothing happens where none have been started. */"
     yield f"{macro}_API void {symbols.workers_stop}(ccml_workers *workers);"
+    yield ""
+
+
+def _rows_error(program: Program, macro: str) -> Iterator[str]:
+    if program.by_rows:
+        yield f"#define {macro}_ERROR_ROWS 9 /* the function that brings the rows of an input failed */"
+
+
+def _rows(program: Program, symbols: Symbols) -> Iterator[str]:
+    """What brings the rows of inputs."""
+    if not program.by_rows:
+        return
+    c_type = MEMORY_TYPES[program.by_rows[0].type.dtype]
+    yield from _wrapped(
+        "/* Brings an input row by row, as a camera or a microphone does: row writes all elements of row number row to "
+        "where to points, and returns 0; anything else ends the run. During a run it is called once for each row of an "
+        "input, in ascending order from 0, exactly; it may wait for the row, but must return. What context is, is up "
+        "to the caller. */"
+    )
+    yield f"typedef struct {symbols.rows} {{"
+    yield f"  int (*row)(void *context, size_t row, {c_type} *to);"
+    yield "  void *context;"
+    yield f"}} {symbols.rows};"
     yield ""
 
 
@@ -271,7 +296,7 @@ def _extent_error(program: Program, macro: str) -> Iterator[str]:
 def parameters(program: Program, symbols: Symbols) -> Iterator[str]:
     """The parameters of the run function as they stand in its prototype."""
     for item, name in zip(program.parameters, symbols.parameters, strict=True):
-        yield f"{'' if item.written else 'const '}{pointee(item)} *{name}"
+        yield f"{'' if item.written else 'const '}{pointee(item, symbols.rows)} *{name}"
 
 
 def _misaligned(symbols: Symbols) -> str:
@@ -378,6 +403,7 @@ def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
             where = f"/* in the {symbols.pools[pool]}, if it is kept there */"
             yield f"#define {offset_macro(program, item, stem)} {offset} {where}"
         yield from _shape(item.type, stem)
+        yield from _row(item, stem)
         yield from _extents(program, symbols, item, stem)
         yield from _quantization(item.type, stem)
         yield ""
@@ -395,6 +421,17 @@ def _shape(type_: TensorType, stem: str) -> Iterator[str]:
         yield f"#define {stem}_DIMS {{{', '.join(map(str, type_.shape))}}}"
     for axis, extent in enumerate(type_.shape):
         yield f"#define {stem}_DIM{axis} {extent}"
+
+
+def _row(item: Interface, stem: str) -> Iterator[str]:
+    """Of an input that comes by rows, how many there are, and what one is."""
+    if item.row_axis is None:
+        return
+    place = ", ".join("row" if axis == item.row_axis else ":" for axis in range(item.type.rank))
+    row = f"[{', '.join(map(str, item.row_shape))}]"
+    yield f"/* It comes by rows: row number row is [{place}], {item.type.dtype.value}{row}, row-major. */"
+    yield f"#define {stem}_ROWS {item.row_count}"
+    yield f"#define {stem}_ROW_ELEMENTS {item.type.size // item.row_count}"
 
 
 def _quantization(type_: TensorType, stem: str) -> Iterator[str]:
@@ -453,6 +490,9 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
     if symbols.threads is not None:
         yield f"   {symbols.threads}: who runs the chunks of large layers besides the caller; NULL: nobody."
     for position, (item, argument) in enumerate(zip(program.interfaces, symbols.arguments)):
+        if item.row_axis is not None:
+            yield f"   {argument}: brings {item.row_count} rows, as {symbols.rows} says; {_describe(program, item)}."
+            continue
         verb = "read" if position < len(program.inputs) else "written"
         most = "at most " if axes_of(program.extents, item.name) else ""
         yield f"   {argument}: {most}{item.type.size} elements, {verb}; {_describe(program, item)}."

@@ -15,6 +15,7 @@ from ..ir.loops import (
     Block,
     Buffer,
     Expr,
+    Fetch,
     For,
     If,
     Invoke,
@@ -46,9 +47,12 @@ def kernel_function(
     reserved: Collection[str] = (),
     linkage: str = "static",
     section: str = "",
+    rows_type: str = "",
 ) -> c_ast.FuncDef:
     """The C function ``static void symbol(...)`` of a kernel, one pointer for each parameter; ``linkage`` instead of
-    ``static`` where other files call it. A function with a ``section`` is not inlined into those that have none.
+    ``static`` where other files call it. It returns an int where it fetches rows, by functions in structures of the
+    ``rows_type``: 0, or 1 where one of them failed. A function with a ``section`` is not inlined into those that have
+    none.
 
     ``needs`` collects what it uses of the runtime. Parameters named in ``disjoint`` overlap no other parameter and are
     ``restrict``. A function ``apart`` is not to be inlined: it is there once, and has registers and stack of its own.
@@ -57,12 +61,14 @@ def kernel_function(
     """
     storage = [linkage, *(["CCML_APART"] if apart else []), *(["inline"] if inline else [])]
     storage += [f'CCML_SECTION("{section}")'] if section else []
-    return _Function(kernel_of_chunk(kernel), symbol, needs, reserved).definition(disjoint, storage)
+    return _Function(kernel_of_chunk(kernel), symbol, needs, reserved, rows_type).definition(disjoint, storage)
 
 
 class _Function:
-    def __init__(self, kernel: Kernel, symbol: str, needs: Requirements, reserved: Collection[str]) -> None:
-        self.kernel = kernel
+    def __init__(
+        self, kernel: Kernel, symbol: str, needs: Requirements, reserved: Collection[str], rows_type: str
+    ) -> None:
+        self.kernel, self.rows_type = kernel, rows_type
         self.symbol = symbol
         self.scope = Scope(kernel.name, {symbol, *reserved})
         self.expressions = Expressions(self.scope, needs)
@@ -72,6 +78,7 @@ class _Function:
             Store: self._store,
             Invoke: self._invoke,
             Prefetch: self._prefetch,
+            Fetch: self._fetch,
         }
 
     def definition(self, disjoint: Collection[str], storage: Sequence[str]) -> c_ast.FuncDef:
@@ -82,14 +89,16 @@ class _Function:
         parameters = [
             tree.pointer_parameter(
                 binding.c_name,
-                MEMORY_TYPES[buffer.dtype],
+                self.rows_type if buffer.space is Space.ROWS else MEMORY_TYPES[buffer.dtype],
                 const=buffer.access is Access.READ,
                 restrict=buffer.name in disjoint,
             )
             for buffer, binding in zip(self.kernel.params, bindings)
         ]
         parameters += [tree.declare(binding.c_name, SCALAR_TYPE) for binding in scalars]
-        return tree.function(self.symbol, parameters, tree.block([*unused, *body]), storage=storage)
+        done = [c_ast.Return(tree.integer(0))] if self.kernel.fetches else []
+        result = "int" if self.kernel.fetches else "void"
+        return tree.function(self.symbol, parameters, tree.block([*unused, *body, *done]), result, storage=storage)
 
     def _block(self, block: Block) -> list[c_ast.Node]:
         """The statements of a block, which must be the innermost scope."""
@@ -177,6 +186,15 @@ class _Function:
         offset = self.expressions.offset(buffer, stmt.pointer.index)
         size = tree.integer(buffer.dtype.size)
         return [tree.call("ccml_prefetch", tree.name(self.scope.use_buffer(buffer)), tree.binary("*", offset, size))]
+
+    def _fetch(self, stmt: Fetch) -> list[c_ast.Node]:
+        """``if (x->row(x->context, (size_t)row, y + place) != 0) return 1;``"""
+        source = tree.name(self.scope.use_buffer(stmt.source))
+        function, context = (c_ast.StructRef(source, "->", tree.name(field)) for field in ("row", "context"))
+        row = tree.cast("size_t", self.expressions.value(stmt.row))
+        result = c_ast.FuncCall(function, c_ast.ExprList([context, row, self._pointer(stmt.target)]))
+        failed = tree.binary("!=", result, tree.integer(0))
+        return [c_ast.If(failed, tree.block([c_ast.Return(tree.integer(1))]), None)]
 
     def _number(self, scalar: int | Expr) -> c_ast.Node:
         if isinstance(scalar, int):

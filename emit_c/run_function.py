@@ -135,7 +135,7 @@ def _memory_name(symbols: Symbols, pool: str) -> str:
 
 def parameter_declarations(program: Program, symbols: Symbols) -> list[c_ast.Decl]:
     return [
-        tree.pointer_parameter(name, pointee(item), const=not item.written)
+        tree.pointer_parameter(name, pointee(item, symbols.rows), const=not item.written)
         for item, name in zip(program.parameters, symbols.parameters, strict=True)
     ]
 
@@ -147,6 +147,10 @@ def checks(program: Program, symbols: Symbols) -> Iterator[c_ast.Node]:
         tests = [tree.binary("==", tree.name(name), tree.name("NULL")) for name in needed[first : first + _TESTS]]
         missing = reduce(lambda one, other: tree.binary("||", one, other), tests)
         yield _refuse(missing, f"{symbols.macro}_ERROR_NULL")
+    for parameter, name in zip(program.parameters, symbols.parameters):
+        if parameter.by_rows:
+            function = c_ast.StructRef(tree.name(name), "->", tree.name("row"))
+            yield _refuse(tree.binary("==", function, tree.name("NULL")), f"{symbols.macro}_ERROR_NULL")
     for pool, argument, stem in zip(program.plan.all_pools, symbols.memory, symbols.memory_stems):
         if pool.size and pool.align > 1:
             yield _refuse_misaligned(symbols, argument, f"{stem}_ALIGN")
@@ -221,7 +225,10 @@ class StepPrinter:
 
     def _call(self, call: Call) -> c_ast.Node:
         pointers = map(self._pointer, call.args)
-        return tree.call(self.symbols.kernels[call.kernel], *pointers, *map(tree.integer, call.scalars))
+        made = tree.call(self.symbols.kernels[call.kernel], *pointers, *map(tree.integer, call.scalars))
+        if not self.kernels[call.kernel].fetches:
+            return made
+        return _refuse(tree.binary("!=", made, tree.integer(0)), f"{self.symbols.macro}_ERROR_ROWS")
 
     def _branch(self, step: Branch, depth: int) -> c_ast.Node:
         condition, then = self.element(step.condition), self.block(step.then, depth + 1)

@@ -32,7 +32,7 @@ def job_declaration(program: Program, symbols: Symbols) -> Iterator[str]:
     yield "  uint32_t seal;"
     yield "  uint32_t position;"
     for item, name in zip(program.parameters, symbols.parameters, strict=True):
-        yield f"  {'' if item.written else 'const '}{pointee(item)} *{_field(name)};"
+        yield f"  {'' if item.written else 'const '}{pointee(item, symbols.rows)} *{_field(name)};"
     yield f"}} {symbols.job};"
 
 
@@ -78,7 +78,7 @@ def step_function(program: Program, symbols: Symbols) -> c_ast.FuncDef:
     chunked = bool(chunked_calls(program))
     for item, name in zip(program.parameters, symbols.parameters, strict=True):
         if item.name in used or name in needed or chunked:
-            pointer = tree.pointer_parameter(name, pointee(item), const=not item.written)
+            pointer = tree.pointer_parameter(name, pointee(item, symbols.rows), const=not item.written)
             pointer.type.quals = ["const"]
             pointer.init = _of_job(_field(name))
             body.append(pointer)

@@ -15,10 +15,12 @@ from ..ir.types import DType
 from . import tree
 
 
-def pointee(parameter: Parameter) -> str:
-    """What a parameter of the run function points to."""
+def pointee(parameter: Parameter, rows_type: str) -> str:
+    """What a parameter of the run function points to; ``rows_type`` is what brings the rows of inputs."""
     if parameter.role is Role.THREADS:
         return "ccml_threads"
+    if parameter.by_rows:
+        return rows_type
     return "void" if parameter.dtype is None else MEMORY_TYPES[parameter.dtype]
 
 

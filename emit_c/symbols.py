@@ -67,6 +67,11 @@ class Symbols:
         ]
 
     @property
+    def rows(self) -> str:
+        """The structure by which the caller brings inputs row by row."""
+        return rows_symbol(self.prefix)
+
+    @property
     def workers_start(self) -> str:
         """The function that starts threads."""
         return f"{self.prefix}_workers_start"
@@ -163,6 +168,11 @@ class Symbols:
         return f"{self.prefix}_cpu_fits"
 
 
+def rows_symbol(prefix: str) -> str:
+    """The structure by which the caller of a model brings inputs row by row."""
+    return f"{prefix}_rows"
+
+
 def assign_symbols(program: Program) -> Symbols:
     """Valid names that clash with nothing."""
     prefix = re.sub(r"^v_", "", c_identifier(program.name))
@@ -171,6 +181,7 @@ def assign_symbols(program: Program) -> Symbols:
     own_names = ("run", "run_checked", "checked_run", "cpu_fits", "cpu_fits_now", "model_id")
     for own in (*own_names, *(["reset", "checked_reset"] if kept else []), *(["check_weights"] if apart else []),
                 *(["begin", "checked_begin", "step", "seal", "job"] if program.sliced else []),
+                *(["rows"] if program.by_rows else []),
                 *(["workers_start", "workers_stop", "context", "parallel"] if program.threads else [])):
         names.bind(f"{prefix}_{own}")
     for number in range(len(program.calls) if program.threads else 0):

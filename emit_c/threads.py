@@ -63,7 +63,8 @@ def thread_types() -> Iterator[str]:
 def context_declaration(program: Program, symbols: Symbols) -> str:
     """The arguments of a run, and the function that hands out the chunks of a call."""
     fields = "".join(
-        f"  {'' if item.written else 'const '}{pointee(item)} *{name};\n" for item, name in _arguments(program, symbols)
+        f"  {'' if item.written else 'const '}{pointee(item, symbols.rows)} *{name};\n"
+        for item, name in _arguments(program, symbols)
     )
     return f"""typedef struct {symbols.context} {{
 {fields}}} {symbols.context};
@@ -93,7 +94,7 @@ def context_fields(program: Program, symbols: Symbols, needed: Collection[str]) 
     found: list[c_ast.Node] = []
     for item, name in _arguments(program, symbols):
         if name in needed:
-            pointer = tree.pointer_parameter(name, pointee(item), const=not item.written)
+            pointer = tree.pointer_parameter(name, pointee(item, symbols.rows), const=not item.written)
             pointer.type.quals = ["const"]
             run = tree.cast(f"const {symbols.context}", tree.name(_CONTEXT), pointer=True)
             pointer.init = c_ast.StructRef(run, "->", tree.name(name))

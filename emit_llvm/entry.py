@@ -24,6 +24,7 @@ from .status import (
     AGAIN,
     DAMAGED_WEIGHTS,
     EXTENT_OUT_OF_RANGE,
+    FAILED_ROWS,
     LACKING_CPU,
     MISALIGNED_POOL,
     NULL_POINTER,
@@ -433,6 +434,9 @@ class EntryWriter:
         for _, name in used:
             self._return_if(out, out.value(f"icmp eq ptr {name}, null"), NULL_POINTER)
         for item, name in used:
+            if item.by_rows:
+                function = out.value(f"load ptr, ptr {name}")
+                self._return_if(out, out.value(f"icmp eq ptr {function}, null"), NULL_POINTER)
             if item.align > 1:
                 address = out.value(f"ptrtoint ptr {name} to {self.word}")
                 low = out.value(f"and {self.word} {address}, {item.align - 1}")
@@ -471,10 +475,15 @@ class EntryWriter:
             return
         args = [f"ptr {self._pointer(out, self.program.buffers[name])}" for name in call.args]
         args += [f"i32 {scalar}" for scalar in call.scalars]
-        out.effect(f"call void @{self.program.owner}_{call.kernel}({', '.join(args)})")
+        made = f"@{self.program.owner}_{call.kernel}({', '.join(args)})"
+        if not kernel.fetches:
+            out.effect(f"call void {made}")
+            return
+        failed = out.value(f"call i32 {made}")
+        self._return_if(out, out.value(f"icmp ne i32 {failed}, 0"), FAILED_ROWS)
 
     def _pointer(self, out: FunctionWriter, decl: BufferDecl) -> str:
-        if decl.storage in (Storage.INPUT, Storage.OUTPUT):
+        if decl.storage in (Storage.INPUT, Storage.OUTPUT, Storage.ROWS):
             return self.pointers[decl.name]
         if decl.storage is Storage.CONSTANT:
             if self.program.weights is not None:

@@ -30,6 +30,7 @@ from .entry import ModuleOptions, call_symbol, reset_symbol, run_symbol
 from .guard import SYSTEM_FUNCTION
 from .kernels import kernel_function
 from .module import constant_array, foreign_kernels, module_text
+from .rows import row_source
 from .runtime import helper_object
 from .threads import system_functions, workers_symbols
 
@@ -386,7 +387,8 @@ def in_order(
 
 
 def checked_input(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-    """The array of an input, dense and aligned. Raises ``BAD_INPUT`` where there is none, or one that does not fit."""
+    """The array of an input, dense and aligned, or what brings its rows. Raises ``BAD_INPUT`` where there is none, or
+    one that does not fit."""
     if side.name not in inputs:
         _refuse(side.name, "this input is missing")
     array = np.asarray(inputs[side.name])
@@ -395,6 +397,8 @@ def checked_input(side: Interface, inputs: Mapping[str, np.ndarray]) -> np.ndarr
         _refuse(side.name, f"expected {wanted}, got {array.dtype}", f"array.astype('{wanted}') converts it")
     if array.shape != side.type.shape:
         _refuse(side.name, f"expected shape {list(side.type.shape)}, got {list(array.shape)}")
+    if side.row_axis is not None:
+        return row_source(side, array)
     return np.require(array, requirements=["C", "A"])
 
 

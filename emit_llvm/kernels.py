@@ -37,7 +37,8 @@ def kernel_function(
     prefix: str = "",
     unroll_sums: bool = True,
 ) -> Function:
-    """Prints ``kernel`` as the function ``symbol`` (default: the kernel's name).
+    """Prints ``kernel`` as the function ``symbol`` (default: the kernel's name). It returns nothing, but where it
+    fetches rows: 0, or 1 as soon as a row failed.
 
     The parameters named in ``noalias`` must not overlap any other memory that the kernel writes (or reads, where
     they are written themselves). ``attributes`` are added to the function's own, and
@@ -50,16 +51,23 @@ def kernel_function(
     writer = KernelWriter(machine, prefix, unroll_sums)
     for number, buffer in enumerate(kernel.params):
         writer.memory.places[buffer.name] = Place(buffer, (f"%p{number}",))
-    params = [f"{_parameter(buffer, buffer.name in noalias)} %p{number}" for number, buffer in enumerate(kernel.params)]
+    params = [
+        f"{_parameter(buffer, machine, buffer.name in noalias)} %p{number}"
+        for number, buffer in enumerate(kernel.params)
+    ]
     params += [writer.scalar(number, scalar.name) for number, scalar in enumerate(kernel.scalars)]
     writer.block(kernel.body)
-    writer.out.effect("ret void")
-    name = symbol or kernel.name
+    writer.out.effect("ret i32 0" if kernel.fetches else "ret void")
+    name, result = symbol or kernel.name, "i32" if kernel.fetches else "void"
     extra = f" {attributes}" if attributes else ""
-    return writer.out.finish(name, f"define {linkage} void @{name}({', '.join(params)}) noinline {FREESTANDING}{extra}")
+    header = f"define {linkage} {result} @{name}({', '.join(params)}) noinline {FREESTANDING}{extra}"
+    return writer.out.finish(name, header)
 
 
-def _parameter(buffer: Buffer, noalias: bool) -> str:
+def _parameter(buffer: Buffer, machine: Machine, noalias: bool) -> str:
+    if buffer.space is loops.Space.ROWS:
+        pointer = machine.abi.pointer_bits // 8
+        return f"ptr noundef nonnull align {pointer} dereferenceable({2 * pointer}) readonly"
     size = buffer.dtype.size
     nbytes = size
     for extent in buffer.shape:
@@ -91,6 +99,7 @@ class KernelWriter:
             loops.Store: self.memory.store,
             loops.Invoke: self._invoke,
             loops.Prefetch: lambda stmt: self.memory.prefetch(stmt.pointer),
+            loops.Fetch: self._fetch,
         }
 
     def block(
@@ -122,6 +131,21 @@ class KernelWriter:
         else:
             name = block_name(stmt.block, stmt.numbers)
         self.out.effect(f"call void @{self.prefix}{name}({', '.join(args)})")
+
+    def _fetch(self, stmt: loops.Fetch) -> None:
+        """Calls the function in the structure behind the parameter, with what is behind it there and the row."""
+        rows, word = self.memory.places[stmt.source.name].pointers[0], f"i{self.pointer_bits}"
+        row, target = self.expressions.write(stmt.row), self.memory.pointer(stmt.target)
+        self.memory.write_registers()
+        function = self.out.value(f"load ptr, ptr {rows}")
+        behind = self.out.value(f"getelementptr inbounds ptr, ptr {rows}, {word} 1")
+        context = self.out.value(f"load ptr, ptr {behind}")
+        result = self.out.value(f"call i32 {function}(ptr {context}, {word} {row}, ptr {target})")
+        failed, fetched = self.out.label("failed"), self.out.label("fetched")
+        self.out.branch(self.out.value(f"icmp ne i32 {result}, 0"), failed, fetched)
+        self.out.start(failed)
+        self.out.effect("ret i32 1")
+        self.out.start(fetched)
 
     def scalar(self, number: int, name: str) -> str:
         """Binds scalar ``number``, which is called ``name``, and returns its parameter."""

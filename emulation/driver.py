@@ -49,7 +49,9 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
     numbers |= {Role.STATE: count(), Role.WEIGHTS: count(), Role.THREADS: count()}
     stems = {Role.POOL: "pool", Role.INPUT: "tensor", Role.OUTPUT: "tensor"}
     stems |= {Role.STATE: "state", Role.WEIGHTS: "weights", Role.THREADS: "threads"}
-    arguments = [f"{stems[item.role]}_{next(numbers[item.role])}" for item in program.parameters]
+    arguments = [
+        f"{'&rows' if item.by_rows else stems[item.role]}_{next(numbers[item.role])}" for item in program.parameters
+    ]
     macros = {
         "MODEL_HEADER": f'"{symbols.prefix}.h"',
         "MODEL_RUN": symbols.run,
@@ -67,6 +69,13 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
         macros["MODEL_CHECK_WEIGHTS"] = symbols.check_weights
     if program.threads:
         macros |= {"MODEL_WORKERS_START": symbols.workers_start, "MODEL_WORKERS_STOP": symbols.workers_stop}
+    if program.by_rows:
+        macros["MODEL_ROWS_TYPE"] = symbols.rows
+        macros["MODEL_ROWS"] = " ".join(
+            f"ROWS({number}, {stem}_TYPE, {stem}_ROWS, {stem}_ROW_ELEMENTS)"
+            for number, (side, stem) in enumerate(zip(program.inputs, symbols.stems))
+            if side.row_axis is not None
+        )
     if program.sliced and library is None:
         macros |= {"MODEL_JOB": symbols.job, "MODEL_BEGIN": symbols.begin, "MODEL_STEP": symbols.step}
         macros["MODEL_AGAIN"] = f"{symbols.macro}_AGAIN"
@@ -79,7 +88,9 @@ def driver_macros(program: Program, library: Path | None = None, in_arena: bool 
 
 
 def _place(program: Program, side: Interface, stem: str) -> str:
-    """Where in the pools an input or output is kept."""
+    """Where in the pools an input or output is kept, or where its rows come from."""
+    if side.row_axis is not None:
+        return f"brought_{program.interfaces.index(side)}"
     return f"pool_{program.plan.places[side.buffer].pool} + {offset_macro(program, side, stem)}"
 
 
@@ -143,4 +154,4 @@ def _bytes(side: Interface, sample: Mapping[str, np.ndarray]) -> bytes:
     if array.dtype != side.type.dtype.numpy or array.size != side.type.size:
         wanted = f"{side.type.dtype.numpy}{list(side.type.shape)}"
         raise CcmlError(ErrorCode.BAD_INPUT, f"expected {wanted}, got {array.dtype}{list(array.shape)}", loc=side.name)
-    return array.tobytes()
+    return (array if side.row_axis is None else side.rows_of(array.reshape(side.type.shape))).tobytes()

@@ -15,6 +15,9 @@ from .infer import broadcast_shapes, check_axes, check_dtype, operand, present
 from .opdef import Arrays, Attrs, Types
 from .pointwise import present_arrays
 
+FETCH = "fetch"
+"""The operator that brings an input row by row, along an axis that becomes the first."""
+
 
 def _moved(x: TensorType, shape: tuple[int, ...]) -> tuple[TensorType, ...]:
     quant = x.quant if x.quant is not None and x.quant.axis is None else None
@@ -45,6 +48,17 @@ def infer_transpose(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
 
 def evaluate_transpose(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     return (np.transpose(present_arrays(arrays)[0], ints(attrs, "perm")).copy(order="C"),)
+
+
+def infer_fetch(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
+    x, axis = operand(types, 0), integer(attrs, "axis")
+    if axis >= x.rank:
+        raise ValueError(f"{x} has no axis {axis}")
+    return _moved(x, (x.shape[axis], *x.shape[:axis], *x.shape[axis + 1 :]))
+
+
+def evaluate_fetch(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
+    return (np.moveaxis(present_arrays(arrays)[0], integer(attrs, "axis"), 0).copy(order="C"),)
 
 
 def infer_expand(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:

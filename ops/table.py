@@ -424,6 +424,10 @@ _ROWS: tuple[OpDef, ...] = (
             "in_place": at.INTS, "workspace": at.INT, "macs": at.OPTIONAL_INT,
         },
     ),
+    OpDef(
+        mv.FETCH, A, "an input of the model whose rows come one by one: the axis that counts them first",
+        mv.infer_fetch, mv.evaluate_fetch, reads_back=True, attrs={"axis": at.AXIS},
+    ),
     # Control flow
     OpDef(
         "if", C, "condition, captured... -> the results of one of two graphs",

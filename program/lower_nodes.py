@@ -23,6 +23,7 @@ from ..ir.steps import Body, Call, Step, walk_calls
 from ..ir.types import DType, TensorType
 from ..ops.control import BODIES
 from ..ops.custom import CUSTOM, custom_macs
+from ..ops.movement import FETCH
 from ..ops.table import OPS
 from ..schedule.borders import plan_borders
 from ..schedule.decision import NOTHING_TUNED, TUNED, Decision, Tuned, kernel_key, threaded_key
@@ -38,6 +39,7 @@ from ..schedule.unroll import expand_unrolled
 from ..schedule.unsigned_lookups import look_up_unsigned
 from ..targets.target import Machine
 from .describe import describe
+from .fetch import fetch_kernel, row_axes, values_in_rows
 from .in_place import update_in_place
 from .lower_control import copy_steps, lower_control
 from .node_key import NodeKey, node_key
@@ -142,12 +144,13 @@ class _Lowering:
         graph = in_terms_of(graph, machine)
 
         def read_halo(node: Node) -> Halo | None:
-            ctx = KernelContext(node, machine.cpu, {}, graph.constant, decision=self._decision(node))
+            ctx = self._context(node)
             if ctx.anchor is None or ctx.anchor.op != "conv":
                 return None
             halo = self._generator(ctx).halo
             return None if halo is None else halo(ctx.anchor)
 
+        self.in_rows = values_in_rows(graph)
         self.generators: dict[str, Generator] = {}
         self.decisions: dict[str, Decision | None] = {}
         self.machine, self.memory, self.graph = machine, memory, graph
@@ -156,6 +159,8 @@ class _Lowering:
         self.owner = storage_owners(self.graph)
         made = {old.name: self.owner[new.name] for old, new in zip(graph.outputs, self.graph.outputs, strict=True)}
         self.updates = {made[state.output]: state.input for state in graph.states}
+        self.rows = row_axes(self.graph)
+        self.in_rows |= values_in_rows(self.graph)
         self.places = {value.name: place for value, place in zip(self.graph.inputs, given)}
         self.places |= {self.owner[value.name]: place for value, place in zip(self.graph.outputs, results)}
         self.steps: list[Step] = []
@@ -235,6 +240,7 @@ class _Lowering:
         storage, updates = Storage.ARENA, None
         if any(v.name == name for v in self.graph.inputs):
             storage = Storage.STATE if name in self.updates.values() else Storage.INPUT
+            storage = Storage.ROWS if name in self.rows else storage
         elif any(self.owner.get(v.name) == name for v in self.graph.outputs):
             updates = self.updates.get(name)
             storage = Storage.OUTPUT if updates is None else Storage.STATE
@@ -249,7 +255,8 @@ class _Lowering:
         ``before`` as well."""
         c_names = _identifiers([*before, *(name for _, name in sides)])[len(before) :]
         return tuple(
-            Interface(c_name, name, value.type, self.owner[value.name]) for c_name, (value, name) in zip(c_names, sides)
+            Interface(c_name, name, value.type, self.owner[value.name], self.rows.get(value.name))
+            for c_name, (value, name) in zip(c_names, sides)
         )
 
     def _states(self) -> tuple[StateTensor, ...]:
@@ -270,7 +277,8 @@ class _Lowering:
     # ---- kernels
 
     def _lower(self, node: Node) -> None:
-        key = node_key(node, [self._halo(value) for value in (*node.operands, *node.outputs)], self.graph.constants)
+        halos = [self._halo(value) for value in (*node.operands, *node.outputs)]
+        key = (self._by_rows(node), *node_key(node, halos, self.graph.constants))
         if key not in self.memory.lowered:
             if len(self.memory.lowered) == MAX_KERNELS:
                 reason = f"the model needs more than {MAX_KERNELS:,} kernels that differ"
@@ -295,10 +303,21 @@ class _Lowering:
         named = self._shared_kernel(kernel, CUSTOM, node.loc)
         return _Lowered(named.name, tuple(places), custom_macs(custom), str(custom.attrs["operator"]))
 
+    def _context(self, node: Node) -> KernelContext:
+        return KernelContext(
+            node, self.machine.cpu, {}, self.graph.constant, decision=self._decision(node), by_rows=self._by_rows(node)
+        )
+
+    def _by_rows(self, node: Node) -> bool:
+        return any(value.name in self.in_rows for value in node.operands)
+
     def _scheduled(self, node: Node) -> _Lowered:
-        ctx = KernelContext(node, self.machine.cpu, {}, self.graph.constant, decision=self._decision(node))
+        ctx = self._context(node)
         if ctx.anchor is not None and ctx.anchor.op == CUSTOM:
             return self._foreign(node, ctx.anchor)
+        if ctx.anchor is not None and ctx.anchor.op == FETCH:
+            named = self._shared_kernel(fetch_kernel(ctx.anchor), FETCH, node.loc)
+            return _Lowered(named.name, (0, 1), 0, FETCH)
         values = _values(node)
         for value in values:
             ctx.refs[value.name] = self._ref(ctx, value, "y" if value in node.outputs else "x")

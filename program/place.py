@@ -36,12 +36,14 @@ def place_tensors(program: Program, machine: Machine, goal: Goal) -> Program:
 
 
 def stream_layers(program: Program, machine: Machine, goal: Goal) -> Program:
-    """Layers streamed row by row, where the goal asks for it or the tensors do not fit without.
+    """Layers streamed row by row, where the goal asks for it or the tensors do not fit without; and those that read an
+    input that comes by rows.
 
-    Raises ``BUDGET`` where RAM is not enough whatever is done.
+    Raises ``BAD_OPTION`` where an input cannot come by rows, and ``BUDGET`` where RAM is not enough whatever is done.
     """
     pools, thrifty = _Pools.of(machine, goal), goal.optimize is Optimize.RAM
-    if thrifty or excess(program.plan.pools, _beside_states(program.plan, goal.max_ram)):
+    by_rows = any(kernel.fetches for kernel in program.kernels)
+    if thrifty or by_rows or excess(program.plan.pools, _beside_states(program.plan, goal.max_ram)):
         target = _target(machine, goal)
         layout = lower_peak(_in_one_arena(program, target), target, _never if thrifty else pools.suffice)
         program = _with_layout(program, replace(layout, plan=pools.plan(layout)))

@@ -176,7 +176,8 @@ def _pools(program: Program, memory: list[Placement]) -> Iterator[PoolTotals]:
 
 
 def _tensor(side: Interface, argument: str) -> Tensor:
-    return Tensor(side.name, argument, side.type.dtype.value, list(side.type.shape), side.type.nbytes, side.buffer)
+    dtype, shape = side.type.dtype.value, list(side.type.shape)
+    return Tensor(side.name, argument, dtype, shape, side.type.nbytes, side.buffer, side.row_axis)
 
 
 def _states(program: Program) -> Iterator[StateTensor]:

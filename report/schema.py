@@ -48,7 +48,7 @@ class Options:
     """What was asked for. ``dims``, ``shapes``, ``fixed``, ``lengths`` and ``max`` are as given, not all that the model
     has. ``weights`` says where constants are: ``internal``, in the program, or ``external``, in a file of their own;
     ``slices`` whether a run can be taken layer by layer, ``slice_cycles`` of how many cycles a slice is at most,
-    ``threads`` for how many threads large layers are in chunks (0: none)."""
+    ``threads`` for how many threads large layers are in chunks (0: none), ``rows`` which inputs come row by row."""
 
     dims: dict[str, int | str]
     shapes: dict[str, list[int]]
@@ -67,6 +67,7 @@ class Options:
     weights: str = "internal"
     exact: bool = False
     precision: str = "fp32"
+    rows: list[str] = field(default_factory=list)
     slices: bool = False
     threads: int = 0
     slice_cycles: int | None = None
@@ -75,7 +76,8 @@ class Options:
 @dataclass(frozen=True)
 class Tensor:
     """An input or output. ``name`` is the ONNX name, ``c_name`` the parameter of the C function, and ``tensor`` what
-    layers and memory call it."""
+    layers and memory call it. An input with a ``row_axis`` is in no memory: a function brings its rows, each what is at
+    one place along that axis."""
 
     name: str
     c_name: str
@@ -83,6 +85,7 @@ class Tensor:
     shape: list[int]
     bytes: int
     tensor: str = ""
+    row_axis: int | None = None
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from ..ops.control import BODIES
 from ..ops.custom import CUSTOM
 from ..ops.fused import body_of
 from ..ops.integer import zero_point
+from ..ops.movement import FETCH
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
 from .outputs import copy_value
@@ -72,14 +73,15 @@ def plan_borders(graph: Graph, read_halo: Callable[[Node], Halo | None]) -> tupl
 def _owned_values(graph: Graph) -> set[str]:
     """Values whose memory only ccml's own kernels touch, always under their own shape."""
     fused = {v.name for node in graph.nodes if node.op == "fused" for v in node.outputs}
-    others = (node for node in graph.nodes if node.op in ("reshape", *BODIES) or _is_custom(node))
+    others = (node for node in graph.nodes if node.op in ("reshape", *BODIES) or _is_dense(node))
     dense = {v.name for node in others for v in (*node.operands, *node.outputs)}
     return fused - dense - {v.name for v in graph.outputs}
 
 
-def _is_custom(node: Node) -> bool:
+def _is_dense(node: Node) -> bool:
+    """Whether code that is not ccml's to choose reads or writes the tensors of ``node``."""
     anchor = anchor_of(node)
-    return anchor is not None and anchor.op == CUSTOM
+    return anchor is not None and anchor.op in (CUSTOM, FETCH)
 
 
 def _redirect(node: Node, old: Value, new: Value) -> Node:

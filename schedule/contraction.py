@@ -187,11 +187,12 @@ class _ConvLowering:
             return self.ctx.store_vector(index, absolute(column), self.ctx.rounded(value), active, self.refs)
 
         lhs = self._lhs([*position, row.var], [a.var for a in k], group.var, fold)
+        axes = (*outer, *spatial, group) if self.ctx.by_rows else (*outer, group, *spatial)
         spec = Contraction(
-            (*outer, group, *spatial), row, self.channels, k, lhs, weight,
+            axes, row, self.channels, k, lhs, weight,
             lambda column, lanes, active: bias.load(absolute(column), lanes, active), finish, packed=True,
         )  # fmt: skip
-        return contraction_block(spec, blocking, self.names)
+        return contraction_block(spec, blocking, self.names, rows_first=self.ctx.by_rows)
 
     def _k_major(self, k_extents: Sequence[int]) -> np.ndarray:
         """Weights [O, k..., I/g] as [group, k..., O/g]."""
@@ -245,7 +246,7 @@ class _PackedMatmul:
             lambda region, block, vector: packed.load(region, (as_expr(0), block, k.var), vector),
             bias.load, finish, packed=True,
         )  # fmt: skip
-        return contraction_block(spec, blocking, ctx.names)
+        return contraction_block(spec, blocking, ctx.names, rows_first=ctx.by_rows)
 
 
 def join_rows(ctx: KernelContext, node: Node, a: Value, columns: int) -> tuple[tuple[int, ...], dict[str, TensorRef]]:
@@ -256,7 +257,7 @@ def join_rows(ctx: KernelContext, node: Node, a: Value, columns: int) -> tuple[t
     others = {v.name for n in ctx.body.nodes if n is not node for v in n.operands}
     hidden = (operands - others) | table_names(ctx.body)
     visible = {name: ref for name, ref in ctx.refs.items() if name in used - hidden}
-    return merge_dimensions((*a.shape[:-1], columns), visible, keep_last=1)
+    return merge_dimensions((*a.shape[:-1], columns), visible, keep_last=1, rows_apart=ctx.by_rows)
 
 
 class _DynamicMatmul:
@@ -298,7 +299,7 @@ class _DynamicMatmul:
         spec = Contraction(
             batch, row, columns, (k,), lhs, weight, bias.load, finish,
         )  # fmt: skip
-        return contraction_block(spec, blocking, ctx.names)
+        return contraction_block(spec, blocking, ctx.names, rows_first=ctx.by_rows)
 
     def _operand(self, name: str, index: Sequence[Expr]) -> Load:
         ref = self.ctx.refs[name]

@@ -74,7 +74,8 @@ def _whole(ctx: KernelContext) -> Block:
     if all(_keeps_places(node, shape) for node in ctx.body.nodes):
         tables = table_names(ctx.body)
         visible = ({v.name for n in ctx.body.nodes for v in n.operands} | {ctx.output.name}) - tables
-        shape, merged = merge_dimensions(shape, {name: ref for name, ref in refs.items() if name in visible})
+        joined = {name: ref for name, ref in refs.items() if name in visible}
+        shape, merged = merge_dimensions(shape, joined, rows_apart=ctx.by_rows)
         refs = {**refs, **merged}
     return _loops(ctx, shape, lambda index: _assign(ctx, index, refs))
 

@@ -32,7 +32,8 @@ class KernelContext:
 
     ``refs`` map the names of outside values (and of the output) to how the kernel sees them; ``packed`` collects the
     constants in the order in which the kernel reads them, by buffer name, and ``scratch`` memory that lives during a
-    call. ``decision`` is what the loops are to be like, where that is known.
+    call. ``decision`` is what the loops are to be like, where that is known. ``by_rows``: the operand is there row by
+    row, so that rows are not joined.
     """
 
     node: Node
@@ -43,6 +44,7 @@ class KernelContext:
     packed: dict[str, np.ndarray] = field(default_factory=dict)
     scratch: dict[str, Buffer] = field(default_factory=dict)
     decision: Decision | None = None
+    by_rows: bool = False
 
     @property
     def body(self) -> Graph:
@@ -117,11 +119,15 @@ class KernelContext:
     def trial(self) -> KernelContext:
         """The same kernel, for loops that are made only to be looked at: what they pack and name is not kept."""
         names = deepcopy(self.names)
-        return KernelContext(self.node, self.cpu, self.refs, self.outer_constants, names, decision=self.decision)
+        return KernelContext(
+            self.node, self.cpu, self.refs, self.outer_constants, names, decision=self.decision, by_rows=self.by_rows
+        )
 
     def with_dense_tensors(self) -> KernelContext:
         """A kernel for the same node whose tensors have no halo: what is known before there are any."""
-        dense = KernelContext(self.node, self.cpu, {}, self.outer_constants, decision=self.decision)
+        dense = KernelContext(
+            self.node, self.cpu, {}, self.outer_constants, decision=self.decision, by_rows=self.by_rows
+        )
         for value in (*self.node.operands, *self.node.outputs):
             buffer = Buffer(dense.names.fresh("tensor"), Type(value.dtype.stored), value.shape)
             dense.refs[value.name] = TensorRef.whole(buffer)
@@ -217,7 +223,8 @@ class OneScratch(KernelContext):
     @staticmethod
     def of(ctx: KernelContext) -> OneScratch:
         return OneScratch(
-            ctx.node, ctx.cpu, ctx.refs, ctx.outer_constants, ctx.names, ctx.packed, ctx.scratch, ctx.decision
+            ctx.node, ctx.cpu, ctx.refs, ctx.outer_constants, ctx.names, ctx.packed, ctx.scratch, ctx.decision,
+            ctx.by_rows,
         )
 
     def temporary(self, stem: str, dtype: DType, shape: Sequence[int], align: int = 0) -> Buffer:

@@ -91,8 +91,11 @@ class Contraction:
 # ---------------------------------------------------------------- generation
 
 
-def contraction_block(spec: Contraction, blocking: Blocking, names: Names) -> Block:
-    """The loop nest of ``spec``: regions of columns, then the outer axes, then blocks of rows."""
+def contraction_block(spec: Contraction, blocking: Blocking, names: Names, *, rows_first: bool = False) -> Block:
+    """The loop nest of ``spec``: regions of columns, then the outer axes, then blocks of rows; with ``rows_first``
+    the columns are innermost."""
+    if rows_first:
+        return _rows_first(spec, blocking, names)
     out: list[Stmt] = []
     for region in regions(spec.columns, blocking.dot.lanes, blocking.vectors):
         block_var = Var(names.fresh("nb"))
@@ -107,6 +110,24 @@ def contraction_block(spec: Contraction, blocking: Blocking, names: Names) -> Bl
     return tuple(out)
 
 
+def _rows_first(spec: Contraction, blocking: Blocking, names: Names) -> Block:
+    body: Block = ()
+    start = 0
+    for count, height in row_blocks(spec.row.extent, blocking.rows):
+        var = Var(names.fresh("rb"))
+        columns: Block = ()
+        for region in regions(spec.columns, blocking.dot.lanes, blocking.vectors):
+            block_var = Var(names.fresh("nb"))
+            around = (*spec.outer, Axis(var, count), Axis(block_var, region.blocks))
+            tile = _tile(spec, blocking, names, region, block_var, var, start, count, height, around)
+            columns += loop(block_var, region.blocks, *tile)
+        body += loop(var, count, *columns)
+        start += count * height
+    for axis in reversed(spec.outer):
+        body = loop(axis.var, axis.extent, *body)
+    return body
+
+
 def _row_loop(
     spec: Contraction,
     blocking: Blocking,
@@ -118,16 +139,25 @@ def _row_loop(
     height: int,
 ) -> Block:
     var = Var(names.fresh("rb"))
+    around = (Axis(block_var, region.blocks), *spec.outer, Axis(var, count))
+    body = _tile(spec, blocking, names, region, block_var, var, start, count, height, around)
+    return loop(var, count, *body) if count > 1 else body
+
+
+def _tile(
+    spec: Contraction, blocking: Blocking, names: Names, region: Region, block_var: Var, var: Var, start: int,
+    count: int, height: int, loops: Sequence[Axis],
+) -> Block:  # fmt: skip
+    """One tile, in the ``loops`` around it."""
     base = (var * height if count > 1 else INDEX(0)) + start
     block: Expr = block_var if region.blocks > 1 else INDEX(0)
-    around = [each for each in (Axis(block_var, region.blocks), *spec.outer, Axis(var, count)) if each.extent > 1]
+    around = [each for each in loops if each.extent > 1]
     weights = None
     if blocking.prefetch is not None:
         elements = ceil(spec.depth / blocking.dot.group) * region.vectors * blocking.dot.rows * blocking.dot.lanes
         rhs = spec.rhs(region, block, 0)
         weights = stream(blocking.prefetch, rhs, [axis.var for axis in spec.k], elements, around)
-    body = _Microkernel(spec, blocking, names, region, block, base, height, weights).emit()
-    return loop(var, count, *body) if count > 1 else body
+    return _Microkernel(spec, blocking, names, region, block, base, height, weights).emit()
 
 
 class _Microkernel:

@@ -101,14 +101,15 @@ class _LastPart(TensorRef):
 
 
 def merge_dimensions(
-    shape: Sequence[int], refs: Mapping[str, TensorRef], keep_last: int = 0
+    shape: Sequence[int], refs: Mapping[str, TensorRef], keep_last: int = 0, *, rows_apart: bool = False
 ) -> tuple[tuple[int, ...], dict[str, TensorRef]]:
     """Joins neighbouring dimensions along which every tensor is laid out without a gap, so that loops get long.
 
-    ``refs`` must broadcast to ``shape``; the last ``keep_last`` dimensions stay as they are. Returns the new shape and
-    tensors of that rank.
+    ``refs`` must broadcast to ``shape``; the last ``keep_last`` dimensions stay as they are, and with ``rows_apart``
+    the first one of more than one element. Returns the new shape and tensors of that rank.
     """
     rank = len(shape)
+    rows = next((dim for dim in range(rank) if shape[dim] > 1), None) if rows_apart else None
     aligned = {name: ref.aligned(rank) for name, ref in refs.items()}
     groups: list[list[int]] = []
     last: int | None = None
@@ -116,7 +117,7 @@ def merge_dimensions(
         kept = dim >= rank - keep_last
         trivial = shape[dim] == 1 and all(ref.buffer.shape[dim] == 1 for ref in aligned.values())
         joins = trivial or last is None or all(_joins(ref, shape, last, dim) for ref in aligned.values())
-        if groups and joins and not kept:
+        if groups and joins and not kept and (trivial or rows is None or last != rows):
             groups[-1].append(dim)
         else:
             groups.append([dim])

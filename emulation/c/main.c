@@ -13,6 +13,8 @@
      MODEL_JOB                  if there, the structure of a run in slices; MODEL_BEGIN and MODEL_STEP then run the model
      MODEL_WORKERS_START        if there, the function that starts threads; MODEL_WORKERS_STOP stops them
      MODEL_THREADS              how many run the model; 0: it is given none, -1: chunks are run backwards
+     MODEL_ROWS                 if there, ROWS(number, type, rows, elements of a row) for inputs that come by rows,
+                                which inputs.bin has one behind the other; MODEL_ROWS_TYPE is the structure
      MODEL_RESET                the function that gives them their first values
      MODEL_INPUTS, _OUTPUTS     TENSOR(number, bytes, bytes of an element, place in the pools) for each tensor
      MODEL_IN_ARENA             if there, the tensors are kept in the pools, at their places
@@ -59,6 +61,11 @@ typedef int check_function(const void *, size_t);
 #endif
 
 #ifdef MODEL_IN_ARENA
+#ifdef MODEL_ROWS
+#define ROWS(number, type, rows, elements) static unsigned char brought_##number[sizeof(type) * (rows) * (elements)];
+MODEL_ROWS
+#undef ROWS
+#endif
 #define TENSOR(number, bytes, element, place) static void *const tensor_##number = place;
 #else
 #ifdef MODEL_TENSORS_ALIGNED
@@ -73,6 +80,29 @@ typedef int check_function(const void *, size_t);
 MODEL_INPUTS
 MODEL_OUTPUTS
 #undef TENSOR
+
+#ifdef MODEL_ROWS
+/* Each row once, in order: what a sensor would do. */
+#define ROWS(number, type, rows, elements) \
+  static size_t next_row_##number; \
+  static int bring_##number(void *context, size_t row, type *to) \
+  { \
+    const unsigned char *from = (const unsigned char *)tensor_##number + row * (elements) * sizeof(type); \
+    size_t at = 0; \
+    if (context != tensor_##number || row != next_row_##number || row >= (rows)) { \
+      return 1; \
+    } \
+    next_row_##number = row + 1; \
+    while (at < (elements) * sizeof(type)) { \
+      ((unsigned char *)to)[at] = from[at]; \
+      at++; \
+    } \
+    return 0; \
+  } \
+  static MODEL_ROWS_TYPE rows_##number;
+MODEL_ROWS
+#undef ROWS
+#endif
 
 typedef __typeof__(MODEL_RUN) function;
 #ifdef MODEL_WORKERS_START
@@ -241,9 +271,24 @@ static int run_sample(function *model, int inputs, int outputs)
     return BAD_FILE;
   }
 #undef TENSOR
+#ifdef MODEL_ROWS
+#define ROWS(number, type, rows, elements) \
+  next_row_##number = 0; \
+  rows_##number.row = bring_##number; \
+  rows_##number.context = tensor_##number;
+  MODEL_ROWS
+#undef ROWS
+#endif
   if (run_model(model) != 0) {
     return MODEL_FAILED;
   }
+#ifdef MODEL_ROWS
+#define ROWS(number, type, rows, elements) && next_row_##number == (rows)
+  if (!(1 MODEL_ROWS)) {
+    return MODEL_FAILED;
+  }
+#undef ROWS
+#endif
 #define POOL(number, bytes, align) && guard_is_whole(pool_##number + (bytes))
   if (!(1 MODEL_POOLS)) {
     return GUARD_OVERWRITTEN;

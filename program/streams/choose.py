@@ -7,13 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from ...errors import not_by_rows
 from ...ir.loops import Kernel
 from ...ir.loops_text import print_kernel
 from ...ir.program import BufferDecl, MemoryPlan, Storage
 from ...ir.steps import Body, Call, map_calls, outline, walk_calls
 from ...memory.layout import plan_memory, tensor_requests
 from ...memory.peak import at_peak
+from ...printable import in_short
 from ...targets.target import Target
+from .borders import with_borders
+from .fetched import fetched_rows, reader_of_all
 from .streaming import Stream, stream
 
 log = logging.getLogger(__name__)
@@ -42,8 +46,28 @@ class Layout:
 
 def lower_peak(layout: Layout, target: Target, enough: Callable[[Layout], bool]) -> Layout:
     """Streams neighbouring calls of straight lines, each time those that bring the peak down most, until it is low
-    ``enough`` or does not get lower. The calls of a stream are one call of the result."""
-    return _Search(layout, target, enough).run()
+    ``enough`` or does not get lower. The calls of a stream are one call of the result.
+
+    What fetches an input by rows is streamed with the calls that read it. Raises ``BAD_OPTION`` where it cannot be.
+    """
+    return _Search(_with_borders(layout), target, enough).run()
+
+
+def _with_borders(layout: Layout) -> Layout:
+    """``layout`` with kernels that can be streamed where an input that comes by rows is read."""
+    kernels, renamed = dict(layout.kernels), dict[int, Call]()
+    for rows in fetched_rows(layout.calls, layout.kernels, layout.buffers):
+        for number in rows.readers:
+            call = layout.calls[number]
+            kernel = with_borders(layout.kernels[call.kernel])
+            if kernel is not layout.kernels[call.kernel]:
+                kernel = replace(kernel, name=f"{call.kernel}_by_rows")
+                kernels[kernel.name], renamed[number] = kernel, replace(call, kernel=kernel.name)
+    if not renamed:
+        return layout
+    body = map_calls(layout.body, lambda number, call: (renamed.get(number, call),))
+    called = {call.kernel for call in walk_calls(body)}
+    return replace(layout, body=body, kernels={name: kernels[name] for name in kernels if name in called})
 
 
 _STREAM = "candidate_"
@@ -69,6 +93,9 @@ class _Search:
 
     def run(self) -> Layout:
         best, spans = self.start, [(n, n) for n in range(len(self.start.calls))]
+        for fetching in self._fetching():
+            spans = _with(spans, [fetching])
+            best = self._layout(spans)
         tried = 0
         while not self.enough(best):
             choices = self._longer(spans, best)[: MOST_LAYOUTS - tried]
@@ -84,6 +111,18 @@ class _Search:
             done = {"share": tried / MOST_LAYOUTS}
             log.info("%d streams, %d bytes of RAM", joined, best.plan.ram, extra=done)
         return _renumbered(best)
+
+    def _fetching(self) -> list[Span]:
+        """The spans in which inputs come by rows."""
+        known = self.start.calls, self.start.kernels, self.start.buffers
+        found = fetched_rows(*known)
+        for rows in found:
+            span = rows.first, rows.last
+            stream = self._stream(span) if rows.first < rows.last and self._sound(span) else None
+            if stream is None or not rows.tensors <= stream.rings.keys():
+                reader = reader_of_all(rows, *known)
+                raise not_by_rows(rows.source, f"this needs more than the next rows: {in_short(reader.loc)}")
+        return list(dict.fromkeys((rows.first, rows.last) for rows in found))
 
     def _preference(self, layout: Layout) -> tuple[int, int]:
         """Least first: what is enough with the fewest calls joined, else what takes least."""

@@ -68,7 +68,7 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
     reads = _by_tensor(trace.reads, kernel, call, scratch)
     writes = _by_tensor(trace.writes, kernel, call, scratch)
     found = (*reads.values(), *writes.values())
-    loop = _loop_over_rows(trace.loops, found)
+    loop = _loop_over_rows(trace.loops, list(reads.values()), list(writes.values()))
     if loop is None:
         return None
     earlier = any((loop.iterations(touches) < 0).any() for touches in found)
@@ -85,14 +85,17 @@ def stage_of(kernel: Kernel, call: Call, scratch: Sequence[str]) -> Stage | None
     return Stage(kernel, call, loop.position, rows, earlier, footprints(reads), footprints(writes))
 
 
-def _loop_over_rows(loops: Sequence[OuterLoop], found: Sequence[Touches]) -> OuterLoop | None:
-    """The longest loop in which something is touched."""
+def _loop_over_rows(
+    loops: Sequence[OuterLoop], read: Sequence[Touches], written: Sequence[Touches]
+) -> OuterLoop | None:
+    """The longest loop in which something is touched, but rather one that reads than one that only writes a border."""
 
-    def touches(loop: OuterLoop) -> bool:
+    def touches(loop: OuterLoop, found: Sequence[Touches]) -> bool:
         rows = [loop.iterations(each) for each in found]
         return any(((each >= 0) & (each < loop.extent)).any() for each in rows)
 
-    return max(filter(touches, loops), key=lambda loop: loop.extent, default=None)
+    chosen = [loop for loop in loops if touches(loop, (*read, *written))]
+    return max(chosen, key=lambda loop: (touches(loop, read), loop.extent), default=None)
 
 
 def _by_tensor(

@@ -32,6 +32,7 @@ from ...ir.loops import (
     Buffer,
     Const,
     Expr,
+    Fetch,
     For,
     If,
     Invoke,
@@ -258,6 +259,9 @@ def _rebound(block: Block, bound: Mapping[Buffer, Buffer]) -> Block:
                 Pointer(bound[p.buffer], index(p.buffer, p.index)) if p.buffer in bound else p for p in stmt.pointers
             )
             return (replace(stmt, pointers=tuple(moved)),)
+        if isinstance(stmt, Fetch):
+            target = Pointer(bound[stmt.target.buffer], index(stmt.target.buffer, stmt.target.index))
+            return (Fetch(bound[stmt.source], stmt.row, target),)
         if isinstance(stmt, Prefetch) and stmt.pointer.buffer in bound:
             return ()
         return None

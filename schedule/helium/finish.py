@@ -60,8 +60,8 @@ def _table(ctx: KernelContext, value: str) -> str | None:
 
 
 def is_helium_elementwise(ctx: KernelContext) -> bool:
-    """Whether the node is a lookup or a ``rescale`` of whole tensors of bytes, without an anchor."""
-    if len(ctx.body.nodes) != 1:
+    """Whether the node is a lookup or a ``rescale`` of bytes that are there as a whole, without an anchor."""
+    if len(ctx.body.nodes) != 1 or ctx.by_rows:
         return False
     node, y = ctx.body.nodes[0], ctx.refs[ctx.output.name]
     if not (is_byte_lookup(node) or node.op == "rescale") or not _is_dense_bytes(y):

@@ -239,6 +239,7 @@ SAMPLES: dict[str, list[Sample]] = {
         ([None, np.array(True), f(3), f(3)], {"step": STEP, "states": 1, "limit": 4, "tested": True}),
     ],
     "custom": [([f(2, 3), None], twice_attrs(2, 3)), ([f()], twice_attrs())],
+    "fetch": [([f(1, 2, 4, 3)], {"axis": 2}), ([f(5, 2)], {"axis": 0})],
 }  # fmt: skip
 
 
@@ -279,7 +280,7 @@ def test_rows_are_complete(op: str) -> None:
     assert row.name == op and row.summary
     assert (row.scalar is not None) == (row.kind is Kind.POINTWISE)
     assert (row.index_map is not None) == (row.kind is Kind.VIEW)
-    assert (row.nest is not None) == (row.kind is Kind.ANCHOR and op not in ("fused", "custom"))
+    assert (row.nest is not None) == (row.kind is Kind.ANCHOR and op not in ("fused", "custom", "fetch"))
 
 
 @pytest.mark.parametrize(
