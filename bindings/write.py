@@ -110,7 +110,7 @@ def _write_cpp(contract: Contract, program: Program, facts: dict[str, object], f
         Role.STATE: lambda number: "memory_->state",
         Role.WEIGHTS: lambda number: "weights_",
         Role.THREADS: lambda number: "threads_",
-        Role.INPUT: lambda number: f"{contract.inputs[number].parameter}.data()",
+        Role.INPUT: lambda number: f"{contract.inputs[number].parameter}.{_given(contract.inputs[number])}()",
         Role.OUTPUT: lambda number: f"{contract.outputs[number].parameter}.data()",
     }
     context = {
@@ -122,6 +122,11 @@ def _write_cpp(contract: Contract, program: Program, facts: dict[str, object], f
     }
     text = make_engine(__package__).get_template("model.hpp").render(context)
     (folder / f"{contract.prefix}.hpp").write_text(text, encoding="utf-8", newline="\n")
+
+
+def _given(tensor: Tensor) -> str:
+    """The method of an argument in C++ that tells what the run function takes."""
+    return "data" if tensor.row_axis is None else "rows"
 
 
 def _write_python(contract: Contract, program: Program, facts: dict[str, object], folder: Path) -> None:
@@ -170,6 +175,7 @@ def _python_facts(contract: Contract, program: Program) -> dict[str, object]:
         "errors": repr({number: f"{contract.macro}_{name}: {meaning}" for name, number, meaning in contract.errors}),
         "parameters": repr(parameters),
         "results": repr(results),
+        "rows": repr({number: tensor.row_axis for number, tensor in enumerate(inputs) if tensor.row_axis is not None}),
         "types": repr([(_numpy_name(tensor.dtype), tensor.shape) for tensor in (*inputs, *contract.outputs)]),
     }
 

@@ -4,6 +4,7 @@ code around it (packages, bindings)."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ..ir.extents import axes_of
 from ..ir.identity import model_id
@@ -76,6 +77,11 @@ class Tensor:
     axes: tuple[Axis, ...] = ()
     is_extent: bool = False
     row_axis: int | None = None
+
+    @property
+    def row_pieces(self) -> int:
+        """In how many pieces an array of the input's shape holds one of its rows."""
+        return prod(self.shape[: self.row_axis])
 
 
 @dataclass(frozen=True)
