@@ -62,7 +62,7 @@ class _Rounding:
         weights = self.graph.constant(node.inputs[1])
         if weights is None or self.graph.constant(node.inputs[0]) is not None:
             return False
-        if (node.op == "matmul" and weights.ndim != 2) or (node.op == "conv" and _channels(node, weights) == 1):
+        if (node.op == "matmul" and weights.ndim != 2) or (node.op == "conv" and _is_depthwise(node, weights)):
             return False
         with np.errstate(over="ignore"):
             return bool(np.isfinite(weights.astype(DType.BF16.numpy).astype(np.float32)).all())
@@ -108,6 +108,7 @@ def _is_view(node: Node) -> bool:
     return OPS[node.op].kind is Kind.VIEW and len(node.inputs) == 1
 
 
-def _channels(node: Node, weights: np.ndarray) -> int:
-    """Input channels of a group."""
-    return weights.shape[-1 if node.attrs["layout"] == "channels_last" else 1]
+def _is_depthwise(node: Node, weights: np.ndarray) -> bool:
+    """Whether there are groups of one input channel each."""
+    channels = weights.shape[-1 if node.attrs["layout"] == "channels_last" else 1]
+    return channels == 1 and node.attrs["group"] != 1

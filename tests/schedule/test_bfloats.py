@@ -38,6 +38,7 @@ GRAPHS = {
     "pointwise of whole vectors": (conv_graph((1, 5, 5, 64), (24, 1, 1, 64)), 64),
     "pointwise with stride": (conv_graph((1, 9, 8, 6), (12, 1, 1, 6), stride=(2, 2)), 6),
     "first layer": (conv_graph((1, 9, 9, 3), (8, 3, 3, 3), stride=(2, 2), pad=(0, 0, 1, 1)), 27),
+    "one channel": (conv_graph((1, 15, 9, 1), (12, 5, 3, 1), stride=(2, 2), pad=(2, 1, 2, 1)), 15),
     "dilation and batch": (conv_graph((2, 9, 11, 5), (10, 3, 2, 5), dilation=(2, 2), pad=(2, 1, 2, 1)), 30),
     "groups": (conv_graph((1, 5, 5, 12), (10, 3, 3, 6), group=2, pad=PAD, bias=False), 54),
     "groups of odd channels": (conv_graph((1, 5, 5, 9), (6, 3, 3, 3), group=3, pad=PAD), 27),
@@ -106,7 +107,8 @@ def test_in_this_process(name: str, machine: Machine) -> None:
 ROUTES = pytest.mark.parametrize("route", [Emit.C, Emit.OBJECT], ids=["c", "llvm"])
 ALL = pytest.param(tuple(GRAPHS), marks=pytest.mark.check, id="all")
 SOME = pytest.param(
-    ("first layer", "groups of odd channels", "winograd", "odd rows", "one row of whole vectors"), id="some"
+    ("first layer", "one channel", "groups of odd channels", "winograd", "odd rows", "one row of whole vectors"),
+    id="some",
 )
 GRAPHS_OF = pytest.mark.parametrize("names", [SOME, ALL])
 ARM = select("linux-arm64", cpu="armv8.2-a-bf16")
