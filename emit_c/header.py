@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -13,9 +12,10 @@ from ..ir.identity import model_id
 from ..ir.program import Interface, Program
 from ..ir.types import DType, TensorType
 from ..targets import Machine
+from .rows import row_macros, rows_error, rows_type
 from .slices import job_declaration, slice_count
 from .spelling import MEMORY_TYPES, pointee
-from .symbols import Symbols, banner, comment_text, foreign_kernels
+from .symbols import Symbols, banner, comment_text, foreign_kernels, wrapped
 from .threads import thread_types
 
 _FORMATS = {
@@ -56,7 +56,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         *_weights_error(program, macro),
         *_slice_codes(program, macro),
         *_threads_error(program, macro),
-        *_rows_error(program, macro),
+        *rows_error(program, macro),
         "",
         f"/* {macro}_API can be defined before, as dllexport for instance. */",
         f"#ifndef {macro}_API",
@@ -77,7 +77,7 @@ def public_header(program: Program, machine: Machine, symbols: Symbols, custom_a
         *_reset(program, symbols),
         *_check_weights(program, symbols),
         *_threads(program, symbols),
-        *_rows(program, symbols),
+        *rows_type(program, symbols.rows),
         *_run_comment(program, symbols),
         f"{macro}_API int {symbols.run}({', '.join(parameters(program, symbols))});",
         "",
@@ -107,13 +107,13 @@ def _custom(program: Program, symbols: Symbols, apart: bool) -> Iterator[str]:
             f"{'these files' if len(foreign) > 1 else 'this file'} and link {'them' if len(foreign) > 1 else 'it'} "
             "beside the library."
         )
-    yield from _wrapped(f"{lines} */")
+    yield from wrapped(f"{lines} */")
     yield ""
 
 
 def _reset(program: Program, symbols: Symbols) -> Iterator[str]:
     if program.states:
-        yield from _wrapped(
+        yield from wrapped(
             f"/* Gives the states their first values, {_first_values(program)}. Call it once before the first run, and "
             f"whenever a new sequence begins; {symbols.state} as for {symbols.run}, not NULL. */"
         )
@@ -151,7 +151,7 @@ def _threads(program: Program, symbols: Symbols) -> Iterator[str]:
     yield "/* Threads for which the work is split; more or fewer may run it, and outputs are the same. */"
     yield f"#define {macro}_THREADS {program.threads}"
     yield ""
-    yield from _wrapped(
+    yield from wrapped(
         "/* Starts threads - 1 threads, which with the caller's own are 1 to CCML_MOST_THREADS: give &workers->threads "
         f"to {symbols.run}. They sleep between runs, and serve one run at a time, of any model. Returns {macro}_OK or "
         f"{macro}_ERROR_THREADS. */"
@@ -162,35 +162,12 @@ def _threads(program: Program, symbols: Symbols) -> Iterator[str]:
     yield ""
 
 
-def _rows_error(program: Program, macro: str) -> Iterator[str]:
-    if program.by_rows:
-        yield f"#define {macro}_ERROR_ROWS 9 /* the function that brings the rows of an input failed */"
-
-
-def _rows(program: Program, symbols: Symbols) -> Iterator[str]:
-    """What brings the rows of inputs."""
-    if not program.by_rows:
-        return
-    c_type = MEMORY_TYPES[program.by_rows[0].type.dtype]
-    yield from _wrapped(
-        "/* Brings an input row by row, as a camera or a microphone does: row writes all elements of row number row to "
-        "where to points, and returns 0; anything else ends the run. During a run it is called once for each row of an "
-        "input, in ascending order from 0, exactly; it may wait for the row, but must return. What context is, is up "
-        "to the caller. */"
-    )
-    yield f"typedef struct {symbols.rows} {{"
-    yield f"  int (*row)(void *context, size_t row, {c_type} *to);"
-    yield "  void *context;"
-    yield f"}} {symbols.rows};"
-    yield ""
-
-
 def _check_weights(program: Program, symbols: Symbols) -> Iterator[str]:
     """The function that looks at all of the file of weights."""
     if program.weights is None:
         return
     macro = symbols.macro
-    yield from _wrapped(
+    yield from wrapped(
         f"/* Checks {symbols.prefix}.weights, {macro}_WEIGHTS_FILE_SIZE bytes at a multiple of {macro}_WEIGHTS_ALIGN, "
         "of which there are size bytes or more: its length, that it is of this model, and the checksum of all its "
         f"bytes. Once, when it has been mapped or written, is enough: {symbols.run} looks at its head only. Takes some "
@@ -203,7 +180,7 @@ def _check_weights(program: Program, symbols: Symbols) -> Iterator[str]:
 def _checked(program: Program, symbols: Symbols) -> Iterator[str]:
     """What calls of the functions become: with a look whether the library is that of the header."""
     macro = symbols.macro
-    yield from _wrapped(
+    yield from wrapped(
         "/* Calls in a program look first whether the library is that of this header, and are "
         f"{macro}_ERROR_MODEL or do nothing where it is not. {macro}_UNCHECKED, defined before, leaves that out. */"
     )
@@ -240,7 +217,7 @@ def _slices(program: Program, symbols: Symbols) -> Iterator[str]:
     if not program.sliced:
         return
     macro = symbols.macro
-    yield from _wrapped(
+    yield from wrapped(
         f"/* A run in slices: {symbols.begin} takes what {symbols.run} takes, and {symbols.step} then runs a layer at "
         f"a time, until it returns something else than {macro}_AGAIN. In between, the memory that {symbols.begin} was "
         f"given belongs to the run. What is in {symbols.job} is the library's; it may be begun anew at any time. */"
@@ -252,7 +229,7 @@ def _slices(program: Program, symbols: Symbols) -> Iterator[str]:
     yield f"/* Returns {macro}_OK or an error above. */"
     yield f"{macro}_API int {symbols.begin}({symbols.job} *job, {', '.join(parameters(program, symbols))});"
     yield ""
-    yield from _wrapped(
+    yield from wrapped(
         f"/* Returns {macro}_AGAIN while there is more to do, {macro}_OK once the outputs are complete, or "
         f"{macro}_ERROR_SEQUENCE where no run was begun, it is over, or job was changed. */"
     )
@@ -269,7 +246,7 @@ def _states(program: Program, symbols: Symbols) -> Iterator[str]:
     plan = program.plan
     if plan.state is None:
         return
-    yield from _wrapped(
+    yield from wrapped(
         "/* The memory of states, which the caller keeps from one run to the next: its bytes, and what its address "
         "must be a multiple of. It holds no pointers and may be copied. */"
     )
@@ -318,11 +295,6 @@ def _listed(names: Sequence[str], joint: str = "and") -> str:
     return f"{', '.join(others)} {joint} {last}" if others else last
 
 
-def _wrapped(text: str) -> list[str]:
-    """Lines of a comment; ``text`` may begin one."""
-    return textwrap.wrap(text, 110, initial_indent="" if text.startswith("/*") else "   ", subsequent_indent="   ")
-
-
 def _sizes(program: Program, symbols: Symbols) -> list[str]:
     macro = symbols.macro
     return [
@@ -347,7 +319,7 @@ def _weights_size(program: Program, symbols: Symbols) -> Iterator[str]:
         yield "/* Bytes of constant data in the program. */"
         yield f"#define {macro}_WEIGHTS_SIZE {weights}"
         return
-    yield from _wrapped(
+    yield from wrapped(
         f"/* Bytes of constant data, all in {symbols.prefix}.weights, which the caller maps or has in flash: the bytes "
         "of that file, and what its address must be a multiple of. It is read only, in place. */"
     )
@@ -375,7 +347,7 @@ def _whole_pools(program: Program, symbols: Symbols) -> Iterator[str]:
     if len(symbols.pools) > 1:
         takes = "its _OFFSET in the one that this names. That one then takes"
     yield ""
-    yield from _wrapped(
+    yield from wrapped(
         f"/* Inputs and outputs, all or some, may be kept in {where}, each at {takes} this many bytes. The model uses "
         "the place of an input once it has been read, and that of an output until it is written: write such an input "
         "before each run, and take such an output before the next. */"
@@ -403,7 +375,7 @@ def _tensors(program: Program, symbols: Symbols) -> Iterator[str]:
             where = f"/* in the {symbols.pools[pool]}, if it is kept there */"
             yield f"#define {offset_macro(program, item, stem)} {offset} {where}"
         yield from _shape(item.type, stem)
-        yield from _row(item, stem)
+        yield from row_macros(item, stem)
         yield from _extents(program, symbols, item, stem)
         yield from _quantization(item.type, stem)
         yield ""
@@ -421,17 +393,6 @@ def _shape(type_: TensorType, stem: str) -> Iterator[str]:
         yield f"#define {stem}_DIMS {{{', '.join(map(str, type_.shape))}}}"
     for axis, extent in enumerate(type_.shape):
         yield f"#define {stem}_DIM{axis} {extent}"
-
-
-def _row(item: Interface, stem: str) -> Iterator[str]:
-    """Of an input that comes by rows, how many there are, and what one is."""
-    if item.row_axis is None:
-        return
-    place = ", ".join("row" if axis == item.row_axis else ":" for axis in range(item.type.rank))
-    row = f"[{', '.join(map(str, item.row_shape))}]"
-    yield f"/* It comes by rows: row number row is [{place}], {item.type.dtype.value}{row}, row-major. */"
-    yield f"#define {stem}_ROWS {item.row_count}"
-    yield f"#define {stem}_ROW_ELEMENTS {item.type.size // item.row_count}"
 
 
 def _quantization(type_: TensorType, stem: str) -> Iterator[str]:
@@ -497,7 +458,7 @@ def _run_comment(program: Program, symbols: Symbols) -> Iterator[str]:
         most = "at most " if axes_of(program.extents, item.name) else ""
         yield f"   {argument}: {most}{item.type.size} elements, {verb}; {_describe(program, item)}."
     yield ""
-    yield from _wrapped(" ".join(_obligations(symbols)))
+    yield from wrapped(" ".join(_obligations(symbols)))
     if any(pool.whole for pool in program.plan.pools):
         yield f"   In {_whole_memory(symbols)} bytes, each may be at its _OFFSET instead; an input there"
         yield "   is overwritten during the run."

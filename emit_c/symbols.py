@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -256,3 +257,8 @@ def comment_text(text: str) -> str:
     """``text`` on one line, without what would end or nest a comment."""
     flat = " + ".join(in_short(printable(part)) for part in " ".join(text.split()).split(" + "))
     return flat.replace("*/", "* /").replace("/*", "/ *").rstrip("\\")
+
+
+def wrapped(text: str) -> list[str]:
+    """Lines of a comment; ``text`` may begin one."""
+    return textwrap.wrap(text, 110, initial_indent="" if text.startswith("/*") else "   ", subsequent_indent="   ")

@@ -127,7 +127,7 @@ int main(void)
 @pytest.mark.parametrize("files", ["*.c", "*.a"])
 def test_errors_of_c_and_of_the_library(files: str, model: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    compile_model(model, "x86", out, options=ROWS)
+    compile_model(model, "x86", out, cpu="native", options=ROWS)
     (tmp_path / "main.c").write_text(MAIN)
     built = ["gcc", "-O1", "-I", out, tmp_path / "main.c", *sorted(out.glob(files)), "-o", tmp_path / "main"]
     subprocess.run([*map(str, built)], check=True)
