@@ -22,7 +22,7 @@ from ..ir.loops import I32, INDEX, Access, Block, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from .common import Number, byte_of, clamped, param, requantized, requantized_rounded, signed, when
-from .instruction import MVE, BlockInstruction, Cycles, Formula, linear, of_tiles
+from .instruction import MVE, BlockInstruction, Cycles, Formula, linear, of_tiles, of_vectors
 from .tiles import Stream, as_scale, tile_block
 
 STEP = 16
@@ -162,11 +162,6 @@ def _sum(rows: Number, channels: Number, start: Number) -> Kernel:
     sums = tile_block((1, 1), (rows,), lambda _, __: I32(start), group, lambda _, __, acc: (store(y[c], acc),))
     rest = loop(beyond, pad(channels, 4) - channels, store(y[beyond + channels], I32(start)))
     return Kernel("sum", (x, y), (*loop(c, channels, *sums), *rest))
-
-
-def of_vectors(call: float, each: float) -> Formula:
-    """For blocks whose first scalar says how many bytes there are."""
-    return lambda size, *_: call + each * -(-size // STEP)
 
 
 def _pixels_cycles(call: float, pair: float, tile: float, run: float, step: float) -> Formula:

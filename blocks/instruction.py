@@ -31,6 +31,11 @@ def of_fours(call: float, four: float, one: float) -> Formula:
     return lambda count, *_: call + four * (count // 4) + one * (count % 4)
 
 
+def of_vectors(call: float, each: float) -> Formula:
+    """For blocks whose first scalar says how many bytes there are, of which sixteen are a vector."""
+    return lambda count, *_: call + each * -(-count // 16)
+
+
 def of_groups(call: float, group: float, each: float) -> Formula:
     """For blocks that do so for a number of groups of channels."""
     return lambda groups, count, *_: call + groups * (group + each * count)

@@ -12,6 +12,7 @@ from . import (
     dsp_packed_gemm,
     helium,
     helium_depthwise,
+    helium_softmax,
     plain,
     plain_depthwise,
     pool,
@@ -21,7 +22,7 @@ from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_rows, plain, plain_depthwise, pool, helium, helium_depthwise,
-    winograd,
+    helium_softmax, winograd,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

@@ -639,6 +639,16 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "10b5ddf808c00cf00fc0b0ec101eb1ec103eb2ec105e00ef420600ef4406a3ec101e1ff00fc010bd"
         ),
     },
+    "greatest_of": {
+        ("thumbv7em", "thumbv8m.main"): (
+            "10b54ff08033103a19db50f8044bc3fa04fea3fa84f350f8044bc3fa04fea3fa84f350f8044bc3fa04fea3fa84f350f8"
+            "044bc3fa04fea3fa84f3103ae5da0c3207db50f8044bc3fa04fea3fa84f3043af7da4fea3344c3fa04fea3fa84f34fea"
+            "3324c3fa04fea3fa84f3043207d010f9014bc3fa04fea3fa84f3013af7d10b7010bd00bf"
+        ),
+        ("thumbv8.1m.main",): (
+            "10b56ff07f0302f007c0b0ec101ee2ee003f1ff007c00b7010bd00bf"
+        ),
+    },
     "helium_copy": {
         ("thumbv8.1m.main",): (
             "70b5dde9044506468c4603f007c0b6ec101eacec101e1ff007c020442944013af1d170bd"
@@ -901,6 +911,14 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "027910ee620fddf810b033ee010e07eb090000ef4606b0ff50202bf001e831fe4d8f80ed002fa7ec040f0297dde90013"
             "01f1100103f11003cde90013bbf1040bcdf810b03ff784af07eb0b02dde928473a44089901ebc401059e023e3ff766af"
             "0bb0bdec108bbde8f08f00bf"
+        ),
+    },
+    "helium_softmax": {
+        ("thumbv8.1m.main",): (
+            "2de9f04704466ff07f0503f007c0b4ec101ee2ee005f1ff007c0a4ee105b04464ff0000623f00bc0b4ec040f24ff4008"
+            "91fc412ff9fe226f1ff00bc0dde90878a6fb079a19f100494af1000ab8fbfaf606fb1a88dde90a79ddf830c0c9f10009"
+            "47f00bc04fea0828b8fbfaf707fb1a8807eb06260ff00bc0a6ee106b23f015c0b0ec040f24ff400891fc412f23ee072e"
+            "23ee4c2f39ee693e37ee032e33ee032ea2ec042f1ff015c0bde8f087"
         ),
     },
     "winograd_input": {

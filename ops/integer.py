@@ -176,25 +176,47 @@ def infer_int_softmax(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     x, table = operand(types, 0), operand(types, 1)
     _check_bytes(x)
     check_axes((integer(attrs, "axis"),), x)
-    if table.dtype is not DType.U32 or table.shape != (256,):
-        raise ValueError(f"the table is {table}, not u32[256]")
+    if table.dtype is not DType.I32 or table.shape != (256,):
+        raise ValueError(f"the table is {table}, not i32[256]")
     return quantized(x.shape, element_type(attrs, "to"), attrs)
 
 
+SOFTMAX_UNIT_BITS = 24
+"""Of ``unit`` of ``int_softmax``: the other bits of a word are the digits by which a kernel divides."""
+
+
 def evaluate_int_softmax(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """table[max(x) - x] / unit + zero_point, halves to even, clamped to the type.
+    """table[max(x) - x] / unit + zero_point, rounded to nearest and clamped to the type.
 
     ``table[d]`` is proportional to e^(-d * scale of x); its sum along the axis fits u32. ``unit`` is that sum times
-    ``step`` / 2^32, rounded: ``step`` is the scale of the result in steps of 2^-32.
+    ``step`` / 2^32, rounded: ``step`` is the scale of the result in steps of 2^-32. Divided is by multiplication::
+
+        reciprocal = floor(2^(32 + shift) / unit)
+        quotient   = (upper word of table[...] * reciprocal) + (zero_point << shift) + 2^(shift - 1) - 1 >> shift
+
+    ``shift`` is such that the reciprocal, of at most 31 bits, has nearly as many for the least sum that there is.
     """
     x, table = present_arrays(arrays)
-    axis = integer(attrs, "axis")
+    axis, shift = integer(attrs, "axis"), integer(attrs, "shift")
     wide = x.astype(np.int64)
-    terms = table[wide.max(axis=axis, keepdims=True) - wide].astype(np.uint64)
-    total = terms.sum(axis=axis, keepdims=True, dtype=np.uint64)
-    unit = total * np.uint64(integer(attrs, "step")) + np.uint64(1 << 31) >> np.uint64(32)
-    quotient, twice = terms // unit, terms % unit * np.uint64(2)
-    up = (twice > unit) | ((twice == unit) & (quotient % np.uint64(2) == 1))
+    terms = table.astype(np.int64)[wide.max(axis=axis, keepdims=True) - wide]
+    total = terms.sum(axis=axis, keepdims=True).astype(np.uint64)
+    unit = (total * np.uint64(integer(attrs, "step")) + np.uint64(1 << 31) >> np.uint64(32)).astype(np.int64)
+    reciprocal = (np.int64(1) << 32 + shift) // unit
+    steps = (terms * reciprocal >> 32) + softmax_rounding(attrs) >> shift
     to = element_type(attrs, "to").numpy
-    steps = (quotient + up).astype(np.int64) + integer(attrs, "zero_point")
     return (np.clip(steps, least(to), np.iinfo(to).max).astype(to),)
+
+
+def softmax_division(shift: int) -> tuple[int, int]:
+    """How kernels find the reciprocal of ``int_softmax`` by division of words: the first dividend, and how often what
+    is left is divided again, for as many bits as a word has beyond those of ``unit``."""
+    digit = 32 - SOFTMAX_UNIT_BITS
+    steps = -(-(shift + 1) // digit)
+    return 1 << 32 + shift - steps * digit, steps
+
+
+def softmax_rounding(attrs: Attrs) -> int:
+    """What ``int_softmax`` adds before it shifts: the zero point and just less than a half."""
+    shift = integer(attrs, "shift")
+    return (integer(attrs, "zero_point") << shift) + (1 << shift - 1) - 1

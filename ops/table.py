@@ -323,9 +323,12 @@ _ROWS: tuple[OpDef, ...] = (
         rd.infer_along_axis, rd.evaluate_softmax, attrs={"axis": at.AXIS},
     ),
     OpDef(
-        "int_softmax", A, "softmax of 8 bits; table: u32[256] of e^-d",
+        "int_softmax", A, "softmax of 8 bits; table: i32[256] of e^-d",
         it.infer_int_softmax, it.evaluate_int_softmax, tables=(1,),
-        attrs={"axis": at.AXIS, "step": at.INT, "zero_point": at.INT, "y_scale": at.FLOAT, "to": at.DTYPE},
+        attrs={
+            "axis": at.AXIS, "step": at.INT, "shift": at.INT, "zero_point": at.INT, "y_scale": at.FLOAT,
+            "to": at.DTYPE,
+        },
     ),
     OpDef(
         "int_normalize", A, "x, or x - mean, over its root mean square, of integers",

@@ -26,6 +26,7 @@ from .helium.contraction import is_helium_contraction, lower_helium_contraction,
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
 from .helium.finish import is_helium_elementwise, lower_helium_elementwise
 from .helium.product import lower_helium_product
+from .helium.softmax import is_helium_softmax, lower_helium_softmax
 from .helium.sums import is_helium_sum, lower_helium_sum
 from .kernel import KernelContext
 from .max_pool import is_max_pool, lower_max_pool
@@ -189,6 +190,9 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks("plain depthwise", _anchors("conv"), is_plain_depthwise, lower_plain_depthwise, "depthwise3x3"),
     _of_blocks("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, "greatest2"),
     _of_blocks("helium sum", _anchors("reduce"), is_helium_sum, lower_helium_sum, "helium_sum"),
+    _of_blocks(
+        "helium softmax", _anchors("int_softmax"), is_helium_softmax, lower_helium_softmax, "helium_softmax"
+    ),
     _of_blocks("helium elementwise", _anchors(None), is_helium_elementwise, lower_helium_elementwise, "helium_lookup"),
     Generator(
         "depthwise", _anchors("conv"), is_depthwise, lower_depthwise, _convolution(11, 11), needed_halo, tunable=True

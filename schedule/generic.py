@@ -14,6 +14,7 @@ from ..ops.attributes import integer
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .body import Body, is_copy, table_names
+from .greatest_of_rows import greatest_of_rows
 from .kernel import KernelContext
 from .tensors import TensorRef, merge_dimensions
 
@@ -27,7 +28,7 @@ def lower_nest(ctx: KernelContext) -> Block:
     assert node is not None
     nest = OPS[node.op].nest
     assert nest is not None, node.op
-    return ctx.vectorized(nest(NestAdapter(ctx), node))
+    return ctx.vectorized(greatest_of_rows(nest(NestAdapter(ctx), node), ctx.cpu, ctx.names))
 
 
 class NestAdapter:

@@ -151,8 +151,8 @@ def _softmax(state: State, softmax: Node, target: Target, name: str) -> Value | 
     if constants is None:
         state.keep_float(softmax, f"its result in steps of {target.scale} would not be accurate in integers")
         return None
-    table, step = constants
-    attrs = {**target.attrs, "axis": axis, "step": step, "to": target.to}
+    table, numbers = constants
+    attrs = {**target.attrs, **numbers, "axis": axis, "to": target.to}
     operands = [stored.value, state.rewriter.constant(table, f"{name}.table")]
     return state.rewriter.emit("int_softmax", operands, attrs, loc=softmax.loc, names=[name])[0]
 

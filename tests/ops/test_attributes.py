@@ -34,8 +34,8 @@ INTEGER: dict[str, Sample] = {
     "rescale_channels": ([i(2, 3, dtype=np.int8), i(3), i(3)], {**QUANTIZED, "shift": 2}),
     "rescale_sum": ([i(2, 3), i(3), i(3)], {**QUANTIZED, "shift": 2}),
     "int_softmax": (
-        [i(2, 3, dtype=np.int8), i(256, dtype=np.uint32, low=1)],
-        {"axis": 1, "step": 1 << 24, "zero_point": 0, "y_scale": 1 / 256, "to": QUANTIZED["to"]},
+        [i(2, 3, dtype=np.int8), i(256, low=1 << 20, high=1 << 22)],
+        {"axis": 1, "step": 1 << 24, "shift": 5, "zero_point": 0, "y_scale": 1 / 256, "to": QUANTIZED["to"]},
     ),
     "int_normalize": (
         [i(2, 3, dtype=np.int8)],
