@@ -151,6 +151,17 @@ def _rescale(
     return Kernel("rescale", (x1, x2, y), loop(i, size, store(y[i], clamped(steps, lo, hi))))
 
 
+def _rescale_product(
+    size: Number, z1: Number, z2: Number, m: Number, bias: Number, shift: Number, lo: Number, hi: Number
+) -> Kernel:
+    """``clamp(((x1 - z1) * (x2 - z2) * m + bias) >> shift, lo, hi)``, as the operator ``rescale_product`` has it."""
+    x1, x2 = (param(name, DType.I8, size, Access.READ) for name in ("x1", "x2"))
+    y, i = param("y", DType.I8, size, Access.WRITE), Var("i")
+    product = (signed(x1, i) - I32(z1)) * (signed(x2, i) - I32(z2))
+    steps = (product * I32(m) + I32(bias)) >> I32(shift)
+    return Kernel("rescale_product", (x1, x2, y), loop(i, size, store(y[i], clamped(steps, lo, hi))))
+
+
 def _sum(rows: Number, channels: Number, start: Number) -> Kernel:
     """``start`` and the bytes of all rows, added up for each channel; ``start`` alone for those that fill up a four."""
     x = param("x", DType.I8, rows * channels, Access.READ)
@@ -176,6 +187,7 @@ def _pixels_cycles(call: float, pair: float, tile: float, run: float, step: floa
 
 _RUNS: Sequence[str] = ("runs", "vectors", "run_step", "pixels", "pixel_step", "channels")
 _LIMITS: Sequence[str] = ("zero_point", "lo")
+_RESCALE_PRODUCT = ("size", "z1", "z2", "m", "bias", "shift", "lo", "hi")
 _RESCALE = ("size", "m1", "m2", "bias", "shift", "lo", "hi")
 _pixels_i8, _pixels_i32 = (partial(_contraction, GEMM_4X2, out) for out in (DType.I8, DType.I32))
 _fixed = partial(_contraction, GEMM_4X2, DType.I8, fixed=True)
@@ -197,6 +209,11 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_rescale", _RESCALE, _rescale, MVE, ((13, 3, -4, 5, 6, -100, 90),),
         cycles=Cycles(mve=linear(56, 4)),
+    ),
+    BlockInstruction(
+        "helium_rescale_product", _RESCALE_PRODUCT, _rescale_product, MVE,
+        ((21, 3, -4, 4321, 1 << 20, 22, -100, 90), (8, -128, 127, -30000, 5, 7, -128, 127)),
+        cycles=Cycles(mve=lambda size, *_: 62 + 23.2 * -(-size // 8)),
     ),
     BlockInstruction(
         "helium_sum", ("rows", "channels", "start"), _sum, MVE, ((5, 7, -9),),

@@ -16,13 +16,14 @@ from . import (
     plain,
     plain_depthwise,
     pool,
+    row_sums,
     winograd,
 )
 from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_rows, plain, plain_depthwise, pool, helium, helium_depthwise,
-    helium_softmax, winograd,
+    helium_softmax, row_sums, winograd,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

@@ -153,9 +153,17 @@ class Expressions:
             return tree.binary(_OPERATORS[op], self._arithmetic(expr.x), self._arithmetic(expr.y))
         if op in ("min", "max", "floordiv", "floormod") or type_.dtype is DType.F16:
             return self._op(type_, op, self.value(expr.x), self.value(expr.y))
+        if _is_high_product_and_sum(expr):
+            return self._high_product_and_sum(expr)
         if op in _WRAPPING and type_.dtype.is_integer and type_.dtype is not DType.INDEX:
             return self._wrapped_integer(expr)
         return self._narrow(tree.binary(_OPERATORS[op], self.value(expr.x), self.value(expr.y)), type_.dtype)
+
+    def _high_product_and_sum(self, expr: Binary) -> c_ast.Node:
+        """One instruction on some machines, which compilers do not find."""
+        assert isinstance(expr.x, Call)
+        self.needs.header("ccml_scale.h")
+        return self._op(expr.type, "mul_high_add", *(self.value(arg) for arg in (*expr.x.args, expr.y)))
 
     def _vector_binary(self, expr: Binary) -> c_ast.Node:
         """Masks have only and, or, xor and not; everything else on them is said by these."""
@@ -281,6 +289,10 @@ class Expressions:
         """The C type of a local variable."""
         self.needs.type(type_)
         return value_type(type_)
+
+
+def _is_high_product_and_sum(expr: Binary) -> bool:
+    return expr.op == "add" and expr.type == I32 and isinstance(expr.x, Call) and expr.x.function == "mul_high"
 
 
 def _is_shifted(expr: Binary) -> bool:

@@ -670,6 +670,15 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "21ee460f39ee671e20ef440620ef5606a2ec040f1ff015c0bde8f081"
         ),
     },
+    "helium_rescale_product": {
+        ("thumbv8.1m.main",): (
+            "2de9f0412ded088bdde90e45dde91067a6ee106bdde9128cc8f10008a8ee30cbddf850c0aaee30cb4fead30c4cf021c0"
+            "b0ec880e11ee441fb1ec882e13ee453f11ee024e11ee023e27ee475e39ee685e27ee473e37ee050e39ee683e37ee031e"
+            "10ef480610ef5a06a2ec880e0ff021c013f0070325d013f001e871fe4d0fb0ec880e11ee441f71fe4d0fb1ec882e13ee"
+            "453f11ee024e11ee023e27ee475e39ee685e27ee473e37ee050e39ee683e37ee031e10ef480610ef5a0671fe4d0fa2ec"
+            "880ebdec088bbde8f08100bf"
+        ),
+    },
     "helium_sum": {
         ("thumbv8.1m.main",): (
             "70b5049c1d460646a0ee104b25f001e842f001e071fe4d0f96ed002f20ef42081e440ff009c8a1ec041f00f10400043d"
@@ -919,6 +928,18 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "91fc412ff9fe226f1ff00bc0dde90878a6fb079a19f100494af1000ab8fbfaf606fb1a88dde90a79ddf830c0c9f10009"
             "47f00bc04fea0828b8fbfaf707fb1a8807eb06260ff00bc0a6ee106b23f015c0b0ec040f24ff400891fc412f23ee072e"
             "23ee4c2f39ee693e37ee032e33ee032ea2ec042f1ff015c0bde8f087"
+        ),
+    },
+    "byte_sums": {
+        ("thumbv7em", "thumbv8m.main"): (
+            "f0b54ff000034ff0000c4ff00117103a39db50f8044b2ffa84f52ffa94f625fb05cc26fb06cc95fa06f525fb073350f8"
+            "044b2ffa84f52ffa94f625fb05cc26fb06cc95fa06f525fb073350f8044b2ffa84f52ffa94f625fb05cc26fb06cc95fa"
+            "06f525fb073350f8044b2ffa84f52ffa94f625fb05cc26fb06cc95fa06f525fb0733103ac5da0c320fdb50f8044b2ffa"
+            "84f52ffa94f625fb05cc26fb06cc95fa06f525fb0733043aefda043206d010f9014b234404fb04cc013af8d1c1e9003c"
+            "f0bd00bf"
+        ),
+        ("thumbv8.1m.main",): (
+            "10b54ff000044ff0000c02f009c0b0ec101ef1ee204ff0ee20cf1ff009c0c1e9004c10bd"
         ),
     },
     "winograd_input": {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.build import maximum, minimum
-from ..ir.loops import I8, I16, I32, I64, Call, Expr, Type
+from ..ir.build import convert, maximum, minimum
+from ..ir.loops import I8, I16, I32, Call, Expr, Type
 from ..ir.types import DType
 from ..ops.narrow_exprs import narrow
 from ..ops.scale_exprs import expand_mul_high
@@ -75,8 +75,8 @@ def high_of_short_products(call: Call) -> Expr:
 
 def high_of_wide_product(call: Call) -> Expr:
     """The upper word of a product of 64 bits."""
-    x, y = (I64(arg) for arg in call.args)
-    return I32((x * y) >> 32)
+    x, y = (convert(arg, DType.I64) for arg in call.args)
+    return convert((x * y) >> 32, DType.I32)
 
 
 def part(word: Expr, bit: int, bits: int) -> Expr:

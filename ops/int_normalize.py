@@ -27,9 +27,14 @@ START = (round(2.13 * 2**30), round(1.215 * 2**30))
 """2.13 - 1.215 a is 1 / sqrt(a) for 1/4 <= a <= 1 with a relative error below 0.09."""
 STEPS = 3
 """Of Newton's method: the error becomes 1.5 times its square, below 2^-24 in the end."""
+MULTIPLIER_BITS = 22
+"""At most; one less is as often as not."""
 MULTIPLIER_SHIFT = 41
-"""What a factor of 32 bits times a root of 31 bits is shifted by to have 22 bits."""
+"""What a factor of 32 bits times a root of 31 bits is shifted by to have :data:`MULTIPLIER_BITS`."""
 LARGEST_SHIFT = 30
+MOST_DOUBLED = 31 - MULTIPLIER_BITS
+"""How often a multiplier is doubled where its shift would be less than 1: in rows that differ by a few steps alone, so
+that an element's product fits i32 all the same."""
 NORMALIZING = (32, 16, 8, 4, 2)
 """Shifts that together bring the leading one of 64 bits to one of the two upper bits; even, so that roots shift."""
 
@@ -59,7 +64,8 @@ def mean_bits(count: int) -> int:
 
 
 def evaluate_int_normalize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """clamp(((d - mean) m + 2^(shift - 1)) >> shift) + zero_point, with the multiplier and the shift of the row."""
+    """clamp(((d - mean) m + 2^(shift - 1)) >> shift) + zero_point, with the multiplier and the shift of the row. An i32
+    is not clamped: it is at most the root of the row's length."""
     (x,) = present_arrays(arrays)
     axes = ints(attrs, "axes")
     count = row_length(x.shape, axes)
@@ -73,7 +79,10 @@ def evaluate_int_normalize(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ..
     half = np.int64(1) << shift - 1
     bias = half - total // count * m - (fraction * m >> bits)
     steps = (d * m + bias >> shift) + integer(attrs, "zero_point")
-    return (np.clip(steps, integer(attrs, "lo"), integer(attrs, "hi")).astype(element_type(attrs, "to").numpy),)
+    to = element_type(attrs, "to")
+    if to is DType.I32:
+        return (steps.astype(np.int32),)
+    return (np.clip(steps, integer(attrs, "lo"), integer(attrs, "hi")).astype(to.numpy),)
 
 
 def _multiplier(spread: np.ndarray, attrs: Attrs) -> tuple[np.ndarray, np.ndarray]:
@@ -89,6 +98,7 @@ def _multiplier(spread: np.ndarray, attrs: Attrs) -> tuple[np.ndarray, np.ndarra
     for _ in range(STEPS):
         y = y * (u(3 << 30) - ((y * y >> u(30)) * a >> u(32))) >> u(31)
     m = (y * u(integer(attrs, "factor")) >> u(MULTIPLIER_SHIFT)).astype(np.int64)
+    m = m << np.clip(1 - shift, 0, MOST_DOUBLED)
     return m >> np.clip(shift - LARGEST_SHIFT, 0, 31), np.clip(shift, 1, LARGEST_SHIFT)
 
 
@@ -105,7 +115,7 @@ def normalization_constants(
     offset = epsilon * (count / scale) ** 2 if mean else epsilon * count / scale**2
     room = 62 - math.ceil(math.log2(greatest + offset)) if math.isfinite(offset) else -1
     factor, exponent = math.frexp((count if mean else math.sqrt(count)) / y_scale)
-    if room < 0 or not math.isfinite(factor):
+    if room < 0 or not math.isfinite(factor) or math.sqrt(count) / y_scale >= 2**30:
         return None
     fraction = min(room // 2 * 2, 60)
     return {

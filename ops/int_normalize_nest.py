@@ -2,78 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from ..ir.build import convert, lt, maximum, minimum, select
 from ..ir.graph import Node
 from ..ir.loops import I32, Block, Expr, LoopKind
 from ..ir.types import DType
-from .attributes import flag, integer, ints
-from .int_normalize import LARGEST_SHIFT, MULTIPLIER_SHIFT, NORMALIZING, START, STEPS, mean_bits
+from .attributes import element_type, flag, integer, ints
+from .int_normalize import LARGEST_SHIFT, MOST_DOUBLED, MULTIPLIER_SHIFT, NORMALIZING, START, STEPS, mean_bits
 from .integer import BYTES
 from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, operand, read_as, write_as
 from .opdef import NestContext
 
+RowSums = Callable[[Index], tuple[Block, Expr, Expr]]
+"""For a row: statements, the sum of its stored integers, i32, and that of their squares, unsigned."""
 
-def int_normalize(ctx: NestContext, node: Node) -> Block:
-    """Two passes over each row. Sums of bytes and their squares fit u32; those of 16 bits, and the products of their
-    elements, need 64."""
-    x = operand(node, 0)
+
+def int_normalize(ctx: NestContext, node: Node, row_sums: RowSums | None = None) -> Block:
+    """Two passes over each row; the zero point is taken off sums and products. Sums of bytes and their squares fit u32;
+    those of 16 bits, and the products of their elements, need 64. ``row_sums`` adds up a row in another way."""
+    x, to = operand(node, 0), element_type(node.attrs, "to")
     split = AxisSplit.of(x, ints(node.attrs, "axes"))
-    narrow = x.dtype in BYTES
-    centred = flag(node.attrs, "mean")
+    wide = DType.I32 if x.dtype in BYTES else DType.I64
+    add_up = row_sums or partial(_row_sums, ctx, node, split)
 
     def row(kept: Index) -> Block:
-        def element(along: Index, dtype: DType = DType.I32) -> Expr:
-            return read_as(ctx, x, split.merge(kept, along), dtype, integer(node.attrs, "x_zero_point"))
-
-        def add(along: Index) -> Block:
-            lets = Lets(ctx)
-            d = lets.bind("d", element(along))
-            square = convert(d * d, squares.dtype) if narrow else convert(d, DType.I64) * convert(d, DType.I64)
-            sums = (accumulate("add", total, d),) if centred else ()
-            return (*lets.block, *sums, accumulate("add", squares, convert(square, squares.dtype)))
-
         def write(along: Index) -> Block:
-            wide = DType.I32 if narrow else DType.I64
-            product = element(along, wide) * convert(scaling.multiplier, wide) + convert(scaling.bias, wide)
-            steps = (product >> convert(scaling.shift, wide)) + integer(node.attrs, "zero_point")
-            lo, hi = integer(node.attrs, "lo"), integer(node.attrs, "hi")
-            return write_as(ctx, node.output, split.merge(kept, along), minimum(maximum(steps, lo), hi))
+            element = read_as(ctx, x, split.merge(kept, along), wide)
+            steps = (element * convert(scaling.multiplier, wide) + scaling.bias) >> convert(scaling.shift, wide)
+            if to is not DType.I32:
+                lo, hi = integer(node.attrs, "lo"), integer(node.attrs, "hi")
+                steps = minimum(maximum(steps + integer(node.attrs, "zero_point"), lo), hi)
+            return write_as(ctx, node.output, split.merge(kept, along), steps)
 
-        total, start = accumulator(ctx, "total", DType.I32, 0)
-        squares, start_squares = accumulator(ctx, "squares", DType.U32 if narrow else DType.U64, 0)
-        add_up = split.axis_loops(ctx, add)
+        sums, total, squares = add_up(kept)
         lets = Lets(ctx)
-        scaling = _Scaling.of(node, split.count, total[0] if centred else None, squares[0], lets)
-        elements = split.axis_loops(ctx, write, LoopKind.PARALLEL)
-        return (*(start if centred else ()), *start_squares, *add_up, *lets.block, *elements)
+        scaling = _Scaling.of(node, split.count, total, squares, lets)
+        return (*sums, *lets.block, *split.axis_loops(ctx, write, LoopKind.PARALLEL))
 
     return split.kept_loops(ctx, row)
 
 
+def _row_sums(ctx: NestContext, node: Node, split: AxisSplit, kept: Index) -> tuple[Block, Expr, Expr]:
+    x = operand(node, 0)
+    narrow = x.dtype in BYTES
+    total, start = accumulator(ctx, "total", DType.I32, 0)
+    squares, start_squares = accumulator(ctx, "squares", DType.U32 if narrow else DType.U64, 0)
+
+    def add(along: Index) -> Block:
+        lets = Lets(ctx)
+        element = lets.bind("d", read_as(ctx, x, split.merge(kept, along), DType.I32))
+        square = element * element if narrow else convert(element, DType.I64) * convert(element, DType.I64)
+        return (
+            *lets.block,
+            accumulate("add", total, element),
+            accumulate("add", squares, convert(square, squares.dtype)),
+        )
+
+    return (*start, *start_squares, *split.axis_loops(ctx, add)), total[0], squares[0]
+
+
 @dataclass(frozen=True)
 class _Scaling:
-    """``(d * multiplier + bias) >> shift`` is the result without its zero point."""
+    """``(x * multiplier + bias) >> shift`` is the result without its zero point, for stored integers x."""
 
     multiplier: Expr
     bias: Expr
     shift: Expr
 
     @staticmethod
-    def of(node: Node, count: int, total: Expr | None, squares: Expr, lets: Lets) -> _Scaling:
-        """From the sums of a row; ``total`` is not needed where the mean is not subtracted."""
+    def of(node: Node, count: int, total: Expr, squares: Expr, lets: Lets) -> _Scaling:
+        """From the sums of a row of stored integers."""
+        zero, mean = integer(node.attrs, "x_zero_point"), flag(node.attrs, "mean")
+        total = lets.bind("total", total)
+        if zero:
+            signed = DType.I32 if squares.type.dtype is DType.U32 else DType.I64
+            squares = squares - convert(convert(total, signed) * (2 * zero), squares.type.dtype) + count * zero**2
+            total = lets.bind("total", total - count * zero)
         spread = convert(squares, DType.U64)
-        if total is not None:
-            total = lets.bind("total", total)
+        if mean:
             wide = lets.bind("wide", convert(total, DType.I64))
             spread = count * spread - convert(wide * wide, DType.U64)
         multiplier, shift = _multiplier(node, spread, lets)
-        bias: Expr = 1 << (shift - 1)
         wide_type = DType.I32 if operand(node, 0).dtype in BYTES else DType.I64
-        bias = convert(bias, wide_type)
-        if total is not None:
+        bias = convert(1 << (shift - 1), wide_type)
+        if mean:
             bias = bias - _mean(total, count, multiplier, wide_type, lets)
+        if zero:
+            bias = bias - convert(multiplier, wide_type) * zero
         return _Scaling(multiplier, lets.bind("bias", bias), shift)
 
 
@@ -103,6 +121,7 @@ def _multiplier(node: Node, spread: Expr, lets: Lets) -> tuple[Expr, Expr]:
         residue = (3 << 30) - ((((y * y) >> 30) * a) >> 32)
         y = lets.bind("y", (y * residue) >> 31)
     m = convert((y * integer(node.attrs, "factor")) >> MULTIPLIER_SHIFT, DType.I32)
+    m = m << minimum(maximum(1 - shift, 0), MOST_DOUBLED)
     over = minimum(maximum(shift - LARGEST_SHIFT, 0), 31)
     bounded = minimum(maximum(shift, 1), LARGEST_SHIFT)
     return lets.bind("m", m >> over), lets.bind("shift", bounded)

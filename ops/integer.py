@@ -131,10 +131,8 @@ def evaluate_rescale_product(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, 
     return (_clamped(total + integer(attrs, "bias") >> integer(attrs, "shift"), attrs),)
 
 
-WIDE_BITS = 19
+WIDE_BITS = 28
 """An i32 that ``rescale_channels`` takes is at most 2 to this power, or as much below 0."""
-LOW_BITS = 10
-"""Of such an i32: they are multiplied apart from the rest, so that 32 bits are enough."""
 
 
 def infer_rescale_channels(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
@@ -147,10 +145,10 @@ def infer_rescale_channels(types: Types, attrs: Attrs) -> tuple[TensorType, ...]
 
 
 def evaluate_rescale_channels(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
-    """clamp((x * factor + bias) >> shift, lo, hi); of an i32 the product without its last :data:`LOW_BITS` bits."""
+    """clamp((x * factor + bias) >> shift, lo, hi); of an i32 the upper word of the product."""
     is_wide = arrays[0] is not None and arrays[0].dtype == np.int32
     x, factor, bias = (array.astype(np.int64) for array in present_arrays(arrays))
-    product = x * factor >> LOW_BITS if is_wide else x * factor
+    product = x * factor >> 32 if is_wide else x * factor
     return (_clamped(product + bias >> integer(attrs, "shift"), attrs),)
 
 

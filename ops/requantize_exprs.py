@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from ..ir.build import convert, maximum, minimum
 from ..ir.graph import Node
-from ..ir.loops import Call, Const, Expr, Load, const
+from ..ir.loops import I32, Call, Const, Expr, Load, const
 from ..ir.types import DType
 from .attributes import element_type, integer
-from .integer import LOW_BITS
 from .integer_exprs import dtype_limits
 from .opdef import Bind
 from .rounding_exprs import round_to_integer
@@ -72,12 +71,10 @@ def _rescale_product(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 
 
 def _rescale_channels(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
-    """clamp((x * factor + bias) >> shift, lo, hi); of an i32 the product without its last bits, in 32 bits."""
+    """clamp((x * factor + bias) >> shift, lo, hi); of an i32 the upper word of the product."""
     x, factor, bias = args
     if x.type.dtype is DType.I32:
-        x = bind("x", x)
-        low = (x & const((1 << LOW_BITS) - 1, x.type)) * factor >> const(LOW_BITS, x.type)
-        return _shifted((x >> const(LOW_BITS, x.type)) * factor + low + bias, node)
+        return _shifted(Call("mul_high", (bind("x", x), factor), I32) + bias, node)
     return _shifted(convert(x, DType.I32) * factor + bias, node)
 
 

@@ -20,15 +20,15 @@ import numpy as np
 from ..ir.graph import AttrValue, Graph, Node, Value
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
-from ..ops.integer import LOW_BITS, WIDE_BITS
+from ..ops.integer import WIDE_BITS
 from .rewrite import Rewriter, rewrite
 
 HALF = 128
 """What the same bits mean more without a sign."""
 _SIGN = np.array(HALF, np.uint8)
 _LIMITS = (-(1 << 31), (1 << 31) - 1)
-_WIDE = {DType.I16: 1 << 15, DType.I32: 1 << WIDE_BITS - LOW_BITS}
-"""How many times a factor the product of ``rescale_channels`` may be, for operands that are no bytes."""
+_WIDE = {DType.I16: 1 << 15, DType.I32: 1 << WIDE_BITS}
+"""The greatest operand of ``rescale_channels``, of those that are no bytes."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,8 @@ def _rescaled_channels(change: _Change, rewriter: Rewriter, node: Node) -> Value
     if node.attrs["to"] is change.old:
         total = total + (change.offset << integer(node.attrs, "shift"))
     low, high = _ends(x.dtype) if x.dtype in (DType.I8, DType.U8) else (-_WIDE[x.dtype], _WIDE[x.dtype])
-    products = (total + low * wide, total + high * wide)
+    unused = 32 if x.dtype is DType.I32 else 0
+    products = (total + (low * wide >> unused), total + (high * wide >> unused))
     if not _fit(min(int(p.min(initial=0)) for p in products), max(int(p.max(initial=0)) for p in products)):
         return None
     operands = [x, factor, rewriter.constant(total.astype(np.int32), bias.name)]

@@ -48,6 +48,18 @@ static inline uint32_t ccml_u32_product(uint32_t x, uint32_t y, uint32_t *high)
 }
 #endif
 
+/* The upper word of x * y, and z. */
+static inline int32_t ccml_i32_mul_high_add(int32_t x, int32_t y, int32_t z)
+{
+#if CCML_GNU && defined(__ARM_FEATURE_DSP) && defined(__thumb2__)
+    int32_t sum;
+    __asm__("smmla %0, %1, %2, %3" : "=r"(sum) : "r"(x), "r"(y), "r"(z));
+    return sum;
+#else
+    return (int32_t)((uint32_t)ccml_i32_mul_high(x, y) + (uint32_t)z);
+#endif
+}
+
 /* The position of the highest bit, from 1 on; 0 for 0. */
 static inline int32_t ccml_u32_bits(uint32_t x)
 {

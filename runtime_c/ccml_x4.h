@@ -97,6 +97,7 @@ CCML_GNU_SCALAR1(ccml_f32x4, ccml_f32, 4, round_even)
 #endif
 
 #if CCML_MVE
+CCML_MVE2(ccml_i32x4, mul_high, "vmulh.s32")
 CCML_MVE_FMA(ccml_f32x4)
 #elif CCML_X86 && defined(__FMA__)
 CCML_GNU3(ccml_f32x4, fma, _mm_fmadd_ps(x, y, z))
@@ -172,6 +173,18 @@ CCML_PORTABLE_X32(4)
 #endif
 
 #if !CCML_MVE
+/* The upper words of products. */
+static inline ccml_i32x4 ccml_i32x4_mul_high(ccml_i32x4 x, ccml_i32x4 y)
+{
+    int32_t to[4], by[4];
+    ccml_i32x4_store(to, x);
+    ccml_i32x4_store(by, y);
+    for (int i = 0; i < 4; ++i) {
+        to[i] = (int32_t)((int64_t)to[i] * by[i] >> 32);
+    }
+    return ccml_i32x4_load(to);
+}
+
 /* fma whose first factor is the same in all lanes. */
 static inline ccml_f32x4 ccml_f32x4_fma_splat(float x, ccml_f32x4 y, ccml_f32x4 z)
 {

@@ -30,6 +30,7 @@ from .helium.softmax import is_helium_softmax, lower_helium_softmax
 from .helium.sums import is_helium_sum, lower_helium_sum
 from .kernel import KernelContext
 from .max_pool import is_max_pool, lower_max_pool
+from .normalized_rows import is_normalized_rows, lower_normalized_rows
 from .packed_elementwise import is_packed_elementwise, lower_packed_elementwise
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
@@ -210,6 +211,7 @@ GENERATORS: tuple[Generator, ...] = (
     ),
     Generator("recurrence", _anchors("lstm", "gru", "rnn"), is_recurrent, lower_recurrent, _scalar(7), tunable=True),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
+    Generator("normalized rows", _anchors("int_normalize"), is_normalized_rows, lower_normalized_rows, _scalar(20)),
     Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10)),
     Generator(
         "packed elementwise", _anchors(None), is_packed_elementwise, lower_packed_elementwise, _scalar(8)

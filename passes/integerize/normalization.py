@@ -10,14 +10,14 @@ import numpy as np
 from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType
 from ...ops.attributes import ints, number
-from ...ops.int_normalize import normalization_constants, row_length
-from ...ops.integer import LOW_BITS, NARROW, WIDE_BITS
+from ...ops.int_normalize import MULTIPLIER_BITS, normalization_constants, row_length
+from ...ops.integer import NARROW, WIDE_BITS
 from .forms import State, Stored, Target
 from .tables import as_stored
 
 NORMALIZATIONS = ("normalize", "rms_normalize")
-_LARGEST_ERROR = 2**-6
-"""In steps of the result: what rounding a normalized element may add to the last rounding."""
+_LARGEST_ERROR = 2**-7
+"""In steps of the result: what rounding the multiplier of a row may add to the last rounding."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,12 @@ def _emit(
 
 
 def _scaled(state: State, affine: Affine, stored: Stored, target: Target, name: str) -> Value | None:
-    """Normalized to WIDE_BITS bits and a sign, then ``((n * factor >> LOW_BITS) + bias) >> shift`` with a factor and a
-    bias for each element of a row.
+    """Normalized to WIDE_BITS bits and a sign, then ``((n * factor >> 32) + bias) >> shift`` with a factor and a bias
+    for each element of a row.
 
     A normalized element is at most the root of its row's length N, and so many bits are left for its fraction. A step
     of the operand is at most N / sqrt(N - 1) then, of a row with one element that is a step off: so many bits that the
-    multiplier of the row, which has 21 or 22, is shifted by 1 at least.
+    multiplier of the row, which has 21 or 22, need not be doubled more often than MOST_DOUBLED allows.
     """
     node = affine.node
     count = row_length(node.output.shape, ints(node.attrs, "axes"))
@@ -97,7 +97,7 @@ def _scaled(state: State, affine: Affine, stored: Stored, target: Target, name: 
     steps = np.broadcast_arrays(affine.scale / target.scale, affine.shift / target.scale + target.zero_point)
     factors, biases = steps[0] * 2.0**-bits, steps[1]
     largest = float(np.max(np.abs(factors), initial=0.0))
-    if not largest <= 2 * _LARGEST_ERROR or not np.all(np.abs(biases) < 2**14):
+    if not largest * 2.0 ** (WIDE_BITS + 1 - MULTIPLIER_BITS) <= _LARGEST_ERROR or not np.all(np.abs(biases) < 2**14):
         state.keep_float(node, f"its result in steps of {target.scale} would not be accurate in integers")
         return None
     shift = _shift(largest, float(np.max(np.abs(biases), initial=0.0)))
@@ -106,8 +106,8 @@ def _scaled(state: State, affine: Affine, stored: Stored, target: Target, name: 
     n = _emit(state, node, stored, float(rounded.scale), rounded, (-limit, limit), f"{name}.normalized")
     if n is None:
         return None
-    factor = np.rint(factors * 2.0 ** (shift + LOW_BITS)).astype(np.int32)
-    bias = (np.rint(biases * 2.0**shift) + 2 ** (shift - 1)).astype(np.int32)
+    factor = np.rint(factors * 2.0 ** (shift + 32)).astype(np.int32)
+    bias = np.rint(biases * 2.0**shift + 2.0 ** (shift - 1) + 0.5).astype(np.int32)
     constants = {"factor": factor, "bias": bias}
     operands = [n, *(state.rewriter.constant(_plain(array), f"{name}.{stem}") for stem, array in constants.items())]
     lo, hi = target.limits
@@ -116,12 +116,10 @@ def _scaled(state: State, affine: Affine, stored: Stored, target: Target, name: 
 
 
 def _shift(factor: float, bias: float) -> int:
-    """The largest, up to 22, for which both parts of a product, the bias and all sums are i32.
-
-    The upper part of a normalized element is at most 2^(WIDE_BITS - LOW_BITS), the lower one below 2^LOW_BITS.
-    """
+    """The largest, up to 22, for which the factor, the bias and all sums are i32. The half that a product loses on
+    average by being rounded down is in the bias."""
     shift = 1
-    while shift < 22 and factor * 2.0 ** (shift + 1 + LOW_BITS) < 2**20 and (bias + 1) * 2.0 ** (shift + 1) < 2**30:
+    while shift < 22 and factor * 2.0 ** (shift + 1 + 32) < 2**31 - 1 and (bias + 1) * 2.0 ** (shift + 1) < 2**30:
         shift += 1
     return shift
 

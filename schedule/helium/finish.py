@@ -17,6 +17,11 @@ from ..unroll import unroll_bytes
 
 MOST_BYTES = 1024
 """That a block instruction reads and writes at a time: what overlaps lies so far apart."""
+_SCALARS = {
+    "rescale": ("m1", "m2", "bias", "shift", "lo", "hi"),
+    "rescale_product": ("z1", "z2", "m", "bias", "shift", "lo", "hi"),
+}
+"""What block instructions of two tensors take of the operator's attributes, behind the number of bytes."""
 
 
 def made_pixels(ctx: KernelContext, pixels: int, channels: int) -> Buffer:
@@ -60,11 +65,12 @@ def _table(ctx: KernelContext, value: str) -> str | None:
 
 
 def is_helium_elementwise(ctx: KernelContext) -> bool:
-    """Whether the node is a lookup or a ``rescale`` of bytes that are there as a whole, without an anchor."""
+    """Whether the node is a lookup, ``rescale`` or ``rescale_product`` of bytes that are there as a whole, without an
+    anchor."""
     if len(ctx.body.nodes) != 1 or ctx.by_rows:
         return False
     node, y = ctx.body.nodes[0], ctx.refs[ctx.output.name]
-    if not (is_byte_lookup(node) or node.op == "rescale") or not _is_dense_bytes(y):
+    if not (is_byte_lookup(node) or node.op in _SCALARS) or not _is_dense_bytes(y):
         return False
     refs = (ctx.refs.get(value.name) for value in _tensors(node))
     return all(ref is not None and ref.shape == y.shape and _is_dense_bytes(ref) for ref in refs)
@@ -97,5 +103,5 @@ def lower_helium_elementwise(ctx: KernelContext) -> Block:
 def _piece(ctx: KernelContext, node: Node, places: Sequence[Pointer], count: int) -> Invoke:
     if node.op == "lookup":
         return lookup(places[0], ctx.refs[node.operands[1].name].buffer, places[1], count)
-    names = ("m1", "m2", "bias", "shift", "lo", "hi")
-    return Invoke("helium_rescale", tuple(places), (count, *(integer(node.attrs, name) for name in names)))
+    numbers = tuple(integer(node.attrs, name) for name in _SCALARS[node.op])
+    return Invoke(f"helium_{node.op}", tuple(places), (count, *numbers))
