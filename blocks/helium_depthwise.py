@@ -46,6 +46,13 @@ def _interleave(size: Number, outside: Number, fill: Number) -> Kernel:
     return Kernel("interleave", (*rows, y), loop(i, size, *body))
 
 
+def _repeat(size: Number, times: Number) -> Kernel:
+    """Each byte ``times`` times, as the channels of an output that see the same channel of the input."""
+    x = param("x", DType.I8, size, Access.READ)
+    y, i, n = param("y", DType.I8, size * times, Access.WRITE), Var("i"), Var("n")
+    return Kernel("repeat", (x, y), loop(i, size, *loop(n, times, store(y[i * times + n], x[i]))))
+
+
 Taps = tuple[tuple[Number, ...], Callable[..., Expr], Callable[..., Expr]]
 """Extents of loops over the words of a window; where a word is, from the first of the window on; and its number among
 the words of weights of a channel."""
@@ -121,6 +128,11 @@ def _windows(
     return _depthwise(groups * blocks, taps, 1, pixels, pixel_step, channels, reach, zero_point, lo)
 
 
+def _repeat_cycles(size: int, times: int) -> float:
+    """Twice by eight bytes, else by sixteen."""
+    return 20 + 6 * -(-size // 8) if times == 2 else 24 + -(-size // 16) * (7 + 8 * times)
+
+
 def _pixels_cycles(call: float, together: int, pixel: float, tile: float) -> Formula:
     """For some pixels ``together``, by tiles of four channels."""
     return lambda pixels, _, __, ___, channels, *____: (
@@ -140,6 +152,10 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "helium_interleave", ("size", "outside", "fill"), _interleave, MVE, ((21, 0b1001, -7),),
         cycles=Cycles(mve=linear(99, 1.2)),
+    ),
+    BlockInstruction(
+        "helium_repeat", ("size", "times"), _repeat, MVE, ((21, 2), (16, 3), (5, 8)),
+        cycles=Cycles(mve=_repeat_cycles),
     ),
     BlockInstruction(
         "helium_depthwise_rows", _ROW, partial(_rows, 2, False), MVE, ((5, 12, 6, 3, 6, 1, -128),),

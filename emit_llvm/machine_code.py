@@ -865,6 +865,12 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "01e831fe4d2f94ed001e95ed003e96ed005e97ed007e81fc011e81fc211e81fc411ea1fc611e05b0bde8f08f"
         ),
     },
+    "helium_repeat": {
+        ("thumbv8.1m.main",): (
+            "70b5022b0ad112f009c0b0fc880e98ff5005a1ec881e1ff009c070bd4ff0000405ee6e2f03ee633e4fea0316a6eb0306"
+            "02f001e871fe4d0fb0ec101e43f001e071fe4d0f81ec020e01f101010ff009c03144103aecdc70bd"
+        ),
+    },
     "helium_depthwise_rows": {
         ("thumbv8.1m.main",): (
             "2de9f04f2ded108b84b0239ce6ee104b209ca4f10104aaee104b4ff0000425ee6e8f28ff5a861f9c4fea840429ee649e"

@@ -43,6 +43,7 @@ class InputRow:
 class DepthwiseLayer:
     """A depthwise convolution, seen as one of rows and columns.
 
+    ``channels`` are those of the output, of which ``multiplier`` at a time see the same channel of the input.
     ``stride``, ``dilation``, ``pad`` (before the input), ``kernel``, ``extent`` (of the input) and ``out`` are pairs
     for rows and columns; ``taps`` are [channel, row, column], and the zero point of the activations is folded into
     ``bias`` [channel]. What ``limit`` and ``least`` say of a requantization is said in :func:`requantization_of`.
@@ -57,6 +58,7 @@ class DepthwiseLayer:
         x, y, rank = node.operands[0], node.output, weights.ndim - 2
         self.x, self.y = ctx.refs[x.name], ctx.refs[ctx.output.name]
         self.batch, self.channels = y.shape[0], y.shape[-1]
+        self.multiplier = self.channels // x.shape[-1]
         self.extent, self.out = self._along(x.shape[1:-1]), self._along(y.shape[1:-1])
         self.kernel = self._along(weights.shape[1:-1])
         self.stride, self.dilation = (self._along(ints(node.attrs, name)) for name in ("stride", "dilation"))

@@ -10,7 +10,7 @@ Before::                                  After::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -29,15 +29,19 @@ from ..requantization import MOST_PRODUCT, requantization_of
 from .finish import finish_pixels, made_pixels
 from .numbers import helium_numbers
 
+_Rows = Callable[[int], Pointer]
+"""Where a row of the input is."""
 OUTSIDE = -1
+MOST_MULTIPLIER = 8
+"""Channels of the output for one of the input."""
 LARGEST = 16
 """Rows and columns of the largest kernel that is computed so: each four times four take a copy of their rows."""
 
 
 def is_helium_depthwise(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` with one input and one output channel per group, of int8 with constant weights,
-    a kernel of at most ``LARGEST`` taps a side and an exact requantization behind it."""
-    if not is_byte_depthwise(ctx, (3, 4)):
+    """Whether the anchor is a ``conv`` with one input channel and up to ``MOST_MULTIPLIER`` output channels per group,
+    of int8 with constant weights, a kernel of at most ``LARGEST`` taps a side and an exact requantization behind it."""
+    if not is_byte_depthwise(ctx, (3, 4), MOST_MULTIPLIER):
         return False
     anchor, weights = ctx.contraction
     if weights is None or len(weights) == 1 or max(weights.shape[1:-1]) > LARGEST:
@@ -114,6 +118,8 @@ class _HeliumDepthwise:
         stream = self.ctx.pack("w", self._stream())
         words = self.ctx.temporary("words", DType.I8, (self.groups * self.group_step * WORD,), align=16)
         w, x, batch = start(stream), start(words), Var(self.names.fresh("o"))
+        if self.layer.multiplier > 1:
+            self.lines = self.ctx.temporary("lines", DType.I8, (WORD, self.layer.inner * self.channels), align=16)
         block: Block = ()
         for _, group in groupby(self._strips(), key=lambda strip: (strip.rows, strip.sources)):
             strips = list(group)
@@ -159,12 +165,28 @@ class _HeliumDepthwise:
             inner = group * self.group_step + self.layer.pad[1] * self.channels
             target = Pointer(words.buffer, (as_expr(inner * WORD),))
             sources = strip.sources[group * WORD : (group + 1) * WORD]
+            repeat, row_of = self._repeated(sources, row)
             outside = sum(1 << n for n, source in enumerate(sources) if source == OUTSIDE)
             scalars = (self.layer.inner * self.channels, outside, self.layer.zero)
-            block += (Invoke("helium_interleave", (*map(row, sources), target), scalars),)
+            block += (*repeat, Invoke("helium_interleave", (*map(row_of, sources), target), scalars))
             if self._overwritten:
                 block += self._right(words, group)
         return block
+
+    def _repeated(self, sources: Sequence[int], row: _Rows) -> tuple[Block, _Rows]:
+        """Rows of the input with each channel as often as channels of the output see it, and where they are then."""
+        layer, times = self.layer, self.layer.multiplier
+        if times == 1:
+            return (), row
+        lines = self.lines
+        found = sorted(set(sources) - {OUTSIDE})
+        places = {OUTSIDE: 0} | {source: n for n, source in enumerate(found)}
+
+        def line(source: int) -> Pointer:
+            return Pointer(lines, (as_expr(places[source]), as_expr(0)))
+
+        scalars = (layer.inner * self.channels // times, times)
+        return tuple(Invoke("helium_repeat", (row(source), line(source)), scalars) for source in found), line
 
     def _row(self, batch: Expr, strips: list[_Strip], step: Expr, w: Pointer, x: Pointer) -> Block:
         """The strips that are ``step`` apart, which read the input alike."""
