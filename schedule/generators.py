@@ -21,6 +21,7 @@ from .dsp.contraction import is_dsp_contraction, lower_dsp_contraction, lower_ds
 from .dsp.depthwise import is_dsp_depthwise, lower_dsp_depthwise
 from .dsp.product import lower_dsp_product
 from .dsp.winograd import is_dsp_winograd, lower_dsp_winograd
+from .few_channels import is_few_channels, lower_few_channels
 from .generic import lower_nest, lower_pointwise
 from .helium.contraction import is_helium_contraction, lower_helium_contraction, lower_helium_transposed
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
@@ -158,6 +159,14 @@ def _winograd(outputs: int) -> Generator:
     )
 
 
+_FUSED = 0.75
+"""Of the cycles predicted for products that are written out: multiplications add as well, and loads extend bytes."""
+
+
+def _written_out(ctx: KernelContext) -> float:
+    return _FUSED * predicted_cycles(lower_few_channels(ctx.trial()), ctx.cpu)
+
+
 def _banded(ctx: KernelContext) -> float:
     """Steps of the band alone."""
     _, weights = ctx.contraction
@@ -189,6 +198,7 @@ GENERATORS: tuple[Generator, ...] = (
         "plain contraction", _anchors("conv", "matmul"), is_plain_contraction, lower_plain_contraction, "gemm_1x4_pairs"
     ),
     _of_blocks("plain depthwise", _anchors("conv"), is_plain_depthwise, lower_plain_depthwise, "depthwise3x3"),
+    Generator("few channels", _anchors("conv"), is_few_channels, lower_few_channels, _written_out),
     _of_blocks("maximum of lines", _anchors("pool"), is_max_pool, lower_max_pool, "greatest2"),
     _of_blocks("helium sum", _anchors("reduce"), is_helium_sum, lower_helium_sum, "helium_sum"),
     _of_blocks(

@@ -43,7 +43,7 @@ Position = tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
-class _Run:
+class WindowRun:
     """Neighbouring outputs along a dimension, from ``start`` on, whose windows have the same ``taps`` inside."""
 
     start: int
@@ -60,7 +60,7 @@ def is_sum_pool(ctx: KernelContext) -> bool:
         return False
     if x.dtype is not DType.I8 or not ctx.cpu.pipeline.in_order or 0 in node.output.shape:
         return False
-    runs = prod(len(_runs(dim)) for dim in window_dims(node, ints(node.attrs, "kernel")))
+    runs = prod(len(window_runs(dim)) for dim in window_dims(node, ints(node.attrs, "kernel")))
     return runs <= MOST_LOOPS and prod(ints(node.attrs, "kernel")) <= MOST_TAPS
 
 
@@ -70,14 +70,15 @@ def lower_sum_pool(ctx: KernelContext) -> Block:
     return _SumPool(ctx, ctx.anchor).emit()
 
 
-def _runs(dim: WindowDim) -> list[_Run]:
+def window_runs(dim: WindowDim) -> list[WindowRun]:
+    """All outputs along a dimension, in order."""
     def taps(output: int) -> range:
         start = output * dim.stride - dim.pad
         inside = [tap for tap in range(dim.kernel) if 0 <= start + tap * dim.dilation < dim.size]
         return range(inside[0], inside[-1] + 1) if inside else range(0)
 
     grouped = [(key, list(outputs)) for key, outputs in groupby(range(dim.out), taps)]
-    return [_Run(outputs[0], len(outputs), key) for key, outputs in grouped]
+    return [WindowRun(outputs[0], len(outputs), key) for key, outputs in grouped]
 
 
 class _SumPool:
@@ -100,7 +101,7 @@ class _SumPool:
         if number == len(self.dims):
             return self._channels(position, window, first)
         dim, block = self.dims[number], list[Stmt]()
-        for run in _runs(dim):
+        for run in window_runs(dim):
             var = Var(self.names.fresh("o"))
             place = as_expr(run.start) if run.extent == 1 else var + run.start
             taps = [place * dim.stride + (tap * dim.dilation - dim.pad) for tap in run.taps]
@@ -179,7 +180,8 @@ class _SumPool:
         """Whether ``array`` is one number for each number of taps of a window, as what means are divided by."""
         if array.ndim != len(self.dims) + 2 or array.shape[0] != 1 or array.shape[-1] != 1:
             return False
-        runs = (_runs(dim) if extent > 1 else [_Run(0, 1, range(1))] for dim, extent in zip(self.dims, array.shape[1:]))
+        one = [WindowRun(0, 1, range(1))]
+        runs = (window_runs(dim) if extent > 1 else one for dim, extent in zip(self.dims, array.shape[1:]))
         spatial = array.reshape(array.shape[1:-1])
         parts = (tuple(slice(run.start, run.start + run.extent) for run in part) for part in product(*runs))
         return all(np.ptp(spatial[part]) == 0 for part in parts)

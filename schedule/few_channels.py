@@ -1,0 +1,152 @@
+"""Convolutions of bytes with few weights, as those of an image of one channel, on cores that go one instruction after
+the other: products are written out, with weights as literals.
+
+    for oh, ow, oc:                            for oh in rows with the same taps, ow likewise, four at a time:
+      acc = bias[oc]                             the elements under four windows, each once
+      for the taps that are inside, ic:    ->    y[oh, ow, oc] = f(x[...] * 3 + x[...] * -7 + ...)
+        acc += (x[...] - z) * w[...]
+      y[oh, ow, oc] = f(acc)
+
+Contractions by block instructions stage the activations of each pixel, which takes longer than so few products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+import numpy as np
+
+from ..blocks.common import requantized_fixed
+from ..ir.loops import I32, Block, Expr, Let, Stmt, Var, as_expr
+from ..ir.loops_rewrite import loop
+from ..ops.integer import zero_point
+from ..ops.windows_nest import window_dims
+from .byte_anchors import is_byte_contraction
+from .byte_operands import Columns
+from .kernel import KernelContext
+from .requantization import Fixed, Requantization, fixed_form, requantization_of
+from .sum_pool import MOST_LOOPS, WindowRun, window_runs
+
+MOST_WEIGHTS = 18
+"""For which registers are left."""
+TOGETHER = 4
+"""Neighbouring outputs whose windows share what they load."""
+
+
+def is_few_channels(ctx: KernelContext) -> bool:
+    """Whether the anchor is a ``conv`` of int8 with few constant weights and borders, and an exact requantization by
+    upper words of products behind it."""
+    if not is_byte_contraction(ctx) or not ctx.cpu.pipeline.in_order or "mul_high" not in ctx.cpu.features:
+        return False
+    anchor, weights = ctx.contraction
+    assert weights is not None
+    if weights.size > MOST_WEIGHTS:
+        return False
+    runs = prod(len(window_runs(dim)) for dim in window_dims(anchor, weights.shape[1:-1]))
+    return runs <= MOST_LOOPS and _numbers(ctx, Columns.of(ctx, anchor, weights)) is not None
+
+
+def _numbers(ctx: KernelContext, operands: Columns) -> tuple[Requantization, Fixed] | None:
+    rq = requantization_of(ctx, operands.reach)
+    fixed = None if rq is None else fixed_form(rq, *operands.bounds, 0)
+    return None if rq is None or fixed is None else (rq, fixed)
+
+
+def lower_few_channels(ctx: KernelContext) -> Block:
+    """``conv``, for which :func:`is_few_channels` holds."""
+    return _FewChannels(ctx).emit()
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A row of taps: their numbers along the dimensions before the last, and the place of the row in the input."""
+
+    taps: tuple[int, ...]
+    place: tuple[Expr, ...]
+
+
+class _FewChannels:
+    def __init__(self, ctx: KernelContext) -> None:
+        node, weights = ctx.contraction
+        assert weights is not None
+        self.ctx, self.node, self.names, self.weights = ctx, node, ctx.names, weights.astype(np.int64)
+        self.x, self.zero = ctx.refs[node.operands[0].name], zero_point(node.attrs)
+        operands = Columns.of(ctx, node, weights)
+        self.bias = operands.bias + self.zero * operands.weights.sum(axis=1)
+        found = _numbers(ctx, operands)
+        assert found is not None
+        self.requantization, self.fixed = found
+        self.dims = window_dims(node, weights.shape[1:-1])
+        self.factors = ctx.pack("factors", self.fixed.factors.astype(np.int32))
+        self.together = TOGETHER if weights.shape[-2] > self.dims[-1].stride else 1
+
+    def emit(self) -> Block:
+        batches = self.node.output.shape[0]
+        n = Var(self.names.fresh("n"))
+        batch = as_expr(0) if batches == 1 else n
+        return loop(n, batches, *self._along((batch,), [_Row((), (batch,))]))
+
+    def _along(self, position: tuple[Expr, ...], rows: list[_Row]) -> Block:
+        """The next dimension: ``position`` is the beginning of an output's place, ``rows`` of those of its taps."""
+        number = len(position) - 1
+        dim, out = self.dims[number], list[Stmt]()
+        for run in window_runs(dim):
+            if number == len(self.dims) - 1:
+                out.extend(self._run(position, rows, run))
+                continue
+            var = Var(self.names.fresh("o"))
+            place = as_expr(run.start) if run.extent == 1 else var + run.start
+            longer = [
+                _Row((*row.taps, tap), (*row.place, place * dim.stride + (tap * dim.dilation - dim.pad)))
+                for row, tap in product(rows, run.taps)
+            ]
+            out.extend(loop(var, run.extent, *self._along((*position, place), longer)))
+        return tuple(out)
+
+    def _run(self, position: Sequence[Expr], rows: list[_Row], run: WindowRun) -> Block:
+        """Neighbouring outputs, some together."""
+        whole, rest = divmod(run.extent, self.together)
+        out: Block = ()
+        for start, trips, count in ((run.start, whole, self.together), (run.start + whole * self.together, rest, 1)):
+            var = Var(self.names.fresh("o"))
+            first = var * count + start if trips > 1 else as_expr(start)
+            if trips:
+                out += loop(var, trips, *self._outputs(position, rows, run, first, count))
+        return out
+
+    def _outputs(
+        self, position: Sequence[Expr], rows: list[_Row], run: WindowRun, first: Expr, count: int
+    ) -> Block:
+        """``count`` outputs from ``first`` on; what they load comes before what they store."""
+        dim, loads, known, stores = self.dims[-1], list[Stmt](), dict[tuple[int, int, int], Expr](), list[Stmt]()
+        sums = list[Stmt]()
+
+        def element(number: int, offset: int, channel: int) -> Expr:
+            key = (number, offset, channel)
+            if key not in known:
+                known[key] = value = Var(self.names.fresh("x"), I32)
+                where = (*rows[number].place, first * dim.stride + offset, as_expr(channel))
+                loads.append(Let(value, I32(self.x[where])))
+            return known[key]
+
+        for n, channel in product(range(count), range(len(self.weights))):
+            total: Expr | None = None
+            bias = int(self.bias[channel])
+            for (number, row), tap, ic in product(enumerate(rows), run.taps, range(self.weights.shape[-1])):
+                weight = int(self.weights[(channel, *row.taps, tap, ic)])
+                bias -= self.zero * weight
+                if weight:
+                    term = element(number, n * dim.stride + tap * dim.dilation - dim.pad, ic) * weight
+                    total = term if total is None else total + term
+            acc = Var(self.names.fresh("acc"), I32)
+            sums.append(Let(acc, I32(bias) if total is None else total + bias))
+            stores.extend(self._stored((*position, first + n, as_expr(channel)), acc, channel))
+        return (*loads, *sums, *stores)
+
+    def _stored(self, index: Sequence[Expr], acc: Expr, channel: int) -> Block:
+        rq = self.requantization
+        steps = requantized_fixed(acc, self.factors[as_expr(channel)], rq.zero_point, self.fixed.shift)
+        return self.ctx.store_element(index, steps, done=rq.value)
