@@ -183,7 +183,7 @@ CHOICES = {
     "vectors": (INTEGER_CONVS["plain 3x3"], "cortex-m55", "helium contraction"),
     "words": (INTEGER_CONVS["plain 3x3"], "cortex-m0", "plain contraction"),
     "no blocks": (INTEGER_CONVS["plain 3x3"], "generic", "contraction"),
-    "less work than a call": (SMALL, "cortex-m4", "contraction"),
+    "less work than a call": (SMALL, "cortex-m4", "few channels"),
     "blocks of depthwise": (INTEGER_CONVS["depthwise"], "cortex-m4", "dsp depthwise"),
     "depthwise": (CONVS["depthwise"], "generic", "depthwise"),
     "groups of several channels": (CONVS["groups"], "generic", "contraction"),
