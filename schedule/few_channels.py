@@ -37,13 +37,13 @@ TOGETHER = 4
 
 
 def is_few_channels(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` of int8 with few constant weights and borders, and an exact requantization by
-    upper words of products behind it."""
+    """Whether the anchor is a ``conv`` of int8 with few constant weights and borders, of an input that is there as a
+    whole, and an exact requantization by upper words of products behind it."""
     if not is_byte_contraction(ctx) or not ctx.cpu.pipeline.in_order or "mul_high" not in ctx.cpu.features:
         return False
     anchor, weights = ctx.contraction
     assert weights is not None
-    if weights.size > MOST_WEIGHTS:
+    if weights.size > MOST_WEIGHTS or ctx.by_rows:
         return False
     runs = prod(len(window_runs(dim)) for dim in window_dims(anchor, weights.shape[1:-1]))
     return runs <= MOST_LOOPS and _numbers(ctx, Columns.of(ctx, anchor, weights)) is not None
