@@ -57,7 +57,7 @@ from .driver import (
 )
 from .emit_c.model_name import model_name
 from .emit_llvm.jit import JitModel, StateMemory, host_features, host_machine
-from .errors import CcmlError, ErrorCode
+from .errors import CcmlError, ErrorCode, not_by_rows
 from .fitting import Case, check_budget, with_ways_out
 from .frontend_onnx.export import save_graph
 from .ir.graph import Graph
@@ -406,6 +406,8 @@ def profile(
     if compiled.program.custom_operators:
         names = ", ".join(compiled.program.custom_operators)
         raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, f"models with custom operators ({names}) cannot be profiled")
+    if compiled.program.by_rows:
+        raise not_by_rows(compiled.program.by_rows[0].name, "a counted run has its inputs in memory")
     built = (build_c if route == "c" else build_objects)(compiled.program, machine)
     sample = next(iter(compiled.samples(file)))
     log.info("running on the emulated board")

@@ -166,6 +166,11 @@ def test_a_layer_that_needs_the_whole_input_is_named(tmp_path: Path) -> None:
     assert "classify" in result.stderr and max(map(len, result.stderr.splitlines())) <= 80
 
 
+def test_counted_runs_have_their_inputs_in_memory(model: Path) -> None:
+    result = ccml("profile", model, "-t", "cortex-m4", "--input", "rows")
+    assert result.exit_code == 2 and "a counted run has its inputs in memory" in result.stderr
+
+
 def test_linked_models_have_their_inputs_in_memory(model: Path, tmp_path: Path) -> None:
     with pytest.raises(CcmlError, match="linked models") as error:
         link([(model, ROWS), save_flat(tmp_path / "flat.onnx")], "x86", tmp_path / "out")
