@@ -116,9 +116,11 @@ class Product:
         """All that fit the registers."""
         for dot in self.dots:
             by_lanes = _takes_lanes(cpu, dot, self.k)
+            if dot.registers > 1 and not by_lanes:
+                continue
             for vectors in range(1, min(MOST_VECTORS, max(1, ceil(self.columns / dot.lanes))) + 1):
                 for rows in range(1, min(self.rows, MOST_ROWS) + 1):
-                    taken = self.reserve + (rows * vectors if self.sums else 0)
+                    taken = self.reserve + (rows * vectors * dot.registers if self.sums else 0)
                     blocking = _with_chains(cpu, dot, rows, vectors, self._depth(dot), taken, by_lanes)
                     if blocking is None:
                         break
@@ -159,17 +161,18 @@ def _with_chains(
     """The number of chains that hides latency within the register budget; ``None`` if the block itself does not fit."""
     budget = cpu.registers.vector or cpu.registers.scalar - 4
     rows, operands = _whole_rows(dot, height), vectors * dot.rows * dot.weight_registers
+    accumulators = rows * vectors * dot.registers
     factors = rows if lane_operand else dot.temporaries + (0 if _scalar_operand(cpu, dot) else 1)
     spare = budget - operands - factors - taken
-    if rows * vectors > max(min(spare, _limit(cpu)), 1):
+    if accumulators > max(min(spare, _limit(cpu)), 1):
         return None
     chains = 1
     wanted = cpu.pipeline.latency * cpu.pipeline.multiply_adds
-    while chains * rows * vectors < wanted and 2 * chains * rows * vectors <= spare and 4 * chains <= depth:
+    while chains * accumulators < wanted and 2 * chains * accumulators <= spare and 4 * chains <= depth:
         chains *= 2
     # Compilers load the weights of later steps ahead: they need registers, too. Cores that execute out of order gain
     # little by longer bodies.
-    weights = budget - factors - taken - chains * rows * vectors
+    weights = budget - factors - taken - chains * accumulators
     ahead = MOST_STEPS if cpu.pipeline.in_order or cpu.compact else max(1, min(MOST_STEPS, weights // operands))
     return _blocking(cpu, dot, height, vectors, chains, lane_operand, ahead)
 
@@ -210,7 +213,7 @@ def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     """Cycles of one step of k."""
     pipeline = cpu.pipeline
     rows = _whole_rows(blocking.dot, rows)
-    products = rows * vectors * blocking.dot.passes
+    products = rows * vectors * blocking.dot.registers * blocking.dot.passes
     loads = vectors * blocking.dot.rows + (rows / blocking.dot.steps if blocking.lane_operand else rows)
     if pipeline.in_order:
         multiply = products * (2 if blocking.dot.name == "mul+add" else 1)

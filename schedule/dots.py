@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..ir.build import load
-from ..ir.loops import F32, I32, I64, U32, Bitcast, Call, Expr, Load, Type, as_expr
+from ..ir.loops import F32, I16, I32, I64, U32, Bitcast, Call, Expr, Load, Type, as_expr
 from ..ir.types import DType
 from ..targets.target import Cpu, Dot, ElementKind
 
@@ -88,7 +88,9 @@ def _pair(first: Load, present: int) -> Expr:
 
 def weight_operand(dot: Dot, loaded: Load) -> Expr:
     """Packed weights as they enter :func:`multiply_accumulate`."""
-    return widened(dot, loaded) if dot.group == 1 else loaded
+    if dot.group > 1:
+        return loaded
+    return widened(dot, I16.with_lanes(dot.lanes)(loaded) if dot.registers > 1 else loaded)
 
 
 def widened(dot: Dot, loaded: Expr) -> Expr:

@@ -30,6 +30,8 @@ MULTIPLY_ADD = Dot("fma", 4, 1, F, F, F, temporaries=2)
 BFLOATS = widened_bfloats([MULTIPLY_ADD])
 FLOATS = (MULTIPLY_ADD, *widened_halves([MULTIPLY_ADD]), *BFLOATS)
 WIDENING = tuple(Dot("mul+add", 4, 1, x, I8, I32, temporaries=2) for x in (I8, U8, I16))
+WIDENING_TWICE = tuple(replace(dot, lanes=8, registers=2) for dot in WIDENING)
+"""SMLAL takes the lower halves of vectors, SMLAL2 the upper ones."""
 
 CACHES = (Cache(512 << 10, 8.0), Cache(2 << 20, 4.0))
 """The second-level cache, and the third."""
@@ -38,12 +40,12 @@ HALVES = frozenset({"lower_halves", "upper_halves"})
 
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=30),
-    (*FLOATS, *WIDENING), ROUNDING | HALVES, lane_operand=True,
+    (*FLOATS, *WIDENING_TWICE, *WIDENING), ROUNDING | HALVES, lane_operand=True,
     widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
-    (*FLOATS, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING[1:]), ARMV8.features | {"dot4_i8i8"},
+    (*FLOATS, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING_TWICE[1:], *WIDENING[1:]), ARMV8.features | {"dot4_i8i8"},
     requires=("dotprod",), lane_operand=True, widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV8_FP16 = replace(

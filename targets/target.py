@@ -33,8 +33,8 @@ class Dot:
     and it takes ``group`` activations of two rows.
 
     ``name`` is the row of the instruction table that spells it, or ``fma`` / ``mul+add`` for plain arithmetic.
-    ``temporaries`` are the registers that it takes besides its operands, where it is several instructions. It takes
-    as long as ``passes`` multiply-adds of floats.
+    ``temporaries`` are the registers that it takes besides its operands, where it is several instructions, and
+    ``registers`` those of an accumulator. It takes as long as ``passes`` multiply-adds of floats.
     """
 
     name: str
@@ -46,11 +46,12 @@ class Dot:
     temporaries: int = 0
     rows: int = 1
     passes: float = 1
+    registers: int = 1
 
     @property
     def steps(self) -> int:
         """Groups of activations of one row that fill a vector, as halfwords where they are widened."""
-        return 2 * self.lanes if self.widens else self.lanes // self.rows
+        return 2 * self.lanes // self.registers if self.widens else self.lanes // self.rows
 
     @property
     def weight_registers(self) -> int:

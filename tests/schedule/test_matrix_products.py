@@ -66,9 +66,11 @@ def test_dot_products_take_activations_from_lanes() -> None:
 
 
 def test_widened_products_take_activations_from_lanes() -> None:
-    """Without dot products: halfwords by an element of a vector."""
+    """Without dot products: both halves of a vector of halfwords by an element of another."""
     text = machine_code(GRAPHS["13 rows of 64, 32 columns"], "armv8-a")
-    assert re.search(r"\bsmlal\s+v\d+\.4s, v\d+\.4h, v\d+\.h\[\d\]", text) and "ldrsb" not in text
+    lower = re.findall(r"\bsmlal\s+v\d+\.4s, v\d+\.4h, v\d+\.h\[\d\]", text)
+    upper = re.findall(r"\bsmlal2\s+v\d+\.4s, v\d+\.8h, v\d+\.h\[\d\]", text)
+    assert len(lower) == len(upper) >= 64 and "ldrsb" not in text
 
 
 def test_depthwise_layers_multiply_halfwords() -> None:

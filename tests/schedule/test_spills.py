@@ -112,10 +112,8 @@ def test_no_width_and_no_function_behind_makes_loops_over_k_spill(machine: Machi
 
 
 WINDOWS = "a window over few channels: LLVM keeps activations that neighbouring rows share"
-WIDENED = "LLVM loads four bytes of weights into one register and widens them in another, for several steps at once"
 KNOWN = {
     ("mlperf_tiny_vww_mobilenetv1_025", "x86-64-v3"): {"conv_0": WINDOWS},
-    ("mlperf_tiny_ic_resnet8_qdq_int8", "armv8-a"): {"conv_1": WIDENED, "conv_2": WIDENED},
 }
 """Kernels that still do, and why."""
 
