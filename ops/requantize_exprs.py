@@ -11,6 +11,7 @@ from ..ir.loops import I32, Call, Const, Expr, Load, const
 from ..ir.types import DType
 from .attributes import element_type, integer
 from .integer_exprs import dtype_limits
+from .limits import widened
 from .opdef import Bind
 from .rounding_exprs import round_to_integer
 
@@ -54,7 +55,7 @@ def _lookup(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     """table[x - least value]. The table arrives as a load of its first element."""
     x, table = args
     assert isinstance(table, Load)
-    position = convert(convert(x, DType.I32), DType.INDEX) - dtype_limits(x.type.dtype)[0]
+    position = convert(widened(x, DType.I32), DType.INDEX) - dtype_limits(x.type.dtype)[0]
     return replace(table, index=(position,))
 
 
@@ -75,7 +76,7 @@ def _rescale_channels(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
     x, factor, bias = args
     if x.type.dtype is DType.I32:
         return _shifted(Call("mul_high", (bind("x", x), factor), I32) + bias, node)
-    return _shifted(convert(x, DType.I32) * factor + bias, node)
+    return _shifted(widened(x, DType.I32) * factor + bias, node)
 
 
 def _rescale_sum(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
@@ -87,7 +88,7 @@ def _rescale_sum(args: Sequence[Expr], node: Node, bind: Bind) -> Expr:
 def _widened(args: Sequence[Expr]) -> list[Expr]:
     """Bytes as i32; with 16 bits among them, as i64."""
     dtype = DType.I64 if any(x.type.dtype.size > 1 for x in args) else DType.I32
-    return [convert(x, dtype) for x in args]
+    return [widened(x, dtype) for x in args]
 
 
 def _literal(node: Node, name: str, like: Expr) -> Expr:

@@ -25,11 +25,13 @@ def round_even(x: Expr, bind: Bind) -> Expr:
 
 
 def round_to_integer(x: Expr, offset: int = 0) -> Expr:
-    """The nearest integer (halves to even) plus ``offset`` as i32 (f64: i64), for f32 or f64 ``x`` of magnitude below
-    2^(mantissa bits - 1): one addition leaves it in the low bits of the sum, and needs no rounding instruction."""
+    """The nearest integer (halves to even) plus ``offset`` as i32 (f64: i64), for f32 or f64 ``x`` that has, with and
+    without the offset, a magnitude below 2^(mantissa bits - 1): one addition leaves it in the low bits of the sum, and
+    needs no rounding instruction. It adds an even offset as well, behind which even numbers are even."""
     fmt = float_format(x)
     magic = int(fmt.dtype.numpy.type(fmt.round_magic).view(fmt.signed.numpy))
-    return bits(x + fmt.round_magic, fmt.signed) - (magic - offset)
+    added = 0 if offset % 2 else offset
+    return bits(x + (fmt.round_magic + added), fmt.signed) - (magic - offset + added)
 
 
 def _unnamed(stem: str, value: Expr) -> Expr:
