@@ -68,6 +68,7 @@ from .packages.sample import encode_sample
 from .packages.write import LinkedModels, check_linked, find_ecosystems, write_linked_packages, write_packages
 from .packages.write import Model as PackagedModel
 from .passes.precision import FloatFormat
+from .processes import allowed
 from .program.link import Linked
 from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
@@ -127,6 +128,7 @@ def compile(  # the name that users look for
     budget: Budget = NO_BUDGET,
     board: str | None = None,
     artifact: ArtifactOptions = DEFAULT_ARTIFACT,
+    jobs: int = 1,
 ) -> Result:
     """Compiles the ONNX model ``path`` and writes the artifact into ``folder`` (default: ``NAME_TARGET``).
 
@@ -142,6 +144,8 @@ def compile(  # the name that users look for
     ``cpp``, ``python``, ``rust``, ``js``, ``java``. ``artifact`` says how code and weights come into the product. Where
     the model does not fit ``budget``, or the memory of ``board``
     (``ccml boards`` lists them), ``BUDGET`` is raised, with options that would help.
+    The code for the CPUs of an ABI is made by up to ``jobs`` processes. Where these are not forked (outside of Linux),
+    a script that asks for several needs the usual ``if __name__ == "__main__"``.
     """
     known = None if board is None else check_board(board, target)
     budget = whole_budget(budget, board, goal)
@@ -186,8 +190,9 @@ def compile(  # the name that users look for
         write_packages(PackagedModel(plan.program, plan.machine, report, sample, stage, known, builds), ecosystems)
 
     try:
-        plans = map(plan_for, machines)
-        return Result(out, write_artifacts(plans, kinds, out, subfolders=abi == ALL_ABIS, more=write_more))
+        with allowed(jobs):
+            plans = map(plan_for, machines)
+            return Result(out, write_artifacts(plans, kinds, out, subfolders=abi == ALL_ABIS, more=write_more))
     except CcmlError as problem:
         if problem.kind is not ErrorCode.BUDGET or not budget.has_limits:
             raise

@@ -8,6 +8,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ from .passes.control import all_graphs
 from .passes.integer_interface import integer_interface, integer_states
 from .passes.pipeline import optimize
 from .passes.precision import FloatFormat
+from .processes import mapped
 from .program.build import exact_machine, lower_graph
 from .program.goal import DEFAULT_GOAL, NOTHING_TUNED, Goal, Optimize
 from .program.operations import operations
@@ -334,11 +336,14 @@ def lower_levels(compiled: Compiled) -> tuple[Level, ...]:
     machine, cpus = compiled.machine, compiled.machine.abi.cpus
     if len(cpus) == 1:
         return ()
-    levels = [Level(machine, compiled.program)]
-    for other in _of_use(compiled):
-        lowered = lower(compiled.source, compiled.optimized, Machine(machine.target, machine.abi, other), compiled.goal)
-        levels.append(Level(lowered.machine, lowered.program))
+    levels = [Level(machine, compiled.program), *mapped(partial(_level, compiled), _of_use(compiled))]
     return tuple(without_equals(_worth_their_size(by_requirements(levels))))
+
+
+def _level(compiled: Compiled, cpu: Cpu) -> Level:
+    """The model of ``compiled`` for another CPU."""
+    machine = replace(compiled.machine, cpu=cpu)
+    return Level(machine, lower(compiled.source, compiled.optimized, machine, compiled.goal).program)
 
 
 def _worth_their_size(levels: Sequence[Level]) -> list[Level]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from enum import Enum
+from typing import Any
 
 from .printable import in_short, printable
 
@@ -122,6 +123,9 @@ class CcmlError(Exception):
         self.deciding = tuple(deciding)
         super().__init__(str(self))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self.args, self.__dict__)
+
     def __str__(self) -> str:
         where = f"{in_short(self.loc)}: " if self.loc else ""
         way_out = f"\n  hint: {self.hint}" if self.hint else ""
@@ -131,6 +135,13 @@ class CcmlError(Exception):
 def not_by_rows(name: str, reason: str) -> CcmlError:
     """The error of the input ``name``, whose rows cannot come one by one."""
     return CcmlError(ErrorCode.BAD_OPTION, f"--input rows: {reason}", loc=name, hint="leave '--input rows' out")
+
+
+def _restored(kind: type[CcmlError], args: tuple[str, ...], parts: dict[str, Any]) -> CcmlError:
+    """The error that another process has raised."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(parts)
+    return error
 
 
 _WORD = re.compile(r"\S{201,}")

@@ -70,6 +70,10 @@ if TYPE_CHECKING:
     "--dump-ir", type=click.Path(), metavar="DIR",
     help="Write the graph after every pass, and the program after every step.",
 )  # fmt: skip
+@click.option(
+    "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, metavar="N",
+    help="How many processes make the code for the CPUs of an ABI.",
+)  # fmt: skip
 @quantize_option
 @quantization_options
 @accuracy_options
@@ -92,6 +96,7 @@ def command(
     budget: Budget,
     artifact: ArtifactOptions,
     dump_ir: str | None,
+    jobs: int,
     as_json: bool,
     quantization: Quantization | None,
     report_file: str | None,
@@ -130,7 +135,7 @@ def command(
         result = api.compile(
             model, target or api.board_target(str(board)), output, abi=abi, cpu=cpu, emit=emit, options=options,
             dump_ir=dump_ir, quantization=quantization, goal=goal, packages=packages, bindings=bindings,
-            file=file, budget=budget, board=board, artifact=artifact,
+            file=file, budget=budget, board=board, artifact=artifact, jobs=jobs,
         )  # fmt: skip
         seconds = perf_counter() - start
     report = result.artifacts[0].report

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ir.program import MemoryPlan, Pool, Program
+from ..processes import mapped
 from ..targets import Machine
 from . import backend
 from .elf_data import DataSymbol
@@ -94,13 +95,17 @@ def level_objects(program: Program, levels: Sequence[Level]) -> list[tuple[str, 
     generator = backend.target_machine(most, reloc=backend.relocation(most))
     chooser = backend.optimize(choosing_text(program, most, choices), generator)
     objects = [(f"{program.name}.o", generator.emit_object(chooser))]
-    objects += [(f"{level.program.name}.o", code_object(level.program, level.machine, chosen=True)) for level in levels]
+    objects += zip((f"{level.program.name}.o" for level in levels), mapped(_code, levels), strict=True)
     symbols = [symbol for level in levels for symbol in _data(level)]
     if symbols:
         section = most.abi.objects.constants.format(name=program.name)
         objects.append((f"{program.name}_data.o", constants_object(most, section, symbols)))
     elsewhere = {symbol for level in levels for symbol in linked_besides(level.program, most)}
     return with_helpers(objects, program.name, levels[-1].machine, elsewhere)
+
+
+def _code(level: Level) -> bytes:
+    return code_object(level.program, level.machine, chosen=True)
 
 
 def _data(level: Level) -> list[DataSymbol]:

@@ -32,6 +32,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("custom_ops",),
     ("ir",),
     ("targets",),
+    ("processes",),
     ("errors",),
     ("printable",),
 )
