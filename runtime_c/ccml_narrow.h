@@ -25,6 +25,10 @@
     static inline vector vector##_splat(type x) \
     { \
         return (vector){CCML_REPEAT##all(x)}; \
+    } \
+    static inline type vector##_lane(vector x, int number) \
+    { \
+        return x[number]; \
     }
 
 /* Then by a machine's functions on registers: moves, */
@@ -139,7 +143,10 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
 #define CCML_NARROW2(vector, name, ints, op) \
     CCML_GNU2(vector, op, ints##_to_##name(ints##_##op(vector##_to_i32(x), vector##_to_i32(y))))
 #define CCML_NARROW_COMPARE(vector, mask, ints, op) \
-    CCML_GNU_COMPARE(vector, mask, op, ints##_##op(vector##_to_i32(x), vector##_to_i32(y)))
+    static inline mask vector##_##op(vector x, vector y) \
+    { \
+        return ints##_##op(vector##_to_i32(x), vector##_to_i32(y)); \
+    }
 #define CCML_NARROW_REDUCE(vector, type, ints, op) \
     static inline type vector##_reduce_##op(vector x) \
     { \
@@ -204,7 +211,7 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
     CCML_NARROW_IN_WORDS(i16, int16_t, lanes) \
     CCML_NARROW_IN_WORDS(u16, uint16_t, lanes)
 
-/* In either form every other conversion goes through i32, which holds all values of both sides. */
+/* Every other conversion can go through i32, which holds all values of both sides. */
 #define CCML_NARROW_VIA_I32(from, to, lanes) \
     static inline ccml_##to##x##lanes ccml_##from##x##lanes##_to_##to(ccml_##from##x##lanes x) \
     { \
@@ -222,12 +229,35 @@ typedef uint64_t ccml_narrow_uint64 CCML_NARROW_REGISTER;
     CCML_NARROW_AND_WORDS(i8, lanes) \
     CCML_NARROW_AND_WORDS(u8, lanes) \
     CCML_NARROW_AND_WORDS(i16, lanes) \
-    CCML_NARROW_AND_WORDS(u16, lanes) \
+    CCML_NARROW_AND_WORDS(u16, lanes)
+
+#define CCML_NARROW_AMONG(lanes) \
     CCML_NARROW_BETWEEN(i8, u8, lanes) \
     CCML_NARROW_BETWEEN(i8, i16, lanes) \
     CCML_NARROW_BETWEEN(i8, u16, lanes) \
     CCML_NARROW_BETWEEN(u8, i16, lanes) \
     CCML_NARROW_BETWEEN(u8, u16, lanes) \
     CCML_NARROW_BETWEEN(i16, u16, lanes)
+
+/* By NEON: an instruction widens eight bytes, another one narrows eight halfwords. `lower` takes the lanes of a vector
+   of eight halfwords, `halves` makes one of them. */
+#define CCML_NEON_CONVERT(from, to, lanes, expr) \
+    static inline ccml_##to##x##lanes ccml_##from##x##lanes##_to_##to(ccml_##from##x##lanes x) \
+    { \
+        return (ccml_##to##x##lanes)(expr); \
+    }
+#define CCML_NEON_AMONG(lanes, lower, halves) \
+    CCML_NEON_CONVERT(i8, u8, lanes, x) \
+    CCML_NEON_CONVERT(u8, i8, lanes, x) \
+    CCML_NEON_CONVERT(i16, u16, lanes, x) \
+    CCML_NEON_CONVERT(u16, i16, lanes, x) \
+    CCML_NEON_CONVERT(i8, i16, lanes, lower(vmovl_s8((int8x8_t)x))) \
+    CCML_NEON_CONVERT(i8, u16, lanes, lower(vmovl_s8((int8x8_t)x))) \
+    CCML_NEON_CONVERT(u8, i16, lanes, lower((int16x8_t)vmovl_u8((uint8x8_t)x))) \
+    CCML_NEON_CONVERT(u8, u16, lanes, lower((int16x8_t)vmovl_u8((uint8x8_t)x))) \
+    CCML_NEON_CONVERT(i16, i8, lanes, vmovn_s16(halves((int16x##lanes##_t)x))) \
+    CCML_NEON_CONVERT(i16, u8, lanes, vmovn_s16(halves((int16x##lanes##_t)x))) \
+    CCML_NEON_CONVERT(u16, i8, lanes, vmovn_s16(halves((int16x##lanes##_t)x))) \
+    CCML_NEON_CONVERT(u16, u8, lanes, vmovn_s16(halves((int16x##lanes##_t)x)))
 
 #endif

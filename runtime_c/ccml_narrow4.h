@@ -86,6 +86,9 @@ CCML_NARROW_MIN_MAX(i8, 4, int8x8_t, vmin_s8, vmax_s8)
 CCML_NARROW_MIN_MAX(u8, 4, uint8x8_t, vmin_u8, vmax_u8)
 CCML_NARROW_MIN_MAX(i16, 4, int16x4_t, vmin_s16, vmax_s16)
 CCML_NARROW_MIN_MAX(u16, 4, uint16x4_t, vmin_u16, vmax_u16)
+#define CCML_TWICE(x) vcombine_s16(x, x)
+CCML_NEON_AMONG(4, vget_low_s16, CCML_TWICE)
+#undef CCML_TWICE
 
 #elif CCML_MVE
 
@@ -108,5 +111,8 @@ CCML_NARROW_WORDS(4)
 CCML_PORTABLE_NARROWS(4)
 #endif
 CCML_NARROW_CONVERSIONS(4)
+#if !CCML_NEON
+CCML_NARROW_AMONG(4)
+#endif
 
 #endif

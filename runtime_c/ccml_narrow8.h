@@ -56,9 +56,65 @@ CCML_GNU_ACTIVE(u16, uint16_t, 8)
 
 CCML_NARROW_ALL(8)
 
+#elif CCML_NEON
+
+CCML_NARROW_TYPE(i8, int8_t, 8, 8, 8)
+CCML_NARROW_TYPE(u8, uint8_t, 8, 8, 8)
+CCML_NARROW_TYPE(i16, int16_t, 8, 8, 16)
+CCML_NARROW_TYPE(u16, uint16_t, 8, 8, 16)
+
+CCML_NARROW_MOVE(i8, int8_t, 8, int8x8_t, vld1_s8, vst1_s8)
+CCML_NARROW_MOVE(u8, uint8_t, 8, uint8x8_t, vld1_u8, vst1_u8)
+CCML_NARROW_MOVE(i16, int16_t, 8, int16x8_t, vld1q_s16, vst1q_s16)
+CCML_NARROW_MOVE(u16, uint16_t, 8, uint16x8_t, vld1q_u16, vst1q_u16)
+
+/* Words are two registers. */
+#define CCML_NEON_HALFWORDS(name, lower, upper) \
+    static inline ccml_i32x8 ccml_##name##x8_to_i32(ccml_##name##x8 x) \
+    { \
+        const ccml_i32x8 result = {(ccml_i32x4)lower, (ccml_i32x4)upper}; \
+        return result; \
+    } \
+    static inline ccml_##name##x8 ccml_i32x8_to_##name(ccml_i32x8 x) \
+    { \
+        return (ccml_##name##x8)vcombine_s16(vmovn_s32((int32x4_t)x.low), vmovn_s32((int32x4_t)x.high)); \
+    }
+CCML_NEON_HALFWORDS(i16, vmovl_s16(vget_low_s16((int16x8_t)x)), vmovl_s16(vget_high_s16((int16x8_t)x)))
+CCML_NEON_HALFWORDS(u16, vmovl_u16(vget_low_u16((uint16x8_t)x)), vmovl_u16(vget_high_u16((uint16x8_t)x)))
+#undef CCML_NEON_HALFWORDS
+
+CCML_NEON_AMONG(8, , )
+#define CCML_NEON_BYTES(name) \
+    static inline ccml_i32x8 ccml_##name##x8_to_i32(ccml_##name##x8 x) \
+    { \
+        return ccml_i16x8_to_i32(ccml_##name##x8_to_i16(x)); \
+    } \
+    static inline ccml_##name##x8 ccml_i32x8_to_##name(ccml_i32x8 x) \
+    { \
+        return ccml_i16x8_to_##name(ccml_i32x8_to_i16(x)); \
+    }
+CCML_NEON_BYTES(i8)
+CCML_NEON_BYTES(u8)
+#undef CCML_NEON_BYTES
+
+CCML_NARROW_MIN_MAX(i8, 8, int8x8_t, vmin_s8, vmax_s8)
+CCML_NARROW_MIN_MAX(u8, 8, uint8x8_t, vmin_u8, vmax_u8)
+CCML_NARROW_MIN_MAX(i16, 8, int16x8_t, vminq_s16, vmaxq_s16)
+CCML_NARROW_MIN_MAX(u16, 8, uint16x8_t, vminq_u16, vmaxq_u16)
+
+CCML_NARROW_ACTIVE(i8, int8_t, 8, uint64)
+CCML_NARROW_ACTIVE(u8, uint8_t, 8, uint64)
+CCML_GNU_ACTIVE(i16, int16_t, 8)
+CCML_GNU_ACTIVE(u16, uint16_t, 8)
+
+CCML_NARROW_ALL(8)
+
 #else
 CCML_PORTABLE_NARROWS(8)
 #endif
 CCML_NARROW_CONVERSIONS(8)
+#if !CCML_NEON
+CCML_NARROW_AMONG(8)
+#endif
 
 #endif

@@ -1,9 +1,10 @@
-/* Part of the ccml runtime: f32, i32, u32 and bool vectors of eight lanes, by AVX where the machine has it.
+/* Part of the ccml runtime: f32, i32, u32 and bool vectors of eight lanes, by AVX, or by two of NEON, where the machine
+   has them.
    May be used freely in any product, with or without this notice. */
 #ifndef CCML_X8_H
 #define CCML_X8_H
 
-#include "ccml_x4.h"
+#include "ccml_pair.h"
 
 #if CCML_X86 && defined(__AVX__)
 
@@ -88,6 +89,31 @@ CCML_GNU_REDUCE_ALL(ccml_u32x8, uint32_t, ccml_u32x4)
 #undef CCML_UPPER
 
 CCML_GNU_BOOL_CONVERT(ccml_boolx8, ccml_f32x8, ccml_i32x8, ccml_u32x8)
+
+#elif CCML_NEON
+
+CCML_PAIR_BOOL(ccml_boolx8, ccml_boolx4)
+CCML_PAIR_FLOAT(ccml_f32x8, ccml_f32x4, float, ccml_boolx8)
+CCML_PAIR_INTEGER(ccml_i32x8, ccml_i32x4, int32_t, ccml_boolx8)
+CCML_PAIR_INTEGER(ccml_u32x8, ccml_u32x4, uint32_t, ccml_boolx8)
+CCML_PAIR3(ccml_i32x8, ccml_i32x4, dot4_u8i8)
+CCML_PAIR3(ccml_i32x8, ccml_i32x4, dot4_i8i8)
+CCML_PAIR3(ccml_i32x8, ccml_i32x4, dot2_i16i16)
+CCML_PAIR1_TO(ccml_f32x8, ccml_f32x4, to_i32, ccml_i32x8)
+CCML_PAIR1_TO(ccml_f32x8, ccml_f32x4, to_u32, ccml_u32x8)
+CCML_PAIR1_TO(ccml_i32x8, ccml_i32x4, to_f32, ccml_f32x8)
+CCML_PAIR1_TO(ccml_i32x8, ccml_i32x4, to_u32, ccml_u32x8)
+CCML_PAIR1_TO(ccml_u32x8, ccml_u32x4, to_f32, ccml_f32x8)
+CCML_PAIR1_TO(ccml_u32x8, ccml_u32x4, to_i32, ccml_i32x8)
+CCML_PAIR1_TO(ccml_boolx8, ccml_boolx4, to_f32, ccml_f32x8)
+CCML_PAIR1_TO(ccml_boolx8, ccml_boolx4, to_i32, ccml_i32x8)
+CCML_PAIR1_TO(ccml_boolx8, ccml_boolx4, to_u32, ccml_u32x8)
+CCML_PAIR_BITCAST(f32, i32)
+CCML_PAIR_BITCAST(f32, u32)
+CCML_PAIR_BITCAST(i32, f32)
+CCML_PAIR_BITCAST(i32, u32)
+CCML_PAIR_BITCAST(u32, f32)
+CCML_PAIR_BITCAST(u32, i32)
 
 #else
 CCML_PORTABLE_X32(8)
