@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pycparser import c_ast
 
@@ -45,6 +45,12 @@ _LOGICAL = {"and": "&&", "or": "||", "xor": "!=", "ne": "!=", "eq": "=="}
 _UNSIGNED = frozenset({DType.U8, DType.U16, DType.U32, DType.U64})
 _SPLAT_FMA = Type(DType.F32, 4)
 """The vectors of which some machine multiplies all lanes by a scalar."""
+
+_LANE_FACTORS = {("fma", Type(DType.F32, 4)): 0, ("dot4_i8i8", Type(DType.I32, 4)): 1}
+"""The multiply-adds of which some machine takes a factor from a lane of a vector: which argument it is."""
+_HALFWORD_SUMS = (Type(DType.I32, 4), Type(DType.I32, 8))
+_HALFWORDS = Type(DType.I16, 8)
+"""The vector from whose lanes products of halfwords take it."""
 
 _NARROW_INTEGERS = frozenset({DType.I8, DType.I16, DType.U8, DType.U16})
 
@@ -168,6 +174,10 @@ class Expressions:
     def _vector_binary(self, expr: Binary) -> c_ast.Node:
         """Masks have only and, or, xor and not; everything else on them is said by these."""
         type_, op = expr.x.type, expr.op
+        halfwords = _products_of_halfwords(expr)
+        if halfwords is not None:
+            self.needs.header("ccml_mla.h")
+            return self._with_lane(type_, "mla_i16i16", (expr.x, *halfwords), 1, _HALFWORDS)
         x, y = self.value(expr.x), self.value(expr.y)
         if type_.dtype is DType.BOOL:
             if op == "eq":
@@ -265,9 +275,22 @@ class Expressions:
         first = expr.args[0]
         if expr.function == "saturate8" and isinstance(first, Binary) and _is_shifted(first):
             return self._op(expr.type, "saturate8_shifted", self.value(first.x), self.value(first.y))
+        factor = _LANE_FACTORS.get((expr.function, expr.type))
+        if factor is not None and _lane_of(expr.args[factor], expr.type) is not None:
+            self.needs.header("ccml_lane.h")
+            return self._with_lane(expr.type, expr.function, expr.args, factor, expr.type)
         if expr.function == "fma" and expr.type == _SPLAT_FMA and isinstance(first, Splat):
             return self._op(expr.type, "fma_splat", *(self.value(arg) for arg in (first.x, *expr.args[1:])))
         return self._op(expr.type, expr.function, *(self.value(arg) for arg in expr.args))
+
+    def _with_lane(self, type_: Type, op: str, args: Sequence[Expr], factor: int, source: Type) -> c_ast.Node:
+        """A multiply-add; by the function for that where the argument ``factor`` is a lane of a ``source``."""
+        lane = _lane_of(args[factor], source)
+        values = [self.value(arg) for arg in args]
+        if lane is None:
+            return self._op(type_, op, *values)
+        values[factor : factor + 1] = [self.value(lane.x), tree.integer(lane.number)]
+        return self._op(type_, f"{op}_lane", *values)
 
     def _f16(self, value: c_ast.Node, function: str) -> c_ast.Node:
         self.needs.header("ccml_f16.h")
@@ -298,3 +321,20 @@ def _is_high_product_and_sum(expr: Binary) -> bool:
 def _is_shifted(expr: Binary) -> bool:
     """Whether an i32 is shifted right by some constant."""
     return expr.op == "shr" and expr.type == I32 and isinstance(expr.y, Const) and 0 < expr.y.value < 32
+
+
+def _lane_of(expr: Expr, source: Type) -> Lane | None:
+    """What ``expr`` has in all lanes, if that is a lane of a vector of type ``source``."""
+    lane = expr.x if isinstance(expr, Splat) else None
+    return lane if isinstance(lane, Lane) and lane.x.type == source else None
+
+
+def _products_of_halfwords(expr: Binary) -> tuple[Expr, Expr] | None:
+    """The factors of ``acc + i32(x) * i32(w)``, four or eight lanes of i16."""
+    product = expr.y
+    if expr.op != "add" or expr.type not in _HALFWORD_SUMS or not isinstance(product, Binary) or product.op != "mul":
+        return None
+    factors = tuple(part.x for part in (product.x, product.y) if isinstance(part, Convert))
+    if len(factors) != 2 or any(factor.type.dtype is not DType.I16 for factor in factors):
+        return None
+    return factors[0], factors[1]

@@ -54,6 +54,15 @@ def takes_words(dot: Dot) -> bool:
     return single or (dot.group > 1 and not activation_shift(dot) and dot.name != "dot2_i16i16")
 
 
+def operand_type(dot: Dot) -> Type:
+    """A vector of operands of ``dot``: numbers, halfwords that it widens, or words that hold a group."""
+    if dot.group > 1:
+        return I32.with_lanes(dot.lanes)
+    if dot.widens and dot.lanes > 1:
+        return I16.with_lanes(dot.lanes)
+    return Type(DType(dot.accumulator.value), dot.lanes)
+
+
 def group_operand(dot: Dot, first: Load, present: int) -> Expr:
     """The ``dot.group`` activations from ``first`` on as the scalar that the instruction takes.
 
@@ -88,16 +97,14 @@ def _pair(first: Load, present: int) -> Expr:
 
 def weight_operand(dot: Dot, loaded: Load) -> Expr:
     """Packed weights as they enter :func:`multiply_accumulate`."""
-    if dot.group > 1:
-        return loaded
-    return widened(dot, I16.with_lanes(dot.lanes)(loaded) if dot.registers > 1 else loaded)
+    return loaded if dot.group > 1 else widened(dot, loaded)
 
 
 def widened(dot: Dot, loaded: Expr) -> Expr:
-    """Single elements in the type of the accumulators."""
+    """Single elements as :func:`multiply_accumulate` takes them."""
     if dot.activation is ElementKind.BF16:
         return widened_bfloats(loaded)
-    return Type(DType(dot.accumulator.value), loaded.type.lanes)(loaded)
+    return operand_type(dot).with_lanes(loaded.type.lanes)(loaded)
 
 
 def widened_bfloats(loaded: Expr) -> Expr:
@@ -118,7 +125,7 @@ def multiply_accumulate(dot: Dot, x: Expr, w: Expr, acc: Expr) -> Expr:
     if dot.name == "fma":
         return Call("fma", (x, w, acc), acc.type)
     if dot.name == "mul+add":
-        return acc + x * w
+        return acc + acc.type(x) * acc.type(w)
     return Call(dot.name, (acc, x, w), acc.type)
 
 

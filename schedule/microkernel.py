@@ -19,8 +19,6 @@ from math import ceil, prod
 
 from ..ir.build import load, store
 from ..ir.loops import (
-    I16,
-    I32,
     INDEX,
     Alloc,
     Binary,
@@ -47,7 +45,7 @@ from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
 from .blocking import Axis, Blocking, Region, regions, row_blocks, unroll_factor
-from .dots import HALVES, ends_whole, group_operand, halves, multiply_accumulate, widened
+from .dots import HALVES, ends_whole, group_operand, halves, multiply_accumulate, operand_type, widened
 from .names import Names
 from .prefetch import Stream, stream
 
@@ -181,10 +179,10 @@ class _Microkernel:
         shape = (self.chains, ceil(height / self.tile), region.vectors * self.tile)
         self.acc = Buffer(names.fresh("acc"), self.type, shape, Space.REG)
         self.sums = Buffer(names.fresh("sums"), self.type, shape[1:], Space.REG)
-        operand = self.type if blocking.dot.group == 1 else I32.with_lanes(self.lanes)
-        halfwords = I16.with_lanes(blocking.dot.steps)
+        operand = operand_type(blocking.dot)
         self.weights = Buffer(names.fresh("wv"), operand, (shape[2],), Space.REG)
-        self.rows = Buffer(names.fresh("xs"), halfwords if blocking.dot.widens else operand, (height,), Space.REG)
+        steps = blocking.dot.steps if blocking.dot.widens else self.lanes
+        self.rows = Buffer(names.fresh("xs"), operand.with_lanes(steps), (height,), Space.REG)
         self.registers = (Alloc(self.weights), Alloc(self.rows)) if self.by_lanes else (Alloc(self.weights),)
 
     def emit(self) -> Block:
@@ -284,8 +282,6 @@ class _Microkernel:
         vector: Expr = load(lhs.buffer, *lhs.index, lanes=self.unroll * group)
         if group > 1:
             vector = Bitcast(self.rows.type, vector)
-        elif self.blocking.dot.widens:
-            vector = self.rows.type(vector)
         else:
             vector = widened(self.blocking.dot, vector)
         rows = For(i, INDEX(self.height), (store(self.rows[i], _bound(vector, {_ROW: i})),), LoopKind.UNROLL)
@@ -350,16 +346,17 @@ class _Microkernel:
         i, j = Var(self.names.fresh("i")), Var(self.names.fresh("j"))
         acc = self.acc[chain, i, j]
         operand = factor(i)
-        late = self.blocking.scalar_operand
-        if self.lanes > 1 and not late:
+        if self.lanes > 1 and not self.blocking.scalar_operand:
             operand = Splat(operand, self.lanes)
-        if self.by_lanes and dot.widens:
-            operand = self.type(operand)
-        x = Var(self.names.fresh("xv"), operand.type)
-        multiplier = Splat(x, self.lanes) if late else x
-        update = store(self.acc[chain, i, j], multiply_accumulate(dot, multiplier, self.weights[j], acc))
+        named: Block = ()
+        if not self.by_lanes or dot.weight_registers > 1:
+            x = Var(self.names.fresh("xv"), operand.type)
+            named, operand = (Let(x, operand),), x
+        if self.blocking.scalar_operand:
+            operand = Splat(operand, self.lanes)
+        update = store(self.acc[chain, i, j], multiply_accumulate(dot, operand, self.weights[j], acc))
         columns = For(j, INDEX(vectors), (update,), LoopKind.UNROLL)
-        return (*loads, For(i, INDEX(self.height), (Let(x, operand), columns), LoopKind.UNROLL))
+        return (*loads, For(i, INDEX(self.height), (*named, columns), LoopKind.UNROLL))
 
     def _matrix_products(self, chain: Expr, factor: Callable[[int], Expr]) -> Block:
         """Every pair of rows times every pair of columns."""

@@ -19,9 +19,11 @@ from ccml.ir.loops import (
     Expr,
     For,
     Kernel,
+    Lane,
     Load,
     Reduce,
     Select,
+    Splat,
     Stmt,
     Type,
     Unary,
@@ -56,6 +58,8 @@ def all_cases() -> list[Case]:
         *(conversions(dtype, 8) for dtype in (DType.I32, DType.I8, DType.U16)),
         *(conversions(dtype, 16) for dtype in (DType.F32, DType.I32, DType.U8, DType.I16)),
         *(dots(lanes) for lanes in (1, 2, 4, 8, 16)),
+        halfword_products(),
+        *(lane_factors(type_) for type_ in (Type(DType.F32, 4), Type(DType.I32, 4))),
         *bitcasts(),
         *(partial(type_) for type_ in (*NUMBERS, Type(DType.BOOL), Type(DType.BOOL, 8))),
         *(literals(dtype) for dtype in IN_MEMORY),
@@ -172,6 +176,44 @@ def dots(lanes: int) -> Case:
     rows = [Call(name, values, Type(DType.I32, lanes)) for name in names]
     body: list[Stmt] = [store(out[row, I * lanes], value) for row, value in enumerate(rows)]
     return _case(f"dots_{lanes}", inputs, arrays, [out], body, lanes)
+
+
+def halfword_products() -> Case:
+    """Products of halfwords added to words, by vectors and by each lane of a vector."""
+    inputs = {name: _input(name, dtype) for name, dtype in (("x", DType.I16), ("w", DType.I16), ("acc", DType.I32))}
+    arrays = {name: operands(buffer.dtype, seed) for seed, (name, buffer) in enumerate(inputs.items())}
+    out4, out8 = (_output(f"out{lanes}", DType.I32, 9) for lanes in (4, 8))
+    x = load(inputs["x"], I * 8, lanes=8)
+    factors = [x, *(Splat(Lane(x, number), 8) for number in range(8))]
+    body = [
+        store(out8[row, I * 8], _widened_product(load(inputs["acc"], I * 8, lanes=8), factor, inputs["w"], I * 8))
+        for row, factor in enumerate(factors)
+    ]
+    for start in (I * 8, I * 8 + 4):
+        halves = [load(inputs["x"], start, lanes=4), *(Splat(Lane(x, number), 4) for number in range(8))]
+        acc = load(inputs["acc"], start, lanes=4)
+        sums = [_widened_product(acc, factor, inputs["w"], start) for factor in halves]
+        body += [store(out4[row, start], sum_) for row, sum_ in enumerate(sums)]
+    return _case("halfword_products", inputs, arrays, [out4, out8], body, 8)
+
+
+def _widened_product(acc: Expr, factor: Expr, weights: Buffer, start: Expr) -> Expr:
+    w = load(weights, start, lanes=acc.type.lanes)
+    return acc + Convert(acc.type, factor) * Convert(acc.type, w)
+
+
+def lane_factors(type_: Type) -> Case:
+    """Multiply-adds, or dot products, whose factor is each lane of a vector."""
+    inputs = {name: _input(name, type_.dtype) for name in "xyz"}
+    arrays = {name: operands(type_.dtype, seed) for seed, name in enumerate("xyz")}
+    x, y, z = (load(inputs[name], I * 4, lanes=4) for name in "xyz")
+    out = _output("out", type_.dtype, 4)
+    body: list[Stmt] = []
+    for number in range(4):
+        factor = Splat(Lane(x, number), 4)
+        value = Call("fma", (factor, y, z), type_) if type_.dtype.is_float else Call("dot4_i8i8", (z, factor, y), type_)
+        body.append(store(out[number, I * 4], value))
+    return _case(f"lane_factors_{type_}", inputs, arrays, [out], body, 4)
 
 
 # ---------------------------------------------------------------- conversions

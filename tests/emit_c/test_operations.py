@@ -12,7 +12,10 @@ from tests.tools import needs
 
 CPU_FLAGS = Path("/proc/cpuinfo").read_text().split() if Path("/proc/cpuinfo").exists() else []
 ALL = ("all",)
-ON_ARM = ("f16", "f32", "f64", "i8", "u16", "i32", "u64", "i32x4", "u32x4", "i8x4", "u16x4")
+ON_ARM = (
+    "f16", "f32", "f64", "i8", "u16", "i32", "u64", "i32x4", "u32x4", "i32x8", "u32x8", "i8x4", "u16x4", "u8x8",
+    "i16x8",
+)  # fmt: skip
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 
 
@@ -39,18 +42,12 @@ def check(
     cases: list[Case], expected: list[Arrays], folder: Path, command: list[str], types: tuple[str, ...], *runner: str
 ) -> None:
     """Cases about ``types`` (all: about everything) give the bits of the interpreter."""
-    names = {f"{kind}_{type_}" for kind in ("arithmetic", "partial") for type_ in types}
+    names = {f"{kind}_{type_}" for kind in ("arithmetic", "partial", "lane_factors") for type_ in types}
     names |= {
-        "masks_4",
-        "masks_16",
-        "dots_1",
-        "dots_4",
-        "dots_16",
-        "wrapping_trees",
-        "index",
-        "conversions_i8x4",
-        "conversions_i32x16",
-    }
+        "masks_4", "masks_8", "masks_16", "dots_1", "dots_4", "dots_8", "dots_16", "halfword_products",
+        "wrapping_trees", "index", "conversions_i8x4", "conversions_i8x8", "conversions_u16x8", "conversions_i32x8",
+        "conversions_i32x16", "partial_boolx8",
+    }  # fmt: skip
     chosen = [pair for pair in zip(cases, expected) if types == ALL or pair[0].kernel.name in names]
     some = [case for case, _ in chosen]
     actual = run_cases(some, compile_cases(some, folder, command), runner)
@@ -83,9 +80,16 @@ def test_bits_with_all_optimizations(cases: list[Case], expected: list[Arrays], 
 
 
 @needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
-def test_bits_on_arm64(cases: list[Case], expected: list[Arrays], tmp_path: Path) -> None:
-    command = ["aarch64-linux-gnu-gcc", "-O1", "-static", "-march=armv8.2-a+dotprod"]
-    check(cases, expected, tmp_path, command, (*ON_ARM, "f32x4"), "qemu-aarch64")
+@pytest.mark.parametrize(
+    "command",
+    [
+        compiler("aarch64-linux-gnu-gcc", "-O1", "-march=armv8.2-a+dotprod"),
+        compiler("aarch64-linux-gnu-gcc", "-O0", "-march=armv8-a"),
+        compiler("clang", "--target=aarch64-linux-gnu", "-O1", "-march=armv8.2-a+dotprod"),
+    ],
+)
+def test_bits_on_arm64(command: list[str], cases: list[Case], expected: list[Arrays], tmp_path: Path) -> None:
+    check(cases, expected, tmp_path, [*command, "-static"], (*ON_ARM, "f32x4", "f32x8"), "qemu-aarch64")
 
 
 @needs("arm-linux-gnueabihf-gcc", "qemu-arm")
@@ -93,5 +97,5 @@ def test_bits_on_arm64(cases: list[Case], expected: list[Arrays], tmp_path: Path
 def test_bits_on_arm32(fpu: str, cases: list[Case], expected: list[Arrays], tmp_path: Path) -> None:
     """NEON of 32-bit Arm flushes denormal numbers, so f32x4 is compared only where there is no NEON."""
     command = ["arm-linux-gnueabihf-gcc", "-O1", "-march=armv7-a", f"-mfpu={fpu}", "-mthumb", "-static"]
-    types = ON_ARM if fpu == "neon-vfpv4" else (*ON_ARM, "f32x4")
+    types = ON_ARM if fpu == "neon-vfpv4" else (*ON_ARM, "f32x4", "f32x8")
     check(cases, expected, tmp_path, command, types, "qemu-arm")
