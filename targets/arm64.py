@@ -38,15 +38,20 @@ CACHES = (Cache(512 << 10, 8.0), Cache(2 << 20, 4.0))
 
 HALVES = frozenset({"lower_halves", "upper_halves"})
 
+AS_WRITTEN = ("-fno-schedule-insns", "-fno-tree-ter")
+"""Kernels load weights before they use them, as many as there are registers for. GCC would move loads of later steps up
+before it counts registers, and spill, or each load down to its use, where two cannot become one LDP. When registers are
+known, it still orders the instructions for the core."""
+
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=30),
     (*FLOATS, *WIDENING_TWICE, *WIDENING), ROUNDING | HALVES, lane_operand=True,
-    widening_lanes=(8, 4), caches=CACHES, winograd=True,
+    gcc_flags=AS_WRITTEN, widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,
     (*FLOATS, Dot("dot4_i8i8", 4, 4, I8, I8, I32), *WIDENING_TWICE[1:], *WIDENING[1:]), ARMV8.features | {"dot4_i8i8"},
-    requires=("dotprod",), lane_operand=True, widening_lanes=(8, 4), caches=CACHES, winograd=True,
+    requires=("dotprod",), gcc_flags=AS_WRITTEN, lane_operand=True, widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV8_FP16 = replace(
     ARMV8_DOT, name="armv8.2-a-fp16", llvm_features=f"{ARMV8_DOT.llvm_features},+fullfp16",
