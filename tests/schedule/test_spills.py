@@ -63,7 +63,7 @@ def innermost(lines: list[str]) -> Iterator[list[str]]:
         label = re.match(r"(\.L\w+):", line)
         if label is not None:
             labels[label[1]] = number
-        jump = re.match(r"\s+(?:j\w+|b\.\w+|b|cbn?z|tbn?z)\s.*?(\.L\w+)\s*$", line)
+        jump = re.match(r"\s+(?:j\w+|b(?:\.?[a-z]{2})?|cbn?z|tbn?z)\s.*?(\.L\w+)\s*$", line)
         if jump is not None and labels.get(jump[1], -1) > start:
             start = labels[jump[1]]
             yield lines[start : number + 1]
