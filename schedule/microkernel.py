@@ -280,10 +280,7 @@ class _Microkernel:
         i, group = Var(self.names.fresh("i")), self.blocking.dot.group
         lhs = self._activation(first * group)
         vector: Expr = load(lhs.buffer, *lhs.index, lanes=self.unroll * group)
-        if group > 1:
-            vector = Bitcast(self.rows.type, vector)
-        else:
-            vector = widened(self.blocking.dot, vector)
+        vector = Bitcast(self.rows.type, vector) if group > 1 else widened(self.blocking.dot, vector)
         rows = For(i, INDEX(self.height), (store(self.rows[i], _bound(vector, {_ROW: i})),), LoopKind.UNROLL)
         steps: list[Stmt] = []
         for lane in range(self.unroll):

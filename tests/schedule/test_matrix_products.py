@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from ccml.artifact.emit import Emit
-from ccml.emit_c import write_c
-from ccml.emit_c.compiler_flags import all_flags
-from ccml.emit_llvm.objects import emit_assembly
 from ccml.ir.graph import Graph
 from ccml.ir.types import DType
 from ccml.ops.evaluate import evaluate_graph
@@ -20,9 +16,8 @@ from ccml.targets import Machine, select
 
 from tests.artifacts.built import run_artifact
 from tests.artifacts.machines import machine_id
-from tests.emit_c.harness import WARNINGS, compile_c
+from tests.schedule.assembly import Compiled, by_gcc, by_llvm, innermost
 from tests.schedule.graphs import integer_conv_graph, random_inputs
-from tests.schedule.test_spills import innermost
 from tests.schedule.test_staged import matmul_graph
 from tests.tools import needs
 
@@ -57,42 +52,28 @@ def test_bytes_are_those_of_the_meaning(route: Emit, machine: Machine, tmp_path:
         np.testing.assert_array_equal(found[output], evaluate_graph(graph, inputs)[output], name)
 
 
-def by_llvm(graph: Graph, machine: Machine, _: Path) -> str:
-    return emit_assembly(lower_graph(graph, machine), machine)
-
-
-def by_gcc(graph: Graph, machine: Machine, folder: Path) -> str:
-    """The C sources, compiled as their Makefile does."""
-    program, assembly = lower_graph(graph, machine), folder / "kernels.s"
-    write_c(program, machine, folder)
-    source = str(folder / f"{program.name}.c")
-    flags = ["-O3", *all_flags(machine, "gcc"), "-S", "-o", str(assembly)]
-    compile_c(["aarch64-linux-gnu-gcc", *WARNINGS, *flags, source])
-    return assembly.read_text()
-
-
+PRODUCT = GRAPHS["13 rows of 64, 32 columns"]
 COMPILED = pytest.mark.parametrize(
     "compiled", [by_llvm, pytest.param(by_gcc, marks=needs("aarch64-linux-gnu-gcc"))], ids=["llvm", "gcc"]
 )
-Compiled = Callable[[Graph, Machine, Path], str]
 
 
 @COMPILED
 def test_rows_meet_matrices(compiled: Compiled, tmp_path: Path) -> None:
-    assert "smmla" in compiled(GRAPHS["plain 3x3"], I8MM, tmp_path)
+    assert "smmla" in compiled(lower_graph(GRAPHS["plain 3x3"], I8MM), I8MM, tmp_path)
 
 
 @COMPILED
 def test_dot_products_take_activations_from_lanes(compiled: Compiled, tmp_path: Path) -> None:
     """Without an instruction that copies them to a vector first."""
-    text = compiled(GRAPHS["13 rows of 64, 32 columns"], DOTPROD, tmp_path)
+    text = compiled(lower_graph(PRODUCT, DOTPROD), DOTPROD, tmp_path)
     assert "sdot" in text and len(re.findall(r"\bsdot\b.*\[\d\]", text)) == len(re.findall(r"\bsdot\b", text))
 
 
 @COMPILED
 def test_widened_products_take_activations_from_lanes(compiled: Compiled, tmp_path: Path) -> None:
     """Without dot products: both halves of a vector of halfwords by an element of another."""
-    text = compiled(GRAPHS["13 rows of 64, 32 columns"], ARMV8, tmp_path)
+    text = compiled(lower_graph(PRODUCT, ARMV8), ARMV8, tmp_path)
     lower = re.findall(r"\bsmlal\s+v\d+\.4s, v\d+\.4h, v\d+\.h\[\d\]", text)
     upper = re.findall(r"\bsmlal2\s+v\d+\.4s, v\d+\.8h, v\d+\.h\[\d\]", text)
     assert len(lower) == len(upper) >= 64 and "ldrsb" not in text
@@ -102,14 +83,15 @@ def test_widened_products_take_activations_from_lanes(compiled: Compiled, tmp_pa
 @pytest.mark.parametrize("machine", [ARMV8, DOTPROD], ids=machine_id)
 def test_depthwise_layers_multiply_halfwords(machine: Machine, compiled: Compiled, tmp_path: Path) -> None:
     graph = integer_conv_graph((1, 9, 9, 24), (24, 3, 3, 1), group=24, pad=(1, 1, 1, 1))
-    assert {"smlal", "smlal2"} <= set(re.findall(r"\b(smlal2?)\b", compiled(graph, machine, tmp_path)))
+    text = compiled(lower_graph(graph, machine), machine, tmp_path)
+    assert {"smlal", "smlal2"} <= set(re.findall(r"\b(smlal2?)\b", text))
 
 
 @needs("aarch64-linux-gnu-gcc")
 @pytest.mark.parametrize("machine", [ARMV8, DOTPROD], ids=machine_id)
 def test_gcc_keeps_accumulators_in_registers(machine: Machine, tmp_path: Path) -> None:
     """Loops over k touch no stack and copy no vectors from general registers."""
-    lines = by_gcc(GRAPHS["13 rows of 64, 32 columns"], machine, tmp_path).splitlines()
+    lines = by_gcc(lower_graph(PRODUCT, machine), machine, tmp_path).splitlines()
     found = ["\n".join(body) for body in innermost(lines) if sum("sdot" in x or "smlal" in x for x in body) >= 12]
     assert found
     assert not [body for body in found if re.search(r"\[sp|\bdup\b|\bumov\b", body)]
