@@ -31,8 +31,7 @@ def test_meaning_is_a_scheduled_kernel(name: str) -> None:
         kernel = block_kernel(name, numbers)
         verify_kernel(kernel, scheduled=True, instructions=INSTRUCTIONS)
         assert parse_kernel(print_kernel(kernel)) == kernel
-        ones = {param.name: np.ones(param.shape, param.dtype.numpy) for param in kernel.params}
-        run_kernel(kernel, ones, instructions=INSTRUCTIONS)
+        run_kernel(kernel, block_operands(kernel), instructions=INSTRUCTIONS)
 
 
 @pytest.mark.parametrize("count", range(1, 18))
