@@ -6,12 +6,14 @@ import ctypes
 import re
 import threading
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
 import onnx.parser
 import pytest
 from ccml.driver import compile_model
+from ccml.emit_llvm import jit
 from ccml.emit_llvm.entry import ModuleOptions
 from ccml.emit_llvm.jit import JitLibrary, JitModel, host_machine
 from ccml.emit_llvm.module import module_text
@@ -68,6 +70,17 @@ def test_timer_times_what_runs(tmp_path: Path) -> None:
     assert all((timed[way, times][then] > 0) == way for way, times in timed)
     assert all((timed[way, times][other] > 0) == (not way) for way, times in timed)
     assert all((timed[way, times][turn] > 0) == (times > 0) for way, times in timed)
+
+
+def test_times_are_not_short_because_a_call_that_does_nothing_was_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, inputs = scale_and_shift()
+    model = JitModel(program)
+    slow = (3 <= number < 9 or number >= 100 for number in count())
+    monkeypatch.setattr(
+        jit, "_nanoseconds", lambda function, _: 700 if function is not model._run else 9000 if next(slow) else 200
+    )
+    take = model.timer(inputs)
+    assert [take() for _ in range(4)] == [[500] * len(program.calls)] * 4
 
 
 def test_observe_copies_each_tap_when_it_is_complete() -> None:
