@@ -59,6 +59,8 @@ def _others(folder: Path, rng: np.random.Generator) -> None:
                  helper.make_node("GlobalAveragePool", ["maps"], ["scores"])]  # fmt: skip
         image, scores = ("image", T.FLOAT, [1, 3, 96, 96]), ("scores", T.FLOAT, [1, 2, 1, 1])
         _save(folder / f"{name}.onnx", nodes, [image], [scores], {"w": _normal(rng, 2, 3, 4, 4)})
+    np.savez(folder / "pictures.npz", image=_normal(rng, 4, 3, 96, 96))
+    ccml.quantize(folder / "vww.onnx", ccml.Quantization(folder / "pictures.npz"), folder / "cam.onnx")
     steps = [helper.make_node("LSTM", ["x", "w", "r", "", "", "h", "c"], ["y", "hn", "cn"], hidden_size=4)]
     states = [(name, T.FLOAT, [1, 1, 4]) for name in ("h", "c", "hn", "cn")]
     inputs, outputs = [("x", T.FLOAT, [1, 1, 3]), *states[:2]], [("y", T.FLOAT, [1, 1, 1, 4]), *states[2:]]
