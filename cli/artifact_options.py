@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from .help import ArtifactOption
-from .options import BindingNames, EmitKinds, PackageNames
+from .parameter_types import BindingNames, EmitKinds, PackageNames
 
 if TYPE_CHECKING:
     from ..program.placing import Placing

@@ -11,8 +11,9 @@ import click
 from ..errors import CcmlError, ErrorCode
 from ..output_files import check_output_file
 from .help import AudioOption, Command, ImageOption
-from .options import Duration, Number, json_option
+from .options import json_option
 from .output import print_facts, print_json, shape_text
+from .parameter_types import Duration, Number
 from .progress import progress
 from .quantize_options import pixel_options
 from .verbosity import logging_options, settings

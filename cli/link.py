@@ -22,8 +22,9 @@ from .artifact_options import (
 )
 from .config import MODEL_KEYS, config_option, linked_models, located
 from .help import Command
-from .options import InputShape, NameValue, clock_option, goal_options, json_option, target_options
+from .options import clock_option, goal_options, json_option, target_options
 from .output import kibibytes, print_facts, print_json, print_table
+from .parameter_types import InputShape, NameValue
 from .progress import progress
 from .table import columns
 from .verbosity import logging_options, settings

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from ..errors import CcmlError
 from .config import layer_overrides
 from .help import QuantizationOption, SubjectOption
-from .options import Number
+from .parameter_types import Number
 
 if TYPE_CHECKING:
     from ..quantization.images import ImageOptions

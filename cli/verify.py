@@ -9,7 +9,6 @@ import click
 from .board_check import described_check, print_check
 from .help import Command
 from .options import (
-    Number,
     goal_on_the_command_line,
     goal_options,
     input_option,
@@ -19,6 +18,7 @@ from .options import (
     target_options,
 )
 from .output import print_json, print_table, shape_text
+from .parameter_types import Number
 from .progress import progress
 from .quantize_options import quantization_options, quantize_option
 from .table import columns
