@@ -114,10 +114,8 @@ class Product:
 
     def possible(self, cpu: Cpu) -> Iterator[Blocking]:
         """All that fit the registers."""
-        for dot in self.dots:
+        for dot in self._dots(cpu):
             by_lanes = _takes_lanes(cpu, dot, self.k)
-            if dot.registers > 1 and not by_lanes:
-                continue
             for vectors in range(1, min(MOST_VECTORS, max(1, ceil(self.columns / dot.lanes))) + 1):
                 for rows in range(1, min(self.rows, MOST_ROWS) + 1):
                     taken = self.reserve + (rows * vectors * dot.registers if self.sums else 0)
@@ -128,7 +126,7 @@ class Product:
 
     def decided(self, cpu: Cpu, shape: BlockShape) -> Blocking | None:
         """The blocking of a ``shape``, cut down to what there is; ``None`` where no instruction here is meant."""
-        dot = shape.find_dot(self.dots)
+        dot = shape.find_dot(self._dots(cpu))
         if dot is None or not shape.valid:
             return None
         rows, vectors = min(shape.rows, self.rows), min(shape.vectors, max(1, ceil(self.columns / dot.lanes)))
@@ -139,6 +137,10 @@ class Product:
     def cycles(self, cpu: Cpu, blocking: Blocking) -> float:
         """The estimate for all of it."""
         return self.outer * blocking_cycles(cpu, blocking, self.rows, self.columns, self._depth(blocking.dot))
+
+    def _dots(self, cpu: Cpu) -> tuple[Dot, ...]:
+        """Those of use here: halves of vectors are multiplied by lanes only."""
+        return tuple(dot for dot in self.dots if dot.registers == 1 or _takes_lanes(cpu, dot, self.k))
 
     def _depth(self, dot: Dot) -> int:
         """Steps of k."""
