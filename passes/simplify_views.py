@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise
 from math import prod
 
@@ -11,11 +12,14 @@ from ..ir.graph import Node, Value
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
 from ..ops.infer import broadcast_shapes
-from ..ops.narrow import NARROW_FLOATS
+from ..ops.narrow import narrowed, widened
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from .rewrite import Rewriter, Rule
 from .views import groups, identity, is_reshape, quantized_along_axis, reshape, transpose
+
+_FEW_BITS = 16
+"""Of types whose values are few enough to try all."""
 
 
 def _source(rewriter: Rewriter, node: Node, op: str) -> tuple[Node, Value] | None:
@@ -218,13 +222,27 @@ def needless_cast(rewriter: Rewriter, node: Node) -> Value | None:
     return source[1] if source[1].dtype is node.output.dtype else rewriter.like(node, source[1])
 
 
+@cache
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Whether every value of ``narrow`` is one of ``wide``. NumPy calls 64-bit integers to float64 safe; they round. So
-    it does floats of 4 bits to integers of 2."""
-    if narrow in NARROW_FLOATS and not wide.is_float and wide not in NARROW_FLOATS:
+    """Whether every value of ``narrow`` is one of ``wide``: where these are few, each is taken there and back. Of the
+    others NumPy knows; only that it calls 64-bit integers to float64 safe, which round."""
+    if wide is DType.BOOL or DType.CHAR in (wide, narrow):
         return False
-    rounds = wide.is_float and narrow.is_integer and narrow.size == 8
-    return not rounds and wide is not DType.BOOL and np.can_cast(narrow.numpy, wide.numpy, "safe")
+    if narrow.bits > _FEW_BITS:
+        rounds = wide.is_float and narrow.is_integer and narrow.size == 8
+        return not wide.is_narrow and not rounds and np.can_cast(narrow.numpy, wide.numpy, "safe")
+    values = widened(_every(narrow))
+    with np.errstate(invalid="ignore", over="ignore"):
+        there = widened(narrowed(values, wide, False, "up")) if wide.is_narrow else values.astype(wide.numpy)
+        before, behind = values.astype(np.float64), there.astype(np.float64)
+    return np.array_equal(before, behind, equal_nan=True) and np.array_equal(np.signbit(before), np.signbit(behind))
+
+
+def _every(dtype: DType) -> np.ndarray:
+    """All values of a type of few bits."""
+    if dtype is DType.BOOL:
+        return np.array([False, True])
+    return np.arange(1 << dtype.bits).astype(f"u{dtype.size}").view(dtype.numpy)
 
 
 VIEW_RULES: tuple[Rule, ...] = (

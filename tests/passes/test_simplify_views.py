@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from ccml.ir.graph import Graph
+from ccml.ir.graph_text import parse_graph
+from ccml.ir.types import DType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.ops.narrow import NARROW_FLOATS
 from ccml.passes.rewrite import until_stable
 from ccml.passes.simplify import simplify
 
@@ -213,3 +218,36 @@ def test_a_cast_between_keeps_what_it_rounds() -> None:
       %y : i64[2] = cast(%a) {to=i64}
     """
     assert_rewrites(simplified, text)
+
+
+TYPES = [dtype for dtype in DType if dtype not in (DType.INDEX, DType.CHAR)]
+
+
+def every_value(dtype: DType) -> np.ndarray:
+    """Of a type of up to 16 bits."""
+    if dtype is DType.BOOL:
+        return np.array([False, True])
+    return np.arange(1 << dtype.bits).astype(f"u{dtype.size}").view(dtype.numpy)
+
+
+def cast_to(dtype: DType) -> str:
+    return f'{{to={dtype.value}, saturate=true, rounding="up"}}' if dtype in NARROW_FLOATS else f"{{to={dtype.value}}}"
+
+
+@pytest.mark.parametrize("dtype", [dtype for dtype in TYPES if dtype.bits <= 16], ids=lambda dtype: dtype.value)
+def test_casts_through_any_other_type_keep_every_value(dtype: DType) -> None:
+    """Those that vanish would have changed none."""
+    x, vanished = every_value(dtype), set[DType]()
+    for between in set(TYPES) - {dtype}:
+        graph = parse_graph(f"""graph g(%x: {dtype.value}[{x.size}]) -> (%y)
+            %m : {between.value}[{x.size}] = cast(%x) {cast_to(between)}
+            %y : f32[{x.size}] = cast(%m) {{to=f32}}
+            """)
+        result = simplified(graph)
+        if len(result.nodes) < 2:
+            vanished.add(between)
+        with np.errstate(all="ignore"):
+            found, wanted = (evaluate_graph(each, {"x": x})["y"] for each in (result, graph))
+        np.testing.assert_array_equal(found, wanted, str(between))
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted), str(between))
+    assert {DType.F32, DType.F64} - {dtype} <= vanished
