@@ -22,7 +22,7 @@ import numpy as np
 
 from ..ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ..ir.types import TensorType
-from ..ops.table import infer_types
+from ..ops.table import OPS, infer_types
 from .eliminate_dead_code import eliminate_dead_code
 
 Rule = Callable[["Rewriter", Node], "Value | Sequence[Value] | None"]
@@ -94,8 +94,7 @@ class Rewriter(GraphBuilder):
 
     def visit(self, node: Node, rules: Sequence[Rule]) -> None:
         """Applies the first rule that has something to say about ``node``, or keeps it."""
-        if not self._replaced.keys().isdisjoint(value.name for value in node.operands):
-            node = replace(node, inputs=tuple(None if value is None else self.resolve(value) for value in node.inputs))
+        node = self._resolved(node)
         start = len(self.nodes)
         for rule in rules:
             results = rule(self, node)
@@ -116,6 +115,19 @@ class Rewriter(GraphBuilder):
         outputs = tuple(self._output(value, taken) for value in self.graph.outputs)
         graph = replace(self.graph, outputs=outputs, nodes=tuple(self.nodes), constants=self.constants)
         return self._restore_names(eliminate_dead_code(graph))
+
+    def _resolved(self, node: Node) -> Node:
+        """``node`` on what stands for its operands; where that has other types (a quantization that was lost), its
+        outputs have those that follow."""
+        if self._replaced.keys().isdisjoint(value.name for value in node.operands):
+            return node
+        inputs = tuple(None if value is None else self.resolve(value) for value in node.inputs)
+        outputs = node.outputs
+        if node.op in OPS and [value.type for value in inputs if value is not None] != [v.type for v in node.operands]:
+            types = infer_types(node.op, inputs, node.attrs, node.loc)
+            outputs = tuple(replace(value, type=type_) for value, type_ in zip(outputs, types, strict=True))
+            self._replaced.update((old.name, new) for old, new in zip(node.outputs, outputs) if old.type != new.type)
+        return replace(node, inputs=inputs, outputs=outputs)
 
     def _define(self, node: Node) -> None:
         self._producers.update((value.name, node) for value in node.outputs)

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from ccml.frontend_onnx import import_model
 from ccml.ir.graph import Graph
+from ccml.ir.graph_text import parse_graph
 from ccml.ir.types import DType
 from ccml.ir.verify import verify_graph
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.opdef import Kind
+from ccml.ops.table import OPERATORS as TABLE
 from ccml.ops.table import OPS
 from ccml.passes.byte_signs import signed_bytes, unsigned_bytes
 from ccml.passes.integerize import integerize
@@ -98,3 +100,23 @@ def test_only_machines_that_want_them_get_other_bytes(bytes_as: DType, quantized
         (x,) = {n.operands[0].dtype for body in bodies if isinstance(body, Graph) for n in body.nodes if n.op == "conv"}
         kinds.append(x)
     assert kinds == [DType.from_numpy(np.dtype(quantized)), bytes_as]
+
+
+def test_operators_without_a_rule_follow_what_stands_for_their_operands() -> None:
+    """A flip of the sign bit has no quantization, so what only moves such bytes has none, either."""
+    attrs = "y_scale=0.5, zero_point=-8, lo=-28, hi=127, to=i8"
+    text = f"""
+    graph g(%x: i32[2,2]) -> (%w)
+      const %at : i64[2] = dense<1, 0>
+      const %n : i64[] = dense<1>
+      const %s : f32[] = dense<0.25>
+      %y : i8[2,2] quant(scale=0.5, zero_point=-8) = requantize(%x, %s) {{{attrs}}}
+      %z : i8[2,2] quant(scale=0.5, zero_point=-8) = gather(%y, %at) {{axis=0}}
+      %p : i8[4] quant(scale=0.5, zero_point=-8) = pack(%z, %n) {{axes=[0]}}
+      %w : i8[2,2] quant(scale=0.5, zero_point=-8) = reshape(%p) {{shape=[2,2]}}
+    """
+    graph = parse_graph(text)
+    verify_graph(graph, TABLE)
+    result = unsigned_bytes(graph)
+    verify_graph(result, TABLE)
+    same_bytes(graph, result)
