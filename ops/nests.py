@@ -18,6 +18,7 @@ from .determinant_nest import det
 from .fourier_nest import fft
 from .gather_nest import gather
 from .int_normalize_nest import int_normalize
+from .int_recurrent_nest import int_gru, int_lstm, int_rnn
 from .integer_nests import int_softmax
 from .interpolate_nest import interpolate
 from .ngrams_nest import count_ngrams
@@ -62,6 +63,9 @@ NESTS: dict[str, Nest] = {
     "lstm": lstm,
     "gru": gru,
     "rnn": rnn,
+    "int_lstm": int_lstm,
+    "int_gru": int_gru,
+    "int_rnn": int_rnn,
     "cumsum": cumsum,
     "cumprod": cumprod,
     "gather": gather,

@@ -93,6 +93,19 @@ class Cell:
         buffer = scratch(self.ctx, stem, self.dtype, 1, sections * self.hidden)
         return buffer, (Alloc(buffer),)
 
+    def state_memory(self, number: int) -> tuple[Buffer, Block]:
+        """The same for a state, by its number."""
+        return self.memory("state")
+
+    def work_memory(self, number: int, sections: int) -> tuple[Buffer, Block]:
+        """The same for work space."""
+        return self.memory("work", sections)
+
+    @property
+    def lengths(self) -> Value | None:
+        """The operand that has the lengths of sequences."""
+        return optional(self.node, lengths_position(2 if self.node.op == "lstm" else 1))
+
     # ------------------------------------------------------------ sums
 
     def sums(
@@ -173,22 +186,22 @@ def _directions(node: Node) -> int:
     return operand(node, 1).shape[0]
 
 
-def _recurrence(
+def recurrence(
     ctx: NestContext, node: Node, initial: Sequence[Value | None], sections: Sequence[int], step: Step, cells: Cells
 ) -> Block:
     """Runs ``step`` over time. ``initial`` are the first states; work space has so many ``sections`` of hidden size."""
     seq, batches, _ = operand(node, 0).shape
-    lengths = optional(node, lengths_position(len(initial)))
 
     def one(cell: Cell) -> Block:
-        found = [cell.memory("work", count) for count in sections] + [cell.memory("state") for _ in initial]
+        found = [cell.work_memory(number, count) for number, count in enumerate(sections)]
+        found += [cell.state_memory(number) for number in range(len(initial))]
         buffers, allocs = [buffer for buffer, _ in found], tuple(stmt for _, alloc in found for stmt in alloc)
         work, states = buffers[: len(sections)], buffers[len(sections) :]
         init = cell.each_unit(lambda k: tuple(
-            store(state[cell.slot, k], const(0, state.type) if first is None else cell.read(first, cell.batch, k))
+            store(state[cell.slot, k], _start(cell, state, first, k))
             for state, first in zip(states, initial)
         ))  # fmt: skip
-        count, rest = _length(cell, lengths, seq)
+        count, rest = _length(cell, cell.lengths, seq)
         steps = serial_loop(ctx, "t", count, lambda t: step(cell, work, states, _place(cell, t, count)))
         zero = const(0, Type(node.outputs[0].dtype))
         behind = serial_loop(
@@ -207,6 +220,12 @@ def _recurrence(
         return loops(ctx, ("b",), (batches,), lambda index: one(cells.make(ctx, node, direction, index[0])))
 
     return tuple(stmt for direction in range(_directions(node)) for stmt in over_batches(direction))
+
+
+def _start(cell: Cell, state: Buffer, first: Value | None, k: Expr) -> Expr:
+    if first is None:
+        return const(0, state.type)
+    return convert(cell.read(first, cell.batch, k), state.dtype)
 
 
 def _length(cell: Cell, lengths: Value | None, seq: int) -> tuple[Expr, Block]:
@@ -231,7 +250,7 @@ def _place(cell: Cell, t: Expr, count: Expr) -> Expr:
 
 def lstm(ctx: NestContext, node: Node, cells: Cells = PLAIN) -> Block:
     """All four gates of a step, then c = f * c + i * g, h = o * h(c)."""
-    return _recurrence(ctx, node, (optional(node, 4), optional(node, 5)), (4,), _lstm_step, cells)
+    return recurrence(ctx, node, (optional(node, 4), optional(node, 5)), (4,), _lstm_step, cells)
 
 
 def _lstm_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:
@@ -260,7 +279,7 @@ def _peep(cell: Cell, gate: Expr, section: int, k: Expr, c: Expr) -> Expr:
 
 def gru(ctx: NestContext, node: Node, cells: Cells = PLAIN) -> Block:
     """Gates z and r, the candidate, then h = (1 - z) * candidate + z * h."""
-    return _recurrence(ctx, node, (optional(node, 4),), (3, 1), _gru_step, cells)
+    return recurrence(ctx, node, (optional(node, 4),), (3, 1), _gru_step, cells)
 
 
 def _gru_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:
@@ -297,7 +316,7 @@ def _gru_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: E
 
 def rnn(ctx: NestContext, node: Node, cells: Cells = PLAIN) -> Block:
     """h = f(x . w + h . r + bias)."""
-    return _recurrence(ctx, node, (optional(node, 4),), (1,), _rnn_step, cells)
+    return recurrence(ctx, node, (optional(node, 4),), (1,), _rnn_step, cells)
 
 
 def _rnn_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: Expr) -> Block:

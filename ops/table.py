@@ -25,6 +25,7 @@ from . import custom as cu
 from . import determinant as dt
 from . import fourier as ft
 from . import int_normalize as nm
+from . import int_recurrent as iq
 from . import integer as it
 from . import interpolate as ip
 from . import movement as mv
@@ -62,6 +63,10 @@ POOL: Schema = {"kernel": at.COUNTS, **WINDOW, "ceil_mode": at.BOOL}
 RECURRENT: Schema = {
     "hidden": at.COUNT, "direction": one_of(*DIRECTIONS), "clip": at.FLOAT,
     "activations": at.Attribute(at.AttrKind.TEXTS, tuple(ACTIVATIONS)),
+}  # fmt: skip
+INT_RECURRENT: Schema = {
+    **{name: RECURRENT[name] for name in ("hidden", "direction", "activations")},
+    "x_zero_point": at.INT, "x_shift": at.AXIS, "h_shift": at.AXIS, "fraction": at.COUNT,
 }  # fmt: skip
 QUANTIZED: Schema = {"scale": at.FLOATS, "zero_point": at.INTS, "axis": at.AXIS}
 ZERO_POINT: Schema = {"zero_point": at.OPTIONAL_INT}
@@ -412,6 +417,20 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "rnn", A, "x, w, r, b?, h0? -> y, y_h",
         rc.infer_rnn, rc.evaluate_rnn, macs=rc.recurrent_macs, attrs=RECURRENT,
+    ),
+    OpDef(
+        "int_lstm", A, "x, w, r, b, multipliers, table, h0?, c0?, lengths? -> y, y_h, y_c, in fixed point",
+        iq.infer_int_lstm, iq.evaluate_int_lstm, macs=rc.recurrent_macs, tables=(5,),
+        attrs={**INT_RECURRENT, "input_forget": at.BOOL},
+    ),
+    OpDef(
+        "int_gru", A, "x, w, r, b, multipliers, table, h0?, lengths? -> y, y_h, in fixed point",
+        iq.infer_int_gru, iq.evaluate_int_gru, macs=rc.recurrent_macs, tables=(5,),
+        attrs={**INT_RECURRENT, "linear_before_reset": at.BOOL},
+    ),
+    OpDef(
+        "int_rnn", A, "x, w, r, b, multipliers, table, h0?, lengths? -> y, y_h, in fixed point",
+        iq.infer_int_rnn, iq.evaluate_int_rnn, macs=rc.recurrent_macs, tables=(5,), attrs=INT_RECURRENT,
     ),
     OpDef(
         "fused", A, "one kernel: the nodes of its body",

@@ -20,6 +20,7 @@ from ccml.ops import attributes
 from ccml.ops.attributes import complaint
 from ccml.ops.table import OPERATORS, OPS
 
+from tests.ops.integer_recurrence import operands
 from tests.ops.nest_harness import make_kernel, make_node
 from tests.ops.test_table import SAMPLES, Sample, i
 
@@ -42,6 +43,7 @@ INTEGER: dict[str, Sample] = {
         {**QUANTIZED, "axes": (1,), "mean": True, "x_zero_point": 0, "fraction": 8, "epsilon": 4, "factor": 1 << 20,
          "shift": 12},
     ),
+    **{op: operands(op) for op in ("int_lstm", "int_gru", "int_rnn")},
 }  # fmt: skip
 PER_TENSOR = {op: SAMPLES[op][:1] for op in ("quantize", "dequantize")}
 EVERY = {**SAMPLES, **PER_TENSOR, **{op: [sample] for op, sample in INTEGER.items()}}

@@ -249,7 +249,7 @@ def types_of(arrays: Sequence[np.ndarray | None]) -> list[TensorType | None]:
 
 def test_every_operator_has_samples() -> None:
     """The operators of integer kernels, which quantization makes, have tests of their own."""
-    modules = ("ccml.ops.integer", "ccml.ops.int_normalize")
+    modules = ("ccml.ops.integer", "ccml.ops.int_normalize", "ccml.ops.int_recurrent")
     integer = {name for name, row in OPS.items() if row.evaluate.__module__ in modules}
     assert SAMPLES.keys() == OPS.keys() - integer
 
