@@ -30,7 +30,7 @@ Axes = tuple[int, ...]
 """For each axis of a tensor the axis of the input that it is; -1 where it is none."""
 
 _WINDOWS = ("conv", "conv_transpose", "pool", "max_pool_index")
-_SEQUENCES = ("lstm", "gru", "rnn")
+_SEQUENCES = ("lstm", "gru", "rnn", "int_lstm", "int_gru", "int_rnn")
 
 
 def by_rows(graph: Graph, names: Sequence[str]) -> Graph:

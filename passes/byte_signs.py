@@ -98,7 +98,7 @@ def _with_change(graph: Graph, change: _Change) -> Graph:
     return rewrite(graph, partial(_rule, change))
 
 
-def _rule(change: _Change, rewriter: Rewriter, node: Node) -> Value | None:
+def _rule(change: _Change, rewriter: Rewriter, node: Node) -> Value | Sequence[Value] | None:
     rule = _RULES.get(node.op)
     if rule is None or all(value.dtype is not change.old for value in (*node.operands, *node.outputs)):
         return None
@@ -129,10 +129,10 @@ def _source_of_flip(rewriter: Rewriter, value: Value) -> Value | None:
 
 # ---------------------------------------------------------------- rules
 
-_Rule = Callable[[_Change, Rewriter, Node], Value | None]
+_Rule = Callable[[_Change, Rewriter, Node], Value | Sequence[Value] | None]
 
 
-def _difference(*zero_points: str) -> _Rule:
+def _difference(*zero_points: str) -> Callable[[_Change, Rewriter, Node], Value | None]:
     """Operators of ``operand - zero point``, with an attribute for each of the first operands."""
 
     def rule(change: _Change, rewriter: Rewriter, node: Node) -> Value | None:
@@ -278,6 +278,16 @@ def _moved(change: _Change, rewriter: Rewriter, node: Node) -> Value | None:
     return change.emit(rewriter, node, operands, attrs)
 
 
+def _recurrent(change: _Change, rewriter: Rewriter, node: Node) -> Sequence[Value] | None:
+    """Recurrent layers, which have several results, none of them bytes, and whose weights stay signed."""
+    x, *rest = node.inputs
+    if x is None or x.dtype is not change.old:
+        return None
+    attrs = {**node.attrs, "x_zero_point": integer(node.attrs, "x_zero_point") + change.offset}
+    operands = [change.changed(rewriter, x, node.loc), *rest]
+    return rewriter.emit(node.op, operands, attrs, loc=node.loc, names=[value.name for value in node.outputs])
+
+
 def _quantized(change: _Change, rewriter: Rewriter, node: Node) -> Value | None:
     """``quantize`` of a float, which saturates to either type."""
     if node.output.dtype is not change.old:
@@ -306,6 +316,7 @@ _RULES: dict[str, _Rule] = {
     "rescale_channels": _rescaled_channels,
     "int_softmax": _softmax,
     "int_normalize": _difference("x_zero_point"),
+    **dict.fromkeys(("int_lstm", "int_gru", "int_rnn"), _recurrent),
     "clip": _clipped,
     "quantize": _quantized,
     "dequantize": _dequantized,

@@ -120,7 +120,14 @@ class Blocked:
     block: int
 
 
-Form = Union[Stored, Tabled, Accumulated, Blocked]
+@dataclass(frozen=True)
+class Stacked:
+    """Constants one behind the other along the first axis, each with parameters of its own."""
+
+    parts: tuple[Stored, ...]
+
+
+Form = Union[Stored, Tabled, Accumulated, Blocked, Stacked]
 
 
 @dataclass(frozen=True)

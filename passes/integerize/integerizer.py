@@ -16,6 +16,7 @@ The graph must be channels_first; the pass runs before the layout is chosen.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from .interpolation import interpolated
 from .merge_lookups import merge_lookups
 from .moves import is_view, move
 from .per_axis import spell_out
+from .recurrent import RECURRENCES, recurrent
 from .report import Kept, kept_in_float
 from .requantization import quantized
 from .sums import reduction
@@ -66,8 +68,8 @@ def integerize_with_report(graph: Graph) -> tuple[Graph, tuple[Kept, ...]]:
     return result, kept_in_float(result, state.reasons)
 
 
-def _visit(state: State, node: Node) -> Value | None:
-    """What stands for the node's output; ``None`` keeps it."""
+def _visit(state: State, node: Node) -> Value | Sequence[Value] | None:
+    """What stands for the node's outputs; ``None`` keeps it."""
     if node.op == "dequantize":
         _note_stored(state, node)
         return None
@@ -78,6 +80,8 @@ def _visit(state: State, node: Node) -> Value | None:
         return quantized(state, node)
     if node.op in CONTRACTIONS:
         return contraction(state, node)
+    if node.op in RECURRENCES:
+        return recurrent(state, node)
     if node.op in ("pool", "reduce"):
         return reduction(state, node)
     if is_view(node):

@@ -14,7 +14,7 @@ from ...ir.types import TensorType
 from ...ops.attributes import ints
 from ...ops.opdef import Kind
 from ...ops.table import OPS, infer_types
-from .forms import Blocked, Form, State, Stored, Tabled
+from .forms import Blocked, Form, Stacked, State, Stored, Tabled
 from .tables import as_table
 
 EMPTY: Mapping[str, AttrValue] = MappingProxyType({})
@@ -30,8 +30,10 @@ def move(state: State, node: Node) -> None:
     """Notes the form of a view's output, if all its operands follow from integers in the same way."""
     forms = [state.form(value) for value in (node.operands if node.op == "concat" else node.operands[:1])]
     first = forms[0]
-    if isinstance(first, Blocked):
-        moved: Form | None = _transposed_blocks(state, node, first)
+    if node.op == "concat" and (stacked := _stacked(state, node, forms)) is not None:
+        moved: Form | None = stacked
+    elif isinstance(first, Blocked):
+        moved = _transposed_blocks(state, node, first)
     elif isinstance(first, Stored) and first.axis is not None:
         moved = _along_axis(state, node, first)
     elif node.op in PURE:
@@ -153,6 +155,14 @@ def _joined(state: State, node: Node, forms: Sequence[Form | None]) -> Form | No
     value = emit_view(state, node, [source.value for source in sources], _name(node))
     moved = replace(sources[0], value=value)
     return moved if all(isinstance(form, Stored) for form in forms) else replace(first, sources=(moved,))
+
+
+def _stacked(state: State, node: Node, forms: Sequence[Form | None]) -> Stacked | None:
+    """Constants whose parameters are along other axes than the one along which they are joined, the first."""
+    parts = tuple(form for form in forms if isinstance(form, Stored))
+    constant = len(parts) == len(forms) and all(state.rewriter.is_constant(part.value) for part in parts)
+    apart = constant and node.attrs["axis"] == 0 and any(part.axis is not None for part in parts)
+    return Stacked(parts) if apart and all(part.axis != 0 for part in parts) else None
 
 
 def _alike(table: Tabled, other: Tabled) -> bool:
