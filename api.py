@@ -25,7 +25,7 @@ from .artifact.abis import build_for_abi
 from .artifact.build import Artifact, Plan, dispatches_by_default, make_plan, write_artifacts
 from .artifact.dump import IrDump
 from .artifact.emit import DEFAULT_EMIT, Emit
-from .artifact.link import Library, link_models, write_library, write_library_sources
+from .artifact.link import Library, LinkedModels, link_models, write_library, write_library_sources
 from .artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
 from .artifact.rows import check_by_rows
 from .bindings.write import check_bindings, write_bindings
@@ -65,11 +65,11 @@ from .ir.types import DType
 from .loaded_model import LoadedModel
 from .output_files import check_output_file, check_output_folder
 from .packages.sample import encode_sample
-from .packages.write import LinkedModels, check_linked, find_ecosystems, write_linked_packages, write_packages
+from .packages.write import LinkedModels as PackagedModels
 from .packages.write import Model as PackagedModel
+from .packages.write import check_linked, find_ecosystems, write_linked_packages, write_packages
 from .passes.precision import FloatFormat
 from .processes import allowed
-from .program.link import Linked
 from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
@@ -215,6 +215,7 @@ def link(
     external_weights: bool = False,
     packages: Iterable[str] = (),
     bindings: Iterable[str] = (),
+    jobs: int = 1,
 ) -> Library:
     """Compiles several ``models``, files or pairs of a file and its options, into one library ``name``, written into
     ``folder`` (default: ``NAME_TARGET``).
@@ -223,8 +224,9 @@ def link(
     once, and the header of the library tells how much working memory is enough for each, one at a time. ``bindings``
     are languages, as for :func:`compile`: each model has bindings of its own, which load the same library. With
     ``external_weights`` each takes its weights from a file of its own, ``MODEL.weights``. ``packages`` are as for
-    :func:`compile`, one for all models, with an application that runs a random sample of each. Raises ``BAD_OPTION``
-    for fewer than two models, or names that clash.
+    :func:`compile`, one for all models, with an application that runs a random sample of each. ``target``, ``abi``,
+    ``cpu`` and ``jobs`` are as for :func:`compile`: by default machine code is for every CPU of the ABI, where an
+    operating system loads it. Raises ``BAD_OPTION`` for fewer than two models, or names that clash.
 
     >>> ccml.link(["kws.onnx", "ad.onnx"], "cortex-m4", "both", name="both").totals.flash_bytes
     """
@@ -235,8 +237,9 @@ def link(
         reason = "inputs of linked models are in memory, and do not come by rows"
         raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="compile the model alone")
     check_goal(goal)
-    machine = find_machine(target, abi, cpu)
+    machine = find_machine(target, abi, None if cpu == ALL_CPUS else cpu)
     kinds = [Emit(kind) for kind in emit]
+    every_cpu = cpu == ALL_CPUS or (cpu is None and dispatches_by_default(machine, kinds, DEFAULT_ARTIFACT))
     ecosystems = find_ecosystems(packages, [machine])
     check_linked(ecosystems)
     languages = check_bindings(bindings, [machine], libraries=Emit.LIBRARY in kinds)
@@ -246,17 +249,20 @@ def link(
     check_output_folder(out, "-o")
     sources = [read(path, options) for path, options in pairs]
     compiled = [lower(source, run_passes(source, None, machine), machine, goal, shared=False) for source in sources]
-    linked = link_models(whole, compiled, slices=slices, external_weights=external_weights)
 
-    def write_more(found: Linked, reports: Sequence[Report], totals: LibraryTotals, stage: Path) -> None:
+    def write_more(found: LinkedModels, reports: Sequence[Report], totals: LibraryTotals, stage: Path) -> None:
         if ecosystems:
             samples = [encode_sample(each, *_known_sample(source, None)) for each, source in zip(found.models, sources)]
             models = list(zip(found.models, reports, samples, strict=True))
             write_sources = partial(write_library_sources, found, machine)
-            library = LinkedModels(found.whole, models, machine, totals, stage, write_sources)
+            library = PackagedModels(found.whole, models, machine, totals, stage, write_sources)
             write_linked_packages(library, ecosystems)
 
-    return write_library(linked, compiled, kinds, out, languages, write_more)
+    with allowed(jobs):
+        linked = link_models(
+            whole, compiled, slices=slices, external_weights=external_weights, every_cpu=every_cpu
+        )  # fmt: skip
+        return write_library(linked, compiled, kinds, out, languages, write_more)
 
 
 def board_target(board: str) -> str:

@@ -330,20 +330,22 @@ def _with_quantization(program: Program, graph: Graph) -> Program:
     )
 
 
-def lower_levels(compiled: Compiled) -> tuple[Level, ...]:
+def lower_levels(compiled: Compiled, *, shared: bool = True) -> tuple[Level, ...]:
     """The programs of a library for all CPUs of an ABI, the most demanding first, but for those that a less demanding
-    one makes needless, as it has the same code, or hardly more to do; none where the ABI has a single CPU."""
+    one makes needless, as it has the same code, or hardly more to do; none where the ABI has a single CPU. ``shared``
+    is as ``compiled`` was lowered."""
     machine, cpus = compiled.machine, compiled.machine.abi.cpus
     if len(cpus) == 1:
         return ()
-    levels = [Level(machine, compiled.program), *mapped(partial(_level, compiled), _of_use(compiled))]
+    levels = [Level(machine, compiled.program), *mapped(partial(_level, compiled, shared), _of_use(compiled))]
     return tuple(without_equals(_worth_their_size(by_requirements(levels))))
 
 
-def _level(compiled: Compiled, cpu: Cpu) -> Level:
+def _level(compiled: Compiled, shared: bool, cpu: Cpu) -> Level:
     """The model of ``compiled`` for another CPU."""
     machine = replace(compiled.machine, cpu=cpu)
-    return Level(machine, lower(compiled.source, compiled.optimized, machine, compiled.goal).program)
+    lowered = lower(compiled.source, compiled.optimized, machine, compiled.goal, shared=shared)
+    return Level(machine, lowered.program)
 
 
 def _worth_their_size(levels: Sequence[Level]) -> list[Level]:

@@ -11,7 +11,7 @@ from ..costs.build import build_c, build_objects, has_compiler
 from ..costs.predict import is_predictable, predict
 from ..driver import Compiled, lower_levels
 from ..emit_c.makefile import MAKEFILE
-from ..emit_llvm.levels import Level, with_common_memory
+from ..emit_llvm.levels import Level, level_of, with_common_memory
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
 from ..ir.identity import model_id
@@ -153,8 +153,8 @@ def _write(plan: Plan, kinds: Sequence[Emit], folder: Path, beside: Contents, mo
 
 
 def _of_default(section: Section, plan: Plan) -> Section:
-    """``section``, by its kernel's own name where it belongs to the level that is the machine's."""
-    level = next((level for level in plan.levels if level.machine == plan.machine), None)
+    """``section``, by its kernel's own name where it belongs to the level that the plan's machine runs."""
+    level = level_of(plan.levels, plan.machine)
     if level is None:
         return section
     name = plan.program.name

@@ -50,6 +50,11 @@ def emit_option(kinds: str) -> Callable[[F], F]:
     )
 
 
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, metavar="N",
+    help="How many processes make the code for the CPUs of an ABI.",
+)  # fmt: skip
+
 bindings_option = click.option(
     "--bindings", type=BindingNames(), default=(), metavar="NAMES",
     help="How other languages call the model, separated by commas: cpp (C++17 header), python (module for a wheel), "

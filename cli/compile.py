@@ -18,7 +18,15 @@ from .accuracy import (
     require_quantization,
     write_accuracy,
 )
-from .artifact_options import artifact_options, bindings_option, emit_option, name_option, package_option, page_option
+from .artifact_options import (
+    artifact_options,
+    bindings_option,
+    emit_option,
+    jobs_option,
+    name_option,
+    package_option,
+    page_option,
+)
 from .help import Command
 from .options import (
     budget_options,
@@ -70,10 +78,7 @@ if TYPE_CHECKING:
     "--dump-ir", type=click.Path(), metavar="DIR",
     help="Write the graph after every pass, and the program after every step.",
 )  # fmt: skip
-@click.option(
-    "--jobs", type=click.IntRange(1, 256), default=1, show_default=True, metavar="N",
-    help="How many processes make the code for the CPUs of an ABI.",
-)  # fmt: skip
+@jobs_option
 @quantize_option
 @quantization_options
 @accuracy_options

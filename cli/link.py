@@ -14,6 +14,7 @@ from ..output_files import check_output_file
 from .artifact_options import (
     bindings_option,
     emit_option,
+    jobs_option,
     name_option,
     package_option,
     page_option,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 @weights_option
 @slices_option
 @goal_options
+@jobs_option
 @page_option
 @clock_option
 @json_option
@@ -65,6 +67,7 @@ def command(
     weights: str,
     slices: bool,
     goal: Goal,
+    jobs: int,
     page: str | None,
     clock: int | None,
     as_json: bool,
@@ -97,6 +100,7 @@ def command(
         library = api.link(
             pairs, target, output, name=name, abi=abi, cpu=cpu, emit=emit, goal=goal, slices=slices,
             external_weights=weights == "external", packages=packages, bindings=bindings,
+            jobs=jobs,
         )  # fmt: skip
         if page is not None:
             api.write_page(library.reports, page, clock, library.firmware)

@@ -33,12 +33,23 @@ class Level:
     @property
     def suffix(self) -> str:
         """What the names of its files and symbols end in."""
-        return "".join(letter if letter.isalnum() else "_" for letter in self.machine.cpu.name)
+        return level_suffix(self.machine)
+
+
+def level_suffix(machine: Machine) -> str:
+    """What the names of files and symbols end in that are for the CPU of ``machine``."""
+    return "".join(letter if letter.isalnum() else "_" for letter in machine.cpu.name)
 
 
 def by_requirements(levels: Sequence[Level]) -> list[Level]:
     """From the CPU that asks for most to that which asks for least."""
     return sorted(levels, key=lambda level: -len(level.machine.cpu.requires))
+
+
+def level_of(levels: Sequence[Level], machine: Machine) -> Level | None:
+    """The level that a processor of ``machine`` runs, of ``levels`` with the most demanding first."""
+    has = set(machine.cpu.requires)
+    return next((level for level in levels if has.issuperset(level.machine.cpu.requires)), None)
 
 
 def without_equals(levels: Sequence[Level]) -> list[Level]:
@@ -91,21 +102,33 @@ def level_objects(program: Program, levels: Sequence[Level]) -> list[tuple[str, 
     ``program`` is what the caller sees of all.
     """
     most = levels[0].machine
-    choices = [Choice(level.program.name, level.machine.asked_for) for level in levels]
-    generator = backend.target_machine(most, reloc=backend.relocation(most))
-    chooser = backend.optimize(choosing_text(program, most, choices), generator)
-    objects = [(f"{program.name}.o", generator.emit_object(chooser))]
+    objects = [(f"{program.name}.o", choosing_object(program, levels))]
     objects += zip((f"{level.program.name}.o" for level in levels), mapped(_code, levels), strict=True)
-    symbols = [symbol for level in levels for symbol in _data(level)]
-    if symbols:
-        section = most.abi.objects.constants.format(name=program.name)
-        objects.append((f"{program.name}_data.o", constants_object(most, section, symbols)))
+    objects += level_constants(program.name, levels)
     elsewhere = {symbol for level in levels for symbol in linked_besides(level.program, most)}
     return with_helpers(objects, program.name, levels[-1].machine, elsewhere)
 
 
+def choosing_object(program: Program, levels: Sequence[Level]) -> bytes:
+    """The object with the public functions of a model, which go on to those of one of ``levels``."""
+    most = levels[0].machine
+    choices = [Choice(level.program.name, level.machine.asked_for) for level in levels]
+    generator = backend.target_machine(most, reloc=backend.relocation(most))
+    return generator.emit_object(backend.optimize(choosing_text(program, most, choices), generator))
+
+
 def _code(level: Level) -> bytes:
     return code_object(level.program, level.machine, chosen=True)
+
+
+def level_constants(name: str, levels: Sequence[Level]) -> list[tuple[str, bytes]]:
+    """``NAME_data.o`` with the constants of all levels, where there are any and they are not in a file."""
+    symbols = [symbol for level in levels for symbol in _data(level)]
+    if not symbols:
+        return []
+    machine = levels[0].machine
+    section = machine.abi.objects.constants.format(name=name)
+    return [(f"{name}_data.o", constants_object(machine, section, symbols))]
 
 
 def _data(level: Level) -> list[DataSymbol]:

@@ -131,6 +131,7 @@ def build_context(
         "dcore": _DCORES.get(machine.cpu.name, machine.cpu.name.title()),
         "more_dcores": _MORE_DCORES.get(machine.cpu.name, ()),
         "library": False,
+        "shared_by": "",
     }
     return {**context, "members": [context]}
 
@@ -141,13 +142,18 @@ def linked_context(
 ) -> dict[str, object]:
     """The variables of the templates for a library of several ``models``, of which each has its own."""
     name = whole.name
+    contract = contract_of(whole)
+    models = [{**model, "shared_by": name} for model in models]
+    models = [{**model, "members": [model]} for model in models]
     checks = [f"{name}_check.c", *(file for model in models for file in _texts(model, "check_sources"))]
     stacks = [int(str(model["stack_bytes"])) for model in models]
     weights = f"{name}_weights.bin"
     return {
         **models[0],
         "name": name,
-        "macro": contract_of(whole).macro,
+        "macro": contract.macro,
+        "contract": contract,
+        "io_in_pools": any(memory.whole for model in models for memory in _contract(model).pools),
         "members": models,
         "budget": _library_budget(totals),
         "sources": [file for file in sources if file.endswith(".c")],
@@ -158,6 +164,12 @@ def linked_context(
         "application": ["main.c", *checks, *_startup(machine)],
         "stack_bytes": max(stacks),
     }
+
+
+def _contract(context: Mapping[str, object]) -> Contract:
+    found = context["contract"]
+    assert isinstance(found, Contract)
+    return found
 
 
 def _texts(context: Mapping[str, object], key: str) -> Sequence[str]:

@@ -7,24 +7,22 @@ The programs are brought together as one, whose body is theirs one behind the ot
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..ir.aliasing import disjoint_params
+from ..ir.linked import OF_MODEL, renamed_buffers, taken_apart
 from ..ir.loops import Kernel
 from ..ir.loops_text import print_kernel
 from ..ir.program import BufferDecl, MemoryPlan, Pool, Program, Storage
 from ..ir.program_verify import verify_program
-from ..ir.steps import Body, Branch, Call, Repeat, Step, map_calls
+from ..ir.steps import Step, map_calls
 from ..memory.check import check_plan
 from ..targets.target import Machine
 from .build import share
 from .goal import Goal
-
-_OF_MODEL = "{number}.{buffer}"
-"""What the buffers of a model are called among those of others."""
 
 
 @dataclass(frozen=True)
@@ -46,34 +44,6 @@ def link_programs(name: str, programs: Sequence[Program], machine: Machine, goal
     return Linked(whole, models)
 
 
-def taken_apart(whole: Program, programs: Sequence[Program]) -> tuple[Program, ...]:
-    """The programs with the kernels, the constants and the steps of ``whole``, which their own became."""
-    found, first = [], 0
-    kernels = {kernel.name: kernel for kernel in whole.kernels}
-    for number, program in enumerate(programs):
-        behind = first + len(program.body)
-        begins = _OF_MODEL.format(number=number, buffer="")
-        own = {begins + name: name for name in program.buffers}
-        body = _renamed(whole.body[first:behind], own)
-        model = replace(program, body=body, small_code=whole.small_code, library=whole.name)
-        constants = {name: array for name, array in whole.constants.items() if _calls_with(model, name)}
-        buffers = {name: decl for name, decl in program.buffers.items() if decl.storage is not Storage.CONSTANT}
-        buffers |= {name: whole.buffers[name] for name in constants}
-        used = dict.fromkeys(call.kernel for call in model.calls)
-        found.append(
-            replace(
-                model, buffers=buffers, constants=constants, kernels=tuple(kernels[kernel] for kernel in used),
-                blocks=whole.blocks, taps={},
-            )
-        )  # fmt: skip
-        first = behind
-    return tuple(found)
-
-
-def _calls_with(program: Program, buffer: str) -> bool:
-    return any(buffer in call.args for call in program.calls)
-
-
 def _together(name: str, programs: Sequence[Program]) -> Program:
     kernels = _Kernels()
     constants = _Constants(name for program in programs for name in program.buffers)
@@ -83,22 +53,22 @@ def _together(name: str, programs: Sequence[Program]) -> Program:
         own = {
             buffer: constants.name_of(program, buffer)
             if decl.storage is Storage.CONSTANT
-            else _OF_MODEL.format(number=number, buffer=buffer)
+            else OF_MODEL.format(number=number, buffer=buffer)
             for buffer, decl in program.buffers.items()
         }
         buffers |= {own[buffer]: replace(decl, name=own[buffer]) for buffer, decl in program.buffers.items()}
         called = kernels.names_of(program)
         renamed = map_calls(program.body, lambda _, call: [replace(call, kernel=called[call.kernel])])  # noqa: B023
-        body += _renamed(renamed, own)
+        body += renamed_buffers(renamed, own)
     blocks = {(block.name): block for program in programs for block in program.blocks}
     return replace(
         programs[0], name=name, inputs=(), outputs=(), buffers=buffers, constants=constants.arrays,
-        kernels=tuple(kernels.found), body=tuple(body), plan=_plan(programs), blocks=tuple(blocks.values()),
+        kernels=tuple(kernels.found), body=tuple(body), plan=common_plan(programs), blocks=tuple(blocks.values()),
         taps={}, extents=(), states=(), small_code=any(program.small_code for program in programs),
     )  # fmt: skip
 
 
-def _plan(programs: Sequence[Program]) -> MemoryPlan:
+def common_plan(programs: Sequence[Program]) -> MemoryPlan:
     """Pools that are as large as the largest of that number, with all buffers; states have a pool each."""
     pools: list[Pool] = []
     state: dict[str, int] = {}
@@ -109,7 +79,7 @@ def _plan(programs: Sequence[Program]) -> MemoryPlan:
             Pool(
                 name=own[0][1].name,
                 offsets={
-                    _OF_MODEL.format(number=number, buffer=buffer): offset
+                    OF_MODEL.format(number=number, buffer=buffer): offset
                     for number, pool in own
                     for buffer, offset in pool.offsets.items()
                 },
@@ -121,7 +91,7 @@ def _plan(programs: Sequence[Program]) -> MemoryPlan:
     for number, program in enumerate(programs):
         if program.plan.state is not None:
             offsets = program.plan.state.offsets
-            state |= {_OF_MODEL.format(number=number, buffer=buffer): offset for buffer, offset in offsets.items()}
+            state |= {OF_MODEL.format(number=number, buffer=buffer): offset for buffer, offset in offsets.items()}
     return MemoryPlan(tuple(pools), Pool("state", state, 0, 1) if state else None)
 
 
@@ -171,27 +141,3 @@ class _Constants:
                 name = self._known[key] = candidate
                 self.arrays[name] = array
         return name
-
-
-def _renamed(body: Sequence[Step], names: Mapping[str, str]) -> Body:
-    """``body`` with other names of buffers."""
-
-    def new(name: str | None) -> str | None:
-        return None if name is None else names.get(name, name)
-
-    found: list[Step] = []
-    for step in body:
-        match step:
-            case Call():
-                found.append(replace(step, args=tuple(names.get(name, name) for name in step.args)))
-            case Branch():
-                then, orelse = _renamed(step.then, names), _renamed(step.orelse, names)
-                found.append(Branch(names.get(step.condition, step.condition), then, orelse, step.loc))
-            case Repeat():
-                inner = _renamed(step.body, names)
-                found.append(
-                    replace(
-                        step, body=inner, count=new(step.count), condition=new(step.condition), number=new(step.number)
-                    )
-                )
-    return tuple(found)
