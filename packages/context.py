@@ -132,6 +132,7 @@ def build_context(
         "more_dcores": _MORE_DCORES.get(machine.cpu.name, ()),
         "library": False,
         "shared_by": "",
+        "has_shared_memory": False,
     }
     return {**context, "members": [context]}
 
@@ -144,7 +145,6 @@ def linked_context(
     name = whole.name
     contract = contract_of(whole)
     models = [{**model, "shared_by": name} for model in models]
-    models = [{**model, "members": [model]} for model in models]
     checks = [f"{name}_check.c", *(file for model in models for file in _texts(model, "check_sources"))]
     stacks = [int(str(model["stack_bytes"])) for model in models]
     weights = f"{name}_weights.bin"
@@ -153,6 +153,7 @@ def linked_context(
         "name": name,
         "macro": contract.macro,
         "contract": contract,
+        "has_shared_memory": True,
         "io_in_pools": any(memory.whole for model in models for memory in _contract(model).pools),
         "members": models,
         "budget": _library_budget(totals),
