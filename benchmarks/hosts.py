@@ -24,6 +24,7 @@ from pathlib import Path
 
 import ccml
 import numpy as np
+import onnx
 from ccml.costs.roof import roof
 from ccml.emit_llvm.jit import host_machine
 from ccml.ir.types import DType
@@ -32,6 +33,9 @@ PEERS = {"onnxruntime": ("onnxruntime>=1.20,<2", "numpy"), "openvino": ("openvin
 WORKER = Path(__file__).with_name("host_workers.py")
 TOLERANCE = 1e-3
 """Of the relative L2 error of an output: what rounding in another order gives stays far below it."""
+QUANTIZED_TOLERANCE = 0.3
+"""The same for quantized models: inner bytes differ by a step where a sum is half way, and random weights amplify that.
+What computes something else is off by 1 and more."""
 
 
 @dataclass
@@ -146,10 +150,13 @@ def measure(model: Path, environments: Path, threads: int, cpu: str | None, roun
 
 def check(model: Path, outputs: Mapping[str, Mapping[str, np.ndarray]]) -> None:
     """Stops where a system gives something else than ONNX Runtime."""
+    graph = onnx.load(model, load_external_data=False).graph
+    quantized = any(node.op_type == "QuantizeLinear" for node in graph.node)
+    tolerance = QUANTIZED_TOLERANCE if quantized else TOLERANCE
     for name, expected in outputs["onnxruntime"].items():
         for system, given in outputs.items():
             error = np.linalg.norm(given[name].astype(np.float64) - expected) / max(np.linalg.norm(expected), 1e-30)
-            if not error <= TOLERANCE:
+            if not error <= tolerance:
                 raise SystemExit(f"{model.name}: output {name!r} of {system} is off by {error:.1e}")
 
 

@@ -26,8 +26,8 @@ import numpy as np
 from ..ir.graph import Graph, Node, Value
 from ..ops.attributes import ints
 from ..samples import Samples
+from ..verification.runner import Runner
 from .encoding import WEIGHT_LEVELS
-from .execute import Runner
 from .histogram import FOLDS
 from .linear import from_matrices, groups_of, input_taps, output_axis, output_taps, to_matrices
 from .observe import runs

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..ir.graph import Node
 from ..samples import Samples
-from .execute import Arrays, Runner
+from ..verification.runner import Arrays, Runner
 from .histogram import TensorStats
 from .linear import output_axis
 from .partition import key

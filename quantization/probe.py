@@ -22,8 +22,9 @@ from ..ops.evaluate import evaluate_graph
 from ..ops.opdef import Kind
 from ..ops.table import OPS, infer_types
 from ..verification.float_model import Arrays, FloatModel
+from ..verification.runner import is_worth_compiling, work_of
 from .encoding import Encoding
-from .execute import is_worth_compiling, reevaluate, work_of
+from .execute import reevaluate
 
 _COLUMNS = 4
 _SOFTMAX = ("softmax", "log_softmax")

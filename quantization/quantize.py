@@ -18,7 +18,8 @@ from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..passes.fold_affine import fold_affine
 from ..passes.pipeline import clean_up
 from ..samples import Samples
-from .execute import evaluate_samples, work_of
+from ..verification.runner import work_of
+from .execute import evaluate_samples
 from .halves import widen_halves
 from .mixed import GoodEnough, MixedPrecision, raise_precision
 from .observe import spread

@@ -13,12 +13,12 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..samples import Samples
+from ..verification.runner import runner, work_of
 from .cheap_width import of_noise, of_recurrences
 from .concatenations import rescaling_concats
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
 from .exact_scales import with_exact_scales
-from .execute import runner, work_of
 from .histogram import TensorStats
 from .insert import StoredConstant, insert_qdq
 from .masks import float_nodes, softmaxes

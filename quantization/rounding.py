@@ -16,6 +16,9 @@ _SHRINK = np.linspace(1.0, 0.5, 51)
 _BLOCK = 64
 """Rows that are rounded before the others learn of it: most of the work is then in matrix products."""
 
+_MOST_FACTORED = 1 << 11
+"""Rows of moments that are factored at once: the time grows by their cube, and the sweeps behind see all of them."""
+
 _SWEEPS = 2
 
 
@@ -69,10 +72,10 @@ def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, da
     power = np.einsum("gkk->gk", moments).mean(axis=1, keepdims=True)
     hessian[:, np.arange(size), np.arange(size)] += damping * np.where(power > 0, power, 1.0)
     order = np.argsort(-np.einsum("gkk->gk", hessian), axis=1, kind="stable")
-    hessian = np.take_along_axis(np.take_along_axis(hessian, order[:, :, None], axis=1), order[:, None, :], axis=2)
+    unit = _unit_factors(hessian, order)
     target = np.take_along_axis(matrices, order[:, :, None], axis=1)
-    unit = _unit_factor(hessian).astype(np.float32)
     target, step, hessian = (array.astype(np.float32) for array in (target, steps, hessian))
+    hessian = _permuted(hessian, order)
     rounded = _better(_sequential(target, step, unit), nearest(target, step), target, hessian)
     for _ in range(_SWEEPS):
         _descend(rounded, target, step, hessian)
@@ -81,10 +84,21 @@ def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, da
     return nearest(result, steps)
 
 
-def _unit_factor(hessian: np.ndarray) -> np.ndarray:
-    """U of ``H = U D U^T``, unit upper triangular."""
-    factor = np.linalg.cholesky(hessian[:, ::-1, ::-1])[:, ::-1, ::-1]
-    return np.asarray(factor / np.einsum("gkk->gk", factor)[:, np.newaxis, :])
+def _permuted(hessian: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """Rows and columns of ``[g, k, k]`` by ``order[g, n]``."""
+    return np.asarray(hessian[np.arange(len(hessian))[:, None, None], order[:, :, None], order[:, None, :]])
+
+
+def _unit_factors(hessian: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """U of ``H = U D U^T``, unit upper triangular, in float32: of the blocks of :data:`_MOST_FACTORED` rows on the
+    diagonal, between which it is zero."""
+    unit = np.zeros(hessian.shape, np.float32)
+    for begin in range(0, hessian.shape[1], _MOST_FACTORED):
+        rows = slice(begin, begin + _MOST_FACTORED)
+        block = _permuted(hessian, order[:, rows])
+        factor = np.linalg.cholesky(block[:, ::-1, ::-1]).astype(np.float32)[:, ::-1, ::-1]
+        unit[:, rows, rows] = factor / np.einsum("gkk->gk", factor)[:, np.newaxis, :]
+    return unit
 
 
 def _better(first: np.ndarray, second: np.ndarray, target: np.ndarray, hessian: np.ndarray) -> np.ndarray:
@@ -99,7 +113,7 @@ def _round_row(row: np.ndarray, steps: np.ndarray) -> np.ndarray:
 
 def _sequential(target: np.ndarray, steps: np.ndarray, unit: np.ndarray) -> np.ndarray:
     """GPTQ for all groups at once, in the form of Chee et al., "QuIP: 2-Bit Quantization of Large Language Models With
-    Guarantees", 2023, theorem 6, which needs no inverse: with :func:`_unit_factor` U of the moments, row k is
+    Guarantees", 2023, theorem 6, which needs no inverse: with :func:`_unit_factors` U of the moments, row k is
     rounded after it took up the errors ``sum_{j<k} U[j, k] (w_j - q_j)`` of the rows before.
     """
     rounded, errors = np.empty_like(target), np.empty_like(target)

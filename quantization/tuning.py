@@ -49,6 +49,9 @@ _LEAST_ROWS, _ROWS_AN_INPUT = 1 << 11, 16
 _MOST_INPUTS = 1 << 13
 """Layers with larger sums than these round to nearest: their moments would be too large a matrix."""
 
+_MOST_COLUMNS = 64
+"""Outputs by which layers with more of them choose how far moments are trusted."""
+
 _BIAS_ROOM = 2**29
 """The largest bias in steps of an accumulator."""
 
@@ -314,24 +317,41 @@ class _Moments:
         return _Moments(count, mean, np.asarray(second))
 
 
+_Rounding = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""From weights, their steps and the second moments of the inputs."""
+
+
 def _rounded(
     matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray], whole: np.ndarray, adapt: bool
 ) -> np.ndarray:
     """Rounded to nearest, or adaptively with the damping that serves best on samples it was not made from."""
     if not adapt or len(folds) < 2:
         return nearest(matrices, steps)
+    few = slice(None, None, -(-matrices.shape[2] // _MOST_COLUMNS))
+    seen, seen_steps = matrices[:, :, few], steps[:, few]
 
-    def held_out(attempt: Callable[[np.ndarray], np.ndarray]) -> float:
+    def held_out(method: _Rounding) -> float:
         try:
-            return output_error(attempt(folds[0]) - matrices, folds[1])
+            return output_error(method(seen, seen_steps, folds[0]) - seen, folds[1])
         except np.linalg.LinAlgError:
             return np.inf
 
-    attempts: list[Callable[[np.ndarray], np.ndarray]] = [
-        lambda _: nearest(matrices, steps),
-        *(partial(compensated, matrices, steps, damping=damping) for damping in DAMPINGS),
-    ]
-    return min(attempts, key=held_out)(whole)
+    methods: list[_Rounding] = [partial(compensated, damping=damping) for damping in DAMPINGS]
+    methods.append(lambda weights, step, _: nearest(weights, step))
+    return _downhill(methods, held_out)(matrices, steps, whole)
+
+
+def _downhill(methods: Sequence[_Rounding], error: Callable[[_Rounding], float]) -> _Rounding:
+    """The method with the least error, where errors fall to it from both ends; ``methods`` are in order."""
+    place = len(methods) // 2
+    least = error(methods[place])
+    for step in (-1, 1):
+        moved = False
+        while 0 <= place + step < len(methods) and (found := error(methods[place + step])) < least:
+            place, least, moved = place + step, found, True
+        if moved:
+            break
+    return methods[place]
 
 
 # ---------------------------------------------------------------- biases and accumulators

@@ -17,7 +17,7 @@ from ..ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ..ops.table import infer_types
 from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..samples import Samples
-from .execute import runner
+from ..verification.runner import runner
 from .observe import runs, spread
 from .options import Mode, Precision, QuantizeOptions
 from .partition import key, layer_names

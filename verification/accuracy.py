@@ -1,6 +1,6 @@
 """What a quantization costs: the quantized model against the float model, tensor by tensor, on test samples.
 
-Three graphs run: the quantized model compiled into this process, the others by the definition of their operators,
+Three graphs run: the quantized model compiled into this process, the others as a graph (``runner.py``),
 
 * the float model and the quantized model, which give the noise that has come together at each tensor;
 * the *local* model: the float model, and beside it every layer of the quantized model with its quantized weights, but
@@ -19,10 +19,10 @@ import numpy as np
 
 from ..ir.graph import Graph, Value
 from ..ir.types import DType
-from ..ops.evaluate import evaluate_graph
 from ..report.accuracy import LayerAccuracy, OutputAccuracy
 from ..samples import Samples
 from .float_model import FloatModel
+from .runner import runner
 from .tensor_pairs import Encoding, Tensor, common_tensors, local_graph
 
 log = logging.getLogger(__name__)
@@ -121,7 +121,7 @@ def measure(original: Graph, quantized: Graph, samples: Samples) -> Measured:
 
     ``original`` is the float model that was quantized, ``quantized`` the same with quantize and dequantize nodes.
     """
-    models = _Models(original, quantized)
+    models = _Models(original, quantized, samples.count)
     noise = [_Noise() for _ in models.tensors]
     wanted: list[dict[str, np.ndarray]] = []
     got: list[dict[str, np.ndarray]] = []
@@ -142,14 +142,16 @@ def measure(original: Graph, quantized: Graph, samples: Samples) -> Measured:
 
 
 class _Models:
-    """The three models: the quantized one compiled, the others in a graph."""
+    """The three models: the quantized one, and one graph of the others."""
 
-    def __init__(self, original: Graph, quantized: Graph) -> None:
+    def __init__(self, original: Graph, quantized: Graph, runs: int) -> None:
         log.info("compiling the quantized model for this machine")
         self.tensors = common_tensors(original, quantized)
         self._by_origin = {tensor.origin: tensor for tensor in self.tensors}
-        self._floats, self.local_names = local_graph(original, quantized, self.tensors)
+        floats, self.local_names = local_graph(original, quantized, self.tensors)
         outputs = [value.name for value in original.outputs]
+        seen = [*(tensor.origin for tensor in self.tensors), *self.local_names.values(), *outputs]
+        self._floats = runner(floats, seen, runs)
         self._integers = FloatModel(quantized, [*(tensor.value for tensor in self.tensors), *outputs])
         self._stored_inputs = _stored(quantized.inputs, original.inputs)
         self._stored_outputs = _stored(quantized.outputs, original.outputs)
@@ -158,7 +160,7 @@ class _Models:
         """The values of the float model with those of the local one, and of the quantized model."""
         stored = {name: encoding.stored(inputs[name]) for name, encoding in self._stored_inputs.items()}
         feeds = {**inputs, **stored}
-        return evaluate_graph(self._floats, inputs), self._integers.run(feeds)
+        return self._floats.run(inputs), self._integers.run(feeds)
 
     def real_output(self, name: str, values: Arrays) -> np.ndarray:
         """An output in float, whatever the quantized model puts out under its name."""

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from ccml.quantization import rounding
 from ccml.quantization.encoding import weight_encoding
 from ccml.quantization.rounding import (
     best_peaks,
@@ -67,6 +68,19 @@ def test_compensated_rounding_lessens_the_output_error(size: int) -> None:
     multiples = better / steps
     assert np.allclose(multiples, np.rint(multiples))
     assert np.abs(multiples).max() <= 127.001
+
+
+def test_moments_that_are_factored_in_blocks_serve_nearly_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks learn of each other's errors in the sweeps."""
+    rng = np.random.default_rng(3)
+    matrices, moments = rng.standard_normal((1, 150, 5)), correlated(rng, 150)
+    steps = peak_steps(largest_peaks(matrices, np.arange(5)[np.newaxis]))[np.newaxis]
+    plain = output_error(nearest(matrices, steps) - matrices, moments)
+    whole = output_error(compensated(matrices, steps, moments, damping=0.01) - matrices, moments)
+    monkeypatch.setattr(rounding, "_MOST_FACTORED", 64)
+    blocks = output_error(compensated(matrices, steps, moments, damping=0.01) - matrices, moments)
+    assert blocks != whole
+    assert blocks < 0.5 * plain
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 12), st.floats(0.02, 2.0), st.sampled_from([0.003, 0.3, 3.0]))
