@@ -33,9 +33,8 @@ from ..ir.loops import (
     Stmt,
     Store,
     Unary,
-    const_value,
 )
-from ..ir.loops_rewrite import stmt_exprs, walk_expr, walk_stmts
+from ..ir.loops_rewrite import most_passages, stmt_exprs, walk_expr, walk_stmts
 from ..targets.target import Cpu
 
 _ISSUE = 6
@@ -97,7 +96,7 @@ class _Estimate:
         spilled = self._spilled(stmt.body) if not work.inner else 0
         work.memory += _ACCESSES * spilled
         work.others += _ITERATION
-        return int(const_value(stmt.extent) or 1) * (work.inner + self._straight(work))
+        return (most_passages(stmt.extent) or 1) * (work.inner + self._straight(work))
 
     def _spilled(self, block: Block) -> int:
         """Values of a loop that no register holds: registers that it names, of vectors or scalars, and one for what it

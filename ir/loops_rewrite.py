@@ -44,6 +44,15 @@ def loop(var: Var, extent: ExprLike, *body: Stmt, kind: LoopKind = LoopKind.SERI
     return (For(var, bound, tuple(body), kind),)
 
 
+def most_passages(extent: Expr) -> int | None:
+    """The number of passages of a loop where its extent is a literal, or the least of one and something else: that many
+    there are at most."""
+    number = const_value(extent)
+    if number is None and isinstance(extent, Binary) and extent.op == "min":
+        return next((most for side in (extent.x, extent.y) if (most := most_passages(side)) is not None), None)
+    return None if number is None else int(number)
+
+
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in evaluation order."""
     if type(expr) is Binary:

@@ -13,33 +13,38 @@ passages; those of others by going through all elements that they touch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
 from math import prod
 
 import numpy as np
 
 from .bounds import Bounds
-from .loops import Block, Buffer, Expr, For, If, Let, Store, Var, const_value
+from .loops import Access, Block, Buffer, Expr, For, If, Invoke, Let, Space, Stmt, Store, Var, const_value
 from .loops_rewrite import stmt_loads, substitute, used_buffers, walk_stmts
 
 MOST_ELEMENTS = 1 << 22
 """Accesses of one statement that are gone through at most."""
 
 
-def is_private(buffer: str, loops: Sequence[For]) -> bool:
+Pointed = Callable[[str, tuple[int, ...]], Sequence[tuple[Access, int]]]
+"""For each pointer of a block instruction with its scalars: how it is used, and how many bytes it is to."""
+
+
+def is_private(buffer: str, loops: Sequence[For], pointed: Pointed) -> bool:
     """Whether passages of ``loops``, each of which holds nothing but the next, provably leave each other nothing in the
-    parameter ``buffer``."""
+    buffer of that name, if it is theirs alone. ``pointed`` tells what block instructions touch."""
     body = loops[-1].body
     found = next((each for each in used_buffers(body) if each.name == buffer), None)
     if found is None:
         return False
-    return _Proof(found).block(body, np.zeros(prod(found.shape), bool))
+    return _Proof(found, pointed).block(body, np.zeros(prod(found.shape), bool))
 
 
 class _Proof:
-    def __init__(self, buffer: Buffer) -> None:
+    def __init__(self, buffer: Buffer, pointed: Pointed) -> None:
         self.buffer = buffer
+        self.pointed = pointed
 
     def block(self, body: Block, written: np.ndarray) -> bool:
         """Whether everything that ``body`` reads of the buffer is ``written``, which is brought up to date."""
@@ -67,7 +72,20 @@ class _Proof:
         """Whether statements read the buffer, and whether they write it."""
         stmts = list(walk_stmts(body))
         reads = any(load.buffer.name == self.buffer.name for load in chain.from_iterable(map(stmt_loads, stmts)))
-        return reads, any(isinstance(stmt, Store) and stmt.buffer.name == self.buffer.name for stmt in stmts)
+        writes = any(isinstance(stmt, Store) and stmt.buffer.name == self.buffer.name for stmt in stmts)
+        for access, _, _ in chain.from_iterable(map(self._pointers, stmts)):
+            reads, writes = reads or access is not Access.WRITE, writes or access is not Access.READ
+        return reads, writes
+
+    def _pointers(self, stmt: Stmt) -> list[tuple[Access, tuple[Expr, ...], int]]:
+        """What a block instruction does with the buffer: where, and with how many elements."""
+        if not isinstance(stmt, Invoke) or all(each.buffer.name != self.buffer.name for each in stmt.pointers):
+            return []
+        return [
+            (access, pointer.index, nbytes // self.buffer.dtype.size)
+            for (access, nbytes), pointer in zip(self.pointed(stmt.block, stmt.numbers), stmt.pointers, strict=True)
+            if pointer.buffer.name == self.buffer.name
+        ]
 
     def _read(self, body: Block, loops: dict[Var, int], written: np.ndarray) -> bool:
         """Whether all elements are ``written`` that statements read, whatever conditions there are."""
@@ -77,6 +95,10 @@ class _Proof:
                     elements = self._elements(load.index, load.lanes, loops)
                     if elements is None or not written[elements].all():
                         return False
+            for access, index, count in self._pointers(stmt):
+                elements = self._elements(index, count, loops) if access is not Access.WRITE else np.zeros(0, int)
+                if elements is None or elements.max(initial=0) >= written.size or not written[elements].all():
+                    return False
             if isinstance(stmt, For):
                 extent = const_value(stmt.extent)
                 if not isinstance(extent, int) or not self._read(stmt.body, {**loops, stmt.var: extent}, written):
@@ -97,6 +119,7 @@ class _Proof:
 
     def _elements(self, index: Sequence[Expr], lanes: int, loops: dict[Var, int]) -> np.ndarray | None:
         """The elements that an access touches in all passages of ``loops``; ``None`` where that depends on more."""
+        lanes = 1 if self.buffer.space is Space.REG else lanes
         bounds, flat = Bounds(), np.zeros(1, np.int64)
         forms = [bounds.linear(expr) for expr in index]
         if any(atom not in loops for form in forms for atom in form.terms):

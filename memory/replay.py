@@ -40,7 +40,7 @@ from ..ir.loops import (
     Unary,
     Var,
 )
-from ..ir.loops_rewrite import stmt_loads, walk_stmts
+from ..ir.loops_rewrite import most_passages, stmt_loads, walk_expr, walk_stmts
 
 MOST_ACCESSES = 1 << 21
 """Accesses that one replay may take: about two seconds. The stem of an image of 224x224 pixels makes 1.6 million."""
@@ -82,10 +82,26 @@ def replay(kernel: Kernel, places: Mapping[str, tuple[int, int]], memory: bytear
 
 @lru_cache(maxsize=256)
 def replay_length(kernel: Kernel) -> float:
-    """An upper bound on the accesses of parameters; infinite where there is none."""
-    if kernel.foreign is not None:
+    """An upper bound on the accesses of parameters; infinite where there is none, or where memory says how often a loop
+    runs."""
+    if kernel.foreign is not None or _has_unknown_loops(kernel):
         return inf
     return _length(kernel.body, {buffer.name for buffer in kernel.params}, Bounds(), _Points(1))
+
+
+def _has_unknown_loops(kernel: Kernel) -> bool:
+    """Whether a loop runs as often as memory says, without a bound in its extent."""
+    loaded: set[Var] = set()
+
+    def unknown(expr: Expr) -> bool:
+        return any(isinstance(part, Load) or part in loaded for part in walk_expr(expr))
+
+    for stmt in walk_stmts(kernel.body):
+        if isinstance(stmt, Let) and stmt.var.type == INDEX and unknown(stmt.value):
+            loaded.add(stmt.var)
+        if isinstance(stmt, For) and most_passages(stmt.extent) is None and unknown(stmt.extent):
+            return True
+    return False
 
 
 def _length(block: Block, names: Collection[str], bounds: Bounds, points: _Points) -> float:
@@ -224,7 +240,9 @@ class _Walk:
 
     def _for(self, stmt: For, points: _Points) -> list[_Accesses]:
         """Every point becomes one for each iteration."""
-        extent = points.value(stmt.extent)
+        extent, most = points.value(stmt.extent), most_passages(stmt.extent)
+        if extent is None and most is not None:
+            extent = points.value(Const(most, INDEX))
         if extent is None:
             raise CcmlError(ErrorCode.IR_INVALID, "a loop's extent is not known", loc=self.kernel.name)
         if not any(self._accesses(part) for part in walk_stmts(stmt.body)):

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..blocks import block_kernel
 from ..ir.loops import Access, Block, Buffer, Const, Expr, Fetch, For, If, Invoke, Kernel, Let, Load, Space, Store
-from ..ir.loops_rewrite import stmt_exprs, walk_expr
+from ..ir.loops_rewrite import most_passages, stmt_exprs, walk_expr
 from .index_ranges import Scope
 
 FOLLOWED = 1 << 18
@@ -162,7 +162,9 @@ class _Tracer:
                 self._invoke(stmt, scope, runs)
 
     def _for(self, stmt: For, scope: Scope, loops: tuple[int, ...], runs: np.ndarray) -> None:
-        count = scope.range(stmt.extent)
+        count, most = scope.range(stmt.extent), most_passages(stmt.extent)
+        if count is None and most is not None:
+            count = scope.constant(0, most)
         extent = 2 if count is None else int(count.high.max(initial=0))
         if extent <= 0:
             return

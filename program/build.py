@@ -8,6 +8,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from ..blocks import block_kernel
+from ..errors import CcmlError, ErrorCode
 from ..instructions import INSTRUCTIONS
 from ..ir.graph import Graph
 from ..ir.loops import Invoke
@@ -25,6 +26,9 @@ from .place import order_calls, place_tensors, stream_layers
 from .sharing.share import share_kernels
 
 log = logging.getLogger(__name__)
+
+MORE_RAM = 1.01
+"""The memory that loops to the extents of a run may take, where it is scarce, of what loops to their bounds do."""
 
 Step = Callable[[Program, Machine, Goal], Program]
 Dump = Callable[[str, Program], None]
@@ -90,6 +94,30 @@ def lower_graph(
         machine = replace(machine, cpu=replace(machine.cpu, large_weights=True))
     if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
         machine = replace(machine, cpu=replace(machine.cpu, compact=True))
+    if graph.extents and goal.scarce_ram:
+        return _with_little_ram(graph, machine, goal, dump, shared)
+    return _lowered(graph, machine, goal, dump, shared)
+
+
+def _with_little_ram(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
+    """A program whose loops run to the extents of a run, unless it takes more memory than one whose loops run to their
+    bounds: row by row, layers go with such loops alone."""
+    whole = _lowered(replace(graph, extents=()), machine, goal, None, shared)
+    try:
+        short = _lowered(graph, machine, goal, None, shared)
+    except CcmlError as problem:
+        if problem.kind is not ErrorCode.BUDGET:
+            raise
+        short = None
+    if short is not None and short.plan.ram <= whole.plan.ram * MORE_RAM:
+        return short if dump is None else _lowered(graph, machine, goal, dump, shared)
+    if dump is not None:
+        whole = _lowered(replace(graph, extents=()), machine, goal, dump, shared)
+    return replace(whole, extents=graph.extents)
+
+
+def _lowered(graph: Graph, machine: Machine, goal: Goal, dump: Dump | None, shared: bool) -> Program:
+    """All steps."""
     program = _verified("lower_nodes", lower_nodes(graph, machine, goal.tuned, goal.threads), dump)
     for name, step in STEPS:
         if step is share and not shared:

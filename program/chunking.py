@@ -42,8 +42,9 @@ from ..ir.loops import (
     const_value,
 )
 from ..ir.loops import Call as Evaluated
-from ..ir.loops_rewrite import map_accesses, stmt_exprs, substitute, used_buffers, walk_expr, walk_stmts
+from ..ir.loops_rewrite import map_accesses, most_passages, stmt_exprs, substitute, used_buffers, walk_expr, walk_stmts
 from ..ir.private_memory import is_private
+from ..memory.trace import pointed
 
 CHUNKS = 4
 """For each thread: more than one, so that a thread that comes late or is slow holds nobody up."""
@@ -123,7 +124,7 @@ def _chunked(loops: Sequence[For], wanted: int, threads: int, temporaries: Set[s
         order = sorted(range(len(loops)), key=dimensions.__getitem__)
         body, count = _in_chunks(loops, wanted, order)
         return Split(body, count) if count else None
-    own = [name for name in temporaries if is_private(name, loops)]
+    own = [name for name in temporaries if is_private(name, loops, pointed)]
     body, count = _in_chunks(loops, min(wanted, OWN_MEMORIES * threads), range(len(loops)))
     if not own or not count:
         return None
@@ -145,7 +146,7 @@ def merged(one: Split, other: Split) -> Split | None:
 
 
 def _extents(loops: Sequence[For]) -> list[int]:
-    return [int(const_value(loop.extent) or 0) for loop in loops]
+    return [most_passages(loop.extent) or 0 for loop in loops]
 
 
 def _chunks_of(body: Block, depth: int) -> tuple[For, ...]:
@@ -171,7 +172,7 @@ def _nest(phase: Block, depth: int) -> list[For] | None:
     body = phase
     for level in range(depth):
         body = body if level == 0 else _one_loop(body)
-        if len(body) != 1 or not isinstance(body[0], For) or not isinstance(const_value(body[0].extent), int):
+        if len(body) != 1 or not isinstance(body[0], For) or most_passages(body[0].extent) is None:
             return None
         loops.append(body[0])
         body = body[0].body
@@ -212,11 +213,13 @@ def _chunk_variable(loop: For) -> Var:
 
 def _chunk_body(loop: For, count: int, body: Block) -> Block:
     """The passages of a loop that belong to one of ``count`` chunks of it."""
-    extent = int(const_value(loop.extent) or 0)
-    size, chunk = ceil(extent / count), _chunk_variable(loop)
+    most = most_passages(loop.extent) or 0
+    known = const_value(loop.extent) == most
+    size, chunk = ceil(most / count), _chunk_variable(loop)
     if size == 1:
-        return substitute(body, {loop.var: chunk})
-    passages = binary("min", size, binary("sub", extent, chunk * size)) if extent % count else as_expr(size)
+        passage = substitute(body, {loop.var: chunk})
+        return passage if known else (If(lt(chunk, loop.extent), passage),)
+    passages = binary("min", size, loop.extent - chunk * size) if not known or most % count else as_expr(size)
     inner = Var(f"{loop.var.name}_inner")
     return (For(inner, passages, substitute(body, {loop.var: chunk * size + inner}), loop.kind),)
 

@@ -38,10 +38,12 @@ from ..schedule.tensors import Halo, TensorRef
 from ..schedule.unroll import expand_unrolled
 from ..schedule.unsigned_lookups import look_up_unsigned
 from ..targets.target import Machine
+from .clip_calls import needed_of_buffers, to_actual_extents
 from .describe import describe
 from .fetch import fetch_kernel, row_axes, values_in_rows
 from .in_place import update_in_place
 from .lower_control import copy_steps, lower_control
+from .needed import needed_elements
 from .node_key import NodeKey, node_key
 from .states import Memory, update_states
 
@@ -173,6 +175,7 @@ class _Lowering:
         for name in gone:
             del self.buffers[name]
         body, states = update_states(body, self._states(), self._memory())
+        body = self._to_actual_extents(body)
         kept = {name for state in states for name in (state.name, state.output)}
         inputs = [(value, value.name) for value in graph.inputs if value.name not in kept]
         outputs = [(v, name) for v, name in zip(graph.outputs, output_names, strict=True) if name not in kept]
@@ -211,6 +214,17 @@ class _Lowering:
         else:
             self._lower(node)
 
+    def _to_actual_extents(self, body: Body) -> Body:
+        """The steps with kernels that compute no more than is needed for the extents of a run."""
+        if not self.graph.extents:
+            return body
+        needed = needed_elements(self.graph)
+        held = {value.name: value for value in self.graph.values() if value.name not in self.graph.constants}
+        limits = [limit for each in needed.values() for limit in each if limit is not None]
+        places = {limit.extent: self.place(held[limit.extent]) for limit in limits if limit.extent in held}
+        within = needed_of_buffers(held.values(), needed, self.place, self.buffers)
+        return to_actual_extents(body, within, places, self)
+
     # ---- what control flow asks for
 
     def inner(self, graph: Graph, given: Sequence[str], results: Sequence[str]) -> Body:
@@ -226,6 +240,10 @@ class _Lowering:
     def add_kernel(self, kernel: Kernel) -> str:
         """The name of a kernel, which is called after it."""
         return self._shared_kernel(replace(kernel, name="", loc=""), kernel.name, kernel.loc).name
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel of that name."""
+        return self.memory.by_name()[name]
 
     def add_tensor(self, stem: str, type_: TensorType) -> str:
         """A new buffer of the arena."""

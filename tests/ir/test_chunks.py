@@ -16,6 +16,7 @@ from ccml.ir.loops_rewrite import substitute
 from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.ir.loops_verify import verify_kernel
 from ccml.ir.private_memory import is_private
+from ccml.memory.trace import pointed
 
 ROWS = """
 kernel rows(x: f32[30] const, y: f32[5,6] out) chunked 2
@@ -124,7 +125,7 @@ kernel k(x: f32[4] const, y: f32[4] out)
 )
 def test_what_carries_nothing_from_passage_to_passage(body: str, private: bool) -> None:
     text = f"kernel k(x: f32[8] const, s: f32[8] out, y: f32[8] out)\n  for a:8\n    {body}\n"
-    assert is_private("s", nest(text)) is private
+    assert is_private("s", nest(text), pointed) is private
 
 
 @pytest.mark.parametrize(
