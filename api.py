@@ -154,7 +154,8 @@ def compile(  # the name that users look for
     machines = find_machines(target, abi, cpu)
     ecosystems = find_ecosystems(packages, machines)
     languages = check_bindings(bindings, machines, libraries=Emit.LIBRARY in kinds)
-    check_by_rows(options.rows, machines, goal, artifact, languages, [each.name for each in ecosystems])
+    in_memory = [each.name for each in ecosystems if each.every_abi]
+    check_by_rows(options.rows, machines, goal, artifact, languages, in_memory)
     name = model_name(Path(path), options.name)
     out = Path(folder) if folder is not None else Path(f"{name}_{machines[0].name}")
     check_output_folder(out, "-o")

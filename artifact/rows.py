@@ -16,9 +16,10 @@ BINDINGS = ("cpp", "python")
 
 def check_by_rows(
     rows: Sequence[str], machines: Iterable[Machine], goal: Goal, artifact: ArtifactOptions,
-    languages: Iterable[str], packages: Iterable[str],
+    languages: Iterable[str], packages: Sequence[str],
 ) -> None:  # fmt: skip
-    """Raises ``BAD_OPTION`` where inputs come by ``rows`` and something else is asked for that cannot call for them."""
+    """Raises ``BAD_OPTION`` where inputs come by ``rows`` and something else is asked for that cannot call for them.
+    ``packages`` are those that call the model by arrays."""
     if not rows:
         return
     others = [name for name in languages if name not in BINDINGS]
@@ -26,7 +27,7 @@ def check_by_rows(
         ("--threads", bool(goal.threads), "rows come on one thread"),
         ("--slices", artifact.slices or artifact.slice_cycles is not None, "a row that fails ends a run"),
         (f"--bindings {','.join(others)}", bool(others), f"only {' and '.join(BINDINGS)} take rows"),
-        (f"--package {','.join(packages)}", bool(list(packages)), "its sample is in memory"),
+        (f"--package {','.join(packages)}", bool(packages), "its classes take arrays"),
     ]
     for machine in machines:
         reasons.append((f"--target {machine.name}", is_module(machine), "it imports no function"))

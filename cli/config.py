@@ -55,7 +55,7 @@ class Key:
     """The parameter that a key stands for. ``named`` keys are tables: ``batch = 1`` is ``--dim batch=1``.
 
     A ``path`` is relative to the folder of the file. ``command`` is the only command that the key is for, where others
-    have a parameter of that name with another meaning.
+    have a parameter of that name with another meaning. ``suffix`` stands behind each of the values.
     """
 
     parameter: str
@@ -63,6 +63,7 @@ class Key:
     repeated: bool = False
     path: bool = False
     command: str | None = None
+    suffix: str = ""
 
 
 SECTIONS: Mapping[str, Mapping[str, Key]] = {
@@ -75,6 +76,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "max": Key("bound", named=True),
         "lengths": Key("length", named=True),
         "absent": Key("absent", repeated=True),
+        "rows": Key("inputs", repeated=True, suffix="=rows"),
         "custom-ops": Key("custom_op", named=True, path=True),
         "custom-op-python": Key("custom_op_python", named=True, path=True),
         "exact": Key("exact"),
@@ -150,6 +152,11 @@ def with_file_defaults(context: click.Context, parameter: click.Parameter, given
     return tuple({**merged, **dict(given)}.items())
 
 
+def with_file_values(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    """The callback of a repeatable option whose values in the file hold beside those of the command line."""
+    return tuple(dict.fromkeys((*given, *(context.default_map or {}).get(parameter.name or "", ()))))
+
+
 def _apply(context: click.Context, _: click.Parameter, file: str | None) -> None:
     path = Path(file or CONFIG_FILE)
     if context.resilient_parsing or (file is None and not path.is_file()):
@@ -207,7 +214,7 @@ def _converted(context: click.Context, path: Path, name: str, key: Key, value: o
         texts = {item: _text(path, name, inner) for item, inner in _table(path, name, value).items()}
         result = [f"{item}={located(path, text) if key.path else text}" for item, text in texts.items()]
     elif key.repeated:
-        result = [_text(path, name, inner) for inner in (value if isinstance(value, list) else [value])]
+        result = [_text(path, name, inner) + key.suffix for inner in (value if isinstance(value, list) else [value])]
     elif isinstance(value, bool):
         result = value
     else:

@@ -37,6 +37,7 @@ _EXAMPLES: Mapping[str, str] = {
     "model.fix": '{ sr = 16000 }',
     "model.states": '{ h = "hn" }',
     "model.max": '{ text = 32 }',
+    "model.rows": '["image"]',
     "model.custom-ops": '{ "my.domain::Name" = "name.c" }',
     "model.custom-op-python": '{ "my.domain::Name" = "name.py" }',
     "model.lengths": '{ frames = 3 }',
@@ -70,6 +71,12 @@ _EXAMPLES: Mapping[str, str] = {
     "quantize.scale": '[127.5]',
 }
 """Values of keys that no default shows."""
+
+
+_HELP: Mapping[str, str] = {
+    "model.rows": "Inputs that a function of the caller's brings row by row, as by --input NAME=rows.",
+}
+"""What keys mean that are a part of their option."""
 
 
 @click.command("new", cls=Command, short_help="Write a commented ccml.toml.")
@@ -143,10 +150,10 @@ def _sections(known: Mapping[str, str]) -> Iterator[str]:
     for section, keys in SECTIONS.items():
         yield f"\n# {_ABOUT[section]}\n[{section}]\n" if section in _ABOUT else f"\n[{section}]\n"
         for name, key in keys.items():
-            parameter = parameters.get(key.parameter)
-            if isinstance(parameter, click.Option) and parameter.help:
-                yield "\n" + textwrap.fill(parameter.help, 100, initial_indent="# ", subsequent_indent="# ") + "\n"
-            full = f"{section}.{name}"
+            parameter, full = parameters.get(key.parameter), f"{section}.{name}"
+            meaning = _HELP.get(full) or (parameter.help if isinstance(parameter, click.Option) else None)
+            if meaning:
+                yield "\n" + textwrap.fill(meaning, 100, initial_indent="# ", subsequent_indent="# ") + "\n"
             yield f"{name} = {known[full]}\n" if full in known else f"# {name} = {_example(full, key, parameter)}\n"
     yield '\n# [quantize.layers."ONNX node name"]     # for a layer of its own\n# precision = "float"\n'
     yield "\n# [models.NAME]     # one of the models that 'ccml link' makes one library of; each has a table\n"

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..ir.threads import MOST_THREADS
-from .config import config_option, with_file_defaults
+from .config import config_option, with_file_defaults, with_file_values
 from .help import BudgetOption, GeneralOption, GoalOption, ModelOption, TargetOption
 from .parameter_types import (
     ByteCount,
@@ -199,6 +199,7 @@ def input_option(use: str) -> Callable[[F], F]:
 
         return click.option(
             "-i", "--input", "inputs", type=click.Path(), multiple=True, metavar="FILE|[NAME=]rows",
+            callback=with_file_values,
             help=f"An .npz with an array for each input, or an .npy for the only one{use}.  [default: random data]  "
             "rows: a function brings the input row by row.",
         )(command)  # type: ignore[return-value]  # fmt: skip

@@ -141,6 +141,17 @@ class _Neighbours:
         return [(self.first, (1 << _BITS) - self.factor), (self.second, self.factor)]
 
 
+def _taken(writer: FeatureWriter, x: str, places: np.ndarray, axis: int) -> str:
+    """What is at ``places`` along an axis: a slice where they are regular, which needs no table and lets rows come one
+    by one."""
+    first, last = int(places[0]), int(places[-1])
+    step = int(places[1]) - first if len(places) > 1 else 1
+    if step < 1 or np.any(np.diff(places) != step):
+        return writer.emit("Gather", x, writer.constant(places), axis=axis)
+    ends = (np.array([number], np.int64) for number in (first, last + 1, axis, step))
+    return writer.emit("Slice", x, *(writer.constant(end) for end in ends))
+
+
 class _Sampler:
     """Reads the camera's picture, as a matrix of bytes or words, between neighbours in two rows and two columns."""
 
@@ -150,7 +161,7 @@ class _Sampler:
         writer.stage = "resize"
         matrix = writer.reshape(PIXELS, image.size[1], -1)
         rows = _Neighbours.of(top, height, image.target[1]).sides
-        taken = [writer.emit("Gather", matrix, writer.constant(places), axis=0) for places, _ in rows]
+        taken = [_taken(writer, matrix, places, 0) for places, _ in rows]
         self.rows = [(row, factor) for row, (_, factor) in zip(taken, rows)]
 
     def plane(self, step: int, offset: int, share: int = 1, value: Callable[[str], str] | None = None) -> str:
@@ -162,8 +173,7 @@ class _Sampler:
         read = value or (lambda tap: writer.cast(tap, np.int32))
         sums = []
         for row, row_factor in self.rows:
-            places = [writer.constant(place * step + offset) for place, _ in columns]
-            taps = [writer.emit("Gather", row, place, axis=1) for place in places]
+            taps = [_taken(writer, row, place * step + offset, 1) for place, _ in columns]
             terms = [self._times(read(tap), factor, columns) for tap, (_, factor) in zip(taps, columns)]
             sums.append(self._times(self._sum(terms), row_factor[:, None], self.rows))
         shift = _BITS * (len(self.rows) + len(columns) - 2)

@@ -192,7 +192,7 @@ def _arguments(contract: Contract, program: Program) -> list[str]:
         Role.STATE: lambda number: "state",
         Role.WEIGHTS: lambda number: f"{contract.prefix}_sample_weights",
         Role.THREADS: lambda number: "&workers.threads",
-        Role.INPUT: lambda number: f"tensor_{number}",
+        Role.INPUT: lambda number: f"{'tensor' if contract.inputs[number].row_axis is None else '&rows'}_{number}",
         Role.OUTPUT: lambda number: f"tensor_{number + len(contract.inputs)}",
     }
     return [names[role](number) for role, number in argument_order(contract, program)]

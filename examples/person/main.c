@@ -1,5 +1,6 @@
-/* How an application sees whether somebody is there: pictures of a camera go in, 160x120 pixels of 16 bits, two scores come
-   out. The pictures are drawn here, a room through which somebody walks, where a product has a camera. Build together with
+/* How an application sees whether somebody is there: pictures of a camera go in, 16 bits a pixel, two scores come out. The
+   pictures are drawn here, a room through which somebody walks, where a product has a camera: 160x120 pixels of all of it,
+   or 96x96 of the part in the middle, line by line, where the model was compiled with `--input rows`. Build together with
    the files that `ccml compile eyes.onnx` wrote; see README.md. */
 #include <stddef.h>
 #include <stdint.h>
@@ -24,15 +25,24 @@ static void print(const char *text)
 }
 #endif
 
+#ifdef EYES_PIXELS_ROWS
+#define WIDTH 96
+#define HEIGHT 96
+#define ACROSS(x) (((x) - 20) * 4 / 5)  /* a place in the room, as a pixel */
+#define DOWN(y) ((y) * 4 / 5)
+#else
 #define WIDTH 160
 #define HEIGHT 120
+#define ACROSS(x) (x)
+#define DOWN(y) (y)
+static uint16_t picture[HEIGHT * WIDTH];
+#endif
 #define A_SECOND 4              /* pictures */
 #define END (8 * A_SECOND)
 #define OFTEN 2                 /* pictures that say the same, before it is said */
 
 /* C99 cannot ask for an alignment, so there is room for rounding the address up. */
 static unsigned char arena_storage[EYES_ARENA_SIZE + EYES_ARENA_ALIGN];
-static uint16_t pixels[HEIGHT * WIDTH];
 
 static void *aligned(unsigned char *storage, size_t align)
 {
@@ -48,13 +58,18 @@ static uint16_t rgb(int red, int green, int blue)
     return (uint16_t)(red >> 3 << 11 | green >> 2 << 5 | blue >> 3);
 }
 
+/* Lines from first to last - 1, which are drawn to pixels. */
+static uint16_t *pixels;
+static int first, last;
+
 static void box(int left, int top, int right, int bottom, uint16_t colour)
 {
+    const int begin = ACROSS(left) < 0 ? 0 : ACROSS(left), above = DOWN(top) < first ? first : DOWN(top);
     int x, y;
 
-    for (y = top < 0 ? 0 : top; y < bottom && y < HEIGHT; y++) {
-        for (x = left < 0 ? 0 : left; x < right && x < WIDTH; x++) {
-            pixels[y * WIDTH + x] = colour;
+    for (y = above; y < DOWN(bottom) && y < last; y++) {
+        for (x = begin; x < ACROSS(right) && x < WIDTH; x++) {
+            pixels[(y - first) * WIDTH + x] = colour;
         }
     }
 }
@@ -84,10 +99,10 @@ static void person(int x, int stride)
 }
 
 /* A room with a lamp, a table and a clock; somebody comes in after two seconds and is gone after six. */
-static void take_picture(int number)
+static void draw(int number)
 {
-    box(0, 0, WIDTH, 85, rgb(150, 160, 170));
-    box(0, 85, WIDTH, HEIGHT, rgb(110, 90, 70));
+    box(0, 0, 160, 85, rgb(150, 160, 170));
+    box(0, 85, 160, 120, rgb(110, 90, 70));
     disc(78, 14, 6, rgb(240, 240, 230));
     box(23, 40, 26, 112, rgb(60, 60, 60));
     box(16, 34, 33, 50, rgb(235, 215, 150));
@@ -98,6 +113,34 @@ static void take_picture(int number)
         person(44 + 4 * (number - 2 * A_SECOND), number % 2 * 2);
     }
 }
+
+#ifdef EYES_PIXELS_ROWS
+/* The camera delivers a line when the model wants it, to where the model wants it: no memory holds the picture. */
+static int take_line(void *context, size_t row, uint16_t *to)
+{
+    pixels = to;
+    first = (int)row;
+    last = first + 1;
+    draw(*(const int *)context);
+    return 0;
+}
+
+static int look(int number, void *arena, float *scores)
+{
+    const eyes_rows camera = {take_line, &number};
+
+    return eyes_run(arena, &camera, scores);
+}
+#else
+static int look(int number, void *arena, float *scores)
+{
+    pixels = picture;
+    first = 0;
+    last = HEIGHT;
+    draw(number);
+    return eyes_run(arena, picture, scores);
+}
+#endif
 
 /* ---- what is seen */
 
@@ -121,8 +164,7 @@ int main(void)
     int number, there = 0, against = 0;
 
     for (number = 0; number < END; number++) {
-        take_picture(number);
-        if (eyes_run(arena, pixels, scores) != EYES_OK) {
+        if (look(number, arena, scores) != EYES_OK) {
             print("eyes_run failed\n");
             return 1;
         }

@@ -10,6 +10,7 @@ import pytest
 from ccml.cli.config import SECTIONS
 from ccml.cli.main import cli
 from ccml.cli.new import config_text
+from click import Context
 from onnx import helper
 
 from tests.cli.command_line import ccml, save_model, small_model
@@ -41,7 +42,7 @@ def test_what_the_comments_say_is_accepted(folder: Path, full: str) -> None:
     (folder / "one.toml").write_text(f"[{section}]\n{line[2:]}\n")
     name = SECTIONS[section][key].command or ("quantize" if section == "quantize" else "compile")
     words = ["m.onnx", "--config", "one.toml", *(["-t", "arm"] if name == "compile" else [])]
-    context = cli.commands[name].make_context(name, words)
+    context = cli.commands[name].make_context(name, words, parent=Context(cli, **cli.context_settings))
     assert SECTIONS[section][key].parameter in (context.default_map or {})
 
 

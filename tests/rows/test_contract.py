@@ -151,7 +151,7 @@ def test_verify_and_run_take_the_array(model: Path, tmp_path: Path) -> None:
     (["--input", "rows", "--threads", "2"], "with --threads"),
     (["--input", "rows", "--slices"], "with --slices"),
     (["--input", "rows", "--bindings", "rust"], "with --bindings rust"),
-    (["--input", "rows", "--package", "cmake"], "with --package cmake"),
+    (["--input", "rows", "--target", "android", "--package", "aar"], "with --package aar"),
     (["--input", "rows", "--target", "wasm"], "with --target wasm32"),
 ])  # fmt: skip
 def test_what_rows_do_not_go_with(arguments: list[str], reason: str, model: Path, tmp_path: Path) -> None:
