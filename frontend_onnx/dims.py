@@ -17,7 +17,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Range:
-    """Extents that a symbolic dimension may have in a run: ``least`` (at least 1) to ``most``.
+    """Extents that a symbolic dimension may have in a run: ``least`` (at least 0) to ``most`` (at least 1).
 
     The model is compiled once; each run is told the extent (docs/dynamic-shapes.md).
     """
@@ -83,7 +83,7 @@ def named_dimensions(value: onnx.ValueInfoProto) -> dict[str, list[int]]:
 def check_ranges(ranges: Mapping[str, Range], taken: Container[str]) -> None:
     """Raises ``BAD_OPTION`` for a range without extents, or one whose name an input has."""
     for name, extents in ranges.items():
-        if not 1 <= extents.least <= extents.most:
+        if not 0 <= extents.least <= extents.most or not extents.most:
             raise CcmlError(ErrorCode.BAD_OPTION, f"dimension {name} cannot be {extents}")
         if name in taken:
             reason = f"dimension {name} has the name of an input: its extent has to be fixed"

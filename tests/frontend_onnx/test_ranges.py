@@ -54,6 +54,41 @@ def test_c(name: str) -> None:
             np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("new", [1, "new"])
+def test_a_cache_that_grows_from_nothing(new: int | str) -> None:
+    """A decoder is given the keys and values of the tokens before, and gives them back with those of the new ones."""
+    heads, width = 2, 8
+    apart = [make("Reshape", ["{}", "apart"], ["{}r"]), make("Transpose", ["{}r"], ["{}h"], perm=[0, 2, 1, 3])]
+    nodes = [make("MatMul", ["x", f"w{name}"], [name]) for name in "qkv"]
+    for name in "qkv":
+        for node in apart:
+            nodes.append(make(node.op_type, [n.format(name) for n in node.input], [node.output[0].format(name)]))
+            nodes[-1].attribute.extend(node.attribute)
+    nodes += [
+        make("Concat", ["past_k", "kh"], ["now_k"], axis=2), make("Concat", ["past_v", "vh"], ["now_v"], axis=2),
+        make("Transpose", ["now_k"], ["kt"], perm=[0, 1, 3, 2]), make("MatMul", ["qh", "kt"], ["scores"]),
+        make("Softmax", ["scores"], ["shares"]), make("MatMul", ["shares", "now_v"], ["context"]),
+        make("Transpose", ["context"], ["back"], perm=[0, 2, 1, 3]), make("Reshape", ["back", "together"], ["y"]),
+    ]  # fmt: skip
+    rng = np.random.default_rng(5)
+    weights = {f"w{name}": rng.standard_normal((heads * width, heads * width)).astype(np.float32) / 4 for name in "qkv"}
+    constants = {**weights, "apart": np.array([0, 0, heads, width]), "together": np.array([0, 0, heads * width])}
+    past = [1, heads, "past", width]
+    inputs = [value("x", [1, new, heads * width]), value("past_k", past), value("past_v", past)]
+    proto = model(nodes, inputs, ["y", "now_k", "now_v"], constants)
+    ranges = {"past": Range(0, 11), **({"new": Range(1, 3)} if new == "new" else {})}
+    compiled = JitModel(lower_graph(optimize(checked_import(proto, dims=ranges)), host_machine()))
+    keys = values = np.zeros((1, heads, 0, width), np.float32)
+    for count in (1, 3, 2, 1, 3) if new == "new" else [1] * 12:
+        x = rng.standard_normal((1, count, heads * width)).astype(np.float32)
+        feeds = {"x": x, "past_k": keys, "past_v": values}
+        found, wanted = compiled.run(feeds), onnxruntime(proto, feeds)
+        for name, array in zip(("y", "now_k", "now_v"), wanted, strict=True):
+            assert found[name].shape == array.shape
+            np.testing.assert_allclose(found[name], array, rtol=1e-4, atol=1e-5)
+        keys, values = wanted[1:]
+
+
 def test_extents_out_of_range() -> None:
     case = RANGED["mlp"]()
     compiled = JitModel(lower_graph(optimize(checked_import(case.proto, dims=case.ranges)), host_machine()))
@@ -91,7 +126,7 @@ def test_what_depends_on_an_extent_otherwise_is_refused(name: str) -> None:
     assert reason in caught.value.reason
 
 
-@pytest.mark.parametrize("wrong", [Range(0, 4), Range(5, 4)])
+@pytest.mark.parametrize("wrong", [Range(-1, 4), Range(5, 4), Range(0, 0)])
 def test_ranges_without_extents(wrong: Range) -> None:
     with pytest.raises(CcmlError) as caught:
         import_model(RANGED["mlp"]().proto, dims={"batch": wrong})
