@@ -1,0 +1,47 @@
+"""Running float graphs on samples: by the definition of their operators, or compiled where that is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ..ir.graph import Graph
+from ..ops.evaluate import evaluate_graph, evaluation_work
+from .float_model import FloatModel
+
+Arrays = Mapping[str, np.ndarray]
+
+_WORTH_COMPILING = 1 << 31
+"""Work, as ``evaluation_work`` counts it, that takes NumPy about as long as a model takes to compile."""
+
+
+class Runner(Protocol):
+    """``run`` gives the inputs and the values that were asked for."""
+
+    def run(self, inputs: Arrays) -> Arrays: ...
+
+
+@dataclass(frozen=True)
+class _Evaluated:
+    graph: Graph
+
+    def run(self, inputs: Arrays) -> Arrays:
+        return evaluate_graph(self.graph, inputs)
+
+
+def runner(graph: Graph, names: Iterable[str], runs: int) -> Runner:
+    """What gives the values ``names`` in about ``runs`` runs: compiled code where compiling is worth it."""
+    return FloatModel(graph, names) if is_worth_compiling(runs * work_of(graph)) else _Evaluated(graph)
+
+
+def work_of(graph: Graph) -> int:
+    """Of one evaluation by the definition of the operators."""
+    nodes = ((node, [value.type for value in node.outputs]) for node in graph.nodes)
+    return sum(evaluation_work(node.op, node.inputs, types, node.attrs) for node, types in nodes)
+
+
+def is_worth_compiling(work: int) -> bool:
+    return work >= _WORTH_COMPILING
