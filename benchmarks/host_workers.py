@@ -58,6 +58,63 @@ def openvino(model: Path, inputs: Arrays, threads: int) -> Loaded:
     return request.infer, lambda: {next(iter(port.names)): request.get_tensor(port).data for port in compiled.outputs}
 
 
+def mnn(model: Path, inputs: Arrays, threads: int) -> Loaded:
+    """MNN in float32: "high" precision."""
+    import MNN
+
+    interpreter = MNN.Interpreter(str(model))
+    session = interpreter.createSession({"numThread": threads, "backend": "CPU", "precision": "high"})
+    types = {"float32": MNN.Halide_Type_Float, "int8": MNN.Halide_Type_Int, "int32": MNN.Halide_Type_Int}
+    for name, array in inputs.items():
+        given = MNN.Tensor(array.shape, types[str(array.dtype)], array, MNN.Tensor_DimensionType_Caffe)
+        interpreter.getSessionInput(session, name).copyFrom(given)
+
+    def result(tensor: MNN.Tensor) -> np.ndarray:
+        shape = tensor.getShape()
+        copy = MNN.Tensor(shape, MNN.Halide_Type_Float, np.zeros(shape, np.float32), MNN.Tensor_DimensionType_Caffe)
+        tensor.copyToHostTensor(copy)
+        return np.array(copy.getNumpyData()).reshape(shape)
+
+    return (
+        lambda: interpreter.runSession(session),
+        lambda: {name: result(tensor) for name, tensor in interpreter.getSessionOutputAll(session).items()},
+    )
+
+
+def ncnn(model: Path, inputs: Arrays, threads: int) -> Loaded:
+    """ncnn in float32. Inputs and outputs are numbered in the order of the model; the first axis is the batch."""
+    import ncnn as library
+
+    net = library.Net()
+    net.opt.num_threads = threads
+    net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = False
+    net.opt.use_bf16_storage = False
+    if net.load_param(str(model)) or net.load_model(str(model.with_suffix(".bin"))):
+        raise RuntimeError("the model is not read")
+    given = [library.Mat(array, batch_index=0).clone() for array in inputs.values()]
+    found: list[object] = []
+
+    def run() -> None:
+        extractor = net.create_extractor()
+        for name, mat in zip(net.input_names(), given, strict=True):
+            extractor.input(name, mat)
+        found[:] = [extractor.extract(name)[1] for name in net.output_names()]
+
+    return run, lambda: {f"out{n}": np.array(mat.numpy(batch_index=0)) for n, mat in enumerate(found)}  # type: ignore[attr-defined]
+
+
+def litert(model: Path, inputs: Arrays, threads: int) -> Loaded:
+    """LiteRT with its default delegate, XNNPACK, on a TensorFlow Lite model."""
+    from ai_edge_litert.interpreter import Interpreter
+
+    interpreter = Interpreter(str(model), num_threads=threads)
+    interpreter.allocate_tensors()
+    for side, array in zip(interpreter.get_input_details(), inputs.values(), strict=True):
+        interpreter.set_tensor(side["index"], array)
+    sides = interpreter.get_output_details()
+    return interpreter.invoke, lambda: {side["name"]: interpreter.get_tensor(side["index"]) for side in sides}
+
+
 def ccml(model: Path, inputs: Arrays, threads: int) -> Loaded:
     """The library of the Python binding in the folder ``model``, by its C function: what is converted for Python, the
     inputs and outputs of the others are not, either."""
@@ -77,7 +134,9 @@ def ccml(model: Path, inputs: Arrays, threads: int) -> Loaded:
     return run, lambda: {tensor.name: result for tensor, result in zip(module.OUTPUTS, results)}
 
 
-SYSTEMS = {"ccml": ccml, "onnxruntime": onnxruntime, "openvino": openvino}
+SYSTEMS = {
+    "ccml": ccml, "onnxruntime": onnxruntime, "openvino": openvino, "mnn": mnn, "ncnn": ncnn, "litert": litert,
+}  # fmt: skip
 
 
 def main() -> None:

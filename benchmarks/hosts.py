@@ -16,7 +16,6 @@ import platform
 import subprocess
 import sys
 import tempfile
-import venv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -28,8 +27,8 @@ import onnx
 from ccml.costs.roof import roof
 from ccml.emit_llvm.jit import host_machine
 from ccml.ir.types import DType
+from host_peers import PEERS, model_for, prepare, python_of, version_of
 
-PEERS = {"onnxruntime": ("onnxruntime>=1.20,<2", "numpy"), "openvino": ("openvino>=2025,<2027", "numpy")}
 WORKER = Path(__file__).with_name("host_workers.py")
 TOLERANCE = 1e-3
 """Of the relative L2 error of an output: what rounding in another order gives stays far below it."""
@@ -60,6 +59,7 @@ class Measured:
     macs: int
     library_bytes: int
     model_bytes: int
+    quantized: bool
     figures: Mapping[str, Figures]
 
     @property
@@ -72,29 +72,12 @@ class Measured:
         return self.figures["ccml"].least / self.figures[self.best_peer].least
 
 
-def prepare(folder: Path) -> None:
-    """An environment for each peer, with the versions that :data:`PEERS` names."""
-    for name, packages in PEERS.items():
-        venv.create(folder / name, with_pip=True)
-        subprocess.run([str(python_of(folder, name)), "-m", "pip", "install", "-q", *packages], check=True)
-
-
-def python_of(environments: Path, system: str) -> Path:
-    return environments / system / "bin" / "python"
-
-
-def version_of(environments: Path, system: str) -> str:
-    command = f"import importlib.metadata as m; print(m.version({system!r}))"
-    found = subprocess.run([str(python_of(environments, system)), "-c", command], capture_output=True, text=True)
-    return found.stdout.strip()
-
-
 # ---------------------------------------------------------------- one model
 
 
 @contextmanager
 def worker(python: Path, system: str, model: Path, threads: int, data: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that has loaded ``model`` and answers by lines; it ends with the block."""
+    """A process that loads ``model`` and answers by lines; it ends with the block."""
     outputs = data / f"{system}.npz"
     command = [str(python), str(WORKER), system, str(model), str(threads), str(data / "inputs.npz"), str(outputs)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
@@ -106,37 +89,36 @@ def worker(python: Path, system: str, model: Path, threads: int, data: Path) -> 
 
 
 def answer(process: subprocess.Popen[str]) -> dict[str, float]:
+    """The next line of a worker that is an answer: libraries print, too."""
     assert process.stdout is not None
-    line = process.stdout.readline()
-    if not line:
-        raise SystemExit(f"failed: {' '.join(map(str, process.args))}")  # type: ignore[arg-type]
-    found: dict[str, float] = json.loads(line)
-    return found
+    for line in process.stdout:
+        if line.startswith("{"):
+            found: dict[str, float] = json.loads(line)
+            return found
+    raise RuntimeError("it ended")
 
 
 def measure(model: Path, environments: Path, threads: int, cpu: str | None, rounds: int, slice_: float) -> Measured:
     """Compiles ``model``, checks what all systems give for it, and times them in turns."""
     with tempfile.TemporaryDirectory(prefix="ccml-bench-") as name, ExitStack() as stack:
         data = Path(name)
-        goal = ccml.Goal(threads=threads if threads > 1 else 0)
-        result = ccml.compile(
-            model, "x86", data / "own", cpu=cpu, emit=["lib"], bindings=["python"], goal=goal,
-            options=ccml.ModelOptions(name="timed"),
-        )  # fmt: skip
-        report = result.artifacts[0].report
-        rng = np.random.default_rng(0)
-        np.savez(
-            data / "inputs.npz",
-            **{side.name: rng.standard_normal(side.shape).astype(DType(side.dtype).numpy) for side in report.inputs},
-        )
-        places = {"ccml": (Path(sys.executable), data / "own" / "python" / "timed" / "timed")}
-        places |= {system: (python_of(environments, system), model) for system in PEERS}
-        running = {
-            system: stack.enter_context(worker(python, system, place, threads, data))
-            for system, (python, place) in places.items()
-        }
-        figures = {system: Figures(**answer(process)) for system, process in running.items()}
-        check(model, {system: dict(np.load(data / f"{system}.npz")) for system in running})
+        report = compiled(model, data, threads, cpu)
+        write_inputs(report, data / "inputs.npz")
+        running, figures = {}, {}
+        for system in ("ccml", *(name for name, peer in PEERS.items() if peer.suffix == model.suffix)):
+            try:
+                python, place = started(system, model, environments, data)
+                process = stack.enter_context(worker(python, system, place, threads, data))
+                figures[system] = Figures(**answer(process))
+                running[system] = process
+            except RuntimeError as problem:
+                print(f"{model.name}: {system} is left out: {problem}", file=sys.stderr)
+        outputs = {system: dict(np.load(data / f"{system}.npz")) for system in running}
+        for system in strangers(outputs, tolerance(model)):
+            if system == "ccml":
+                raise SystemExit(f"{model.name}: ccml gives something else than its peers")
+            print(f"{model.name}: {system} is left out: it gives something else", file=sys.stderr)
+            del running[system], figures[system]
         for _ in range(rounds):
             for system, process in running.items():
                 assert process.stdin is not None
@@ -145,19 +127,66 @@ def measure(model: Path, environments: Path, threads: int, cpu: str | None, roun
                 figures[system].least = min(figures[system].least, found["least"])
                 figures[system].medians.append(found["median"])
         size = (data / "own" / "libtimed.so").stat().st_size
-        return Measured(model.stem, report.totals.macs, size, model.stat().st_size, figures)
+        return Measured(model.stem, report.totals.macs, size, model.stat().st_size, is_quantized(model), figures)
 
 
-def check(model: Path, outputs: Mapping[str, Mapping[str, np.ndarray]]) -> None:
-    """Stops where a system gives something else than ONNX Runtime."""
-    graph = onnx.load(model, load_external_data=False).graph
-    quantized = any(node.op_type == "QuantizeLinear" for node in graph.node)
-    tolerance = QUANTIZED_TOLERANCE if quantized else TOLERANCE
-    for name, expected in outputs["onnxruntime"].items():
-        for system, given in outputs.items():
-            error = np.linalg.norm(given[name].astype(np.float64) - expected) / max(np.linalg.norm(expected), 1e-30)
-            if not error <= tolerance:
-                raise SystemExit(f"{model.name}: output {name!r} of {system} is off by {error:.1e}")
+def compiled(model: Path, data: Path, threads: int, cpu: str | None) -> ccml.Report:
+    goal = ccml.Goal(threads=threads if threads > 1 else 0)
+    options = ccml.ModelOptions(name="timed")
+    result = ccml.compile(
+        model, "x86", data / "own", cpu=cpu, emit=["lib"], bindings=["python"], goal=goal, options=options
+    )
+    return result.artifacts[0].report
+
+
+def write_inputs(report: ccml.Report, path: Path) -> None:
+    """Normal numbers, or integers of all sizes."""
+    rng = np.random.default_rng(0)
+    arrays = {}
+    for side in report.inputs:
+        dtype = DType(side.dtype).numpy
+        if np.issubdtype(dtype, np.integer):
+            limits = np.iinfo(dtype)
+            arrays[side.name] = rng.integers(limits.min, limits.max, side.shape, dtype, endpoint=True)
+        else:
+            arrays[side.name] = rng.standard_normal(side.shape).astype(dtype)
+    np.savez(path, **arrays)
+
+
+def started(system: str, model: Path, environments: Path, data: Path) -> tuple[Path, Path]:
+    """Which Python runs a system, and on what."""
+    if system == "ccml":
+        return Path(sys.executable), data / "own" / "python" / "timed" / "timed"
+    return python_of(environments, system), model_for(system, environments, model, data / system)
+
+
+def is_quantized(model: Path) -> bool:
+    if model.suffix == ".tflite":
+        return True
+    return any(node.op_type == "QuantizeLinear" for node in onnx.load(model, load_external_data=False).graph.node)
+
+
+def tolerance(model: Path) -> float:
+    return QUANTIZED_TOLERANCE if is_quantized(model) else TOLERANCE
+
+
+def strangers(outputs: Mapping[str, Mapping[str, np.ndarray]], allowed: float) -> list[str]:
+    """The systems that give something else than the first peer. Outputs are found by name, or by their order."""
+    wanted = next(given for system, given in outputs.items() if system != "ccml")
+    found = []
+    for system, given in outputs.items():
+        pairs = [(given.get(name, one), wanted[name]) for name, one in zip(wanted, given.values(), strict=True)]
+        if not all(error(one, other) <= allowed for one, other in pairs):
+            found.append(system)
+    return found
+
+
+def error(found: np.ndarray, wanted: np.ndarray) -> float:
+    """Relative, in L2."""
+    if found.size != wanted.size:
+        return np.inf
+    apart = found.reshape(-1).astype(np.float64) - wanted.reshape(-1)
+    return float(np.linalg.norm(apart) / max(float(np.linalg.norm(wanted.astype(np.float64))), 1e-30))
 
 
 # ---------------------------------------------------------------- what is written
@@ -165,25 +194,32 @@ def check(model: Path, outputs: Mapping[str, Mapping[str, np.ndarray]]) -> None:
 
 def table(measured: Sequence[Measured], peak: float) -> list[str]:
     """Markdown: least and median microseconds of each system, and what follows from them."""
-    systems = list(measured[0].figures)
+    systems = present(measured)
     head = ["model", "MMAC", *(f"{system}, µs" for system in systems), "ratio", "of the roof"]
     lines = [row(head), row(["---", *["--:"] * (len(head) - 1)])]
     for each in measured:
-        times = [f"{spelled(f.least)} ({spelled(f.median)})" for f in each.figures.values()]
-        share = 2 * each.macs / each.figures["ccml"].least / peak
-        lines.append(row([each.name, f"{each.macs / 1e6:,.1f}", *times, f"{each.ratio:.2f}", f"{share:.0%}"]))
+        found = [each.figures.get(system) for system in systems]
+        times = ["-" if figure is None else f"{spelled(figure.least)} ({spelled(figure.median)})" for figure in found]
+        share = "-" if each.quantized else f"{2 * each.macs / each.figures['ccml'].least / peak:.0%}"
+        lines.append(row([each.name, f"{each.macs / 1e6:,.1f}", *times, f"{each.ratio:.2f}", share]))
     return lines
 
 
 def sizes(measured: Sequence[Measured]) -> list[str]:
     """Markdown: bytes, and milliseconds from the start of loading to the first result."""
-    systems = list(measured[0].figures)
+    systems = present(measured)
     head = ["model", "model, bytes", "libNAME.so, bytes", *(f"{system}: first result, ms" for system in systems)]
     lines = [row(head), row(["---", *["--:"] * (len(head) - 1)])]
     for each in measured:
-        cold = (f"{figure.first * 1e3:,.1f}" for figure in each.figures.values())
+        found = [each.figures.get(system) for system in systems]
+        cold = ("-" if figure is None else f"{figure.first * 1e3:,.1f}" for figure in found)
         lines.append(row([each.name, f"{each.model_bytes:,}", f"{each.library_bytes:,}", *cold]))
     return lines
+
+
+def present(measured: Sequence[Measured]) -> list[str]:
+    """The systems that ran some of the models."""
+    return [system for system in ("ccml", *PEERS) if any(system in each.figures for each in measured)]
 
 
 def row(cells: Sequence[str]) -> str:
@@ -198,6 +234,19 @@ def spelled(seconds: float) -> str:
 def processor() -> str:
     lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def sections(measured: Sequence[Measured], threads: int, peak: float) -> list[str]:
+    """Markdown of all models with one number of threads; ``peak`` is that of one core."""
+    out = []
+    for kind, quantized in (("float32", False), ("int8", True)):
+        models = [each for each in measured if each.quantized is quantized]
+        if models:
+            count = "one thread" if threads == 1 else f"{threads} threads"
+            out += [f"## {kind}, {count}\n", *table(models, threads * peak), ""]
+            if threads == 1:
+                out += [f"## {kind}, sizes and the first result\n", *sizes(models), ""]
+    return out
 
 
 def main() -> None:
@@ -228,9 +277,7 @@ def main() -> None:
                 )
             )
             print(table(measured[-1:], threads * peak)[-1], file=sys.stderr, flush=True)
-        text += [f"## {'One thread' if threads == 1 else f'{threads} threads'}\n", *table(measured, threads * peak), ""]
-        if threads == 1:
-            text += ["## Sizes and the first result\n", *sizes(measured), ""]
+        text += sections(measured, threads, peak)
     page = "\n".join(text)
     if arguments.page is None:
         print(page)
@@ -241,12 +288,13 @@ def main() -> None:
 HEAD = """\
 # Beside run-time libraries
 
-Written by `python benchmarks/hosts.py`: float32, batch 1, all systems in one interleaved run on {processor}.
+Written by `python benchmarks/hosts.py`: batch 1, all systems in one interleaved run on {processor}.
 ccml {version}; {versions}, with as many threads. Least time of a run, and the median of all turns in parentheses; the
 ratio is that of the least times, ccml by the best of the others: below 1, ccml is faster. The roof is what one core
-does at most, measured ({peak:.0f} GFLOP/s); Winograd's algorithm may exceed it. The networks are those of
-`benchmarks/networks.py` and `benchmarks/resnet50.py`, with seeded weights, and models of the test suite. LiteRT, ncnn
-and MNN were not measured.
+does at most in float32, measured ({peak:.0f} GFLOP/s); Winograd's algorithm may exceed it. The networks are those of
+`benchmarks/networks.py` and `benchmarks/resnet50.py`, with seeded weights, and models of the test suite; int8 models
+are what `ccml quantize` wrote, or TensorFlow Lite's own (`.tflite`, which LiteRT alone reads beside ccml). A dash: the
+library does not convert or run the model, or gives something else.
 """
 
 
