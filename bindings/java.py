@@ -12,7 +12,7 @@ from ..packages.archives import zip_archive
 from ..packages.engine import make_engine
 from ..packages.java.classes import compile_classes, has_compiler
 from ..packages.java.glue import check_contract, class_digest
-from ..packages.java.library import library_name, link_java_library
+from ..packages.java.library import library_file, link_java_library
 from ..packages.java.names import JavaNames
 from ..packages.java.source import STUB, annotation_stub, class_source
 from ..targets import Machine
@@ -30,10 +30,10 @@ def write_java(
     check_contract(contract)
     name, names = contract.prefix, JavaNames.of(contract.prefix)
     root = folder / "java" / name
-    file = f"lib{library_name(name)}.so"
+    file = library_file(name, machine)
     resource = f"{names.package.replace('.', '/')}/{file}"
     digest = class_digest([contract])
-    source = class_source([contract], digest, android=False)
+    source = class_source([contract], digest, file, android=False)
     static = folder / machine.abi.objects.library.format(name=program.owner)
     with tempfile.TemporaryDirectory(prefix="ccml-") as scratch:
         library = Path(scratch) / file

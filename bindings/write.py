@@ -85,9 +85,9 @@ def _is_loadable(machine: Machine) -> bool:
     return machine.target.hosted and library is not None and machine.target.family != "Android"
 
 
-def _has_elf(machine: Machine) -> bool:
-    """Whether native methods of Java can be linked for it."""
-    return _is_loadable(machine) and machine.abi.elf is not None
+def _runs_java(machine: Machine) -> bool:
+    """Whether a virtual machine of Java runs there that loads the library of a class."""
+    return _is_loadable(machine) and machine.abi.desktop
 
 
 def is_module(machine: Machine) -> bool:
@@ -98,7 +98,7 @@ def is_module(machine: Machine) -> bool:
 _FITS = {
     PYTHON: (_is_loadable, "--target x86, linux-arm64, windows, apple or generic"),
     JS: (is_module, "--target wasm"),
-    JAVA: (_has_elf, "--target x86, linux-arm64 or generic; for Android --package aar"),
+    JAVA: (_runs_java, "--target x86, linux-arm64, windows, apple or generic; for Android --package aar"),
     RUST: (lambda machine: not is_module(machine), "--target of a machine that Rust links for"),
 }
 """The targets that bindings go with, and the way out for others."""

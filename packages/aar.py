@@ -44,7 +44,7 @@ def write_aar(
     }
     assets = {f"{name}/{b.machine.abi.name}.weights": b.weights for b in builds if b.weights is not None}
     by_model = dict(zip((each.identity for each in contracts), assets, strict=False))
-    source = class_source(contracts, digest, android=True, assets=by_model)
+    source = class_source(contracts, digest, f"lib{library_name(name)}.so", android=True, assets=by_model)
     files: dict[str, bytes] = {}
     if has_compiler():
         files[f"{name}.aar"] = zip_archive({

@@ -58,10 +58,11 @@ TARGETS = (
             ),
             _abi(
                 "ios-arm64", "arm64-apple-ios12.0.0", "aarch64", (A7,), "aarch64-ios.12.0", spin_hint=SPIN_HINT64,
+                desktop=False,
             ),
             _abi(
                 "ios-arm64-simulator", "arm64-apple-ios14.0.0-simulator", "aarch64", (M1,),
-                "aarch64-ios.14.0-simulator", guaranteed=M1.requires, spin_hint=SPIN_HINT64,
+                "aarch64-ios.14.0-simulator", guaranteed=M1.requires, spin_hint=SPIN_HINT64, desktop=False,
             ),
         ),
     ),

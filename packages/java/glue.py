@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ...emit_c.contract import Contract, Tensor, WeightsFile, argument_order, contract_of
 from ...emit_llvm import backend
 from ...emit_llvm.guard import any_cpu
-from ...emit_llvm.placement import function_attributes
+from ...emit_llvm.placement import comdats, function_attributes
 from ...emit_llvm.writer import Function, FunctionWriter
 from ...errors import CcmlError, ErrorCode
 from ...ir.program import Program, Role
@@ -91,6 +91,7 @@ def glue_object(program: Program, machine: Machine, digest: int) -> bytes:
     parts = (
         f'source_filename = "{contract.prefix}_jni"',
         f'target triple = "{backend.triple(machine)}"',
+        *comdats(machine, methods),
         *sorted(set().union(*(method.declarations for method in methods))),
         *(method.text for method in methods),
     )

@@ -20,6 +20,13 @@ def library_name(name: str) -> str:
     return f"{name}_jni"
 
 
+def library_file(name: str, machine: Machine) -> str:
+    """The file of that library, as the system of ``machine`` calls it."""
+    library = machine.target.library
+    assert library is not None
+    return library.file.format(name=library_name(name))
+
+
 def link_java_library(
     program: Program, machine: Machine, digest: int, static_library: bytes, path: Path
 ) -> None:
@@ -29,6 +36,7 @@ def link_java_library(
     Raises ``TOOLCHAIN`` where nothing links for the machine.
     """
     contract, name = contract_of(program), program.name
-    objects = [(f"{name}_jni.o", glue_object(program, machine, digest)), (f"lib{name}.a", static_library)]
+    archive = machine.abi.objects.library.format(name=name)
+    objects = [(f"{name}_jni.o", glue_object(program, machine, digest)), (archive, static_library)]
     exported = [*exported_symbols(program), *functions(contract, JavaNames.of(contract.prefix))]
     link_library(objects, machine, library_name(name), exported, path, bool(foreign_kernels(program)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ... import __version__
 from ...emit_c.contract import Contract, Tensor
@@ -31,11 +32,12 @@ nothing asks for it when a program runs."""
 
 
 def class_source(
-    contracts: Sequence[Contract], digest: int, *, android: bool, assets: Mapping[int, str] | None = None
-) -> str:
-    """The class ``digest`` as a source file, for libraries with ``contracts``; for ``android``, or as one that takes
-    its library from beside it. Where weights are in files, ``assets`` has their names in an app by the identity of the
-    model."""
+    contracts: Sequence[Contract], digest: int, library: str, *, android: bool,
+    assets: Mapping[int, str] | None = None,
+) -> str:  # fmt: skip
+    """The class ``digest`` as a source file, for libraries with ``contracts``, whose file is called ``library``; for
+    ``android``, or as one that takes its library from beside it. Where weights are in files, ``assets`` has their names
+    in an app by the identity of the model."""
     contract = contracts[0]
     names = JavaNames.of(contract.prefix)
     engine = make_engine(__package__)
@@ -47,6 +49,8 @@ def class_source(
         package=names.package,
         class_name=names.class_name,
         android=android,
+        library=library,
+        library_suffix=Path(library).suffix,
         reset=contract.reset,
         weights=contract.weights,
         threads=contract.threads,

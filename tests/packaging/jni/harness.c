@@ -6,7 +6,15 @@
    BYTES are the sizes of the tensors. Prints the outputs of a run in hexadecimal, then what misuse returns. With "-" for
    LIBRARY the functions are looked up in the program itself. */
 #define _GNU_SOURCE
+#ifdef _WIN32
+#include <windows.h>
+#define RTLD_NOW 0
+#define dlopen(name, how) ((void *)LoadLibraryA(name))
+#define dlsym(library, symbol) ((void *)GetProcAddress((HMODULE)(library), symbol))
+#define dlerror() "not found"
+#else
 #include <dlfcn.h>
+#endif
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
