@@ -22,11 +22,11 @@ def write_intrinsic(
     if function.rotated:
         word, rotation = (name, picked[-1]), (name, str(function.rotated))
         picked[-1] = out.intrinsic(f"llvm.fshr.{name}", name, word, word, rotation)
-    operands = [(name, value) for value in picked]
+    taken = function.order or range(len(args))
+    operands = [(types[position], value) for position, value in zip(taken, picked)]
     if function.parts or function.bfloats:
         bits = function.parts or 16
         parts = _vector("bfloat" if function.bfloats else f"i{bits}", 32 // bits * lanes)
-        taken = function.order or range(len(args))
         operands = [
             operand if position == 0 else (parts, out.value(f"bitcast {types[position]} {operand[1]} to {parts}"))
             for position, operand in zip(taken, operands)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.build import convert, maximum, minimum
-from ..ir.loops import I8, I16, I32, Call, Expr, Type
+from ..ir.loops import I8, I16, I32, I64, Call, Expr, Type
 from ..ir.types import DType
 from ..ops.narrow_exprs import narrow
 from ..ops.scale_exprs import expand_mul_high
@@ -33,6 +33,16 @@ def dot_of_halves(call: Call) -> Expr | None:
     acc, x, w = call.args
     for bit in (0, 16):
         acc = acc + part(x, bit, 16) * part(w, bit, 16)
+    return acc
+
+
+def long_dot_of_halves(call: Call) -> Expr | None:
+    """Both products of the halfwords of two words added to ``acc`` in 64 bits; vectors are not expanded."""
+    if call.type != I64:
+        return None
+    acc, x, w = call.args
+    for bit in (0, 16):
+        acc = acc + I64(part(x, bit, 16) * part(w, bit, 16))
     return acc
 
 

@@ -39,16 +39,19 @@ def _rounded(exact: Fraction, kind: type[np.floating]) -> np.floating:
     return kind(near)
 
 
-def dot(bits: int, unsigned_x: bool) -> Callable[..., np.int32]:
-    """The meaning of a dot product of 32 / ``bits`` integers packed in a word, low bits first; wraps around."""
+def dot(bits: int, unsigned_x: bool, sum_bits: int = 32) -> Callable[..., np.signedinteger]:
+    """The meaning of a dot product of 32 / ``bits`` integers packed in a word, low bits first, added to an integer of
+    ``sum_bits``; wraps around."""
+    modulus = 1 << sum_bits
 
     def parts(word: np.int32, unsigned: bool) -> list[int]:
         low = [(int(word) >> shift) & ((1 << bits) - 1) for shift in range(0, 32, bits)]
         return low if unsigned else [part - (part >> (bits - 1) << bits) for part in low]
 
-    def meaning(acc: np.int32, x: np.int32, w: np.int32) -> np.int32:
+    def meaning(acc: np.signedinteger, x: np.int32, w: np.int32) -> np.signedinteger:
         total = int(acc) + sum(a * b for a, b in zip(parts(x, unsigned_x), parts(w, False), strict=True))
-        return np.int32((total + (1 << 31)) % (1 << 32) - (1 << 31))
+        wrapped = (total + modulus // 2) % modulus - modulus // 2
+        return np.int32(wrapped) if sum_bits == 32 else np.int64(wrapped)
 
     return meaning
 

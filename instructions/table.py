@@ -85,6 +85,12 @@ INSTRUCTIONS: dict[str, Instruction] = {
                 "arm": (Intrinsic("llvm.arm.smlad", 1, _ACC_LAST),),
             },
         ),
+        # the same with the sum in 64 bits
+        Instruction(
+            "long_dot2_i16i16", (DType.I64, DType.I32, DType.I32), DType.I64, meanings.dot(16, False, 64),
+            expansion=expansions.long_dot_of_halves, c_header="ccml_dot.h",
+            intrinsics={"arm": (Intrinsic("llvm.arm.smlald", 1, _ACC_LAST),)},
+        ),
         # acc + x . w in floats: two bfloat16 in each 32-bit lane, with the roundings of the processor, for which what
         # is subnormal may be zero
         Instruction(

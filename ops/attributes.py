@@ -83,6 +83,7 @@ INTS, FLOATS, TEXTS = Attribute(AttrKind.INTS), Attribute(AttrKind.FLOATS), Attr
 COUNT, AXIS = Attribute(AttrKind.INT, least=1), Attribute(AttrKind.INT, least=0)
 COUNTS = Attribute(AttrKind.INTS, least=1)
 AXES = EXTENTS = Attribute(AttrKind.INTS, least=0)
+OPTIONAL_COUNT = Attribute(AttrKind.INT, least=1, required=False)
 OPTIONAL_BOOL = Attribute(AttrKind.BOOL, required=False)
 OPTIONAL_INT, OPTIONAL_FLOAT = Attribute(AttrKind.INT, required=False), Attribute(AttrKind.FLOAT, required=False)
 

@@ -4,6 +4,9 @@ The meaning sums in float64 (integers: int64) and rounds once at the end, so tha
 
 Integers of 8 and 16 bits give sums in i32. Their zero points (``zero_point`` of the first operand, ``rhs_zero_point``
 of a matmul's second) are subtracted first; what is padded contributes nothing. Bfloat16 give sums in f32.
+
+With ``shift``, integers are summed in 64 bits, from a bias in i64 on, and the result is the sum divided by 2^shift and
+rounded, halves up: what 32 bits hold of a sum of products of 16 bits by 16 bits.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from ..ir.graph import Node
 from ..ir.types import DType, TensorType
 from .attributes import integer, ints
 from .infer import broadcast_shapes, operand, optional
-from .integer import NARROW, product_dtype, zero_point
+from .integer import NARROW, product_dtype, sum_shift, zero_point
 from .opdef import Arrays, Attrs, Types
 from .windows import (
     check_geometry,
@@ -40,11 +43,11 @@ def _wide(array: np.ndarray, zero: int = 0) -> np.ndarray:
     return wide - zero if zero else wide
 
 
-def _narrowed(y: np.ndarray, arrays: Arrays) -> np.ndarray:
-    """Sums in the result's element type; integers keep the low bits."""
-    dtype = _array(arrays, 0).dtype
+def _narrowed(y: np.ndarray, arrays: Arrays, attrs: Attrs) -> np.ndarray:
+    """Sums in the result's element type; integers keep the low bits of what is left behind a shift."""
+    dtype, shift = _array(arrays, 0).dtype, sum_shift(attrs)
     if DType.from_numpy(dtype) in NARROW:
-        return y.astype(np.int64).astype(np.int32)
+        return (y.astype(np.int64) + ((1 << shift) >> 1) >> shift).astype(np.int32)
     return y.astype(np.float32 if dtype == DType.BF16.numpy else dtype)
 
 
@@ -54,8 +57,8 @@ def _array(arrays: Arrays, position: int) -> np.ndarray:
     return array
 
 
-def _check_bias(types: Types, position: int, channels: int, dtype: DType) -> None:
-    bias = optional(types, position)
+def _check_bias(types: Types, position: int, channels: int, sums: DType, attrs: Attrs) -> None:
+    bias, dtype = optional(types, position), DType.I64 if sum_shift(attrs) else sums
     if bias is not None and (bias.dtype is not dtype or bias.shape != (channels,)):
         raise ValueError(f"bias {bias} does not fit {channels} output channels of {dtype.value}")
 
@@ -72,7 +75,7 @@ def infer_conv(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if group_channels * group != channels or out_channels % group:
         raise ValueError(f"weights {w} in {group} groups do not fit the {channels} channels of {x}")
     check_geometry(len(extents), kernel, attrs)
-    _check_bias(types, 2, out_channels, dtype)
+    _check_bias(types, 2, out_channels, dtype, attrs)
     counts = window_counts(extents, kernel, stride, pad, dilation)
     return (TensorType(dtype, join_layout(batch, out_channels, counts, layout)),)
 
@@ -91,15 +94,15 @@ def evaluate_conv(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     lhs = patches.transpose(1, 0, 3, 2, 4).reshape(group, batch * prod(counts), -1)
     rhs = _wide(w).reshape(group, out_channels // group, -1).transpose(0, 2, 1)
     y = (lhs @ rhs).reshape(group, batch, prod(counts), -1).transpose(1, 0, 3, 2)
-    return (_finish(y.reshape(batch, out_channels, *counts), arrays, layout),)
+    return (_finish(y.reshape(batch, out_channels, *counts), arrays, attrs),)
 
 
-def _finish(y: np.ndarray, arrays: Arrays, layout: object) -> np.ndarray:
+def _finish(y: np.ndarray, arrays: Arrays, attrs: Attrs) -> np.ndarray:
     """Adds the bias, rounds and restores the layout."""
     bias = arrays[2] if len(arrays) > 2 else None
     if bias is not None:
         y = y + _wide(bias).reshape(-1, *[1] * (y.ndim - 2))
-    return _narrowed(from_channels_first(y, layout), arrays)
+    return _narrowed(from_channels_first(y, attrs["layout"]), arrays, attrs)
 
 
 def conv_macs(node: Node) -> int:
@@ -121,7 +124,7 @@ def infer_conv_transpose(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     if in_channels != channels or channels % group:
         raise ValueError(f"weights {w} in {group} groups do not fit the {channels} channels of {x}")
     check_geometry(len(extents), kernel, attrs)
-    _check_bias(types, 2, group_channels * group, dtype)
+    _check_bias(types, 2, group_channels * group, dtype, attrs)
     counts = _transposed_counts(extents, kernel, attrs)
     if any(count < 1 for count in counts):
         raise ValueError(f"pad {pad} leaves nothing of {x}")
@@ -160,7 +163,7 @@ def evaluate_conv_transpose(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, .
         y[:, :, :, *place] += part
     kept = tuple(slice(pad[d], pad[d] + count) for d, count in enumerate(counts))
     y = y[:, :, :, *kept].reshape(batch, group * group_out, *counts)
-    return (_finish(y, arrays, layout),)
+    return (_finish(y, arrays, attrs),)
 
 
 def conv_transpose_macs(node: Node) -> int:
@@ -172,13 +175,12 @@ def conv_transpose_macs(node: Node) -> int:
 
 def infer_matmul(types: Types, attrs: Attrs) -> tuple[TensorType, ...]:
     """Operands have rank 2 at least; the importer reshapes vectors."""
-    a, b, bias = operand(types, 0), operand(types, 1), optional(types, 2)
+    a, b = operand(types, 0), operand(types, 1)
     dtype = product_dtype(a, b)
     if a.rank < 2 or b.rank < 2 or a.shape[-1] != b.shape[-2]:
         raise ValueError(f"{a} and {b} do not multiply")
     shape = (*broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1])
-    if bias is not None and (bias.dtype is not dtype or bias.shape != shape[-1:]):
-        raise ValueError(f"bias {bias} has not one {dtype.value} for each column of {TensorType(dtype, shape)}")
+    _check_bias(types, 2, shape[-1], dtype, attrs)
     return (TensorType(dtype, shape),)
 
 
@@ -186,7 +188,7 @@ def evaluate_matmul(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, ...]:
     a, b = _array(arrays, 0), _array(arrays, 1)
     bias = arrays[2] if len(arrays) > 2 else None
     y = _wide(a, zero_point(attrs)) @ _wide(b, zero_point(attrs, "rhs_zero_point"))
-    return (_narrowed(y if bias is None else y + _wide(bias), arrays),)
+    return (_narrowed(y if bias is None else y + _wide(bias), arrays, attrs),)
 
 
 def matmul_macs(node: Node) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..ir.graph import Node
-from ..ir.loops import Block, Expr
+from ..ir.graph import Node, Value
+from ..ir.loops import I32, I64, Block, Buffer, Expr
+from ..ir.types import DType
 from .attributes import integer
-from .integer import zero_point
+from .integer import sum_shift, zero_point
 from .nest_tools import (
     Index,
     accumulate,
@@ -63,7 +64,7 @@ def _convolution(
     """
     x, w, b = operand(node, 0), operand(node, 1), optional(node, 2)
     layout, groups = Layout.of(node), integer(node.attrs, "group")
-    dims, dtype = window_dims(node, layout.spatial(w)), accumulator_dtype(node.output.dtype)
+    dims, dtype = window_dims(node, layout.spatial(w)), _sum_dtype(node)
     zero = zero_point(node.attrs)
 
     def element(n: Expr, channel: Index, position: Index, taps: tuple[Taps, ...]) -> Block:
@@ -73,14 +74,14 @@ def _convolution(
 
         def term(ic: Expr, kernel: Index, position: Index) -> Block:
             x_channel, w_first, w_second = indices(group, oc, ic)
-            factor = read_as(ctx, x, layout.join(n, x_channel, position), dtype, zero)
-            return (accumulate("add", acc, factor * read_as(ctx, w, layout.join(w_first, w_second, kernel), dtype)),)
+            lhs, rhs = layout.join(n, x_channel, position), layout.join(w_first, w_second, kernel)
+            return (accumulate("add", acc, _product(ctx, dtype, (x, lhs, zero), (w, rhs, 0))),)
 
         if layout.channels_last:
             total = tap_loops(ctx, taps, lambda k, i: serial_loop(ctx, "ic", in_channels, lambda ic: term(ic, k, i)))
         else:
             total = serial_loop(ctx, "ic", in_channels, lambda ic: tap_loops(ctx, taps, lambda k, i: term(ic, k, i)))
-        return (*start, *total, *write_as(ctx, node.output, layout.join(n, out, position), acc[0]))
+        return (*start, *total, *write_as(ctx, node.output, layout.join(n, out, position), _result(node, acc)))
 
     return window_loops(ctx, node, dims, groups, find_taps, element)
 
@@ -88,7 +89,7 @@ def _convolution(
 def matmul(ctx: NestContext, node: Node) -> Block:
     """numpy.matmul of two or more dimensions, and a bias for each column: loops over the result, then the sum."""
     a, b, bias = operand(node, 0), operand(node, 1), optional(node, 2)
-    dtype = accumulator_dtype(node.output.dtype)
+    dtype = _sum_dtype(node)
     lhs_zero, rhs_zero = zero_point(node.attrs), zero_point(node.attrs, "rhs_zero_point")
 
     def element(at: Index) -> Block:
@@ -97,11 +98,31 @@ def matmul(ctx: NestContext, node: Node) -> Block:
         acc, start = accumulator(ctx, "acc", dtype, first)
 
         def term(k: Expr) -> Block:
-            lhs = read_as(ctx, a, (*broadcast_index(a.shape[:-2], batch), m, k), dtype, lhs_zero)
-            rhs = read_as(ctx, b, (*broadcast_index(b.shape[:-2], batch), k, n), dtype, rhs_zero)
-            return (accumulate("add", acc, lhs * rhs),)
+            lhs = a, (*broadcast_index(a.shape[:-2], batch), m, k), lhs_zero
+            rhs = b, (*broadcast_index(b.shape[:-2], batch), k, n), rhs_zero
+            return (accumulate("add", acc, _product(ctx, dtype, lhs, rhs)),)
 
-        return (*start, *serial_loop(ctx, "k", a.shape[-1], term), *write_as(ctx, node.output, at, acc[0]))
+        return (*start, *serial_loop(ctx, "k", a.shape[-1], term), *write_as(ctx, node.output, at, _result(node, acc)))
 
     stems = (*dim_stems(node.output.type.rank - 2), "m", "n")
     return loops(ctx, stems, node.output.shape, element)
+
+
+# ---------------------------------------------------------------- sums
+
+
+def _sum_dtype(node: Node) -> DType:
+    return DType.I64 if sum_shift(node.attrs) else accumulator_dtype(node.output.dtype)
+
+
+def _product(ctx: NestContext, dtype: DType, *factors: tuple[Value, Index, int]) -> Expr:
+    """Of two operands at their indices, less their zero points. Where sums have 64 bits, products of halfwords have
+    32, for which cores have an instruction."""
+    short = dtype is DType.I64 and not any(zero for _, _, zero in factors)
+    lhs, rhs = (read_as(ctx, value, index, DType.I32 if short else dtype, zero) for value, index, zero in factors)
+    return I64(lhs * rhs) if short else lhs * rhs
+
+
+def _result(node: Node, acc: Buffer) -> Expr:
+    shift = sum_shift(node.attrs)
+    return I32((acc[0] + (1 << shift - 1)) >> I64(shift)) if shift else acc[0]

@@ -39,6 +39,11 @@ def zero_point(attrs: Attrs, name: str = "zero_point") -> int:
     return integer(attrs, name) if name in attrs else 0
 
 
+def sum_shift(attrs: Attrs) -> int:
+    """How many bits a contraction of integers drops of its sums, which need more than 32 bits; 0: none."""
+    return integer(attrs, "shift") if "shift" in attrs else 0
+
+
 def least(dtype: np.dtype) -> int:
     """The least value of a type: index 0 of tables over all its values."""
     return int(np.iinfo(dtype).min)

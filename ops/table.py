@@ -3,7 +3,7 @@
 Axes are non-negative, shapes static; pointwise operators broadcast as NumPy does and their operands have one common
 element type unless the row says otherwise. ``zero_point`` of a contraction, pool or sum is subtracted from its operand
 (absent: 0); ``acc_lo`` and ``acc_hi`` are the least and the greatest accumulator that its weights allow (absent: not
-known).
+known); of sums that need more than 32 bits a contraction drops the last ``shift`` (absent: none).
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ INT_RECURRENT: Schema = {
 QUANTIZED: Schema = {"scale": at.FLOATS, "zero_point": at.INTS, "axis": at.AXIS}
 ZERO_POINT: Schema = {"zero_point": at.OPTIONAL_INT}
 ACCUMULATED: Schema = {"acc_lo": at.OPTIONAL_INT, "acc_hi": at.OPTIONAL_INT}
+SUMS: Schema = {**ZERO_POINT, **ACCUMULATED, "shift": at.OPTIONAL_COUNT}
 STEPS: Schema = {"zero_point": at.INT, "y_scale": at.FLOAT, "lo": at.INT, "hi": at.INT, "to": at.DTYPE}
 SHIFTED: Schema = {**STEPS, "shift": at.INT}
 
@@ -221,17 +222,17 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef(
         "conv", A, "convolution of x, w, bias?; with zero_point of integers",
         ct.infer_conv, ct.evaluate_conv, macs=ct.conv_macs,
-        attrs={**WINDOW, "group": at.COUNT, **LAYOUT, **ZERO_POINT, **ACCUMULATED},
+        attrs={**WINDOW, "group": at.COUNT, **LAYOUT, **SUMS},
     ),
     OpDef(
         "conv_transpose", A, "transposed convolution",
         ct.infer_conv_transpose, ct.evaluate_conv_transpose, macs=ct.conv_transpose_macs,
-        attrs={**WINDOW, "output_padding": at.EXTENTS, "group": at.COUNT, **LAYOUT, **ZERO_POINT, **ACCUMULATED},
+        attrs={**WINDOW, "output_padding": at.EXTENTS, "group": at.COUNT, **LAYOUT, **SUMS},
     ),
     OpDef(
         "matmul", A, "a @ b + bias?[column], batches broadcast; of integers also the zero points of a and b",
         ct.infer_matmul, ct.evaluate_matmul, macs=ct.matmul_macs,
-        attrs={**ZERO_POINT, "rhs_zero_point": at.OPTIONAL_INT, **ACCUMULATED},
+        attrs={"rhs_zero_point": at.OPTIONAL_INT, **SUMS},
     ),
     OpDef(
         "weight_matmul", A, "x @ ((w - zero_point) * scale), x: f32, w: i8, scale, zero_point?; block: rows a scale",

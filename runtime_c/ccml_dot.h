@@ -30,6 +30,20 @@
 CCML_DOT(dot4_u8i8, 4, CCML_PART_U8, CCML_PART_I8)
 CCML_DOT(dot4_i8i8, 4, CCML_PART_I8, CCML_PART_I8)
 
+/* Both products of halfwords added to a sum of 64 bits. */
+#if CCML_SIMD32 && defined(__ARM_FEATURE_DSP)
+static inline int64_t ccml_i64_long_dot2_i16i16(int64_t acc, int32_t x, int32_t w)
+{
+    return __smlald(x, w, acc);
+}
+#else
+static inline int64_t ccml_i64_long_dot2_i16i16(int64_t acc, int32_t x, int32_t w)
+{
+    const int64_t products[2] = {CCML_PART_I16(x, 0) * CCML_PART_I16(w, 0), CCML_PART_I16(x, 1) * CCML_PART_I16(w, 1)};
+    return (int64_t)((uint64_t)acc + (uint64_t)products[0] + (uint64_t)products[1]);
+}
+#endif
+
 #if CCML_SIMD32
 static inline int32_t ccml_i32_dot2_i16i16(int32_t acc, int32_t x, int32_t w)
 {

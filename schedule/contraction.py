@@ -9,16 +9,17 @@ from math import prod
 import numpy as np
 
 from ..ir.graph import Node, Value
-from ..ir.loops import Block, Buffer, Const, Expr, Load, Type, Var, as_expr
+from ..ir.loops import Block, Expr, Load, Type, Var, as_expr
 from ..ir.loops_rewrite import map_expr
 from ..ir.types import DType
 from ..ops.attributes import integer, ints
-from ..ops.integer import zero_point
+from ..ops.integer import sum_shift, zero_point
 from .blocking import Axis, Blocking, Product, Region, regions
 from .body import table_names
-from .dots import activation_shift, ends_whole, has_dot, usable_dots, weight_operand, weight_type
+from .dots import ends_whole, has_dot, usable_dots, weight_operand, weight_type
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
+from .sums import sums_of
 from .tensors import TensorRef, merge_dimensions
 from .vectorize import Vectorizer
 
@@ -28,7 +29,7 @@ def is_conv(ctx: KernelContext) -> bool:
     node, weights = ctx.contraction
     if weights is None or node.attrs["layout"] != "channels_last":
         return False
-    return has_dot(ctx.cpu, node.operands[0].dtype, weights.dtype)
+    return has_dot(ctx.cpu, node.operands[0].dtype, weights.dtype, wide=sum_shift(node.attrs) > 0)
 
 
 def lower_conv(ctx: KernelContext) -> Block:
@@ -43,7 +44,7 @@ def is_matmul(ctx: KernelContext) -> bool:
     node, weights = ctx.contraction
     a, b = node.operands[:2]
     known = None if weights is None else weights.dtype
-    if not has_dot(ctx.cpu, a.dtype, known) or len(a.shape) < 2 or len(b.shape) < 2:
+    if not has_dot(ctx.cpu, a.dtype, known, wide=sum_shift(node.attrs) > 0) or len(a.shape) < 2 or len(b.shape) < 2:
         return False
     if zero_point(node.attrs, "rhs_zero_point"):
         return False
@@ -101,36 +102,6 @@ class PackedWeights:
         return weight_operand(self.dot, loaded)
 
 
-class Bias:
-    """Where the accumulators of each column start.
-
-    For integers the zero point of the activations is folded in: ``sum((x - z) * w) = sum(x * w) - z * sum(w)``.
-    """
-
-    def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray, blocking: Blocking) -> None:
-        """``weights`` are ``[g, k..., column]``; the bias has an element for every column of every group."""
-        self.type = DType(blocking.dot.accumulator.value)
-        value = node.inputs[2] if len(node.inputs) > 2 else None
-        columns = weights.shape[0] * weights.shape[-1]
-        given = ctx.constant(value)
-        self.buffer: Buffer | None = None
-        if not self.type.is_float:
-            zero = zero_point(node.attrs) + activation_shift(blocking.dot)
-            sums = weights.astype(np.int64).sum(axis=tuple(range(1, weights.ndim - 1))).reshape(columns)
-            start = (0 if given is None else given.astype(np.int64).reshape(-1)) - zero * sums
-            self.buffer = ctx.pack("bias", np.broadcast_to(start, (columns,)).astype(np.int32))
-        elif given is not None and given.size != columns:
-            self.buffer = ctx.pack("bias", np.broadcast_to(given.reshape(-1), (columns,)))
-        elif value is not None:
-            self.buffer = ctx.refs[value.name].reshaped((columns,)).buffer
-
-    def load(self, column: Expr, lanes: int, active: int) -> Expr:
-        if self.buffer is None:
-            return Const(0.0, Type(self.type, lanes))
-        loaded = Load(self.buffer, (column,), lanes, None if active == lanes else as_expr(active))
-        return Type(self.type, lanes)(loaded)
-
-
 class _ConvLowering:
     def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
         self.ctx, self.node, self.names = ctx, node, ctx.names
@@ -165,17 +136,14 @@ class _ConvLowering:
         row = Axis(Var(self.names.fresh("row")), rows)
         k_extents = [*self.kernel[:-1], self.kernel[-1] * self.depth] if fold else [*self.kernel, self.depth]
         k = tuple(Axis(Var(self.names.fresh("k")), extent) for extent in k_extents)
-        dots = usable_dots(self.ctx.cpu, self.x.dtype, self.weights.dtype)
-        blocking = self.ctx.blocking(
-            Product(dots, rows, self.channels, tuple(k_extents), prod(out[:-2]) * self.group)
-        )
-        weights = self._k_major(k_extents)
-        packed = PackedWeights(self.ctx, weights, blocking)
-        bias = Bias(self.ctx, self.node, weights, blocking)
+        sums = sums_of(self.ctx, self.node, self._k_major(k_extents))
+        blocking = self.ctx.blocking(sums.product(rows, prod(out[:-2]) * self.group))
+        packed = PackedWeights(self.ctx, sums.packed, blocking)
+        bias = sums.starts(blocking)
         position = [outer[0].var, *(a.var for a in spatial)]
 
         def weight(region: Region, block: Expr, vector: int) -> Expr:
-            return packed.load(region, (group.var, block, *(a.var for a in k)), vector)
+            return packed.load(region, (group.var, block, *(a.var for a in (*sums.outer, *k))), vector)
 
         def absolute(column: Expr) -> Expr:
             return group.var * self.channels + column
@@ -184,13 +152,13 @@ class _ConvLowering:
             def index(c: Expr) -> Sequence[Expr]:
                 return (*position, r, c)
 
-            return self.ctx.store_vector(index, absolute(column), self.ctx.rounded(value), active, self.refs)
+            return self.ctx.store_vector(index, absolute(column), sums.result(value), active, self.refs)
 
         lhs = self._lhs([*position, row.var], [a.var for a in k], group.var, fold)
         axes = (*outer, *spatial, group) if self.ctx.by_rows else (*outer, group, *spatial)
         spec = Contraction(
-            axes, row, self.channels, k, lhs, weight,
-            lambda column, lanes, active: bias.load(absolute(column), lanes, active), finish, packed=True,
+            axes, row, self.channels, (*sums.outer, *k), lhs, weight,
+            lambda column, lanes, active: bias.load(absolute(column), lanes, active), finish, sums.weigh, packed=True,
         )  # fmt: skip
         return contraction_block(spec, blocking, self.names, rows_first=self.ctx.by_rows)
 
@@ -231,20 +199,21 @@ class _PackedMatmul:
         outer = tuple(Axis(Var(ctx.names.fresh("o")), extent) for extent in shape[:-2])
         row = Axis(Var(ctx.names.fresh("row")), shape[-2])
         k = Axis(Var(ctx.names.fresh("k")), depth)
-        dots = usable_dots(ctx.cpu, self.a.dtype, self.weights.dtype)
-        blocking = ctx.blocking(Product(dots, row.extent, columns, (depth,), prod(shape[:-2])))
-        packed = PackedWeights(ctx, self.weights[None], blocking)
-        bias = Bias(ctx, self.node, self.weights[None], blocking)
+        sums = sums_of(ctx, self.node, self.weights[None])
+        blocking = ctx.blocking(sums.product(row.extent, prod(shape[:-2])))
+        packed, bias = PackedWeights(ctx, sums.packed, blocking), sums.starts(blocking)
         x = refs[self.a.name]
         position = [axis.var for axis in outer]
 
         def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:
-            return ctx.store_vector(lambda c: (*position, r, c), column, ctx.rounded(value), active, refs)
+            return ctx.store_vector(lambda c: (*position, r, c), column, sums.result(value), active, refs)
 
         spec = Contraction(
-            outer, row, columns, (k,), x[*position, row.var, k.var],
-            lambda region, block, vector: packed.load(region, (as_expr(0), block, k.var), vector),
-            bias.load, finish, packed=True,
+            outer, row, columns, (*sums.outer, k), x[*position, row.var, k.var],
+            lambda region, block, vector: packed.load(
+                region, (as_expr(0), block, *(axis.var for axis in (*sums.outer, k))), vector
+            ),
+            bias.load, finish, sums.weigh, packed=True,
         )  # fmt: skip
         return contraction_block(spec, blocking, ctx.names, rows_first=ctx.by_rows)
 
@@ -291,7 +260,7 @@ class _DynamicMatmul:
                 return sums(_replaced(rhs, column, first))
             return sums(Vectorizer(column, lanes, first, ctx.names, active=mask).vector(rhs))
 
-        bias = Bias(ctx, self.node, np.zeros((1, 1, columns), np.float32), blocking)
+        bias = sums_of(ctx, self.node, np.zeros((1, 1, columns), np.float32)).starts(blocking)
 
         def finish(r: Expr, c: Expr, value: Expr, width: int, active: int) -> Block:
             return ctx.store_vector(lambda n: (*position, r, n), c, ctx.rounded(value), active, ctx.refs)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..ir.loops import Block
 from ..ir.types import DType
+from ..ops.integer import sum_shift
 from ..targets.target import Cpu
 from .depthwise_columns import ColumnDepthwise, column_dots
 from .depthwise_lanes import Depthwise
@@ -24,7 +25,7 @@ def is_depthwise(ctx: KernelContext) -> bool:
     a type in which they are exact."""
     node, weights = ctx.contraction
     x = node.operands[0].dtype
-    if weights is None or node.attrs["layout"] != "channels_last" or not has_dot(ctx.cpu, x):
+    if weights is None or node.attrs["layout"] != "channels_last" or not has_dot(ctx.cpu, x) or sum_shift(node.attrs):
         return False
     if weights.shape[-1] != 1 or node.attrs["group"] != weights.shape[0] or weights.ndim < 3:
         return False

@@ -14,22 +14,29 @@ import numpy as np
 from ..ir.build import load
 from ..ir.loops import F32, I16, I32, I64, U32, Bitcast, Call, Expr, Load, Type, as_expr
 from ..ir.types import DType
-from ..targets.target import Cpu, Dot, ElementKind
+from ..targets.target import LONG_SUMS, Cpu, Dot, ElementKind
+
+PAIRS = frozenset({"dot2_i16i16", "long_dot2_i16i16"})
+"""The instructions that take halfwords in pairs."""
 
 
-def usable_dots(cpu: Cpu, activation: DType, weights: np.dtype | None = None) -> tuple[Dot, ...]:
-    """The multiply-accumulates for activations and weights of these types; of any weights where they do not matter."""
+def usable_dots(
+    cpu: Cpu, activation: DType, weights: np.dtype | None = None, *, wide: bool = False
+) -> tuple[Dot, ...]:
+    """The multiply-accumulates for activations and weights of these types; of any weights where they do not matter.
+    With ``wide``, those of integers that add up in 64 bits: what the CPU has, and multiplication and addition."""
     return tuple(
         dot
-        for dot in cpu.dots
+        for dot in (*cpu.dots, *LONG_SUMS)
         if dot.activation.value == activation.value
+        and (dot.accumulator is ElementKind.I64) == wide
         and (weights is None or np.can_cast(weights, weight_type(dot), casting="safe"))
     )
 
 
-def has_dot(cpu: Cpu, activation: DType, weights: np.dtype | None = None) -> bool:
-    """Whether the CPU's data name such a multiply-accumulate."""
-    return bool(usable_dots(cpu, activation, weights))
+def has_dot(cpu: Cpu, activation: DType, weights: np.dtype | None = None, *, wide: bool = False) -> bool:
+    """Whether there is such a multiply-accumulate."""
+    return bool(usable_dots(cpu, activation, weights, wide=wide))
 
 
 def weight_type(dot: Dot) -> np.dtype:
@@ -51,7 +58,7 @@ def ends_whole(dot: Dot, extent: int) -> bool:
 def takes_words(dot: Dot) -> bool:
     """Whether vectors of activations of a row enter as they are, or widened at once."""
     single = dot.group == 1 and dot.activation is ElementKind.BF16
-    return single or (dot.group > 1 and not activation_shift(dot) and dot.name != "dot2_i16i16")
+    return single or (dot.group > 1 and not activation_shift(dot) and dot.name not in PAIRS)
 
 
 def operand_type(dot: Dot) -> Type:
@@ -60,7 +67,8 @@ def operand_type(dot: Dot) -> Type:
         return I32.with_lanes(dot.lanes)
     if dot.widens and dot.lanes > 1:
         return I16.with_lanes(dot.lanes)
-    return Type(DType(dot.accumulator.value), dot.lanes)
+    kind = DType.I32 if dot.accumulator is ElementKind.I64 else DType(dot.accumulator.value)
+    return Type(kind, dot.lanes)
 
 
 def group_operand(dot: Dot, first: Load, present: int) -> Expr:
@@ -70,7 +78,7 @@ def group_operand(dot: Dot, first: Load, present: int) -> Expr:
     """
     if dot.group == 1:
         return widened(dot, first)
-    if dot.name == "dot2_i16i16":
+    if dot.name in PAIRS:
         return _pair(first, present)
     active = None if present == dot.group else as_expr(present)
     if dot.rows > 1:
@@ -124,6 +132,8 @@ def multiply_accumulate(dot: Dot, x: Expr, w: Expr, acc: Expr) -> Expr:
         return multiply_accumulate(single, _floats(x << 16), _floats(w << 16), acc)
     if dot.name == "fma":
         return Call("fma", (x, w, acc), acc.type)
+    if dot.accumulator is ElementKind.I64 and dot.name == "mul+add":
+        return acc + acc.type(x * w)
     if dot.name == "mul+add":
         return acc + acc.type(x) * acc.type(w)
     return Call(dot.name, (acc, x, w), acc.type)

@@ -19,6 +19,7 @@ from .cycles import predicted_cycles
 from .depthwise import is_depthwise, lower_depthwise
 from .dsp.contraction import is_dsp_contraction, lower_dsp_contraction, lower_dsp_transposed
 from .dsp.depthwise import is_dsp_depthwise, lower_dsp_depthwise
+from .dsp.halfwords import is_halfword_contraction, lower_halfword_contraction
 from .dsp.product import lower_dsp_product
 from .dsp.winograd import is_dsp_winograd, lower_dsp_winograd
 from .few_channels import is_few_channels, lower_few_channels
@@ -186,6 +187,9 @@ GENERATORS: tuple[Generator, ...] = (
         "helium depthwise", _anchors("conv"), is_helium_depthwise, lower_helium_depthwise, "helium_depthwise_rows"
     ),
     _of_blocks("dsp contraction", _anchors("conv", "matmul"), is_dsp_contraction, lower_dsp_contraction, "gemm_3x2_i8"),
+    _of_blocks(
+        "dsp halfwords", _anchors("conv", "matmul"), is_halfword_contraction, lower_halfword_contraction, "gemm_3x2_i32"
+    ),
     _of_blocks("dsp winograd", _anchors("conv"), is_dsp_winograd, lower_dsp_winograd, "winograd_fixed"),
     _of_blocks("dsp depthwise", _anchors("conv"), is_dsp_depthwise, lower_dsp_depthwise, "depthwise_two_rows"),
     _of_blocks("dsp transposed", _anchors("conv_transpose"), is_transposed, lower_dsp_transposed, "gemm_3x2_i8"),

@@ -65,8 +65,8 @@ class Contraction:
     ``init(column, lanes, active)`` gives the start value, ``finish(row, column, vector, lanes, active)`` the statements
     that use a result; ``row`` and ``column`` are index expressions.
 
-    With ``scale(region, block, vector)``, a vector in terms of the first of the k variables, the sum over all other k
-    is multiplied by it before it is added up. ``packed``: the weights are in the order of
+    With ``weigh(region, block, vector, sum)`` every sum over all k but the first, which begins with ``init``, becomes
+    what is added up, in terms of the first of the k variables. ``packed``: the weights are in the order of
     :func:`~ccml.schedule.contraction.pack_columns`.
     """
 
@@ -78,7 +78,7 @@ class Contraction:
     rhs: Callable[[Region, Expr, int], Expr]
     init: Callable[[Expr, int, int], Expr]
     finish: Callable[[Expr, Expr, Expr, int, int], Block]
-    scale: Callable[[Region, Expr, int], Expr] | None = None
+    weigh: Callable[[Region, Expr, int, Expr], Expr] | None = None
     packed: bool = False
 
     @property
@@ -186,28 +186,24 @@ class _Microkernel:
         self.registers = (Alloc(self.weights), Alloc(self.rows)) if self.by_lanes else (Alloc(self.weights),)
 
     def emit(self) -> Block:
-        if self.spec.scale is not None:
-            return (*self._scaled_loops(), *self._finish(lambda i, j: self.sums[_index(i, j)]))
+        if self.spec.weigh is not None:
+            return (*self._weighed_loops(), *self._finish(lambda i, j: self.sums[_index(i, j)]))
         start = (Alloc(self.acc), *self._start(), *self.registers)
         return (*start, *self._k_loops(self.spec.k[:-1]), *self._finish(self._total))
 
-    def _scaled_loops(self) -> Block:
-        """For each step of the first k: the sum over the others, times its scale, added to what is there."""
-        assert self.spec.scale is not None
+    def _weighed_loops(self) -> Block:
+        """For each step of the first k: the sum over the others, weighed, added to what is there."""
+        assert self.spec.weigh is not None
         every = [(i, j) for i in range(self.height) for j in range(self.region.vectors)]
         zero = self.type(0)
         start = [store(self.sums[_index(i, j)], zero) for i, j in every]
-        clear = [store(self.acc[_index(c, i, j)], zero) for i, j in every for c in range(self.chains)]
         add: list[Stmt] = []
-        for j in range(self.region.vectors):
-            scale = Var(self.names.fresh("scale"), self.type)
-            add.append(Let(scale, self.spec.scale(self.region, self.block, j)))
-            for i in range(self.height):
-                scaled = self._total(i, j) * scale
-                add.append(store(self.sums[_index(i, j)], self.sums[_index(i, j)] + scaled))
+        for i, j in every:
+            weighed = self.spec.weigh(self.region, self.block, j, self._total(i, j))
+            add.append(store(self.sums[_index(i, j)], self.sums[_index(i, j)] + weighed))
         first, *others, _ = self.spec.k
-        body = (*clear, *self._k_loops(others), *add)
-        blocks = loop(first.var, first.extent, *body)
+        body = (*self._start(), *self._k_loops(others), *add)
+        blocks = loop(first.var, first.extent, *body, kind=first.kind)
         return (Alloc(self.sums), *start, Alloc(self.acc), *self.registers, *blocks)
 
     def _column(self, vector: int) -> Expr:

@@ -126,12 +126,12 @@ class _Lowering:
 
         spec = Contraction(
             outer, row, columns, (self.block, self.half, self.inner), x[*position, row.var, k],
-            self._weight, lambda column, lanes, active: F32.with_lanes(lanes)(0), finish, self._scale,
+            self._weight, lambda column, lanes, active: F32.with_lanes(lanes)(0), finish, self._scaled,
         )  # fmt: skip
         return contraction_block(spec, blocking, names)
 
-    def _scale(self, region: Region, block: Expr, vector: int) -> Expr:
-        return self.scales.load(region, block, (self.block.var,), vector)
+    def _scaled(self, region: Region, block: Expr, vector: int, value: Expr) -> Expr:
+        return value * self.scales.load(region, block, (self.block.var,), vector)
 
     def _weight(self, region: Region, block: Expr, vector: int) -> Expr:
         """The weights of a vector as floats, without their scale."""

@@ -26,10 +26,11 @@ from ..ir.types import DType
 from ..ops.attributes import ints
 from .blocking import Axis, Region, regions
 from .constant_matrices import ConstantMatrix
-from .contraction import Bias, PackedWeights
+from .contraction import PackedWeights
 from .dots import widened_bfloats
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
+from .sums import Sums
 from .tensors import Halo
 from .vectorize import stripes
 from .winograd_choice import Tiling, choose_tiling, computed_type, decided_tiling, float_lanes, relative_cost
@@ -99,7 +100,7 @@ class _Winograd:
         transformed = self.filtering.filters(weights).reshape(-1, self.depth, self.columns)
         transformed = transformed.astype(self.type.numpy)
         self.weights = PackedWeights(ctx, transformed, self.blocking)
-        self.bias = Bias(ctx, node, transformed[:1], self.blocking)
+        self.bias = Sums(ctx, node, transformed[:1]).starts(self.blocking)
         self.fused = self.blocking.dot.name == "fma"
         most = min(self.blocking.vectors, -(-self.columns // self.lanes)) * self.lanes
         tiles, align = self.tiling.tiles, self.type.size * self.lanes

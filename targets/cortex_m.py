@@ -6,14 +6,16 @@ from .boards import CORTEX_M_GCC, board_environment
 from .target import IN_ORDER, Abi, Cpu, Dot, ElementKind, Elf, Helpers, Registers, Target
 from .timing import TIMINGS
 
-F, I8, U8, I16, I32 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32"))
+F, I8, U8, I16, I32, I64 = (ElementKind(kind) for kind in ("f32", "i8", "u8", "i16", "i32", "i64"))
 INTEGER = tuple(Dot("mul+add", 1, 1, x, I8, I32) for x in (I8, U8, I16))
 MUL_ADD = (Dot("mul+add", 1, 1, F, F, F), *INTEGER)
-FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER)
+HALFWORDS = (Dot("dot2_i16i16", 1, 2, I16, I16, I32), Dot("long_dot2_i16i16", 1, 2, I16, I16, I64))
+"""SMLAD and SMLALD."""
+FMA = (Dot("fma", 1, 1, F, F, F), *INTEGER, *HALFWORDS)
 HELIUM_FMA = (Dot("fma", 4, 1, F, F, F), *INTEGER)
 FPV4 = frozenset({"fma", "sqrt"})
 LONG = frozenset({"mul_high", "saturate8"})
-DSP = LONG | {"dot2_i16i16", "widen_even", "widen_odd", "widen_even_add", "widen_odd_add"}
+DSP = LONG | {"dot2_i16i16", "long_dot2_i16i16", "widen_even", "widen_odd", "widen_even_add", "widen_odd_add"}
 HELIUM = frozenset({"saturate8", "mul_high", "reduce_add", "helium_compare"})
 V6M = frozenset({"thumb"})
 V7M = V6M | {"long_multiply"}

@@ -23,6 +23,7 @@ class ElementKind(Enum):
     U8 = "u8"
     I16 = "i16"
     I32 = "i32"
+    I64 = "i64"
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,12 @@ class Dot:
     def widens(self) -> bool:
         """Whether single integers are widened before they are multiplied."""
         return self.group == 1 and self.accumulator is ElementKind.I32
+
+
+LONG_SUMS = tuple(
+    Dot("mul+add", 1, 1, x, ElementKind.I16, ElementKind.I64) for x in (ElementKind.I8, ElementKind.U8, ElementKind.I16)
+)
+"""What every CPU has for products of halfwords whose sums need more than 32 bits."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,9 @@
-"""Contractions of integers: conv, conv_transpose and matmul into i32 accumulators."""
+"""Contractions of integers: conv, conv_transpose and matmul into i32 accumulators.
+
+Sums of products with 16-bit weights, or of two computed 16-bit tensors, may need more than 32 bits. They are exact in
+64 bits then, and the accumulator is what is left of them behind a shift: for K products at most log2(K) bits are
+dropped, less than the rounding of the operands makes of noise in every product.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +15,9 @@ import numpy as np
 from ...ir.graph import AttrValue, Node, Value
 from ...ir.types import DType, TensorType
 from ...ops.attributes import integer
-from ...ops.integer import NARROW
+from ...ops.integer import NARROW, sum_shift
 from .forms import Accumulated, State, Stored
-from .ranges import check_bounds, fits_i32, product_bounds, value_range
+from .ranges import check_bounds, fits_i32, product_bounds, shift_to_i32, shifted, value_range
 from .stored_weights import with_stored_weights
 from .tables import as_stored
 
@@ -162,23 +167,37 @@ def accumulate(
     state: State, node: Node, lhs: _Factor, rhs: _Factor, bias: np.ndarray | None, scale: np.ndarray
 ) -> Value | None:
     """The integer node, its form, and the float value that stands for ``node``'s output. ``None`` where the sums of two
-    computed operands may not fit: nothing in the model can be changed to make them."""
+    computed tensors of bytes may not fit: nothing in the model can be changed to make them."""
     least, greatest = product_bounds(node, lhs.array, lhs.range, rhs.array, rhs.range)
     start = np.int64(0) if bias is None else bias
     low, high = int((least + start).min(initial=0)), int((greatest + start).max(initial=0))
-    if lhs.array is None and rhs.array is None and not fits_i32(low, high):
+    shift = shift_to_i32(low, high) if _may_be_wide(lhs, rhs) and np.abs(start).max() < _MOST_BIAS else 0
+    if not shift and lhs.array is None and rhs.array is None and not fits_i32(low, high):
         state.keep_float(node, "the sum of its products could need more than 32 bits")
         return None
+    low, high = shifted(low, high, shift)
     check_bounds(node, low, high)
     attrs: dict[str, AttrValue] = {**node.attrs, "zero_point": lhs.zero_point, "acc_lo": low, "acc_hi": high}
+    if shift:
+        attrs["shift"], scale = shift, scale * scale.dtype.type(2.0**shift)
     if node.op == "matmul":
         attrs["rhs_zero_point"] = rhs.zero_point
     name = f"{node.output.name}.acc"
     operands = [lhs.value, rhs.value]
     if bias is not None:
-        operands.append(state.rewriter.constant(bias.astype(np.int32), f"{node.output.name}.bias"))
+        sums = np.int64 if shift else np.int32
+        operands.append(state.rewriter.constant(bias.astype(sums), f"{node.output.name}.bias"))
     (acc,) = state.rewriter.emit(node.op, operands, attrs, loc=node.loc, names=[name])
     return dequantized(state, node, Accumulated(acc, scale, (low, high)))
+
+
+_MOST_BIAS = 2**39
+"""In steps of the accumulator: what is larger is no number (:func:`_in_steps`)."""
+
+
+def _may_be_wide(lhs: _Factor, rhs: _Factor) -> bool:
+    """Whether an operand has 16 bits; what bytes may exceed is a model that is not meant."""
+    return any(factor.value.dtype is DType.I16 for factor in (lhs, rhs))
 
 
 def dequantized(state: State, node: Node, form: Accumulated) -> Value:
@@ -230,16 +249,20 @@ def _with_bias(state: State, node: Node, inner: Node, form: Accumulated, real: n
         return None
     if inner.op == "matmul" and form.scale.ndim > 1:
         return None
-    steps = form.scale.reshape(-1)
+    shift = sum_shift(inner.attrs)
+    steps = form.scale.reshape(-1) * form.scale.dtype.type(2.0**-shift)
     rounded = _in_steps(real.reshape(-1), steps)
     if _is_rough(state, node, real.reshape(-1), rounded, steps):
         return None
     extra = np.broadcast_to(rounded, (channels,))
     old = state.rewriter.array(inner.inputs[2]) if len(inner.inputs) > 2 else None
     total = extra if old is None else old.astype(np.int64) + extra
-    low, high = form.bounds[0] + int(extra.min(initial=0)), form.bounds[1] + int(extra.max(initial=0))
+    low = form.bounds[0] + (int(extra.min(initial=0)) >> shift)
+    high = form.bounds[1] - (-int(extra.max(initial=0)) >> shift)
+    if shift and not fits_i32(low, high):
+        return None
     check_bounds(node, low, high)
-    bias = state.rewriter.constant(total.astype(np.int32), f"{node.output.name}.bias")
+    bias = state.rewriter.constant(total.astype(np.int64 if shift else np.int32), f"{node.output.name}.bias")
     attrs = {**inner.attrs, "acc_lo": low, "acc_hi": high}
     operands = [*inner.inputs[:2], bias]
     (acc,) = state.rewriter.emit(inner.op, operands, attrs, loc=inner.loc, names=[f"{node.output.name}.acc"])

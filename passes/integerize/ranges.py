@@ -73,6 +73,20 @@ def fits_i32(low: int, high: int) -> bool:
     return low >= _I32[0] and high <= _I32[1]
 
 
+def shift_to_i32(low: int, high: int) -> int:
+    """By how many bits sums within bounds are shifted, halves up, to fit an i32."""
+    shift = 0
+    while not fits_i32(*shifted(low, high, shift)):
+        shift += 1
+    return shift
+
+
+def shifted(low: int, high: int, shift: int) -> tuple[int, int]:
+    """What sums within bounds are divided by 2^shift, halves up."""
+    half = (1 << shift) >> 1
+    return low + half >> shift, high + half >> shift
+
+
 def check_bounds(node: Node, low: int, high: int) -> None:
     """Refuses a sum that an i32 cannot hold."""
     if fits_i32(low, high):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from zlib import crc32
 
 import numpy as np
+from ml_dtypes import int4, uint4
 
 from tests.fuzz.build import Builder, NoOracleError, Tensor, UnfitError
 from tests.fuzz.cases import Case
@@ -57,6 +58,8 @@ class _Quantized:
     def weights(self, shape: tuple[int, ...], axis: int) -> tuple[Tensor, np.ndarray]:
         """Constant integers as floats, and their scales."""
         b = self.b
+        if b.opset >= 21 and b.flip(0.3):
+            return self._other_widths(shape, axis)
         if b.flip(0.6):
             scales = b.values("float32", (shape[axis],), 0.002, 0.02)
             stored, zero = b.param(b.values("int8", shape, -127, 127)), b.param(np.zeros(shape[axis], np.int8))
@@ -66,6 +69,17 @@ class _Quantized:
         zero = np.asarray(0 if kind == "int8" else b.between(100, 150), kind)
         stored = b.param(b.values(kind, shape, -127, 255))
         return b.node("DequantizeLinear", [stored, b.param(scales), b.param(zero)])[0], scales
+
+    def _other_widths(self, shape: tuple[int, ...], axis: int) -> tuple[Tensor, np.ndarray]:
+        """Weights of 4 bits, or where activations have 16 of 16 bits, with a scale for each channel."""
+        b = self.b
+        kind = str(b.pick(["int4", "uint4", *(["int16", "int16", "uint16"] if "int16" in self.kinds else [])]))
+        dtype = np.dtype({"int4": int4, "uint4": uint4}.get(kind, kind))
+        low, high = {"int4": (-8, 7), "uint4": (0, 15), "int16": (-32768, 32767), "uint16": (0, 65535)}[kind]
+        scales = b.values("float32", (shape[axis],), 0.2, 2.0) / np.float32(high)
+        zero = np.full(shape[axis], 0 if low else (high + 1) // 2).astype(dtype)
+        stored = b.param(b.rng.integers(low, high, shape, endpoint=True).astype(dtype))
+        return b.node("DequantizeLinear", [stored, b.param(scales), b.param(zero)], axis=axis)[0], scales
 
     def bias(self, count: int, scales: np.ndarray, x: Tensor) -> Tensor | None:
         """In steps of the accumulator, or in floats."""
@@ -88,7 +102,8 @@ def quantized(seed: int, prefix: str = "") -> Case | None:
     rng = np.random.default_rng([seed, crc32(b"qdq")])
     b = Builder(rng, int(rng.choice([13, 17, 21])), prefix)
     wide = b.opset >= 21 and b.flip(0.2)
-    kinds = ("int16", "int8") if wide else b.pick([("int8",), ("uint8",), ("int8", "uint8")])
+    narrow = [("int8",), ("uint8",), ("int8", "uint8")]
+    kinds = b.pick([("int16", "int8"), ("int16",), ("int16", "uint16")] if wide else narrow)
     q = _Quantized(b, kinds)
     images = b.flip(0.65)
     shape = (b.between(1, 2), b.between(1, 6), b.between(1, 8), b.between(1, 8)) if images else (

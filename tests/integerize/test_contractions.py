@@ -156,15 +156,53 @@ def test_int16_activations() -> None:
 
 def overflowing() -> Graph:
     q = Qdq()
-    w = q.weights(np.full((600, 1), 127, np.int8), [0.1], axis=1)
-    y = q.op("matmul", q.input((1, 600), 0.0004, 0, DType.I16), w)
-    return q.graph(q.quantize(y, 0.002, 0, DType.I16))
+    w = q.weights(np.full((140_000, 1), 127, np.int8), [0.1], axis=1)
+    y = q.op("matmul", q.input((1, 140_000), 0.0004, 0), w)
+    return q.graph(q.quantize(y, 0.002, 0))
 
 
-def test_an_overflowing_sum_is_refused() -> None:
-    with pytest.raises(CcmlError, match=r"matmul_2: the sum that gives %matmul could reach -2496921600") as caught:
+def test_an_overflowing_sum_of_bytes_is_refused() -> None:
+    with pytest.raises(CcmlError, match=r"matmul_2: the sum that gives %matmul could reach -2275840000") as caught:
         integerize(overflowing())
     assert caught.value.kind is ErrorCode.ACCUMULATOR_OVERFLOW
+
+
+def wide(bias: float | None = None) -> Graph:
+    """Two halfwords by two: products of up to 2^15 * 32767."""
+    q = Qdq()
+    w = q.weights(np.array([[32767, 1], [32767, -2], [-32767, 3]], np.int16), [2.0**-15, 2.0**-16], axis=1)
+    y = q.op("matmul", q.input((4, 3), 2.0**-12, 0, DType.I16), w)
+    if bias is not None:
+        y = q.op("add", y, q.constant(np.array([bias, -bias], np.float32)))
+    return q.graph(q.quantize(y, 2.0**-10, 0, DType.I16))
+
+
+@pytest.mark.parametrize("bias", [None, 3.25])
+def test_halfwords_by_halfwords_keep_what_32_bits_hold(bias: float | None) -> None:
+    graph, x = wide(bias), np.array([[-32768, -32768, 32767], [1, 2, 3], [0, 0, 0], [-5, 700, -9000]], np.int16)
+    result = integerize(graph)
+    (product,) = (node for node in result.nodes if node.op == "matmul")
+    assert [node.op for node in result.nodes] == ["matmul", "requantize"]
+    assert product.attrs["shift"] == 1
+    weights = np.array([[32767, 1], [32767, -2], [-32767, 3]], object)
+    real = (x.astype(object) @ weights).astype(np.float64) * [2.0**-27, 2.0**-28]
+    wanted = np.clip((real + np.array([bias or 0, -(bias or 0)])) * 2**10, -32768, 32767)
+    found = evaluate_graph(result, {graph.inputs[0].name: x})[result.outputs[0].name]
+    assert np.abs(found - wanted).max() <= 0.5 + 1e-3
+
+
+def test_two_computed_tensors_of_halfwords() -> None:
+    q = Qdq()
+    x, w = (q.input(shape, 2.0**-12, zero, DType.I16) for shape, zero in (((2, 40), 5), ((40, 3), -7)))
+    graph = q.graph(q.quantize(q.op("matmul", x, w), 2.0**-8, 0, DType.I16))
+    result = integerize(graph)
+    assert [node.op for node in result.nodes] == ["matmul", "requantize"]
+    rng = np.random.default_rng(0)
+    arrays = {v.name: rng.integers(-32768, 32768, v.shape).astype(np.int16) for v in graph.inputs}
+    a, b = (array.astype(object) for array in arrays.values())
+    wanted = ((a - 5) @ (b + 7)).astype(np.float64) * 2.0**-16
+    found = evaluate_graph(result, arrays)[result.outputs[0].name]
+    assert np.abs(found - np.clip(wanted, -32768, 32767)).max() <= 0.5 + 1e-2
 
 
 def test_a_clip_before_a_contraction_clips_the_integers() -> None:

@@ -106,10 +106,10 @@ def test_a_curve_of_16_bits_stays_in_float() -> None:
     ]
 
 
-def test_products_of_two_16_bit_tensors_stay_in_float_where_32_bits_are_too_few() -> None:
+def test_products_of_two_tensors_of_bytes_stay_in_float_where_32_bits_are_too_few() -> None:
     q = Qdq()
-    y = q.op("matmul", wide(q, (3, 8)), wide(q, (8, 3), "y"))
-    result, kept = integerize_with_report(stored(q, y))
+    lhs, rhs = q.input((1, 70_000), 0.05, -128), q.input((70_000, 1), 0.05, -128, name="y")
+    result, kept = integerize_with_report(stored(q, q.op("matmul", lhs, rhs)))
     assert [each.reason for each in kept] == ["the sum of its products could need more than 32 bits"]
     assert "quantize" in operators(result)
 
