@@ -10,6 +10,7 @@ from . import (
     depthwise_rows,
     dsp_gemm,
     dsp_packed_gemm,
+    halfword_gemm,
     helium,
     helium_depthwise,
     helium_softmax,
@@ -23,7 +24,7 @@ from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_rows, plain, plain_depthwise, pool, helium, helium_depthwise,
-    helium_softmax, row_sums, winograd,
+    helium_softmax, row_sums, winograd, halfword_gemm,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

@@ -1067,4 +1067,46 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "e1aec4f100044feac40404f102042244234443ec142a029ca2427ff4c9ac03b0bde8f08f"
         ),
     },
+    "gemm_8x1_s16s8_i32": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04f8eb0179d1c46a4f1010606f0010606f101064ff0a4080ff2761706fb187747f00107cde9081701ebc406cde9"
+            "0a2605f00707ee08cde90c6700f0c780b0e8f053dde9081a5047f1e8022350f804ab2ffa8afb2ffa9afa2bfb02442afb"
+            "034450f804ab2ffa8afb2ffa9afa2bfb02552afb035550f804ab2ffa8afb2ffa9afa2bfb02662afb036650f804ab2ffa"
+            "8afb2ffa9afa2bfb02772afb037750f804ab2ffa8afb2ffa9afa2bfb02882afb038850f804ab2ffa8afb2ffa9afa2bfb"
+            "02992afb039950f804ab2ffa8afb2ffa9afa2bfb02cc2afb03cc50f804ab2ffa8afb2ffa9afa2bfb02ee2afb03eef1e8"
+            "022350f804ab2ffa8afb2ffa9afa2bfb02442afb034450f804ab2ffa8afb2ffa9afa2bfb02552afb035550f804ab2ffa"
+            "8afb2ffa9afa2bfb02662afb036650f804ab2ffa8afb2ffa9afa2bfb02772afb037750f804ab2ffa8afb2ffa9afa2bfb"
+            "02882afb038850f804ab2ffa8afb2ffa9afa2bfb02992afb039950f804ab2ffa8afb2ffa9afa2bfb02cc2afb03cc50f8"
+            "04ab2ffa8afb2ffa9afa2bfb02ee2afb03eeddf82ca051457ff457afddf828b04bf8044b4bf8045b4bf8046b4bf8047b"
+            "4bf8048b4bf8049b4bf804cb4bf804eb0c9acdf828b0013a0c927ff439afddf834c0bcf1000f00f01a80dde90a5650f8"
+            "044b0899f1e8022350f804ab2ffa8afb2ffa9afa2bfb02442afb0344b142f1d1ab464bf8044b5d46bcf1010ce7d10eb0"
+            "bde8f08f"
+        ),
+    },
+    "gemm_8x1_s16_i32": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04f8eb0179d1c46a4f1010606f0010606f101064ff064080ff2f60706fb187747f00107cde9081701ebc406cde9"
+            "0a2605f00707ee08cde90c6700f08780b0e8f053dde9081a5047f1e80223f0e802ab2afb02442bfb0344f0e802ab2afb"
+            "02552bfb0355f0e802ab2afb02662bfb0366f0e802ab2afb02772bfb0377f0e802ab2afb02882bfb0388f0e802ab2afb"
+            "02992bfb0399f0e802ab2afb02cc2bfb03ccf0e802ab2afb02ee2bfb03eef1e80223f0e802ab2afb02442bfb0344f0e8"
+            "02ab2afb02552bfb0355f0e802ab2afb02662bfb0366f0e802ab2afb02772bfb0377f0e802ab2afb02882bfb0388f0e8"
+            "02ab2afb02992bfb0399f0e802ab2afb02cc2bfb03ccf0e802ab2afb02ee2bfb03eeddf82ca051457ff497afddf828b0"
+            "4bf8044b4bf8045b4bf8046b4bf8047b4bf8048b4bf8049b4bf804cb4bf804eb0c9acdf828b0013a0c927ff479afddf8"
+            "34c0bcf1000f00f01680dde90a5650f8044b0899f1e80223f0e802ab2afb02442bfb0344b142f5d1ab464bf8044b5d46"
+            "bcf1010cebd10eb0bde8f08f"
+        ),
+    },
+    "helium_gemm_8x1_s16_i32": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded088b82b0ddf84cb005461c46a4f1010606f0030707f101074ff044080ff2381907fb189949f001094fea"
+            "960606f10106cde900968946134655cdb5e800554946019fddf800f0b1ec101eb5ec103ef0ee220eb5ec105ef0ee242e"
+            "b5ec103ef0ee224eb5ec105ef0ee246eb5ec103ef0ee228eb5ec105ef0ee24aeb5ec103ef0ee22ceb5ec105ef0ee24ee"
+            "b1ec101eb5ec103ef0ee220eb5ec105ef0ee242eb5ec103ef0ee224eb5ec105ef0ee246eb5ec103ef0ee228eb5ec105e"
+            "f0ee24aeb5ec103ef0ee22ceb5ec105ef0ee24eeb1ec101eb5ec103ef0ee220eb5ec105ef0ee242eb5ec103ef0ee224e"
+            "b5ec105ef0ee246eb5ec103ef0ee228eb5ec105ef0ee24aeb5ec103ef0ee22ceb5ec105ef0ee24eeb1ec101eb5ec103e"
+            "f0ee220eb5ec105ef0ee242eb5ec103ef0ee224eb5ec105ef0ee246eb5ec103ef0ee228eb5ec105ef0ee24aeb5ec103e"
+            "f0ee22ceb5ec105ef0ee24ee013f7ff475af14ec000f16ec120f1cec082f1eec1a2fa3ec041fa3ec043fbbf1080b3ff7"
+            "5eaf02b0bdec088bbde8f08f"
+        ),
+    },
 }

@@ -18,16 +18,18 @@
     "sxtb16 r2, r3\n" \
     "sxtb16 r3, r3, ror #8\n"
 
-/* 43 instructions of four bytes each. */
-#define CCML_GEMM_8X1_EIGHT \
-    CCML_GEMM_8X1_PIXEL CCML_GEMM_8X1_CHANNEL("r4") CCML_GEMM_8X1_CHANNEL("r5") CCML_GEMM_8X1_CHANNEL("r6") \
-    CCML_GEMM_8X1_CHANNEL("r7") CCML_GEMM_8X1_CHANNEL("r8") CCML_GEMM_8X1_CHANNEL("r9") CCML_GEMM_8X1_CHANNEL("r12") \
-    CCML_GEMM_8X1_CHANNEL("lr")
+/* Four activations by eight channels, in instructions of four bytes each. */
+#define CCML_GEMM_8X1_EIGHT(pixel, channel) \
+    pixel channel("r4") channel("r5") channel("r6") channel("r7") channel("r8") channel("r9") channel("r12") channel("lr")
 
-/* void f(const int32_t *w, const int8_t *x, T *y, int32_t groups, int32_t channels, ...), where four(a, b, c, d) and
-   one(a) store accumulators at r11; `setup` comes first. On the stack from sp + 32 on: x, entry of a tile, y, end of x,
-   tiles left, channels left; the 32 bytes below and the arguments from sp + 96 on are for `setup`, `four` and `one`. */
 #define CCML_GEMM_8X1(setup, four, one) \
+    CCML_GEMM_8X1_OF(setup, CCML_GEMM_8X1_PIXEL, CCML_GEMM_8X1_CHANNEL, "2", four, one)
+
+/* void f(const int32_t *w, const X *x, T *y, int32_t groups, int32_t channels, ...), where four(a, b, c, d) and one(a)
+   store accumulators at r11; `setup` comes first. `pixel` loads four activations of `1 << shift` bytes into r2 and r3,
+   and `channel(acc)` the weights that it multiplies them by. On the stack from sp + 32 on: x, entry of a tile, y, end of x,
+   tiles left, channels left; the 32 bytes below and the arguments from sp + 96 on are for `setup`, `four` and `one`. */
+#define CCML_GEMM_8X1_OF(setup, pixel, channel, shift, four, one) \
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
@@ -38,7 +40,7 @@
         "mov r4, r3\n" \
         CCML_ENTRY("2f", "3f", 2) \
         "strd r1, r7, [sp, #32]\n" \
-        "add r6, r1, r4, lsl #2\n" \
+        "add r6, r1, r4, lsl #" shift "\n" \
         "strd r2, r6, [sp, #40]\n" \
         "and r7, r5, #7\n" \
         "lsrs r6, r5, #3\n" \
@@ -48,7 +50,7 @@
         "ldm r0!, {r4-r9, r12, lr}\n" \
         "ldrd r1, r10, [sp, #32]\n" \
         "bx r10\n" \
-        "2:\n" CCML_REPEAT("2", CCML_GEMM_8X1_EIGHT) \
+        "2:\n" CCML_REPEAT("2", CCML_GEMM_8X1_EIGHT(pixel, channel)) \
         "3:\n" \
         "ldr r10, [sp, #44]\n" \
         "cmp r1, r10\n" \
@@ -68,7 +70,7 @@
         "5:\n" \
         "ldr r4, [r0], #4\n" \
         "ldr r1, [sp, #32]\n" \
-        "6:\n" CCML_GEMM_8X1_PIXEL CCML_GEMM_8X1_CHANNEL("r4") \
+        "6:\n" pixel channel("r4") \
         "cmp r1, r6\n" \
         "bne 6b\n" \
         "mov r11, r5\n" \

@@ -7,23 +7,25 @@
 
 #if CCML_HELIUM
 
-/* Sixteen products for eight channels: 17 instructions of four bytes each. */
-#define CCML_HELIUM_8X1_CHANNEL(q, acc) CCML_HELIUM_LOAD(q, "r5") CCML_HELIUM_DOT(acc, "q0", q)
-#define CCML_HELIUM_8X1_STEP \
+/* The products of a vector for eight channels: 17 instructions of four bytes each. */
+#define CCML_HELIUM_8X1_CHANNEL(dot, q, acc) CCML_HELIUM_LOAD(q, "r5") dot(acc, "q0", q)
+#define CCML_HELIUM_8X1_STEP(dot) \
     CCML_HELIUM_LOAD("q0", "r1") \
-    CCML_HELIUM_8X1_CHANNEL("q1", "r0") \
-    CCML_HELIUM_8X1_CHANNEL("q2", "r2") \
-    CCML_HELIUM_8X1_CHANNEL("q1", "r4") \
-    CCML_HELIUM_8X1_CHANNEL("q2", "r6") \
-    CCML_HELIUM_8X1_CHANNEL("q1", "r8") \
-    CCML_HELIUM_8X1_CHANNEL("q2", "r10") \
-    CCML_HELIUM_8X1_CHANNEL("q1", "r12") \
-    CCML_HELIUM_8X1_CHANNEL("q2", "lr")
+    CCML_HELIUM_8X1_CHANNEL(dot, "q1", "r0") \
+    CCML_HELIUM_8X1_CHANNEL(dot, "q2", "r2") \
+    CCML_HELIUM_8X1_CHANNEL(dot, "q1", "r4") \
+    CCML_HELIUM_8X1_CHANNEL(dot, "q2", "r6") \
+    CCML_HELIUM_8X1_CHANNEL(dot, "q1", "r8") \
+    CCML_HELIUM_8X1_CHANNEL(dot, "q2", "r10") \
+    CCML_HELIUM_8X1_CHANNEL(dot, "q1", "r12") \
+    CCML_HELIUM_8X1_CHANNEL(dot, "q2", "lr")
 
-/* void f(const int32_t *w, const int8_t *x, T *y, int32_t vectors, int32_t channels, ...). Even registers and lr hold
+#define CCML_HELIUM_8X1(setup, store) CCML_HELIUM_8X1_OF(CCML_HELIUM_DOT, setup, store)
+
+/* void f(const int32_t *w, const X *x, T *y, int32_t vectors, int32_t channels, ...), with the multiplication `dot`. Even registers and lr hold
    sums; r9 is x, r3 is y, r11 the channels left. On the stack: entry of the steps, how often; the arguments from sp + 76
    on. `setup` comes first, `store` takes the sums. */
-#define CCML_HELIUM_8X1(setup, store) \
+#define CCML_HELIUM_8X1_OF(dot, setup, store) \
     __asm__ volatile( \
         ".syntax unified\n" \
         ".p2align 2\n" \
@@ -45,7 +47,7 @@
         "ldr r7, [sp, #4]\n" \
         "ldr pc, [sp]\n" \
         ".p2align 2\n" \
-        "2:\n" CCML_HELIUM_REPEAT("4", CCML_HELIUM_8X1_STEP) \
+        "2:\n" CCML_HELIUM_REPEAT("4", CCML_HELIUM_8X1_STEP(dot)) \
         "3:\n" \
         "subs r7, r7, #1\n" \
         "bne.w 2b\n" \

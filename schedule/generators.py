@@ -30,6 +30,7 @@ from .helium.finish import is_helium_elementwise, lower_helium_elementwise
 from .helium.product import lower_helium_product
 from .helium.softmax import is_helium_softmax, lower_helium_softmax
 from .helium.sums import is_helium_sum, lower_helium_sum
+from .int_recurrent import is_int_recurrent, lower_int_recurrent
 from .kernel import KernelContext
 from .max_pool import is_max_pool, lower_max_pool
 from .normalized_rows import is_normalized_rows, lower_normalized_rows
@@ -224,6 +225,10 @@ GENERATORS: tuple[Generator, ...] = (
         "stored weights", _anchors("weight_matmul"), is_weight_matmul, lower_weight_matmul, _scalar(7), tunable=True
     ),
     Generator("recurrence", _anchors("lstm", "gru", "rnn"), is_recurrent, lower_recurrent, _scalar(7), tunable=True),
+    Generator(
+        "integer recurrence", _anchors("int_lstm", "int_gru", "int_rnn"), is_int_recurrent, lower_int_recurrent,
+        _scalar(7), tunable=True,
+    ),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("normalized rows", _anchors("int_normalize"), is_normalized_rows, lower_normalized_rows, _scalar(20)),
     Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10)),

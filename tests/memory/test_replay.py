@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from math import inf
 from textwrap import dedent
 
 import pytest
 from ccml.errors import CcmlError
 from ccml.ir.loops_text import parse_kernel
+from ccml.ir.steps import Call
+from ccml.memory.overlap import least_distances
 from ccml.memory.replay import MOST_ACCESSES, replay, replay_length
 
 from tests.memory.test_overlap import KERNELS
@@ -120,3 +123,17 @@ def test_what_runs_in_some_iterations_counts_for_these_alone() -> None:
         """)
     )
     assert replay_length(kernel) == pytest.approx(90 + 10 * 4)
+
+
+def test_loops_whose_extent_memory_tells_cannot_be_replayed() -> None:
+    """Recurrent layers of integers over sequences of given lengths; no plan may let their tensors overlap."""
+    kernel = parse_kernel(
+        dedent("""
+            kernel k(n: i32[1] const, x: i16[8] const, y: i16[8] out)
+              let count: index = max(min(convert<index>(n[0]), 8), 0)
+              for i:count
+                y[i] = x[i]
+        """)
+    )
+    assert replay_length(kernel) == inf
+    assert least_distances(kernel, Call("k", ("n", "x", "y"))) == {}

@@ -1,0 +1,152 @@
+"""Block instructions that multiply one pixel of halfwords by all channels, eight at a time, into words.
+
+*Activations* are halfwords, padded with zeros to whole groups: four on cores with DSP instructions, eight with Helium.
+*Weights* are a :class:`Stream`: for each channel and group of four k a word of bytes, in the order k0, k2, k1, k3 in
+which ``widen_even`` and ``widen_odd`` make (k0, k1) and (k2, k3) of them, or two words of halfwords; with Helium four
+words for each group of eight k. Channels that fill no tile follow as tiles of one; with Helium as a tile of zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..ir.build import store
+from ..ir.loops import I32, Access, Block, Call, Expr, Kernel, Let, Var
+from ..ir.loops_rewrite import loop
+from ..ir.types import DType
+from .common import Number, halves, high_half, low_half, param
+from .helium import pad
+from .instruction import DSP_FPU, MVE, BlockInstruction, Cycles, of_tiles
+from .tiles import Stream, tile_block
+
+BYTES_8X1 = Stream(8, factors=False)
+"""Weights of 8 bits on cores with DSP instructions."""
+HALFWORDS_8X1 = Stream(8, words=2, factors=False)
+"""Weights of 16 bits there."""
+VECTORS_8X1 = Stream(8, words=4, factors=False)
+"""Weights of 16 bits with Helium."""
+GROUP, VECTOR = 4, 8
+"""k of a group on cores with DSP instructions, and with Helium."""
+_ORDER = (0, 2, 1, 3)
+
+
+def pack_bytes(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The stream of biases [o] and int8 weights [o, k] for ``gemm_8x1_s16s8_i32``."""
+    columns = _padded(weights.astype(np.int8), GROUP)
+    ordered = columns.reshape(len(columns), -1, GROUP)[..., _ORDER].reshape(columns.shape)
+    return _by_tiles(BYTES_8X1, bias, np.ascontiguousarray(ordered).view("<i4"))
+
+
+def pack_halfwords(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The stream of biases [o] and int16 weights [o, k] for ``gemm_8x1_s16_i32``."""
+    return _by_tiles(HALFWORDS_8X1, bias, _padded(weights.astype("<i2"), GROUP).view("<i4"))
+
+
+def pack_vectors(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The stream of biases [o] and int16 weights [o, k] for ``helium_gemm_8x1_s16_i32``."""
+    return VECTORS_8X1.pack(bias, _padded(weights.astype("<i2"), VECTOR).view("<i4"))
+
+
+def _padded(columns: np.ndarray, unit: int) -> np.ndarray:
+    out = np.zeros((len(columns), pad(columns.shape[1], unit)), columns.dtype)
+    out[:, : columns.shape[1]] = columns
+    return out
+
+
+def _by_tiles(stream: Stream, bias: np.ndarray, words: np.ndarray) -> np.ndarray:
+    full, ones = len(bias) // stream.tile * stream.tile, replace(stream, tile=1)
+    parts = ((stream, slice(full)), (ones, slice(full, None)))
+    return np.concatenate([each.pack(bias[channels], words[channels]) for each, channels in parts])
+
+
+def _tiles(stream: Stream, groups: Number, channels: Number) -> Kernel:
+    """Tiles of eight channels and of one, with DSP instructions."""
+    w = param("w", DType.I32, stream.size(channels, groups), Access.READ, 4)
+    x = param("x", DType.I16, groups * GROUP, Access.READ, 4)
+    y = param("y", DType.I32, channels, Access.WRITE)
+
+    def tiles(stream: Stream, count: Number, first: Number, stem: str) -> Block:
+        t = Var(f"t{stem}")
+        at, channel = t * stream.size(stream.tile, groups) + stream.size(1, groups) * first, t * stream.tile + first
+
+        def group(g: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+            pairs = [Var(f"x{n}{stem}", I32) for n in range(2)]
+            lets = tuple(
+                Let(pair, halves(I32(x[g * GROUP + 2 * n]), I32(x[g * GROUP + (2 * n + 1)])))
+                for n, pair in enumerate(pairs)
+            )
+
+            def product(acc: Expr, c: int, p: int) -> Expr:
+                for n, pair in enumerate(pairs):
+                    word: Expr = w[stream.weight(at, g, c, n if stream.words == 2 else 0)]
+                    if stream.words == 1:
+                        word = Call(("widen_even", "widen_odd")[n], (word,), I32)
+                    acc = Call("dot2_i16i16", (acc, pair, word), I32)
+                return acc
+
+            return lets, product
+
+        def finish(c: int, p: int, acc: Expr) -> Block:
+            return (store(y[channel + c], acc),)
+
+        return loop(t, count, *tile_block((stream.tile, 1), (groups,), lambda c, p: w[at + c], group, finish, stem))
+
+    full = channels // stream.tile
+    done = full * stream.tile
+    body = (*tiles(stream, full, 0, ""), *tiles(replace(stream, tile=1), channels - done, done, "_rest"))
+    return Kernel("halfword_gemm", (w, x, y), body)
+
+
+def _bytes(groups: Number, channels: Number) -> Kernel:
+    return _tiles(BYTES_8X1, groups, channels)
+
+
+def _halfwords(groups: Number, channels: Number) -> Kernel:
+    return _tiles(HALFWORDS_8X1, groups, channels)
+
+
+def _vectors(vectors: Number, channels: Number) -> Kernel:
+    """Tiles of eight channels, eight k at a time."""
+    stream, t = VECTORS_8X1, Var("t")
+    whole = pad(channels, stream.tile)
+    w = param("w", DType.I32, stream.size(whole, vectors), Access.READ, 4)
+    x = param("x", DType.I16, vectors * VECTOR, Access.READ)
+    y = param("y", DType.I32, whole, Access.WRITE)
+    at = t * stream.size(stream.tile, vectors)
+
+    def group(vector: Var, pair: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+        values = [Var(f"x{n}", I32) for n in range(2)]
+        first = vector * VECTOR + pair * 2
+        lets = tuple(Let(value, I32(x[first + n])) for n, value in enumerate(values))
+
+        def product(acc: Expr, c: int, p: int) -> Expr:
+            word = w[stream.weight(at, vector, c) + pair]
+            return acc + values[0] * low_half(word) + values[1] * high_half(word)
+
+        return lets, product
+
+    def finish(c: int, p: int, acc: Expr) -> Block:
+        return (store(y[t * stream.tile + c], acc),)
+
+    body = tile_block((stream.tile, 1), (vectors, VECTOR // 2), lambda c, p: w[at + c], group, finish)
+    return Kernel("halfword_gemm", (w, x, y), loop(t, whole // stream.tile, *body))
+
+
+_SCALARS = ("groups", "channels")
+ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction(
+        "gemm_8x1_s16s8_i32", _SCALARS, _bytes, DSP_FPU, ((2, 9), (5, 17)),
+        cycles=Cycles(dsp=of_tiles(76, 8, 31, 53, (6.5, 12))),
+    ),
+    BlockInstruction(
+        "gemm_8x1_s16_i32", _SCALARS, _halfwords, DSP_FPU, ((2, 9), (5, 17)),
+        cycles=Cycles(dsp=of_tiles(76, 8, 31, 45, (6.5, 11))),
+    ),
+    BlockInstruction(
+        "helium_gemm_8x1_s16_i32", ("vectors", "channels"), _vectors, MVE, ((2, 9), (9, 16)),
+        cycles=Cycles(mve=of_tiles(49, 8, 22, 18.9)),
+    ),
+)

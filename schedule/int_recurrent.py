@@ -1,0 +1,194 @@
+"""Integer recurrent layers with constant weights: sums of products by block instructions or contractions.
+
+What a product reads is a vector of halfwords in scratch memory: the input of a step less its zero point, the hidden
+state, or what a reset gate leaves of it. Sequences are computed one by one::
+
+    for each direction, sequence, step t
+      vector = x[t] - x_zero_point
+      work0[row] = sum over i of vector[i] * w[row, i]      a block instruction for all rows
+      work1[row] = sum over k of h[k] * r[row, k]           likewise
+      gates and states of ``ops/int_recurrent_nest.py``
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..blocks import has_block
+from ..blocks.halfword_gemm import GROUP, VECTOR, pack_bytes, pack_halfwords, pack_vectors
+from ..ir.build import convert, store
+from ..ir.graph import Node
+from ..ir.loops import INDEX, Block, Buffer, Expr, Invoke, Pointer, Type, Var, as_expr
+from ..ir.types import DType
+from ..ops.attributes import integer
+from ..ops.int_recurrent_nest import IntCell, int_gru, int_lstm, int_rnn
+from ..ops.nest_tools import operand, read_as, serial_loop
+from ..ops.opdef import NestContext
+from ..ops.recurrent_nest import Cell, Cells
+from .blocking import Axis, Product
+from .byte_operands import start
+from .contraction import PackedWeights
+from .dots import usable_dots
+from .generic import NestAdapter
+from .kernel import KernelContext
+from .microkernel import Contraction, contraction_block
+
+NESTS: dict[str, Callable[[NestContext, Node, Cells], Block]] = {
+    "int_lstm": int_lstm, "int_gru": int_gru, "int_rnn": int_rnn
+}  # fmt: skip
+ROOM = 8
+"""Words behind sums that a block may write as well."""
+
+
+@dataclass(frozen=True)
+class Block8x1:
+    """A block instruction for weights of up to so many ``bits``: k come in whole groups of ``group``."""
+
+    name: str
+    bits: int
+    group: int
+    pack: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+BLOCKS_8X1 = (
+    Block8x1("gemm_8x1_s16s8_i32", 8, GROUP, pack_bytes),
+    Block8x1("gemm_8x1_s16_i32", 16, GROUP, pack_halfwords),
+    Block8x1("helium_gemm_8x1_s16_i32", 16, VECTOR, pack_vectors),
+)
+"""The first that a core has is taken, with Helium the last."""
+
+
+def is_int_recurrent(ctx: KernelContext) -> bool:
+    """Whether the anchor is an integer recurrent layer with constant weights, for each of which the CPU has a block
+    instruction or a multiply-accumulate of halfwords."""
+    weights = _weights(ctx)
+    return weights is not None and all(_block(ctx, each) or _dots(ctx, each) for each in weights)
+
+
+def lower_int_recurrent(ctx: KernelContext) -> Block:
+    """A recurrent layer for which :func:`is_int_recurrent` holds."""
+    node, weights = ctx.anchor, _weights(ctx)
+    assert node is not None and weights is not None
+    products = [[_product(ctx, each[number]) for each in weights] for number in range(len(weights[0]))]
+
+    def make(adapter: NestContext, node: Node, number: int, batch: Expr) -> Cell:
+        return _VectorCell(adapter, node, number, batch, ctx, *products[number])
+
+    return NESTS[node.op](NestAdapter(ctx), node, Cells(make))
+
+
+def _weights(ctx: KernelContext) -> list[np.ndarray] | None:
+    """w and r, ``[dirs, rows, k]``."""
+    assert ctx.anchor is not None
+    found = [ctx.constant(value) for value in ctx.anchor.inputs[1:3]]
+    return None if any(each is None for each in found) else [each for each in found if each is not None]
+
+
+def _block(ctx: KernelContext, weights: np.ndarray) -> Block8x1 | None:
+    bits = 8 if weights.dtype == np.int8 else 16
+    known = [row for row in BLOCKS_8X1 if bits <= row.bits and has_block(row.name, ctx.cpu.extensions)]
+    return next((row for row in reversed(known) if row.group == VECTOR), known[0] if known else None)
+
+
+def _dots(ctx: KernelContext, weights: np.ndarray) -> bool:
+    return bool(usable_dots(ctx.cpu, DType.I16, weights.dtype))
+
+
+# ---------------------------------------------------------------- products
+
+
+class _BlockProduct:
+    """``weights`` [rows, k] packed for a block instruction."""
+
+    def __init__(self, ctx: KernelContext, weights: np.ndarray, block: Block8x1) -> None:
+        self.ctx, self.weights, self.block = ctx, weights, block
+        self.packed: dict[int, Buffer] = {}
+
+    @property
+    def padded(self) -> int:
+        """Elements of a vector, with those that are zero."""
+        return -(-self.weights.shape[1] // self.block.group) * self.block.group
+
+    def sums(self, vector: Buffer, target: Buffer, rows: range) -> Block:
+        """``target[0, row]`` for ``rows``."""
+        if rows.start not in self.packed:
+            part = self.weights[rows.start : rows.stop]
+            self.packed[rows.start] = self.ctx.pack("w", self.block.pack(np.zeros(len(part), np.int32), part))
+        operands = (start(self.packed[rows.start]), start(vector), Pointer(target, (INDEX(0), as_expr(rows.start))))
+        return (Invoke(self.block.name, operands, (self.padded // self.block.group, len(rows))),)
+
+
+class _DotProduct:
+    """``weights`` [rows, k] by the contraction generator."""
+
+    def __init__(self, ctx: KernelContext, weights: np.ndarray) -> None:
+        self.ctx, self.weights, self.padded = ctx, weights, weights.shape[1]
+
+    def sums(self, vector: Buffer, target: Buffer, rows: range) -> Block:
+        ctx, part = self.ctx, self.weights[rows.start : rows.stop]
+        k, row = Axis(Var(ctx.names.fresh("k")), self.padded), Axis(Var(ctx.names.fresh("row")), 1)
+        product = Product(usable_dots(ctx.cpu, DType.I16, part.dtype), 1, len(part), (k.extent,), 1)
+        blocking = ctx.blocking(product)
+        packed = PackedWeights(ctx, part.T[None], blocking)
+
+        def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:
+            mask = None if active == lanes else as_expr(active)
+            return (store(target[0, column + rows.start], value, mask),)
+
+        spec = Contraction(
+            (), row, len(part), (k,), vector[row.var, k.var],
+            lambda region, block, vector: packed.load(region, (INDEX(0), block, k.var), vector),
+            lambda column, lanes, active: Type(DType.I32, lanes)(0), finish,
+        )  # fmt: skip
+        return contraction_block(spec, blocking, ctx.names)
+
+
+def _product(ctx: KernelContext, weights: np.ndarray) -> _BlockProduct | _DotProduct:
+    block = _block(ctx, weights)
+    return _DotProduct(ctx, weights) if block is None else _BlockProduct(ctx, weights, block)
+
+
+# ---------------------------------------------------------------- the cell
+
+
+@dataclass(frozen=True)
+class _VectorCell(IntCell):
+    """A cell whose states are vectors that products read where they are."""
+
+    kernel: KernelContext
+    of_input: _BlockProduct | _DotProduct
+    of_state: _BlockProduct | _DotProduct
+
+    def _vector(self, stem: str, size: int, padded: int) -> tuple[Buffer, Block]:
+        buffer = self.kernel.temporary(stem, DType.I16, (1, padded), align=8)
+        return buffer, tuple(store(buffer[0, n], 0) for n in range(size, padded))
+
+    def state_memory(self, number: int) -> tuple[Buffer, Block]:
+        if number:
+            return super().state_memory(number)
+        return self._vector("state", self.hidden, self.of_state.padded)
+
+    def work_memory(self, number: int, sections: int) -> tuple[Buffer, Block]:
+        if number == 2:
+            return self._vector("left", self.hidden, self.of_state.padded)
+        return self.kernel.temporary("work", DType.I32, (1, sections * self.hidden + ROOM), align=8), ()
+
+    def each_unit(self, body: Callable[[Expr], Block], units: int | None = None) -> Block:
+        return self.kernel.vectorized(super().each_unit(body, units))
+
+    def input_sums(self, target: Buffer, t: Expr) -> Block:
+        x, zero = operand(self.node, 0), integer(self.node.attrs, "x_zero_point")
+        vector, tail = self._vector("vector", x.shape[2], self.of_input.padded)
+
+        def element(i: Expr) -> Block:
+            value = read_as(self.ctx, x, (t, self.batch, i), DType.I32, zero)
+            return (store(vector[0, i], convert(value, DType.I16)),)
+
+        copied = self.kernel.vectorized(serial_loop(self.ctx, "i", x.shape[2], element))
+        return (*tail, *copied, *self.of_input.sums(vector, target, range(self.rows)))
+
+    def state_sums(self, target: Buffer, rows: range, state: Buffer) -> Block:
+        return self.of_state.sums(state, target, rows)

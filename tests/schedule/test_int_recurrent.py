@@ -1,0 +1,74 @@
+"""Integer recurrent layers on every machine, compiled here, against their meaning to the bit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from ccml.emit_llvm.jit import JitModel
+from ccml.ir.graph import Graph, GraphBuilder, NameSupply, Value
+from ccml.ir.steps import walk_calls
+from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
+from ccml.ops.table import infer_types
+from ccml.passes.fuse import fuse
+from ccml.program.build import lower_graph
+from ccml.targets import Machine
+
+from tests.machines_here import distinct_machines, on_this_machine
+from tests.ops.integer_recurrence import operands
+
+OPERATORS = ("int_lstm", "int_gru", "int_rnn")
+CASES: dict[str, dict[str, Any]] = {
+    "int16": {"features": 7, "hidden": 11},
+    "bytes": {"x": np.int8, "zero_point": -7, "features": 16, "hidden": 8, "states": False},
+    "wide weights": {"weights": np.int16, "features": 5, "hidden": 9},
+    "both directions": {"x": np.uint8, "zero_point": 131, "direction": "bidirectional", "seq": 5, "batch": 3},
+    "lengths": {"direction": "bidirectional", "lengths": True, "batch": 3, "hidden": 16},
+    "one unit": {"seq": 1, "batch": 1, "features": 1, "hidden": 1},
+    "reset behind": {"features": 4, "hidden": 12, "linear_before_reset": True},
+}
+MACHINES = [on_this_machine(machine) for machine in distinct_machines()]
+
+
+def layer(op: str, **case: Any) -> tuple[Graph, dict[str, np.ndarray]]:
+    """A graph of one layer with constant weights, and its inputs."""
+    if op != "int_gru":
+        case.pop("linear_before_reset", None)
+    arrays, attrs = operands(op, **case)
+    builder = GraphBuilder(infer_types, NameSupply())
+    inputs: dict[str, np.ndarray] = {}
+    values: list[Value | None] = []
+    for place, array in enumerate(arrays):
+        if array is None or 1 <= place <= 5:
+            values.append(None if array is None else builder.constant(array))
+            continue
+        value = Value(builder.names.fresh(f"x{place}"), TensorType(DType.from_numpy(array.dtype), array.shape))
+        inputs[value.name] = array
+        values.append(value)
+    outputs = builder.emit(op, values, attrs, loc=op)
+    given = tuple(value for value in values if value is not None and value.name in inputs)
+    return Graph("net", given, outputs, tuple(builder.nodes), builder.constants), inputs
+
+
+@pytest.mark.parametrize("place", range(len(MACHINES)), ids=lambda n: f"{MACHINES[n].name}-{MACHINES[n].cpu.name}")
+@pytest.mark.parametrize("op", OPERATORS)
+def test_bits(op: str, place: int) -> None:
+    """A third of the cases on each machine, another one for each operator."""
+    machine = MACHINES[place]
+    for name in list(CASES)[(place + OPERATORS.index(op)) % 3 :: 3]:
+        graph, inputs = layer(op, **CASES[name])
+        expected = evaluate_graph(graph, inputs)
+        program = lower_graph(fuse(graph), machine)
+        for output, found in JitModel(program, machine).run(inputs).items():
+            np.testing.assert_array_equal(found, expected[output], err_msg=f"{name} {output}")
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.name}-{m.cpu.name}")
+def test_constant_weights_have_a_generator(machine: Machine) -> None:
+    """Bytes on all cores with packed arithmetic or vectors."""
+    if machine.cpu.extensions & {"dsp", "mve"} or machine.cpu.caches:
+        graph, _ = layer("int_lstm", features=8, hidden=8)
+        program = lower_graph(fuse(graph), machine)
+        assert [call.generator for call in walk_calls(program.body)] == ["integer recurrence"]
