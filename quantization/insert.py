@@ -21,10 +21,16 @@ from .partition import Partition, key
 
 @dataclass(frozen=True)
 class StoredConstant:
-    """Integers and what they mean."""
+    """Integers and what they mean; of an operand of another ``shape``, if there is one."""
 
     array: np.ndarray
     encoding: Encoding
+    shape: tuple[int, ...] | None = None
+
+    @property
+    def real(self) -> np.ndarray:
+        """The numbers, in the operand's shape."""
+        return self.encoding.dequantize(self.array).reshape(self.shape or self.array.shape)
 
 
 Parameters = Mapping[str, Mapping[int, StoredConstant]]
@@ -141,7 +147,13 @@ class _Inserter(GraphBuilder):
 
     def _new_constant(self, node: Node, stem: str, constant: StoredConstant) -> Value:
         stored = self.constant(constant.array, f"{stem}.q")
-        return self._dequantize(stored, self.names.fresh(f"{stem}.dq"), constant.encoding, node.loc)
+        name = self.names.fresh(f"{stem}.dq")
+        if constant.shape is None:
+            return self._dequantize(stored, name, constant.encoding, node.loc)
+        flat = self._dequantize(stored, self.names.fresh(f"{stem}.flat"), constant.encoding, node.loc)
+        whole = Value(name, TensorType(flat.dtype, constant.shape))
+        self.nodes.append(Node("reshape", (flat,), (whole,), {"shape": constant.shape}, node.loc))
+        return whole
 
 
 def _stored_type(value: Value, encoding: Encoding) -> TensorType:

@@ -209,7 +209,7 @@ def _float_candidates(
         for node in nodes:
             layer = tuned.get(key(node))
             stored = {} if layer is None else layer.weights
-            weights = {(key(node), place): each.encoding.dequantize(each.array) for place, each in stored.items()}
+            weights = {(key(node), place): each.real for place, each in stored.items()}
             noise[key(node)] += _noise(graph, values, {}, weights) if weights else 0.0
     log.info("measured %d layers alone", len(nodes))
     found = [_Candidate(key(node), Precision.FLOAT, noise[key(node)], node.loc or key(node)) for node in nodes]

@@ -25,6 +25,7 @@ from .mixed import GoodEnough, MixedPrecision, raise_precision
 from .observe import spread
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions
 from .quantizer import Quantized, Quantizer, known_names
+from .recurrent_form import RECURRENCES
 from .weights_only import quantize_weights
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,9 @@ COMPARED_SAMPLES = 64
 """Samples of the calibration on which models with other widths of tensors are compared."""
 _COMPARED_WORK = 1 << 26
 """Of an evaluation of the models that are compared, at most."""
+
+WEIGHTS_WORTH = 0.5
+"""In dB, what weights of 16 bits in recurrent layers win at least where they are taken."""
 
 Score = Callable[[Mapping[str, np.ndarray]], float]
 """How good outputs (``[samples, ...]``, by name) are; larger is better."""
@@ -85,7 +89,7 @@ def quantize_graph(
         prepared = prepare(graph)
         options.require_known_layers(known_names(prepared))
         return QuantizedModel(prepared, quantize_weights(prepared, samples, options))
-    quantizer, result = _of_better_widths(Quantizer.of(prepare(graph), samples, options))
+    quantizer, result = _of_better_weights(*_of_better_widths(Quantizer.of(prepare(graph), samples, options)))
     if options.min_sqnr is None and options.max_accuracy_drop is None:
         return _with_floor(quantizer, result)
     if options.min_sqnr == 0 and options.max_accuracy_drop is None:
@@ -110,6 +114,20 @@ def _of_better_widths(quantizer: Quantizer) -> tuple[Quantizer, Quantized]:
     wanted = evaluate_samples(quantizer.graph, judged)
     nearness = [_least_sqnr(evaluate_samples(each.graph, judged), wanted) for each in (plain, wide)]
     return (wider, wide) if nearness[1] > nearness[0] else (quantizer, plain)
+
+
+def _of_better_weights(quantizer: Quantizer, result: Quantized) -> tuple[Quantizer, Quantized]:
+    """Weights of 16 bits for recurrent layers where those of 8 bits cost more than :data:`WEIGHTS_WORTH`: errors return
+    in each step, and others leave these layers in float."""
+    if not any(result.tuned and node.op in RECURRENCES for node in quantizer.graph.nodes):
+        return quantizer, result
+    wide = replace(quantizer, halfwords=True)
+    parts = wide.partition()
+    graph = wide.write(parts, wide.encodings(parts), result.tuned)
+    judged = _some(quantizer.samples, COMPARED_SAMPLES)
+    wanted = evaluate_samples(quantizer.graph, judged)
+    plain, better = (_least_sqnr(evaluate_samples(each, judged), wanted) for each in (result.graph, graph))
+    return (wide, replace(result, graph=graph)) if better > plain + WEIGHTS_WORTH else (quantizer, result)
 
 
 def _some(samples: Samples, count: int) -> Samples:

@@ -28,6 +28,8 @@ from .partition import Partition, key, layer_names, partition
 from .range_choice import Group, Method, Trials, choose_ranges
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
+from .recurrent_form import RECURRENCES
+from .recurrent_weights import halfword_weights
 from .roles import LINEAR, weight_positions
 from .tuning import TunedLayer, Tuner, bias_constant
 
@@ -81,6 +83,8 @@ class Quantizer:
     """The first members of groups that have 16 bits by default (``cheap_width.py``)."""
     methods: Mapping[str, Method] = field(default_factory=dict)
     """How the range of a stored value is found, where another way than the options' serves better."""
+    halfwords: bool = False
+    """Whether recurrent layers have weights of 16 bits."""
     wider: Quantizer | None = None
     """The same with 16 bits for tensors that make much noise and cost little, where there are such."""
 
@@ -215,11 +219,19 @@ class Quantizer:
         for node in self.graph.nodes:
             layer = tuned.get(key(node))
             if layer is not None and parts.is_integer(node):
-                parameters[key(node)] = dict(layer.weights)
+                parameters[key(node)] = self._halfwords(node) or dict(layer.weights)
                 if layer.bias is not None and (np.any(layer.bias) or len(node.operands) > 2):
                     x = encodings[node.operands[0].name]
                     parameters[key(node)][2] = bias_constant(node, layer.bias, x, layer.weights[1])
         return insert_qdq(parts, encodings, parameters, self.options.integer_io)
+
+
+    def _halfwords(self, node: Node) -> dict[int, StoredConstant]:
+        """The weights of a recurrent layer, where they are to have 16 bits."""
+        if node.op not in RECURRENCES or not self.halfwords:
+            return {}
+        arrays = {place: self.graph.constant(node.inputs[place]) for place in (1, 2)}
+        return {place: halfword_weights(array) for place, array in arrays.items() if array is not None}
 
 
 def _observable(graph: Graph, unrolled: Unrolled) -> list[str]:

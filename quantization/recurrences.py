@@ -20,6 +20,7 @@ from ..ops.attributes import integer, text, texts
 from ..ops.recurrent import DIRECTIONS
 from ..ops.table import infer_types
 from ..passes.eliminate_dead_code import eliminate_dead_code
+from .recurrent_form import is_integer_recurrence
 
 MOST_STEPS = 128
 """Longer sequences stay one operator in float: each step is calls of its own."""
@@ -31,7 +32,7 @@ _FUNCTIONS = {"Sigmoid": "sigmoid", "Tanh": "tanh", "Relu": "relu"}
 @dataclass
 class Unrolled:
     """``floats`` names the values that are computed in float, ``tied`` values that share an encoding, and ``products``
-    the results of the steps' matrix products."""
+    the results of the steps' matrix products, and the first ones of layers that become integer ones as a whole."""
 
     graph: Graph
     floats: set[str] = field(default_factory=set)
@@ -40,8 +41,10 @@ class Unrolled:
 
 
 def unroll_recurrences(graph: Graph) -> Unrolled:
-    """``graph`` with each recurrent operator of at most :data:`MOST_STEPS` steps written out."""
+    """``graph`` with each recurrent operator of at most :data:`MOST_STEPS` steps written out that has no integer form
+    as a whole."""
     result = Unrolled(graph)
+    result.products |= {node.outputs[0].name for node in graph.nodes if is_integer_recurrence(graph, node)}
     if not any(_can_unroll(graph, node) for node in graph.nodes):
         return result
     builder = GraphBuilder(infer_types, NameSupply.of(graph))
@@ -64,6 +67,8 @@ def _can_unroll(graph: Graph, node: Node) -> bool:
     weights = [graph.constant(value) for value in node.inputs[1:3]]
     bias = node.inputs[3] if len(node.inputs) > 3 else None
     known = all(array is not None and array.dtype == np.float32 for array in weights)
+    if is_integer_recurrence(graph, node):
+        return False
     names = texts(node.attrs, "activations")
     more = any(value is not None for value in node.inputs[6 if node.op == "lstm" else 5 :])
     return (

@@ -8,6 +8,7 @@ from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType
 from ..ops.opdef import Kind
 from ..ops.table import OPS
+from .recurrent_form import RECURRENCES, is_integer_recurrence
 
 
 class Role(Enum):
@@ -38,8 +39,10 @@ def weight_positions(graph: Graph, node: Node) -> tuple[int, ...]:
 
 
 def activations(graph: Graph, node: Node) -> list[Value]:
-    """The float operands computed at run time that a node reads as integers."""
-    return [value for value in node.operands if is_real(value) and value.name not in graph.constants]
+    """The float operands computed at run time that a node reads as integers: of a recurrent layer its input; states
+    are rounded as the layer needs them."""
+    operands = node.operands[:1] if node.op in RECURRENCES else node.operands
+    return [value for value in operands if is_real(value) and value.name not in graph.constants]
 
 
 def role_of(graph: Graph, node: Node) -> Role:
@@ -48,6 +51,8 @@ def role_of(graph: Graph, node: Node) -> Role:
         return Role.FLOAT
     if node.op in LINEAR:
         return Role.CORE if _has_integer_form(graph, node) else Role.FLOAT
+    if node.op in RECURRENCES:
+        return Role.CORE if is_integer_recurrence(graph, node) else Role.FLOAT
     if node.op in _MOVES:
         constants = any(is_real(value) and value.name in graph.constants for value in node.operands)
         return Role.FLOAT if constants else Role.MOVE

@@ -35,6 +35,8 @@ from .linear import (
 from .observe import Arrays, channel_means
 from .options import QuantizeOptions
 from .partition import Partition, key, layer_names
+from .recurrent_form import RECURRENCES
+from .recurrent_weights import byte_weights
 from .roles import weight_positions
 from .rounding import best_peaks, compensated, nearest, output_error, peak_steps
 
@@ -101,6 +103,8 @@ class Tuner:
                 done = {"share": place / len(graph.nodes)}
                 log.info("tuning the weights of %s", node.loc or key(node), extra=done)
                 tuned[key(node)] = self._layer(node)
+            elif self.partition.is_integer(node) and node.op in RECURRENCES:
+                tuned[key(node)] = self._recurrence(node, len(samples))
             else:
                 self._finish(node, self._run(node, {}, len(samples)))
             for value in node.operands:
@@ -159,6 +163,22 @@ class Tuner:
             results = [result + shift.reshape(along) for result in results]
         self._finish(node, [(result,) for result in results])
         return TunedLayer(weights, bias)
+
+    def _recurrence(self, node: Node, count: int) -> TunedLayer:
+        """A recurrent layer: w for what it reads, r for its own states, which its results are in the float layer."""
+        dirs = node.operands[1].shape[0]
+        x = node.operands[0]
+        given = [self._operand(x.name, n).reshape(1, -1, x.shape[2]) for n in range(count)]
+        states = [result[0] for result in self._run(node, {}, count)]
+        weights: dict[int, StoredConstant] = {}
+        for place, inputs in ((1, given), (2, [y.reshape(1, -1, y.shape[3]) for y in states])):
+            array = self.partition.graph.constant(node.inputs[place])
+            assert array is not None and len(array) == dirs
+            adapt = self._wants(node, "adaptive_rounding") and array.shape[2] <= _MOST_INPUTS
+            weights[place] = byte_weights(array, _thinned_folds(inputs), partial(_for_inputs, adapt))
+        real = {place: stored.real for place, stored in weights.items()}
+        self._finish(node, self._run(node, real, count))
+        return TunedLayer(weights)
 
     def _outputs(self, node: Node, weights: np.ndarray, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """In float32, which is as good as exact here; one for each sample."""
@@ -291,6 +311,19 @@ def _most_rows(node: Node) -> int:
     """So many that each of the second moments is known well, which depend on few inputs in small sums."""
     depth = to_matrices(node, np.empty(node.operands[1].shape, np.bool_)).shape[1]
     return min(_MOST_ROWS, max(_LEAST_ROWS, _ROWS_AN_INPUT * depth))
+
+
+def _thinned_folds(rows: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Rows ``[1, n, k]`` of even and of odd samples, so many that their moments are known well."""
+    most = max(1, max(_LEAST_ROWS, min(_MOST_ROWS, _ROWS_AN_INPUT * rows[0].shape[2])) // len(rows))
+    thin = [each[:, np.linspace(0, each.shape[1] - 1, min(most, each.shape[1])).astype(np.int64)] for each in rows]
+    return [np.concatenate(thin[start::2], axis=1) for start in range(min(2, len(thin)))]
+
+
+def _for_inputs(adapt: bool, matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray]) -> np.ndarray:
+    """Matrices rounded for rows of inputs of even and of odd samples."""
+    moments = [_Moments.of(rows, False) for rows in folds]
+    return _rounded(matrices, steps, [each.second for each in moments], reduce(_Moments.joined, moments).second, adapt)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def move(state: State, node: Node) -> None:
     """Notes the form of a view's output, if all its operands follow from integers in the same way."""
     forms = [state.form(value) for value in (node.operands if node.op == "concat" else node.operands[:1])]
     first = forms[0]
-    if node.op == "concat" and (stacked := _stacked(state, node, forms)) is not None:
+    if (stacked := _stacked(state, node, forms)) is not None:
         moved: Form | None = stacked
     elif isinstance(first, Blocked):
         moved = _transposed_blocks(state, node, first)
@@ -158,11 +158,25 @@ def _joined(state: State, node: Node, forms: Sequence[Form | None]) -> Form | No
 
 
 def _stacked(state: State, node: Node, forms: Sequence[Form | None]) -> Stacked | None:
-    """Constants whose parameters are along other axes than the one along which they are joined, the first."""
+    """Constants whose parameters are along other axes than the one along which they are joined, the first; or a matrix
+    with parameters for its rows, which are divided among several."""
+    if node.op == "reshape" and isinstance(forms[0], Stored):
+        return _divided(state, node, forms[0])
+    if node.op != "concat":
+        return None
     parts = tuple(form for form in forms if isinstance(form, Stored))
     constant = len(parts) == len(forms) and all(state.rewriter.is_constant(part.value) for part in parts)
     apart = constant and node.attrs["axis"] == 0 and any(part.axis is not None for part in parts)
     return Stacked(parts) if apart and all(part.axis != 0 for part in parts) else None
+
+
+def _divided(state: State, node: Node, form: Stored) -> Stacked | None:
+    array, shape = state.rewriter.array(form.value), node.output.shape
+    if array is None or form.axis != 0 or len(shape) != 3 or array.shape != (shape[0] * shape[1], shape[2]):
+        return None
+    scales, zeros = (np.split(each, shape[0]) for each in (form.scale, form.zero_point))
+    values = (state.rewriter.constant(part[np.newaxis], form.value.name) for part in np.split(array, shape[0]))
+    return Stacked(tuple(Stored(value, scale, zero, 1) for value, scale, zero in zip(values, scales, zeros)))
 
 
 def _alike(table: Tabled, other: Tabled) -> bool:

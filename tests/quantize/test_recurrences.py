@@ -1,4 +1,4 @@
-"""Recurrent operators over short sequences: written out, their products quantized, their gates in float."""
+"""Recurrent operators without an integer form over short sequences: written out, their products quantized."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ccml.quantization.recurrences import MOST_STEPS, unroll_recurrences
 from tests.quantize.networks import ops_of, samples_for
 
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
-FUNCTIONS = {"lstm": ("Sigmoid", "Tanh", "Tanh"), "gru": ("Sigmoid", "Tanh"), "rnn": ("Tanh",)}
+FUNCTIONS = {"lstm": ("Sigmoid", "Tanh", "Relu"), "gru": ("Sigmoid", "Relu"), "rnn": ("Relu",)}
 FLAGS = {"lstm": "input_forget", "gru": "linear_before_reset"}
 
 
