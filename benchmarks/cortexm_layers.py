@@ -121,6 +121,15 @@ def resize(mode: str) -> Layer:
     return Layer("Resize", [(1, 32, 16, 16)], attrs={"mode": mode}, images=True, extra=[None, scales])
 
 
+def recurrent(op: str, steps: int, size: int, hidden: int) -> Layer:
+    """One layer in one direction, its weights and biases."""
+    gates = {"LSTM": 4, "GRU": 3}[op] * hidden
+    attrs: dict[str, Any] = {"hidden_size": hidden}
+    if op == "GRU":
+        attrs["linear_before_reset"] = 1
+    return Layer(op, [(steps, 1, size)], [(1, gates, size), (1, gates, hidden), (1, 2 * gates)], attrs)
+
+
 def average(kernel: int, stride: int) -> Layer:
     edge = 0 if stride > 1 else kernel // 2
     attrs = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [edge] * 4}
@@ -183,6 +192,10 @@ LAYERS: dict[str, Callable[[], Layer]] = {
     "average 2x2 s2 24x24x32": lambda: average(2, 2),
     "average 3x3 24x24x32": lambda: average(3, 1),
     "softmax 64x64": lambda: Layer("Softmax", [(64, 64)], attrs={"axis": -1}, reach=[3]),
+    "gru 50x32-64": lambda: recurrent("GRU", 50, 32, 64),
+    "gru 200x64-128": lambda: recurrent("GRU", 200, 64, 128),
+    "lstm 50x32-64": lambda: recurrent("LSTM", 50, 32, 64),
+    "lstm 200x64-128": lambda: recurrent("LSTM", 200, 64, 128),
     "layer norm 64x64": lambda: Layer("LayerNormalization", [(64, 64)], [(64,), (64,)], {"axis": -1}),
 }
 

@@ -19,7 +19,8 @@ from .nest_tools import Lets, accumulate, accumulator, operand, optional, read_a
 from .opdef import Bind, NestContext
 from .recurrent_nest import Cell, Cells, recurrence
 
-_BIAS, _MULTIPLIERS = 3, 4
+BIAS, MULTIPLIERS = 3, 4
+"""Positions of operands."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class IntCell(Cell):
         row = k + gate * self.hidden
         place = row + self.rows if recurrent else row
         acc = sums[self.slot, row] << I32(integer(self.node.attrs, "h_shift" if recurrent else "x_shift"))
-        factor, bias = (self.read(operand(self.node, position), place) for position in (_MULTIPLIERS, _BIAS))
+        factor, bias = (self.read(operand(self.node, position), place) for position in (MULTIPLIERS, BIAS))
         return high(acc, factor) + bias
 
     def argument(self, work: Sequence[Buffer], k: Expr, gate: int) -> Expr:

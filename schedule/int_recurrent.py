@@ -1,18 +1,20 @@
 """Integer recurrent layers with constant weights: sums of products by block instructions or contractions.
 
-What a product reads is a vector of halfwords in scratch memory: the input of a step less its zero point, the hidden
-state, or what a reset gate leaves of it. Sequences are computed one by one::
+What a product reads is a vector of halfwords in scratch memory: the input of a step less its zero point (shifted as far
+as the sums are to be, and 16 bits hold), the hidden state, or what a reset gate leaves of it. Rows are in the order of
+units, the gates of one side by side, and so are their multipliers and biases, which are added up while compiling where
+both parts of an argument are::
 
     for each direction, sequence, step t
       vector = x[t] - x_zero_point
-      work0[row] = sum over i of vector[i] * w[row, i]      a block instruction for all rows
-      work1[row] = sum over k of h[k] * r[row, k]           likewise
+      work0[unit, gate] = sum over i of vector[i] * w[gate, unit, i]      a block instruction for all rows
+      work1[unit, gate] = sum over k of h[k] * r[gate, unit, k]           likewise
       gates and states of ``ops/int_recurrent_nest.py``
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +26,8 @@ from ..ir.graph import Node
 from ..ir.loops import INDEX, Block, Buffer, Expr, Invoke, Pointer, Type, Var, as_expr
 from ..ir.types import DType
 from ..ops.attributes import integer
-from ..ops.int_recurrent_nest import IntCell, int_gru, int_lstm, int_rnn
+from ..ops.int_recurrent import GATES
+from ..ops.int_recurrent_nest import BIAS, MULTIPLIERS, IntCell, high, int_gru, int_lstm, int_rnn
 from ..ops.nest_tools import operand, read_as, serial_loop
 from ..ops.opdef import NestContext
 from ..ops.recurrent_nest import Cell, Cells
@@ -62,28 +65,47 @@ BLOCKS_8X1 = (
 
 
 def is_int_recurrent(ctx: KernelContext) -> bool:
-    """Whether the anchor is an integer recurrent layer with constant weights, for each of which the CPU has a block
-    instruction or a multiply-accumulate of halfwords."""
+    """Whether the anchor is an integer recurrent layer with constant weights, biases and multipliers, whose weights a
+    block instruction or a multiply-accumulate of halfwords of the CPU takes."""
     weights = _weights(ctx)
-    return weights is not None and all(_block(ctx, each) or _dots(ctx, each) for each in weights)
+    known = weights is not None and all(_constant(ctx, place) is not None for place in (BIAS, MULTIPLIERS))
+    if not known or weights is None or _room(ctx.anchor) < 0:
+        return False
+    return all(_block(ctx, each) is not None or _dots(ctx, each) for each in weights)
 
 
 def lower_int_recurrent(ctx: KernelContext) -> Block:
     """A recurrent layer for which :func:`is_int_recurrent` holds."""
     node, weights = ctx.anchor, _weights(ctx)
     assert node is not None and weights is not None
-    products = [[_product(ctx, each[number]) for each in weights] for number in range(len(weights[0]))]
+    units = _Units(integer(node.attrs, "hidden"), GATES[node.op], not node.attrs.get("linear_before_reset", True))
+    w, r = weights
+    parts = [(_product(ctx, units.of_input(x)), _product(ctx, units.of_state(h))) for x, h in zip(w, r)]
+    biases, multipliers = _constant(ctx, BIAS), _constant(ctx, MULTIPLIERS)
+    assert biases is not None and multipliers is not None
+    numbers = [ctx.pack("gates", units.numbers(node.op, b, m)) for b, m in zip(biases, multipliers)]
 
     def make(adapter: NestContext, node: Node, number: int, batch: Expr) -> Cell:
-        return _VectorCell(adapter, node, number, batch, ctx, *products[number])
+        return _VectorCell(adapter, node, number, batch, ctx, *parts[number], units, numbers[number])
 
     return NESTS[node.op](NestAdapter(ctx), node, Cells(make))
 
 
+def _room(node: Node | None) -> int:
+    """How far the input less its zero point may be shifted in 16 bits; less than 0 where it may not even be in them."""
+    assert node is not None
+    limits, zero = np.iinfo(operand(node, 0).dtype.numpy), integer(node.attrs, "x_zero_point")
+    return 15 - max(int(limits.max) - zero, zero - int(limits.min) - 1, 0).bit_length()
+
+
+def _constant(ctx: KernelContext, place: int) -> np.ndarray | None:
+    assert ctx.anchor is not None
+    return ctx.constant(ctx.anchor.inputs[place])
+
+
 def _weights(ctx: KernelContext) -> list[np.ndarray] | None:
     """w and r, ``[dirs, rows, k]``."""
-    assert ctx.anchor is not None
-    found = [ctx.constant(value) for value in ctx.anchor.inputs[1:3]]
+    found = [_constant(ctx, place) for place in (1, 2)]
     return None if any(each is None for each in found) else [each for each in found if each is not None]
 
 
@@ -95,6 +117,50 @@ def _block(ctx: KernelContext, weights: np.ndarray) -> Block8x1 | None:
 
 def _dots(ctx: KernelContext, weights: np.ndarray) -> bool:
     return bool(usable_dots(ctx.cpu, DType.I16, weights.dtype))
+
+
+@dataclass(frozen=True)
+class _Units:
+    """The order of rows: unit by unit. ``apart``: the products of the last gate and the state are computed by
+    themselves, behind the others."""
+
+    hidden: int
+    gates: int
+    apart: bool
+
+    @property
+    def together(self) -> int:
+        """Gates whose products with the state are computed together."""
+        return self.gates - 1 if self.apart else self.gates
+
+    def of_input(self, weights: np.ndarray) -> np.ndarray:
+        """``weights`` [gates * hidden, k] in the new order."""
+        return self._ordered(weights, self.gates)
+
+    def of_state(self, weights: np.ndarray) -> np.ndarray:
+        """The same of r."""
+        count = self.together * self.hidden
+        return np.concatenate([self._ordered(weights[:count], self.together), weights[count:]])
+
+    def _ordered(self, rows: np.ndarray, gates: int) -> np.ndarray:
+        return np.moveaxis(rows.reshape(gates, self.hidden, -1), 0, 1).reshape(rows.shape)
+
+    def place(self, unit: Expr, gate: int, recurrent: bool) -> Expr:
+        """The row of a gate."""
+        if not recurrent:
+            return unit * self.gates + gate
+        return unit + gate * self.hidden if gate >= self.together else unit * self.together + gate
+
+    def numbers(self, op: str, bias: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """``[hidden, gates + 1, 3]``: the multipliers of a gate, that of w first, and the sum of its biases; of the
+        candidate of a gru the bias of w, and in the last place that of r."""
+        b, m = (each.reshape(2, self.gates, self.hidden) for each in (bias, multipliers))
+        out = np.zeros((self.hidden, self.gates + (op == "int_gru"), 3), np.int32)
+        out[:, : self.gates, :2] = np.moveaxis(m, 2, 0).swapaxes(1, 2)
+        out[:, : self.gates, 2] = (b[0] + b[1]).T
+        if op == "int_gru":
+            out[:, -2, 2], out[:, -1, 2] = b[0, -1], b[1, -1]
+        return out
 
 
 # ---------------------------------------------------------------- products
@@ -161,6 +227,8 @@ class _VectorCell(IntCell):
     kernel: KernelContext
     of_input: _BlockProduct | _DotProduct
     of_state: _BlockProduct | _DotProduct
+    units: _Units
+    numbers: Buffer
 
     def _vector(self, stem: str, size: int, padded: int) -> tuple[Buffer, Block]:
         buffer = self.kernel.temporary(stem, DType.I16, (1, padded), align=8)
@@ -177,7 +245,27 @@ class _VectorCell(IntCell):
         return self.kernel.temporary("work", DType.I32, (1, sections * self.hidden + ROOM), align=8), ()
 
     def each_unit(self, body: Callable[[Expr], Block], units: int | None = None) -> Block:
-        return self.kernel.vectorized(super().each_unit(body, units))
+        block = super().each_unit(body, units)
+        return self.kernel.vectorized(block) if max(self.kernel.cpu.f32_lanes) > 1 else block
+
+    @property
+    def shifted(self) -> int:
+        """How far the input is shifted, in place of the sums."""
+        return min(_room(self.node), integer(self.node.attrs, "x_shift"))
+
+    def scaled(self, sums: Buffer, k: Expr, gate: int, recurrent: bool) -> Expr:
+        bias = self.numbers[k, gate + 1 if recurrent else gate, 2]
+        return self._product(sums, k, gate, recurrent) + bias
+
+    def argument(self, work: Sequence[Buffer], k: Expr, gate: int) -> Expr:
+        state = self._product(work[1], k, gate, True) + self.numbers[k, gate, 2]
+        return self._product(work[0], k, gate, False) + state
+
+    def _product(self, sums: Buffer, k: Expr, gate: int, recurrent: bool) -> Expr:
+        """A raw sum times its multiplier."""
+        acc: Expr = sums[0, self.units.place(k, gate, recurrent)]
+        left = integer(self.node.attrs, "h_shift") if recurrent else integer(self.node.attrs, "x_shift") - self.shifted
+        return high(acc << left if left else acc, self.numbers[k, gate, int(recurrent)])
 
     def input_sums(self, target: Buffer, t: Expr) -> Block:
         x, zero = operand(self.node, 0), integer(self.node.attrs, "x_zero_point")
@@ -185,7 +273,7 @@ class _VectorCell(IntCell):
 
         def element(i: Expr) -> Block:
             value = read_as(self.ctx, x, (t, self.batch, i), DType.I32, zero)
-            return (store(vector[0, i], convert(value, DType.I16)),)
+            return (store(vector[0, i], convert(value << self.shifted, DType.I16)),)
 
         copied = self.kernel.vectorized(serial_loop(self.ctx, "i", x.shape[2], element))
         return (*tail, *copied, *self.of_input.sums(vector, target, range(self.rows)))

@@ -21,6 +21,9 @@ _FUNCTIONS = (
     "Relu", "Sigmoid", "Tanh", "HardSwish", "HardSigmoid", "LeakyRelu", "Abs", "Neg", "Exp", "Softplus", "Elu", "Erf",
     "Gelu", "Sqrt",
 )  # fmt: skip
+_GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
+_STEPS_BEHIND_GATES = 3
+"""Of bytes: one that falls the other way behind gates in fixed point moves what the layers behind make of it."""
 
 
 @dataclass
@@ -138,7 +141,7 @@ def quantized(seed: int, prefix: str = "") -> Case | None:
             b.output(q.stored(value))
     except NoOracleError:
         return None
-    b.parts.steps = 1
+    b.parts.steps = _STEPS_BEHIND_GATES if any(node.op_type in _GATES for node in b.parts.nodes) else 1
     return Case(f"qdq@{b.opset}#{seed}", b.parts, b.opset)
 
 
@@ -147,6 +150,32 @@ def _known(b: Builder, value: Tensor) -> bool:
 
 
 Step = Callable[[_Quantized, Tensor, list[Tensor]], Tensor]
+
+
+def _recurrent(q: _Quantized, x: Tensor, values: list[Tensor]) -> Tensor:
+    """Of ``[steps, batch, features]``; the directions side by side in the result, or the last states."""
+    b = q.b
+    if "int16" in q.kinds:
+        raise UnfitError("the gates of integer layers are further from the definition than steps of 16 bits")
+    op, direction = str(b.pick(list(_GATES))), str(b.pick(["forward", "reverse", "bidirectional"]))
+    dirs, hidden = 2 if direction == "bidirectional" else 1, b.between(1, 5)
+    rows, (steps, batch, size) = _GATES[op] * hidden, x.shape
+    w, r = (
+        b.node("Concat", [q.weights((1, rows, n), 1)[0] for _ in range(dirs)], axis=0)[0]
+        if dirs > 1
+        else q.weights((1, rows, n), 1)[0]
+        for n in (size, hidden)
+    )
+    bias = b.param(b.values("float32", (dirs, 2 * rows), -1, 1)) if b.flip(0.7) else None
+    lengths = b.param(b.values("int32", (batch,), 1, steps)) if b.flip(0.3) else None
+    states = [b.param(b.values("float32", (dirs, batch, hidden), -1, 1)) for _ in range(2 if op == "LSTM" else 1)]
+    more = {"linear_before_reset": b.between(0, 1)} if op == "GRU" else {}
+    operands = [x, w, r, bias, lengths, *(states if b.flip() else [])]
+    if b.flip(0.7):
+        (y,) = b.node(op, operands, hidden_size=hidden, direction=direction, **more)
+        (y,) = b.node("Transpose", [y], perm=[0, 2, 1, 3])
+        return b.node("Reshape", [y, b.ints((steps, batch, dirs * hidden))])[0]
+    return b.node(op, operands, [False, True], hidden_size=hidden, direction=direction, **more)[0]
 
 
 def _conv(q: _Quantized, x: Tensor, values: list[Tensor]) -> Tensor:
@@ -285,5 +314,5 @@ def _resize(q: _Quantized, x: Tensor, values: list[Tensor]) -> Tensor:
 
 _COMMON: tuple[Step, ...] = (_matmul, _function, _binary, _binary, _move, _softmax, _normalized, _product, _gemm)
 _STEPS: dict[int, tuple[Step, ...]] = {
-    3: _COMMON, 4: (_conv, _conv, _conv, _pool, _conv_transpose, _resize, *_COMMON),
+    3: (_recurrent, *_COMMON), 4: (_conv, _conv, _conv, _pool, _conv_transpose, _resize, *_COMMON),
 }  # fmt: skip

@@ -114,10 +114,22 @@ def test_recurrences_that_are_operators_read_and_keep_floats() -> None:
                shape=(1, 1, 4))
         for n in (0, 1)
     ]  # fmt: skip
-    attrs = {"hidden": 4, "direction": "forward", "activations": ("Sigmoid", "Tanh", "Tanh"), "clip": float("inf")}
+    attrs = {"hidden": 4, "direction": "forward", "activations": ("Sigmoid", "Tanh", "Tanh"), "clip": 9.0}
     weights = [net.weights(1, 16, 8), net.weights(1, 16, 4), None]
     y, h, c = net.emit("lstm", [net.x, *weights, *halves], {**attrs, "input_forget": False}, names=["y", "h", "c"])
     state = net.op("concat", h, c, axis=0)
     flat = net.op("reshape", y, shape=(5, 4))
     parts = parts_of(net.graph(net.dense(flat, 2), state))
     assert list(parts.stored) == ["y", flat.name]
+
+
+def test_integer_recurrences_read_integers_and_keep_their_states_as_floats() -> None:
+    """An initial state is rounded by the layer itself, and the last states are what it makes."""
+    net = Network((5, 1, 8), (1, 1, 4))
+    attrs = {"hidden": 4, "direction": "forward", "activations": ("Sigmoid", "Tanh"), "clip": float("inf")}
+    weights = [net.weights(1, 12, 8), net.weights(1, 12, 4), None]
+    operands = [net.x, *weights, net.inputs[1]]
+    y, h = net.emit("gru", operands, {**attrs, "linear_before_reset": True}, names=["y", "h"])
+    flat = net.op("reshape", y, shape=(5, 4))
+    parts = parts_of(net.graph(net.dense(flat, 2), h))
+    assert list(parts.stored) == [net.x.name, "y", flat.name]

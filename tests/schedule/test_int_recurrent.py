@@ -26,6 +26,7 @@ CASES: dict[str, dict[str, Any]] = {
     "wide weights": {"weights": np.int16, "features": 5, "hidden": 9},
     "both directions": {"x": np.uint8, "zero_point": 131, "direction": "bidirectional", "seq": 5, "batch": 3},
     "lengths": {"direction": "bidirectional", "lengths": True, "batch": 3, "hidden": 16},
+    "16 bits about another number than 0": {"zero_point": 3000, "features": 4, "hidden": 8},
     "one unit": {"seq": 1, "batch": 1, "features": 1, "hidden": 1},
     "reset behind": {"features": 4, "hidden": 12, "linear_before_reset": True},
 }
