@@ -43,6 +43,10 @@ _KEPT = (*_DEQUANTIZE, CUSTOM)
 """Nodes that stay whatever their operands are."""
 
 
+SHARED_BYTES = 1024
+"""Results of constants of at least so many bytes are computed once for equal nodes."""
+
+
 class FoldingBuilder(GraphBuilder):
     """Emits nodes, or their results as constants where all operands are constants.
 
@@ -67,6 +71,9 @@ class FoldingBuilder(GraphBuilder):
         self.strings: dict[str, StringTable] = {}
         """Of the values that stand for strings: the table whose rows they number."""
         self._derived: dict[tuple[str, ...], Value] = {}
+        self._computed: dict[tuple[object, ...], list[tuple[str, np.ndarray]]] = {}
+        self._operands: list[list[np.ndarray | None]] = []
+        """Kept, so that no other array gets the identity of one."""
         self.producers: dict[str, Node] = {}
         """The node of a value, also under names that it had before."""
         self.formals: dict[str, tuple[str, ...]] = {}
@@ -205,13 +212,34 @@ class FoldingBuilder(GraphBuilder):
             known = all(array is not None or value is None for array, value in zip(arrays, operands))
             work = evaluation_work(op, operands, types, attributes) if known else 0
             if known and work <= self._work:
-                self._work -= work
-                results = OPS[op].evaluate(arrays, attributes)
-                return tuple(self.typed_constant(r, t, s) for r, t, s in zip(results, types, stems, strict=True))
+                return self._folded(op, operands, attributes, types, stems, work)
         values = super().emit(op, operands, attributes, loc=loc, names=stems)
         self._note_dequantized(self.nodes[-1])
         self.producers.update((value.name, self.nodes[-1]) for value in values)
         return values
+
+    def _folded(
+        self, op: str, operands: Sequence[Value | None], attrs: Mapping[str, AttrValue], types: Sequence[TensorType],
+        stems: Sequence[str], work: int,
+    ) -> tuple[Value, ...]:  # fmt: skip
+        """The results of a node of constants. What is large, as weights that each step of an unrolled layer transposes
+        for itself, is computed and kept once."""
+        arrays = [None if value is None else self.constants[value.name] for value in operands]
+        large = sum(type_.nbytes for type_ in types) >= SHARED_BYTES
+        key: tuple[object, ...] = ()
+        if large:
+            identities = tuple((id(array), v and v.type) for array, v in zip(arrays, operands, strict=True))
+            key = op, identities, repr(sorted(attrs.items()))
+            for name, known in self._computed.get(key, ()):
+                if self.constants.get(name) is known:
+                    return (Value(name, types[0]),)
+        self._work -= work
+        results = OPS[op].evaluate(arrays, attrs)
+        found = tuple(self.typed_constant(r, t, s) for r, t, s in zip(results, types, stems, strict=True))
+        if large and len(found) == 1:
+            self._operands.append(arrays)
+            self._computed.setdefault(key, []).append((found[0].name, self.constants[found[0].name]))
+        return found
 
     def reached(self, names: Iterable[str]) -> set[str]:
         """These values and what they are computed of."""

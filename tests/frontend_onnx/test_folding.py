@@ -193,10 +193,10 @@ def test_packed_weights_are_widened(signed: bool) -> None:
 
 def repeated(count: int) -> tuple[list[onnx.NodeProto], dict[str, Operand]]:
     """Constants of 4 MB, of which each is summed up."""
-    nodes = [helper.make_node("Expand", ["v", "s"], [f"c{n}"]) for n in range(count)]
+    nodes = [helper.make_node("Expand", [f"v{n}", "s"], [f"c{n}"]) for n in range(count)]
     nodes += [helper.make_node("ReduceSum", [f"c{n}"], [f"r{n}"], keepdims=0) for n in range(count)]
     nodes.append(helper.make_node("Sum", ["x", *(f"r{n}" for n in range(count))], ["y"]))
-    return nodes, {"v": np.float32(1), "s": np.array([1_000_000])}
+    return nodes, {**{f"v{n}": np.float32(n) for n in range(count)}, "s": np.array([1_000_000])}
 
 
 def test_constants_have_a_budget_in_all() -> None:
@@ -207,6 +207,15 @@ def test_constants_have_a_budget_in_all() -> None:
     with pytest.raises(CcmlError, match="constants that the model computes take too much memory") as caught:
         checked_import(model(nodes, IN, ["y"], constants))
     assert "\n  c" not in caught.value.reason
+
+
+def test_equal_nodes_of_constants_are_computed_once() -> None:
+    """Cells of an unrolled layer, each of which transposes the weights for itself: as many constants as there are
+    weights."""
+    weights = np.ones((600, 600), np.float32)
+    nodes = [helper.make_node("Gemm", ["x0" if n == 0 else f"h{n - 1}", "w"], [f"h{n}"], transB=1) for n in range(40)]
+    graph = checked_import(model(nodes, [value("x0", [1, 600])], ["h39"], {"w": weights}))
+    assert sum(array.nbytes for array in graph.constants.values()) == weights.nbytes
 
 
 def test_stored_weights_have_a_budget_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
