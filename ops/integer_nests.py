@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..ir.build import convert, maximum, minimum
+from ..ir.build import convert, maximum, minimum, store
 from ..ir.graph import Node
 from ..ir.loops import I32, Block, Call, Expr, LoopKind, const
 from ..ir.types import DType
@@ -13,11 +13,14 @@ from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, operand
 from .opdef import NestContext
 
 
-def int_softmax(ctx: NestContext, node: Node) -> Block:
-    """Three passes over each row: the maximum; the sum of the table's entries; their products with its reciprocal."""
+def int_softmax(ctx: NestContext, node: Node, *, keep: bool = False) -> Block:
+    """Three passes over each row: the maximum; the sum of the table's entries; their products with its reciprocal.
+
+    With ``keep`` the entries are looked up once, into working memory: what follows is arithmetic of neighbours."""
     x, table = operand(node, 0), operand(node, 1)
     split = AxisSplit.of(x, (integer(node.attrs, "axis"),))
     shift, (low, high) = integer(node.attrs, "shift"), dtype_limits(node.output.dtype)
+    entries, allocate = ctx.scratch("entries", DType.I32, (x.shape[split.axes[0]],)) if keep else (None, ())
 
     def row(kept: Index) -> Block:
         def element(along: Index) -> Expr:
@@ -26,19 +29,23 @@ def int_softmax(ctx: NestContext, node: Node) -> Block:
         def term(along: Index) -> Expr:
             return ctx.read(table, (convert(top[0] - element(along), DType.INDEX),))
 
+        def entry(along: Index) -> Expr:
+            return term(along) if entries is None else entries[along]
+
         def quotient(along: Index) -> Block:
-            product = Call("mul_high", (term(along), factor), I32)
+            product = Call("mul_high", (entry(along), factor), I32)
             steps = (product + softmax_rounding(node.attrs)) >> shift
             return write_as(ctx, node.output, split.merge(kept, along), minimum(maximum(steps, low), high))
 
         top, start = accumulator(ctx, "top", DType.I32, dtype_limits(x.dtype)[0])
         find_top = split.axis_loops(ctx, lambda along: (accumulate("max", top, element(along)),))
         total, start_total = accumulator(ctx, "total", DType.U32, 0)
-        add = split.axis_loops(ctx, lambda along: (accumulate("add", total, convert(term(along), DType.U32)),))
+        look_up = () if entries is None else split.axis_loops(ctx, lambda along: (store(entries[along], term(along)),))
+        add = split.axis_loops(ctx, lambda along: (accumulate("add", total, convert(entry(along), DType.U32)),))
         lets = Lets(ctx)
         factor = _reciprocal(_unit(total[0], node), shift, lets)
         multiply = split.axis_loops(ctx, quotient, LoopKind.PARALLEL)
-        return (*start, *find_top, *start_total, *add, *lets.block, *multiply)
+        return (*allocate, *start, *find_top, *look_up, *start_total, *add, *lets.block, *multiply)
 
     return split.kept_loops(ctx, row)
 

@@ -31,6 +31,7 @@ from .helium.product import lower_helium_product
 from .helium.softmax import is_helium_softmax, lower_helium_softmax
 from .helium.sums import is_helium_sum, lower_helium_sum
 from .int_recurrent import is_int_recurrent, lower_int_recurrent
+from .kept_exponentials import has_vectors, lower_kept_exponentials
 from .kernel import KernelContext
 from .max_pool import is_max_pool, lower_max_pool
 from .normalized_rows import is_normalized_rows, lower_normalized_rows
@@ -231,6 +232,7 @@ GENERATORS: tuple[Generator, ...] = (
     ),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("normalized rows", _anchors("int_normalize"), is_normalized_rows, lower_normalized_rows, _scalar(20)),
+    Generator("kept exponentials", _anchors("int_softmax"), has_vectors, lower_kept_exponentials, _scalar(20)),
     Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10)),
     Generator(
         "packed elementwise", _anchors(None), is_packed_elementwise, lower_packed_elementwise, _scalar(8)

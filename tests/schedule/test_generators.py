@@ -30,11 +30,11 @@ TOLERANCE = 2e-6
 
 
 def machines() -> list[Machine]:
-    """Every x86 level up to this machine's, and scalar code."""
+    """Every x86 level that this machine has, and scalar code."""
     native = host_machine()
-    levels = select("x86").abi.cpus
-    ordered = [cpu.name for cpu in sorted(levels, key=lambda cpu: len(cpu.requires))]
-    usable = ordered[: ordered.index(native.cpu.name) + 1] if native.name == "x86" else []
+    levels = sorted(select("x86").abi.cpus, key=lambda cpu: len(cpu.requires))
+    had = set(native.cpu.requires) if native.name == "x86" else set()
+    usable = [cpu.name for cpu in levels if had and set(cpu.requires) <= had]
     return [*(select("x86", cpu=name) for name in usable), select("generic"), *([] if usable else [native])]
 
 

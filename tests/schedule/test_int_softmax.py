@@ -20,6 +20,7 @@ from ccml.program.build import lower_graph
 from ccml.targets import Machine, select
 
 from tests.schedule.block_cases import BOARD, Route, by_c, by_objects, in_process, signed
+from tests.tools import needs
 
 M0, M4, M55 = (select(f"cortex-{core}") for core in ("m0plus", "m4", "m55"))
 SHAPES = {"rows": ((2, 3, 21), 2), "long rows": ((2, 300), 1), "columns": ((2, 20, 3), 1), "one element": ((3, 1), 1)}
@@ -60,10 +61,21 @@ def test_which_cores_have_blocks() -> None:
     assert all(blocks(graph, M0) == set() for graph in GRAPHS.values())
 
 
+def test_machines_with_vectors_look_exponentials_up_once() -> None:
+    """Memory for them is dear on microcontrollers."""
+    made = {
+        name: {call.generator for call in lower_graph(GRAPHS["rows"], machine).calls}
+        for name, machine in {"x86": select("x86"), "arm64": select("linux-arm64"), "m4": M4, "m55": M55}.items()
+    }
+    kept = {"kept exponentials"}
+    assert made == {"x86": kept, "arm64": kept, "m4": {"nest"}, "m55": {"helium softmax"}}
+
+
 @pytest.mark.parametrize(
     ("name", "machine", "route"),
     [
         *(pytest.param(name, host_machine(), in_process, id=f"{name}, here") for name in GRAPHS),
+        *(pytest.param(name, host_machine(), by_c, id=f"{name}, here by C", marks=needs("gcc")) for name in GRAPHS),
         *(
             pytest.param(name, machine, route, id=f"{name}, {machine.target.name} {route.__name__}", marks=BOARD)
             for name, machine, route in (
