@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from math import prod
 
 import numpy as np
 
-from ..ir.graph import Value
+from ..ir.graph import AttrValue, Value
 from ..ir.types import DType
 from .context import NodeContext, Rule
 from .ops_movement import sliced
 from .places import arange, check_size, strides
+from .probe import MARK
 
 
 def gather(ctx: NodeContext) -> Sequence[Value]:
     """One constant index is a slice."""
     x = ctx.input(0)
     axis = ctx.axis(ctx.integer("axis", 0), len(x.shape))
+    if ctx.builder.ranged and ctx.array(x) is None and _counts_from_end(ctx.array(ctx.input(1))):
+        return [_from_end(ctx, x, axis)]
     indices = _wrapped(ctx, ctx.input(1), x.shape[axis])
     known = ctx.array(indices)
     if known is None or known.size != 1:
@@ -25,6 +29,38 @@ def gather(ctx: NodeContext) -> Sequence[Value]:
     ranges = [range(extent) for extent in x.shape]
     ranges[axis] = range(int(known.reshape(-1)[0]), int(known.reshape(-1)[0]) + 1)
     return [ctx.reshape(sliced(ctx, x, ranges), (*x.shape[:axis], *known.shape, *x.shape[axis + 1 :]))]
+
+
+def _counts_from_end(indices: np.ndarray | None) -> bool:
+    """Whether indices are constant, and some are negative."""
+    return indices is not None and indices.size > 0 and bool(indices.min() < 0)
+
+
+def _from_end(ctx: NodeContext, x: Value, axis: int) -> Value:
+    """Elements from the end of a dimension that may have an extent; negative indices count back from that. The import
+    that does not know of the extent makes the same nodes."""
+    indices = ctx.input(1)
+    count = ctx.builder.extents_of(x, ctx.loc).get(axis)
+    wrapped = _wrapped(ctx, indices, x.shape[axis])
+    if count is None:
+        return ctx.emit("gather", x, wrapped, axis=axis)
+
+    def emit(op: str, *operands: Value, **attrs: AttrValue) -> Value:
+        names = repeat(f"{ctx.stem}{MARK}")
+        return ctx.builder.emit_whole(op, operands, attrs, loc=ctx.loc, names=names)[0]
+
+    below = emit("lt", indices, ctx.scalar(0, indices))
+    behind = emit("add", indices, emit("cast", count, to=indices.dtype))
+    places = emit("clip", emit("where", below, behind, indices), lo=0, hi=x.shape[axis] - 1)
+    (result,) = ctx.builder.emit_whole(
+        "gather", (x, places), {"axis": axis}, loc=ctx.loc, names=[f"{ctx.stem}.gather"]
+    )
+    kept = {d: each for d, each in ctx.builder.extents_of(x, ctx.loc).items() if d != axis}
+    more = len(indices.shape) - 1
+    found = {d if d < axis else d + more: each for d, each in kept.items()}
+    if found:
+        ctx.builder.extents[result.name] = found
+    return result
 
 
 def _wrapped(ctx: NodeContext, indices: Value, extent: int) -> Value:
