@@ -24,6 +24,7 @@ from .dsp.product import lower_dsp_product
 from .dsp.winograd import is_dsp_winograd, lower_dsp_winograd
 from .few_channels import is_few_channels, lower_few_channels
 from .generic import lower_nest, lower_pointwise
+from .halfword_product import is_halfword_product, lower_halfword_product
 from .helium.contraction import is_helium_contraction, lower_helium_contraction, lower_helium_transposed
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
 from .helium.finish import is_helium_elementwise, lower_helium_elementwise
@@ -220,6 +221,9 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7), tunable=True),
     Generator(
         "computed product", _anchors("matmul"), is_computed_product, lower_computed_product, _scalar(7), tunable=True
+    ),
+    Generator(
+        "halfword product", _anchors("matmul"), is_halfword_product, lower_halfword_product, _scalar(7), tunable=True
     ),
     Generator("band", _anchors("matmul"), is_banded, lower_banded, _banded),
     Generator(

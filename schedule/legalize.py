@@ -52,7 +52,7 @@ def _saturated(expr: Binary) -> Expr | None:
 
 def _scalar_features(cpu: Cpu, type_: Type) -> frozenset[str]:
     """What the CPU has for ``type_``. Packed integers in a scalar are a matter of cores that can widen them, too."""
-    packed = {"dot2_i16i16", "long_dot2_i16i16"} if type_.lanes == 1 and "widen_even" not in cpu.features else set()
+    packed = {"dot2_i16i16"} if type_.lanes == 1 and "long_dot2_i16i16" not in cpu.features else set()
     single = IN_SINGLE if type_.dtype is DType.F64 and "f64" not in cpu.features else set()
     return cpu.features - packed - single
 

@@ -153,18 +153,27 @@ class DigitSums(LongSums):
         return Starts(DType.I32, self.ctx.pack("bias", both), (self.digit,))
 
     def weigh(self, region: Region, block: Expr, vector: int, value: Expr) -> Expr:
-        """A digit's share of the sum, but for the bits that a shift of more than 8 drops of both."""
-        lanes = value.type.lanes
-
-        def bits(number: Expr) -> Expr:
-            return number if lanes == 1 else Splat(number, lanes)
-
-        upwards, down = max(DIGIT - self.shift, 0), min(DIGIT, self.shift)
-        return (value << bits(I32((1 - self.digit) * upwards))) >> bits(I32(self.digit * down))
+        return weighed_digit(value, self.digit, self.shift)
 
     def result(self, value: Expr) -> Expr:
-        more = max(self.shift - DIGIT, 0)
-        return self.ctx.rounded(value >> more if more else value)
+        return self.ctx.rounded(without_dropped_bits(value, self.shift))
+
+
+def weighed_digit(value: Expr, digit: Expr, shift: int) -> Expr:
+    """What the sum of ``digit`` (0: the high one) adds, but for the bits that a shift of more than 8 drops of both."""
+    lanes = value.type.lanes
+
+    def bits(number: Expr) -> Expr:
+        return number if lanes == 1 else Splat(number, lanes)
+
+    upwards, down = max(DIGIT - shift, 0), min(DIGIT, shift)
+    return (value << bits(I32((1 - digit) * upwards))) >> bits(I32(digit * down))
+
+
+def without_dropped_bits(value: Expr, shift: int) -> Expr:
+    """The result of both digits."""
+    more = max(shift - DIGIT, 0)
+    return value >> more if more else value
 
 
 def sums_of(ctx: KernelContext, node: Node, weights: np.ndarray) -> Sums:

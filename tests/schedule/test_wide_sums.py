@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -12,6 +12,7 @@ from ccml.emit_llvm.jit import JitModel
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
 from ccml.ir.loops import Invoke
 from ccml.ir.loops_rewrite import walk_stmts
+from ccml.ir.steps import walk_calls
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
@@ -22,7 +23,7 @@ from ccml.schedule.sums import DigitSums, LongSums, sums_of
 from ccml.targets import Machine, select
 
 from tests.artifacts.machines import GENERIC, X86, machine_id, runs_here
-from tests.schedule.test_staged import BLOCKS_FIRST, M4, Route, by_c, by_objects, with_blocks
+from tests.schedule.test_staged import BLOCKS_FIRST, M4, Route, by_c, by_jit, by_objects, with_blocks
 from tests.tools import needs
 
 
@@ -46,7 +47,7 @@ class Layer:
         x = rng.integers(limits.min, limits.max, self.x, endpoint=True).astype(self.dtype.numpy)
         x.flat[0] = limits.min
         w = rng.integers(-self.largest - 1, self.largest, self.w, endpoint=True)
-        w = w.astype(np.int16 if self.shift else np.int8)
+        w = w.astype(np.int16 if self.shift or self.largest > 127 else np.int8)
         w.flat[0] = -self.largest - 1
         columns = self.w[-1] if len(self.w) == 2 else self.w[0]
         bias = rng.integers(-(2 ** (29 + self.shift)), 2 ** (29 + self.shift), columns)
@@ -73,6 +74,12 @@ class Layer:
         body = Graph("body", tuple(values), (y,), tuple(inner.nodes))
         node = Node("fused", body.inputs, (y,), {"body": body}, "layer")
         return Graph("model", (values[0],), (y,), (node,), {n: a for n, a in arrays.items() if n != "x"})
+
+    def computed(self) -> Graph:
+        """The same with ``w`` as an input."""
+        graph = self.graph()
+        values = {value.name: value for value in graph.nodes[0].operands}
+        return replace(graph, inputs=(values["x"], values["w"]), constants={})
 
     def expected(self) -> np.ndarray:
         """From the definition, in Python's integers."""
@@ -187,6 +194,45 @@ def test_weights_of_bytes_in_process(name: str, machine: Machine) -> None:
 def test_weights_of_bytes_on_cortex_m4(name: str, route: Route, tmp_path: Path) -> None:
     with patch.object(generators, "GENERATORS", BLOCKS_FIRST):
         by_route(BYTES[name], M4, route, tmp_path)
+
+
+PRODUCTS = {
+    "whole": Layer((8, 32), (32, 16), 5, bias=False),
+    "nothing whole": Layer((5, 7), (7, 13), 4, bias=False),
+    "one of everything": Layer((1, 1), (1, 1), 1, bias=False),
+    "batch on the left": Layer((2, 3, 9), (9, 4), 4, bias=False),
+    "32 bits are enough": Layer((3, 1), (1, 5), 0, largest=32767, bias=False),
+    "the deepest in digits": Layer((2, 510), (510, 3), 9, bias=False),
+    "deeper than digits": Layer((2, 511), (511, 3), 9, bias=False),
+}
+
+
+def by_product(name: str, machine: Machine, route: Route, folder: Path) -> set[str]:
+    layer = PRODUCTS[name]
+    arrays = {key: array.astype(np.int16) for key, array in layer.arrays().items()}
+    program = lower_graph(layer.computed(), machine)
+    np.testing.assert_array_equal(route(program, machine, arrays, folder), layer.expected())
+    return {call.generator for call in walk_calls(program.body)}
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_computed_products_in_process(name: str, machine: Machine, tmp_path: Path) -> None:
+    found = by_product(name, machine, by_jit, tmp_path)
+    assert found == {"nest" if machine is GENERIC or name == "deeper than digits" else "halfword product"}
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize("name", ["nothing whole", "batch on the left", "32 bits are enough"])
+def test_computed_products_on_cortex_m(name: str, core: str, tmp_path: Path) -> None:
+    assert by_product(name, select(core), by_c, tmp_path) == {"halfword product"}
+
+
+@needs("arm-none-eabi-gcc", "qemu-system-arm")
+@pytest.mark.parametrize("core", ["cortex-m4", "cortex-m55"])
+def test_computed_products_in_objects(core: str, tmp_path: Path) -> None:
+    by_product("nothing whole", select(core), by_objects, tmp_path)
 
 
 def sums(layer: Layer, machine: Machine) -> type:
