@@ -70,6 +70,26 @@ def test_it_opens_without_a_word_and_fits(
     opened.page.context.close()
 
 
+@pytest.mark.parametrize("width", [1440, 390])
+def test_links_go_to_the_heads_of_sections(browser: Any, pages: dict[str, Path], width: int) -> None:
+    """At once, and to the right place, though sections that were not seen are not laid out yet."""
+    context = browser.new_context(viewport={"width": width, "height": 844}, offline=True)
+    page = context.new_page()
+    page.goto(pages["long"].as_uri())
+    links = page.locator("nav a[href^='#']")
+    assert links.count() > 4
+    for number in range(links.count()):
+        links.nth(number).click()
+        page.wait_for_timeout(300)
+        place = links.nth(number).get_attribute("href")
+        top, last = page.evaluate(
+            "(id) => [document.querySelector(id).getBoundingClientRect().top, "
+            "scrollY + innerHeight >= document.documentElement.scrollHeight - 2]", place,
+        )  # fmt: skip
+        assert last or abs(top) < 2, (place, top)
+    context.close()
+
+
 _CUT = """() => [...document.querySelectorAll("h1, h2, p, dd, dt, td, th, li, button, figcaption")]
   .filter((each) => each.offsetParent !== null && each.scrollWidth > each.clientWidth + 1 && each.clientWidth
     && !each.closest(".scroll"))
