@@ -279,7 +279,7 @@ def _level_info(level: LinkedLevel, part: Program, objects: Objects | None) -> L
 
 
 def _totals(
-    linked: Linked, reports: Sequence[Report], objects: Objects | None
+    linked: LinkedModels, reports: Sequence[Report], objects: Objects | None
 ) -> LibraryTotals:
     whole, own = linked.whole, [_functions(model) for model in linked.models]
     route = None if objects is None else objects_route(sections_of(objects))
@@ -288,7 +288,7 @@ def _totals(
         arena_bytes=sum(pool.size for pool in whole.plan.pools),
         arena_align=max(pool.align for pool in whole.plan.pools),
         state_bytes=sum(report.totals.state_bytes for report in reports),
-        weight_bytes=weight_bytes(whole),
+        weight_bytes=_different([level.whole for level in linked.levels]) if linked.levels else weight_bytes(whole),
         code_bytes=None if route is None else route.code_bytes,
         flash_bytes=None if route is None else route.flash_bytes,
         kernels=len(_functions(whole)),

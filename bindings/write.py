@@ -38,7 +38,7 @@ def check_bindings(names: Iterable[str], machines: Iterable[Machine], *, librari
         for machine in machines:
             fits, hint = _FITS.get(name, (_any, ""))
             if not fits(machine):
-                reason = f"bindings for {name} do not go with the target {machine.name}"
+                reason = f"bindings for {name} do not go with the target {machine.name} ({machine.abi.name})"
                 raise CcmlError(ErrorCode.BAD_OPTION, reason, hint=hint)
     return found
 
@@ -98,7 +98,7 @@ def is_module(machine: Machine) -> bool:
 _FITS = {
     PYTHON: (_is_loadable, "--target x86, linux-arm64, windows, apple or generic"),
     JS: (is_module, "--target wasm"),
-    JAVA: (_runs_java, "--target x86, linux-arm64, windows, apple or generic; for Android --package aar"),
+    JAVA: (_runs_java, "--target x86, linux-arm64, windows, apple (macOS) or generic; for Android --package aar"),
     RUST: (lambda machine: not is_module(machine), "--target of a machine that Rust links for"),
 }
 """The targets that bindings go with, and the way out for others."""

@@ -126,6 +126,9 @@ def test_reports_and_the_number_of_levels(case: Lesser, tmp_path: Path) -> None:
         assert {f"{report.model.name}_{suffix}.o" for suffix in suffixes} <= images
         assert report.totals.flash_bytes is not None and library.totals.flash_bytes is not None
         assert report.totals.flash_bytes < library.totals.flash_bytes
+    totals, levels = library.totals, library.reports[0].levels
+    assert totals.flash_bytes is not None and totals.code_bytes is not None
+    assert levels[0].weight_bytes < totals.weight_bytes <= totals.flash_bytes - totals.code_bytes
     assert library.totals.arena_bytes == max(report.totals.arena_bytes for report in library.reports)
 
 
