@@ -399,8 +399,9 @@ def bias_constant(node: Node, bias: np.ndarray, x: Encoding, weights: StoredCons
 
 
 def check_accumulator(node: Node, weights: StoredConstant, x: Encoding) -> None:
-    """Raises ``ACCUMULATOR_OVERFLOW`` where some input could make a sum of products that 32 bits do not hold."""
-    if not fits_accumulator(node, weights, x):
+    """Raises ``ACCUMULATOR_OVERFLOW`` where some input could make a sum of products that 32 bits do not hold. Sums of
+    16-bit inputs have 64 where they need them."""
+    if x.dtype.size == 1 and not fits_accumulator(node, weights, x):
         reason = f"the sum of its products with {x.dtype.value} inputs could need more than 32 bits"
         hint = f'[quantize.layers."{node.loc or key(node)}"] precision = "float"'
         raise CcmlError(ErrorCode.ACCUMULATOR_OVERFLOW, reason, loc=node.operands[1].name, hint=hint)

@@ -108,6 +108,12 @@ def test_a_large_bias_makes_the_weights_coarser_rather_than_saturate() -> None:
     assert abs(int(stored.array[0])) < 2**30
 
 
+def test_sums_of_halfwords_may_need_more_than_32_bits() -> None:
+    """600 products of 127 * 32768 exceed 2^31."""
+    layer = tuned(dense(np.ones((600, 1))), [[0.0] * 600], PLAIN, Encoding(DType.I16, (STEP,), (0,)))
+    assert layer.weights[1].array.tolist() == [[127]] * 600
+
+
 def test_an_accumulator_that_could_overflow_is_refused() -> None:
     """70,000 products of 127 * 255 exceed 2^31."""
     many = dense(np.ones((70_000, 1)))
