@@ -14,7 +14,7 @@ from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..samples import Samples
 from ..verification.runner import runner, work_of
-from .cheap_width import of_noise, of_recurrences
+from .cheap_width import of_noise, of_recurrences, readers_of
 from .concatenations import rescaling_concats
 from .encoding import Encoding, activation_encoding
 from .equalize import Equalized, equalize
@@ -45,6 +45,10 @@ class Choices:
 
 
 _NONE = Choices()
+
+HEADROOM = 2.0
+"""By how much the 16 bits of what recurrent layers read reach beyond what was observed: a bit of 16 is little beside
+the noise of weights, while a value that saturates is wrong in all steps that follow."""
 
 _TUNING_WORK = 1 << 33
 """Of all evaluations, as ``work_of`` counts it, on whose samples weights are tuned."""
@@ -161,7 +165,14 @@ class Quantizer:
         limits = np.iinfo(dtype.numpy)
         method = self._method(parts, head)
         span = method.range_of(self._merged_stats(parts, head), int(limits.max) - int(limits.min) + 1)
+        if self._is_read_by_recurrences(parts, head, dtype):
+            span = HEADROOM * span[0], HEADROOM * span[1]
         return self._encode(dtype, symmetric, span)
+
+    def _is_read_by_recurrences(self, parts: Partition, head: str, dtype: DType) -> bool:
+        """With 16 bits, by layers that are integer ones as a whole."""
+        readers = readers_of(parts, head) if dtype is DType.I16 else []
+        return bool(readers) and all(node.op in RECURRENCES for node in readers)
 
     def _stored_type(self, parts: Partition, head: str, choices: Choices) -> tuple[DType, bool]:
         """The type of a group, and whether its zero point is in the middle."""

@@ -132,3 +132,13 @@ def test_one_direction_has_an_axis_and_no_other_shape() -> None:
     stored = halfword_weights(np.ones((1, 3, 4)))
     assert stored.shape is None and stored.array.shape == (1, 3, 4) and stored.encoding.axis == 1
     np.testing.assert_allclose(stored.real, 1.0, rtol=2.0**-14)
+
+
+def test_inputs_may_be_larger_than_what_was_observed() -> None:
+    """By nearly twice: what saturates is wrong in all steps that follow."""
+    graph = layer("gru", dense=True)
+    samples = typical(graph, 24)
+    result = quantize_graph(graph, samples)
+    (quantize,) = (node for node in result.graph.nodes if node.op == "quantize" and node.operands[0].name == "x")
+    (scale,) = quantize.attrs["scale"]
+    assert 1.9 < 32767 * scale / np.abs(samples.inputs["x"]).max() < 2.1
