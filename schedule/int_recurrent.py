@@ -15,15 +15,18 @@ both parts of an argument are::
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Union
 
 import numpy as np
 
 from ..blocks import has_block
 from ..blocks.halfword_gemm import GROUP, VECTOR, pack_bytes, pack_halfwords, pack_vectors
+from ..blocks.helium import GEMM_4X2, STEP, pad
 from ..ir.build import convert, store
 from ..ir.graph import Node
-from ..ir.loops import INDEX, Block, Buffer, Expr, Invoke, Pointer, Type, Var, as_expr
+from ..ir.loops import I32, INDEX, Block, Buffer, Expr, Invoke, Let, Pointer, Type, Var, as_expr
+from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.attributes import integer
 from ..ops.int_recurrent import GATES
@@ -187,6 +190,47 @@ class _BlockProduct:
         return (Invoke(self.block.name, operands, (self.padded // self.block.group, len(rows))),)
 
 
+class _SplitProduct:
+    """``weights`` [rows, k] of bytes with Helium, where sixteen bytes are multiplied at a time: the two bytes of a
+    halfword v are those of two pixels, ``v = 256 * (v >> 8) + ((v & 255) - 128) + 128``."""
+
+    BLOCK = "helium_gemm_4x2_i32"
+
+    def __init__(self, ctx: KernelContext, weights: np.ndarray) -> None:
+        self.ctx, self.weights, self.padded = ctx, weights, weights.shape[1]
+        self.width = pad(weights.shape[1], STEP)
+        self.parts: dict[int, tuple[Buffer, Buffer]] = {}
+
+    def sums(self, vector: Buffer, target: Buffer, rows: range) -> Block:
+        ctx, count, n = self.ctx, len(rows), Var(self.ctx.names.fresh("n"))
+        if rows.start not in self.parts:
+            self.parts[rows.start] = self._packed(self.weights[rows.start : rows.stop])
+        packed, missing = self.parts[rows.start]
+        halves = ctx.temporary("halves", DType.I8, (2 * self.width,), align=16)
+        acc = ctx.temporary("acc", DType.I32, (2 * pad(count, GEMM_4X2.tile),), align=16)
+        i, word = Var(ctx.names.fresh("i")), Var(ctx.names.fresh("word"), I32)
+        split = (
+            Let(word, I32(vector[0, i])),
+            store(halves[i], convert(word >> 8, DType.I8)),
+            store(halves[i + self.width], convert((word & 255) - 128, DType.I8)),
+        )
+        tail = tuple(store(halves[at + p * self.width], 0) for p in range(2) for at in range(self.padded, self.width))
+        scalars = (1, self.width // STEP, 0, 2, self.width, count)
+        joined = (acc[n] << 8) + acc[n + pad(count, GEMM_4X2.tile)] + missing[n]
+        return (
+            *tail, *loop(i, self.padded, *split),
+            Invoke(self.BLOCK, (start(packed), start(halves), start(acc)), scalars),
+            *ctx.vectorized(loop(n, count, store(target[0, n + rows.start], joined))),
+        )  # fmt: skip
+
+    def _packed(self, part: np.ndarray) -> tuple[Buffer, Buffer]:
+        data = np.zeros((len(part), self.width), np.int8)
+        data[:, : self.padded] = part
+        stream = replace(GEMM_4X2, factors=False).pack(np.zeros(len(part), np.int32), data.view("<i4"))
+        missing = 128 * part.astype(np.int64).sum(axis=1)
+        return self.ctx.pack("w", stream), self.ctx.pack("missing", missing.astype(np.int32))
+
+
 class _DotProduct:
     """``weights`` [rows, k] by the contraction generator."""
 
@@ -212,7 +256,12 @@ class _DotProduct:
         return contraction_block(spec, blocking, ctx.names)
 
 
-def _product(ctx: KernelContext, weights: np.ndarray) -> _BlockProduct | _DotProduct:
+_AnyProduct = Union[_BlockProduct, _SplitProduct, _DotProduct]
+
+
+def _product(ctx: KernelContext, weights: np.ndarray) -> _AnyProduct:
+    if weights.dtype == np.int8 and has_block(_SplitProduct.BLOCK, ctx.cpu.extensions):
+        return _SplitProduct(ctx, weights)
     block = _block(ctx, weights)
     return _DotProduct(ctx, weights) if block is None else _BlockProduct(ctx, weights, block)
 
@@ -225,8 +274,8 @@ class _VectorCell(IntCell):
     """A cell whose states are vectors that products read where they are."""
 
     kernel: KernelContext
-    of_input: _BlockProduct | _DotProduct
-    of_state: _BlockProduct | _DotProduct
+    of_input: _AnyProduct
+    of_state: _AnyProduct
     units: _Units
     numbers: Buffer
 
