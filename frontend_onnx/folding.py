@@ -31,7 +31,7 @@ MAX_FOLDED_PAD = 2**12
 
 MAX_CONSTANT_BYTES = 128 * 2**20
 """All constants may take so many bytes, and besides ``CONSTANTS_PER_STORED`` times those that are stored in the model:
-themselves, and what is computed from them."""
+themselves, and what is computed from them. What has no room stays in the graph."""
 
 CONSTANTS_PER_STORED = 5
 
@@ -43,8 +43,8 @@ _KEPT = (*_DEQUANTIZE, CUSTOM)
 """Nodes that stay whatever their operands are."""
 
 
-SHARED_BYTES = 1024
-"""Results of constants of at least so many bytes are computed once for equal nodes."""
+LARGE_BYTES = 1024
+"""Results of constants of at least so many bytes are computed once for equal nodes, and only where there is room."""
 
 
 class FoldingBuilder(GraphBuilder):
@@ -211,12 +211,17 @@ class FoldingBuilder(GraphBuilder):
             arrays = [None if value is None else self.constants.get(value.name) for value in operands]
             known = all(array is not None or value is None for array, value in zip(arrays, operands))
             work = evaluation_work(op, operands, types, attributes) if known else 0
-            if known and work <= self._work:
+            if known and work <= self._work and self._has_room(types):
                 return self._folded(op, operands, attributes, types, stems, work)
         values = super().emit(op, operands, attributes, loc=loc, names=stems)
         self._note_dequantized(self.nodes[-1])
         self.producers.update((value.name, self.nodes[-1]) for value in values)
         return values
+
+    def _has_room(self, types: Sequence[TensorType]) -> bool:
+        """Whether results may be constants. Small ones always may: what decides about shapes is one."""
+        total = sum(type_.nbytes for type_ in types)
+        return total < LARGE_BYTES or total <= self._budget
 
     def _folded(
         self, op: str, operands: Sequence[Value | None], attrs: Mapping[str, AttrValue], types: Sequence[TensorType],
@@ -225,7 +230,7 @@ class FoldingBuilder(GraphBuilder):
         """The results of a node of constants. What is large, as weights that each step of an unrolled layer transposes
         for itself, is computed and kept once."""
         arrays = [None if value is None else self.constants[value.name] for value in operands]
-        large = sum(type_.nbytes for type_ in types) >= SHARED_BYTES
+        large = sum(type_.nbytes for type_ in types) >= LARGE_BYTES
         key: tuple[object, ...] = ()
         if large:
             identities = tuple((id(array), v and v.type) for array, v in zip(arrays, operands, strict=True))

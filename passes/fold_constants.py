@@ -15,6 +15,9 @@ SIZE_LIMIT = 64 << 20
 """Bytes of the largest constant that is made."""
 
 
+ROOM, ROOM_PER_BYTE = 128 << 20, 5
+"""Bytes that all constants that are made may take, and besides for each byte of those that there are."""
+
 WORK_LIMIT = 1 << 30
 """Multiplications that one constant may take, and elements that it may be computed from."""
 
@@ -24,9 +27,10 @@ def fold_constants(graph: Graph, *, dequantize: bool = True) -> Graph:
 
     A constant that is merely repeated (``expand``) is not stored expanded; its users still fold. Without
     ``dequantize`` the integers behind a ``dequantize`` node stay visible, as quantization needs them. A reshape that
-    gives a constant out as a graph output stays, and so does a custom operator.
+    gives a constant out as a graph output stays, and so do custom operators and what there is no room for.
     """
     repeated: dict[str, np.ndarray] = {}
+    room = ROOM + ROOM_PER_BYTE * sum(array.nbytes for array in graph.constants.values())
 
     def fold(rewriter: Rewriter, node: Node) -> list[Value] | None:
         kept = (node.op in _DEQUANTIZE and not dequantize) or node.op == CUSTOM
@@ -41,6 +45,11 @@ def fold_constants(graph: Graph, *, dequantize: bool = True) -> Graph:
         if node.op == "expand" and arrays[0] is not None and arrays[0].size < node.output.type.size:
             repeated[node.output.name] = np.broadcast_to(arrays[0], node.output.shape)
             return None
+        nonlocal room
+        size = sum(value.type.nbytes for value in node.outputs)
+        if size > room:
+            return None
+        room -= size
         with np.errstate(all="ignore"):
             results = OPS[node.op].evaluate(arrays, node.attrs)
         return [rewriter.constant(array, value.name, value.type) for value, array in zip(node.outputs, results)]

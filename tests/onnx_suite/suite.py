@@ -1,4 +1,4 @@
-"""ONNX's own backend suite, as it is, with a list of what does not pass. Its nine large models are left out.
+"""ONNX's own backend suite, as it is, with a list of what does not pass.
 
 ``exclusions.txt`` has a line for each test that ends otherwise than the suite wants: its name, how it ends, and why.
 A ``refused`` one ends in an error for people about what is not supported, a ``differs`` one in other numbers than
@@ -35,7 +35,6 @@ def exclusions() -> Mapping[str, tuple[str, str]]:
 def suite_cases(backend: type[Backend], module: str) -> dict[str, type[unittest.TestCase]]:
     """The suite's test cases by name, for the namespace of ``module``."""
     cases = onnx.backend.test.BackendTest(backend, module).test_cases
-    del cases["OnnxBackendRealModelTest"]
     for case in cases.values():
         for name in [name for name in vars(case) if name.startswith("test_")]:
             how = exclusions().get(name.removesuffix(_DEVICE))
