@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from ..driver import Goal, ModelOptions
     from ..quantization.source import Quantization
     from ..report.budget import Budget
-    from ..report.schema import Report, Totals
+    from ..report.schema import LevelInfo, Report, Totals
 
 
 @click.command("compile", cls=Command)
@@ -172,7 +172,7 @@ def _print_summary(artifact: Artifact, budget: Budget) -> None:
         ("target", f"{machine.name}, {machine.abi}, {machine.cpu}"),
         ("RAM", f"{ram_text(totals)}, aligned to {totals.arena_align}"),
         *state_facts(totals),
-        ("flash", f"{kibibytes(totals.flash_bytes)}: {_weights(totals)}code {kibibytes(totals.code_bytes)}"),
+        *_flash(report),
         *([("weights file", kibibytes(totals.external_weight_bytes))] if totals.external_weight_bytes else []),
         *([("slices", _slices(report))] if totals.slices else []),
         *route_facts(totals),
@@ -193,9 +193,15 @@ def _slices(report: Report) -> str:
     return f"{report.totals.slices} at most, the longest about {cost} (layer {longest.index})"
 
 
-def _weights(totals: Totals) -> str:
-    """The part of flash that weights take."""
-    return "" if totals.external_weight_bytes else f"weights {kibibytes(totals.weight_bytes)}, "
+def _flash(report: Report) -> list[tuple[str, str]]:
+    """All of it, and what weights and code take: of several CPUs those of the one that the report is about."""
+    totals, levels = report.totals, report.levels
+    own: Totals | LevelInfo = next((level for level in levels if level.cpu == report.target.cpu), totals)
+    weights = "" if totals.external_weight_bytes else f"weights {kibibytes(own.weight_bytes)}, "
+    whole, parts = kibibytes(totals.flash_bytes), f"{weights}code {kibibytes(own.code_bytes)}"
+    if own is totals:
+        return [("flash", f"{whole}: {parts}")]
+    return [("flash", f"{whole} for {len(levels)} CPUs"), (report.target.cpu, parts)]
 
 
 def _listed(report: Report) -> Iterator[tuple[str, int]]:

@@ -39,6 +39,22 @@ def test_a_hosted_target_has_a_shared_library(model: Path, tmp_path: Path) -> No
     assert files_in(tmp_path / "out") == C_FILES | {"libm.a", "libm.so", "report.json"}
 
 
+@needs("gcc")
+def test_numbers_of_flash_are_of_what_they_say(tmp_path: Path) -> None:
+    """Of a library for several CPUs weights and code are those of one; else they are what flash is made of."""
+    facts = []
+    for cpu in ((), ("--cpu", "x86-64-v3")):
+        result = ccml("compile", DIGITS, "--target", "x86", *cpu, "-o", tmp_path / f"out{len(cpu)}")
+        facts.append([line.split() for line in result.stdout.splitlines() if "bytes" in line])
+    several, one = ({line[0]: line[1:] for line in lines} for lines in facts)
+    levels = json.loads((tmp_path / "out0" / "report.json").read_text())["levels"]
+    assert " ".join(several["flash"]).endswith(f"for {len(levels)} CPUs") and len(levels) > 1
+    own = " ".join(several["x86-64-v3"])
+    assert own.split(",")[:2] == " ".join(one["flash"][one["flash"].index("weights") :]).split(",")[:2]
+    (level,) = (level for level in levels if level["cpu"] == "x86-64-v3")
+    assert f"code {level['code_bytes']:,} bytes" in own
+
+
 @pytest.mark.parametrize(
     ("kinds", "files"),
     [
