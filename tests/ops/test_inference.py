@@ -85,7 +85,7 @@ REFUSED: list[tuple[str, list[TensorType | None], dict[str, Any], str]] = [
     ("conv", [t(1, 3, 8, 8), t(4, 3, 3, 3)], {**CONV, "stride": (1,)}, "stride (1,) does not fit 2 spatial dimensions"),
     ("conv", [t(1, 1, 8, 8), t(1, 1, 3, 3)], {**CONV, "pad": (2**20, 0, 2**20, 2**20)}, "pad"),
     ("matmul", [t(2, 3), t(4, 5)], {}, "f32[2,3] and f32[4,5] do not multiply"),
-    ("matmul", [t(2, 3), t(3, 5), t(2, 2, 5)], {}, "bias f32[2,2,5] has not one f32 for each column of f32[2,5]"),
+    ("matmul", [t(2, 3), t(3, 5), t(2, 2, 5)], {}, "bias f32[2,2,5] does not fit 5 output channels of f32"),
     ("conv", [t(1, 3, 8, 8), t(4, 3, 3, 3)], {**CONV, "stride": (0, 1)}, "'stride' is (0, 1), expected ints >= 1"),
     ("conv", [t(1, 3, 8, 8), t(4, 3, 0, 3)], CONV, "kernel (0, 3) does not fit 2 spatial dimensions"),
     ("pool", [t(1, 1, 4, 4)], {**POOL, "pad": (2, 0, 0, 0)}, "is not smaller than the window"),
