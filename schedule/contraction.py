@@ -23,13 +23,23 @@ from .sums import sums_of
 from .tensors import TensorRef, merge_dimensions
 from .vectorize import Vectorizer
 
+_MOST_WIDENED = 1 << 12
+"""Bytes of weights that microcontrollers may store as halfwords."""
+
 
 def is_conv(ctx: KernelContext) -> bool:
     """Whether the anchor is a ``conv`` in channels-last layout with constant weights that a Dot of the CPU takes."""
     node, weights = ctx.contraction
-    if weights is None or node.attrs["layout"] != "channels_last":
+    if weights is None or node.attrs["layout"] != "channels_last" or _widens_much(ctx, node, weights):
         return False
     return has_dot(ctx.cpu, node.operands[0].dtype, weights.dtype, wide=sum_shift(node.attrs) > 0)
+
+
+def _widens_much(ctx: KernelContext, node: Node, weights: np.ndarray | None) -> bool:
+    """Whether bytes would take twice their flash on a microcontroller, as activations of 16 bits meet halfwords."""
+    if weights is None or weights.dtype != np.int8 or node.operands[0].dtype is not DType.I16:
+        return False
+    return bool(ctx.cpu.extensions) and weights.nbytes > _MOST_WIDENED
 
 
 def lower_conv(ctx: KernelContext) -> Block:
@@ -46,7 +56,7 @@ def is_matmul(ctx: KernelContext) -> bool:
     known = None if weights is None else weights.dtype
     if not has_dot(ctx.cpu, a.dtype, known, wide=sum_shift(node.attrs) > 0) or len(a.shape) < 2 or len(b.shape) < 2:
         return False
-    if zero_point(node.attrs, "rhs_zero_point"):
+    if zero_point(node.attrs, "rhs_zero_point") or _widens_much(ctx, node, weights):
         return False
     return (weights is not None and weights.ndim == 2) or a.dtype.is_float
 
