@@ -114,7 +114,8 @@ def measure(model: Path, environments: Path, threads: int, cpu: str | None, roun
             except RuntimeError as problem:
                 print(f"{model.name}: {system} is left out: {problem}", file=sys.stderr)
         outputs = {system: dict(np.load(data / f"{system}.npz")) for system in running}
-        for system in strangers(outputs, tolerance(model)):
+        quantized = is_quantized(model)
+        for system in strangers(outputs, QUANTIZED_TOLERANCE if quantized else TOLERANCE):
             if system == "ccml":
                 raise SystemExit(f"{model.name}: ccml gives something else than its peers")
             print(f"{model.name}: {system} is left out: it gives something else", file=sys.stderr)
@@ -127,7 +128,7 @@ def measure(model: Path, environments: Path, threads: int, cpu: str | None, roun
                 figures[system].least = min(figures[system].least, found["least"])
                 figures[system].medians.append(found["median"])
         size = (data / "own" / "libtimed.so").stat().st_size
-        return Measured(model.stem, report.totals.macs, size, model.stat().st_size, is_quantized(model), figures)
+        return Measured(model.stem, report.totals.macs, size, model.stat().st_size, quantized, figures)
 
 
 def compiled(model: Path, data: Path, threads: int, cpu: str | None) -> ccml.Report:
@@ -164,10 +165,6 @@ def is_quantized(model: Path) -> bool:
     if model.suffix == ".tflite":
         return True
     return any(node.op_type == "QuantizeLinear" for node in onnx.load(model, load_external_data=False).graph.node)
-
-
-def tolerance(model: Path) -> float:
-    return QUANTIZED_TOLERANCE if is_quantized(model) else TOLERANCE
 
 
 def strangers(outputs: Mapping[str, Mapping[str, np.ndarray]], allowed: float) -> list[str]:

@@ -16,6 +16,7 @@ from ..ir.types import TensorType
 from ..ops.custom import CUSTOM
 from ..ops.evaluate import evaluation_work
 from ..ops.table import OPS, infer_types
+from ..passes.fold_constants import CONSTANTS_PER_STORED, MAX_CONSTANT_BYTES
 from .extents import COUNTED, Extents, Site, extents_of_results
 from .joined_extents import replaced_by_others
 from .probe import Probe, depends
@@ -28,12 +29,6 @@ MAX_FOLDED_BYTES = 64 * 2**20
 
 MAX_FOLDED_PAD = 2**12
 """The same for windows with more padding than any real model has."""
-
-MAX_CONSTANT_BYTES = 128 * 2**20
-"""All constants may take so many bytes, and besides ``CONSTANTS_PER_STORED`` times those that are stored in the model:
-themselves, and what is computed from them. What has no room stays in the graph."""
-
-CONSTANTS_PER_STORED = 5
 
 MAX_FOLDED_WORK = 2**31
 """Multiplications that computing constants may take in all; a node beyond that stays in the graph."""

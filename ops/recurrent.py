@@ -27,6 +27,9 @@ from .pointwise import sigmoid
 
 Step = Callable[[np.ndarray, tuple[np.ndarray, ...]], tuple[np.ndarray, ...]]
 
+RECURRENCES = ("lstm", "gru", "rnn")
+"""The recurrent operators of floats."""
+
 DIRECTIONS = {"forward": 1, "reverse": 1, "bidirectional": 2}
 ACTIVATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "Sigmoid": sigmoid,

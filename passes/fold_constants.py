@@ -15,8 +15,11 @@ SIZE_LIMIT = 64 << 20
 """Bytes of the largest constant that is made."""
 
 
-ROOM, ROOM_PER_BYTE = 128 << 20, 5
-"""Bytes that all constants that are made may take, and besides for each byte of those that there are."""
+MAX_CONSTANT_BYTES = 128 << 20
+"""All constants may take so many bytes, and besides ``CONSTANTS_PER_STORED`` times those that are stored in the model:
+themselves, and what is computed from them. What has no room stays in the graph."""
+
+CONSTANTS_PER_STORED = 5
 
 WORK_LIMIT = 1 << 30
 """Multiplications that one constant may take, and elements that it may be computed from."""
@@ -30,7 +33,7 @@ def fold_constants(graph: Graph, *, dequantize: bool = True) -> Graph:
     gives a constant out as a graph output stays, and so do custom operators and what there is no room for.
     """
     repeated: dict[str, np.ndarray] = {}
-    room = ROOM + ROOM_PER_BYTE * sum(array.nbytes for array in graph.constants.values())
+    room = MAX_CONSTANT_BYTES + CONSTANTS_PER_STORED * sum(array.nbytes for array in graph.constants.values())
 
     def fold(rewriter: Rewriter, node: Node) -> list[Value] | None:
         kept = (node.op in _DEQUANTIZE and not dequantize) or node.op == CUSTOM

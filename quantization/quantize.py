@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
+from ..ops.recurrent import RECURRENCES
 from ..passes.eliminate_dead_code import eliminate_dead_code
 from ..passes.fold_affine import fold_affine
 from ..passes.pipeline import clean_up
@@ -25,7 +26,6 @@ from .mixed import GoodEnough, MixedPrecision, raise_precision
 from .observe import spread
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions
 from .quantizer import Quantized, Quantizer, known_names
-from .recurrent_form import RECURRENCES
 from .weights_only import quantize_weights
 
 log = logging.getLogger(__name__)

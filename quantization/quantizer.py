@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
+from ..ops.recurrent import RECURRENCES
 from ..samples import Samples
 from ..verification.runner import runner, work_of
 from .cheap_width import of_noise, of_recurrences, readers_of
@@ -28,7 +29,6 @@ from .partition import Partition, key, layer_names, partition
 from .range_choice import Group, Method, Trials, choose_ranges
 from .ranges import Range
 from .recurrences import Unrolled, unroll_recurrences
-from .recurrent_form import RECURRENCES
 from .recurrent_weights import halfword_weights
 from .roles import LINEAR, weight_positions
 from .tuning import TunedLayer, Tuner, bias_constant

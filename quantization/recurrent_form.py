@@ -7,8 +7,7 @@ import numpy as np
 from ..ir.graph import Graph, Node
 from ..ops.attributes import texts
 from ..ops.int_recurrent import ACTIVATIONS
-
-RECURRENCES = ("lstm", "gru", "rnn")
+from ..ops.recurrent import RECURRENCES
 
 
 def is_integer_recurrence(graph: Graph, node: Node) -> bool:

@@ -7,8 +7,9 @@ from enum import Enum
 from ..ir.graph import Graph, Node, Value
 from ..ir.types import DType
 from ..ops.opdef import Kind
+from ..ops.recurrent import RECURRENCES
 from ..ops.table import OPS
-from .recurrent_form import RECURRENCES, is_integer_recurrence
+from .recurrent_form import is_integer_recurrence
 
 
 class Role(Enum):

@@ -18,6 +18,7 @@ from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Node
 from ..ir.types import DType
 from ..ops.evaluate import evaluate_graph
+from ..ops.recurrent import RECURRENCES
 from ..ops.table import OPS
 from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
 from .halfword_scales import Products, with_halfword_factors
@@ -35,7 +36,6 @@ from .linear import (
 from .observe import Arrays, channel_means
 from .options import QuantizeOptions
 from .partition import Partition, key, layer_names
-from .recurrent_form import RECURRENCES
 from .recurrent_weights import byte_weights
 from .roles import weight_positions
 from .rounding import best_peaks, compensated, nearest, output_error, peak_steps

@@ -24,6 +24,7 @@ from ...ir.graph import AttrValue, Graph, Node, Value
 from ...ir.types import DType
 from ...ops.attributes import integer, number
 from ...ops.integer import BYTES
+from ...ops.recurrent import RECURRENCES
 from ...ops.table import OPS, infer_types
 from ..rewrite import Rewriter, rewrite
 from .contractions import CONTRACTIONS, add_bias, contraction, times_number
@@ -33,7 +34,7 @@ from .interpolation import interpolated
 from .merge_lookups import merge_lookups
 from .moves import is_view, move
 from .per_axis import spell_out
-from .recurrent import RECURRENCES, recurrent
+from .recurrent import recurrent
 from .report import Kept, kept_in_float
 from .requantization import quantized
 from .sums import reduction

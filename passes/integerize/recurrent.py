@@ -30,7 +30,6 @@ from .forms import Accumulated, Stacked, State, Stored
 from .ranges import value_range
 from .tables import as_stored
 
-RECURRENCES = ("lstm", "gru", "rnn")
 _FLAGS = ("input_forget", "linear_before_reset")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...ir.graph import Graph, Node
 from ...ops.opdef import Kind
+from ...ops.recurrent import RECURRENCES
 from ...ops.table import OPS
 
 _BOUNDARY = ("quantize", "dequantize", "cast")
@@ -16,7 +17,7 @@ _REASONS = {
     "log_softmax": "its logarithms are computed in float",
     "softmax": "its result is not quantized",
     **dict.fromkeys(("normalize", "rms_normalize"), "its result is not quantized"),
-    **dict.fromkeys(("lstm", "gru", "rnn"), "its gates are computed in float"),
+    **dict.fromkeys(RECURRENCES, "its gates are computed in float"),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from ccml.driver import compile_source, import_source
 from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError
-from ccml.frontend_onnx.folding import MAX_CONSTANT_BYTES
+from ccml.passes.fold_constants import MAX_CONSTANT_BYTES
 from ccml.passes.pipeline import optimize
 from onnx import TensorProto, helper
 
