@@ -29,7 +29,7 @@ from ..ir.loops import (
 )
 from ..ir.types import DType
 from . import tree
-from .requirements import Requirements
+from .requirements import Requirements, has_products
 from .scope import Scope
 from .spelling import MEMORY_TYPES, PROMOTED, literal, value_type, wide_type
 
@@ -178,6 +178,9 @@ class Expressions:
         if halfwords is not None:
             self.needs.header("ccml_mla.h")
             return self._with_lane(type_, "mla_i16i16", (expr.x, *halfwords), 1, _HALFWORDS)
+        words = _factors_of_a_long_product(expr)
+        if words is not None:
+            return self._op(type_, "product", *(self.value(word) for word in words))
         x, y = self.value(expr.x), self.value(expr.y)
         if type_.dtype is DType.BOOL:
             if op == "eq":
@@ -338,3 +341,26 @@ def _products_of_halfwords(expr: Binary) -> tuple[Expr, Expr] | None:
     if len(factors) != 2 or any(factor.type.dtype is not DType.I16 for factor in factors):
         return None
     return factors[0], factors[1]
+
+
+def _factors_of_a_long_product(expr: Binary) -> tuple[Expr, Expr] | None:
+    """The factors of ``i64(x) * i64(y)`` as words: machines multiply these at once."""
+    if expr.op != "mul" or not has_products(expr.type):
+        return None
+    x, y = _as_words(expr.x), _as_words(expr.y)
+    return None if x is None or y is None else (x, y)
+
+
+def _as_words(expr: Expr) -> Expr | None:
+    """An integer of 64 bits as one of 32, where it is known to be such."""
+    word = I32.with_lanes(expr.type.lanes)
+    if isinstance(expr, Const):
+        return Const(expr.value, word) if -(1 << 31) <= expr.value < 1 << 31 else None
+    if isinstance(expr, Splat):
+        inner = _as_words(expr.x)
+        return None if inner is None else Splat(inner, expr.lanes)
+    if not isinstance(expr, Convert):
+        return None
+    source = expr.x.type.dtype
+    fits = source is DType.I32 or source in _NARROW_INTEGERS
+    return word(expr.x) if fits else None

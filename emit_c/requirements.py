@@ -10,11 +10,13 @@ from ..ir.types import DType
 from .spelling import MEMORY_TYPES, check_vector, value_type, wide_type
 
 # The lanes and element types for which the runtime has a header, with machine instructions behind it. A header of
-# narrow integers includes that of 32 bits; it has all conversions among both.
+# narrow integers includes that of 32 bits, one of 64 bits both; it has all conversions among them, but for those of 64
+# bits to and from what is no integer.
 _HEADER_LANES = (4, 8, 16)
 _HEADERS = {
     **dict.fromkeys((DType.F32, DType.I32, DType.U32, DType.BOOL), "ccml_x{}.h"),
     **dict.fromkeys((DType.I8, DType.U8, DType.I16, DType.U16), "ccml_narrow{}.h"),
+    **dict.fromkeys((DType.I64, DType.U64), "ccml_long{}.h"),
 }
 
 
@@ -24,6 +26,16 @@ def _in_header(type_: Type) -> bool:
 
 def _in_word_header(type_: Type) -> bool:
     return _in_header(type_) and type_.dtype.size == 4
+
+
+def has_products(type_: Type) -> bool:
+    """Whether the header of an integer type has a function for the products of words."""
+    return _in_header(type_) and type_.dtype is DType.I64
+
+
+def _is_long_and_other(one: DType, other: DType) -> bool:
+    """Whether one has 64 bits, and one is no integer."""
+    return 8 in (one.size, other.size) and not (one.is_integer and other.is_integer)
 
 
 def _order(type_: Type) -> tuple[int, int, str]:
@@ -64,7 +76,7 @@ class Requirements:
     def conversion(self, source: Type, target: DType) -> None:
         self.type(source)
         self.type(Type(target, source.lanes))
-        if not (_in_header(source) and target in _HEADERS):
+        if not (_in_header(source) and target in _HEADERS) or _is_long_and_other(source.dtype, target):
             self.conversions.add((source, target))
 
     def bitcast(self, source: Type, target: Type) -> None:

@@ -23,7 +23,7 @@ from .decision import Decision
 from .names import Names
 from .tensors import TensorRef
 from .unroll import unroll_bytes
-from .vectorize import NotVectorizable, Vectorizer, vectorize, vectorize_copies
+from .vectorize import LONG_DTYPES, VECTOR_DTYPES, NotVectorizable, Vectorizer, vectorize, vectorize_copies
 
 
 @dataclass
@@ -109,8 +109,13 @@ class KernelContext:
         if self.cpu.copied_bytes:
             block = vectorize_copies(block, self.cpu.copied_bytes, self.names)
         halves = any(value.dtype is DType.F16 for value in (*self.node.operands, self.output))
-        wide = vectorize(block, self.cpu.f16_lanes if halves else self.cpu.f32_lanes, self.names)
+        widths = self.cpu.f16_lanes if halves else self.cpu.f32_lanes
+        wide = vectorize(block, widths, self.names, self._vector_dtypes)
         return wide if max(self.cpu.f32_lanes) > 1 else unroll_bytes(wide, self.names)
+
+    @property
+    def _vector_dtypes(self) -> frozenset[DType]:
+        return VECTOR_DTYPES | LONG_DTYPES if "long_lanes" in self.cpu.features else VECTOR_DTYPES
 
     def rounded(self, value: Expr) -> Expr:
         """Sums of the anchor in the element type of its result."""
@@ -172,8 +177,11 @@ class KernelContext:
         named = Var(self.names.fresh("v"), vector.type)
         mask = None if active == lanes else as_expr(active)
         try:
-            wide = Vectorizer(lane, lanes, column, self.names, active=mask, seeds={element: named}).block(scalar)
-            return (Let(named, vector), *wide)
+            seeds: dict[Var, Expr] = {element: named}
+            vectorizer = Vectorizer(
+                lane, lanes, column, self.names, active=mask, seeds=seeds, dtypes=self._vector_dtypes
+            )
+            return (Let(named, vector), *vectorizer.block(scalar))
         except NotVectorizable:
             return self._store_lanes(scalar, lane, element, column, vector, active)
 

@@ -17,7 +17,7 @@ not move at all, every store contiguous. A reduction reassociates; the schedule 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -60,12 +60,15 @@ class NotVectorizable(Exception):  # noqa: N818 - it is no error: another loop i
 
 
 VECTOR_DTYPES = frozenset(DType(name) for name in ("f32", "f16", "i32", "u32", "i16", "u16", "i8", "u8", "bool"))
+LONG_DTYPES = frozenset({DType.I64, DType.U64})
+"""What only some machines have vectors of."""
 
 
 class Vectorizer:
     """Rewrites straight code and nested loops so that ``var = base + lane`` for all lanes at once.
 
-    ``seeds`` gives variables that already are vectors; ``active`` limits loads and stores to the first lanes.
+    ``seeds`` gives variables that already are vectors; ``active`` limits loads and stores to the first lanes;
+    ``dtypes`` are the elements that the machine has vectors of.
     """
 
     def __init__(
@@ -77,7 +80,9 @@ class Vectorizer:
         *,
         active: Expr | None = None,
         seeds: dict[Var, Expr] | None = None,
+        dtypes: frozenset[DType] = VECTOR_DTYPES,
     ) -> None:
+        self.dtypes = dtypes
         self.var, self.lanes, self.base, self.names, self.active = var, lanes, base, names, active
         self.vectors: dict[Var, Expr] = dict(seeds or {})
         self.renamed: dict[Var, Expr] = {}
@@ -108,13 +113,13 @@ class Vectorizer:
         """``expr`` as a vector of all lanes."""
         if not self.varies(expr):
             scalar = self.at_base(expr)
-            if scalar.type.dtype not in VECTOR_DTYPES:
+            if scalar.type.dtype not in self.dtypes:
                 raise NotVectorizable(f"{scalar.type} has no vectors")
             if isinstance(scalar, Const):
                 return Const(scalar.value, scalar.type.with_lanes(self.lanes))
             return Splat(scalar, self.lanes)
         result = self._varying(expr)
-        if result.type.dtype not in VECTOR_DTYPES:
+        if result.type.dtype not in self.dtypes:
             raise NotVectorizable(f"{result.type} has no vectors")
         return result
 
@@ -145,7 +150,7 @@ class Vectorizer:
         return Load(expr.buffer, index, self.lanes, self.active)
 
     def _check_contiguous(self, buffer: Buffer, index: Sequence[Expr], what: str) -> None:
-        if buffer.dtype not in VECTOR_DTYPES:
+        if buffer.dtype not in self.dtypes:
             raise NotVectorizable(f"{buffer.dtype.value} has no vectors")
         if any(occurs(v, i) for v in self.vectors for i in index):
             raise NotVectorizable(f"{what} {buffer.name}: the index differs between lanes")
@@ -188,7 +193,7 @@ class Vectorizer:
 
     def _alloc(self, stmt: Alloc) -> Stmt:
         buffer = stmt.buffer
-        if buffer.space is not Space.REG or buffer.type.lanes != 1 or buffer.dtype not in VECTOR_DTYPES:
+        if buffer.space is not Space.REG or buffer.type.lanes != 1 or buffer.dtype not in self.dtypes:
             raise NotVectorizable(f"{buffer.name} is allocated in the loop")
         wide = replace(buffer, name=self.names.fresh(buffer.name), type=buffer.type.with_lanes(self.lanes))
         self.registers[buffer] = wide
@@ -208,16 +213,27 @@ class Vectorizer:
 # ---------------------------------------------------------------- whole loops
 
 
-def vectorize(block: Block, widths: Sequence[int], names: Names) -> Block:
+@dataclass(frozen=True)
+class _Lanes:
+    """The lane counts to use, widest first, and the elements that there are vectors of."""
+
+    widths: tuple[int, ...]
+    dtypes: frozenset[DType] = VECTOR_DTYPES
+
+
+def vectorize(
+    block: Block, widths: Sequence[int], names: Names, dtypes: frozenset[DType] = VECTOR_DTYPES
+) -> Block:
     """Vectorizes, in every loop nest of ``block``, the outermost loop that allows it.
 
     ``widths`` are the lane counts to use, widest first; a trip count that is no multiple continues with narrower ones
-    and ends scalar.
+    and ends scalar. ``dtypes`` are the elements that the machine has vectors of.
     """
-    out: list[Stmt] = []
-    for stmt in block:
-        out.extend(_vectorize_stmt(stmt, tuple(w for w in widths if w > 1), names))
-    return tuple(out)
+    return _vectorize_block(block, _Lanes(tuple(w for w in widths if w > 1), dtypes), names)
+
+
+def _vectorize_block(block: Block, lanes: _Lanes, names: Names) -> Block:
+    return tuple(stmt for old in block for stmt in _vectorize_stmt(old, lanes, names))
 
 
 def vectorize_copies(block: Block, widths: Sequence[int], names: Names) -> Block:
@@ -248,14 +264,14 @@ def is_copy_of_bytes(stmt: For) -> bool:
 
 def _copied(stmt: For, widths: tuple[int, ...], names: Names) -> Block:
     try:
-        return _vectorize_map(stmt, widths, names)
+        return _vectorize_map(stmt, _Lanes(widths), names)
     except NotVectorizable:
         return (stmt,)
 
 
-def _vectorize_stmt(stmt: Stmt, widths: tuple[int, ...], names: Names) -> Block:
+def _vectorize_stmt(stmt: Stmt, lanes: _Lanes, names: Names) -> Block:
     def inside(block: Block) -> Block:
-        return vectorize(block, widths, names)
+        return _vectorize_block(block, lanes, names)
 
     if isinstance(stmt, If):
         return (If(stmt.cond, inside(stmt.then), inside(stmt.orelse)),)
@@ -264,7 +280,7 @@ def _vectorize_stmt(stmt: Stmt, widths: tuple[int, ...], names: Names) -> Block:
     if isinstance(stmt.extent, Const):
         for attempt in (_vectorize_map, _vectorize_reduction):
             try:
-                return attempt(stmt, widths, names)
+                return attempt(stmt, lanes, names)
             except NotVectorizable:
                 continue
     return (For(stmt.var, stmt.extent, inside(stmt.body), stmt.kind),)
@@ -295,22 +311,24 @@ def _loop(loop: For, start: int, trips: int, lanes: int, names: Names, body_at: 
     return (For(var, Const(trips, INDEX), body, loop.kind),)
 
 
-def _vectorizer(loop: For, start: int, trips: int, lanes: int, names: Names) -> Vectorizer:
+def _vectorizer(
+    loop: For, start: int, trips: int, lanes: int, names: Names, dtypes: frozenset[DType]
+) -> Vectorizer:
     base: Expr = Const(start, INDEX)
     if trips > 1:
         base = Var(names.fresh(loop.var.name)) * lanes + start
-    return Vectorizer(loop.var, lanes, base, names)
+    return Vectorizer(loop.var, lanes, base, names, dtypes=dtypes)
 
 
-def _vectorize_map(loop: For, widths: tuple[int, ...], names: Names) -> Block:
+def _vectorize_map(loop: For, usable: _Lanes, names: Names) -> Block:
     assert isinstance(loop.extent, Const)
     _check_independent(loop)
-    parts = stripes(int(loop.extent.value), widths)
+    parts = stripes(int(loop.extent.value), usable.widths)
     if all(lanes == 1 for _, _, lanes in parts):
         raise NotVectorizable("fewer iterations than lanes")
     out: list[Stmt] = []
     for start, trips, lanes in parts:
-        body_at = _vectorizer(loop, start, trips, lanes, names) if lanes > 1 else None
+        body_at = _vectorizer(loop, start, trips, lanes, names, usable.dtypes) if lanes > 1 else None
         out.extend(_loop(loop, start, trips, lanes, names, body_at))
     return tuple(out)
 
@@ -358,22 +376,22 @@ def _identity(op: str, type_: Type) -> int | float:
     return int(info.max if op == "min" else info.min)
 
 
-def _accumulates(stmt: Store) -> bool:
+def _accumulates(stmt: Store, dtypes: frozenset[DType]) -> bool:
     """Whether ``stmt`` is ``acc[i] = op(acc[i], f)`` on scalars."""
     value, buffer = stmt.value, stmt.buffer
     if not isinstance(value, Binary) or value.op not in ("add", "mul", "min", "max"):
         return False
-    return value.x == Load(buffer, stmt.index) and buffer.type.lanes == 1 and buffer.dtype in VECTOR_DTYPES
+    return value.x == Load(buffer, stmt.index) and buffer.type.lanes == 1 and buffer.dtype in dtypes
 
 
-def _reduction_stores(loop: For) -> dict[Buffer, str]:
+def _reduction_stores(loop: For, dtypes: frozenset[DType]) -> dict[Buffer, str]:
     """Accumulator -> operator, for the stores ``acc[i] = op(acc[i], f)`` to registers from outside the loop."""
     inside = {stmt.buffer for stmt in walk_stmts(loop.body) if isinstance(stmt, Alloc)}
     found: dict[Buffer, str] = {}
     for stmt in walk_stmts(loop.body):
         if not isinstance(stmt, Store) or stmt.buffer in inside or stmt.buffer.space is not Space.REG:
             continue
-        if stmt.buffer in found or not _accumulates(stmt):
+        if stmt.buffer in found or not _accumulates(stmt, dtypes):
             raise NotVectorizable(f"{stmt.buffer.name} is not a plain accumulator")
         assert isinstance(stmt.value, Binary)
         found[stmt.buffer] = stmt.value.op
@@ -385,18 +403,19 @@ def _reduction_stores(loop: For) -> dict[Buffer, str]:
     return found
 
 
-def _vectorize_reduction(loop: For, widths: tuple[int, ...], names: Names) -> Block:
+def _vectorize_reduction(loop: For, usable: _Lanes, names: Names) -> Block:
     assert isinstance(loop.extent, Const)
-    accumulators = _reduction_stores(loop)
-    parts = stripes(int(loop.extent.value), widths[:1])
+    accumulators = _reduction_stores(loop, usable.dtypes)
+    parts = stripes(int(loop.extent.value), usable.widths[:1])
     if parts[0][2] == 1:
-        return _vectorize_reduction(loop, widths[1:], names) if len(widths) > 1 else _fail()
+        narrower = replace(usable, widths=usable.widths[1:])
+        return _vectorize_reduction(loop, narrower, names) if narrower.widths else _fail()
     out: list[Stmt] = []
     for start, trips, lanes in parts:
         if lanes == 1:
             out.extend(_loop(loop, start, trips, 1, names, None))
             continue
-        body_at = _vectorizer(loop, start, trips, lanes, names)
+        body_at = _vectorizer(loop, start, trips, lanes, names, usable.dtypes)
         for acc, op in accumulators.items():
             wide = replace(acc, name=names.fresh(acc.name), type=acc.type.with_lanes(lanes))
             body_at.registers[acc] = wide

@@ -49,7 +49,7 @@ Expected = tuple[Case, Arrays]
 def bits(dtype: str, seed: int, count: int = COUNT) -> np.ndarray:
     """The ends of the range against each other, then random bits."""
     info = np.iinfo(DType(dtype).numpy)
-    values = np.random.default_rng(seed).integers(info.min, info.max + 1, count).astype(info.dtype)
+    values = np.random.default_rng(seed).integers(info.min, info.max, count, info.dtype, endpoint=True)
     ends = np.array([info.min, info.max, info.min + 1, 0], info.dtype)
     values[:16] = np.tile(ends, 4) if seed % 2 else np.repeat(ends, 4)
     return values
