@@ -81,7 +81,8 @@ class BlockInstruction:
 
     ``meaning`` maps values of ``scalars``, numbers or ``index`` expressions, to a kernel with one flat parameter for
     each pointer. ``extensions`` are those of a CPU (``Cpu.extensions``) that has the instruction. ``samples`` are
-    values of the scalars, for the tests. Without ``cycles`` compilers make the code.
+    values of the scalars, for the tests. Without ``cycles`` compilers make the code. The schedule does
+    not count what is not ``weighed`` when it chooses: it saves memory, which is not compared with cycles.
     """
 
     name: str
@@ -90,6 +91,7 @@ class BlockInstruction:
     extensions: frozenset[str]
     samples: tuple[tuple[int, ...], ...]
     cycles: Cycles = Cycles()
+    weighed: bool = True
 
     def general(self) -> Kernel:
         """The meaning for any scalars, as a kernel that takes them."""

@@ -14,6 +14,7 @@ from . import (
     helium,
     helium_depthwise,
     helium_softmax,
+    nibbles,
     plain,
     plain_depthwise,
     pool,
@@ -25,6 +26,7 @@ from .instruction import BlockInstruction
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_rows, plain, plain_depthwise, pool, helium, helium_depthwise,
     helium_softmax, row_sums, winograd, halfword_gemm,
+    nibbles,
 )  # fmt: skip
 
 BLOCKS: Mapping[str, BlockInstruction] = {row.name: row for family in _FAMILIES for row in family.ROWS}

@@ -32,6 +32,7 @@ from .byte_operands import Columns, Pixels, unflattened
 from .contraction_results import Position, Results
 from .cycles import predicted_cycles
 from .kernel import KernelContext
+from .nibble_weights import PIXEL_SLICE_BYTES, SLICE_BYTES, are_nibbles, slices_of
 from .requantization import LIMIT, requantization_of
 from .window import Window
 
@@ -43,7 +44,13 @@ class Contraction(Results):
 
     Rows are ``joined`` where nothing but the pixel itself is seen. What ``limit`` and ``least`` say of a requantization
     is said in :func:`requantization_of`.
+
+    Where weights are ``nibbles`` and take much memory when unpacked, slices of the output's channels are groups that
+    all see the whole input.
     """
+
+    unpacks = True
+    """Whether weights may be nibbles in flash."""
 
     def __init__(
         self, ctx: KernelContext, *, merged: int = 1, joined: bool = True, limit: int = LIMIT, least: int | None = -128
@@ -57,7 +64,12 @@ class Contraction(Results):
         self.shape, self.window, self.refs = pixels.shape, pixels.window, pixels.refs
         self.x, self.y = self.refs[node.operands[0].name], self.refs[ctx.output.name]
         self.columns, self.bias = _merged(operands.weights, self.window, self.groups, merged), operands.bias
-        self.channels, self.depth = len(self.columns) // self.groups, self.columns.shape[1]
+        self.depth = self.columns.shape[1]
+        self.nibbles = self.unpacks and are_nibbles(self.columns)
+        if self.nibbles and self.groups == 1:
+            most = PIXEL_SLICE_BYTES if self.one_pixel else SLICE_BYTES
+            self.groups = slices_of(len(self.columns), self.depth + 8, most)
+        self.channels = len(self.columns) // self.groups
         self.requantization = requantization_of(ctx, operands.reach, limit, least)
         self.zero = zero_point(node.attrs)
         self.group = Var(ctx.names.fresh("group")) if self.groups > 1 else as_expr(0)
@@ -65,6 +77,7 @@ class Contraction(Results):
         if number_of_groups(node) > 1:
             self.window = replace(self.window, depth=self.window.depth * merged)
             self.x = self.x.last_part(self.group * self.window.depth, self.window.depth)
+        if self.groups > 1:
             self.y = self.y.last_part(self.first, self.channels)
 
     def _pixels(self) -> Pixels:

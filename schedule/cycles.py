@@ -48,5 +48,7 @@ def _of_expression(part: Expr) -> int:
 
 @lru_cache(maxsize=1024)
 def _of_block(name: str, numbers: tuple[int, ...], extensions: frozenset[str]) -> float:
+    if not BLOCKS[name].weighed:
+        return 0
     formula = BLOCKS[name].cycles.on(extensions)
     return _cycles(block_kernel(name, numbers).body, extensions) if formula is None else formula(*numbers)

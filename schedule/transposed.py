@@ -96,6 +96,8 @@ def _pixels(node: Node, phase: Sequence[_Along]) -> int:
 class _Phase(Contraction):
     """The outputs of one phase."""
 
+    unpacks = False
+
     def __init__(self, ctx: KernelContext, phase: tuple[_Along, ...], limit: int, least: int | None) -> None:
         self.phase = phase
         super().__init__(ctx, limit=limit, least=least)

@@ -27,6 +27,7 @@ from ...blocks.dsp_packed_gemm import (
     packed,
     packed_bias,
 )
+from ...blocks.nibbles import PACKED_HALFWORDS
 from ...blocks.tiles import Stream
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
 from ..block_contraction import Contraction, Remainder, Tiling, lower_by_cheapest, merges, rows_of
@@ -34,6 +35,7 @@ from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
 from ..contraction_results import Position
 from ..kernel import KernelContext
+from ..nibble_weights import StreamLayout, stored_words
 from ..requantization import Fixed, fixed_form, halfword_form
 from ..staging import FOUR_PIXELS, TWO_PIXELS, Layout, Staging
 from ..transposed import lower_transposed
@@ -63,9 +65,9 @@ def lower_contractions(works: Sequence[Contraction]) -> Block:
     """The cheapest of several forms of one contraction, by the block that takes the fewest cycles."""
     for work in works:
         work.settle()
-    return lower_by_cheapest(
-        [(work, partial(_DspTiling, row=row)) for work in works for row in ROWS if row.applies(work)]
-    )
+    ways = [(work, row) for work in works for row in ROWS if row.applies(work)]
+    unpacking = [(work, row) for work, row in ways if work.nibbles and row.packed]
+    return lower_by_cheapest([(work, partial(_DspTiling, row=row)) for work, row in unpacking or ways])
 
 
 # ---------------------------------------------------------------- the blocks
@@ -164,8 +166,9 @@ class _DspTiling(Tiling[Contraction]):
         stream = PACKED_4X1_HALFWORD if numbers.suffix == "halfword" else row.stream
         self.stream = replace(stream, factors=numbers.factors is not None)
         self.parts = self._parts()
-        self.group_size = sum(self.stream.size(channels, self.groups) for _, channels in self.parts)
-        self.weights = work.ctx.pack("w", self._packed_weights())
+        form = PACKED_HALFWORDS if row.packed and work.nibbles else None
+        parts = self._packed_weights().reshape(work.groups, -1)
+        self.weights = stored_words(work.ctx, parts, StreamLayout.of(self.stream, self.groups), form)
         whole = work.requantization is not None and work.requantization.whole
         self.values = None if whole else work.scratch(row.pixels)
 
@@ -190,16 +193,17 @@ class _DspTiling(Tiling[Contraction]):
     # ---- loops
 
     def prepare(self) -> Block:
-        return () if self.work.one_pixel else self.staging.prepare()
+        unpack = self.weights.prepare(self.work.group)
+        return unpack if self.work.one_pixel else (*unpack, *self.staging.prepare())
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         before, x = self._stage(position, count)
         pointers = self.work.outputs(position, count) if self.values is None else rows_of(self.values, count)
         block = self.row.block if count == self.pixels else self.row.remainder_block
-        at = self.work.group * self.group_size
+        at = self.work.group * self.weights.apart
         for begin, channels in self.parts:
             moved = (Pointer(p.buffer, (*p.index[:-1], p.index[-1] + begin)) for p in pointers)
-            before += (self._invoke(block, (start(self.weights, at), x, *moved), channels),)
+            before += (self._invoke(block, (start(self.weights.buffer, at), x, *moved), channels),)
             at += self.stream.size(channels, self.groups)
         return before if self.values is None else (*before, *self.work.epilogue(self.values, count, position, again))
 

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...blocks.depthwise import COLUMN, LANES
+from ...blocks.nibbles import SIGNED_BYTES
 from ...ir.build import ge, lt, minimum
 from ...ir.graph import Node
-from ...ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var
+from ...ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ops.attributes import ints
 from ..block_depthwise import DepthwiseLayer, InputRow, Order
 from ..byte_operands import start
 from ..kernel import KernelContext
+from ..nibble_weights import StreamLayout, are_nibbles, stored_words
 from ..requantization import Fixed, Requantization, fixed_form, rounded_form
 
 STAGED_BYTES = 512
@@ -94,6 +96,8 @@ class DepthwiseBlocks:
         most = min(whole, max(1, STAGED_BYTES // group_bytes)) if self.in_bytes else 1
         self.together = min(whole, -(-groups // -(-groups // most)))
         self.chunks = -(-groups // self.together)
+        self.unpack: Block = ()
+        """What is done once, before any row."""
 
     @property
     def zero_point(self) -> int:
@@ -109,7 +113,11 @@ class DepthwiseBlocks:
         if numbers.factors is not None:
             each = np.concatenate([each, numbers.factors[:, None]], axis=1)
             self.channel_words = each.shape[1]
-            return self.ctx.pack("w", each.reshape(-1).astype(np.int32))
+            form = SIGNED_BYTES if are_nibbles(layer.operands.weights) else None
+            layout = StreamLayout(1, words.shape[1], 1)
+            stored = stored_words(self.ctx, each.reshape(1, -1).astype(np.int32), layout, form)
+            self.unpack = stored.prepare(as_expr(0))
+            return stored.buffer
         scales = np.zeros((layer.channels, 0), np.int32)
         if numbers.requantization is not None:
             found = numbers.requantization.scale.view(np.int32) if numbers.fixed is None else numbers.fixed.factors
@@ -141,7 +149,7 @@ class DepthwiseBlocks:
         if channels % lanes:
             channel = minimum(channel, channels - lanes)
         body = self.step(Place(batch, step * self.rows, channel, chunk))
-        return loop(batch, self.layer.batch, *loop(step, self.steps, *loop(chunk, self.chunks, *body)))
+        return (*self.unpack, *loop(batch, self.layer.batch, *loop(step, self.steps, *loop(chunk, self.chunks, *body))))
 
     def step(self, place: Place) -> Block:
         """Stages what the rows of outputs need, and computes them."""

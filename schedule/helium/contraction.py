@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from ...blocks.helium import FEW_STEPS, GEMM_4X2, GEMM_8X1, SHORT_RUN, STEP, pad
+from ...blocks.nibbles import SIGNED_BYTES
 from ...blocks.tiles import Stream
 from ...ir.graph import Node, Value
 from ...ir.loops import Block, Expr, Invoke, Pointer, as_expr
@@ -19,6 +20,7 @@ from ..byte_anchors import is_byte_contraction, is_byte_group_contraction
 from ..byte_operands import start
 from ..contraction_results import Position
 from ..kernel import KernelContext
+from ..nibble_weights import StreamLayout, stored_words
 from ..requantization import MOST_PRODUCT
 from ..transposed import lower_transposed
 from .finish import finish_pixels, made_pixels
@@ -160,7 +162,7 @@ class _HeliumTiling(Tiling[Contraction]):
     def __init__(self, work: Contraction, row: _Row, gathered: bool, other: Residual | None) -> None:
         super().__init__(work)
         rq, pixels = work.requantization, work.shape[-1]
-        self.row, self.residual = row, None if rq is None else other
+        self.row, self.residual = row, None if rq is None or work.groups > 1 else other
         if rq is None:
             self.pixels = min(2, pixels)
         elif pixels <= 2 * CHUNK or self.residual is not None:
@@ -169,10 +171,13 @@ class _HeliumTiling(Tiling[Contraction]):
             self.pixels = _chunk(work.node.output.shape[-2])
         self.windows = _rows(work, gathered)
         self.numbers = helium_numbers(rq, work.operands, fixed=row.fixed)
-        self.weights = work.ctx.pack("w", self._stream())
+        form = SIGNED_BYTES if work.nibbles else None
+        groups = self.windows.runs * self.windows.vectors
+        layout = StreamLayout.of(replace(row.stream, factors=self.numbers.factors is not None), groups)
+        self.weights = stored_words(work.ctx, self._stream(), layout, form)
 
     def _stream(self) -> np.ndarray:
-        """Weights whose runs fill whole steps."""
+        """Weights whose runs fill whole steps, [group, word]."""
         work, runs, vectors = self.work, self.windows.runs, self.windows.vectors
         flat = work.columns.reshape(len(work.columns), runs, -1)
         data = np.zeros((len(flat), runs, vectors * STEP), np.int8)
@@ -180,9 +185,12 @@ class _HeliumTiling(Tiling[Contraction]):
         words = data.reshape(len(flat), -1).view("<i4")
         factors, pack = self.numbers.factors, self.row.stream.pack
         parts = ((work.bias[s], words[s], None if factors is None else factors[s]) for s in work.parts)
-        return np.concatenate([pack(*part) for part in parts])
+        return np.stack([pack(*part) for part in parts])
 
     # ---- loops
+
+    def prepare(self) -> Block:
+        return self.weights.prepare(self.work.group)
 
     def enter(self, position: Sequence[Expr]) -> Block:
         before, self.x = self.windows.stage(position)
@@ -224,7 +232,7 @@ class _HeliumTiling(Tiling[Contraction]):
 
     def _invoke(self, kind: str, x: Pointer, y: Pointer, pixels: int, more: tuple[int, ...]) -> Invoke:
         scalars = self.row.scalars(self.windows, pixels, self.work.channels)
-        weights = start(self.weights, self.work.group * (self.weights.shape[0] // self.work.groups))
+        weights = start(self.weights.buffer, self.work.group * self.weights.apart)
         return Invoke(f"{self.row.block}_{kind}", (weights, x, y), (*scalars, *more))
 
 

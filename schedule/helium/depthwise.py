@@ -18,6 +18,7 @@ import numpy as np
 
 from ...blocks.helium import GEMM_4X2, pad
 from ...blocks.helium_depthwise import INTERLEAVED, WORD
+from ...blocks.nibbles import SIGNED_BYTES
 from ...ir.loops import Block, Expr, Invoke, Pointer, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
@@ -25,6 +26,7 @@ from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise
 from ..byte_operands import Columns, start
 from ..kernel import KernelContext
+from ..nibble_weights import StreamLayout, are_nibbles, stored_words
 from ..requantization import MOST_PRODUCT, requantization_of
 from .finish import finish_pixels, made_pixels
 from .numbers import helium_numbers
@@ -115,9 +117,12 @@ class _HeliumDepthwise:
     # ---- loops
 
     def emit(self) -> Block:
-        stream = self.ctx.pack("w", self._stream())
+        stream = self._stream()
+        form = SIGNED_BYTES if are_nibbles(self.layer.operands.weights) else None
+        steps = (stream.size // pad(self.channels, GEMM_4X2.tile) - 2) // GEMM_4X2.words
+        stored = stored_words(self.ctx, stream[None], StreamLayout.of(GEMM_4X2, steps), form)
         words = self.ctx.temporary("words", DType.I8, (self.groups * self.group_step * WORD,), align=16)
-        w, x, batch = start(stream), start(words), Var(self.names.fresh("o"))
+        w, x, batch = start(stored.buffer), start(words), Var(self.names.fresh("o"))
         if self.layer.multiplier > 1:
             self.lines = self.ctx.temporary("lines", DType.I8, (WORD, self.layer.inner * self.channels), align=16)
         block: Block = ()
@@ -126,7 +131,7 @@ class _HeliumDepthwise:
             step = Var(self.names.fresh("strip"))
             index = as_expr(0) if len(strips) == 1 else step
             block += loop(step, len(strips), *self._row(batch, strips, index, w, x))
-        before: Block = ()
+        before = stored.prepare(as_expr(0))
         for number in range(self.groups):
             before += self._fill(x, number, 0, self.layer.pad[1])
             if not self._overwritten:

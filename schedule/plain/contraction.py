@@ -15,7 +15,9 @@ import numpy as np
 from ...blocks import has_block
 from ...blocks.plain import (
     ONE_PIXEL_CHANNELS,
+    PAIR_CHANNELS,
     PIXELS,
+    WEIGHT_OFFSET,
     offset_weights,
     paired_bias,
     paired_weights,
@@ -30,6 +32,7 @@ from ..byte_anchors import is_byte_contraction
 from ..byte_operands import start
 from ..contraction_results import Position
 from ..kernel import KernelContext
+from ..nibble_weights import ByteTiles, KernelWeights, unpacked_bytes
 from .finish import Finish, PixelRun
 from .staging import PairPixels, WordPixels
 
@@ -70,6 +73,14 @@ class _PlainTiling(Tiling[Contraction]):
         super().__init__(work)
         self.results = Finish(work.ctx, work.refs, work.operands.reach)
 
+    def bytes_of(self, columns: np.ndarray, tile: int, pack: Callable[[np.ndarray], np.ndarray]) -> KernelWeights:
+        """Weights [o, k] as ``pack`` has them, side by side for each ``tile`` of channels, or unpacked from nibbles."""
+        work = self.work
+        if not work.nibbles:
+            return KernelWeights(work.ctx.pack("w", pack(columns)), 0, lambda part: ())
+        parts = columns.reshape(work.groups, len(columns) // work.groups, -1)
+        return unpacked_bytes(work.ctx, ByteTiles(parts, tile, WEIGHT_OFFSET))
+
     def chunks(self, most: int, chunk: Callable[[Expr, int], Block]) -> Block:
         """``chunk(first, channels)`` for at most so many channels at a time."""
         channels, n = self.work.channels, Var(self.work.names.fresh("chunk"))
@@ -80,14 +91,19 @@ class _PlainTiling(Tiling[Contraction]):
 
 @dataclass(frozen=True)
 class _Row:
-    """A block, its packer of weights, and the channels of a ``chunk``, whose accumulators are in memory at a time."""
+    """A block, its packer of weights and how many channels stand side by side, and the channels of a ``chunk``, whose
+    accumulators are in memory at a time."""
 
     block: str
     weights: Callable[[np.ndarray], np.ndarray]
+    tile: int
     chunk: int
 
 
-ROWS: tuple[_Row, ...] = (_Row("gemm_1x4_pairs", offset_weights, 64), _Row("gemm_2x4_pairs", paired_weights, 32))
+ROWS: tuple[_Row, ...] = (
+    _Row("gemm_1x4_pairs", offset_weights, 1, 64),
+    _Row("gemm_2x4_pairs", paired_weights, PAIR_CHANNELS, 32),
+)
 
 
 class _FourPixels(_PlainTiling):
@@ -98,21 +114,22 @@ class _FourPixels(_PlainTiling):
         self.row = row
         self.staging = PairPixels(work.ctx, work.x, work.window, work.zero)
         self.bias = work.ctx.pack("b", paired_bias(work.bias, work.columns))
-        self.weights = work.ctx.pack("w", row.weights(work.columns))
+        self.weights = self.bytes_of(work.columns, row.tile, row.weights)
         self.acc = work.ctx.temporary("acc", DType.I32, (min(work.channels, row.chunk), PIXELS))
 
     def prepare(self) -> Block:
-        return self.staging.prepare()
+        return (*self.weights.prepare(self.work.group), *self.staging.prepare())
 
     def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
         pixels = PixelRun(position, count, first if self.flat else None)
         staged = self.staging.stage_all(position, count, not self.flat)
 
         def chunk(channel: Expr, channels: int) -> Block:
-            weights = (Pointer(buffer, (channel, as_expr(0))) for buffer in (self.bias, self.weights))
-            operands = (*weights, start(self.staging.words), start(self.acc))
+            bias = Pointer(self.bias, (channel + self.work.first, as_expr(0)))
+            weights = Pointer(self.weights.buffer, (channel, as_expr(0)))
+            operands = (bias, weights, start(self.staging.words), start(self.acc))
             multiply = Invoke(self.row.block, operands, (self.work.depth, channels))
-            return (multiply, *self.results.pixels(self.acc, channel, channels, pixels))
+            return (multiply, *self.results.pixels(self.acc, channel + self.work.first, channels, pixels))
 
         return (*staged, *self.chunks(self.row.chunk, chunk))
 
@@ -128,11 +145,12 @@ class _OnePixel(_PlainTiling):
         staging = WordPixels(work.ctx, work.x, windows[0], work.zero)
         firsts = [0, *accumulate(window.size for window in windows)]
         self.parts = [staging.part(window, first) for window, first in zip(windows, firsts)]
-        bias = np.zeros(_whole_tiles(work.channels), np.int32)
-        bias[: work.channels] = work.bias
+        bias = np.zeros(_whole_tiles(len(work.bias)), np.int32)
+        bias[: len(work.bias)] = work.bias
         self.bias = work.ctx.pack("b", bias)
-        seen = (work.columns[:, first : first + window.size] for first, window in zip(firsts, windows))
-        self.weights = [work.ctx.pack("w", tiled_weights(columns)) for columns in seen]
+        columns = np.pad(work.columns, ((0, bias.size - len(work.columns)), (0, 0)))
+        seen = (columns[:, first : first + window.size] for first, window in zip(firsts, windows))
+        self.weights = [self.bytes_of(columns, ONE_PIXEL_CHANNELS, tiled_weights) for columns in seen]
         size = _whole_tiles(min(work.channels, ONE_PIXEL_CHUNK))
         self.acc = [work.ctx.temporary("acc", DType.I32, (size, 1)) for _ in windows[:2]]
 
@@ -142,16 +160,19 @@ class _OnePixel(_PlainTiling):
 
         def chunk(channel: Expr, channels: int) -> Block:
             block: Block = ()
-            sums = Pointer(self.bias, (channel,))
+            sums = Pointer(self.bias, (channel + self.work.first,))
             for number, (part, w) in enumerate(zip(self.parts, self.weights)):
                 steps, result = part.window.size, start(self.acc[number % 2])
-                operands = (sums, Pointer(w, (channel * steps,)), start(part.words), result)
+                first = (channel, as_expr(0)) if len(w.buffer.shape) == 2 else (channel * steps,)
+                operands = (sums, Pointer(w.buffer, first), start(part.words), result)
                 block += () if alone else part.stage(origin, slot)
                 block += (Invoke("gemm_4x1_words", operands, (steps, _whole_tiles(channels))),)
                 sums = result
+            channel += self.work.first
             return (*block, *self.results.pixels(sums.buffer, channel, channels, PixelRun(position, 1)))
 
-        return (*(self.parts[0].stage(origin, slot) if alone else ()), *self.chunks(ONE_PIXEL_CHUNK, chunk))
+        unpack = (stmt for w in self.weights for stmt in w.prepare(self.work.group))
+        return (*unpack, *(self.parts[0].stage(origin, slot) if alone else ()), *self.chunks(ONE_PIXEL_CHUNK, chunk))
 
 
 def _whole_tiles(channels: int) -> int:

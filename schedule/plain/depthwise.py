@@ -24,6 +24,7 @@ from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..byte_operands import start
 from ..kernel import KernelContext
+from ..nibble_weights import ByteTiles, KernelWeights, are_nibbles, unpacked_bytes
 from ..window import Window
 from .contraction import has_plain_blocks
 from .finish import Finish, PixelRun
@@ -53,11 +54,18 @@ class _PlainDepthwise:
         self.window = Window.of(layer.node)
         self.finish = Finish(self.ctx, self.ctx.refs, layer.operands.reach)
         self.bias = self.ctx.pack("b", layer.bias.astype(np.int32))
-        self.weights = self.ctx.pack("w", layer.operands.weights.astype(np.int8))
+        self.weights = self._weights()
         self.band = self._band()
         words = channel_words(self.band, self.columns, self.stride, self.row)
         self.staged = self.ctx.temporary("staged", DType.I32, (-(-words // self.row), self.row))
         self.acc = self.ctx.temporary("acc", DType.I32, (1, self.band * self.columns))
+
+    def _weights(self) -> KernelWeights:
+        """[channel, tap]."""
+        weights = self.layer.operands.weights
+        if not are_nibbles(weights):
+            return KernelWeights(self.ctx.pack("w", weights.astype(np.int8)), 0, lambda part: ())
+        return unpacked_bytes(self.ctx, ByteTiles(weights[None], 1, 0))
 
     def _band(self) -> int:
         """Rows of outputs that are computed at a time: all, or an even share of them, as memory and the layout of the
@@ -76,7 +84,7 @@ class _PlainDepthwise:
         block = loop(band, full, *self._channels(o, band * self.band, self.band))
         if rest:
             block = (*block, *self._channels(o, as_expr(full * self.band), rest))
-        return loop(o, self.layer.batch, *block)
+        return (*self.weights.prepare(as_expr(0)), *loop(o, self.layer.batch, *block))
 
     def _channels(self, o: Expr, first: Expr, rows: int) -> Block:
         """``rows`` of outputs from ``first`` on, channel by channel."""
@@ -85,7 +93,7 @@ class _PlainDepthwise:
         staged, complete = self._stage(o, first, r, c)
         words = staged_rows * self.row
         fill = () if complete else (Invoke("channel_fill", (start(self.staged),), (words, self.layer.zero)),)
-        weights = (Pointer(self.bias, (c,)), Pointer(self.weights, (c, as_expr(0))))
+        weights = (Pointer(self.bias, (c,)), Pointer(self.weights.buffer, (c, as_expr(0))))
         pointers = (*weights, start(self.staged), start(self.acc))
         multiply = Invoke("depthwise3x3", pointers, (rows, self.columns, self.stride, self.row))
 

@@ -56,11 +56,13 @@ def integer_conv_graph(
     scale: float = 0.002,
     ties: bool = False,
     rounded: bool = False,
+    outliers: Sequence[int] | None = None,
 ) -> Graph:
     """``conv`` of bytes with its bias, requantized per channel to int8 (not less than ``lo``); with ``residual``, a
     second input ``r`` is added; with ``table``, the result is looked up. Weights are not less than ``least``, scales
     between a tenth of ``scale`` and that; with ``ties`` they are 2^-9, with which halves occur, and with ``rounded``
-    such that the rounded upper word of a product is exact, as own quantized depthwise layers have them."""
+    such that the rounded upper word of a product is exact, as own quantized depthwise layers have them. With
+    ``outliers`` the weights of all other channels are within -8..7."""
     rng = np.random.default_rng(5)
     channels = w[0]
     arrays = {
@@ -68,6 +70,10 @@ def integer_conv_graph(
         "b": rng.integers(-5000, 5000, channels).astype(np.int32),
         "scale": (rng.uniform(0.1 * scale, scale, channels) / (256 if dtype is DType.I16 else 1)).astype(np.float32),
     }
+    if outliers is not None:
+        few = rng.integers(-8, 8, tuple(w)).astype(np.int8)
+        few[list(outliers)] = arrays["w"][list(outliers)]
+        arrays["w"], arrays["b"], arrays["scale"] = few, arrays["b"] // 8, arrays["scale"] * np.float32(8)
     if ties:
         arrays["scale"] = np.full(channels, 2.0**-9, np.float32)
     if rounded:
