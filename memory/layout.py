@@ -9,7 +9,7 @@ from ..ir.program import STATE, BufferDecl, MemoryPlan, Pool, Storage
 from ..ir.steps import Call, Step, walk_calls
 from ..targets.target import Target
 from .lifetimes import Lifetime, lifetimes
-from .overlap import least_distances
+from .overlap import least_distance
 from .planner import Distances, place
 from .pools import Limits, Problem
 from .request import Request
@@ -78,11 +78,11 @@ def _requests(
     spans = {request.name: (request.first, request.last) for request in requests}
     distances: dict[tuple[str, str], int] = {}
     for step, call in enumerate(walk_calls(body)):
-        dying = {name for name in call.args if _ends(name, spans, lives, 1, step)}
-        born = {name for name in call.args if _ends(name, spans, lives, 0, step)}
-        if dying and born:
-            found = least_distances(kernels[call.kernel], call)
-            distances |= {(x, y): least for (x, y), least in found.items() if x in dying and y in born}
+        args = list(dict.fromkeys(call.args))
+        dying = [name for name in args if _ends(name, spans, lives, 1, step)]
+        born = [name for name in args if _ends(name, spans, lives, 0, step)]
+        found = {(x, y): least_distance(kernels[call.kernel], call, x, y) for x in dying for y in born}
+        distances |= {pair: least for pair, least in found.items() if least is not None}
     return requests, distances
 
 

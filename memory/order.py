@@ -6,11 +6,12 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 
 from ..ir.loops import Access, Kernel
 from ..ir.program import BufferDecl, Storage
 from ..ir.steps import Call
-from .overlap import least_distances
+from .overlap import least_distance
 
 MOST_STEPS = 2_000_000
 """Tensors that the search looks at, once for each call that may come next, before it gives up."""
@@ -110,12 +111,17 @@ class _Graph:
         found = []
         for call in self.calls:
             pairs = {}
-            for (x, y), least in least_distances(self.kernels[call.kernel], call).items():
-                if x in self.users and Storage.STATE not in (self.buffers[x].storage, self.buffers[y].storage):
+            for x, y in permutations([name for name in dict.fromkeys(call.args) if self._is_placed(name)], 2):
+                least = least_distance(self.kernels[call.kernel], call, x, y)
+                if least is not None:
                     old, new = self.buffers[x].nbytes, self.buffers[y].nbytes
                     pairs[x, y] = max(0, old + new - max(old + max(least, 0), new + max(-least, 0)))
             found.append(pairs)
         return found
+
+    def _is_placed(self, name: str) -> bool:
+        """Whether a tensor is one of those that the order moves."""
+        return name in self.users and self.buffers[name].storage is not Storage.STATE
 
     def ready(self, done: int) -> list[int]:
         return [n for n in range(len(self.calls)) if not done >> n & 1 and not self.before[n] & ~done]

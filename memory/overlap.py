@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -11,41 +11,36 @@ from ..ir.loops import Access, Kernel
 from ..ir.steps import Call
 from ..ir.types import DType
 from .replay import MOST_ACCESSES, replay_length
-from .trace import Touches, trace_kernel
+from .trace import Touches, TouchesByName, trace_kernel
 
 
-def least_distances(kernel: Kernel, call: Call) -> dict[tuple[str, str], int]:
-    """For each tensor X that the call only reads and each Y that it only writes, the least ``start(X) - start(Y)`` in
-    bytes at which no byte of X is overwritten before it has been read for the last time.
+def least_distance(kernel: Kernel, call: Call, read: str, written: str) -> int | None:
+    """The least ``start(read) - start(written)`` in bytes of two tensors of a call, the one only read and the other
+    only written, at which no byte is overwritten before it has been read for the last time.
 
-    Where Y begins so far before X (or, where the distance is negative, at most so far behind it), they may overlap.
-    Nothing is said of kernels that take too long to replay, and of tensors that a C compiler may take to be apart
-    because of their types.
+    Where ``written`` begins so far before ``read`` (or, where the distance is negative, at most so far behind it), they
+    may overlap. ``None`` where nothing is said: of tensors that are used otherwise, of kernels that take too long to
+    replay, and of tensors that a C compiler may take to be apart because of their types.
     """
     places = list(dict.fromkeys(call.args))
-    found = _by_place(kernel, tuple(places.index(name) for name in call.args))
-    return {(places[x], places[y]): least for (x, y), least in found.items()}
+    tensors = tuple(places.index(name) for name in call.args)
+    return _by_place(kernel, tensors, places.index(read), places.index(written))
 
 
-@lru_cache(maxsize=256)
-def _by_place(kernel: Kernel, tensors: tuple[int, ...]) -> dict[tuple[int, int], int]:
+@lru_cache(maxsize=1024)
+def _by_place(kernel: Kernel, tensors: tuple[int, ...], read: int, written: int) -> int | None:
     """For a call with these tensors, by number, behind the parameters."""
     if replay_length(kernel) > MOST_ACCESSES:
-        return {}
+        return None
     roles: dict[int, set[Access]] = {}
     for param, tensor in zip(kernel.params, tensors, strict=True):
         roles.setdefault(tensor, set()).add(param.access)
-    read = [tensor for tensor, access in roles.items() if access == {Access.READ}]
-    written = [tensor for tensor, access in roles.items() if Access.READ not in access]
-    if not read or not written:
-        return {}
-    trace = trace_kernel(kernel)
-    reads = {tensor: _touches(trace.reads, kernel, tensors, tensor) for tensor in read}
-    writes = {tensor: _touches(trace.writes, kernel, tensors, tensor) for tensor in written}
     types = dict(zip(tensors, (param.dtype for param in kernel.params), strict=True))
-    return {
-        (x, y): _distance(reads[x], writes[y]) for x in read for y in written if may_alias(types[x], types[y])
-    }
+    if roles[read] != {Access.READ} or Access.READ in roles[written] or not may_alias(types[read], types[written]):
+        return None
+    trace = trace_kernel(kernel)
+    writes = Touches.joined(_touches(trace.writes, kernel, tensors, written))
+    return max((_distance(part, writes) for part in _touches(trace.reads, kernel, tensors, read)), default=_NEVER)
 
 
 def may_alias(a: DType, b: DType) -> bool:
@@ -54,10 +49,10 @@ def may_alias(a: DType, b: DType) -> bool:
     return min(a.size, b.size) == 1 or (a.size == b.size and a.is_float == b.is_float)
 
 
-def _touches(found: Mapping[str, Touches], kernel: Kernel, tensors: Sequence[int], tensor: int) -> Touches:
+def _touches(found: TouchesByName, kernel: Kernel, tensors: Sequence[int], tensor: int) -> list[Touches]:
     """The accesses of ``tensor``, which may stand behind several parameters."""
     params = [param.name for param, number in zip(kernel.params, tensors, strict=True) if number == tensor]
-    return Touches.joined([found[name] for name in params if name in found])
+    return [part for name in params if name in found.events for part in found.each(name)]
 
 
 def _distance(reads: Touches, writes: Touches) -> int:

@@ -11,6 +11,7 @@ Loops run as the printers write them, one iteration after the other, whatever th
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -36,6 +37,7 @@ class Touches:
 
     @staticmethod
     def joined(parts: list[Touches]) -> Touches:
+        """Of the accesses in all ``parts``, which need not be sorted."""
         time, begin, end = (
             np.concatenate([getattr(part, name) for part in parts] or [np.zeros(0, np.int64)])
             for name in ("time", "begin", "end")
@@ -63,8 +65,8 @@ class Trace:
     """The accesses of a kernel by parameter name. ``loops`` are the body's own loops with constant extents whose
     iterations are followed one by one."""
 
-    reads: dict[str, Touches]
-    writes: dict[str, Touches]
+    reads: TouchesByName
+    writes: TouchesByName
     loops: tuple[OuterLoop, ...]
 
 
@@ -73,15 +75,33 @@ def trace_kernel(kernel: Kernel) -> Trace:
     """Every access of the parameters of ``kernel``; one that outer loops repeat only once, but for the outermost."""
     tracer = _Tracer(kernel.body)
     tracer.block(kernel.body, Scope(tracer.depth), ())
-    return Trace(_by_name(tracer.events, True), _by_name(tracer.events, False), tuple(tracer.outer))
+    return Trace(TouchesByName(tracer.events, True), TouchesByName(tracer.events, False), tuple(tracer.outer))
 
 
-def _by_name(events: list[_Event], reads: bool) -> dict[str, Touches]:
-    parts: dict[str, list[Touches]] = {}
-    for event in events:
-        if event.reads == reads:
-            parts.setdefault(event.name, []).append(event.touches())
-    return {name: Touches.joined(found) for name, found in parts.items()}
+class TouchesByName(Mapping[str, Touches]):
+    """The touches of each parameter, put in order where they are asked for: of weights nobody asks."""
+
+    def __init__(self, events: Sequence[_Event], reads: bool) -> None:
+        self.events: dict[str, list[_Event]] = {}
+        for event in events:
+            if event.reads == reads:
+                self.events.setdefault(event.name, []).append(event)
+        self.found: dict[str, Touches] = {}
+
+    def __getitem__(self, name: str) -> Touches:
+        if name not in self.found:
+            self.found[name] = Touches.joined(self.each(name))
+        return self.found[name]
+
+    def each(self, name: str) -> list[Touches]:
+        """The touches of a parameter by the place in the code that makes them, which are not sorted."""
+        return [event.touches() for event in self.events[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
 
 
 @lru_cache(maxsize=1024)

@@ -13,7 +13,7 @@ from ..ir.loops import Access, Kernel
 from ..ir.program import StateTensor
 from ..ir.steps import Body, Branch, Call, Repeat, Step, has_control_flow, map_calls, outline, walk_calls
 from ..ir.types import TensorType
-from ..memory.overlap import least_distances
+from ..memory.overlap import least_distance
 from .in_place import in_place_name, without_copies
 
 
@@ -75,7 +75,7 @@ def _in_place(body: Body, state: StateTensor, memory: Memory) -> Body | None:
     else:
         kernel = kernels[call.kernel]
     if state.buffer in call.args:
-        least = least_distances(kernel, call).get((state.buffer, state.updated))
+        least = least_distance(kernel, call, state.buffer, state.updated)
         if least is None or least > 0:
             return None
     if kernel is kernels[call.kernel]:

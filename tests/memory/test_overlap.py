@@ -12,7 +12,7 @@ from ccml.ir.interpret import run_kernel
 from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.steps import Call
-from ccml.memory.overlap import least_distances
+from ccml.memory.overlap import least_distance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -141,7 +141,7 @@ def outputs(kernel: Kernel, distance: int | None) -> bytes:
 @pytest.mark.parametrize("name", KERNELS)
 def test_the_least_distance_is_sound(name: str) -> None:
     kernel = KERNELS[name]
-    least = least_distances(kernel, call_of(kernel))["x", "y"]
+    least = least_distance(kernel, call_of(kernel), "x", "y")
     for distance in range(least, least + 20):
         if distance % 4 == 0 or kernel.params[0].dtype.size == kernel.params[-1].dtype.size == 1:
             assert outputs(kernel, distance) == outputs(kernel, None)
@@ -160,14 +160,14 @@ def test_the_least_distance_is_the_least(name: str, least: int) -> None:
 
     Both sides of a condition on data are taken to run, one after the other."""
     kernel = KERNELS[name]
-    assert least_distances(kernel, call_of(kernel))["x", "y"] == least
+    assert least_distance(kernel, call_of(kernel), "x", "y") == least
     if kernel.params[0].dtype.size == 1 and name not in ("blocks", "doubled", "chosen"):
         assert outputs(kernel, least - 1) != outputs(kernel, None)
 
 
 def test_what_is_read_at_unknown_places_stays_whole() -> None:
     kernel = KERNELS["looked_up"]
-    assert least_distances(kernel, call_of(kernel))["x", "y"] == 23
+    assert least_distance(kernel, call_of(kernel), "x", "y") == 23
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_what_is_read_at_unknown_places_stays_whole() -> None:
 )
 def test_types_that_c_takes_to_be_apart(x: str, y: str, allowed: bool) -> None:
     kernel = parse_kernel(f"kernel k(x: {x}[8] const, y: {y}[8] out)\n  for i:8\n    y[i] = convert<{y}>(x[i])\n")
-    assert bool(least_distances(kernel, call_of(kernel))) == allowed
+    assert (least_distance(kernel, call_of(kernel), "x", "y") is not None) == allowed
 
 
 SMALL = st.integers(0, 3)
@@ -195,7 +195,7 @@ def test_random_affine_kernels(reads: list[tuple[int, int, int]], write: tuple[i
     body = ["let v: u8 = " + value, f"y[{place(write)}] = v"] if block else [f"y[{place(write)}] = {value}"]
     lines += ["    for j:3", *(f"      {line}" for line in body)]
     kernel = parse_kernel("\n".join(lines) + "\n")
-    least = least_distances(kernel, call_of(kernel))["x", "y"]
+    least = least_distance(kernel, call_of(kernel), "x", "y")
 
     def written(distance: int | None) -> bytes:
         memory = np.zeros(400, np.uint8)

@@ -9,7 +9,7 @@ import pytest
 from ccml.errors import CcmlError
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.steps import Call
-from ccml.memory.overlap import least_distances
+from ccml.memory.overlap import least_distance
 from ccml.memory.replay import MOST_ACCESSES, replay, replay_length
 
 from tests.memory.test_overlap import KERNELS
@@ -136,4 +136,4 @@ def test_loops_whose_extent_memory_tells_cannot_be_replayed() -> None:
         """)
     )
     assert replay_length(kernel) == inf
-    assert least_distances(kernel, Call("k", ("n", "x", "y"))) == {}
+    assert least_distance(kernel, Call("k", ("n", "x", "y")), "x", "y") is None
