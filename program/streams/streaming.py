@@ -123,11 +123,13 @@ def _read_before_written(stages: Sequence[Stage]) -> bool:
 
 
 def _ring_bytes(stages: Sequence[Stage], found: Sequence[Pace], tensor: str, nbytes: int) -> int | None:
-    """The size of the buffer of rows; ``None`` where it were no smaller than the tensor.
+    """The size of the buffer of rows; ``None`` where it were no smaller than the tensor, as that of a scalar is.
 
     It is a multiple of what a step of the leading dimension of every view takes, and no access goes across its end.
     """
     views = _views(stages, tensor)
+    if not all(view.shape for view in views):
+        return None
     unit = lcm(*(view.strides[_leading(view)] * view.dtype.size for view in views))
     if nbytes % unit:
         return None

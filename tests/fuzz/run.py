@@ -27,8 +27,9 @@ import numpy as np
 import onnx
 
 from tests.fuzz.cases import Case, graph, pair, single
-from tests.fuzz.jit import ROUTES, Outcome, Verdict, run_cases
 from tests.fuzz.qdq import quantized
+from tests.fuzz.routes import ROUTES
+from tests.fuzz.run_cases import Outcome, Verdict, run_cases
 from tests.fuzz.table import common_opset, operators
 
 Task = tuple[str, str, str, int]

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.fuzz.cases import Case, graph, pair, single
-from tests.fuzz.jit import Outcome, Verdict, run_cases
 from tests.fuzz.qdq import quantized
+from tests.fuzz.run_cases import Outcome, Verdict, run_cases
 from tests.fuzz.table import operators
 from tests.tools import needs
 

@@ -66,6 +66,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else(wheel: Path) -> None:
     assert {name.as_posix() for name in strange} == {f"ccml/{path.name}" for path in at_root}
 
 
+@pytest.mark.check
 def test_a_clean_environment_compiles_a_model(wheel: Path, tmp_path: Path) -> None:
     environment = tmp_path / "venv"
     venv.create(environment, with_pip=True)

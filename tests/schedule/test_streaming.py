@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from ccml.blocks import BLOCKS
+from ccml.driver import compile_source, import_source
 from ccml.emit_c import write_c
-from ccml.emit_llvm.jit import JitModel
+from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.emit_llvm.objects import emit_objects
 from ccml.emulation import Build, build_and_run
 from ccml.errors import CcmlError, ErrorCode
@@ -23,6 +24,7 @@ from ccml.program.build import lower_graph
 from ccml.program.goal import Goal, Optimize
 from ccml.program.streams.streaming import Stream, stream
 from ccml.targets import Machine, select
+from onnx import TensorProto, helper
 
 from tests.artifacts.machines import machine_id
 from tests.schedule.chains import LARGE, SMALL, Layer, chain, random_chain
@@ -132,6 +134,21 @@ def test_a_tensor_that_others_use_stays_whole() -> None:
     access = {p.access for p, name in zip(found.kernel.params, found.call.args, strict=True) if name == "t1"}
     assert access == {Access.WRITE}, "it holds nothing when the call begins"
     assert stream(program.calls[:2], kernels, program.buffers, {"t0", "t1"}) is None
+
+
+def test_a_scalar_between_layers() -> None:
+    """It has no rows, and stays as it is."""
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["shares"]), helper.make_node("ReduceMax", ["shares"], ["most"], keepdims=0),
+        helper.make_node("Div", ["shares", "most"], ["ratios"]), helper.make_node("Softmax", ["ratios"], ["y"]),
+    ]  # fmt: skip
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [9, 16]) for name in "xy")
+    made = helper.make_model(helper.make_graph(nodes, "scalar", [x], [y]), opset_imports=[helper.make_opsetid("", 18)])
+    native = host_machine()
+    plain, small = (compile_source(import_source("scalar.onnx", made), native, goal=goal) for goal in (APART, RAM))
+    feeds = next(iter(plain.samples(None)))
+    found, wanted = (JitModel(each.program, native).run(feeds)["y"] for each in (small, plain))
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_a_layer_that_needs_all_of_its_operand_ends_a_stream() -> None:

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from ccml.artifact.emit import Emit
-from ccml.driver import DEFAULT_GOAL, Compiled, Goal, compile_source, import_source
-from ccml.emit_llvm.jit import JitModel, host_machine
-from ccml.emulation import Build
+from ccml.driver import compile_source, import_source
 from ccml.errors import CcmlError
 from ccml.program import chunking
-from ccml.targets import Machine, select
-from ccml.verification.emulated_model import EmulatedModel
 
-from tests.artifacts.built import SANITIZED, run_artifact
 from tests.fuzz.build import Parts
 from tests.fuzz.cases import Case
 from tests.fuzz.compare import mismatch
+from tests.fuzz.routes import ROUTES
 
 
 class Verdict(Enum):
@@ -47,7 +40,8 @@ _FILE = "fuzz.onnx"
 
 
 def run_cases(cases: Sequence[Case], route: str = "jit") -> list[Outcome]:
-    """The outcome of each case. All of ``cases`` are of one operator set. ``route`` is one of :data:`ROUTES`."""
+    """The outcome of each case. All of ``cases`` are of one operator set. ``route`` is one of
+    :data:`tests.fuzz.routes.ROUTES`."""
     refused = [] if len(cases) == 1 else [outcome for outcome in map(_refused, cases) if outcome is not None]
     if refused:
         bad = {id(outcome.case) for outcome in refused}
@@ -74,50 +68,11 @@ def run_cases(cases: Sequence[Case], route: str = "jit") -> list[Outcome]:
 
 def computed(parts: Parts, opset: int, route: str = "jit") -> dict[str, np.ndarray]:
     """The model's outputs by ccml."""
-    machine, run = ROUTES[route]
+    way = ROUTES[route]
     split = mock.patch.multiple(chunking, SMALLEST_PHASE=1, SMALLEST_CHUNK=1)
-    goal = Goal(threads=3) if run is _backwards else DEFAULT_GOAL
     with np.errstate(all="ignore"), split:
-        compiled = compile_source(import_source(_FILE, parts.model(opset)), machine(), goal=goal)
-    return run(compiled, parts.inputs)
-
-
-def _in_process(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
-    return JitModel(compiled.program, compiled.machine).run(inputs)
-
-
-def _by_llvm(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
-    return EmulatedModel(compiled, "llvm").run(inputs)
-
-
-def _by_gcc(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
-    return EmulatedModel(compiled, "c").run(inputs)
-
-
-def _sanitized(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
-    with tempfile.TemporaryDirectory() as name:
-        return run_artifact(compiled.program, compiled.machine, Emit.C, Path(name), [inputs], SANITIZED)[0]
-
-
-def _backwards(compiled: Compiled, inputs: Arrays) -> dict[str, np.ndarray]:
-    """All layers in chunks, the last of which runs first."""
-    with tempfile.TemporaryDirectory() as name:
-        how = Build(flags=("-DMODEL_THREADS=-1",))
-        return run_artifact(compiled.program, compiled.machine, Emit.OBJECT, Path(name), [inputs], how)[0]
-
-
-Arrays = Mapping[str, np.ndarray]
-
-ROUTES: Mapping[str, tuple[Callable[[], Machine], Callable[[Compiled, Arrays], dict[str, np.ndarray]]]] = {
-    "jit": (host_machine, _in_process),
-    "sanitizers": (lambda: select("generic"), _sanitized),
-    "chunks": (host_machine, _backwards),
-    "m0+": (lambda: select("cortex-m0plus"), _by_gcc),
-    "m4": (lambda: select("cortex-m4"), _by_llvm),
-    "m55": (lambda: select("cortex-m55"), _by_llvm),
-    "arm64": (lambda: select("linux-arm64"), _by_gcc),
-}
-"""Machines, and the ways to run code for them here: objects of LLVM, or C by GCC."""
+        compiled = compile_source(import_source(_FILE, parts.model(opset)), way.machine(), goal=way.goal)
+    return way.run(compiled, parts.inputs)
 
 
 def _refused(case: Case) -> Outcome | None:
