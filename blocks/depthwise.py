@@ -1,8 +1,7 @@
-"""Block instructions of depthwise 3x3 convolutions on cores with DSP: four channels of one or two rows of outputs.
+"""Block instructions of depthwise 3x3 convolutions of stride 1 on cores with DSP: four channels of two rows of outputs.
 
 *Staged columns*: for each column of the input (borders included) and each of four channels two words of signed
-halfwords, ``(row 0, row 1)`` and ``(row 2, row 3)``. A dual multiply-accumulate takes two rows of one channel; two rows
-of outputs at stride 1 need these four rows, and one row of outputs needs the first three.
+halfwords, ``(row 0, row 1)`` and ``(row 2, row 3)``. A dual multiply-accumulate takes two rows of one channel.
 
 *Weights*: for each of the four channels a bias and a word of bytes ``(w0, w1, w1, w2)`` for each column of the kernel,
 from top to bottom, so that ``widen_even`` and ``widen_odd`` make the pairs (w0, w1) and (w1, w2) of it. The factors of
@@ -10,9 +9,6 @@ the four channels follow, or for rows that go to bytes in one pass each channel'
 
 *Accumulators* replace staged columns: output ``j`` of a channel stands where its column ``j`` was. Those that become
 bytes in one pass do so by the rounded upper word of a product (``requantized_rounded``).
-
-At *stride 2* in one pass three rows are staged as pairs of columns (``depthwise_rows.py``), and the weights
-``w[row, column]`` are the bytes (00, 01, 10, 11), (20, 02, 21, 12), and 22 as a word.
 """
 
 from __future__ import annotations
@@ -35,7 +31,6 @@ from .common import (
     requantized_rounded,
     signed,
 )
-from .depthwise_rows import PAIR
 from .instruction import DSP, DSP_FPU, BlockInstruction, Cycles, linear, of_groups
 from .tiles import as_scale
 
@@ -122,16 +117,15 @@ def _lower(acc: Expr, x: Buffer, at: Expr, weights: list[tuple[Expr, Expr]]) -> 
     return acc
 
 
-def _sums(rows: int, outputs: Number) -> Kernel:
-    """The accumulators of two rows of outputs at stride 1, or of one at stride 2."""
-    stride = 3 - rows
+def _sums(outputs: Number) -> Kernel:
+    """The accumulators of two rows of outputs."""
     w = param("w", DType.I32, WEIGHTS, Access.READ, 4)
-    x = param("x", DType.I32, ((outputs - 1) * stride + KERNEL) * COLUMN, Access.READ_WRITE, 8)
-    lane, column, names = Var("lane"), Var("column"), [Var("upper", I32), Var("lower", I32)][:rows]
+    x = param("x", DType.I32, (outputs + (KERNEL - 1)) * COLUMN, Access.READ_WRITE, 8)
+    lane, column, names = Var("lane"), Var("column"), [Var("upper", I32), Var("lower", I32)]
     lets, weights = _weights(w, lane * (KERNEL + 1))
-    source, bias = column * (stride * COLUMN) + lane * 2, w[lane * (KERNEL + 1)]
+    source, bias = column * COLUMN + lane * 2, w[lane * (KERNEL + 1)]
     sums = (Let(name, way(bias, x, source, weights)) for name, way in zip(names, (_upper, _lower)))
-    stores = (store(x[column * COLUMN + lane * 2 + row], name) for row, name in enumerate(names))
+    stores = (store(x[source + row], name) for row, name in enumerate(names))
     return Kernel("depthwise_sums", (w, x), loop(lane, LANES, *lets, *loop(column, outputs, *sums, *stores)))
 
 
@@ -179,25 +173,6 @@ def _bytes_pair(groups: Number, outputs: Number, step: Number, zero_point: Numbe
     return Kernel("depthwise_bytes_two_rows", (w, x, *y), loop(group, groups, *body))
 
 
-def _bytes_stride2(groups: Number, outputs: Number, step: Number, zero_point: Number) -> Kernel:
-    """One row of outputs, stride 2, whose pixels are ``step`` bytes apart."""
-    w = param("w", DType.I32, groups * (LANES * CHANNEL), Access.READ, 4)
-    x = param("x", DType.I32, groups * (outputs + 1) * PAIR, Access.READ, 4)
-    y = param("y", DType.I8, (outputs - 1) * step + groups * LANES, Access.WRITE)
-    group, lane, column, named = Var("group"), Var("lane"), Var("column"), Var("acc", I32)
-    at = (group * LANES + lane) * CHANNEL
-    words = [w[at + (1 + k)] for k in range(KERNEL)]
-    source = (group * (outputs + 1) + column) * PAIR + lane
-    acc: Expr = w[at]
-    for k in range(KERNEL + 1):
-        acc = dot(acc, x[source + k * LANES], Call(("widen_even", "widen_odd")[k % 2], (words[k // 2],), I32))
-    acc = _product(acc, low_half(x[source + (PAIR + 2 * LANES)]), low_half(words[2]))
-    result = requantized_rounded(named, w[at + (1 + KERNEL)], zero_point)
-    stored = store(y[column * step + group * LANES + lane], result)
-    body = loop(lane, LANES, *loop(column, outputs, Let(named, acc), stored))
-    return Kernel("depthwise_bytes_stride2", (w, x, y), loop(group, groups, *body))
-
-
 _STAGE = ("groups", "columns", "step", "left", "right", "zero_point")
 _FLOAT, _BYTES = ("outputs", "step", "zero_point"), ("groups", "outputs", "step", "zero_point")
 _FIXED = (*_FLOAT, "shift")
@@ -211,12 +186,8 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(dsp=linear(12, 8)),
     ),
     BlockInstruction(
-        "depthwise_two_rows", ("outputs",), partial(_sums, 2), DSP_FPU, ((5,),),
+        "depthwise_two_rows", ("outputs",), _sums, DSP_FPU, ((5,),),
         cycles=Cycles(dsp=linear(196, 82.7)),
-    ),
-    BlockInstruction(
-        "depthwise_stride2", ("outputs",), partial(_sums, 1), DSP_FPU, ((3,),),
-        cycles=Cycles(dsp=linear(157, 76)),
     ),
     BlockInstruction(
         "depthwise_finish_two_rows", _FLOAT, partial(_finish, 2, False), DSP_FPU, ((4, 8, -3),),
@@ -237,9 +208,5 @@ ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
         "depthwise_bytes_two_rows", _BYTES, _bytes_pair, DSP_FPU, ((2, 5, 8, -3),),
         cycles=Cycles(dsp=of_groups(76, 234, 129)),
-    ),
-    BlockInstruction(
-        "depthwise_bytes_stride2", _BYTES, _bytes_stride2, DSP_FPU, ((2, 3, 8, 5),),
-        cycles=Cycles(dsp=of_groups(68, 175, 84.8)),
     ),
 )

@@ -43,6 +43,8 @@ SIGNED_BYTES = WordForm(0x78787878, 0x80808080)
 """Bytes ``w``: the nibble plus 120 is the byte plus 128."""
 PACKED_HALFWORDS = WordForm(0x77F877F8, 0x80008000)
 """Halfwords ``256 * w1 + w0``: the nibbles' halfword, plus 2^15 less 8 * 257, is that halfword plus 2^15."""
+HALFWORDS = WordForm(0x7FF87FF8, 0x80008000)
+"""Halfwords ``w``, whose upper bytes are no nibbles: 8 bits a weight."""
 
 
 def _signed(word: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ..ir.loops import Kernel
 from . import (
     depthwise,
-    depthwise_rows,
+    depthwise_windows,
     dsp_gemm,
     dsp_packed_gemm,
     halfword_gemm,
@@ -24,7 +24,7 @@ from . import (
 from .instruction import BlockInstruction
 
 _FAMILIES = (
-    dsp_gemm, dsp_packed_gemm, depthwise, depthwise_rows, plain, plain_depthwise, pool, helium, helium_depthwise,
+    dsp_gemm, dsp_packed_gemm, depthwise, depthwise_windows, plain, plain_depthwise, pool, helium, helium_depthwise,
     helium_softmax, row_sums, winograd, halfword_gemm,
     nibbles,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Depthwise convolutions of int8 through block instructions; here those of 3x3, two rows of outputs (stride 1) or one
+"""Depthwise convolutions of int8 through block instructions; here those of 3x3 with steps of one, two rows of outputs
 at a time.
 
 Before::                                      After::
@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...blocks.depthwise import COLUMN, KERNEL, LANES
-from ...blocks.depthwise_rows import PAIR
+from ...blocks.nibbles import SIGNED_BYTES
 from ...ir.loops import Block, Buffer, If, Invoke
 from ...ir.types import DType
 from ...ops.attributes import ints
@@ -25,8 +25,12 @@ from ..block_depthwise import DepthwiseLayer
 from ..byte_anchors import is_byte_depthwise, is_plain_window
 from ..byte_operands import start
 from ..kernel import KernelContext
+from ..nibble_weights import StreamLayout
 from .depthwise_base import DepthwiseBlocks, Numbers, Place, Span, is_column, order_of
 from .depthwise_windows import WindowDepthwise
+
+STAGED_BYTES = 512
+"""Of groups of channels that are staged together, where it is more than one."""
 
 
 def is_dsp_depthwise(ctx: KernelContext) -> bool:
@@ -43,96 +47,62 @@ def lower_dsp_depthwise(ctx: KernelContext) -> Block:
     """``conv``, for which :func:`is_dsp_depthwise` holds."""
     layer = DepthwiseLayer(ctx, order_of(ctx))
     numbers = Numbers.of(layer)
-    if not is_plain_window(layer.node, KERNEL):
-        return WindowDepthwise(layer, numbers).emit()
-    stride2 = layer.stride == (2, 2) and numbers.factors is not None
-    return (Stride2Depthwise if stride2 else ColumnDepthwise)(layer, numbers).emit()
+    in_columns = is_plain_window(layer.node, KERNEL) and layer.stride == (1, 1)
+    return (ColumnDepthwise if in_columns else WindowDepthwise)(layer, numbers).emit()
 
 
-class _PlainDepthwise(DepthwiseBlocks):
-    """3x3 from ``count`` rows that are staged together, by the block ``stage``."""
-
-    stage: str
-    count: int
-    columns: int
-    """Staged columns."""
-    staged: Buffer
-
-    def _stage(self, place: Place, needed: int) -> Block:
-        """The first ``needed`` rows; the others are not looked at."""
-        layer, left = self.layer, self.layer.pad[1]
-        width = min(layer.extent[1], self.columns - left)
-        rows = [self.input_row(place, min(number, needed - 1)) for number in range(self.count)]
-        places = (layer.place(place.batch, row.inside, 0) for row in rows)
-        pointers = (layer.pointer(layer.x, at, place.channel) for at in places)
-        scalars = (self.together, width, layer.channels, left, self.columns - left - width, layer.zero)
-        out: Block = (Invoke(self.stage, (*pointers, start(self.staged)), scalars),)
-        for number, row in enumerate(rows[:needed]):
-            if row.outside is not None:
-                out += (If(row.outside, (self.fill(number),)),)
-        return out
-
-    def fill(self, number: int) -> Invoke:
-        """The zero point in place of a staged row."""
-        raise NotImplementedError
-
-
-class ColumnDepthwise(_PlainDepthwise):
-    """From columns of four rows (``blocks/depthwise.py``)."""
-
-    stage, count = "depthwise_stage", 4
+class ColumnDepthwise(DepthwiseBlocks):
+    """3x3, two rows of outputs from columns of four rows (``blocks/depthwise.py``)."""
 
     def __init__(self, layer: DepthwiseLayer, numbers: Numbers) -> None:
-        self.columns = layer.columns
-        super().__init__(layer, numbers, 3 - layer.stride[0], 4 * COLUMN * self.columns)
+        super().__init__(layer, numbers, 2, max(1, STAGED_BYTES // (4 * COLUMN * layer.columns)))
         words = layer.taps[:, [0, 1, 1, 2], :].transpose(0, 2, 1).astype(np.int8)
-        self.weights = self.stream(np.ascontiguousarray(words).view("<i4").reshape(layer.channels, KERNEL))
-        shape = (self.together * self.columns * COLUMN,)
+        self.weights = self._stream(np.ascontiguousarray(words).view("<i4").reshape(layer.channels, KERNEL))
+        shape = (self.together * layer.columns * COLUMN,)
         self.staged = self.ctx.temporary("columns", DType.I32, shape, align=8)
 
+    def _stream(self, words: np.ndarray) -> Buffer:
+        """``words`` [channel, word] of weights, each channel with its bias before them and its factor behind. Where
+        accumulators are computed, group by group with the scales of the group behind."""
+        layer, behind = self.layer, self.behind
+        each = np.concatenate([layer.bias.astype(np.int32)[:, None], words], axis=1)
+        self.channel_words = each.shape[1] + behind.shape[1]
+        self.chunk_words, self.scales_at = LANES * self.channel_words, LANES * each.shape[1]
+        if self.in_bytes:
+            layout = StreamLayout(1, words.shape[1], 1)
+            return self.stored(np.concatenate([each, behind], axis=1), layout, SIGNED_BYTES)
+        parts = []
+        for group in range(self.chunks):
+            lanes = slice(min(group * LANES, layer.channels - LANES), None)
+            parts += [each[lanes][:LANES].reshape(-1), behind[lanes][:LANES].reshape(-1)]
+        return self.ctx.pack("w", np.concatenate(parts).astype(np.int32))
+
     def step(self, place: Place) -> Block:
-        width, w = self.layer.out[1], self.words_of(self.weights, place)
+        width = self.layer.out[1]
+        w = start(self.weights, place.channel * self.channel_words if self.in_bytes else place.chunk * self.chunk_words)
         rows = [place.row + number for number in range(self.rows)]
         stage = self._stage(place, KERNEL + self.rows - 1)
         if self.in_bytes:
             outputs = (self.pixel(place, row, 0) for row in rows)
             scalars = (self.together, width, self.layer.channels, self.zero_point)
             return (*stage, Invoke("depthwise_bytes_two_rows", (w, start(self.staged), *outputs), scalars))
-        name = "depthwise_two_rows" if self.rows == 2 else "depthwise_stride2"
-        multiply = Invoke(name, (w, start(self.staged)), (width,))
+        multiply = Invoke("depthwise_two_rows", (w, start(self.staged)), (width,))
         return (*stage, multiply, *self.finish(self.weights, self.staged, place, rows, Span(0, width)))
 
-    def fill(self, number: int) -> Invoke:
-        scalars = (self.together * self.columns, number % 2, self.layer.zero)
+    def _stage(self, place: Place, needed: int) -> Block:
+        layer, left = self.layer, self.layer.pad[1]
+        width = min(layer.extent[1], layer.columns - left)
+        rows = [self.input_row(place, number) for number in range(needed)]
+        places = (layer.place(place.batch, row.inside, 0) for row in rows)
+        pointers = (layer.pointer(layer.x, at, place.channel) for at in places)
+        scalars = (self.together, width, layer.channels, left, layer.columns - left - width, layer.zero)
+        out: Block = (Invoke("depthwise_stage", (*pointers, start(self.staged)), scalars),)
+        for number, row in enumerate(rows):
+            if row.outside is not None:
+                out += (If(row.outside, (self._fill(number),)),)
+        return out
+
+    def _fill(self, number: int) -> Invoke:
+        """The zero point in place of a staged row."""
+        scalars = (self.together * self.layer.columns, number % 2, self.layer.zero)
         return Invoke("depthwise_fill", (start(self.staged, number // 2),), scalars)
-
-
-class Stride2Depthwise(_PlainDepthwise):
-    """Stride 2 from pairs of columns of three rows (``blocks/depthwise_rows.py``)."""
-
-    stage, count = "depthwise_stage_stride2", KERNEL
-
-    def __init__(self, layer: DepthwiseLayer, numbers: Numbers) -> None:
-        pairs = layer.out[1] + 1
-        self.columns = 2 * pairs
-        super().__init__(layer, numbers, 1, 4 * PAIR * pairs)
-        self.weights = self.stream(self._words())
-        self.staged = self.ctx.temporary("pairs", DType.I32, (self.together * pairs * PAIR,), align=8)
-
-    def _words(self) -> np.ndarray:
-        """The stream of ``depthwise_bytes_stride2``, without biases and factors."""
-        taps = self.layer.taps.astype(np.int8)
-        parts = ([(0, 0), (0, 1), (1, 0), (1, 1)], [(2, 0), (0, 2), (2, 1), (1, 2)])
-        fours = [np.stack([taps[:, row, column] for row, column in part], axis=1) for part in parts]
-        words = [np.ascontiguousarray(four).view("<i4") for four in fours]
-        return np.concatenate([*words, taps[:, 2, 2].astype(np.int32)[:, None]], axis=1)
-
-    def step(self, place: Place) -> Block:
-        layer, w = self.layer, self.words_of(self.weights, place)
-        scalars = (self.together, layer.out[1], layer.channels, self.zero_point)
-        pointers = (w, start(self.staged), self.pixel(place, place.row, 0))
-        return (*self._stage(place, KERNEL), Invoke("depthwise_bytes_stride2", pointers, scalars))
-
-    def fill(self, number: int) -> Invoke:
-        scalars = (self.together * (self.layer.out[1] + 1), number, self.layer.zero)
-        return Invoke("depthwise_fill_stride2", (start(self.staged),), scalars)

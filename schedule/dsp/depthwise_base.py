@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...blocks.depthwise import COLUMN, LANES
-from ...blocks.nibbles import SIGNED_BYTES
+from ...blocks.nibbles import WordForm
 from ...ir.build import ge, lt, minimum
 from ...ir.graph import Node
 from ...ir.loops import Block, Buffer, Expr, If, Invoke, Pointer, Var, as_expr
@@ -19,9 +19,6 @@ from ..byte_operands import start
 from ..kernel import KernelContext
 from ..nibble_weights import StreamLayout, are_nibbles, stored_words
 from ..requantization import Fixed, Requantization, fixed_form, rounded_form
-
-STAGED_BYTES = 512
-"""Of groups of channels that are staged together, where it is more than one."""
 
 
 def order_of(ctx: KernelContext) -> Order:
@@ -44,6 +41,10 @@ def is_column(node: Node) -> bool:
     if len(x.shape) != 4 or ints(node.attrs, "pad")[1]:
         return False
     return x.shape[2] == w.shape[2] == node.output.shape[2] == 1
+
+
+CHUNK = 0.6
+"""What staging and calls take of a chunk of groups, in parts of what a group takes."""
 
 
 @dataclass(frozen=True)
@@ -86,15 +87,21 @@ class Numbers:
 
 class DepthwiseBlocks:
     """The loops around the blocks of a layer: over batch, ``rows`` of outputs, and chunks of ``together`` groups of
-    four channels; several where results leave ``in_bytes``, by ``factors``, and staging a group takes little memory.
-    Where channels do not come out even, the last groups overlap those before."""
+    four channels; up to ``most`` where results leave ``in_bytes``, by ``factors``, else one. Where channels do not come
+    out even, the last groups overlap those before.
 
-    def __init__(self, layer: DepthwiseLayer, numbers: Numbers, rows: int, group_bytes: int) -> None:
+    The stream of weights has ``chunk_words`` for each chunk; where accumulators are computed, with the scales of the
+    group at ``scales_at``."""
+
+    chunk_words: int
+    scales_at: int
+
+    def __init__(self, layer: DepthwiseLayer, numbers: Numbers, rows: int, most: int) -> None:
         self.layer, self.numbers, self.ctx, self.names, self.rows = layer, numbers, layer.ctx, layer.names, rows
         self.in_bytes = numbers.factors is not None
         groups, whole = -(-layer.channels // LANES), layer.channels // LANES
-        most = min(whole, max(1, STAGED_BYTES // group_bytes)) if self.in_bytes else 1
-        self.together = min(whole, -(-groups // -(-groups // most)))
+        counts = range(1, (min(whole, most) if self.in_bytes else 1) + 1)
+        self.together = min(counts, key=lambda count: -(-groups // count) * (count + CHUNK))
         self.chunks = -(-groups // self.together)
         self.unpack: Block = ()
         """What is done once, before any row."""
@@ -105,36 +112,23 @@ class DepthwiseBlocks:
         assert self.numbers.requantization is not None
         return self.numbers.requantization.zero_point
 
-    def stream(self, words: np.ndarray) -> Buffer:
-        """``words`` [channel, word] of weights, each channel with its bias before them and its factor behind. Where
-        accumulators are computed, group by group with the scales of the group behind."""
-        layer, numbers = self.layer, self.numbers
-        each = np.concatenate([layer.bias.astype(np.int32)[:, None], words], axis=1)
+    @property
+    def behind(self) -> np.ndarray:
+        """[channel, word]: what stands behind weights for the requantization: factors, bits of scales, or nothing."""
+        numbers, count = self.numbers, self.layer.channels
         if numbers.factors is not None:
-            each = np.concatenate([each, numbers.factors[:, None]], axis=1)
-            self.channel_words = each.shape[1]
-            form = SIGNED_BYTES if are_nibbles(layer.operands.weights) else None
-            layout = StreamLayout(1, words.shape[1], 1)
-            stored = stored_words(self.ctx, each.reshape(1, -1).astype(np.int32), layout, form)
-            self.unpack = stored.prepare(as_expr(0))
-            return stored.buffer
-        scales = np.zeros((layer.channels, 0), np.int32)
-        if numbers.requantization is not None:
-            found = numbers.requantization.scale.view(np.int32) if numbers.fixed is None else numbers.fixed.factors
-            scales = found.reshape(-1, 1)
-        parts = []
-        for group in range(self.chunks):
-            lanes = slice(min(group * LANES, layer.channels - LANES), None)
-            parts += [each[lanes][:LANES].reshape(-1), scales[lanes][:LANES].reshape(-1)]
-        self.group_words = each.shape[1] * LANES
-        """Of weights."""
-        self.channel_words = each.shape[1] + scales.shape[1]
-        return self.ctx.pack("w", np.concatenate(parts).astype(np.int32))
+            return numbers.factors.reshape(count, 1)
+        if numbers.requantization is None:
+            return np.zeros((count, 0), np.int32)
+        found = numbers.requantization.scale.view(np.int32) if numbers.fixed is None else numbers.fixed.factors
+        return found.reshape(count, 1)
 
-    def words_of(self, weights: Buffer, place: Place) -> Pointer:
-        """What blocks read of the stream."""
-        first = place.channel if self.in_bytes else place.chunk * LANES
-        return start(weights, first * self.channel_words)
+    def stored(self, words: np.ndarray, layout: StreamLayout, form: WordForm) -> Buffer:
+        """The stream of ``words``, stored with 4 bits a weight in some ``form`` where these are enough."""
+        nibbles = self.in_bytes and are_nibbles(self.layer.operands.weights)
+        weights = stored_words(self.ctx, words.reshape(1, -1).astype(np.int32), layout, form if nibbles else None)
+        self.unpack = weights.prepare(as_expr(0))
+        return weights.buffer
 
     # ---- loops
 
@@ -167,7 +161,7 @@ class DepthwiseBlocks:
         if self.numbers.requantization is None:
             return self._epilogue(sums, place, rows, columns)
         kind, shift = ("finish", ()) if fixed is None else ("fixed", (fixed.shift,))
-        at = place.chunk * (LANES * self.channel_words) + self.group_words
+        at = place.chunk * self.chunk_words + self.scales_at
         outputs = (self.pixel(place, row, columns.first) for row in rows)
         scalars = (columns.count, self.layer.channels * columns.step, self.zero_point, *shift)
         name = f"depthwise_{kind}_{'two_rows' if len(rows) == 2 else 'row'}"

@@ -83,7 +83,7 @@ def test_depthwise_layers_need_no_shift() -> None:
     model = quantize_graph(graph, samples_for(graph), QuantizeOptions(integer_io=True, adaptive_rounding=False))
     names = {kernel.name for kernel in lower_graph(optimize(model.graph), select("cortex-m4")).blocks}
     assert any("depthwise_bytes_two_rows" in name for name in names), names
-    assert any("depthwise_bytes_stride2" in name for name in names), names
+    assert any("depthwise_window_bytes" in name for name in names), names
 
 
 def test_scales_move_by_some_ulp_and_integers_stay(monkeypatch: pytest.MonkeyPatch) -> None:

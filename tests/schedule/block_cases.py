@@ -86,7 +86,7 @@ def program_for(cases: Sequence[Case], machine: Machine) -> Program:
     """One kernel that invokes all cases on memory of their own, zeros where it is written."""
     params, body = [], []
     for number, case in enumerate(cases):
-        pointers = []
+        pointers, results = [], []
         for param in block_kernel(case.block, case.scalars).params:
             access = Access.READ if param.name in case.inputs else Access.READ_WRITE
             own = replace(param, name=f"{param.name}_{number}", access=access, align=0)
@@ -94,11 +94,13 @@ def program_for(cases: Sequence[Case], machine: Machine) -> Program:
             params.append(own)
             if access is not Access.READ:
                 body.append(loop(i, own.shape[0], Store(own, (i,), Const(0, own.type))))
-            elif param.align:
+            if param.align and (access is Access.READ or param.dtype.size < param.align):
                 used = replace(own, name=f"aligned_{own.name}", access=Access.READ_WRITE, align=8, space=Space.STACK)
                 body.append((Alloc(used), *loop(i, own.shape[0], Store(used, (i,), Load(own, (i,))))))
+                if access is not Access.READ:
+                    results.append(loop(i, own.shape[0], Store(own, (i,), Load(used, (i,)))))
             pointers.append(Pointer(used, (as_expr(0),)))
-        body.append((Invoke(case.block, tuple(pointers), case.scalars),))
+        body += [(Invoke(case.block, tuple(pointers), case.scalars),), *results]
     kernel = Kernel("blocks", tuple(params), tuple(stmt for part in body for stmt in part))
     found = {(case.block, case.scalars): block_kernel(case.block, case.scalars) for case in cases}
     blocks = tuple(replace(block, body=legalize(block.body, machine.cpu)) for block in found.values())

@@ -68,6 +68,8 @@ BYTES = {
     "stride 2, one output": depthwise(2, 2, 32, stride=2, pad=(0, 0, 1, 1), rounded=True),
     "stride 2, many groups": depthwise(5, 7, 28, stride=2, batch=2, rounded=True),
     "stride 2, wide padding": depthwise(4, 5, 8, stride=2, pad=(2, 2, 2, 2), rounded=True),
+    "stride 2, sixteen channels together": depthwise(6, 7, 32, stride=2, rounded=True),
+    "stride 2, sixteen at odd addresses": depthwise(6, 7, 19, stride=2, rounded=True),
     "5x5": depthwise(7, 15, 11, kernel=(5, 5), pad=(2, 2, 2, 2), rounded=True),
     "5x5, stride 2": depthwise(8, 14, 12, kernel=(5, 5), stride=2, pad=(1, 2, 2, 2), batch=2, rounded=True),
     "7x7, one pixel": depthwise(1, 1, 64, kernel=(7, 7), pad=(3, 3, 3, 3), rounded=True),
