@@ -234,9 +234,6 @@ def link(
     pairs = [model if isinstance(model, tuple) else (model, DEFAULT_OPTIONS) for model in models]
     if len(pairs) < 2:
         raise CcmlError(ErrorCode.BAD_OPTION, "one model needs no linking", hint="give two or more, or: ccml compile")
-    if any(options.rows for _, options in pairs):
-        reason = "inputs of linked models are in memory, and do not come by rows"
-        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="compile the model alone")
     check_goal(goal)
     machine = find_machine(target, abi, None if cpu == ALL_CPUS else cpu)
     kinds = [Emit(kind) for kind in emit]
@@ -244,6 +241,8 @@ def link(
     ecosystems = find_ecosystems(packages, [machine])
     check_linked(ecosystems)
     languages = check_bindings(bindings, [machine], libraries=Emit.LIBRARY in kinds)
+    rows = [name for _, options in pairs for name in options.rows]
+    check_by_rows(rows, [machine], goal, ArtifactOptions(slices=slices), languages, [])
     names = [model_name(Path(path), options.name) for path, options in pairs]
     whole = model_name(Path(name or "_".join(names)), None)
     out = Path(folder) if folder is not None else Path(f"{whole}_{machine.name}")

@@ -45,7 +45,7 @@ CONFIG_FILE = "ccml.toml"
 _LAYERS = "layers"
 _MODELS = "models"
 _MODELS_META = "ccml.models"
-MODEL_KEYS = ("file", "dims", "shapes", "states", "custom-ops", "custom-op-python")
+MODEL_KEYS = ("file", "dims", "shapes", "states", "rows", "custom-ops", "custom-op-python")
 """Of ``[models.NAME]``: the models that ``ccml link`` makes one library of."""
 _LAYERS_META = "ccml.layers"
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,10 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", type=click.Path(), metavar="DIR", help="Folder for the files.  [default: NAME_TARGET]"
 )
+@click.option(
+    "-i", "--input", "inputs", multiple=True, metavar="[MODEL=]rows",
+    help="A function brings the input of this model row by row, or those of all models.",
+)  # fmt: skip
 @emit_option("c sources, obj files, lib: static and shared library")
 @name_option
 @package_option
@@ -60,6 +64,7 @@ def command(
     abi: str | None,
     cpu: str | None,
     output: str | None,
+    inputs: tuple[str, ...],
     emit: tuple[str, ...],
     name: str | None,
     packages: tuple[str, ...],
@@ -97,6 +102,7 @@ def command(
         from .. import api
 
         pairs = [_given(text) for text in models] or [_of_table(file, *each) for each in tables.items()]
+        pairs = _by_rows(pairs, inputs)
         library = api.link(
             pairs, target, output, name=name, abi=abi, cpu=cpu, emit=emit, goal=goal, slices=slices,
             external_weights=weights == "external", packages=packages, bindings=bindings,
@@ -120,6 +126,25 @@ def _given(text: str) -> tuple[str, ModelOptions]:
     return (file, ModelOptions(name=name)) if named else (text, ModelOptions())
 
 
+def _by_rows(
+    pairs: Sequence[tuple[str, ModelOptions]], inputs: Sequence[str]
+) -> list[tuple[str, ModelOptions]]:
+    """The models and their options, with the inputs by rows that ``--input`` asks for."""
+    from ..emit_c.model_name import model_name
+
+    names = [model_name(Path(path), options.name) for path, options in pairs]
+    asked = set()
+    for text in inputs:
+        model, equals, last = text.rpartition("=")
+        if last != "rows" or (bool(equals) and model not in names):
+            raise click.BadParameter(f"'{text}' is not [MODEL=]rows; models: {', '.join(names)}", param_hint="--input")
+        asked |= {model} if equals else {*names}
+    return [
+        (path, replace(options, rows=("",)) if name in asked else options)
+        for name, (path, options) in zip(names, pairs, strict=True)
+    ]
+
+
 def _of_table(file: Path, name: str, table: Mapping[str, object]) -> tuple[str, ModelOptions]:
     """A model of ccml.toml. Raises ``BAD_OPTION`` that names the key."""
     from ..driver import ModelOptions
@@ -132,6 +157,7 @@ def _of_table(file: Path, name: str, table: Mapping[str, object]) -> tuple[str, 
         dims=dict(_named(file, name, "dims", table, NameValue())),
         shapes=dict(_named(file, name, "shapes", table, InputShape())),
         states={key: str(value) for key, value in _table(file, name, "states", table).items()},
+        rows=_names(file, name, "rows", table),
         custom_ops={key: located(file, str(value)) for key, value in _table(file, name, "custom-ops", table).items()},
         custom_ops_python={
             key: located(file, str(value)) for key, value in _table(file, name, "custom-op-python", table).items()
@@ -150,6 +176,13 @@ def _named(
             raise _bad(file, name, f"{key}.{item}", f"has a value that it cannot have: {text[:40]}")
         found.append((item, parsed))
     return found
+
+
+def _names(file: Path, name: str, key: str, table: Mapping[str, object]) -> tuple[str, ...]:
+    value = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _bad(file, name, key, 'is not a list of names: ["image"]')
+    return tuple(value)
 
 
 def _table(file: Path, name: str, key: str, table: Mapping[str, object]) -> Mapping[str, object]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from pycparser import c_ast
 
@@ -164,9 +165,11 @@ def model_includes(symbols: Symbols, library: str) -> str:
 
 
 def kernel_definitions(
-    program: Program, symbols: Symbols, needs: Requirements, linkage: str = "static"
-) -> Iterator[tuple[Kernel, c_ast.FuncDef]]:
-    """The C functions of all kernels but those of custom operators."""
+    program: Program, symbols: Symbols, needs: Requirements, linkage: str = "static",
+    rows_types: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[tuple[Kernel, c_ast.FuncDef]]:  # fmt: skip
+    """The C functions of all kernels but those of custom operators. ``rows_types`` are the structures that bring rows
+    to those which fetch some, by kernel, where they are not that of ``symbols``."""
     disjoint = disjoint_params(program)
     calls = Counter(call.kernel for call in program.calls)
     reserved = {symbols.run, symbols.reset, *symbols.kernels.values(), *symbols.constants.values()}
@@ -178,7 +181,7 @@ def kernel_definitions(
         apart = bool(section) or calls[name] > 1 or any(isinstance(stmt, For) for stmt in kernel.body)
         yield kernel, kernel_function(
             kernel, symbol, needs, disjoint=disjoint[name], apart=apart, reserved=reserved, linkage=linkage,
-            section=section, rows_type=symbols.rows,
+            section=section, rows_type=rows_types.get(name, symbols.rows),
         )
 
 

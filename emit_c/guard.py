@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..targets import CpuFeature, CpuidBit, Machine
+from ..targets import CpuFeature, CpuidBit, HwcapBit, Machine, SharedByte, SystemValue
 from .symbols import Symbols
 
 _REGISTERS = ("eax", "ebx", "ecx", "edx")
@@ -72,6 +72,53 @@ static int {found}(void)
 """
 
 
+_BY_SHARED_PAGE = """
+{any_cpu}
+static int {found}(void)
+{{
+    /* Bytes of a page that the system shows every process. */
+    static const unsigned long long needs[] = {{
+{rows}
+        0
+    }};
+    unsigned int i;
+    for (i = 0; i < sizeof needs / sizeof needs[0]; i++)
+        if (needs[i] != 0 && *(const volatile unsigned char *)needs[i] == 0)
+            return 0;
+    return 1;
+}}
+"""
+
+_BY_SYSTEM_VALUE = """
+int sysctlbyname(const char *name, void *value, unsigned long *size, void *changed, unsigned long changed_size);
+
+{any_cpu}
+static int {found}(void)
+{{
+    static const char *const needs[] = {{
+{rows}
+        ""
+    }};
+    unsigned int i;
+    for (i = 0; i < sizeof needs / sizeof needs[0] && needs[i][0] != 0; i++) {{
+        int value = 0;
+        unsigned long size = sizeof value;
+        if (sysctlbyname(needs[i], &value, &size, 0, 0) != 0 || value == 0)
+            return 0;
+    }}
+    return 1;
+}}
+"""
+
+_WAYS = {
+    CpuidBit: ("__x86_64__", _BY_CPUID),
+    HwcapBit: ("__linux__", _BY_AUXILIARY_VECTOR),
+    SharedByte: ("_WIN32", _BY_SHARED_PAGE),
+    SystemValue: ("__APPLE__", _BY_SYSTEM_VALUE),
+}
+"""Where each kind of flag can be asked for, as a macro of compilers, and how."""
+
+
 def any_cpu_macro(macro: str, machine: Machine) -> str:
     """The definition of ``macro`` as what makes a function run on any processor."""
     detection = machine.abi.detection
@@ -87,13 +134,12 @@ def guard_source(machine: Machine, symbols: Symbols) -> str:
     detection = machine.abi.detection
     assert detection is not None
     features = list(detection.features.values())
-    by_cpuid = all(isinstance(feature.flag, CpuidBit) for feature in features)
+    ((where, template),) = {_WAYS[type(feature.flag)] for feature in features}
     attributes = "noinline" + (f", {detection.c_attribute}" if detection.c_attribute else "")
     any_cpu, apart = f"{symbols.macro}_ANY_CPU", f"{symbols.macro}_APART"
-    template = _BY_CPUID if by_cpuid else _BY_AUXILIARY_VECTOR
     check = template.format(any_cpu=any_cpu, found=f"{symbols.cpu_fits}_now", rows="\n".join(_rows(features)))
     return f"""/* Whether the CPU has what the compiler was told that it may use. */
-#if defined(__GNUC__) && defined({"__x86_64__" if by_cpuid else "__linux__"})
+#if defined(__GNUC__) && defined({where})
 #define {any_cpu} __attribute__(({attributes}))
 #define {apart} __attribute__((noinline))
 {check}
@@ -126,6 +172,10 @@ def _rows(features: Iterable[CpuFeature]) -> Iterable[str]:
         if isinstance(flag, CpuidBit):
             register = _REGISTERS.index(flag.register)
             row = f"{{{flag.leaf:#x}u, {flag.subleaf}, {register}, {1 << flag.bit:#x}u, {flag.state:#x}u}}"
-        else:
+        elif isinstance(flag, HwcapBit):
             row = f"{{{flag.entry}, {1 << flag.bit:#x}ul}}"
+        elif isinstance(flag, SharedByte):
+            row = f"{flag.address:#x}ull"
+        else:
+            row = f'"{flag.name}"'
         yield f"#ifdef {feature.macro}\n        {row},\n#endif"

@@ -64,7 +64,13 @@ def linked_sources(
     constants = collect_constants(whole, machine, library) if whole.weights is None else []
     binary = machine.abi.elf is not None and sum(item.array.nbytes for item in constants) > INCBIN_THRESHOLD
     needs, prefix = Requirements(), library.prefix
-    kernels = list(kernel_definitions(whole, library, needs, f"{library.macro}_HIDDEN"))
+    rows_types = {
+        kernel.name: each.rows
+        for model, each in zip(models, symbols, strict=True)
+        for kernel in model.kernels
+        if kernel.fetches
+    }
+    kernels = list(kernel_definitions(whole, library, needs, f"{library.macro}_HIDDEN", rows_types))
     parts = [kernel_comment(whole, kernel) + tree.print_c(definition) for kernel, definition in kernels]
     head = f'{banner(whole, "kernels")}\n#include "{prefix}_internal.h"\n'
     texts = linked_headers(whole, models, machine, custom_apart=custom_apart)
@@ -72,7 +78,8 @@ def linked_sources(
     if whole.weights is None:
         texts[f"{prefix}_weights.c"] = (binary_source if binary else array_source)(whole, constants, library)
     texts |= custom_sources(whole, library)
-    prototypes = "".join(_prototype(definition) for _, definition in kernels)
+    prototypes = "".join(f'#include "{each.prefix}.h"\n' for each in symbols if each.rows in rows_types.values())
+    prototypes += "".join(_prototype(definition) for _, definition in kernels)
     for symbol, kernel in foreign_kernels(whole, library).items():
         prototypes += f"{library.macro}_HIDDEN {prototype(kernel, symbol)};\n"
     hooks = symbols if layer_hook else ()

@@ -7,16 +7,18 @@ atomics; whoever asks finds the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..targets import CpuFeature, CpuidBit, Detection, HwcapBit, Machine
+from ..targets import CpuFeature, CpuidBit, Detection, HwcapBit, Machine, SharedByte, SystemValue
 from .coded import bytes_function
 from .placement import function_attributes
 from .writer import Function, FunctionWriter
 
-SYSTEM_FUNCTION = "getauxval"
-"""The function of the C library that gives the auxiliary vector, where the processor's features are in that."""
+AUXILIARY_VECTOR, SYSTEM_VALUE = "getauxval", "sysctlbyname"
+"""The function of Linux' C library that gives an entry of the auxiliary vector, and that of Apple's that gives a number
+by its name."""
+_ASKED_BY: Mapping[type, str] = {HwcapBit: AUXILIARY_VECTOR, SystemValue: SYSTEM_VALUE}
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,9 @@ _CONVENTION = "cc 78"  # llvm::CallingConv::X86_64_SysV
 _XGETBV = bytes.fromhex("31c9 0f01d0 c3")
 
 
-def needs_system_function(machine: Machine) -> bool:
-    """Whether a library for ``machine`` calls :data:`SYSTEM_FUNCTION`."""
-    return any(isinstance(feature.flag, HwcapBit) for feature in machine.asked_for)
+def asked_functions(machine: Machine) -> set[str]:
+    """The functions of the system that a library for ``machine`` calls to find out what the processor has."""
+    return {_ASKED_BY[type(feature.flag)] for feature in machine.asked_for if type(feature.flag) in _ASKED_BY}
 
 
 def word_symbol(name: str) -> str:
@@ -84,8 +86,11 @@ class _GuardWriter:
         out = self.out
         for number, choice in enumerate(choices, 1):
             self.lacking = out.label("lacking")
-            self._ask_cpuid([feature.flag for feature in choice.features if isinstance(feature.flag, CpuidBit)])
-            self._ask_hwcap([feature.flag for feature in choice.features if isinstance(feature.flag, HwcapBit)])
+            flags = [feature.flag for feature in choice.features]
+            self._ask_cpuid([flag for flag in flags if isinstance(flag, CpuidBit)])
+            self._ask_hwcap([flag for flag in flags if isinstance(flag, HwcapBit)])
+            self._ask_shared([flag for flag in flags if isinstance(flag, SharedByte)])
+            self._ask_system([flag for flag in flags if isinstance(flag, SystemValue)])
             self._answer(number)
             out.start(self.lacking)
         self._answer(len(choices) + 1)
@@ -141,5 +146,22 @@ class _GuardWriter:
     def _ask_hwcap(self, flags: Sequence[HwcapBit]) -> None:
         for entry in sorted({flag.entry for flag in flags}):
             mask = sum(1 << flag.bit for flag in flags if flag.entry == entry)
-            found = self.out.intrinsic(SYSTEM_FUNCTION, self.long, (self.long, str(entry)))
+            found = self.out.intrinsic(AUXILIARY_VECTOR, self.long, (self.long, str(entry)))
             self._require(self.long, found, mask)
+
+    def _ask_shared(self, flags: Sequence[SharedByte]) -> None:
+        for flag in flags:
+            place = self.out.value(f"inttoptr {self.long} {flag.address} to ptr")
+            self._go_on_if(self.out.value(f"icmp ne i8 {self.out.value(f'load volatile i8, ptr {place}')}, 0"))
+
+    def _ask_system(self, flags: Sequence[SystemValue]) -> None:
+        out = self.out
+        for flag in flags:
+            text = f"[{len(flag.name) + 1} x i8]"
+            name, value, size = out.alloca(text, 1), out.alloca("i32", 4), out.alloca(self.long, 8)
+            out.effect(f'store {text} c"{flag.name}\\00", ptr {name}')
+            out.effect(f"store i32 0, ptr {value}")
+            out.effect(f"store {self.long} 4, ptr {size}")
+            given = [("ptr", name), ("ptr", value), ("ptr", size), ("ptr", "null"), (self.long, "0")]
+            self._go_on_if(out.value(f"icmp eq i32 {out.intrinsic(SYSTEM_VALUE, 'i32', *given)}, 0"))
+            self._go_on_if(out.value(f"icmp ne i32 {out.value(f'load i32, ptr {value}')}, 0"))

@@ -27,7 +27,7 @@ from ..targets import TARGETS, HwcapBit, Machine, host, in_process
 from . import backend
 from .elf import undefined_symbols
 from .entry import ModuleOptions, call_symbol, reset_symbol, run_symbol
-from .guard import SYSTEM_FUNCTION
+from .guard import AUXILIARY_VECTOR
 from .kernels import kernel_function
 from .module import constant_array, foreign_kernels, module_text
 from .rows import row_source
@@ -55,7 +55,7 @@ def host_machine() -> Machine:
 def host_features() -> set[str]:
     """What this machine's processor has, as LLVM knows it, and as Linux tells where LLVM does not ask for it."""
     found = {feature for feature, there in llvm.get_host_cpu_features().items() if there}
-    getauxval = getattr(ctypes.CDLL(None), SYSTEM_FUNCTION, None) if sys.platform == "linux" else None
+    getauxval = getattr(ctypes.CDLL(None), AUXILIARY_VECTOR, None) if sys.platform == "linux" else None
     if getauxval is None:
         return found
     getauxval.argtypes, getauxval.restype = [ctypes.c_ulong], ctypes.c_ulong

@@ -116,7 +116,8 @@ def _model_text(model: Program, machine: Machine, how: ModuleOptions) -> str:
     declarations = [word_definition(model.name)] if guarded else []
     for kernel in model.kernels:
         types = ", ".join([*["ptr"] * len(kernel.params), *["i32"] * (len(kernel.scalars) + kernel.chunked)])
-        declarations.append(f"declare hidden void @{model.owner}_{kernel.name}({types}) nounwind")
+        result = "i32" if kernel.fetches else "void"
+        declarations.append(f"declare hidden {result} @{model.owner}_{kernel.name}({types}) nounwind")
     for name, align in constant_align(model, machine).items() if model.weights is None else ():
         size = model.buffers[name].nbytes
         symbol = constant_symbol(model, name)

@@ -13,7 +13,7 @@ from .elf import as_bare_metal, with_mapping_symbols
 from .elf_data import DataSymbol, data_object
 from .entry import ModuleOptions, constant_symbol
 from .expressions import internal_error
-from .guard import SYSTEM_FUNCTION, needs_system_function
+from .guard import asked_functions
 from .module import SIZE_ATTRIBUTES, constant_align, constant_array, foreign_kernels, module_text, quoted
 from .object_file import defined_symbols, undefined_symbols
 from .runtime import helper_object
@@ -65,8 +65,8 @@ def with_helpers(
 def linked_besides(program: Program, machine: Machine) -> set[str]:
     """What others define: the C of custom operators, and functions of the system that tell of the processor and make
     threads."""
-    system = {SYSTEM_FUNCTION} if needs_system_function(machine) else set()
-    return {*foreign_kernels(program), *system, *(system_functions(machine) if program.threads else ())}
+    asked = asked_functions(machine)
+    return {*foreign_kernels(program), *asked, *(system_functions(machine) if program.threads else ())}
 
 
 def bare_metal(image: bytes, machine: Machine) -> bytes:

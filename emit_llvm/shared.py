@@ -17,7 +17,7 @@ from ..errors import CcmlError, ErrorCode
 from ..targets import ZIG, Library, Machine
 from . import backend, coff
 from .archive import static_library
-from .system import stub_text, system_calls
+from .system import stub_text, system_calls, text_stub
 
 _ZIG_HINT = "the Python package 'ziglang' (pip install 'ccml[zig]')"
 
@@ -66,8 +66,13 @@ def _system_library(
     like: bytes,
 ) -> list[str]:  # fmt: skip
     """What to link with in place of the system's library: one of its name that has just the ``functions`` of it which
-    the model calls, or for COFF that which says that they are in it, for the processor of the object
+    the model calls, or for COFF and Mach-O that which says that they are in it, for the processor of the object
     ``like``."""
+    if machine.abi.stub_target:
+        # Of files for one library zig takes the first by name, and has a libSystem.tbd of its own, of macOS alone.
+        path = folder / "0-system.tbd"
+        path.write_text(text_stub(functions, library.c_library, machine.abi.stub_target))
+        return [str(path)]
     if machine.abi.objects.comdat:
         members = coff.import_objects(library.c_library, functions, like)
         return _write_inputs(folder, [("system.lib", static_library(members))])

@@ -97,19 +97,19 @@ def common_plan(programs: Sequence[Program]) -> MemoryPlan:
 
 class _Kernels:
     """Kernels of several programs: those of equal text, which tells 0.0 from -0.0, and which may be told the same of
-    overlaps, are one."""
+    overlaps, are one. What fetches rows is a program's own: in C, it takes a structure of that program's header."""
 
     def __init__(self) -> None:
         self.found: list[Kernel] = []
-        self._known: dict[tuple[str, frozenset[str]], str] = {}
+        self._known: dict[tuple[str, str, frozenset[str]], str] = {}
         self._names: set[str] = set()
 
     def names_of(self, program: Program) -> dict[str, str]:
         disjoint = disjoint_params(program)
-        return {kernel.name: self._name_of(kernel, disjoint[kernel.name]) for kernel in program.kernels}
+        return {kernel.name: self._name_of(kernel, disjoint[kernel.name], program.name) for kernel in program.kernels}
 
-    def _name_of(self, kernel: Kernel, disjoint: frozenset[str]) -> str:
-        key = print_kernel(replace(kernel, name="", loc="")), disjoint
+    def _name_of(self, kernel: Kernel, disjoint: frozenset[str], program: str) -> str:
+        key = program if kernel.fetches else "", print_kernel(replace(kernel, name="", loc="")), disjoint
         if key not in self._known:
             name, count = kernel.name, 1
             while name in self._names:

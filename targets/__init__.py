@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from . import apple, arm64, cortex_m, generic, riscv, wasm, windows, x86
-from .detection import CpuFeature, CpuidBit, Detection, HwcapBit
+from .detection import CpuFeature, CpuidBit, Detection, HwcapBit, SharedByte, SystemValue
 from .environment import Board, Environment, Region, Tool
 from .formats import ObjectFormat
 from .process import in_process
@@ -20,7 +20,7 @@ TARGETS: tuple[Target, ...] = (
 __all__ = [
     "FAMILIES", "TARGETS", "ZIG", "Abi", "Board", "Cpu", "CpuFeature", "CpuidBit", "Detection", "Dot", "ElementKind",
     "Elf", "Environment", "Estimate", "Helpers", "HwcapBit", "Kit", "Library", "Machine", "ObjectFormat", "Region",
-    "Registers", "Target", "Timing", "Tool", "find", "host", "in_process", "select",
+    "Registers", "SharedByte", "SystemValue", "Target", "Timing", "Tool", "find", "host", "in_process", "select",
 ]  # fmt: skip
 
 

@@ -31,12 +31,31 @@ class HwcapBit:
 
 
 @dataclass(frozen=True)
+class SharedByte:
+    """A byte at ``address`` of a page that the operating system shows every process there; not 0 where the processor
+    has the feature."""
+
+    address: int
+
+
+@dataclass(frozen=True)
+class SystemValue:
+    """A number that the function ``sysctlbyname`` of Apple's systems has under ``name``: 1 where the processor has the
+    feature. Systems that know no such name are taken to lack it."""
+
+    name: str
+
+
+Flag = CpuidBit | HwcapBit | SharedByte | SystemValue
+
+
+@dataclass(frozen=True)
 class CpuFeature:
     """Something that only some processors of an architecture have. ``macro`` is what C compilers define where they may
     make use of it, ``flag`` is where a processor says that it has it."""
 
     macro: str
-    flag: CpuidBit | HwcapBit
+    flag: Flag
 
 
 @dataclass(frozen=True)

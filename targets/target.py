@@ -266,8 +266,8 @@ class Abi:
     triples, its code can run. ``guaranteed`` are features that every processor of the ABI has; others are asked for
     through ``detection``. ``llvm_options`` are for LLVM's code generator; they hold for the whole process.
     ``spin_hint`` is the intrinsic, as LLVM IR calls it, that eases waiting for another thread. ``linker_target`` is
-    what a linker for several systems is told of this one. ``desktop``: programs in Java and the like run there, not
-    apps alone.
+    what a linker for several systems is told of this one, ``stub_target`` what Apple's stubs of libraries call it.
+    ``desktop``: programs in Java and the like run there, not apps alone.
     """
 
     name: str
@@ -290,6 +290,7 @@ class Abi:
     spin_hint: str = ""
     objects: ObjectFormat = ELF_OBJECTS
     linker_target: str = ""
+    stub_target: str = ""
     desktop: bool = True
 
 

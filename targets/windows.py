@@ -1,7 +1,8 @@
 """Windows on 64-bit processors: objects for Microsoft's linker and MinGW's, and DLLs without a C library."""
 
 from . import x86
-from .arm64 import ARMV8, SPIN_HINT64
+from .arm64 import ARMV8, ARMV8_DOT, SPIN_HINT64
+from .detection import CpuFeature, Detection, SharedByte
 from .environment import Environment, Tool
 from .formats import COFF_OBJECTS
 from .target import CLANG, Abi, Helpers, Library, Target
@@ -22,6 +23,14 @@ _PROBE_X64 = (
 _PROBE_ARM64 = (
     "f0ed7cd3 f1030091 1f0640f1 a3000054 310640d1 3f0240f9 100640d1 fbffff17 310210cb 3f0240f9 c0035fd6"
 )
+
+# KUSER_SHARED_DATA (ntddk.h), which Windows maps to this address in every process: ProcessorFeatures, a byte for each
+# feature that IsProcessorFeaturePresent knows, begins at 0x274; 43 is PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE.
+_SHARED_DATA, _PROCESSOR_FEATURES = 0x7FFE0000, 0x274
+_ARM64 = Detection(
+    {"dotprod": CpuFeature("__ARM_FEATURE_DOTPROD", SharedByte(_SHARED_DATA + _PROCESSOR_FEATURES + 43))},
+    llvm_cpu="generic", llvm_features="+neon",
+)  # fmt: skip
 
 LLD = Tool("lld-link", "apt install lld")
 MINGW = Tool("x86_64-w64-mingw32-gcc", "apt install gcc-mingw-w64-x86-64-win32")
@@ -74,13 +83,14 @@ TARGETS = (
                 triple="aarch64-windows-itanium",
                 architecture="aarch64",
                 pointer_bits=64,
-                cpus=(ARMV8,),
+                cpus=(ARMV8, ARMV8_DOT),
                 objects=COFF_OBJECTS,
                 helpers=Helpers(code={"__chkstk": _PROBE_ARM64}),
                 environment=Environment(CLANG, None, ()),
                 gcc=CLANG,
                 archiver="llvm-ar",
                 clang_triple="aarch64-w64-windows-gnu",
+                detection=_ARM64,
                 spin_hint=SPIN_HINT64,
             ),
         ),

@@ -160,7 +160,7 @@ def test_cortex_m_has_no_check(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "abi", "library"), [("android", "arm64-v8a", "libc.so"), ("linux-arm64", None, "libc.so.6")]
 )
-def test_what_asks_linux_names_the_c_library(name: str, abi: str | None, library: str, tmp_path: Path) -> None:
+def test_what_asks_system_names_the_c_library(name: str, abi: str | None, library: str, tmp_path: Path) -> None:
     for cpu, wanted in (("armv8-a", None), ("armv8.2-a-dotprod", library)):
         ccml.compile(network(tmp_path), name, tmp_path / cpu, abi=abi, cpu=cpu, emit=["lib"])
         with (tmp_path / cpu / "libnet.so").open("rb") as stream:

@@ -7,7 +7,6 @@ convention of its system, Arm in QEMU. Windows' own loader is tried by Wine.
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
 import ccml
@@ -23,6 +22,7 @@ from ccml.program import chunking
 from ccml.targets import Machine, select
 
 from tests.artifacts.commands import run
+from tests.artifacts.flat_image import run_flat
 from tests.emit_llvm.programs import kernel, program_of
 from tests.tools import needs
 
@@ -40,40 +40,6 @@ def compiled(machine: Machine, folder: Path, *kinds: Emit, cpu: str | None = Non
     options = {"abi": machine.abi.name, "cpu": cpu or machine.cpu.name, "emit": kinds or [Emit.LIBRARY]}
     ccml.compile(DIGITS, machine.name, folder, **options)
     return folder
-
-
-def flat(path: Path, function: str) -> tuple[bytes, int]:
-    """A library as its loader would have it in memory, and the place of ``function``."""
-    library = lief.parse(str(path))
-    if isinstance(library, lief.PE.Binary):
-        assert not list(library.relocations), "code that is not at home everywhere"
-        parts = [(part.virtual_address, bytes(part.content)[: part.virtual_size]) for part in library.sections]
-        (entry,) = (item.address for item in library.get_export().entries if item.name == function)
-    else:
-        start = library.get_segment("__TEXT").virtual_address
-        parts = [(part.virtual_address - start, bytes(part.content)) for part in library.segments]
-        (entry,) = (symbol.value - start for symbol in library.symbols if symbol.name == f"_{function}")
-    image = bytearray(max(place + len(content) for place, content in parts))
-    for place, content in parts:
-        image[place : place + len(content)] = content
-    return bytes(image), entry
-
-
-def run_flat(machine: Machine, path: Path, arena: int, x: np.ndarray, function: str = "digits_run") -> np.ndarray:
-    """Ten floats that the code of a library makes of ``x``."""
-    image, entry = flat(path, function)
-    folder = path.parent
-    (folder / "image").write_bytes(image)
-    (folder / "input").write_bytes(x.tobytes())
-    source = Path(__file__).with_name("flat_image.c")
-    arm = machine.abi.architecture == "aarch64"
-    convention = ["-DCONVENTION=__attribute__((ms_abi))"] if machine.name == "windows" and not arm else []
-    compiler, before = ("aarch64-linux-gnu-gcc", ["qemu-aarch64"]) if arm else ("gcc", [])
-    run(compiler, "-O1", "-static", *convention, source, "-o", folder / "flat")
-    command = [*before, folder / "flat", folder / "image", entry, arena, folder / "input", 40]
-    done = subprocess.run([str(part) for part in command], capture_output=True, check=False, timeout=100)
-    assert done.returncode == 0, (done.returncode, done.stderr)
-    return np.frombuffer(done.stdout, np.float32)
 
 
 def sample() -> np.ndarray:
@@ -233,7 +199,7 @@ def test_threads_of_windows_in_wine(
 
 
 @needs("lld-link")
-@pytest.mark.parametrize("machine", [*WINDOWS, *APPLE[:2]], ids=lambda machine: machine.abi.name)
+@pytest.mark.parametrize("machine", [*WINDOWS, *APPLE], ids=lambda machine: machine.abi.name)
 def test_threads_import_what_the_system_has_of_them(
     machine: Machine, tmp_path: Path, every_layer_in_chunks: None
 ) -> None:

@@ -12,7 +12,7 @@ from ccml.ir.loops_rewrite import loop
 from ccml.ir.loops_text import parse_kernel
 from ccml.ir.program import BufferDecl, Interface, MemoryPlan, Pool, Program, Storage
 from ccml.ir.types import DType, TensorType
-from ccml.targets import TARGETS, HwcapBit, Machine
+from ccml.targets import TARGETS, HwcapBit, Machine, SystemValue
 
 ALL_MACHINES = [Machine(target, abi, cpu) for target in TARGETS for abi in target.abis for cpu in abi.cpus]
 HOSTED = [machine for machine in ALL_MACHINES if machine.target.hosted and machine.abi.elf is not None]
@@ -121,6 +121,7 @@ def program_of(made: Kernel) -> Program:
     )  # fmt: skip
 
 
-def asks_linux(machine: Machine) -> list[str]:
-    """What a library imports that asks Linux for features of the processor."""
-    return ["getauxval"] if any(isinstance(feature.flag, HwcapBit) for feature in machine.asked_for) else []
+def asks_system(machine: Machine) -> list[str]:
+    """The functions of the system that a library imports to ask for features of the processor."""
+    by = {HwcapBit: "getauxval", SystemValue: "sysctlbyname"}
+    return sorted({by[type(feature.flag)] for feature in machine.asked_for if type(feature.flag) in by})

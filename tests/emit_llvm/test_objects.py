@@ -20,7 +20,7 @@ from ccml.schedule.legalize import legalize
 from ccml.targets import CpuidBit, Machine, select
 from elftools.elf.elffile import ELFFile
 
-from tests.emit_llvm.programs import ALL_MACHINES, HOSTED, asks_linux, kernel, machine_id, program_of, scale_and_shift
+from tests.emit_llvm.programs import ALL_MACHINES, HOSTED, asks_system, kernel, machine_id, program_of, scale_and_shift
 from tests.tools import needs
 
 each_machine = pytest.mark.parametrize("machine", ALL_MACHINES, ids=machine_id)
@@ -72,7 +72,7 @@ def test_float_code_needs_nothing_from_outside(machine: Machine) -> None:
     elif machine.name == "riscv32":
         assert set(needed) == {"__addsf3", "__divsf3"}
     else:
-        assert needed == asks_linux(machine)
+        assert needed == asks_system(machine)
 
 
 @each_machine
@@ -93,7 +93,7 @@ def test_loops_do_not_become_library_calls(machine: Machine) -> None:
         images = [image for _, image in emit_objects(replace(program_of(made), small_code=small_code), machine)]
         defined = {symbol for image in images for symbol in defined_symbols(image)}
         needed = {symbol for image in images for symbol in undefined_symbols(image)}
-        assert needed - defined == set(asks_linux(machine))
+        assert needed - defined == set(asks_system(machine))
         assert needed & defined <= {"__chkstk"}, "what touches the pages of the stack on Windows"
 
 
@@ -139,7 +139,7 @@ def test_half_precision_brings_its_own_helpers(machine: Machine) -> None:
     objects = emit_objects(program_of(Kernel("halves", (x, y), loop(i, 8, store(y[i], value)))), machine)
     provided = {symbol for _, image in objects for symbol in defined_symbols(image)}
     missing = {symbol for _, image in objects for symbol in undefined_symbols(image)} - provided
-    missing -= set(asks_linux(machine))
+    missing -= set(asks_system(machine))
     assert all(map(is_helper, missing))
     assert not missing or not machine.target.hosted
     assert [name for name, _ in objects[1:]] in ([], ["model_runtime.o"])
@@ -174,7 +174,7 @@ def test_functions_of_halves_and_doubles_need_no_c_library(dtype: DType, machine
     images = emit_objects(program_of(replace(made, body=legalize(made.body, machine.cpu))), machine)
     defined = {name for _, image in images for name in defined_symbols(image)}
     needed = {name for _, image in images for name in undefined_symbols(image)} - defined
-    needed -= set(asks_linux(machine))
+    needed -= set(asks_system(machine))
     assert all(map(is_helper, needed)), needed
     assert machine.name.startswith(("cortex", "riscv")) or not needed
 
@@ -193,7 +193,7 @@ def test_large_weights_go_into_an_object_of_their_own(machine: Machine) -> None:
     (code_name, code), (data_name, data) = emit_objects(program, machine)
     assert (code_name, data_name) == ("small.o", "small_data.o")
     needed = {symbol for symbol in undefined_symbols(code) if not is_helper(symbol)}
-    assert needed - set(asks_linux(machine)) == {"small_w", "small_b"}
+    assert needed - set(asks_system(machine)) == {"small_w", "small_b"}
     assert defined_symbols(data) == ["small_w", "small_b", "small_dead"]
     assert len(data) > INLINE_CONSTANTS
 
