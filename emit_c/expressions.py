@@ -52,6 +52,9 @@ _HALFWORD_SUMS = (Type(DType.I32, 4), Type(DType.I32, 8))
 _HALFWORDS = Type(DType.I16, 8)
 """The vector from whose lanes products of halfwords take it."""
 
+_PICKED = Type(DType.I32, 16)
+"""Vectors of which a machine picks lanes by number; tables of smaller elements are read as such."""
+
 _NARROW_INTEGERS = frozenset({DType.I8, DType.I16, DType.U8, DType.U16})
 
 
@@ -249,6 +252,11 @@ class Expressions:
 
     def _bitcast(self, expr: Bitcast) -> c_ast.Node:
         source, target = expr.x.type, expr.type
+        loaded = expr.x
+        if target == _PICKED and isinstance(loaded, Load) and source.lanes > 16 and loaded.active is None:
+            self.needs.header("ccml_lookup.h")
+            where = tree.address(self.scope.use_buffer(loaded.buffer), self.offset(loaded.buffer, loaded.index))
+            return self._op(target, "load_bytes", where)
         value = self.value(expr.x)
         if source == target:
             return value

@@ -90,6 +90,12 @@ def round_to_bfloat(x: np.float32) -> np.uint16:
     return np.uint16(np.asarray(x).astype(ml_dtypes.bfloat16).view(np.uint16))
 
 
+def pick_words(number: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Lane by lane the word of both vectors, one behind the other, with a number modulo their lanes."""
+    picked: np.ndarray = np.concatenate([x, y])[number % (2 * len(x))]
+    return picked
+
+
 def lower_halves(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The first halves of both vectors."""
     return np.concatenate([x[: len(x) // 2], y[: len(y) // 2]])

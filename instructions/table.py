@@ -64,6 +64,11 @@ INSTRUCTIONS: dict[str, Instruction] = {
             "mmla_i8i8", _WORDS, DType.I32, meanings.matrix_of_bytes, c_header="ccml_matrix.h", across=True,
             intrinsics={"aarch64": (Intrinsic("llvm.aarch64.neon.smmla.v4i32.v16i8", 4, parts=8),)},
         ),
+        # lane by lane a word of two vectors, that with this number: what tables are looked up by
+        Instruction(
+            "pick_words", (DType.I32, DType.I32, DType.I32), DType.I32, meanings.pick_words, c_header="ccml_lookup.h",
+            intrinsics={"x86": (Intrinsic("llvm.x86.avx512.vpermi2var.d.512", 16, (1, 0, 2)),)}, across=True,
+        ),
         # the rows of accumulators of matrix products, and pairs of rows for them
         Instruction(
             "lower_halves", (DType.I32, DType.I32), DType.I32, meanings.lower_halves, c_header="ccml_matrix.h",

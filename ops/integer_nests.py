@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ir.build import convert, maximum, minimum, store
 from ..ir.graph import Node
-from ..ir.loops import I32, Block, Call, Expr, LoopKind, const
+from ..ir.loops import I32, U64, Block, Call, Expr, LoopKind, const
 from ..ir.types import DType
 from .attributes import integer
 from .integer import SOFTMAX_UNIT_BITS, softmax_division, softmax_rounding
@@ -13,10 +13,11 @@ from .nest_tools import AxisSplit, Index, Lets, accumulate, accumulator, operand
 from .opdef import NestContext
 
 
-def int_softmax(ctx: NestContext, node: Node, *, keep: bool = False) -> Block:
+def int_softmax(ctx: NestContext, node: Node, *, keep: bool = False, divide_long: bool = False) -> Block:
     """Three passes over each row: the maximum; the sum of the table's entries; their products with its reciprocal.
 
-    With ``keep`` the entries are looked up once, into working memory: what follows is arithmetic of neighbours."""
+    With ``keep`` the entries are looked up once, into working memory: what follows is arithmetic of neighbours. With
+    ``divide_long`` the reciprocal is one division of 64 bits, for machines that have it."""
     x, table = operand(node, 0), operand(node, 1)
     split = AxisSplit.of(x, (integer(node.attrs, "axis"),))
     shift, (low, high) = integer(node.attrs, "shift"), dtype_limits(node.output.dtype)
@@ -43,7 +44,8 @@ def int_softmax(ctx: NestContext, node: Node, *, keep: bool = False) -> Block:
         look_up = () if entries is None else split.axis_loops(ctx, lambda along: (store(entries[along], term(along)),))
         add = split.axis_loops(ctx, lambda along: (accumulate("add", total, convert(entry(along), DType.U32)),))
         lets = Lets(ctx)
-        factor = _reciprocal(_unit(total[0], node), shift, lets)
+        unit = _unit(total[0], node)
+        factor = _long_quotient(unit, shift, lets) if divide_long else _reciprocal(unit, shift, lets)
         multiply = split.axis_loops(ctx, quotient, LoopKind.PARALLEL)
         return (*allocate, *start, *find_top, *look_up, *start_total, *add, *lets.block, *multiply)
 
@@ -54,6 +56,11 @@ def _unit(total: Expr, node: Node) -> Expr:
     """total * step / 2^32, rounded."""
     product = convert(total, DType.U64) * integer(node.attrs, "step")
     return convert((product + (1 << 31)) >> 32, DType.U32)
+
+
+def _long_quotient(unit: Expr, shift: int, lets: Lets) -> Expr:
+    """The same as :func:`_reciprocal` by one division."""
+    return lets.bind("factor", convert(const(1 << 32 + shift, U64) / convert(unit, DType.U64), DType.I32))
 
 
 def _reciprocal(unit: Expr, shift: int, lets: Lets) -> Expr:

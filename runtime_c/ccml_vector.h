@@ -182,6 +182,20 @@
     CCML_LANES_REDUCE(vector, type, lanes, add, (wide)x + (wide)y) \
     CCML_LANES_REDUCE(vector, type, lanes, mul, (wide)x * (wide)y)
 
+/* The upper words of products, for vectors of i32 of any form. */
+#define CCML_LANES_MUL_HIGH(vector, lanes) \
+    static inline vector vector##_mul_high(vector a, vector b) \
+    { \
+        int32_t x[lanes]; \
+        int32_t y[lanes]; \
+        vector##_store(x, a); \
+        vector##_store(y, b); \
+        for (int i = 0; i < (lanes); ++i) { \
+            x[i] = (int32_t)((int64_t)x[i] * y[i] >> 32); \
+        } \
+        return vector##_load(x); \
+    }
+
 /* Dot products, for vectors of i32. */
 #define CCML_PORTABLE_DOT(lanes) CCML_PORTABLE_DOT_OF(ccml_i32x##lanes, lanes)
 #define CCML_PORTABLE_DOT_OF(vector, lanes) \

@@ -144,4 +144,16 @@ CCML_FROM_BOOL_16(u32)
 CCML_PORTABLE_X32(16)
 #endif
 
+#if CCML_X86 && defined(__AVX512F__)
+/* The upper words of products. */
+static inline ccml_i32x16 ccml_i32x16_mul_high(ccml_i32x16 x, ccml_i32x16 y)
+{
+    const __m512i even = _mm512_mul_epi32((__m512i)x, (__m512i)y);
+    const __m512i odd = _mm512_mul_epi32(_mm512_srli_epi64((__m512i)x, 32), _mm512_srli_epi64((__m512i)y, 32));
+    return (ccml_i32x16)_mm512_mask_blend_epi32(0xaaaa, _mm512_srli_epi64(even, 32), odd);
+}
+#else
+CCML_LANES_MUL_HIGH(ccml_i32x16, 16)
+#endif
+
 #endif

@@ -172,7 +172,23 @@ CCML_GNU_BOOL_CONVERT(ccml_boolx4, ccml_f32x4, ccml_i32x4, ccml_u32x4)
 CCML_PORTABLE_X32(4)
 #endif
 
-#if !CCML_MVE
+#if CCML_X86 && defined(__SSE4_1__)
+/* The upper words of products. */
+static inline ccml_i32x4 ccml_i32x4_mul_high(ccml_i32x4 x, ccml_i32x4 y)
+{
+    const __m128i even = _mm_mul_epi32((__m128i)x, (__m128i)y);
+    const __m128i odd = _mm_mul_epi32(_mm_srli_epi64((__m128i)x, 32), _mm_srli_epi64((__m128i)y, 32));
+    return (ccml_i32x4)_mm_blend_epi16(_mm_srli_epi64(even, 32), odd, 0xcc);
+}
+#elif CCML_NEON && defined(__aarch64__)
+/* The upper words of products. */
+static inline ccml_i32x4 ccml_i32x4_mul_high(ccml_i32x4 x, ccml_i32x4 y)
+{
+    const int64x2_t low = vmull_s32(vget_low_s32((int32x4_t)x), vget_low_s32((int32x4_t)y));
+    const int64x2_t high = vmull_high_s32((int32x4_t)x, (int32x4_t)y);
+    return (ccml_i32x4)vuzp2q_s32(vreinterpretq_s32_s64(low), vreinterpretq_s32_s64(high));
+}
+#elif !CCML_MVE
 /* The upper words of products. */
 static inline ccml_i32x4 ccml_i32x4_mul_high(ccml_i32x4 x, ccml_i32x4 y)
 {
@@ -184,7 +200,9 @@ static inline ccml_i32x4 ccml_i32x4_mul_high(ccml_i32x4 x, ccml_i32x4 y)
     }
     return ccml_i32x4_load(to);
 }
+#endif
 
+#if !CCML_MVE
 /* fma whose first factor is the same in all lanes. */
 static inline ccml_f32x4 ccml_f32x4_fma_splat(float x, ccml_f32x4 y, ccml_f32x4 z)
 {

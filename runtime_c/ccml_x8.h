@@ -119,4 +119,18 @@ CCML_PAIR_BITCAST(u32, i32)
 CCML_PORTABLE_X32(8)
 #endif
 
+#if CCML_X86 && defined(__AVX2__)
+/* The upper words of products. */
+static inline ccml_i32x8 ccml_i32x8_mul_high(ccml_i32x8 x, ccml_i32x8 y)
+{
+    const __m256i even = _mm256_mul_epi32((__m256i)x, (__m256i)y);
+    const __m256i odd = _mm256_mul_epi32(_mm256_srli_epi64((__m256i)x, 32), _mm256_srli_epi64((__m256i)y, 32));
+    return (ccml_i32x8)_mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xaa);
+}
+#elif CCML_NEON
+CCML_PAIR2(ccml_i32x8, ccml_i32x4, mul_high)
+#else
+CCML_LANES_MUL_HIGH(ccml_i32x8, 8)
+#endif
+
 #endif

@@ -23,7 +23,7 @@ from .decision import Decision
 from .names import Names
 from .tensors import TensorRef
 from .unroll import unroll_bytes
-from .vectorize import LONG_DTYPES, VECTOR_DTYPES, NotVectorizable, Vectorizer, vectorize, vectorize_copies
+from .vectorize import LONG_DTYPES, VECTOR_DTYPES, Able, NotVectorizable, Vectorizer, vectorize, vectorize_copies
 
 
 @dataclass
@@ -110,12 +110,13 @@ class KernelContext:
             block = vectorize_copies(block, self.cpu.copied_bytes, self.names)
         halves = any(value.dtype is DType.F16 for value in (*self.node.operands, self.output))
         widths = self.cpu.f16_lanes if halves else self.cpu.f32_lanes
-        wide = vectorize(block, widths, self.names, self._vector_dtypes)
+        wide = vectorize(block, widths, self.names, self._able)
         return wide if max(self.cpu.f32_lanes) > 1 else unroll_bytes(wide, self.names)
 
     @property
-    def _vector_dtypes(self) -> frozenset[DType]:
-        return VECTOR_DTYPES | LONG_DTYPES if "long_lanes" in self.cpu.features else VECTOR_DTYPES
+    def _able(self) -> Able:
+        dtypes = VECTOR_DTYPES | LONG_DTYPES if "long_lanes" in self.cpu.features else VECTOR_DTYPES
+        return Able(dtypes, max(self.cpu.f32_lanes) if "pick_words" in self.cpu.features else 0)
 
     def rounded(self, value: Expr) -> Expr:
         """Sums of the anchor in the element type of its result."""
@@ -178,9 +179,7 @@ class KernelContext:
         mask = None if active == lanes else as_expr(active)
         try:
             seeds: dict[Var, Expr] = {element: named}
-            vectorizer = Vectorizer(
-                lane, lanes, column, self.names, active=mask, seeds=seeds, dtypes=self._vector_dtypes
-            )
+            vectorizer = Vectorizer(lane, lanes, column, self.names, active=mask, seeds=seeds, able=self._able)
             return (Let(named, vector), *vectorizer.block(scalar))
         except NotVectorizable:
             return self._store_lanes(scalar, lane, element, column, vector, active)

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ir.loops import (
+    I32,
     INDEX,
     Alloc,
     Binary,
@@ -49,6 +50,7 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import map_expr, stmt_exprs, substitute, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
+from .lookups import looked_up, table_place
 from .names import Names, rename_bound
 
 SCALAR_ONLY = frozenset({"scale_round"})
@@ -64,11 +66,22 @@ LONG_DTYPES = frozenset({DType.I64, DType.U64})
 """What only some machines have vectors of."""
 
 
+@dataclass(frozen=True)
+class Able:
+    """What a machine has for vectors: the elements that they may have, and how many lanes look up tables at once."""
+
+    dtypes: frozenset[DType] = VECTOR_DTYPES
+    lookup_lanes: int = 0
+
+
+ANY_MACHINE = Able()
+
+
 class Vectorizer:
     """Rewrites straight code and nested loops so that ``var = base + lane`` for all lanes at once.
 
     ``seeds`` gives variables that already are vectors; ``active`` limits loads and stores to the first lanes;
-    ``dtypes`` are the elements that the machine has vectors of.
+    ``able`` says what the machine has.
     """
 
     def __init__(
@@ -80,13 +93,14 @@ class Vectorizer:
         *,
         active: Expr | None = None,
         seeds: dict[Var, Expr] | None = None,
-        dtypes: frozenset[DType] = VECTOR_DTYPES,
+        able: Able = ANY_MACHINE,
     ) -> None:
-        self.dtypes = dtypes
+        self.able = able
         self.var, self.lanes, self.base, self.names, self.active = var, lanes, base, names, active
         self.vectors: dict[Var, Expr] = dict(seeds or {})
         self.renamed: dict[Var, Expr] = {}
         self.registers: dict[Buffer, Buffer] = {}
+        self.lets: list[Let] = []
 
     # ---- expressions
 
@@ -113,13 +127,13 @@ class Vectorizer:
         """``expr`` as a vector of all lanes."""
         if not self.varies(expr):
             scalar = self.at_base(expr)
-            if scalar.type.dtype not in self.dtypes:
+            if scalar.type.dtype not in self.able.dtypes:
                 raise NotVectorizable(f"{scalar.type} has no vectors")
             if isinstance(scalar, Const):
                 return Const(scalar.value, scalar.type.with_lanes(self.lanes))
             return Splat(scalar, self.lanes)
         result = self._varying(expr)
-        if result.type.dtype not in self.dtypes:
+        if result.type.dtype not in self.able.dtypes:
             raise NotVectorizable(f"{result.type} has no vectors")
         return result
 
@@ -145,12 +159,22 @@ class Vectorizer:
     def _load(self, expr: Load) -> Expr:
         if expr.buffer in self.registers:
             return replace(expr, buffer=self.registers[expr.buffer])
+        place = table_place(expr) if self.lanes == self.able.lookup_lanes else None
+        if place is not None:
+            return self._looked_up(expr.buffer, *place)
         self._check_contiguous(expr.buffer, expr.index, "load")
         index = tuple(self.at_base(i) for i in expr.index)
         return Load(expr.buffer, index, self.lanes, self.active)
 
+    def _looked_up(self, table: Buffer, number: Expr, offset: int) -> Expr:
+        """The elements at ``number + offset``."""
+        place = self.vector(I32(number))
+        name = Var(self.names.fresh("place"), place.type)
+        self.lets.append(Let(name, place + offset if offset else place))
+        return looked_up(table, name)
+
     def _check_contiguous(self, buffer: Buffer, index: Sequence[Expr], what: str) -> None:
-        if buffer.dtype not in self.dtypes:
+        if buffer.dtype not in self.able.dtypes:
             raise NotVectorizable(f"{buffer.dtype.value} has no vectors")
         if any(occurs(v, i) for v in self.vectors for i in index):
             raise NotVectorizable(f"{what} {buffer.name}: the index differs between lanes")
@@ -161,7 +185,12 @@ class Vectorizer:
     # ---- statements
 
     def block(self, block: Block) -> Block:
-        return tuple(self.stmt(stmt) for stmt in block)
+        return tuple(part for stmt in block for part in self._named(self.stmt(stmt)))
+
+    def _named(self, stmt: Stmt) -> Block:
+        """``stmt`` behind the names that its expressions use."""
+        lets, self.lets = self.lets, []
+        return (*lets, stmt)
 
     def stmt(self, stmt: Stmt) -> Stmt:
         if isinstance(stmt, Let):
@@ -193,7 +222,7 @@ class Vectorizer:
 
     def _alloc(self, stmt: Alloc) -> Stmt:
         buffer = stmt.buffer
-        if buffer.space is not Space.REG or buffer.type.lanes != 1 or buffer.dtype not in self.dtypes:
+        if buffer.space is not Space.REG or buffer.type.lanes != 1 or buffer.dtype not in self.able.dtypes:
             raise NotVectorizable(f"{buffer.name} is allocated in the loop")
         wide = replace(buffer, name=self.names.fresh(buffer.name), type=buffer.type.with_lanes(self.lanes))
         self.registers[buffer] = wide
@@ -215,21 +244,19 @@ class Vectorizer:
 
 @dataclass(frozen=True)
 class _Lanes:
-    """The lane counts to use, widest first, and the elements that there are vectors of."""
+    """The lane counts to use, widest first, and what the machine has."""
 
     widths: tuple[int, ...]
-    dtypes: frozenset[DType] = VECTOR_DTYPES
+    able: Able = ANY_MACHINE
 
 
-def vectorize(
-    block: Block, widths: Sequence[int], names: Names, dtypes: frozenset[DType] = VECTOR_DTYPES
-) -> Block:
+def vectorize(block: Block, widths: Sequence[int], names: Names, able: Able = ANY_MACHINE) -> Block:
     """Vectorizes, in every loop nest of ``block``, the outermost loop that allows it.
 
     ``widths`` are the lane counts to use, widest first; a trip count that is no multiple continues with narrower ones
-    and ends scalar. ``dtypes`` are the elements that the machine has vectors of.
+    and ends scalar. ``able`` says what the machine has.
     """
-    return _vectorize_block(block, _Lanes(tuple(w for w in widths if w > 1), dtypes), names)
+    return _vectorize_block(block, _Lanes(tuple(w for w in widths if w > 1), able), names)
 
 
 def _vectorize_block(block: Block, lanes: _Lanes, names: Names) -> Block:
@@ -311,26 +338,32 @@ def _loop(loop: For, start: int, trips: int, lanes: int, names: Names, body_at: 
     return (For(var, Const(trips, INDEX), body, loop.kind),)
 
 
-def _vectorizer(
-    loop: For, start: int, trips: int, lanes: int, names: Names, dtypes: frozenset[DType]
-) -> Vectorizer:
+def _vectorizer(loop: For, start: int, trips: int, lanes: int, names: Names, able: Able) -> Vectorizer:
     base: Expr = Const(start, INDEX)
     if trips > 1:
         base = Var(names.fresh(loop.var.name)) * lanes + start
-    return Vectorizer(loop.var, lanes, base, names, dtypes=dtypes)
+    return Vectorizer(loop.var, lanes, base, names, able=able)
 
 
 def _vectorize_map(loop: For, usable: _Lanes, names: Names) -> Block:
     assert isinstance(loop.extent, Const)
     _check_independent(loop)
-    parts = stripes(int(loop.extent.value), usable.widths)
+    parts = stripes(int(loop.extent.value), _widths(loop, usable))
     if all(lanes == 1 for _, _, lanes in parts):
         raise NotVectorizable("fewer iterations than lanes")
     out: list[Stmt] = []
     for start, trips, lanes in parts:
-        body_at = _vectorizer(loop, start, trips, lanes, names, usable.dtypes) if lanes > 1 else None
+        body_at = _vectorizer(loop, start, trips, lanes, names, usable.able) if lanes > 1 else None
         out.extend(_loop(loop, start, trips, lanes, names, body_at))
     return tuple(out)
+
+
+def _widths(loop: For, usable: _Lanes) -> tuple[int, ...]:
+    """Those that a loop can have: tables are looked up by whole registers only."""
+    lanes = usable.able.lookup_lanes
+    if not lanes or not any(table_place(load) for load in _loads(loop.body)):
+        return usable.widths
+    return tuple(width for width in usable.widths if width == lanes)
 
 
 def _check_independent(loop: For) -> None:
@@ -405,7 +438,7 @@ def _reduction_stores(loop: For, dtypes: frozenset[DType]) -> dict[Buffer, str]:
 
 def _vectorize_reduction(loop: For, usable: _Lanes, names: Names) -> Block:
     assert isinstance(loop.extent, Const)
-    accumulators = _reduction_stores(loop, usable.dtypes)
+    accumulators = _reduction_stores(loop, usable.able.dtypes)
     parts = stripes(int(loop.extent.value), usable.widths[:1])
     if parts[0][2] == 1:
         narrower = replace(usable, widths=usable.widths[1:])
@@ -415,7 +448,7 @@ def _vectorize_reduction(loop: For, usable: _Lanes, names: Names) -> Block:
         if lanes == 1:
             out.extend(_loop(loop, start, trips, 1, names, None))
             continue
-        body_at = _vectorizer(loop, start, trips, lanes, names, usable.dtypes)
+        body_at = _vectorizer(loop, start, trips, lanes, names, usable.able)
         for acc, op in accumulators.items():
             wide = replace(acc, name=names.fresh(acc.name), type=acc.type.with_lanes(lanes))
             body_at.registers[acc] = wide

@@ -45,7 +45,7 @@ known, it still orders the instructions for the core."""
 
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=30),
-    (*FLOATS, *WIDENING_TWICE, *WIDENING), ROUNDING | HALVES | {"long_lanes"}, lane_operand=True,
+    (*FLOATS, *WIDENING_TWICE, *WIDENING), ROUNDING | HALVES | {"long_lanes", "mul_high"}, lane_operand=True,
     gcc_flags=AS_WRITTEN, widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(

@@ -52,13 +52,13 @@ def _vnni(*widths: int) -> tuple[Dot, ...]:
 
 V2 = Cpu(
     "x86-64-v2", "x86-64-v2", "", ("-march=x86-64-v2",), (4, 1), Registers(scalar=12, vector=16),
-    (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {"dot2_i16i16", "long_lanes"},
+    (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {"dot2_i16i16", "long_lanes", "mul_high"},
     gcc_flags=NO_HOISTING, caches=CACHES, prefetch=PREFETCH, winograd=True, few_passes=True, bytes_as=U8,
     requires=("cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"),
 )  # fmt: skip
 V3 = Cpu(
     "x86-64-v3", "x86-64-v3", "", ("-march=x86-64-v3",), (8, 4, 1), Registers(scalar=12, vector=16),
-    (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", "dot2_i16i16", "long_lanes"},
+    (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", "dot2_i16i16", "long_lanes", "mul_high"},
     gcc_flags=NO_HOISTING, caches=CACHES, prefetch=PREFETCH, winograd=True, few_passes=True, bytes_as=U8,
     requires=(*V2.requires, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
 )  # fmt: skip
@@ -71,7 +71,7 @@ V3_VNNI = Cpu(
 V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),
     Registers(scalar=12, vector=32), (*_multiply_add("fma", 16, 8, 4), *_pairs(16, 8, 4)),
-    ROUNDING | {"fma", "dot2_i16i16", "long_lanes"}, gcc_flags=NO_HOISTING,
+    ROUNDING | {"fma", "dot2_i16i16", "long_lanes", "mul_high", "pick_words"}, gcc_flags=NO_HOISTING,
     caches=CACHES, prefetch=PREFETCH, winograd=True, few_passes=True, bytes_as=U8,
     requires=(*V3.requires, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 )  # fmt: skip

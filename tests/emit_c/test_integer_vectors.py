@@ -141,6 +141,25 @@ def matrices() -> Expected:
     return expect(text, {"acc": acc, "x": x, "w": w}, results)
 
 
+def picked() -> Expected:
+    """Words of two vectors by numbers whose upper bits do not count, and tables of bytes and halfwords as words."""
+    text = """
+    kernel picked(number: i32[64] const, x: i32[64] const, bytes: u8[64] const, halves: i16[64] const, y: i32[64] out,
+        words: i32[16] out, pairs: i32[32] out)
+      for b:2
+        y[b*16 : 16] = pick_words:i32x16(number[b*16 : 16], x[b*16 : 16], x[b*16 + 32 : 16])
+        pairs[b*16 : 16] = bitcast<i32x16>(halves[b*32 : 32])
+      words[0 : 16] = bitcast<i32x16>(bytes[0 : 64])
+    """
+    number, x, small, halves = bits("i32", 1), bits("i32", 2), bits("u8", 3), bits("i16", 4)
+    y = np.zeros_like(x)
+    for b in (0, 16):
+        both = np.concatenate([x[b : b + 16], x[b + 32 : b + 48]])
+        y[b : b + 16] = both[number[b : b + 16] & 31]
+    results = {"y": y, "words": small.view("i4"), "pairs": halves.view("i4")}
+    return expect(text, {"number": number, "x": x, "bytes": small, "halves": halves}, results)
+
+
 def packed(seed: int) -> np.ndarray:
     """Words that are extreme as bytes and as halfwords."""
     words_of = np.concatenate([bits("i16", seed), bits("i8", seed).view("i2"), bits("i16", seed + 2)[:32]])
@@ -168,15 +187,18 @@ def requantize(narrow: str, lanes: int) -> Expected:
 
 
 def integers(lanes: int) -> Expected:
-    """Minimum and maximum of 32 bits, by sign and of floats."""
+    """Minimum and maximum of 32 bits, and the upper words of products."""
     text = f"""
-    kernel integers_{lanes}(x: i32[64] const, w: i32[64] const, least: i32[64] out, greatest: i32[64] out)
+    kernel integers_{lanes}(x: i32[64] const, w: i32[64] const, least: i32[64] out, greatest: i32[64] out,
+        high: i32[64] out)
       for b:{COUNT // lanes}
         least[b*{lanes} : {lanes}] = min(x[b*{lanes} : {lanes}], w[b*{lanes} : {lanes}])
         greatest[b*{lanes} : {lanes}] = max(x[b*{lanes} : {lanes}], w[b*{lanes} : {lanes}])
+        high[b*{lanes} : {lanes}] = mul_high:i32x{lanes}(x[b*{lanes} : {lanes}], w[b*{lanes} : {lanes}])
     """
     x, w = bits("i32", 1), bits("i32", 2)
-    return expect(text, {"x": x, "w": w}, {"least": np.minimum(x, w), "greatest": np.maximum(x, w)})
+    high = (x.astype("i8") * w.astype("i8") >> 32).astype("i4")
+    return expect(text, {"x": x, "w": w}, {"least": np.minimum(x, w), "greatest": np.maximum(x, w), "high": high})
 
 
 def everything() -> Iterator[Expected]:
@@ -190,6 +212,7 @@ def everything() -> Iterator[Expected]:
     yield from (words(narrow) for narrow in NARROW)
     yield dots(1)
     yield matrices()
+    yield picked()
     yield requantize("i8", 1)
 
 

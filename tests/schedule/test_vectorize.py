@@ -8,7 +8,7 @@ from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.schedule.names import Names
 from ccml.schedule.unroll import expand_unrolled
-from ccml.schedule.vectorize import vectorize, vectorize_copies
+from ccml.schedule.vectorize import Able, vectorize, vectorize_copies
 
 
 def vectorized(text: str, *widths: int) -> str:
@@ -147,3 +147,9 @@ def test_copies_of_bytes_go_by_words() -> None:
     kernel = parse_kernel(dedent(before).strip() + "\n")
     body = vectorize_copies(kernel.body, (16, 4), Names.of(kernel))
     assert print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip() == expected(after)
+
+
+def test_small_tensors_that_are_no_tables_are_loaded() -> None:
+    kernel = parse_kernel("kernel k(x: u8[256] const, y: u8[256] out)\n  for c:256\n    y[c] = x[c]+1u8\n")
+    body = vectorize(kernel.body, (16, 8), Names.of(kernel), Able(lookup_lanes=16))
+    assert "y[c_1*16 : 16] = x[c_1*16 : 16] + 1u8x16" in print_kernel(Kernel(kernel.name, kernel.params, body))
