@@ -1,9 +1,15 @@
-"""Block instructions that multiply one pixel of halfwords by all channels, eight at a time, into words.
+"""Block instructions that multiply one pixel of halfwords by all channels, four or eight at a time, into words.
 
 *Activations* are halfwords, padded with zeros to whole groups: four on cores with DSP instructions, eight with Helium.
 *Weights* are a :class:`Stream`: for each channel and group of four k a word of bytes, in the order k0, k2, k1, k3 in
 which ``widen_even`` and ``widen_odd`` make (k0, k1) and (k2, k3) of them, or two words of halfwords; with Helium four
 words for each group of eight k. Channels that fill no tile follow as tiles of one; with Helium as a tile of zeros.
+
+*Packed weights* of ``gemm_4x1_s16s8_i32`` are halfwords ``256 * w0 + w1`` of two channels. The products with them,
+summed in 64 bits (SMLALD), are ``256 * sum0 + sum1``; one SXTB16 of the word gives ``sum1`` by itself. So three
+instructions make four products, where bytes need two SXTB16 and two SMLAD. No weight may be -128. A tile has no biases
+and, for each group, words of k0 and k1 for both pairs of channels, then of k2 and k3; channels that fill no tile are
+zero.
 """
 
 from __future__ import annotations
@@ -17,7 +23,7 @@ from ..ir.build import store
 from ..ir.loops import I32, Access, Block, Call, Expr, Kernel, Let, Var
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
-from .common import Number, halves, high_half, low_half, param
+from .common import Number, byte_of, halves, high_half, low_half, param
 from .helium import pad
 from .instruction import DSP_FPU, MVE, BlockInstruction, Cycles, of_tiles
 from .tiles import Stream, tile_block
@@ -28,9 +34,27 @@ HALFWORDS_8X1 = Stream(8, words=2, factors=False)
 """Weights of 16 bits there."""
 VECTORS_8X1 = Stream(8, words=4, factors=False)
 """Weights of 16 bits with Helium."""
+PACKED_4X1 = 4
+"""Channels of a tile of packed weights, and words of a group."""
 GROUP, VECTOR = 4, 8
 """k of a group on cores with DSP instructions, and with Helium."""
 _ORDER = (0, 2, 1, 3)
+
+
+def can_be_packed(weights: np.ndarray) -> bool:
+    """Whether any two int8 weights fit a halfword ``256 * w0 + w1``."""
+    return bool(np.all(weights > -128))
+
+
+def pack_pairs(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The packed int8 weights [o, k] for ``gemm_4x1_s16s8_i32``, which has no biases: they have to be zero."""
+    assert not bias.any() and can_be_packed(weights)
+    columns = _padded(weights.astype(np.int16), GROUP)
+    whole = np.zeros((pad(len(columns), PACKED_4X1), columns.shape[1]), np.int16)
+    whole[: len(columns)] = columns
+    halfwords = whole[0::2] * np.int16(256) + whole[1::2]
+    words = halfwords.astype("<i2").view("<i4").reshape(-1, 2, columns.shape[1] // 2)
+    return np.ascontiguousarray(words.transpose(0, 2, 1)).reshape(-1).astype(np.int32)
 
 
 def pack_bytes(bias: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -108,6 +132,35 @@ def _halfwords(groups: Number, channels: Number) -> Kernel:
     return _tiles(HALFWORDS_8X1, groups, channels)
 
 
+def _packed(groups: Number, channels: Number) -> Kernel:
+    """Tiles of four channels of packed weights."""
+    whole, t = pad(channels, PACKED_4X1), Var("t")
+    w = param("w", DType.I32, whole * groups, Access.READ, 4)
+    x = param("x", DType.I16, groups * GROUP, Access.READ, 4)
+    y = param("y", DType.I32, whole, Access.WRITE, 4)
+
+    def group(g: Var) -> tuple[Block, Callable[[Expr, int, int], Expr]]:
+        at = (t * groups + g) * PACKED_4X1
+        values = [Var(f"x{n}", I32) for n in range(GROUP)]
+        lets = tuple(Let(value, I32(x[g * GROUP + n])) for n, value in enumerate(values))
+
+        def product(acc: Expr, c: int, p: int) -> Expr:
+            for n, value in enumerate(values):
+                word = w[at + (n // 2 * 2 + c // 2)]
+                both = high_half(word) if n % 2 else low_half(word)
+                second = byte_of(both, 0)
+                acc = acc + value * (second if c % 2 else (both - second) >> 8)
+            return acc
+
+        return lets, product
+
+    def finish(c: int, p: int, acc: Expr) -> Block:
+        return (store(y[t * PACKED_4X1 + c], acc),)
+
+    body = tile_block((PACKED_4X1, 1), (groups,), lambda c, p: I32(0), group, finish)
+    return Kernel("packed_halfword_gemm", (w, x, y), loop(t, whole // PACKED_4X1, *body))
+
+
 def _vectors(vectors: Number, channels: Number) -> Kernel:
     """Tiles of eight channels, eight k at a time."""
     stream, t = VECTORS_8X1, Var("t")
@@ -137,6 +190,10 @@ def _vectors(vectors: Number, channels: Number) -> Kernel:
 
 _SCALARS = ("groups", "channels")
 ROWS: tuple[BlockInstruction, ...] = (
+    BlockInstruction(
+        "gemm_4x1_s16s8_i32", _SCALARS, _packed, DSP_FPU, ((2, 9), (5, 16)),
+        cycles=Cycles(dsp=of_tiles(68, 4, 35.5, 21.3)),
+    ),
     BlockInstruction(
         "gemm_8x1_s16s8_i32", _SCALARS, _bytes, DSP_FPU, ((2, 9), (5, 17)),
         cycles=Cycles(dsp=of_tiles(76, 8, 31, 53, (6.5, 12))),

@@ -1029,6 +1029,18 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "e1aec4f100044feac40404f102042244234443ec142a029ca2427ff4c9ac03b0bde8f08f"
         ),
     },
+    "gemm_4x1_s16s8_i32": {
+        ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
+            "2de9f04f85b00e9d1c46a4f1010606f0030606f101064ff038080ff2201706fb187747f0010701ebc40605f103054fea"
+            "9505cde90017cde9022604954ff000044ff000054ff000064ff000074ff000084ff00009dde9001a504700bff1e80223"
+            "b0e8005cc2fbca452ffa8afa22fb0a66c2fbcb782ffa8bfb22fb0b99c3fbcc452ffa8cfc23fb0c66c3fbce782ffa8efe"
+            "23fb0e99f1e80223b0e8005cc2fbca452ffa8afa22fb0a66c2fbcb782ffa8bfb22fb0b99c3fbcc452ffa8cfc23fb0c66"
+            "c3fbce782ffa8efe23fb0e99f1e80223b0e8005cc2fbca452ffa8afa22fb0a66c2fbcb782ffa8bfb22fb0b99c3fbcc45"
+            "2ffa8cfc23fb0c66c3fbce782ffa8efe23fb0e99f1e80223b0e8005cc2fbca452ffa8afa22fb0a66c2fbcb782ffa8bfb"
+            "22fb0b99c3fbcc452ffa8cfc23fb0c66c3fbce782ffa8efe23fb0e99ddf80ca051458bd1a41b65ebe6754fea142444ea"
+            "0564b7eb090768ebe9784fea172747ea0867029a049ba2e8d0020292013b04937ff464af05b0bde8f08f00bf"
+        ),
+    },
     "gemm_8x1_s16s8_i32": {
         ("thumbv7em", "thumbv8m.main", "thumbv8.1m.main"): (
             "2de9f04f8eb0179d1c46a4f1010606f0010606f101064ff0a4080ff2761706fb187747f00107cde9081701ebc406cde9"

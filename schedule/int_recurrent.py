@@ -21,7 +21,7 @@ from typing import Union
 import numpy as np
 
 from ..blocks import has_block
-from ..blocks.halfword_gemm import GROUP, VECTOR, pack_bytes, pack_halfwords, pack_vectors
+from ..blocks.halfword_gemm import GROUP, VECTOR, can_be_packed, pack_bytes, pack_halfwords, pack_pairs, pack_vectors
 from ..blocks.helium import GEMM_4X2, STEP, pad
 from ..ir.build import convert, store
 from ..ir.graph import Node
@@ -50,19 +50,22 @@ ROOM = 8
 
 
 @dataclass(frozen=True)
-class Block8x1:
-    """A block instruction for weights of up to so many ``bits``: k come in whole groups of ``group``."""
+class OnePixelBlock:
+    """A block instruction for weights of up to so many ``bits`` that are ``fit``: k come in whole groups of
+    ``group``."""
 
     name: str
     bits: int
     group: int
     pack: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    fit: Callable[[np.ndarray], bool] = lambda weights: True
 
 
-BLOCKS_8X1 = (
-    Block8x1("gemm_8x1_s16s8_i32", 8, GROUP, pack_bytes),
-    Block8x1("gemm_8x1_s16_i32", 16, GROUP, pack_halfwords),
-    Block8x1("helium_gemm_8x1_s16_i32", 16, VECTOR, pack_vectors),
+ONE_PIXEL_BLOCKS = (
+    OnePixelBlock("gemm_4x1_s16s8_i32", 8, GROUP, pack_pairs, can_be_packed),
+    OnePixelBlock("gemm_8x1_s16s8_i32", 8, GROUP, pack_bytes),
+    OnePixelBlock("gemm_8x1_s16_i32", 16, GROUP, pack_halfwords),
+    OnePixelBlock("helium_gemm_8x1_s16_i32", 16, VECTOR, pack_vectors),
 )
 """The first that a core has is taken, with Helium the last."""
 
@@ -112,9 +115,12 @@ def _weights(ctx: KernelContext) -> list[np.ndarray] | None:
     return None if any(each is None for each in found) else [each for each in found if each is not None]
 
 
-def _block(ctx: KernelContext, weights: np.ndarray) -> Block8x1 | None:
+def _block(ctx: KernelContext, weights: np.ndarray) -> OnePixelBlock | None:
     bits = 8 if weights.dtype == np.int8 else 16
-    known = [row for row in BLOCKS_8X1 if bits <= row.bits and has_block(row.name, ctx.cpu.extensions)]
+    known = [
+        row for row in ONE_PIXEL_BLOCKS
+        if bits <= row.bits and has_block(row.name, ctx.cpu.extensions) and row.fit(weights)
+    ]
     return next((row for row in reversed(known) if row.group == VECTOR), known[0] if known else None)
 
 
@@ -172,7 +178,7 @@ class _Units:
 class _BlockProduct:
     """``weights`` [rows, k] packed for a block instruction."""
 
-    def __init__(self, ctx: KernelContext, weights: np.ndarray, block: Block8x1) -> None:
+    def __init__(self, ctx: KernelContext, weights: np.ndarray, block: OnePixelBlock) -> None:
         self.ctx, self.weights, self.block = ctx, weights, block
         self.packed: dict[int, Buffer] = {}
 

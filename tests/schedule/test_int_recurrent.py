@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
 from ccml.passes.fuse import fuse
 from ccml.program.build import lower_graph
-from ccml.targets import Machine
+from ccml.targets import Machine, select
 
 from tests.machines_here import distinct_machines, on_this_machine
 from tests.ops.integer_recurrence import operands
@@ -73,3 +74,23 @@ def test_constant_weights_have_a_generator(machine: Machine) -> None:
         graph, _ = layer("int_lstm", features=8, hidden=8)
         program = lower_graph(fuse(graph), machine)
         assert [call.generator for call in walk_calls(program.body)] == ["integer recurrence"]
+
+
+def blocks_on_m4(least: int) -> set[str]:
+    """The block instructions of a layer whose first weights of both kinds are the ``least`` of all."""
+    graph, _ = layer("int_gru", x=np.int8, features=8, hidden=12)
+    constants = dict(graph.constants)
+    for name, array in graph.constants.items():
+        if array.dtype == np.int8:
+            constants[name] = np.maximum(array, least)
+            constants[name].flat[0] = least
+    program = lower_graph(fuse(replace(graph, constants=constants)), select("cortex-m4"))
+    return {block.name for block in program.blocks}
+
+
+def test_pairs_of_channels_share_halfwords_where_they_fit() -> None:
+    """256 * -128 less something fits none."""
+    names = blocks_on_m4(-127)
+    assert names and all(name.startswith("gemm_4x1_s16s8_i32") for name in names), names
+    names = blocks_on_m4(-128)
+    assert names and all(name.startswith("gemm_8x1_s16s8_i32") for name in names), names
