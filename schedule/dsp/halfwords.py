@@ -1,7 +1,8 @@
 """Contractions of halfwords by bytes on cores with DSP: the blocks of bytes, whose activations are halfwords anyway.
 
 A word of four weights is widened to (w0, w2) and (w1, w3). Activations are staged two halfwords side by side as they
-lie in memory, (x0, x1) and (x2, x3), so the weights of each four are packed as w0, w2, w1, w3.
+lie in memory, (x0, x1) and (x2, x3), so the weights of each four are packed as w0, w2, w1, w3. A single pixel takes the
+block of recurrent layers, where weights of two channels share halfwords.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...blocks.dsp_gemm import GEMM_3X2, pack
+from ...blocks.halfword_gemm import GROUP, PACKED_4X1, can_be_packed, pack_pairs
+from ...blocks.helium import pad
 from ...ir.build import load, store
-from ...ir.loops import I16, I32, Bitcast, Block, Buffer, Expr, Invoke, Var
+from ...ir.loops import I16, I32, Bitcast, Block, Buffer, Expr, Invoke, Var, as_expr
 from ...ir.loops_rewrite import loop
 from ...ir.types import DType
 from ...ops.integer import sum_shift, zero_point
@@ -31,12 +34,14 @@ _ORDER = (0, 2, 1, 3)
 
 def is_halfword_contraction(ctx: KernelContext) -> bool:
     """Whether the anchor is a ``conv`` (one group, channels last) or ``matmul`` of int16 by constant int8 weights, with
-    sums of 32 bits and several pixels."""
+    sums of 32 bits. Of a single pixel, weights have to fit their block."""
     anchor, weights = ctx.contraction
     if weights is None or weights.dtype != np.int8 or anchor.operands[0].dtype is not DType.I16:
         return False
     channels = anchor.output.shape[-1]
-    if sum_shift(anchor.attrs) or not anchor.operands[0].shape[-1] or anchor.output.type.size <= channels:
+    if sum_shift(anchor.attrs) or not anchor.operands[0].shape[-1] or anchor.output.type.size < channels:
+        return False
+    if anchor.output.type.size == channels and not _fits_one_pixel(weights, anchor.op == "matmul"):
         return False
     if anchor.op == "conv":
         return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] == 1
@@ -45,7 +50,18 @@ def is_halfword_contraction(ctx: KernelContext) -> bool:
 
 def lower_halfword_contraction(ctx: KernelContext) -> Block:
     """A contraction, for which :func:`is_halfword_contraction` holds."""
-    return _HalfwordTiling(Contraction(ctx, limit=0)).emit()
+    work = _HalfwordContraction(ctx, limit=0)
+    return (_PixelTiling if work.one_pixel else _HalfwordTiling)(work).emit()
+
+
+def _fits_one_pixel(weights: np.ndarray, matmul: bool) -> bool:
+    """Whether ``gemm_4x1_s16s8_i32`` has words for the weights, and for all of their sums without bias."""
+    columns = weights.T if matmul else weights.reshape(len(weights), -1)
+    return can_be_packed(weights) and bool(np.all(np.abs(columns.astype(np.int64)).sum(axis=1) < 1 << 16))
+
+
+class _HalfwordContraction(Contraction):
+    unpacks = False
 
 
 class _HalfwordTiling(Tiling[Contraction]):
@@ -57,7 +73,7 @@ class _HalfwordTiling(Tiling[Contraction]):
     def __init__(self, work: Contraction) -> None:
         super().__init__(work)
         ctx = work.ctx
-        self.groups = -(-work.depth // 4)
+        self.groups = -(-work.depth // GROUP)
         columns = work.padded_columns(4).reshape(work.channels, -1, 4)[:, :, list(_ORDER)].reshape(work.channels, -1)
         self.weights = ctx.pack("w", pack(replace(GEMM_3X2, factors=False), work.bias, columns, None))
         self.staged = ctx.temporary("pixels", DType.I32, (self.groups, TWO_PIXELS.words), align=8)
@@ -81,6 +97,31 @@ class _HalfwordTiling(Tiling[Contraction]):
         pairs = (Bitcast(I32, load(self.column, g * 4 + 2 * half, lanes=2)) for half in range(2))
         words = (store(self.staged[g, slot * TWO_PIXELS.between + half], pair) for half, pair in enumerate(pairs))
         return (*gathered, *loop(g, self.groups, *words))
+
+
+class _PixelTiling(Tiling[Contraction]):
+    """One pixel, whose sums are without biases."""
+
+    pixels = 1
+
+    def __init__(self, work: Contraction) -> None:
+        super().__init__(work)
+        ctx = work.ctx
+        self.groups = -(-work.depth // GROUP)
+        self.weights = ctx.pack("w", pack_pairs(np.zeros_like(work.bias), work.columns))
+        self.bias = ctx.pack("bias", work.bias.astype(np.int32))
+        self.column = ctx.temporary("column", DType.I16, (self.groups * GROUP,), align=4)
+        self.sums = ctx.temporary("sums", DType.I32, (pad(work.channels, PACKED_4X1),), align=4)
+        self.values = work.scratch(1)
+
+    def tile(self, position: Position, count: int, first: Expr, again: Expr | None) -> Block:
+        work, c = self.work, Var(self.work.names.fresh("c"))
+        behind = tuple(store(self.column[at], 0) for at in range(work.depth, self.groups * GROUP))
+        gathered = window_rows(work.ctx, work.window, position(as_expr(0)), _Column(work, self.column))
+        pointers = (start(self.weights), start(self.column), start(self.sums))
+        multiply = Invoke("gemm_4x1_s16s8_i32", pointers, (self.groups, work.channels))
+        biased = loop(c, work.channels, store(self.values[0, c], self.sums[c] + self.bias[c]))
+        return (*behind, *gathered, multiply, *biased, *work.epilogue(self.values, 1, position))
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,10 @@ BYTES = {
     "padded": Layer((1, 5, 6, 1), (9, 3, 4, 1), 0, zero=1000, pad=1, largest=127),
     "channels in fours": Layer((1, 4, 3, 8), (6, 3, 3, 8), 0, pad=1, largest=127),
     "one pixel a row": Layer((1, 4, 3, 3), (5, 1, 3, 3), 0, zero=-5, largest=127),
+    "weights of 4 bits": Layer((1, 3, 3, 32), (48, 3, 3, 32), 0, pad=1, largest=7),
+    "one pixel": Layer((1, 70), (70, 13), 0, zero=-9, largest=126),
+    "one pixel, a window": Layer((1, 3, 3, 5), (6, 3, 3, 5), 0, zero=100, largest=126),
+    "one pixel, one product": Layer((1, 1), (1, 1), 0, largest=126, bias=False),
 }
 by_layer = pytest.mark.parametrize("layer", LAYERS.values(), ids=list(LAYERS))
 
@@ -186,6 +190,16 @@ def test_weights_of_bytes_in_process(name: str, machine: Machine) -> None:
     blocks = any(isinstance(stmt, Invoke) for kernel in program.kernels for stmt in walk_stmts(kernel.body))
     assert blocks is (machine is not GENERIC)
     np.testing.assert_array_equal(JitModel(program, machine).run({"x": layer.arrays()["x"]})["y"], layer.expected())
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [Layer((1, 70), (70, 13), 0, largest=127), Layer((1, 1200), (1200, 5), 0, largest=126)],
+    ids=["a weight of -128", "sums beyond 32 bits without their bias"],
+)
+def test_pixels_whose_weights_do_not_fit_a_block(layer: Layer) -> None:
+    program = lower_graph(layer.graph(), M4)
+    assert not any(isinstance(stmt, Invoke) for kernel in program.kernels for stmt in walk_stmts(kernel.body))
 
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
