@@ -29,6 +29,8 @@ log = logging.getLogger(__name__)
 _RANDOM_SAMPLES = 10
 _INT8, _WEIGHTS4 = QuantizeOptions(), QuantizeOptions(Mode.WEIGHTS4)
 _QUANTIZE = (("--quantize int8", _INT8), ("--quantize weights4", _WEIGHTS4))
+_STACK = 4 << 10
+"""Bytes of the largest block of RAM that pools leave to the stack."""
 _WIDER = "--activations int16"
 
 
@@ -132,8 +134,10 @@ def _ways(case: Case) -> Iterator[Way]:
         if goal is not case.goal.optimize
     }
     if len(case.blocks) > 1 and not case.goal.pools:
-        names = " ".join(f"--pool {name}={size // 1024}KiB" for name, size in case.blocks.items())
-        goals[names] = replace(case.goal, max_ram=None, pools=dict(case.blocks))
+        largest = max(case.blocks, key=lambda name: case.blocks[name])
+        pools = {name: size - _STACK * (name == largest) for name, size in case.blocks.items()}
+        names = " ".join(f"--pool {name}={size // 1024}KiB" for name, size in pools.items())
+        goals[names] = replace(case.goal, max_ram=None, pools=pools)
     for options, goal in goals.items():
         yield Way(options, goal)
     if case.source.quantized is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from ..errors import CcmlError, ErrorCode
 from ..program.goal import Goal
@@ -17,7 +17,8 @@ class Budget:
     """Limits, ``None`` where there is none: bytes of flash, of RAM with the stack (``max_ram``, in one block), of the
     stack alone, and seconds of a run at a ``clock`` in Hz.
 
-    ``where`` is what has them, such as a board, ``wait_states`` are those of its flash.
+    ``where`` is what has them, such as a board, ``wait_states`` are those of its flash. ``blocks`` are the bytes of its
+    RAM by name, for a model with pools that are called so; the stack is in the largest.
     """
 
     max_flash: int | None = None
@@ -27,6 +28,7 @@ class Budget:
     clock: int | None = None
     where: str = ""
     wait_states: int | None = None
+    blocks: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def has_limits(self) -> bool:
@@ -85,6 +87,7 @@ def board_budget(board: DevelopmentBoard, goal: Goal, given: Budget = NO_BUDGET)
         clock=given.clock or board.clock,
         where=board.title,
         wait_states=board.wait_states,
+        blocks=board.pools,
     )
 
 
@@ -107,7 +110,9 @@ def _needs(totals: Totals, budget: Budget) -> Iterator[Need]:
         if totals.flash_bytes is None:
             raise _unknown("--max-flash", "no code was made whose size could be told", "add lib to --emit")
         yield Need("flash", totals.flash_bytes, budget.max_flash)
-    if budget.max_ram is not None:
+    if totals.pools and {pool.name for pool in totals.pools} <= {*budget.blocks}:
+        yield from _needs_of_blocks(totals, budget.blocks)
+    elif budget.max_ram is not None:
         ram = totals.ram_bytes if len(totals.pools) == 1 else 0
         yield Need("RAM with stack", ram + totals.state_bytes + (totals.stack_bytes or 0), budget.max_ram)
     if budget.max_stack is not None:
@@ -122,6 +127,18 @@ def _needs(totals: Totals, budget: Budget) -> Iterator[Need]:
         if seconds is None:
             raise _unknown("--max-time", "the clock of the core is not known", "--clock 168MHz, or --board NAME")
         yield Need("time", seconds, budget.max_time)
+
+
+def _needs_of_blocks(totals: Totals, blocks: Mapping[str, int]) -> Iterator[Need]:
+    """Those of pools that are called as the blocks of RAM, in the order of these."""
+    used = {pool.name: pool.ram_bytes for pool in totals.pools}
+    beside = totals.state_bytes + (totals.stack_bytes or 0)
+    largest = max(blocks, key=lambda name: blocks[name])
+    for name, size in blocks.items():
+        if name == largest:
+            yield Need(f"{name} with stack", used.get(name, 0) + beside, size)
+        elif name in used:
+            yield Need(name, used[name], size)
 
 
 def _unknown(option: str, reason: str, hint: str) -> CcmlError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -90,3 +91,51 @@ def test_a_package_for_a_board_has_its_memory(tmp_path: Path) -> None:
     script = (tmp_path / "out" / "make" / "wide" / "check" / "linker.ld").read_text()
     assert "VECTORS (rx) : ORIGIN = 0x08000000" in script
     assert "RAM (rw) : ORIGIN = 0x20000000, LENGTH = 0x18000" in script
+
+
+def attention(path: Path) -> Path:
+    """Three matrices of 56 KiB at the same time, none of which a row is enough of."""
+    weights = np.random.default_rng(0).standard_normal((120, 120)).astype(np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["q"]),
+        helper.make_node("Transpose", ["q"], ["t"], perm=[1, 0]),
+        helper.make_node("Softmax", ["q"], ["s"], axis=0),
+        helper.make_node("MatMul", ["s", "t"], ["z"]),
+        helper.make_node("ReduceMean", ["z"], ["y"], axes=[1], keepdims=0),
+    ]
+    return save_model(path, *nodes, shape=(120, 120), w=weights)
+
+
+def test_blocks_of_ram_as_pools_where_one_is_too_small(tmp_path: Path) -> None:
+    """With room for the stack, which is in the largest; the options that are named do what is said of them."""
+    model = attention(tmp_path / "net.onnx")
+    given = ["compile", model, "--board", "stm32f4-discovery", "-o", tmp_path / "out", "--emit", "obj"]
+    done = ccml(*given)
+    assert done.exit_code == 5 and "RAM with stack" in done.stderr
+    (options,) = re.findall(r"hint: it fits with (.*?):", done.stderr)
+    assert options == "--pool ccm=64KiB --pool sram=124KiB"
+    assert re.search(r"; ccm [\d,]+ of 65,536 bytes; sram with stack [\d,]+ of 131,072 bytes", done.stderr)
+    done = ccml(*given, *options.split())
+    assert done.exit_code == 0, done.stderr
+    assert re.search(r"^fits .*ccm \d+ %; sram with stack \d+ %", done.stdout, re.MULTILINE)
+    totals = json.loads((tmp_path / "out" / "report.json").read_text())["totals"]
+    used = {pool["name"]: pool["ram_bytes"] for pool in totals["pools"]}
+    assert 0 < used["ccm"] <= 64 << 10 and 0 < used["sram"] + totals["stack_bytes"] <= 128 << 10
+
+
+def test_pools_that_leave_the_stack_no_room_do_not_fit(tmp_path: Path) -> None:
+    nodes = [helper.make_node("Softmax", ["x"], ["s"], axis=0), helper.make_node("Exp", ["s"], ["y"])]
+    model = save_model(tmp_path / "net.onnx", *nodes, shape=(2, 10920))
+    done = ccml("compile", model, "--board", "stm32f4-discovery", "--pool", "sram=128KiB", "-o", tmp_path / "out")
+    assert done.exit_code == 5 and re.search(r"does not fit .*: sram with stack 131,\d+ of 131,072", done.stderr)
+
+
+def test_sixteen_bits_where_they_fit_as_the_hint_says(tmp_path: Path) -> None:
+    model = wide_model(tmp_path / "wide.onnx")
+    np.savez(tmp_path / "typical.npz", x=np.random.default_rng(2).standard_normal((8, 1, 64)).astype(np.float32))
+    given = ["compile", model, "-t", "cortex-m4", "--max-flash", "40KiB", "-o", tmp_path / "out"]
+    done = ccml(*given)
+    (options,) = re.findall(r"hint: it fits with (.*?) --calibration FILE: .*; with --activations int16", done.stderr)
+    done = ccml(*given, *options.split(), "--calibration", tmp_path / "typical.npz", "--activations", "int16")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["totals"]["flash_bytes"] <= 40 << 10
