@@ -33,7 +33,7 @@ def interpolate(ctx: NestContext, node: Node) -> Block:
     if len(axes) == 1:
 
         def place(outer: Index) -> Block:
-            taps = _Taps(ctx, node, 0, outer[first])
+            taps = Taps(ctx, node, 0, outer[first])
 
             def element(inner: Index) -> Block:
                 total = taps.total(lambda at: read_as(ctx, x, (*outer[:first], at, *inner), DType.I32, zero))
@@ -48,7 +48,7 @@ def interpolate(ctx: NestContext, node: Node) -> Block:
 
     def row(outer: Index) -> Block:
         line, start = ctx.scratch("line", DType.I32, extents)
-        down = _Taps(ctx, node, 0, outer[first])
+        down = Taps(ctx, node, 0, outer[first])
 
         def fill(inner: Index) -> Block:
             def read(at: Expr) -> Expr:
@@ -57,7 +57,7 @@ def interpolate(ctx: NestContext, node: Node) -> Block:
             return (store(line[inner], down.total(read)),)
 
         def place(position: Index) -> Block:
-            across = _Taps(ctx, node, 1, position[0])
+            across = Taps(ctx, node, 1, position[0])
 
             def element(inner: Index) -> Block:
                 total = across.total(lambda at: line[(at, *inner)])
@@ -71,13 +71,13 @@ def interpolate(ctx: NestContext, node: Node) -> Block:
     return loops(ctx, stems[:second], shape[:second], row)
 
 
-class _Taps:
-    """Places and weights of one output along axis ``number``, which ``block`` names."""
+class Taps:
+    """Places and weights of one output along axis ``number``: ``taps``, which ``block`` names."""
 
     def __init__(self, ctx: NestContext, node: Node, number: int, output: Expr) -> None:
         lets, indices, weights = Lets(ctx), operand(node, 1 + 2 * number), operand(node, 2 + 2 * number)
         extent = operand(node, 0).shape[ints(node.attrs, "axes")[number]]
-        self._taps = [
+        self.taps = [
             (
                 lets.bind("at", _inside(_entry(ctx, indices, output, t), extent)),
                 lets.bind("w", _entry(ctx, weights, output, t)),
@@ -87,7 +87,7 @@ class _Taps:
         self.block = lets.block
 
     def total(self, read: Read) -> Expr:
-        return fold(add, [read(at) * weight for at, weight in self._taps])
+        return fold(add, [read(at) * weight for at, weight in self.taps])
 
 
 def _entry(ctx: NestContext, table: Value, output: Expr, tap: int) -> Expr:

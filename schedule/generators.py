@@ -37,6 +37,7 @@ from .kernel import KernelContext
 from .max_pool import is_max_pool, lower_max_pool
 from .normalized_rows import is_normalized_rows, lower_normalized_rows
 from .packed_elementwise import is_packed_elementwise, lower_packed_elementwise
+from .packed_interpolation import is_packed_interpolation, lower_packed_interpolation
 from .plain.contraction import is_plain_contraction, lower_plain_contraction
 from .plain.depthwise import is_plain_depthwise, lower_plain_depthwise
 from .products import is_product
@@ -237,6 +238,9 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("normalized rows", _anchors("int_normalize"), is_normalized_rows, lower_normalized_rows, _scalar(20)),
     Generator("kept exponentials", _anchors("int_softmax"), has_vectors, lower_kept_exponentials, _scalar(20)),
+    Generator(
+        "packed interpolation", _anchors("interpolate"), is_packed_interpolation, lower_packed_interpolation, _scalar(4)
+    ),
     Generator("sum of taps", _anchors("pool"), is_sum_pool, lower_sum_pool, _scalar(10)),
     Generator(
         "packed elementwise", _anchors(None), is_packed_elementwise, lower_packed_elementwise, _scalar(8)
