@@ -49,11 +49,18 @@ class NestAdapter:
         return self.ctx.store_element(index, element) if value.name == self.ctx.result.name else ()
 
     def scratch(self, stem: str, dtype: DType, shape: Sequence[int]) -> tuple[Buffer, Block]:
-        """On the stack where it is small, else in the arena."""
+        """On the stack where it is small, else in the arena. Vectors are not to lie across two lines of the cache:
+        what was just stored could not be forwarded to loads."""
         if prod(shape) * dtype.size > _STACK_BYTES:
             return self.ctx.temporary(stem, dtype, shape), ()
-        buffer = Buffer(self.fresh(stem), Type(dtype), tuple(shape), Space.STACK)
+        buffer = Buffer(self.fresh(stem), Type(dtype), tuple(shape), Space.STACK, align=self._align)
         return buffer, (Alloc(buffer),)
+
+    @property
+    def _align(self) -> int:
+        """Bytes of a vector. Microcontrollers have no such caches, and align the stack to 8."""
+        lanes = max(self.ctx.cpu.f32_lanes)
+        return 0 if lanes == 1 or self.ctx.cpu.extensions else 4 * lanes
 
     def fresh(self, stem: str) -> str:
         return self.ctx.names.fresh(stem)

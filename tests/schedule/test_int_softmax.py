@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from ccml.emit_llvm.jit import host_machine
 from ccml.ir.graph import Graph, GraphBuilder, NameSupply, Value
-from ccml.ir.loops import Invoke
+from ccml.ir.loops import Alloc, Invoke, Space
 from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType, TensorType
 from ccml.ops.evaluate import evaluate_graph
@@ -69,6 +69,17 @@ def test_machines_with_vectors_look_exponentials_up_once() -> None:
     }
     kept = {"kept exponentials"}
     assert made == {"x86": kept, "arm64": kept, "m4": {"nest"}, "m55": {"helium softmax"}}
+
+
+def test_exponentials_on_the_stack_are_aligned_to_vectors() -> None:
+    def aligned(machine: Machine) -> list[int]:
+        kernels = lower_graph(GRAPHS["rows"], machine).kernels
+        allocated = [stmt.buffer for kernel in kernels for stmt in walk_stmts(kernel.body) if isinstance(stmt, Alloc)]
+        return [buffer.align for buffer in allocated if buffer.space is Space.STACK]
+
+    assert aligned(select("x86", cpu="x86-64-v4")) == [64]
+    assert aligned(select("x86", cpu="x86-64-v3")) == [32]
+    assert aligned(select("linux-arm64")) == [16]
 
 
 @pytest.mark.parametrize(
