@@ -112,6 +112,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "range": Key("range_method"),
         "percentile": Key("percentile"),
         "activations": Key("activations"),
+        "weight-bits": Key("weight_bits"),
         "weight-scales": Key("weight_scales"),
         "equalize": Key("equalize"),
         "bias-correction": Key("bias_correction"),

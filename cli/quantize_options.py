@@ -68,6 +68,10 @@ _OPTIONS = (
         help="How activations are stored; symmetric: int8, zero point 0.  [default: int8]",
     ),
     _option(
+        "--weight-bits", type=click.Choice(["8", "4"]),
+        help="Bits of weights; 4: but for output channels that lose much by it.  [default: 8]",
+    ),
+    _option(
         "--weight-scales", type=click.Choice(["per-channel", "per-tensor"]),
         help="Scales of weights.  [default: per-channel]",
     ),
@@ -144,7 +148,8 @@ mode_option = _option(
 )
 
 _NAMES = (
-    "calibration", "test_data", "range_method", "percentile", "activations", "weight_scales", "equalize",
+    "calibration", "test_data", "range_method", "percentile", "activations", "weight_bits", "weight_scales",
+    "equalize",
     "bias_correction", "rounding", "io", "max_accuracy_drop", "min_sqnr", "metric", "mean", "scale",
 )  # fmt: skip
 
@@ -206,6 +211,7 @@ _FIELDS: Mapping[str, tuple[str, Callable[[Any], Any]]] = {
     "range_method": ("range_method", _range_method),
     "percentile": ("percentile", float),
     "activations": ("activations", str),
+    "weight_bits": ("weight_bits", int),
     "weight_scales": ("per_channel", "per-channel".__eq__),
     "equalize": ("equalize", bool),
     "bias_correction": ("bias_correction", bool),

@@ -28,7 +28,7 @@ from .export_context import ELEMENT_TYPES, ExportContext
 from .export_rules import RULES
 
 VERSIONS = {"ordinary": (19, 9), "wide": (21, 10)}
-"""Operator set and the oldest format that may hold it; the wide one has QuantizeLinear to 16 bits, and blocks."""
+"""Operator set and the oldest format that may hold it; the wide one has 4 and 16 bits, and blocks."""
 
 
 def export_model(graph: Graph) -> onnx.ModelProto:
@@ -37,8 +37,9 @@ def export_model(graph: Graph) -> onnx.ModelProto:
     graph = name_apart(graph)
     parts = list(all_graphs(graph))
     values = NameSupply(name for part in parts for name in (*(value.name for value in part.values()), *part.constants))
-    proto = _Writer(values, NameSupply(), set()).graph(graph, graph.inputs)
-    wide = any(_is_wide(node) for part in parts for node in part.nodes)
+    packed: set[str] = set()
+    proto = _Writer(values, NameSupply(), packed).graph(graph, graph.inputs)
+    wide = bool(packed) or any(_is_wide(node) for part in parts for node in part.nodes)
     opset, ir_version = VERSIONS["wide" if wide else "ordinary"]
     domains = sorted({onnx_node(n.attrs).domain for part in parts for n in part.nodes if n.op == CUSTOM} - {""})
     imports = [helper.make_operatorsetid("", opset), *(helper.make_operatorsetid(domain, 1) for domain in domains)]

@@ -80,8 +80,40 @@ def _quantize(ctx: ExportContext) -> None:
     _same_with_parameters(ctx, "QuantizeLinear", element_type(ctx.node.attrs, "to").numpy)
 
 
+_LEAST_NIBBLES = 256
+"""Elements of a constant that is written with 4 bits."""
+
+
 def _dequantize(ctx: ExportContext) -> None:
-    _same_with_parameters(ctx, "DequantizeLinear", ctx.dtype)
+    """Constant weights of which most channels fit 4 bits are written so: the others beside them, and all in order by a
+    Gather behind."""
+    array, axis = ctx.graph.constant(ctx.node.operands[0]), ctx.integer("axis")
+    zero = np.array(ctx.attr("zero_point"))
+    plain = array is None or array.dtype != np.int8 or array.ndim < 2 or array.size < _LEAST_NIBBLES
+    if plain or array is None or len(zero) != array.shape[axis] or np.any(zero):
+        _same_with_parameters(ctx, "DequantizeLinear", ctx.dtype)
+        return
+    few = np.array([_fits_4_bits(channel) for channel in np.moveaxis(array, axis, 0)])
+    if few.all():
+        _dequantized_rows(ctx, array, np.arange(len(few)), ctx.outputs())
+    elif few.mean() >= 0.5:
+        order = np.concatenate([np.flatnonzero(few), np.flatnonzero(~few)])
+        parts = [ctx.values.fresh(f"{ctx.node.output.name}.{stem}") for stem in ("int4", "int8")]
+        for part, rows in zip(parts, (np.flatnonzero(few), np.flatnonzero(~few))):
+            _dequantized_rows(ctx, np.take(array, rows, axis=axis), rows, [part])
+        joined = ctx.emit("Concat", parts, axis=axis)
+        ctx.emit("Gather", [joined, ctx.constant(np.argsort(order), "order")], ctx.outputs(), axis=axis)
+    else:
+        _same_with_parameters(ctx, "DequantizeLinear", ctx.dtype)
+
+
+def _dequantized_rows(ctx: ExportContext, stored: np.ndarray, rows: np.ndarray, outputs: list[str]) -> None:
+    """``rows`` of the operand, with 4 bits where these do."""
+    write = ctx.int4 if _fits_4_bits(stored) else ctx.constant
+    scale = np.array(ctx.attr("scale"), np.float32)[rows]
+    zero = write(np.zeros(len(rows), np.int8), "zero_point")
+    inputs = [write(stored, "stored"), ctx.constant(scale, "scale"), zero]
+    ctx.emit("DequantizeLinear", inputs, outputs, axis=ctx.integer("axis"))
 
 
 def _same_with_parameters(ctx: ExportContext, op_type: str, stored: np.dtype) -> None:

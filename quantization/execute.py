@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ..samples import Samples
 from .encoding import Encoding
 
 Arrays = Mapping[str, np.ndarray]
+
+GoodEnough = Callable[[Arrays], bool]
+"""Whether outputs, ``[samples, ...]`` by name, are as demanded."""
 
 
 def evaluate_samples(graph: Graph, samples: Samples) -> dict[str, np.ndarray]:
@@ -63,3 +66,21 @@ def reevaluate(
             if value.name in encodings:
                 changed[value.name] = encodings[value.name].round_trip(changed.get(value.name, values[value.name]))
     return changed
+
+
+def relative_noise(
+    graph: Graph,
+    values: Arrays,
+    encodings: Mapping[str, Encoding],
+    constants: Mapping[tuple[str, int], np.ndarray],
+) -> float:
+    """The squared error at the float model's outputs, relative to each output, where only some values are rounded or
+    only some operands are other constants."""
+    changed = reevaluate(graph, values, encodings, constants)
+    total = 0.0
+    for value in graph.outputs:
+        if value.name in changed:
+            wanted = values[value.name].astype(np.float64)
+            power = float(np.square(wanted).sum()) or 1.0
+            total += float(np.square(changed[value.name] - wanted).sum()) / power
+    return total

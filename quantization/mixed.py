@@ -19,8 +19,7 @@ from ..ops.evaluate import evaluate_graph
 from ..ops.table import OPS
 from ..samples import Samples
 from .cheap_width import can_be_wide
-from .encoding import Encoding
-from .execute import Arrays, evaluate_samples, reevaluate
+from .execute import GoodEnough, evaluate_samples, relative_noise
 from .observe import spread
 from .options import Precision
 from .partition import Partition, key
@@ -35,9 +34,6 @@ _ALONE_SAMPLES = 4
 
 _MOST_TAKEN_BACK = 24
 """Candidates that are tried to be done without."""
-
-GoodEnough = Callable[[Mapping[str, np.ndarray]], bool]
-"""Whether outputs, ``[samples, ...]`` by name, are as demanded."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +206,7 @@ def _float_candidates(
             layer = tuned.get(key(node))
             stored = {} if layer is None else layer.weights
             weights = {(key(node), place): each.real for place, each in stored.items()}
-            noise[key(node)] += _noise(graph, values, {}, weights) if weights else 0.0
+            noise[key(node)] += relative_noise(graph, values, {}, weights) if weights else 0.0
     log.info("measured %d layers alone", len(nodes))
     found = [_Candidate(key(node), Precision.FLOAT, noise[key(node)], node.loc or key(node)) for node in nodes]
     return sorted(found, key=lambda candidate: -candidate.noise)
@@ -224,24 +220,6 @@ def layer_of(parts: Partition, name: str) -> str:
     """What a stored value is called in reports: the layer that makes it, or the input that it is."""
     made_by = [node.loc or key(node) for node in parts.unit_of(name)]
     return made_by[-1] if made_by else name
-
-
-def _noise(
-    graph: Graph,
-    values: Arrays,
-    encodings: Mapping[str, Encoding],
-    constants: Mapping[tuple[str, int], np.ndarray],
-) -> float:
-    """The squared error at the float model's outputs, relative to each output, where only some values are rounded or
-    only some operands are other constants."""
-    changed = reevaluate(graph, values, encodings, constants)
-    total = 0.0
-    for value in graph.outputs:
-        if value.name in changed:
-            wanted = values[value.name].astype(np.float64)
-            power = float(np.square(wanted).sum()) or 1.0
-            total += float(np.square(changed[value.name] - wanted).sum()) / power
-    return total
 
 
 # ---------------------------------------------------------------- what a choice costs

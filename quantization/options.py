@@ -78,10 +78,12 @@ class LayerOptions:
     percentile: float | None = None
     adaptive_rounding: bool | None = None
     bias_correction: bool | None = None
+    weight_bits: int | None = None
 
     @staticmethod
     def from_table(name: str, table: Mapping[str, object]) -> LayerOptions:
-        """``[quantize.layers."NAME"]`` of ccml.toml: precision, range, percentile, rounding, bias-correction.
+        """``[quantize.layers."NAME"]`` of ccml.toml: precision, range, percentile, rounding, bias-correction,
+        weight-bits.
 
         Raises ``BAD_OPTION`` that names the layer and the key.
         """
@@ -115,6 +117,7 @@ _KEYS: Mapping[str, tuple[str, Any, str]] = {
     "percentile": ("percentile", _percentile, "a number from 50 to 100"),
     "rounding": ("adaptive_rounding", {"adaptive": True, "nearest": False}.__getitem__, "adaptive or nearest"),
     "bias-correction": ("bias_correction", _boolean, "true or false"),
+    "weight-bits": ("weight_bits", {8: 8, 4: 4}.__getitem__, "8 or 4"),
 }
 
 _ORDINARY = LayerOptions()
@@ -126,7 +129,8 @@ class QuantizeOptions:
 
     What is about activations has no effect where ``mode`` quantizes weights alone.
 
-    ``activations`` is ``int8``, ``uint8``, ``symmetric`` or ``int16``; ``percentile`` (50..100) is for the range method
+    ``activations`` is ``int8``, ``uint8``, ``symmetric`` or ``int16``; ``weight_bits`` 8, or 4 for convolutions and
+    matrix products but for channels that lose much by it; ``percentile`` (50..100) is for the range method
     of that name. ``integer_io`` makes the model's inputs and outputs integers. ``min_sqnr`` (dB, at the outputs) and
     ``max_accuracy_drop`` let the layers that lose most have 16 bits or stay in float. ``tuning_samples`` bounds the
     samples that weights are tuned on; ranges are found from all.
@@ -136,6 +140,7 @@ class QuantizeOptions:
     range_method: RangeMethod = RangeMethod.AUTO
     percentile: float = 99.99
     activations: str = "int8"
+    weight_bits: int = 8
     per_channel: bool = True
     equalize: bool = True
     bias_correction: bool = True
@@ -151,6 +156,8 @@ class QuantizeOptions:
             raise _bad(None, f"activations '{self.activations}' is not one of {', '.join(ACTIVATIONS)}")
         if not 50 <= self.percentile <= 100:
             raise _bad(None, f"percentile {self.percentile} is not between 50 and 100")
+        if self.weight_bits not in (8, 4):
+            raise _bad(None, f"weight_bits is {self.weight_bits}; it has to be 8 or 4")
         if self.tuning_samples < 1:
             raise _bad(None, f"tuning_samples is {self.tuning_samples}; it has to be positive")
 

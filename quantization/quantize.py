@@ -20,9 +20,10 @@ from ..passes.fold_affine import fold_affine
 from ..passes.pipeline import clean_up
 from ..samples import Samples
 from ..verification.runner import work_of
-from .execute import evaluate_samples
+from .execute import GoodEnough, evaluate_samples
 from .halves import widen_halves
-from .mixed import GoodEnough, MixedPrecision, raise_precision
+from .mixed import MixedPrecision, raise_precision
+from .nibbles import with_nibbles
 from .observe import spread
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions
 from .quantizer import Quantized, Quantizer, known_names
@@ -90,13 +91,19 @@ def quantize_graph(
         options.require_known_layers(known_names(prepared))
         return QuantizedModel(prepared, quantize_weights(prepared, samples, options))
     quantizer, result = _of_better_weights(*_of_better_widths(Quantizer.of(prepare(graph), samples, options)))
-    if options.min_sqnr is None and options.max_accuracy_drop is None:
+    free = options.min_sqnr in (None, 0) and options.max_accuracy_drop is None
+    if free and options.weight_bits == 4:
+        quantizer, result = with_nibbles(quantizer, result, samples, None)
+    if options.min_sqnr is None and options.max_accuracy_drop is None and options.weight_bits == 8:
         return _with_floor(quantizer, result)
-    if options.min_sqnr == 0 and options.max_accuracy_drop is None:
+    if free:
         return QuantizedModel(quantizer.graph, result.graph)
     judged = samples if test is None else test
     wanted = evaluate_samples(quantizer.graph, judged)
-    result, mixed = raise_precision(quantizer, result, judged, _demand(wanted, options, score))
+    demand = _demand(wanted, options, score)
+    if options.weight_bits == 4:
+        quantizer, result = with_nibbles(quantizer, result, judged, demand)
+    result, mixed = raise_precision(quantizer, result, judged, demand)
     return QuantizedModel(quantizer.graph, result.graph, mixed)
 
 

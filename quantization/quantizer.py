@@ -89,6 +89,8 @@ class Quantizer:
     """How the range of a stored value is found, where another way than the options' serves better."""
     halfwords: bool = False
     """Whether recurrent layers have weights of 16 bits."""
+    nibbles: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """Layers with weights of 4 bits, and their channels that keep 8 (``nibbles.py``)."""
     wider: Quantizer | None = None
     """The same with 16 bits for tensors that make much noise and cost little, where there are such."""
 
@@ -220,7 +222,7 @@ class Quantizer:
 
     def tune(self, parts: Partition, encodings: Mapping[str, Encoding]) -> dict[str, TunedLayer]:
         samples = [{name: array[n] for name, array in self.samples.inputs.items()} for n in self.tuned_samples]
-        return Tuner(parts, encodings, self.options, self.observed.means).tune(samples)
+        return Tuner(parts, encodings, self.options, self.observed.means, self.nibbles).tune(samples)
 
     def write(
         self, parts: Partition, encodings: Mapping[str, Encoding], tuned: Mapping[str, TunedLayer]

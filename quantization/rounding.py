@@ -1,7 +1,8 @@
 """From float weights to int8: the scale of each channel, and which way each weight is rounded.
 
 Weights are matrices ``[group, k, columns]`` as ``linear.py`` makes them; ``numbers[group, columns]`` says which scale a
-column has. A scale is given by its *peak*, the magnitude that becomes 127.
+column has. A scale is given by its *peak*, the magnitude that becomes 127. Columns may have fewer *levels* than these:
+``levels[group, columns]`` is the greatest integer of each, 127 or 7 (:data:`NIBBLE_LEVELS`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ _MOST_FACTORED = 1 << 11
 
 _SWEEPS = 2
 
+NIBBLE_LEVELS = 7
+"""Weights of 4 bits are stored as -8..7."""
+
+Levels = int | np.ndarray
+
 
 def largest_peaks(matrices: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """The largest weight of each scale."""
@@ -29,14 +35,16 @@ def largest_peaks(matrices: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     return peaks
 
 
-def best_peaks(matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray) -> np.ndarray:
+def best_peaks(
+    matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray, levels: Levels = WEIGHT_LEVELS
+) -> np.ndarray:
     """The peaks with the least ``sum_k importance[g, k] * (w - rounded(w))^2``; with the inputs' mean squares as
     importance that is the noise at the output, if inputs are independent."""
-    peaks = largest_peaks(matrices, numbers)
+    peaks = largest_peaks(matrices * (WEIGHT_LEVELS / np.broadcast_to(levels, numbers.shape))[:, np.newaxis], numbers)
     best, least = peaks.copy(), np.full(peaks.shape, np.inf)
     for part in _SHRINK:
         steps = peak_steps(peaks * part)[numbers]
-        apart = np.square(matrices - nearest(matrices, steps))
+        apart = np.square(matrices - nearest(matrices, steps, levels))
         error = np.bincount(numbers.reshape(-1), np.einsum("gk,gkn->gn", importance, apart).reshape(-1), peaks.size)
         best, least = np.where(error < least, peaks * part, best), np.minimum(error, least)
     return best
@@ -48,13 +56,20 @@ def peak_steps(peaks: np.ndarray) -> np.ndarray:
     return np.where(peaks > 0, normal.astype(np.float64), 1.0)
 
 
-def nearest(matrices: np.ndarray, steps: np.ndarray) -> np.ndarray:
+def nearest(matrices: np.ndarray, steps: np.ndarray, levels: Levels = WEIGHT_LEVELS) -> np.ndarray:
     """Each weight as the nearest multiple of its column's step, ``steps[group, columns]``."""
-    step = steps[:, np.newaxis, :]
-    return np.clip(np.rint(matrices / step), -WEIGHT_LEVELS, WEIGHT_LEVELS) * step
+    step, most = steps[:, np.newaxis, :], np.broadcast_to(levels, steps.shape)[:, np.newaxis, :]
+    return _clipped(np.rint(matrices / step), most) * step
 
 
-def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, damping: float) -> np.ndarray:
+def _clipped(integers: np.ndarray, most: np.ndarray) -> np.ndarray:
+    """To -127..127, or -8..7."""
+    return np.clip(integers, -most - (most == NIBBLE_LEVELS), most)
+
+
+def compensated(
+    matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, damping: float, levels: Levels = WEIGHT_LEVELS
+) -> np.ndarray:
     """Weights rounded so that the *outputs* are near those of the float weights.
 
     ``moments[g, k, k]`` are the second moments of the inputs: rounding changes the outputs by ``e x`` with the mean
@@ -75,13 +90,14 @@ def compensated(matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, da
     unit = _unit_factors(hessian, order)
     target = np.take_along_axis(matrices, order[:, :, None], axis=1)
     target, step, hessian = (array.astype(np.float32) for array in (target, steps, hessian))
+    most = np.broadcast_to(np.asarray(levels, np.float32), steps.shape)
     hessian = _permuted(hessian, order)
-    rounded = _better(_sequential(target, step, unit), nearest(target, step), target, hessian)
+    rounded = _better(_sequential(target, step, unit, most), nearest(target, step, most), target, hessian)
     for _ in range(_SWEEPS):
-        _descend(rounded, target, step, hessian)
+        _descend(rounded, target, step, hessian, most)
     result = np.empty(matrices.shape)
     np.put_along_axis(result, order[:, :, None], rounded.astype(np.float64), axis=1)
-    return nearest(result, steps)
+    return nearest(result, steps, levels)
 
 
 def _permuted(hessian: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -107,11 +123,11 @@ def _better(first: np.ndarray, second: np.ndarray, target: np.ndarray, hessian: 
     return np.where((apart[0] <= apart[1])[:, np.newaxis, :], first, second)
 
 
-def _round_row(row: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    return np.clip(np.rint(row / steps), -WEIGHT_LEVELS, WEIGHT_LEVELS) * steps
+def _round_row(row: np.ndarray, steps: np.ndarray, most: np.ndarray) -> np.ndarray:
+    return _clipped(np.rint(row / steps), most) * steps
 
 
-def _sequential(target: np.ndarray, steps: np.ndarray, unit: np.ndarray) -> np.ndarray:
+def _sequential(target: np.ndarray, steps: np.ndarray, unit: np.ndarray, most: np.ndarray) -> np.ndarray:
     """GPTQ for all groups at once, in the form of Chee et al., "QuIP: 2-Bit Quantization of Large Language Models With
     Guarantees", 2023, theorem 6, which needs no inverse: with :func:`_unit_factors` U of the moments, row k is
     rounded after it took up the errors ``sum_{j<k} U[j, k] (w_j - q_j)`` of the rows before.
@@ -123,12 +139,14 @@ def _sequential(target: np.ndarray, steps: np.ndarray, unit: np.ndarray) -> np.n
         taken = unit[:, :begin, begin:end].transpose(0, 2, 1) @ errors[:, :begin]
         for row in range(begin, end):
             inner = unit[:, np.newaxis, begin:row, row] @ errors[:, begin:row]
-            rounded[:, row] = _round_row(target[:, row] + taken[:, row - begin] + inner[:, 0], steps)
+            rounded[:, row] = _round_row(target[:, row] + taken[:, row - begin] + inner[:, 0], steps, most)
             errors[:, row] = target[:, row] - rounded[:, row]
     return rounded
 
 
-def _descend(rounded: np.ndarray, target: np.ndarray, steps: np.ndarray, hessian: np.ndarray) -> None:
+def _descend(
+    rounded: np.ndarray, target: np.ndarray, steps: np.ndarray, hessian: np.ndarray, most: np.ndarray
+) -> None:
     """One sweep of coordinate descent, in place. The error ``(q - w)^T H (q - w)`` never grows."""
     gradient = hessian @ (rounded - target)
     size = target.shape[1]
@@ -136,7 +154,7 @@ def _descend(rounded: np.ndarray, target: np.ndarray, steps: np.ndarray, hessian
         end = min(begin + _BLOCK, size)
         before = rounded[:, begin:end].copy()
         for row in range(begin, end):
-            best = _round_row(rounded[:, row] - gradient[:, row] / hessian[:, row, row, None], steps)
+            best = _round_row(rounded[:, row] - gradient[:, row] / hessian[:, row, row, None], steps, most)
             change = best - rounded[:, row]
             rounded[:, row] = best
             gradient[:, begin:end] += hessian[:, begin:end, row, None] * change[:, None, :]

@@ -38,12 +38,15 @@ from .options import QuantizeOptions
 from .partition import Partition, key, layer_names
 from .recurrent_weights import byte_weights
 from .roles import weight_positions
-from .rounding import best_peaks, compensated, nearest, output_error, peak_steps
+from .rounding import NIBBLE_LEVELS, Levels, best_peaks, compensated, nearest, output_error, peak_steps
 
 log = logging.getLogger(__name__)
 
 DAMPINGS = (0.003, 0.03, 0.3, 3.0)
 """How far second moments from samples are trusted: the smallest follows them, the largest nearly rounds to nearest."""
+
+_CORRECTION_DAMPING = 0.1
+"""Of the mean square of inputs, by which weights of 4 bits trust what they see of the layers before."""
 
 _MOST_ROWS = 1 << 14
 """Rows of inputs, over all samples, that second moments are made of."""
@@ -66,23 +69,28 @@ _TINY = float(np.finfo(np.float32).tiny) * 2**24
 @dataclass(frozen=True)
 class TunedLayer:
     """A layer's weights as integers, by operand position, and its bias as floats (``None``: no bias that can be an
-    integer)."""
+    integer). ``noise`` is the mean square, for each scale of the weights, that their rounding adds to the outputs."""
 
     weights: Mapping[int, StoredConstant]
     bias: np.ndarray | None = None
+    noise: np.ndarray | None = None
 
 
 @dataclass
 class Tuner:
-    """``means`` are the channel means that the float model's layers have for the same samples (``Observations``)."""
+    """``means`` are the channel means that the float model's layers have for the same samples (``Observations``).
+    Layers of ``nibbles`` (:func:`key`) have weights of 4 bits, but for scales (:func:`scale_numbers`) that it lists."""
 
     partition: Partition
     encodings: Mapping[str, Encoding]
     options: QuantizeOptions
     means: Mapping[str, np.ndarray]
+    nibbles: Mapping[str, frozenset[int]] = field(default_factory=dict)
     _values: dict[str, list[np.ndarray]] = field(default_factory=dict)
     _fixed: dict[str, np.ndarray] = field(default_factory=dict)
     _tuned: dict[str, StoredConstant] = field(default_factory=dict)
+    _noise: dict[str, np.ndarray] = field(default_factory=dict)
+    _float: list[dict[str, np.ndarray]] = field(default_factory=list)
     _readers: dict[str, list[Node]] = field(default_factory=dict)
     _shared_rows: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
@@ -94,6 +102,10 @@ class Tuner:
             if weight_positions(graph, node):
                 self._readers.setdefault(node.operands[1].name, []).append(node)
         self._observe_shared(samples)
+        if self.nibbles:
+            read = {node.operands[0].name for node in graph.nodes if key(node) in self.nibbles}
+            floats = (evaluate_graph(graph, sample) for sample in samples)
+            self._float = [{name: values[name] for name in read} for values in floats]
         for value in graph.inputs:
             self._store(value.name, [sample[value.name] for sample in samples])
         last = {value.name: place for place, node in enumerate(graph.nodes) for value in node.operands}
@@ -162,7 +174,7 @@ class Tuner:
             along = [-1 if d == output_axis(node) else 1 for d in range(len(node.output.shape))]
             results = [result + shift.reshape(along) for result in results]
         self._finish(node, [(result,) for result in results])
-        return TunedLayer(weights, bias)
+        return TunedLayer(weights, bias, self._noise.get(node.operands[1].name))
 
     def _recurrence(self, node: Node, count: int) -> TunedLayer:
         """A recurrent layer: w for what it reads, r for its own states, which its results are in the float layer."""
@@ -233,31 +245,61 @@ class Tuner:
         numbers = scale_numbers(node, matrices)
         if not self.options.per_channel:
             numbers = np.zeros_like(numbers)
+        levels = self._levels(node, numbers)
         if matrices.shape[1] <= _MOST_INPUTS:
             folds = self._shared_rows.get(node.operands[position].name) or _folded_rows(node, inputs)
             centred = not self._is_shared(node)
             moments = [_Moments.of(rows, centred) for rows in folds]
             joined = reduce(_Moments.joined, moments)
             importance = np.einsum("gkk->gk", joined.second)
-            peaks = self._peaks(node, matrices, numbers, importance, x)
+            peaks = self._peaks(node, matrices, numbers, importance, x, levels)
             peaks = self._with_factors(node, matrices, numbers, peaks, x)
             adapt = self._wants(node, "adaptive_rounding")
             halves = [each.second for each in moments]
-            rounded = _rounded(matrices, peak_steps(peaks)[numbers], halves, joined.second, adapt)
+            if key(node) in self.nibbles and centred:
+                matrices = self._for_float_inputs(node, matrices, folds, joined)
+            rounded = _rounded(matrices, peak_steps(peaks)[numbers], halves, joined.second, adapt, levels)
+            apart = rounded - matrices
+            noise = np.einsum("gkn,gkn->gn", apart, joined.second @ apart)
+            self._noise[node.operands[position].name] = np.bincount(numbers.reshape(-1), noise.reshape(-1))
         else:
-            peaks = self._peaks(node, matrices, numbers, np.ones(matrices.shape[:2]), x)
-            rounded = nearest(matrices, peak_steps(peaks)[numbers])
+            peaks = self._peaks(node, matrices, numbers, np.ones(matrices.shape[:2]), x, levels)
+            rounded = nearest(matrices, peak_steps(peaks)[numbers], levels)
         encoding = weight_encoding(peaks, scale_axis(node))
         stored = StoredConstant(encoding.quantize(from_matrices(node, rounded, array.shape)), encoding)
         check_accumulator(node, stored, x)
         return stored
 
-    def _peaks(
-        self, node: Node, matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray, x: Encoding
+    def _for_float_inputs(
+        self, node: Node, matrices: np.ndarray, folds: Sequence[np.ndarray], found: _Moments
     ) -> np.ndarray:
+        """Real weights that make of the inputs which the quantized layers before give what ``matrices`` make of those
+        of the float model, in least squares: with ``X`` and ``X + D``, W + (X^T X + damping)^-1 X^T D W (Li et al.,
+        "GPTAQ: Efficient Finetuning-Free Quantization for Asymmetric Calibration", 2025)."""
+        name = node.operands[0].name
+        wanted = np.concatenate(_folded_rows(node, [values[name] for values in self._float]), axis=1)
+        given = np.concatenate(folds, axis=1).astype(np.float64)
+        apart = (wanted - given) - (wanted - given).mean(axis=1, keepdims=True)
+        cross = given.transpose(0, 2, 1) @ apart / given.shape[1]
+        size = matrices.shape[1]
+        power = np.einsum("gkk->gk", found.second).mean(axis=1)[:, np.newaxis, np.newaxis]
+        damped = found.second + _CORRECTION_DAMPING * np.where(power > 0, power, 1.0) * np.eye(size)
+        return np.asarray(matrices + np.linalg.solve(damped, cross @ matrices))
+
+    def _levels(self, node: Node, numbers: np.ndarray) -> np.ndarray:
+        """The greatest integer of each column."""
+        if key(node) not in self.nibbles:
+            return np.full(numbers.shape, WEIGHT_LEVELS)
+        return np.where(np.isin(numbers, [*self.nibbles[key(node)]]), WEIGHT_LEVELS, NIBBLE_LEVELS)
+
+    def _peaks(
+        self, node: Node, matrices: np.ndarray, numbers: np.ndarray, importance: np.ndarray, x: Encoding,
+        levels: np.ndarray,
+    ) -> np.ndarray:  # fmt: skip
         """Found, but no finer than is of use, and so large that the bias is within 32 bits in steps of both scales."""
         power = importance.mean()
-        peaks = best_peaks(matrices, numbers, importance + 1e-6 * power if power > 0 else np.ones_like(importance))
+        weighed = importance + 1e-6 * power if power > 0 else np.ones_like(importance)
+        peaks = best_peaks(matrices, numbers, weighed, levels)
         least = np.full_like(peaks, self._finest_step(node, x, float(importance.sum(axis=1).max())) * WEIGHT_LEVELS)
         largest = self._largest_bias(node, numbers, peaks)
         return np.maximum(peaks, np.maximum(least, largest * WEIGHT_LEVELS / (x.scale[0] * _BIAS_ROOM)))
@@ -350,28 +392,36 @@ class _Moments:
         return _Moments(count, mean, np.asarray(second))
 
 
-_Rounding = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""From weights, their steps and the second moments of the inputs."""
+_Rounding = Callable[[np.ndarray, np.ndarray, np.ndarray, Levels], np.ndarray]
+"""From weights, their steps, the second moments of the inputs and the levels of columns."""
 
 
 def _rounded(
-    matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray], whole: np.ndarray, adapt: bool
-) -> np.ndarray:
+    matrices: np.ndarray, steps: np.ndarray, folds: Sequence[np.ndarray], whole: np.ndarray, adapt: bool,
+    levels: np.ndarray | None = None,
+) -> np.ndarray:  # fmt: skip
     """Rounded to nearest, or adaptively with the damping that serves best on samples it was not made from."""
+    levels = np.full(steps.shape, WEIGHT_LEVELS) if levels is None else levels
     if not adapt or len(folds) < 2:
-        return nearest(matrices, steps)
+        return nearest(matrices, steps, levels)
     few = slice(None, None, -(-matrices.shape[2] // _MOST_COLUMNS))
-    seen, seen_steps = matrices[:, :, few], steps[:, few]
+    seen, seen_steps, seen_levels = matrices[:, :, few], steps[:, few], levels[:, few]
 
     def held_out(method: _Rounding) -> float:
         try:
-            return output_error(method(seen, seen_steps, folds[0]) - seen, folds[1])
+            return output_error(method(seen, seen_steps, folds[0], seen_levels) - seen, folds[1])
         except np.linalg.LinAlgError:
             return np.inf
 
-    methods: list[_Rounding] = [partial(compensated, damping=damping) for damping in DAMPINGS]
-    methods.append(lambda weights, step, _: nearest(weights, step))
-    return _downhill(methods, held_out)(matrices, steps, whole)
+    methods: list[_Rounding] = [partial(_compensated, damping) for damping in DAMPINGS]
+    methods.append(lambda weights, step, _, levels: nearest(weights, step, levels))
+    return _downhill(methods, held_out)(matrices, steps, whole, levels)
+
+
+def _compensated(
+    damping: float, matrices: np.ndarray, steps: np.ndarray, moments: np.ndarray, levels: Levels
+) -> np.ndarray:
+    return compensated(matrices, steps, moments, damping, levels)
 
 
 def _downhill(methods: Sequence[_Rounding], error: Callable[[_Rounding], float]) -> _Rounding:

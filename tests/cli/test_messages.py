@@ -240,6 +240,7 @@ def test_help_says_the_defaults_of_quantization() -> None:
         ("--range", defaults.range_method.value),
         ("--percentile", f"{defaults.percentile:g}"),
         ("--activations", defaults.activations),
+        ("--weight-bits", str(defaults.weight_bits)),
         ("--weight-scales", "per-channel" if defaults.per_channel else "per-tensor"),
         ("--no-equalize", "on" if defaults.equalize else "off"),
         ("--no-bias-correction", "on" if defaults.bias_correction else "off"),
