@@ -1,0 +1,112 @@
+"""Random networks quantized with random options, compiled, and compared with the model that the quantizer writes.
+
+    python -m tests.fuzz.quantizer --seed 1 --count 100 [--machine cortex-m4]
+
+Nothing may be an internal error; the written QDQ model, read again, has to give the same integers; and so has code for
+other machines. The exit code is 1 where anything failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import traceback
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+from ccml.driver import Source, compile_source, import_source
+from ccml.emit_llvm.jit import JitModel, host_machine
+from ccml.errors import CcmlError
+from ccml.frontend_onnx.export import export_model
+from ccml.quantization.options import ACTIVATIONS, Mode, QuantizeOptions
+from ccml.quantization.source import Quantization, quantize_source
+from ccml.targets import select
+from ccml.verification.emulated_model import EmulatedModel
+
+from tests.fuzz.networks import network
+
+_SAMPLES = 12
+
+
+@dataclass(frozen=True)
+class Trial:
+    """``sqnr``: dB at the output, on held-out samples. ``problem``: what went wrong."""
+
+    options: QuantizeOptions
+    sqnr: float | None = None
+    problem: str | None = None
+
+
+def options(rng: np.random.Generator) -> QuantizeOptions:
+    """Defaults in every other case."""
+    if rng.random() < 0.5:
+        return QuantizeOptions(integer_io=bool(rng.random() < 0.5))
+    names = ("per_channel", "equalize", "bias_correction", "adaptive_rounding")
+    flags = {name: bool(rng.random() < 0.7) for name in names}
+    return QuantizeOptions(
+        mode=Mode(rng.choice([mode.value for mode in Mode], p=[0.8, 0.1, 0.1])),
+        activations=str(rng.choice(list(ACTIVATIONS))),
+        integer_io=bool(rng.random() < 0.3),
+        min_sqnr=float(rng.choice([20, 30, 45])) if rng.random() < 0.3 else None,
+        **flags,
+    )
+
+
+def trial(seed: int, machine: str | None = None) -> Trial:
+    rng = np.random.default_rng([seed, 4])
+    chosen = options(rng)
+    model = network(seed)
+    shape = tuple(dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim)
+    data = [{"x": rng.normal(size=shape).astype(np.float32)} for _ in range(_SAMPLES)]
+    try:
+        with np.errstate(all="ignore"):
+            found = quantize_source(import_source("network.onnx", model), Quantization(data, chosen))
+            return Trial(chosen, found.accuracy.outputs[0].sqnr_db, _compared(found.source, data[0]["x"], machine))
+    except CcmlError as problem:
+        internal = problem.kind.code.startswith("E3")
+        return Trial(chosen, None, f"{'internal' if internal else 'refused'}: {problem}")
+    except Exception as problem:  # anything that the compiler lets through is what we are looking for
+        last = traceback.extract_tb(problem.__traceback__)[-1]
+        return Trial(chosen, None, f"internal: {type(problem).__name__} at {last.filename}:{last.lineno}: {problem}")
+
+
+def _compared(source: Source, x: np.ndarray, machine: str | None) -> str | None:
+    """What differs, if anything."""
+    native = host_machine()
+    own = compile_source(source, native)
+    kind = own.program.inputs[0].type.dtype
+    feeds = {"x": x if kind.is_float else np.clip(x * 40, -100, 100).astype(kind.numpy)}
+    wanted = JitModel(own.program, native).run(feeds)["y"]
+    written = compile_source(import_source("written.onnx", export_model(source.graph)), native)
+    if JitModel(written.program, native).run(feeds)["y"].tobytes() != wanted.tobytes():
+        return "wrong: the written model gives something else"
+    if machine is None:
+        return None
+    found = EmulatedModel(compile_source(source, select(machine)), "c").run(feeds)["y"]
+    integers = wanted.dtype.kind != "f"
+    same = np.array_equal(found, wanted) if integers else np.allclose(found, wanted, rtol=1e-4, atol=1e-4)
+    return None if same else f"wrong: {machine} gives something else"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--machine", help="compare with C for this target, too")
+    given = parser.parse_args()
+    logging.disable(logging.WARNING)
+    kinds: Counter[str] = Counter()
+    for seed in range(given.seed, given.seed + given.count):
+        done = trial(seed, given.machine)
+        kinds[(done.problem or "ok").split(":")[0]] += 1
+        low = done.sqnr is not None and done.sqnr < 15 and done.options.mode is Mode.INT8
+        if done.problem or low:
+            print(f"{seed}: {done.problem or f'{done.sqnr:.1f} dB'}; {done.options}", flush=True)
+    print(dict(kinds))
+    return int(kinds["wrong"] + kinds["internal"] > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
