@@ -32,7 +32,11 @@ CACHED_NODES = 1024
 """With more, the code of an ensemble is larger than the cache for code, where there is one."""
 
 COMPACT_NODES = 64
-"""With more, the code of an ensemble of one weight a leaf is larger than its tables and the loop over them."""
+"""With more, the code of an ensemble of one weight a leaf, or of few different leaves, is larger than tables and a
+loop."""
+
+_LEAF_BYTES = 1
+"""For each node, that the table of leaves may take: code takes at least 9 bytes for a node, the other tables 7."""
 
 MAX_DEPTH = 40
 """Compilers have limits for nested blocks; C promises 127."""
@@ -54,7 +58,8 @@ def is_tree_code(ctx: KernelContext) -> bool:
     child, root, depth = tables[2], tables[3], tables[4]
     assert child is not None and root is not None and depth is not None
     limit = CACHED_NODES if ctx.cpu.caches else MAX_NODES
-    if ctx.cpu.compact and operand(node, 6).shape[1] == 1:
+    value = operand(node, 6)
+    if ctx.cpu.compact and (value.shape[1] == 1 or value.type.nbytes <= _LEAF_BYTES * len(child)):
         limit = COMPACT_NODES
     within = len(child) <= limit and int(depth.max()) <= MAX_DEPTH
     return within and sum(1 for _ in _visits(child, root, limit + 1)) <= limit

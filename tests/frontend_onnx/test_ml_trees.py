@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
-from ccml.emit_llvm.jit import host_machine
+from ccml.emit_llvm.jit import JitModel, host_machine
 from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.loops_text import print_kernel
 from ccml.ir.types import DType
 from ccml.passes.pipeline import optimize
 from ccml.program.build import lower_graph
+from ccml.targets import select
 from onnx import helper
 
 from tests.frontend_onnx.compiled import compiled, onnxruntime
@@ -375,6 +377,27 @@ def test_shares_of_classes(classes: int, samples: int, written: str) -> None:
     del alone.graph.output[1]
     np.testing.assert_array_equal(compiled(alone, {"x0": x})[0], label)
     assert written in _kernels_of_trees(alone)
+
+
+@pytest.mark.parametrize(("samples", "tables"), [(1, True), (300, False)])
+def test_votes_are_tables_where_code_is_to_be_small(samples: int, tables: bool) -> None:
+    """Leaves of which there are as many as classes take next to nothing beside the nodes, those with shares more than
+    the branches would; tables say what branches do."""
+    rng, count, plain = np.random.default_rng(7), 40, select("generic")
+    trees = [with_shares(tree, rng, 10, samples, count) for tree in forest(60, count, depth=5)]
+    attrs = {"classlabels_int64s": list(range(10)), **numbered(trees, "class")}
+    x = rows(count=60)
+    proto, _ = ml_node("TreeEnsembleClassifier", [x], outputs=2, **attrs)
+    del proto.graph.output[1]
+    graph, labels = optimize(checked_import(proto)), []
+    for compact in (False, True):
+        machine = replace(plain, cpu=replace(plain.cpu, compact=compact))
+        program = lower_graph(graph, machine)
+        text = "".join(print_kernel(each) for each in program.kernels if each.name.startswith("trees"))
+        assert ("for d:" in text) is (tables and compact)
+        labels += JitModel(program, machine).run({program.inputs[0].name: x}).values()
+    np.testing.assert_array_equal(labels[0], labels[1])
+    np.testing.assert_array_equal(labels[0], scores(trees, x, 10).argmax(axis=1))
 
 
 def test_nodes_that_choose_nothing() -> None:
