@@ -45,7 +45,10 @@ def lower_depthwise(ctx: KernelContext) -> Block:
 
 
 def _compute_type(cpu: Cpu, activation: DType, weights: np.ndarray) -> DType | None:
-    """In what the products are added: float where it is exact and vectors help, else 32-bit integers."""
+    """In what the products are added: float where it is exact and vectors help, else 32-bit integers. None for
+    bfloat16, whose products are dots over channels: a single channel is padded to a pair."""
+    if activation is DType.BF16:
+        return None
     if activation.is_float:
         return DType.F16 if activation is DType.F16 and "f16" in cpu.features else DType.F32
     if max(cpu.f32_lanes) == 1 or (cpu.widening_lanes and np.can_cast(activation.numpy, np.int16)):

@@ -39,6 +39,7 @@ GRAPHS = {
     "pointwise with stride": (conv_graph((1, 9, 8, 6), (12, 1, 1, 6), stride=(2, 2)), 6),
     "first layer": (conv_graph((1, 9, 9, 3), (8, 3, 3, 3), stride=(2, 2), pad=(0, 0, 1, 1)), 27),
     "one channel": (conv_graph((1, 15, 9, 1), (12, 5, 3, 1), stride=(2, 2), pad=(2, 1, 2, 1)), 15),
+    "one channel to one": (conv_graph((1, 6, 7, 1), (1, 3, 3, 1), pad=PAD), 9),
     "dilation and batch": (conv_graph((2, 9, 11, 5), (10, 3, 2, 5), dilation=(2, 2), pad=(2, 1, 2, 1)), 30),
     "groups": (conv_graph((1, 5, 5, 12), (10, 3, 3, 6), group=2, pad=PAD, bias=False), 54),
     "groups of odd channels": (conv_graph((1, 5, 5, 9), (6, 3, 3, 3), group=3, pad=PAD), 27),
