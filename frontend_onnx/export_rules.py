@@ -82,29 +82,32 @@ def _quantize(ctx: ExportContext) -> None:
 
 _LEAST_NIBBLES = 256
 """Elements of a constant that is written with 4 bits."""
+_NIBBLE_SHARE = 0.75
+"""Of its channels that are not zeros alone."""
 
 
 def _dequantize(ctx: ExportContext) -> None:
     """Constant weights of which most channels fit 4 bits are written so: the others beside them, and all in order by a
-    Gather behind."""
+    Gather behind. Channels of zeros alone say nothing of that: trained networks have many."""
     array, axis = ctx.graph.constant(ctx.node.operands[0]), ctx.integer("axis")
     zero = np.array(ctx.attr("zero_point"))
     plain = array is None or array.dtype != np.int8 or array.ndim < 2 or array.size < _LEAST_NIBBLES
     if plain or array is None or len(zero) != array.shape[axis] or np.any(zero):
         _same_with_parameters(ctx, "DequantizeLinear", ctx.dtype)
         return
-    few = np.array([_fits_4_bits(channel) for channel in np.moveaxis(array, axis, 0)])
-    if few.all():
+    channels = np.moveaxis(array, axis, 0)
+    few, used = (np.array([test(channel) for channel in channels]) for test in (_fits_4_bits, np.any))
+    if not used.any() or few[used].mean() < _NIBBLE_SHARE:
+        _same_with_parameters(ctx, "DequantizeLinear", ctx.dtype)
+    elif few.all():
         _dequantized_rows(ctx, array, np.arange(len(few)), ctx.outputs())
-    elif few.mean() >= 0.5:
+    else:
         order = np.concatenate([np.flatnonzero(few), np.flatnonzero(~few)])
         parts = [ctx.values.fresh(f"{ctx.node.output.name}.{stem}") for stem in ("int4", "int8")]
         for part, rows in zip(parts, (np.flatnonzero(few), np.flatnonzero(~few))):
             _dequantized_rows(ctx, np.take(array, rows, axis=axis), rows, [part])
         joined = ctx.emit("Concat", parts, axis=axis)
         ctx.emit("Gather", [joined, ctx.constant(np.argsort(order), "order")], ctx.outputs(), axis=axis)
-    else:
-        _same_with_parameters(ctx, "DequantizeLinear", ctx.dtype)
 
 
 def _dequantized_rows(ctx: ExportContext, stored: np.ndarray, rows: np.ndarray, outputs: list[str]) -> None:

@@ -40,11 +40,13 @@ _MOST_PLACES = 1 << 16
 
 
 def are_nibbles(weights: np.ndarray) -> bool:
-    """Whether ``weights`` [channel, ...] are stored with 4 bits."""
+    """Whether ``weights`` [channel, ...] are stored with 4 bits. Channels of zeros alone say nothing of that: trained
+    networks have many."""
     rows = weights.reshape(len(weights), -1)
-    if rows.size < LEAST_WEIGHTS:
+    used = rows[np.any(rows, axis=1)]
+    if rows.size < LEAST_WEIGHTS or not len(used):
         return False
-    return bool(np.mean(np.all((rows >= -8) & (rows <= 7), axis=1)) >= _NIBBLE_SHARE)
+    return bool(np.mean(np.all((used >= -8) & (used <= 7), axis=1)) >= _NIBBLE_SHARE)
 
 
 def slices_of(channels: int, channel_bytes: int, most: int, unit: int = 4) -> int:

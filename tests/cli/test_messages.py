@@ -252,7 +252,7 @@ def test_help_says_the_defaults_of_quantization() -> None:
 
 def test_options_that_commands_share_are_declared_once() -> None:
     """Commands with an option of a name have the same one, apart from its help and whether it is needed."""
-    own = {"output"}  # a folder, or a file of one kind or another
+    own = {"output", "inputs"}  # a folder, or a file of one kind or another; samples, or whose inputs come by rows
     declared: dict[str, set[tuple[object, ...]]] = {}
     for command in cli.commands.values():
         for parameter in command.params:
@@ -261,5 +261,5 @@ def test_options_that_commands_share_are_declared_once() -> None:
                 declared.setdefault(parameter.opts[-1], set()).add(kind)
     assert {name: kinds for name, kinds in declared.items() if len(kinds) > 1} == {}
     texts = [path.read_text(encoding="utf-8") for path in Path(options.__file__).parent.glob("*.py")]
-    for name in sorted(declared.keys() - {"--output"}):
+    for name in sorted(declared.keys() - {"--output", "--input"}):
         assert sum(text.count(f'"{name}"') + text.count(f'"{name}/') for text in texts) <= 1, name

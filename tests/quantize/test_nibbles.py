@@ -19,6 +19,7 @@ from ccml.quantization.partition import key
 from ccml.quantization.quantize import QuantizedModel, prepare, sqnr
 from ccml.quantization.quantizer import Quantizer
 from ccml.quantization.rounding import NIBBLE_LEVELS, best_peaks, compensated, nearest, output_error, peak_steps
+from ccml.schedule.nibble_weights import are_nibbles
 from onnx.reference import ReferenceEvaluator
 
 from tests.quantize.networks import Network, samples_for
@@ -153,3 +154,18 @@ def test_levels_of_columns() -> None:
     assert np.all((integers >= low) & (integers <= levels[:, None]))
     plain = output_error(nearest(matrices, steps, levels) - matrices, moments)
     assert output_error(better - matrices, moments) < 0.5 * plain
+
+
+def test_channels_of_zeros_are_no_weights_of_4_bits() -> None:
+    """Trained networks have many: their other channels stay in bytes, in memory and in files."""
+    net = Network((1, 8, 6, 6))
+    graph = net.graph(net.conv(net.relu(net.conv(net.x, 40)), 12, kernel=1))
+    name = graph.nodes[0].operands[1].name
+    weights = graph.constants[name].copy()
+    weights[8:] = 0
+    samples = samples_for(graph, 16)
+    model = quantize_graph(replace(graph, constants={**graph.constants, name: weights}), samples, QuantizeOptions())
+    written = export_model(model.graph)
+    assert {onnx.TensorProto.INT4} & {each.data_type for each in written.graph.initializer} == set()
+    stored = np.where(np.arange(32)[:, None] < 8, 100, 0) * np.ones((32, 64))
+    assert not are_nibbles(stored) and are_nibbles(stored / 20)
