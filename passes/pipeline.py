@@ -15,6 +15,7 @@ from .byte_signs import signed_bytes, unsigned_bytes
 from .cancel_transposes import cancel_transposes
 from .channels_last import channels_last
 from .control import in_bodies, name_apart
+from .drop_channels import drop_channels
 from .eliminate_common_subexpressions import eliminate_common_subexpressions
 from .eliminate_dead_code import eliminate_dead_code
 from .fold_affine import fold_affine
@@ -64,6 +65,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("settle_layout", settle_layout),
     ("fold_affine", fold_affine),
     ("clean_up", clean_up),
+    ("drop_channels", drop_channels),
     ("halves", halves),
     ("bfloats", bfloats),
     ("fuse", fuse),

@@ -54,7 +54,7 @@ def of_noise(parts: Partition, noise: Mapping[str, float], fixed: Collection[str
     sizes = {value.name: value.type.size for value in parts.graph.values()}
     room, largest = _FEW * macs, max((sizes[name] for name in parts.stored), default=0)
     for head in sorted(noise, key=lambda name: -noise[name]):
-        if noise[head] <= _LOUD * left:
+        if left <= 0 or noise[head] <= _LOUD * left:
             break
         members = parts.members(head)
         cost = sum(map(_macs, [*readers_of(parts, head), *_depthwise(parts, members)]))
