@@ -11,12 +11,10 @@ import numpy as np
 import pytest
 from ccml import ModelOptions
 from ccml.api import compile as compile_model
-from ccml.api import link
 from ccml.driver import compile_model as compile_program
 from ccml.driver import find_machine
 from ccml.emit_llvm.jit import JitModel
 from ccml.emit_llvm.rows import Row, RowSource
-from ccml.errors import CcmlError, ErrorCode
 from ccml.ir.program import ARENA
 from ccml.program.goal import Goal, Optimize
 
@@ -169,9 +167,3 @@ def test_a_layer_that_needs_the_whole_input_is_named(tmp_path: Path) -> None:
 def test_counted_runs_have_their_inputs_in_memory(model: Path) -> None:
     result = ccml("profile", model, "-t", "cortex-m4", "--input", "rows")
     assert result.exit_code == 2 and "a counted run has its inputs in memory" in result.stderr
-
-
-def test_linked_models_have_their_inputs_in_memory(model: Path, tmp_path: Path) -> None:
-    with pytest.raises(CcmlError, match="linked models") as error:
-        link([(model, ROWS), save_flat(tmp_path / "flat.onnx")], "x86", tmp_path / "out")
-    assert error.value.kind is ErrorCode.BAD_OPTION
