@@ -43,7 +43,9 @@ def drop_channels(graph: Graph) -> Graph:
 
 def _is_dense(graph: Graph, node: Node) -> bool:
     """Whether it is a contraction of all channels with constant weights, whose channels can be chosen freely."""
-    return node.op in ("conv", "matmul") and _is_plain(graph, node) and integer({"group": 1, **node.attrs}, "group") == 1
+    if node.op not in ("conv", "matmul") or not _is_plain(graph, node):
+        return False
+    return node.op == "matmul" or integer(node.attrs, "group") == 1
 
 
 def _is_depthwise(graph: Graph, node: Node) -> bool:
