@@ -7,7 +7,7 @@ sums are rounded to the same integer: of MobileNet's late layers often nine in t
 
 A channel goes where every reader can do without it: a contraction adds ``w (c - zero point)`` to its bias (without
 padding, or where that is zero), and what works channel by channel goes without it, too. Integers stay the same bits;
-of floats only channels that are zero go.
+of floats only channels that are zero go, as finite inputs leave them.
 
 Bounds of every channel are found forwards, as intervals. Then values that hold the same channels, from the contraction
 that makes them through pointwise layers, pools and depthwise convolutions, drop the same ones: those that none of
@@ -67,6 +67,8 @@ def _is_plain(graph: Graph, node: Node) -> bool:
 
 def _is_channelwise(graph: Graph, node: Node) -> bool:
     """Whether each channel of the result, the last dimension, is made of that of the first operand alone."""
+    if len(node.outputs) != 1 or not node.operands or not node.operands[0].shape or not node.output.shape:
+        return False
     if node.op in ("relu", "clip"):
         return True
     if node.op == "pool":
@@ -79,15 +81,14 @@ def _is_channelwise(graph: Graph, node: Node) -> bool:
         return node.attrs["kind"] in ("sum", "mean") and last not in ints(node.attrs, "axes")
     if node.op == "reshape":
         before, after = node.operands[0].shape, node.output.shape
-        return bool(before) and bool(after) and before[-1] == after[-1]
+        return before[-1] == after[-1]
     return _is_depthwise(graph, node)
 
 
 def _weights(graph: Graph, node: Node) -> np.ndarray:
     """[output channel, tap, input channel of its group]."""
     array = graph.constants[node.operands[1].name]
-    array = array.T[:, None] if node.op == "matmul" else array.reshape(len(array), -1, array.shape[-1])
-    return array.astype(np.int64) if array.dtype.kind in "iu" else array.astype(np.float64)
+    return array.T[:, None] if node.op == "matmul" else array.reshape(len(array), -1, array.shape[-1])
 
 
 def _is_padded(node: Node) -> bool:
@@ -118,11 +119,6 @@ class _Bounds:
             self.known[value.name] = np.full(count, low), np.full(count, high)
         return self.known[value.name]
 
-    def constant(self, value: Value) -> np.ndarray:
-        """Which channels are constant."""
-        low, high = self.of(value)
-        return low == high
-
     def _of_node(self, node: Node) -> tuple[np.ndarray, np.ndarray] | None:
         if _is_dense(self.graph, node) or (node.op == "conv" and _is_plain(self.graph, node)):
             return self._of_sums(node)
@@ -141,23 +137,22 @@ class _Bounds:
         return None if node.op == "pool" and node.attrs["kind"] != "max" else ends
 
     def _of_sums(self, node: Node) -> tuple[np.ndarray, np.ndarray]:
-        x, w = node.operands[0], _weights(self.graph, node)
-        low, high = (end - zero_point(node.attrs) for end in self.of(x))
-        if w.dtype.kind == "f":
-            unknown = (low != 0) | (high != 0)
-            low, high = np.where(unknown, -np.inf, 0.0), np.where(unknown, np.inf, 0.0)
+        w = _weights(self.graph, node)
+        low, high = (end - zero_point(node.attrs) for end in self.of(node.operands[0]))
         if _is_padded(node):
             low, high = np.minimum(low, 0), np.maximum(high, 0)
         groups = integer(node.attrs, "group") if node.op == "conv" else 1
-        first = np.arange(len(w)) // (len(w) // groups) * w.shape[-1]
-        seen = first[:, None] + np.arange(w.shape[-1])
-        up, down = np.maximum(w, 0).sum(axis=1), np.minimum(w, 0).sum(axis=1)
+        first = np.arange(len(w)) // max(len(w) // groups, 1) * w.shape[-1]
+        sums = _float_sums if w.dtype.kind == "f" else _integer_sums
+        step = max(_AT_A_TIME // max(w[0].size, 1), 1) if len(w) else 1
+        parts = []
+        for start in range(0, len(w), step):
+            seen = first[start : start + step, None] + np.arange(w.shape[-1])
+            parts.append(sums(w[start : start + step], low[seen], high[seen]))
         bias = self.graph.constants[node.operands[2].name].reshape(-1) if len(node.operands) > 2 else np.zeros(1)
-        bias = bias.astype(w.dtype)
-        return (
-            (_times(up, low[seen]) + _times(down, high[seen])).sum(axis=1) + bias,
-            (_times(up, high[seen]) + _times(down, low[seen])).sum(axis=1) + bias,
-        )
+        both = np.concatenate(parts, axis=1) if parts else np.zeros((2, 0))
+        both = both + bias.astype(np.float64 if w.dtype.kind == "f" else np.int64)
+        return both[0], both[1]
 
     def _requantized(
         self, node: Node, ends: tuple[np.ndarray, np.ndarray]
@@ -185,9 +180,21 @@ class _Bounds:
         return low, high
 
 
-def _times(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The product, where 0 times infinity is 0."""
-    return np.where(weights == 0, 0, weights * np.where(weights == 0, 0, values))
+_AT_A_TIME = 1 << 20
+"""Weights whose sums are looked at together: memory is bounded."""
+
+
+def _integer_sums(w: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The least and the greatest sum of ``w`` [channel, tap, input] times inputs within ``low`` and ``high`` [channel,
+    input]."""
+    up, down = (part.sum(axis=1, dtype=np.int64) for part in (np.maximum(w, 0), np.minimum(w, 0)))
+    return np.stack([(up * low + down * high).sum(axis=1), (up * high + down * low).sum(axis=1)])
+
+
+def _float_sums(w: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The same of floats: 0 where nothing but zeros is added, and else unknown."""
+    unknown = (w.any(axis=1) & ((low != 0) | (high != 0))).any(axis=1)
+    return np.stack([np.where(unknown, -np.inf, 0), np.where(unknown, np.inf, 0)])
 
 
 # ---------------------------------------------------------------- who needs what
@@ -311,8 +318,8 @@ class _Narrowed:
         values = np.where(low == high, low, 0)[gone] - zero_point(node.attrs) * (low == high)[gone]
         if not np.any(values):
             return np.zeros(1, np.int32)
-        taps = _weights(self.old, node).sum(axis=1)
-        return np.asarray(taps[:, gone] @ values.astype(np.int64)).astype(np.int32)
+        taps = _weights(self.old, node)[:, :, gone].sum(axis=1, dtype=np.int64)
+        return np.asarray(taps @ values.astype(np.int64)).astype(np.int32)
 
     def _rows(self, value: Value, left: np.ndarray) -> Value:
         array = self.constants[value.name]

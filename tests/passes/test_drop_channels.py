@@ -130,6 +130,16 @@ def test_what_others_read_stays() -> None:
     assert channels(narrowed(quantized(graph)))[0] == 8
 
 
+def test_values_without_channels_stay() -> None:
+    """Scalars, and tensors without elements."""
+    net = Network((3,))
+    total = net.op("reduce", net.x, kind="sum", axes=(0,), keepdims=False)
+    graph = net.graph(net.relu(total), net.op("reshape", net.relu(net.x), shape=(1, 3)))
+    assert drop_channels(graph) is graph
+    empty = Network((0, 4))
+    assert drop_channels(empty.graph(empty.dense(empty.x, 8))).outputs[0].shape == (0, 8)
+
+
 def test_all_filters_of_a_layer() -> None:
     """All that is behind it is constant."""
     graph = without(separable(Network((1, 3, 8, 8))), {0: np.arange(16)})
