@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import venv
@@ -27,18 +28,19 @@ class Peer:
 def _to_mnn(environment: Path, model: Path, folder: Path) -> Path:
     made = folder / "model.mnn"
     command = [environment / "bin" / "mnnconvert", "-f", "ONNX", "--modelFile", model, "--MNNModel", made]
-    _run([*command, "--bizCode", "none"], folder)
+    _run(environment, [*command, "--bizCode", "none"], folder)
     return made
 
 
 def _to_ncnn(environment: Path, model: Path, folder: Path) -> Path:
     copy = Path(shutil.copyfile(model, folder / "model.onnx"))
-    _run([environment / "bin" / "pnnx", copy, "fp16=0"], folder)
+    _run(environment, [environment / "bin" / "pnnx", copy, "fp16=0"], folder)
     return folder / "model.ncnn.param"
 
 
-def _run(command: list[str | Path], folder: Path) -> None:
-    done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, timeout=300)
+def _run(environment: Path, command: list[str | Path], folder: Path) -> None:
+    words, inside = [str(part) for part in command], variables(environment)
+    done = subprocess.run(words, cwd=folder, env=inside, capture_output=True, text=True, timeout=300)
     if done.returncode:
         raise RuntimeError(f"{Path(command[0]).name} ends with {done.returncode}: {done.stderr[-200:]}")
 
@@ -60,6 +62,12 @@ def prepare(folder: Path) -> None:
         subprocess.run([*install, *peer.packages], check=True)
         if peer.alone:
             subprocess.run([*install, "--no-deps", *peer.alone], check=True)
+
+
+def variables(environment: Path) -> dict[str, str]:
+    """Environment variables with which a command finds the ``pip`` of its own environment first: MNN's converter calls
+    it."""
+    return {**os.environ, "PATH": f"{environment / 'bin'}{os.pathsep}{os.environ['PATH']}"}
 
 
 def python_of(environments: Path, name: str) -> Path:
