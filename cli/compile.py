@@ -199,7 +199,7 @@ def _flash(report: Report) -> list[tuple[str, str]]:
     own: Totals | LevelInfo = next((level for level in levels if level.cpu == report.target.cpu), totals)
     weights = "" if totals.external_weight_bytes else f"weights {kibibytes(own.weight_bytes)}, "
     whole, parts = kibibytes(totals.flash_bytes), f"{weights}code {kibibytes(own.code_bytes)}"
-    if own is totals:
+    if len(levels) < 2:
         return [("flash", f"{whole}: {parts}")]
     return [("flash", f"{whole} for {len(levels)} CPUs"), (report.target.cpu, parts)]
 

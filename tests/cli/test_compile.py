@@ -55,6 +55,12 @@ def test_numbers_of_flash_are_of_what_they_say(tmp_path: Path) -> None:
     assert f"code {level['code_bytes']:,} bytes" in own
 
 
+def test_where_one_cpu_gains_all_its_flash_is_that_of_one(model: Path, tmp_path: Path) -> None:
+    result = ccml("compile", model, "--target", "linux-arm64", "--emit", "lib", "-o", tmp_path / "out")
+    assert len(json.loads((tmp_path / "out" / "report.json").read_text())["levels"]) == 1
+    assert "CPUs" not in result.stdout
+
+
 @pytest.mark.parametrize(
     ("kinds", "files"),
     [

@@ -70,6 +70,18 @@ def test_it_opens_without_a_word_and_fits(
     opened.page.context.close()
 
 
+def test_all_sections_are_drawn_once_the_page_is_idle(browser: Any, pages: dict[str, Path]) -> None:
+    """A picture of the whole page has all of it, without anybody having scrolled there."""
+    page = Opened(browser, pages["long"]).page
+    drawn = "each => each.checkVisibility({ contentVisibilityAuto: true })"
+    all_drawn = f"[...document.querySelectorAll('article > section > h2')].every({drawn})"
+    for _ in range(200):
+        if page.evaluate(all_drawn):
+            return
+        page.wait_for_timeout(50)
+    pytest.fail("sections out of sight are empty")
+
+
 @pytest.mark.parametrize("width", [1440, 390])
 def test_links_go_to_the_heads_of_sections(browser: Any, pages: dict[str, Path], width: int) -> None:
     """At once, and to the right place, though sections that were not seen are not laid out yet."""

@@ -5,7 +5,7 @@ for (const view of page.views) {
   const width = Number(svg.getAttribute("width"));
   const height = Number(svg.getAttribute("height"));
   const boxes = [...svg.querySelectorAll(".box")];
-  const graph = { scale: 1, x: 0, y: 0, seen: false, ready: false };
+  const graph = { scale: 1, x: 0, y: 0, ready: false };
   const extent = () => ({ w: svg.clientWidth || 800, h: svg.clientHeight || 600 });
 
   const show = () => {
@@ -26,7 +26,6 @@ for (const view of page.views) {
     show();
   };
   const center = (box) => {
-    graph.seen = true;
     graph.show();
     const frame = box.getBBox();
     if (graph.scale < 0.6) graph.scale = 1;
@@ -39,7 +38,7 @@ for (const view of page.views) {
   graph.boxes = boxes;
   graph.whole = () => svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   graph.show = () => {
-    if (!graph.seen || !svg.clientWidth) return;
+    if (!svg.clientWidth) return;
     if (!graph.ready) {
       graph.ready = true;
       graph.scale = Math.min(1, Math.max(fitting(), Math.min(1, extent().w / width), 0.7));
@@ -48,12 +47,7 @@ for (const view of page.views) {
     show();
   };
   page.graphs.set(view, graph);
-  new IntersectionObserver(([entry]) => {
-    if (entry.isIntersecting && !graph.seen) {
-      graph.seen = true;
-      graph.show();
-    }
-  }).observe(svg);
+  new ResizeObserver(graph.show).observe(svg);
 
   view.root.querySelector(".zoom").addEventListener("click", (event) => {
     const wanted = event.target.dataset.zoom;
@@ -120,6 +114,5 @@ for (const view of page.views) {
     if (box) center(box);
   });
 }
-window.addEventListener("resize", () => page.graphs.forEach((graph) => graph.show()));
 window.addEventListener("beforeprint", () => page.graphs.forEach((graph) => graph.whole()));
 window.addEventListener("afterprint", () => page.graphs.forEach((graph) => graph.show()));

@@ -17,7 +17,6 @@
     }
     if (focus) tab.focus();
     page.close();
-    page.graphs.forEach((graph) => graph.show());
     search();
   };
   tabs.forEach((tab, number) => {
@@ -89,5 +88,13 @@
     for (const each of document.querySelectorAll("details")) each.open = true;
   });
   if (tabs.length) select(tabs[0]);
-  page.graphs.forEach((graph) => graph.show());
+
+  /* Sections out of sight are laid out one by one when the page is open. */
+  const unseen = [...document.querySelectorAll("article > section")];
+  const whenIdle = window.requestIdleCallback ?? ((action) => window.setTimeout(action, 20));
+  const layOut = () => {
+    unseen.shift().style.contentVisibility = "visible";
+    if (unseen.length) whenIdle(layOut);
+  };
+  window.addEventListener("load", () => whenIdle(layOut));
 }
