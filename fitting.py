@@ -27,8 +27,12 @@ from .targets import Machine
 log = logging.getLogger(__name__)
 
 _RANDOM_SAMPLES = 10
-_INT8, _WEIGHTS4 = QuantizeOptions(), QuantizeOptions(Mode.WEIGHTS4)
-_QUANTIZE = (("--quantize int8", _INT8), ("--quantize weights4", _WEIGHTS4))
+_QUANTIZE = {
+    "--quantize int8": QuantizeOptions(),
+    "--quantize int8 --io int8": QuantizeOptions(integer_io=True),
+    "--quantize int8 --weight-bits 4": QuantizeOptions(weight_bits=4),
+    "--quantize weights4": QuantizeOptions(Mode.WEIGHTS4),
+}
 _STACK = 4 << 10
 """Bytes of the largest block of RAM that pools leave to the stack."""
 _WIDER = "--activations int16"
@@ -87,12 +91,13 @@ def check_budget(totals: Totals, budget: Budget) -> None:
 
 def with_ways_out(problem: CcmlError, case: Case) -> CcmlError:
     """``problem`` with a hint that names the first options with which the model fits, or else comes closest."""
-    tried = [each for each in _try_all(case) if each.needs]
+    trials = _Trials(case)
+    tried = [each for each in trials.all() if each.needs]
     fitting = next((each for each in tried if each.fits), None)
     if fitting is not None:
         listed = "; ".join(map(str, fitting.needs))
         hint = f"it fits with {fitting.way.options}{_with_data(fitting)}: {listed}"
-        if _fits_wider(case, fitting.way):
+        if trials.fit_wider(fitting.way):
             hint += f"; with {_WIDER} as well, which is closer to the float model"
         return CcmlError(problem.kind, problem.reason, loc=problem.loc, hint=hint)
     if not tried:
@@ -104,74 +109,100 @@ def with_ways_out(problem: CcmlError, case: Case) -> CcmlError:
 
 
 def _with_data(tried: Tried) -> str:
-    return " --calibration FILE" if tried.way.quantized == _INT8 else ""
+    calibrated = tried.way.quantized is not None and tried.way.quantized.mode is Mode.INT8
+    return " --calibration FILE" if calibrated else ""
 
 
-def _fits_wider(case: Case, way: Way) -> bool:
-    """Whether a model that fits with 8 bits does so with 16 bits for what layers hand on to each other."""
-    if way.quantized != _INT8:
-        return False
-    log.info("trying %s %s", way.options, _WIDER)
-    wider = Way(way.options, way.goal, replace(_INT8, activations="int16"))
-    return Tried(wider, _tried(case, wider)).fits
+class _Trials:
+    """Ways that are tried one after the other; what was quantized serves all ways that quantize so."""
 
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self._quantized: tuple[QuantizeOptions, Source] | None = None
 
-def _try_all(case: Case) -> Iterator[Tried]:
-    """Up to the first that fits."""
-    for way in _ways(case):
-        log.info("trying %s", way.options)
-        found = Tried(way, _tried(case, way))
-        yield found
-        if found.fits:
+    def all(self) -> Iterator[Tried]:
+        """Up to the first that fits."""
+        short: set[str] = set()
+        for way in self._ways(short):
+            log.info("trying %s", way.options)
+            found = self._try(way)
+            yield found
+            if found.fits:
+                return
+            short |= {need.what for need in found.needs if way.quantized and not need.fits}
+
+    def _ways(self, short: set[str]) -> Iterator[Way]:
+        """Cheap ones first: what is computed stays the same until quantization. ``short`` is what quantized models
+        lacked so far."""
+        goals = dict(_goals(self.case))
+        for options, goal in goals.items():
+            yield Way(options, goal)
+        if self.case.source.quantized is not None:
             return
+        for first, quantized in _QUANTIZE.items():
+            if _may_help(quantized, short):
+                yield Way(first, self.case.goal, quantized)
+                for options, goal in goals.items():
+                    yield Way(f"{first} {options}", goal, quantized)
+
+    def fit_wider(self, way: Way) -> bool:
+        """Whether a model that fits with 8 bits does so with 16 bits for what layers hand on to each other."""
+        if way.quantized is None or way.quantized.mode is not Mode.INT8:
+            return False
+        wider = replace(way.quantized, activations="int16")
+        log.info("trying %s %s", way.options, _WIDER)
+        return self._try(replace(way, quantized=wider)).fits
+
+    def _try(self, way: Way) -> Tried:
+        try:
+            with _quiet():
+                return Tried(way, needs(self._report(way).totals, self.case.budget))
+        except CcmlError:
+            return Tried(way, ())
+
+    def _report(self, way: Way) -> Report:
+        case = self.case
+        source = self._source(way.quantized)
+        optimized = run_passes(source, None, case.machine)
+        compiled = lower(source, optimized, case.machine, way.goal)
+        plan = make_plan(compiled, case.kinds, every_cpu=case.every_cpu, options=case.options)
+        with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
+            (artifact,) = write_artifacts([plan], case.kinds, Path(folder) / "out", subfolders=False)
+        return artifact.report
+
+    def _source(self, options: QuantizeOptions | None) -> Source:
+        """Quantized with random data: sizes and times are those of the model with real data."""
+        if options is None:
+            return self.case.source
+        if self._quantized is None or self._quantized[0] != options:
+            samples = random_samples(self.case.source.graph.inputs, _RANDOM_SAMPLES)
+            with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
+                file = Path(folder) / "random.npz"
+                np.savez(file, **plain_arrays(samples.inputs))  # type: ignore[arg-type]
+                self._quantized = options, quantize_source(self.case.source, Quantization(file, options)).source
+        return self._quantized[1]
 
 
-def _ways(case: Case) -> Iterator[Way]:
-    """Cheap ones first: what is computed stays the same until quantization."""
-    goals = {
-        f"--optimize {goal.value}": replace(case.goal, optimize=goal)
-        for goal in (Optimize.SIZE, Optimize.RAM, Optimize.SPEED)
-        if goal is not case.goal.optimize
-    }
+def _goals(case: Case) -> Iterator[tuple[str, Goal]]:
+    """Options that leave the numbers as they are, but those that the case has."""
+    for goal in (Optimize.SIZE, Optimize.RAM, Optimize.SPEED):
+        if goal is not case.goal.optimize:
+            yield f"--optimize {goal.value}", replace(case.goal, optimize=goal)
     if len(case.blocks) > 1 and not case.goal.pools:
         largest = max(case.blocks, key=lambda name: case.blocks[name])
         pools = {name: size - _STACK * (name == largest) for name, size in case.blocks.items()}
         names = " ".join(f"--pool {name}={size // 1024}KiB" for name, size in pools.items())
-        goals[names] = replace(case.goal, max_ram=None, pools=pools)
-    for options, goal in goals.items():
-        yield Way(options, goal)
-    if case.source.quantized is None:
-        for first, quantized in _QUANTIZE:
-            yield Way(first, case.goal, quantized)
-            for options, goal in goals.items():
-                yield Way(f"{first} {options}", goal, quantized)
+        yield names, replace(case.goal, max_ram=None, pools=pools)
 
 
-def _tried(case: Case, way: Way) -> Sequence[Need]:
-    """What the model needs that way; nothing where it cannot be compiled so."""
-    try:
-        with _quiet():
-            return needs(_report(case, way).totals, case.budget)
-    except CcmlError:
-        return ()
-
-
-def _report(case: Case, way: Way) -> Report:
-    with tempfile.TemporaryDirectory(prefix="ccml-") as name:
-        folder = Path(name)
-        source = _quantized(case.source, way.quantized, folder) if way.quantized else case.source
-        optimized = run_passes(source, None, case.machine)
-        compiled = lower(source, optimized, case.machine, way.goal)
-        plan = make_plan(compiled, case.kinds, every_cpu=case.every_cpu, options=case.options)
-        (artifact,) = write_artifacts([plan], case.kinds, folder / "out", subfolders=False)
-        return artifact.report
-
-
-def _quantized(source: Source, options: QuantizeOptions, folder: Path) -> Source:
-    """Quantized with random data: sizes and times are those of the model with real data."""
-    samples = random_samples(source.graph.inputs, _RANDOM_SAMPLES)
-    np.savez(folder / "random.npz", **plain_arrays(samples.inputs))  # type: ignore[arg-type]
-    return quantize_source(source, Quantization(folder / "random.npz", options)).source
+def _may_help(options: QuantizeOptions, short: set[str]) -> bool:
+    """Whether more than 8 bits inside do, where ``short`` is what these lacked, if they did: integers outside save no
+    flash, and 4 bits nothing else."""
+    if options.integer_io:
+        return short != {"flash"}
+    if options.mode is not Mode.INT8 or options.weight_bits < 8:
+        return "flash" in short
+    return True
 
 
 @contextmanager

@@ -54,8 +54,14 @@ class Need:
     def __str__(self) -> str:
         """``flash 35,208 of 65,536 bytes``."""
         if self.what == "time":
-            return f"time {1000 * self.amount:.3g} of {1000 * self.limit:.3g} ms"
+            return f"time {_milliseconds(self.amount)} of {_milliseconds(self.limit)} ms"
         return f"{self.what} {self.amount:,.0f} of {self.limit:,.0f} bytes"
+
+
+def _milliseconds(seconds: float) -> str:
+    """Three digits, or all in front of the point."""
+    value = 1000 * seconds
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def require_board(name: str) -> DevelopmentBoard:
@@ -151,5 +157,5 @@ def budget_text(totals: Totals, budget: Budget) -> str:
     seconds = run_seconds(totals, budget.clock)
     if seconds is not None and budget.clock is not None:
         waits = f", the flash has {budget.wait_states}" if budget.wait_states else ""
-        parts.append(f"{1000 * seconds:.3g} ms at {budget.clock / 1e6:g} MHz and zero wait states{waits}")
+        parts.append(f"{_milliseconds(seconds)} ms at {budget.clock / 1e6:g} MHz and zero wait states{waits}")
     return "; ".join(parts)

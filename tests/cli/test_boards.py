@@ -53,10 +53,40 @@ def test_weights_of_four_bits_where_eight_are_too_many(tmp_path: Path) -> None:
     assert done.exit_code == 5 and "hint: it fits with --quantize weights4 --optimize size: flash " in done.stderr
 
 
+def test_integers_outside_where_a_float_image_is_too_large(tmp_path: Path) -> None:
+    """An image of 108 KiB in floats, of 27 KiB in bytes, on a board with 96 KiB; the hint does what it says."""
+    filters = np.random.default_rng(0).standard_normal((4, 3, 4, 4)).astype(np.float32)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["t"], strides=[4, 4]),
+        helper.make_node("GlobalAveragePool", ["t"], ["y"]),
+    ]
+    model = save_model(tmp_path / "net.onnx", *nodes, shape=(1, 3, 96, 96), w=filters)
+    given = ["compile", model, "--board", "nucleo-f401re", "-o", tmp_path / "out", "--emit", "obj"]
+    done = ccml(*given)
+    assert done.exit_code == 5
+    (options,) = re.findall(r"hint: it fits with (.*?) --calibration FILE: flash", done.stderr)
+    assert options == "--quantize int8 --io int8"
+    np.savez(tmp_path / "typical.npz", x=np.random.default_rng(2).standard_normal((8, 3, 96, 96)).astype(np.float32))
+    done = ccml(*given, *options.split(), "--calibration", tmp_path / "typical.npz")
+    assert done.exit_code == 0, done.stderr
+
+
 def test_where_nothing_helps_the_closest_is_named(tmp_path: Path) -> None:
     model = wide_model(tmp_path / "wide.onnx")
     done = ccml("compile", model, "-t", "cortex-m4", "--max-flash", "4KiB", "-o", tmp_path / "out")
     assert done.exit_code == 5 and "nor with other options; closest is --quantize weights4" in done.stderr
+
+
+def test_convolutions_of_four_bits_where_eight_are_too_many(tmp_path: Path) -> None:
+    """36 KiB of weights in 8 bits, which 4 bits hold as well."""
+    rng = np.random.default_rng(0)
+    filters = [rng.integers(-7, 8, (64, 64, 3, 1)).astype(np.float32) / 16 for _ in range(3)]
+    nodes = [helper.make_node("Conv", [f"t{n}", f"w{n}"], [f"t{n + 1}"]) for n in range(3)]
+    nodes[0].input[0], nodes[-1].output[0] = "x", "y"
+    model = save_model(tmp_path / "net.onnx", *nodes, shape=(1, 64, 10, 2), w0=filters[0], w1=filters[1], w2=filters[2])
+    done = ccml("compile", model, "-t", "cortex-m4", "--max-flash", "32KiB", "-o", tmp_path / "out")
+    said = "hint: it fits with --quantize int8 --weight-bits 4 --calibration FILE: flash "
+    assert done.exit_code == 5 and said in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize(
@@ -104,6 +134,12 @@ def attention(path: Path) -> Path:
         helper.make_node("ReduceMean", ["z"], ["y"], axes=[1], keepdims=0),
     ]
     return save_model(path, *nodes, shape=(120, 120), w=weights)
+
+
+def test_long_times_are_whole_milliseconds(tmp_path: Path) -> None:
+    model = wide_model(tmp_path / "wide.onnx")
+    done = ccml("compile", model, "-t", "cortex-m4", "--max-time", "1us", "--clock", "50kHz", "-o", tmp_path / "out")
+    assert re.search(r"the budget: time \d,\d\d\d of 0.001 ms", done.stderr), done.stderr
 
 
 def test_blocks_of_ram_as_pools_where_one_is_too_small(tmp_path: Path) -> None:
