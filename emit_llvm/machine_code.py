@@ -898,6 +898,26 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "23ee4c2f39ee693e37ee032e33ee032ea2ec042f1ff015c0bde8f087"
         ),
     },
+    "helium_window_sums": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f89b00ff2dc0b02fb03fcabebcc0b0bf1090bbcf1070cc8bfabebcc0bdde912456e460746984646f8047b2f44"
+            "b8f10108f9d12044013af4d10f46dde918caa6ee10cb9de87f00dde90798a8eb0608a9eb0609dde915ce4fea4e0ecdf8"
+            "58e0cdf804e00ef1070e2ef0070eaceb0e0ccdf800c0ddf804c0aceb0e0ccdf804c0dde916ec1ef03fc8b0ec880e11ee"
+            "4c0f584706eb080696ed802ea6eb080610ef420806eb090696ed802ea6eb090610ef4208b6ec882e10ef4208b5ec882e"
+            "10ef4208b4ec882e10ef4208b3ec882e10ef4208b2ec882e10ef4208b1ec882e10ef4208b0ee402fb0ee405f26ee4a3e"
+            "26ee4a5e37ee032e37ee053e33ee032ea7ec882e1ff03fc8dde900ce60446144624463446444654466447744ddf850c0"
+            "bcf1010ccdf850c0abd109b0bde8f08f"
+        ),
+    },
+    "helium_interpolate": {
+        ("thumbv8.1m.main",): (
+            "2de9f04f2ded048b85b0d2e90045cde90001cde90245149a03ebc20214921a46dde91230dde918c1a6ee10cb169c4fea"
+            "4404169404f1070525f00705a4eb05040494f2e80245dde915ca644554ea9c84654555ea9c85dde9008904fb0a9605fb"
+            "0a9704fb0a8405fb0a85f3e8029bdde902ce0cfb09f80cfb0bfc0efb09f90efb0bfba8ee308bddf85c801af023c0b4ec"
+            "880e19ee481eb5ec882e13ee4c0eb6ec884e15ee490eb7ec882e13ee4b0eb0ee402fb0ee405f26ee413e26ee415e37ee"
+            "032e37ee053e33ee032ea0ec882e1ff023c0ddf810c06044ddf850c06245b0d105b0bdec048bbde8f08f00bf"
+        ),
+    },
     "byte_sums": {
         ("thumbv7em", "thumbv8m.main"): (
             "f0b54ff000034ff0000c4ff00117103a39db50f8044b2ffa84f52ffa94f625fb05cc26fb06cc95fa06f525fb073350f8"

@@ -31,6 +31,12 @@ from .helium.finish import is_helium_elementwise, lower_helium_elementwise
 from .helium.product import lower_helium_product
 from .helium.softmax import is_helium_softmax, lower_helium_softmax
 from .helium.sums import is_helium_sum, lower_helium_sum
+from .helium.windows import (
+    is_helium_interpolation,
+    is_helium_window_sums,
+    lower_helium_interpolation,
+    lower_helium_window_sums,
+)
 from .int_recurrent import is_int_recurrent, lower_int_recurrent
 from .kept_exponentials import has_vectors, lower_kept_exponentials
 from .kernel import KernelContext
@@ -211,6 +217,13 @@ GENERATORS: tuple[Generator, ...] = (
     _of_blocks("helium sum", _anchors("reduce"), is_helium_sum, lower_helium_sum, "helium_sum"),
     _of_blocks(
         "helium softmax", _anchors("int_softmax"), is_helium_softmax, lower_helium_softmax, "helium_softmax"
+    ),
+    _of_blocks(
+        "helium interpolation", _anchors("interpolate"), is_helium_interpolation, lower_helium_interpolation,
+        "helium_interpolate",
+    ),
+    _of_blocks(
+        "helium window sums", _anchors("pool"), is_helium_window_sums, lower_helium_window_sums, "helium_window_sums"
     ),
     _of_blocks("helium elementwise", _anchors(None), is_helium_elementwise, lower_helium_elementwise, "helium_lookup"),
     Generator(

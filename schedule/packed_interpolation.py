@@ -39,11 +39,11 @@ def is_packed_interpolation(ctx: KernelContext) -> bool:
         return False
     if len(x.shape) != 4 or ints(node.attrs, "axes") != (1, 2) or x.shape[3] % WORD or 0 in node.output.shape:
         return False
-    total = _sum_of_weights(ctx, node)
+    total = sum_of_weights(ctx, node)
     return total is not None and 255 * total < 1 << 15
 
 
-def _sum_of_weights(ctx: KernelContext, node: Node) -> int | None:
+def sum_of_weights(ctx: KernelContext, node: Node) -> int | None:
     """The sum of an output's weights, if that is the same for all and none is negative."""
     total = 1
     for value in (node.operands[2], node.operands[4]):
@@ -66,7 +66,7 @@ class _PackedInterpolation:
         self.x = ctx.refs[node.operands[0].name]
         self.batches, _, self.width, channels = node.operands[0].shape
         self.fours = channels // WORD
-        total = _sum_of_weights(ctx, node)
+        total = sum_of_weights(ctx, node)
         assert total is not None
         self.offset = total * (zero_point(node.attrs) + 128)
         self.line = ctx.temporary("line", DType.I32, (self.width, self.fours, 2), align=8)

@@ -67,7 +67,7 @@ def is_sum_pool(ctx: KernelContext) -> bool:
 def lower_sum_pool(ctx: KernelContext) -> Block:
     """``pool``, for which :func:`is_sum_pool` holds."""
     assert ctx.anchor is not None
-    return _SumPool(ctx, ctx.anchor).emit()
+    return SumPool(ctx, ctx.anchor).emit()
 
 
 def window_runs(dim: WindowDim) -> list[WindowRun]:
@@ -81,7 +81,9 @@ def window_runs(dim: WindowDim) -> list[WindowRun]:
     return [WindowRun(outputs[0], len(outputs), key) for key, outputs in grouped]
 
 
-class _SumPool:
+class SumPool:
+    """Loops over batches and outputs, run by run; :meth:`along` makes those of a dimension and the following ones."""
+
     def __init__(self, ctx: KernelContext, node: Node) -> None:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         self.x, self.zero = ctx.refs[node.operands[0].name], zero_point(node.attrs)
@@ -92,9 +94,9 @@ class _SumPool:
         batches = self.node.output.shape[0]
         n = Var(self.names.fresh("n"))
         batch = as_expr(0) if batches == 1 else n
-        return loop(n, batches, *self._along((batch,), ((batch,),), ()))
+        return loop(n, batches, *self.along((batch,), ((batch,),), ()))
 
-    def _along(self, position: Position, window: Sequence[Position], first: tuple[int, ...]) -> Block:
+    def along(self, position: Position, window: Sequence[Position], first: tuple[int, ...]) -> Block:
         """The next dimension: ``position`` is the beginning of an output's place, ``window`` that of its taps. What is
         computed follows the order of memory."""
         number = len(first)
@@ -106,7 +108,7 @@ class _SumPool:
             place = as_expr(run.start) if run.extent == 1 else var + run.start
             taps = [place * dim.stride + (tap * dim.dilation - dim.pad) for tap in run.taps]
             longer = [(*before, tap) for before in window for tap in taps]
-            block.extend(loop(var, run.extent, *self._along((*position, place), longer, (*first, run.start))))
+            block.extend(loop(var, run.extent, *self.along((*position, place), longer, (*first, run.start))))
         return tuple(block)
 
     def _channels(self, position: Position, window: Sequence[Position], first: Sequence[int]) -> Block:
@@ -146,7 +148,7 @@ class _SumPool:
 
     def _finished(self, index: Sequence[Expr], total: Expr, taps: int, first: Sequence[int]) -> Block:
         """What follows the sum of ``taps`` elements, and the store."""
-        seeds = dict(self._constants(first))
+        seeds = dict(self.constants(first))
         user = self._rescaled()
         bias = None if user is None else seeds.get(user.operands[2].name)
         if user is not None and isinstance(bias, Const):
@@ -166,7 +168,7 @@ class _SumPool:
         users = [n for n in self.ctx.body.nodes if any(v.name == self.node.output.name for v in n.operands)]
         return users[0] if len(users) == 1 and users[0].op == "rescale_sum" else None
 
-    def _constants(self, first: Sequence[int]) -> Iterator[tuple[str, Expr]]:
+    def constants(self, first: Sequence[int]) -> Iterator[tuple[str, Expr]]:
         """Factors and biases, which the windows of a run share."""
         user = self._rescaled()
         for value in () if user is None else user.operands[1:]:

@@ -1,4 +1,5 @@
-"""Linear Resize with two channels in a word: the bytes of the operators' meaning on every way."""
+"""Linear Resize with two channels in a word, or eight in lanes of 16 bits: the bytes of the operators' meaning on every
+way."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from ccml.targets import Machine, select
 
 from tests.schedule.block_cases import BOARD, Route, by_c, by_objects, in_process, signed
 
-M4 = select("cortex-m4")
+M4, M55 = select("cortex-m4"), select("cortex-m55")
 HOST = host_machine()
 PACKED = replace(HOST, cpu=replace(HOST.cpu, features=HOST.cpu.features | {"widen_even"}))
 """This machine, as if it had packed arithmetic."""
@@ -33,6 +34,7 @@ class Resize:
     total: int = 4
     zero_point: int = -11
     least: int = 0
+    ratio: float = 1.137
 
     def graph(self) -> Graph:
         rng, x = np.random.default_rng(5), Value("x", TensorType(DType.I8, self.shape))
@@ -44,7 +46,7 @@ class Resize:
             first[0] = self.least
             tables += [builder.constant(places), builder.constant(np.stack([first, self.total - first], axis=1))]
         acc = builder.emit1("interpolate", x, *tables, axes=(1, 2), zero_point=self.zero_point)
-        scale = builder.constant(np.float32(1.1 / self.total**2))
+        scale = builder.constant(np.float32(self.ratio / self.total**2))
         reach = 255 * (self.total - 2 * self.least) ** 2
         y = builder.emit1(
             "requantize", acc, scale, zero_point=3, lo=-128, hi=127, to=DType.I8, y_scale=0.1,
@@ -55,25 +57,29 @@ class Resize:
 
 FIT = {
     "twice": Resize((1, 5, 7, 8), 2),
-    "the largest sums": Resize((2, 3, 2, 12), 3, total=11, zero_point=-128),
+    "the largest sums": Resize((2, 3, 2, 12), 3, total=11, zero_point=-128, ratio=1.1941),
     "one pixel": Resize((1, 1, 1, 4), 1, zero_point=127),
 }
 OTHERS = {
     "channels that fill no word": Resize((1, 4, 3, 6), 2),
-    "larger sums": Resize((1, 4, 3, 8), 2, total=12),
+    "larger sums": Resize((1, 4, 3, 8), 2, total=16),
     "weights below 0": Resize((1, 4, 3, 8), 2, least=-1),
 }
+ALL = {**FIT, **OTHERS}
+HELIUM = {"twice", "the largest sums", "one pixel", "channels that fill no word"}
+"""With an even number of channels, of sums that fit 16 bits."""
 
 
 def generators(graph: Graph, machine: Machine) -> set[str]:
     return {call.generator for call in lower_graph(graph, machine).calls}
 
 
-@pytest.mark.parametrize("name", [*FIT, *OTHERS])
+@pytest.mark.parametrize("name", ALL)
 def test_what_fits_halfwords_is_packed(name: str) -> None:
-    graph = {**FIT, **OTHERS}[name].graph()
+    graph = ALL[name].graph()
     assert generators(graph, M4) == {"packed interpolation" if name in FIT else "nest"}
-    assert generators(graph, select("cortex-m55")) == generators(graph, select("cortex-m3")) == {"nest"}
+    assert generators(graph, M55) == {"helium interpolation" if name in HELIUM else "nest"}
+    assert generators(graph, select("cortex-m3")) == {"nest"}
 
 
 @pytest.mark.parametrize(
@@ -84,14 +90,19 @@ def test_what_fits_halfwords_is_packed(name: str) -> None:
             pytest.param(name, M4, route, id=f"{name}, {route.__name__}", marks=BOARD)
             for name in FIT for route in (by_c, by_objects)
         ),
+        *(
+            pytest.param(name, M55, route, id=f"{name}, m55 {route.__name__}", marks=BOARD)
+            for name in sorted(HELIUM) for route in (by_c, by_objects)
+        ),
     ],
 )  # fmt: skip
 def test_bytes(name: str, machine: Machine, route: Route, tmp_path: Path) -> None:
     """Extremes side by side, so that a carry between halves would be seen."""
-    graph = FIT[name].graph()
+    graph = ALL[name].graph()
     program = lower_graph(graph, machine)
-    assert {call.generator for call in program.calls} == {"packed interpolation"}
-    x = signed(*FIT[name].shape)
+    kind = "helium interpolation" if machine is M55 else "packed interpolation"
+    assert {call.generator for call in program.calls} == {kind}
+    x = signed(*ALL[name].shape)
     expected = evaluate_graph(graph, {"x": x})
     (output,) = graph.outputs
     found = route(program, machine, {"x": x}, tmp_path)
