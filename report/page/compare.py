@@ -63,10 +63,11 @@ def totals(views: Sequence[View]) -> list[Row]:
 
 
 def layers(views: Sequence[View]) -> tuple[str, list[Row]]:
-    """What layers cost, those that cost most first, and the measure. Layers of the same name are the same one; no rows
-    where the models have none in common."""
+    """What layers cost, those that cost most first, and the measure. Layers whose first ONNX node has the same name are
+    the same one, whatever else is computed in them: an activation is part of a float layer, and of none where its range
+    says it all. No rows where the models have none in common."""
     measure = measure_of([view.report for view in views])
-    columns = [_by_name(view.report, measure) for view in views]
+    columns = [_by_first_node(view.report, measure) for view in views]
     names = list(dict.fromkeys(name for column in columns for name in column))
     if not any(sum(name in column for column in columns) > 1 for name in names):
         return measure, []
@@ -75,10 +76,11 @@ def layers(views: Sequence[View]) -> tuple[str, list[Row]]:
     return measure, rows
 
 
-def _by_name(report: Report, measure: str) -> dict[str, int]:
+def _by_first_node(report: Report, measure: str) -> dict[str, int]:
     found: dict[str, int] = {}
     for layer in report.layers:
-        found[layer.name] = found.get(layer.name, 0) + getattr(layer, measure)
+        first = layer.name.split(" + ")[0]
+        found[first] = found.get(first, 0) + getattr(layer, measure)
     return found
 
 

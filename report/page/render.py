@@ -150,6 +150,8 @@ def _percent(value: float) -> str:
 
 
 def _change(value: float) -> str:
+    if value >= 9:
+        return f"{value + 1:,.0f} times"
     return "same" if abs(value) < 0.0005 else f"{value:+.1%}".replace("-", "\N{MINUS SIGN}")
 
 

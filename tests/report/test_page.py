@@ -172,6 +172,17 @@ def test_several_reports_side_by_side(tmp_path: Path) -> None:
     assert [a["id"] for a in page.all("article")] == ["r0", "r1"]
 
 
+def test_layers_are_compared_by_the_node_that_they_begin_with() -> None:
+    """What a layer has taken in differs between a float model and a quantized one, and so may costs by far."""
+    whole = long_report(2)
+    plain = replace(
+        whole,
+        layers=[replace(each, name=f"{each.name} + Relu_7", cycles=(each.cycles or 0) * 40) for each in whole.layers],
+    )
+    text = Page(render_page([whole, plain])).text("main")
+    assert text.count("40 times") == len(whole.layers) == 2
+
+
 def test_equal_reports_have_different_labels() -> None:
     text = render_page([long_report(2), long_report(2)])
     assert "1: net on cortex-m4" in text and "2: net on cortex-m4" in text
