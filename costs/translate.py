@@ -119,6 +119,9 @@ class _Body:
         return self.f.text()
 
     def _plain(self, i: Instruction) -> None:
+        if i.cond == ALWAYS:
+            self._effect(i)
+            return
         with self.f.when(i.cond, f"w{i.address:x}"):
             self._effect(i)
 

@@ -67,16 +67,16 @@ promises that iterations are independent. ``unroll`` loops are expanded by ``sch
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Union
 
 from .foreign import Foreign
+from .record import record
 from .types import DType
 
 
-@dataclass(frozen=True)
+@record
 class Type:
     dtype: DType
     lanes: int = 1
@@ -123,7 +123,7 @@ class Access(Enum):
     READ_WRITE = "inout"
 
 
-@dataclass(frozen=True)
+@record
 class Buffer:
     """A dense row-major array. ``align``: guaranteed alignment of its first element in bytes (0: the element's)."""
 
@@ -229,7 +229,7 @@ COMPARE_OPS = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 REDUCE_OPS = frozenset({"add", "mul", "min", "max"})
 
 
-@dataclass(frozen=True)
+@record
 class Const(Expr):
     """A literal; with several lanes, the same value in each."""
 
@@ -237,7 +237,7 @@ class Const(Expr):
     type: Type
 
 
-@dataclass(frozen=True)
+@record
 class Var(Expr):
     """A loop variable or a Let-bound name."""
 
@@ -248,7 +248,7 @@ class Var(Expr):
         return hash(self.name)
 
 
-@dataclass(frozen=True)
+@record
 class Load(Expr):
     buffer: Buffer
     index: tuple[Expr, ...]
@@ -260,7 +260,7 @@ class Load(Expr):
         return self.buffer.type if self.buffer.space is Space.REG else self.buffer.type.with_lanes(self.lanes)
 
 
-@dataclass(frozen=True)
+@record
 class Unary(Expr):
     """``neg``, ``abs``; ``not`` is logical on bool and bitwise on integers."""
 
@@ -272,7 +272,7 @@ class Unary(Expr):
         return self.x.type
 
 
-@dataclass(frozen=True)
+@record
 class Binary(Expr):
     op: str
     x: Expr
@@ -283,7 +283,7 @@ class Binary(Expr):
         return Type(DType.BOOL, self.x.type.lanes) if self.op in COMPARE_OPS else self.x.type
 
 
-@dataclass(frozen=True)
+@record
 class Select(Expr):
     """``x`` where ``cond`` (bool, as many lanes), else ``y``. Both sides are evaluated."""
 
@@ -296,7 +296,7 @@ class Select(Expr):
         return self.x.type
 
 
-@dataclass(frozen=True)
+@record
 class Convert(Expr):
     """Conversion by value, lane by lane."""
 
@@ -304,7 +304,7 @@ class Convert(Expr):
     x: Expr
 
 
-@dataclass(frozen=True)
+@record
 class Bitcast(Expr):
     """The same bits (little endian) as another type of the same size; lanes may change."""
 
@@ -312,7 +312,7 @@ class Bitcast(Expr):
     x: Expr
 
 
-@dataclass(frozen=True)
+@record
 class Splat(Expr):
     x: Expr
     lanes: int
@@ -322,7 +322,7 @@ class Splat(Expr):
         return self.x.type.with_lanes(self.lanes)
 
 
-@dataclass(frozen=True)
+@record
 class Lane(Expr):
     """The lane of that number, the first being 0, as a scalar."""
 
@@ -334,7 +334,7 @@ class Lane(Expr):
         return self.x.type.with_lanes(1)
 
 
-@dataclass(frozen=True)
+@record
 class Reduce(Expr):
     """All lanes combined into a scalar by ``add``, ``mul``, ``min`` or ``max``."""
 
@@ -346,7 +346,7 @@ class Reduce(Expr):
         return self.x.type.with_lanes(1)
 
 
-@dataclass(frozen=True)
+@record
 class Call(Expr):
     """A function of the instruction table applied to values; free of side effects."""
 
@@ -368,7 +368,7 @@ class LoopKind(Enum):
     PARALLEL = "parallel"
 
 
-@dataclass(frozen=True)
+@record
 class For(Stmt):
     var: Var
     extent: Expr
@@ -376,25 +376,25 @@ class For(Stmt):
     kind: LoopKind = LoopKind.SERIAL
 
 
-@dataclass(frozen=True)
+@record
 class If(Stmt):
     cond: Expr
     then: Block
     orelse: Block = ()
 
 
-@dataclass(frozen=True)
+@record
 class Let(Stmt):
     var: Var
     value: Expr
 
 
-@dataclass(frozen=True)
+@record
 class Alloc(Stmt):
     buffer: Buffer
 
 
-@dataclass(frozen=True)
+@record
 class Store(Stmt):
     buffer: Buffer
     index: tuple[Expr, ...]
@@ -402,7 +402,7 @@ class Store(Stmt):
     active: Expr | None = None
 
 
-@dataclass(frozen=True)
+@record
 class Pointer:
     """The memory of ``buffer`` from an element on."""
 
@@ -410,7 +410,7 @@ class Pointer:
     index: tuple[Expr, ...]
 
 
-@dataclass(frozen=True)
+@record
 class Invoke(Stmt):
     """A block instruction; ``scalars`` choose among the kernels that it stands for.
 
@@ -433,14 +433,14 @@ class Invoke(Stmt):
         return tuple(scalar for scalar in self.scalars if isinstance(scalar, int))
 
 
-@dataclass(frozen=True)
+@record
 class Prefetch(Stmt):
     """Brings memory into a near cache before it is read. The place may lie outside of the buffer."""
 
     pointer: Pointer
 
 
-@dataclass(frozen=True)
+@record
 class Fetch(Stmt):
     """Copies a row of ``source``, which is in no memory, to ``target``."""
 
@@ -454,7 +454,7 @@ class Fetch(Stmt):
         return self.source.strides[0]
 
 
-@dataclass(frozen=True)
+@record
 class Kernel:
     """A function without result, but whether it could fetch all rows where it does so. ``params`` are GLOBAL buffers,
     and ROWS where it fetches rows; ``loc`` names the ONNX nodes that it computes.

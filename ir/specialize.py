@@ -5,16 +5,17 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from .loops import F32, I32, INDEX, Bitcast, Buffer, Const, Convert, Expr, Kernel, Var
-from .loops_rewrite import map_accesses, map_block
+from .loops_rewrite import map_accesses
 from .program import Program
 from .steps import Call
 
 
 def specialized(kernel: Kernel, scalars: Sequence[int], sizes: Sequence[int]) -> Kernel:
     """``kernel`` without scalars: ``scalars`` in their place, and its parameters as long as arguments of ``sizes``
-    elements.
+    elements. The last ones are kept: whoever reasons about calls looks at the same of them again.
 
     ::
 
@@ -22,8 +23,11 @@ def specialized(kernel: Kernel, scalars: Sequence[int], sizes: Sequence[int]) ->
           for i:n                                               for i:16
             y[i] = x[i*2]                                         y[i] = x[i*2]
     """
-    if not kernel.scalars:
-        return kernel
+    return _specialized(kernel, tuple(scalars), tuple(sizes)) if kernel.scalars else kernel
+
+
+@lru_cache(maxsize=256)
+def _specialized(kernel: Kernel, scalars: tuple[int, ...], sizes: tuple[int, ...]) -> Kernel:
     values = {var: Const(value, INDEX) for var, value in zip(kernel.scalars, scalars, strict=True)}
     sized = {param: replace(param, shape=(size,)) for param, size in zip(kernel.params, sizes, strict=True)}
 
@@ -33,7 +37,7 @@ def specialized(kernel: Kernel, scalars: Sequence[int], sizes: Sequence[int]) ->
     def rule(expr: Expr) -> Expr | None:
         return values.get(expr) if isinstance(expr, Var) else folded_literal(expr)
 
-    body = map_block(map_accesses(kernel.body, place), rule)
+    body = map_accesses(kernel.body, place, rule)
     return replace(kernel, params=tuple(sized.values()), body=body, scalars=())
 
 

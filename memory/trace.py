@@ -237,10 +237,15 @@ class _Tracer:
         begin = last = np.zeros((1,) * self.depth, np.int64)
         for expr, extent, stride in zip(index, buffer.shape, buffer.strides, strict=True):
             place = scope.range(expr) or scope.constant(0, extent - 1)
-            begin = begin + np.clip(place.low, 0, extent - 1) * stride
-            last = last + np.clip(place.high, 0, extent - 1) * stride
+            begin = begin + _within(place.low, extent) * stride
+            last = last + _within(place.high, extent) * stride
         size, total = buffer.dtype.size, prod(buffer.shape)
         lanes = None if active is None else scope.range(active)
         end = np.minimum(last + (elements if lanes is None else np.minimum(lanes.high, elements)), total)
         time = np.full((1,) * self.depth, self.now, np.int64)
         self.events.append(_Event(reads, buffer.name, time, begin * size, end * size, runs))
+
+
+def _within(places: np.ndarray, extent: int) -> np.ndarray:
+    """``places``, or the nearest of ``extent`` elements; ``np.clip`` looks up the limits of the type each time."""
+    return np.minimum(np.maximum(places, 0), extent - 1)
