@@ -4,8 +4,9 @@
 
 Shapes are those of the papers: MobileNetV2 (Sandler et al., 2018), SqueezeNet 1.1 (Iandola et al., 2016),
 EfficientNet-B0 (Tan and Le, 2019), ShuffleNetV2 1.0 (Ma et al., 2018), U-Net (Ronneberger et al., 2015) of 12 to 96
-channels, ViT-tiny (Touvron et al., 2021) without its patches, BERT (Devlin et al., 2018) of 4 layers of 256, GRU and
-LSTM of 2 layers of 128. ResNet-50 is made by ``resnet50.py``.
+channels, ViT-tiny (Touvron et al., 2021) without its patches, BERT (Devlin et al., 2018) of 4 layers of 256; for small
+processors BERT of 2 layers of 128 and a ViT of 2 layers of 96; GRU and LSTM of 2 layers of 128. ResNet-50 is made by
+``resnet50.py``.
 """
 
 from __future__ import annotations
@@ -173,8 +174,34 @@ def unet() -> onnx.ModelProto:
 
 
 def transformer(length: int, width: int, heads: int, hidden: int, layers: int) -> onnx.ModelProto:
+    """Of tokens that are vectors already."""
+    net = Network()
+    return net.model([1, length, width], encoder(net, "x", length, width, heads, hidden, layers), [1, length, width])
+
+
+def bert_tiny() -> onnx.ModelProto:
+    """Two layers of 128 (Turc et al., 2019) for 64 tokens that are vectors already, and the pooler of the first."""
+    net, length, width = Network(), 64, 128
+    x = encoder(net, "x", length, width, 2, 512, 2)
+    first = net.op("Gather", x, net.constant(np.array(0)), axis=1)
+    return net.model([1, length, width], net.op("Tanh", net.linear(first, width, width)), [1, width])
+
+
+def vit_d96() -> onnx.ModelProto:
+    """Two layers of 96 for an image in patches of 16 x 16 pixels, a token for the class, a thousand classes."""
+    net, length, width = Network(), 197, 96
+    patches = net.weights(width, 3, 16, 16), net.weights(width)
+    y = net.op("Conv", "x", *patches, kernel_shape=[16, 16], strides=[16, 16])
+    y = net.op("Transpose", net.op("Reshape", y, net.constant(np.array([1, width, length - 1]))), perm=[0, 2, 1])
+    tokens = net.op("Concat", net.weights(1, 1, width), y, axis=1)
+    x = encoder(net, net.op("Add", tokens, net.weights(1, length, width)), length, width, 3, 4 * width, 2)
+    first = net.op("Gather", x, net.constant(np.array(0)), axis=1)
+    return net.model(IMAGE, net.linear(first, width, 1000), SCORES)
+
+
+def encoder(net: Network, x: str, length: int, width: int, heads: int, hidden: int, layers: int) -> str:
     """Normalization in front of each part; GELU by the error function, as exporters write it."""
-    net, x, each = Network(), "x", width // heads
+    each = width // heads
 
     def normal(value: str) -> str:
         return net.op("LayerNormalization", value, net.weights(width), net.weights(width), axis=-1)
@@ -194,7 +221,7 @@ def transformer(length: int, width: int, heads: int, hidden: int, layers: int) -
         error = net.op("Erf", net.op("Div", y, net.constant(np.float32(2**0.5))))
         y = net.op("Mul", y, net.op("Add", error, net.constant(np.float32(1))))
         x = net.op("Add", x, net.linear(net.op("Mul", y, net.constant(np.float32(0.5))), hidden, width))
-    return net.model([1, length, width], normal(x), [1, length, width])
+    return normal(x)
 
 
 def recurrent(kind: str, gates: int) -> onnx.ModelProto:
@@ -211,6 +238,7 @@ def recurrent(kind: str, gates: int) -> onnx.ModelProto:
 NETWORKS: dict[str, Callable[[], onnx.ModelProto]] = {
     "mobilenetv2": mobilenetv2, "squeezenet": squeezenet, "efficientnet": efficientnet, "shufflenetv2": shufflenetv2,
     "unet": unet, "vit": lambda: transformer(197, 192, 3, 768, 12), "bert": lambda: transformer(64, 256, 4, 1024, 4),
+    "bert_tiny": bert_tiny, "vit_d96": vit_d96,
     "gru": lambda: recurrent("GRU", 3), "lstm": lambda: recurrent("LSTM", 4),
 }  # fmt: skip
 

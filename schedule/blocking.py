@@ -151,8 +151,9 @@ class Product:
 
 
 def _takes_lanes(cpu: Cpu, dot: Dot, k: Sequence[int]) -> bool:
-    """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has whole ones."""
-    whole = k[-1] % (dot.steps * dot.group) == 0
+    """Whether the multiply-add takes activations from lanes of vectors, of which the last dimension has one at least:
+    what is left over is read from a vector that ends with it."""
+    whole = k[-1] // dot.group >= dot.steps
     plain = dot.activation is dot.accumulator or dot.rows > 1 or takes_words(dot)
     return cpu.lane_operand and dot.lanes > 1 and whole and (plain or (dot.widens and bool(cpu.widening_lanes)))
 

@@ -22,7 +22,7 @@ from .body import Body
 from .decision import Decision
 from .names import Names
 from .tensors import TensorRef
-from .unroll import unroll_bytes
+from .unroll import unroll_bytes, unroll_short
 from .vectorize import LONG_DTYPES, VECTOR_DTYPES, Able, NotVectorizable, Vectorizer, vectorize, vectorize_copies
 
 
@@ -105,13 +105,16 @@ class KernelContext:
         return decided if decided is not None and decided < count else None
 
     def vectorized(self, block: Block) -> Block:
-        """``block`` with the CPU's vectors in place of its loops, and loops over bytes that stay scalar unrolled."""
+        """``block`` with the CPU's vectors in place of its loops, and loops that stay scalar unrolled: short ones,
+        and without vectors those over bytes."""
         if self.cpu.copied_bytes:
             block = vectorize_copies(block, self.cpu.copied_bytes, self.names)
         halves = any(value.dtype is DType.F16 for value in (*self.node.operands, self.output))
         widths = self.cpu.f16_lanes if halves else self.cpu.f32_lanes
         wide = vectorize(block, widths, self.names, self._able)
-        return wide if max(self.cpu.f32_lanes) > 1 else unroll_bytes(wide, self.names)
+        if max(self.cpu.f32_lanes) == 1:
+            return unroll_bytes(wide, self.names)
+        return wide if self.cpu.compact or self.cpu.pipeline.in_order else unroll_short(wide, self.names)
 
     @property
     def _able(self) -> Able:

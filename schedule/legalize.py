@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ..instructions import INSTRUCTIONS
 from ..ir.build import maximum, minimum
 from ..ir.loops import I32, Binary, Block, Call, Const, Expr, Type
@@ -9,18 +11,23 @@ from ..ir.loops_rewrite import map_block
 from ..ir.types import DType
 from ..targets.target import Cpu
 
+BOUNDED = {"min": "minimum", "max": "maximum"}
+"""Clamping of vectors of floats, by the operator, where it is one instruction."""
+
 IN_SINGLE = frozenset({"fma", "floor", "ceil", "trunc", "round_even"})
 """What cores whose float unit knows single precision alone do not have for doubles."""
 
 
 def legalize(block: Block, cpu: Cpu, *, fuse: bool = False) -> Block:
     """``block`` with the functions that ``cpu`` lacks expanded as their rows of the instruction table say, and clamping
-    to a byte as the instruction where there is one. With ``fuse``, products that need no rounding before a sum have
-    none where ``cpu`` has a fused multiply-add."""
+    to a byte, or of floats by a constant, as the instruction where there is one. With ``fuse``, products that need no
+    rounding before a sum have none where ``cpu`` has a fused multiply-add."""
 
     def rule(expr: Expr) -> Expr | None:
         if isinstance(expr, Binary) and "saturate8" in cpu.features:
             return _saturated(expr)
+        if isinstance(expr, Binary) and BOUNDED.get(expr.op) in cpu.features:
+            return _bounded(expr)
         if not isinstance(expr, Call):
             return None
         features = _scalar_features(cpu, expr.type)
@@ -48,6 +55,15 @@ def _saturated(expr: Binary) -> Expr | None:
     if lo.value > -128:
         result = maximum(result, lo)
     return minimum(result, hi) if hi.value < 127 else result
+
+
+def _bounded(expr: Binary) -> Expr | None:
+    """``max(c, x)`` of a constant, for which NaN stays NaN either way. Where c and x are zeros of different signs the
+    instruction may take the other one, which compares as equal."""
+    whole = expr.type.dtype is DType.F32 and expr.type.lanes > 1
+    if not whole or not isinstance(expr.x, Const) or math.isnan(expr.x.value):
+        return None
+    return Call(BOUNDED[expr.op], (expr.x, expr.y), expr.type)
 
 
 def _scalar_features(cpu: Cpu, type_: Type) -> frozenset[str]:

@@ -236,13 +236,15 @@ class _Microkernel:
         step, block_var = Var(self.names.fresh("t")), Var(self.names.fresh("kb"))
         k = block_var * self.unroll + step if self.unroll > 1 else block_var
         if self.by_lanes:
-            body = self._lane_steps(block_var * self.unroll)
+            body = self._lane_steps(block_var * self.unroll, range(self.unroll))
         else:
             body = (*self._next_lines(k), *self._step(step, k, self._broadcast(k, group)))
             if self.unroll > 1:
                 body = (For(step, INDEX(self.unroll), body, LoopKind.UNROLL),)
-        passages = full // self.unroll
+        passages, left = divmod(full, self.unroll)
         nest = loop(block_var, passages, *self._next_block(block_var, passages), *body)
+        if left:
+            nest += self._lane_steps(as_expr(full - self.unroll), range(self.unroll - left, self.unroll))
         if rest:
             nest += self._step(as_expr(0), as_expr(full), self._last(full, rest))
         for axis in reversed(outer):
@@ -270,16 +272,15 @@ class _Microkernel:
             number = number * axis.extent + axis.var
         return number
 
-    def _lane_steps(self, first: Expr) -> Block:
-        """As many steps of k as a vector has groups, from ``first`` on: a vector of each row, then one group after the
-        other."""
+    def _lane_steps(self, first: Expr, lanes: range) -> Block:
+        """A vector of each row, from step ``first`` on, then one of the groups in its ``lanes`` after the other."""
         i, group = Var(self.names.fresh("i")), self.blocking.dot.group
         lhs = self._activation(first * group)
         vector: Expr = load(lhs.buffer, *lhs.index, lanes=self.unroll * group)
         vector = Bitcast(self.rows.type, vector) if group > 1 else widened(self.blocking.dot, vector)
         rows = For(i, INDEX(self.height), (store(self.rows[i], _bound(vector, {_ROW: i})),), LoopKind.UNROLL)
         steps: list[Stmt] = []
-        for lane in range(self.unroll):
+        for lane in lanes:
             factor = partial(self._lane, lane) if self.tile == 1 else partial(self._rows_of_vectors, HALVES[lane])
             steps += self._step(as_expr(lane), first + lane, factor)
         return (rows, *steps)
@@ -339,10 +340,11 @@ class _Microkernel:
         i, j = Var(self.names.fresh("i")), Var(self.names.fresh("j"))
         acc = self.acc[chain, i, j]
         operand = factor(i)
+        is_lane = isinstance(operand, Lane)
         if self.lanes > 1 and not self.blocking.scalar_operand:
             operand = Splat(operand, self.lanes)
         named: Block = ()
-        if not self.by_lanes or dot.weight_registers > 1:
+        if not is_lane or dot.weight_registers > 1:
             x = Var(self.names.fresh("xv"), operand.type)
             named, operand = (Let(x, operand),), x
         if self.blocking.scalar_operand:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from ..ir.loops import (
     INDEX,
     Alloc,
+    Binary,
     Block,
     Call,
     Const,
@@ -24,11 +25,13 @@ from ..ir.loops import (
     Load,
     LoopKind,
     Space,
+    Splat,
     Stmt,
     Store,
     Var,
 )
 from ..ir.loops_rewrite import loop, stmt_exprs, substitute, walk_expr, walk_stmts
+from ..ir.types import DType
 from .affine import coefficient
 from .names import Names, rename_bound
 
@@ -88,6 +91,50 @@ def unroll_bytes(block: Block, names: Names) -> Block:
         else:
             out.append(stmt)
     return tuple(out)
+
+
+def unroll_short(block: Block, names: Names) -> Block:
+    """Innermost loops that store elements or vectors made by hardly any operation with :data:`TOGETHER` iterations at a
+    time: there counting takes as long as the rest. Those of few iterations are written out, and the loop around them is
+    the innermost one then::
+
+        for w:8, c:2                          for w:2
+          y[w, c] = x[c, w]                     y[w*4, 0] = x[0, w*4]
+                                      ->        y[w*4, 1] = x[1, w*4]
+                                                ... y[w*4+3, 1] = x[1, w*4+3]
+    """
+    out: list[Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, If):
+            out.append(If(stmt.cond, unroll_short(stmt.then, names), unroll_short(stmt.orelse, names)))
+        elif isinstance(stmt, For):
+            inner = For(stmt.var, stmt.extent, unroll_short(stmt.body, names), stmt.kind)
+            out.extend(_shortened(inner, names) if _is_short(inner) else (inner,))
+        else:
+            out.append(stmt)
+    return tuple(out)
+
+
+def _is_short(stmt: For) -> bool:
+    """Whether the loop is one for :func:`unroll_short`."""
+    stores = [each for each in stmt.body if isinstance(each, Store) and each.active is None]
+    if len(stores) != len(stmt.body) or len(stores) > TOGETHER or stmt.kind is not LoopKind.SERIAL:
+        return False
+    return not _is_copy(stmt) and all(_is_simple(each.value) for each in stores)
+
+
+def _is_simple(value: Expr) -> bool:
+    """Whether it takes no more than an operation on what is loaded."""
+    parts = [part for part in walk_expr(value) if part.type.dtype is not DType.INDEX]
+    kinds = (Load, Const, Splat, Var, Binary)
+    return all(isinstance(part, kinds) for part in parts) and sum(isinstance(part, Binary) for part in parts) <= 1
+
+
+def _shortened(stmt: For, names: Names) -> Block:
+    extent = int(stmt.extent.value) if isinstance(stmt.extent, Const) else 0
+    if 0 < extent <= TOGETHER:
+        return expand_unrolled((For(stmt.var, stmt.extent, stmt.body, LoopKind.UNROLL),), names)
+    return _unrolled(stmt, names) if extent >= FEWEST else (stmt,)
 
 
 def _is_innermost(stmt: For) -> bool:

@@ -9,7 +9,7 @@ from ccml.ir.loops import Kernel
 from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.schedule.legalize import legalize
 from ccml.schedule.names import Names
-from ccml.schedule.unroll import unroll_bytes
+from ccml.schedule.unroll import unroll_bytes, unroll_short
 from ccml.targets import select
 
 
@@ -74,3 +74,46 @@ def test_clamps_to_a_byte(clamp: str, with_instruction: str) -> None:
     for core, wanted in (("cortex-m3", with_instruction), ("cortex-m0", clamp)):
         body = legalize(kernel.body, select(core).cpu)
         assert print_kernel(Kernel(kernel.name, kernel.params, body)).strip() == f"{head}{wanted}"
+
+
+def shortened(text: str) -> str:
+    kernel = parse_kernel(dedent(text).strip() + "\n")
+    body = unroll_short(kernel.body, Names.of(kernel))
+    return print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip()
+
+
+def test_copies_that_transpose() -> None:
+    """The two channels are written out, four pixels at a time, and the ninth."""
+    before = """
+        kernel k(x: f32[2,9] const, y: f32[9,2] out)
+          for w:9, c:2
+            y[w, c] = x[c, w]
+    """
+    after = """
+        kernel k(x: f32[2,9] const, y: f32[9,2] out)
+          for w_1:2
+            y[w_1*4, 0] = x[0, w_1*4]
+            y[w_1*4, 1] = x[1, w_1*4]
+            y[w_1*4+1, 0] = x[0, w_1*4+1]
+            y[w_1*4+1, 1] = x[1, w_1*4+1]
+            y[w_1*4+2, 0] = x[0, w_1*4+2]
+            y[w_1*4+2, 1] = x[1, w_1*4+2]
+            y[w_1*4+3, 0] = x[0, w_1*4+3]
+            y[w_1*4+3, 1] = x[1, w_1*4+3]
+          y[8, 0] = x[0, 8]
+          y[8, 1] = x[1, 8]
+    """
+    assert shortened(before) == dedent(after).strip()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "kernel k(x: f32[16] const, y: f32[16] out)\n  for c:16\n    y[c] = x[c]\n",
+        "kernel k(x: f32[7,2] const, y: f32[7] out)\n  for c:7\n    y[c] = x[c, 1]\n",
+        "kernel k(x: f32[8,2] const, y: f32[8] out)\n  for c:8\n    y[c] = x[c, 0] * x[c, 1] + x[c, 0]\n",
+    ],
+)
+def test_longer_loops_stay(body: str) -> None:
+    """Copies of neighbours, few iterations, more than one operation."""
+    assert shortened(body) == body.strip()
