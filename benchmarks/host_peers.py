@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+_EXECUTORCH = Path(__file__).with_name("executorch_program.py")
+
 Converter = Callable[[Path, Path, Path], Path]
 """From an environment, an ONNX model and an empty folder to the model in the library's own form, in that folder."""
 
@@ -38,6 +40,12 @@ def _to_ncnn(environment: Path, model: Path, folder: Path) -> Path:
     return folder / "model.ncnn.param"
 
 
+def _to_executorch(environment: Path, model: Path, folder: Path) -> Path:
+    program = folder / "model.pte"
+    _run(environment, [environment / "bin" / "python", _EXECUTORCH, model, program], folder)
+    return program
+
+
 def _run(environment: Path, command: list[str | Path], folder: Path) -> None:
     words, inside = [str(part) for part in command], variables(environment)
     done = subprocess.run(words, cwd=folder, env=inside, capture_output=True, text=True, timeout=300)
@@ -50,6 +58,7 @@ PEERS = {
     "openvino": Peer(("openvino>=2025,<2027", "numpy")),
     "mnn": Peer(("MNN>=3,<4", "numpy"), convert=_to_mnn),
     "ncnn": Peer(("ncnn>=1.0.20250503,<2", "numpy"), alone=("pnnx>=20250530",), convert=_to_ncnn),
+    "executorch": Peer(("executorch>=1,<2", "onnx2torch>=1.5,<2", "numpy"), convert=_to_executorch),
     "litert": Peer(("ai-edge-litert>=2,<3", "numpy"), suffix=".tflite"),
 }
 

@@ -103,6 +103,23 @@ def ncnn(model: Path, inputs: Arrays, threads: int) -> Loaded:
     return run, lambda: {f"out{n}": np.array(mat.numpy(batch_index=0)) for n, mat in enumerate(found)}  # type: ignore[attr-defined]
 
 
+def executorch(model: Path, inputs: Arrays, threads: int) -> Loaded:
+    """ExecuTorch with XNNPACK, on its program. A run returns new outputs."""
+    import torch
+    from executorch.extension.pybindings.portable_lib import _unsafe_reset_threadpool
+    from executorch.runtime import Runtime
+
+    _unsafe_reset_threadpool(threads)
+    method = Runtime.get().load_program(model).load_method("forward")
+    given = [torch.from_numpy(array) for array in inputs.values()]
+    found: list[object] = []
+
+    def run() -> None:
+        found[:] = method.execute(given)
+
+    return run, lambda: {f"out{n}": tensor.numpy() for n, tensor in enumerate(found)}  # type: ignore[attr-defined]
+
+
 def litert(model: Path, inputs: Arrays, threads: int) -> Loaded:
     """LiteRT with its default delegate, XNNPACK, on a TensorFlow Lite model."""
     from ai_edge_litert.interpreter import Interpreter
@@ -135,7 +152,8 @@ def ccml(model: Path, inputs: Arrays, threads: int) -> Loaded:
 
 
 SYSTEMS = {
-    "ccml": ccml, "onnxruntime": onnxruntime, "openvino": openvino, "mnn": mnn, "ncnn": ncnn, "litert": litert,
+    "ccml": ccml, "onnxruntime": onnxruntime, "openvino": openvino, "mnn": mnn, "ncnn": ncnn, "executorch": executorch,
+    "litert": litert,
 }  # fmt: skip
 
 
