@@ -14,6 +14,7 @@ from . import (
     helium,
     helium_depthwise,
     helium_softmax,
+    helium_tanh,
     helium_windows,
     nibbles,
     plain,
@@ -26,7 +27,7 @@ from .instruction import BlockInstruction
 
 _FAMILIES = (
     dsp_gemm, dsp_packed_gemm, depthwise, depthwise_windows, plain, plain_depthwise, pool, helium, helium_depthwise,
-    helium_softmax, helium_windows, row_sums, winograd, halfword_gemm,
+    helium_softmax, helium_tanh, helium_windows, row_sums, winograd, halfword_gemm,
     nibbles,
 )  # fmt: skip
 

@@ -21,6 +21,7 @@ from ..ir.loops import (
     Invoke,
     Kernel,
     Let,
+    LoopKind,
     Pointer,
     Prefetch,
     Space,
@@ -125,7 +126,8 @@ class _Function:
         step = tree.unary("++", tree.name(counter))
         body = self._nested(stmt.body)
         self.scope.pop()
-        return [c_ast.For(start, condition, step, body)]
+        rolled = [tree.Marker("CCML_ROLLED")] if stmt.kind is LoopKind.ROLLED else []
+        return [*rolled, c_ast.For(start, condition, step, body)]
 
     def _if(self, stmt: If) -> list[c_ast.Node]:
         condition = self.expressions.value(stmt.cond)

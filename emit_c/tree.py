@@ -141,11 +141,28 @@ class Comment(c_ast.Node):
     attr_names = ("text",)
 
 
+class Marker(c_ast.Node):
+    """A macro in front of a statement."""
+
+    __slots__ = ("coord", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name, self.coord = name, None
+
+    def children(self) -> tuple[()]:
+        return ()
+
+    attr_names = ("name",)
+
+
 class _Generator(c_generator.CGenerator):
     """Leaves out the parentheses that neither a reader nor a compiler's warnings ask for."""
 
     def visit_Comment(self, n: Comment) -> str:  # noqa: N802
         return f"/* {n.text} */"
+
+    def visit_Marker(self, n: Marker) -> str:  # noqa: N802
+        return n.name
 
     def visit_BinaryOp(self, n: c_ast.BinaryOp) -> str:  # noqa: N802
         return f"{self._operand(n.left, n.op, 0)} {n.op} {self._operand(n.right, n.op, 1)}"

@@ -898,6 +898,13 @@ MACHINE_CODE: dict[str, dict[tuple[str, ...], str]] = {
             "23ee4c2f39ee693e37ee032e33ee032ea2ec042f1ff015c0bde8f087"
         ),
     },
+    "helium_tanh": {
+        ("thumbv8.1m.main",): (
+            "10b52ded0c8b4ff4007c0cfa03fcacf1010ca8ee10cb4ff0010404fa03f4a4f1010caaee10cb4fea5404c3f1000301f1"
+            "020c22f021c090ed001fb9ff402322ff582602ef5a6139ee633e91fc134f9cfc13cf2cff44c82cef56c92dee44cf39ee"
+            "63de2cef44c861fecf1fb9ffccc3a0ec04df1ff021c0bdec0c8b10bd"
+        ),
+    },
     "helium_window_sums": {
         ("thumbv8.1m.main",): (
             "2de9f04f89b00ff2dc0b02fb03fcabebcc0b0bf1090bbcf1070cc8bfabebcc0bdde912456e460746984646f8047b2f44"

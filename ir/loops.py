@@ -3,7 +3,7 @@
 Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``)::
 
     kernel  := Kernel(name, params: Buffer*, body: Stmt*, scalars: Var*, foreign: Foreign?, chunked: int)
-    stmt    := For(var, extent, body, kind)          kind: serial | unroll | parallel
+    stmt    := For(var, extent, body, kind)          kind: serial | unroll | parallel | rolled
              | If(cond, then, orelse)
              | Let(var, value)                       an immutable name for the rest of the block
              | Alloc(buffer)                         a stack or register buffer for the rest of the block
@@ -62,6 +62,7 @@ where that is declared.
 
 *Loops.* ``For`` counts from 0 to ``extent`` - 1 in steps of one; an extent below 0 is as good as 0. ``parallel``
 promises that iterations are independent. ``unroll`` loops are expanded by ``schedule.unroll`` before printing.
+Compilers are asked to leave ``rolled`` loops as they are.
 """
 
 from __future__ import annotations
@@ -366,6 +367,7 @@ class LoopKind(Enum):
     SERIAL = "serial"
     UNROLL = "unroll"
     PARALLEL = "parallel"
+    ROLLED = "rolled"
 
 
 @record

@@ -50,7 +50,9 @@ INFIX: dict[str, tuple[str, int]] = {
     "add": ("+", 6), "sub": ("-", 6), "mul": ("*", 7), "div": ("/", 7), "mod": ("%", 7),
 }  # fmt: skip
 UNARY, ATOM = 8, 9
-LOOP_WORDS = {"for": LoopKind.SERIAL, "unroll": LoopKind.UNROLL, "parallel": LoopKind.PARALLEL}
+LOOP_WORDS = {
+    "for": LoopKind.SERIAL, "unroll": LoopKind.UNROLL, "parallel": LoopKind.PARALLEL, "rolled": LoopKind.ROLLED,
+}  # fmt: skip
 
 _SYMBOLS = {symbol: (op, level) for op, (symbol, level) in INFIX.items()}
 _ALLOC_WORDS = {"stack": Space.STACK, "reg": Space.REG}

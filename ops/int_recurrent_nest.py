@@ -128,6 +128,30 @@ def hidden_state(x: Expr) -> Expr:
     return minimum(maximum(x, -32767), 32767)
 
 
+def cell_state(c: Expr, f: Expr, g: Expr, i: Expr) -> Expr:
+    """The new one of an lstm from the old one, its forget and input gates and candidate."""
+    return times(c, f) + rounded(times(g << 13, i), 9)
+
+
+def bounded_cell(c: Expr) -> Expr:
+    return minimum(maximum(c, 1 - LIMIT), LIMIT - 1)
+
+
+def shown(c: Expr, o: Expr) -> Expr:
+    """The hidden state of an lstm from the tangent of its cell state and the output gate."""
+    return hidden_state(rounded(times(c << 13, o), 14))
+
+
+def left(h: Expr, r: Expr) -> Expr:
+    """What the reset gate of a gru leaves of the state, as i16."""
+    return convert(rounded(times(I32(h) << 14, r), 14), DType.I16)
+
+
+def between(n: Expr, h: Expr, z: Expr) -> Expr:
+    """The hidden state of a gru between its candidate and the old one; not yet within its bounds."""
+    return rounded((n << 11) + times(((I32(h) << 1) - n) << 11, z), 12)
+
+
 PLAIN_INTEGERS = Cells(IntCell)
 
 
@@ -147,10 +171,10 @@ def _lstm_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: 
         coupled = flag(cell.node.attrs, "input_forget")
         f = ONE - i if coupled else cell.sigmoid(cell.argument(work, k, 2), bind)
         g = cell.tanh(cell.argument(work, k, 3), bind)
-        new = bind("c", times(c[slot, k], f) + rounded(times(g << 13, i), 9))
-        new = bind("c", minimum(maximum(new, 1 - LIMIT), LIMIT - 1))
+        new = bind("c", cell_state(c[slot, k], f, g, i))
+        new = bind("c", bounded_cell(new))
         o = cell.sigmoid(cell.argument(work, k, 1), bind)
-        y = bind("y", hidden_state(rounded(times(cell.tanh(new, bind, CELL_BITS) << 13, o), 14)))
+        y = bind("y", shown(cell.tanh(new, bind, CELL_BITS), o))
         stored = (store(c[slot, k], new), store(h[slot, k], convert(y, DType.I16)))
         return (*lets.block, *stored, *cell.write(0, (t, k), y))
 
@@ -170,8 +194,8 @@ def _gru_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: E
     def reset(k: Expr) -> Block:
         lets = Lets(cell.ctx)
         r = cell.sigmoid(cell.argument(work, k, 1), lets.bind)
-        left = rounded(times(I32(h[slot, k]) << 14, r), 14)
-        return (*lets.block, store(work[2][slot, k], convert(left, DType.I16)))
+        kept = left(h[slot, k], r)
+        return (*lets.block, store(work[2][slot, k], kept))
 
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
@@ -181,8 +205,7 @@ def _gru_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: E
             past = times(bind("past", past), cell.sigmoid(cell.argument(work, k, 1), bind))
         n = bind("n", cell.tanh(cell.scaled(work[0], k, 2, False) + past, bind))
         z = cell.sigmoid(cell.argument(work, k, 0), bind)
-        y = (n << 11) + times(((I32(h[slot, k]) << 1) - n) << 11, z)
-        y = bind("y", hidden_state(rounded(y, 12)))
+        y = bind("y", hidden_state(between(n, h[slot, k], z)))
         return (*lets.block, store(h[slot, k], convert(y, DType.I16)), *cell.write(0, (t, k), y))
 
     first = cell.input_sums(work[0], t)
@@ -205,8 +228,8 @@ def _rnn_step(cell: Cell, work: Sequence[Buffer], states: Sequence[Buffer], t: E
     def update(k: Expr) -> Block:
         lets = Lets(cell.ctx)
         u = cell.argument(work, k, 0)
-        y = rounded(cell.sigmoid(u, lets.bind), 2) if logistic else rounded(cell.tanh(u, lets.bind), 1)
-        y = lets.bind("y", hidden_state(y))
+        y = cell.sigmoid(u, lets.bind) if logistic else cell.tanh(u, lets.bind)
+        y = lets.bind("y", hidden_state(rounded(y, 2 if logistic else 1)))
         return (*lets.block, store(h[slot, k], convert(y, DType.I16)), *cell.write(0, (t, k), y))
 
     return (*cell.input_sums(work[0], t), *cell.state_sums(work[1], range(cell.hidden), h), *cell.each_unit(update))

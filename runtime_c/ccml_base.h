@@ -52,6 +52,13 @@
 #define CCML_APART
 #endif
 
+/* In front of a loop that is not unrolled: of few iterations of long bodies compilers make code without loops. */
+#if CCML_GNU && !defined(__clang__) && __GNUC__ >= 8
+#define CCML_ROLLED _Pragma("GCC unroll 1")
+#else
+#define CCML_ROLLED
+#endif
+
 #if CCML_ATTRIBUTES
 #define CCML_ALIGN(bytes) __attribute__((aligned(bytes)))
 #else

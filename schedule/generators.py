@@ -29,6 +29,7 @@ from .helium.contraction import is_helium_contraction, lower_helium_contraction,
 from .helium.depthwise import is_helium_depthwise, lower_helium_depthwise
 from .helium.finish import is_helium_elementwise, lower_helium_elementwise
 from .helium.product import lower_helium_product
+from .helium.recurrent import is_helium_recurrent, lower_helium_recurrent
 from .helium.softmax import is_helium_softmax, lower_helium_softmax
 from .helium.sums import is_helium_sum, lower_helium_sum
 from .helium.windows import (
@@ -247,6 +248,10 @@ GENERATORS: tuple[Generator, ...] = (
     Generator(
         "integer recurrence", _anchors("int_lstm", "int_gru", "int_rnn"), is_int_recurrent, lower_int_recurrent,
         _scalar(7), tunable=True,
+    ),
+    Generator(
+        "helium recurrence", _anchors("int_lstm", "int_gru", "int_rnn"), is_helium_recurrent, lower_helium_recurrent,
+        _scalar(4), tunable=True,
     ),
     Generator("tree code", _anchors("trees"), is_tree_code, lower_tree_code, _scalar(7)),
     Generator("normalized rows", _anchors("int_normalize"), is_normalized_rows, lower_normalized_rows, _scalar(20)),

@@ -14,7 +14,7 @@ both parts of an argument are::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Union
 
@@ -42,9 +42,8 @@ from .generic import NestAdapter
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 
-NESTS: dict[str, Callable[[NestContext, Node, Cells], Block]] = {
-    "int_lstm": int_lstm, "int_gru": int_gru, "int_rnn": int_rnn
-}  # fmt: skip
+Nests = Mapping[str, Callable[[NestContext, Node, Cells], Block]]
+NESTS: Nests = {"int_lstm": int_lstm, "int_gru": int_gru, "int_rnn": int_rnn}
 ROOM = 8
 """Words behind sums that a block may write as well."""
 
@@ -81,10 +80,17 @@ def is_int_recurrent(ctx: KernelContext) -> bool:
 
 
 def lower_int_recurrent(ctx: KernelContext) -> Block:
-    """A recurrent layer for which :func:`is_int_recurrent` holds."""
+    """A recurrent layer for which :func:`is_int_recurrent` holds, all gates of a unit together."""
+    return recurrent_loops(ctx, Units, VectorCell, NESTS)
+
+
+def recurrent_loops(
+    ctx: KernelContext, order: type[Units], cell: Callable[..., VectorCell], nests: Nests
+) -> Block:
+    """The loops of a layer for which :func:`is_int_recurrent` holds: rows in an ``order``, steps of ``nests``."""
     node, weights = ctx.anchor, _weights(ctx)
     assert node is not None and weights is not None
-    units = _Units(integer(node.attrs, "hidden"), GATES[node.op], not node.attrs.get("linear_before_reset", True))
+    units = order(integer(node.attrs, "hidden"), GATES[node.op], not node.attrs.get("linear_before_reset", True))
     w, r = weights
     parts = [(_product(ctx, units.of_input(x)), _product(ctx, units.of_state(h))) for x, h in zip(w, r)]
     biases, multipliers = _constant(ctx, BIAS), _constant(ctx, MULTIPLIERS)
@@ -92,9 +98,9 @@ def lower_int_recurrent(ctx: KernelContext) -> Block:
     numbers = [ctx.pack("gates", units.numbers(node.op, b, m)) for b, m in zip(biases, multipliers)]
 
     def make(adapter: NestContext, node: Node, number: int, batch: Expr) -> Cell:
-        return _VectorCell(adapter, node, number, batch, ctx, *parts[number], units, numbers[number])
+        return cell(adapter, node, number, batch, ctx, *parts[number], units, numbers[number])
 
-    return NESTS[node.op](NestAdapter(ctx), node, Cells(make))
+    return nests[node.op](NestAdapter(ctx), node, Cells(make))
 
 
 def _room(node: Node | None) -> int:
@@ -129,7 +135,7 @@ def _dots(ctx: KernelContext, weights: np.ndarray) -> bool:
 
 
 @dataclass(frozen=True)
-class _Units:
+class Units:
     """The order of rows: unit by unit. ``apart``: the products of the last gate and the state are computed by
     themselves, behind the others."""
 
@@ -170,6 +176,30 @@ class _Units:
         if op == "int_gru":
             out[:, -2, 2], out[:, -1, 2] = b[0, -1], b[1, -1]
         return out
+
+    def number(self, unit: Expr, gate: int, which: int) -> tuple[Expr, ...]:
+        """Where one of the three numbers of a gate is."""
+        return unit, as_expr(gate), as_expr(which)
+
+
+class UnitsByGate(Units):
+    """Rows gate by gate, as the operator has them, so that those of neighbouring units lie side by side."""
+
+    def of_input(self, weights: np.ndarray) -> np.ndarray:
+        return weights
+
+    def of_state(self, weights: np.ndarray) -> np.ndarray:
+        return weights
+
+    def place(self, unit: Expr, gate: int, recurrent: bool) -> Expr:
+        return unit + gate * self.hidden
+
+    def numbers(self, op: str, bias: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+        """``[gates + 1, 3, hidden]``."""
+        return np.moveaxis(super().numbers(op, bias, multipliers), 0, 2)
+
+    def number(self, unit: Expr, gate: int, which: int) -> tuple[Expr, ...]:
+        return as_expr(gate), as_expr(which), unit
 
 
 # ---------------------------------------------------------------- products
@@ -276,13 +306,13 @@ def _product(ctx: KernelContext, weights: np.ndarray) -> _AnyProduct:
 
 
 @dataclass(frozen=True)
-class _VectorCell(IntCell):
+class VectorCell(IntCell):
     """A cell whose states are vectors that products read where they are."""
 
     kernel: KernelContext
     of_input: _AnyProduct
     of_state: _AnyProduct
-    units: _Units
+    units: Units
     numbers: Buffer
 
     def _vector(self, stem: str, size: int, padded: int) -> tuple[Buffer, Block]:
@@ -309,18 +339,18 @@ class _VectorCell(IntCell):
         return min(_room(self.node), integer(self.node.attrs, "x_shift"))
 
     def scaled(self, sums: Buffer, k: Expr, gate: int, recurrent: bool) -> Expr:
-        bias = self.numbers[k, gate + 1 if recurrent else gate, 2]
+        bias = self.numbers[self.units.number(k, gate + 1 if recurrent else gate, 2)]
         return self._product(sums, k, gate, recurrent) + bias
 
     def argument(self, work: Sequence[Buffer], k: Expr, gate: int) -> Expr:
-        state = self._product(work[1], k, gate, True) + self.numbers[k, gate, 2]
+        state = self._product(work[1], k, gate, True) + self.numbers[self.units.number(k, gate, 2)]
         return self._product(work[0], k, gate, False) + state
 
     def _product(self, sums: Buffer, k: Expr, gate: int, recurrent: bool) -> Expr:
         """A raw sum times its multiplier."""
         acc: Expr = sums[0, self.units.place(k, gate, recurrent)]
         left = integer(self.node.attrs, "h_shift") if recurrent else integer(self.node.attrs, "x_shift") - self.shifted
-        return high(acc << left if left else acc, self.numbers[k, gate, int(recurrent)])
+        return high(acc << left if left else acc, self.numbers[self.units.number(k, gate, int(recurrent))])
 
     def input_sums(self, target: Buffer, t: Expr) -> Block:
         x, zero = operand(self.node, 0), integer(self.node.attrs, "x_zero_point")

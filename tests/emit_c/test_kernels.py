@@ -115,6 +115,26 @@ def test_conditions_arrays_and_lets() -> None:
     )
 
 
+def test_compilers_are_asked_not_to_unroll_rolled_loops() -> None:
+    check(
+        """
+        kernel k(y: i32[4] out)
+          rolled i:4
+            y[i] = 0i32
+        """,
+        """
+        static void kws_k(int32_t *y)
+        {
+          CCML_ROLLED
+          for (ptrdiff_t i = 0; i < 4; ++i)
+          {
+            y[i] = 0;
+          }
+        }
+        """,
+    )
+
+
 def test_names_never_clash_or_hide_others() -> None:
     check(
         """

@@ -76,7 +76,7 @@ kernel "a kernel"(x: i8[] inout, y: u8[7] inout, "let": f64[7] out)
   stack t: f32[7] align 16
   t[3 : 4 active min(4, 7)] = 1.5f32x4
   for i:7
-    for j:i+1
+    rolled j:i+1
       if (i-4 >= 0) & (j != 2):
         pass
       else:

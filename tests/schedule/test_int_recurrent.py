@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ccml.targets import Machine, select
 
 from tests.machines_here import distinct_machines, on_this_machine
 from tests.ops.integer_recurrence import operands
+from tests.schedule.block_cases import BOARD, Route, by_c, by_objects
 
 OPERATORS = ("int_lstm", "int_gru", "int_rnn")
 CASES: dict[str, dict[str, Any]] = {
@@ -67,13 +69,28 @@ def test_bits(op: str, place: int) -> None:
             np.testing.assert_array_equal(found, expected[output], err_msg=f"{name} {output}")
 
 
+@pytest.mark.parametrize("route", [pytest.param(each, marks=BOARD) for each in (by_c, by_objects)])
+@pytest.mark.parametrize(
+    ("op", "name"), [("int_lstm", "int16"), ("int_gru", "bytes"), ("int_gru", "reset behind"), ("int_rnn", "lengths")]
+)
+def test_bits_of_gates_with_helium(op: str, name: str, route: Route, tmp_path: Path) -> None:
+    """All units of a gate at a time."""
+    machine = select("cortex-m55")
+    graph, inputs = layer(op, **CASES[name])
+    expected = evaluate_graph(graph, inputs)
+    found = route(lower_graph(fuse(graph), machine), machine, inputs, tmp_path)
+    for value in graph.outputs:
+        np.testing.assert_array_equal(found[value.name], expected[value.name], value.name)
+
+
 @pytest.mark.parametrize("machine", MACHINES, ids=lambda m: f"{m.name}-{m.cpu.name}")
 def test_constant_weights_have_a_generator(machine: Machine) -> None:
     """Bytes on all cores with packed arithmetic or vectors."""
     if machine.cpu.extensions & {"dsp", "mve"} or machine.cpu.caches:
         graph, _ = layer("int_lstm", features=8, hidden=8)
         program = lower_graph(fuse(graph), machine)
-        assert [call.generator for call in walk_calls(program.body)] == ["integer recurrence"]
+        expected = "helium recurrence" if "mve" in machine.cpu.extensions else "integer recurrence"
+        assert [call.generator for call in walk_calls(program.body)] == [expected]
 
 
 def blocks_on_m4(least: int) -> set[str]:
