@@ -28,9 +28,12 @@ def write_intrinsic(
         bits = function.parts or 16
         parts = _vector("bfloat" if function.bfloats else f"i{bits}", 32 // bits * lanes)
         operands = [
-            operand if position == 0 else (parts, out.value(f"bitcast {types[position]} {operand[1]} to {parts}"))
+            operand if position == 0 and not function.result_parts
+            else (parts, out.value(f"bitcast {types[position]} {operand[1]} to {parts}"))
             for position, operand in zip(taken, operands)
-        ]
+        ]  # fmt: skip
+        if function.result_parts:
+            return out.value(f"bitcast {parts} {out.intrinsic(function.name, parts, *operands)} to {name}")
     result = out.intrinsic(function.name, name, *operands)
     return out.value(f"add {name} {result}, {args[0]}") if function.adds else result
 

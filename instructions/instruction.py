@@ -19,7 +19,8 @@ class Intrinsic:
     the name is then completed by the type).
 
     ``order`` are the positions of the row's operands that it takes, all in their order by default. ``parts``: it takes
-    the words as vectors of integers of so many bits. ``adds``: its result is what is to be added to the first operand.
+    the words as vectors of integers of so many bits, but for the first operand; with ``result_parts`` that and the
+    result as well. ``adds``: its result is what is to be added to the first operand.
     ``rotated``: its last operand is the row's, rotated right by so many bits. ``shuffle``: it is no function but a
     choice of the lanes of two vectors, those of the second behind those of the first. ``bfloats``: it takes the words
     as vectors of bfloat16. ``rounds``: it is no function but the conversion of floats to bfloat16.
@@ -29,6 +30,7 @@ class Intrinsic:
     lanes: int | None = None
     order: tuple[int, ...] = ()
     parts: int = 0
+    result_parts: bool = False
     adds: bool = False
     rotated: int = 0
     bfloats: bool = False

@@ -96,6 +96,15 @@ def pick_words(number: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return picked
 
 
+def pick_bytes(otherwise: np.ndarray, number: np.ndarray, *table: np.ndarray) -> np.ndarray:
+    """Byte by byte that of the four vectors, one behind the other, whose number is the byte of ``number``, or where
+    that is 64 or more the byte of ``otherwise``."""
+    words = (otherwise, number, np.concatenate(table))
+    others, numbers, entries = (part.astype("<i4").view(np.uint8) for part in words)
+    picked = np.where(numbers < entries.size, entries[numbers % entries.size], others)
+    return picked.astype(np.uint8).view("<i4").astype(np.int32)
+
+
 def lower_halves(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The first halves of both vectors."""
     return np.concatenate([x[: len(x) // 2], y[: len(y) // 2]])

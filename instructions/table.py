@@ -69,6 +69,11 @@ INSTRUCTIONS: dict[str, Instruction] = {
             "pick_words", (DType.I32, DType.I32, DType.I32), DType.I32, meanings.pick_words, c_header="ccml_lookup.h",
             intrinsics={"x86": (Intrinsic("llvm.x86.avx512.vpermi2var.d.512", 16, (1, 0, 2)),)}, across=True,
         ),
+        # byte by byte that of four vectors with this number below 64, else that of the first operand
+        Instruction(
+            "pick_bytes", (DType.I32,) * 6, DType.I32, meanings.pick_bytes, c_header="ccml_lookup.h", across=True,
+            intrinsics={"aarch64": (Intrinsic("llvm.aarch64.neon.tbx4.v16i8", 4, (0, 2, 3, 4, 5, 1), 8, True),)},
+        ),
         # the rows of accumulators of matrix products, and pairs of rows for them
         Instruction(
             "lower_halves", (DType.I32, DType.I32), DType.I32, meanings.lower_halves, c_header="ccml_matrix.h",

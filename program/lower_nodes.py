@@ -26,6 +26,7 @@ from ..ops.custom import CUSTOM, custom_macs
 from ..ops.movement import FETCH
 from ..ops.table import OPS
 from ..schedule.borders import plan_borders
+from ..schedule.byte_tables import separate_lookups
 from ..schedule.decision import NOTHING_TUNED, TUNED, Decision, Tuned, kernel_key, threaded_key
 from ..schedule.fixed_requantization import requantize_in_integers
 from ..schedule.generators import Generator, choose_generator
@@ -67,6 +68,8 @@ def in_terms_of(graph: Graph, machine: Machine) -> Graph:
         graph = requantize_short(graph)
         if "mve" not in machine.cpu.extensions:
             graph = look_up_unsigned(graph)
+    if "pick_bytes" in machine.cpu.features:
+        graph = separate_lookups(graph)
     return graph if machine.cpu.has_fpu else requantize_in_integers(graph)
 
 

@@ -5,6 +5,42 @@
 #define CCML_LOOKUP_H
 
 #include "ccml_x16.h"
+#include "ccml_x4.h"
+
+/* Byte by byte that of four vectors with this number below 64, else that of otherwise. */
+#if CCML_NEON && defined(__aarch64__)
+static inline ccml_i32x4 ccml_i32x4_pick_bytes(
+    ccml_i32x4 otherwise, ccml_i32x4 number, ccml_i32x4 a, ccml_i32x4 b, ccml_i32x4 c, ccml_i32x4 d)
+{
+    uint8x16x4_t table;
+    table.val[0] = (uint8x16_t)a;
+    table.val[1] = (uint8x16_t)b;
+    table.val[2] = (uint8x16_t)c;
+    table.val[3] = (uint8x16_t)d;
+    return (ccml_i32x4)vqtbx4q_u8((uint8x16_t)otherwise, table, (uint8x16_t)number);
+}
+#else
+static inline ccml_i32x4 ccml_i32x4_pick_bytes(
+    ccml_i32x4 otherwise, ccml_i32x4 number, ccml_i32x4 a, ccml_i32x4 b, ccml_i32x4 c, ccml_i32x4 d)
+{
+    int32_t words[16];
+    int32_t numbers[4];
+    int32_t picked[4];
+    ccml_i32x4_store(words, a);
+    ccml_i32x4_store(words + 4, b);
+    ccml_i32x4_store(words + 8, c);
+    ccml_i32x4_store(words + 12, d);
+    ccml_i32x4_store(numbers, number);
+    ccml_i32x4_store(picked, otherwise);
+    for (int i = 0; i < 16; ++i) {
+        const uint32_t place = (uint32_t)numbers[i / 4] >> (8 * (i % 4)) & 255u;
+        const uint32_t byte = (uint32_t)words[place / 4 % 16] >> (8 * (place % 4)) & 255u;
+        const uint32_t kept = (uint32_t)picked[i / 4] & ~(255u << (8 * (i % 4)));
+        picked[i / 4] = place < 64 ? (int32_t)(kept | byte << (8 * (i % 4))) : picked[i / 4];
+    }
+    return ccml_i32x4_load(picked);
+}
+#endif
 
 #if CCML_X86 && defined(__AVX512F__)
 static inline ccml_i32x16 ccml_i32x16_pick_words(ccml_i32x16 number, ccml_i32x16 x, ccml_i32x16 y)

@@ -19,6 +19,7 @@ from ..ops.table import OPS
 from ..targets.target import Cpu
 from .blocking import Blocking, Product
 from .body import Body
+from .byte_tables import LANES
 from .decision import Decision
 from .names import Names
 from .tensors import TensorRef
@@ -119,7 +120,8 @@ class KernelContext:
     @property
     def _able(self) -> Able:
         dtypes = VECTOR_DTYPES | LONG_DTYPES if "long_lanes" in self.cpu.features else VECTOR_DTYPES
-        return Able(dtypes, max(self.cpu.f32_lanes) if "pick_words" in self.cpu.features else 0)
+        words = max(self.cpu.f32_lanes) if "pick_words" in self.cpu.features else 0
+        return Able(dtypes, words, LANES if "pick_bytes" in self.cpu.features else 0)
 
     def rounded(self, value: Expr) -> Expr:
         """Sums of the anchor in the element type of its result."""

@@ -50,6 +50,7 @@ from ..ir.loops import (
 from ..ir.loops_rewrite import map_expr, stmt_exprs, substitute, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
+from .byte_tables import looked_up_bytes, number_of, only_lookups
 from .lookups import looked_up, table_place
 from .names import Names, rename_bound
 
@@ -68,10 +69,12 @@ LONG_DTYPES = frozenset({DType.I64, DType.U64})
 
 @dataclass(frozen=True)
 class Able:
-    """What a machine has for vectors: the elements that they may have, and how many lanes look up tables at once."""
+    """What a machine has for vectors: the elements that they may have, how many lanes look up tables at once, and how
+    many those of bytes by bytes."""
 
     dtypes: frozenset[DType] = VECTOR_DTYPES
     lookup_lanes: int = 0
+    byte_lookup_lanes: int = 0
 
 
 ANY_MACHINE = Able()
@@ -159,7 +162,10 @@ class Vectorizer:
     def _load(self, expr: Load) -> Expr:
         if expr.buffer in self.registers:
             return replace(expr, buffer=self.registers[expr.buffer])
-        place = table_place(expr) if self.lanes == self.able.lookup_lanes else None
+        able = self.able
+        place = table_place(expr) if self.lanes in (able.lookup_lanes, able.byte_lookup_lanes) else None
+        if place is not None and self.lanes == able.byte_lookup_lanes:
+            return self._looked_up_bytes(expr.buffer, *place)
         if place is not None:
             return self._looked_up(expr.buffer, *place)
         self._check_contiguous(expr.buffer, expr.index, "load")
@@ -172,6 +178,16 @@ class Vectorizer:
         name = Var(self.names.fresh("place"), place.type)
         self.lets.append(Let(name, place + offset if offset else place))
         return looked_up(table, name)
+
+    def _looked_up_bytes(self, table: Buffer, place: Expr, offset: int) -> Expr:
+        """The bytes at the byte ``place + offset``."""
+        number = number_of(table, place)
+        if number is None or offset not in (0, 128):
+            raise NotVectorizable(f"{table.name} is no table of bytes by bytes")
+        vector = self.vector(number)
+        name = Var(self.names.fresh("place"), vector.type)
+        self.lets.append(Let(name, vector))
+        return looked_up_bytes(table, name, offset)
 
     def _check_contiguous(self, buffer: Buffer, index: Sequence[Expr], what: str) -> None:
         if buffer.dtype not in self.able.dtypes:
@@ -360,6 +376,8 @@ def _vectorize_map(loop: For, usable: _Lanes, names: Names) -> Block:
 
 def _widths(loop: For, usable: _Lanes) -> tuple[int, ...]:
     """Those that a loop can have: tables are looked up by whole registers only."""
+    if usable.able.byte_lookup_lanes and only_lookups(loop.body):
+        return (usable.able.byte_lookup_lanes,)
     lanes = usable.able.lookup_lanes
     if not lanes or not any(table_place(load) for load in _loads(loop.body)):
         return usable.widths

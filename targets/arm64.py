@@ -37,6 +37,7 @@ CACHES = (Cache(512 << 10, 8.0), Cache(2 << 20, 4.0))
 """The second-level cache, and the third."""
 
 HALVES = frozenset({"lower_halves", "upper_halves"})
+FEATURES_OF_NEON = ROUNDING | HALVES | {"long_lanes", "mul_high", "maximum", "minimum", "pick_bytes"}
 
 AS_WRITTEN = ("-fno-schedule-insns", "-fno-tree-ter")
 """Kernels load weights before they use them, as many as there are registers for. GCC would move loads of later steps up
@@ -45,8 +46,8 @@ known, it still orders the instructions for the core."""
 
 ARMV8 = Cpu(
     "armv8-a", "generic", "+neon", ("-march=armv8-a",), (4, 1), Registers(scalar=24, vector=30),
-    (*FLOATS, *WIDENING_TWICE, *WIDENING), ROUNDING | HALVES | {"long_lanes", "mul_high", "maximum", "minimum"},
-    lane_operand=True, gcc_flags=AS_WRITTEN, widening_lanes=(8, 4), caches=CACHES, winograd=True,
+    (*FLOATS, *WIDENING_TWICE, *WIDENING), FEATURES_OF_NEON, lane_operand=True,
+    gcc_flags=AS_WRITTEN, widening_lanes=(8, 4), caches=CACHES, winograd=True,
 )  # fmt: skip
 ARMV8_DOT = Cpu(
     "armv8.2-a-dotprod", "generic", "+v8.2a,+neon,+dotprod", ("-march=armv8.2-a+dotprod",), (4, 1), ARMV8.registers,

@@ -160,6 +160,22 @@ def picked() -> Expected:
     return expect(text, {"number": number, "x": x, "bytes": small, "halves": halves}, results)
 
 
+def picked_bytes() -> Expected:
+    """Bytes of four vectors, or what is there where the number is 64 or more."""
+    table = ", ".join(f"table[{at} : 4]" for at in range(0, 16, 4))
+    text = f"""
+    kernel picked_bytes(x: i32[64] const, number: i32[64] const, table: i32[16] const, y: i32[64] out)
+      for b:16
+        y[b*4 : 4] = pick_bytes:i32x4(x[b*4 : 4], number[b*4 : 4], {table})
+    """
+    x, table_words, numbers = bits("i32", 1), bits("i32", 2)[:16], np.arange(256, dtype="u1")
+    y = x.view("u1").copy()
+    for place in range(64):
+        y[place] = table_words.view("u1")[place]
+    given = {"x": x, "number": numbers.view("i4"), "table": table_words}
+    return expect(text, given, {"y": y.view("i4")})
+
+
 def packed(seed: int) -> np.ndarray:
     """Words that are extreme as bytes and as halfwords."""
     words_of = np.concatenate([bits("i16", seed), bits("i8", seed).view("i2"), bits("i16", seed + 2)[:32]])
@@ -213,6 +229,7 @@ def everything() -> Iterator[Expected]:
     yield dots(1)
     yield matrices()
     yield picked()
+    yield picked_bytes()
     yield requantize("i8", 1)
 
 
