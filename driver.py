@@ -351,13 +351,13 @@ def _level(compiled: Compiled, shared: bool, cpu: Cpu) -> Level:
 def _worth_their_size(levels: Sequence[Level]) -> list[Level]:
     """``levels``, the most demanding first, without those for CPUs that compute with floats as a less demanding one
     does, and save less than :data:`WORTHWHILE` of its operations."""
-    found: list[Level] = []
+    found: list[tuple[int, Level]] = []
     for level in reversed(levels):
-        similar = [other for other in found if alike(level.machine.cpu, other.machine.cpu, {ElementKind.F32})]
-        most = min((operations(other.program) for other in similar), default=math.inf) * (1 - WORTHWHILE)
-        if operations(level.program) <= most:
-            found.insert(0, level)
-    return found
+        own = operations(level.program)
+        similar = [most for most, other in found if alike(level.machine.cpu, other.machine.cpu, {ElementKind.F32})]
+        if own <= min(similar, default=math.inf) * (1 - WORTHWHILE):
+            found.insert(0, (own, level))
+    return [level for _, level in found]
 
 
 def _of_use(compiled: Compiled) -> list[Cpu]:

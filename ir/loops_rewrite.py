@@ -55,6 +55,8 @@ def most_passages(extent: Expr) -> int | None:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions, in evaluation order."""
+    if type(expr) is Const or type(expr) is Var:
+        return ()
     if type(expr) is Binary:
         return expr.x, expr.y
     if type(expr) is Load and expr.active is None:
@@ -144,6 +146,8 @@ def map_expr(expr: Expr, rule: Callable[[Expr], Expr | None]) -> Expr:
     """Rewrites bottom-up: ``rule`` sees each node with rewritten children and returns its replacement or ``None``."""
 
     def go(node: Expr) -> Expr:
+        if type(node) is Const or type(node) is Var:
+            return rule(node) or node
         changed = map_children(node, go)
         if changed is not node:
             changed = rebuild(changed)
@@ -198,6 +202,8 @@ def map_block(
     rule changes stays the same object."""
 
     def go(node: Expr) -> Expr:
+        if type(node) is Const or type(node) is Var:
+            return expr_rule(node) or node
         changed = map_children(node, go)
         if changed is not node:
             changed = rebuild(changed)

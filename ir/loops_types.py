@@ -44,10 +44,7 @@ _INTEGER_ONLY = ("shl", "shr", "mod")
 
 def complaints(expr: Expr, instructions: Mapping[str, Instruction]) -> Iterator[str]:
     """What is wrong with the types of ``expr`` itself."""
-    if isinstance(expr, Call):
-        yield from _call(expr, instructions)
-    else:
-        yield from _RULES.get(type(expr), _nothing)(expr)
+    return _call(expr, instructions) if isinstance(expr, Call) else _RULES.get(type(expr), _nothing)(expr)
 
 
 def bits(dtype: DType) -> int:
@@ -55,7 +52,7 @@ def bits(dtype: DType) -> int:
 
 
 def _nothing(_expr: Any) -> Iterator[str]:
-    yield from ()
+    return iter(())
 
 
 def _const(expr: Const) -> Iterator[str]:

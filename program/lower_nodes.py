@@ -7,6 +7,7 @@ import pickle
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -91,6 +92,18 @@ class _Lowered:
     generator: str
 
 
+@dataclass(frozen=True)
+class _Nameless:
+    """A kernel as it was before it was called ``name``."""
+
+    kernel: Kernel
+    name: str
+
+    @cached_property
+    def text(self) -> str:
+        return print_kernel(self.kernel)
+
+
 @dataclass
 class _Memory:
     """What all graphs of a program share: buffers, kernels, and what is needed to find those that are there already.
@@ -103,6 +116,8 @@ class _Memory:
     buffers: dict[str, BufferDecl] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     kernels: dict[str, Kernel] = field(default_factory=dict)
+    alike: dict[tuple[Buffer, ...], list[_Nameless]] = field(default_factory=dict)
+    """``kernels`` by their parameters: the few that another can be equal to."""
     lowered: dict[NodeKey, _Lowered] = field(default_factory=dict)
     finished: dict[_Head, list[tuple[Block, Kernel, tuple[str, ...]]]] = field(default_factory=dict)
     shared: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
@@ -127,10 +142,6 @@ class _Memory:
             self.buffers[name] = BufferDecl(name, stored, array.shape, Storage.CONSTANT)
             self.constants[name] = array
         return self.shared[key]
-
-    def by_name(self) -> dict[str, Kernel]:
-        """The kernels by the names by which they are called."""
-        return {kernel.name: kernel for kernel in self.kernels.values()}
 
     def tensor(self, stem: str, type_: TensorType) -> str:
         """A new buffer of the arena."""
@@ -174,7 +185,7 @@ class _Lowering:
     def program(self, output_names: Sequence[str]) -> Program:
         """``output_names`` are the model's, in order; a copy behind an output must not change its name."""
         graph = self.graph
-        body, gone = update_in_place(self.body(), self.buffers, self.memory.by_name(), self.add_kernel)
+        body, gone = update_in_place(self.body(), self.buffers, self.memory.kernels, self.add_kernel)
         for name in gone:
             del self.buffers[name]
         body, states = update_states(body, self._states(), self._memory())
@@ -192,7 +203,7 @@ class _Lowering:
             outputs=self._interfaces(outputs, names),
             buffers=self.buffers,
             constants=self.memory.constants,
-            kernels=tuple(kernel for name, kernel in self.memory.by_name().items() if name in called),
+            kernels=tuple(kernel for name, kernel in self.memory.kernels.items() if name in called),
             body=body,
             states=states,
             plan=MemoryPlan(()),
@@ -246,7 +257,7 @@ class _Lowering:
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name."""
-        return self.memory.by_name()[name]
+        return self.memory.kernels[name]
 
     def add_tensor(self, stem: str, type_: TensorType) -> str:
         """A new buffer of the arena."""
@@ -293,7 +304,7 @@ class _Lowering:
         def copy(type_: TensorType, source: str, target: str) -> Body:
             return copy_steps(type_, source, target, self)
 
-        return Memory(self.memory.by_name, self.add_kernel, self.add_tensor, copy)
+        return Memory(self.memory.kernels, self.add_kernel, self.add_tensor, copy)
 
     # ---- kernels
 
@@ -401,12 +412,15 @@ class _Lowering:
 
         Texts are compared because they tell 0.0 from -0.0.
         """
-        text, kernels = print_kernel(kernel), self.memory.kernels
-        if text not in kernels:
-            named = replace(kernel, name=stem, loc=loc)
-            verify_kernel(named, scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
-            kernels[text] = replace(kernel, name=self.memory.numbered(stem))
-        return kernels[text]
+        alike = self.memory.alike.setdefault(kernel.params, [])
+        new = _Nameless(kernel, "")
+        known = next((each for each in alike if each.text == new.text), None)
+        if known is None:
+            verify_kernel(replace(kernel, name=stem, loc=loc), scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
+            known = replace(new, name=self.memory.numbered(stem))
+            alike.append(known)
+            self.memory.kernels[known.name] = replace(kernel, name=known.name)
+        return self.memory.kernels[known.name]
 
     def _ref(self, ctx: KernelContext, value: Value, stem: str) -> TensorRef:
         halo = self._halo(value)

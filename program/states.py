@@ -25,7 +25,7 @@ class Memory:
     buffer of the arena, ``copy`` the steps that copy one buffer of a type to another.
     """
 
-    kernels: Callable[[], Mapping[str, Kernel]]
+    kernels: Mapping[str, Kernel]
     add_kernel: Callable[[Kernel], str]
     add_tensor: Callable[[str, TensorType], str]
     copy: Callable[[TensorType, str, str], Body]
@@ -37,7 +37,7 @@ def update_states(
     """``body`` in an order in which old values are read early, with new ones written in their place as far as that is
     possible; the states say where it is not."""
     for state in states:
-        body = _read_early(body, state, memory.kernels())
+        body = _read_early(body, state, memory.kernels)
     found, copies = [], []
     for state in states:
         changed = _in_place(body, state, memory)
@@ -55,7 +55,7 @@ def update_states(
 def _in_place(body: Body, state: StateTensor, memory: Memory) -> Body | None:
     """``body`` where its last read of the old value comes before the first write of the new one; a call that does both
     is left without what it copies. ``None`` where it does not."""
-    kernels = memory.kernels()
+    kernels = memory.kernels
     calls, flow = list(walk_calls(body)), outline(body)
     reads = [n for n, call in enumerate(calls) if state.buffer in call.args]
     reads += [n for n, name in flow.tests if name == state.buffer]

@@ -8,7 +8,9 @@ Two rewrites find what rows and columns share, both butterflies of fast transfor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -36,8 +38,11 @@ class ConstantMatrix:
     def product(self, values: dict[int, Expr], names: Names, out: list[Stmt]) -> list[Expr]:
         """The rows of ``matrix @ values``; ``values`` has those that are needed. Intermediate results are named in
         ``out``."""
-        code = _Code(names, out, self.fused)
-        return code.rows(*code.paired_columns(self.matrix, values))
+        return _Code(names, out, self.fused).rows(self._plan, values)
+
+    @cached_property
+    def _plan(self) -> _Plan:
+        return _Plan.of(self.matrix)
 
     def both_sides(self, rows: Sequence[int], at: Place, use: Use, names: Names) -> Block:
         """``use(row, column, value)`` for the elements of some rows of ``M X M^T``; ``at(row, column)`` are those of
@@ -78,55 +83,110 @@ def named(stem: str, value: Expr, names: Names, out: list[Stmt]) -> Expr:
     return var
 
 
+Terms = tuple[tuple[int, float], ...]
+"""The columns of a row that are not zero, each with its factor; what has the factor 1 first."""
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A row for itself."""
+
+    row: int
+    terms: Terms
+
+
+@dataclass(frozen=True)
+class _Halves:
+    """A pair of rows: ``even + factor * odd`` and ``even - factor * odd``."""
+
+    rows: tuple[int, int]
+    even: Terms
+    factor: float
+    odd: Terms
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be computed for a matrix, from the matrix alone: ``pairs`` of columns in whose place are their sum and
+    their difference, and then the rows."""
+
+    pairs: tuple[tuple[int, int], ...]
+    rows: tuple[_Sum | _Halves, ...]
+
+    @staticmethod
+    def of(matrix: np.ndarray) -> _Plan:
+        paired, pairs = _paired_columns(matrix)
+        return _Plan(pairs, tuple(_rows(paired)))
+
+
+def _paired_columns(matrix: np.ndarray) -> tuple[np.ndarray, tuple[tuple[int, int], ...]]:
+    """The matrix with sums and differences in the place of columns that differ in signs only, and these columns."""
+    matrix, pairs = matrix.copy(), []
+    for j in range(matrix.shape[1]):
+        for k in range(j + 1, matrix.shape[1]):
+            equal, opposite = (matrix[:, j] == sign * matrix[:, k] for sign in (1, -1))
+            filled = matrix[:, j] != 0
+            if np.all(equal | opposite) and (equal & filled).any() and (opposite & filled).any():
+                pairs.append((j, k))
+                matrix[:, k] = np.where(equal, 0, matrix[:, j])
+                matrix[:, j] = np.where(equal, matrix[:, j], 0)
+                break
+    return matrix, tuple(pairs)
+
+
+def _rows(matrix: np.ndarray) -> Iterator[_Sum | _Halves]:
+    """Each row; pairs of rows that differ in signs share both of their halves."""
+    found: set[int] = set()
+    for i, row in enumerate(matrix):
+        for k in range(i + 1, len(matrix)):
+            even, odd = (row + matrix[k]) / 2, (row - matrix[k]) / 2
+            if i not in found and k not in found and not np.any(even * odd) and even.any() and odd.any():
+                factor = float(odd[np.flatnonzero(odd)[0]])
+                found |= {i, k}
+                yield _Halves((i, k), _terms(even), factor, _terms(odd / factor))
+        if i not in found:
+            found.add(i)
+            yield _Sum(i, _terms(row))
+
+
+def _terms(row: np.ndarray) -> Terms:
+    columns = sorted((int(c) for c in np.flatnonzero(row)), key=lambda c: (row[c] != 1, row[c] != -1))
+    return tuple((column, float(row[column])) for column in columns)
+
+
 class _Code:
     def __init__(self, names: Names, out: list[Stmt], fused: bool) -> None:
         self.names, self.out, self.fused = names, out, fused
 
-    def paired_columns(
-        self, matrix: np.ndarray, values: dict[int, Expr]
-    ) -> tuple[np.ndarray, dict[int, Expr]]:
-        """The matrix with sums and differences in the place of columns that differ in signs only."""
-        matrix, values = matrix.copy(), dict(values)
-        for j in range(matrix.shape[1]):
-            for k in range(j + 1, matrix.shape[1]):
-                equal, opposite = (matrix[:, j] == sign * matrix[:, k] for sign in (1, -1))
-                filled = matrix[:, j] != 0
-                if np.all(equal | opposite) and (equal & filled).any() and (opposite & filled).any():
-                    x, y = values[j], values[k]
-                    values[j], values[k] = self.named(x + y), self.named(x - y)
-                    matrix[:, k] = np.where(equal, 0, matrix[:, j])
-                    matrix[:, j] = np.where(equal, matrix[:, j], 0)
-                    break
-        return matrix, values
-
-    def rows(self, matrix: np.ndarray, values: dict[int, Expr]) -> list[Expr]:
-        """Each row times the values; pairs of rows that differ in signs share both of their halves."""
+    def rows(self, plan: _Plan, values: dict[int, Expr]) -> list[Expr]:
+        """Each row times the values."""
+        values = dict(values)
+        for j, k in plan.pairs:
+            x, y = values[j], values[k]
+            values[j], values[k] = self.named(x + y), self.named(x - y)
         found: dict[int, Expr] = {}
-        for i, row in enumerate(matrix):
-            for k in range(i + 1, len(matrix)):
-                even, odd = (row + matrix[k]) / 2, (row - matrix[k]) / 2
-                if i not in found and k not in found and not np.any(even * odd) and even.any() and odd.any():
-                    found[i], found[k] = self.halves(even, odd, values)
-            if i not in found:
-                found[i] = self.named(self.sum(row, values))
-        return [found[i] for i in range(len(matrix))]
+        for part in plan.rows:
+            if isinstance(part, _Sum):
+                found[part.row] = self.named(self.sum(part.terms, values))
+            else:
+                first, second = part.rows
+                found[first], found[second] = self.halves(part, values)
+        return [found[row] for row in sorted(found)]
 
-    def halves(self, even: np.ndarray, odd: np.ndarray, values: dict[int, Expr]) -> tuple[Expr, Expr]:
+    def halves(self, pair: _Halves, values: dict[int, Expr]) -> tuple[Expr, Expr]:
         """``even + odd`` and ``even - odd``; the half that has a factor takes it on in the last step."""
-        factor = odd[np.flatnonzero(odd)[0]]
-        e = self.named(self.sum(even, values))
-        o = self.named(self.sum(odd / factor, values))
-        return self.named(self.plus(e, factor, o)), self.named(self.plus(e, -factor, o))
+        e = self.named(self.sum(pair.even, values))
+        o = self.named(self.sum(pair.odd, values))
+        return self.named(self.plus(e, pair.factor, o)), self.named(self.plus(e, -pair.factor, o))
 
-    def sum(self, row: np.ndarray, values: dict[int, Expr]) -> Expr:
-        """The row times the values, what has the factor 1 first."""
-        columns = sorted((int(c) for c in np.flatnonzero(row)), key=lambda c: (row[c] != 1, row[c] != -1))
-        if not columns:
+    def sum(self, terms: Terms, values: dict[int, Expr]) -> Expr:
+        """A row times the values."""
+        if not terms:
             return next(iter(values.values())).type(0)
-        start = values[columns[0]]
-        total = start if row[columns[0]] == 1 else start * float(row[columns[0]])
-        for column in columns[1:]:
-            total = self.plus(total, row[column], values[column])
+        (first, factor), *others = terms
+        total = values[first] if factor == 1 else values[first] * factor
+        for column, factor in others:
+            total = self.plus(total, factor, values[column])
         return total
 
     def plus(self, total: Expr, factor: float, x: Expr) -> Expr:

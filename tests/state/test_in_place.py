@@ -104,7 +104,7 @@ def test_rows_that_move_down_may_do_so_in_place_but_not_up() -> None:
     x, y = down.params
     up = replace(down, body=loop(AT, 7, store(y[AT + 1], x[AT])))
     for kernel, copied in ((down, False), (up, True)):
-        memory = Memory(lambda: {"k": kernel}, lambda k: k.name, lambda stem, _: stem, lambda *_: ())  # noqa: B023
+        memory = Memory({"k": kernel}, lambda k: k.name, lambda stem, _: stem, lambda *_: ())
         _, (found,) = update_states((Call("k", ("s", "t")),), [state], memory)
         assert found.copied == copied
 

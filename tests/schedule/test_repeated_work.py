@@ -1,0 +1,116 @@
+"""What is the same for several layers, calls or levels is done once: counted, never timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from ccml import driver
+from ccml.ir.build import store
+from ccml.ir.loops import F32, INDEX, Access, Binary, Buffer, Const, Expr, Load, Type, Var
+from ccml.ir.loops_text import parse_kernel
+from ccml.ir.specialize import specialized
+from ccml.program import lower_nodes
+from ccml.schedule import constant_matrices
+from ccml.schedule.constant_matrices import ConstantMatrix
+from ccml.schedule.names import Names
+from ccml.schedule.winograd_matrices import ALL
+from ccml.targets import select
+from onnx import TensorProto, helper, numpy_helper, save
+from pytest import MonkeyPatch
+
+
+@dataclass
+class Counted:
+    """A function, and how often it was called."""
+
+    function: Callable[..., Any]
+    calls: int = 0
+
+    def __call__(self, *args: Any, **more: Any) -> Any:
+        self.calls += 1
+        return self.function(*args, **more)
+
+
+def counted(monkeypatch: MonkeyPatch, place: Any, name: str) -> Counted:
+    found = Counted(getattr(place, name))
+    monkeypatch.setattr(place, name, found)
+    return found
+
+
+def network(folder: Path, *channels: int) -> Path:
+    """3x3 convolutions with so many channels one after the other, 3 at first, each behind a Relu."""
+    rng, nodes, weights = np.random.default_rng(1), [], []
+    for n, (before, after) in enumerate(zip((3, *channels), channels, strict=False)):
+        array = rng.standard_normal((after, before, 3, 3)).astype(np.float32)
+        weights.append(numpy_helper.from_array(array, f"w{n}"))
+        nodes.append(helper.make_node("Conv", [f"x{n}", f"w{n}"], [f"c{n}"], pads=[1, 1, 1, 1]))
+        nodes.append(helper.make_node("Relu", [f"c{n}"], [f"x{n + 1}"]))
+    x = helper.make_tensor_value_info("x0", TensorProto.FLOAT, [1, 3, 8, 8])
+    y = helper.make_tensor_value_info(f"x{len(channels)}", TensorProto.FLOAT, [1, channels[-1], 8, 8])
+    graph = helper.make_graph(nodes, "net", [x], [y], weights)
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), folder / "net.onnx")
+    return folder / "net.onnx"
+
+
+def test_records_are_values() -> None:
+    one, other = (Binary("add", Var("i"), Const(1, INDEX)) for _ in range(2))
+    assert one == other and hash(one) == hash(other)
+    assert one != replace(other, op="sub")
+    assert len({Type(F32.dtype), F32}) == len({Buffer("x", F32, (1,)), Buffer("x", F32, (1,))}) == 1
+
+
+def test_equal_layers_are_verified_once(tmp_path: Path, monkeypatch: MonkeyPatch) -> None:
+    verified = counted(monkeypatch, lower_nodes, "verify_kernel")
+    program = driver.compile_model(network(tmp_path, 16, 16, 16, 16), select("x86")).program
+    assert len(program.calls) > len(program.kernels) == verified.calls
+
+
+def test_kernels_with_other_parameters_are_told_apart_without_their_text(
+    tmp_path: Path, monkeypatch: MonkeyPatch
+) -> None:
+    printed = counted(monkeypatch, lower_nodes, "print_kernel")
+    program = driver.compile_model(network(tmp_path, 16, 24, 40), select("x86")).program
+    assert len({kernel.params for kernel in program.kernels}) == len(program.kernels) > 2 and printed.calls == 0
+
+
+@pytest.mark.parametrize("channels", [(16,), (16, 24)])
+def test_operations_are_counted_once_a_level(
+    channels: tuple[int, ...], tmp_path: Path, monkeypatch: MonkeyPatch
+) -> None:
+    compiled = driver.compile_model(network(tmp_path, *channels), select("x86"))
+    lowered, found = counted(monkeypatch, driver, "lower"), counted(monkeypatch, driver, "operations")
+    driver.lower_levels(compiled)
+    assert found.calls == 1 + lowered.calls > 2
+
+
+def test_a_matrix_is_planned_once(monkeypatch: MonkeyPatch) -> None:
+    """Some rows of it are one more."""
+    planned = counted(monkeypatch, constant_matrices, "_paired_columns")
+    x = Buffer("x", F32, (8, 8), access=Access.READ)
+    y = Buffer("y", F32, (8, 8), access=Access.WRITE)
+
+    def at(row: int, column: int) -> Load:
+        return x[row, column]
+
+    def use(row: int, column: int, value: Expr) -> tuple[Any, ...]:
+        return (store(y[row, column], value),)
+
+    matrix = ConstantMatrix(max(ALL.values(), key=lambda each: each.outputs).input, fused=True)
+    names = Names(["x", "y"])
+    assert matrix.both_sides([0, 1], at, use, names) != matrix.both_sides([2, 3], at, use, names)
+    assert planned.calls == 3
+
+
+def test_the_kernel_of_a_call_is_made_once() -> None:
+    kernel = parse_kernel("""\
+kernel copy(x: i8[2] const, y: i8[1] out, n: index)
+  for i:n
+    y[i] = x[i*2]
+""")
+    assert specialized(kernel, (3,), (10, 4)) is specialized(kernel, [3], [10, 4])
+    assert specialized(kernel, (3,), (10, 4)) != specialized(kernel, (2,), (10, 4))
