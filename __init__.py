@@ -10,6 +10,7 @@ if TYPE_CHECKING:
         Artifact,
         ArtifactOptions,
         BoardCheck,
+        Budget,
         Emit,
         Firmware,
         FloatFormat,
@@ -57,7 +58,7 @@ __version__ = "0.1.0"
 _FROM_ERRORS = ("CcmlError", "ErrorCode", "ExitCode")
 
 __all__ = [
-    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "CcmlError", "Emit", "ErrorCode", "ExitCode",
+    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Budget", "CcmlError", "Emit", "ErrorCode", "ExitCode",
     "Firmware", "FloatFormat", "Goal", "ImageOptions", "LayerOptions", "Library", "LoadedModel", "Mode", "ModelOptions",
     "Optimize", "Precision", "Profile", "Quantization", "QuantizeOptions", "QuantizedSource", "Range",
     "RangeMethod", "Report", "Result", "StateMemory", "TimedProfile", "Tuning", "Verification", "compile",

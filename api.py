@@ -70,6 +70,7 @@ from .packages.write import Model as PackagedModel
 from .packages.write import check_linked, find_ecosystems, write_linked_packages, write_packages
 from .passes.precision import FloatFormat
 from .processes import allowed
+from .quantization.device import Device
 from .quantization.images import ImageOptions
 from .quantization.options import LayerOptions, Mode, Precision, RangeMethod
 from .quantization.source import Quantization, QuantizedSource, QuantizeOptions, quantize_source
@@ -92,8 +93,8 @@ from .verification.compare_model import Verification, compare
 log = logging.getLogger(__name__)
 
 __all__ = [
-    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Emit", "Firmware", "FloatFormat", "Goal", "ImageOptions",
-    "LayerOptions",
+    "Accuracy", "Artifact", "ArtifactOptions", "BoardCheck", "Budget", "Emit", "Firmware", "FloatFormat", "Goal",
+    "ImageOptions", "LayerOptions",
     "Library", "LoadedModel", "Mode", "ModelOptions", "Optimize", "Precision", "Profile", "Quantization",
     "QuantizeOptions", "QuantizedSource", "Range", "RangeMethod", "Report", "Result", "StateMemory", "TimedProfile",
     "Tuning", "Verification", "compile", "compile_model", "find_machine", "link", "load", "profile", "quantize",
@@ -162,7 +163,14 @@ def compile(  # the name that users look for
     if dump_ir is not None:
         check_output_folder(Path(dump_ir), "--dump-ir")
     dump = IrDump(Path(dump_ir)) if dump_ir is not None else None
-    source, accuracy = _read(path, options, quantization)
+
+    def dispatches(machine: Machine) -> bool:
+        made = [*kinds, Emit.LIBRARY] if any(ecosystem.every_abi for ecosystem in ecosystems) else kinds
+        return cpu == ALL_CPUS or (cpu is None and dispatches_by_default(machine, made, artifact))
+
+    every_cpu = budget.max_flash is not None and dispatches(machines[0])
+    device = Device(machines[0], goal, budget, kinds, every_cpu, artifact)
+    source, accuracy = _read(path, options, quantization, device)
     optimized: dict[DType | None, Graph] = {}
 
     def plan_for(machine: Machine) -> Plan:
@@ -172,10 +180,6 @@ def compile(  # the name that users look for
         programs = None if dump is None else dump.programs(machine)
         compiled = lower(source, optimized[bytes_as], machine, goal, programs)
         return make_plan(compiled, kinds, every_cpu=dispatches(machine), accuracy=accuracy, options=artifact)
-
-    def dispatches(machine: Machine) -> bool:
-        made = [*kinds, Emit.LIBRARY] if any(ecosystem.every_abi for ecosystem in ecosystems) else kinds
-        return cpu == ALL_CPUS or (cpu is None and dispatches_by_default(machine, made, artifact))
 
     def write_more(plan: Plan, report: Report, stage: Path) -> None:
         check_budget(report.totals, budget)
@@ -300,24 +304,54 @@ def quantize(
     quantization: Quantization,
     output: PathLike | None = None,
     options: ModelOptions = DEFAULT_OPTIONS,
+    *,
+    target: str | None = None,
+    abi: str | None = None,
+    cpu: str | None = None,
+    goal: Goal = DEFAULT_GOAL,
+    budget: Budget = NO_BUDGET,
+    board: str | None = None,
 ) -> QuantizedSource:
     """Quantizes the ONNX model ``path`` and measures what that cost. ``output`` is the QDQ model to write, if any.
 
+    With a ``target`` or a ``board``, precision is mixed by what it costs there, compiled by ``goal``. Limits of
+    ``budget`` or ``goal.max_ram`` are made use of: the outputs have the best SQNR that fits, or what the options demand
+    at the least cost. Raises ``BUDGET`` where that cannot be.
+
     >>> result = ccml.quantize("kws.onnx", ccml.Quantization("calibration.npz"), "kws_int8.onnx")
     >>> result.accuracy.outputs[0].sqnr_db
+    >>> ccml.quantize("kws.onnx", quantization, target="cortex-m4", budget=ccml.Budget(max_cycles=4_000_000))
     """
     check_output_file(output, ".onnx")
-    result = quantize_source(read(path, options), quantization)
+    steering = budget.has_limits or goal.max_ram is not None
+    if target is None and board is None and steering:
+        reason = "a budget is that of a target, which is not known"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--target NAME, or --board NAME")
+    if steering and quantization.options.mode is not Mode.INT8:
+        reason = f"{quantization.options.mode.value} has no precision that a budget could choose"
+        raise CcmlError(ErrorCode.BAD_OPTION, reason, hint="--to int8, or give the budget to 'ccml compile'")
+    device = None
+    if target is not None or board is not None:
+        check_goal(goal)
+        if board is not None:
+            target = check_board(board, target or board_target(board)).target
+        machine, whole = find_machine(str(target), abi, cpu), whole_budget(budget, board, goal)
+        every_cpu = whole.max_flash is not None and cpu is None
+        every_cpu = every_cpu and dispatches_by_default(machine, DEFAULT_EMIT, DEFAULT_ARTIFACT)
+        device = Device(machine, goal, whole, DEFAULT_EMIT, every_cpu, steering=steering)
+    result = quantize_source(read(path, options), quantization, device)
     if output is not None:
         save_graph(result.source.graph, output)
     return result
 
 
-def _read(path: PathLike, options: ModelOptions, quantization: Quantization | None) -> tuple[Source, Accuracy | None]:
+def _read(
+    path: PathLike, options: ModelOptions, quantization: Quantization | None, device: Device | None = None
+) -> tuple[Source, Accuracy | None]:
     source = read(path, options)
     if quantization is None:
         return source, None
-    result = quantize_source(source, quantization)
+    result = quantize_source(source, quantization, device)
     return result.source, result.accuracy
 
 

@@ -110,14 +110,15 @@ def _print_overrides(accuracy: Accuracy) -> None:
 def _print_mixed(mixed: Mixed) -> None:
     """What was raised, and what that costs."""
     if not mixed.raised:
-        click.echo("the demanded quality is reached with all layers in 8 bits\n")
+        click.echo("no layer has more precision than it has without a demand or a budget\n")
         return
     raised = [(each.layer, each.precision, f"{each.noise_share:.1%}") for each in mixed.raised]
     print_table("in higher precision", columns("@layer", "precision", "#of noise at outputs"), raised)
     before, after = asdict(mixed.before), asdict(mixed.after)
     click.echo()
-    rows = [(name.replace("_", " "), before[name], after[name]) for name in before]
-    print_table("what that costs", columns("", "#all in 8 bits", "#as compiled"), rows)
+    known = [name for name in before if before[name] or after[name]]
+    rows = [(name.replace("_", " "), before[name], after[name]) for name in known]
+    print_table("what that costs", columns("", "#without", "#as compiled"), rows)
     click.echo()
 
 

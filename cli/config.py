@@ -100,6 +100,7 @@ SECTIONS: Mapping[str, Mapping[str, Key]] = {
         "board": Key("board"),
         "max-flash": Key("max_flash"),
         "max-stack": Key("max_stack"),
+        "max-cycles": Key("max_cycles"),
         "max-time": Key("max_time"),
         "clock": Key("clock"),
         "pools": Key("pool", repeated=True),

@@ -53,6 +53,7 @@ _EXAMPLES: Mapping[str, str] = {
     "compile.board": '"nucleo-f446re"',
     "compile.max-flash": '"256KiB"',
     "compile.max-stack": '"2KiB"',
+    "compile.max-cycles": '"4M"',
     "compile.max-time": '"20ms"',
     "compile.clock": '"80MHz"',
     "compile.max-ram": '"32KiB"',

@@ -15,6 +15,7 @@ from .config import config_option, with_file_defaults, with_file_values
 from .help import BudgetOption, GeneralOption, GoalOption, ModelOption, TargetOption
 from .parameter_types import (
     ByteCount,
+    Count,
     Duration,
     Frequency,
     InputLength,
@@ -284,16 +285,18 @@ clock_option = click.option(
 
 def budget_options(function: F) -> F:
     """``--board``, as ``board``, and as one argument ``budget`` a :class:`Budget`: ``--max-flash``, ``--max-stack``,
-    ``--max-time`` and ``--clock``."""
+    ``--max-cycles``, ``--max-time`` and ``--clock``."""
 
     @wraps(function)
     def command(
-        *args: Any, max_flash: int | None, max_stack: int | None, max_time: float | None, clock: int | None,
-        **values: Any,
+        *args: Any, max_flash: int | None, max_stack: int | None, max_cycles: int | None, max_time: float | None,
+        clock: int | None, **values: Any,
     ) -> Any:  # fmt: skip
         from ..report.budget import Budget
 
-        budget = Budget(max_flash=max_flash, max_stack=max_stack, max_time=max_time, clock=clock)
+        budget = Budget(
+            max_flash=max_flash, max_stack=max_stack, max_cycles=max_cycles, max_time=max_time, clock=clock
+        )  # fmt: skip
         return function(*args, budget=budget, **values)
 
     board = click.option(
@@ -306,11 +309,15 @@ def budget_options(function: F) -> F:
     max_stack = click.option(
         "--max-stack", cls=BudgetOption, type=ByteCount(), metavar="BYTES", help="The stack that may be used."
     )
+    max_cycles = click.option(
+        "--max-cycles", cls=BudgetOption, type=Count(), metavar="NUMBER",
+        help="How many cycles a run may take, such as 4M, by the most predicted.",
+    )  # fmt: skip
     max_time = click.option(
         "--max-time", cls=BudgetOption, type=Duration(), metavar="TIME",
         help="How long a run may take, such as 20ms, by the most cycles predicted; needs --clock or --board.",
     )  # fmt: skip
-    return board(max_flash(max_stack(max_time(clock_option(command)))))  # type: ignore[return-value]
+    return board(max_flash(max_stack(max_cycles(max_time(clock_option(command))))))  # type: ignore[return-value]
 
 
 JSON_FLAG = "--json"

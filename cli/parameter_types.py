@@ -183,6 +183,24 @@ class ByteCount(click.ParamType):
         return int(digits) * unit
 
 
+class Count(click.ParamType):
+    """A number of things: ``4000000``, ``4000k``, ``4M`` or ``1.5M``."""
+
+    name = "number"
+    units: ClassVar[dict[str, int]] = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        text = str(value).strip().lower()
+        digits = text.rstrip("kmg")
+        unit = self.units.get(text[len(digits) :])
+        number = float(digits) if digits.replace(".", "", 1).isdecimal() and len(digits) < 20 else 0.0
+        if unit is None or number * unit < 1:
+            self.fail(f"'{value}' is not a number such as 4000000, 4000k or 4M", param, ctx)
+        return round(number * unit)
+
+
 class Frequency(click.ParamType):
     """The clock of a core, in Hz: ``80MHz``, ``1.2GHz`` or ``32768``."""
 

@@ -43,7 +43,7 @@ _SECTIONS = {
         "read_firmware", "write_page", "compile_model", "find_machine",
     ),
     "How a model is read and compiled": (
-        "ModelOptions", "FloatFormat", "Range", "Goal", "Optimize", "Emit", "ArtifactOptions",
+        "ModelOptions", "FloatFormat", "Range", "Goal", "Budget", "Optimize", "Emit", "ArtifactOptions",
     ),
     "How a model is quantized": (
         "Quantization", "QuantizeOptions", "Mode", "RangeMethod", "LayerOptions", "Precision", "ImageOptions",

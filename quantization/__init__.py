@@ -1,10 +1,12 @@
 """Post-training quantization; ``quantize.py`` is the way through."""
 
-from .mixed import Cost, MixedPrecision, Step
+from .candidates import Raise
+from .mixed import MixedPrecision, Step
 from .options import LayerOptions, Mode, Precision, QuantizeOptions, RangeMethod
+from .prices import Cost
 from .quantize import QuantizedModel, prepare, quantize_graph
 
 __all__ = [
-    "Cost", "LayerOptions", "MixedPrecision", "Mode", "Precision", "QuantizeOptions", "QuantizedModel", "RangeMethod",
-    "Step", "prepare", "quantize_graph",
+    "Cost", "LayerOptions", "MixedPrecision", "Mode", "Precision", "QuantizeOptions", "QuantizedModel", "Raise",
+    "RangeMethod", "Step", "prepare", "quantize_graph",
 ]  # fmt: skip

@@ -74,7 +74,7 @@ def narrow_layers(quantizer: Quantizer) -> Iterator[Node]:
     for node in filter(parts.is_integer, quantizer.graph.nodes):
         if node.op in ("conv", "matmul") and weight_positions(quantizer.graph, node):
             own = quantizer.options.layer(layer_names(node)).weight_bits
-            if own != 8 and node.operands[1].type.size >= LEAST_WEIGHTS:
+            if own not in (8, 16) and node.operands[1].type.size >= LEAST_WEIGHTS:
                 yield node
 
 

@@ -117,7 +117,7 @@ _KEYS: Mapping[str, tuple[str, Any, str]] = {
     "percentile": ("percentile", _percentile, "a number from 50 to 100"),
     "rounding": ("adaptive_rounding", {"adaptive": True, "nearest": False}.__getitem__, "adaptive or nearest"),
     "bias-correction": ("bias_correction", _boolean, "true or false"),
-    "weight-bits": ("weight_bits", {8: 8, 4: 4}.__getitem__, "8 or 4"),
+    "weight-bits": ("weight_bits", {16: 16, 8: 8, 4: 4}.__getitem__, "16, 8 or 4"),
 }
 
 _ORDINARY = LayerOptions()

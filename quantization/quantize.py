@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,9 +21,10 @@ from ..passes.fold_affine import fold_affine
 from ..passes.pipeline import clean_up
 from ..samples import Samples
 from ..verification.runner import work_of
+from .device import Meter
 from .execute import GoodEnough, evaluate_samples
 from .halves import widen_halves
-from .mixed import MixedPrecision, raise_precision
+from .mixed import Aim, MixedPrecision, raise_precision
 from .nibbles import with_nibbles
 from .observe import spread
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions
@@ -75,36 +77,62 @@ def quantize_graph(
     *,
     test: Samples | None = None,
     score: Score | None = None,
+    meter: Meter | None = None,
+    steering: bool = False,
 ) -> QuantizedModel:
     """Quantizes an imported float graph, with ``samples`` as typical inputs.
 
     ``test`` are the samples that ``options.min_sqnr`` and ``options.max_accuracy_drop`` are about (by default
-    ``samples``), and ``score`` is what accuracy means (by default top-1 agreement with the float model).
-    Raises ``BAD_INPUT`` that names the tensor for samples that hold NaN or infinity or make such values,
-    ``BAD_OPTION`` for a graph that is quantized already or an override of no layer, and ``ACCUMULATOR_OVERFLOW``.
+    ``samples``), and ``score`` is what accuracy means (by default top-1 agreement with the float model). ``meter``
+    tells what models take on the device that they are for; where its limits are ``steering``, the result has the
+    best SQNR within them, or what these options demand at the least cost.
+
+    Raises ``BUDGET`` where there is no such model, ``BAD_INPUT`` that names the tensor for samples that hold NaN or
+    infinity or make such values, ``BAD_OPTION`` for a graph that is quantized already or an override of no layer, and
+    ``ACCUMULATOR_OVERFLOW``.
     """
     if any(node.op in ("quantize", "dequantize", "dequantize_blocks") for node in graph.nodes):
         raise CcmlError(ErrorCode.BAD_OPTION, "the model is quantized already", loc=graph.name, hint=_AS_IT_IS)
     samples.require_finite()
-    if options.mode is not Mode.INT8:
+    if options.mode is not Mode.INT8:  # limits are checked when the model is compiled
         prepared = prepare(graph)
         options.require_known_layers(known_names(prepared))
         return QuantizedModel(prepared, quantize_weights(prepared, samples, options))
-    quantizer, result = _of_better_weights(*_of_better_widths(Quantizer.of(prepare(graph), samples, options)))
-    free = options.min_sqnr in (None, 0) and options.max_accuracy_drop is None
-    if free and options.weight_bits == 4:
-        quantizer, result = with_nibbles(quantizer, result, samples, None)
-    if options.min_sqnr is None and options.max_accuracy_drop is None and options.weight_bits == 8:
-        return _with_floor(quantizer, result)
-    if free:
-        return QuantizedModel(quantizer.graph, result.graph)
+    quantizer = Quantizer.of(prepare(graph), samples, options)
+    demanding = options.max_accuracy_drop is not None or options.min_sqnr not in (None, 0)
+    if not demanding and not steering:
+        return _undemanding(quantizer, samples, options)
+    quantizer, result = _of_better_weights(quantizer, quantizer.quantize())
     judged = samples if test is None else test
     wanted = evaluate_samples(quantizer.graph, judged)
-    demand = _demand(wanted, options, score)
+    demand = _demand(wanted, options, score) if demanding else None
     if options.weight_bits == 4:
         quantizer, result = with_nibbles(quantizer, result, judged, demand)
-    result, mixed = raise_precision(quantizer, result, judged, demand)
+    aim = Aim(demand, partial(_least_sqnr, wanted=wanted), meter, _goal(options), _asked(options))
+    quantizer, result, mixed = raise_precision(quantizer, result, judged, aim)
     return QuantizedModel(quantizer.graph, result.graph, mixed)
+
+
+def _undemanding(quantizer: Quantizer, samples: Samples, options: QuantizeOptions) -> QuantizedModel:
+    """The model with what costs little, and a floor below which no model is of use."""
+    quantizer, result = _of_better_weights(*_of_better_widths(quantizer))
+    if options.weight_bits == 4:
+        quantizer, result = with_nibbles(quantizer, result, samples, None)
+    elif options.min_sqnr is None:
+        return _with_floor(quantizer, result)
+    return QuantizedModel(quantizer.graph, result.graph)
+
+
+def _goal(options: QuantizeOptions) -> float:
+    """The SQNR that is demanded, if nothing else is."""
+    return np.inf if options.min_sqnr is None or options.max_accuracy_drop is not None else options.min_sqnr
+
+
+def _asked(options: QuantizeOptions) -> str:
+    """The demand as on the command line."""
+    sqnr = [] if options.min_sqnr in (None, 0) else [f"--min-sqnr {options.min_sqnr:g}"]
+    drop = [] if options.max_accuracy_drop is None else [f"--max-accuracy-drop {options.max_accuracy_drop:g}"]
+    return " ".join([*sqnr, *drop])
 
 
 def _of_better_widths(quantizer: Quantizer) -> tuple[Quantizer, Quantized]:
@@ -153,7 +181,8 @@ def _with_floor(quantizer: Quantizer, plain: Quantized) -> QuantizedModel:
     if quantizer.options.activations != "int8" or demand(evaluate_samples(plain.graph, judged)):
         return QuantizedModel(quantizer.graph, plain.graph)
     log.warning("int8 alone gives less than %g dB; more precision for the layers that lose most", FLOOR)
-    result, mixed = raise_precision(quantizer, plain, judged, demand)
+    aim = Aim(demand, partial(_least_sqnr, wanted=wanted), goal=FLOOR)
+    quantizer, result, mixed = raise_precision(quantizer, plain, judged, aim)
     return QuantizedModel(quantizer.graph, result.graph, mixed)
 
 

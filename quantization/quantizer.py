@@ -38,10 +38,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Choices:
-    """What mixed precision has decided: values whose groups have 16 bits, and layers (``key``) in float."""
+    """What mixed precision has decided: values whose groups have 16 bits, and layers (``key``) in float, with weights
+    of 16 bits, and with weights of 8 bits where they would have 4."""
 
     wide: frozenset[str] = frozenset()
     floats: frozenset[str] = frozenset()
+    halfwords: frozenset[str] = frozenset()
+    bytes: frozenset[str] = frozenset()
 
 
 _NONE = Choices()
@@ -215,14 +218,26 @@ class Quantizer:
     def quantize(self, choices: Choices = _NONE) -> Quantized:
         parts = self.partition(choices)
         encodings = self.encodings(parts, choices)
-        plain = self.tune(parts, encodings)
+        plain = self.tune(parts, encodings, choices)
         inputs = {key(node): encodings[node.operands[0].name] for node in self.graph.nodes if key(node) in plain}
         tuned = with_exact_scales(self.write(parts, encodings, plain), plain, inputs)
         return Quantized(self.write(parts, encodings, tuned), tuned)
 
-    def tune(self, parts: Partition, encodings: Mapping[str, Encoding]) -> dict[str, TunedLayer]:
+    def tune(
+        self, parts: Partition, encodings: Mapping[str, Encoding], choices: Choices = _NONE
+    ) -> dict[str, TunedLayer]:
         samples = [{name: array[n] for name, array in self.samples.inputs.items()} for n in self.tuned_samples]
-        return Tuner(parts, encodings, self.options, self.observed.means, self.nibbles).tune(samples)
+        halfwords = self.halfword_layers(choices)
+        nibbles = {name: kept for name, kept in self.nibbles.items() if name not in halfwords | choices.bytes}
+        return Tuner(parts, encodings, self.options, self.observed.means, nibbles, halfwords).tune(samples)
+
+    def halfword_layers(self, choices: Choices = _NONE) -> frozenset[str]:
+        """Layers (:func:`key`) with weights of 16 bits."""
+        asked = {
+            key(node) for node in self.graph.nodes
+            if self.options.layer(layer_names(node)).weight_bits == 16 and can_have_halfwords(self.graph, node)
+        }  # fmt: skip
+        return choices.halfwords | asked
 
     def write(
         self, parts: Partition, encodings: Mapping[str, Encoding], tuned: Mapping[str, TunedLayer]
@@ -245,6 +260,11 @@ class Quantizer:
             return {}
         arrays = {place: self.graph.constant(node.inputs[place]) for place in (1, 2)}
         return {place: halfword_weights(array) for place, array in arrays.items() if array is not None}
+
+
+def can_have_halfwords(graph: Graph, node: Node) -> bool:
+    """Whether a layer can have weights of 16 bits; recurrent layers have them all, or none."""
+    return node.op in LINEAR and bool(weight_positions(graph, node))
 
 
 def _observable(graph: Graph, unrolled: Unrolled) -> list[str]:

@@ -24,6 +24,7 @@ from ..verification.mends import Tried, propose_mend
 from ..verification.metric import Metric, evaluate_metric, find_metric
 from . import MixedPrecision, QuantizeOptions, quantize_graph
 from .calibration import DEFAULT_IMAGES, CalibrationData, Sample, read_calibration, stacked_samples
+from .device import Device
 from .images import ImageOptions
 from .input_check import doubts, input_ranges
 from .options import Mode
@@ -61,11 +62,13 @@ class QuantizedSource:
     accuracy: Accuracy
 
 
-def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
-    """Quantizes ``source`` and measures the result.
+def quantize_source(source: Source, wanted: Quantization, device: Device | None = None) -> QuantizedSource:
+    """Quantizes ``source`` and measures the result. ``device`` is what it is for: precision is mixed for its limits, or
+    by what it costs there.
 
-    Raises ``BAD_INPUT`` that names the tensor for data that do not fit, ``BAD_OPTION`` where the model is quantized
-    already, and ``ACCUMULATOR_OVERFLOW`` that names the tensor where 32 bits could be too few.
+    Raises ``BUDGET`` where nothing that was asked for fits it, ``BAD_INPUT`` that names the tensor for data that do not
+    fit, ``BAD_OPTION`` where the model is quantized already, and ``ACCUMULATOR_OVERFLOW`` that names the tensor where
+    32 bits could be too few.
     """
     if source.graph.extents:
         reason = "a model is quantized with fixed dimensions, and with outputs of fixed shapes"
@@ -77,7 +80,11 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
         log.warning("%s", warning)
     log.info("quantizing with %d samples", calibration.samples.count)
     score = None if metric is None else partial(metric.of_stacked, test)
-    model = quantize_graph(source.graph, calibration.samples, wanted.options, test=test.samples, score=score)
+    described = replace(source, quantized=_described(wanted.options))
+    model = quantize_graph(
+        source.graph, calibration.samples, wanted.options, test=test.samples, score=score,
+        meter=None if device is None else device.meter(described), steering=device is not None and device.steering,
+    )  # fmt: skip
     measured = measure(model.original, model.graph, test.samples)
     accuracy = Accuracy(
         calibration_samples=calibration.samples.count,
@@ -92,7 +99,7 @@ def quantize_source(source: Source, wanted: Quantization) -> QuantizedSource:
         warnings=warnings,
     )
     graph = integer_states(model.graph)
-    return QuantizedSource(replace(source, graph=graph, quantized=_described(wanted.options)), accuracy)
+    return QuantizedSource(replace(described, graph=graph), accuracy)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from ..ops.evaluate import evaluate_graph
 from ..ops.recurrent import RECURRENCES
 from ..ops.table import OPS
 from .encoding import WEIGHT_LEVELS, Encoding, weight_encoding
+from .halfword_layers import BIAS_ROOM, TINY, float_bias, halfword_weights
 from .halfword_scales import Products, with_halfword_factors
 from .insert import StoredConstant
 from .linear import (
@@ -57,14 +58,8 @@ _MOST_INPUTS = 1 << 13
 _MOST_COLUMNS = 64
 """Outputs by which layers with more of them choose how far moments are trusted."""
 
-_BIAS_ROOM = 2**29
-"""The largest bias in steps of an accumulator."""
-
 _LEAST_MULTIPLIER = 2.0**-12
 _UNNOTICED = 1 / 16
-_TINY = float(np.finfo(np.float32).tiny) * 2**24
-"""The least step of a sum of products: products of two scales are normal numbers with room to be divided."""
-
 
 @dataclass(frozen=True)
 class TunedLayer:
@@ -79,13 +74,15 @@ class TunedLayer:
 @dataclass
 class Tuner:
     """``means`` are the channel means that the float model's layers have for the same samples (``Observations``).
-    Layers of ``nibbles`` (:func:`key`) have weights of 4 bits, but for scales (:func:`scale_numbers`) that it lists."""
+    Layers of ``nibbles`` (:func:`key`) have weights of 4 bits, but for scales (:func:`scale_numbers`) that it lists,
+    those of ``halfwords`` weights of 16 bits."""
 
     partition: Partition
     encodings: Mapping[str, Encoding]
     options: QuantizeOptions
     means: Mapping[str, np.ndarray]
     nibbles: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    halfwords: frozenset[str] = frozenset()
     _values: dict[str, list[np.ndarray]] = field(default_factory=dict)
     _fixed: dict[str, np.ndarray] = field(default_factory=dict)
     _tuned: dict[str, StoredConstant] = field(default_factory=dict)
@@ -218,8 +215,7 @@ class Tuner:
         value = node.inputs[2] if len(node.inputs) > 2 else None
         if value is None:
             return np.zeros(channels, np.float32)
-        array = self.partition.graph.constant(value)
-        return array.reshape(-1) if array is not None and array.size == channels else None
+        return float_bias(self.partition.graph, node)
 
     def _shift(self, node: Node, outputs: Sequence[np.ndarray]) -> np.ndarray:
         """What each channel lacks: of the samples' means, the median, which a few saturated samples do not move.
@@ -241,6 +237,8 @@ class Tuner:
     def _new_weights(self, node: Node, position: int, inputs: Sequence[np.ndarray], x: Encoding) -> StoredConstant:
         array = self.partition.graph.constant(node.inputs[position])
         assert array is not None
+        if key(node) in self.halfwords:
+            return halfword_weights(self.partition.graph, node, x, self.options.per_channel)
         matrices = to_matrices(node, array.astype(np.float64))
         numbers = scale_numbers(node, matrices)
         if not self.options.per_channel:
@@ -302,7 +300,7 @@ class Tuner:
         peaks = best_peaks(matrices, numbers, weighed, levels)
         least = np.full_like(peaks, self._finest_step(node, x, float(importance.sum(axis=1).max())) * WEIGHT_LEVELS)
         largest = self._largest_bias(node, numbers, peaks)
-        return np.maximum(peaks, np.maximum(least, largest * WEIGHT_LEVELS / (x.scale[0] * _BIAS_ROOM)))
+        return np.maximum(peaks, np.maximum(least, largest * WEIGHT_LEVELS / (x.scale[0] * BIAS_ROOM)))
 
     def _with_factors(
         self, node: Node, matrices: np.ndarray, numbers: np.ndarray, peaks: np.ndarray, x: Encoding
@@ -336,10 +334,10 @@ class Tuner:
         """
         result = self.partition.result_of(node)
         if result is None or self.encodings[result].dtype.size > 1:
-            return _TINY / x.scale[0]
+            return TINY / x.scale[0]
         step = self.encodings[result].scale[0] / self.partition.factor_of(result)
         unnoticed = step * np.sqrt(_UNNOTICED / power) if power > 0 else np.inf
-        return float(max(min(step / x.scale[0] * _LEAST_MULTIPLIER, unnoticed), _TINY / x.scale[0]))
+        return float(max(min(step / x.scale[0] * _LEAST_MULTIPLIER, unnoticed), TINY / x.scale[0]))
 
 
 def _folded_rows(node: Node, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -462,4 +460,4 @@ def fits_accumulator(node: Node, weights: StoredConstant, x: Encoding) -> bool:
     limits = np.iinfo(x.dtype.numpy)
     largest = max(int(limits.max) - x.zero_point[0], x.zero_point[0] - int(limits.min))
     sums = np.abs(to_matrices(node, weights.array.astype(np.int64))).sum(axis=1)
-    return int(sums.max(initial=0)) * largest + _BIAS_ROOM <= np.iinfo(np.int32).max
+    return int(sums.max(initial=0)) * largest + BIAS_ROOM <= np.iinfo(np.int32).max

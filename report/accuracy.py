@@ -75,8 +75,9 @@ class FloatLayer:
 
 @dataclass(frozen=True)
 class RaisedLayer:
-    """What was given more than 8 bits to reach the demanded quality: ``precision`` is ``int16`` (of its result) or
-    ``float``. ``noise_share`` is its estimated part of the noise at the outputs."""
+    """What was given more precision to reach the demanded quality: ``precision`` is ``int16`` (of its result),
+    ``int16 weights``, ``int8 weights`` (where others have 4 bits) or ``float``. ``noise_share`` is its estimated part
+    of the noise at the outputs."""
 
     layer: str
     precision: str
@@ -85,13 +86,20 @@ class RaisedLayer:
 
 @dataclass(frozen=True)
 class Cost:
-    """Multiply-accumulates by the type of their operands; bytes of weights, and of all stored tensors together."""
+    """Multiply-accumulates by the type of their operands (those with weights of 4 and of 16 bits are also among the
+    others); bytes of weights, and of all stored tensors together; where a target is known, what compiling for it gave.
+    """
 
     int8_macs: int
     int16_macs: int
     float_macs: int
     weight_bytes: int
     tensor_bytes: int
+    int4_weight_macs: int = 0
+    int16_weight_macs: int = 0
+    cycles: int | None = None
+    flash_bytes: int | None = None
+    ram_bytes: int | None = None
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from .schema import Totals
 @dataclass(frozen=True)
 class Budget:
     """Limits, ``None`` where there is none: bytes of flash, of RAM with the stack (``max_ram``, in one block), of the
-    stack alone, and seconds of a run at a ``clock`` in Hz.
+    stack alone, cycles of a run, and its seconds at a ``clock`` in Hz.
 
     ``where`` is what has them, such as a board, ``wait_states`` are those of its flash. ``blocks`` are the bytes of its
     RAM by name, for a model with pools that are called so; the stack is in the largest.
@@ -25,6 +25,7 @@ class Budget:
     max_ram: int | None = None
     max_stack: int | None = None
     max_time: float | None = None
+    max_cycles: int | None = None
     clock: int | None = None
     where: str = ""
     wait_states: int | None = None
@@ -33,15 +34,18 @@ class Budget:
     @property
     def has_limits(self) -> bool:
         """Whether anything can fail to fit."""
-        return any(each is not None for each in (self.max_flash, self.max_ram, self.max_stack, self.max_time))
+        limits = (self.max_flash, self.max_ram, self.max_stack, self.max_time, self.max_cycles)
+        return any(each is not None for each in limits)
 
 
 NO_BUDGET = Budget()
 
+_NO_CYCLES = "no cycles are known well enough for this core"
+
 
 @dataclass(frozen=True)
 class Need:
-    """What a model takes of something limited, in bytes or seconds."""
+    """What a model takes of something limited, in bytes, cycles or seconds."""
 
     what: str
     amount: float
@@ -55,7 +59,17 @@ class Need:
         """``flash 35,208 of 65,536 bytes``."""
         if self.what == "time":
             return f"time {_milliseconds(self.amount)} of {_milliseconds(self.limit)} ms"
-        return f"{self.what} {self.amount:,.0f} of {self.limit:,.0f} bytes"
+        return f"{self.what} {self.amount:,.0f} of {self.limit:,.0f}{self._unit}"
+
+    def taken(self) -> str:
+        """``35,208 bytes of flash``."""
+        if self.what == "time":
+            return f"{_milliseconds(self.amount)} ms"
+        return f"{self.amount:,.0f} cycles" if self.what == "cycles" else f"{self.amount:,.0f} bytes of {self.what}"
+
+    @property
+    def _unit(self) -> str:
+        return "" if self.what == "cycles" else " bytes"
 
 
 def _milliseconds(seconds: float) -> str:
@@ -97,9 +111,14 @@ def board_budget(board: DevelopmentBoard, goal: Goal, given: Budget = NO_BUDGET)
     )
 
 
+def run_cycles(totals: Totals) -> int | None:
+    """The most cycles that are predicted of a run, ``None`` where they are not known."""
+    return totals.cycles_high if totals.cycles_high is not None else totals.cycles
+
+
 def run_seconds(totals: Totals, clock: int | None) -> float | None:
     """The seconds of a run, by the most cycles that are predicted; ``None`` where these or the clock are not known."""
-    cycles = totals.cycles_high if totals.cycles_high is not None else totals.cycles
+    cycles = run_cycles(totals)
     return None if cycles is None or not clock else cycles / clock
 
 
@@ -125,11 +144,15 @@ def _needs(totals: Totals, budget: Budget) -> Iterator[Need]:
         if totals.stack_bytes is None:
             raise _unknown("--max-stack", "no stack is known for this target", "docs/costs.md tells for which it is")
         yield Need("stack", totals.stack_bytes, budget.max_stack)
+    if budget.max_cycles is not None:
+        cycles = run_cycles(totals)
+        if cycles is None:
+            raise _unknown("--max-cycles", _NO_CYCLES, "docs/costs.md tells for which cores they are")
+        yield Need("cycles", cycles, budget.max_cycles)
     if budget.max_time is not None:
         seconds = run_seconds(totals, budget.clock)
         if seconds is None and budget.clock:
-            reason = "no cycles are known well enough for this core"
-            raise _unknown("--max-time", reason, "docs/costs.md tells for which cores they are")
+            raise _unknown("--max-time", _NO_CYCLES, "docs/costs.md tells for which cores they are")
         if seconds is None:
             raise _unknown("--max-time", "the clock of the core is not known", "--clock 168MHz, or --board NAME")
         yield Need("time", seconds, budget.max_time)

@@ -22,10 +22,13 @@ TOTALS = Totals(
 
 
 def test_each_limit_is_compared_with_what_it_limits() -> None:
-    budget = Budget(max_flash=36_000, max_ram=10_499, max_stack=299, max_time=0.002, clock=60_000_000)
+    budget = Budget(
+        max_flash=36_000, max_ram=10_499, max_stack=299, max_cycles=119_999, max_time=0.002, clock=60_000_000
+    )  # fmt: skip
     found = {need.what: (need.amount, need.fits) for need in needs(TOTALS, budget)}
     assert found == {
-        "flash": (36_000, True), "RAM with stack": (10_500, False), "stack": (300, False), "time": (0.002, True),
+        "flash": (36_000, True), "RAM with stack": (10_500, False), "stack": (300, False),
+        "cycles": (120_000, False), "time": (0.002, True),
     }  # fmt: skip
 
 
@@ -40,6 +43,7 @@ def test_time_is_that_of_the_most_cycles() -> None:
     [
         (TOTALS, Budget(max_time=1.0), "the clock of the core is not known"),
         (replace(TOTALS, cycles=None, cycles_high=None), Budget(max_time=1.0, clock=1), "no cycles are known"),
+        (replace(TOTALS, cycles=None, cycles_high=None), Budget(max_cycles=1), "no cycles are known"),
         (replace(TOTALS, stack_bytes=None), Budget(max_stack=1), "no stack is known"),
         (replace(TOTALS, flash_bytes=None), Budget(max_flash=1), "no code was made"),
     ],

@@ -1,0 +1,131 @@
+"""What quantized models take where they are to run: they are compiled for it, and the report is read.
+
+Mixed precision is judged by these figures (``mixed.py``), so that what it finds fits when it is compiled.
+"""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ..artifact.build import make_plan, write_artifacts
+from ..artifact.emit import DEFAULT_EMIT, Emit
+from ..artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
+from ..driver import DEFAULT_GOAL, Compiled, Goal, Optimize, Source, lower, run_passes
+from ..errors import CcmlError, ErrorCode
+from ..ir.graph import Graph
+from ..passes.integer_interface import integer_states
+from ..program.operations import operations
+from ..report.budget import NO_BUDGET, Budget, Need, needs
+from ..report.schema import Totals
+from ..targets import Machine
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Price:
+    """What one model takes: ``time`` in cycles, or in operations where these are not predicted (``cycles`` is ``None``
+    then); bytes of ``flash`` (``None`` where no code was made) and of ``ram``, states included. ``layers`` have the
+    time of each call by its name, as far as it is known; ``needs`` are of everything that is limited."""
+
+    time: float
+    cycles: int | None
+    flash: int | None
+    ram: int
+    layers: Mapping[str, float] = field(default_factory=dict)
+    needs: tuple[Need, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        return all(need.fits for need in self.needs)
+
+    def excess(self) -> str:
+        """What does not fit."""
+        return "; ".join(str(need) for need in self.needs if not need.fits)
+
+    @property
+    def worst(self) -> float:
+        """The largest share of a limit that it takes."""
+        return max((need.amount / max(need.limit, 1e-9) for need in self.needs), default=0.0)
+
+    def amounts(self) -> str:
+        """What it takes of everything that is limited."""
+        return "; ".join(need.taken() for need in self.needs)
+
+
+Meter = Callable[[Graph], Price]
+"""The price of a graph of quantize and dequantize nodes."""
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where a quantized model is to run: on ``machine``, compiled by ``goal`` into ``kinds`` of output, within
+    ``budget``, of which those limits are to be made use of that are ``steering`` (the others, such as those of a board,
+    only hold). ``every_cpu`` and ``artifact`` are those of the compilation."""
+
+    machine: Machine
+    goal: Goal = DEFAULT_GOAL
+    budget: Budget = NO_BUDGET
+    kinds: Sequence[Emit] = DEFAULT_EMIT
+    every_cpu: bool = False
+    artifact: ArtifactOptions = DEFAULT_ARTIFACT
+    steering: bool = False
+
+    def meter(self, source: Source) -> Meter:
+        """Of quantized models that come from ``source``."""
+        return lambda graph: self._price(replace(source, graph=integer_states(graph)))
+
+    def _price(self, source: Source) -> Price:
+        with _quiet(), tempfile.TemporaryDirectory(prefix="ccml-") as name:
+            compiled = self._lowered(source)
+            plan = make_plan(compiled, self.kinds, every_cpu=self.every_cpu, options=self.artifact)
+            (artifact,) = write_artifacts([plan], self.kinds, Path(name) / "out", subfolders=False)
+        totals, layers = artifact.report.totals, artifact.report.layers
+        return Price(
+            time=totals.cycles or operations(compiled.program),
+            cycles=totals.cycles,
+            flash=totals.flash_bytes,
+            ram=totals.ram_bytes + totals.state_bytes,
+            layers=_summed((layer.name, layer.cycles) for layer in layers if layer.cycles is not None),
+            needs=tuple(self._needs(totals)),
+        )
+
+    def _needs(self, totals: Totals) -> Iterator[Need]:
+        if self.goal.max_ram is not None:
+            yield Need("RAM", totals.ram_bytes + totals.state_bytes, self.goal.max_ram)
+        yield from needs(totals, self.budget)
+
+    def _lowered(self, source: Source) -> Compiled:
+        """By the goal, or else with as little RAM as can be."""
+        optimized = run_passes(source, None, self.machine)
+        try:
+            return lower(source, optimized, self.machine, self.goal)
+        except CcmlError as problem:
+            if problem.kind is not ErrorCode.BUDGET or self.goal.max_ram is None or self.goal.pools:
+                raise
+            return lower(source, optimized, self.machine, replace(self.goal, max_ram=None, optimize=Optimize.RAM))
+
+
+def _summed(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The sum for each name."""
+    sums: dict[str, float] = {}
+    for name, amount in pairs:
+        sums[name] = sums.get(name, 0.0) + amount
+    return sums
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the messages of compilations that are only tried."""
+    logger = logging.getLogger("ccml")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
