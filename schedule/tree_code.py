@@ -3,7 +3,9 @@
 It takes fewer instructions than tables, a load, a comparison and a branch for each node that a row passes, and where
 thresholds are literals little more memory. What is done at a leaf is in ``tree_leaves.py``.
 
-Features that are integers are compared as they are. Where there is a unit for floats, so are those that are floats, if
+Features that are integers are compared as they are; where hardly any instruction has more than 16 bits, a load of a
+signed byte or halfword takes its address from registers, and features that many nodes ask for are copied to words on
+the stack first, which one instruction loads. Where there is a unit for floats, so are those that are floats, if
 rows pass few nodes: ``x > t`` is false for NaN, and not ``x <= t`` is true. Else keys of all features come first, each
 comparison of which takes fewer instructions and bytes.
 """
@@ -14,12 +16,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..ir.build import convert, ge, gt, le
+from ..ir.build import convert, ge, gt, le, store
 from ..ir.loops import INDEX, Block, Const, Expr, If, Type, as_expr
 from ..ir.types import DType
 from ..ops.attributes import text
 from ..ops.float_keys import KEYS, floats_of, spare_keys
-from ..ops.nest_tools import loops, operand
+from ..ops.nest_tools import loops, operand, serial_loop
 from ..ops.trees_nest import row_keys
 from .generic import NestAdapter
 from .kernel import KernelContext
@@ -83,6 +85,18 @@ def lower_tree_code(ctx: KernelContext) -> Block:
     return loops(code.nest, ("n",), x.shape[:1], lambda index: code.row(index[0]))
 
 
+_NEAR = 32
+"""Features of which the address takes one instruction, behind it three."""
+
+_COPY_INSTRUCTIONS, _COPYING_INSTRUCTIONS = 7, 10
+"""Of the copy of one feature, and of the loop around it."""
+
+_NODE_WEIGHT = 0.07
+"""What an instruction of a node weighs by its bytes beside one that a run executes."""
+
+_MOST_COPIES = 192
+"""Words near enough to the top of the stack."""
+
 Test = Callable[[int, Block, Block], If]
 """The branch at a node: its number, the code for what is at most the threshold, and for what is above."""
 
@@ -117,7 +131,11 @@ class _Code:
 
     def tests(self, n: Expr) -> tuple[Test, Block]:
         """How the nodes of row ``n`` branch, and what has to run before."""
-        return (self._by_floats(n), ()) if self._compares_floats() else self._by_keys(n)
+        if self._compares_floats():
+            return self._by_floats(n), ()
+        x = operand(self.node, 0)
+        copied = self._copied() if self.cpu.short_instructions and x.dtype in (DType.I8, DType.I16) else []
+        return self._by_copies(n, copied) if copied else self._by_keys(n)
 
     def _compares_floats(self) -> bool:
         x = operand(self.node, 0)
@@ -126,12 +144,44 @@ class _Code:
         return self._nodes_of_a_row() * _NODE_GAIN < _KEY_INSTRUCTIONS * len(np.unique(self.column))
 
     def _nodes_of_a_row(self) -> float:
-        """How many nodes a row passes, if each branch is as likely as the other."""
-        count, level = 0.0, [(place, 1.0) for place in self.root.tolist() if place >= 0]
+        """How many nodes a row passes."""
+        return sum(share for _, share in self._passes())
+
+    def _passes(self) -> Iterator[tuple[int, float]]:
+        """Each node with the share of rows that pass it, if each branch is as likely as the other."""
+        level = [(place, 1.0) for place in self.root.tolist() if place >= 0]
         while level:
-            count += sum(share for _, share in level)
+            yield from level
             level = [(p, share / 2) for place, share in level for p in self.child[place].tolist() if p >= 0]
-        return count
+
+    def _copied(self) -> list[int]:
+        """The features that nodes ask for so often that a copy takes less; none where the loop takes more than that."""
+        saved: dict[int, float] = {}
+        for place, share in self._passes():
+            feature = int(self.column[place])
+            instructions = 1 if feature < _NEAR else 3
+            saved[feature] = saved.get(feature, 0.0) + instructions * (share + _NODE_WEIGHT)
+        most = sorted(saved, key=lambda feature: (-saved[feature], feature))[:_MOST_COPIES]
+        gains = {feature: saved[feature] - _COPY_INSTRUCTIONS for feature in sorted(most)}
+        copied = [feature for feature, gain in gains.items() if gain > 0]
+        return copied if sum(gains[feature] for feature in copied) > _COPYING_INSTRUCTIONS else []
+
+    def _by_copies(self, n: Expr, copied: list[int]) -> tuple[Test, Block]:
+        """A loop copies: of copies one by one compilers make variables, along which they duplicate code."""
+        x, at = operand(self.node, 0), {feature: k for k, feature in enumerate(copied)}
+        words, block = self.nest.scratch("words", DType.I32, (len(copied),))
+        table = self.ctx.pack("features", narrowest(np.array(copied)))
+
+        def copy(c: Expr) -> Block:
+            feature = convert(table[c], INDEX.dtype)
+            return (store(words[c], convert(self.nest.read(x, (n, feature)), DType.I32)),)
+
+        def test(place: int, low: Block, high: Block) -> If:
+            feature = int(self.column[place])
+            found = words[at[feature]] if feature in at else self.nest.read(x, (n, as_expr(feature)))
+            return If(gt(found, Const(int(self.threshold[place]), Type(found.type.dtype))), high, low)
+
+        return test, (*block, *serial_loop(self.nest, "c", len(copied), copy))
 
     def _by_keys(self, n: Expr) -> tuple[Test, Block]:
         """Keys of floats are those of the features in use, where these are few, else of all."""

@@ -335,6 +335,30 @@ def test_integers_are_compared_as_they_are(dtype: type[Any]) -> None:
     assert f" x: {DType.from_numpy(x.dtype).value}[80,5] const" in text and "if x[n" in text
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int16])
+@pytest.mark.parametrize(("count", "copied"), [(2, False), (60, True)])
+def test_features_are_copied_to_words_where_narrow_loads_are_long(
+    count: int, copied: bool, dtype: type[Any]
+) -> None:
+    """Where many nodes ask for few features; those that hardly any node asks for stay where they are."""
+    rng, width, plain = np.random.default_rng(4), 45, select("generic")
+    often = [grow(rng, 4, 6, 1) for _ in range(count)]
+    trees = [*often, *(grow(rng, 1, width, 1) for _ in range(3))]
+    info = np.iinfo(dtype)
+    x = np.concatenate([rng.integers(-3, 4, (40, width)), rng.choice([info.min, info.max], (10, width))]).astype(dtype)
+    proto, _ = ml_node("TreeEnsembleRegressor", [x.astype(np.float32)], n_targets=1, **numbered(trees, "target"))
+    proto.graph.node.insert(0, helper.make_node("Cast", ["q"], [proto.graph.input[0].name], to=1))
+    proto.graph.input[0].CopyFrom(helper.make_tensor_value_info("q", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape))
+    graph = optimize(checked_import(proto))
+    for short in (False, True):
+        machine = replace(plain, cpu=replace(plain.cpu, short_instructions=short))
+        program = lower_graph(graph, machine)
+        text = "".join(print_kernel(each) for each in program.kernels if each.name.startswith("trees"))
+        assert ("if words[" in text) is (short and copied) and "if x[n" in text
+        (y,) = JitModel(program, machine).run({"q": x}).values()
+        np.testing.assert_allclose(y, scores(trees, x.astype(np.float32), 1), rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize(("count", "tables"), [(20, False), (300, True)])
 @pytest.mark.parametrize(("targets", "each"), [(1, False), (3, False), (6, False), (3, True), (6, True)])
 def test_code_and_tables(targets: int, each: bool, count: int, tables: bool) -> None:
