@@ -3,16 +3,17 @@
 It takes fewer instructions than tables, a load, a comparison and a branch for each node that a row passes, and where
 thresholds are literals little more memory. What is done at a leaf is in ``tree_leaves.py``.
 
-Features that are integers are compared as they are; where hardly any instruction has more than 16 bits, a load of a
-signed byte or halfword takes its address from registers, and features that many nodes ask for are copied to words on
-the stack first, which one instruction loads. Where there is a unit for floats, so are those that are floats, if
-rows pass few nodes: ``x > t`` is false for NaN, and not ``x <= t`` is true. Else keys of all features come first, each
-comparison of which takes fewer instructions and bytes.
+Features that are integers are compared as they are. Where instructions have 16 bits or 32 (Thumb), a load of a signed
+byte or halfword is a long one, or takes its address from registers; features that many nodes ask for are copied to
+words on the stack first, which one short instruction loads. Where there is a unit for floats, so are those that are
+floats, if rows pass few nodes: ``x > t`` is false for NaN, and not ``x <= t`` is true. Else keys of all features come
+first, each comparison of which takes fewer instructions and bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -86,13 +87,24 @@ def lower_tree_code(ctx: KernelContext) -> Block:
 
 
 _NEAR = 32
-"""Features of which the address takes one instruction, behind it three."""
+"""Features of which the address takes one instruction, where there are short ones only; behind it three."""
 
-_COPY_INSTRUCTIONS, _COPYING_INSTRUCTIONS = 7, 10
-"""Of the copy of one feature, and of the loop around it."""
 
-_NODE_WEIGHT = 0.07
-"""What an instruction of a node weighs by its bytes beside one that a run executes."""
+@dataclass(frozen=True)
+class _Copying:
+    """What copies save at each node, by whether the feature is near: instructions that a run executes, and halfwords
+    of code, which weigh ``weight`` instructions each; and the instructions of a ``copy``, and of the ``loop`` around
+    them."""
+
+    instructions: tuple[int, int]
+    halfwords: tuple[int, int]
+    weight: float
+    copy: int
+    loop: int
+
+
+_SHORT = _Copying((3, 1), (3, 1), 0.07, 7, 10)
+_LONG = _Copying((0, 0), (1, 1), 0.17, 5, 8)
 
 _MOST_COPIES = 192
 """Words near enough to the top of the stack."""
@@ -134,7 +146,7 @@ class _Code:
         if self._compares_floats():
             return self._by_floats(n), ()
         x = operand(self.node, 0)
-        copied = self._copied() if self.cpu.short_instructions and x.dtype in (DType.I8, DType.I16) else []
+        copied = self._copied() if "thumb" in self.cpu.extensions and x.dtype in (DType.I8, DType.I16) else []
         return self._by_copies(n, copied) if copied else self._by_keys(n)
 
     def _compares_floats(self) -> bool:
@@ -155,16 +167,23 @@ class _Code:
             level = [(p, share / 2) for place, share in level for p in self.child[place].tolist() if p >= 0]
 
     def _copied(self) -> list[int]:
-        """The features that nodes ask for so often that a copy takes less; none where the loop takes more than that."""
-        saved: dict[int, float] = {}
+        """The features that nodes ask for so often that a copy takes less; none where the loop takes more than that. A
+        run may execute an instruction more for each node that it passes."""
+        copying = _SHORT if self.cpu.short_instructions else _LONG
+        executed = dict.fromkeys(self.column.tolist(), float(copying.copy))
+        weights = dict.fromkeys(executed, 0.0)
         for place, share in self._passes():
             feature = int(self.column[place])
-            instructions = 1 if feature < _NEAR else 3
-            saved[feature] = saved.get(feature, 0.0) + instructions * (share + _NODE_WEIGHT)
-        most = sorted(saved, key=lambda feature: (-saved[feature], feature))[:_MOST_COPIES]
-        gains = {feature: saved[feature] - _COPY_INSTRUCTIONS for feature in sorted(most)}
-        copied = [feature for feature, gain in gains.items() if gain > 0]
-        return copied if sum(gains[feature] for feature in copied) > _COPYING_INSTRUCTIONS else []
+            near = feature < _NEAR
+            executed[feature] -= share * copying.instructions[near]
+            weights[feature] += copying.weight * copying.halfwords[near]
+        gains = {feature: weights[feature] - more for feature, more in executed.items() if weights[feature] > more}
+        copied, more, most = [], 0.0, self._nodes_of_a_row()
+        for feature in sorted(gains, key=lambda feature: (-gains[feature], feature))[:_MOST_COPIES]:
+            if more + executed[feature] <= most:
+                copied.append(feature)
+                more += executed[feature]
+        return sorted(copied) if sum(gains[feature] for feature in copied) > copying.loop else []
 
     def _by_copies(self, n: Expr, copied: list[int]) -> tuple[Test, Block]:
         """A loop copies: of copies one by one compilers make variables, along which they duplicate code."""

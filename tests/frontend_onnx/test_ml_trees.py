@@ -350,11 +350,13 @@ def test_features_are_copied_to_words_where_narrow_loads_are_long(
     proto.graph.node.insert(0, helper.make_node("Cast", ["q"], [proto.graph.input[0].name], to=1))
     proto.graph.input[0].CopyFrom(helper.make_tensor_value_info("q", helper.np_dtype_to_tensor_dtype(x.dtype), x.shape))
     graph = optimize(checked_import(proto))
-    for short in (False, True):
-        machine = replace(plain, cpu=replace(plain.cpu, short_instructions=short))
+    for name in ("", "cortex-m0plus", "cortex-m4"):
+        like = select(name).cpu if name else plain.cpu
+        cpu = replace(plain.cpu, extensions=like.extensions, short_instructions=like.short_instructions)
+        machine = replace(plain, cpu=cpu)
         program = lower_graph(graph, machine)
         text = "".join(print_kernel(each) for each in program.kernels if each.name.startswith("trees"))
-        assert ("if words[" in text) is (short and copied) and "if x[n" in text
+        assert ("if words[" in text) is (copied and bool(name)) and "if x[n" in text
         (y,) = JitModel(program, machine).run({"q": x}).values()
         np.testing.assert_allclose(y, scores(trees, x.astype(np.float32), 1), rtol=1e-5, atol=1e-6)
 
