@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from .artifact.build import make_plan, write_artifacts
 from .artifact.emit import Emit
 from .artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
+from .artifact.trial import quiet, trial_report
 from .driver import Goal, Optimize, Source, lower, run_passes
 from .errors import CcmlError, ErrorCode
 from .quantization import QuantizeOptions
@@ -155,7 +154,7 @@ class _Trials:
 
     def _try(self, way: Way) -> Tried:
         try:
-            with _quiet():
+            with quiet():
                 return Tried(way, needs(self._report(way).totals, self.case.budget))
         except CcmlError:
             return Tried(way, ())
@@ -165,10 +164,7 @@ class _Trials:
         source = self._source(way.quantized)
         optimized = run_passes(source, None, case.machine)
         compiled = lower(source, optimized, case.machine, way.goal)
-        plan = make_plan(compiled, case.kinds, every_cpu=case.every_cpu, options=case.options)
-        with tempfile.TemporaryDirectory(prefix="ccml-") as folder:
-            (artifact,) = write_artifacts([plan], case.kinds, Path(folder) / "out", subfolders=False)
-        return artifact.report
+        return trial_report(compiled, case.kinds, every_cpu=case.every_cpu, options=case.options)
 
     def _source(self, options: QuantizeOptions | None) -> Source:
         """Quantized with random data: sizes and times are those of the model with real data."""
@@ -203,15 +199,3 @@ def _may_help(options: QuantizeOptions, short: set[str]) -> bool:
     if options.mode is not Mode.INT8 or options.weight_bits < 8:
         return "flash" in short
     return True
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the warnings of what is only tried."""
-    logger = logging.getLogger("ccml")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

@@ -5,16 +5,12 @@ Mixed precision is judged by these figures (``mixed.py``), so that what it finds
 
 from __future__ import annotations
 
-import logging
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from ..artifact.build import make_plan, write_artifacts
 from ..artifact.emit import DEFAULT_EMIT, Emit
 from ..artifact.options import DEFAULT_ARTIFACT, ArtifactOptions
+from ..artifact.trial import quiet, trial_report
 from ..driver import DEFAULT_GOAL, Compiled, Goal, Optimize, Source, lower, run_passes
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
@@ -24,7 +20,6 @@ from ..report.budget import NO_BUDGET, Budget, Need, needs
 from ..report.schema import Totals
 from ..targets import Machine
 
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -81,11 +76,10 @@ class Device:
         return lambda graph: self._price(replace(source, graph=integer_states(graph)))
 
     def _price(self, source: Source) -> Price:
-        with _quiet(), tempfile.TemporaryDirectory(prefix="ccml-") as name:
+        with quiet():
             compiled = self._lowered(source)
-            plan = make_plan(compiled, self.kinds, every_cpu=self.every_cpu, options=self.artifact)
-            (artifact,) = write_artifacts([plan], self.kinds, Path(name) / "out", subfolders=False)
-        totals, layers = artifact.report.totals, artifact.report.layers
+            report = trial_report(compiled, self.kinds, every_cpu=self.every_cpu, options=self.artifact)
+        totals, layers = report.totals, report.layers
         return Price(
             time=totals.cycles or operations(compiled.program),
             cycles=totals.cycles,
@@ -117,15 +111,3 @@ def _summed(pairs: Iterable[tuple[str, float]]) -> dict[str, float]:
     for name, amount in pairs:
         sums[name] = sums.get(name, 0.0) + amount
     return sums
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without the messages of compilations that are only tried."""
-    logger = logging.getLogger("ccml")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

@@ -5,8 +5,8 @@ thresholds are literals little more memory. What is done at a leaf is in ``tree_
 
 Features that are integers are compared as they are. Where instructions have 16 bits or 32 (Thumb), a load of a signed
 byte or halfword is a long one, or takes its address from registers; features that many nodes ask for are copied to
-words on the stack first, which one short instruction loads. Where there is a unit for floats, so are those that are
-floats, if rows pass few nodes: ``x > t`` is false for NaN, and not ``x <= t`` is true. Else keys of all features come
+words on the stack first, which one short instruction loads. Floats are compared as floats where there is a unit for
+them and rows pass few nodes: ``x > t`` is false for NaN, and not ``x <= t`` is true. Else keys of all features come
 first, each comparison of which takes fewer instructions and bytes.
 """
 
@@ -93,18 +93,20 @@ _NEAR = 32
 @dataclass(frozen=True)
 class _Copying:
     """What copies save at each node, by whether the feature is near: instructions that a run executes, and halfwords
-    of code, which weigh ``weight`` instructions each; and the instructions of a ``copy``, and of the ``loop`` around
-    them."""
+    of code, which weigh ``weight`` instructions each, at nodes with thresholds up to ``most``; the instructions of a
+    ``copy``; and the gain of all copies that is worth the loop around them."""
 
     instructions: tuple[int, int]
     halfwords: tuple[int, int]
     weight: float
+    most: float
     copy: int
-    loop: int
+    least: int
 
 
-_SHORT = _Copying((3, 1), (3, 1), 0.07, 7, 10)
-_LONG = _Copying((0, 0), (1, 1), 0.17, 5, 8)
+_SHORT = _Copying((3, 1), (3, 1), 0.07, np.inf, 7, 10)
+_LONG = _Copying((0, 0), (1, 1), 0.17, 255, 5, 100)
+"""Only with a literal that is part of a short comparison a node becomes short as a whole."""
 
 _MOST_COPIES = 192
 """Words near enough to the top of the stack."""
@@ -176,14 +178,15 @@ class _Code:
             feature = int(self.column[place])
             near = feature < _NEAR
             executed[feature] -= share * copying.instructions[near]
-            weights[feature] += copying.weight * copying.halfwords[near]
+            if abs(self.threshold[place]) <= copying.most:
+                weights[feature] += copying.weight * copying.halfwords[near]
         gains = {feature: weights[feature] - more for feature, more in executed.items() if weights[feature] > more}
         copied, more, most = [], 0.0, self._nodes_of_a_row()
         for feature in sorted(gains, key=lambda feature: (-gains[feature], feature))[:_MOST_COPIES]:
             if more + executed[feature] <= most:
                 copied.append(feature)
                 more += executed[feature]
-        return sorted(copied) if sum(gains[feature] for feature in copied) > copying.loop else []
+        return sorted(copied) if sum(gains[feature] for feature in copied) > copying.least else []
 
     def _by_copies(self, n: Expr, copied: list[int]) -> tuple[Test, Block]:
         """A loop copies: of copies one by one compilers make variables, along which they duplicate code."""

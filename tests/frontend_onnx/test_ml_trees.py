@@ -336,7 +336,7 @@ def test_integers_are_compared_as_they_are(dtype: type[Any]) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int16])
-@pytest.mark.parametrize(("count", "copied"), [(2, False), (60, True)])
+@pytest.mark.parametrize(("count", "copied"), [(2, False), (150, True)])
 def test_features_are_copied_to_words_where_narrow_loads_are_long(
     count: int, copied: bool, dtype: type[Any]
 ) -> None:
