@@ -21,7 +21,6 @@ from ..report.schema import Totals
 from ..targets import Machine
 
 
-
 @dataclass(frozen=True)
 class Price:
     """What one model takes: ``time`` in cycles, or in operations where these are not predicted (``cycles`` is ``None``
