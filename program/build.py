@@ -17,6 +17,7 @@ from ..ir.loops_verify import verify_kernel
 from ..ir.program import Program
 from ..ir.program_verify import verify_program
 from ..memory.check import check_plan
+from ..ops.movement import FETCH
 from ..schedule.legalize import legalize
 from ..targets.target import Machine
 from .goal import DEFAULT_GOAL, Goal, Optimize
@@ -86,7 +87,9 @@ def lower_graph(
 
     The graph consists of ``fused`` and ``reshape`` nodes, as ``passes.pipeline.optimize`` leaves it. The program is
     verified after every step, and ``dump(name, program)`` sees it. Raises ``BUDGET`` where more RAM is needed than the
-    ``goal`` allows. Not ``shared``: its layers have kernels of their own, for :func:`link.link_programs`.
+    ``goal`` allows. Loops that run several passes at a time are not cut into rows, nor at the extents of a run: where
+    that is wanted, there are none. Not ``shared``: its layers have kernels of their own, for
+    :func:`link.link_programs`.
     """
     if machine.target.scarce_ram or goal.scarce_ram or goal.optimize is Optimize.SIZE:
         machine = exact_machine(machine)
@@ -94,6 +97,8 @@ def lower_graph(
         machine = replace(machine, cpu=replace(machine.cpu, large_weights=True))
     if goal.optimize is Optimize.SIZE and machine.target.scarce_flash:
         machine = replace(machine, cpu=replace(machine.cpu, compact=True))
+    if goal.scarce_ram or graph.extents or any(node.op == FETCH for node in graph.nodes):
+        machine = replace(machine, cpu=replace(machine.cpu, short_loops=False))
     if graph.extents and goal.scarce_ram:
         return _with_little_ram(graph, machine, goal, dump, shared)
     return _lowered(graph, machine, goal, dump, shared)

@@ -106,8 +106,8 @@ class KernelContext:
         return decided if decided is not None and decided < count else None
 
     def vectorized(self, block: Block) -> Block:
-        """``block`` with the CPU's vectors in place of its loops, and loops that stay scalar unrolled: short ones,
-        and without vectors those over bytes."""
+        """``block`` with the CPU's vectors in place of its loops, and loops that stay scalar unrolled: short ones
+        where these are dear, and without vectors those over bytes."""
         if self.cpu.copied_bytes:
             block = vectorize_copies(block, self.cpu.copied_bytes, self.names)
         halves = any(value.dtype is DType.F16 for value in (*self.node.operands, self.output))
@@ -115,7 +115,7 @@ class KernelContext:
         wide = vectorize(block, widths, self.names, self._able)
         if max(self.cpu.f32_lanes) == 1:
             return unroll_bytes(wide, self.names)
-        return wide if self.cpu.compact or self.cpu.pipeline.in_order else unroll_short(wide, self.names)
+        return unroll_short(wide, self.names) if self.cpu.short_loops else wide
 
     @property
     def _able(self) -> Able:

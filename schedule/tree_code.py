@@ -3,8 +3,8 @@
 It takes fewer instructions than tables, a load, a comparison and a branch for each node that a row passes, and where
 thresholds are literals little more memory. What is done at a leaf is in ``tree_leaves.py``.
 
-Features that are integers are compared as they are. Where instructions have 16 bits or 32 (Thumb), a load of a signed
-byte or halfword is a long one, or takes its address from registers; features that many nodes ask for are copied to
+Features that are integers are compared as they are. Where instructions have 16 bits or 32, a load of a signed byte
+or halfword may be a long one, or take its address from registers; features that many nodes ask for are copied to
 words on the stack first, which one short instruction loads. Floats are compared as floats where there is a unit for
 them and rows pass few nodes: ``x > t`` is false for NaN, and not ``x <= t`` is true. Else keys of all features come
 first, each comparison of which takes fewer instructions and bytes.
@@ -148,7 +148,7 @@ class _Code:
         if self._compares_floats():
             return self._by_floats(n), ()
         x = operand(self.node, 0)
-        copied = self._copied() if "thumb" in self.cpu.extensions and x.dtype in (DType.I8, DType.I16) else []
+        copied = self._copied() if self.cpu.long_narrow_loads and x.dtype in (DType.I8, DType.I16) else []
         return self._by_copies(n, copied) if copied else self._by_keys(n)
 
     def _compares_floats(self) -> bool:

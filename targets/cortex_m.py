@@ -61,7 +61,7 @@ def _cpu(
     registers = Registers(scalar=10, vector=vector)
     return Cpu(
         name, name, features, flags, (1,), registers, dots, has, pipeline=IN_ORDER, bytes_as=I8,
-        extensions=extensions, short_instructions=extensions == V6M,
+        extensions=extensions, short_instructions=extensions == V6M, long_narrow_loads=True,
         copied_bytes=() if extensions == V6M else (4,),
     )  # fmt: skip
 

@@ -139,7 +139,9 @@ class Cpu:
     ``costs``: what a run executes can be predicted from its machine code; ``timing``: the cycles of its instructions,
     where they are known. ``few_passes``: a few of LLVM's passes make code of kernels that executes as many instructions
     as all of them make, in a fraction of the time. ``short_instructions``: it has hardly any but
-    those of 16 bits. ``copied_bytes``: how many bytes at any address it moves at a time, the most first, where
+    those of 16 bits. ``long_narrow_loads``: loads of signed bytes and halfwords take longer instructions than those of
+    words from the stack. ``short_loops``: counting takes as long as what they do, so that they run several passes at a
+    time. ``copied_bytes``: how many bytes at any address it moves at a time, the most first, where
     compilers have to be told.
     """
 
@@ -169,6 +171,8 @@ class Cpu:
     timing: Timing | None = None
     few_passes: bool = False
     short_instructions: bool = False
+    long_narrow_loads: bool = False
+    short_loops: bool = False
     copied_bytes: tuple[int, ...] = ()
 
     @property

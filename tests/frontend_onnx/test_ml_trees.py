@@ -352,7 +352,9 @@ def test_features_are_copied_to_words_where_narrow_loads_are_long(
     graph = optimize(checked_import(proto))
     for name in ("", "cortex-m0plus", "cortex-m4"):
         like = select(name).cpu if name else plain.cpu
-        cpu = replace(plain.cpu, extensions=like.extensions, short_instructions=like.short_instructions)
+        cpu = replace(
+            plain.cpu, long_narrow_loads=like.long_narrow_loads, short_instructions=like.short_instructions
+        )
         machine = replace(plain, cpu=cpu)
         program = lower_graph(graph, machine)
         text = "".join(print_kernel(each) for each in program.kernels if each.name.startswith("trees"))

@@ -73,3 +73,9 @@ def test_c_without_warnings_and_undefined_behaviour(kind: str, tmp_path: Path) -
 ])  # fmt: skip
 def test_on_boards(board: str, kind: str, seed: int, form: Emit, tmp_path: Path) -> None:
     check(seed, kind, select(board), form, tmp_path)
+
+
+@needs("aarch64-linux-gnu-gcc", "qemu-aarch64")
+@pytest.mark.parametrize(("kind", "seed"), [("float", 0), ("bytes", 1)])
+def test_with_vectors_of_another_machine(kind: str, seed: int, tmp_path: Path) -> None:
+    check(seed, kind, select("linux-arm64"), Emit.OBJECT, tmp_path)
