@@ -63,6 +63,6 @@ def _points(node: Node) -> tuple[int, ...]:
 
 
 def _signed(array: np.ndarray) -> np.ndarray:
-    signed = (array.astype(np.int32) - OFFSET).astype(np.int16)
+    signed = np.array(array.astype(np.int32) - OFFSET, np.int16)
     signed.flags.writeable = False
     return signed

@@ -24,6 +24,18 @@ def test_what_others_read_stays_unsigned() -> None:
     assert_rewrites(signed_halfwords, TEXT.format("u16", 40000).replace("(%y)", "(%y, %q)"))
 
 
+SCALAR = """
+graph g(%x: f32[3,4]) -> (%y)
+  const %q : {0}[] = dense<{1}>
+  %c : f32[] = dequantize(%q) {{scale=[0.5], zero_point=[{2}], axis=0}}
+  %y : f32[3,4] = mul(%x, %c)
+"""
+
+
+def test_constants_without_dimensions_move_as_well() -> None:
+    assert_rewrites(signed_halfwords, SCALAR.format("u16", 40000, 32770), SCALAR.format("i16", 7232, 2))
+
+
 def test_a_convolution_of_unsigned_halfwords_is_integer() -> None:
     q = Qdq()
     stored = q.op("quantize", q.input((1, 4, 6, 6), 0.05, 3, DType.I8), scale=(0.0002,), zero_point=(30000,), axis=0,
