@@ -142,12 +142,14 @@ INSTRUCTIONS: dict[str, Instruction] = {
             expansion=expansions.widened_and_added(8), c_header="ccml_widen.h",
             intrinsics={"arm": (Intrinsic("llvm.arm.sxtab16", 1, rotated=8),)},
         ),
-        # the greater and the less of two, NaN where one is; of zeros with different signs either
+        # the greater and the less of two in vectors of four, NaN where one is; of zeros with different signs either
         Instruction(
-            "maximum", (None, None), None, np.maximum, c_header="ccml_bounds.h", intrinsics=_float("llvm.maximum")
+            "maximum", (DType.F32, DType.F32), DType.F32, np.maximum, c_header="ccml_bounds.h",
+            intrinsics=_float("llvm.maximum"),
         ),
         Instruction(
-            "minimum", (None, None), None, np.minimum, c_header="ccml_bounds.h", intrinsics=_float("llvm.minimum")
+            "minimum", (DType.F32, DType.F32), DType.F32, np.minimum, c_header="ccml_bounds.h",
+            intrinsics=_float("llvm.minimum"),
         ),
         # clamped to a signed byte
         Instruction(
