@@ -5,7 +5,8 @@
 
 #include "ccml_x4.h"
 
-#if CCML_NEON && defined(__aarch64__)
+/* GCC would keep the vector of a bound in a register all the time, which loops around lack then. */
+#if CCML_NEON && defined(__aarch64__) && defined(__clang__)
 static inline ccml_f32x4 ccml_f32x4_maximum(ccml_f32x4 x, ccml_f32x4 y)
 {
     return (ccml_f32x4)vmaxq_f32((float32x4_t)x, (float32x4_t)y);

@@ -60,7 +60,7 @@ def _saturated(expr: Binary) -> Expr | None:
 def _bounded(expr: Binary) -> Expr | None:
     """``max(c, x)`` of a constant, for which NaN stays NaN either way. Where c and x are zeros of different signs the
     instruction may take the other one, which compares as equal."""
-    whole = expr.type.dtype is DType.F32 and expr.type.lanes > 1
+    whole = expr.type.dtype is DType.F32 and expr.type.lanes == 4
     if not whole or not isinstance(expr.x, Const) or math.isnan(expr.x.value):
         return None
     return Call(BOUNDED[expr.op], (expr.x, expr.y), expr.type)
