@@ -55,10 +55,18 @@ def row_keys(
     ctx: NestContext, node: Node, n: Expr, features: int = 0, feature: Leaf | None = None
 ) -> tuple[Leaf, Block]:
     """The key of a column of row ``n``, and what has to run before: keys of floats are computed for all columns. With
-    ``feature``, only those of the ``features`` features that it lists are, and columns are counted among these."""
+    ``feature``, only those of the ``features`` features that it lists are, and columns are counted among these; of
+    integers these are words, and else the integers themselves."""
     x, missing = operand(node, 0), text(node.attrs, "missing")
     if x.dtype not in KEYS:
-        return lambda column: ctx.read(x, (n, column)), ()
+        if feature is None:
+            return lambda column: ctx.read(x, (n, column)), ()
+        words, block = ctx.scratch("words", DType.I32, (features,))
+
+        def copy(c: Expr) -> Block:
+            return (store(words[c], convert(ctx.read(x, (n, feature(c))), DType.I32)),)
+
+        return lambda column: words[column], (*block, *serial_loop(ctx, "c", features, copy))
     columns, count = (2 if missing == "both" else 1), features if feature else x.shape[1]
     keys, block = ctx.scratch("keys", KEYS[x.dtype], (count * columns,))
 

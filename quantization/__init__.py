@@ -1,9 +1,9 @@
 """Post-training quantization; ``quantize.py`` is the way through."""
 
+from ..report.accuracy import Cost
 from .candidates import Raise
 from .mixed import MixedPrecision, Step
 from .options import LayerOptions, Mode, Precision, QuantizeOptions, RangeMethod
-from .prices import Cost
 from .quantize import QuantizedModel, prepare, quantize_graph
 
 __all__ = [

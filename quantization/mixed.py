@@ -17,6 +17,7 @@ import numpy as np
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Graph
+from ..report.accuracy import Cost
 from ..samples import Samples
 from ..verification.runner import work_of
 from .candidates import Candidate, Raise, choices_of, layers, wide_tensors
@@ -25,7 +26,7 @@ from .execute import GoodEnough, evaluate_samples
 from .halfword_layers import float_bias, halfword_weights
 from .nibbles import narrow_layers, with_nibbles
 from .partition import key
-from .prices import Cost, Costing, Shares, cost_of
+from .prices import Costing, Shares, cost_of
 from .quantizer import Choices, Quantized, Quantizer
 from .tuning import TunedLayer
 

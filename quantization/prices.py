@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
 from ..ops.table import OPS
+from ..report.accuracy import Cost
 from .candidates import Candidate, Raise
 from .cheap_width import readers_of
 from .device import Price
@@ -27,24 +28,6 @@ _FLASH, _RAM = 0.25, 0.1
 """What all flash and all RAM count, of all time, where nothing is limited."""
 _FREE = 1e-3
 """The share of the time that counts where only other things are limited, and that any candidate costs at least."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a quantized model works with: multiply-accumulates by precision (those with weights of 4 bits and with
-    weights of 16 bits are also among the others), bytes of weights, and of stored tensors; and where a device is known,
-    cycles, bytes of flash and of RAM as its compilation reports them."""
-
-    int8_macs: int
-    int16_macs: int
-    float_macs: int
-    weight_bytes: int
-    tensor_bytes: int
-    int4_weight_macs: int = 0
-    int16_weight_macs: int = 0
-    cycles: int | None = None
-    flash_bytes: int | None = None
-    ram_bytes: int | None = None
 
 
 def cost_of(quantizer: Quantizer, choices: Choices, price: Price | None = None) -> Cost:

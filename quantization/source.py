@@ -17,7 +17,7 @@ from ..ir.graph import Graph
 from ..passes.integer_interface import integer_states
 from ..passes.integerize import integerize_with_report
 from ..passes.pipeline import before
-from ..report.accuracy import Accuracy, Cost, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
+from ..report.accuracy import Accuracy, FloatLayer, LayerAccuracy, MetricAccuracy, Mixed, RaisedLayer
 from ..samples import random_samples
 from ..verification.accuracy import Measured, measure
 from ..verification.mends import Tried, propose_mend
@@ -123,7 +123,7 @@ class _Metric:
 
 def _mixed(mixed: MixedPrecision) -> Mixed:
     steps = [RaisedLayer(step.layer, step.precision.value, step.noise_share) for step in mixed.steps]
-    return Mixed(steps, Cost(**asdict(mixed.before)), Cost(**asdict(mixed.after)))
+    return Mixed(steps, mixed.before, mixed.after)
 
 
 def float_layers(graph: Graph) -> list[FloatLayer]:

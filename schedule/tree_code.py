@@ -17,13 +17,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.build import convert, ge, gt, le, store
+from ..ir.build import convert, ge, gt, le
 from ..ir.loops import INDEX, Block, Const, Expr, If, Type, as_expr
 from ..ir.types import DType
 from ..ops.attributes import text
 from ..ops.float_keys import KEYS, floats_of, spare_keys
-from ..ops.nest_tools import loops, operand, serial_loop
-from ..ops.trees_nest import row_keys
+from ..ops.nest_tools import loops, operand
+from ..ops.trees_nest import Leaf, row_keys
 from .generic import NestAdapter
 from .kernel import KernelContext
 from .tree_leaves import Leaves, leaves_of, narrowest
@@ -191,19 +191,21 @@ class _Code:
     def _by_copies(self, n: Expr, copied: list[int]) -> tuple[Test, Block]:
         """A loop copies: of copies one by one compilers make variables, along which they duplicate code."""
         x, at = operand(self.node, 0), {feature: k for k, feature in enumerate(copied)}
-        words, block = self.nest.scratch("words", DType.I32, (len(copied),))
-        table = self.ctx.pack("features", narrowest(np.array(copied)))
-
-        def copy(c: Expr) -> Block:
-            feature = convert(table[c], INDEX.dtype)
-            return (store(words[c], convert(self.nest.read(x, (n, feature)), DType.I32)),)
+        words, prepare = self._keys_of(n, np.array(copied))
 
         def test(place: int, low: Block, high: Block) -> If:
             feature = int(self.column[place])
-            found = words[at[feature]] if feature in at else self.nest.read(x, (n, as_expr(feature)))
-            return If(gt(found, Const(int(self.threshold[place]), Type(found.type.dtype))), high, low)
+            found = words(as_expr(at[feature])) if feature in at else self.nest.read(x, (n, as_expr(feature)))
+            return self._above(place, found, low, high)
 
-        return test, (*block, *serial_loop(self.nest, "c", len(copied), copy))
+        return test, prepare
+
+    def _keys_of(self, n: Expr, features: np.ndarray) -> tuple[Leaf, Block]:
+        table = self.ctx.pack("features", narrowest(features))
+        return row_keys(self.nest, self.node, n, len(features), lambda c: convert(table[c], INDEX.dtype))
+
+    def _above(self, place: int, found: Expr, low: Block, high: Block) -> If:
+        return If(gt(found, Const(int(self.threshold[place]), Type(found.type.dtype))), high, low)
 
     def _by_keys(self, n: Expr) -> tuple[Test, Block]:
         """Keys of floats are those of the features in use, where these are few, else of all."""
@@ -213,12 +215,10 @@ class _Code:
             key, prepare = row_keys(self.nest, self.node, n)
         else:
             column = 2 * at + column % 2 if both else at
-            table = self.ctx.pack("features", narrowest(used))
-            key, prepare = row_keys(self.nest, self.node, n, len(used), lambda c: convert(table[c], INDEX.dtype))
+            key, prepare = self._keys_of(n, used)
 
         def test(place: int, low: Block, high: Block) -> If:
-            found = key(as_expr(int(column[place])))
-            return If(gt(found, Const(int(self.threshold[place]), Type(found.type.dtype))), high, low)
+            return self._above(place, key(as_expr(int(column[place]))), low, high)
 
         return test, prepare
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
-from ccml.ir.loops import Kernel
+from ccml.ir.loops import Block, Kernel
 from ccml.ir.loops_text import parse_kernel, print_kernel
 from ccml.schedule.legalize import legalize
 from ccml.schedule.names import Names
@@ -13,9 +14,9 @@ from ccml.schedule.unroll import unroll_bytes, unroll_short
 from ccml.targets import select
 
 
-def unrolled(text: str) -> str:
+def unrolled(text: str, by: Callable[[Block, Names], Block] = unroll_bytes) -> str:
     kernel = parse_kernel(dedent(text).strip() + "\n")
-    body = unroll_bytes(kernel.body, Names.of(kernel))
+    body = by(kernel.body, Names.of(kernel))
     return print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip()
 
 
@@ -76,12 +77,6 @@ def test_clamps_to_a_byte(clamp: str, with_instruction: str) -> None:
         assert print_kernel(Kernel(kernel.name, kernel.params, body)).strip() == f"{head}{wanted}"
 
 
-def shortened(text: str) -> str:
-    kernel = parse_kernel(dedent(text).strip() + "\n")
-    body = unroll_short(kernel.body, Names.of(kernel))
-    return print_kernel(Kernel(kernel.name, kernel.params, body, kernel.loc)).strip()
-
-
 def test_copies_that_transpose() -> None:
     """The two channels are written out, four pixels at a time, and the ninth."""
     before = """
@@ -103,7 +98,7 @@ def test_copies_that_transpose() -> None:
           y[8, 0] = x[0, 8]
           y[8, 1] = x[1, 8]
     """
-    assert shortened(before) == dedent(after).strip()
+    assert unrolled(before, unroll_short) == dedent(after).strip()
 
 
 @pytest.mark.parametrize(
@@ -116,4 +111,4 @@ def test_copies_that_transpose() -> None:
 )
 def test_longer_loops_stay(body: str) -> None:
     """Copies of neighbours, few iterations, more than one operation."""
-    assert shortened(body) == body.strip()
+    assert unrolled(body, unroll_short) == body.strip()
