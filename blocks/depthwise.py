@@ -8,7 +8,8 @@ from top to bottom, so that ``widen_even`` and ``widen_odd`` make the pairs (w0,
 the four channels follow, or for rows that go to bytes in one pass each channel's own behind its words.
 
 *Accumulators* replace staged columns: output ``j`` of a channel stands where its column ``j`` was. Those that become
-bytes in one pass do so by the rounded upper word of a product (``requantized_rounded``).
+bytes in one pass do so by the rounded upper word of a product (``requantized_rounded``). Channels of these may be some
+bytes ``apart``, where others lie between that are computed from the same columns.
 """
 
 from __future__ import annotations
@@ -151,17 +152,18 @@ def _finish(
 # ---------------------------------------------------------------- bytes
 
 
-def _bytes_pair(groups: Number, outputs: Number, step: Number, zero_point: Number) -> Kernel:
-    """Two rows of outputs, stride 1, whose pixels are ``step`` bytes apart. Where both rows of outputs are at the same
-    place, the upper row counts."""
+def _bytes_pair(groups: Number, outputs: Number, step: Number, apart: Number, zero_point: Number) -> Kernel:
+    """Two rows of outputs, stride 1, whose pixels are ``step`` bytes apart, and channels ``apart`` bytes. Where both
+    rows of outputs are at the same place, the upper row counts."""
     width = outputs + (KERNEL - 1)
     w = param("w", DType.I32, groups * (LANES * CHANNEL), Access.READ, 4)
     x = param("x", DType.I32, groups * width * COLUMN, Access.READ, 8)
-    y = [param(f"y{row}", DType.I8, (outputs - 1) * step + groups * LANES, Access.WRITE) for row in range(2)]
+    size = (outputs - 1) * step + (groups * LANES - 1) * apart + 1
+    y = [param(f"y{row}", DType.I8, size, Access.WRITE) for row in range(2)]
     group, lane, column = Var("group"), Var("lane"), Var("column")
     first = (group * LANES + lane) * CHANNEL
     lets, weights = _weights(w, first)
-    source, place = (group * width + column) * COLUMN + lane * 2, column * step + group * LANES + lane
+    source, place = (group * width + column) * COLUMN + lane * 2, column * step + (group * LANES + lane) * apart
     bias, factor = w[first], w[first + (KERNEL + 1)]
     sums = [Let(Var("lower", I32), _lower(bias, x, source, weights))]
     sums.append(Let(Var("upper", I32), _upper(bias, x, source, weights)))
@@ -174,7 +176,7 @@ def _bytes_pair(groups: Number, outputs: Number, step: Number, zero_point: Numbe
 
 
 _STAGE = ("groups", "columns", "step", "left", "right", "zero_point")
-_FLOAT, _BYTES = ("outputs", "step", "zero_point"), ("groups", "outputs", "step", "zero_point")
+_FLOAT, _BYTES = ("outputs", "step", "zero_point"), ("groups", "outputs", "step", "apart", "zero_point")
 _FIXED = (*_FLOAT, "shift")
 ROWS: tuple[BlockInstruction, ...] = (
     BlockInstruction(
@@ -206,7 +208,7 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(dsp=linear(66, 24)),
     ),
     BlockInstruction(
-        "depthwise_bytes_two_rows", _BYTES, _bytes_pair, DSP_FPU, ((2, 5, 8, -3),),
+        "depthwise_bytes_two_rows", _BYTES, _bytes_pair, DSP_FPU, ((2, 5, 8, 1, -3), (1, 4, 9, 2, 7)),
         cycles=Cycles(dsp=of_groups(76, 234, 129)),
     ),
 )

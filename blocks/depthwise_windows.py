@@ -101,18 +101,18 @@ def _operands(outputs: Number, pairs: Number, advance: Number, groups: Number, f
 
 
 def _window_bytes(
-    groups: Number, outputs: Number, pairs: Number, advance: Number, step: Number, zero_point: Number
+    groups: Number, outputs: Number, pairs: Number, advance: Number, step: Number, zero_point: Number, apart: Number = 1
 ) -> Kernel:
-    """``groups`` times four channels of ``outputs`` pixels that are ``step`` bytes apart."""
+    """``groups`` times four channels, ``apart`` bytes apart, of ``outputs`` pixels that are ``step`` bytes apart."""
     w, x = _operands(outputs, pairs, advance, groups, True)
-    y = param("y", DType.I8, (outputs - 1) * step + groups * LANES, Access.WRITE)
+    y = param("y", DType.I8, (outputs - 1) * step + (groups * LANES - 1) * apart + 1, Access.WRITE)
     group, output = Var("group"), Var("output")
     first = group * group_words(pairs, True)
     factors = first + group_words(pairs, False)
 
     def finish(lane: int, acc: Expr) -> Block:
         result = requantized_rounded(acc, w[factors + lane], zero_point)
-        return (store(y[output * step + group * LANES + lane], result),)
+        return (store(y[output * step + (group * LANES + lane) * apart], result),)
 
     body = _windows(w, x, first, output * advance + group * LANES, pairs, finish)
     return Kernel("window_bytes", (w, x, y), loop(group, groups, *loop(output, outputs, *body)))
@@ -152,6 +152,14 @@ ROWS: tuple[BlockInstruction, ...] = (
         cycles=Cycles(
             dsp=lambda groups, outputs, pairs, *_:
                 91 + groups * (25 + outputs * (51.5 + 18.1 * pairs + 4.6 * _fours(pairs)))
+        ),
+    ),
+    BlockInstruction(
+        "depthwise_window_bytes_apart", (*_WINDOW, "apart"), _window_bytes, DSP_FPU,
+        ((2, 5, 4, 96, 16, -3, 2), (1, 3, 7, 32, 12, 5, 3)),
+        cycles=Cycles(
+            dsp=lambda groups, outputs, pairs, *_:
+                91 + groups * (25 + outputs * (53 + 18.1 * pairs + 4.6 * _fours(pairs)))
         ),
     ),
     BlockInstruction(

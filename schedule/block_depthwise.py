@@ -77,6 +77,11 @@ class DepthwiseLayer:
     # ---- geometry
 
     @property
+    def inputs(self) -> int:
+        """Channels of the input."""
+        return self.channels // self.multiplier
+
+    @property
     def columns(self) -> int:
         """Columns of the input under a row of the output, borders included."""
         return (self.out[1] - 1) * self.stride[1] + (self.kernel[1] - 1) * self.dilation[1] + 1

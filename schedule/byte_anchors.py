@@ -33,16 +33,16 @@ def is_byte_group_contraction(ctx: KernelContext) -> bool:
     return anchor.attrs["layout"] == "channels_last" and anchor.attrs["group"] != 1 and several
 
 
-def is_byte_depthwise(ctx: KernelContext, ranks: tuple[int, ...] = (4,), most: int = 1) -> bool:
-    """Whether it is a convolution, channels last, with one input channel and up to ``most`` output channels per group,
-    of int8 throughout, whose weights are constant and have one of the ``ranks``."""
+def is_byte_depthwise(ctx: KernelContext, ranks: tuple[int, ...] = (4,), most: int | None = 1) -> bool:
+    """Whether it is a convolution, channels last, with one input channel and up to ``most`` output channels per group
+    (``None``: any number), of int8 throughout, whose weights are constant and have one of the ``ranks``."""
     anchor, weights = ctx.contraction
     if not _of_bytes(anchor) or anchor.op != "conv" or weights is None:
         return False
     if anchor.attrs["layout"] != "channels_last" or weights.ndim not in ranks or weights.shape[-1] != 1:
         return False
     channels = anchor.operands[0].shape[-1]
-    return anchor.attrs["group"] == channels and len(weights) <= most * channels
+    return anchor.attrs["group"] == channels and (most is None or len(weights) <= most * channels)
 
 
 def is_plain_window(anchor: Node, kernel: int) -> bool:

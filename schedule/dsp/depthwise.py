@@ -34,13 +34,13 @@ STAGED_BYTES = 512
 
 
 def is_dsp_depthwise(ctx: KernelContext) -> bool:
-    """Whether the anchor is a ``conv`` with one input and one output channel per group, of int8 with constant
-    weights, that has groups of four channels and steps of one column in some way."""
-    if not is_byte_depthwise(ctx, (3, 4)):
+    """Whether the anchor is a ``conv`` with one input channel per group, of int8 with constant weights, whose input has
+    groups of four channels, and steps of one column in some way."""
+    if not is_byte_depthwise(ctx, (3, 4), None):
         return False
     anchor, _ = ctx.contraction
     stride, dilation = ints(anchor.attrs, "stride"), ints(anchor.attrs, "dilation")
-    return anchor.output.shape[-1] >= LANES and (is_column(anchor) or 1 in (stride[-1], dilation[-1]))
+    return anchor.operands[0].shape[-1] >= LANES and (is_column(anchor) or 1 in (stride[-1], dilation[-1]))
 
 
 def lower_dsp_depthwise(ctx: KernelContext) -> Block:
@@ -62,32 +62,41 @@ class ColumnDepthwise(DepthwiseBlocks):
         self.staged = self.ctx.temporary("columns", DType.I32, shape, align=8)
 
     def _stream(self, words: np.ndarray) -> Buffer:
-        """``words`` [channel, word] of weights, each channel with its bias before them and its factor behind. Where
-        accumulators are computed, group by group with the scales of the group behind."""
+        """``words`` [channel, word] of weights, each channel with its bias before them and its factor behind, phase by
+        phase. Where accumulators are computed, group by group with the scales of the group behind."""
         layer, behind = self.layer, self.behind
-        each = np.concatenate([layer.bias.astype(np.int32)[:, None], words], axis=1)
-        self.channel_words = each.shape[1] + behind.shape[1]
-        self.chunk_words, self.scales_at = LANES * self.channel_words, LANES * each.shape[1]
+        each = self.phases(np.concatenate([layer.bias.astype(np.int32)[:, None], words], axis=1))
+        self.channel_words = each.shape[2] + behind.shape[2]
+        self.chunk_words, self.scales_at = LANES * self.channel_words, LANES * each.shape[2]
         if self.in_bytes:
             layout = StreamLayout(1, words.shape[1], 1)
-            return self.stored(np.concatenate([each, behind], axis=1), layout, SIGNED_BYTES)
+            return self.stored(np.concatenate([each, behind], axis=2), layout, SIGNED_BYTES)
         parts = []
-        for group in range(self.chunks):
-            lanes = slice(min(group * LANES, layer.channels - LANES), None)
-            parts += [each[lanes][:LANES].reshape(-1), behind[lanes][:LANES].reshape(-1)]
+        for phase in range(layer.multiplier):
+            for group in range(self.chunks):
+                first = min(group * LANES, layer.inputs - LANES)
+                parts += [part[phase, first : first + LANES].reshape(-1) for part in (each, behind)]
         return self.ctx.pack("w", np.concatenate(parts).astype(np.int32))
 
     def step(self, place: Place) -> Block:
-        width = self.layer.out[1]
-        w = start(self.weights, place.channel * self.channel_words if self.in_bytes else place.chunk * self.chunk_words)
-        rows = [place.row + number for number in range(self.rows)]
         stage = self._stage(place, KERNEL + self.rows - 1)
         if self.in_bytes:
-            outputs = (self.pixel(place, row, 0) for row in rows)
-            scalars = (self.together, width, self.layer.channels, self.zero_point)
-            return (*stage, Invoke("depthwise_bytes_two_rows", (w, start(self.staged), *outputs), scalars))
+            return (*stage, *self.each_phase(place, self._bytes))
+        return self.each_phase(place, lambda place: (*stage, *self._sums(place)))
+
+    def _bytes(self, place: Place) -> Block:
+        layer = self.layer
+        w = start(self.weights, (place.phase * layer.inputs + place.channel) * self.channel_words)
+        outputs = (self.pixel(place, place.row + number, 0) for number in range(self.rows))
+        scalars = (self.together, layer.out[1], layer.channels, layer.multiplier, self.zero_point)
+        return (Invoke("depthwise_bytes_two_rows", (w, start(self.staged), *outputs), scalars),)
+
+    def _sums(self, place: Place) -> Block:
+        """Accumulators, which replace what is staged."""
+        width, rows = self.layer.out[1], [place.row + number for number in range(self.rows)]
+        w = start(self.weights, self.words_at(place))
         multiply = Invoke("depthwise_two_rows", (w, start(self.staged)), (width,))
-        return (*stage, multiply, *self.finish(self.weights, self.staged, place, rows, Span(0, width)))
+        return (multiply, *self.finish(self.weights, self.staged, place, rows, Span(0, width)))
 
     def _stage(self, place: Place, needed: int) -> Block:
         layer, left = self.layer, self.layer.pad[1]
@@ -95,7 +104,7 @@ class ColumnDepthwise(DepthwiseBlocks):
         rows = [self.input_row(place, number) for number in range(needed)]
         places = (layer.place(place.batch, row.inside, 0) for row in rows)
         pointers = (layer.pointer(layer.x, at, place.channel) for at in places)
-        scalars = (self.together, width, layer.channels, left, layer.columns - left - width, layer.zero)
+        scalars = (self.together, width, layer.inputs, left, layer.columns - left - width, layer.zero)
         out: Block = (Invoke("depthwise_stage", (*pointers, start(self.staged)), scalars),)
         for number, row in enumerate(rows):
             if row.outside is not None:

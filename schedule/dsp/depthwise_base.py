@@ -3,7 +3,8 @@ weights, and the requantization of accumulators."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,13 +50,14 @@ CHUNK = 0.6
 
 @dataclass(frozen=True)
 class Place:
-    """Where a step of the loops is: batch, first row of outputs, first of the channels, and the number of the chunk of
-    groups."""
+    """Where a step of the loops is: batch, first row of outputs, first of the input's channels, the number of the chunk
+    of groups, and which of the channels is computed that see the same one of the input."""
 
     batch: Expr
     row: Expr
     channel: Expr
     chunk: Expr
+    phase: Expr
 
 
 @dataclass(frozen=True)
@@ -90,8 +92,11 @@ class DepthwiseBlocks:
     four channels; up to ``most`` where results leave ``in_bytes``, by ``factors``, else one. Where channels do not come
     out even, the last groups overlap those before.
 
-    The stream of weights has ``chunk_words`` for each chunk; where accumulators are computed, with the scales of the
-    group at ``scales_at``."""
+    Where several channels of the output see one of the input, groups are of the input's, and there are as many
+    *phases*: each computes one channel of the output for every one of a chunk.
+
+    The stream of weights has ``chunk_words`` for each chunk of each phase; where accumulators are computed, with the
+    scales of the group at ``scales_at``."""
 
     chunk_words: int
     scales_at: int
@@ -99,7 +104,7 @@ class DepthwiseBlocks:
     def __init__(self, layer: DepthwiseLayer, numbers: Numbers, rows: int, most: int) -> None:
         self.layer, self.numbers, self.ctx, self.names, self.rows = layer, numbers, layer.ctx, layer.names, rows
         self.in_bytes = numbers.factors is not None
-        groups, whole = -(-layer.channels // LANES), layer.channels // LANES
+        groups, whole = -(-layer.inputs // LANES), layer.inputs // LANES
         counts = range(1, (min(whole, most) if self.in_bytes else 1) + 1)
         self.together = min(counts, key=lambda count: -(-groups // count) * (count + CHUNK))
         self.chunks = -(-groups // self.together)
@@ -114,14 +119,25 @@ class DepthwiseBlocks:
 
     @property
     def behind(self) -> np.ndarray:
-        """[channel, word]: what stands behind weights for the requantization: factors, bits of scales, or nothing."""
+        """[phase, channel, word]: what stands behind weights for the requantization: factors, bits of scales, or
+        nothing."""
         numbers, count = self.numbers, self.layer.channels
         if numbers.factors is not None:
-            return numbers.factors.reshape(count, 1)
-        if numbers.requantization is None:
-            return np.zeros((count, 0), np.int32)
+            return self.phases(numbers.factors.reshape(count, 1))
+        if not self.in_rows:
+            return self.phases(np.zeros((count, 0), np.int32))
+        assert numbers.requantization is not None
         found = numbers.requantization.scale.view(np.int32) if numbers.fixed is None else numbers.fixed.factors
-        return found.reshape(count, 1)
+        return self.phases(found.reshape(count, 1))
+
+    @property
+    def in_rows(self) -> bool:
+        """Whether blocks requantize accumulators, of which those of a group become neighbours."""
+        return self.numbers.requantization is not None and self.layer.multiplier == 1
+
+    def phases(self, values: np.ndarray) -> np.ndarray:
+        """[phase, channel of the input, ...] of what is [channel of the output, ...]."""
+        return values.reshape(self.layer.inputs, self.layer.multiplier, *values.shape[1:]).swapaxes(0, 1)
 
     def stored(self, words: np.ndarray, layout: StreamLayout, form: WordForm) -> Buffer:
         """The stream of ``words``, stored with 4 bits a weight in some ``form`` where these are enough."""
@@ -138,16 +154,25 @@ class DepthwiseBlocks:
 
     def emit(self) -> Block:
         batch, step, chunk = (Var(self.names.fresh(stem)) for stem in ("o", "row", "chunk"))
-        lanes, channels = self.together * LANES, self.layer.channels
+        lanes, channels = self.together * LANES, self.layer.inputs
         channel: Expr = chunk * lanes
         if channels % lanes:
             channel = minimum(channel, channels - lanes)
-        body = self.step(Place(batch, step * self.rows, channel, chunk))
+        body = self.step(Place(batch, step * self.rows, channel, chunk, as_expr(0)))
         return (*self.unpack, *loop(batch, self.layer.batch, *loop(step, self.steps, *loop(chunk, self.chunks, *body))))
 
     def step(self, place: Place) -> Block:
         """Stages what the rows of outputs need, and computes them."""
         raise NotImplementedError
+
+    def each_phase(self, place: Place, emit: Callable[[Place], Block]) -> Block:
+        """What ``emit`` makes of every phase, in a loop."""
+        phase = Var(self.names.fresh("phase"))
+        return loop(phase, self.layer.multiplier, *emit(replace(place, phase=phase)))
+
+    def words_at(self, place: Place) -> Expr:
+        """Where the stream of weights of a chunk and phase begins."""
+        return (place.phase * self.chunks + place.chunk) * self.chunk_words
 
     def input_row(self, place: Place, number: int) -> InputRow:
         """The row of the input under row ``number`` of the kernel, or of several rows of outputs."""
@@ -158,10 +183,10 @@ class DepthwiseBlocks:
     def finish(self, weights: Buffer, sums: Buffer, place: Place, rows: list[Expr], columns: Span) -> Block:
         """Requantizes the accumulators of one group in one or two rows."""
         fixed = self.numbers.fixed
-        if self.numbers.requantization is None:
+        if not self.in_rows:
             return self._epilogue(sums, place, rows, columns)
         kind, shift = ("finish", ()) if fixed is None else ("fixed", (fixed.shift,))
-        at = place.chunk * self.chunk_words + self.scales_at
+        at = self.words_at(place) + self.scales_at
         outputs = (self.pixel(place, row, columns.first) for row in rows)
         scalars = (columns.count, self.layer.channels * columns.step, self.zero_point, *shift)
         name = f"depthwise_{kind}_{'two_rows' if len(rows) == 2 else 'row'}"
@@ -172,7 +197,8 @@ class DepthwiseBlocks:
         layer = self.layer
         if layer.out[0] % self.rows:
             row = minimum(row, layer.out[0] - 1)
-        return layer.pointer(layer.y, layer.place(place.batch, row, column), place.channel)
+        channel = place.channel * layer.multiplier + place.phase
+        return layer.pointer(layer.y, layer.place(place.batch, row, column), channel)
 
     def _epilogue(self, sums: Buffer, place: Place, rows: list[Expr], columns: Span) -> Block:
         """The body behind the convolution, for each accumulator once."""
@@ -183,8 +209,8 @@ class DepthwiseBlocks:
             channel = place.channel + lane
             acc = sums[column * COLUMN + lane * 2 + number]
             pixel = layer.place(place.batch, row, column * columns.step + columns.first)
-            block = self.ctx.store_element((*pixel, channel), acc)
-            if layer.channels % LANES:
+            block = self.ctx.store_element((*pixel, channel * layer.multiplier + place.phase), acc)
+            if layer.inputs % LANES:
                 block = (If(ge(channel, place.chunk * LANES), block),)
             block = loop(column, columns.count, *loop(lane, LANES, *block))
             if number and layer.out[0] % self.rows:

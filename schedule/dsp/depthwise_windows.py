@@ -8,6 +8,7 @@ computed in parts, so that staging takes little memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -77,23 +78,25 @@ class WindowDepthwise(DepthwiseBlocks):
     # ---- weights
 
     def _stream(self) -> Buffer:
-        """The stream of ``blocks/depthwise_windows.py``, chunk by chunk; where accumulators are computed, with the
-        scales of a chunk behind it."""
-        layer, behind = self.layer, self.behind
+        """The stream of ``blocks/depthwise_windows.py``, phase by phase and chunk by chunk; where accumulators are
+        computed, with the scales of a chunk behind it."""
+        layer, behind, lanes = self.layer, self.behind, self.together * LANES
         taps = layer.taps.transpose(0, 2, 1).reshape(layer.channels, -1).astype("<i2")
         padded = np.zeros((layer.channels, 2 * self.pairs + 1), "<i2")
         padded[:, : taps.shape[1]] = taps
+        weights, bias = self.phases(padded), self.phases(layer.bias)
         parts = []
-        for chunk in range(self.chunks):
-            first = min(chunk * self.together * LANES, layer.channels - self.together * LANES)
-            for channel in range(first, first + self.together * LANES, LANES):
-                four = slice(channel, channel + LANES)
-                pairs = np.ascontiguousarray(padded[four, :-1]).view("<i4").T
-                last = np.ascontiguousarray(padded[four, -1].reshape(2, 2).T).view("<i4")
-                parts += [layer.bias[four], pairs, last, behind[four]]
+        for phase in range(layer.multiplier):
+            for chunk in range(self.chunks):
+                first = min(chunk * lanes, layer.inputs - lanes)
+                for channel in range(first, first + lanes, LANES):
+                    four = (phase, slice(channel, channel + LANES))
+                    pairs = np.ascontiguousarray(weights[four][:, :-1]).view("<i4").T
+                    last = np.ascontiguousarray(weights[four][:, -1].reshape(2, 2).T).view("<i4")
+                    parts += [bias[four], pairs, last, behind[four]]
         words = np.concatenate([part.reshape(-1).astype(np.int32) for part in parts])
-        self.chunk_words = len(words) // self.chunks
-        self.scales_at = self.chunk_words - behind[:LANES].size
+        self.chunk_words = len(words) // (layer.multiplier * self.chunks)
+        self.scales_at = self.chunk_words - LANES * behind.shape[2]
         layout = StreamLayout(LANES, self.pairs * LANES + 2, LANES)
         return self.stored(words, layout, HALFWORDS)
 
@@ -102,7 +105,8 @@ class WindowDepthwise(DepthwiseBlocks):
     def step(self, place: Place) -> Block:
         out: Block = ()
         for span in self.spans:
-            out += (*self._stage(place, span), *self._multiply(place, span))
+            out += self._stage(place, span)
+            out += self.each_phase(place, partial(self._multiply, span))
         return out
 
     def _stage(self, place: Place, span: Span) -> Block:
@@ -127,16 +131,18 @@ class WindowDepthwise(DepthwiseBlocks):
     def _stage_row(self, place: Place, row: Expr, columns: _Columns, number: int) -> Invoke:
         layer = self.layer
         x = layer.pointer(layer.x, layer.place(place.batch, row, columns.first), place.channel)
-        step, borders = layer.channels * self.step_in, (columns.left, columns.right)
+        step, borders = layer.inputs * self.step_in, (columns.left, columns.right)
         scalars = (self.together, columns.count, step, *borders, self._apart, layer.zero)
         return Invoke("depthwise_stage_row", (x, start(self.staged, number * CELL)), scalars)
 
-    def _multiply(self, place: Place, span: Span) -> Block:
+    def _multiply(self, span: Span, place: Place) -> Block:
         layer, staged, advance = self.layer, start(self.staged), self.step_out * self._apart
-        w = start(self.weights, place.chunk * self.chunk_words)
+        w = start(self.weights, self.words_at(place))
         if not self.in_bytes:
             sums = Invoke("depthwise_window_sums", (w, staged, start(self.sums)), (span.count, self.pairs, advance))
             return (sums, *self.finish(self.weights, self.sums, place, [place.row], span))
         y, step = self.pixel(place, place.row, span.first), layer.channels * span.step
         scalars = (self.together, span.count, self.pairs, advance, step, self.zero_point)
-        return (Invoke("depthwise_window_bytes", (w, staged, y), scalars),)
+        if layer.multiplier == 1:
+            return (Invoke("depthwise_window_bytes", (w, staged, y), scalars),)
+        return (Invoke("depthwise_window_bytes_apart", (w, staged, y), (*scalars, layer.multiplier)),)

@@ -21,12 +21,13 @@ from tests.tools import needs
 def depthwise(
     rows: int, columns: int, channels: int, *, kernel: tuple[int, int] = (3, 3), stride: int | tuple[int, int] = 1,
     dilation: int = 1, pad: tuple[int, ...] = SAME, batch: int = 1, zero_point: int = 3, lo: int = -128,
-    residual: bool = False, ties: bool = False, rounded: bool = False,
+    residual: bool = False, ties: bool = False, rounded: bool = False, multiplier: int = 1,
 ) -> Graph:  # fmt: skip
     return integer_conv_graph(
-        (batch, rows, columns, channels), (channels, *kernel, 1), pad=pad, group=channels, zero_point=zero_point,
-        stride=(stride, stride) if isinstance(stride, int) else stride, dilation=(dilation, dilation), lo=lo,
-        residual=residual, ties=ties, rounded=rounded, scale=0.002 * 9 / (kernel[0] * kernel[1]),
+        (batch, rows, columns, channels), (channels * multiplier, *kernel, 1), pad=pad, group=channels,
+        stride=(stride, stride) if isinstance(stride, int) else stride, dilation=(dilation, dilation),
+        zero_point=zero_point, lo=lo, residual=residual, ties=ties, rounded=rounded,
+        scale=0.002 * 9 / (kernel[0] * kernel[1]),
     )  # fmt: skip
 
 
@@ -50,6 +51,10 @@ SUMS = {
     "dilation, ties": depthwise(6, 7, 4, dilation=3, pad=(3, 3, 3, 3), ties=True),
     "one dimension": integer_conv_graph((1, 13, 6), (6, 3, 1), stride=(1,), pad=(1, 1), group=6, residual=True),
     "a column": depthwise(14, 1, 6, kernel=(5, 1), pad=(2, 0, 2, 0), residual=True),
+    "multiplier 2, ties": depthwise(5, 6, 7, multiplier=2, ties=True),
+    "multiplier 3, residual": depthwise(4, 5, 5, multiplier=3, residual=True),
+    "multiplier 2, stride 2, residual": depthwise(6, 7, 9, stride=2, multiplier=2, residual=True),
+    "multiplier 2, stride 2, ties": depthwise(6, 7, 8, stride=2, multiplier=2, ties=True),
 }
 """Of which accumulators are computed first."""
 BYTES = {
@@ -88,6 +93,16 @@ BYTES = {
     "dilation": depthwise(8, 9, 8, dilation=2, pad=(2, 2, 2, 2), rounded=True),
     "dilation, more than columns": depthwise(5, 3, 4, dilation=4, pad=(4, 4, 4, 4), rounded=True),
     "all of the input": depthwise(7, 5, 8, kernel=(7, 5), pad=(0, 0, 0, 0), rounded=True),
+    "multiplier 2": depthwise(6, 5, 8, multiplier=2, rounded=True),
+    "multiplier 3, channels beside fours": depthwise(5, 4, 7, multiplier=3, batch=2, rounded=True),
+    "multiplier 2, stride 2, many groups": depthwise(5, 7, 28, stride=2, multiplier=2, rounded=True),
+    "multiplier 5, stride 3, odd addresses": depthwise(7, 8, 5, stride=3, multiplier=5, rounded=True),
+    "multiplier 2, 5x5": depthwise(6, 7, 11, kernel=(5, 5), pad=(2, 2, 2, 2), multiplier=2, rounded=True),
+    "multiplier 2, dilation": depthwise(8, 9, 6, dilation=2, pad=(2, 2, 2, 2), multiplier=2, rounded=True),
+    "multiplier 2, one dimension": integer_conv_graph(
+        (1, 21, 6), (12, 3, 1), stride=(1,), pad=(1, 1), group=6, rounded=True,
+    ),
+    "multiplier 2, a column": depthwise(11, 1, 8, kernel=(5, 1), pad=(1, 0, 3, 0), multiplier=2, rounded=True),
 }
 """Of which bytes are computed in one pass."""
 GRAPHS = {**{f"sums, {name}": graph for name, graph in SUMS.items()}, **BYTES}

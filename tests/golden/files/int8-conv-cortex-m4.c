@@ -78,7 +78,7 @@ static CCML_APART void model_conv_1(const int8_t *x, const int32_t * restrict w,
     {
       ccml_depthwise_fill(&columns[1], 16, 1, -128);
     }
-    ccml_depthwise_bytes_two_rows(&w[0], &columns[0], &y[row * 2 * 48], &y[row * 2 * 48 + 48], 2, 6, 8, -128);
+    ccml_depthwise_bytes_two_rows(&w[0], &columns[0], &y[row * 2 * 48], &y[row * 2 * 48 + 48], 2, 6, 8, 1, -128);
   }
 }
 
