@@ -20,6 +20,7 @@ from ..targets import Machine
 from .java import write_java
 from .javascript import write_module
 from .languages import CPP, JAVA, JS, NAMES, NEED_LIBRARY, PYTHON, RUST
+from .names import cpp_namespace, python_module
 from .rust import write_crate
 
 log = logging.getLogger(__name__)
@@ -117,7 +118,7 @@ def _write_cpp(contract: Contract, program: Program, facts: dict[str, object], f
         **facts,
         "macro": contract.macro,
         "contract": contract,
-        "namespace": "std_model" if contract.prefix == "std" else contract.prefix,
+        "namespace": cpp_namespace(contract.prefix),
         "arguments": [names[role](number) for role, number in argument_order(contract, program)],
     }
     text = make_engine(__package__).get_template("model.hpp").render(context)
@@ -133,14 +134,16 @@ def _write_python(contract: Contract, program: Program, facts: dict[str, object]
     library = str(facts["library"])
     if not (folder / library).is_file():
         raise CcmlError(ErrorCode.TOOLCHAIN, f"Python needs {library}, which could not be linked", hint="ccml doctor")
+    module = python_module(contract.prefix)
     context = {
         **facts,
+        "module": module,
         "hidden_words": HIDDEN_WORDS,
         **_python_facts(contract, program),
     }
     engine = make_engine(__package__)
     root = folder / "python" / contract.prefix
-    package = root / contract.prefix
+    package = root / module
     package.mkdir(parents=True)
     for source, path in (
         ("module.py", package / "__init__.py"),

@@ -10,18 +10,24 @@ from .system_headers import SYSTEM_HEADERS
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _MAX_LENGTH = 64
+_SYSTEM_LIBRARIES = """
+    android atomic c crypt dl EGL gcc gcc_s gomp log m nsl pthread resolv rt ssp stdc++ System unwind util vulkan z
+"""
+_TAKEN = SYSTEM_HEADERS | frozenset(_SYSTEM_LIBRARIES.lower().split())
+"""In small letters: a model's library lies on the path of the linker and, in an app, of the loader, where it would
+hide one of the system of the same name, as its header would on the path of the compiler."""
 
 
 def model_name(path: Path, wanted: str | None) -> str:
     """``wanted``, or the file's name as a C identifier. Raises ``BAD_OPTION`` for a name that C cannot use."""
     if wanted is None:
         return _from_file(path)
-    if not _IDENTIFIER.match(wanted) or len(wanted) > _MAX_LENGTH or wanted.lower() in SYSTEM_HEADERS:
+    if not _IDENTIFIER.match(wanted) or len(wanted) > _MAX_LENGTH or wanted.lower() in _TAKEN:
         raise CcmlError(
             ErrorCode.BAD_OPTION,
-            f"'{wanted}' cannot be the prefix of C symbols and the name of a header",
-            hint=f"letters, digits and _ , a letter first, at most {_MAX_LENGTH}, no system header; for example "
-            f"'{_from_file(Path(wanted))}'",
+            f"'{wanted}' cannot be the prefix of C symbols and the name of a library",
+            hint=f"letters, digits and _ , a letter first, at most {_MAX_LENGTH}, none of the system's own; "
+            f"for example '{_from_file(Path(wanted))}'",
         )
     return wanted
 
@@ -30,4 +36,4 @@ def _from_file(path: Path) -> str:
     stem = re.sub(r"\W+", "_", path.stem, flags=re.ASCII).strip("_")[:_MAX_LENGTH] or "model"
     if not stem[0].isalpha():
         stem = f"m_{stem}"[:_MAX_LENGTH]
-    return f"{stem}_model"[:_MAX_LENGTH] if stem.lower() in SYSTEM_HEADERS else stem
+    return f"{stem}_model"[:_MAX_LENGTH] if stem.lower() in _TAKEN else stem

@@ -19,6 +19,7 @@ from ..targets import Machine, Region
 from ..targets.development_boards import DevelopmentBoard
 from .ecosystem import CORTEX_M, GENERIC, RISCV
 from .engine import memory_name
+from .names import cmake_target, shortened
 from .sample import Sample
 
 PACKAGE_VERSION = "1.0.0"
@@ -49,6 +50,12 @@ _PLATFORMIO_BOARDS = {
     "cortex-m7": ("teensy", "teensy41"),
     "rv32imc": ("espressif32", "esp32-c3-devkitm-1"),
 }
+
+
+_ARDUINO_NAME = 63
+"""Characters of ``name`` in library.properties (Arduino library specification)."""
+_COMPONENT_NAME = 32
+"""Characters of ``Csub`` of a component (``CsubType`` of PACK.xsd)."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,7 @@ def build_context(
     weights = f"{name}_weights.bin"
     context: dict[str, object] = {
         "name": name,
+        **_names(name),
         "macro": contract.macro,
         "contract": contract,
         "arguments": _arguments(contract, program),
@@ -151,6 +159,7 @@ def linked_context(
     return {
         **models[0],
         "name": name,
+        **_names(name),
         "macro": contract.macro,
         "contract": contract,
         "has_shared_memory": True,
@@ -164,6 +173,15 @@ def linked_context(
         "weights_file": weights if weights in sources else "",
         "application": ["main.c", *checks, *_startup(machine)],
         "stack_bytes": max(stacks),
+    }
+
+
+def _names(name: str) -> dict[str, object]:
+    """What the package is called where its name does not do."""
+    return {
+        "cmake_target": cmake_target(name),
+        "arduino_name": shortened(name, _ARDUINO_NAME),
+        "component_name": shortened(name, _COMPONENT_NAME),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import ccml
@@ -100,3 +101,15 @@ net::Model &model() { static net::Model one(memory); return one; }
     (tmp_path / "main.cpp").write_text(source)
     flags = ["-std=c++17", "-ffreestanding", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics"]
     run("g++", *flags, *WARNINGS, "-fsyntax-only", "main.cpp", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["std", "class", "main"])
+def test_a_namespace_that_cpp_has_another_meaning_for(name: str, tmp_path: Path) -> None:
+    write_model(tmp_path / "net.onnx")
+    options = ccml.ModelOptions(name=name)
+    ccml.compile(tmp_path / "net.onnx", "generic", tmp_path, emit=["c"], options=options, bindings=["cpp"])
+    main = f'#include "{name}.hpp"\nint main() {{ return std::size({name}_model::tensor_IN::shape) == 2 ? 0 : 1; }}\n'
+    (tensor,) = re.findall(r"struct (tensor_in\w+)", (tmp_path / f"{name}.hpp").read_text())
+    main = main.replace("tensor_IN", tensor)
+    (tmp_path / "main.cpp").write_text(main)
+    run("g++", "-std=c++17", *WARNINGS, "-fsyntax-only", "main.cpp", cwd=tmp_path)

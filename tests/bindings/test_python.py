@@ -11,6 +11,7 @@ from typing import Any
 import ccml
 import numpy as np
 import pytest
+from ccml.bindings.names import STANDARD_MODULES
 from onnx import load, numpy_helper, save
 
 from tests.cli.command_line import ccml as command
@@ -55,6 +56,19 @@ def test_arrays_in_and_arrays_out(folder: Path, net: ModuleType) -> None:
         assert found["class"].tolist() == wanted["class"].tolist() and found["class"].dtype == np.int64
     (tensor,) = net.INPUTS
     assert (tensor.name, tensor.dtype, tensor.shape) == (HOSTILE, "float32", (1, 12))
+
+
+@pytest.mark.parametrize("name", ["numpy", "class", "sys", "code"])
+def test_a_name_that_python_has_another_meaning_for(tmp_path: Path, name: str) -> None:
+    """A keyword, a module of Python's, and that which the module itself imports: each can be imported as NAME_model."""
+    write_model(tmp_path / "net.onnx")
+    ccml.compile(tmp_path / "net.onnx", "generic", tmp_path, options=ccml.ModelOptions(name=name), bindings=["python"])
+    program = f"import numpy, {name}_model as it; print(len(it.Model().run(numpy.zeros((1, 12), 'f4'))))"
+    assert run(sys.executable, "-c", program, cwd=tmp_path / "python" / name).split() == ["2"]
+
+
+def test_modules_of_the_standard_library_are_known() -> None:
+    assert {name for name in sys.stdlib_module_names if not name.startswith("_")} <= STANDARD_MODULES
 
 
 @pytest.mark.parametrize(

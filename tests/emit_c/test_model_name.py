@@ -26,6 +26,8 @@ from tests.tools import needs
         ("features.onnx", "features_model"),
         ("time.onnx", "time_model"),
         ("String.onnx", "String_model"),
+        ("m.onnx", "m_model"),
+        ("log.onnx", "log_model"),
         ("-.onnx", "model"),
         ("a" * 90 + ".onnx", "a" * 64),
     ],
@@ -34,7 +36,7 @@ def test_from_a_file(file: str, name: str) -> None:
     assert model_name(Path(file), None) == name
 
 
-@pytest.mark.parametrize("name", ["", "2x", "a-b", "a b", "é", "stdio", "Features", "_x", "a" * 65, "a\n"])
+@pytest.mark.parametrize("name", ["", "2x", "a-b", "a b", "é", "stdio", "Features", "log", "C", "_x", "a" * 65, "a\n"])
 def test_refused(name: str) -> None:
     with pytest.raises(CcmlError) as caught:
         model_name(Path("m.onnx"), name)

@@ -190,7 +190,7 @@ def test_a_zephyr_module_is_built_by_its_sample(host: Packages, tmp_path: Path) 
     assert_right(said, host)
     assert "ccml: layer 0 " in said
     kconfig = (host / "zephyr" / "zephyr" / "Kconfig").read_text()
-    asked = re.findall(r"^CONFIG_(NET\w*)=", (sample / "prj.conf").read_text(), re.MULTILINE)
+    asked = re.findall(r"^CONFIG_(CCML_NET\w*)=", (sample / "prj.conf").read_text(), re.MULTILINE)
     assert set(asked) <= set(re.findall(r"^config (\w+)$", kconfig, re.MULTILINE))
 
 
