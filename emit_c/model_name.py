@@ -11,7 +11,7 @@ from .system_headers import SYSTEM_HEADERS
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _MAX_LENGTH = 64
 _SYSTEM_LIBRARIES = """
-    android atomic c crypt dl EGL gcc gcc_s gomp log m nsl pthread resolv rt ssp stdc++ System unwind util vulkan z
+    atomic c crypt dl EGL gcc gcc_s gomp log m nsl pthread resolv rt ssp stdc++ System unwind util vulkan z
 """
 _TAKEN = SYSTEM_HEADERS | frozenset(_SYSTEM_LIBRARIES.lower().split())
 """In small letters: a model's library lies on the path of the linker and, in an app, of the loader, where it would
