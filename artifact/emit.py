@@ -97,7 +97,8 @@ def write_machine_code(
             (folder / machine.abi.objects.object_file(file)).write_bytes(image)
     if Emit.LIBRARY not in kinds:
         return
-    (folder / machine.abi.objects.library.format(name=name)).write_bytes(archive(objects, machine))
+    with (folder / machine.abi.objects.library.format(name=name)).open("wb") as stream:
+        stream.writelines(archive(objects, machine))
     if machine.target.library is None or exported is None:
         return
     library = folder / machine.target.library.file.format(name=name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from itertools import chain
 
 from ..targets import Machine
 from .object_file import defined_symbols
@@ -11,15 +12,20 @@ from .object_file import defined_symbols
 _MAGIC = b"!<arch>\n"
 
 
-def archive(objects: Sequence[tuple[str, bytes]], machine: Machine) -> bytes:
-    """The static library of ``objects``, (file name, bytes) each, as the linkers of ``machine`` take it."""
+def archive(objects: Sequence[tuple[str, bytes]], machine: Machine) -> list[bytes]:
+    """The static library of ``objects``, (file name, bytes) each, as the linkers of ``machine`` take it: its bytes, in
+    pieces, as objects may be large."""
     form = machine.abi.objects
     named = [(form.object_file(name), image) for name, image in objects]
-    return bsd_static_library(named) if form.bsd_archives else static_library(named)
+    return [bsd_static_library(named)] if form.bsd_archives else _pieces(named)
 
 
 def static_library(objects: Sequence[tuple[str, bytes]]) -> bytes:
     """The archive of ``objects``, (file name, bytes) each, in their order; times and owners are zero."""
+    return b"".join(_pieces(objects))
+
+
+def _pieces(objects: Sequence[tuple[str, bytes]]) -> list[bytes]:
     long_names, headers = b"", []
     for name, image in objects:
         if len(name) < 16:
@@ -37,8 +43,8 @@ def static_library(objects: Sequence[tuple[str, bytes]]) -> bytes:
         offsets.append(end)
         end += len(header) + len(image) + len(image) % 2
     index = struct.pack(f">I{len(symbols)}I", len(symbols), *(offsets[number] for _, number in symbols)) + names
-    members = (header + _even(image) for header, (_, image) in zip(headers, objects))
-    return b"".join((_MAGIC, _member("/", index), prefix, *members))
+    members = ((header, image, _padding(image)) for header, (_, image) in zip(headers, objects))
+    return [_MAGIC, _member("/", index), prefix, *chain.from_iterable(members)]
 
 
 def bsd_static_library(objects: Sequence[tuple[str, bytes]]) -> bytes:
@@ -77,8 +83,9 @@ def _header(name: str, size: int) -> bytes:
 
 
 def _member(name: str, data: bytes) -> bytes:
-    return _header(name, len(data)) + _even(data)
+    return _header(name, len(data)) + data + _padding(data)
 
 
-def _even(data: bytes) -> bytes:
-    return data + b"\n" * (len(data) % 2)
+def _padding(data: bytes) -> bytes:
+    """What makes the size of a member even."""
+    return b"\n" * (len(data) % 2)

@@ -8,8 +8,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
-from hashlib import sha256
 
+import numpy as np
+
+from ..ir.by_content import ByContent
 from ..targets import Elf
 from . import elf
 from .elf import Layout
@@ -20,7 +22,7 @@ class DataSymbol:
     """``data`` under a hidden global ``name``, aligned to ``align`` bytes (a power of two)."""
 
     name: str
-    data: bytes
+    data: bytes | memoryview
     align: int
 
 
@@ -28,7 +30,7 @@ def data_object(abi: Elf, pointer_bits: int, section: str, symbols: Iterable[Dat
     """An object for the machine of ``abi`` with ``symbols`` one after the other in the section ``section``, equal data
     once."""
     layout = elf.ELF64 if pointer_bits == 64 else elf.ELF32
-    content, places = _pack(symbols)
+    parts, places = _pack(symbols)
     strings = _Strings()
     table = [layout.pack_symbol(0, 0, 0, 0, 0, 0)]
     info = (elf.STB_GLOBAL << 4) | elf.STT_OBJECT
@@ -37,12 +39,12 @@ def data_object(abi: Elf, pointer_bits: int, section: str, symbols: Iterable[Dat
         table.append(layout.pack_symbol(name, offset, len(symbol.data), info, elf.STV_HIDDEN, 1))
     align = max((symbol.align for symbol, _ in places), default=1)
     sections = (
-        _Section(section, elf.SHT_PROGBITS, content, align, flags=elf.SHF_ALLOC),
+        _Section(section, elf.SHT_PROGBITS, parts, align, flags=elf.SHF_ALLOC),
         _Section(
-            ".symtab", elf.SHT_SYMTAB, b"".join(table), pointer_bits // 8, link=3, info=1, entry=layout.symbol_size
+            ".symtab", elf.SHT_SYMTAB, tuple(table), pointer_bits // 8, link=3, info=1, entry=layout.symbol_size
         ),
-        _Section(".strtab", elf.SHT_STRTAB, strings.data),
-        _Section(".note.GNU-stack", elf.SHT_PROGBITS, b""),
+        _Section(".strtab", elf.SHT_STRTAB, strings.parts),
+        _Section(".note.GNU-stack", elf.SHT_PROGBITS, ()),
     )
     return _object(layout, abi, sections)
 
@@ -61,37 +63,44 @@ class _Strings:
         return offset
 
     @property
-    def data(self) -> bytes:
-        return b"".join(self._parts)
+    def parts(self) -> tuple[bytes, ...]:
+        return tuple(self._parts)
 
 
 @dataclass(frozen=True)
 class _Section:
+    """``parts``: its bytes, in pieces."""
+
     name: str
     type: int
-    data: bytes
+    parts: tuple[bytes | memoryview, ...]
     align: int = 1
     flags: int = 0
     link: int = 0
     info: int = 0
     entry: int = 0
 
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.parts))
 
-def _pack(symbols: Iterable[DataSymbol]) -> tuple[bytes, list[tuple[DataSymbol, int]]]:
+
+def _pack(symbols: Iterable[DataSymbol]) -> tuple[tuple[bytes | memoryview, ...], list[tuple[DataSymbol, int]]]:
     """The bytes of all symbols, each at its alignment, and their offsets."""
-    parts: list[bytes] = []
+    parts: list[bytes | memoryview] = []
     places: list[tuple[DataSymbol, int]] = []
-    known: dict[bytes, int] = {}
+    known: ByContent[int] = ByContent()
     end = 0
     for symbol in symbols:
-        digest = sha256(symbol.data).digest()
-        offset = known.get(digest)
+        content = np.frombuffer(symbol.data, np.uint8)
+        offset = known.get(content)
         if offset is None or offset % symbol.align:
             offset = end + -end % symbol.align
             parts += [bytes(offset - end), symbol.data]
-            known[digest], end = offset, offset + len(symbol.data)
+            known.set(content, offset)
+            end = offset + len(symbol.data)
         places.append((symbol, offset))
-    return b"".join(parts), places
+    return tuple(parts), places
 
 
 def _object(layout: Layout, abi: Elf, sections: tuple[_Section, ...]) -> bytes:
@@ -99,20 +108,20 @@ def _object(layout: Layout, abi: Elf, sections: tuple[_Section, ...]) -> bytes:
     names = _Strings()
     offsets_of_names = [names.add(section.name) for section in sections]
     own_name = names.add(".shstrtab")
-    sections = (*sections, _Section(".shstrtab", elf.SHT_STRTAB, names.data))
+    sections = (*sections, _Section(".shstrtab", elf.SHT_STRTAB, names.parts))
     headers = [bytes(layout.section_size)]
-    parts, end = [], layout.header_size
+    parts, end = list[bytes | memoryview](), layout.header_size
     for section, name in zip(sections, (*offsets_of_names, own_name)):
         padding = -end % section.align
-        parts += [bytes(padding), section.data]
+        parts += [bytes(padding), *section.parts]
         end += padding
         headers.append(
             struct.pack(
-                layout.section, name, section.type, section.flags, 0, end, len(section.data),
+                layout.section, name, section.type, section.flags, 0, end, section.size,
                 section.link, section.info, section.align, section.entry,
             )
         )  # fmt: skip
-        end += len(section.data)
+        end += section.size
     padding = -end % 8
     header = struct.pack(
         layout.header, elf.ET_REL, abi.machine, 1, 0, 0, end + padding, abi.flags,

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..ir.by_content import bytes_of
 from ..ir.program import MemoryPlan, Pool, Program
 from ..processes import mapped
 from ..targets import Machine
@@ -136,6 +137,6 @@ def _data(level: Level) -> list[DataSymbol]:
     if program.weights is not None:
         return []
     return [
-        DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
+        DataSymbol(constant_symbol(program, name), bytes_of(constant_array(program, name)).data, align)
         for name, align in constant_align(program, level.machine).items()
     ]

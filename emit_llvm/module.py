@@ -152,6 +152,6 @@ def _constants(program: Program, machine: Machine, options: ModuleOptions) -> li
     return lines
 
 
-def quoted(data: bytes) -> str:
+def quoted(data: bytes | memoryview) -> str:
     """Bytes as LLVM IR has them."""
     return 'c"\\' + data.hex("\\") + '"' if data else "zeroinitializer"

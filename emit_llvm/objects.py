@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from ..ir.by_content import bytes_of
 from ..ir.program import Program
 from ..targets import Machine
 from . import backend
@@ -129,7 +130,7 @@ def constants_objects(program: Program, machine: Machine) -> list[tuple[str, byt
     usual = machine.abi.objects.constants.format(name=program.name)
     groups: dict[str, list[DataSymbol]] = {usual: []}
     for name, align in constant_align(program, machine).items():
-        symbol = DataSymbol(constant_symbol(program, name), constant_array(program, name).tobytes(), align)
+        symbol = DataSymbol(constant_symbol(program, name), bytes_of(constant_array(program, name)).data, align)
         groups.setdefault(program.sections.get(("weights", name), usual), []).append(symbol)
     return [
         (f"{program.name}_data{number or ''}.o", constants_object(machine, section, symbols))

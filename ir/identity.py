@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 
-import numpy as np
-
+from .by_content import bytes_of
 from .program import Program
 from .program_text import print_program
 
@@ -22,7 +21,7 @@ def program_digest(program: Program) -> str:
     digest = hashlib.sha256(print_program(replace(program, name="", constants=found)).encode())
     for name, array in sorted(found.items()):
         digest.update(name.encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+        digest.update(bytes_of(array).data)
     if program.weights is not None:
         digest.update(repr((sorted(program.weights.offsets.items()), program.weights.size)).encode())
     return digest.hexdigest()

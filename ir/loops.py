@@ -70,6 +70,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 from functools import lru_cache
+from math import copysign
 from typing import Union
 
 from .foreign import Foreign
@@ -232,10 +233,21 @@ REDUCE_OPS = frozenset({"add", "mul", "min", "max"})
 
 @record
 class Const(Expr):
-    """A literal; with several lanes, the same value in each."""
+    """A literal; with several lanes, the same value in each. 0.0 is not -0.0, and NaN is NaN."""
 
     value: int | float | bool
     type: Type
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(other) is not Const or self.type != other.type:
+            return False
+        x, y = self.value, other.value
+        return copysign(1, x) == copysign(1, y) if x == y else x != x and y != y
+
+    def __hash__(self) -> int:
+        return hash((self.value if self.value == self.value else None, self.type))
 
 
 @record

@@ -31,6 +31,7 @@ from hashlib import sha256
 
 import numpy as np
 
+from .by_content import bytes_of
 from .foreign import Foreign
 from .loops import (
     INDEX,
@@ -259,5 +260,5 @@ def _literal(const: Const) -> str:
 def content_summary(array: np.ndarray) -> str:
     """``dense<sha256:...>`` with the first 16 digits of the hash of the array's element type, shape and bytes."""
     digest = sha256(f"{array.dtype.str}{array.shape}".encode())
-    digest.update(np.ascontiguousarray(array).tobytes())
+    digest.update(bytes_of(array).data)
     return f"dense<sha256:{digest.hexdigest()[:16]}>"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from math import prod
 
 import ml_dtypes
@@ -49,29 +50,29 @@ class DType(Enum):
 
     __hash__ = object.__hash__  # there is one object of each; Enum would hash the name each time
 
-    @property
+    @cached_property
     def is_float(self) -> bool:
         return self in _FLOATS
 
-    @property
+    @cached_property
     def is_signed(self) -> bool:
         return self in _SIGNED
 
-    @property
+    @cached_property
     def is_integer(self) -> bool:
         return not self.is_float and self is not DType.BOOL and self not in _STORED
 
-    @property
+    @cached_property
     def is_narrow(self) -> bool:
         """Whether nothing can be computed in this type. Narrow types are neither ``is_float`` nor ``is_integer``."""
         return self in _STORED and self is not DType.CHAR
 
-    @property
+    @cached_property
     def bits(self) -> int:
         """Bits of one element that tell its value; the lowest ones of ``stored``."""
         return _BITS.get(self, self.size * 8)
 
-    @property
+    @cached_property
     def stored(self) -> DType:
         """The element type of a tensor in memory: for a narrow type or ``CHAR`` the integer with its bits, else itself.
 
@@ -79,12 +80,12 @@ class DType(Enum):
         """
         return _STORED.get(self, self)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Bytes of one element in memory (``BOOL`` is one byte; ``INDEX`` is never stored)."""
         return self.numpy.itemsize
 
-    @property
+    @cached_property
     def numpy(self) -> np.dtype:
         """The NumPy type with the same values, for narrow types one of ``ml_dtypes``. ``INDEX`` maps to int64, ``CHAR``
         to strings of one byte."""

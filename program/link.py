@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..ir.aliasing import disjoint_params
+from ..ir.by_content import ByContent
 from ..ir.linked import OF_MODEL, renamed_buffers, taken_apart
 from ..ir.loops import Kernel
 from ..ir.loops_text import print_kernel
@@ -127,17 +128,17 @@ class _Constants:
     def __init__(self, taken: Iterable[str]) -> None:
         self.arrays: dict[str, np.ndarray] = {}
         self._taken = set(taken)
-        self._known: dict[tuple[str, tuple[int, ...], bytes], str] = {}
+        self._known: ByContent[str] = ByContent()
         self._count = 0
 
     def name_of(self, program: Program, buffer: str) -> str:
         array = program.constants[buffer]
-        key = (array.dtype.str, array.shape, array.tobytes())
-        name = self._known.get(key)
+        name = self._known.get(array)
         while name is None:
             candidate = f"w{self._count}"
             self._count += 1
             if candidate not in self._taken:
-                name = self._known[key] = candidate
+                name = candidate
+                self._known.set(array, name)
                 self.arrays[name] = array
         return name

@@ -3,11 +3,9 @@ flow steps of its own."""
 
 from __future__ import annotations
 
-import pickle
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 
 import numpy as np
 
@@ -15,9 +13,9 @@ from ..blocks import BLOCKS
 from ..custom_ops.kernel import foreign_kernel
 from ..errors import CcmlError, ErrorCode
 from ..instructions import INSTRUCTIONS
+from ..ir.by_content import ByContent
 from ..ir.graph import Graph, Node, Value
 from ..ir.loops import Access, Block, Buffer, Kernel, Type
-from ..ir.loops_text import print_kernel
 from ..ir.loops_verify import verify_kernel
 from ..ir.program import BufferDecl, Interface, MemoryPlan, Program, StateTensor, Storage
 from ..ir.steps import Body, Call, Step, walk_calls
@@ -92,18 +90,6 @@ class _Lowered:
     generator: str
 
 
-@dataclass(frozen=True)
-class _Nameless:
-    """A kernel as it was before it was called ``name``."""
-
-    kernel: Kernel
-    name: str
-
-    @cached_property
-    def text(self) -> str:
-        return print_kernel(self.kernel)
-
-
 @dataclass
 class _Memory:
     """What all graphs of a program share: buffers, kernels, and what is needed to find those that are there already.
@@ -116,11 +102,11 @@ class _Memory:
     buffers: dict[str, BufferDecl] = field(default_factory=dict)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     kernels: dict[str, Kernel] = field(default_factory=dict)
-    alike: dict[tuple[Buffer, ...], list[_Nameless]] = field(default_factory=dict)
-    """``kernels`` by their parameters: the few that another can be equal to."""
+    alike: dict[tuple[Buffer, ...], list[tuple[Kernel, str]]] = field(default_factory=dict)
+    """``kernels`` before they were named, by their parameters: the few that another can be equal to."""
     lowered: dict[NodeKey, _Lowered] = field(default_factory=dict)
     finished: dict[_Head, list[tuple[Block, Kernel, tuple[str, ...]]]] = field(default_factory=dict)
-    shared: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
+    shared: ByContent[str] = field(default_factory=ByContent)
     taken: dict[str, int] = field(default_factory=dict)
     arrays: list[Mapping[str, np.ndarray]] = field(default_factory=list)
     """Constants of graphs, which ``lowered`` knows by identity."""
@@ -136,12 +122,14 @@ class _Memory:
         """The buffer of a constant; equal arrays share one."""
         stored = DType.from_numpy(array.dtype).stored
         array = array.view(stored.numpy)
-        key = (array.dtype.str, array.shape, array.tobytes())
-        if key not in self.shared:
-            name = self.shared[key] = self.numbered(stem)
-            self.buffers[name] = BufferDecl(name, stored, array.shape, Storage.CONSTANT)
-            self.constants[name] = array
-        return self.shared[key]
+        known = self.shared.get(array)
+        if known is not None:
+            return known
+        name = self.numbered(stem)
+        self.shared.set(array, name)
+        self.buffers[name] = BufferDecl(name, stored, array.shape, Storage.CONSTANT)
+        self.constants[name] = array
+        return name
 
     def tensor(self, stem: str, type_: TensorType) -> str:
         """A new buffer of the arena."""
@@ -368,12 +356,12 @@ class _Lowering:
 
     def _finished(self, ctx: KernelContext, nest: Block) -> tuple[Kernel, tuple[str, ...]]:
         """The kernel for the loops of a generator, and the buffers of ``ctx`` behind its parameters. What was done for
-        equal loops is not done again; their bytes are compared, which tell 0.0 from -0.0."""
+        equal loops is not done again."""
         scratch = sorted({*ctx.scratch, *_worked_in(ctx)})
         buffers = tuple(ref.buffer for ref in ctx.refs.values())
         alike = self.memory.finished.setdefault((_stem(ctx), buffers, tuple(scratch)), [])
         for known, kernel, names in alike:
-            if known == nest and pickle.dumps(known) == pickle.dumps(nest):
+            if known == nest:
                 return kernel, names
         block, params, names = bind_parameters(expand_unrolled(nest, ctx.names), scratch)
         block = legalize(block, self.machine.cpu, fuse=all(param.dtype.is_float for param in params))
@@ -408,19 +396,15 @@ class _Lowering:
                 self.memory.chunks[kernel] = decided.chunks
 
     def _shared_kernel(self, kernel: Kernel, stem: str, loc: str) -> Kernel:
-        """The kernel itself, named, or the one with the same text that there is already.
-
-        Texts are compared because they tell 0.0 from -0.0.
-        """
+        """The kernel itself, named, or the one that there is already of the same loops."""
         alike = self.memory.alike.setdefault(kernel.params, [])
-        new = _Nameless(kernel, "")
-        known = next((each for each in alike if each.text == new.text), None)
+        known = next((name for other, name in alike if other == kernel), None)
         if known is None:
             verify_kernel(replace(kernel, name=stem, loc=loc), scheduled=True, instructions=INSTRUCTIONS, blocks=BLOCKS)
-            known = replace(new, name=self.memory.numbered(stem))
-            alike.append(known)
-            self.memory.kernels[known.name] = replace(kernel, name=known.name)
-        return self.memory.kernels[known.name]
+            known = self.memory.numbered(stem)
+            alike.append((kernel, known))
+            self.memory.kernels[known] = replace(kernel, name=known)
+        return self.memory.kernels[known]
 
     def _ref(self, ctx: KernelContext, value: Value, stem: str) -> TensorRef:
         halo = self._halo(value)
