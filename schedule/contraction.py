@@ -147,7 +147,7 @@ class _ConvLowering:
         k_extents = [*self.kernel[:-1], self.kernel[-1] * self.depth] if fold else [*self.kernel, self.depth]
         k = tuple(Axis(Var(self.names.fresh("k")), extent) for extent in k_extents)
         sums = sums_of(self.ctx, self.node, self._k_major(k_extents))
-        blocking = self.ctx.blocking(sums.product(rows, prod(out[:-2]) * self.group))
+        blocking = self.ctx.blocking(sums.product(rows, prod(out[:-2]) * self.group, self._pitch()))
         packed = PackedWeights(self.ctx, sums.packed, blocking)
         bias = sums.starts(blocking)
         position = [outer[0].var, *(a.var for a in spatial)]
@@ -171,6 +171,11 @@ class _ConvLowering:
             lambda column, lanes, active: bias.load(absolute(column), lanes, active), finish, sums.weigh, packed=True,
         )  # fmt: skip
         return contraction_block(spec, blocking, self.names, rows_first=self.ctx.by_rows)
+
+    def _pitch(self) -> int:
+        """Bytes between the activations of neighbouring results of a row."""
+        buffer = self.refs[self.x.name].buffer
+        return self.stride[-1] * buffer.strides[-2] * buffer.dtype.size
 
     def _k_major(self, k_extents: Sequence[int]) -> np.ndarray:
         """Weights [O, k..., I/g] as [group, k..., O/g]."""
@@ -210,9 +215,10 @@ class _PackedMatmul:
         row = Axis(Var(ctx.names.fresh("row")), shape[-2])
         k = Axis(Var(ctx.names.fresh("k")), depth)
         sums = sums_of(ctx, self.node, self.weights[None])
-        blocking = ctx.blocking(sums.product(row.extent, prod(shape[:-2])))
-        packed, bias = PackedWeights(ctx, sums.packed, blocking), sums.starts(blocking)
         x = refs[self.a.name]
+        pitch = x.buffer.strides[-2] * x.buffer.dtype.size
+        blocking = ctx.blocking(sums.product(row.extent, prod(shape[:-2]), pitch))
+        packed, bias = PackedWeights(ctx, sums.packed, blocking), sums.starts(blocking)
         position = [axis.var for axis in outer]
 
         def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:

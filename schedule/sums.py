@@ -68,10 +68,10 @@ class Sums:
         """The weights ``[g, outer..., k..., column]``."""
         return self.weights
 
-    def product(self, rows: int, times: int) -> Product:
-        """By so many rows, so many ``times``."""
+    def product(self, rows: int, times: int, pitch: int) -> Product:
+        """By so many rows, ``pitch`` bytes apart, so many ``times``."""
         _, *k, columns = self.packed.shape
-        return Product(self.dots, rows, columns, tuple(k), times, sums=self.weigh is not None)
+        return Product(self.dots, rows, columns, tuple(k), times, sums=self.weigh is not None, pitch=pitch)
 
     @property
     def columns(self) -> int:

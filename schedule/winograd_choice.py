@@ -116,7 +116,8 @@ def _tiling(
     blocks = (counts[0] // block[0], counts[1] // block[1], counts[2] // block[2])
     number, tiles, points = prod(blocks), prod(block), filtering.inputs**2
     dots = usable_dots(cpu, dtype)
-    product = Product(dots, tiles, columns, (depth,), points, reserve=cpu.registers.vector // 16)
+    reserve, pitch = cpu.registers.vector // 16, dtype.size * depth
+    product = Product(dots, tiles, columns, (depth,), points, reserve=reserve, pitch=pitch)
     blocking = product.cheapest(cpu) if shape is None else product.decided(cpu, shape) or product.cheapest(cpu)
     rows = max(1, int(cpu.registers.vector * _KEPT) // filtering.inputs)
     products = product.cycles(cpu, blocking)
@@ -128,9 +129,10 @@ def _tiling(
     temporaries = dtype.size * points * tiles * (depth + width)
     passes = dtype.size * points * tiles * (depth * (1 + columns / width) + 2 * columns)
     weights = dtype.size * points * depth * columns
-    cycles = number * (products + before + after + passes * _per_byte(cpu, temporaries + weights * width / columns))
+    cycles = number * (before + after + passes * _per_byte(cpu, temporaries + weights * width / columns))
     first = _per_byte(cpu, weights)
-    cycles += weights * (first + (number - 1) * min(first, 1 / cpu.caches[0].rate))
+    again = min(first, 1 / cpu.caches[0].rate)
+    cycles += _beside(cpu, products, weights * first) + (number - 1) * _beside(cpu, products, weights * again)
     return Tiling(blocks, block, product, blocking, rows, cycles)
 
 
@@ -139,7 +141,12 @@ def _direct_cycles(cpu: Cpu, dtype: DType, depth: int, out: tuple[int, ...]) -> 
     k = (TAPS, TAPS * depth)
     direct = Product(usable_dots(cpu, dtype), out[-2], out[-1], k, prod(out[:-2]))
     weights = dtype.size * prod(k) * out[-1]
-    return direct.cycles(cpu, direct.cheapest(cpu)) + weights * _per_byte(cpu, weights)
+    return _beside(cpu, direct.cycles(cpu, direct.cheapest(cpu)), weights * _per_byte(cpu, weights))
+
+
+def _beside(cpu: Cpu, products: float, weights: float) -> float:
+    """Cycles of products and of the weights that they wait for, which come meanwhile where they are asked for ahead."""
+    return products + weights if cpu.prefetch is None else max(products, weights)
 
 
 def _per_byte(cpu: Cpu, size: float) -> float:

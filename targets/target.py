@@ -101,6 +101,15 @@ class Cache:
 
 
 @dataclass(frozen=True)
+class CacheSets:
+    """How the fastest cache of a core keeps its lines: those whose addresses are a multiple of ``period`` bytes apart
+    share ``ways`` places."""
+
+    period: int
+    ways: int
+
+
+@dataclass(frozen=True)
 class CacheLines:
     """How a core is told to fetch what it will read: lines of ``size`` bytes, ``distance`` bytes ahead in streams of at
     least ``near`` bytes, of tables of at least ``fewest`` bytes in all."""
@@ -130,8 +139,9 @@ class Cpu:
     ``scalar_operand``: a vector multiply-add takes a factor from a scalar register,
     ``lane_operand``: from a lane of a vector. ``widening_lanes``: how many lanes of 16-bit integers it multiplies and
     adds to integers of 32 bits, the most first.
-    ``caches``: those behind the fastest one, the nearest first; ``prefetch``: how it is told what to read next, where
-    that pays. ``winograd``: convolutions of floats may be computed in fewer multiplications than they are defined with.
+    ``sets``: of the fastest cache, ``caches``: those behind it, the nearest first; ``prefetch``: how it is told what to
+    read next, where that pays. ``winograd``: convolutions of floats may be computed in fewer multiplications than they
+    are defined with.
     ``large_weights``: constants may take several times their memory where that makes code faster.
     ``bytes_as``: the instructions for bytes take such activations, signed or unsigned, so tensors should become them.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
@@ -159,6 +169,7 @@ class Cpu:
     scalar_operand: bool = False
     lane_operand: bool = False
     widening_lanes: tuple[int, ...] = ()
+    sets: CacheSets | None = None
     caches: tuple[Cache, ...] = ()
     prefetch: CacheLines | None = None
     winograd: bool = False
