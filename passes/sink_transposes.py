@@ -40,7 +40,7 @@ class Sinker:
         if node.op == "transpose":
             return transpose(rewriter, _first(node), ints(node.attrs, "perm"), loc=node.loc, name=node.output.name)
         if node.op == "reshape":
-            return _sink_reshape(rewriter, node)
+            return self._sink_reshape(rewriter, node)
         if node.op == "matmul":
             return _sink_matmul(rewriter, node)
         rule = _rule(node)
@@ -60,6 +60,39 @@ class Sinker:
         best = self.plan.get(node.output.name, best)
         self.chosen[node.output.name] = best, candidates
         return best
+
+    def _sink_reshape(self, rewriter: Rewriter, node: Node) -> Value | None:
+        """A reshape that splits, joins, adds or drops dimensions. What it joins is brought together in the base first,
+        where it does not lie so: a transpose that stays, in front of one that sinks on.
+
+        Example: f32[1,8,8,64] -transpose(0,3,1,2)-> [1,64,8,8] -reshape-> [1,64,64] becomes
+        f32[1,8,8,64] -reshape-> [1,64,64] -transpose(0,2,1)-> [1,64,64]; the channels of
+        f32[8,8,2,32] -transpose(3,2,0,1)-> [32,2,8,8] -reshape-> [64,8,8] are exchanged,
+        f32[8,8,2,32] -transpose(0,1,3,2)-> [8,8,32,2] -reshape-> [8,8,64] -transpose(2,0,1)-> [64,8,8].
+        """
+        perm = _perm_of(rewriter, _first(node))
+        if perm is None or node.output.type.size == 0:
+            return None
+        source = rewriter.producer(_first(node))
+        assert source is not None
+        before, shape = _first(node).shape, node.output.shape
+        joined = self._choose_joined(node, perm, _joined(before, shape, perm))
+        if joined == perm:
+            return None
+        base = transpose(rewriter, _first(source), joined, loc=source.loc)
+        keys = _positions_in_base(before, shape, compose(inverse(joined), perm))
+        assert keys is not None
+        order = tuple(sorted(range(len(shape)), key=keys.__getitem__))
+        result = reshape(rewriter, base, permuted(shape, order), loc=node.loc, name=node.output.name)
+        return _done(rewriter, node, result, inverse(order))
+
+    def _choose_joined(self, node: Node, perm: Perm, joined: Perm) -> Perm:
+        """What is transposed in front of a reshape: as little as it takes, or all."""
+        if joined == identity(len(perm)):
+            return joined
+        chosen = perm if self.plan.get(node.output.name) == perm else joined
+        self.chosen[node.output.name] = chosen, (joined, perm)
+        return chosen
 
 
 def _first(node: Node) -> Value:
@@ -206,24 +239,13 @@ def lets_pass(node: Node) -> bool:
     return node.op in ("transpose", "reshape", "matmul") or _rule(node) is not None
 
 
-def _sink_reshape(rewriter: Rewriter, node: Node) -> Value | None:
-    """A reshape that splits, joins, adds or drops dimensions which lie together in the base too.
-
-    Example: f32[1,8,8,64] -transpose(0,3,1,2)-> [1,64,8,8] -reshape-> [1,64,64] becomes
-    f32[1,8,8,64] -reshape-> [1,64,64] -transpose(0,2,1)-> [1,64,64].
-    """
-    perm = _perm_of(rewriter, _first(node))
-    if perm is None or node.output.type.size == 0:
-        return None
-    source = rewriter.producer(_first(node))
-    assert source is not None
-    base, shape = _first(source), node.output.shape
-    keys = _positions_in_base(_first(node).shape, shape, perm)
-    if keys is None:
-        return None
-    order = tuple(sorted(range(len(shape)), key=keys.__getitem__))
-    result = reshape(rewriter, base, permuted(shape, order), loc=node.loc, name=node.output.name)
-    return _done(rewriter, node, result, inverse(order))
+def _joined(before: tuple[int, ...], after: tuple[int, ...], perm: Perm) -> Perm:
+    """The permutation of the base of a transpose by ``perm``, with the result ``before``, behind which the dimensions
+    that a reshape to ``after`` joins lie together, in their order: blocks at the place of their first dimension."""
+    if _positions_in_base(before, after, perm) is not None:
+        return identity(len(perm))
+    blocks = [[perm[axis] for axis in old] for old, _ in groups(before, after) if old]
+    return tuple(place for block in sorted(blocks, key=min) for place in block)
 
 
 def _positions_in_base(before: tuple[int, ...], after: tuple[int, ...], perm: Perm) -> list[tuple[int, int]] | None:

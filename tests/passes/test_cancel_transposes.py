@@ -285,3 +285,35 @@ def test_a_scattered_reshape_keeps_its_transpose(perm: str) -> None:
       %y : f32[8] = reshape(%a) {{shape=[8]}}
     """
     assert_rewrites(cancel_transposes, text)
+
+
+def test_channels_that_are_exchanged_stay_last() -> None:
+    """A channel shuffle between layers in HWC (Zhang et al., "ShuffleNet", 2018): only the two groups change places."""
+    before = """
+    graph g(%x: f32[3,5,8]) -> (%z)
+      %a : f32[8,3,5] = transpose(%x) {perm=[2,0,1]}
+      %g : f32[2,4,3,5] = reshape(%a) {shape=[2,4,3,5]}
+      %t : f32[4,2,3,5] = transpose(%g) {perm=[1,0,2,3]}
+      %s : f32[8,3,5] = reshape(%t) {shape=[8,3,5]}
+      %r : f32[8,3,5] = relu(%s)
+      %z : f32[3,5,8] = transpose(%r) {perm=[1,2,0]}
+    """
+    after = """
+    graph g(%x: f32[3,5,8]) -> (%z)
+      %g : f32[3,5,2,4] = reshape(%x) {shape=[3,5,2,4]}
+      %t : f32[3,5,4,2] = transpose(%g) {perm=[0,1,3,2]}
+      %s : f32[3,5,8] = reshape(%t) {shape=[3,5,8]}
+      %z : f32[3,5,8] = relu(%s)
+    """
+    assert_rewrites(cancel_transposes, before, after)
+
+
+def test_what_is_joined_is_not_brought_together_where_that_costs() -> None:
+    """Between tensors in NCHW one transpose is enough."""
+    text = """
+    graph g(%x: f32[1,3,5,8]) -> (%s)
+      %g : f32[1,3,5,2,4] = reshape(%x) {shape=[1,3,5,2,4]}
+      %t : f32[1,4,2,3,5] = transpose(%g) {perm=[0,4,3,1,2]}
+      %s : f32[1,8,3,5] = reshape(%t) {shape=[1,8,3,5]}
+    """
+    assert_rewrites(cancel_transposes, text)
