@@ -29,6 +29,7 @@ from ..ir.loops import (
     Load,
     Reduce,
     Select,
+    Shuffle,
     Space,
     Stmt,
     Store,
@@ -146,7 +147,7 @@ class _Estimate:
                 work.memory += not self._kept(part)
             case Call() if part.type.lanes > 1 or part.function == "fma":
                 work.products += 1
-            case Binary() | Unary() | Select() | Convert() | Bitcast() | Reduce() | Lane() | Call():
+            case Binary() | Unary() | Select() | Convert() | Bitcast() | Reduce() | Lane() | Shuffle() | Call():
                 work.others += 1
             case _:
                 pass

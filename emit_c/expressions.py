@@ -21,6 +21,7 @@ from ..ir.loops import (
     Load,
     Reduce,
     Select,
+    Shuffle,
     Space,
     Splat,
     Type,
@@ -75,6 +76,7 @@ class Expressions:
             Bitcast: self._bitcast,
             Splat: self._splat,
             Lane: self._lane,
+            Shuffle: self._shuffle,
             Reduce: self._reduce,
             Call: self._call,
         }
@@ -135,6 +137,12 @@ class Expressions:
 
     def _lane(self, expr: Lane) -> c_ast.Node:
         return self._op(expr.x.type, "lane", self.value(expr.x), tree.integer(expr.number))
+
+    def _shuffle(self, expr: Shuffle) -> c_ast.Node:
+        self.needs.type(expr.type)
+        self.needs.header("ccml_shuffle.h")
+        operands = (tree.name(f"ccml_{expr.type}"), self.value(expr.x), self.value(expr.y))
+        return tree.call(f"CCML_SHUFFLE{expr.type.lanes}", *operands, *map(tree.integer, expr.picks))
 
     # ------------------------------------------------------------ arithmetic
 

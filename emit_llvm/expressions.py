@@ -56,6 +56,7 @@ class ExpressionWriter:
             loops.Bitcast: self._bitcast,
             loops.Splat: self._splat,
             loops.Lane: self._lane,
+            loops.Shuffle: self._shuffle,
             loops.Reduce: self._reduce,
             loops.Call: self._call,
         }
@@ -255,6 +256,11 @@ class ExpressionWriter:
 
     def _lane(self, expr: loops.Lane) -> str:
         return self.out.value(f"extractelement {self.type_name(expr.x.type)} {self.write(expr.x)}, i32 {expr.number}")
+
+    def _shuffle(self, expr: loops.Shuffle) -> str:
+        x, y, name = self.write(expr.x), self.write(expr.y), self.type_name(expr.type)
+        picks = ", ".join(f"i32 {pick}" for pick in expr.picks)
+        return self.out.value(f"shufflevector {name} {x}, {name} {y}, <{expr.type.lanes} x i32> <{picks}>")
 
     def _reduce(self, expr: loops.Reduce) -> str:
         """Halves the vector until one lane is left: lower half ``op`` upper half.

@@ -37,6 +37,7 @@ from .loops import (
     Prefetch,
     Reduce,
     Select,
+    Shuffle,
     Space,
     Splat,
     Stmt,
@@ -205,6 +206,9 @@ class _Run:
                 return _of_type(np.full(lanes, self.value(x), x.type.dtype.numpy), expr.type)
             case Lane(x, number):
                 return _of_type(np.atleast_1d(self.value(x))[number : number + 1], expr.type)
+            case Shuffle(x, y, picks):
+                both = np.concatenate([np.atleast_1d(self.value(x)), np.atleast_1d(self.value(y))])
+                return _of_type(both[list(picks)], expr.type)
             case Reduce(op, x):
                 return _of_type(_reduce(op, np.atleast_1d(self.value(x))), expr.type)
             case Call():

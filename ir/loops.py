@@ -14,6 +14,7 @@ Grammar (text form in ``ir/loops_text.py``, invariants in ``ir/loops_verify.py``
     expr    := Const | Var | Load(buffer, index*, lanes, active?)
              | Unary(op, x) | Binary(op, x, y) | Select(cond, x, y)
              | Convert(type, x) | Bitcast(type, x) | Splat(x, lanes) | Lane(x, number) | Reduce(op, x)
+             | Shuffle(x, y, picks)
              | Call(function, args, type)            a row of the instruction table, ccml.ir.instructions
 
 Semantics
@@ -345,6 +346,20 @@ class Lane(Expr):
     @property
     def type(self) -> Type:  # type: ignore[override]
         return self.x.type.with_lanes(1)
+
+
+@record
+class Shuffle(Expr):
+    """A vector of as many lanes as ``x`` and ``y`` have each, from lanes of both: ``picks`` are their numbers, those of
+    ``y`` behind those of ``x``."""
+
+    x: Expr
+    y: Expr
+    picks: tuple[int, ...]
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        return self.x.type
 
 
 @record

@@ -33,6 +33,7 @@ from .loops import (
     Prefetch,
     Reduce,
     Select,
+    Shuffle,
     Space,
     Splat,
     Stmt,
@@ -65,7 +66,7 @@ _Named = TypeVar("_Named", Var, Buffer)
 
 RESERVED = frozenset(
     {"kernel", "pass", "let", "if", "else", "true", "false", "active", "align", "invoke", "prefetch", "foreign"}
-    | {"fetch", "chunked", "select", "splat", "lane"}
+    | {"fetch", "chunked", "select", "splat", "lane", "shuffle"}
     | {*LOOP_WORDS, *_ALLOC_WORDS, *_UNARY_FUNCTIONS, *_BINARY_FUNCTIONS, *_REDUCTIONS, *_CONVERSIONS}
 )
 
@@ -375,6 +376,8 @@ class _KernelParser:
             return self._splat()
         if word == "lane":
             return self._lane()
+        if word == "shuffle":
+            return self._shuffle()
         if word == "select":
             return Select(*self._args(3))
         if word in _UNARY_FUNCTIONS:
@@ -398,6 +401,16 @@ class _KernelParser:
     def _lane(self) -> Lane:
         number = self._angled_number("the number of a lane")
         return Lane(self._args(1)[0], number)
+
+    def _shuffle(self) -> Shuffle:
+        cursor = self._cursor
+        cursor.expect("<")
+        picks = [cursor.integer("the number of a lane")]
+        while cursor.accept(","):
+            picks.append(cursor.integer("the number of a lane"))
+        cursor.expect(">")
+        x, y = self._args(2)
+        return Shuffle(x, y, tuple(picks))
 
     def _angled_number(self, what: str) -> int:
         self._cursor.expect("<")

@@ -57,6 +57,7 @@ from .loops import (
     Prefetch,
     Reduce,
     Select,
+    Shuffle,
     Space,
     Splat,
     Stmt,
@@ -203,6 +204,8 @@ def print_expr(expr: Expr, level: int = 0) -> str:
             return f"splat<{lanes}>({print_expr(x)})"
         case Lane(x, number):
             return f"lane<{number}>({print_expr(x)})"
+        case Shuffle(x, y, picks):
+            return f"shuffle<{', '.join(map(str, picks))}>({_list((x, y))})"
         case Reduce(op, x):
             return f"reduce_{op}({print_expr(x)})"
         case Call(function, args, type_):

@@ -29,6 +29,7 @@ from .loops import (
     Lane,
     Reduce,
     Select,
+    Shuffle,
     Splat,
     Type,
     Unary,
@@ -136,6 +137,14 @@ def _lane(expr: Lane) -> Iterator[str]:
         yield f"L4: lane {expr.number} of {expr.x.type}"
 
 
+def _shuffle(expr: Shuffle) -> Iterator[str]:
+    x, y = expr.x.type, expr.y.type
+    if x != y or x.lanes == 1 or bits(x.dtype) != 32:
+        yield f"L4: shuffle of {x} and {y}; it takes two vectors of 32-bit numbers"
+    elif len(expr.picks) != x.lanes or not all(0 <= pick < 2 * x.lanes for pick in expr.picks):
+        yield f"L4: shuffle of {x} by {expr.picks}"
+
+
 def _reduce(expr: Reduce) -> Iterator[str]:
     type_ = expr.x.type
     if expr.op not in REDUCE_OPS:
@@ -174,5 +183,6 @@ _RULES: dict[type[Expr], Callable[[Any], Iterator[str]]] = {
     Bitcast: _bitcast,
     Splat: _splat,
     Lane: _lane,
+    Shuffle: _shuffle,
     Reduce: _reduce,
 }

@@ -43,6 +43,7 @@ static inline ccml_boolx16 ccml_boolx16_select(ccml_boolx16 condition, ccml_bool
 }
 
 CCML_GNU_NUMBERS(16, 64)
+#define CCML_X16_OF(vector, ...) ((vector){__VA_ARGS__})
 CCML_GNU_ARITHMETIC(ccml_f32x16)
 CCML_GNU_COMPARE(ccml_f32x16, ccml_boolx16, eq, _mm512_cmp_ps_mask(x, y, _CMP_EQ_OQ))
 CCML_GNU_COMPARE(ccml_f32x16, ccml_boolx16, ne, _mm512_cmp_ps_mask(x, y, _CMP_NEQ_UQ))
@@ -142,6 +143,7 @@ CCML_FROM_BOOL_16(u32)
 
 #else
 CCML_PORTABLE_X32(16)
+#define CCML_X16_OF(vector, ...) ((vector){{__VA_ARGS__}})
 #endif
 
 #if CCML_X86 && defined(__AVX512F__)

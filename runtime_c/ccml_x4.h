@@ -12,6 +12,7 @@
 CCML_GNU_BOOL(ccml_boolx4, 4, 16)
 CCML_GNU_BOOL_MOVE(ccml_boolx4, 4)
 CCML_GNU_NUMBERS(4, 16)
+#define CCML_X4_OF(vector, ...) ((vector){__VA_ARGS__})
 CCML_GNU_ORDER(ccml_i32x4, ccml_boolx4)
 CCML_GNU_ORDER(ccml_u32x4, ccml_boolx4)
 #if CCML_MVE
@@ -170,6 +171,7 @@ CCML_GNU_BOOL_CONVERT(ccml_boolx4, ccml_f32x4, ccml_i32x4, ccml_u32x4)
 
 #else
 CCML_PORTABLE_X32(4)
+#define CCML_X4_OF(vector, ...) ((vector){{__VA_ARGS__}})
 #endif
 
 #if CCML_X86 && defined(__SSE4_1__)

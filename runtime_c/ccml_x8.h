@@ -11,6 +11,7 @@
 CCML_GNU_BOOL(ccml_boolx8, 8, 32)
 CCML_GNU_BOOL_MOVE(ccml_boolx8, 8)
 CCML_GNU_NUMBERS(8, 32)
+#define CCML_X8_OF(vector, ...) ((vector){__VA_ARGS__})
 CCML_GNU_ARITHMETIC(ccml_f32x8)
 CCML_GNU_ORDER(ccml_f32x8, ccml_boolx8)
 CCML_GNU_ORDER(ccml_i32x8, ccml_boolx8)
@@ -114,9 +115,11 @@ CCML_PAIR_BITCAST(i32, f32)
 CCML_PAIR_BITCAST(i32, u32)
 CCML_PAIR_BITCAST(u32, f32)
 CCML_PAIR_BITCAST(u32, i32)
+#define CCML_X8_OF(vector, a, b, c, d, e, f, g, h) ((vector){{a, b, c, d}, {e, f, g, h}})
 
 #else
 CCML_PORTABLE_X32(8)
+#define CCML_X8_OF(vector, ...) ((vector){{__VA_ARGS__}})
 #endif
 
 #if CCML_X86 && defined(__AVX2__)

@@ -137,6 +137,8 @@ def test_scalar(expr: str, type_: str, expected: float) -> None:
 def test_vectors_work_lane_by_lane() -> None:
     a = np.array([-7, 7, 8, -128], np.int8)
     assert evaluate("lane<1>(a[0 : 4]) + lane<3>(a[0 : 4])", "i8", a=a) == [-121]
+    words = np.array([3, 1, 4, 1], np.int32)
+    assert evaluate("shuffle<7, 2, 0, 4>(a[0 : 4], a[0 : 4] * 10i32x4)", "i32x4", a=words) == [10, 4, 3, 30]
     assert evaluate("a[0 : 4] / splat<4>(2i8)", "i8x4", a=a) == [-3, 3, 4, -64]
     assert evaluate("select(a[0 : 4] < 0i8x4, -a[0 : 4], a[0 : 4])", "i8x4", a=a) == [7, 7, 8, -128]
     assert evaluate("convert<f32x4>(a[0 : 4]) * 0.5f32x4", "f32x4", a=a) == [-3.5, 3.5, 4.0, -64.0]
