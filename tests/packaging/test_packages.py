@@ -125,17 +125,16 @@ def test_every_kind_of_interface_has_an_application(name: str, tmp_path: Path) -
 # ---------------------------------------------------------------- Arduino and PlatformIO
 
 
-@needs("g++", "gcc")
-def test_an_arduino_library_compiles_with_its_sketch(host: Packages, tmp_path: Path) -> None:
-    """As Arduino does: every file of src, and the sketch as C++ behind Arduino.h."""
-    library, sketch = host / "arduino", host / "arduino" / "examples" / "net_check"
-    main = 'int main() { setup(); loop(); return 0; }\n'
-    (tmp_path / "sketch.cpp").write_text('#include "Arduino.h"\n' + (sketch / "net_check.ino").read_text() + main)
-    sources = [*(library / "src").glob("*.c"), *sketch.glob("*.c")]
-    run("gcc", "-c", "-Os", f"-I{library / 'src'}", f"-I{sketch}", *sources, cwd=tmp_path)
-    includes = [f"-I{STUBS / 'arduino'}", f"-I{library / 'src'}", f"-I{sketch}"]
-    run("g++", *includes, "sketch.cpp", *tmp_path.glob("*.o"), "-o", "sketch", cwd=tmp_path)
-    assert_right(run(tmp_path / "sketch", cwd=tmp_path), host)
+@needs("arduino-builder", "g++", "gcc")
+def test_arduino_finds_builds_and_runs_the_library(host: Packages, tmp_path: Path) -> None:
+    """By Arduino's own build tool, from the archive that its library manager takes, on this computer as a board."""
+    zipfile.ZipFile(host.folder / "arduino" / "net.zip").extractall(tmp_path / "libraries")
+    sketch = tmp_path / "libraries" / "net" / "examples" / "net_check" / "net_check.ino"
+    (tmp_path / "build").mkdir()
+    places = ["-hardware", STUBS / "arduino" / "hardware", "-tools", tmp_path, "-libraries", tmp_path / "libraries"]
+    options = ["-fqbn", "ccml:host:pc", "-build-path", tmp_path / "build"]
+    run("arduino-builder", "-compile", *places, *options, sketch, cwd=tmp_path)
+    assert_right(run(tmp_path / "build" / "net_check.ino.elf", cwd=tmp_path), host)
 
 
 def test_an_arduino_library_says_what_its_specification_asks_for(arm: Packages) -> None:
@@ -209,6 +208,14 @@ def test_an_esp_idf_component_compiles_its_sources_for_xtensa(host: Packages, tm
     said = run(tmp_path / "net_check", cwd=tmp_path)
     assert_right(said, host)
     assert "ccml: layer 0 " in said
+
+
+def test_the_component_manager_of_esp_idf_accepts_the_manifests(riscv: Packages) -> None:
+    """By its own parser and schema, which refuse versions and dependencies that they cannot read."""
+    manager = pytest.importorskip("idf_component_tools.manager", reason="needs idf-component-manager: pip install it")
+    component = riscv / "esp-idf"
+    for folder in (component, component / "examples" / "net_check" / "main"):
+        assert manager.ManifestManager(str(folder), "net").load().dependencies
 
 
 @pytest.mark.parametrize(
