@@ -75,14 +75,13 @@ def build_c(program: Program, machine: Machine, written: Path | None = None) -> 
         folder = Path(name)
         if written is None:
             write_c(program, machine, folder)
-        else:
-            shutil.copytree(written, folder, dirs_exist_ok=True)
-        sources = sorted(folder.glob("*.c"))
+        place = written or folder
         lines = () if written else (_LINES,)
         flags = (*_C_FLAGS, *lines, optimization(program), *all_flags(machine, _compiler(machine)), "-I.")
-        for source in sources:
-            build([find_tool(_compiler(machine)), *flags, "-c", source, "-o", source.with_suffix(".o")], folder)
-        objects = tuple(source.with_suffix(".o").read_bytes() for source in sources)
+        made = [(source, folder / f"{source.stem}.o") for source in sorted(place.resolve().glob("*.c"))]
+        for source, target in made:
+            build([find_tool(_compiler(machine)), *flags, "-c", source, "-o", target], place)
+        objects = tuple(target.read_bytes() for _, target in made)
         executable = _linked(write_objects(objects, folder), machine, symbols.run, folder)
         image, helpers = load_executable(executable), tuple(sorted(link_objects(objects).missing))
         layer_of = {} if written else _layers_by_lines(program, image, machine, folder)

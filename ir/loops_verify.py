@@ -34,7 +34,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from typing import NoReturn
 
@@ -70,7 +70,8 @@ from .loops import (
 )
 from .loops_rewrite import children
 from .loops_text import print_block, print_expr
-from .loops_types import complaints
+from .loops_types import complaint
+from .record import record
 from .types import DType
 
 
@@ -85,7 +86,7 @@ def verify_kernel(
     _Verifier(kernel, scheduled, instructions, blocks).run()
 
 
-@dataclass(frozen=True)
+@record
 class _Scope:
     """What is visible at one place; ``frozen`` are local buffers that a surrounding parallel loop must not store."""
 
@@ -166,7 +167,7 @@ class _Verifier:
             self._fail("L1", "a name is empty")
         if item.name in scope.names:
             self._fail("L1", f"{item.name!r} is bound already")
-        return replace(scope, names={**scope.names, item.name: item})
+        return _Scope({**scope.names, item.name: item}, scope.bounds, scope.frozen)
 
     def _buffer(self, buffer: Buffer, right_space: bool) -> None:
         if not right_space:
@@ -201,7 +202,9 @@ class _Verifier:
                 self._expr(value, scope)
                 if var.type != value.type:
                     self._fail("L4", f"{var.name!r} has type {var.type}, its value {value.type}", stmt)
-                return replace(self._bind(var, scope), bounds=scope.bounds.with_let(var, value))
+                inner = self._bind(var, scope)
+                bounds = scope.bounds.with_let(var, value)
+                return inner if bounds is scope.bounds else replace(inner, bounds=bounds)
             case Alloc(buffer):
                 self._buffer(buffer, buffer.space in (Space.STACK, Space.REG))
                 return self._bind(buffer, scope)
@@ -317,15 +320,17 @@ class _Verifier:
         if isinstance(expr, Var):
             self._in_scope(expr, scope, expr)
             return
-        for child in children(expr):
-            self._expr(child, scope)
+        if not isinstance(expr, Const):
+            for child in children(expr):
+                self._expr(child, scope)
         if isinstance(expr, Load):
             lanes = 1 if expr.buffer.space is Space.REG else expr.lanes
             if lanes < 1 or lanes != expr.lanes:
                 self._fail("L7", f"{expr.lanes} lanes; a reg buffer is read by whole elements", expr)
             self._access(expr.buffer, expr.index, lanes, expr.active, scope, expr)
-        for complaint in complaints(expr, self._instructions):
-            invariant, _, reason = complaint.partition(": ")
+        wrong = complaint(expr, self._instructions)
+        if wrong is not None:
+            invariant, _, reason = wrong.partition(": ")
             self._fail(invariant, reason, expr)
 
     def _in_scope(self, item: Var | Buffer, scope: _Scope, at: Stmt | Expr) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class ConstantMatrix:
     """Multiplies values by ``matrix`` [rows, columns]; ``fused``: with fused multiply-adds."""
 
     def __init__(self, matrix: np.ndarray, fused: bool) -> None:
-        self.matrix, self.fused = matrix, fused
+        self.matrix, self.fused = np.asarray(matrix, np.float64), fused
 
     def part(self, rows: Sequence[int]) -> ConstantMatrix:
         """Some rows of the product."""
@@ -42,7 +42,7 @@ class ConstantMatrix:
 
     @cached_property
     def _plan(self) -> _Plan:
-        return _Plan.of(self.matrix)
+        return _plan(self.matrix.shape, self.matrix.tobytes())
 
     def both_sides(self, rows: Sequence[int], at: Place, use: Use, names: Names) -> Block:
         """``use(row, column, value)`` for the elements of some rows of ``M X M^T``; ``at(row, column)`` are those of
@@ -113,10 +113,12 @@ class _Plan:
     pairs: tuple[tuple[int, int], ...]
     rows: tuple[_Sum | _Halves, ...]
 
-    @staticmethod
-    def of(matrix: np.ndarray) -> _Plan:
-        paired, pairs = _paired_columns(matrix)
-        return _Plan(pairs, tuple(_rows(paired)))
+
+@lru_cache(maxsize=256)
+def _plan(shape: tuple[int, ...], content: bytes) -> _Plan:
+    """The plan for a matrix of doubles, which kernels of several layers, and for several CPUs, have in common."""
+    paired, pairs = _paired_columns(np.frombuffer(content).reshape(shape))
+    return _Plan(pairs, tuple(_rows(paired)))
 
 
 def _paired_columns(matrix: np.ndarray) -> tuple[np.ndarray, tuple[tuple[int, int], ...]]:

@@ -40,7 +40,7 @@ def accessed(block: Block) -> tuple[dict[Buffer, None], dict[Buffer, None]]:
     for stmt in walk_stmts(block):
         for expr in stmt_exprs(stmt):
             for part in walk_expr(expr):
-                if isinstance(part, Load) and part.buffer.space is Space.GLOBAL:
+                if type(part) is Load and part.buffer.space is Space.GLOBAL:
                     read[part.buffer] = None
         if isinstance(stmt, Store) and stmt.buffer.space is Space.GLOBAL:
             written[stmt.buffer] = None
