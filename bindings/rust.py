@@ -54,17 +54,21 @@ def crate_name(prefix: str) -> str:
     return f"{prefix}_model" if prefix in _KEYWORDS else prefix
 
 
+def _argument_name(parameter: str) -> str:
+    """A parameter of a function: no keyword, and no pattern that means a variant or a constant (``None``, ``Ok``)."""
+    return f"{parameter}_" if parameter in _KEYWORDS or parameter[0].isupper() else parameter
+
+
 def rust_string(text: str) -> str:
     """A string literal."""
     return '"' + "".join(c if " " <= c <= "~" and c not in '"\\' else f"\\u{{{ord(c):x}}}" for c in text) + '"'
 
 
 def _tensor(tensor: Tensor) -> dict[str, object]:
-    argument = f"{tensor.parameter}_" if tensor.parameter in _KEYWORDS else tensor.parameter
     return {
         "facts": tensor,
         "module": f"tensor_{tensor.parameter}",
-        "argument": argument,
+        "argument": _argument_name(tensor.parameter),
         "element": _ELEMENTS[tensor.c_type],
     }
 

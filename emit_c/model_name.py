@@ -25,9 +25,8 @@ def model_name(path: Path, wanted: str | None) -> str:
     if not _IDENTIFIER.match(wanted) or len(wanted) > _MAX_LENGTH or wanted.lower() in _TAKEN:
         raise CcmlError(
             ErrorCode.BAD_OPTION,
-            f"'{wanted}' cannot be the prefix of C symbols and the name of a library",
-            hint=f"letters, digits and _ , a letter first, at most {_MAX_LENGTH}, none of the system's own; "
-            f"for example '{_from_file(Path(wanted))}'",
+            f"'{wanted}' is no prefix of C symbols, or the name of a system's library",
+            hint=f"a letter, then letters, digits and _, at most {_MAX_LENGTH}, such as '{_from_file(Path(wanted))}'",
         )
     return wanted
 

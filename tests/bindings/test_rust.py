@@ -9,7 +9,7 @@ from pathlib import Path
 import ccml
 import numpy as np
 import pytest
-from onnx import save
+from onnx import TensorProto, helper, save
 
 from tests.packaging.odd_models import ODD_MODELS, often_or_in_check
 from tests.packaging.packages import HOSTILE_OUTPUT, write_model
@@ -77,6 +77,16 @@ def test_an_array_of_another_size_does_not_compile(crate: Path, tmp_path: Path) 
         ["cargo", "build", "--offline", "--quiet"], cwd=folder, capture_output=True, text=True, check=False
     )
     assert done.returncode != 0 and "expected an array with a size of 5" in done.stderr
+
+
+def test_tensors_called_as_variants_and_constants_are_in_the_prelude(tmp_path: Path) -> None:
+    """A parameter ``None`` would be a pattern that only that variant matches."""
+    nodes = [helper.make_node("Relu", ["Some"], ["None"]), helper.make_node("Neg", ["Some"], ["Ok"])]
+    some, *results = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in ("Some", "None", "Ok"))
+    graph = helper.make_graph(nodes, "capitals", [some], results)
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10), tmp_path / "net.onnx")
+    ccml.compile(tmp_path / "net.onnx", "generic", tmp_path / "out", bindings=["rust"])
+    run("cargo", "check", "--offline", cwd=tmp_path / "out" / "rust" / "net", RUSTFLAGS="-D warnings")
 
 
 @pytest.mark.parametrize("name", often_or_in_check(ODD_MODELS, "state"))
