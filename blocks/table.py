@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from ..ir.loops import Kernel
 from . import (
     depthwise,
+    depthwise_line,
     depthwise_windows,
     dsp_gemm,
     dsp_packed_gemm,
@@ -26,8 +27,8 @@ from . import (
 from .instruction import BlockInstruction
 
 _FAMILIES = (
-    dsp_gemm, dsp_packed_gemm, depthwise, depthwise_windows, plain, plain_depthwise, pool, helium, helium_depthwise,
-    helium_softmax, helium_tanh, helium_windows, row_sums, winograd, halfword_gemm,
+    dsp_gemm, dsp_packed_gemm, depthwise, depthwise_line, depthwise_windows, plain, plain_depthwise, pool, helium,
+    helium_depthwise, helium_softmax, helium_tanh, helium_windows, row_sums, winograd, halfword_gemm,
     nibbles,
 )  # fmt: skip
 

@@ -27,6 +27,7 @@ from ..byte_operands import start
 from ..kernel import KernelContext
 from ..nibble_weights import StreamLayout
 from .depthwise_base import DepthwiseBlocks, Numbers, Place, Span, is_column, order_of
+from .depthwise_line import is_line, lower_line
 from .depthwise_windows import WindowDepthwise
 
 STAGED_BYTES = 512
@@ -47,6 +48,8 @@ def lower_dsp_depthwise(ctx: KernelContext) -> Block:
     """``conv``, for which :func:`is_dsp_depthwise` holds."""
     layer = DepthwiseLayer(ctx, order_of(ctx))
     numbers = Numbers.of(layer)
+    if is_line(layer, numbers):
+        return lower_line(layer, numbers)
     in_columns = is_plain_window(layer.node, KERNEL) and layer.stride == (1, 1)
     return (ColumnDepthwise if in_columns else WindowDepthwise)(layer, numbers).emit()
 

@@ -18,6 +18,13 @@ from tests.schedule.test_staged import M4, SAME, assert_exact, by_c, by_jit, by_
 from tests.tools import needs
 
 
+def line(length: int, channels: int, pad: tuple[int, int], *, batch: int = 1, multiplier: int = 1) -> Graph:
+    """Three taps along one dimension."""
+    return integer_conv_graph(
+        (batch, length, channels), (channels * multiplier, 3, 1), stride=(1,), pad=pad, group=channels, rounded=True,
+    )
+
+
 def depthwise(
     rows: int, columns: int, channels: int, *, kernel: tuple[int, int] = (3, 3), stride: int | tuple[int, int] = 1,
     dilation: int = 1, pad: tuple[int, ...] = SAME, batch: int = 1, zero_point: int = 3, lo: int = -128,
@@ -81,6 +88,17 @@ BYTES = {
     "1x9": depthwise(1, 31, 8, kernel=(1, 9), pad=(0, 4, 0, 4), rounded=True),
     "one dimension": integer_conv_graph((2, 21, 8), (8, 9, 1), stride=(2,), pad=(4, 3), group=8, rounded=True),
     "a column": depthwise(23, 1, 8, kernel=(5, 1), pad=(1, 0, 3, 0), batch=2, rounded=True),
+    "three in a line": line(12, 8, (1, 1), batch=2),
+    "three in a line, odd": line(13, 5, (1, 1)),
+    "three in a line, no padding": line(8, 4, (0, 0)),
+    "three in a line, padding before": line(10, 6, (1, 0)),
+    "three in a line, padding behind, odd": line(9, 4, (0, 1)),
+    "three in a line, wide padding": line(9, 4, (2, 2)),
+    "three in a short line": line(4, 4, (1, 1)),
+    "three in a shorter line": line(3, 4, (1, 1)),
+    "lines of several rows": depthwise(5, 9, 7, kernel=(1, 3), pad=(0, 1, 0, 1), stride=(2, 1), rounded=True),
+    "lines beside rows of padding": depthwise(3, 6, 4, kernel=(1, 3), pad=(1, 1, 0, 1), rounded=True),
+    "a column of three": depthwise(15, 1, 6, kernel=(3, 1), pad=(1, 0, 1, 0), zero_point=-128, rounded=True),
     "a column, stride 2": depthwise(21, 1, 12, kernel=(9, 1), stride=2, pad=(4, 0, 3, 0), rounded=True),
     "a column, dilation 2": depthwise(19, 1, 4, kernel=(3, 1), dilation=2, pad=(2, 0, 1, 0), rounded=True),
     "a column, stride and dilation": depthwise(19, 1, 4, kernel=(3, 1), stride=2, dilation=2, pad=(2, 0, 1, 0)),
@@ -99,9 +117,7 @@ BYTES = {
     "multiplier 5, stride 3, odd addresses": depthwise(7, 8, 5, stride=3, multiplier=5, rounded=True),
     "multiplier 2, 5x5": depthwise(6, 7, 11, kernel=(5, 5), pad=(2, 2, 2, 2), multiplier=2, rounded=True),
     "multiplier 2, dilation": depthwise(8, 9, 6, dilation=2, pad=(2, 2, 2, 2), multiplier=2, rounded=True),
-    "multiplier 2, one dimension": integer_conv_graph(
-        (1, 21, 6), (12, 3, 1), stride=(1,), pad=(1, 1), group=6, rounded=True,
-    ),
+    "multiplier 2, one dimension": line(21, 6, (1, 1), multiplier=2),
     "multiplier 2, a column": depthwise(11, 1, 8, kernel=(5, 1), pad=(1, 0, 3, 0), multiplier=2, rounded=True),
 }
 """Of which bytes are computed in one pass."""

@@ -48,7 +48,13 @@ DEPTHWISE = {
     "depthwise, odd channels": depthwise((1, 6, 7, 37), pad=SAME),
     "depthwise, stride 2": depthwise((1, 9, 10, 36), stride=(2, 2), pad=(0, 0, 1, 1)),
 }
-WINDOWS = {"depthwise, 5x5": depthwise((2, 6, 7, 18), (5, 5), pad=(2, 2, 2, 2))}
+WINDOWS = {
+    "depthwise, 5x5": depthwise((2, 6, 7, 18), (5, 5), pad=(2, 2, 2, 2)),
+    "depthwise, three in a line": depthwise((1, 1, 9, 90), (1, 3), pad=(0, 1, 0, 1)),
+    "depthwise, multiplier 2": integer_conv_graph(
+        (1, 4, 5, 16), (32, 3, 3, 1), pad=SAME, group=16, outliers=[3], rounded=True
+    ),
+}
 GROUPS = integer_conv_graph((1, 5, 8, 32), (16, 3, 3, 16), pad=SAME, group=2, outliers=[9])
 ALL = GRAPHS | DEPTHWISE
 ON_BOARDS = (
