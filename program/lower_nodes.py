@@ -28,7 +28,7 @@ from ..schedule.borders import plan_borders
 from ..schedule.byte_tables import separate_lookups
 from ..schedule.decision import NOTHING_TUNED, TUNED, Decision, Tuned, kernel_key, threaded_key
 from ..schedule.fixed_requantization import requantize_in_integers
-from ..schedule.generators import Generator, choose_generator
+from ..schedule.generators import READ_BORDERS, Generator, choose_generator
 from ..schedule.kernel import KernelContext
 from ..schedule.legalize import legalize
 from ..schedule.outputs import separate_outputs, storage_owners
@@ -149,7 +149,7 @@ class _Lowering:
 
         def read_halo(node: Node) -> Halo | None:
             ctx = self._context(node)
-            if ctx.anchor is None or ctx.anchor.op != "conv":
+            if ctx.anchor is None or ctx.anchor.op not in READ_BORDERS:
                 return None
             halo = self._generator(ctx).halo
             return None if halo is None else halo(ctx.anchor)

@@ -46,7 +46,7 @@ def lower_conv(ctx: KernelContext) -> Block:
     """``conv``, for which :func:`is_conv` holds."""
     node, weights = ctx.contraction
     assert weights is not None
-    return _ConvLowering(ctx, node, weights).emit()
+    return ConvLoops(ctx, node, weights).emit()
 
 
 def is_matmul(ctx: KernelContext) -> bool:
@@ -112,7 +112,9 @@ class PackedWeights:
         return weight_operand(self.dot, loaded)
 
 
-class _ConvLowering:
+class ConvLoops:
+    """A convolution of channels last with ``weights`` [O, k..., I/g]."""
+
     def __init__(self, ctx: KernelContext, node: Node, weights: np.ndarray) -> None:
         self.ctx, self.node, self.names = ctx, node, ctx.names
         x = node.inputs[0]
@@ -135,9 +137,14 @@ class _ConvLowering:
         if pointwise:
             weights = self.weights.reshape(self.channels, self.depth).T
             return _PackedMatmul(self.ctx, self.node, weights).emit()
-        return self._general()
+        return self.general()
 
-    def _general(self) -> Block:
+    def place(self, position: Sequence[Expr]) -> Sequence[Expr]:
+        """Where the result for ``position`` = [n, spatial...] is stored."""
+        return position
+
+    def general(self) -> Block:
+        """For any kernel, stride and padding."""
         out = self.out_shape
         rows, fold = out[-2], self.group == 1 and self.dilation[-1] == 1
         outer = [Axis(Var(self.names.fresh("n")), out[0])]
@@ -160,7 +167,7 @@ class _ConvLowering:
 
         def finish(r: Expr, column: Expr, value: Expr, lanes: int, active: int) -> Block:
             def index(c: Expr) -> Sequence[Expr]:
-                return (*position, r, c)
+                return (*self.place((*position, r)), c)
 
             return self.ctx.store_vector(index, absolute(column), sums.result(value), active, self.refs)
 

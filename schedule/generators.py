@@ -53,6 +53,7 @@ from .stored_weights import is_weight_matmul, lower_weight_matmul
 from .sum_pool import is_sum_pool, lower_sum_pool
 from .tensors import Halo
 from .transposed import is_transposed
+from .transposed_contraction import is_transposed_contraction, lower_transposed_contraction, transposed_halo
 from .tree_code import is_tree_code, lower_tree_code
 from .winograd import is_winograd, lower_winograd, winograd_cost, winograd_halo
 
@@ -233,6 +234,10 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("contraction", _anchors("conv"), is_conv, lower_conv, _convolution(*_DIRECT), needed_halo, tunable=True),
     _winograd(2),
     _winograd(4),
+    Generator(
+        "contraction", _anchors("conv_transpose"), is_transposed_contraction, lower_transposed_contraction,
+        _convolution(*_DIRECT), transposed_halo,
+    ),
     Generator("contraction", _anchors("matmul"), is_matmul, lower_matmul, _scalar(7), tunable=True),
     Generator(
         "computed product", _anchors("matmul"), is_computed_product, lower_computed_product, _scalar(7), tunable=True
@@ -267,6 +272,9 @@ GENERATORS: tuple[Generator, ...] = (
     Generator("nest", _anchors(), _has_anchor, lower_nest, _scalar(30)),
 )
 """In no order that matters: of those that apply, the cheapest is taken."""
+
+READ_BORDERS = frozenset(anchor for each in GENERATORS if each.halo is not None for anchor in each.anchors)
+"""The anchors for which some loops rely on what is around the input."""
 
 
 def choose_generator(ctx: KernelContext) -> Generator:

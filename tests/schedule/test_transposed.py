@@ -7,11 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ccml.emit_llvm.jit import JitModel
 from ccml.ir.graph import AttrValue, Graph, GraphBuilder, NameSupply, Node, Value
+from ccml.ir.loops import Alloc
+from ccml.ir.loops_rewrite import walk_stmts
 from ccml.ir.types import DType, TensorType
+from ccml.ops.evaluate import evaluate_graph
 from ccml.ops.table import infer_types
-from ccml.targets import Machine
+from ccml.program.build import lower_graph
+from ccml.targets import Machine, select
 
+from tests.schedule.graphs import anchored_graph, random_inputs
+from tests.schedule.test_generators import TOLERANCE, machines, relative_error
 from tests.schedule.test_helium import M55
 from tests.schedule.test_staged import M4, assert_exact, by_c, by_jit, by_objects, with_blocks
 from tests.tools import needs
@@ -42,15 +49,16 @@ def transposed(
     return Graph("model", (given,), (y,), (Node("fused", body.inputs, (y,), {"body": body}, "layer"),), arrays)
 
 
-GRAPHS = {
-    "2x2, twice as large": transposed((1, 5, 6, 8), (8, 2, 2, 6), (2, 2), (0, 0, 0, 0)),
-    "3x3, twice as large": transposed((2, 4, 5, 8), (8, 3, 3, 5), (2, 2), (1, 1, 1, 1), (1, 1)),
-    "4x4, twice as large": transposed((1, 4, 8, 12), (12, 4, 4, 4), (2, 2), (1, 1, 1, 1)),
-    "5x3, three and one": transposed((1, 4, 7, 3), (3, 5, 3, 4), (3, 1), (0, 2, 4, 0)),
-    "a cut beyond the kernel": transposed((1, 6, 5, 4), (4, 2, 3, 6), (1, 2), (1, 4, 1, 3)),
-    "rows added": transposed((1, 3, 4, 4), (4, 3, 3, 3), (3, 3), (0, 1, 0, 0), (2, 0)),
-    "line": transposed((1, 9, 8), (8, 6, 3), (2,), (2, 1)),
+SHAPES: dict[str, tuple[Sequence[int], ...]] = {
+    "2x2, twice as large": ((1, 5, 6, 8), (8, 2, 2, 6), (2, 2), (0, 0, 0, 0)),
+    "3x3, twice as large": ((2, 4, 5, 8), (8, 3, 3, 5), (2, 2), (1, 1, 1, 1), (1, 1)),
+    "4x4, twice as large": ((1, 4, 8, 12), (12, 4, 4, 4), (2, 2), (1, 1, 1, 1)),
+    "5x3, three and one": ((1, 4, 7, 3), (3, 5, 3, 4), (3, 1), (0, 2, 4, 0)),
+    "a cut beyond the kernel": ((1, 6, 5, 4), (4, 2, 3, 6), (1, 2), (1, 4, 1, 3)),
+    "rows added": ((1, 3, 4, 4), (4, 3, 3, 3), (3, 3), (0, 1, 0, 0), (2, 0)),
+    "line": ((1, 9, 8), (8, 6, 3), (2,), (2, 1)),
 }
+GRAPHS = {name: transposed(*shapes) for name, shapes in SHAPES.items()}
 by_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=list(GRAPHS))
 
 
@@ -69,3 +77,53 @@ def test_emulated(graph: Graph, machine: Machine, tmp_path: Path) -> None:
 @needs("arm-none-eabi-gcc", "qemu-system-arm")
 def test_objects_on_cortex_m4(tmp_path: Path) -> None:
     assert_exact(GRAPHS["3x3, twice as large"], M4, by_objects, tmp_path)
+
+
+# ---------------------------------------------------------------- without block instructions
+
+WIDER: dict[str, tuple[Sequence[int], ...]] = {
+    **SHAPES,
+    "more columns and rows than a block": ((1, 3, 33, 5), (5, 4, 4, 83), (2, 2), (1, 1, 1, 1)),
+    "one pixel": ((1, 1, 1, 24), (24, 4, 4, 16), (1, 1), (0, 0, 0, 0)),
+    "volume": ((1, 3, 2, 4, 5), (5, 2, 3, 2, 9), (2, 1, 2), (0, 1, 0, 0, 1, 0)),
+}
+
+
+def floats(
+    x: Sequence[int], w: Sequence[int], stride: Sequence[int], pad: Sequence[int], extra: Sequence[int] = ()
+) -> Graph:
+    rng = np.random.default_rng(5)
+    constants = {"w": rng.standard_normal(tuple(w)).astype(np.float32), "b": rng.standard_normal(w[-1]).astype("f4")}
+    attrs: dict[str, AttrValue] = {
+        "stride": tuple(stride), "pad": tuple(pad), "group": 1, "layout": "channels_last",
+        "dilation": (1,) * len(stride), "output_padding": tuple(extra) or (0,) * len(stride),
+    }  # fmt: skip
+    return anchored_graph("conv_transpose", {"x": tuple(x)}, constants, attrs, ["add", "relu"])
+
+
+on_machines = pytest.mark.parametrize("machine", machines(), ids=lambda machine: machine.cpu.name)
+by_shapes = pytest.mark.parametrize("shapes", WIDER.values(), ids=list(WIDER))
+
+
+@on_machines
+@by_shapes
+def test_floats(shapes: tuple[Sequence[int], ...], machine: Machine) -> None:
+    assert relative_error(floats(*shapes), machine) < TOLERANCE
+
+
+@on_machines
+@by_shapes
+def test_bytes_by_dots(shapes: tuple[Sequence[int], ...], machine: Machine) -> None:
+    graph = transposed(*shapes)
+    feeds, (y,) = random_inputs(graph), graph.outputs
+    found = JitModel(lower_graph(graph, machine), machine).run(feeds)[y.name]
+    np.testing.assert_array_equal(found, evaluate_graph(graph, feeds)[y.name])
+
+
+@pytest.mark.parametrize("graph", [transposed(*SHAPES["3x3, twice as large"]), floats(*SHAPES["3x3, twice as large"])])
+@pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v4"])
+def test_sums_are_blocks_of_registers(graph: Graph, level: str) -> None:
+    """Each phase is a contraction with accumulators, which other loops do not have."""
+    (kernel,) = (each for each in lower_graph(graph, select("x86", cpu=level)).kernels if "conv" in each.name)
+    registers = [stmt for stmt in walk_stmts(kernel.body) if isinstance(stmt, Alloc) and stmt.buffer.name[:3] == "acc"]
+    assert len(registers) >= 4
