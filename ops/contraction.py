@@ -152,7 +152,7 @@ def evaluate_conv_transpose(arrays: Arrays, attrs: Attrs) -> tuple[np.ndarray, .
     spatial = len(extents)
     full = [count + pad[d] + pad[spatial + d] for d, count in enumerate(counts)]
     y = np.zeros((batch, group, group_out, *full), _wide(x).dtype)
-    xg = _wide(x, zero_point(attrs)).reshape(batch, group, channels // group, -1)
+    xg = _wide(x, zero_point(attrs)).reshape(batch, group, channels // group, prod(extents))
     wg = _wide(w).reshape(group, channels // group, group_out, *kernel)
     for tap in np.ndindex(*kernel):
         part = np.einsum("bgci,gco->bgoi", xg, wg[(..., *tap)]).reshape(batch, group, group_out, *extents)

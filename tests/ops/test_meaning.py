@@ -125,6 +125,14 @@ def test_convolution_in_both_layouts(group: int) -> None:
     np.testing.assert_allclose(last, np.moveaxis(expected, 1, -1))
 
 
+@pytest.mark.parametrize("group", [1, 3])
+def test_a_transposed_convolution_without_input_channels_is_zero(group: int) -> None:
+    x, w = np.zeros((2, 0, 3), np.float32), np.zeros((0, 4, 2), np.float32)
+    attrs = {"stride": (2,), "pad": (0, 0), "dilation": (1,), "output_padding": (0,), "layout": "channels_first"}
+    y = meaning("conv_transpose", x, w, group=group, **attrs)
+    np.testing.assert_array_equal(y, np.zeros((2, 4 * group, 6)))
+
+
 def test_convolution_of_integers_is_exact() -> None:
     x, w = np.full((1, 3, 1, 1), 2**20 + 1, np.int32), np.full((1, 3, 1, 1), 2**9 + 1, np.int32)
     attrs = {"stride": (1, 1), "pad": (0, 0, 0, 0), "dilation": (1, 1), "group": 1, "layout": "channels_first"}
