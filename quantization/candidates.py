@@ -14,10 +14,9 @@ import numpy as np
 
 from ..ir.graph import Node
 from ..ir.types import DType
-from ..ops.evaluate import evaluate_graph
 from ..ops.table import OPS
 from ..samples import Samples
-from .execute import relative_noise
+from ..verification.runner import work_of
 from .observe import spread
 from .partition import Partition, key
 from .probe import Probe
@@ -26,8 +25,10 @@ from .tuning import TunedLayer
 
 log = logging.getLogger(__name__)
 
-_ALONE_SAMPLES = 4
-"""Samples on which the parts are measured."""
+_ALONE_SAMPLES, _MOST_ALONE = 4, 16
+"""Samples on which the parts are measured, and as many as that of small models."""
+_ALONE_WORK = 1 << 30
+"""Of all evaluations of a small model, as ``work_of`` counts it."""
 
 
 class Raise(StrEnum):
@@ -71,7 +72,7 @@ def wide_tensors(quantizer: Quantizer, samples: Samples) -> list[Candidate]:
         if encodings[head].dtype is not DType.I16 and quantizer.interface.isdisjoint(parts.members(head))
     ]  # fmt: skip
     stored = {name: head for name, head in parts.stored.items() if head in heads}
-    probe = Probe.of(quantizer.graph, stored, _some(samples), len(heads))
+    probe = Probe.of(quantizer.graph, stored, _some(samples, _count(quantizer, len(heads))), len(heads))
     noise = {head: probe.noise(lambda _, head=head: {head: encodings[head]}) for head in heads}  # type: ignore[misc]
     log.info("measured %d tensors alone", len(heads))
     return [Candidate(head, Raise.INT16, noise[head], layer_of(parts, head)) for head in heads]
@@ -84,8 +85,8 @@ def layers(
     ``nibbles``, those with 4. With all in float any demand is met."""
     nodes = list(core_nodes(quantizer.partition()))
     narrow = [node for node in nodes if key(node) in nibbles]
-    least = _weight_noise(quantizer, narrow, nibbles, samples)
     noise = _weight_noise(quantizer, nodes, tuned, samples)
+    least = noise | _weight_noise(quantizer, narrow, nibbles, samples)
     log.info("measured %d layers alone", len(nodes))
     found = []
     for node in nodes:
@@ -93,31 +94,37 @@ def layers(
         if name in nibbles:
             found.append(Candidate(name, Raise.BYTES, max(0.0, least[name] - noise[name]), title))
         if can_have_halfwords(quantizer.graph, node) and name not in quantizer.halfword_layers():
-            found.append(Candidate(name, Raise.HALFWORDS, noise[name], title))
-        found.append(Candidate(name, Raise.FLOAT, noise[name], title))
+            found.append(Candidate(name, Raise.HALFWORDS, least[name], title))
+        found.append(Candidate(name, Raise.FLOAT, least[name], title))
     return found
 
 
 def _weight_noise(
     quantizer: Quantizer, nodes: Sequence[Node], tuned: Mapping[str, TunedLayer], samples: Samples
 ) -> dict[str, float]:
-    graph, noise = quantizer.graph, dict.fromkeys(map(key, nodes), 0.0)
-    for inputs in _some(samples) if nodes else ():
-        values = evaluate_graph(graph, inputs)
-        for name in noise:
-            stored = {} if name not in tuned else tuned[name].weights
-            weights = {(name, place): each.real for place, each in stored.items()}
-            noise[name] += relative_noise(graph, values, {}, weights) / _ALONE_SAMPLES if weights else 0.0
-    return noise
+    """By the same measure as that of tensors (:class:`Probe`)."""
+    layers = [key(node) for node in nodes if key(node) in tuned and tuned[key(node)].weights]
+    if not layers:
+        return dict.fromkeys(map(key, nodes), 0.0)
+    probe = Probe.of_constants(quantizer.graph, _some(samples, _count(quantizer, len(layers))))
+    stored = {name: {(name, place): each.real for place, each in tuned[name].weights.items()} for name in layers}
+    noise = {name: probe.noise(lambda _, name=name: stored[name]) for name in layers}  # type: ignore[misc]
+    return dict.fromkeys(map(key, nodes), 0.0) | noise
 
 
 def core_nodes(parts: Partition) -> Iterator[Node]:
     return (node for node in parts.graph.nodes if parts.is_integer(node) and OPS[node.op].macs is not None)
 
 
-def _some(samples: Samples) -> list[dict[str, np.ndarray]]:
-    """A few of the samples."""
-    return [{name: array[n] for name, array in samples.inputs.items()} for n in spread(samples.count, _ALONE_SAMPLES)]
+def _count(quantizer: Quantizer, trials: int) -> int:
+    """Of samples that ``trials`` are measured on."""
+    most = _ALONE_WORK // max(1, work_of(quantizer.graph) * max(1, trials))
+    return min(_MOST_ALONE, max(_ALONE_SAMPLES, most))
+
+
+def _some(samples: Samples, count: int) -> list[dict[str, np.ndarray]]:
+    """``count`` of the samples, or all."""
+    return [{name: array[n] for name, array in samples.inputs.items()} for n in spread(samples.count, count)]
 
 
 def layer_of(parts: Partition, name: str) -> str:

@@ -52,20 +52,24 @@ def with_nibbles(
 ) -> tuple[Quantizer, Quantized]:
     """The quantizer, and the model, with weights of 4 bits; ``plain`` is that with 8. Without a demand the first of
     :data:`SHARES` is taken; where none is good enough, all weights stay as they are."""
-    layers = {key(node): node for node in narrow_layers(quantizer)}
-    if not layers:
-        return quantizer, plain
-    narrow = replace(quantizer, nibbles=dict.fromkeys(layers, frozenset()))
-    found = narrow.quantize()
-    order = list(by_noise(narrow, layers, found, samples))
-    for share in SHARES:
-        kept = _kept(order, share)
-        narrow = replace(quantizer, nibbles=kept)
-        found = narrow.quantize()
-        log.info("%d of %d layers have weights of 4 bits, %g of all weights 8", len(kept), len(layers), share)
+    for narrow, found in narrowed(quantizer, samples):
         if good_enough is None or good_enough(evaluate_samples(found.graph, samples)):
             return narrow, found
     return quantizer, plain
+
+
+def narrowed(quantizer: Quantizer, samples: Samples) -> Iterator[tuple[Quantizer, Quantized]]:
+    """With weights of 4 bits and each of :data:`SHARES`; none where no layer can have them."""
+    layers = {key(node): node for node in narrow_layers(quantizer)}
+    if not layers:
+        return
+    narrow = replace(quantizer, nibbles=dict.fromkeys(layers, frozenset()))
+    order = list(by_noise(narrow, layers, narrow.quantize(), samples))
+    for share in SHARES:
+        kept = _kept(order, share)
+        narrow = replace(quantizer, nibbles=kept)
+        log.info("%d of %d layers have weights of 4 bits, %g of all weights 8", len(kept), len(layers), share)
+        yield narrow, narrow.quantize()
 
 
 def narrow_layers(quantizer: Quantizer) -> Iterator[Node]:

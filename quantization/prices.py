@@ -6,8 +6,8 @@ comparing what each layer takes. Without a device it is by multiply-accumulates,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..ir.graph import Graph, Node
 from ..ir.types import DType
@@ -19,7 +19,7 @@ from .device import Price
 from .partition import Partition, key
 from .quantizer import Choices, Quantizer
 
-RATES: Mapping[Raise | None, float] = {
+RATES: Mapping[Raise, float] = {
     Raise.BYTES: 0.97, Raise.INT16: 1.7, Raise.HALFWORDS: 2.4, Raise.FLOAT: 3.0,
 }  # fmt: skip
 """Time of a multiply-accumulate with each kind of more precision, of 1 without (kws on a Cortex-M4, predicted)."""
@@ -28,6 +28,8 @@ _FLASH, _RAM = 0.25, 0.1
 """What all flash and all RAM count, of all time, where nothing is limited."""
 _FREE = 1e-3
 """The share of the time that counts where only other things are limited, and that any candidate costs at least."""
+_ROOM = 1.3
+"""What is estimated to take so much of the room that is left may fit."""
 
 
 def cost_of(quantizer: Quantizer, choices: Choices, price: Price | None = None) -> Cost:
@@ -95,6 +97,10 @@ class Shares:
         least = {word: 1 / max(limit, 1e-9) for word, limit in limits.items()}
         return Shares(least.get("time", _FREE) / time, least.get("flash", 0.0) / flash, least.get("RAM", 0.0) / ram)
 
+    def cost(self, price: Price) -> float:
+        """Of a whole model."""
+        return price.time * self.time + (price.flash or 0) * self.flash + price.ram * self.ram
+
 
 def _kind(what: str) -> Sequence[str]:
     """Which resource a need is of."""
@@ -104,15 +110,25 @@ def _kind(what: str) -> Sequence[str]:
 
 
 @dataclass(frozen=True)
+class Extra:
+    """What a candidate is estimated to take beyond what there was: the time in units of :class:`Price`, and bytes."""
+
+    time: float
+    flash: float
+    ram: float
+
+
+@dataclass(frozen=True)
 class Costing:
     """The cost of each candidate, in ``shares``. ``times`` are those of layers (:func:`key`) with all of them having
-    been given the same; ``None``: nothing."""
+    been given the same; ``None``: nothing. ``code`` is the flash that a candidate takes beside its weights."""
 
     quantizer: Quantizer
     parts: Partition
     shares: Shares
     times: Mapping[Raise | None, Mapping[str, float]]
-    _nodes: Mapping[str, Node] = field(default_factory=dict)
+    code: Mapping[Raise, float]
+    _nodes: Mapping[str, Node]
 
     @staticmethod
     def of(
@@ -123,34 +139,59 @@ class Costing:
         base: Price | None,
     ) -> Costing:
         """``price`` tells that of the model with some candidates, ``None`` where it could not be compiled."""
-        graph, times = quantizer.graph, {}
-        kinds = (None, *dict.fromkeys(each.kind for each in candidates))
-        for kind in kinds:
-            found = base
-            if kind is not None and price is not None:
-                found = price([each for each in candidates if each.kind is kind])
-            times[kind] = _by_layers(graph, found, RATES.get(kind, 1.0), base)
-        return Costing(quantizer, quantizer.partition(), shares, times, {key(node): node for node in graph.nodes})
+        graph, nodes = quantizer.graph, {key(node): node for node in quantizer.graph.nodes}
+        times: dict[Raise | None, Mapping[str, float]] = {None: _by_layers(graph, base, 1.0, base)}
+        code: dict[Raise, float] = {}
+        costing = Costing(quantizer, quantizer.partition(), shares, times, code, nodes)
+        for kind in dict.fromkeys(each.kind for each in candidates):
+            given = [each for each in candidates if each.kind is kind]
+            found = base if price is None else price(given)
+            times[kind] = _by_layers(graph, found, RATES[kind], base)
+            if found is not None and found.flash and base is not None and base.flash:
+                weights = sum(costing.weights(each) for each in given)
+                code[kind] = max(0.0, (found.flash - base.flash - weights) / len(given))
+        return costing
 
     def __call__(self, candidate: Candidate) -> float:
         """Positive; what costs nothing costs a little, so that the noise decides."""
-        shares, time, flash, ram = self.shares, 0.0, 0.0, 0.0
-        extra, before = self.times[candidate.kind], self.times[None]
+        extra, shares = self.extra(candidate), self.shares
+        return max(extra.time * shares.time + extra.flash * shares.flash + extra.ram * shares.ram, _FREE**2)
+
+    def extra(self, candidate: Candidate) -> Extra:
+        ram = 0.0
+        more, before = self.times[candidate.kind], self.times[None]
         if candidate.kind is Raise.INT16:
             touched = {key(node) for node in readers_of(self.parts, candidate.name)}
             sizes = {value.name: value.type.size for value in self.quantizer.graph.values()}
             ram = max(sizes[name] for name in self.parts.members(candidate.name))
         else:
             touched = {candidate.name}
-            weights = sum(
-                value.type.size for value in self._nodes[candidate.name].inputs[1:]
-                if value is not None and value.name in self.quantizer.graph.constants
-            )  # fmt: skip
-            flash = weights * {Raise.BYTES: 0.5, Raise.HALFWORDS: 1, Raise.FLOAT: 3}[candidate.kind]
             if candidate.kind is Raise.FLOAT:
                 ram = 3 * self._nodes[candidate.name].output.type.size
-        time = sum(extra.get(name, 0.0) - before.get(name, 0.0) for name in touched)
-        return max(time * shares.time + flash * shares.flash + ram * shares.ram, _FREE**2)
+        time = sum(more.get(name, 0.0) - before.get(name, 0.0) for name in touched)
+        return Extra(time, self.weights(candidate) + self.code.get(candidate.kind, 0.0), ram)
+
+    def weights(self, candidate: Candidate) -> float:
+        """The bytes of weights that it takes beyond what there was: of 8 bits, or for ``BYTES`` of 4."""
+        if candidate.kind is Raise.INT16:
+            return 0.0
+        count = sum(
+            value.type.size for value in self._nodes[candidate.name].inputs[1:]
+            if value is not None and value.name in self.quantizer.graph.constants
+        )  # fmt: skip
+        return count * {Raise.BYTES: 0.5, Raise.HALFWORDS: 1, Raise.FLOAT: 3}[candidate.kind]
+
+    def may_fit(self, price: Price, less: Iterable[Candidate], more: Iterable[Candidate]) -> bool:
+        """Whether candidates may be exchanged within the limits of ``price``, of a model with ``less`` of them, as far
+        as estimates tell. RAM is not asked for: tensors that are not there at the same time cost nothing."""
+        gone, come = ([self.extra(each) for each in some] for some in (less, more))
+        time = sum(each.time for each in come) - sum(each.time for each in gone)
+        flash = sum(each.flash for each in come) - sum(each.flash for each in gone)
+        extra = {"time": time / max(price.time, 1e-9), "flash": flash / max(price.flash or 0, 1e-9)}
+        return all(
+            extra.get(word, 0.0) * need.amount <= _ROOM * (need.limit - need.amount)
+            for need in price.needs for word in _kind(need.what)
+        )  # fmt: skip
 
 
 def _by_layers(graph: Graph, price: Price | None, rate: float, base: Price | None) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The float model with tensors that can be rounded one by one: what rounding makes of its outputs.
+"""The float model with tensors, or weights, that can be rounded one by one: what rounding makes of its outputs.
 
 A small model is evaluated by the definition of its operators, anew from what is rounded on. A larger one is compiled
 once: each group of values that is to have one encoding has a row of a table, which is an input of the compiled model. A
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -32,41 +33,67 @@ _SOFTMAX = ("softmax", "log_softmax")
 Encodings = Mapping[str, Encoding]
 """Of groups, by the first member."""
 
-_Rounded = Callable[[int, Encodings], list[np.ndarray]]
-"""What is judged, for a sample by its place, with the groups rounded that have encodings."""
+Constants = Mapping[tuple[str, int], np.ndarray]
+"""Operands, by the node's first output and the position, as rounding leaves them."""
+
+_Changes = TypeVar("_Changes", Encodings, Constants)
+_Rounded = Callable[[int, _Changes], list[np.ndarray]]
+"""What is judged, for a sample by its place, with what is rounded."""
 
 
 @dataclass(frozen=True)
-class Probe:
+class Probe(Generic[_Changes]):
     """``wanted`` is what is judged of each sample: the outputs, and for each that a softmax makes also what it reads.
     ``power`` is the sum of squares of each over all samples."""
 
-    rounded: _Rounded
+    rounded: _Rounded[_Changes]
     wanted: Sequence[Sequence[np.ndarray]]
     power: np.ndarray
 
     @staticmethod
-    def of(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], trials: int) -> Probe:
-        """``stored`` maps values to the first of their group; ``inputs`` are samples, each tried ``trials`` times."""
-        judged = [value.name for value in graph.outputs if value.dtype.is_float]
-        judged += [name for name in map(_scores, [graph] * len(judged), judged) if name is not None]
+    def of(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], trials: int) -> Probe[Encodings]:
+        """Of tensors. ``stored`` maps values to the first of their group; ``inputs`` are samples, each tried ``trials``
+        times."""
         is_large = is_worth_compiling(work_of(graph) * len(inputs) * trials // 2)
-        rounded = (_compiled if is_large else _evaluated)(graph, stored, inputs, judged)
-        wanted = [rounded(place, {}) for place in range(len(inputs))]
-        power = [max(float(np.square(rows, dtype=np.float64).sum()), 1e-30) for rows in map(np.stack, zip(*wanted))]
-        return Probe(rounded, wanted, np.array(power))
+        rounded = (_compiled if is_large else _evaluated)(graph, stored, inputs, _judged(graph))
+        return Probe(rounded, *_unrounded(rounded, len(inputs)))
 
-    def noise(self, encodings: Callable[[int], Encodings]) -> float:
-        """The geometric mean of the relative noise of all that is judged, where the sample at a place has the groups
-        rounded that ``encodings`` gives for it."""
+    @staticmethod
+    def of_constants(graph: Graph, inputs: Sequence[Arrays]) -> Probe[Constants]:
+        """Of weights."""
+        values, judged = [evaluate_graph(graph, one) for one in inputs], _judged(graph)
+
+        def rounded(place: int, constants: Constants) -> list[np.ndarray]:
+            changed = reevaluate(graph, values[place], {}, constants)
+            return [changed.get(name, values[place][name]) for name in judged]
+
+        return Probe(rounded, *_unrounded(rounded, len(inputs)))
+
+    def noise(self, changes: Callable[[int], _Changes]) -> float:
+        """The geometric mean of the relative noise of all that is judged, where the sample at a place has that rounded
+        which ``changes`` gives for it."""
         noise = np.zeros(self.power.size)
         for place, wanted in enumerate(self.wanted):
-            found = self.rounded(place, encodings(place))
+            found = self.rounded(place, changes(place))
             noise += [float(np.square(own - each, dtype=np.float64).sum()) for own, each in zip(found, wanted)]
         return float(np.exp(np.mean(np.log(noise / self.power + 1e-30))))
 
 
-def _evaluated(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], judged: Sequence[str]) -> _Rounded:
+def _judged(graph: Graph) -> list[str]:
+    outputs = [value.name for value in graph.outputs if value.dtype.is_float]
+    return [*outputs, *(name for name in map(_scores, [graph] * len(outputs), outputs) if name is not None)]
+
+
+def _unrounded(rounded: _Rounded[_Changes], count: int) -> tuple[list[list[np.ndarray]], np.ndarray]:
+    """What is judged of ``count`` samples of the float model, and its power."""
+    wanted = [rounded(place, {}) for place in range(count)]
+    power = [max(float(np.square(rows, dtype=np.float64).sum()), 1e-30) for rows in map(np.stack, zip(*wanted))]
+    return wanted, np.array(power)
+
+
+def _evaluated(
+    graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], judged: Sequence[str]
+) -> _Rounded[Encodings]:
     values = [evaluate_graph(graph, one) for one in inputs]
 
     def rounded(place: int, encodings: Encodings) -> list[np.ndarray]:
@@ -77,7 +104,9 @@ def _evaluated(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays]
     return rounded
 
 
-def _compiled(graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], judged: Sequence[str]) -> _Rounded:
+def _compiled(
+    graph: Graph, stored: Mapping[str, str], inputs: Sequence[Arrays], judged: Sequence[str]
+) -> _Rounded[Encodings]:
     groups = tuple(dict.fromkeys(stored.values()))
     builder = _Builder(graph, stored, groups)
     probed = builder.run()

@@ -21,10 +21,11 @@ from ..passes.fold_affine import fold_affine
 from ..passes.pipeline import clean_up
 from ..samples import Samples
 from ..verification.runner import work_of
+from .attempts import Aim
 from .device import Meter
 from .execute import GoodEnough, evaluate_samples
 from .halves import widen_halves
-from .mixed import Aim, MixedPrecision, raise_precision
+from .mixed import MixedPrecision, raise_precision
 from .nibbles import with_nibbles
 from .observe import spread
 from .options import DEFAULT_OPTIONS, Mode, QuantizeOptions

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 
@@ -124,7 +124,7 @@ class Quantizer:
 
     def with_trials(self) -> Quantizer:
         """The quantizer with a method for the range of each tensor, by the noise at the outputs, and with that of
-        :attr:`wider` tensors. A range that cuts off values for the sake of 256 steps is not for these."""
+        :attr:`wider` tensors."""
         parts = self.partition()
         ranges, widths = self.options.range_method is RangeMethod.AUTO, self.options.min_sqnr != 0
         if self.options.activations != "int8" or not (ranges or widths):
@@ -145,8 +145,7 @@ class Quantizer:
         wide = result.wide | of_noise(parts, noise, self.interface)
         if wide == result.wide:
             return result
-        methods = {name: method for name, method in result.methods.items() if parts.stored[name] not in wide}
-        return replace(result, wider=replace(result, wide=wide, methods=methods))
+        return replace(result, wider=replace(result, wide=wide))
 
     @property
     def interface(self) -> frozenset[str]:
@@ -168,7 +167,7 @@ class Quantizer:
     def _encoding(self, parts: Partition, head: str, choices: Choices) -> Encoding:
         dtype, symmetric = self._stored_type(parts, head, choices)
         limits = np.iinfo(dtype.numpy)
-        method = self._method(parts, head)
+        method = self._method(parts, head, dtype)
         span = method.range_of(self._merged_stats(parts, head), int(limits.max) - int(limits.min) + 1)
         if self._is_read_by_recurrences(parts, head, dtype):
             span = HEADROOM * span[0], HEADROOM * span[1]
@@ -188,15 +187,16 @@ class Quantizer:
         if wide or precision is Precision.INT16 or not choices.wide.isdisjoint(members):
             return ACTIVATIONS["int16"]
         dtype, symmetric = ACTIVATIONS[self.options.activations]
-        return ACTIVATIONS["int8"] if dtype is DType.I16 and _needs_bytes(parts, members) else (dtype, symmetric)
+        return ACTIVATIONS["int8"] if dtype is DType.I16 and needs_bytes(parts, members) else (dtype, symmetric)
 
     def _own_options(self, parts: Partition, head: str) -> LayerOptions:
         return self.options.layer(name for member in parts.members(head) for name in value_names(parts, member))
 
-    def _method(self, parts: Partition, head: str) -> Method:
+    def _method(self, parts: Partition, head: str, dtype: DType) -> Method:
+        """A range that was found better for 256 steps cuts off values, which 16 bits have room for."""
         options = self._own_options(parts, head)
         percentile = options.percentile or self.options.percentile
-        if options.range_method is not None or head not in self.methods:
+        if options.range_method is not None or head not in self.methods or dtype is DType.I16:
             return Method(options.range_method or self.options.range_method, percentile)
         return self.methods[head]
 
@@ -253,7 +253,6 @@ class Quantizer:
                     parameters[key(node)][2] = bias_constant(node, layer.bias, x, layer.weights[1])
         return insert_qdq(parts, encodings, parameters, self.options.integer_io)
 
-
     def _halfwords(self, node: Node) -> dict[int, StoredConstant]:
         """The weights of a recurrent layer, where they are to have 16 bits."""
         if node.op not in RECURRENCES or not self.halfwords:
@@ -299,7 +298,7 @@ def _is_float(node: Node, options: QuantizeOptions, choices: Choices) -> bool:
     return key(node) in choices.floats or options.layer(layer_names(node)).precision is Precision.FLOAT
 
 
-def _needs_bytes(parts: Partition, members: Sequence[str]) -> bool:
+def needs_bytes(parts: Partition, members: Collection[str]) -> bool:
     """Whether a product of two computed tensors reads one of ``members`` that has to have 8 bits for sums to fit 32:
     the second operand, and for long sums the first as well."""
     for node in filter(parts.is_integer, parts.graph.nodes):

@@ -21,7 +21,7 @@ from .encoding import Encoding
 from .histogram import FOLDS, TensorStats
 from .observe import spread
 from .options import RangeMethod
-from .probe import Probe
+from .probe import Encodings, Probe
 from .ranges import Range, find_range
 
 log = logging.getLogger(__name__)
@@ -80,7 +80,7 @@ class Group:
 class Trials:
     """Samples, by their numbers, and the model to try encodings with."""
 
-    probe: Probe
+    probe: Probe[Encodings]
     numbers: Sequence[int]
 
     @staticmethod

@@ -23,8 +23,13 @@ SAMPLES, TEST = samples_for(GRAPH, 12), samples_for(GRAPH, 12, seed=5)
 
 
 def stored_bytes(graph: Graph) -> int:
-    """Of all tensors that the graph writes down, and of its constants in nibbles where they fit these."""
-    tensors = sum(node.output.type.nbytes for node in graph.nodes if node.op == "quantize")
+    """Of all tensors that the graph writes down, of what layers in float make, and of its constants in nibbles where
+    they fit these."""
+    stored = {node.output.name for node in graph.nodes if node.op == "dequantize"}
+    tensors = sum(
+        node.output.type.nbytes for node in graph.nodes
+        if node.op == "quantize" or (node.op in ("conv", "matmul") and node.operands[0].name not in stored)
+    )  # fmt: skip
     return tensors + sum(map(_packed, graph.constants.values()))
 
 
@@ -65,6 +70,21 @@ def test_without_room_there_is_no_loss() -> None:
     model = quantized(SIZE)
     assert stored_bytes(model.graph) <= SIZE
     assert quality(model) >= quality(BYTES)
+
+
+UNIFORM = [
+    quantize_graph(GRAPH, SAMPLES, QuantizeOptions(**options), test=TEST)  # type: ignore[arg-type]
+    for options in ({"min_sqnr": 0}, {}, {"activations": "int16"}, {"weight_bits": 4}, {"min_sqnr": 100})
+]
+"""In bytes, by default, with tensors of 16 bits, with weights of 4 bits, and in float."""
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.2, 1.6, 2.1, 6.0])
+def test_never_worse_than_a_uniform_choice_that_fits(factor: float) -> None:
+    found = quality(quantized(factor * SIZE))
+    fitting = [quality(each) for each in UNIFORM if stored_bytes(each.graph) <= factor * SIZE]
+    assert fitting
+    assert found >= max(fitting) - 1e-9
 
 
 def test_no_more_is_spent_than_is_demanded() -> None:
