@@ -17,7 +17,9 @@ from math import floor, log, log2, log10
 import numpy as np
 
 from ..errors import CcmlError, ErrorCode
-from ..frontend_onnx.block_fourier import DOMAIN, block_fft_function
+from ..frontend_onnx.block_fourier import block_fft_function
+from ..frontend_onnx.feature_function import DOMAIN
+from ..frontend_onnx.integer_root import integer_root_function
 from ..ops.fourier import ONE
 from .audio import AudioFeatures
 from .float_graph import FEATURES
@@ -53,7 +55,9 @@ def fixed_features(audio: AudioFeatures) -> FeatureGraph:
         spectrum = writer.slice(spectrum, 1, first, behind)
     value = _power(writer, spectrum)
     if audio.exponent == 1:
-        value = _root(writer, value)
+        root = integer_root_function()
+        graph.functions.append(root)
+        value = writer.emit(root.name, value, domain=DOMAIN)
     if audio.kind == "spectrogram":
         return _spectrogram(audio, graph, value, exponent)
     value, bits = _log_mel(audio, writer, value, exponent)
@@ -93,18 +97,6 @@ def _power(writer: FeatureWriter, spectrum: str) -> str:
     halves = (writer.emit("Squeeze", writer.slice(spectrum, 2, p, p + 1), writer.integers(2)) for p in range(2))
     parts = [writer.cast(half, np.int32) for half in halves]
     return writer.cast(writer.emit("Add", *(writer.emit("Mul", part, part) for part in parts)), np.uint32)
-
-
-def _root(writer: FeatureWriter, power: str) -> str:
-    """The square root of numbers below 2^30, rounded; bit by bit."""
-    root = ""
-    for bit in reversed(range(15)):
-        one = _constant(writer, 1 << bit, np.uint32)
-        tried = writer.emit("Add", root, one) if root else one
-        fits = writer.emit("LessOrEqual", writer.emit("Mul", tried, tried), power)
-        root = writer.emit("Where", fits, tried, root or _constant(writer, 0, np.uint32))
-    rest = writer.emit("Sub", power, writer.emit("Mul", root, root))
-    return writer.emit("Add", root, writer.cast(writer.emit("Greater", rest, root), np.uint32))
 
 
 # ---------------------------------------------------------------- filters and logarithm

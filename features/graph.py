@@ -11,7 +11,7 @@ import onnx
 from onnx import helper
 
 from .. import __version__
-from ..frontend_onnx.block_fourier import DOMAIN, OPSET
+from ..frontend_onnx.feature_function import DOMAIN, OPSET
 from ..frontend_onnx.node_writer import NodeWriter
 
 IR_VERSION = 9

@@ -12,7 +12,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper, version_converter
 
 from ..errors import CcmlError, ErrorCode
-from ..frontend_onnx.block_fourier import DOMAIN, OPSET
+from ..frontend_onnx.feature_function import DOMAIN, OPSET
 from .graph import IR_VERSION, FeatureGraph, FeatureWriter
 
 _FLOATS: Mapping[int, type[Any]] = {

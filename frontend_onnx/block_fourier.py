@@ -17,10 +17,9 @@ from ..ir.graph import Value
 from ..ir.types import DType
 from ..ops.fourier import BLOCK_LENGTHS, GUARD, ONE, fixed_roots, is_length, radices
 from .context import NodeContext
+from .feature_function import DOMAIN, OPSET, same_function
 from .node_writer import NodeWriter
 
-DOMAIN = "ccml.features"
-OPSET = 18
 _NAME = re.compile(r"BlockFFT_(\d{1,4})_(\d{1,4})_(\d{1,4})")
 _BIAS = 1 << 24
 """Multiples of a power of two that make a number positive, so that a division that truncates rounds down."""
@@ -55,20 +54,9 @@ def block_fft_call(ctx: NodeContext, function: onnx.FunctionProto) -> Sequence[V
         return None
     if window is None or window.dtype != np.int16 or window.shape != (frame,) or window.min() <= -ONE:
         return None
-    if not _same(function, block_fft_function(frame, n, count)):
+    if not same_function(function, block_fft_function(frame, n, count)):
         return None
     return ctx.emit_all("block_fft", x, ctx.input(1), ctx.constant(fixed_roots(n)), n=n, count=count)
-
-
-def _same(one: onnx.FunctionProto, other: onnx.FunctionProto) -> bool:
-    """Whether nodes, names and versions are equal; what only describes does not count."""
-    return (
-        list(one.node) == list(other.node)
-        and list(one.input) == list(other.input)
-        and list(one.output) == list(other.output)
-        and not one.attribute
-        and {(entry.domain, entry.version) for entry in one.opset_import} == {("", OPSET)}
-    )
 
 
 class _Writer(NodeWriter):

@@ -10,7 +10,6 @@ import onnx
 
 from ..errors import CcmlError, ErrorCode
 from ..ir.graph import Value
-from .block_fourier import block_fft_call
 from .constant_operators import FOLDABLE, fold
 from .context import NodeContext, Rule
 from .contrib import contrib_function, has_contrib
@@ -23,6 +22,7 @@ from .node_check import check_known_attributes, check_node, fault_of_node
 from .node_order import in_order, names_read
 from .old_forms import NEW_FORMS, modern
 from .ops_sequence import PASSED
+from .own_functions import own_function_call
 from .problems import LimitError, Problems
 from .rules import RULES, SEQUENCE_RULES, STRING_RULES
 from .runtime_operands import check_results, derived_operands
@@ -141,9 +141,9 @@ class Walker:
             return self._named(site, start, self._custom.results(self._context(site), site, operator))
         if local is not None:
             start = len(self.builder.nodes)
-            block = block_fft_call(self._context(site), local)
-            if block is not None:
-                return self._named(site, start, block)
+            known = own_function_call(self._context(site), local)
+            if known is not None:
+                return self._named(site, start, known)
             return call(self, site, local, bindings(local, site.attributes, None))
         schema = None if opset is None else schema_of(node.op_type, opset, schema_domain(node))
         body = self._contrib(site) if schema is None else None

@@ -20,6 +20,7 @@ from .narrow_exprs import narrow, widen
 from .opdef import Bind
 from .pow_exprs import power
 from .requantize_exprs import INTEGER_SCALARS
+from .root_exprs import int_sqrt
 from .rounding_exprs import round_to_integer
 
 Scalar = Callable[[Sequence[Expr], Node, Bind], Expr]
@@ -241,6 +242,7 @@ SCALARS: dict[str, Scalar] = {
     "relu": _relu,
     "not": _unary("not"),
     "bitnot": _unary("not"),
+    "int_sqrt": int_sqrt,
     "isnan": _isnan,
     "isinf": _isinf,
     "add": _binary("add"),

@@ -52,6 +52,7 @@ from .opdef import Attrs, Kind, OpDef
 from .pointwise import ANY, BOOLS, FLOATS, INTEGERS, NUMBERS, apply, binary, predicate, unary
 from .pointwise_exprs import SCALARS
 from .recurrent import ACTIVATIONS, DIRECTIONS
+from .root_exprs import rounded_root
 from .views import INDEX_MAPS
 
 P, V, A, C = Kind.POINTWISE, Kind.VIEW, Kind.ANCHOR, Kind.CONTROL
@@ -106,6 +107,10 @@ _ROWS: tuple[OpDef, ...] = (
     OpDef("relu", P, "max(x, 0)", pw.infer_bounded, apply(lambda x: np.maximum(x, x.dtype.type(0)))),
     OpDef("not", P, "negation of bool", unary(BOOLS), apply(np.logical_not)),
     OpDef("bitnot", P, "complement of an integer's bits", unary(INTEGERS), apply(np.bitwise_not)),
+    OpDef(
+        "int_sqrt", P, "the integer nearest to the square root of min(x, 2^30); found bit by bit, or by floats",
+        unary(frozenset({DType.U32})), apply(rounded_root), attrs={"bitwise": at.BOOL},
+    ),
     OpDef("isnan", P, "x is NaN", unary(FLOATS, DType.BOOL), predicate(np.isnan)),
     OpDef(
         "isinf", P, "x is infinite, negatively or positively as asked",

@@ -24,6 +24,7 @@ from ..ops.control import BODIES
 from ..ops.custom import CUSTOM, custom_macs
 from ..ops.movement import FETCH
 from ..ops.table import OPS
+from ..schedule.bitwise_roots import find_roots_bitwise
 from ..schedule.borders import plan_borders
 from ..schedule.byte_tables import separate_lookups
 from ..schedule.decision import NOTHING_TUNED, TUNED, Decision, Tuned, kernel_key, threaded_key
@@ -69,7 +70,7 @@ def in_terms_of(graph: Graph, machine: Machine) -> Graph:
             graph = look_up_unsigned(graph)
     if "pick_bytes" in machine.cpu.features:
         graph = separate_lookups(graph)
-    return graph if machine.cpu.has_fpu else requantize_in_integers(graph)
+    return graph if machine.cpu.has_fpu else find_roots_bitwise(requantize_in_integers(graph))
 
 
 _Source = int | np.ndarray | Buffer

@@ -71,10 +71,11 @@ def test_transforms_of_floats(machine: Machine, form: Emit, tmp_path: Path) -> N
 
 
 @needs("arm-none-eabi-gcc", "qemu-system-arm", "gcc")
+@pytest.mark.parametrize("upper", [4000, 8000])
 @pytest.mark.parametrize("route", ["c", "llvm"])
-def test_instructions_of_a_frame(route: str, tmp_path: Path) -> None:
+def test_instructions_of_a_frame(route: str, upper: int, tmp_path: Path) -> None:
     """MFCC of 480 samples, a transform of 512, 40 filters and 10 coefficients, with the window as a state."""
     file = tmp_path / "mfcc.onnx"
-    ccml("features", "mfcc", "--upper", 4000, "--fixed-point", "--streaming", "-o", file)
+    ccml("features", "mfcc", "--upper", upper, "--fixed-point", "--streaming", "-o", file)
     words = ("--state", "pcm_window=pcm_window_next", "--target", machine_id(M4), "--route", route, "--json")
     assert json.loads(ccml("profile", file, *words).stdout)["instructions"] <= 60_000

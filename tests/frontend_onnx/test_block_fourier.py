@@ -6,7 +6,8 @@ import numpy as np
 import onnx
 import pytest
 from ccml.frontend_onnx import import_model
-from ccml.frontend_onnx.block_fourier import DOMAIN, OPSET, block_fft_function
+from ccml.frontend_onnx.block_fourier import block_fft_function
+from ccml.frontend_onnx.feature_function import DOMAIN, OPSET
 from ccml.ops.fourier import evaluate_block_fft, fixed_roots
 from onnx import TensorProto, helper, numpy_helper
 

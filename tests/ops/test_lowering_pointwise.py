@@ -86,6 +86,13 @@ def test_one_number(op: str, dtype: type[Any]) -> None:
     check(op, floats(dtype) if np.dtype(dtype).kind == "f" else integers(dtype))
 
 
+@pytest.mark.parametrize("bitwise", [False, True])
+def test_root_of_an_integer(bitwise: bool) -> None:
+    root = np.arange(1, 32769, 101, dtype=np.int64)
+    x = np.stack([root * root - 1, root * root, root * root + root, root * root + root + 1])
+    check("int_sqrt", x.reshape(-1).astype(np.uint32), bitwise=bitwise)
+
+
 @pytest.mark.parametrize("op", ["add", "sub", "mul", "min", "max", "eq", "lt", "le", "gt", "ge"])
 @pytest.mark.parametrize("dtype", FLOATS + INTEGERS)
 def test_two_numbers(op: str, dtype: type[Any]) -> None:

@@ -72,6 +72,7 @@ SAMPLES: dict[str, list[Sample]] = {
     **{op: [([f(2, 3)], {}), ([i(4, dtype=np.int8, low=-5)], {})] for op in ("neg", "abs", "sign", "relu")},
     "not": [([b(3)], {})],
     "bitnot": [([i(3, dtype=np.uint8)], {})],
+    "int_sqrt": [([i(5, dtype=np.uint32)], {"bitwise": True}), ([i(2, 3, dtype=np.uint32)], {"bitwise": False})],
     "isnan": [([f(3)], {})],
     "isinf": [([f(3)], {"negative": True, "positive": False})],
     **{
