@@ -141,8 +141,10 @@ class Expressions:
     def _shuffle(self, expr: Shuffle) -> c_ast.Node:
         self.needs.type(expr.type)
         self.needs.header("ccml_shuffle.h")
-        operands = (tree.name(f"ccml_{expr.type}"), self.value(expr.x), self.value(expr.y))
-        return tree.call(f"CCML_SHUFFLE{expr.type.lanes}", *operands, *map(tree.integer, expr.picks))
+        lanes = expr.type.lanes
+        of = f"CCML_X{lanes}_OF" if expr.type.dtype.size == 4 else f"CCML_NARROW{lanes}_OF"
+        operands = (tree.name(of), tree.name(f"ccml_{expr.type}"), self.value(expr.x), self.value(expr.y))
+        return tree.call(f"CCML_SHUFFLE{lanes}", *operands, *map(tree.integer, expr.picks))
 
     # ------------------------------------------------------------ arithmetic
 

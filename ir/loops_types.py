@@ -147,8 +147,8 @@ def _lane(expr: Lane) -> str | None:
 
 def _shuffle(expr: Shuffle) -> str | None:
     x, y = expr.x.type, expr.y.type
-    if x != y or x.lanes == 1 or bits(x.dtype) != 32:
-        return f"L4: shuffle of {x} and {y}; it takes two vectors of 32-bit numbers"
+    if x != y or x.lanes == 1 or bits(x.dtype) > 32 or x.dtype is DType.BOOL:
+        return f"L4: shuffle of {x} and {y}; it takes two vectors of numbers of 32 bits at most"
     if len(expr.picks) != x.lanes or not all(0 <= pick < 2 * x.lanes for pick in expr.picks):
         return f"L4: shuffle of {x} by {expr.picks}"
     return None

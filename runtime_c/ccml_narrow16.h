@@ -8,6 +8,7 @@
 
 #if CCML_X86 && defined(__AVX512BW__) && defined(__AVX512VL__)
 
+#define CCML_NARROW16_OF(vector, ...) ((vector){__VA_ARGS__})
 CCML_NARROW_TYPE(i8, int8_t, 16, 16, 16)
 CCML_NARROW_TYPE(u8, uint8_t, 16, 16, 16)
 CCML_NARROW_TYPE(i16, int16_t, 16, 16, 32)
@@ -37,6 +38,7 @@ CCML_NARROW_ALL(16)
 
 #else
 CCML_PORTABLE_NARROWS(16)
+#define CCML_NARROW16_OF(vector, ...) ((vector){{__VA_ARGS__}})
 #endif
 CCML_NARROW_CONVERSIONS(16)
 CCML_NARROW_AMONG(16)

@@ -9,6 +9,7 @@
 
 #if CCML_X86 && defined(__SSE4_1__)
 
+#define CCML_NARROW4_OF(vector, ...) ((vector){__VA_ARGS__})
 CCML_NARROW_TYPE(i8, int8_t, 4, 16, 16)
 CCML_NARROW_TYPE(u8, uint8_t, 4, 16, 16)
 CCML_NARROW_TYPE(i16, int16_t, 4, 8, 16)
@@ -48,6 +49,7 @@ CCML_NARROW_MIN_MAX(u16, 4, __m128i, _mm_min_epu16, _mm_max_epu16)
 
 #elif CCML_NEON
 
+#define CCML_NARROW4_OF(vector, ...) ((vector){__VA_ARGS__})
 CCML_NARROW_TYPE(i8, int8_t, 4, 8, 8)
 CCML_NARROW_TYPE(u8, uint8_t, 4, 8, 8)
 CCML_NARROW_TYPE(i16, int16_t, 4, 4, 8)
@@ -109,6 +111,7 @@ CCML_NARROW_ALL(4)
 CCML_NARROW_WORDS(4)
 #else
 CCML_PORTABLE_NARROWS(4)
+#define CCML_NARROW4_OF(vector, ...) ((vector){{__VA_ARGS__}})
 #endif
 CCML_NARROW_CONVERSIONS(4)
 #if !CCML_NEON

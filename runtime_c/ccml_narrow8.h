@@ -8,6 +8,7 @@
 
 #if CCML_X86 && defined(__AVX2__)
 
+#define CCML_NARROW8_OF(vector, ...) ((vector){__VA_ARGS__})
 CCML_NARROW_TYPE(i8, int8_t, 8, 16, 16)
 CCML_NARROW_TYPE(u8, uint8_t, 8, 16, 16)
 CCML_NARROW_TYPE(i16, int16_t, 8, 8, 16)
@@ -58,6 +59,7 @@ CCML_NARROW_ALL(8)
 
 #elif CCML_NEON
 
+#define CCML_NARROW8_OF(vector, ...) ((vector){__VA_ARGS__})
 CCML_NARROW_TYPE(i8, int8_t, 8, 8, 8)
 CCML_NARROW_TYPE(u8, uint8_t, 8, 8, 8)
 CCML_NARROW_TYPE(i16, int16_t, 8, 8, 16)
@@ -111,6 +113,7 @@ CCML_NARROW_ALL(8)
 
 #else
 CCML_PORTABLE_NARROWS(8)
+#define CCML_NARROW8_OF(vector, ...) ((vector){{__VA_ARGS__}})
 #endif
 CCML_NARROW_CONVERSIONS(8)
 #if !CCML_NEON

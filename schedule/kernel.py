@@ -23,7 +23,7 @@ from .byte_tables import LANES
 from .decision import Decision
 from .names import Names
 from .tensors import TensorRef
-from .turned_copies import turn_copies
+from .turned_copies import shuffled_widths, turn_copies
 from .unroll import unroll_bytes, unroll_short
 from .vectorize import LONG_DTYPES, VECTOR_DTYPES, Able, NotVectorizable, Vectorizer, vectorize, vectorize_copies
 
@@ -113,8 +113,8 @@ class KernelContext:
             block = vectorize_copies(block, self.cpu.copied_bytes, self.names)
         halves = any(value.dtype is DType.F16 for value in (*self.node.operands, self.output))
         widths = self.cpu.f16_lanes if halves else self.cpu.f32_lanes
-        if not halves and not self.by_rows and not self.cpu.extensions:
-            block = turn_copies(block, widths, self.names)
+        if not self.by_rows and not self.cpu.extensions:
+            block = turn_copies(block, shuffled_widths(self.cpu), self.names)
         wide = vectorize(block, widths, self.names, self._able)
         if max(self.cpu.f32_lanes) == 1:
             return unroll_bytes(wide, self.names)

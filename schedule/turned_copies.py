@@ -13,31 +13,41 @@ each ``v`` and then interleaved.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log2, prod
 
 from ..ir.loops import INDEX, Block, Buffer, Const, Expr, For, Let, Load, LoopKind, Shuffle, Space, Stmt, Store, Var
 from ..ir.loops_rewrite import loop, map_block, map_expr, stmt_exprs, substitute, walk_expr
 from ..ir.types import DType
+from ..targets.target import Cpu
 from .affine import coefficient, occurs
 from .names import Names, rename_bound
 from .vectorize import NotVectorizable, Vectorizer, stripes
 
-WORDS = frozenset({DType.F32, DType.I32, DType.U32})
-"""What is shuffled."""
+Widths = Mapping[DType, tuple[int, ...]]
+"""The numbers of lanes of vectors that are shuffled, widest first, of each type that has any."""
+REGISTER = 16
+"""Bytes of the smallest vectors: what fills a part of a register is put together lane by lane."""
 MOST_INTERLEAVED = 4
 """Results side by side that are interleaved; more of them are a square."""
 
 
-def turn_copies(block: Block, widths: Sequence[int], names: Names) -> Block:
-    """``block`` with vectors of ``widths`` lanes, widest first, in nests that store along one of their variables what
-    they load along another. Nests of another kind stay as they are."""
-    lanes = tuple(width for width in widths if width > 1)
-    return tuple(stmt for old in block for stmt in _turned(old, lanes, names)) if lanes else block
+def shuffled_widths(cpu: Cpu) -> Widths:
+    """Those that fill registers."""
+    kinds = (DType.F32, DType.I32, DType.U32, DType.I16, DType.U16, DType.I8, DType.U8)
+    lanes = [width for width in cpu.f32_lanes if width > 1]
+    found = {kind: tuple(width for width in lanes if width * kind.size >= REGISTER) for kind in kinds}
+    return {kind: widths for kind, widths in found.items() if widths}
 
 
-def _turned(stmt: Stmt, widths: tuple[int, ...], names: Names) -> Block:
+def turn_copies(block: Block, widths: Widths, names: Names) -> Block:
+    """``block`` with vectors in nests that store along one of their variables what they load along another. Nests of
+    another kind stay as they are."""
+    return tuple(stmt for old in block for stmt in _turned(old, widths, names)) if widths else block
+
+
+def _turned(stmt: Stmt, widths: Widths, names: Names) -> Block:
     if not isinstance(stmt, For):
         return (stmt,)
     nest = _nest(stmt, names)
@@ -175,13 +185,16 @@ def _values(nest: _Nest) -> list[Expr]:
 # ---------------------------------------------------------------- results side by side
 
 
-def _interleaved(nest: _Nest, widths: tuple[int, ...], names: Names) -> Block | None:
+def _interleaved(nest: _Nest, all_widths: Widths, names: Names) -> Block | None:
     """Where results for a few ``v`` lie side by side, and those for ``u`` behind each other."""
+    widths = all_widths.get(nest.store.buffer.dtype)
+    if widths is None:
+        return None
     for v, few in nest.loops:
         for u, many in nest.loops:
             steps = {_step(load, u) for load in nest.loads}
             beside = (_step(nest.store, v), _step(nest.store, u)) == (1, few) and 1 < few <= MOST_INTERLEAVED
-            if u != v and beside and nest.store.buffer.dtype in WORDS and steps <= {0, 1} and many >= widths[-1]:
+            if u != v and beside and steps <= {0, 1} and many >= widths[-1]:
                 return nest.around((u, v), _interleaved_loops(nest, (u, many), (v, few), widths, names))
     return None
 
@@ -238,13 +251,16 @@ def _zipped(vectors: Sequence[Var], names: Names, out: list[Stmt]) -> list[Var]:
 # ---------------------------------------------------------------- squares
 
 
-def _squares(nest: _Nest, widths: tuple[int, ...], names: Names) -> Block | None:
+def _squares(nest: _Nest, all_widths: Widths, names: Names) -> Block | None:
     """Where all loads that are not contiguous along the ``v`` of the stores are so along the same ``u``."""
     v = next((var for var, _ in nest.loops if _step(nest.store, var) == 1), None)
-    if v is None or nest.store.buffer.dtype not in WORDS:
+    if v is None:
         return None
     turned = [load for load in nest.loads if _step(load, v) not in (0, 1)]
-    if not turned or any(load.buffer.dtype not in WORDS for load in turned):
+    types = {nest.store.buffer.dtype, *(load.buffer.dtype for load in turned)}
+    wide = all_widths.get(nest.store.buffer.dtype, ())
+    widths = tuple(width for width in wide if all(width in all_widths.get(each, ()) for each in types))
+    if not turned or not widths:
         return None
     u = next((var for var, _ in nest.loops if all(_step(load, var) == 1 for load in turned)), None)
     if u is None or min(nest.extent(u), nest.extent(v)) < widths[-1]:

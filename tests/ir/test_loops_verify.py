@@ -186,7 +186,7 @@ BROKEN = [
     ("let t: f32 = lane<0>(p[0])", "L4: lane 0 of f32"),
     ("let t: f32x4 = shuffle<0, 4, 1, 8>(p[0 : 4], p[0 : 4])", "L4: shuffle of f32x4 by (0, 4, 1, 8)"),
     ("let t: f32x4 = shuffle<0, 4>(p[0 : 4], p[0 : 4])", "L4: shuffle of f32x4 by (0, 4)"),
-    ("let t: f32 = shuffle<0>(p[0], p[0])", "L4: shuffle of f32 and f32; it takes two vectors of 32-bit numbers"),
+    ("let t: f32 = shuffle<0>(p[0], p[0])", "L4: shuffle of f32 and f32; it takes two vectors of numbers"),
     ("let t: f32 = reduce_add(p[0 : 3])", "L4: reduce_add of f32x3"),
     ("let t: i32 = p[0]", "L4: 't' has type i32, its value f32"),
     ("if n[0]:\n  pass", "L4: the condition has type i32"),

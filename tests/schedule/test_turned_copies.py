@@ -55,7 +55,9 @@ GRAPHS = {
     "floats": transposed([*all_permutations(SHAPES), *FOUR], DType.F32),
     "sums": transposed(all_permutations(SHAPES[1:5]), DType.F32, sums=True),
     "words": transposed(all_permutations([(3, 37), (18, 33)]), DType.I32),
-    "others": transposed(all_permutations([(3, 37), (18, 33)]), DType.I8),
+    "halfwords": transposed(all_permutations([(3, 37), (18, 33)]), DType.I16),
+    "bytes": transposed([*all_permutations([(3, 37), (2, 50), (18, 33), (35, 21)]), *FOUR], DType.I8),
+    "unsigned": transposed(all_permutations([(4, 37), (33, 16)]), DType.U8),
 }
 
 
