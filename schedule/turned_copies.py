@@ -84,7 +84,7 @@ class _Nest:
         return dict(self.loops)[var]
 
     def around(self, inner: Sequence[Var], block: Block) -> Block:
-        """``block`` in all loops but those of ``inner``."""
+        """``block`` in all loops but those of ``inner``. Their variables are the same each time."""
         for var, extent in reversed(self.loops):
             if var not in inner:
                 block = loop(var, extent, *block)
@@ -195,7 +195,7 @@ def _interleaved(nest: _Nest, all_widths: Widths, names: Names) -> Block | None:
             steps = {_step(load, u) for load in nest.loads}
             beside = (_step(nest.store, v), _step(nest.store, u)) == (1, few) and 1 < few <= MOST_INTERLEAVED
             if u != v and beside and steps <= {0, 1} and many >= widths[-1]:
-                return nest.around((u, v), _interleaved_loops(nest, (u, many), (v, few), widths, names))
+                return _interleaved_loops(nest, (u, many), (v, few), widths, names)
     return None
 
 
@@ -209,14 +209,14 @@ def _interleaved_loops(
         first = var * lanes + start
         if lanes == 1:
             rest = loop(v, few, *substitute(nest.body, {u: first}))
-            out += loop(var, trips, *rename_bound(rest, names))
+            out += rename_bound(nest.around((u, v), loop(var, trips, *rest)), names)
             continue
         body: list[Stmt] = []
         results = [_along(nest, u, {v: INDEX(number)}, lanes, first, names, body) for number in range(few)]
         place = _placed(nest.store.index[0], {u: first, v: INDEX(0)})
         for number, vector in enumerate(_zipped(results, names, body)):
             body.append(Store(nest.store.buffer, (place + number * lanes,), vector))
-        out += loop(var, trips, *body)
+        out += rename_bound(nest.around((u, v), loop(var, trips, *body)), names)
     return tuple(out)
 
 
@@ -266,7 +266,7 @@ def _squares(nest: _Nest, all_widths: Widths, names: Names) -> Block | None:
     if u is None or min(nest.extent(u), nest.extent(v)) < widths[-1]:
         return None
     area = _Area((u, 0, nest.extent(u)), (v, 0, nest.extent(v)))
-    return nest.around((u, v), _covered(nest, turned, area, widths, names))
+    return _covered(nest, turned, area, widths, names)
 
 
 @dataclass(frozen=True)
@@ -278,22 +278,23 @@ class _Area:
 
 
 def _covered(nest: _Nest, turned: list[Load], area: _Area, widths: tuple[int, ...], names: Names) -> Block:
-    """The largest squares that fit, then what is right of them and below."""
+    """The largest squares that fit, then what is right of them and below, each in loops of its own: threads share the
+    outermost."""
     (u, top, high), (v, left, wide) = area.u, area.v
     if not high or not wide:
         return ()
     lanes = next((width for width in widths if width <= min(high, wide)), 1)
     row, column = Var(names.fresh(u.name)), Var(names.fresh(v.name))
     if lanes == 1:
-        body = rename_bound(substitute(nest.body, {u: row + top, v: column + left}), names)
-        return loop(row, high, *loop(column, wide, *body))
+        body = loop(row, high, *loop(column, wide, *substitute(nest.body, {u: row + top, v: column + left})))
+        return rename_bound(nest.around((u, v), body), names)
     rows, columns = high // lanes, wide // lanes
     square = _square(nest, turned, (u, row * lanes + top), (v, column * lanes + left), lanes, names)
     narrower = tuple(width for width in widths if width < lanes)
     right = _Area((u, top, rows * lanes), (v, left + columns * lanes, wide - columns * lanes))
     below = _Area((u, top + rows * lanes, high - rows * lanes), area.v)
     return (
-        *loop(row, rows, *loop(column, columns, *square)),
+        *rename_bound(nest.around((u, v), loop(row, rows, *loop(column, columns, *square))), names),
         *_covered(nest, turned, right, narrower, names),
         *_covered(nest, turned, below, narrower, names),
     )
