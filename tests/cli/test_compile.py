@@ -16,19 +16,19 @@ from tests.cli.command_line import DIGITS, ccml, files_in, save_model, small_mod
 from tests.integerize.test_coverage import OPERATORS, Qdq
 from tests.tools import needs
 
-C_FILES = {"Makefile", "m.c", "m.h", "m_internal.h", "m_runtime.h", "m_weights.c"}
+C_FILES = {"Makefile", "relu.c", "relu.h", "relu_internal.h", "relu_runtime.h", "relu_weights.c"}
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    return small_model(tmp_path / "m.onnx")
+    return small_model(tmp_path / "relu.onnx")
 
 
 def test_default_output_for_a_microcontroller(model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     result = ccml("compile", model, "--target", "arm")
     assert result.exit_code == 0, result.stderr
-    assert files_in(tmp_path / "m_cortex-m4") == C_FILES | {"libm.a", "report.json"}
+    assert files_in(tmp_path / "relu_cortex-m4") == C_FILES | {"librelu.a", "report.json"}
     assert "cortex-m4" in result.stdout
     assert "compiled in" in result.stderr
 
@@ -36,7 +36,7 @@ def test_default_output_for_a_microcontroller(model: Path, tmp_path: Path, monke
 @needs("gcc")
 def test_a_hosted_target_has_a_shared_library(model: Path, tmp_path: Path) -> None:
     assert ccml("compile", model, "--target", "x86", "-o", tmp_path / "out").exit_code == 0
-    assert files_in(tmp_path / "out") == C_FILES | {"libm.a", "libm.so", "report.json"}
+    assert files_in(tmp_path / "out") == C_FILES | {"librelu.a", "librelu.so", "report.json"}
 
 
 @needs("gcc")
@@ -65,11 +65,11 @@ def test_where_one_cpu_gains_all_its_flash_is_that_of_one(model: Path, tmp_path:
     ("kinds", "files"),
     [
         ("c", C_FILES),
-        ("obj", {"m.h", "m.o"}),
-        ("lib", {"m.h", "libm.a"}),
-        ("asm", {"m.h", "m.s"}),
-        ("llvm", {"m.h", "m.ll"}),
-        ("obj, asm", {"m.h", "m.o", "m.s"}),
+        ("obj", {"relu.h", "relu.o"}),
+        ("lib", {"relu.h", "librelu.a"}),
+        ("asm", {"relu.h", "relu.s"}),
+        ("llvm", {"relu.h", "relu.ll"}),
+        ("obj, asm", {"relu.h", "relu.o", "relu.s"}),
     ],
 )
 def test_emit(model: Path, tmp_path: Path, kinds: str, files: set[str]) -> None:
@@ -89,7 +89,7 @@ def test_all_abis_of_android(model: Path, tmp_path: Path) -> None:
     result = ccml("compile", model, "--target", "android", "--abi", "all", "--emit", "lib", "-o", out)
     assert result.exit_code == 0, result.stderr
     abis = ("arm64-v8a", "armeabi-v7a", "x86_64", "x86")
-    each = {"libm.a", "libm.so", "m.h", "report.json"}
+    each = {"librelu.a", "librelu.so", "relu.h", "report.json"}
     assert files_in(out) == {f"{abi}/{name}" for abi in abis for name in each} | {"report.json"}
     index = json.loads((out / "report.json").read_text())
     assert index["reports"] == {abi: f"{abi}/report.json" for abi in abis}
@@ -98,7 +98,7 @@ def test_all_abis_of_android(model: Path, tmp_path: Path) -> None:
 def test_two_compilations_give_the_same_bytes(model: Path, tmp_path: Path) -> None:
     def compiled(folder: str) -> dict[str, bytes]:
         (tmp_path / folder).mkdir()
-        copy = tmp_path / folder / "m.onnx"
+        copy = tmp_path / folder / "relu.onnx"
         copy.write_bytes(model.read_bytes())
         out = tmp_path / folder / "out"
         assert ccml("compile", copy, "--target", "arm", "-o", out, "--emit", "c,lib,obj,asm,llvm").exit_code == 0
@@ -139,8 +139,8 @@ def test_dump_ir(model: Path, tmp_path: Path) -> None:
     names = sorted(path.name for path in dump.iterdir())
     assert names[0] == "00-import.ccml"
     assert names[-1].endswith("-share-cortex-m4-eabihf.ccml")
-    assert (dump / names[0]).read_text().startswith("graph m(")
-    assert (dump / names[-1]).read_text().startswith("program m for cortex-m4")
+    assert (dump / names[0]).read_text().startswith("graph relu(")
+    assert (dump / names[-1]).read_text().startswith("program relu for cortex-m4")
 
 
 def test_each_abi_has_the_bytes_that_its_instructions_take(tmp_path: Path) -> None:
@@ -165,8 +165,8 @@ def test_without_a_linker_the_static_library_is_still_there(
     out = tmp_path / "out"
     result = ccml("compile", model, "--target", "x86", "-o", out)
     assert result.exit_code == 0
-    assert result.stderr.startswith("warning: libm.so is not written: no linker; install one\n")
-    assert files_in(out) == C_FILES | {"libm.a", "report.json"}
+    assert result.stderr.startswith("warning: librelu.so is not written: no linker; install one\n")
+    assert files_in(out) == C_FILES | {"librelu.a", "report.json"}
 
     alone = ccml("compile", model, "--target", "x86", "-o", tmp_path / "alone", "--emit", "lib")
     assert alone.exit_code == 6
@@ -196,7 +196,7 @@ def test_a_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"# readme\n", b"PK\3\4" + bytes(100), DIGITS.read_bytes()[:5000]])
 def test_no_onnx_or_a_truncated_one(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "m.onnx"
+    path = tmp_path / "relu.onnx"
     path.write_bytes(content)
     code, text = refused(path, "--target", "arm", "-o", tmp_path / "out")
     assert (code, "[E101]" in text) == (1, True)
@@ -204,7 +204,7 @@ def test_no_onnx_or_a_truncated_one(tmp_path: Path, content: bytes) -> None:
 
 
 def test_missing_external_data(tmp_path: Path) -> None:
-    path = save_model(tmp_path / "m.onnx", helper.make_node("Add", ["x", "w"], ["y"]), w=np.ones((2, 3), np.float32))
+    path = save_model(tmp_path / "relu.onnx", helper.make_node("Add", ["x", "w"], ["y"]), w=np.ones((2, 3), np.float32))
     model = onnx.load(path)
     onnx.save_model(model, path, save_as_external_data=True, location="w.bin", size_threshold=0)
     assert ccml("compile", path, "--target", "arm", "-o", tmp_path / "out").exit_code == 0
@@ -215,7 +215,7 @@ def test_missing_external_data(tmp_path: Path) -> None:
 
 def test_unbound_dimension_shows_the_options(tmp_path: Path) -> None:
     relu = helper.make_node("Relu", ["x"], ["y"])
-    path = save_model(tmp_path / "m.onnx", relu, shape=("batch", "seq"))
+    path = save_model(tmp_path / "relu.onnx", relu, shape=("batch", "seq"))
     code, text = refused(path, "--target", "arm")
     assert (code, "[E104]" in text, "--dim batch=1 --dim seq=1" in text) == (2, True, True)
     assert ccml("compile", path, "--target", "arm", "--dim", "seq=2", "-o", tmp_path / "a").exit_code == 0
@@ -227,7 +227,7 @@ def test_all_unsupported_operators_are_named(tmp_path: Path) -> None:
         helper.make_node("Strange", ["x"], ["a"], "first", domain="my.ops"),
         helper.make_node("Odd", ["a"], ["y"], "second", domain="my.ops"),
     ]
-    code, text = refused(save_model(tmp_path / "m.onnx", *nodes), "--target", "arm")
+    code, text = refused(save_model(tmp_path / "relu.onnx", *nodes), "--target", "arm")
     assert code == 3
     for part in ("[E105]", "my.ops.Strange", "first", "my.ops.Odd", "second"):
         assert part in text
@@ -313,7 +313,7 @@ def convolution(path: Path) -> Path:
 
 @pytest.mark.parametrize("how", ["default", "option", "file"])
 def test_exact_sums(tmp_path: Path, how: str) -> None:
-    file, out = convolution(tmp_path / "m.onnx"), tmp_path / "out"
+    file, out = convolution(tmp_path / "relu.onnx"), tmp_path / "out"
     (tmp_path / "project.toml").write_text("[model]\nexact = true\n")
     options = {"default": (), "option": ("--exact",), "file": ("--config", tmp_path / "project.toml")}[how]
     assert ccml("compile", file, "--target", "x86", "--emit", "obj", "-o", out, *options).exit_code == 0
@@ -324,7 +324,7 @@ def test_exact_sums(tmp_path: Path, how: str) -> None:
 
 
 def test_other_ways_of_summing_are_within_the_tolerance_of_verify(tmp_path: Path) -> None:
-    file = convolution(tmp_path / "m.onnx")
+    file = convolution(tmp_path / "relu.onnx")
     for options in ((), ("--exact",)):
         result = ccml("verify", file, "--tolerance", "1e-6", *options)
         assert result.exit_code == 0, result.stderr

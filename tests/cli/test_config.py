@@ -16,9 +16,9 @@ from tests.cli.command_line import ccml, save_model, small_model
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with ``m.onnx``."""
+    """The current folder, with ``relu.onnx``."""
     monkeypatch.chdir(tmp_path)
-    small_model(tmp_path / "m.onnx")
+    small_model(tmp_path / "relu.onnx")
     return tmp_path
 
 
@@ -30,14 +30,14 @@ def write(folder: Path, text: str, name: str = "ccml.toml") -> Path:
 
 
 def compiled(*options: object) -> dict[str, object]:
-    result = ccml("compile", "m.onnx", "--json", *options)
+    result = ccml("compile", "relu.onnx", "--json", *options)
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
 
 
 def refused(folder: Path, text: str, *command: object) -> str:
     write(folder, text)
-    result = ccml(*(command or ("compile", "m.onnx", "--target", "generic")))
+    result = ccml(*(command or ("compile", "relu.onnx", "--target", "generic")))
     assert result.exit_code == 2, result.stdout
     assert "Traceback" not in result.stderr
     return result.stderr
@@ -60,26 +60,26 @@ def test_the_command_line_counts_more(folder: Path) -> None:
 def test_another_file_and_paths_relative_to_it(folder: Path) -> None:
     path = write(folder, '[compile]\ntarget = "arm"\nemit = "c"\noutput = "out"\n', "project/options.toml")
     compiled("--config", path)
-    assert (folder / "project" / "out" / "m.h").is_file()
+    assert (folder / "project" / "out" / "relu.h").is_file()
 
 
 def test_dimensions_are_joined_by_name(folder: Path) -> None:
-    save_model(folder / "m.onnx", helper.make_node("Relu", ["x"], ["y"]), shape=("batch", "steps"))
+    save_model(folder / "relu.onnx", helper.make_node("Relu", ["x"], ["y"]), shape=("batch", "steps"))
     write(folder, '[model]\ndims = { batch = 2, steps = 3 }\n[compile]\ntarget = "generic"\nemit = "c"\n')
     assert compiled()["inputs"][0]["shape"] == [2, 3]
     assert compiled("--dim", "steps=5")["inputs"][0]["shape"] == [2, 5]
-    assert json.loads(ccml("run", "m.onnx", "--json").stdout)["outputs"][0]["shape"] == [2, 3]
+    assert json.loads(ccml("run", "relu.onnx", "--json").stdout)["outputs"][0]["shape"] == [2, 3]
 
 
 def test_shapes(folder: Path) -> None:
-    save_model(folder / "m.onnx", helper.make_node("Relu", ["x"], ["y"]), shape=("batch", "steps"))
+    save_model(folder / "relu.onnx", helper.make_node("Relu", ["x"], ["y"]), shape=("batch", "steps"))
     write(folder, "[model]\nshapes = { x = [4, 5] }\n")
-    assert json.loads(ccml("run", "m.onnx", "--json").stdout)["outputs"][0]["shape"] == [4, 5]
+    assert json.loads(ccml("run", "relu.onnx", "--json").stdout)["outputs"][0]["shape"] == [4, 5]
 
 
 def test_the_output_folder_is_for_compile_only(folder: Path) -> None:
     write(folder, '[compile]\noutput = "out"\ntarget = "arm"\n')
-    assert ccml("run", "m.onnx").exit_code == 0
+    assert ccml("run", "relu.onnx").exit_code == 0
     assert not (folder / "out").exists()
 
 
@@ -108,7 +108,7 @@ def test_mistakes_name_the_file_and_the_key(folder: Path, text: str, parts: tupl
 
 
 def test_a_file_that_is_not_there(folder: Path) -> None:
-    result = ccml("run", "m.onnx", "--config", "no.toml")
+    result = ccml("run", "relu.onnx", "--config", "no.toml")
     assert (result.exit_code, "[E203] no.toml: cannot read" in result.stderr) == (2, True)
 
 

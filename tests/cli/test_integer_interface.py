@@ -57,7 +57,7 @@ def quantized_model(path: Path, kind: np.dtype, *, operators: bool = False, view
 def test_the_integers_are_those_of_the_float_interface(
     kind: np.dtype, operators: bool, views: bool, tmp_path: Path
 ) -> None:
-    path = quantized_model(tmp_path / "m.onnx", kind, operators=operators, views=views)
+    path = quantized_model(tmp_path / "relu.onnx", kind, operators=operators, views=views)
     floats, integers = ccml.load(path), ccml.load(path, ccml.ModelOptions(integer_io=True))
     program = integers.compiled.program
     limits = np.iinfo(kind)
@@ -73,36 +73,36 @@ def test_the_integers_are_those_of_the_float_interface(
 
 
 def test_compile_and_verify(tmp_path: Path) -> None:
-    path = quantized_model(tmp_path / "m.onnx", np.int8)
+    path = quantized_model(tmp_path / "relu.onnx", np.int8)
     done = run_ccml("compile", path, "--target", "arm", "--io", "int8", "-o", tmp_path / "out", "--emit", "c")
     assert done.exit_code == 0, done.stderr
-    header = (tmp_path / "out" / "m.h").read_text()
-    assert "int m_run(void *arena, const int8_t *x, int8_t *y);" in header
-    assert "#define M_X_SCALE 0.05f" in header and "#define M_Y_ZERO_POINT (7)" in header
+    header = (tmp_path / "out" / "relu.h").read_text()
+    assert "int relu_run(void *arena, const int8_t *x, int8_t *y);" in header
+    assert "#define RELU_X_SCALE 0.05f" in header and "#define RELU_Y_ZERO_POINT (7)" in header
     assert json.loads((tmp_path / "out" / "report.json").read_text())["options"]["integer_io"] is True
     assert run_ccml("verify", path, "--io", "int8").exit_code == 0
 
 
 def test_what_is_not_quantized_stays_float(tmp_path: Path) -> None:
     """A softmax behind the integers."""
-    model = onnx.load(quantized_model(tmp_path / "m.onnx", np.int8))
+    model = onnx.load(quantized_model(tmp_path / "relu.onnx", np.int8))
     model.graph.node[-1].output[0] = "logits"
     model.graph.node.append(helper.make_node("Softmax", ["logits"], ["y"]))
-    onnx.save(model, tmp_path / "m.onnx")
-    done = run_ccml("compile", tmp_path / "m.onnx", "--target", "arm", "--io", "int8", "-o", tmp_path / "out", "--json")
+    onnx.save(model, tmp_path / "relu.onnx")
+    done = run_ccml("compile", tmp_path / "relu.onnx", "--target", "arm", "--io", "int8", "-o", tmp_path / "out", "--json")
     assert "stays float, as it is not quantized: y" in done.stderr
     report = json.loads(done.stdout)
     assert [side["dtype"] for side in (*report["inputs"], *report["outputs"])] == ["i8", "f32"]
 
 
 def test_a_float_model_is_told_what_to_do(tmp_path: Path) -> None:
-    done = run_ccml("compile", small_model(tmp_path / "m.onnx"), "--target", "arm", "--io", "int8")
+    done = run_ccml("compile", small_model(tmp_path / "relu.onnx"), "--target", "arm", "--io", "int8")
     assert done.exit_code == 2
     assert "--quantize int8 --calibration" in done.stderr
 
 
 def test_quantizing_a_quantized_model_is_told_what_to_do(tmp_path: Path) -> None:
-    path = quantized_model(tmp_path / "m.onnx", np.int8)
+    path = quantized_model(tmp_path / "relu.onnx", np.int8)
     np.save(tmp_path / "c.npy", np.zeros((8, 1, SIZE), np.float32))
     done = run_ccml(
         "compile", path, "--target", "arm", "--quantize", "int8", "--calibration", tmp_path / "c.npy", "--io", "int8"

@@ -46,13 +46,13 @@ def on_a_terminal(folder: Path, *words: object, **environment: str) -> str:
 
 
 def test_quiet_says_nothing(tmp_path: Path) -> None:
-    model = save_model(tmp_path / "m.onnx", helper.make_node("Relu", ["x"], ["y"]), shape=("batch", 3))
+    model = save_model(tmp_path / "relu.onnx", helper.make_node("Relu", ["x"], ["y"]), shape=("batch", 3))
     loud = ccml("compile", model, "-t", "generic", "--emit", "c", "-o", tmp_path / "a")
     assert "warning: " in loud.stderr and "compiled in" in loud.stderr
     for words in (("-q", "compile", model), ("compile", model, "--quiet")):
         result = ccml(*words, "-t", "generic", "--emit", "c", "-o", tmp_path / "b")
         assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
-        assert (tmp_path / "b" / "m.h").is_file()
+        assert (tmp_path / "b" / "relu.h").is_file()
     assert "compiled in" in ccml("compile", model, "-t", "generic", "--emit", "c", "-o", tmp_path / "a").stderr
 
 

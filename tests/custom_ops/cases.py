@@ -39,8 +39,8 @@ class Case:
             path.write_text(code)
             if toml is not None:
                 path.with_suffix(".toml").write_text(toml)
-        onnx.save(self.proto, folder / "m.onnx")
-        return folder / "m.onnx", ccml.ModelOptions(custom_ops=paths)
+        onnx.save(self.proto, folder / "relu.onnx")
+        return folder / "relu.onnx", ccml.ModelOptions(custom_ops=paths)
 
 
 def declared(proto: onnx.ModelProto, **types: tuple[int, Sequence[int]]) -> onnx.ModelProto:

@@ -132,9 +132,9 @@ def test_without_a_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PATH", "")
     monkeypatch.setitem(sys.modules, "ziglang", None)
     ccml.compile(path, "cortex-m4", tmp_path / "out", emit=["lib"], options=own)
-    header = (tmp_path / "out" / "m.h").read_text()
-    assert "libm is WITHOUT them" in " ".join(header.split())
-    assert {"m_custom_0.c", "m_splitsum.inc"} <= {file.name for file in (tmp_path / "out").iterdir()}
+    header = (tmp_path / "out" / "relu.h").read_text()
+    assert "librelu is WITHOUT them" in " ".join(header.split())
+    assert {"relu_custom_0.c", "relu_splitsum.inc"} <= {file.name for file in (tmp_path / "out").iterdir()}
     with pytest.raises(CcmlError, match="no C compiler for the custom operator") as caught:
         ccml.load(path, own)
     assert caught.value.kind is ErrorCode.TOOLCHAIN
@@ -146,7 +146,7 @@ def test_report_says_what_is_not_counted(tmp_path: Path) -> None:
     (artifact,) = ccml.compile(path, "cortex-m4", tmp_path / "out", options=own).artifacts
     assert artifact.report.totals.uncounted == [SWISH]
     assert artifact.report.totals.instructions is None
-    assert f"without those of {SWISH}" in (tmp_path / "out" / "m.h").read_text()
+    assert f"without those of {SWISH}" in (tmp_path / "out" / "relu.h").read_text()
 
 
 @needs("gcc")

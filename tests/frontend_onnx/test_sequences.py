@@ -205,8 +205,8 @@ def path(tmp_path: Path) -> Path:
     k = helper.make_value_info("k", helper.make_optional_type_proto(helper.make_tensor_type_proto(FLOAT, [2])))
     proto = model(nodes, [sequence("x", [2]), k], [], {"zero": np.array(0)})
     proto.graph.output.extend([sequence("y", None), value("total", None)])
-    save(proto, tmp_path / "m.onnx")
-    return tmp_path / "m.onnx"
+    save(proto, tmp_path / "digest.onnx")
+    return tmp_path / "digest.onnx"
 
 
 def test_a_sequence_is_as_many_tensors_as_the_caller_says(path: Path) -> None:
@@ -260,7 +260,7 @@ def test_commands_take_lengths_and_absences(path: Path, tmp_path: Path) -> None:
     options = ["--length", "x=2", "--absent", "k", "--target", "generic", "-o", str(tmp_path / "o")]
     done = command("compile", str(path), *options)
     assert done.exit_code == 0, done.output
-    header = " ".join((tmp_path / "o" / "m.h").read_text().split())
+    header = " ".join((tmp_path / "o" / "digest.h").read_text().split())
     assert "const float *x_0, const float *x_1, float *y_0, float *y_1, float *y_2, float *total" in header
 
 

@@ -48,7 +48,7 @@ def block_operands(kernel: Kernel) -> Arrays:
     """Values for all parameters of a meaning, zero where it only writes.
 
     Words that may be float32 scales are those of small floats, factors and accumulators are small: blocks may rely on
-    results of less than 2^15 before they are clamped.
+    results of less than 2^15 before they are clamped. Of taps that a word has twice both are the same.
     """
     rng, found = np.random.default_rng(len(kernel.name)), {}
     for param in kernel.params:
@@ -62,6 +62,9 @@ def block_operands(kernel: Kernel) -> Arrays:
             array = np.abs(array)
         if param.name == "s" and kernel.name.startswith(("requantize_i8", "requantize_fixed")):
             array[1::2] = rng.integers(1, 16, size // 2)
+        if param.name == "w" and kernel.name.startswith("depthwise_line"):
+            taps = array[1::3].copy().view(np.uint8).reshape(-1, 4)
+            array[1::3] = np.ascontiguousarray(taps[:, [0, 1, 1, 3]]).view(np.int32)[:, 0]
         if param.name == "a" or (param.name == "x" and kernel.name.startswith(("depthwise_finish", "depthwise_fixed"))):
             array >>= 18
         if param.name == "s" and param.dtype is DType.I16:
