@@ -89,7 +89,8 @@ def test_what_is_not_quantized_stays_float(tmp_path: Path) -> None:
     model.graph.node[-1].output[0] = "logits"
     model.graph.node.append(helper.make_node("Softmax", ["logits"], ["y"]))
     onnx.save(model, tmp_path / "relu.onnx")
-    done = run_ccml("compile", tmp_path / "relu.onnx", "--target", "arm", "--io", "int8", "-o", tmp_path / "out", "--json")
+    words = ("--target", "arm", "--io", "int8", "-o", tmp_path / "out", "--json")
+    done = run_ccml("compile", tmp_path / "relu.onnx", *words)
     assert "stays float, as it is not quantized: y" in done.stderr
     report = json.loads(done.stdout)
     assert [side["dtype"] for side in (*report["inputs"], *report["outputs"])] == ["i8", "f32"]
