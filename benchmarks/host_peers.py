@@ -35,8 +35,10 @@ def _to_mnn(environment: Path, model: Path, folder: Path) -> Path:
 
 
 def _to_ncnn(environment: Path, model: Path, folder: Path) -> Path:
+    """By the program in the package, whose Python around it asks for PyTorch."""
     copy = Path(shutil.copyfile(model, folder / "model.onnx"))
-    _run(environment, [environment / "bin" / "pnnx", copy, "fp16=0"], folder)
+    (converter,) = environment.glob("lib/python*/site-packages/pnnx/pnnx")
+    _run(environment, [converter, copy, "fp16=0"], folder)
     return folder / "model.ncnn.param"
 
 
