@@ -85,6 +85,11 @@ def python_of(environments: Path, name: str) -> Path:
     return environments / name / "bin" / "python"
 
 
+def prepared(environments: Path) -> list[str]:
+    """The peers that have an environment in the folder."""
+    return [name for name in PEERS if python_of(environments, name).exists()]
+
+
 def version_of(environments: Path, name: str) -> str:
     package = PEERS[name].packages[0].split(">")[0]
     command = f"import importlib.metadata as m; print(m.version({package!r}))"

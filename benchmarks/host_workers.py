@@ -24,11 +24,13 @@ Loaded = tuple[Callable[[], object], Callable[[], Arrays]]
 """What runs the model once, and what gives the outputs of the last run."""
 
 
-def onnxruntime(model: Path, inputs: Arrays, threads: int) -> Loaded:
+def onnxruntime(model: Path, inputs: Arrays, threads: int, optimized: bool = True) -> Loaded:
     """ONNX Runtime, with inputs and outputs bound beforehand."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
+    if not optimized:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = threads
     session = ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
@@ -151,9 +153,15 @@ def ccml(model: Path, inputs: Arrays, threads: int) -> Loaded:
     return run, lambda: {tensor.name: result for tensor, result in zip(module.OUTPUTS, results)}
 
 
+def unoptimized(model: Path, inputs: Arrays, threads: int) -> Loaded:
+    """ONNX Runtime node by node, as ONNX defines them: its integer kernels let sums of two products saturate where the
+    processor has no dot products."""
+    return onnxruntime(model, inputs, threads, optimized=False)
+
+
 SYSTEMS = {
     "ccml": ccml, "onnxruntime": onnxruntime, "openvino": openvino, "mnn": mnn, "ncnn": ncnn, "executorch": executorch,
-    "litert": litert,
+    "litert": litert, "unoptimized": unoptimized,
 }  # fmt: skip
 
 

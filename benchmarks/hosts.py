@@ -27,7 +27,9 @@ import onnx
 from ccml.costs.roof import roof
 from ccml.emit_llvm.jit import host_machine
 from ccml.ir.types import DType
-from host_peers import PEERS, model_for, prepare, python_of, version_of
+from host_peers import PEERS, model_for, prepare, prepared, python_of, version_of
+
+Outputs = Mapping[str, np.ndarray]
 
 WORKER = Path(__file__).with_name("host_workers.py")
 TOLERANCE = 1e-3
@@ -105,7 +107,7 @@ def measure(model: Path, environments: Path, threads: int, cpu: str | None, roun
         report = compiled(model, data, threads, cpu)
         write_inputs(report, data / "inputs.npz")
         running, figures = {}, {}
-        for system in ("ccml", *(name for name, peer in PEERS.items() if peer.suffix == model.suffix)):
+        for system in ("ccml", *(name for name in prepared(environments) if PEERS[name].suffix == model.suffix)):
             try:
                 python, place = started(system, model, environments, data)
                 process = stack.enter_context(worker(python, system, place, threads, data))
@@ -115,7 +117,9 @@ def measure(model: Path, environments: Path, threads: int, cpu: str | None, roun
                 print(f"{model.name}: {system} is left out: {problem}", file=sys.stderr)
         outputs = {system: dict(np.load(data / f"{system}.npz")) for system in running}
         quantized = is_quantized(model)
-        for system in strangers(outputs, QUANTIZED_TOLERANCE if quantized else TOLERANCE):
+        first_peer = next(given for name, given in outputs.items() if name != "ccml")
+        wanted = definition(model, environments, data) or first_peer
+        for system in strangers(outputs, wanted, QUANTIZED_TOLERANCE if quantized else TOLERANCE):
             if system == "ccml":
                 raise SystemExit(f"{model.name}: ccml gives something else than its peers")
             print(f"{model.name}: {system} is left out: it gives something else", file=sys.stderr)
@@ -167,9 +171,17 @@ def is_quantized(model: Path) -> bool:
     return any(node.op_type == "QuantizeLinear" for node in onnx.load(model, load_external_data=False).graph.node)
 
 
-def strangers(outputs: Mapping[str, Mapping[str, np.ndarray]], allowed: float) -> list[str]:
-    """The systems that give something else than the first peer. Outputs are found by name, or by their order."""
-    wanted = next(given for system, given in outputs.items() if system != "ccml")
+def definition(model: Path, environments: Path, data: Path) -> Outputs | None:
+    """What ONNX Runtime gives without optimizations; none for models that it does not read."""
+    if model.suffix != ".onnx" or "onnxruntime" not in prepared(environments):
+        return None
+    with worker(python_of(environments, "onnxruntime"), "unoptimized", model, 1, data) as process:
+        answer(process)
+    return dict(np.load(data / "unoptimized.npz"))
+
+
+def strangers(outputs: Mapping[str, Outputs], wanted: Outputs, allowed: float) -> list[str]:
+    """The systems that give something else than what is wanted. Outputs are found by name, or by their order."""
     found = []
     for system, given in outputs.items():
         pairs = [(given.get(name, one), wanted[name]) for name, one in zip(wanted, given.values(), strict=True)]
@@ -250,7 +262,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", type=Path)
     parser.add_argument("--prepare", type=Path, metavar="FOLDER", help="make the environments of the peers there")
-    parser.add_argument("--environments", type=Path, metavar="FOLDER", help="where these are")
+    parser.add_argument("--environments", type=Path, metavar="FOLDER", help="where these are; others are left out")
     parser.add_argument("--threads", type=int, nargs="+", default=[1], help="a table for each of these numbers")
     parser.add_argument("--cpu", help="as for ccml compile; by default all, chosen at the first call")
     parser.add_argument("--rounds", type=int, default=20, help="turns of each system")
@@ -263,7 +275,8 @@ def main() -> None:
     machine = host_machine()
     peak = roof(machine, DType.F32)
     assert peak is not None
-    versions = ", ".join(f"{name} {version_of(arguments.environments, name)}" for name in PEERS)
+    peers = prepared(arguments.environments)
+    versions = ", ".join(f"{name} {version_of(arguments.environments, name)}" for name in peers)
     text = [HEAD.format(processor=processor(), versions=versions, peak=peak / 1e9, version=ccml.__version__)]
     for threads in arguments.threads:
         measured = []
