@@ -144,7 +144,8 @@ class Product:
         depth, total = self._depth(blocking.dot), 0.0
         for region in regions(self.columns, blocking.dot.lanes, blocking.vectors):
             for count, height in self._row_blocks(blocking):
-                step = _step(cpu, blocking, height, region.vectors) + conflicts(cpu, height, self.pitch)
+                step = max(_step(cpu, blocking, height, region.vectors), refill(cpu, blocking, region.vectors, depth))
+                step += conflicts(cpu, height, self.pitch)
                 finish = 3.0 * height * region.vectors * blocking.chains + 12
                 total += region.blocks * count * (depth * step + finish)
         return self.outer * total
@@ -221,12 +222,23 @@ def conflicts(cpu: Cpu, rows: int, pitch: int) -> float:
     return EVICTED * rows if shared >= cpu.sets.ways else 0.0
 
 
+def refill(cpu: Cpu, blocking: Blocking, vectors: int, depth: int) -> float:
+    """Cycles in which the weights of a step of k come from the second cache, where those of a block of ``vectors`` and
+    all ``depth`` steps are too many for the first."""
+    if cpu.sets is None:
+        return 0.0
+    step = 4 * vectors * blocking.dot.lanes * blocking.dot.rows * blocking.dot.parts
+    return step / cpu.sets.refill if step * depth > cpu.sets.size else 0.0
+
+
 def _step(cpu: Cpu, blocking: Blocking, rows: int, vectors: int) -> float:
     """Cycles of one step of k."""
     pipeline = cpu.pipeline
     rows = _whole_rows(blocking.dot, rows)
-    products = rows * vectors * blocking.dot.registers * blocking.dot.passes
-    loads = vectors * blocking.dot.rows + (rows / blocking.dot.steps if blocking.lane_operand else rows)
+    apart = rows if blocking.dot.parts > 1 else 0
+    products = rows * vectors * blocking.dot.registers * blocking.dot.passes + apart
+    loads = vectors * blocking.dot.rows * blocking.dot.parts
+    loads += rows / blocking.dot.steps if blocking.lane_operand else rows
     if pipeline.in_order:
         multiply = products * (2 if blocking.dot.name == "mul+add" else 1)
         return multiply / pipeline.multiply_adds + loads / pipeline.loads + 3.0 / blocking.unroll

@@ -19,7 +19,7 @@ from ..ir.loops import I32, INDEX, Alloc, Block, Buffer, Expr, Load, Space, Spla
 from ..ir.loops_rewrite import loop
 from ..ir.types import DType
 from ..ops.integer import zero_point
-from ..targets.target import Cpu, Dot
+from ..targets.target import Cpu, Dot, ElementKind
 from .blocking import Axis, Product, Region
 from .dots import activation_shift, usable_dots
 from .kernel import KernelContext
@@ -60,11 +60,12 @@ class _ComputedProduct:
         self.blocking = ctx.blocking(product)
         self.dot = self.blocking.dot
         self.zeros = zero_point(node.attrs), zero_point(node.attrs, "rhs_zero_point")
-        self.moved = 128 if self.b.dtype is DType.U8 and self.dot.group == 4 else 0
+        self.moved = 128 if self.b.dtype is DType.U8 and self.dot.weight is ElementKind.I8 else 0
         """What is subtracted from the right matrix, so that its elements are signed bytes."""
         wide = ceil(self.columns / self.dot.lanes) * self.dot.lanes
         align = 4 * self.dot.lanes
-        self.packed = ctx.temporary("packed", DType.I32, (ceil(self.depth / self.dot.group), wide), align)
+        words = ceil(self.depth / self.dot.group) * self.dot.parts
+        self.packed = ctx.temporary("packed", DType.I32, (words, wide), align)
         self.starts = ctx.temporary("starts", DType.I32, (wide,), align)
         self.sums = ctx.temporary("sums", DType.I32, (self.rows,), align)
 
@@ -90,31 +91,33 @@ class _ComputedProduct:
 
     def _pack(self) -> Block:
         """The words of the right matrix; what fills the last group is zero, and so are columns that fill vectors."""
-        group, (groups, wide) = self.dot.group, self.packed.shape
+        group, parts, (words, wide) = self.dot.group, self.dot.parts, self.packed.shape
         out: Block = ()
-        for first, count, present in ((0, self.depth // group, group), (groups - 1, 1, self.depth % group)):
+        for first, count, present in ((0, self.depth // group, group), (words // parts - 1, 1, self.depth % group)):
             if not count or not present:
                 continue
             kg, n = Var(self.names.fresh("kg")), Var(self.names.fresh("n"))
             at = (kg if count > 1 else INDEX(0)) + first
-            word = self._word(at * group, n, present)
-            out += loop(kg, count, *loop(n, self.columns, store(self.packed[at, n], word)))
+            stores = (
+                store(self.packed[at * parts + part, n], self._word(at * group, n, range(part, present, parts)))
+                for part in range(parts)
+            )
+            out += loop(kg, count, *loop(n, self.columns, *stores))
         if wide > self.columns:
             kg, n = Var(self.names.fresh("kg")), Var(self.names.fresh("n"))
             rest = store(self.packed[kg, n + self.columns], I32(0))
-            out += loop(kg, groups, *loop(n, wide - self.columns, rest))
+            out += loop(kg, words, *loop(n, wide - self.columns, rest))
         return out
 
-    def _word(self, k: Expr, n: Expr, present: int) -> Expr:
-        bits = 32 // self.dot.group
-        word: Expr | None = None
-        for place in range(present):
+    def _word(self, k: Expr, n: Expr, places: range) -> Expr:
+        """Elements ``places`` behind ``k`` side by side."""
+        bits = 32 * self.dot.parts // self.dot.group
+        word: Expr = I32(0)
+        for number, place in enumerate(places):
             part = self._right(k + place, n)
-            if bits * (place + 1) < 32:
+            if bits * (number + 1) < 32:
                 part = part & ((1 << bits) - 1)
-            part = part << (bits * place) if place else part
-            word = part if word is None else word | part
-        assert word is not None
+            word = word | part << (bits * number) if number else part
         return word
 
     def _column_starts(self) -> Block:

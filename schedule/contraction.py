@@ -16,7 +16,7 @@ from ..ops.attributes import integer, ints
 from ..ops.integer import sum_shift, zero_point
 from .blocking import Axis, Blocking, Product, Region, regions
 from .body import table_names
-from .dots import ends_whole, has_dot, usable_dots, weight_operand, weight_type
+from .dots import ends_whole, has_dot, parts_apart, usable_dots, weight_operand, weight_type
 from .kernel import KernelContext
 from .microkernel import Contraction, contraction_block
 from .sums import sums_of
@@ -74,7 +74,7 @@ def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, 
 
     Missing columns of the last vector are zero. A Dot that takes groups of the last k finds each group in one 32-bit
     element, the first of the group in its low bits, or in as many as the group fills; the last group may begin with
-    zeros (:func:`ends_whole`).
+    zeros (:func:`ends_whole`). The parts of a group that is taken apart follow each other.
     """
     dot = blocking.dot
     outer, *k, inner, columns = weights.shape
@@ -86,7 +86,7 @@ def pack_columns(weights: np.ndarray, blocking: Blocking) -> list[tuple[Region, 
         part[..., :inner, : region.columns] = weights[..., region.start : region.start + region.columns]
         if ends_whole(dot, inner):
             part[..., -dot.group :, :] = np.roll(part[..., -dot.group :, :], -inner % dot.group, axis=-2)
-        part = part.reshape(outer, *k, groups, dot.group, region.blocks, width)
+        part = parts_apart(dot, part.reshape(outer, *k, groups, dot.group, region.blocks, width))
         part = np.ascontiguousarray(np.moveaxis(np.moveaxis(part, -2, 1), -2, -1))
         merged = _stored(part[..., 0]) if dot.group == 1 else part.view("<i4").reshape(*part.shape[:-2], -1)
         packed.append((region, merged))

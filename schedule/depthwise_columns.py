@@ -31,8 +31,10 @@ def column_dots(cpu: Cpu, activation: DType, weights: np.ndarray) -> tuple[Dot, 
     steps as they would bring them side by side do so."""
     if weights.ndim < 4 or weights.shape[-3] < 2 or cpu.widening_lanes:
         return ()
+    if activation not in (DType.I8, DType.U8):
+        return ()
     found = usable_dots(cpu, activation, weights.dtype)
-    return tuple(dot for dot in found if dot.group == ROWS and dot.rows == 1 and activation in (DType.I8, DType.U8))
+    return tuple(dot for dot in found if dot.group == ROWS and dot.rows == dot.parts == 1)
 
 
 class ColumnDepthwise(Depthwise):

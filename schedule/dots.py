@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..ir.build import load
-from ..ir.loops import F32, I16, I32, I64, U32, Bitcast, Call, Expr, Load, Type, as_expr
+from ..ir.loops import F32, I16, I32, I64, U16, U32, Bitcast, Call, Expr, Load, Type, as_expr
 from ..ir.types import DType
 from ..targets.target import LONG_SUMS, Cpu, Dot, ElementKind
 
@@ -78,7 +78,7 @@ def group_operand(dot: Dot, first: Load, present: int) -> Expr:
     """
     if dot.group == 1:
         return widened(dot, first)
-    if dot.name in PAIRS:
+    if dot.name in PAIRS and dot.parts == 1:
         return _pair(first, present)
     active = None if present == dot.group else as_expr(present)
     if dot.rows > 1:
@@ -89,6 +89,25 @@ def group_operand(dot: Dot, first: Load, present: int) -> Expr:
     if activation_shift(dot):
         return word ^ -0x7F7F7F80
     return word
+
+
+def part_operand(dot: Dot, word: Expr, part: int) -> Expr:
+    """A ``part`` of a group in each lane of ``word``: of four bytes those at even or those at odd places, widened to
+    halfwords."""
+    if dot.parts == 1:
+        return word
+    unsigned = dot.activation is ElementKind.U8
+    halfwords: Expr = Bitcast((U16 if unsigned else I16).with_lanes(2 * word.type.lanes), word)
+    even = halfwords & 0xFF if unsigned else halfwords << 8 >> 8
+    return Bitcast(word.type, halfwords >> 8 if part else even)
+
+
+def parts_apart(dot: Dot, groups: np.ndarray) -> np.ndarray:
+    """Packed weights ``[..., groups, group, blocks, width]`` with the parts of each group, in the order of
+    :func:`part_operand`, as groups of their own."""
+    *lead, count, group, blocks, width = groups.shape
+    parts = groups.reshape(*lead, count, group // dot.parts, dot.parts, blocks, width)
+    return np.moveaxis(parts, -3, -4).reshape(*lead, count * dot.parts, group // dot.parts, blocks, width)
 
 
 def _pair(first: Load, present: int) -> Expr:

@@ -45,7 +45,16 @@ from ..ir.loops_rewrite import loop, map_expr, stmt_exprs, walk_expr, walk_stmts
 from ..ir.types import DType
 from .affine import coefficient, occurs
 from .blocking import Axis, Blocking, Region, regions, row_blocks, unroll_factor
-from .dots import HALVES, ends_whole, group_operand, halves, multiply_accumulate, operand_type, widened
+from .dots import (
+    HALVES,
+    ends_whole,
+    group_operand,
+    halves,
+    multiply_accumulate,
+    operand_type,
+    part_operand,
+    widened,
+)
 from .names import Names
 from .prefetch import Stream, stream
 
@@ -61,7 +70,8 @@ class Contraction:
     """One contraction as index functions.
 
     ``lhs`` is the scalar load in terms of the axes' variables; its type chooses the Dot. ``rhs(region, block, vector)``
-    gives the vector of weights in terms of the k variables, of which the last one counts groups of ``dot.group``.
+    gives the vector of weights in terms of the k variables, of which the last one counts groups of ``dot.group``, or
+    their parts.
     ``init(column, lanes, active)`` gives the start value, ``finish(row, column, vector, lanes, active)`` the statements
     that use a result; ``row`` and ``column`` are index expressions.
 
@@ -153,6 +163,7 @@ def _tile(
     weights = None
     if blocking.prefetch is not None:
         elements = ceil(spec.depth / blocking.dot.group) * region.vectors * blocking.dot.rows * blocking.dot.lanes
+        elements *= blocking.dot.parts
         rhs = spec.rhs(region, block, 0)
         weights = stream(blocking.prefetch, rhs, [axis.var for axis in spec.k], elements, around)
     return _Microkernel(spec, blocking, names, region, block, base, height, weights).emit()
@@ -180,7 +191,7 @@ class _Microkernel:
         self.acc = Buffer(names.fresh("acc"), self.type, shape, Space.REG)
         self.sums = Buffer(names.fresh("sums"), self.type, shape[1:], Space.REG)
         operand = operand_type(blocking.dot)
-        self.weights = Buffer(names.fresh("wv"), operand, (shape[2],), Space.REG)
+        self.weights = Buffer(names.fresh("wv"), operand, (blocking.dot.parts * shape[2],), Space.REG)
         steps = blocking.dot.steps if blocking.dot.widens else self.lanes
         self.rows = Buffer(names.fresh("xs"), operand.with_lanes(steps), (height,), Space.REG)
         self.registers = (Alloc(self.weights), Alloc(self.rows)) if self.by_lanes else (Alloc(self.weights),)
@@ -256,7 +267,7 @@ class _Microkernel:
         if self.stream is None or self.height < ROWS_THAT_WAIT:
             return ()
         steps = ceil(self.spec.k[-1].extent / self.blocking.dot.group)
-        return self.stream.next_lines(self._outer_k() * steps + k, self.region.vectors * self.lanes)
+        return self.stream.next_lines(self._outer_k() * steps + k, self.weights.shape[0] * self.lanes)
 
     def _next_block(self, passage: Expr, passages: int) -> Block:
         """What fetches a part of the next block of weights, in a passage of the loop over the last k."""
@@ -329,16 +340,11 @@ class _Microkernel:
 
         ``k`` counts groups; ``factor`` is that of a row, or of a pair of rows.
         """
-        dot, inner, vectors = self.blocking.dot, self.spec.k[-1].var, self.weights.shape[0]
+        dot, loads = self.blocking.dot, self._load_weights(k)
         chain = step % self.chains if self.chains > 1 else as_expr(0)
-        loads = tuple(
-            store(self.weights[_index(j)], _bound(self.spec.rhs(self.region, self.block, j), {inner: k}))
-            for j in range(vectors)
-        )
         if self.tile > 1:
             return (*loads, *self._matrix_products(chain, factor))
-        i, j = Var(self.names.fresh("i")), Var(self.names.fresh("j"))
-        acc = self.acc[chain, i, j]
+        i = Var(self.names.fresh("i"))
         operand = factor(i)
         is_lane = isinstance(operand, Lane)
         if self.lanes > 1 and not self.blocking.scalar_operand:
@@ -349,9 +355,32 @@ class _Microkernel:
             named, operand = (Let(x, operand),), x
         if self.blocking.scalar_operand:
             operand = Splat(operand, self.lanes)
-        update = store(self.acc[chain, i, j], multiply_accumulate(dot, operand, self.weights[j], acc))
-        columns = For(j, INDEX(vectors), (update,), LoopKind.UNROLL)
-        return (*loads, For(i, INDEX(self.height), (*named, columns), LoopKind.UNROLL))
+        columns = (stmt for part in range(dot.parts) for stmt in self._columns(part, chain, i, operand))
+        return (*loads, For(i, INDEX(self.height), (*named, *columns), LoopKind.UNROLL))
+
+    def _load_weights(self, k: Expr) -> Block:
+        """The weights of group ``k`` into registers, those of a part of it behind each other."""
+        parts, inner = self.blocking.dot.parts, self.spec.k[-1].var
+        vectors = self.weights.shape[0] // parts
+        loads: list[Stmt] = []
+        for part in range(parts):
+            group = k * parts + part if parts > 1 else k
+            for j in range(vectors):
+                weights = _bound(self.spec.rhs(self.region, self.block, j), {inner: group})
+                loads.append(store(self.weights[_index(part * vectors + j)], weights))
+        return tuple(loads)
+
+    def _columns(self, part: int, chain: Expr, row: Expr, operand: Expr) -> Block:
+        """A ``part`` of the activations of a row times every vector of weights."""
+        dot, vectors = self.blocking.dot, self.weights.shape[0] // self.blocking.dot.parts
+        apart: Block = ()
+        if dot.parts > 1:
+            x = Var(self.names.fresh("xp"), operand.type)
+            apart, operand = (Let(x, part_operand(dot, operand, part)),), x
+        j = Var(self.names.fresh("j"))
+        acc, weights = self.acc[chain, row, j], self.weights[j + part * vectors if part else j]
+        update = store(acc, multiply_accumulate(dot, operand, weights, acc))
+        return (*apart, For(j, INDEX(vectors), (update,), LoopKind.UNROLL))
 
     def _matrix_products(self, chain: Expr, factor: Callable[[int], Expr]) -> Block:
         """Every pair of rows times every pair of columns."""

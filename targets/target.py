@@ -35,7 +35,8 @@ class Dot:
 
     ``name`` is the row of the instruction table that spells it, or ``fma`` / ``mul+add`` for plain arithmetic.
     ``temporaries`` are the registers that it takes besides its operands, where it is several instructions, and
-    ``registers`` those of an accumulator. It takes as long as ``passes`` multiply-adds of floats.
+    ``registers`` those of an accumulator. It takes as long as ``passes`` multiply-adds of floats. A group of more
+    numbers than the instruction multiplies is taken apart into ``parts``.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Dot:
     rows: int = 1
     passes: float = 1
     registers: int = 1
+    parts: int = 1
 
     @property
     def steps(self) -> int:
@@ -57,7 +59,7 @@ class Dot:
     @property
     def weight_registers(self) -> int:
         """The registers of a vector of packed weights; groups that plain arithmetic takes are spread first."""
-        return self.group if self.name in ("fma", "mul+add") else 1
+        return self.group if self.name in ("fma", "mul+add") else self.parts
 
     @property
     def widens(self) -> bool:
@@ -103,10 +105,16 @@ class Cache:
 @dataclass(frozen=True)
 class CacheSets:
     """How the fastest cache of a core keeps its lines: those whose addresses are a multiple of ``period`` bytes apart
-    share ``ways`` places."""
+    share ``ways`` places. From the cache behind it come ``refill`` bytes in a cycle."""
 
     period: int
     ways: int
+    refill: float
+
+    @property
+    def size(self) -> int:
+        """Bytes of the cache."""
+        return self.period * self.ways
 
 
 @dataclass(frozen=True)
