@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..ir.build import convert, maximum, minimum
-from ..ir.loops import I8, I16, I32, I64, Call, Expr, Type
+from ..ir.loops import I8, I16, I32, I64, U16, Bitcast, Call, Expr, Type
 from ..ir.types import DType
 from ..ops.narrow_exprs import narrow
 from ..ops.scale_exprs import expand_mul_high
@@ -58,6 +58,27 @@ def widened(bit: int) -> Callable[[Call], Expr]:
         (word,) = call.args
         low = part(word, bit, 8) & 0xFFFF
         return low | (part(word, bit + 16, 8) << 16)
+
+    return expand
+
+
+def bytes_apart(bit: int) -> Callable[[Call], Expr]:
+    """Two bytes, 16 bits apart, from ``bit`` on, as unsigned halfwords."""
+
+    def expand(call: Call) -> Expr:
+        (word,) = call.args
+        return (word >> bit if bit else word) & 0x00FF00FF
+
+    return expand
+
+
+def bytes_of_halfwords(bit: int) -> Callable[[Call], Expr]:
+    """The same in arithmetic of halfwords, which takes no mask for the upper bytes."""
+
+    def expand(call: Call) -> Expr:
+        (word,) = call.args
+        halfwords: Expr = Bitcast(U16.with_lanes(2 * word.type.lanes), word)
+        return Bitcast(word.type, halfwords >> bit if bit else halfwords & 0xFF)
 
     return expand
 

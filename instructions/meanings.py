@@ -125,6 +125,11 @@ def widen(first: int) -> Callable[..., np.int32]:
     return meaning
 
 
+def bytes_apart(first: int) -> Callable[..., np.int32]:
+    """The meaning of the bytes ``first`` and ``first + 2`` of a word as two unsigned halfwords."""
+    return lambda word: np.int32(int(word) >> 8 * first & 0x00FF00FF)
+
+
 def widen_add(first: int) -> Callable[..., np.int32]:
     """The meaning of :func:`widen` of the second operand added to the halfwords of the first."""
     widened = widen(first)

@@ -131,7 +131,16 @@ INSTRUCTIONS: dict[str, Instruction] = {
             "widen_odd", (DType.I32,), DType.I32, meanings.widen(1), expansion=expansions.widened(8),
             c_header="ccml_widen.h", intrinsics={"arm": (Intrinsic("llvm.arm.sxtb16", 1, rotated=8),)},
         ),
-        # the same added to two halfwords, without a carry from one to the other
+        # the same as unsigned halfwords
+        Instruction(
+            "even_bytes", (DType.I32,), DType.I32, meanings.bytes_apart(0), expansion=expansions.bytes_apart(0),
+            recognized=expansions.bytes_of_halfwords(0), c_header="ccml_dot.h",
+        ),
+        Instruction(
+            "odd_bytes", (DType.I32,), DType.I32, meanings.bytes_apart(1), expansion=expansions.bytes_apart(8),
+            recognized=expansions.bytes_of_halfwords(8), c_header="ccml_dot.h",
+        ),
+        # signed ones added to two halfwords, without a carry from one to the other
         Instruction(
             "widen_even_add", (DType.I32, DType.I32), DType.I32, meanings.widen_add(0),
             expansion=expansions.widened_and_added(0), c_header="ccml_widen.h",

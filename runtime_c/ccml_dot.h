@@ -53,6 +53,17 @@ static inline int32_t ccml_i32_dot2_i16i16(int32_t acc, int32_t x, int32_t w)
 CCML_DOT(dot2_i16i16, 2, CCML_PART_I16, CCML_PART_I16)
 #endif
 
+/* Bytes 0 and 2, or 1 and 3, as unsigned halfwords. */
+static inline int32_t ccml_i32_even_bytes(int32_t x)
+{
+    return x & 0x00FF00FF;
+}
+
+static inline int32_t ccml_i32_odd_bytes(int32_t x)
+{
+    return (int32_t)((uint32_t)x >> 8 & 0x00FF00FFu);
+}
+
 #undef CCML_DOT
 #undef CCML_PART_U8
 #undef CCML_PART_I8

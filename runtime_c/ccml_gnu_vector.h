@@ -68,6 +68,22 @@
         return x; \
     }
 
+/* The bytes at even and at odd places as unsigned halfwords. The empty instruction keeps GCC from taking the bytes apart
+   before it copies them to all lanes, which it would do in other registers. */
+#define CCML_X86_APART(vector, reg, shift) \
+    static inline vector vector##_even_bytes(vector x) \
+    { \
+        __asm__("" : "+v"(x)); \
+        return x & 0x00FF00FF; \
+    } \
+    static inline vector vector##_odd_bytes(vector x) \
+    { \
+        return (vector)shift((reg)x, 8); \
+    }
+#define CCML_GNU_APART(vector, lanes) \
+    CCML_GNU_SCALAR1(vector, ccml_i32, lanes, even_bytes) \
+    CCML_GNU_SCALAR1(vector, ccml_i32, lanes, odd_bytes)
+
 /* Four lanes combined. */
 #define CCML_GNU_REDUCE4(vector, type, op, combine) \
     static inline type vector##_reduce_##op(vector x) \

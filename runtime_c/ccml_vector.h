@@ -201,7 +201,9 @@
 #define CCML_PORTABLE_DOT_OF(vector, lanes) \
     CCML_LANES3(vector, int32_t, lanes, dot4_u8i8, ccml_i32_dot4_u8i8(x, y, z)) \
     CCML_LANES3(vector, int32_t, lanes, dot4_i8i8, ccml_i32_dot4_i8i8(x, y, z)) \
-    CCML_LANES3(vector, int32_t, lanes, dot2_i16i16, ccml_i32_dot2_i16i16(x, y, z))
+    CCML_LANES3(vector, int32_t, lanes, dot2_i16i16, ccml_i32_dot2_i16i16(x, y, z)) \
+    CCML_LANES1(vector, int32_t, lanes, even_bytes, ccml_i32_even_bytes(x)) \
+    CCML_LANES1(vector, int32_t, lanes, odd_bytes, ccml_i32_odd_bytes(x))
 
 /* Masks: lanes of 0 and 1. */
 #define CCML_PORTABLE_BOOL(lanes) CCML_PORTABLE_BOOL_OF(ccml_boolx##lanes, lanes)

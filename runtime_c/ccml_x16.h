@@ -111,6 +111,11 @@ CCML_GNU_DOT(ccml_i32x16, 16, dot4_u8i8)
 CCML_GNU_DOT(ccml_i32x16, 16, dot2_i16i16)
 #endif
 CCML_GNU_DOT(ccml_i32x16, 16, dot4_i8i8)
+#if defined(__AVX512BW__)
+CCML_X86_APART(ccml_i32x16, __m512i, _mm512_srli_epi16)
+#else
+CCML_GNU_APART(ccml_i32x16, 16)
+#endif
 
 #define CCML_LOWER(x) (ccml_f32x8) _mm512_castps512_ps256(x)
 #define CCML_UPPER(x) (ccml_f32x8) _mm512_extractf64x4_pd((__m512d)x, 1)

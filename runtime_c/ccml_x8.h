@@ -72,6 +72,11 @@ CCML_GNU_DOT(ccml_i32x8, 8, dot4_u8i8)
 CCML_GNU_DOT(ccml_i32x8, 8, dot2_i16i16)
 #endif
 CCML_GNU_DOT(ccml_i32x8, 8, dot4_i8i8)
+#if defined(__AVX2__)
+CCML_X86_APART(ccml_i32x8, __m256i, _mm256_srli_epi16)
+#else
+CCML_GNU_APART(ccml_i32x8, 8)
+#endif
 
 #define CCML_LOWER(x) (ccml_f32x4) _mm256_castps256_ps128(x)
 #define CCML_UPPER(x) (ccml_f32x4) _mm256_extractf128_ps(x, 1)
@@ -100,6 +105,8 @@ CCML_PAIR_INTEGER(ccml_u32x8, ccml_u32x4, uint32_t, ccml_boolx8)
 CCML_PAIR3(ccml_i32x8, ccml_i32x4, dot4_u8i8)
 CCML_PAIR3(ccml_i32x8, ccml_i32x4, dot4_i8i8)
 CCML_PAIR3(ccml_i32x8, ccml_i32x4, dot2_i16i16)
+CCML_PAIR1(ccml_i32x8, ccml_i32x4, even_bytes)
+CCML_PAIR1(ccml_i32x8, ccml_i32x4, odd_bytes)
 CCML_PAIR1_TO(ccml_f32x8, ccml_f32x4, to_i32, ccml_i32x8)
 CCML_PAIR1_TO(ccml_f32x8, ccml_f32x4, to_u32, ccml_u32x8)
 CCML_PAIR1_TO(ccml_i32x8, ccml_i32x4, to_f32, ccml_f32x8)

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..ir.build import load
-from ..ir.loops import F32, I16, I32, I64, U16, U32, Bitcast, Call, Expr, Load, Type, as_expr
+from ..ir.loops import F32, I16, I32, I64, U32, Bitcast, Call, Expr, Load, Type, as_expr
 from ..ir.types import DType
 from ..targets.target import LONG_SUMS, Cpu, Dot, ElementKind
 
@@ -96,10 +96,10 @@ def part_operand(dot: Dot, word: Expr, part: int) -> Expr:
     halfwords."""
     if dot.parts == 1:
         return word
-    unsigned = dot.activation is ElementKind.U8
-    halfwords: Expr = Bitcast((U16 if unsigned else I16).with_lanes(2 * word.type.lanes), word)
-    even = halfwords & 0xFF if unsigned else halfwords << 8 >> 8
-    return Bitcast(word.type, halfwords >> 8 if part else even)
+    if dot.activation is ElementKind.U8:
+        return Call(("even_bytes", "odd_bytes")[part], (word,), word.type)
+    halfwords: Expr = Bitcast(I16.with_lanes(2 * word.type.lanes), word)
+    return Bitcast(word.type, halfwords >> 8 if part else halfwords << 8 >> 8)
 
 
 def parts_apart(dot: Dot, groups: np.ndarray) -> np.ndarray:

@@ -30,6 +30,8 @@ ROUNDING = frozenset({"f64", "sqrt", "floor", "ceil", "trunc", "round_even"})
 NO_HOISTING = ("-fno-tree-loop-im", "-fno-tree-pre", "-fno-gcse", "-fno-move-loop-invariants")
 
 
+# Products of pairs, and what takes bytes apart into them.
+PAIRS = frozenset({"dot2_i16i16", "even_bytes", "odd_bytes"})
 # 64 sets of lines of 64 bytes; larger caches have more ways, and some second caches give twice as much.
 SETS = CacheSets(period=4096, ways=8, refill=32.0)
 # The second-level cache, and a share of the third: what of a model's weights is still there when it is run again.
@@ -57,13 +59,13 @@ def _vnni(*widths: int) -> tuple[Dot, ...]:
 
 V2 = Cpu(
     "x86-64-v2", "x86-64-v2", "", ("-march=x86-64-v2",), (4, 1), Registers(scalar=12, vector=16),
-    (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {"dot2_i16i16", "long_lanes", "mul_high"},
+    (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {*PAIRS, "long_lanes", "mul_high"},
     gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, winograd=True, few_passes=True, bytes_as=U8,
     requires=("cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"),
 )  # fmt: skip
 V3 = Cpu(
     "x86-64-v3", "x86-64-v3", "", ("-march=x86-64-v3",), (8, 4, 1), Registers(scalar=12, vector=16),
-    (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", "dot2_i16i16", "long_lanes", "mul_high"},
+    (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", *PAIRS, "long_lanes", "mul_high"},
     gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, winograd=True, few_passes=True, bytes_as=U8,
     requires=(*V2.requires, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
 )  # fmt: skip
@@ -76,7 +78,7 @@ V3_VNNI = Cpu(
 V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),
     Registers(scalar=12, vector=32), (*_multiply_add("fma", 16, 8, 4), *_pairs(16, 8, 4)),
-    ROUNDING | {"fma", "dot2_i16i16", "long_lanes", "mul_high", "pick_words"}, gcc_flags=NO_HOISTING,
+    ROUNDING | {"fma", *PAIRS, "long_lanes", "mul_high", "pick_words"}, gcc_flags=NO_HOISTING,
     sets=SETS, caches=CACHES, prefetch=PREFETCH, winograd=True, few_passes=True, bytes_as=U8,
     requires=(*V3.requires, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"),
 )  # fmt: skip
@@ -100,7 +102,7 @@ V4_BF16 = replace(
 # What Android's ABI for 32 bits promises (Android NDK, ABIs): floats are computed by SSE, as everywhere else.
 I686 = Cpu(
     "i686", "i686", "+ssse3", ("-march=i686", "-mssse3", "-mfpmath=sse"), (4, 1), Registers(scalar=4, vector=8),
-    (*_multiply_add("mul+add", 4), *_pairs(4)), frozenset({"f64", "sqrt", "dot2_i16i16"}), gcc_flags=NO_HOISTING,
+    (*_multiply_add("mul+add", 4), *_pairs(4)), frozenset({"f64", "sqrt", *PAIRS}), gcc_flags=NO_HOISTING,
 )  # fmt: skip
 
 # It would add up products of a step before it adds them to accumulators, which shortens chains that the schedule has
