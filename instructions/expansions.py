@@ -62,6 +62,17 @@ def widened(bit: int) -> Callable[[Call], Expr]:
     return expand
 
 
+def signed_bytes_of_halfwords(bit: int) -> Callable[[Call], Expr]:
+    """The same in arithmetic of halfwords."""
+
+    def expand(call: Call) -> Expr:
+        (word,) = call.args
+        halfwords: Expr = Bitcast(I16.with_lanes(2 * word.type.lanes), word)
+        return Bitcast(word.type, (halfwords if bit else halfwords << 8) >> 8)
+
+    return expand
+
+
 def bytes_apart(bit: int) -> Callable[[Call], Expr]:
     """Two bytes, 16 bits apart, from ``bit`` on, as unsigned halfwords."""
 
@@ -73,7 +84,7 @@ def bytes_apart(bit: int) -> Callable[[Call], Expr]:
 
 
 def bytes_of_halfwords(bit: int) -> Callable[[Call], Expr]:
-    """The same in arithmetic of halfwords, which takes no mask for the upper bytes."""
+    """What :func:`bytes_apart` gives in arithmetic of halfwords, which takes no mask for the upper bytes."""
 
     def expand(call: Call) -> Expr:
         (word,) = call.args

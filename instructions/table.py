@@ -125,11 +125,13 @@ INSTRUCTIONS: dict[str, Instruction] = {
         # bytes 0 and 2, or 1 and 3, of a word as two signed halfwords
         Instruction(
             "widen_even", (DType.I32,), DType.I32, meanings.widen(0), expansion=expansions.widened(0),
-            c_header="ccml_widen.h", intrinsics={"arm": (Intrinsic("llvm.arm.sxtb16", 1),)},
+            recognized=expansions.signed_bytes_of_halfwords(0), c_header="ccml_widen.h",
+            intrinsics={"arm": (Intrinsic("llvm.arm.sxtb16", 1),)},
         ),
         Instruction(
             "widen_odd", (DType.I32,), DType.I32, meanings.widen(1), expansion=expansions.widened(8),
-            c_header="ccml_widen.h", intrinsics={"arm": (Intrinsic("llvm.arm.sxtb16", 1, rotated=8),)},
+            recognized=expansions.signed_bytes_of_halfwords(8), c_header="ccml_widen.h",
+            intrinsics={"arm": (Intrinsic("llvm.arm.sxtb16", 1, rotated=8),)},
         ),
         # the same as unsigned halfwords
         Instruction(

@@ -70,7 +70,7 @@
 
 /* The bytes at even and at odd places as unsigned halfwords. The empty instruction keeps GCC from taking the bytes apart
    before it copies them to all lanes, which it would do in other registers. */
-#define CCML_X86_APART(vector, reg, shift) \
+#define CCML_X86_APART(vector, reg, shift, signed_shift, left) \
     static inline vector vector##_even_bytes(vector x) \
     { \
         __asm__("" : "+v"(x)); \
@@ -79,8 +79,18 @@
     static inline vector vector##_odd_bytes(vector x) \
     { \
         return (vector)shift((reg)x, 8); \
+    } \
+    static inline vector vector##_widen_even(vector x) \
+    { \
+        return (vector)signed_shift(left((reg)x, 8), 8); \
+    } \
+    static inline vector vector##_widen_odd(vector x) \
+    { \
+        return (vector)signed_shift((reg)x, 8); \
     }
 #define CCML_GNU_APART(vector, lanes) \
+    CCML_GNU_SCALAR1(vector, ccml_i32, lanes, widen_even) \
+    CCML_GNU_SCALAR1(vector, ccml_i32, lanes, widen_odd) \
     CCML_GNU_SCALAR1(vector, ccml_i32, lanes, even_bytes) \
     CCML_GNU_SCALAR1(vector, ccml_i32, lanes, odd_bytes)
 

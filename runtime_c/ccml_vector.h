@@ -6,6 +6,7 @@
 
 #include "ccml_dot.h"
 #include "ccml_float.h"
+#include "ccml_widen.h"
 
 /* Functions of one, two and three vectors that apply `expr` to the lanes x (, y, z), giving lanes of `type`. */
 #define CCML_LANES1(vector, type, lanes, op, expr) \
@@ -203,7 +204,9 @@
     CCML_LANES3(vector, int32_t, lanes, dot4_i8i8, ccml_i32_dot4_i8i8(x, y, z)) \
     CCML_LANES3(vector, int32_t, lanes, dot2_i16i16, ccml_i32_dot2_i16i16(x, y, z)) \
     CCML_LANES1(vector, int32_t, lanes, even_bytes, ccml_i32_even_bytes(x)) \
-    CCML_LANES1(vector, int32_t, lanes, odd_bytes, ccml_i32_odd_bytes(x))
+    CCML_LANES1(vector, int32_t, lanes, odd_bytes, ccml_i32_odd_bytes(x)) \
+    CCML_LANES1(vector, int32_t, lanes, widen_even, ccml_i32_widen_even(x)) \
+    CCML_LANES1(vector, int32_t, lanes, widen_odd, ccml_i32_widen_odd(x))
 
 /* Masks: lanes of 0 and 1. */
 #define CCML_PORTABLE_BOOL(lanes) CCML_PORTABLE_BOOL_OF(ccml_boolx##lanes, lanes)

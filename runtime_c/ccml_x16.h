@@ -112,7 +112,7 @@ CCML_GNU_DOT(ccml_i32x16, 16, dot2_i16i16)
 #endif
 CCML_GNU_DOT(ccml_i32x16, 16, dot4_i8i8)
 #if defined(__AVX512BW__)
-CCML_X86_APART(ccml_i32x16, __m512i, _mm512_srli_epi16)
+CCML_X86_APART(ccml_i32x16, __m512i, _mm512_srli_epi16, _mm512_srai_epi16, _mm512_slli_epi16)
 #else
 CCML_GNU_APART(ccml_i32x16, 16)
 #endif

@@ -149,7 +149,7 @@ CCML_GNU3(ccml_i32x4, dot4_i8i8, vdotq_s32((int32x4_t)x, (int8x16_t)z, (int8x16_
 CCML_GNU_DOT(ccml_i32x4, 4, dot4_i8i8)
 #endif
 #if CCML_X86
-CCML_X86_APART(ccml_i32x4, __m128i, _mm_srli_epi16)
+CCML_X86_APART(ccml_i32x4, __m128i, _mm_srli_epi16, _mm_srai_epi16, _mm_slli_epi16)
 #else
 CCML_GNU_APART(ccml_i32x4, 4)
 #endif

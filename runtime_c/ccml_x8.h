@@ -73,7 +73,7 @@ CCML_GNU_DOT(ccml_i32x8, 8, dot2_i16i16)
 #endif
 CCML_GNU_DOT(ccml_i32x8, 8, dot4_i8i8)
 #if defined(__AVX2__)
-CCML_X86_APART(ccml_i32x8, __m256i, _mm256_srli_epi16)
+CCML_X86_APART(ccml_i32x8, __m256i, _mm256_srli_epi16, _mm256_srai_epi16, _mm256_slli_epi16)
 #else
 CCML_GNU_APART(ccml_i32x8, 8)
 #endif
@@ -107,6 +107,8 @@ CCML_PAIR3(ccml_i32x8, ccml_i32x4, dot4_i8i8)
 CCML_PAIR3(ccml_i32x8, ccml_i32x4, dot2_i16i16)
 CCML_PAIR1(ccml_i32x8, ccml_i32x4, even_bytes)
 CCML_PAIR1(ccml_i32x8, ccml_i32x4, odd_bytes)
+CCML_PAIR1(ccml_i32x8, ccml_i32x4, widen_even)
+CCML_PAIR1(ccml_i32x8, ccml_i32x4, widen_odd)
 CCML_PAIR1_TO(ccml_f32x8, ccml_f32x4, to_i32, ccml_i32x8)
 CCML_PAIR1_TO(ccml_f32x8, ccml_f32x4, to_u32, ccml_u32x8)
 CCML_PAIR1_TO(ccml_i32x8, ccml_i32x4, to_f32, ccml_f32x8)

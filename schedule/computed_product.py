@@ -44,7 +44,8 @@ def lower_computed_product(ctx: KernelContext) -> Block:
 
 
 def _dots(cpu: Cpu, activation: DType) -> tuple[Dot, ...]:
-    return tuple(dot for dot in usable_dots(cpu, activation) if dot.lanes > 1 and dot.group > 1 and dot.rows == 1)
+    found = (dot for dot in usable_dots(cpu, activation) if dot.lanes > 1 and dot.group > 1 and dot.rows == 1)
+    return tuple(dot for dot in found if dot.packed_parts == dot.parts)
 
 
 class _ComputedProduct:

@@ -96,18 +96,27 @@ def part_operand(dot: Dot, word: Expr, part: int) -> Expr:
     halfwords."""
     if dot.parts == 1:
         return word
-    if dot.activation is ElementKind.U8:
-        return Call(("even_bytes", "odd_bytes")[part], (word,), word.type)
-    halfwords: Expr = Bitcast(I16.with_lanes(2 * word.type.lanes), word)
-    return Bitcast(word.type, halfwords >> 8 if part else halfwords << 8 >> 8)
+    return bytes_of_part(word, part, unsigned=dot.activation is ElementKind.U8)
+
+
+def weight_part(dot: Dot, loaded: Expr, part: int) -> Expr:
+    """The same of packed weights as they are loaded."""
+    return loaded if dot.packed_parts == dot.parts else bytes_of_part(loaded, part, unsigned=False)
+
+
+def bytes_of_part(word: Expr, part: int, *, unsigned: bool) -> Expr:
+    """The bytes at even places of each lane, or those at odd ones (``part`` 1), widened to halfwords."""
+    names = ("even_bytes", "odd_bytes") if unsigned else ("widen_even", "widen_odd")
+    return Call(names[part], (word,), word.type)
 
 
 def parts_apart(dot: Dot, groups: np.ndarray) -> np.ndarray:
     """Packed weights ``[..., groups, group, blocks, width]`` with the parts of each group, in the order of
     :func:`part_operand`, as groups of their own."""
     *lead, count, group, blocks, width = groups.shape
-    parts = groups.reshape(*lead, count, group // dot.parts, dot.parts, blocks, width)
-    return np.moveaxis(parts, -3, -4).reshape(*lead, count * dot.parts, group // dot.parts, blocks, width)
+    apart = dot.packed_parts
+    parts = groups.reshape(*lead, count, group // apart, apart, blocks, width)
+    return np.moveaxis(parts, -3, -4).reshape(*lead, count * apart, group // apart, blocks, width)
 
 
 def _pair(first: Load, present: int) -> Expr:

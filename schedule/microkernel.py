@@ -53,6 +53,7 @@ from .dots import (
     multiply_accumulate,
     operand_type,
     part_operand,
+    weight_part,
     widened,
 )
 from .names import Names
@@ -163,7 +164,7 @@ def _tile(
     weights = None
     if blocking.prefetch is not None:
         elements = ceil(spec.depth / blocking.dot.group) * region.vectors * blocking.dot.rows * blocking.dot.lanes
-        elements *= blocking.dot.parts
+        elements *= blocking.dot.packed_parts
         rhs = spec.rhs(region, block, 0)
         weights = stream(blocking.prefetch, rhs, [axis.var for axis in spec.k], elements, around)
     return _Microkernel(spec, blocking, names, region, block, base, height, weights).emit()
@@ -267,7 +268,8 @@ class _Microkernel:
         if self.stream is None or self.height < ROWS_THAT_WAIT:
             return ()
         steps = ceil(self.spec.k[-1].extent / self.blocking.dot.group)
-        return self.stream.next_lines(self._outer_k() * steps + k, self.weights.shape[0] * self.lanes)
+        elements = self.region.vectors * self.blocking.dot.packed_parts * self.lanes
+        return self.stream.next_lines(self._outer_k() * steps + k, elements)
 
     def _next_block(self, passage: Expr, passages: int) -> Block:
         """What fetches a part of the next block of weights, in a passage of the loop over the last k."""
@@ -360,14 +362,14 @@ class _Microkernel:
 
     def _load_weights(self, k: Expr) -> Block:
         """The weights of group ``k`` into registers, those of a part of it behind each other."""
-        parts, inner = self.blocking.dot.parts, self.spec.k[-1].var
-        vectors = self.weights.shape[0] // parts
+        dot, inner = self.blocking.dot, self.spec.k[-1].var
+        vectors = self.weights.shape[0] // dot.parts
         loads: list[Stmt] = []
-        for part in range(parts):
-            group = k * parts + part if parts > 1 else k
+        for part in range(dot.parts):
+            group = k * dot.packed_parts + part if dot.packed_parts > 1 else k
             for j in range(vectors):
-                weights = _bound(self.spec.rhs(self.region, self.block, j), {inner: group})
-                loads.append(store(self.weights[_index(part * vectors + j)], weights))
+                loaded = _bound(self.spec.rhs(self.region, self.block, j), {inner: group})
+                loads.append(store(self.weights[_index(part * vectors + j)], weight_part(dot, loaded, part)))
         return tuple(loads)
 
     def _columns(self, part: int, chain: Expr, row: Expr, operand: Expr) -> Block:

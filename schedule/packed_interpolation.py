@@ -35,7 +35,7 @@ def is_packed_interpolation(ctx: KernelContext) -> bool:
     node = ctx.anchor
     assert node is not None
     x = node.operands[0]
-    if "widen_even" not in ctx.cpu.features or x.dtype is not DType.I8 or x.name not in ctx.refs:
+    if "widen_even_add" not in ctx.cpu.features or x.dtype is not DType.I8 or x.name not in ctx.refs:
         return False
     if len(x.shape) != 4 or ints(node.attrs, "axes") != (1, 2) or x.shape[3] % WORD or 0 in node.output.shape:
         return False

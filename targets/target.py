@@ -36,7 +36,7 @@ class Dot:
     ``name`` is the row of the instruction table that spells it, or ``fma`` / ``mul+add`` for plain arithmetic.
     ``temporaries`` are the registers that it takes besides its operands, where it is several instructions, and
     ``registers`` those of an accumulator. It takes as long as ``passes`` multiply-adds of floats. A group of more
-    numbers than the instruction multiplies is taken apart into ``parts``.
+    numbers than the instruction multiplies is taken apart into ``parts``, and so are weights of the same size.
     """
 
     name: str
@@ -60,6 +60,11 @@ class Dot:
     def weight_registers(self) -> int:
         """The registers of a vector of packed weights; groups that plain arithmetic takes are spread first."""
         return self.group if self.name in ("fma", "mul+add") else self.parts
+
+    @property
+    def packed_parts(self) -> int:
+        """The vectors that weights for a group are packed in: one for each part, but for bytes that are taken apart."""
+        return 1 if self.weight is ElementKind.I8 else self.parts
 
     @property
     def widens(self) -> bool:

@@ -31,7 +31,7 @@ NO_HOISTING = ("-fno-tree-loop-im", "-fno-tree-pre", "-fno-gcse", "-fno-move-loo
 
 
 # Products of pairs, and what takes bytes apart into them.
-PAIRS = frozenset({"dot2_i16i16", "even_bytes", "odd_bytes"})
+PAIRS = frozenset({"dot2_i16i16", "even_bytes", "odd_bytes", "widen_even", "widen_odd"})
 # 64 sets of lines of 64 bytes; larger caches have more ways, and some second caches give twice as much.
 SETS = CacheSets(period=4096, ways=8, refill=32.0)
 # The second-level cache, and a share of the third: what of a model's weights is still there when it is run again.
@@ -45,9 +45,11 @@ def _multiply_add(name: str, *widths: int) -> tuple[Dot, ...]:
 
 
 def _pairs(*widths: int) -> tuple[Dot, ...]:
-    """PMADDWD, and an addition: two products of 16 bits a lane. Four bytes are taken apart into two pairs."""
+    """PMADDWD, and an addition: two products of 16 bits a lane. Four bytes are taken apart into two pairs, those of
+    weights while compiling or, for half of the memory, in each step."""
     pair = tuple(Dot("dot2_i16i16", lanes, 2, I16, I16, I32, temporaries=2) for lanes in widths)
-    bytes_ = (replace(dot, group=4, activation=x, passes=2, parts=2) for dot in pair for x in (I8, U8))
+    apart = [replace(dot, group=4, passes=2, parts=2) for dot in pair]
+    bytes_ = (replace(dot, activation=x, weight=w) for dot in apart for x in (I8, U8) for w in (I16, I8))
     return (*bytes_, *pair)
 
 
