@@ -68,7 +68,7 @@ def in_terms_of(graph: Graph, machine: Machine) -> Graph:
         graph = requantize_short(graph)
         if "mve" not in machine.cpu.extensions:
             graph = look_up_unsigned(graph)
-    if "pick_bytes" in machine.cpu.features:
+    if "pick_bytes" in machine.cpu.features or machine.cpu.lookups_apart:
         graph = separate_lookups(graph)
     return graph if machine.cpu.has_fpu else find_roots_bitwise(requantize_in_integers(graph))
 

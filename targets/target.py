@@ -157,6 +157,7 @@ class Cpu:
     are defined with.
     ``large_weights``: constants may take several times their memory where that makes code faster.
     ``bytes_as``: the instructions for bytes take such activations, signed or unsigned, so tensors should become them.
+    ``lookups_apart``: bytes that tables give for results in vectors are looked up in loops of their own.
     ``compact``: loops are unrolled no further than it takes, and blocks of equal size come first.
     ``requires`` are the features that a processor must have for the code, by the names that LLVM gives those of a host.
     ``costs``: what a run executes can be predicted from its machine code; ``timing``: the cycles of its instructions,
@@ -194,6 +195,7 @@ class Cpu:
     costs: bool = False
     timing: Timing | None = None
     few_passes: bool = False
+    lookups_apart: bool = False
     short_instructions: bool = False
     long_narrow_loads: bool = False
     short_loops: bool = False

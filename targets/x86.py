@@ -63,19 +63,19 @@ V2 = Cpu(
     "x86-64-v2", "x86-64-v2", "", ("-march=x86-64-v2",), (4, 1), Registers(scalar=12, vector=16),
     (*_multiply_add("mul+add", 4), *_pairs(4)), ROUNDING | {*PAIRS, "long_lanes", "mul_high"},
     gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, winograd=True, few_passes=True, bytes_as=U8,
-    requires=("cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"),
+    lookups_apart=True, requires=("cx16", "popcnt", "sahf", "sse3", "ssse3", "sse4.1", "sse4.2"),
 )  # fmt: skip
 V3 = Cpu(
     "x86-64-v3", "x86-64-v3", "", ("-march=x86-64-v3",), (8, 4, 1), Registers(scalar=12, vector=16),
     (*_multiply_add("fma", 8, 4), *_pairs(8, 4)), ROUNDING | {"fma", *PAIRS, "long_lanes", "mul_high"},
     gcc_flags=NO_HOISTING, sets=SETS, caches=CACHES, prefetch=PREFETCH, winograd=True, few_passes=True, bytes_as=U8,
-    requires=(*V2.requires, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
+    lookups_apart=True, requires=(*V2.requires, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave"),
 )  # fmt: skip
 V3_VNNI = Cpu(
     "x86-64-v3-vnni", "x86-64-v3", "+avxvnni", (*V3.c_flags, "-mavxvnni"), V3.f32_lanes, V3.registers,
     (*_multiply_add("fma", 8, 4), *_vnni(8, 4)), V3.features | {"dot4_u8i8"}, gcc_flags=NO_HOISTING,
     sets=SETS, caches=CACHES, prefetch=PREFETCH, winograd=True, few_passes=True, bytes_as=U8,
-    requires=(*V3.requires, "avxvnni"),
+    lookups_apart=True, requires=(*V3.requires, "avxvnni"),
 )  # fmt: skip
 V4 = Cpu(
     "x86-64-v4", "x86-64-v4", "-prefer-256-bit", ("-march=x86-64-v4", "-mprefer-vector-width=512"), (16, 8, 4, 1),

@@ -122,6 +122,19 @@ def dots(lanes: int) -> Expected:
     return expect(text, {"acc": acc, "x": x, "w": w}, results)
 
 
+def bytes_apart(lanes: int) -> Expected:
+    """Bytes at even and at odd places of words as halfwords, signed and unsigned."""
+    at, kind = (f"b*{lanes} : {lanes}", f"i32x{lanes}") if lanes > 1 else ("b", "i32")
+    forms = {"even_bytes": ("u1", 0), "odd_bytes": ("u1", 1), "widen_even": ("i1", 0), "widen_odd": ("i1", 1)}
+    stores = [f"{name}[{at}] = {name}:{kind}(x[{at}])" for name in forms]
+    text = f"kernel apart_{lanes}(x: i32[64] const, {', '.join(f'{name}: i32[64] out' for name in forms)})\n"
+    text += f"  for b:{COUNT // lanes}\n" + "".join(f"    {store}\n" for store in stores)
+    x = packed(4)
+    parts = {name: x.view(part).reshape(COUNT, 4)[:, first::2] for name, (part, first) in forms.items()}
+    results = {name: np.ascontiguousarray(part.astype("i2")).view("i4").reshape(COUNT) for name, part in parts.items()}
+    return expect(text, {"x": x}, results)
+
+
 def matrices() -> Expected:
     """Products of 2 x 8 by 8 x 2 bytes, wrapping around, and halves of vectors."""
     text = """
@@ -224,9 +237,11 @@ def everything() -> Iterator[Expected]:
             yield partial(narrow, lanes)
             yield requantize(narrow, lanes)
         yield dots(lanes)
+        yield bytes_apart(lanes)
         yield integers(lanes)
     yield from (words(narrow) for narrow in NARROW)
     yield dots(1)
+    yield bytes_apart(1)
     yield matrices()
     yield picked()
     yield picked_bytes()
