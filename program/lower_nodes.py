@@ -24,6 +24,7 @@ from ..ops.control import BODIES
 from ..ops.custom import CUSTOM, custom_macs
 from ..ops.movement import FETCH
 from ..ops.table import OPS
+from ..schedule.alike import Alike
 from ..schedule.bitwise_roots import find_roots_bitwise
 from ..schedule.borders import plan_borders
 from ..schedule.byte_tables import separate_lookups
@@ -45,7 +46,7 @@ from .fetch import fetch_kernel, row_axes, values_in_rows
 from .in_place import update_in_place
 from .lower_control import copy_steps, lower_control
 from .needed import needed_elements
-from .node_key import NodeKey, node_key
+from .node_key import NodeKey, constants_key, structure_key
 from .states import Memory, update_states
 
 MAX_KERNELS = 3000
@@ -107,6 +108,7 @@ class _Memory:
     """``kernels`` before they were named, by their parameters: the few that another can be equal to."""
     lowered: dict[NodeKey, _Lowered] = field(default_factory=dict)
     finished: dict[_Head, list[tuple[Block, Kernel, tuple[str, ...]]]] = field(default_factory=dict)
+    nests: Alike = field(default_factory=Alike)
     shared: ByContent[str] = field(default_factory=ByContent)
     taken: dict[str, int] = field(default_factory=dict)
     arrays: list[Mapping[str, np.ndarray]] = field(default_factory=list)
@@ -299,11 +301,13 @@ class _Lowering:
 
     def _lower(self, node: Node) -> None:
         halos = [self._halo(value) for value in (*node.operands, *node.outputs)]
-        key = (self._by_rows(node), *node_key(node, halos, self.graph.constants))
+        structure = (self._by_rows(node), structure_key(node, halos, self.graph.constants))
+        key = (*structure, constants_key(node, self.graph.constants))
         if key not in self.memory.lowered:
             if len(self.memory.lowered) == MAX_KERNELS:
                 reason = f"the model needs more than {MAX_KERNELS:,} kernels that differ"
                 raise CcmlError(ErrorCode.UNSUPPORTED_FEATURE, reason, loc=node.loc)
+            self.memory.nests.structure = structure
             self.memory.lowered[key] = self._scheduled(node)
         lowered = self.memory.lowered[key]
         self._note_chunks(node, lowered.kernel)
@@ -334,6 +338,7 @@ class _Lowering:
 
     def _scheduled(self, node: Node) -> _Lowered:
         ctx = self._context(node)
+        ctx.alike = self.memory.nests
         if ctx.anchor is not None and ctx.anchor.op == CUSTOM:
             return self._foreign(node, ctx.anchor)
         if ctx.anchor is not None and ctx.anchor.op == FETCH:

@@ -13,11 +13,17 @@ from ..schedule.tensors import Halo
 NodeKey = tuple[object, ...]
 
 
-def node_key(node: Node, halos: Sequence[Halo], constants: Mapping[str, np.ndarray]) -> NodeKey:
-    """Equal for fused nodes with the same body on operands of the same types, ``halos`` and constants.
+def constants_key(node: Node, constants: Mapping[str, np.ndarray]) -> NodeKey:
+    """Equal for nodes with the same constants of the graph, which count by identity."""
+    return tuple(id(constants.get(value.name)) for value in node.operands)
 
-    ``halos`` are those of operands and outputs. Values count by the order in which they occur, constants of the graph
-    by identity, those of the body by their bytes; attributes by their text, which tells 0.0 from -0.0.
+
+def structure_key(node: Node, halos: Sequence[Halo], constants: Mapping[str, np.ndarray]) -> NodeKey:
+    """Equal for fused nodes with the same body on operands of the same types and ``halos``, of which the same are
+    constants of the graph, whatever these are.
+
+    ``halos`` are those of operands and outputs. Values count by the order in which they occur, constants of the body
+    by their bytes; attributes by their text, which tells 0.0 from -0.0.
     """
     body = body_of(node.attrs)
     numbers: dict[str, int] = {}
@@ -25,7 +31,7 @@ def node_key(node: Node, halos: Sequence[Halo], constants: Mapping[str, np.ndarr
     def number(value: Value | None) -> int:
         return -1 if value is None else numbers.setdefault(value.name, len(numbers))
 
-    outside = tuple((number(v), v.type, id(constants.get(v.name))) for v in (*node.operands, *node.outputs))
+    outside = tuple((number(v), v.type, v.name in constants) for v in (*node.operands, *node.outputs))
     nodes = tuple(
         (
             inner.op,

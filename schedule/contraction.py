@@ -177,7 +177,10 @@ class ConvLoops:
             axes, row, self.channels, (*sums.outer, *k), lhs, weight,
             lambda column, lanes, active: bias.load(absolute(column), lanes, active), finish, sums.weigh, packed=True,
         )  # fmt: skip
-        return contraction_block(spec, blocking, self.names, rows_first=self.ctx.by_rows)
+        return self.ctx.loops(
+            lambda: contraction_block(spec, blocking, self.names, rows_first=self.ctx.by_rows),
+            type(self), type(sums), blocking, bias,
+        )  # fmt: skip
 
     def _pitch(self) -> int:
         """Bytes between the activations of neighbouring results of a row."""
@@ -238,7 +241,10 @@ class _PackedMatmul:
             ),
             bias.load, finish, sums.weigh, packed=True,
         )  # fmt: skip
-        return contraction_block(spec, blocking, ctx.names, rows_first=ctx.by_rows)
+        return ctx.loops(
+            lambda: contraction_block(spec, blocking, ctx.names, rows_first=ctx.by_rows),
+            _PackedMatmul, type(sums), blocking, bias,
+        )  # fmt: skip
 
 
 def join_rows(ctx: KernelContext, node: Node, a: Value, columns: int) -> tuple[tuple[int, ...], dict[str, TensorRef]]:

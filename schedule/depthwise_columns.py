@@ -65,6 +65,9 @@ class ColumnDepthwise(Depthwise):
         added = shift * self.taps.astype(np.int64).reshape(-1, self.channels).sum(axis=0)
         return self.ctx.pack("bias", (self.ctx.packed[self.bias.name] - added).astype(np.int32))
 
+    def packed(self) -> tuple[Buffer | None, ...]:
+        return ()
+
     def starts(self, lanes: int) -> Buffer | None:
         return self.bias if lanes == 1 else self.shifted_bias
 

@@ -76,6 +76,13 @@ class Depthwise:
         return self.bias
 
     def emit(self) -> Block:
+        return self.ctx.loops(self._loops, type(self), self.compute, *self.packed())
+
+    def packed(self) -> tuple[Buffer | None, ...]:
+        """What all loops read of the constants."""
+        return self.weights, self.bias
+
+    def _loops(self) -> Block:
         names, out = self.names, self.out
         batch = Var(names.fresh("n"))
         spatial = [Var(names.fresh("o")) for _ in out[1:-2]]

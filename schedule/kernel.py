@@ -17,6 +17,7 @@ from ..ops.fused import body_of
 from ..ops.opdef import Kind
 from ..ops.table import OPS
 from ..targets.target import Cpu
+from .alike import Alike, Nest
 from .blocking import Blocking, Product
 from .body import Body
 from .byte_tables import LANES
@@ -35,7 +36,7 @@ class KernelContext:
     ``refs`` map the names of outside values (and of the output) to how the kernel sees them; ``packed`` collects the
     constants in the order in which the kernel reads them, by buffer name, and ``scratch`` memory that lives during a
     call. ``decision`` is what the loops are to be like, where that is known. ``by_rows``: the operand is there row by
-    row, so that rows are not joined.
+    row, so that rows are not joined. ``alike`` knows loops of other nodes.
     """
 
     node: Node
@@ -47,6 +48,9 @@ class KernelContext:
     scratch: dict[str, Buffer] = field(default_factory=dict)
     decision: Decision | None = None
     by_rows: bool = False
+    alike: Alike | None = None
+    asked: int = field(default=0, init=False)
+    """How often a generator asked for the values of a constant."""
 
     @property
     def body(self) -> Graph:
@@ -74,7 +78,10 @@ class KernelContext:
     def constant(self, value: Value | None) -> np.ndarray | None:
         """The array behind an operand, wherever it is kept."""
         inside = self.body.constant(value)
-        return inside if inside is not None else self.outer_constants(value)
+        if inside is not None:
+            return inside
+        self.asked += 1
+        return self.outer_constants(value)
 
     @property
     def contraction(self) -> tuple[Node, np.ndarray | None]:
@@ -88,6 +95,29 @@ class KernelContext:
         buffer = Buffer(self.names.fresh(stem), Type(DType.from_numpy(data.dtype)), data.shape, access=Access.READ)
         self.packed[buffer.name] = data
         return buffer
+
+    def loops(self, make: Callable[[], Block], *parts: object) -> Block:
+        """``make()``, or what it was for a node of the same structure, where that is known.
+
+        Of the values of constants, what it makes may depend on the shapes of what is packed so far, and on ``parts``.
+        Where it asks for them, or packs more, nothing is kept.
+        """
+        if self.alike is None:
+            return make()
+        packed = tuple((name, array.dtype.str, array.shape) for name, array in self.packed.items())
+        before = len(self.scratch)
+        key = (self.alike.structure, self.decision, parts, packed, tuple(self.scratch.values()), self.names.taken())
+        known = self.alike.nests.get(key)
+        if known is not None:
+            self.names.continue_from(known.taken)
+            self.scratch |= {buffer.name: buffer for buffer in known.scratch}
+            return known.block
+        asked = self.asked
+        block = make()
+        if self.asked == asked and len(self.packed) == len(packed):
+            added = tuple(self.scratch.values())[before:]
+            self.alike.nests[key] = Nest(block, self.names.taken(), added)
+        return block
 
     def temporary(self, stem: str, dtype: DType, shape: Sequence[int], align: int = 0) -> Buffer:
         """Memory of the arena for the time of a call; undefined at its beginning."""

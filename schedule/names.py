@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ..ir.loops import (
@@ -43,6 +43,14 @@ class Names:
                 bound.add(stmt.buffer.name)
         return Names(bound)
 
+    def taken(self) -> tuple[tuple[str, int], ...]:
+        """What was handed out so far: names with equal ones go on alike."""
+        return tuple(self._count.items())
+
+    def continue_from(self, taken: tuple[tuple[str, int], ...]) -> None:
+        """Goes on where others did that had ``taken`` so much."""
+        self._count = dict(taken)
+
     def fresh(self, stem: str) -> str:
         """``stem``, then ``stem_1``, ``stem_2``, ..."""
         count = self._count.get(stem, 0)
@@ -52,25 +60,29 @@ class Names:
         return self.fresh(f"{stem}_{count}")
 
 
-def rename_bound(block: Block, names: Names) -> Block:
-    """``block`` with fresh names for everything it binds: a copy that can stand beside the original."""
-    return _Renamer(names).block(block)
+def rename_bound(block: Block, names: Names, known: Mapping[Var, Expr] | None = None) -> Block:
+    """``block`` with fresh names for everything it binds: a copy that can stand beside the original. Variables of which
+    the value is ``known`` are replaced by it; they are bound outside."""
+    return _Renamer(names, known or {}).block(block)
 
 
 class _Renamer:
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: Names, known: Mapping[Var, Expr]) -> None:
         self.names = names
-        self.vars: dict[Var, Var] = {}
+        self.vars: dict[Var, Expr] = dict(known)
         self.buffers: dict[Buffer, Buffer] = {}
 
     def expr(self, expr: Expr) -> Expr:
         return map_expr(expr, self._rule)
 
     def _rule(self, expr: Expr) -> Expr | None:
-        if isinstance(expr, Var):
-            return self.vars.get(expr)
-        if isinstance(expr, Load) and expr.buffer in self.buffers:
-            return replace(expr, buffer=self.buffers[expr.buffer])
+        kind = type(expr)
+        if kind is Var:
+            return self.vars.get(expr)  # type: ignore[call-overload]
+        if kind is Load and self.buffers:
+            assert isinstance(expr, Load)
+            new = self.buffers.get(expr.buffer)
+            return None if new is None else Load(new, expr.index, expr.lanes, expr.active)
         return None
 
     def var(self, var: Var) -> Var:

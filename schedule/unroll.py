@@ -63,9 +63,8 @@ def _expand(stmt: Stmt, names: Names) -> Block:
     binds = any(isinstance(inner, (Let, Alloc, For)) for inner in stmt.body)
     out: list[Stmt] = []
     for iteration in range(int(stmt.extent.value)):
-        body = substitute(stmt.body, {stmt.var: INDEX(iteration)})
-        if binds:
-            body = rename_bound(body, names)
+        known = {stmt.var: INDEX(iteration)}
+        body = rename_bound(stmt.body, names, known) if binds else substitute(stmt.body, known)
         out.extend(expand_unrolled(body, names))
     return tuple(out)
 
@@ -170,8 +169,8 @@ def _unrolled(stmt: For, names: Names) -> Block:
     together, rest = Var(names.fresh(stmt.var.name)), Var(names.fresh(stmt.var.name))
     body: Block = ()
     for step in range(TOGETHER):
-        body += substitute(rename_bound(stmt.body, names), {stmt.var: together * TOGETHER + step})
-    tail = substitute(rename_bound(stmt.body, names), {stmt.var: rest + extent // TOGETHER * TOGETHER})
+        body += rename_bound(stmt.body, names, {stmt.var: together * TOGETHER + step})
+    tail = rename_bound(stmt.body, names, {stmt.var: rest + extent // TOGETHER * TOGETHER})
     return (
         *loop(together, extent // TOGETHER, *body, kind=stmt.kind),
         *(loop(rest, extent % TOGETHER, *tail, kind=stmt.kind) if extent % TOGETHER else ()),

@@ -110,6 +110,9 @@ class _Winograd:
         self.corner = self._counters(("n", "th", "tw"), self.tiling.blocks)
 
     def emit(self) -> Block:
+        return self.ctx.loops(self._loops, _Winograd, self.tiling, self.bias)
+
+    def _loops(self) -> Block:
         body = self._input_transform()
         for region in regions(self.columns, self.lanes, self.blocking.vectors):
             block = Var(self.names.fresh("nb"))
